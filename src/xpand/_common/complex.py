@@ -1,0 +1,246 @@
+"""Complex elementwise functions with every special value of the standard.
+
+Each function computes the library's own result and replaces it only where the argument is one that the standard's
+*Special cases* name and libraries get wrong: infinities and NaNs, for some functions zeros. Ordinary values keep the
+accuracy of the library, and their gradients, since the replaced branch sees harmless arguments there.
+
+`xp` is a namespace whose functions are the library's own (passing the namespace that calls us would recurse). `combine`
+builds complex numbers from two real arrays; a library that has such a function passes it, since the default has to make
+do with the standard's operations.
+"""
+
+from collections.abc import Callable
+from math import inf, nan, pi
+from typing import TypeAlias
+
+from xpand._typing import Array, Namespace
+
+Parts: TypeAlias = tuple[Array, Array]
+Combine: TypeAlias = Callable[[Array, Array], Array] | None
+
+
+def _imaginary(b: Array, like: Array, xp: Namespace) -> Array:
+    """The complex numbers `-0 + b j`: the neutral element of addition as real part, whatever `b` is.
+
+    A product with `1j` alone makes NaN of infinities and loses signs of zeros, so those are picked from constants.
+    """
+    lower = xp.astype(-xp.abs(b), like.dtype) * 1j
+    for found, value in (
+        (b == 0, complex(-0.0, -0.0)),
+        (xp.isinf(b), complex(-0.0, -inf)),
+        (xp.isnan(b), complex(-0.0, nan)),
+    ):
+        lower = xp.where(found, xp.full_like(lower, value), lower)
+    return xp.where(xp.signbit(b), lower, xp.conj(lower))
+
+
+def combine_parts(a: Array, b: Array, like: Array, xp: Namespace) -> Array:
+    """`a + b j` with signed zeros, infinities and NaNs kept apart, of the data type of `like`, by the standard alone."""
+    return xp.conj(xp.astype(a, like.dtype)) + _imaginary(b, like, xp)
+
+
+def _finite(a: Array, b: Array, xp: Namespace) -> Array:
+    return xp.isfinite(a) & xp.isfinite(b)
+
+
+def _finite_nonzero(a: Array, b: Array, xp: Namespace) -> Array:
+    return _finite(a, b, xp) & ((a != 0) | (b != 0))
+
+
+def _mend(
+    x: Array,
+    native: Array,
+    special: Callable[[Array, Array, Namespace], Parts],
+    xp: Namespace,
+    combine: Combine,
+    ordinary: Callable[[Array, Array, Namespace], Array] = _finite,
+) -> Array:
+    """`native` where the argument is ordinary, `special` of the real and imaginary parts elsewhere."""
+    a, b = xp.real(x), xp.imag(x)
+    keep = ordinary(a, b, xp)
+    # Zeros in place of ordinary arguments: a gradient through the branch that is not taken can't become NaN.
+    re, im = special(xp.where(keep, xp.zeros_like(a), a), xp.where(keep, xp.zeros_like(b), b), xp)
+    return xp.where(keep, native, combine(re, im) if combine else combine_parts(re, im, x, xp))
+
+
+def _constant(value: float, like: Array, xp: Namespace) -> Array:
+    return xp.full_like(like, value)
+
+
+def _infinite(a: Array, b: Array, xp: Namespace) -> Array:
+    return xp.isinf(a) | xp.isinf(b)
+
+
+def _turn(parts: Parts) -> Parts:
+    """The parts of `-1j * z` for those of `z`: how the standard defines the circular functions by the hyperbolic."""
+    re, im = parts
+    return im, -re
+
+
+def _exp(a: Array, b: Array, xp: Namespace) -> Parts:
+    size, bounded = xp.exp(a), xp.isfinite(b)
+    gone = a == -inf
+    zero, unknown = _constant(0.0, a, xp), _constant(nan, a, xp)
+    re = xp.where(bounded, size * xp.cos(b), xp.where(xp.isinf(a), size, unknown))
+    im = xp.where(b == 0, b, xp.where(gone & ~bounded, zero, size * xp.sin(b)))
+    return re, im
+
+
+def _expm1(a: Array, b: Array, xp: Namespace) -> Parts:
+    re, im = _exp(a, b, xp)
+    return re - 1, im
+
+
+def _log(a: Array, b: Array, xp: Namespace) -> Parts:
+    unknown = _constant(nan, a, xp)
+    re = xp.where(_infinite(a, b, xp), _constant(inf, a, xp), unknown)
+    return xp.where((a == 0) & (b == 0), -_constant(inf, a, xp), re), xp.atan2(b, a)
+
+
+def _sqrt(a: Array, b: Array, xp: Namespace) -> Parts:
+    zero, large, unknown = _constant(0.0, a, xp), _constant(inf, a, xp), _constant(nan, a, xp)
+    re = xp.where((a == -inf) & ~xp.isnan(b), zero, unknown)
+    re = xp.where((a == inf) | xp.isinf(b), large, re)
+    im = xp.where((a == inf) & ~xp.isnan(b), xp.copysign(zero, b), unknown)
+    im = xp.where((a == -inf) | xp.isinf(b), xp.copysign(large, b), im)
+    return re, im
+
+
+def _cosh(a: Array, b: Array, xp: Namespace) -> Parts:
+    zero, large = _constant(0.0, a, xp), _constant(inf, a, xp)
+    re = xp.where(xp.isinf(a) & ~xp.isfinite(b), large, xp.cosh(a) * xp.cos(b))
+    signed = xp.copysign(zero, a) * xp.copysign(_constant(1.0, b, xp), b)
+    return re, xp.where((a == 0) | (b == 0), signed, xp.sinh(a) * xp.sin(b))
+
+
+def _sinh(a: Array, b: Array, xp: Namespace) -> Parts:
+    kept = (a == 0) | (xp.isinf(a) & ~xp.isfinite(b))
+    return xp.where(kept, a, xp.sinh(a) * xp.cos(b)), xp.where(b == 0, b, xp.cosh(a) * xp.sin(b))
+
+
+def _tanh(a: Array, b: Array, xp: Namespace) -> Parts:
+    zero, one, unknown = _constant(0.0, a, xp), _constant(1.0, a, xp), _constant(nan, a, xp)
+    re = xp.where(xp.isinf(a), xp.copysign(one, a), xp.where(a == 0, a, unknown))
+    return re, xp.where(xp.isinf(a) | (b == 0), xp.copysign(zero, b), unknown)
+
+
+def _asinh(a: Array, b: Array, xp: Namespace) -> Parts:
+    re = xp.where(_infinite(a, b, xp), xp.copysign(_constant(inf, a, xp), a), _constant(nan, a, xp))
+    return re, xp.where(b == 0, b, xp.copysign(xp.atan2(xp.abs(b), xp.abs(a)), b))
+
+
+def _acosh(a: Array, b: Array, xp: Namespace) -> Parts:
+    re = xp.where(_infinite(a, b, xp), _constant(inf, a, xp), _constant(nan, a, xp))
+    return re, xp.where((a == 0) & xp.isnan(b), _constant(pi / 2, a, xp), xp.atan2(b, a))
+
+
+def _acos(a: Array, b: Array, xp: Namespace) -> Parts:
+    im = xp.where(_infinite(a, b, xp), _constant(inf, a, xp), _constant(nan, a, xp))
+    im = xp.copysign(xp.where((a == 0) & (b == 0), b, im), -b)
+    return xp.where((a == 0) & ~xp.isinf(b), _constant(pi / 2, a, xp), xp.atan2(xp.abs(b), a)), im
+
+
+def _atanh(a: Array, b: Array, xp: Namespace) -> Parts:
+    zero, unknown = _constant(0.0, a, xp), _constant(nan, a, xp)
+    re = xp.where(_infinite(a, b, xp) | (a == 0), xp.copysign(zero, a), unknown)
+    lost = xp.isnan(b) | (xp.isnan(a) & xp.isfinite(b))
+    return re, xp.where(lost, unknown, xp.copysign(_constant(pi / 2, a, xp), b))
+
+
+def _sign(a: Array, b: Array, xp: Namespace) -> Parts:
+    part = xp.where((a == 0) & (b == 0), _constant(0.0, a, xp), _constant(nan, a, xp))
+    return part, part
+
+
+def _sign_ordinary(a: Array, b: Array, xp: Namespace) -> Array:
+    return ((a != 0) | (b != 0)) & ~(xp.isnan(a) | xp.isnan(b))
+
+
+def exp(x: Array, xp: Namespace, combine: Combine = None) -> Array:
+    """`xp.exp` with the special cases of the standard for complex arguments."""
+    return _mend(x, xp.exp(x), _exp, xp, combine)
+
+
+def expm1(x: Array, xp: Namespace, combine: Combine = None) -> Array:
+    """`xp.expm1` with the special cases of the standard for complex arguments."""
+    return _mend(x, xp.expm1(x), _expm1, xp, combine)
+
+
+def log(x: Array, xp: Namespace, combine: Combine = None) -> Array:
+    """`xp.log` with the special cases of the standard for complex arguments."""
+    return _mend(x, xp.log(x), _log, xp, combine, _finite_nonzero)
+
+
+def log1p(x: Array, xp: Namespace, combine: Combine = None) -> Array:
+    """`xp.log1p` with the special cases of the standard for complex arguments."""
+    return _mend(x, xp.log1p(x), _log, xp, combine)
+
+
+def sqrt(x: Array, xp: Namespace, combine: Combine = None) -> Array:
+    """`xp.sqrt` with the special cases of the standard for complex arguments."""
+    return _mend(x, xp.sqrt(x), _sqrt, xp, combine)
+
+
+def sinh(x: Array, xp: Namespace, combine: Combine = None) -> Array:
+    """`xp.sinh` with the special cases of the standard for complex arguments."""
+    return _mend(x, xp.sinh(x), _sinh, xp, combine)
+
+
+def cosh(x: Array, xp: Namespace, combine: Combine = None) -> Array:
+    """`xp.cosh` with the special cases of the standard for complex arguments."""
+    return _mend(x, xp.cosh(x), _cosh, xp, combine)
+
+
+def tanh(x: Array, xp: Namespace, combine: Combine = None) -> Array:
+    """`xp.tanh` with the special cases of the standard for complex arguments."""
+    return _mend(x, xp.tanh(x), _tanh, xp, combine)
+
+
+def asinh(x: Array, xp: Namespace, combine: Combine = None) -> Array:
+    """`xp.asinh` with the special cases of the standard for complex arguments."""
+    return _mend(x, xp.asinh(x), _asinh, xp, combine)
+
+
+def acosh(x: Array, xp: Namespace, combine: Combine = None) -> Array:
+    """`xp.acosh` with the special cases of the standard for complex arguments."""
+    return _mend(x, xp.acosh(x), _acosh, xp, combine)
+
+
+def acos(x: Array, xp: Namespace, combine: Combine = None) -> Array:
+    """`xp.acos` with the special cases of the standard for complex arguments."""
+    return _mend(x, xp.acos(x), _acos, xp, combine, _finite_nonzero)
+
+
+def atanh(x: Array, xp: Namespace, combine: Combine = None) -> Array:
+    """`xp.atanh` with the special cases of the standard for complex arguments."""
+    return _mend(x, xp.atanh(x), _atanh, xp, combine)
+
+
+def sin(x: Array, xp: Namespace, combine: Combine = None) -> Array:
+    """`xp.sin` with the special cases of `-1j * sinh(x * 1j)`, as the standard asks for complex arguments."""
+    return _mend(x, xp.sin(x), lambda a, b, xp: _turn(_sinh(-b, a, xp)), xp, combine)
+
+
+def cos(x: Array, xp: Namespace, combine: Combine = None) -> Array:
+    """`xp.cos` with the special cases of `cosh(x * 1j)`, as the standard asks for complex arguments."""
+    return _mend(x, xp.cos(x), lambda a, b, xp: _cosh(-b, a, xp), xp, combine)
+
+
+def tan(x: Array, xp: Namespace, combine: Combine = None) -> Array:
+    """`xp.tan` with the special cases of `-1j * tanh(x * 1j)`, as the standard asks for complex arguments."""
+    return _mend(x, xp.tan(x), lambda a, b, xp: _turn(_tanh(-b, a, xp)), xp, combine)
+
+
+def asin(x: Array, xp: Namespace, combine: Combine = None) -> Array:
+    """`xp.asin` with the special cases of `-1j * asinh(x * 1j)`, as the standard asks for complex arguments."""
+    return _mend(x, xp.asin(x), lambda a, b, xp: _turn(_asinh(-b, a, xp)), xp, combine)
+
+
+def atan(x: Array, xp: Namespace, combine: Combine = None) -> Array:
+    """`xp.atan` with the special cases of `-1j * atanh(x * 1j)`, as the standard asks for complex arguments."""
+    return _mend(x, xp.atan(x), lambda a, b, xp: _turn(_atanh(-b, a, xp)), xp, combine)
+
+
+def sign(x: Array, xp: Namespace, combine: Combine = None) -> Array:
+    """`xp.sign` with the special cases of the standard for complex arguments: zeros of either sign, NaNs."""
+    return _mend(x, xp.sign(x), _sign, xp, combine, _sign_ordinary)
