@@ -1,0 +1,142 @@
+"""What works where: the table of every pluggable function and every library, and the check of a plug-in package."""
+
+import ast
+import importlib
+import inspect
+import pkgutil
+from collections.abc import Callable, Iterator
+from importlib.util import find_spec
+from typing import Any, Final, Literal, TypeAlias
+
+import xpand_extensions
+from xpand import wrapped_libraries
+
+from ._dispatch import OPERATIONS, Operation, plugin_package, third_party_plugins
+
+Support: TypeAlias = Literal["native", "generic", "unsupported"]
+
+OTHER: Final = "other"
+"""The column of any conforming library that has no plug-in of its own."""
+
+
+def capabilities() -> dict[str, dict[str, Support]]:
+    """Say for every pluggable function how each library has it.
+
+    Returns:
+        A dictionary from function ("scatter.segment_sum") to library ("torch", and "other" for any conforming library
+        without a plug-in) to "native", "generic" or "unsupported". A library need not be installed to be listed:
+        plug-ins are read, not imported.
+
+    >>> capabilities()["scatter.segment_sum"]["torch"]
+    'native'
+    """
+    import_facades()
+    libraries = {*third_party_plugins(), *(name for op in OPERATIONS.values() for name in op.registered)}
+    columns = [*wrapped_libraries(), *sorted(libraries - set(wrapped_libraries())), OTHER]
+    operations = sorted(OPERATIONS.values(), key=lambda operation: operation.qualified_name)
+    return {
+        operation.qualified_name: {library: _support(operation, library) for library in columns}
+        for operation in operations
+    }
+
+
+def import_facades() -> None:
+    """Import every facade of this package, so that all its operations are known."""
+    for name in facade_names():
+        importlib.import_module(f"{xpand_extensions.__name__}.{name}")
+
+
+def facade_names() -> list[str]:
+    """Name the capabilities of this package: its public modules."""
+    modules = pkgutil.iter_modules(xpand_extensions.__path__)
+    return [module.name for module in modules if not module.ispkg and not module.name.startswith("_")]
+
+
+def _support(operation: Operation[..., Any], library: str) -> Support:
+    if library in operation.registered:
+        return "native"
+    package = None if library == OTHER else plugin_package(library, operation.package)
+    if package is not None:
+        functions, unsupported = _names_in(f"{package}.{operation.capability}")
+        if operation.name in unsupported:
+            return "unsupported"
+        if operation.name in functions:
+            return "native"
+    return "generic" if operation.generic_implementation() is not None else "unsupported"
+
+
+def _names_in(module: str) -> tuple[set[str], set[str]]:
+    """Read which functions a plug-in module offers and which it rules out, without importing its library."""
+    spec = find_spec(module)
+    if spec is None or spec.origin is None:
+        return set(), set()
+    with open(spec.origin, encoding="utf-8") as file:
+        tree = ast.parse(file.read())
+    names: set[str] = set()
+    unsupported: set[str] = set()
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef):
+            names.add(node.name)
+        elif isinstance(node, ast.ImportFrom):
+            names.update(alias.asname or alias.name for alias in node.names)
+        elif isinstance(node, (ast.Assign, ast.AnnAssign)):
+            targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+            assigned = {target.id for target in targets if isinstance(target, ast.Name)}
+            names |= assigned
+            if "UNSUPPORTED" in assigned and node.value is not None:
+                unsupported.update(ast.literal_eval(node.value))
+    return {name for name in names if not name.startswith("_")}, unsupported
+
+
+def check_plugin(package: str) -> None:
+    """Check a plug-in package: every public function overrides a facade's, with the facade's signature.
+
+    For the tests of whoever writes a plug-in: a misspelt override would silently leave the generic version in place.
+
+    Args:
+        package: The package's import name, such as "xpand_extensions.plugins.torch".
+
+    Raises:
+        AssertionError: Names each stray module, stray function and differing signature.
+        ImportError: A module of the package can't be imported.
+
+    >>> check_plugin("xpand_extensions.plugins.numpy")
+    """
+    import_facades()
+    problems = list(_problems(package))
+    if problems:
+        raise AssertionError(f"{package}: " + "; ".join(problems))
+
+
+def _problems(package: str) -> Iterator[str]:
+    known = facade_names()
+    for info in pkgutil.iter_modules(importlib.import_module(package).__path__):
+        if info.name.startswith("_"):
+            continue
+        if info.name not in known:
+            yield f"module {info.name!r} is no capability (known: {', '.join(known)}); a helper's name starts with '_'"
+            continue
+        module = importlib.import_module(f"{package}.{info.name}")
+        for name, function in _public_functions(module):
+            operation = OPERATIONS.get(f"{xpand_extensions.__name__}.{info.name}.{name}")
+            if operation is None:
+                yield f"{info.name}.{name} overrides nothing; a helper's name starts with '_'"
+            elif (ours := _parameters(function)) != (theirs := _parameters(operation.facade)):
+                yield f"{info.name}.{name}{ours} differs from the facade's {name}{theirs}"
+        for name in getattr(module, "UNSUPPORTED", {}):
+            if f"{xpand_extensions.__name__}.{info.name}.{name}" not in OPERATIONS:
+                yield f"{info.name}.UNSUPPORTED names {name!r}, which is no function of that capability"
+
+
+def _public_functions(module: Any) -> Iterator[tuple[str, Callable[..., Any]]]:
+    for name, value in vars(module).items():
+        defined_here = inspect.isfunction(value) and value.__module__ == module.__name__
+        if defined_here and not name.startswith("_"):
+            yield name, value
+
+
+def _parameters(function: Callable[..., Any]) -> str:
+    """Write a signature without annotations: the names, kinds and defaults that a caller depends on."""
+    signature = inspect.signature(function)
+    bare = [p.replace(annotation=inspect.Parameter.empty) for p in signature.parameters.values()]
+    return str(inspect.Signature(bare))

@@ -1,0 +1,220 @@
+"""From a facade to the implementation for the arrays at hand.
+
+A facade is a plain function: its docstring says what it means, its body checks the arguments and ends in
+`return facade.native(array)(array, …)`. `native` finds the implementation for the array's library on the first call
+with that array type and remembers it, so a call costs one look-up. The implementation is looked for in this order:
+
+1. what was registered for the library with `facade.register("library")`;
+2. the library's plug-in: the function of the facade's name in `<package>.plugins.<library>.<capability>`, or in the
+   package that another distribution names for the library in the entry-point group `xpand.plugins`;
+3. the default: what was registered with `facade.default`, or the function of that name in
+   `<package>.generic.<capability>`.
+
+`<package>.<capability>` is the module of the facade. A module that exists and can't be imported raises; it is never
+taken for an absent one.
+"""
+
+import importlib
+from collections.abc import Callable
+from functools import cache
+from importlib.metadata import entry_points
+from importlib.util import find_spec
+from types import FunctionType, ModuleType
+from typing import Any, Final, Generic, ParamSpec, Protocol, TypeVar, cast, overload
+
+from xpand import array_namespace, library_name
+from xpand._typing import Array
+
+P = ParamSpec("P")
+R_co = TypeVar("R_co", covariant=True)
+F = TypeVar("F", bound=Callable[..., Any])
+
+ENTRY_POINTS: Final = "xpand.plugins"
+_PACKAGE: Final = __name__.rpartition(".")[0]
+
+
+class UnsupportedError(TypeError):
+    """A capability that a library can't have: the message says what, for which library, and what to use instead."""
+
+
+class Pluggable(Protocol[P, R_co]):
+    """What `pluggable` makes of a function: the same function, with these attributes."""
+
+    __name__: str
+    __module__: str
+
+    def __call__(self, *args: P.args, **kwargs: P.kwargs) -> R_co: ...
+
+    def native(self, *arrays: Array) -> Callable[P, R_co]:
+        """Return the implementation for the library of the arrays."""
+        ...
+
+    def default(self, implementation: F, /) -> F:
+        """Register the implementation for libraries that have none of their own."""
+        ...
+
+    def register(self, library: str, /) -> Callable[[F], F]:
+        """Register the implementation for one library, by its name or root module."""
+        ...
+
+
+class Operation(Generic[P, R_co]):
+    """The record of one pluggable function: where its implementations are, and those found so far."""
+
+    def __init__(self, facade: Callable[P, R_co]) -> None:
+        """Record a facade; look nothing up yet."""
+        self.facade = facade
+        self.name = facade.__name__
+        self.package, _, self.capability = facade.__module__.rpartition(".")
+        self.registered: dict[str, Callable[..., Any]] = {}
+        self.default: Callable[..., Any] | None = None
+        self.cache: dict[type | tuple[type, ...], Callable[..., Any]] = {}
+
+    @property
+    def qualified_name(self) -> str:
+        """The name in tables: `scatter.segment_sum`, with its package where it isn't one of ours."""
+        name = f"{self.capability}.{self.name}" if self.capability else self.name
+        return name if self.package == _PACKAGE else f"{self.package}.{name}".lstrip(".")
+
+    def resolve(self, key: type | tuple[type, ...], arrays: tuple[Array, ...]) -> Callable[..., Any]:
+        """Find the implementation for the arrays, and remember it under `key`."""
+        try:
+            xp = array_namespace(*arrays)
+        except TypeError as error:
+            raise TypeError(str(error).replace("array_namespace:", f"{self.name}:", 1)) from None
+        found = self.implementation(library_name(xp))
+        self.cache[key] = found
+        return found
+
+    def implementation(self, library: str) -> Callable[..., Any]:
+        """Find the implementation for a library, or raise `UnsupportedError`."""
+        found = self.native_implementation(library) or self.generic_implementation()
+        if found is None:
+            raise UnsupportedError(
+                f"{self.name}: not available for {library}, and there is no generic version; convert the arrays to "
+                f"a library that has it, or register one with `{self.name}.register({library!r})`"
+            )
+        return found
+
+    def native_implementation(self, library: str) -> Callable[..., Any] | None:
+        """Find what a library has of its own; None where that is nothing."""
+        if library in self.registered:
+            return self.registered[library]
+        module = self.plugin_module(library)
+        if module is None:
+            return None
+        reason = getattr(module, "UNSUPPORTED", {}).get(self.name)
+        if reason is not None:
+            raise UnsupportedError(f"{self.name}: not available for {library}: {reason}")
+        return cast("Callable[..., Any] | None", getattr(module, self.name, None))
+
+    def plugin_module(self, library: str) -> ModuleType | None:
+        """Import the plug-in module for this capability and a library; None where there is none."""
+        package = plugin_package(library, self.package)
+        return None if package is None else _import_if_present(f"{package}.{self.capability}")
+
+    def generic_implementation(self) -> Callable[..., Any] | None:
+        """Find the implementation for any library; None where there is none."""
+        if self.default is not None:
+            return self.default
+        module = _import_if_present(f"{self.package}.generic.{self.capability}") if self.package else None
+        return None if module is None else getattr(module, self.name, None)
+
+
+OPERATIONS: Final[dict[str, Operation[..., Any]]] = {}
+
+
+@overload
+def pluggable(facade: Callable[P, R_co], /) -> Pluggable[P, R_co]: ...
+@overload
+def pluggable(facade: None = None, /) -> Callable[[Callable[P, R_co]], Pluggable[P, R_co]]: ...
+def pluggable(facade: Callable[..., Any] | None = None, /) -> Any:
+    """Make a function the facade of an operation that libraries implement in their own ways.
+
+    The function stays what it is: nothing is wrapped, a call costs what its body costs. It gains `native(*arrays)`, to
+    be called in its body; `register(library)`, to add a version for one library; and `default`, for all the rest.
+
+    Raises:
+        TypeError: `facade` is no plain function.
+
+    >>> import numpy as np
+    >>> @pluggable
+    ... def double(x, /):
+    ...     "Twice `x`, of any shape."
+    ...     return double.native(x)(x)
+    >>> @double.default
+    ... def _(x, /):
+    ...     return x + x
+    >>> @double.register("torch")
+    ... def _(x, /):
+    ...     return x.mul(2)
+    >>> double(np.asarray([1, 2])).tolist()
+    [2, 4]
+    """
+    if facade is None:
+        return pluggable
+    if not isinstance(facade, FunctionType):
+        raise TypeError(f"pluggable: takes a plain function, got {type(facade).__qualname__}")
+    operation = Operation(facade)
+    found = operation.cache
+
+    def native(*arrays: Array) -> Callable[..., Any]:
+        key = type(arrays[0]) if len(arrays) == 1 else tuple([type(x) for x in arrays])
+        implementation = found.get(key)
+        return operation.resolve(key, arrays) if implementation is None else implementation
+
+    def default(implementation: F, /) -> F:
+        operation.default = implementation
+        found.clear()
+        return implementation
+
+    def register(library: str, /) -> Callable[[F], F]:
+        if not isinstance(library, str):
+            raise TypeError(f"{operation.name}.register: library must be a name such as 'torch', got {library!r}")
+
+        def add(implementation: F) -> F:
+            operation.registered[library] = implementation
+            found.clear()
+            return implementation
+
+        return add
+
+    for attribute in (native, default, register):
+        setattr(facade, attribute.__name__, attribute)
+    OPERATIONS[f"{facade.__module__}.{facade.__name__}"] = operation
+    return facade
+
+
+def plugin_package(library: str, package: str = _PACKAGE) -> str | None:
+    """Name the package that holds a library's plug-in modules; None where there is none."""
+    own = f"{package}.plugins"
+    if package and find_spec(package) is not None and find_spec(own) is not None:
+        name = f"{own}.{library}"
+        if find_spec(name) is not None:
+            return name
+    return third_party_plugins().get(library) if package == _PACKAGE else None
+
+
+@cache
+def third_party_plugins() -> dict[str, str]:
+    """Map each library that another distribution adds to the package that holds its plug-in modules.
+
+    Raises:
+        RuntimeError: Two distributions claim the same library.
+    """
+    found: dict[str, str] = {}
+    for point in entry_points(group=ENTRY_POINTS):
+        if found.setdefault(point.name, point.value) != point.value:
+            raise RuntimeError(
+                f"two installed distributions bring xpand plug-ins for {point.name!r}: {found[point.name]} and "
+                f"{point.value}; uninstall one"
+            )
+    return found
+
+
+def _import_if_present(name: str) -> ModuleType | None:
+    """Import a module; None if it doesn't exist. What fails inside it is raised."""
+    parent = name.rpartition(".")[0]
+    if find_spec(parent.partition(".")[0]) is None or find_spec(parent) is None or find_spec(name) is None:
+        return None
+    return importlib.import_module(name)

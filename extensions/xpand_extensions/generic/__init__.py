@@ -1,0 +1,1 @@
+"""Implementations in terms of the standard alone, for any library."""

@@ -1,0 +1,1 @@
+"""Native implementations, one package a library; any subset of the functions."""

@@ -1,0 +1,1 @@
+"""What CuPy does natively."""

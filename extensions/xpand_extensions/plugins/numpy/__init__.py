@@ -1,0 +1,1 @@
+"""What NumPy does natively."""

@@ -1,0 +1,39 @@
+"""Conditions on values, stated where they may not be known yet."""
+
+from ._namespace import array_namespace, describe, is_concrete
+from ._typing import Array
+
+
+def check(condition: Array | bool, message: str, /, *, error: type[Exception] = ValueError) -> None:
+    """Raise an error where a condition on concrete values fails; do nothing where the values aren't known yet.
+
+    So a function can state what it asks of its input and still be traced: under `jax.jit`, `jax.vmap`, `jax.grad`,
+    `torch.func`, `torch.compile`, and for lazy arrays (Dask), nothing is raised, and nothing is computed.
+
+    Args:
+        condition: A bool, or a boolean array of any shape whose elements must all hold. An empty array holds.
+        message: What the error says.
+        error: The exception type, `ValueError` unless told.
+
+    Raises:
+        error: The condition is concrete and false.
+        TypeError: `condition` is neither a bool nor a boolean array.
+
+    >>> import numpy as np
+    >>> check(np.asarray([1, 2]) > 0, "all counts must be positive")
+    >>> check(2 < 1, "2 must be below 1")
+    Traceback (most recent call last):
+    ...
+    ValueError: 2 must be below 1
+    """
+    if isinstance(condition, bool):
+        if not condition:
+            raise error(message)
+        return
+    if isinstance(condition, (int, float, complex, str)) or condition is None:
+        raise TypeError(f"check: condition must be a bool or a boolean array, got {describe(condition)}")
+    xp = array_namespace(condition)
+    if not xp.isdtype(condition.dtype, "bool"):
+        raise TypeError(f"check: condition must be a bool or a boolean array, got an array of {condition.dtype}")
+    if is_concrete(condition) and not bool(xp.all(condition)):
+        raise error(message)

@@ -1,0 +1,1 @@
+"""Mends that several namespaces share, written against the standard alone."""

@@ -1,0 +1,136 @@
+"""The namespace to use where no array says which: a default, and the choice among values.
+
+The default is one per process, and `use` overrides it for a block of code. The override is a context variable, so a
+thread or an asynchronous task that sets it leaves the others alone.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from types import ModuleType
+from typing import Any
+
+from ._namespace import LIBRARIES, array_namespace, describe, library_name, namespace
+from ._typing import Namespace
+
+_process_default: Namespace | None = None  # None: NumPy, imported when first asked for
+_override: ContextVar[Namespace | None] = ContextVar("xpand_default_namespace", default=None)
+
+
+def default_namespace() -> Namespace:
+    """Return the namespace for calls with no array to infer one from.
+
+    It is the one of the innermost `use` block, else the one of `set_default_namespace`, else `xpand.numpy`.
+
+    >>> default_namespace().__name__
+    'xpand.numpy'
+    """
+    return _override.get() or _process_default or namespace("numpy")
+
+
+def set_default_namespace(xp: Namespace | str | None) -> None:
+    """Set the default namespace of the process.
+
+    Args:
+        xp: A namespace, a library's name such as "torch", or None for NumPy again.
+
+    Raises:
+        TypeError: Neither a name nor a namespace.
+        ValueError: No library of this name is known.
+        ModuleNotFoundError: The library is not installed.
+
+    >>> set_default_namespace("numpy")
+    """
+    global _process_default
+    _process_default = None if xp is None else _as_namespace(xp, "set_default_namespace")
+
+
+@contextmanager
+def use(xp: Namespace | str) -> Iterator[Namespace]:
+    """Make a namespace the default inside a `with` block, in this thread and task alone.
+
+    Args:
+        xp: A namespace, or a library's name such as "torch".
+
+    Raises:
+        TypeError, ValueError, ModuleNotFoundError: As `set_default_namespace`.
+
+    >>> with use("numpy") as xp:
+    ...     default_namespace() is xp
+    True
+    """
+    chosen = _as_namespace(xp, "use")
+    token = _override.set(chosen)
+    try:
+        yield chosen
+    finally:
+        _override.reset(token)
+
+
+def choose_namespace(*values: Any) -> Namespace:
+    """Choose the namespace to compute with, given arrays and plain values.
+
+    Where the values are all Python scalars, (nested) lists and tuples of them, None, or NumPy arrays, every library can
+    take them, and the default namespace is chosen. Arrays of another library choose that library, also beside NumPy
+    arrays and plain values.
+
+    Raises:
+        TypeError: Arrays of two libraries other than NumPy, or a value that no library takes.
+
+    Source: PhiML's `choose_backend`.
+
+    >>> choose_namespace([1, 2], 3.0) is default_namespace()
+    True
+    """
+    numpy: Namespace | None = None
+    chosen: Namespace | None = None
+    chosen_by: Any = None
+    for value in _leaves(values):
+        if value is None or (isinstance(value, (bool, int, float, complex)) and type(value).__module__ == "builtins"):
+            continue
+        try:
+            xp = array_namespace(value)
+        except TypeError:
+            raise TypeError(
+                f"choose_namespace: no library takes a value of type {describe(value)}; pass arrays, numbers, None, "
+                "or lists and tuples of them"
+            ) from None
+        if library_name(xp) == "numpy":
+            numpy = xp
+        elif chosen is None:
+            chosen, chosen_by = xp, value
+        elif xp is not chosen:
+            raise TypeError(
+                f"choose_namespace: no library can serve both {describe(chosen_by)} and {describe(value)}; convert "
+                "one to the other's library first"
+            )
+    if chosen is not None:
+        return chosen
+    default = default_namespace()
+    # Any wrapped library takes NumPy arrays; of a stranger that can't be known.
+    return default if numpy is None or library_name(default) in LIBRARIES else numpy
+
+
+def _leaves(values: tuple[Any, ...] | list[Any]) -> Iterator[Any]:
+    for value in values:
+        if isinstance(value, (list, tuple)):
+            yield from _leaves(value)  # type: ignore[arg-type]
+        else:
+            yield value
+
+
+def _as_namespace(xp: Namespace | str, function: str) -> Namespace:
+    if isinstance(xp, str):
+        return namespace(xp)
+    if not isinstance(xp, ModuleType) and not hasattr(xp, "__array_namespace_info__"):
+        raise TypeError(f"{function}: xp must be a namespace or a library's name such as 'torch', got {describe(xp)}")
+    # `use(torch)` means the conforming namespace, not the library's own.
+    for library in LIBRARIES.values():
+        if getattr(xp, "__name__", "") == library.native:
+            return namespace(library.name)
+    if not hasattr(xp, "__array_namespace_info__"):
+        raise ValueError(
+            f"{function}: the module {xp.__name__!r} is no array API namespace; pass one, or a library's name such as "
+            f"{', '.join(map(repr, LIBRARIES))}"
+        )
+    return xp

@@ -1,0 +1,313 @@
+"""Which library is this? The one place that asks.
+
+`array_namespace` is the door: every function that is written against the standard goes through it, so it is one
+dictionary look-up by type. What a library is called, where its namespace lies and when its arrays hold no values yet
+stands in the table `LIBRARIES`; code elsewhere speaks of namespaces only.
+"""
+
+import importlib
+import sys
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from importlib.util import find_spec
+from typing import Any, Final
+
+from ._typing import Array, Namespace
+
+_PACKAGE: Final = __name__.rpartition(".")[0]  # "xpand", or wherever a vendored copy lives
+API_VERSION: Final = "2025.12"
+_OLDER_API_VERSIONS: Final = frozenset({"2021.12", "2022.12", "2023.12", "2024.12"})
+
+
+def _always(x: Array) -> bool:
+    return True
+
+
+def _never(x: Array) -> bool:
+    return False
+
+
+def _torch_is_concrete(x: Array) -> bool:
+    import torch
+    from torch._C._functorch import is_functorch_wrapped_tensor
+
+    if torch.compiler.is_compiling() or x.device.type == "meta":
+        return False
+    # Subclasses such as FakeTensor stand for a tensor without holding its values; a Parameter holds them.
+    return type(x) in (torch.Tensor, torch.nn.Parameter) and not is_functorch_wrapped_tensor(x)
+
+
+def _jax_is_concrete(x: Array) -> bool:
+    import jax
+
+    return not isinstance(x, jax.core.Tracer)
+
+
+@dataclass(frozen=True, slots=True)
+class _Library:
+    """A library that xpand wraps: how to recognise its arrays, and what can be asked of them."""
+
+    name: str
+    """The name users give: `use("torch")`, `plugins/torch`."""
+    array_types: tuple[tuple[str, str], ...]
+    """(module, attribute) of each base class of its arrays."""
+    namespace: str
+    """The conforming namespace, relative to this package."""
+    native: str
+    """The library's own namespace."""
+    is_concrete: Callable[[Array], bool]
+    """Whether an array's values can be read now, without computing them."""
+
+
+LIBRARIES: Final = {
+    library.name: library
+    for library in (
+        _Library("numpy", (("numpy", "ndarray"), ("numpy", "generic")), ".numpy", "numpy", _always),
+        _Library("torch", (("torch", "Tensor"),), ".torch", "torch", _torch_is_concrete),
+        # From JAX 0.8.2 on, tracers are no subclass of jax.Array.
+        _Library("jax", (("jax", "Array"), ("jax.core", "Tracer")), ".jax", "jax.numpy", _jax_is_concrete),
+        _Library("cupy", (("cupy", "ndarray"),), ".cupy", "cupy", _always),
+        _Library("dask", (("dask.array", "Array"),), ".dask.array", "dask.array", _never),
+    )
+}
+
+# The hot path: array type -> namespace. Only types of the libraries above are kept here. Another library's arrays are
+# asked each time, because their namespace may depend on the array (a wrapper around arrays of several libraries).
+_BY_TYPE: dict[type, Namespace] = {}
+_MAX_TYPES: Final = 4096  # a program that makes array classes without end must not make the cache grow without end
+
+_NUMPY: Namespace | None = None  # xpand.numpy, once it is loaded
+
+
+def library_of(cls: type) -> str | None:
+    """Name the wrapped library whose arrays are of type `cls`, without importing any library."""
+    for library in LIBRARIES.values():
+        for module_name, attribute in library.array_types:
+            module = sys.modules.get(module_name)
+            # A module that is half imported may not have the attribute yet.
+            base = getattr(module, attribute, None) if module is not None else None
+            if base is not None and issubclass(cls, base):
+                return library.name
+    return None
+
+
+def array_namespace(*arrays: Array, api_version: str | None = None, use_compat: bool | None = None) -> Namespace:
+    """Return the array API namespace that the given arrays share.
+
+    Args:
+        *arrays: Arrays of one library: NumPy, PyTorch, JAX, CuPy, Dask, or any with `__array_namespace__`; tracers and
+            subclasses too. Python scalars and None are passed over.
+        api_version: The version of the standard that the caller needs, such as "2024.12". The wrapped namespaces
+            follow 2025.12; an older one is answered with it and a warning.
+        use_compat: None or True for xpand's conforming namespace, False for the library's own (`torch` itself).
+
+    Returns:
+        A module such as `xpand.torch`, or the namespace that another conforming library names for its arrays.
+
+    Raises:
+        TypeError: Arrays of two libraries, no array at all, or an object that is no array.
+        ValueError: An unknown `api_version`, or `use_compat=True` for a library that xpand does not wrap.
+
+    Source: `array_api_compat.array_namespace`, whose arguments these are.
+
+    >>> import numpy as np
+    >>> array_namespace(np.ones(3), 2.0, None).__name__
+    'xpand.numpy'
+    """
+    if api_version is None and use_compat is None and arrays:
+        x = arrays[0]
+        xp = _BY_TYPE.get(type(x))
+        if (
+            xp is not None
+            and (
+                len(arrays) == 1
+                or (len(arrays) == 2 and _BY_TYPE.get(type(arrays[1])) is xp)
+                or (len(arrays) > 2 and all(_BY_TYPE.get(type(y)) is xp for y in arrays))
+            )
+            # JAX's gradients of integers are NumPy arrays of a void type (`float0`): the one type with two namespaces.
+            and (xp is not _NUMPY or x.dtype.char != "V")
+        ):
+            return xp
+    return _resolve(arrays, api_version, use_compat)
+
+
+# Kept for code that knows array-api-compat's older name.
+get_namespace = array_namespace
+
+
+def _resolve(arrays: tuple[Array, ...], api_version: str | None, use_compat: bool | None) -> Namespace:
+    """Do what `array_namespace` does, for any number of arrays and of any type."""
+    if use_compat is not None and not isinstance(use_compat, bool):
+        raise ValueError(f"array_namespace: use_compat must be None, True or False, got {use_compat!r}")
+    found: Namespace | None = None
+    first: Array = None
+    for x in arrays:
+        xp = _namespace_of(x, api_version, use_compat)
+        if xp is None:
+            continue
+        if found is None:
+            found, first = xp, x
+        elif xp is not found:
+            raise TypeError(
+                f"array_namespace: arrays of two libraries: {describe(first)} and {describe(x)}; "
+                "convert one to the other's library first, for example with `xp.asarray` or `xp.from_dlpack`"
+            )
+    if found is None:
+        got = ", ".join(describe(x) for x in arrays) or "nothing"
+        raise TypeError(
+            f"array_namespace: no array among the arguments, got {got}; pass at least one array, or take "
+            "`default_namespace()` where there may be none"
+        )
+    return found
+
+
+def _namespace_of(x: Array, api_version: str | None, use_compat: bool | None) -> Namespace | None:
+    """Return the namespace of one argument; None for a scalar or None."""
+    cls = type(x)
+    name = library_of(cls)
+    if name is None:
+        # Asked after the libraries: np.float64 is a float, and an array all the same.
+        if x is None or isinstance(x, (int, float, complex)):
+            return None
+        ask = getattr(x, "__array_namespace__", None)
+        if ask is None or isinstance(x, type):
+            raise TypeError(
+                f"array_namespace: {describe(x)} is not a supported array; pass an array of an installed library, a "
+                "Python scalar or None, and turn lists into arrays with `xp.asarray`"
+            )
+        if use_compat:
+            raise ValueError(
+                f"array_namespace: use_compat=True, but xpand wraps no namespace for {describe(x)}; "
+                "leave use_compat out to get the library's own"
+            )
+        return ask(api_version=api_version)  # type: ignore[no-any-return]
+    zero_gradient = name == "numpy" and _is_jax_zero_gradient(x)
+    if zero_gradient:
+        name = "jax"
+    _check_api_version(api_version)
+    if use_compat is False:
+        return importlib.import_module(LIBRARIES[name].native)
+    xp = namespace(name)
+    if len(_BY_TYPE) < _MAX_TYPES and not zero_gradient:
+        _BY_TYPE[cls] = xp
+        if name == "numpy":
+            global _NUMPY
+            _NUMPY = xp
+    return xp
+
+
+def _is_jax_zero_gradient(x: Array) -> bool:
+    """Tell whether a NumPy array is a gradient of an integer in JAX: `float0`, a void type that only JAX gives."""
+    return "jax" in sys.modules and x.dtype.char == "V" and x.dtype == sys.modules["jax"].float0
+
+
+def _check_api_version(api_version: str | None) -> None:
+    if api_version is None or api_version == API_VERSION:
+        return
+    if api_version not in _OLDER_API_VERSIONS:
+        raise ValueError(
+            f"array_namespace: api_version={api_version!r} is not known; the newest is {API_VERSION!r}, older ones are "
+            f"{', '.join(sorted(_OLDER_API_VERSIONS))}"
+        )
+    warnings.warn(
+        f"array_namespace: version {api_version} of the standard was asked for; the namespace follows {API_VERSION}",
+        stacklevel=5,
+    )
+
+
+def describe(x: object) -> str:
+    """Name the type of a value for an error message."""
+    cls = x if isinstance(x, type) else type(x)
+    name = cls.__qualname__ if cls.__module__ == "builtins" else f"{cls.__module__}.{cls.__qualname__}"
+    return f"the type {name}" if isinstance(x, type) else name
+
+
+def namespace(name: str) -> Namespace:
+    """Import the conforming namespace of a library by its name, such as "torch".
+
+    Besides the wrapped libraries, the name of any installed module that is a namespace of the standard serves.
+
+    Raises:
+        ValueError: No library of this name is known.
+        ModuleNotFoundError: The library is known but not installed; the message says how to install it.
+
+    >>> namespace("numpy").__name__
+    'xpand.numpy'
+    """
+    if not isinstance(name, str):
+        raise TypeError(f"namespace: name must be a string such as 'numpy', got {describe(name)}")
+    library = LIBRARIES.get(name.partition(".")[0])
+    if library is not None and name in (library.name, library.native, _PACKAGE + library.namespace):
+        if find_spec(library.name) is None:
+            raise ModuleNotFoundError(
+                f"namespace: {library.name!r} is not installed; `pip install 'xpand[{library.name}]'` brings it",
+                name=library.name,
+            )
+        return importlib.import_module(library.namespace, _PACKAGE)
+    if all(part.isidentifier() for part in name.split(".")) and find_spec(name.partition(".")[0]) is not None:
+        module = importlib.import_module(name)
+        if hasattr(module, "__array_namespace_info__"):
+            return module
+    raise ValueError(
+        f"namespace: {name!r} is no known array library; known are {', '.join(LIBRARIES)}, and the module name of any "
+        "installed library whose namespace follows the standard, such as 'array_api_strict'"
+    )
+
+
+def library_name(xp: Namespace) -> str:
+    """Name the library behind a namespace, wrapped or its own: "torch" for `xpand.torch` and for `torch`.
+
+    >>> import numpy as np
+    >>> library_name(np)
+    'numpy'
+    """
+    name: str = getattr(xp, "__name__", type(xp).__module__)
+    return name.removeprefix(_PACKAGE + ".").partition(".")[0]
+
+
+def wrapped_libraries() -> tuple[str, ...]:
+    """Name the libraries that xpand wraps, installed or not.
+
+    >>> wrapped_libraries()
+    ('numpy', 'torch', 'jax', 'cupy', 'dask')
+    """
+    return tuple(LIBRARIES)
+
+
+def is_concrete(x: Array) -> bool:
+    """Tell whether the values of an array can be read now: not traced, not lazy, not without data.
+
+    False for tracers of JAX, for tensors inside `torch.func` and `torch.compile`, for tensors on the meta device, and
+    for Dask arrays, whose values would have to be computed. True for Python scalars. Nothing is computed.
+
+    >>> import numpy as np
+    >>> is_concrete(np.ones(3))
+    True
+    """
+    name = library_of(type(x))
+    if name is not None:
+        return LIBRARIES[name].is_concrete(x)
+    # Another library says so itself where it has such a notion: an attribute of the object, no call of bool(x), which
+    # would compute a lazy array.
+    return not getattr(x, "is_traced", False)
+
+
+def _names_a_namespace_of(name: str) -> Callable[[Any], bool]:
+    """Make the test for `is_<library>_namespace`: the library's own module or the wrapped one."""
+    library = LIBRARIES[name]
+    names = {library.native, _PACKAGE + library.namespace, "array_api_compat" + library.namespace}
+
+    def is_namespace(xp: Namespace) -> bool:
+        return xp.__name__ in names
+
+    is_namespace.__name__ = is_namespace.__qualname__ = f"is_{name}_namespace"
+    is_namespace.__doc__ = f"""Tell whether `xp` is a namespace of {name}: the library's own, or the conforming one."""
+    return is_namespace
+
+
+is_numpy_namespace = _names_a_namespace_of("numpy")
+is_torch_namespace = _names_a_namespace_of("torch")
+is_jax_namespace = _names_a_namespace_of("jax")
+is_cupy_namespace = _names_a_namespace_of("cupy")
+is_dask_namespace = _names_a_namespace_of("dask")

@@ -1,0 +1,100 @@
+"""The one list of libraries that the tests run on.
+
+Each entry is as strict as its library allows: NumPy arrays are read-only, JAX has 64-bit types, array-api-strict runs
+with its strictest flags and once on a device that is not the default, warnings are errors everywhere.
+"""
+
+import importlib
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+import xpand
+
+
+@dataclass(frozen=True)
+class Library:
+    """A library, or a library on one of its devices."""
+
+    id: str
+    xp: Any
+    device: Any = None
+    to_numpy: Callable[[Any], np.ndarray] = field(default=np.asarray, repr=False)
+    read_only: bool = False
+    lazy: bool = False
+
+    def asarray(self, values: Any, dtype: Any = None) -> Any:
+        """Make an array from values, with the library's data type of the name `dtype`, on this entry's device."""
+        values = np.asarray(values)
+        dtype = getattr(self.xp, str(values.dtype) if dtype is None else str(np.dtype(dtype)))
+        # A copy that owns its memory and is writeable: torch warns of read-only sources.
+        x = self.xp.asarray(np.array(values), dtype=dtype, device=self.device)
+        if self.read_only:
+            x.flags.writeable = False
+        return x
+
+    def assert_equal(self, actual: Any, expected: Any, *, rtol: float = 0.0, atol: float = 0.0) -> None:
+        """Assert that a result is of this library, on this device, and equal (NaN equal to NaN) to a NumPy array."""
+        expected = np.asarray(expected)
+        assert xpand.array_namespace(actual) is self.xp, f"{type(actual)} is not of {self.id}"
+        assert xpand.device(actual) == self.expected_device, f"on {xpand.device(actual)}, not {self.expected_device}"
+        result = np.asarray(self.to_numpy(actual))
+        assert result.dtype == expected.dtype, f"{result.dtype} is not {expected.dtype}"
+        assert result.shape == expected.shape, f"{result.shape} is not {expected.shape}"
+        np.testing.assert_allclose(result, expected, rtol=rtol, atol=atol, equal_nan=True)
+
+    @property
+    def expected_device(self) -> Any:
+        """Where an array of this entry lies."""
+        return xpand.device(self.asarray(0.0)) if self.device is None else self.device
+
+    def __str__(self) -> str:
+        """Name the entry in test ids."""
+        return self.id
+
+
+def _strict_to_numpy(x: Any) -> np.ndarray:
+    import array_api_strict as strict
+
+    return np.asarray(x.to_device(strict.Device("CPU_DEVICE")))
+
+
+def _libraries() -> list[Library]:
+    import array_api_strict as strict
+    import dask
+    import jax
+    import torch
+
+    jax.config.update("jax_enable_x64", True)
+    strict.set_array_api_strict_flags(api_version="2025.12")
+    # Threads would only get into each other's way in tests.
+    dask.config.set(scheduler="synchronous")
+    found = [
+        Library("numpy", xpand.namespace("numpy"), read_only=True),
+        Library("torch", xpand.namespace("torch"), to_numpy=lambda x: x.detach().cpu().resolve_conj().numpy()),
+        Library("jax", xpand.namespace("jax")),
+        Library("strict", strict, to_numpy=_strict_to_numpy),
+        Library("strict-device1", strict, device=strict.Device("device1"), to_numpy=_strict_to_numpy),
+        Library("dask", xpand.namespace("dask"), lazy=True),
+    ]
+    if torch.cuda.is_available():
+        found.append(
+            Library(
+                "torch-cuda",
+                xpand.namespace("torch"),
+                device=torch.device("cuda:0"),
+                to_numpy=lambda x: x.cpu().numpy(),
+            )
+        )
+    if importlib.util.find_spec("cupy") is not None:
+        import cupy
+
+        if cupy.cuda.is_available():
+            found.append(Library("cupy", xpand.namespace("cupy"), to_numpy=cupy.asnumpy))
+    return found
+
+
+LIBRARIES = _libraries()
+EAGER_LIBRARIES = [library for library in LIBRARIES if not library.lazy]
