@@ -1,0 +1,60 @@
+# `make tour` and `make test` start from nothing but Python >= 3.11, make and git.
+
+PYTHON ?= python3
+BIN := .venv/bin
+EXAMPLES ?= 200
+LIBRARY ?= all
+JOBS ?= 2
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
+
+.DEFAULT_GOAL := help
+.PHONY: help tour test lint types unit docs bench conformance dropin format clean
+
+help: ## say what there is to make
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed 's/:[^#]*## /\t/' | expand -t 14
+
+.venv/bin/python:
+	$(PYTHON) -c 'import sys; sys.exit("xpand needs Python 3.11 or newer, got " + sys.version if sys.version_info < (3, 11) else 0)'
+	$(PYTHON) -m venv .venv
+
+.venv/tour.stamp: .venv/bin/python pyproject.toml constraints.txt
+	$(PIP) -e '.[all,tour]'
+	@touch $@
+
+.venv/test.stamp: .venv/bin/python pyproject.toml constraints.txt
+	$(PIP) -e '.[test,docs]'
+	@touch $@ .venv/tour.stamp
+
+tour: .venv/tour.stamp ## run one source file on every installed library, over real data
+	$(BIN)/xpand tour
+
+test: lint types unit docs ## run everything that continuous integration runs
+
+lint: .venv/test.stamp ## check format and lint
+	$(BIN)/ruff format --check .
+	$(BIN)/ruff check .
+
+types: .venv/test.stamp ## check types, strictly
+	$(BIN)/mypy
+
+unit: .venv/test.stamp ## run the tests, the docs' code blocks and the examples
+	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal -q
+
+docs: .venv/test.stamp ## build the site into site/, warnings as errors
+	$(BIN)/mkdocs build --strict --quiet
+
+bench: .venv/test.stamp ## measure, and print ratios beside their budgets
+	$(BIN)/python -m benchmarks $(ARGS)
+
+conformance: .venv/test.stamp ## run the official test suite: make conformance SUITE=path LIBRARY=torch EXAMPLES=200
+	$(BIN)/python array-api-tests/run.py --suite "$(SUITE)" --library "$(LIBRARY)" --examples $(EXAMPLES) --jobs $(JOBS) $(ARGS)
+
+dropin: .venv/test.stamp ## run all of scikit-learn's array API tests on xpand in place of array-api-compat
+	$(BIN)/python tests/sklearn_swap.py
+
+format: .venv/test.stamp ## format and mend what can be mended
+	$(BIN)/ruff format .
+	$(BIN)/ruff check --fix .
+
+clean: ## remove the environment and everything built
+	rm -rf .venv site dist build .mypy_cache .ruff_cache .pytest_cache .hypothesis
