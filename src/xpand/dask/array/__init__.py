@@ -1,0 +1,85 @@
+# ruff: noqa: F401 - a namespace exports what it imports
+"""Dask's namespace, as the standard (2025.12) has it: nothing here computes an array, and what is known stays known.
+
+The values of a block are what NumPy's or CuPy's namespace of this package makes of them. Sizes that depend on data (of
+`nonzero`, of `unique_values`, of a mask as index) are unknown until computed, and NaN in `shape`, as Dask writes it.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+from array_api_compat.dask import array as _compat
+from array_api_compat.dask.array import *
+from array_api_compat.dask.array import __array_namespace_info__
+
+# The form that binds this package's submodules: the star import has bound the names to others.
+import xpand.dask.array.fft as fft
+import xpand.dask.array.linalg as linalg
+
+from ._creation import (
+    arange,
+    asarray,
+    empty,
+    empty_like,
+    eye,
+    from_dlpack,
+    full,
+    full_like,
+    linspace,
+    meshgrid,
+    ones,
+    ones_like,
+    tril,
+    triu,
+    zeros,
+    zeros_like,
+)
+from ._elementwise import (
+    acos,
+    acosh,
+    asin,
+    asinh,
+    atan,
+    atanh,
+    clip,
+    cosh,
+    exp,
+    expm1,
+    floor_divide,
+    log,
+    log1p,
+    remainder,
+    sign,
+    sinh,
+    sqrt,
+    tanh,
+)
+from ._info import astype, broadcast_shapes, can_cast, finfo, iinfo, result_type
+from ._manipulation import (
+    broadcast_arrays,
+    concat,
+    expand_dims,
+    matrix_transpose,
+    permute_dims,
+    repeat,
+    reshape,
+    roll,
+    tile,
+    unstack,
+)
+from ._searching import argsort, nonzero, searchsorted, sort, take, take_along_axis
+from ._sets import isin, unique_all, unique_counts, unique_inverse, unique_values
+from ._statistics import count_nonzero, cumulative_prod, cumulative_sum, std, var
+from .linalg import matmul, tensordot, vecdot
+
+if TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any: ...
+
+
+__array_api_version__ = "2025.12"
+
+__all__ = sorted({*_compat.__all__, "broadcast_shapes", "from_dlpack", "isdtype", "take_along_axis"})
+
+
+def __dir__() -> list[str]:
+    return __all__

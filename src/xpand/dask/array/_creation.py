@@ -1,0 +1,242 @@
+"""Functions that make arrays."""
+
+import math
+from functools import partial
+from numbers import Integral
+from typing import Any
+
+import dask.array as da
+import numpy as np
+from dask.array.core import normalize_chunks
+
+from xpand._typing import Array, Device, DType
+
+from ._info import check_device, result_type
+
+Shape = int | tuple[int, ...]
+
+
+def _has_lazy(obj: Any) -> bool:
+    return isinstance(obj, da.Array) or (isinstance(obj, (list, tuple)) and any(map(_has_lazy, obj)))
+
+
+def asarray(
+    obj: Any, /, *, dtype: DType | None = None, device: Device | None = None, copy: bool | None = None, **kwargs: Any
+) -> Array:
+    """Make a Dask array of a scalar, of nested sequences, of an array of another library, or of a Dask array.
+
+    Sequences may contain Dask arrays, which are stacked lazily. The data of other libraries' arrays is copied, because
+    a graph must not change when its source does; arrays that say how to be sliced (CuPy's) stay blocks of their kind.
+
+    Raises:
+        ValueError: `copy=False` where data would be copied.
+    """
+    check_device("asarray", device)
+    if isinstance(obj, da.Array):
+        if dtype is not None and dtype != obj.dtype:
+            if copy is False:
+                raise ValueError(f"asarray: copy=False, but {obj.dtype} needs a copy to become {dtype}")
+            return obj.astype(dtype)
+        return obj.copy() if copy else obj
+    if copy is False:
+        raise ValueError(f"asarray: copy=False, but a {type(obj).__name__} is always copied into a Dask array")
+    if isinstance(obj, (list, tuple)) and _has_lazy(obj):
+        items = [asarray(item) for item in obj]
+        common = result_type(*items) if dtype is None else dtype
+        return da.stack([item.astype(common) for item in items])
+    if not hasattr(obj, "__array_function__"):
+        obj = np.asarray(obj, dtype=dtype)
+    array = da.from_array(obj, **kwargs)
+    return array if dtype is None or dtype == array.dtype else array.astype(dtype)
+
+
+def from_dlpack(x: Any, /, *, device: Device | None = None, copy: bool | None = None) -> Array:
+    """Make a Dask array of an array of any library that exports its memory by DLPack; a Dask array passes as it is."""
+    check_device("from_dlpack", device)
+    if not isinstance(x, da.Array):
+        if copy is False:
+            raise ValueError(f"from_dlpack: copy=False, but a {type(x).__name__} is always copied into a Dask array")
+        return da.from_array(np.from_dlpack(x))
+    return x.copy() if copy else x
+
+
+def empty(shape: Shape, *, dtype: DType | None = None, device: Device | None = None, **kwargs: Any) -> Array:
+    """Make an array of undefined values."""
+    check_device("empty", device)
+    return da.empty(shape, dtype=dtype, **kwargs)
+
+
+def zeros(shape: Shape, *, dtype: DType | None = None, device: Device | None = None, **kwargs: Any) -> Array:
+    """Make an array of zeros."""
+    check_device("zeros", device)
+    return da.zeros(shape, dtype=dtype, **kwargs)
+
+
+def ones(shape: Shape, *, dtype: DType | None = None, device: Device | None = None, **kwargs: Any) -> Array:
+    """Make an array of ones."""
+    check_device("ones", device)
+    return da.ones(shape, dtype=dtype, **kwargs)
+
+
+def full(
+    shape: Shape, fill_value: complex, *, dtype: DType | None = None, device: Device | None = None, **kwargs: Any
+) -> Array:
+    """Make an array of one value."""
+    check_device("full", device)
+    return da.full(shape, fill_value, dtype=dtype, **kwargs)
+
+
+def empty_like(x: Array, /, *, dtype: DType | None = None, device: Device | None = None, **kwargs: Any) -> Array:
+    """Make an array of undefined values, shaped and chunked as `x`."""
+    check_device("empty_like", device)
+    return da.empty_like(x, dtype=dtype, **kwargs)
+
+
+def zeros_like(x: Array, /, *, dtype: DType | None = None, device: Device | None = None, **kwargs: Any) -> Array:
+    """Make an array of zeros, shaped and chunked as `x`."""
+    check_device("zeros_like", device)
+    return da.zeros_like(x, dtype=dtype, **kwargs)
+
+
+def ones_like(x: Array, /, *, dtype: DType | None = None, device: Device | None = None, **kwargs: Any) -> Array:
+    """Make an array of ones, shaped and chunked as `x`."""
+    check_device("ones_like", device)
+    return da.ones_like(x, dtype=dtype, **kwargs)
+
+
+def full_like(
+    x: Array, /, fill_value: complex, *, dtype: DType | None = None, device: Device | None = None, **kwargs: Any
+) -> Array:
+    """Make an array of one value, shaped and chunked as `x`."""
+    check_device("full_like", device)
+    return da.full_like(x, fill_value, dtype=dtype, **kwargs)
+
+
+def _chunks(shape: tuple[int, ...], chunks: Any, dtype: DType) -> tuple[tuple[int, ...], ...]:
+    if chunks == "auto" and 0 in shape:  # Dask divides by the size when it chooses chunks
+        return tuple((size,) for size in shape)
+    return normalize_chunks(chunks, shape, dtype=dtype)  # type: ignore[no-any-return]
+
+
+def _positions(block_info: Any = None) -> tuple[int, int]:
+    """Range of the positions that a block of a one-dimensional array holds."""
+    start, stop = block_info[None]["array-location"][0]
+    return int(start), int(stop)
+
+
+def _arange_block(*, start: Any, step: Any, dtype: DType, block_info: Any = None) -> Any:
+    low, high = _positions(block_info)
+    if isinstance(start, int) and isinstance(step, int) and np.dtype(dtype).kind in "iu":
+        # Modulo 2**64, where no intermediate overflows and the product of a large step is exact.
+        values = np.arange(low, high, dtype=np.uint64) * np.uint64(step % 2**64) + np.uint64(start % 2**64)
+        return values.view(np.int64).astype(dtype)
+    return (np.arange(low, high) * step + start).astype(dtype)
+
+
+def arange(
+    start: float,
+    /,
+    stop: float | None = None,
+    step: float = 1,
+    *,
+    dtype: DType | None = None,
+    device: Device | None = None,
+    chunks: Any = "auto",
+    like: Any = None,
+) -> Array:
+    """Make evenly spaced values in the half-open interval `[start, stop)`; exact for integers of every size."""
+    check_device("arange", device)
+    if like is not None:
+        return da.arange(*((0, start) if stop is None else (start, stop)), step, dtype=dtype, chunks=chunks, like=like)
+    if stop is None:
+        start, stop = 0, start
+    if step == 0:
+        raise ValueError("arange: step must not be zero")
+    integral = all(isinstance(number, Integral) for number in (start, stop, step))
+    if integral:  # Python's integers: of any size, unlike NumPy's
+        start, stop, step = int(start), int(stop), int(step)
+    length = max(-((start - stop) // step) if integral else math.ceil((stop - start) / step), 0)
+    if dtype is None:
+        dtype = np.int64 if integral else np.result_type(np.float64, start, stop, step)
+    return da.map_blocks(
+        partial(_arange_block, start=start, step=step, dtype=dtype),
+        chunks=_chunks((int(length),), chunks, dtype),
+        dtype=dtype,
+        meta=np.empty((0,), dtype=dtype),
+        token="arange",
+    )
+
+
+def _linspace_block(*, start: complex, stop: complex, gaps: int, dtype: DType, block_info: Any = None) -> Any:
+    low, high = _positions(block_info)
+    positions: Any = np.arange(low, high, dtype=np.float64)
+    delta = stop - start
+    step = delta / gaps if gaps else delta
+    # Where the step underflows, the quotient of each position is still exact.
+    values = positions * step + start if step != 0 else positions / gaps * delta + start
+    if low <= gaps < high and gaps:
+        values[gaps - low] = stop
+    return values.astype(dtype)
+
+
+def linspace(
+    start: complex,
+    stop: complex,
+    /,
+    num: int,
+    *,
+    dtype: DType | None = None,
+    device: Device | None = None,
+    endpoint: bool = True,
+    chunks: Any = "auto",
+    **kwargs: Any,
+) -> Array:
+    """Make `num` evenly spaced values, the last of which is exactly `stop` if `endpoint` is true."""
+    check_device("linspace", device)
+    if kwargs:  # `retstep`, which Dask has beyond the standard
+        return da.linspace(start, stop, num, endpoint=endpoint, dtype=dtype, chunks=chunks, **kwargs)
+    if dtype is None:
+        dtype = np.result_type(np.float64, start, stop)
+    gaps = num - 1 if endpoint else num
+    return da.map_blocks(
+        partial(_linspace_block, start=start, stop=stop, gaps=gaps, dtype=dtype),
+        chunks=_chunks((num,), chunks, dtype),
+        dtype=dtype,
+        meta=np.empty((0,), dtype=dtype),
+        token="linspace",
+    )
+
+
+def eye(
+    n_rows: int,
+    n_cols: int | None = None,
+    /,
+    *,
+    k: int = 0,
+    dtype: DType | None = None,
+    device: Device | None = None,
+    chunks: Any = "auto",
+) -> Array:
+    """Make a matrix with ones on the k-th diagonal, for any number of rows, columns and `k`."""
+    check_device("eye", device)
+    if dtype is None:
+        dtype = np.float64
+    rows, columns = _chunks((n_rows, n_rows if n_cols is None else n_cols), chunks, dtype)
+    row = arange(sum(rows), chunks=(rows,))
+    column = arange(sum(columns), chunks=(columns,))
+    return (column[None, :] - row[:, None] == k).astype(dtype)
+
+
+def meshgrid(*arrays: Array, indexing: str = "xy", **kwargs: Any) -> tuple[Array, ...]:
+    """Make coordinate matrices of one-dimensional coordinates."""
+    return tuple(da.meshgrid(*arrays, indexing=indexing, **kwargs))
+
+
+def tril(x: Array, /, *, k: int = 0) -> Array:
+    """Lower triangle of (stacks of) matrices."""
+    return da.tril(x, k)
+
+
+def triu(x: Array, /, *, k: int = 0) -> Array:
+    """Upper triangle of (stacks of) matrices."""
+    return da.triu(x, k)

@@ -1,0 +1,64 @@
+"""Elementwise functions whose special values NumPy's own functions, which Dask calls, get wrong."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import dask.array as da
+
+from xpand._typing import Array
+
+from ._blocks import call, elementwise
+
+
+def _mended_for_complex(name: str, native: Callable[..., Array]) -> Callable[..., Array]:
+    """Take complex arrays to the blocks' conforming namespace; all else goes straight to Dask's function."""
+
+    def function(x: Array, /, **kwargs: Any) -> Array:
+        if isinstance(x, da.Array) and x.dtype.kind == "c":
+            return elementwise(name, x, **kwargs)
+        return native(x, **kwargs)
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = f"""Calculate `{name}` elementwise, with the standard's special cases for complex numbers."""
+    return function
+
+
+acos = _mended_for_complex("acos", da.arccos)
+acosh = _mended_for_complex("acosh", da.arccosh)
+asin = _mended_for_complex("asin", da.arcsin)
+asinh = _mended_for_complex("asinh", da.arcsinh)
+atan = _mended_for_complex("atan", da.arctan)
+atanh = _mended_for_complex("atanh", da.arctanh)
+cosh = _mended_for_complex("cosh", da.cosh)
+exp = _mended_for_complex("exp", da.exp)
+expm1 = _mended_for_complex("expm1", da.expm1)
+log = _mended_for_complex("log", da.log)
+log1p = _mended_for_complex("log1p", da.log1p)
+sign = _mended_for_complex("sign", da.sign)
+sinh = _mended_for_complex("sinh", da.sinh)
+sqrt = _mended_for_complex("sqrt", da.sqrt)
+tanh = _mended_for_complex("tanh", da.tanh)
+
+
+def floor_divide(x1: Array | float, x2: Array | float, /, **kwargs: Any) -> Array:
+    """Round the quotient down, with the standard's special cases: infinity over a finite number is infinity."""
+    return elementwise("floor_divide", x1, x2, **kwargs)
+
+
+def remainder(x1: Array | float, x2: Array | float, /, **kwargs: Any) -> Array:
+    """Remainder of the division, with the sign of the divisor."""
+    return elementwise("remainder", x1, x2, **kwargs)
+
+
+def _clip(x: Any, *bounds: Any, lower: bool, upper: bool) -> Any:
+    low = bounds[0] if lower else None
+    high = bounds[-1] if upper else None
+    return call(x, function="clip", min=low, max=high)
+
+
+def clip(x: Array, /, min: Array | float | None = None, max: Array | float | None = None) -> Array:
+    """Clamp each element between `min` and `max`, arrays or scalars that broadcast; the result keeps x's data type."""
+    bounds = [bound for bound in (min, max) if bound is not None]
+    function = partial(_clip, lower=min is not None, upper=max is not None)
+    return da.core.elemwise(function, x, *bounds, dtype=x.dtype)

@@ -1,0 +1,102 @@
+"""Functions that move elements around."""
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import dask.array as da
+import numpy as np
+from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
+
+from xpand._typing import Array
+
+from ._blocks import gather
+
+
+def broadcast_arrays(*arrays: Array) -> tuple[Array, ...]:
+    """Broadcast arrays against one another."""
+    return tuple(da.broadcast_arrays(*arrays))
+
+
+def concat(arrays: Sequence[Array], /, *, axis: int | None = 0, allow_unknown_chunksizes: bool = False) -> Array:
+    """Join arrays along an axis; None joins the flattened arrays."""
+    if axis is None:
+        arrays, axis = [da.ravel(x) for x in arrays], 0
+    return da.concatenate(arrays, axis=axis, allow_unknown_chunksizes=allow_unknown_chunksizes)
+
+
+def expand_dims(x: Array, /, axis: int | tuple[int, ...] = 0) -> Array:
+    """Insert axes of size one where `axis` says: one place, or several, counted in the result."""
+    places = (axis,) if isinstance(axis, int) else tuple(axis)
+    ndim = x.ndim + len(places)
+    inserted = normalize_axis_tuple(places, ndim, argname="axis")
+    return x[tuple(None if i in inserted else slice(None) for i in range(ndim))]
+
+
+def permute_dims(x: Array, /, axes: tuple[int, ...]) -> Array:
+    """Permute the axes."""
+    return da.transpose(x, axes)
+
+
+def matrix_transpose(x: Array, /) -> Array:
+    """Swap the last two axes."""
+    if x.ndim < 2:
+        raise ValueError(f"matrix_transpose: x must have at least two axes, got shape {x.shape}")
+    return da.swapaxes(x, -1, -2)
+
+
+def reshape(x: Array, /, shape: tuple[int, ...], *, copy: bool | None = None, **kwargs: Any) -> Array:
+    """Reshape in row-major order. No lazy array shares memory that could be written to, whatever `copy` asks for."""
+    result = da.reshape(x, shape, **kwargs)
+    return result.copy() if copy else result
+
+
+def repeat(x: Array, repeats: int | Array, /, *, axis: int | None = None) -> Array:
+    """Repeat each element along an axis, None: of the flattened array.
+
+    With a Dask array of `repeats` the size of the result depends on values that are not yet computed: it is unknown.
+    """
+    if axis is None:
+        x, axis = da.ravel(x), 0
+    if isinstance(repeats, int):
+        return da.repeat(x, repeats, axis=axis)
+    axis = normalize_axis_index(axis, x.ndim)
+    if not isinstance(repeats, da.Array):
+        repeats = np.asarray(repeats)
+        if repeats.size == 1:
+            return da.repeat(x, int(repeats.item()), axis=axis)
+    if repeats.ndim != 1 or not (repeats.shape[0] == x.shape[axis] or repeats.shape[0] == 1):
+        raise ValueError(
+            f"repeat: repeats must have shape (1,) or ({x.shape[axis]},), the size of axis {axis}, got {repeats.shape}"
+        )
+    if isinstance(repeats, da.Array):
+        size, operand = math.nan, repeats
+    else:
+        size, operand = int(repeats.sum()), da.from_array(repeats)
+    index = tuple(range(x.ndim))
+    output = (*index[:axis], x.ndim, *index[axis + 1 :])
+    return gather(
+        "repeat", output, (x, index), (operand, (x.ndim + 1,)), dtype=x.dtype, sizes={x.ndim: size}, axis=axis
+    )
+
+
+def roll(x: Array, /, shift: int | tuple[int, ...], *, axis: int | tuple[int, ...] | None = None) -> Array:
+    """Roll elements along axes, those that leave at one end coming in at the other."""
+    if axis is not None and not isinstance(axis, int) and isinstance(shift, int):
+        # "If shift is a scalar and axis a tuple, the same shift must be used for all specified axes."
+        shift = (shift,) * len(axis)
+    return da.roll(x, shift, axis=axis)
+
+
+def tile(x: Array, repetitions: tuple[int, ...] | int, /) -> Array:
+    """Repeat the whole array along each axis."""
+    return da.tile(x, repetitions)
+
+
+def unstack(x: Array, /, *, axis: int = 0) -> tuple[Array, ...]:
+    """Split an array into those of one axis less that lie along `axis`."""
+    before = (slice(None),) * normalize_axis_index(axis, x.ndim)
+    size = x.shape[axis]
+    if math.isnan(size):
+        raise ValueError(f"unstack: the size of axis {axis} is unknown; call x.compute_chunk_sizes() first")
+    return tuple(x[(*before, i)] for i in range(size))

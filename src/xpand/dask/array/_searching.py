@@ -1,0 +1,82 @@
+"""Sorting, searching and taking."""
+
+from typing import Any
+
+import dask.array as da
+import numpy as np
+from numpy.lib.array_utils import normalize_axis_index
+
+from xpand._typing import Array
+
+from ._blocks import along_axis, gather
+
+
+def sort(x: Array, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Array:
+    """Sort along an axis, which is brought into one chunk for it."""
+    return along_axis("sort", x, axis, dtype=x.dtype, descending=descending, stable=stable)
+
+
+def argsort(x: Array, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Array:
+    """Indices that sort along an axis, which is brought into one chunk for it."""
+    return along_axis("argsort", x, axis, dtype=np.dtype(np.intp), descending=descending, stable=stable)
+
+
+def searchsorted(x1: Array, x2: Array | float, /, side: str = "left", sorter: Array | None = None) -> Array:
+    """Indices where the elements of `x2` would go into the ascending `x1`, or into `x1[sorter]`.
+
+    `x2` stays chunked as it is; `x1` and `sorter` are brought into one chunk.
+    """
+    if side not in ("left", "right"):
+        raise ValueError(f"searchsorted: side must be 'left' or 'right', got {side!r}")
+    if x1.ndim != 1:
+        raise ValueError(f"searchsorted: x1 must have one axis, got shape {x1.shape}")
+    values = x2 if isinstance(x2, da.Array) else da.asarray(np.asarray(x2, dtype=_weak_dtype(x1, x2)))
+    index = tuple(range(values.ndim))
+    operands = [(values, index), (x1, (values.ndim,))]
+    if sorter is not None:
+        operands.append((sorter, (values.ndim + 1,)))
+    return gather("searchsorted", index, *operands, dtype=np.dtype(np.intp), side=side)
+
+
+def _weak_dtype(x: Array, scalar: Any) -> Any:
+    return np.result_type(x.dtype, scalar) if isinstance(scalar, (bool, int, float)) else None
+
+
+def take(x: Array, indices: Array, /, *, axis: int | None = None) -> Array:
+    """Elements at one-dimensional indices along an axis, which may be left out where `x` has only one.
+
+    Lazy indices keep their chunks, and the axis of `x` is brought into one chunk for them.
+    """
+    if axis is None:
+        if x.ndim != 1:
+            raise ValueError(f"take: axis must be given for an array of {x.ndim} axes; only one axis is unambiguous")
+        axis = 0
+    if not isinstance(indices, da.Array):
+        return da.take(x, indices, axis=axis)
+    axis = normalize_axis_index(axis, x.ndim)
+    index = tuple(range(x.ndim))
+    taken = tuple(range(x.ndim, x.ndim + indices.ndim))
+    output = (*index[:axis], *taken, *index[axis + 1 :])
+    return gather("take", output, (x, index), (indices, taken), dtype=x.dtype, axis=axis)
+
+
+def take_along_axis(x: Array, indices: Array, /, *, axis: int = -1) -> Array:
+    """Elements at indices along an axis, with one index for each element of the result; other axes broadcast.
+
+    `indices` stays chunked as it is along the axis, which is brought into one chunk in `x`.
+    """
+    if x.ndim != indices.ndim:
+        raise ValueError(
+            f"take_along_axis: indices must have as many axes as x, got shapes {x.shape} and {indices.shape}"
+        )
+    axis = normalize_axis_index(axis, x.ndim)
+    index = tuple(range(x.ndim))
+    source = (*index[:axis], x.ndim, *index[axis + 1 :])
+    return gather("take_along_axis", index, (x, source), (indices, index), dtype=x.dtype, axis=axis)
+
+
+def nonzero(x: Array, /) -> tuple[Array, ...]:
+    """Indices of the elements that are not zero, one array for each axis. Their number is unknown until computed."""
+    if x.ndim == 0:
+        raise ValueError("nonzero: x must have one or more axes, got a zero-dimensional array")
+    return tuple(da.nonzero(x))

@@ -1,0 +1,75 @@
+"""Reductions, cumulative sums and products, counts."""
+
+from typing import Any
+
+import dask.array as da
+import numpy as np
+from numpy.lib.array_utils import normalize_axis_index
+
+from xpand._typing import Array, Axis, DType
+
+
+def std(x: Array, /, *, axis: Axis = None, correction: float = 0.0, keepdims: bool = False, **kwargs: Any) -> Array:
+    """Calculate the standard deviation, with `correction` subtracted from the number of elements."""
+    return da.std(x, axis=axis, ddof=correction, keepdims=keepdims, **kwargs)
+
+
+def var(x: Array, /, *, axis: Axis = None, correction: float = 0.0, keepdims: bool = False, **kwargs: Any) -> Array:
+    """Calculate the variance, with `correction` subtracted from the number of elements."""
+    return da.var(x, axis=axis, ddof=correction, keepdims=keepdims, **kwargs)
+
+
+def count_nonzero(x: Array, axis: Axis = None, keepdims: bool = False) -> Array:
+    """Count the elements that are not zero."""
+    return da.sum(x != 0, axis=axis, dtype=np.intp, keepdims=keepdims)
+
+
+def _cumulate(
+    name: str,
+    x: Array,
+    axis: int | None,
+    dtype: DType | None,
+    include_initial: bool,
+    kwargs: dict[str, Any],
+) -> Array:
+    """Accumulate along an axis by Dask's `cumsum` or `cumprod`, which passes totals from block to block."""
+    if axis is None:
+        if x.ndim != 1:
+            raise ValueError(
+                f"cumulative_{name}: axis must be given for an array of {x.ndim} axes; only one axis is unambiguous"
+            )
+        axis = 0
+    axis = normalize_axis_index(axis, x.ndim)
+    accumulate, initial = (da.cumsum, da.zeros) if name == "sum" else (da.cumprod, da.ones)
+    result = accumulate(x, axis=axis, dtype=dtype, **kwargs)
+    if not include_initial:
+        return result
+    shape = (*x.shape[:axis], 1, *x.shape[axis + 1 :])
+    chunks = (*x.chunks[:axis], (1,), *x.chunks[axis + 1 :])
+    return da.concatenate([initial(shape, dtype=result.dtype, chunks=chunks), result], axis=axis)
+
+
+def cumulative_sum(
+    x: Array,
+    /,
+    *,
+    axis: int | None = None,
+    dtype: DType | None = None,
+    include_initial: bool = False,
+    **kwargs: Any,
+) -> Array:
+    """Calculate the cumulative sum along an axis, preceded by 0 where `include_initial` is true."""
+    return _cumulate("sum", x, axis, dtype, include_initial, kwargs)
+
+
+def cumulative_prod(
+    x: Array,
+    /,
+    *,
+    axis: int | None = None,
+    dtype: DType | None = None,
+    include_initial: bool = False,
+    **kwargs: Any,
+) -> Array:
+    """Calculate the cumulative product along an axis, preceded by 1 where `include_initial` is true."""
+    return _cumulate("prod", x, axis, dtype, include_initial, kwargs)

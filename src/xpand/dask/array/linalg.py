@@ -1,0 +1,322 @@
+"""Linear algebra over (stacks of) matrices.
+
+A factorisation needs its matrices whole: the last two axes are brought into one chunk, and blocks of the stack are
+worked on in parallel. Where Dask has a stable algorithm for one large chunked matrix (QR and SVD of tall matrices,
+Cholesky of square chunks), that is used. Its blockwise LU is not: without exchange of rows between blocks it fails for
+regular matrices, so `solve` and `inv` too bring a matrix into one chunk.
+"""
+
+import builtins
+import math
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import dask.array as da
+import numpy as np
+from array_api_compat.dask.array.linalg import *
+from array_api_compat.dask.array.linalg import EighResult, QRResult, SlogdetResult, SVDResult
+from array_api_compat.dask.array.linalg import __all__ as _compat_names
+
+from xpand._typing import Array, Axis, DType
+
+from ._blocks import Core, map_core
+from ._creation import eye
+from ._info import finfo, result_type
+from ._manipulation import matrix_transpose
+
+
+class EigResult(NamedTuple):
+    """What `eig` returns."""
+
+    eigenvalues: Array
+    eigenvectors: Array
+
+
+def _matrices(function: str, x: Array, name: str = "x", *, square: bool = False) -> tuple[int, int]:
+    """Check for (square) matrices, and return how many rows and columns they have."""
+    if x.ndim < 2 or (square and x.shape[-1] != x.shape[-2]):
+        kind = "square matrices, (..., n, n)" if square else "matrices, (..., m, n)"
+        raise ValueError(f"{function}: {name} must be {kind}, got shape {x.shape}")
+    return x.shape[-2], x.shape[-1]
+
+
+def _floating(*arrays: Array) -> Any:
+    """Data type that LAPACK computes in."""
+    dtype = np.result_type(*(x.dtype for x in arrays))
+    return dtype if dtype.kind in "fc" else np.dtype(np.float64)
+
+
+def _real(dtype: Any) -> Any:
+    return np.empty(0, dtype=dtype).real.dtype
+
+
+def _complex(dtype: Any) -> Any:
+    return np.result_type(dtype, np.complex64)
+
+
+def _of_matrices(function: str, x: Array, *outputs: Core, **kwargs: Any) -> tuple[Array, ...]:
+    return map_core(f"linalg.{function}", [x], [2], outputs, **kwargs)
+
+
+def matmul(x1: Array, x2: Array, /) -> Array:
+    """Multiply matrices, or a matrix and a vector; partial products of chunks are summed."""
+    if x1.ndim == 0 or x2.ndim == 0:
+        raise ValueError(f"matmul: x1 and x2 must have one or more axes, got shapes {x1.shape} and {x2.shape}")
+    inner = (x1.shape[-1], x2.shape[-1 if x2.ndim == 1 else -2])
+    if _differ(*inner):
+        # Dask would broadcast a size of one.
+        raise ValueError(f"matmul: shapes {x1.shape} and {x2.shape} do not fit; the inner sizes are {inner}")
+    dtype = result_type(x1, x2)
+    result = da.matmul(x1, x2)
+    return result if result.dtype == dtype else result.astype(dtype)
+
+
+def _differ(size: float, other: float) -> bool:
+    """Tell whether two sizes are known to be different; one that is unknown is found out by the blocks."""
+    return size != other and not (math.isnan(size) or math.isnan(other))
+
+
+def tensordot(x1: Array, x2: Array, /, *, axes: int | tuple[Sequence[int], Sequence[int]] = 2) -> Array:
+    """Sum the products over the last axes of `x1` and the first of `x2`, or over two lists of axes.
+
+    The result has the promoted data type of the arguments: sums of small integers are not widened.
+    """
+    left, right = (range(-axes, 0), range(axes)) if isinstance(axes, int) else axes
+    left, right = ((a,) if isinstance(a, int) else tuple(a) for a in (left, right))
+    sizes = [x1.shape[a] for a in left], [x2.shape[a] for a in right]
+    if len(left) != len(right) or any(map(_differ, *sizes)):
+        raise ValueError(
+            f"tensordot: shapes {x1.shape} and {x2.shape} do not fit along axes {left} and {right}, "
+            f"whose sizes are {sizes[0]} and {sizes[1]}"
+        )
+    dtype = result_type(x1, x2)
+    return da.tensordot(x1, x2, axes=(left, right)).astype(dtype)
+
+
+def vecdot(x1: Array, x2: Array, /, *, axis: int = -1) -> Array:
+    """Sum the products along one axis, with `x1` conjugated; the other axes broadcast."""
+    if min(x1.ndim, x2.ndim) < builtins.max(-axis, 1) or _differ(x1.shape[axis], x2.shape[axis]):
+        raise ValueError(f"vecdot: shapes {x1.shape} and {x2.shape} must have the same size along axis {axis}")
+    dtype = result_type(x1, x2)
+    if x1.dtype.kind == "c":
+        x1 = da.conj(x1)
+    return da.sum(x1 * x2, axis=axis, dtype=dtype)
+
+
+def cross(x1: Array, x2: Array, /, *, axis: int = -1) -> Array:
+    """Cross product along an axis of size three; the other axes broadcast."""
+    if min(x1.ndim, x2.ndim) == 0 or not x1.shape[axis] == x2.shape[axis] == 3:
+        raise ValueError(f"cross: x1 and x2 must have size 3 along axis {axis}, got shapes {x1.shape} and {x2.shape}")
+    a, b = (da.moveaxis(x, axis, 0) for x in da.broadcast_arrays(x1, x2))
+    parts = [a[i - 2] * b[i - 1] - a[i - 1] * b[i - 2] for i in range(3)]
+    return da.stack(parts, axis=axis)
+
+
+def diagonal(x: Array, /, *, offset: int = 0) -> Array:
+    """Diagonals of (stacks of) matrices."""
+    _matrices("diagonal", x)
+    return da.diagonal(x, offset=offset, axis1=-2, axis2=-1)
+
+
+def trace(x: Array, /, *, offset: int = 0, dtype: DType | None = None) -> Array:
+    """Sums of the diagonals of (stacks of) matrices."""
+    return da.sum(diagonal(x, offset=offset), axis=-1, dtype=dtype)
+
+
+def det(x: Array, /) -> Array:
+    """Determinants of square matrices."""
+    _matrices("det", x, square=True)
+    return _of_matrices("det", x, ((), _floating(x)))[0]
+
+
+def slogdet(x: Array, /) -> SlogdetResult:
+    """Signs, and logarithms of the absolute values, of determinants."""
+    _matrices("slogdet", x, square=True)
+    dtype = _floating(x)
+    return SlogdetResult(*_of_matrices("slogdet", x, ((), dtype), ((), _real(dtype))))
+
+
+def inv(x: Array, /) -> Array:
+    """Inverses of square matrices."""
+    shape = _matrices("inv", x, square=True)
+    return _of_matrices("inv", x, (shape, _floating(x)))[0]
+
+
+def solve(x1: Array, x2: Array, /, **kwargs: Any) -> Array:
+    """Solve square systems for one vector, or for the columns of matrices.
+
+    With keywords this is `dask.array.linalg.solve`, which works on chunks, without exchange of rows between them.
+    """
+    if kwargs:
+        return da.linalg.solve(x1, x2, **kwargs)
+    n, _ = _matrices("solve", x1, "x1", square=True)
+    core = builtins.min(x2.ndim, 2)
+    if core == 0 or _differ(x2.shape[-core], n):
+        raise ValueError(f"solve: x2 must have {n} rows, as x1 of shape {x1.shape} has, got shape {x2.shape}")
+    return map_core("linalg.solve", [x1, x2], [2, core], [(x2.shape[-core:], _floating(x1, x2))])[0]
+
+
+def cholesky(x: Array, /, *, upper: bool = False) -> Array:
+    """Cholesky factors of positive definite matrices. One large matrix in square chunks is factored chunk by chunk."""
+    shape = _matrices("cholesky", x, square=True)
+    if x.ndim == 2 and x.numblocks[0] > 1 and x.chunks[0] == x.chunks[1] and x.dtype.kind == "f":
+        return da.linalg.cholesky(x, lower=not upper)
+    return _of_matrices("cholesky", x, (shape, _floating(x)), upper=upper)[0]
+
+
+def eigh(x: Array, /) -> EighResult:
+    """Eigenvalues and eigenvectors of Hermitian matrices."""
+    n, _ = _matrices("eigh", x, square=True)
+    dtype = _floating(x)
+    return EighResult(*_of_matrices("eigh", x, ((n,), _real(dtype)), ((n, n), dtype)))
+
+
+def eigvalsh(x: Array, /) -> Array:
+    """Eigenvalues of Hermitian matrices."""
+    n, _ = _matrices("eigvalsh", x, square=True)
+    return _of_matrices("eigvalsh", x, ((n,), _real(_floating(x))))[0]
+
+
+def eig(x: Array, /) -> EigResult:
+    """Eigenvalues and eigenvectors of square matrices, complex whatever the values turn out to be."""
+    n, _ = _matrices("eig", x, square=True)
+    dtype = _complex(_floating(x))
+    return EigResult(*_of_matrices("eig", x, ((n,), dtype), ((n, n), dtype)))
+
+
+def eigvals(x: Array, /) -> Array:
+    """Eigenvalues of square matrices, complex whatever the values turn out to be."""
+    n, _ = _matrices("eigvals", x, square=True)
+    return _of_matrices("eigvals", x, ((n,), _complex(_floating(x))))[0]
+
+
+def _is_tall(x: Array) -> bool:
+    """Tell whether a matrix is one column of chunks, each with no fewer rows than columns: as QR in a tree takes it."""
+    return x.ndim == 2 and x.numblocks[0] > 1 and x.numblocks[1] == 1 and builtins.min(x.chunks[0]) >= x.shape[1] > 0
+
+
+def qr(x: Array, /, mode: str = "reduced", **kwargs: Any) -> QRResult:
+    """QR decomposition. A tall matrix in chunks of rows is factored in a tree, `mode="reduced"` provided."""
+    if mode not in ("reduced", "complete"):
+        raise ValueError(f"qr: mode must be 'reduced' or 'complete', got {mode!r}")
+    m, n = _matrices("qr", x)
+    if mode == "reduced" and (kwargs or _is_tall(x)):
+        return QRResult(*da.linalg.qr(x, **kwargs))
+    dtype = _floating(x)
+    k = m if mode == "complete" else builtins.min(m, n)
+    return QRResult(*_of_matrices("qr", x, ((m, k), dtype), ((k, n), dtype), mode=mode))
+
+
+def svd(x: Array, /, full_matrices: bool = True, **kwargs: Any) -> SVDResult:
+    """Singular value decomposition. A tall matrix in chunks of rows is factored in a tree, unless in full."""
+    m, n = _matrices("svd", x)
+    if not full_matrices and (kwargs or _is_tall(x)):
+        return SVDResult(*da.linalg.svd(x, **{"coerce_signs": False, **kwargs}))
+    dtype, k = _floating(x), builtins.min(m, n)
+    u, v = ((m, m), (n, n)) if full_matrices else ((m, k), (k, n))
+    outputs: list[Core] = [(u, dtype), ((k,), _real(dtype)), (v, dtype)]
+    return SVDResult(*_of_matrices("svd", x, *outputs, full_matrices=full_matrices))
+
+
+def svdvals(x: Array, /) -> Array:
+    """Singular values in descending order."""
+    shape = _matrices("svdvals", x)
+    if _is_tall(x):
+        return svd(x, full_matrices=False).S
+    return _of_matrices("svdvals", x, ((builtins.min(shape),), _real(_floating(x))))[0]
+
+
+def _cutoff(x: Array, s: Array, rtol: float | Array | None) -> Array:
+    """Smallest singular value that counts as different from zero, with one axis of size one at the end."""
+    largest = da.max(s, axis=-1, keepdims=True)
+    if rtol is None:
+        return largest * float(builtins.max(x.shape[-2:]) * finfo(s.dtype).eps)
+    return largest * (rtol if isinstance(rtol, (int, float)) else da.asarray(rtol)[..., None])
+
+
+def matrix_rank(x: Array, /, *, rtol: float | Array | None = None) -> Array:
+    """Ranks: how many singular values are greater than `rtol` times the largest."""
+    if 0 in _matrices("matrix_rank", x):
+        return da.zeros(x.shape[:-2], dtype=np.intp, chunks=x.chunks[:-2])
+    s = svdvals(x)
+    return da.sum(s > _cutoff(x, s, rtol), axis=-1, dtype=np.intp)
+
+
+def pinv(x: Array, /, *, rtol: float | Array | None = None) -> Array:
+    """Pseudo-inverses, in which singular values up to `rtol` times the largest count as zero."""
+    m, n = _matrices("pinv", x)
+    if 0 in (m, n):
+        return da.zeros((*x.shape[:-2], n, m), dtype=_floating(x), chunks=(*x.chunks[:-2], (n,), (m,)))
+    u, s, vh = svd(x, full_matrices=False)
+    kept = s > _cutoff(x, s, rtol)
+    reciprocal = da.where(kept, 1 / da.where(kept, s, 1), 0).astype(s.dtype)
+    return matmul(da.conj(matrix_transpose(vh)) * reciprocal[..., None, :], da.conj(matrix_transpose(u)))
+
+
+def matrix_power(x: Array, n: int, /) -> Array:
+    """Integer powers of square matrices, by repeated squaring; negative ones of the inverse."""
+    size, _ = _matrices("matrix_power", x, square=True)
+    if n < 0:
+        x, n = inv(x), -n
+    if n == 0:
+        return da.broadcast_to(eye(size, dtype=x.dtype), x.shape)
+    result: Array | None = None
+    while True:
+        if n & 1:
+            result = x if result is None else matmul(result, x)
+        n >>= 1
+        if n == 0:
+            return result
+        x = matmul(x, x)
+
+
+def matrix_norm(x: Array, /, *, keepdims: bool = False, ord: float | str | None = "fro") -> Array:
+    """Norms of matrices: "fro", "nuc", or 1, -1, 2, -2, inf and -inf."""
+    _matrices("matrix_norm", x)
+    largest = ord in (1, 2, math.inf)
+    pick = da.max if largest else da.min
+    if ord is None or ord == "fro":
+        return vector_norm(x, axis=(-2, -1), keepdims=keepdims)
+    if ord == "nuc":
+        result = da.sum(svdvals(x), axis=-1)
+    elif ord in (2, -2):
+        result = pick(svdvals(x), axis=-1)
+    elif ord in (1, -1):
+        result = pick(da.sum(abs(x), axis=-2), axis=-1)
+    elif ord in (math.inf, -math.inf):
+        result = pick(da.sum(abs(x), axis=-1), axis=-1)
+    else:
+        raise ValueError(f"matrix_norm: ord must be 'fro', 'nuc', 1, -1, 2, -2, inf or -inf, got {ord!r}")
+    return result[..., None, None] if keepdims else result
+
+
+def vector_norm(x: Array, /, *, axis: Axis = None, keepdims: bool = False, ord: float = 2) -> Array:
+    """Norms of vectors along one axis, several, or all; `ord` is any number, inf and -inf included."""
+    if isinstance(axis, list):
+        axis = tuple(axis)
+    size = abs(x)
+    where = {"axis": axis, "keepdims": keepdims}
+    if ord == math.inf:
+        return da.max(size, **where)
+    if ord == -math.inf:
+        return da.min(size, **where)
+    if ord == 0:
+        return da.sum((size != 0).astype(size.dtype), **where)
+    if ord == 1:
+        return da.sum(size, **where)
+    if ord == 2:
+        return da.sqrt(da.sum(size * size, **where))
+    return da.sum(size**ord, **where) ** (1 / ord)
+
+
+__all__ = sorted(
+    {
+        *_compat_names,
+        *("EigResult", "cholesky", "cross", "det", "eig", "eigh", "eigvals", "eigvalsh", "inv", "matrix_power"),
+        *("pinv", "slogdet", "solve"),
+    }
+)
+
+
+def __dir__() -> list[str]:
+    return __all__
