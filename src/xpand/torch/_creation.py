@@ -1,0 +1,149 @@
+"""Creation functions."""
+
+from __future__ import annotations
+
+import builtins
+from typing import Any, Literal
+
+import torch
+from torch import Tensor
+
+from xpand._typing import Array, Device, DType
+from xpand.torch._dtypes import SIGNED, to_signed
+
+_Shape = int | tuple[int, ...]
+
+
+def asarray(
+    obj: Any,
+    /,
+    *,
+    dtype: DType | None = None,
+    device: Device | None = None,
+    copy: builtins.bool | None = None,
+    **kwargs: Any,
+) -> Array:
+    """`obj` as an array; an array stays on its device, which PyTorch would move to the default one."""
+    if device is None and isinstance(obj, Tensor):
+        device = obj.device
+    return torch.asarray(obj, dtype=dtype, device=device, copy=copy, **kwargs)
+
+
+def empty(shape: _Shape, *, dtype: DType | None = None, device: Device | None = None, **kwargs: Any) -> Array:
+    """An array of the given shape with arbitrary elements."""
+    return torch.empty(shape, dtype=dtype, device=device, **kwargs)
+
+
+def zeros(shape: _Shape, *, dtype: DType | None = None, device: Device | None = None, **kwargs: Any) -> Array:
+    """An array of zeros."""
+    return torch.zeros(shape, dtype=dtype, device=device, **kwargs)
+
+
+def ones(shape: _Shape, *, dtype: DType | None = None, device: Device | None = None, **kwargs: Any) -> Array:
+    """An array of ones."""
+    return torch.ones(shape, dtype=dtype, device=device, **kwargs)
+
+
+def full(
+    shape: _Shape,
+    fill_value: complex,
+    *,
+    dtype: DType | None = None,
+    device: Device | None = None,
+    **kwargs: Any,
+) -> Array:
+    """An array of the given shape, an int for one dimension, filled with a value."""
+    return torch.full((shape,) if isinstance(shape, int) else shape, fill_value, dtype=dtype, device=device, **kwargs)
+
+
+def arange(
+    start: float,
+    /,
+    stop: float | None = None,
+    step: float = 1,
+    *,
+    dtype: DType | None = None,
+    device: Device | None = None,
+    **kwargs: Any,
+) -> Array:
+    """Evenly spaced values from `start` (0 if only `stop` is given) to below `stop`; none if `step` leads away."""
+    if stop is None:
+        start, stop = 0, start
+    if (stop - start) * step <= 0:
+        if dtype is None and not all(isinstance(v, int) for v in (start, stop, step)):
+            dtype = torch.get_default_dtype()
+        return torch.empty(0, dtype=dtype or torch.int64, device=device, **kwargs)
+    if dtype not in SIGNED:
+        return torch.arange(start, stop, step, dtype=dtype, device=device, **kwargs)
+    # No kernel for these types. int64 arithmetic modulo 2**64 serves values up to 2**64 too.
+    if all(isinstance(v, int) for v in (start, stop, step)):
+        count = torch.arange(-(-(stop - start) // step), dtype=torch.int64, device=device, **kwargs)
+        return (count * int(step) + _wrap(int(start))).to(dtype)
+    return torch.arange(start, stop, step, dtype=torch.int64, device=device, **kwargs).to(dtype)
+
+
+def _wrap(value: int) -> int:
+    """The int64 with the bits of a uint64."""
+    return (value + 2**63) % 2**64 - 2**63
+
+
+def eye(
+    n_rows: int,
+    n_cols: int | None = None,
+    /,
+    *,
+    k: int = 0,
+    dtype: DType | None = None,
+    device: Device | None = None,
+    **kwargs: Any,
+) -> Array:
+    """Ones on the `k`-th diagonal, zeros elsewhere."""
+    if n_cols is None:
+        n_cols = n_rows
+    if k == 0 and dtype not in SIGNED:
+        return torch.eye(n_rows, n_cols, dtype=dtype, device=device, **kwargs)
+    result = torch.zeros(n_rows, n_cols, dtype=dtype, device=device, **kwargs)
+    if -n_rows < k < n_cols:
+        result.diagonal(k).fill_(1)
+    return result
+
+
+def linspace(
+    start: complex,
+    stop: complex,
+    /,
+    num: int,
+    *,
+    dtype: DType | None = None,
+    device: Device | None = None,
+    endpoint: builtins.bool = True,
+    **kwargs: Any,
+) -> Array:
+    """`num` evenly spaced values from `start` to `stop`, without `stop` itself if `endpoint` is false."""
+    computed = torch.float64 if dtype in SIGNED else dtype
+    if endpoint:
+        result = torch.linspace(start, stop, num, dtype=computed, device=device, **kwargs)
+    else:
+        result = torch.linspace(start, stop, num + 1, dtype=computed, device=device, **kwargs)[:-1]
+    return result if computed is dtype else result.to(dtype)
+
+
+def tril(x: Array, /, *, k: int = 0) -> Array:
+    """The lower triangles of a stack of matrices, zeros above the `k`-th diagonal."""
+    if x.dtype in SIGNED:
+        return torch.tril(to_signed(x), k).view(x.dtype)
+    return torch.tril(x, k)
+
+
+def triu(x: Array, /, *, k: int = 0) -> Array:
+    """The upper triangles of a stack of matrices, zeros below the `k`-th diagonal."""
+    if x.dtype in SIGNED:
+        return torch.triu(to_signed(x), k).view(x.dtype)
+    return torch.triu(x, k)
+
+
+def meshgrid(*arrays: Array, indexing: Literal["xy", "ij"] = "xy") -> tuple[Array, ...]:
+    """Coordinate matrices from one-dimensional arrays, in Cartesian ("xy") or matrix ("ij") order."""
+    if indexing != "xy" and indexing != "ij":
+        raise ValueError(f"meshgrid: `indexing` is {indexing!r}; expected 'xy' or 'ij'")
+    return tuple(torch.meshgrid(*arrays, indexing=indexing)) if arrays else ()

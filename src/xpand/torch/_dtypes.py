@@ -1,0 +1,209 @@
+"""Data types: promotion, casting, `finfo`, `iinfo`, and what the unsigned integers need.
+
+PyTorch stores `uint16`, `uint32` and `uint64` but has kernels for few operations on them. The standard wants them
+everywhere, so the functions of this namespace compute on the signed integers of the same width wherever the bits come
+out the same, and on an order-preserving signed copy where they compare.
+"""
+
+from __future__ import annotations
+
+import builtins
+from dataclasses import dataclass
+from functools import cache, reduce
+
+import torch
+from torch import Tensor
+
+from xpand._typing import Array, Device, DType
+
+SIGNED: dict[DType, DType] = {torch.uint16: torch.int16, torch.uint32: torch.int32, torch.uint64: torch.int64}
+"""The unsigned types that lack kernels, with the signed type of the same width."""
+
+_LOWEST = {torch.uint16: -(2**15), torch.uint32: -(2**31), torch.uint64: -(2**63)}
+
+_SIGNED_INTEGERS = (torch.int8, torch.int16, torch.int32, torch.int64)
+_UNSIGNED_INTEGERS = (torch.uint8, torch.uint16, torch.uint32, torch.uint64)
+INTEGERS = frozenset(_SIGNED_INTEGERS + _UNSIGNED_INTEGERS)
+_FLOATS = (torch.float16, torch.bfloat16, torch.float32, torch.float64)
+_COMPLEX = (torch.complex32, torch.complex64, torch.complex128)
+
+KINDS: dict[str, frozenset[DType]] = {
+    "bool": frozenset({torch.bool}),
+    "signed integer": frozenset(_SIGNED_INTEGERS),
+    "unsigned integer": frozenset(_UNSIGNED_INTEGERS),
+    "integral": INTEGERS,
+    "real floating": frozenset(_FLOATS),
+    "complex floating": frozenset(_COMPLEX),
+    "numeric": INTEGERS | frozenset(_FLOATS + _COMPLEX),
+}
+
+
+def to_signed(x: Array) -> Array:
+    """The same bits as signed integers: arithmetic modulo 2**n gives the same bits too."""
+    return x.view(SIGNED[x.dtype])
+
+
+def to_ordered(x: Array) -> Array:
+    """Signed integers in the same order as the unsigned `x`: the top bit flipped."""
+    return torch.bitwise_xor(x.view(SIGNED[x.dtype]), _LOWEST[x.dtype])
+
+
+def from_ordered(x: Array, dtype: DType) -> Array:
+    """The inverse of `to_ordered`."""
+    return torch.bitwise_xor(x, _LOWEST[dtype]).view(dtype)
+
+
+def _promote(x: DType, y: DType) -> DType | None:
+    """One entry of the promotion table; None where the standard and PyTorch promote nothing."""
+    if x in _UNSIGNED_INTEGERS and y in _UNSIGNED_INTEGERS:
+        return x if x.itemsize >= y.itemsize else y
+    unsigned, other = (x, y) if x in SIGNED else (y, x)
+    if unsigned not in SIGNED:
+        return torch.promote_types(x, y)
+    if other is torch.bool:
+        return unsigned
+    if other not in _SIGNED_INTEGERS:
+        return other
+    enough = [d for d in _SIGNED_INTEGERS if d.itemsize > unsigned.itemsize and d.itemsize >= other.itemsize]
+    return enough[0] if enough else None
+
+
+_ALL = (torch.bool, *_UNSIGNED_INTEGERS, *_SIGNED_INTEGERS, *_FLOATS, *_COMPLEX)
+_PROMOTION: dict[tuple[DType, DType], DType | None] = {(x, y): _promote(x, y) for x in _ALL for y in _ALL}
+
+
+def promote_types(x: DType, y: DType, /) -> DType:
+    """The data type of both `x` and `y` by the standard's table, by PyTorch's rules where kinds are mixed."""
+    try:
+        result = _PROMOTION[x, y]
+    except KeyError:
+        return torch.promote_types(x, y)
+    if result is None:
+        raise TypeError(f"result_type: {x} and {y} have no common data type; convert one of them with `astype`")
+    return result
+
+
+def _weak(scalar: builtins.bool | int | float | complex, dtype: DType) -> DType:
+    """The data type of a Python scalar that meets an array of `dtype`."""
+    if isinstance(scalar, builtins.bool):
+        return dtype
+    if isinstance(scalar, int):
+        return torch.int64 if dtype is torch.bool else dtype
+    if isinstance(scalar, float):
+        return dtype if dtype.is_floating_point or dtype.is_complex else torch.get_default_dtype()
+    if isinstance(scalar, complex):
+        return dtype if dtype.is_complex else torch.promote_types(_weak(1.0, dtype), torch.complex32)
+    raise TypeError(
+        f"result_type: expected arrays, data types and Python scalars, got {type(scalar).__name__}; "
+        "convert it with `asarray`"
+    )
+
+
+def result_type(*arrays_and_dtypes: Array | DType | complex) -> DType:
+    """The data type that an operation on the arguments has; Python scalars are weak, 0-d arrays are not."""
+    dtype = None
+    scalars = []
+    for x in arrays_and_dtypes:
+        if isinstance(x, Tensor):
+            other = x.dtype
+        elif isinstance(x, torch.dtype):
+            other = x
+        else:
+            scalars.append(x)
+            continue
+        dtype = other if dtype is None or dtype is other else promote_types(dtype, other)
+    if dtype is None:
+        if not scalars:
+            raise ValueError("result_type: expected at least one array or data type, got no arguments")
+        # Nothing to be weak against: the widest kind, in its default data type.
+        dtype = torch.bool
+    return reduce(lambda found, scalar: _weak(scalar, found), scalars, dtype)
+
+
+def as_tensor(scalar: complex, like: Array) -> Array:
+    """A Python scalar as a 0-d array of the type and device that it has beside the array `like`."""
+    return torch.scalar_tensor(scalar, dtype=_weak(scalar, like.dtype), device=like.device)
+
+
+def can_cast(from_: Array | DType, to: DType, /) -> builtins.bool:
+    """Whether `from_` casts to `to` under the promotion rules: nothing is lost between the kinds."""
+    from_ = from_.dtype if isinstance(from_, Tensor) else from_
+    if from_ in SIGNED or to in SIGNED:
+        return from_ is to or _PROMOTION.get((from_, to)) is to
+    return torch.can_cast(from_, to)
+
+
+def isdtype(dtype: DType, kind: DType | str | tuple[DType | str, ...]) -> builtins.bool:
+    """Whether `dtype` is of a kind ("bool", "signed integer", …), equal to a data type, or any of a tuple of those."""
+    if isinstance(kind, str):
+        if kind not in KINDS:
+            raise ValueError(f"isdtype: unknown kind {kind!r}; expected one of {', '.join(map(repr, KINDS))}")
+        return dtype in KINDS[kind]
+    if isinstance(kind, tuple):
+        for k in kind:
+            if isinstance(k, tuple):
+                raise TypeError("isdtype: `kind` is a nested tuple; expected a flat tuple of kinds and data types")
+        return any(isdtype(dtype, k) for k in kind)
+    if not isinstance(kind, torch.dtype):
+        raise TypeError(f"isdtype: `kind` is {kind!r}; expected a data type, a kind's name, or a tuple of those")
+    return dtype is kind
+
+
+def astype(x: Array, dtype: DType, /, *, copy: builtins.bool = True, device: Device | None = None) -> Array:
+    """`x` as `dtype`, on `device` if given; `copy=False` may return `x` itself."""
+    if device is None:
+        return x.to(dtype, copy=copy)
+    return x.to(device, dtype, copy=copy)
+
+
+@dataclass(frozen=True, slots=True)
+class _FloatInfo:
+    """Machine limits of a floating-point type; for a complex one those of its components."""
+
+    bits: int
+    eps: float
+    max: float
+    min: float
+    smallest_normal: float
+    dtype: DType
+    tiny: float
+    resolution: float
+
+
+@dataclass(frozen=True, slots=True)
+class _IntegerInfo:
+    """Machine limits of an integer type."""
+
+    bits: int
+    max: int
+    min: int
+    dtype: DType
+
+
+@cache
+def _finfo(dtype: DType) -> _FloatInfo:
+    if not isinstance(dtype, torch.dtype) or not (dtype.is_floating_point or dtype.is_complex):
+        raise TypeError(f"finfo: expected a floating-point data type or an array of one, got {dtype!r}")
+    real = dtype.to_real()
+    info = torch.finfo(real)
+    return _FloatInfo(
+        info.bits, info.eps, info.max, info.min, info.smallest_normal, real, tiny=info.tiny, resolution=info.resolution
+    )
+
+
+@cache
+def _iinfo(dtype: DType) -> _IntegerInfo:
+    if dtype not in INTEGERS:
+        raise TypeError(f"iinfo: expected an integer data type or an array of one, got {dtype!r}")
+    info = torch.iinfo(dtype)
+    return _IntegerInfo(info.bits, info.max, info.min, dtype)
+
+
+def finfo(type: DType | Array, /) -> _FloatInfo:
+    """Machine limits of a floating-point type or of an array's; `dtype` is a data type, where PyTorch has a string."""
+    return _finfo(type.dtype if isinstance(type, Tensor) else type)
+
+
+def iinfo(type: DType | Array, /) -> _IntegerInfo:
+    """Machine limits of an integer type or of an array's; `dtype` is a data type, where PyTorch has a string."""
+    return _iinfo(type.dtype if isinstance(type, Tensor) else type)

@@ -1,0 +1,84 @@
+"""`__array_namespace_info__`: what the namespace can do, and on which devices."""
+
+from __future__ import annotations
+
+from functools import cache
+
+import torch
+
+from xpand._typing import Device, DType
+from xpand.torch._dtypes import KINDS
+
+_DTYPES: dict[str, DType] = {
+    "bool": torch.bool,
+    "int8": torch.int8,
+    "int16": torch.int16,
+    "int32": torch.int32,
+    "int64": torch.int64,
+    "uint8": torch.uint8,
+    "uint16": torch.uint16,
+    "uint32": torch.uint32,
+    "uint64": torch.uint64,
+    "float32": torch.float32,
+    "float64": torch.float64,
+    "complex64": torch.complex64,
+    "complex128": torch.complex128,
+}
+
+
+class NamespaceInfo:
+    """The standard's inspection functions for PyTorch."""
+
+    def capabilities(self) -> dict[str, bool | int | None]:
+        """What the standard leaves optional; PyTorch's elementwise kernels take up to 64 dimensions."""
+        return {"boolean indexing": True, "data-dependent shapes": True, "max dimensions": 64}
+
+    def default_device(self) -> Device:
+        """The device that PyTorch starts with."""
+        return torch.device("cpu")
+
+    def default_dtypes(self, *, device: Device | None = None) -> dict[str, DType]:
+        """The default data type of each kind, the same on all devices."""
+        real = torch.get_default_dtype()
+        return {
+            "real floating": real,
+            "complex floating": real.to_complex(),
+            "integral": torch.int64,
+            "indexing": torch.int64,
+        }
+
+    def dtypes(self, *, device: Device | None = None, kind: str | tuple[str, ...] | None = None) -> dict[str, DType]:
+        """The standard's data types by name, of one kind, of several, or all; those that `device` can hold."""
+        if kind is None:
+            kinds: tuple[str, ...] = ("bool", "numeric")
+        else:
+            kinds = kind if isinstance(kind, tuple) else (kind,)
+        for k in kinds:
+            if k not in KINDS:
+                raise ValueError(f"dtypes: unknown kind {k!r}; expected one of {', '.join(map(repr, KINDS))}")
+        found = {name: dtype for name, dtype in _DTYPES.items() if any(dtype in KINDS[k] for k in kinds)}
+        if device is not None and torch.device(device).type == "mps":
+            # Apple's GPUs have no double precision.
+            found = {n: d for n, d in found.items() if d not in (torch.float64, torch.complex128)}
+        return found
+
+    def devices(self) -> tuple[Device, ...]:
+        """The devices at hand: the processor, every accelerator, and "meta"."""
+        return _devices()
+
+
+@cache
+def _devices() -> tuple[Device, ...]:
+    found = [torch.device("cpu")]
+    accelerator = torch.accelerator.current_accelerator(check_available=True)
+    if accelerator is not None:
+        found += [torch.device(accelerator.type, i) for i in range(torch.accelerator.device_count())]
+    return (*found, torch.device("meta"))
+
+
+_INFO = NamespaceInfo()
+
+
+def __array_namespace_info__() -> NamespaceInfo:
+    """The inspection functions: `capabilities`, `default_device`, `default_dtypes`, `devices`, `dtypes`."""
+    return _INFO

@@ -1,0 +1,158 @@
+"""Shapes, order, joining and indexing."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from xpand._typing import Array
+from xpand.torch._dtypes import KINDS, SIGNED, result_type, to_signed
+
+_UNSIGNED = KINDS["unsigned integer"]
+
+
+def _joinable(arrays: Sequence[Array]) -> Sequence[Array]:
+    """Arrays that PyTorch can promote: it refuses to where unsigned integers are mixed with another type."""
+    first = arrays[0].dtype
+    for array in arrays:
+        if array.dtype is not first:
+            dtype = result_type(*arrays)
+            return [a.to(dtype) for a in arrays]
+    return arrays
+
+
+def concat(arrays: Sequence[Array], /, *, axis: int | None = 0, **kwargs: Any) -> Array:
+    """Arrays joined along an existing axis; flattened first if `axis` is None."""
+    if axis is None:
+        arrays = [a.flatten() for a in arrays]
+        axis = 0
+    return torch.concat(tuple(_joinable(arrays)), axis, **kwargs)
+
+
+def stack(arrays: Sequence[Array], /, *, axis: int = 0, **kwargs: Any) -> Array:
+    """Arrays of one shape joined along a new axis."""
+    return torch.stack(tuple(_joinable(arrays)), axis, **kwargs)
+
+
+def unstack(x: Array, /, *, axis: int = 0) -> tuple[Array, ...]:
+    """The slices of `x` along an axis."""
+    if x.ndim == 0:
+        raise ValueError("unstack: `x` has no dimension to be split along; give it one with `expand_dims`")
+    return tuple(torch.unbind(x, axis))
+
+
+def broadcast_shapes(*shapes: tuple[int, ...]) -> tuple[int, ...]:
+    """The shape that arrays of the given shapes broadcast to; ValueError, where PyTorch raises RuntimeError."""
+    ndim = max(map(len, shapes), default=0)
+    result = [1] * ndim
+    for shape in shapes:
+        for axis, side in enumerate(shape, ndim - len(shape)):
+            if side != 1 and side != result[axis]:
+                if result[axis] != 1:
+                    raise ValueError(
+                        f"broadcast_shapes: shapes {', '.join(map(str, map(tuple, shapes)))} do not broadcast: "
+                        f"sizes {result[axis]} and {side} meet on axis {axis - ndim}; they must be equal or 1"
+                    )
+                result[axis] = side
+    return tuple(result)
+
+
+def broadcast_arrays(*arrays: Array) -> tuple[Array, ...]:
+    """Views of the arrays in their common shape."""
+    return tuple(torch.broadcast_tensors(*arrays)) if arrays else ()
+
+
+def broadcast_to(x: Array, /, shape: tuple[int, ...]) -> Array:
+    """A view of `x` in the given shape."""
+    return torch.broadcast_to(x, shape)
+
+
+def permute_dims(x: Array, /, axes: tuple[int, ...]) -> Array:
+    """A view of `x` with its axes in the given order."""
+    return torch.permute(x, axes)
+
+
+def expand_dims(x: Array, /, axis: int | tuple[int, ...]) -> Array:
+    """A view of `x` with axes of size 1 at the given places of the result; IndexError if there are no such places."""
+    if isinstance(axis, int):
+        return torch.unsqueeze(x, axis)
+    ndim = x.ndim + len(axis)
+    places = [a + ndim if a < 0 else a for a in axis]
+    if not all(0 <= a < ndim for a in places):
+        raise IndexError(f"expand_dims: `axis` is {axis}; expected axes of {ndim} dimensions, {-ndim} to {ndim - 1}")
+    if len(set(places)) < len(places):
+        raise ValueError(f"expand_dims: `axis` is {axis}, which names an axis twice")
+    for a in sorted(places):
+        x = torch.unsqueeze(x, a)
+    return x
+
+
+def squeeze(x: Array, /, axis: int | tuple[int, ...]) -> Array:
+    """A view of `x` without the given axes; ValueError for an axis whose size is not 1, which PyTorch leaves."""
+    shape = x.shape
+    for a in (axis,) if isinstance(axis, int) else axis:
+        if shape[a] != 1:
+            raise ValueError(f"squeeze: axis {a} of shape {tuple(shape)} has size {shape[a]}; expected 1")
+    return torch.squeeze(x, axis)
+
+
+def reshape(x: Array, /, shape: tuple[int, ...], *, copy: builtins.bool | None = None) -> Array:
+    """`x` in another shape; `copy=False` raises ValueError where that takes a copy."""
+    if copy is None:
+        return torch.reshape(x, shape)
+    if copy:
+        return x.clone(memory_format=torch.contiguous_format).view(shape)
+    try:
+        return x.view(shape)
+    except RuntimeError as error:
+        raise ValueError(
+            f"reshape: {tuple(x.shape)} to {tuple(shape)} takes a copy, which copy=False forbids: {error}"
+        ) from error
+
+
+def flip(x: Array, /, *, axis: int | tuple[int, ...] | None = None) -> Array:
+    """`x` with the order of its elements reversed along all axes, or the given ones."""
+    return x.flip(tuple(range(x.ndim)) if axis is None else axis)
+
+
+def roll(x: Array, /, shift: int | tuple[int, ...], *, axis: int | tuple[int, ...] | None = None) -> Array:
+    """`x` rolled along the given axes, or as if it were flat; one shift serves several axes."""
+    if isinstance(shift, int) and isinstance(axis, tuple):
+        shift = (shift,) * len(axis)
+    return torch.roll(x, shift, axis)
+
+
+def repeat(x: Array, repeats: int | Array, /, *, axis: int | None = None, **kwargs: Any) -> Array:
+    """Each element repeated along an axis, or flat; `repeats` may be of any integer type."""
+    if isinstance(repeats, Tensor) and repeats.dtype is not torch.int64:
+        repeats = repeats.to(torch.int64)
+    return torch.repeat_interleave(x, repeats, axis, **kwargs)
+
+
+def _from_the_end(indices: Array, size: int) -> Array:
+    """Indices as int64, negative ones counted from the end, as the standard asks and PyTorch's functions do not."""
+    if indices.dtype in _UNSIGNED:
+        return indices.to(torch.int64)
+    indices = indices.to(torch.int64)
+    return torch.where(indices < 0, indices + size, indices)
+
+
+def take(x: Array, indices: Array, /, *, axis: int | None = None, **kwargs: Any) -> Array:
+    """The elements of `x` at `indices` along an axis, which may be left out where `x` has one dimension."""
+    if axis is None:
+        if x.ndim != 1:
+            raise ValueError(f"take: `axis` must be given for an array of {x.ndim} dimensions")
+        axis = 0
+    return torch.index_select(x, axis, _from_the_end(indices, x.shape[axis]), **kwargs)
+
+
+def take_along_axis(x: Array, indices: Array, /, *, axis: int = -1) -> Array:
+    """The elements of `x` at `indices`, matched along an axis."""
+    indices = _from_the_end(indices, x.shape[axis])
+    if x.dtype in SIGNED:
+        return torch.take_along_dim(to_signed(x), indices, axis).view(x.dtype)
+    return torch.take_along_dim(x, indices, axis)

@@ -1,0 +1,83 @@
+"""Products of matrices and vectors, which the main namespace shares with `linalg`.
+
+PyTorch's products promote nothing and lack the wider unsigned integers, whose products are those of the signed
+integers with the same bits.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import torch
+
+from xpand._typing import Array
+from xpand.torch._binary import same_type
+from xpand.torch._dtypes import SIGNED, to_signed
+
+
+def matmul(x1: Array, x2: Array, /, **kwargs: Any) -> Array:
+    """The matrix product of the last two axes, vectors as in the standard."""
+    if x1.dtype is not x2.dtype:
+        x1, x2 = same_type(x1, x2)
+    if x1.dtype in SIGNED:
+        return torch.matmul(to_signed(x1), to_signed(x2)).view(x1.dtype)
+    return torch.matmul(x1, x2, **kwargs)
+
+
+def matrix_transpose(x: Array, /) -> Array:
+    """A view of `x` with the last two axes exchanged."""
+    if x.ndim < 2:
+        raise ValueError(f"matrix_transpose: `x` has {x.ndim} dimensions; expected at least 2")
+    return x.mT
+
+
+def tensordot(x1: Array, x2: Array, /, *, axes: int | tuple[Sequence[int], Sequence[int]] = 2, **kwargs: Any) -> Array:
+    """The sum of products over the given axes."""
+    if x1.dtype is not x2.dtype:
+        x1, x2 = same_type(x1, x2)
+    if x1.dtype in SIGNED:
+        return torch.tensordot(to_signed(x1), to_signed(x2), dims=axes).view(x1.dtype)
+    return torch.tensordot(x1, x2, dims=axes, **kwargs)
+
+
+def vecdot(x1: Array, x2: Array, /, *, axis: int = -1, **kwargs: Any) -> Array:
+    """The dot product of vectors along an axis, the first conjugated; the other axes broadcast."""
+    if x1.shape[axis] != x2.shape[axis]:
+        raise ValueError(
+            f"vecdot: `x1` has {x1.shape[axis]} elements along axis {axis}, `x2` has {x2.shape[axis]}; "
+            "expected as many, this axis does not broadcast"
+        )
+    if x1.dtype is not x2.dtype:
+        x1, x2 = same_type(x1, x2)
+    if x1.dtype.is_floating_point or x1.dtype.is_complex:
+        return torch.linalg.vecdot(x1, x2, dim=axis, **kwargs)
+    dtype = x1.dtype
+    if dtype in SIGNED:
+        x1, x2 = to_signed(x1), to_signed(x2)
+    # PyTorch's takes no integers.
+    return torch.sum(x1 * x2, axis, dtype=x1.dtype, **kwargs).view(dtype)
+
+
+def outer(x1: Array, x2: Array, /, **kwargs: Any) -> Array:
+    """The outer product of two vectors."""
+    if x1.dtype is not x2.dtype:
+        x1, x2 = same_type(x1, x2)
+    if x1.dtype in SIGNED:
+        return torch.outer(to_signed(x1), to_signed(x2)).view(x1.dtype)
+    return torch.outer(x1, x2, **kwargs)
+
+
+def cross(x1: Array, x2: Array, /, *, axis: int = -1, **kwargs: Any) -> Array:
+    """The cross product of vectors of three elements along an axis; the other axes broadcast."""
+    for name, x in (("x1", x1), ("x2", x2)):
+        if not -x.ndim <= axis < x.ndim or x.shape[axis] != 3:
+            raise ValueError(f"cross: `{name}` has shape {tuple(x.shape)}; expected 3 elements along axis {axis}")
+    if x1.dtype is not x2.dtype:
+        x1, x2 = same_type(x1, x2)
+    if x1.ndim != x2.ndim:
+        # Axes that broadcasting adds would shift an axis counted from the front.
+        x1, x2 = torch.broadcast_tensors(x1, x2)
+    if x1.dtype in SIGNED:
+        return torch.linalg.cross(to_signed(x1), to_signed(x2), dim=axis).view(x1.dtype)
+    return torch.linalg.cross(x1, x2, dim=axis, **kwargs)

@@ -1,0 +1,213 @@
+"""Reductions and cumulative functions.
+
+PyTorch takes `axis=()` for all axes where the standard means none (https://github.com/pytorch/pytorch/issues/29137),
+sums unsigned integers to int64 where the standard asks for an unsigned type, and lacks kernels for the wider ones.
+"""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Callable
+from typing import Any
+
+import torch
+
+from xpand._typing import Array, Axis, DType
+from xpand.torch._dtypes import KINDS, SIGNED, from_ordered, result_type, to_ordered, to_signed
+
+_UNSIGNED = KINDS["unsigned integer"]
+
+
+def _accumulate(function: Callable[..., Array], x: Array, dtype: DType | None, *args: Any, **kwargs: Any) -> Array:
+    """A sum or product with the standard's data type: integers in the default type of their signedness."""
+    if dtype is None:
+        if x.dtype not in _UNSIGNED:
+            return function(x, *args, **kwargs)
+        dtype = torch.uint64
+    if dtype not in SIGNED:
+        return function(x, *args, dtype=dtype, **kwargs)
+    # int64 gives the bits of uint64, and those of the smaller types.
+    result = function(x if x.dtype in _UNSIGNED else x.to(torch.int64), *args, dtype=torch.int64, **kwargs)
+    return result.view(dtype) if dtype is torch.uint64 else result.to(dtype)
+
+
+def _no_axis(x: Array, *, dtype: DType | None = None) -> Array:
+    """A sum or product over no axis: a copy in the type of the result."""
+    if dtype is None and not (x.dtype.is_floating_point or x.dtype.is_complex):
+        dtype = torch.int64
+    return x.to(x.dtype if dtype is None else dtype, copy=True)
+
+
+def _prod_over_axes(
+    x: Array, axis: tuple[int, ...] | None, keepdims: builtins.bool, *, dtype: DType | None = None, **kwargs: Any
+) -> Array:
+    """`torch.prod` over all or several axes, which it does not take with `keepdims`, or at all."""
+    axes = range(x.ndim) if axis is None else sorted(_positive(axis, x.ndim))
+    if axis is None:
+        result = torch.prod(x, dtype=dtype, **kwargs)
+    else:
+        rest = [a for a in range(x.ndim) if a not in axes]
+        result = torch.prod(torch.permute(x, (*rest, *axes)).flatten(len(rest)), -1, dtype=dtype, **kwargs)
+    return result.reshape([1 if a in axes else side for a, side in enumerate(x.shape)]) if keepdims else result
+
+
+def _positive(axis: tuple[int, ...], ndim: int) -> set[int]:
+    """Axes counted from the front."""
+    axes = {a + ndim if a < 0 else a for a in axis}
+    if not axes.issubset(range(ndim)) or len(axes) < len(axis):
+        raise IndexError(f"`axis` is {axis}; expected different axes of {ndim} dimensions, {-ndim} to {ndim - 1}")
+    return axes
+
+
+def sum(
+    x: Array, /, *, axis: Axis = None, dtype: DType | None = None, keepdims: builtins.bool = False, **kwargs: Any
+) -> Array:
+    """The sum over axes; of integers in the default integer type of their signedness."""
+    if axis == ():
+        return _accumulate(_no_axis, x, dtype)
+    if dtype is None and x.dtype not in _UNSIGNED:
+        return torch.sum(x, axis, keepdims, **kwargs)
+    return _accumulate(torch.sum, x, dtype, axis, keepdims, **kwargs)
+
+
+def prod(
+    x: Array, /, *, axis: Axis = None, dtype: DType | None = None, keepdims: builtins.bool = False, **kwargs: Any
+) -> Array:
+    """The product over axes; of integers in the default integer type of their signedness."""
+    if axis == ():
+        return _accumulate(_no_axis, x, dtype)
+    if isinstance(axis, int):
+        return _accumulate(torch.prod, x, dtype, axis, keepdims, **kwargs)
+    if axis is None and not keepdims:
+        return _accumulate(torch.prod, x, dtype, **kwargs)
+    return _accumulate(_prod_over_axes, x, dtype, axis, keepdims, **kwargs)
+
+
+def max(x: Array, /, *, axis: Axis = None, keepdims: builtins.bool = False) -> Array:
+    """The greatest element over axes."""
+    if axis == ():
+        return x.clone()
+    if x.dtype in SIGNED:
+        return from_ordered(torch.amax(to_ordered(x), axis, keepdims), x.dtype)
+    return torch.amax(x, axis, keepdims)
+
+
+def min(x: Array, /, *, axis: Axis = None, keepdims: builtins.bool = False) -> Array:
+    """The least element over axes."""
+    if axis == ():
+        return x.clone()
+    if x.dtype in SIGNED:
+        return from_ordered(torch.amin(to_ordered(x), axis, keepdims), x.dtype)
+    return torch.amin(x, axis, keepdims)
+
+
+def mean(x: Array, /, *, axis: Axis = None, keepdims: builtins.bool = False, **kwargs: Any) -> Array:
+    """The arithmetic mean over axes."""
+    return x.clone() if axis == () else torch.mean(x, axis, keepdims, **kwargs)
+
+
+def std(
+    x: Array, /, *, axis: Axis = None, correction: float = 0.0, keepdims: builtins.bool = False, **kwargs: Any
+) -> Array:
+    """The standard deviation over axes, with `correction` taken from the number of elements."""
+    if axis == ():
+        return torch.zeros_like(x)
+    return torch.std(x, axis, correction=correction, keepdim=keepdims, **kwargs)
+
+
+def var(
+    x: Array, /, *, axis: Axis = None, correction: float = 0.0, keepdims: builtins.bool = False, **kwargs: Any
+) -> Array:
+    """The variance over axes, with `correction` taken from the number of elements."""
+    if axis == ():
+        return torch.zeros_like(x)
+    return torch.var(x, axis, correction=correction, keepdim=keepdims, **kwargs)
+
+
+def any(x: Array, /, *, axis: Axis = None, keepdims: builtins.bool = False, **kwargs: Any) -> Array:
+    """Whether any element over axes is true; of uint8 too a boolean, where PyTorch gives uint8."""
+    if axis == ():
+        return x.to(torch.bool)
+    result = torch.any(x, axis, keepdims, **kwargs)
+    return result.to(torch.bool) if x.dtype is torch.uint8 else result
+
+
+def all(x: Array, /, *, axis: Axis = None, keepdims: builtins.bool = False, **kwargs: Any) -> Array:
+    """Whether all elements over axes are true; of uint8 too a boolean, where PyTorch gives uint8."""
+    if axis == ():
+        return x.to(torch.bool)
+    result = torch.all(x, axis, keepdims, **kwargs)
+    return result.to(torch.bool) if x.dtype is torch.uint8 else result
+
+
+def count_nonzero(x: Array, /, *, axis: Axis = None, keepdims: builtins.bool = False) -> Array:
+    """The number of elements that are not zero, over axes."""
+    if x.dtype in SIGNED:
+        x = to_signed(x)
+    if axis == ():
+        return torch.ne(x, 0).to(torch.int64)
+    if keepdims:
+        return torch.sum(torch.ne(x, 0), axis, True)
+    return torch.count_nonzero(x, axis)
+
+
+def cumulative_sum(
+    x: Array,
+    /,
+    *,
+    axis: int | None = None,
+    dtype: DType | None = None,
+    include_initial: builtins.bool = False,
+    **kwargs: Any,
+) -> Array:
+    """The running sum along an axis, after a zero if `include_initial`."""
+    return _cumulative(torch.cumsum, 0, x, axis, dtype, include_initial, **kwargs)
+
+
+def cumulative_prod(
+    x: Array,
+    /,
+    *,
+    axis: int | None = None,
+    dtype: DType | None = None,
+    include_initial: builtins.bool = False,
+    **kwargs: Any,
+) -> Array:
+    """The running product along an axis, after a one if `include_initial`."""
+    return _cumulative(torch.cumprod, 1, x, axis, dtype, include_initial, **kwargs)
+
+
+def _cumulative(
+    function: Callable[..., Array],
+    initial: int,
+    x: Array,
+    axis: int | None,
+    dtype: DType | None,
+    include_initial: builtins.bool,
+    **kwargs: Any,
+) -> Array:
+    if axis is None:
+        if x.ndim != 1:
+            name = f"cumulative_{function.__name__.removeprefix('cum')}"
+            raise ValueError(f"{name}: `axis` must be given for an array of {x.ndim} dimensions")
+        axis = 0
+    result = _accumulate(function, x, dtype, axis, **kwargs)
+    if not include_initial:
+        return result
+    shape = list(x.shape)
+    shape[axis] = 1
+    first = torch.full(shape, initial, dtype=result.dtype, device=x.device)
+    return torch.concat((first, result), axis)
+
+
+def diff(
+    x: Array, /, *, axis: int = -1, n: int = 1, prepend: Array | None = None, append: Array | None = None
+) -> Array:
+    """The `n`-th difference along an axis, of unsigned integers modulo 2**bits."""
+    dtype = x.dtype
+    if prepend is not None or append is not None:
+        dtype = result_type(*(a for a in (x, prepend, append) if a is not None))
+    if dtype not in SIGNED:
+        return torch.diff(x, n, axis, prepend, append)
+    x, prepend, append = (a if a is None else to_signed(a.to(dtype)) for a in (x, prepend, append))
+    return torch.diff(x, n, axis, prepend, append).view(dtype)

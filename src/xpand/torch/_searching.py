@@ -1,0 +1,138 @@
+"""Sorting, searching and sets."""
+
+from __future__ import annotations
+
+import builtins
+from typing import Any, Literal
+
+import torch
+from array_api_compat.torch import UniqueAllResult, UniqueCountsResult, UniqueInverseResult
+from torch import Tensor
+
+from xpand._typing import Array
+from xpand.torch._binary import promote, same_type
+from xpand.torch._dtypes import SIGNED, as_tensor, to_ordered, to_signed
+
+
+def sort(
+    x: Array,
+    /,
+    *,
+    axis: int = -1,
+    descending: builtins.bool = False,
+    stable: builtins.bool = True,
+    **kwargs: Any,
+) -> Array:
+    """A sorted copy; the order of equal elements is kept if `stable`."""
+    return torch.sort(x, dim=axis, descending=descending, stable=stable, **kwargs)[0]
+
+
+def argsort(
+    x: Array,
+    /,
+    *,
+    axis: int = -1,
+    descending: builtins.bool = False,
+    stable: builtins.bool = True,
+    **kwargs: Any,
+) -> Array:
+    """The indices that sort `x`; the order of equal elements is kept if `stable`."""
+    return torch.argsort(x, dim=axis, descending=descending, stable=stable, **kwargs)
+
+
+def argmax(x: Array, /, *, axis: int | None = None, keepdims: builtins.bool = False) -> Array:
+    """The index of the first greatest element along an axis, or of the flat array."""
+    return torch.argmax(to_ordered(x) if x.dtype in SIGNED else x, axis, keepdims)
+
+
+def argmin(x: Array, /, *, axis: int | None = None, keepdims: builtins.bool = False) -> Array:
+    """The index of the first least element along an axis, or of the flat array."""
+    return torch.argmin(to_ordered(x) if x.dtype in SIGNED else x, axis, keepdims)
+
+
+def nonzero(x: Array, /) -> tuple[Array, ...]:
+    """The indices of the elements that are not zero, one array for each dimension."""
+    if x.ndim == 0:
+        raise ValueError("nonzero: `x` has no dimension; give it one with `reshape` or `expand_dims`")
+    return tuple(torch.nonzero(to_signed(x) if x.dtype in SIGNED else x, as_tuple=True))
+
+
+def where(condition: Array, x1: Array | complex, x2: Array | complex, /) -> Array:
+    """Elements of `x1` where `condition` is true, of `x2` elsewhere."""
+    if isinstance(x1, Tensor):
+        if isinstance(x2, Tensor):
+            if x1.dtype is not x2.dtype:
+                x1, x2 = promote(x1, x2)
+        elif x1.dtype in SIGNED:
+            x1, x2 = same_type(x1, x2)
+    elif isinstance(x2, Tensor) and x2.dtype in SIGNED:
+        x1, x2 = same_type(x1, x2)
+    return torch.where(condition, x1, x2)
+
+
+def searchsorted(
+    x1: Array,
+    x2: Array | float,
+    /,
+    *,
+    side: Literal["left", "right"] = "left",
+    sorter: Array | None = None,
+    **kwargs: Any,
+) -> Array:
+    """Where the elements of `x2`, an array or a scalar, go in the sorted `x1`, or in `x1` sorted by `sorter`."""
+    if not isinstance(x2, Tensor):
+        x2 = as_tensor(x2, x1)
+    if x1.dtype is not x2.dtype:
+        x1, x2 = same_type(x1, x2)
+    if x1.dtype in SIGNED:
+        x1, x2 = to_ordered(x1), to_ordered(x2)
+    if sorter is not None:
+        sorter = sorter.to(torch.int64).contiguous()
+    # Contiguous, because PyTorch warns where it has to make them so.
+    return torch.searchsorted(x1.contiguous(), x2.contiguous(), side=side, sorter=sorter, **kwargs)
+
+
+def unique_values(x: Array, /) -> Array:
+    """The distinct elements, in order; every NaN is distinct."""
+    return unique_all(x).values if x.dtype.is_complex else torch.unique(x)
+
+
+def unique_counts(x: Array, /) -> UniqueCountsResult:
+    """The distinct elements, in order, and how often each occurs; every NaN is distinct."""
+    if x.dtype.is_complex:
+        values, _, _, counts = unique_all(x)
+        return UniqueCountsResult(values, counts)
+    return UniqueCountsResult(*torch.unique(x, return_counts=True))
+
+
+def unique_inverse(x: Array, /) -> UniqueInverseResult:
+    """The distinct elements, in order, and for each element of `x` the index of its own; every NaN is distinct."""
+    if x.dtype.is_complex:
+        values, _, inverse, _ = unique_all(x)
+        return UniqueInverseResult(values, inverse)
+    return UniqueInverseResult(*torch.unique(x, return_inverse=True))
+
+
+def unique_all(x: Array, /) -> UniqueAllResult:
+    """The distinct elements, in order, where each occurs first, each element's own index, and how often each occurs.
+
+    `torch.unique` gives no indices of first occurrences and takes no complex numbers; a stable sort gives all at once.
+    """
+    elements, order = _sorted(x.flatten())
+    first = torch.ones_like(elements, dtype=torch.bool)
+    torch.ne(elements[1:], elements[:-1], out=first[1:])
+    starts = torch.nonzero(first)[:, 0]
+    inverse = torch.empty_like(order)
+    inverse[order] = torch.cumsum(first, 0) - 1
+    counts = torch.diff(starts, append=starts.new_full((1,), order.shape[0]))
+    return UniqueAllResult(elements[starts], order[starts], inverse.reshape(x.shape), counts)
+
+
+def _sorted(x: Array) -> tuple[Array, Array]:
+    """A vector in stable order, and that order; complex numbers by their real parts, then by their imaginary parts."""
+    if not x.dtype.is_complex:
+        elements, order = torch.sort(x, stable=True)
+        return elements, order
+    order = torch.argsort(x.imag, stable=True)
+    order = order[torch.argsort(x.real[order], stable=True)]
+    return x[order], order

@@ -1,0 +1,137 @@
+"""Elementwise functions of one argument, and `clip`."""
+
+from __future__ import annotations
+
+import builtins
+import math
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from xpand._common import complex as special
+from xpand._typing import Array
+from xpand.torch._dtypes import SIGNED, as_tensor, from_ordered, iinfo, promote_types, to_ordered, to_signed
+
+
+def _with_complex(native: Callable[..., Array], mended: Callable[..., Array]) -> Callable[..., Array]:
+    """`native`, with the standard's special cases of complex numbers; real arguments pay one look at the data type."""
+
+    def function(x: Array, /, *, out: Array | None = None) -> Array:
+        if not x.dtype.is_complex:
+            return native(x, out=out)
+        result = mended(x, torch, torch.complex)
+        return result if out is None else out.copy_(result)
+
+    function.__name__ = function.__qualname__ = name = native.__name__
+    function.__doc__ = f"`torch.{name}`, with the special cases that the standard gives `{name}` of complex numbers."
+    return function
+
+
+acos = _with_complex(torch.acos, special.acos)
+expm1 = _with_complex(torch.expm1, special.expm1)
+log1p = _with_complex(torch.log1p, special.log1p)
+
+# The conjugate itself: `torch.conj` sets a bit that libraries which share the memory do not know of.
+conj = torch.conj_physical
+
+
+def abs(x: Array, /, **kwargs: Any) -> Array:
+    """The absolute value; that of unsigned integers is a copy, PyTorch has no kernel for it."""
+    return x.clone() if x.dtype in SIGNED else torch.abs(x, **kwargs)
+
+
+def negative(x: Array, /, **kwargs: Any) -> Array:
+    """The negative, of unsigned integers modulo 2**n."""
+    if x.dtype in SIGNED:
+        return torch.negative(to_signed(x)).view(x.dtype)
+    return torch.negative(x, **kwargs)
+
+
+def square(x: Array, /, **kwargs: Any) -> Array:
+    """The square, of unsigned integers modulo 2**n."""
+    if x.dtype in SIGNED:
+        return torch.square(to_signed(x)).view(x.dtype)
+    return torch.square(x, **kwargs)
+
+
+def bitwise_invert(x: Array, /, **kwargs: Any) -> Array:
+    """The bits inverted."""
+    if x.dtype in SIGNED:
+        return torch.bitwise_not(to_signed(x)).view(x.dtype)
+    return torch.bitwise_not(x, **kwargs)
+
+
+def logical_not(x: Array, /, **kwargs: Any) -> Array:
+    """Whether each element is false, or zero."""
+    return torch.logical_not(to_signed(x) if x.dtype in SIGNED else x, **kwargs)
+
+
+def sign(x: Array, /) -> Array:
+    """The sign: NaN for NaN, where PyTorch gives 0; `x / abs(x)` for complex numbers, 0 at 0."""
+    if x.dtype.is_floating_point:
+        return torch.sign(x).masked_fill_(x != x, math.nan)
+    if x.dtype.is_complex:
+        return special.sign(x, torch, torch.complex)
+    return torch.ne(to_signed(x), 0).to(x.dtype) if x.dtype in SIGNED else torch.sign(x)
+
+
+def round(x: Array, /, *, out: Array | None = None, **kwargs: Any) -> Array:
+    """The nearest integers, even ones at ties; complex numbers by component, which PyTorch does not round."""
+    if not x.dtype.is_complex:
+        return torch.round(x, out=out, **kwargs)
+    result = torch.complex(torch.round(x.real, **kwargs), torch.round(x.imag, **kwargs))
+    return result if out is None else out.copy_(result)
+
+
+def clip(
+    x: Array,
+    /,
+    min: float | Array | None = None,
+    max: float | Array | None = None,
+    **kwargs: Any,
+) -> Array:
+    """`x` limited to `min` and `max`, each a scalar, an array or None.
+
+    Limits outside the range of an integer type limit nothing; NaN as a limit gives NaN, by the standard's special cases.
+    """
+    if not x.dtype.is_floating_point and x.dtype is not torch.bool:
+        limits = iinfo(x.dtype)
+        if isinstance(min, int) and min <= limits.min:
+            min = None
+        if isinstance(max, int) and max >= limits.max:
+            max = None
+    if isinstance(min, Tensor) or isinstance(max, Tensor) or x.dtype in SIGNED:
+        return _clip_by_arrays(x, min, max, **kwargs)
+    if min is None and max is None:
+        return x.clone()
+    if min != min or max != max:
+        return torch.full_like(x, math.nan)
+    return torch.clamp(x, min, max, **kwargs)
+
+
+def _clip_by_arrays(x: Array, min: float | Array | None, max: float | Array | None, **kwargs: Any) -> Array:
+    # torch.clamp takes two scalars or two arrays.
+    low, high = (limit if limit is None or isinstance(limit, Tensor) else as_tensor(limit, x) for limit in (min, max))
+    dtype = x.dtype
+    for limit in (low, high):
+        if limit is not None and limit.dtype is not dtype:
+            dtype = promote_types(dtype, limit.dtype)
+    if dtype not in SIGNED:
+        if low is None and high is None:
+            return x.clone()
+        return torch.clamp(x, low, high, **kwargs)
+    x, low, high = (a if a is None else to_ordered(a.to(dtype)) for a in (x, low, high))
+    return from_ordered(x.clone() if low is None and high is None else torch.clamp(x, low, high), dtype)
+
+
+def isin(
+    x1: Array | int, x2: Array | int, /, *, invert: builtins.bool = False, assume_unique: builtins.bool = False
+) -> Array:
+    """Whether each element of `x1` is in `x2`, in any integer type, scalars on either side."""
+    if isinstance(x1, Tensor) and isinstance(x2, Tensor) and x1.dtype is not x2.dtype:
+        dtype = promote_types(x1.dtype, x2.dtype)
+        x1, x2 = x1.to(dtype), x2.to(dtype)
+    x1, x2 = (to_signed(x) if isinstance(x, Tensor) and x.dtype in SIGNED else x for x in (x1, x2))
+    return torch.isin(x1, x2, assume_unique=assume_unique, invert=invert)

@@ -1,0 +1,54 @@
+"""The standard's `linalg` extension for PyTorch, with everything else of `torch.linalg`."""
+
+from __future__ import annotations
+
+import builtins
+from typing import Any
+
+import torch
+from array_api_compat.torch.linalg import *
+from array_api_compat.torch.linalg import __all__ as _compat_all
+
+from xpand._typing import Array, DType
+from xpand.torch._binary import same_type
+from xpand.torch._products import cross, matmul, matrix_transpose, outer, tensordot, vecdot
+from xpand.torch._reductions import sum as _sum
+
+
+def solve(x1: Array, x2: Array, /, **kwargs: Any) -> Array:
+    """The solution of `x1 @ x = x2`; `x2` is a vector only if it has one dimension, by the standard."""
+    if x1.dtype is not x2.dtype:
+        x1, x2 = same_type(x1, x2)
+    # PyTorch takes x2 for a stack of vectors wherever its shape allows: https://github.com/pytorch/pytorch/issues/52915
+    if x2.ndim != 1 and x1.ndim - 1 == x2.ndim and x1.shape[:-1] == x2.shape:
+        x2 = x2[None]
+    return torch.linalg.solve(x1, x2, **kwargs)
+
+
+def trace(x: Array, /, *, offset: int = 0, dtype: DType | None = None) -> Array:
+    """The sums along diagonals of a stack of matrices, in the type of `sum`."""
+    return _sum(torch.diagonal(x, offset, -2, -1), axis=-1, dtype=dtype)
+
+
+def vector_norm(
+    x: Array,
+    /,
+    *,
+    axis: int | tuple[int, ...] | None = None,
+    keepdims: builtins.bool = False,
+    ord: float = 2,
+    **kwargs: Any,
+) -> Array:
+    """The norm of vectors along axes; over no axis the absolute value, where PyTorch takes `()` for all axes."""
+    if axis == ():
+        result = (x != 0).to(x.real.dtype) if ord == 0 else torch.abs(x)
+        out = kwargs.get("out")
+        return result if out is None else out.copy_(result)
+    return torch.linalg.vector_norm(x, ord, axis, keepdims, **kwargs)
+
+
+__all__ = sorted({*_compat_all, "cross", "matmul", "matrix_transpose", "outer", "tensordot", "vecdot"})
+
+
+def __dir__() -> list[str]:
+    return __all__
