@@ -33,6 +33,7 @@ test: lint types unit docs ## run everything that continuous integration runs
 lint: .venv/test.stamp ## check format and lint
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
+	$(BIN)/lint-imports --no-cache
 
 types: .venv/test.stamp ## check types, strictly
 	$(BIN)/mypy
