@@ -6,10 +6,11 @@ accuracy of the library, and their gradients, since the replaced branch sees har
 
 `xp` is a namespace whose functions are the library's own (passing the namespace that calls us would recurse). `combine`
 builds complex numbers from two real arrays; a library that has such a function passes it, since the default has to make
-do with the standard's operations.
+do with the standard's operations. `native` is the library's own result, for a caller that has it already.
 """
 
 from collections.abc import Callable
+from functools import partial
 from math import inf, nan, pi
 from typing import TypeAlias
 
@@ -35,7 +36,7 @@ def _imaginary(b: Array, like: Array, xp: Namespace) -> Array:
 
 
 def combine_parts(a: Array, b: Array, like: Array, xp: Namespace) -> Array:
-    """`a + b j` with signed zeros, infinities and NaNs kept apart, of the data type of `like`, by the standard alone."""
+    """`a + b j` with signed zeros, infinities and NaNs kept apart, in the data type of `like`."""
     return xp.conj(xp.astype(a, like.dtype)) + _imaginary(b, like, xp)
 
 
@@ -77,17 +78,21 @@ def _turn(parts: Parts) -> Parts:
     return im, -re
 
 
-def _exp(a: Array, b: Array, xp: Namespace) -> Parts:
-    size, bounded = xp.exp(a), xp.isfinite(b)
-    gone = a == -inf
-    zero, unknown = _constant(0.0, a, xp), _constant(nan, a, xp)
-    re = xp.where(bounded, size * xp.cos(b), xp.where(xp.isinf(a), size, unknown))
-    im = xp.where(b == 0, b, xp.where(gone & ~bounded, zero, size * xp.sin(b)))
+def _cis(b: Array, xp: Namespace) -> Parts:
+    # Of the argument as it is, ordinary values too: a compiler shares them with the native function.
+    return xp.cos(b), xp.sin(b)
+
+
+def _exp(a: Array, b: Array, xp: Namespace, cis: Parts) -> Parts:
+    bounded, gone, zero = xp.isfinite(b), a == -inf, _constant(0.0, a, xp)
+    size = xp.where(gone, zero, a)
+    re = xp.where(bounded, size * cis[0], xp.where(xp.isinf(a), size, _constant(nan, a, xp)))
+    im = xp.where(b == 0, b, xp.where(gone & ~bounded, zero, size * cis[1]))
     return re, im
 
 
-def _expm1(a: Array, b: Array, xp: Namespace) -> Parts:
-    re, im = _exp(a, b, xp)
+def _expm1(a: Array, b: Array, xp: Namespace, cis: Parts) -> Parts:
+    re, im = _exp(a, b, xp, cis)
     return re - 1, im
 
 
@@ -106,16 +111,16 @@ def _sqrt(a: Array, b: Array, xp: Namespace) -> Parts:
     return re, im
 
 
-def _cosh(a: Array, b: Array, xp: Namespace) -> Parts:
-    zero, large = _constant(0.0, a, xp), _constant(inf, a, xp)
-    re = xp.where(xp.isinf(a) & ~xp.isfinite(b), large, xp.cosh(a) * xp.cos(b))
+def _cosh(a: Array, b: Array, xp: Namespace, cis: Parts) -> Parts:
+    size, zero = xp.abs(a), _constant(0.0, a, xp)
+    re = xp.where(xp.isinf(a) & ~xp.isfinite(b), size, size * cis[0])
     signed = xp.copysign(zero, a) * xp.copysign(_constant(1.0, b, xp), b)
-    return re, xp.where((a == 0) | (b == 0), signed, xp.sinh(a) * xp.sin(b))
+    return re, xp.where((a == 0) | (b == 0), signed, a * cis[1])
 
 
-def _sinh(a: Array, b: Array, xp: Namespace) -> Parts:
+def _sinh(a: Array, b: Array, xp: Namespace, cis: Parts) -> Parts:
     kept = (a == 0) | (xp.isinf(a) & ~xp.isfinite(b))
-    return xp.where(kept, a, xp.sinh(a) * xp.cos(b)), xp.where(b == 0, b, xp.cosh(a) * xp.sin(b))
+    return xp.where(kept, a, a * cis[0]), xp.where(b == 0, b, xp.abs(a) * cis[1])
 
 
 def _tanh(a: Array, b: Array, xp: Namespace) -> Parts:
@@ -156,91 +161,95 @@ def _sign_ordinary(a: Array, b: Array, xp: Namespace) -> Array:
     return ((a != 0) | (b != 0)) & ~(xp.isnan(a) | xp.isnan(b))
 
 
-def exp(x: Array, xp: Namespace, combine: Combine = None) -> Array:
+def exp(x: Array, xp: Namespace, combine: Combine = None, native: Array | None = None) -> Array:
     """`xp.exp` with the special cases of the standard for complex arguments."""
-    return _mend(x, xp.exp(x), _exp, xp, combine)
+    return _mend(x, xp.exp(x) if native is None else native, partial(_exp, cis=_cis(xp.imag(x), xp)), xp, combine)
 
 
-def expm1(x: Array, xp: Namespace, combine: Combine = None) -> Array:
+def expm1(x: Array, xp: Namespace, combine: Combine = None, native: Array | None = None) -> Array:
     """`xp.expm1` with the special cases of the standard for complex arguments."""
-    return _mend(x, xp.expm1(x), _expm1, xp, combine)
+    return _mend(x, xp.expm1(x) if native is None else native, partial(_expm1, cis=_cis(xp.imag(x), xp)), xp, combine)
 
 
-def log(x: Array, xp: Namespace, combine: Combine = None) -> Array:
+def log(x: Array, xp: Namespace, combine: Combine = None, native: Array | None = None) -> Array:
     """`xp.log` with the special cases of the standard for complex arguments."""
-    return _mend(x, xp.log(x), _log, xp, combine, _finite_nonzero)
+    return _mend(x, xp.log(x) if native is None else native, _log, xp, combine, _finite_nonzero)
 
 
-def log1p(x: Array, xp: Namespace, combine: Combine = None) -> Array:
+def log1p(x: Array, xp: Namespace, combine: Combine = None, native: Array | None = None) -> Array:
     """`xp.log1p` with the special cases of the standard for complex arguments."""
-    return _mend(x, xp.log1p(x), _log, xp, combine)
+    return _mend(x, xp.log1p(x) if native is None else native, _log, xp, combine)
 
 
-def sqrt(x: Array, xp: Namespace, combine: Combine = None) -> Array:
+def sqrt(x: Array, xp: Namespace, combine: Combine = None, native: Array | None = None) -> Array:
     """`xp.sqrt` with the special cases of the standard for complex arguments."""
-    return _mend(x, xp.sqrt(x), _sqrt, xp, combine)
+    return _mend(x, xp.sqrt(x) if native is None else native, _sqrt, xp, combine)
 
 
-def sinh(x: Array, xp: Namespace, combine: Combine = None) -> Array:
+def sinh(x: Array, xp: Namespace, combine: Combine = None, native: Array | None = None) -> Array:
     """`xp.sinh` with the special cases of the standard for complex arguments."""
-    return _mend(x, xp.sinh(x), _sinh, xp, combine)
+    return _mend(x, xp.sinh(x) if native is None else native, partial(_sinh, cis=_cis(xp.imag(x), xp)), xp, combine)
 
 
-def cosh(x: Array, xp: Namespace, combine: Combine = None) -> Array:
+def cosh(x: Array, xp: Namespace, combine: Combine = None, native: Array | None = None) -> Array:
     """`xp.cosh` with the special cases of the standard for complex arguments."""
-    return _mend(x, xp.cosh(x), _cosh, xp, combine)
+    return _mend(x, xp.cosh(x) if native is None else native, partial(_cosh, cis=_cis(xp.imag(x), xp)), xp, combine)
 
 
-def tanh(x: Array, xp: Namespace, combine: Combine = None) -> Array:
+def tanh(x: Array, xp: Namespace, combine: Combine = None, native: Array | None = None) -> Array:
     """`xp.tanh` with the special cases of the standard for complex arguments."""
-    return _mend(x, xp.tanh(x), _tanh, xp, combine)
+    return _mend(x, xp.tanh(x) if native is None else native, _tanh, xp, combine)
 
 
-def asinh(x: Array, xp: Namespace, combine: Combine = None) -> Array:
+def asinh(x: Array, xp: Namespace, combine: Combine = None, native: Array | None = None) -> Array:
     """`xp.asinh` with the special cases of the standard for complex arguments."""
-    return _mend(x, xp.asinh(x), _asinh, xp, combine)
+    return _mend(x, xp.asinh(x) if native is None else native, _asinh, xp, combine)
 
 
-def acosh(x: Array, xp: Namespace, combine: Combine = None) -> Array:
+def acosh(x: Array, xp: Namespace, combine: Combine = None, native: Array | None = None) -> Array:
     """`xp.acosh` with the special cases of the standard for complex arguments."""
-    return _mend(x, xp.acosh(x), _acosh, xp, combine)
+    return _mend(x, xp.acosh(x) if native is None else native, _acosh, xp, combine)
 
 
-def acos(x: Array, xp: Namespace, combine: Combine = None) -> Array:
+def acos(x: Array, xp: Namespace, combine: Combine = None, native: Array | None = None) -> Array:
     """`xp.acos` with the special cases of the standard for complex arguments."""
-    return _mend(x, xp.acos(x), _acos, xp, combine, _finite_nonzero)
+    return _mend(x, xp.acos(x) if native is None else native, _acos, xp, combine, _finite_nonzero)
 
 
-def atanh(x: Array, xp: Namespace, combine: Combine = None) -> Array:
+def atanh(x: Array, xp: Namespace, combine: Combine = None, native: Array | None = None) -> Array:
     """`xp.atanh` with the special cases of the standard for complex arguments."""
-    return _mend(x, xp.atanh(x), _atanh, xp, combine)
+    return _mend(x, xp.atanh(x) if native is None else native, _atanh, xp, combine)
 
 
-def sin(x: Array, xp: Namespace, combine: Combine = None) -> Array:
+def sin(x: Array, xp: Namespace, combine: Combine = None, native: Array | None = None) -> Array:
     """`xp.sin` with the special cases of `-1j * sinh(x * 1j)`, as the standard asks for complex arguments."""
-    return _mend(x, xp.sin(x), lambda a, b, xp: _turn(_sinh(-b, a, xp)), xp, combine)
+    turned = partial(_sinh, cis=_cis(xp.real(x), xp))
+    special = lambda a, b, xp: _turn(turned(-b, a, xp))
+    return _mend(x, xp.sin(x) if native is None else native, special, xp, combine)
 
 
-def cos(x: Array, xp: Namespace, combine: Combine = None) -> Array:
+def cos(x: Array, xp: Namespace, combine: Combine = None, native: Array | None = None) -> Array:
     """`xp.cos` with the special cases of `cosh(x * 1j)`, as the standard asks for complex arguments."""
-    return _mend(x, xp.cos(x), lambda a, b, xp: _cosh(-b, a, xp), xp, combine)
+    turned = partial(_cosh, cis=_cis(xp.real(x), xp))
+    special = lambda a, b, xp: turned(-b, a, xp)
+    return _mend(x, xp.cos(x) if native is None else native, special, xp, combine)
 
 
-def tan(x: Array, xp: Namespace, combine: Combine = None) -> Array:
+def tan(x: Array, xp: Namespace, combine: Combine = None, native: Array | None = None) -> Array:
     """`xp.tan` with the special cases of `-1j * tanh(x * 1j)`, as the standard asks for complex arguments."""
-    return _mend(x, xp.tan(x), lambda a, b, xp: _turn(_tanh(-b, a, xp)), xp, combine)
+    return _mend(x, xp.tan(x) if native is None else native, lambda a, b, xp: _turn(_tanh(-b, a, xp)), xp, combine)
 
 
-def asin(x: Array, xp: Namespace, combine: Combine = None) -> Array:
+def asin(x: Array, xp: Namespace, combine: Combine = None, native: Array | None = None) -> Array:
     """`xp.asin` with the special cases of `-1j * asinh(x * 1j)`, as the standard asks for complex arguments."""
-    return _mend(x, xp.asin(x), lambda a, b, xp: _turn(_asinh(-b, a, xp)), xp, combine)
+    return _mend(x, xp.asin(x) if native is None else native, lambda a, b, xp: _turn(_asinh(-b, a, xp)), xp, combine)
 
 
-def atan(x: Array, xp: Namespace, combine: Combine = None) -> Array:
+def atan(x: Array, xp: Namespace, combine: Combine = None, native: Array | None = None) -> Array:
     """`xp.atan` with the special cases of `-1j * atanh(x * 1j)`, as the standard asks for complex arguments."""
-    return _mend(x, xp.atan(x), lambda a, b, xp: _turn(_atanh(-b, a, xp)), xp, combine)
+    return _mend(x, xp.atan(x) if native is None else native, lambda a, b, xp: _turn(_atanh(-b, a, xp)), xp, combine)
 
 
-def sign(x: Array, xp: Namespace, combine: Combine = None) -> Array:
+def sign(x: Array, xp: Namespace, combine: Combine = None, native: Array | None = None) -> Array:
     """`xp.sign` with the special cases of the standard for complex arguments: zeros of either sign, NaNs."""
-    return _mend(x, xp.sign(x), _sign, xp, combine, _sign_ordinary)
+    return _mend(x, xp.sign(x) if native is None else native, _sign, xp, combine, _sign_ordinary)

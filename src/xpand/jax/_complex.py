@@ -1,0 +1,64 @@
+"""Complex elementwise functions, signed zeros included.
+
+JAX ignores the sign of a zero part, so that the lower lip of a branch cut gets the value of the upper one:
+`sqrt(-1 - 0j)` is `1j`. The standard asks for `f(conj(x)) == conj(f(x))`, of odd functions for `f(-x) == -f(x)` too. So
+negative zeros are reflected, in the argument and in the result; derivatives then are right on either side.
+"""
+
+from collections.abc import Callable
+from functools import partial, wraps
+from typing import Literal, TypeAlias
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+
+from xpand._common import complex as special_cases
+from xpand._typing import Array
+
+Parity: TypeAlias = Literal["odd", "even", None]
+
+
+def _reflection(part: Array) -> Array:
+    """-1 for a negative zero, 1 for everything else."""
+    return jnp.where((part == 0) & jnp.signbit(part), -jnp.ones_like(part), jnp.ones_like(part))
+
+
+def _reflected(native: Callable[[Array], Array], x: Array, parity: Parity) -> Array:
+    a, b = x.real, x.imag
+    by_imag = _reflection(b)
+    if parity is None:
+        z = native(lax.complex(a, b * by_imag))
+        return lax.complex(z.real, z.imag * by_imag)
+    by_real = _reflection(a)
+    z = native(lax.complex(a * by_real, b * by_imag))
+    if parity == "odd":
+        return lax.complex(z.real * by_real, z.imag * by_imag)
+    return lax.complex(z.real, z.imag * by_real * by_imag)
+
+
+def mended(name: str, parity: Parity = None) -> Callable[[Array], Array]:
+    """JAX's function of that name, with the standard's special cases where the argument is complex.
+
+    It is compiled as a whole and chooses by data type while it is traced: an eager call costs what JAX's own does.
+    """
+    native, mend = getattr(jnp, name), getattr(special_cases, name)
+
+    @partial(jax.jit, inline=True)
+    @wraps(native)
+    def function(x: Array, /) -> Array:
+        if not jnp.iscomplexobj(x):
+            return native(x)
+        x = jnp.asarray(x)
+        return mend(x, jnp, lax.complex, _reflected(native, x, parity))
+
+    return function  # type: ignore[no-any-return]
+
+
+def _sign(x: Array, /) -> Array:
+    # JAX returns the zeros as they are, signs included; NaNs and infinities are right.
+    out = jnp.sign(x)
+    return jnp.where(out == 0, jnp.zeros_like(out), out) if jnp.iscomplexobj(x) else out
+
+
+sign = jax.jit(wraps(jnp.sign)(_sign), inline=True)
