@@ -72,6 +72,15 @@ def _infinite(a: Array, b: Array, xp: Namespace) -> Array:
     return xp.isinf(a) | xp.isinf(b)
 
 
+def _angle(a: Array, b: Array, xp: Namespace) -> Array:
+    """`atan2(b, a)` where a part is infinite or NaN, or both are zero: choosing constants is cheaper than `atan2`."""
+    slanted = xp.where(a > 0, _constant(pi / 4, a, xp), _constant(3 * pi / 4, a, xp))
+    steep = xp.where(xp.isinf(a), slanted, _constant(pi / 2, a, xp))
+    flat = xp.where(xp.signbit(a), _constant(pi, a, xp), _constant(0.0, a, xp))
+    size = xp.where(xp.isinf(b), steep, flat)
+    return xp.where(xp.isnan(a) | xp.isnan(b), _constant(nan, a, xp), xp.copysign(size, b))
+
+
 def _turn(parts: Parts) -> Parts:
     """The parts of `-1j * z` for those of `z`: how the standard defines the circular functions by the hyperbolic."""
     re, im = parts
@@ -99,7 +108,7 @@ def _expm1(a: Array, b: Array, xp: Namespace, cis: Parts) -> Parts:
 def _log(a: Array, b: Array, xp: Namespace) -> Parts:
     unknown = _constant(nan, a, xp)
     re = xp.where(_infinite(a, b, xp), _constant(inf, a, xp), unknown)
-    return xp.where((a == 0) & (b == 0), -_constant(inf, a, xp), re), xp.atan2(b, a)
+    return xp.where((a == 0) & (b == 0), -_constant(inf, a, xp), re), _angle(a, b, xp)
 
 
 def _sqrt(a: Array, b: Array, xp: Namespace) -> Parts:
@@ -131,18 +140,18 @@ def _tanh(a: Array, b: Array, xp: Namespace) -> Parts:
 
 def _asinh(a: Array, b: Array, xp: Namespace) -> Parts:
     re = xp.where(_infinite(a, b, xp), xp.copysign(_constant(inf, a, xp), a), _constant(nan, a, xp))
-    return re, xp.where(b == 0, b, xp.copysign(xp.atan2(xp.abs(b), xp.abs(a)), b))
+    return re, xp.where(b == 0, b, _angle(xp.abs(a), b, xp))
 
 
 def _acosh(a: Array, b: Array, xp: Namespace) -> Parts:
     re = xp.where(_infinite(a, b, xp), _constant(inf, a, xp), _constant(nan, a, xp))
-    return re, xp.where((a == 0) & xp.isnan(b), _constant(pi / 2, a, xp), xp.atan2(b, a))
+    return re, xp.where((a == 0) & xp.isnan(b), _constant(pi / 2, a, xp), _angle(a, b, xp))
 
 
 def _acos(a: Array, b: Array, xp: Namespace) -> Parts:
     im = xp.where(_infinite(a, b, xp), _constant(inf, a, xp), _constant(nan, a, xp))
     im = xp.copysign(xp.where((a == 0) & (b == 0), b, im), -b)
-    return xp.where((a == 0) & ~xp.isinf(b), _constant(pi / 2, a, xp), xp.atan2(xp.abs(b), a)), im
+    return xp.where((a == 0) & ~xp.isinf(b), _constant(pi / 2, a, xp), _angle(a, xp.abs(b), xp)), im
 
 
 def _atanh(a: Array, b: Array, xp: Namespace) -> Parts:

@@ -24,14 +24,14 @@ def _reflection(part: Array) -> Array:
     return jnp.where((part == 0) & jnp.signbit(part), -jnp.ones_like(part), jnp.ones_like(part))
 
 
-def _reflected(native: Callable[[Array], Array], x: Array, parity: Parity) -> Array:
+def _reflected(upper: Callable[[Array], Array], x: Array, parity: Parity) -> Array:
     a, b = x.real, x.imag
     by_imag = _reflection(b)
     if parity is None:
-        z = native(lax.complex(a, b * by_imag))
+        z = upper(lax.complex(a, b * by_imag))
         return lax.complex(z.real, z.imag * by_imag)
     by_real = _reflection(a)
-    z = native(lax.complex(a * by_real, b * by_imag))
+    z = upper(lax.complex(a * by_real, b * by_imag))
     if parity == "odd":
         return lax.complex(z.real * by_real, z.imag * by_imag)
     return lax.complex(z.real, z.imag * by_real * by_imag)
@@ -49,8 +49,7 @@ def mended(name: str, parity: Parity = None) -> Callable[[Array], Array]:
     def function(x: Array, /) -> Array:
         if not jnp.iscomplexobj(x):
             return native(x)
-        x = jnp.asarray(x)
-        return mend(x, jnp, lax.complex, _reflected(native, x, parity))
+        return _reflected(lambda z: mend(z, jnp, lax.complex), jnp.asarray(x), parity)
 
     return function  # type: ignore[no-any-return]
 

@@ -8,7 +8,6 @@ import jax.numpy as jnp
 
 from xpand._typing import Array, DType
 
-
 __all__ = ["finfo", "iinfo"]
 
 
