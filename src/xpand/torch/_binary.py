@@ -17,7 +17,40 @@ from torch import Tensor
 from xpand._typing import Array
 from xpand.torch._dtypes import SIGNED, as_tensor, from_ordered, promote_types, to_ordered, to_signed
 
+__all__ = [
+    "add",
+    "atan2",
+    "bitwise_and",
+    "bitwise_left_shift",
+    "bitwise_or",
+    "bitwise_right_shift",
+    "bitwise_xor",
+    "copysign",
+    "divide",
+    "equal",
+    "floor_divide",
+    "greater",
+    "greater_equal",
+    "hypot",
+    "less",
+    "less_equal",
+    "logaddexp",
+    "logical_and",
+    "logical_or",
+    "logical_xor",
+    "maximum",
+    "minimum",
+    "multiply",
+    "nextafter",
+    "not_equal",
+    "pow",
+    "remainder",
+    "subtract",
+]
+
 _Function = Callable[..., Array]
+_Operand = Any
+"""An array or a Python scalar."""
 
 
 def promote(x1: Array, x2: Array) -> tuple[Array, Array]:
@@ -29,7 +62,7 @@ def promote(x1: Array, x2: Array) -> tuple[Array, Array]:
     return x1, x2
 
 
-def same_type(x1: Array | complex, x2: Array | complex) -> tuple[Array, Array]:
+def same_type(x1: _Operand, x2: _Operand) -> tuple[Array, Array]:
     """Both arguments as arrays of their common data type."""
     if not isinstance(x1, Tensor):
         x1 = as_tensor(x1, x2)
@@ -59,7 +92,7 @@ def _binary(
         scalars: whether `native` takes Python scalars.
     """
 
-    def function(x1: Array | complex, x2: Array | complex, /, **kwargs: Any) -> Array:
+    def function(x1: _Operand, x2: _Operand, /, **kwargs: Any) -> Array:
         if isinstance(x1, Tensor):
             dtype = x1.dtype
             if not isinstance(x2, Tensor):
@@ -159,7 +192,7 @@ def _remainder_unsigned(x1: Array, x2: Array) -> Array:
 _WIDER = {torch.float16: torch.float32, torch.bfloat16: torch.float32, torch.float32: torch.float64}
 
 
-def _floor_divide(x1: Array | complex, x2: Array | complex, **kwargs: Any) -> Array:
+def _floor_divide(x1: _Operand, x2: _Operand, **kwargs: Any) -> Array:
     """`floor_divide` with the standard's special cases, which PyTorch's lacks.
 
     The clauses: an infinite dividend by a finite divisor is infinite, a finite dividend by an infinite divisor is a
@@ -186,7 +219,7 @@ def _floor_divide(x1: Array | complex, x2: Array | complex, **kwargs: Any) -> Ar
     return _out(quotient.sub_(fraction).round_(), kwargs)
 
 
-def _remainder(x1: Array | complex, x2: Array | complex, **kwargs: Any) -> Array:
+def _remainder(x1: _Operand, x2: _Operand, **kwargs: Any) -> Array:
     """`remainder` whose zeros have the sign of the divisor, as the standard has it; PyTorch's have the dividend's."""
     result = torch.remainder(x1, x2, **kwargs)
     if not result.dtype.is_floating_point:

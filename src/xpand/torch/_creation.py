@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import builtins
 from typing import Any, Literal
 
 import torch
@@ -10,6 +9,8 @@ from torch import Tensor
 
 from xpand._typing import Array, Device, DType
 from xpand.torch._dtypes import SIGNED, to_signed
+
+__all__ = ["arange", "asarray", "empty", "eye", "full", "linspace", "meshgrid", "ones", "tril", "triu", "zeros"]
 
 _Shape = int | tuple[int, ...]
 
@@ -20,13 +21,23 @@ def asarray(
     *,
     dtype: DType | None = None,
     device: Device | None = None,
-    copy: builtins.bool | None = None,
+    copy: bool | None = None,
     **kwargs: Any,
 ) -> Array:
     """`obj` as an array; an array stays on its device, which PyTorch would move to the default one."""
-    if device is None and isinstance(obj, Tensor):
-        device = obj.device
+    if isinstance(obj, Tensor):
+        if device is None:
+            device = obj.device
+    elif dtype in SIGNED and isinstance(obj, list | tuple):
+        obj = _items(obj)
     return torch.asarray(obj, dtype=dtype, device=device, copy=copy, **kwargs)
+
+
+def _items(obj: Any) -> Any:
+    """A nested sequence with Python integers for 0-d arrays, which PyTorch takes in one for smaller types only."""
+    if isinstance(obj, list | tuple):
+        return [_items(o) for o in obj]
+    return obj.item() if isinstance(obj, Tensor) and obj.ndim == 0 else obj
 
 
 def empty(shape: _Shape, *, dtype: DType | None = None, device: Device | None = None, **kwargs: Any) -> Array:
@@ -116,7 +127,7 @@ def linspace(
     *,
     dtype: DType | None = None,
     device: Device | None = None,
-    endpoint: builtins.bool = True,
+    endpoint: bool = True,
     **kwargs: Any,
 ) -> Array:
     """`num` evenly spaced values from `start` to `stop`, without `stop` itself if `endpoint` is false."""

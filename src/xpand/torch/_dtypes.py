@@ -7,7 +7,6 @@ out the same, and on an order-preserving signed copy where they compare.
 
 from __future__ import annotations
 
-import builtins
 from dataclasses import dataclass
 from functools import cache, reduce
 
@@ -15,6 +14,8 @@ import torch
 from torch import Tensor
 
 from xpand._typing import Array, Device, DType
+
+__all__ = ["astype", "can_cast", "finfo", "iinfo", "isdtype", "result_type"]
 
 SIGNED: dict[DType, DType] = {torch.uint16: torch.int16, torch.uint32: torch.int32, torch.uint64: torch.int64}
 """The unsigned types that lack kernels, with the signed type of the same width."""
@@ -83,9 +84,9 @@ def promote_types(x: DType, y: DType, /) -> DType:
     return result
 
 
-def _weak(scalar: builtins.bool | int | float | complex, dtype: DType) -> DType:
+def _weak(scalar: bool | int | float | complex, dtype: DType) -> DType:
     """The data type of a Python scalar that meets an array of `dtype`."""
-    if isinstance(scalar, builtins.bool):
+    if isinstance(scalar, bool):
         return dtype
     if isinstance(scalar, int):
         return torch.int64 if dtype is torch.bool else dtype
@@ -125,15 +126,15 @@ def as_tensor(scalar: complex, like: Array) -> Array:
     return torch.scalar_tensor(scalar, dtype=_weak(scalar, like.dtype), device=like.device)
 
 
-def can_cast(from_: Array | DType, to: DType, /) -> builtins.bool:
+def can_cast(from_: Array | DType, to: DType, /) -> bool:
     """Whether `from_` casts to `to` under the promotion rules: nothing is lost between the kinds."""
     from_ = from_.dtype if isinstance(from_, Tensor) else from_
     if from_ in SIGNED or to in SIGNED:
         return from_ is to or _PROMOTION.get((from_, to)) is to
-    return torch.can_cast(from_, to)
+    return bool(torch.can_cast(from_, to))
 
 
-def isdtype(dtype: DType, kind: DType | str | tuple[DType | str, ...]) -> builtins.bool:
+def isdtype(dtype: DType, kind: DType | str | tuple[DType | str, ...]) -> bool:
     """Whether `dtype` is of a kind ("bool", "signed integer", …), equal to a data type, or any of a tuple of those."""
     if isinstance(kind, str):
         if kind not in KINDS:
@@ -149,7 +150,7 @@ def isdtype(dtype: DType, kind: DType | str | tuple[DType | str, ...]) -> builti
     return dtype is kind
 
 
-def astype(x: Array, dtype: DType, /, *, copy: builtins.bool = True, device: Device | None = None) -> Array:
+def astype(x: Array, dtype: DType, /, *, copy: bool = True, device: Device | None = None) -> Array:
     """`x` as `dtype`, on `device` if given; `copy=False` may return `x` itself."""
     if device is None:
         return x.to(dtype, copy=copy)

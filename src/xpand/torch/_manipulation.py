@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import builtins
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,6 +10,24 @@ from torch import Tensor
 
 from xpand._typing import Array
 from xpand.torch._dtypes import KINDS, SIGNED, result_type, to_signed
+
+__all__ = [
+    "broadcast_arrays",
+    "broadcast_shapes",
+    "broadcast_to",
+    "concat",
+    "expand_dims",
+    "flip",
+    "permute_dims",
+    "repeat",
+    "reshape",
+    "roll",
+    "squeeze",
+    "stack",
+    "take",
+    "take_along_axis",
+    "unstack",
+]
 
 _UNSIGNED = KINDS["unsigned integer"]
 
@@ -100,7 +117,7 @@ def squeeze(x: Array, /, axis: int | tuple[int, ...]) -> Array:
     return torch.squeeze(x, axis)
 
 
-def reshape(x: Array, /, shape: tuple[int, ...], *, copy: builtins.bool | None = None) -> Array:
+def reshape(x: Array, /, shape: tuple[int, ...], *, copy: bool | None = None) -> Array:
     """`x` in another shape; `copy=False` raises ValueError where that takes a copy."""
     if copy is None:
         return torch.reshape(x, shape)
@@ -116,7 +133,8 @@ def reshape(x: Array, /, shape: tuple[int, ...], *, copy: builtins.bool | None =
 
 def flip(x: Array, /, *, axis: int | tuple[int, ...] | None = None) -> Array:
     """`x` with the order of its elements reversed along all axes, or the given ones."""
-    return x.flip(tuple(range(x.ndim)) if axis is None else axis)
+    axes = tuple(range(x.ndim)) if axis is None else axis
+    return to_signed(x).flip(axes).view(x.dtype) if x.dtype in SIGNED else x.flip(axes)
 
 
 def roll(x: Array, /, shift: int | tuple[int, ...], *, axis: int | tuple[int, ...] | None = None) -> Array:
@@ -130,6 +148,8 @@ def repeat(x: Array, repeats: int | Array, /, *, axis: int | None = None, **kwar
     """Each element repeated along an axis, or flat; `repeats` may be of any integer type."""
     if isinstance(repeats, Tensor) and repeats.dtype is not torch.int64:
         repeats = repeats.to(torch.int64)
+    if x.dtype in SIGNED:
+        return torch.repeat_interleave(to_signed(x), repeats, axis, **kwargs).view(x.dtype)
     return torch.repeat_interleave(x, repeats, axis, **kwargs)
 
 
@@ -147,7 +167,10 @@ def take(x: Array, indices: Array, /, *, axis: int | None = None, **kwargs: Any)
         if x.ndim != 1:
             raise ValueError(f"take: `axis` must be given for an array of {x.ndim} dimensions")
         axis = 0
-    return torch.index_select(x, axis, _from_the_end(indices, x.shape[axis]), **kwargs)
+    indices = _from_the_end(indices, x.shape[axis])
+    if x.dtype in SIGNED:
+        return torch.index_select(to_signed(x), axis, indices).view(x.dtype)
+    return torch.index_select(x, axis, indices, **kwargs)
 
 
 def take_along_axis(x: Array, indices: Array, /, *, axis: int = -1) -> Array:

@@ -15,6 +15,8 @@ from xpand._typing import Array
 from xpand.torch._binary import same_type
 from xpand.torch._dtypes import SIGNED, to_signed
 
+__all__ = ["matmul", "matrix_transpose", "tensordot", "vecdot"]
+
 
 def matmul(x1: Array, x2: Array, /, **kwargs: Any) -> Array:
     """The matrix product of the last two axes, vectors as in the standard."""

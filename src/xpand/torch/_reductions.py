@@ -6,7 +6,6 @@ sums unsigned integers to int64 where the standard asks for an unsigned type, an
 
 from __future__ import annotations
 
-import builtins
 from collections.abc import Callable
 from typing import Any
 
@@ -14,6 +13,22 @@ import torch
 
 from xpand._typing import Array, Axis, DType
 from xpand.torch._dtypes import KINDS, SIGNED, from_ordered, result_type, to_ordered, to_signed
+
+__all__ = [
+    "all",
+    "any",
+    "count_nonzero",
+    "cumulative_prod",
+    "cumulative_sum",
+    "diff",
+    "max",
+    "mean",
+    "min",
+    "prod",
+    "std",
+    "sum",
+    "var",
+]
 
 _UNSIGNED = KINDS["unsigned integer"]
 
@@ -39,7 +54,7 @@ def _no_axis(x: Array, *, dtype: DType | None = None) -> Array:
 
 
 def _prod_over_axes(
-    x: Array, axis: tuple[int, ...] | None, keepdims: builtins.bool, *, dtype: DType | None = None, **kwargs: Any
+    x: Array, axis: tuple[int, ...] | None, keepdims: bool, *, dtype: DType | None = None, **kwargs: Any
 ) -> Array:
     """`torch.prod` over all or several axes, which it does not take with `keepdims`, or at all."""
     axes = range(x.ndim) if axis is None else sorted(_positive(axis, x.ndim))
@@ -59,9 +74,7 @@ def _positive(axis: tuple[int, ...], ndim: int) -> set[int]:
     return axes
 
 
-def sum(
-    x: Array, /, *, axis: Axis = None, dtype: DType | None = None, keepdims: builtins.bool = False, **kwargs: Any
-) -> Array:
+def sum(x: Array, /, *, axis: Axis = None, dtype: DType | None = None, keepdims: bool = False, **kwargs: Any) -> Array:
     """The sum over axes; of integers in the default integer type of their signedness."""
     if axis == ():
         return _accumulate(_no_axis, x, dtype)
@@ -70,9 +83,7 @@ def sum(
     return _accumulate(torch.sum, x, dtype, axis, keepdims, **kwargs)
 
 
-def prod(
-    x: Array, /, *, axis: Axis = None, dtype: DType | None = None, keepdims: builtins.bool = False, **kwargs: Any
-) -> Array:
+def prod(x: Array, /, *, axis: Axis = None, dtype: DType | None = None, keepdims: bool = False, **kwargs: Any) -> Array:
     """The product over axes; of integers in the default integer type of their signedness."""
     if axis == ():
         return _accumulate(_no_axis, x, dtype)
@@ -83,7 +94,7 @@ def prod(
     return _accumulate(_prod_over_axes, x, dtype, axis, keepdims, **kwargs)
 
 
-def max(x: Array, /, *, axis: Axis = None, keepdims: builtins.bool = False) -> Array:
+def max(x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
     """The greatest element over axes."""
     if axis == ():
         return x.clone()
@@ -92,7 +103,7 @@ def max(x: Array, /, *, axis: Axis = None, keepdims: builtins.bool = False) -> A
     return torch.amax(x, axis, keepdims)
 
 
-def min(x: Array, /, *, axis: Axis = None, keepdims: builtins.bool = False) -> Array:
+def min(x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
     """The least element over axes."""
     if axis == ():
         return x.clone()
@@ -101,30 +112,26 @@ def min(x: Array, /, *, axis: Axis = None, keepdims: builtins.bool = False) -> A
     return torch.amin(x, axis, keepdims)
 
 
-def mean(x: Array, /, *, axis: Axis = None, keepdims: builtins.bool = False, **kwargs: Any) -> Array:
+def mean(x: Array, /, *, axis: Axis = None, keepdims: bool = False, **kwargs: Any) -> Array:
     """The arithmetic mean over axes."""
     return x.clone() if axis == () else torch.mean(x, axis, keepdims, **kwargs)
 
 
-def std(
-    x: Array, /, *, axis: Axis = None, correction: float = 0.0, keepdims: builtins.bool = False, **kwargs: Any
-) -> Array:
+def std(x: Array, /, *, axis: Axis = None, correction: float = 0.0, keepdims: bool = False, **kwargs: Any) -> Array:
     """The standard deviation over axes, with `correction` taken from the number of elements."""
     if axis == ():
         return torch.zeros_like(x)
     return torch.std(x, axis, correction=correction, keepdim=keepdims, **kwargs)
 
 
-def var(
-    x: Array, /, *, axis: Axis = None, correction: float = 0.0, keepdims: builtins.bool = False, **kwargs: Any
-) -> Array:
+def var(x: Array, /, *, axis: Axis = None, correction: float = 0.0, keepdims: bool = False, **kwargs: Any) -> Array:
     """The variance over axes, with `correction` taken from the number of elements."""
     if axis == ():
         return torch.zeros_like(x)
     return torch.var(x, axis, correction=correction, keepdim=keepdims, **kwargs)
 
 
-def any(x: Array, /, *, axis: Axis = None, keepdims: builtins.bool = False, **kwargs: Any) -> Array:
+def any(x: Array, /, *, axis: Axis = None, keepdims: bool = False, **kwargs: Any) -> Array:
     """Whether any element over axes is true; of uint8 too a boolean, where PyTorch gives uint8."""
     if axis == ():
         return x.to(torch.bool)
@@ -132,7 +139,7 @@ def any(x: Array, /, *, axis: Axis = None, keepdims: builtins.bool = False, **kw
     return result.to(torch.bool) if x.dtype is torch.uint8 else result
 
 
-def all(x: Array, /, *, axis: Axis = None, keepdims: builtins.bool = False, **kwargs: Any) -> Array:
+def all(x: Array, /, *, axis: Axis = None, keepdims: bool = False, **kwargs: Any) -> Array:
     """Whether all elements over axes are true; of uint8 too a boolean, where PyTorch gives uint8."""
     if axis == ():
         return x.to(torch.bool)
@@ -140,7 +147,7 @@ def all(x: Array, /, *, axis: Axis = None, keepdims: builtins.bool = False, **kw
     return result.to(torch.bool) if x.dtype is torch.uint8 else result
 
 
-def count_nonzero(x: Array, /, *, axis: Axis = None, keepdims: builtins.bool = False) -> Array:
+def count_nonzero(x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
     """The number of elements that are not zero, over axes."""
     if x.dtype in SIGNED:
         x = to_signed(x)
@@ -157,7 +164,7 @@ def cumulative_sum(
     *,
     axis: int | None = None,
     dtype: DType | None = None,
-    include_initial: builtins.bool = False,
+    include_initial: bool = False,
     **kwargs: Any,
 ) -> Array:
     """The running sum along an axis, after a zero if `include_initial`."""
@@ -170,7 +177,7 @@ def cumulative_prod(
     *,
     axis: int | None = None,
     dtype: DType | None = None,
-    include_initial: builtins.bool = False,
+    include_initial: bool = False,
     **kwargs: Any,
 ) -> Array:
     """The running product along an axis, after a one if `include_initial`."""
@@ -183,7 +190,7 @@ def _cumulative(
     x: Array,
     axis: int | None,
     dtype: DType | None,
-    include_initial: builtins.bool,
+    include_initial: bool,
     **kwargs: Any,
 ) -> Array:
     if axis is None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import builtins
 from typing import Any, Literal
 
 import torch
@@ -13,14 +12,28 @@ from xpand._typing import Array
 from xpand.torch._binary import promote, same_type
 from xpand.torch._dtypes import SIGNED, as_tensor, to_ordered, to_signed
 
+__all__ = [
+    "argmax",
+    "argmin",
+    "argsort",
+    "nonzero",
+    "searchsorted",
+    "sort",
+    "unique_all",
+    "unique_counts",
+    "unique_inverse",
+    "unique_values",
+    "where",
+]
+
 
 def sort(
     x: Array,
     /,
     *,
     axis: int = -1,
-    descending: builtins.bool = False,
-    stable: builtins.bool = True,
+    descending: bool = False,
+    stable: bool = True,
     **kwargs: Any,
 ) -> Array:
     """A sorted copy; the order of equal elements is kept if `stable`."""
@@ -32,20 +45,20 @@ def argsort(
     /,
     *,
     axis: int = -1,
-    descending: builtins.bool = False,
-    stable: builtins.bool = True,
+    descending: bool = False,
+    stable: bool = True,
     **kwargs: Any,
 ) -> Array:
     """The indices that sort `x`; the order of equal elements is kept if `stable`."""
     return torch.argsort(x, dim=axis, descending=descending, stable=stable, **kwargs)
 
 
-def argmax(x: Array, /, *, axis: int | None = None, keepdims: builtins.bool = False) -> Array:
+def argmax(x: Array, /, *, axis: int | None = None, keepdims: bool = False) -> Array:
     """The index of the first greatest element along an axis, or of the flat array."""
     return torch.argmax(to_ordered(x) if x.dtype in SIGNED else x, axis, keepdims)
 
 
-def argmin(x: Array, /, *, axis: int | None = None, keepdims: builtins.bool = False) -> Array:
+def argmin(x: Array, /, *, axis: int | None = None, keepdims: bool = False) -> Array:
     """The index of the first least element along an axis, or of the flat array."""
     return torch.argmin(to_ordered(x) if x.dtype in SIGNED else x, axis, keepdims)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import builtins
 import math
 from collections.abc import Callable
 from typing import Any
@@ -11,8 +10,24 @@ import torch
 from torch import Tensor
 
 from xpand._common import complex as special
-from xpand._typing import Array
+from xpand._typing import Array, Namespace
 from xpand.torch._dtypes import SIGNED, as_tensor, from_ordered, iinfo, promote_types, to_ordered, to_signed
+
+__all__ = [
+    "abs",
+    "acos",
+    "bitwise_invert",
+    "clip",
+    "conj",
+    "expm1",
+    "isin",
+    "log1p",
+    "logical_not",
+    "negative",
+    "round",
+    "sign",
+    "square",
+]
 
 
 def _with_complex(native: Callable[..., Array], mended: Callable[..., Array]) -> Callable[..., Array]:
@@ -29,8 +44,13 @@ def _with_complex(native: Callable[..., Array], mended: Callable[..., Array]) ->
     return function
 
 
+def _expm1(x: Array, xp: Namespace, combine: Callable[[Array, Array], Array]) -> Array:
+    # "If a is either +0 or -0 and b is +0, the result is 0 + 0j": adding a zero makes a positive one of either.
+    return special.expm1(x, xp, combine, torch.expm1(torch.complex(x.real + 0.0, x.imag)))
+
+
 acos = _with_complex(torch.acos, special.acos)
-expm1 = _with_complex(torch.expm1, special.expm1)
+expm1 = _with_complex(torch.expm1, _expm1)
 log1p = _with_complex(torch.log1p, special.log1p)
 
 # The conjugate itself: `torch.conj` sets a bit that libraries which share the memory do not know of.
@@ -73,7 +93,7 @@ def sign(x: Array, /) -> Array:
     if x.dtype.is_floating_point:
         return torch.sign(x).masked_fill_(x != x, math.nan)
     if x.dtype.is_complex:
-        return special.sign(x, torch, torch.complex)
+        return special.sign(x, torch, torch.complex, torch.sgn(x))
     return torch.ne(to_signed(x), 0).to(x.dtype) if x.dtype in SIGNED else torch.sign(x)
 
 
@@ -94,7 +114,7 @@ def clip(
 ) -> Array:
     """`x` limited to `min` and `max`, each a scalar, an array or None.
 
-    Limits outside the range of an integer type limit nothing; NaN as a limit gives NaN, by the standard's special cases.
+    Limits outside the range of an integer type limit nothing. NaN as a limit gives NaN: the standard's special cases.
     """
     if not x.dtype.is_floating_point and x.dtype is not torch.bool:
         limits = iinfo(x.dtype)
@@ -126,9 +146,7 @@ def _clip_by_arrays(x: Array, min: float | Array | None, max: float | Array | No
     return from_ordered(x.clone() if low is None and high is None else torch.clamp(x, low, high), dtype)
 
 
-def isin(
-    x1: Array | int, x2: Array | int, /, *, invert: builtins.bool = False, assume_unique: builtins.bool = False
-) -> Array:
+def isin(x1: Array | int, x2: Array | int, /, *, invert: bool = False, assume_unique: bool = False) -> Array:
     """Whether each element of `x1` is in `x2`, in any integer type, scalars on either side."""
     if isinstance(x1, Tensor) and isinstance(x2, Tensor) and x1.dtype is not x2.dtype:
         dtype = promote_types(x1.dtype, x2.dtype)

@@ -3,7 +3,7 @@
 from array_api_compat.torch.fft import *
 from array_api_compat.torch.fft import __all__ as _compat_all
 
-__all__ = sorted(_compat_all)
+__all__ = list(_compat_all)
 
 
 def __dir__() -> list[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import builtins
 from typing import Any
 
 import torch
@@ -35,7 +34,7 @@ def vector_norm(
     /,
     *,
     axis: int | tuple[int, ...] | None = None,
-    keepdims: builtins.bool = False,
+    keepdims: bool = False,
     ord: float = 2,
     **kwargs: Any,
 ) -> Array:
@@ -47,7 +46,8 @@ def vector_norm(
     return torch.linalg.vector_norm(x, ord, axis, keepdims, **kwargs)
 
 
-__all__ = sorted({*_compat_all, "cross", "matmul", "matrix_transpose", "outer", "tensordot", "vecdot"})
+__all__ = ["cross", "matmul", "matrix_transpose", "outer", "solve", "tensordot", "trace", "vecdot", "vector_norm"]
+__all__ += [name for name in _compat_all if name not in __all__]
 
 
 def __dir__() -> list[str]:
