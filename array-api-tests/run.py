@@ -1,0 +1,401 @@
+"""Run the official array API test suite on xpand's namespaces, and hold the lists of expected failures to account.
+
+For each library the suite runs in parallel processes with `<library>-xfails.txt` and `<library>-skips.txt` of this
+folder. The run fails on a test that fails without being listed, on a listed test that passes, and on an entry that
+matches no test or has no reason. With `--write-table` the results go to `docs/conformance.json`.
+
+    python array-api-tests/run.py --suite path/to/array-api-tests --library torch --examples 200 --jobs 2
+
+The exit code is 0 where all conform, 1 where one doesn't, 2 where the suite couldn't be run.
+"""
+
+import argparse
+import importlib.util
+import json
+import os
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from importlib.metadata import PackageNotFoundError, version
+from pathlib import Path
+from typing import Any, Final
+
+HERE: Final = Path(__file__).resolve().parent
+TABLE: Final = HERE.parent / "docs" / "conformance.json"
+OWN_CLONE: Final = HERE / ".suite"
+RESULTS: Final = HERE / "results"
+
+STANDARD: Final = "2025.12"
+URL: Final = "https://github.com/data-apis/array-api-tests"
+OLDEST: Final = "41379d15d26d67a1e66c840e775d41a8a7fb1516"
+"""Tag 2026.02.26, the first with the tests of 2025.12 that the lists are written for."""
+PINNED: Final = "55fcc60179efa2680ddd6cd926ddf17b83530e2b"
+"""What is cloned. 20 commits after the tag, because it mends two faults of the tag: `test_eig` and `test_eigvals` drew
+elements whose products overflow (pull request 427), and the dlpack tests could not pass (pull request 433)."""
+
+
+class SuiteError(Exception):
+    """The suite can't be had or can't be run: no statement about any library."""
+
+
+@dataclass(frozen=True)
+class Target:
+    """A namespace under test."""
+
+    module: str
+    distributions: tuple[str, ...]
+    environment: dict[str, str] = field(default_factory=dict)
+    reference: bool = False
+    """Shown for comparison: its failures are counted and fail nothing."""
+
+
+TARGETS: Final = {
+    "numpy": Target("xpand.numpy", ("numpy",)),
+    "torch": Target("xpand.torch", ("torch",)),
+    "jax": Target("xpand.jax", ("jax",), {"JAX_ENABLE_X64": "1"}),
+    # Small arrays, two processes already: the threads of Dask's scheduler would only get into each other's way.
+    "dask": Target("xpand.dask.array", ("dask",), {"DASK_SCHEDULER": "synchronous"}),
+    # One distribution per version of CUDA.
+    "cupy": Target("xpand.cupy", ("cupy-cuda13x", "cupy-cuda12x", "cupy")),
+}
+
+
+def target_of(library: str) -> Target:
+    """Find a library in the table; any other name is a module to run for reference, such as `array_api_strict`."""
+    if library in TARGETS:
+        return TARGETS[library]
+    root = library.partition(".")[0]
+    return Target(library, (root,), {"JAX_ENABLE_X64": "1"}, reference=True)
+
+
+# The lists of expected failures
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One line of a list: the id of a test, or of a parametrised test in all its cases."""
+
+    test: str
+    reason: str
+
+    def matches(self, test: str) -> bool:
+        """Tell whether this entry means the test, as the suite's own `conftest.py` tells it."""
+        return test == self.test or test.partition("[")[0] == self.test
+
+
+def read_entries(path: Path) -> list[Entry]:
+    """Read a list. A block of comment lines gives the reason of the ids that follow it, up to a blank line.
+
+    A missing file is an empty list.
+    """
+    entries: list[Entry] = []
+    reason: list[str] = []
+    reason_is_complete = False
+    for line in path.read_text(encoding="utf-8").splitlines() if path.exists() else ():
+        if line.startswith("#"):
+            if reason_is_complete:
+                reason = []
+            reason.append(line.lstrip("#").strip())
+            reason_is_complete = False
+        elif line.strip():
+            entries.append(Entry(line, " ".join(filter(None, reason))))
+            reason_is_complete = True
+        else:
+            reason = []
+    return entries
+
+
+def reason_of(test: str, entries: Iterable[Entry]) -> str:
+    """Find the reason stated for a test; empty where it isn't listed."""
+    return next((entry.reason for entry in entries if entry.matches(test)), "")
+
+
+def stale_entries(xfails: Sequence[Entry], skips: Sequence[Entry], outcomes: dict[str, str]) -> list[dict[str, str]]:
+    """Find what in the lists is no longer true: an id that is no test, a listed test that passes, a missing reason."""
+    stale = [
+        {"test": entry.test, "why": why}
+        for entry in (*xfails, *skips)
+        for why, holds in (
+            ("matches no test", not any(entry.matches(test) for test in outcomes)),
+            ("has no reason: put a comment above it", not entry.reason),
+        )
+        if holds
+    ]
+    return stale + [
+        {"test": test, "why": "is listed as a failure, but passes"}
+        for test, outcome in outcomes.items()
+        if outcome == "xpassed"
+    ]
+
+
+# The suite
+
+
+def git(folder: Path, *arguments: str) -> str:
+    """Run git in a folder and return what it prints."""
+    command = ["git", "-c", f"safe.directory={folder.resolve()}", "-C", str(folder), *arguments]
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode != 0:
+        raise SuiteError(f"`git {' '.join(arguments)}` failed in {folder}: {done.stderr.strip()}")
+    return done.stdout.strip()
+
+
+def clone_suite(folder: Path = OWN_CLONE, url: str = URL, revision: str = PINNED) -> Path:
+    """Clone the pinned revision of the suite, unless it is there already."""
+    if (folder / ".git").exists() and git(folder, "rev-parse", "HEAD") == revision and _is_complete(folder):
+        return folder
+    print(f"cloning {url} at {revision[:7]} into {folder}", flush=True)
+    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        git(folder, "init", "--quiet")
+        git(folder, "fetch", "--quiet", "--depth", "1", url, revision)
+        git(folder, "checkout", "--quiet", "--force", "FETCH_HEAD")
+        git(folder, "submodule", "--quiet", "update", "--init", "--depth", "1")
+    except SuiteError as error:
+        raise SuiteError(
+            f"the suite could not be cloned from {url}: {error}\nGive a checkout of it instead: --suite PATH (with "
+            f"make: `make conformance SUITE=PATH`), of revision {revision} with its submodule"
+        ) from None
+    return folder
+
+
+def _is_complete(suite: Path) -> bool:
+    return (suite / "array-api" / "src").is_dir()
+
+
+def suite_revision(suite: Path, oldest: str = OLDEST) -> str:
+    """Check that a folder is a complete and recent checkout of the suite; return its revision."""
+    if not (suite / "conftest.py").exists() or not (suite / "array_api_tests").is_dir():
+        raise SuiteError(f"{suite} is no checkout of {URL}")
+    if not _is_complete(suite):
+        raise SuiteError(f"{suite} lacks its submodule: run `git submodule update --init` there")
+    revision = git(suite, "rev-parse", "HEAD")
+    if revision in (oldest, PINNED):  # also in a clone without history
+        return revision
+    try:
+        git(suite, "merge-base", "--is-ancestor", oldest, "HEAD")
+    except SuiteError:
+        raise SuiteError(
+            f"{suite} is at {revision[:7]}, which does not contain {oldest[:7]} (tag 2026.02.26, the oldest that has "
+            f"the tests of {STANDARD}); check out {PINNED}, with history where it is another one"
+        ) from None
+    return revision
+
+
+# One library
+
+
+@dataclass
+class Result:
+    """What a run on one library found."""
+
+    library: str
+    version: str
+    module: str
+    reference: bool
+    examples: int
+    passed: int
+    skipped: int
+    expected_failures: list[dict[str, str]]
+    skips: list[dict[str, str]]
+    unexpected: list[str]
+    stale: list[dict[str, str]]
+    seconds: float
+
+    @property
+    def conforms(self) -> bool:
+        """Whether every failure is listed, and every entry of the lists is true."""
+        return self.reference or not (self.unexpected or self.stale)
+
+    def as_json(self) -> dict[str, Any]:
+        """Give the record for the table of results."""
+        return {name: value for name, value in vars(self).items() if name != "library"}
+
+
+def installed(library: str) -> bool:
+    """Tell whether a library is there to be tested; CuPy is only with a GPU."""
+    target = target_of(library)
+    root = library.partition(".")[0]
+    if importlib.util.find_spec(root) is None:
+        return False
+    if target.module == "xpand.cupy":
+        import cupy
+
+        return bool(cupy.cuda.is_available())
+    return True
+
+
+def version_of(target: Target) -> str:
+    """Find the version of the library under test."""
+    for distribution in target.distributions:
+        try:
+            return version(distribution)
+        except PackageNotFoundError:
+            continue
+    return "unknown"
+
+
+def run_library(
+    library: str, suite: Path, *, examples: int, jobs: int, lists: Path = HERE, results: Path = RESULTS
+) -> Result:
+    """Run the suite on one library and judge the outcomes."""
+    target = target_of(library)
+    xfails_file, skips_file = (lists / f"{library}-{kind}.txt" for kind in ("xfails", "skips"))
+    xfails, skips = read_entries(xfails_file), read_entries(skips_file)
+    results.mkdir(parents=True, exist_ok=True)
+    report = results / f"{library}.json"
+    report.unlink(missing_ok=True)
+    command = [sys.executable, "-m", "pytest", "array_api_tests", "-q", "--no-header", "--tb=short", "-rN"]
+    command += ["-p", "no:cacheprovider", "--disable-warnings", f"--max-examples={examples}", "--disable-deadline"]
+    command += [f"--numprocesses={jobs if jobs > 1 else 0}", "--dist=worksteal"]  # unlike tests: the slow ones cluster
+    command += ["--json-report", f"--json-report-file={report}", "--json-report-omit", "log", "streams", "keywords"]
+    # The options are always given: without them the suite would read lists of its own folder.
+    command += [
+        f"--{path.stem.rpartition('-')[2]}-file={_or_empty(path, results)}" for path in (xfails_file, skips_file)
+    ]
+    started = time.monotonic()
+    done = subprocess.run(command, cwd=suite, env=_environment(target, results / f"{library}-hypothesis"))
+    seconds = time.monotonic() - started
+    if done.returncode not in (0, 1) or not report.exists():
+        raise SuiteError(f"{library}: the suite stopped with exit code {done.returncode} before it was done; see above")
+    tests = json.loads(report.read_text(encoding="utf-8"))["tests"]
+    outcomes = {test["nodeid"]: test["outcome"] for test in tests}
+    if not outcomes:
+        raise SuiteError(f"{library}: the suite has no tests in {suite}")
+    count = Counter(outcomes.values())
+    return Result(
+        library=library,
+        version=version_of(target),
+        module=target.module,
+        reference=target.reference,
+        examples=examples,
+        passed=count["passed"] + count["xpassed"],
+        skipped=count["skipped"],
+        expected_failures=_reasoned(outcomes, "xfailed", xfails),
+        skips=[skip for skip in _reasoned(outcomes, "skipped", skips) if skip["reason"]],
+        unexpected=sorted(test for test, outcome in outcomes.items() if outcome in ("failed", "error")),
+        stale=stale_entries(xfails, skips, outcomes),
+        seconds=round(seconds, 1),
+    )
+
+
+def _or_empty(path: Path, folder: Path) -> Path:
+    if path.exists():
+        return path
+    empty = folder / "empty.txt"
+    empty.write_text("", encoding="utf-8")
+    return empty
+
+
+def _environment(target: Target, database: Path) -> dict[str, str]:
+    return {
+        **os.environ,
+        "ARRAY_API_TESTS_MODULE": target.module,
+        "ARRAY_API_TESTS_VERSION": STANDARD,
+        # Failing examples that were found once are tried first: a listed failure stays one.
+        "HYPOTHESIS_STORAGE_DIRECTORY": str(database),
+        # The processes must collect the same tests in the same order.
+        "PYTHONHASHSEED": "0",
+        "OMP_NUM_THREADS": "1",
+        "OPENBLAS_NUM_THREADS": "1",
+        "MKL_NUM_THREADS": "1",
+        **target.environment,
+    }
+
+
+def _reasoned(outcomes: dict[str, str], outcome: str, entries: Sequence[Entry]) -> list[dict[str, str]]:
+    found = sorted(test for test, is_outcome in outcomes.items() if is_outcome == outcome)
+    return [{"test": test, "reason": reason_of(test, entries)} for test in found]
+
+
+# Results
+
+
+def merge(table: dict[str, Any], revision: str, results: Iterable[Result]) -> dict[str, Any]:
+    """Put results into the table of earlier ones: only the libraries that ran change.
+
+    Raises:
+        SuiteError: The table holds results of another revision of the suite, which can't stand beside these.
+    """
+    libraries = dict(table.get("libraries", {}))
+    libraries |= {result.library: result.as_json() for result in results}
+    kept = libraries.keys() - {result.library for result in results}
+    if kept and (table["suite"], table["standard"]) != (revision, STANDARD):
+        raise SuiteError(
+            f"the table has results of {', '.join(sorted(kept))} with the suite at {table['suite'][:7]}, and this run "
+            f"used {revision[:7]}; run all libraries"
+        )
+    return {"suite": revision, "standard": STANDARD, "libraries": dict(sorted(libraries.items()))}
+
+
+def summary(results: Sequence[Result]) -> str:
+    """Write the results as a table, and below it each reason with its count, each surprise with its test."""
+    head = ("library", "version", "examples", "passed", "expected failures", "skipped", "unexpected", "stale", "time")
+    rows = [
+        (
+            *(r.library, r.version, r.examples, r.passed, len(r.expected_failures), r.skipped),
+            *(len(r.unexpected), len(r.stale), f"{r.seconds:.0f} s"),
+        )
+        for r in results
+    ]
+    cells = [head, *(tuple(map(str, row)) for row in rows)]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in cells]
+    for r in results:
+        for kind, listed in (("expected", r.expected_failures), ("skipped", r.skips)):
+            for reason, count in Counter(test["reason"] for test in listed).most_common():
+                lines.append(f"{r.library}: {count} {kind}: {reason}")
+        lines += [f"{r.library}: UNEXPECTED {test}" for test in r.unexpected]
+        lines += [f"{r.library}: STALE {entry['test']} {entry['why']}" for entry in r.stale]
+    return "\n".join(lines)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run the suite as the command line asks; return the exit code."""
+    parser = argparse.ArgumentParser(description="Run the official array API test suite on xpand's namespaces.")
+    parser.add_argument("--suite", default="", help=f"a checkout of {URL}; without it, one is cloned")
+    parser.add_argument(
+        "--library",
+        default="all",
+        help=f"all that are installed, one of {', '.join(TARGETS)}, or a module to run for reference "
+        "(`array_api_strict`, `array_api_compat.torch`), whose failures fail nothing",
+    )
+    parser.add_argument("--examples", type=int, default=200, help="examples that hypothesis tries per test")
+    parser.add_argument("--jobs", type=int, default=2, help="processes")
+    parser.add_argument("--write-table", action="store_true", help=f"write the results into {TABLE.name} of the docs")
+    options = parser.parse_args(arguments)
+    try:
+        return _run(options)
+    except SuiteError as error:
+        print(f"conformance: {error}", file=sys.stderr)
+        return 2
+
+
+def _run(options: argparse.Namespace) -> int:
+    asked = options.library or "all"
+    libraries = [name for name in TARGETS if installed(name)] if asked == "all" else [asked]
+    if missing := [name for name in libraries if not installed(name)]:
+        raise SuiteError(
+            f"{missing[0]!r} can't be run: not installed, or no device for it; known are {', '.join(TARGETS)}, and "
+            "any installed module for reference"
+        )
+    suite = Path(options.suite).resolve() if options.suite else clone_suite()
+    revision = suite_revision(suite)
+    results = []
+    for library in libraries:
+        print(
+            f"{library}: array-api-tests {revision[:7]}, array API {STANDARD}, {options.examples} examples", flush=True
+        )
+        results.append(run_library(library, suite, examples=options.examples, jobs=options.jobs))
+    print(f"\narray-api-tests {revision}, array API {STANDARD}\n{summary(results)}")
+    if options.write_table:
+        table = json.loads(TABLE.read_text(encoding="utf-8")) if TABLE.exists() else {}
+        TABLE.write_text(json.dumps(merge(table, revision, results), indent=1) + "\n", encoding="utf-8")
+    return 0 if all(result.conforms for result in results) else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
