@@ -1,0 +1,121 @@
+"""The command `xpand`: a tour of the installed libraries on real data, and what is installed and works where.
+
+Exit codes: 0, all is well; 1, a library failed or disagrees; 2, the command can't be carried out as given; 130,
+interrupted; 141, the reader of the output has gone.
+"""
+
+import argparse
+import io
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from ._errors import UsageError
+
+__all__ = ["main"]
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line, and return the exit code.
+
+    Args:
+        argv: The arguments without the program's name; those of the process unless given.
+
+    Raises:
+        SystemExit: From the parser: arguments that it doesn't know (code 2), `--help` and `--version` (code 0).
+    """
+    arguments = _parser().parse_args(argv)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")  # a terminal without Unicode shows "?", rather than a traceback
+    try:
+        code = _run(arguments)
+        sys.stdout.flush()
+    except UsageError as error:
+        sys.stderr.write(f"xpand {arguments.command}: error: {error}\n")
+        return 2
+    except KeyboardInterrupt:
+        sys.stderr.write(f"xpand {arguments.command}: interrupted\n")
+        return 130
+    except BrokenPipeError:
+        # Whoever read the output has closed it, as `head` does; what is still buffered must not raise at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return 141
+    return code
+
+
+def _run(arguments: argparse.Namespace) -> int:
+    # Imported here, so that `--help` and a mistyped option answer at once.
+    if arguments.command == "info":
+        from ._info import info
+
+        return info(as_json=arguments.json)
+    from ._tour import tour
+
+    return tour(
+        libraries=arguments.library,
+        repeats=arguments.repeats,
+        as_json=arguments.json,
+        picture=None if arguments.no_picture else arguments.output,
+    )
+
+
+def _parser() -> argparse.ArgumentParser:
+    from xpand import __version__
+
+    parser = argparse.ArgumentParser(
+        prog="xpand", description="Scientific Python written once, on every array library: what is here, and a tour."
+    )
+    parser.add_argument("--version", action="version", version=f"xpand {__version__}")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+
+    tour = commands.add_parser(
+        "tour",
+        help="run one source file on every installed library, on real data",
+        description="Run one source file, written against the array API standard, on every installed library, on data "
+        "that scikit-learn ships: standardise, PCA, ridge and logistic regression, k-means, a two-dimensional "
+        "histogram. Prints the time of each and how far it is from NumPy in 64-bit floats, and draws the results.",
+        epilog="Exit code: 0, all libraries agree; 1, one failed or is farther from NumPy than its precision allows; "
+        "2, the tour could not be run as asked. JAX gets 64-bit types (JAX_ENABLE_X64=1, unless you set it).",
+    )
+    tour.add_argument(
+        "--library",
+        nargs="+",
+        action="extend",
+        metavar="NAME",
+        help="run on these libraries only, such as `--library numpy torch` (default: all that are installed)",
+    )
+    tour.add_argument(
+        "--repeats",
+        type=_positive,
+        default=3,
+        metavar="N",
+        help="time each task N times after a first run, and tell the shortest (default: %(default)s)",
+    )
+    tour.add_argument("--json", action="store_true", help="print the results as JSON in place of a table")
+    picture = tour.add_mutually_exclusive_group()
+    picture.add_argument(
+        "--output",
+        type=Path,
+        default=Path("tour.png"),
+        metavar="FILE",
+        help="where to save the picture; its ending says the format (default: %(default)s)",
+    )
+    picture.add_argument("--no-picture", action="store_true", help="draw nothing; needs no matplotlib")
+
+    info = commands.add_parser(
+        "info",
+        help="list libraries, versions, devices and capabilities",
+        description="List the array libraries, their versions and devices, and for each capability beyond the standard "
+        "whether a library has it natively, by the version for all libraries, or not at all.",
+        epilog="Exit code: 0, all is well; 1, a library is installed and can't be used.",
+    )
+    info.add_argument("--json", action="store_true", help="print JSON in place of tables")
+    return parser
+
+
+def _positive(text: str) -> int:
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"takes a whole number from 1, got {text!r}")
+    return int(text)

@@ -1,0 +1,248 @@
+"""`xpand tour`: real work on real data, from one source file, on every installed library."""
+
+import difflib
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from time import perf_counter
+from typing import Final, TypeAlias
+
+from xpand import namespace
+from xpand._typing import Array, DType, Namespace
+
+from . import _tour_tasks as tasks
+from ._errors import UsageError
+from ._libraries import Library, enable_double_precision, find, known_names, to_numpy
+from ._output import Steps, progress
+
+Data: TypeAlias = Mapping[str, Array]
+
+TOLERANCES: Final = {"float64": 1e-8, "float32": 1e-3}
+"""The largest difference from NumPy in 64-bit floats that a library's data type excuses."""
+
+_SECONDS_PER_TASK: Final = 1.0
+"""Where a task has been timed for so long, it is timed no more."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """One row of the table: a computation on one of the data sets."""
+
+    name: str
+    data: str
+    run: Callable[[Data], tuple[Array, ...]]
+
+
+TASKS: Final = (
+    Task("standardise", "breast cancer", lambda d: (tasks.standardise(d["cancer"]),)),
+    Task("PCA by SVD", "digits", lambda d: tasks.principal_components(d["digits"], count=2)),
+    Task(
+        "ridge regression, 60 penalties",
+        "diabetes",
+        lambda d: (tasks.ridge_path(tasks.standardise(d["diabetes"]), d["progression"], d["penalties"]),),
+    ),
+    Task(
+        "logistic regression, 8 Newton steps",
+        "breast cancer",
+        lambda d: tasks.logistic_regression(tasks.standardise(d["cancer"]), d["malignant"], penalty=1.0, steps=8),
+    ),
+    # The first ten images are the digits 0 to 9. The groups are left out: one image that lies between two centres
+    # would count as a difference of several.
+    Task("k-means, 20 steps", "digits", lambda d: tasks.k_means(d["digits"], d["digits"][:10, :], steps=20)[:1]),
+    Task(
+        "two-dimensional histogram",
+        "digits, adjacent pixels",
+        lambda d: (tasks.histogram_2d(d["left"], d["right"], bins=17, low=-0.5, high=16.5),),
+    ),
+)
+
+
+@dataclass(frozen=True)
+class Result:
+    """What one library made of one task."""
+
+    seconds: float | None = None
+    difference: float | None = None
+    outputs: tuple[Array, ...] = ()
+    """NumPy arrays."""
+    error: str | None = None
+
+
+@dataclass(frozen=True)
+class Column:
+    """One library's run of all tasks."""
+
+    library: Library
+    dtype: str
+    results: tuple[Result, ...]
+
+    @property
+    def tolerance(self) -> float:
+        """The largest difference from NumPy that passes for rounding."""
+        return TOLERANCES[self.dtype]
+
+    def agrees(self, result: Result) -> bool:
+        """Tell whether a result of this column is what NumPy gets."""
+        return result.difference is not None and result.difference <= self.tolerance
+
+
+def tour(*, libraries: Sequence[str] | None, repeats: int, as_json: bool, picture: Path | None) -> int:
+    """Run the tour and write its report.
+
+    Args:
+        libraries: The names of the libraries; None for all that are installed.
+        repeats: How often each task is timed.
+        as_json: Print JSON, not a table.
+        picture: Where to draw the results; None for no picture.
+
+    Returns:
+        The exit code: 1 where a library is broken, failed a task, or differs from NumPy by more than rounding.
+
+    Raises:
+        UsageError: A library that was asked for can't be used, scikit-learn or matplotlib is missing, or the picture
+            can't be saved.
+    """
+    from ._tour_report import write_report
+
+    _check_requirements(picture)
+    enable_double_precision()
+    names = known_names() if libraries is None else list(dict.fromkeys(libraries))
+    # A step for each import and each task; one for the data and their reference, one for the picture.
+    with progress(len(names) * (1 + len(TASKS)) + 2) as step:
+        found = []
+        for name in names:
+            step(f"import {name}")
+            found.append(_find_asked(name) if libraries is not None else find(name))
+            step(f"import {name}", done=True)
+        columns = run_tasks([library for library in found if library.status == "ready"], repeats, step)
+        if picture is not None:
+            from ._picture import draw
+
+            step(f"draw {picture}")
+            _save(draw(columns[0]), picture)
+    absent = [library for library in found if library.status != "ready"]
+    write_report(columns, absent, repeats=repeats, as_json=as_json, picture=picture)
+    broken = any(library.status == "broken" for library in absent)
+    return int(broken or not all(column.agrees(result) for column in columns for result in column.results))
+
+
+def _check_requirements(picture: Path | None) -> None:
+    needed = {"sklearn": "scikit-learn, for its data"}
+    if picture is not None:
+        needed["matplotlib"] = "matplotlib, to draw the picture (or give --no-picture)"
+    missing = [what for module, what in needed.items() if find_spec(module) is None]
+    if missing:
+        raise UsageError(f"needs {' and '.join(missing)}; `pip install 'xpand[tour]'` brings it")
+    if picture is not None and not picture.absolute().parent.is_dir():
+        raise UsageError(f"--output: there is no folder {picture.parent}; make it first, or name another file")
+
+
+def _find_asked(name: str) -> Library:
+    """Find a library that the user names, which must be there."""
+    try:
+        library = find(name)
+    except ValueError:
+        close = difflib.get_close_matches(name, known_names(), n=1)
+        hint = f"did you mean {close[0]!r}? " if close else ""
+        raise UsageError(
+            f"--library: {name!r} is no known array library; {hint}known are {', '.join(known_names())}"
+        ) from None
+    if library.status == "missing":
+        raise UsageError(f"--library: {name} is not installed; `{library.how_to_add}` adds it")
+    if library.status == "broken":
+        raise UsageError(f"--library: {name} is installed and can't be used: {library.error}")
+    return library
+
+
+def _save(figure: object, path: Path) -> None:
+    try:
+        figure.savefig(path)  # type: ignore[attr-defined]
+    except (OSError, ValueError) as error:  # a format that matplotlib doesn't know is a ValueError
+        raise UsageError(f"--output: the picture can't be saved as {path}: {error}") from error
+
+
+def load_data() -> dict[str, Array]:
+    """Load the data that scikit-learn ships, as NumPy arrays of 64-bit floats."""
+    from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits
+
+    np = namespace("numpy")
+    digits, cancer, diabetes = load_digits(), load_breast_cancer(), load_diabetes(scaled=False)
+    images = digits.images
+    data = {
+        "digits": digits.data / 16,
+        "left": np.reshape(images[:, :, :-1], (-1,)),
+        "right": np.reshape(images[:, :, 1:], (-1,)),
+        "cancer": cancer.data,
+        "malignant": cancer.target == 0,
+        "diabetes": diabetes.data,
+        "progression": diabetes.target,
+        "penalties": 10.0 ** np.linspace(-2, 5, 60),
+    }
+    return {name: np.asarray(values, dtype=np.float64) for name, values in data.items()}
+
+
+def run_tasks(libraries: Sequence[Library], repeats: int, step: Steps) -> list[Column]:
+    """Run all tasks on all libraries, each compared with NumPy in 64-bit floats."""
+    step("load data and compute the reference")
+    data = load_data()
+    reference = [task.run(data) for task in TASKS]
+    step("load data and compute the reference", done=True)
+    return [_run_library(library, data, reference, repeats, step) for library in libraries]
+
+
+def _run_library(
+    library: Library, data: Data, reference: Sequence[tuple[Array, ...]], repeats: int, step: Steps
+) -> Column:
+    assert library.xp is not None
+    dtype, converted = _convert(library.xp, data)
+    results = []
+    for task, expected in zip(TASKS, reference, strict=True):
+        step(f"{library.name}: {task.name}")
+        results.append(_run_task(task, converted, expected, repeats))
+        step(f"{library.name}: {task.name}", done=True)
+    return Column(library, dtype, tuple(results))
+
+
+def _convert(xp: Namespace, data: Data) -> tuple[str, Data]:
+    """Hand the data to a library, in the widest floating-point type that it has."""
+    floats: Mapping[str, DType] = xp.__array_namespace_info__().dtypes(kind="real floating")
+    name = "float64" if "float64" in floats else "float32"
+    return name, {key: xp.asarray(values, dtype=floats[name]) for key, values in data.items()}
+
+
+def _run_task(task: Task, data: Data, expected: Sequence[Array], repeats: int) -> Result:
+    """Run a task once to warm up, then time it."""
+    try:
+        outputs = tuple(to_numpy(x) for x in task.run(data))
+        seconds = _shortest_time(task, data, repeats)
+        difference = max(_difference(x, y) for x, y in zip(outputs, expected, strict=True))
+    except Exception as error:  # one library's failure is a cell of the table; the others go on
+        return Result(error=f"{type(error).__name__}: {error}")
+    return Result(seconds, difference, outputs)
+
+
+def _shortest_time(task: Task, data: Data, repeats: int) -> float:
+    """Time a task up to `repeats` times: what takes longer than the time allowed is timed once."""
+    times: list[float] = []
+    while len(times) < repeats and sum(times) < _SECONDS_PER_TASK:
+        times.append(_time(task, data))
+    return min(times)
+
+
+def _time(task: Task, data: Data) -> float:
+    start = perf_counter()
+    for x in task.run(data):
+        to_numpy(x)  # the results are small; to have them here is to have them computed, on any library and device
+    return perf_counter() - start
+
+
+def _difference(actual: Array, expected: Array) -> float:
+    """Measure the largest difference of two NumPy arrays, in units of the largest expected value; NaN is infinite."""
+    np = namespace("numpy")
+    if actual.shape != expected.shape:
+        raise ValueError(f"a result of shape {actual.shape}, where NumPy's has {expected.shape}")
+    scale = float(np.max(np.abs(expected)))
+    largest = float(np.max(np.abs(np.astype(actual, np.float64) - expected))) / scale
+    return math.inf if math.isnan(largest) else largest
