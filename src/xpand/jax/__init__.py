@@ -9,6 +9,7 @@ import importlib
 import jax.numpy as _native
 from jax.numpy import *
 
+from xpand.jax._division import *
 from xpand.jax._dtypes import *
 from xpand.jax._elementwise import *
 from xpand.jax._info import *

@@ -37,19 +37,47 @@ def _reflected(upper: Callable[[Array], Array], x: Array, parity: Parity) -> Arr
     return lax.complex(z.real, z.imag * by_real * by_imag)
 
 
+def _hyperbolic(a: Array, b: Array) -> tuple[Array, Array, Array, Array]:
+    """The products of `cosh(a)` and `sinh(a)` with `cos(b)` and `sin(b)`, also where the first alone overflows."""
+    size, slope, half = jnp.cosh(a), jnp.sinh(a), jnp.exp(jnp.abs(a) / 2)
+    over, signed = jnp.isinf(size), jnp.copysign(half, a) / 2
+    c, s = jnp.cos(b), jnp.sin(b)
+    return (
+        jnp.where(over, half / 2 * c * half, size * c),
+        jnp.where(over, half / 2 * s * half, size * s),
+        jnp.where(over, signed * c * half, slope * c),
+        jnp.where(over, signed * s * half, slope * s),
+    )
+
+
+def _sinh(x: Array) -> Array:
+    _, im, re, _ = _hyperbolic(x.real, x.imag)
+    return lax.complex(re, im)
+
+
+def _cosh(x: Array) -> Array:
+    re, _, _, im = _hyperbolic(x.real, x.imag)
+    return lax.complex(re, im)
+
+
+# JAX subtracts exponentials, which near zero leaves half of the digits.
+_ACCURATE = {"sinh": _sinh, "cosh": _cosh}
+
+
 def mended(name: str, parity: Parity = None) -> Callable[[Array], Array]:
     """JAX's function of that name, with the standard's special cases where the argument is complex.
 
     It is compiled as a whole and chooses by data type while it is traced: an eager call costs what JAX's own does.
     """
     native, mend = getattr(jnp, name), getattr(special_cases, name)
+    ordinary = _ACCURATE.get(name, native)
 
     @partial(jax.jit, inline=True)
     @wraps(native)
     def function(x: Array, /) -> Array:
         if not jnp.iscomplexobj(x):
             return native(x)
-        return _reflected(lambda z: mend(z, jnp, lax.complex), jnp.asarray(x), parity)
+        return _reflected(lambda z: mend(z, jnp, lax.complex, ordinary(z)), jnp.asarray(x), parity)
 
     return function  # type: ignore[no-any-return]
 

@@ -1,11 +1,5 @@
-"""Elementwise functions whose special values JAX gets wrong."""
+"""Complex elementwise functions whose special values JAX gets wrong."""
 
-from functools import partial
-
-import jax
-import jax.numpy as jnp
-
-from xpand._typing import Array
 from xpand.jax._complex import mended, sign
 
 __all__ = [
@@ -25,11 +19,8 @@ __all__ = [
     "cosh",
     "exp",
     "expm1",
-    "floor_divide",
     "log",
     "log1p",
-    "mod",
-    "remainder",
     "sign",
     "sin",
     "sinh",
@@ -55,25 +46,3 @@ atan = arctan = mended("atan", "odd")
 asinh = arcsinh = mended("asinh", "odd")
 acosh = arccosh = mended("acosh")
 atanh = arctanh = mended("atanh", "odd")
-
-
-@partial(jax.jit, inline=True)
-def floor_divide(x1: Array, x2: Array, /) -> Array:
-    """Round the quotient down. Infinities and zeros give the special cases of the standard, where JAX gives NaNs."""
-    quotient = jnp.floor_divide(x1, x2)
-    if not jnp.isdtype(quotient.dtype, "real floating"):
-        return quotient
-    plain = jnp.isfinite(x1) & jnp.isfinite(x2) & (x1 != 0)
-    return jnp.where(plain, quotient, jnp.floor(jnp.divide(x1, x2)))
-
-
-@partial(jax.jit, inline=True)
-def remainder(x1: Array, x2: Array, /) -> Array:
-    """The remainder of `floor_divide`, with the sign of the divisor: a zero too, where JAX keeps the dividend's."""
-    rest = jnp.remainder(x1, x2)
-    if not jnp.isdtype(rest.dtype, "real floating"):
-        return rest
-    return jnp.where(rest == 0, jnp.copysign(rest, x2), rest)
-
-
-mod = remainder
