@@ -13,8 +13,8 @@ from typing import Any
 
 import dask
 import dask.array as da
+import numpy as np
 from dask.array.core import concatenate_axes
-from dask.array.utils import meta_from_array
 from dask.utils import parse_bytes
 from numpy.lib.array_utils import normalize_axis_index
 
@@ -65,6 +65,11 @@ def merge(x: Array, axes: Sequence[int]) -> Array:
     return x.rechunk({axis: -1 if axis in axes else "auto" for axis in (axes if small else range(x.ndim))})
 
 
+def _meta(like: Array, ndim: int, dtype: DType) -> Array:
+    """Make an empty block of the kind that `like` has, which tells Dask what the blocks of a result will be."""
+    return np.empty_like(like._meta, shape=(0,) * ndim, dtype=dtype)
+
+
 def _joined(nested: Any, axes: Sequence[int]) -> Any:
     """Join the nested lists of blocks that Dask passes for axes that the output lacks; a single block isn't copied."""
     block = nested
@@ -73,8 +78,12 @@ def _joined(nested: Any, axes: Sequence[int]) -> Any:
     return concatenate_axes(nested, axes) if isinstance(block, list) else block
 
 
-def _call_joined(*nested: Any, function: str, joins: Sequence[Sequence[int]], **kwargs: Any) -> Any:
-    return call(*(_joined(n, axes) for n, axes in zip(nested, joins)), function=function, **kwargs)
+def _call_joined(
+    *nested: Any, function: str, joins: Sequence[Sequence[int]], keywords: Sequence[str], **kwargs: Any
+) -> Any:
+    blocks = [_joined(n, axes) for n, axes in zip(nested, joins)]
+    positional = len(blocks) - len(keywords)
+    return call(*blocks[:positional], function=function, **dict(zip(keywords, blocks[positional:])), **kwargs)
 
 
 def _pick(results: Any, position: int) -> Any:
@@ -87,6 +96,7 @@ def gather(
     *operands: tuple[Array, Index],
     dtype: DType,
     sizes: dict[int, float] | None = None,
+    keywords: Sequence[str] = (),
     **kwargs: Any,
 ) -> Array:
     """Apply a function to blocks that are whole along every axis whose label is not in `output`.
@@ -97,18 +107,19 @@ def gather(
         *operands: Each array with the labels of its axes. Axes of one label broadcast and are chunked alike.
         dtype: The result's data type.
         sizes: Size of each axis of the result that is in no operand; NaN if it depends on the data.
+        keywords: Names by which the last operands are passed.
         **kwargs: Passed on to the function.
     """
     joins = [[axis for axis, label in enumerate(index) if label not in output] for _, index in operands]
     merged = [merge(x, axes) for (x, _), axes in zip(operands, joins)]
     flat = [part for x, (_, index) in zip(merged, operands) for part in (x, index)]
     return da.blockwise(
-        partial(_call_joined, function=function, joins=joins, **kwargs),
+        partial(_call_joined, function=function, joins=joins, keywords=keywords, **kwargs),
         output,
         *flat,
         new_axes=sizes,
         dtype=dtype,
-        meta=meta_from_array(operands[0][0], len(output), dtype=dtype),
+        meta=_meta(operands[0][0], len(output), dtype),
         token=function.rpartition(".")[2],
     )
 
@@ -158,7 +169,7 @@ def map_core(
                 position=position,
                 new_axes=sizes,
                 dtype=dtype,
-                meta=meta_from_array(arrays[0], stack + len(shape), dtype=dtype),
+                meta=_meta(arrays[0], stack + len(shape), dtype),
             )
         )
     return tuple(picked)

@@ -207,6 +207,11 @@ def linspace(
     )
 
 
+def _eye_block(*, k: int, dtype: DType, block_info: Any = None) -> Any:
+    (top, bottom), (left, right) = block_info[None]["array-location"]
+    return np.eye(bottom - top, right - left, k=k + top - left, dtype=dtype)
+
+
 def eye(
     n_rows: int,
     n_cols: int | None = None,
@@ -221,10 +226,13 @@ def eye(
     check_device("eye", device)
     if dtype is None:
         dtype = np.float64
-    rows, columns = _chunks((n_rows, n_rows if n_cols is None else n_cols), chunks, dtype)
-    row = arange(sum(rows), chunks=(rows,))
-    column = arange(sum(columns), chunks=(columns,))
-    return (column[None, :] - row[:, None] == k).astype(dtype)
+    return da.map_blocks(
+        partial(_eye_block, k=k, dtype=dtype),
+        chunks=_chunks((n_rows, n_rows if n_cols is None else n_cols), chunks, dtype),
+        dtype=dtype,
+        meta=np.empty((0, 0), dtype=dtype),
+        token="eye",
+    )
 
 
 def meshgrid(*arrays: Array, indexing: str = "xy", **kwargs: Any) -> tuple[Array, ...]:

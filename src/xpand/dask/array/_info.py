@@ -8,9 +8,9 @@ import dask.array as da
 import numpy as np
 from array_api_compat.dask.array import __array_namespace_info__
 
-from xpand.numpy import finfo as _finfo
-from xpand.numpy import iinfo as _iinfo
 from xpand._typing import Array, Device, DType
+from xpand.numpy._dtypes import finfo as _finfo
+from xpand.numpy._dtypes import iinfo as _iinfo
 
 DEVICES = __array_namespace_info__().devices()
 
@@ -26,7 +26,7 @@ def _dtype_of(x: Any) -> Any:
 
 
 def astype(x: Array, dtype: DType, /, *, copy: bool = True, device: Device | None = None) -> Array:
-    """Cast an array to a data type; `copy` makes no difference to the values, since writing to one never changes another."""
+    """Cast an array to a data type. No cast writes to what another array reads, with or without `copy`."""
     check_device("astype", device)
     if dtype == x.dtype:
         return x.copy() if copy else x

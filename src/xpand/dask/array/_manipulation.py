@@ -47,7 +47,11 @@ def matrix_transpose(x: Array, /) -> Array:
 
 def reshape(x: Array, /, shape: tuple[int, ...], *, copy: bool | None = None, **kwargs: Any) -> Array:
     """Reshape in row-major order. No lazy array shares memory that could be written to, whatever `copy` asks for."""
-    result = da.reshape(x, shape, **kwargs)
+    try:
+        result = da.reshape(x, shape, **kwargs)
+    except NotImplementedError:
+        # Dask merges or splits chunked axes only if they fit; all of them merged to one fit any shape.
+        result = da.reshape(da.ravel(x), shape, **kwargs)
     return result.copy() if copy else result
 
 

@@ -32,10 +32,12 @@ def searchsorted(x1: Array, x2: Array | float, /, side: str = "left", sorter: Ar
         raise ValueError(f"searchsorted: x1 must have one axis, got shape {x1.shape}")
     values = x2 if isinstance(x2, da.Array) else da.asarray(np.asarray(x2, dtype=_weak_dtype(x1, x2)))
     index = tuple(range(values.ndim))
-    operands = [(values, index), (x1, (values.ndim,))]
+    operands = [(x1, (values.ndim,)), (values, index)]
+    keywords = []
     if sorter is not None:
         operands.append((sorter, (values.ndim + 1,)))
-    return gather("searchsorted", index, *operands, dtype=np.dtype(np.intp), side=side)
+        keywords.append("sorter")
+    return gather("searchsorted", index, *operands, dtype=np.dtype(np.intp), keywords=keywords, side=side)
 
 
 def _weak_dtype(x: Array, scalar: Any) -> Any:

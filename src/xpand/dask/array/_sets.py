@@ -9,8 +9,8 @@ from typing import Any
 
 import dask.array as da
 import numpy as np
-from array_api_compat.dask.array import UniqueAllResult, UniqueCountsResult, UniqueInverseResult
 
+from xpand._common.unique import UniqueAllResult, UniqueCountsResult, UniqueInverseResult
 from xpand._typing import Array
 
 from ._blocks import Core, call, gather, map_core

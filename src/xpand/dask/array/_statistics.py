@@ -8,6 +8,8 @@ from numpy.lib.array_utils import normalize_axis_index
 
 from xpand._typing import Array, Axis, DType
 
+from ._blocks import along_axis
+
 
 def std(x: Array, /, *, axis: Axis = None, correction: float = 0.0, keepdims: bool = False, **kwargs: Any) -> Array:
     """Calculate the standard deviation, with `correction` subtracted from the number of elements."""
@@ -40,6 +42,13 @@ def _cumulate(
             )
         axis = 0
     axis = normalize_axis_index(axis, x.ndim)
+    if x.numblocks[axis] > 1 and not all(size > 0 for size in x.chunks[axis]):
+        # Dask takes the total of a block from its last element; a block of size zero, or unknown, may have none.
+        if dtype is None:
+            dtype = getattr(np, name)(np.empty(0, dtype=x.dtype)).dtype
+        size = x.shape[axis] + include_initial
+        function = f"cumulative_{name}"
+        return along_axis(function, x, axis, dtype=dtype, size=size, include_initial=include_initial)
     accumulate, initial = (da.cumsum, da.zeros) if name == "sum" else (da.cumprod, da.ones)
     result = accumulate(x, axis=axis, dtype=dtype, **kwargs)
     if not include_initial:

@@ -191,8 +191,13 @@ def eigvals(x: Array, /) -> Array:
 
 
 def _is_tall(x: Array) -> bool:
-    """Tell whether a matrix is one column of chunks, each with no fewer rows than columns: as QR in a tree takes it."""
-    return x.ndim == 2 and x.numblocks[0] > 1 and x.numblocks[1] == 1 and builtins.min(x.chunks[0]) >= x.shape[1] > 0
+    """Tell whether a matrix is one column of chunks, as QR in a tree takes it.
+
+    Chunks have no fewer rows than columns, or an unknown number, as rows of a data frame have.
+    """
+    if x.ndim != 2 or x.numblocks[0] < 2 or x.numblocks[1] > 1:
+        return False
+    return math.isnan(x.shape[0]) or bool(builtins.min(x.chunks[0]) >= x.shape[1] > 0)
 
 
 def qr(x: Array, /, mode: str = "reduced", **kwargs: Any) -> QRResult:
@@ -208,20 +213,30 @@ def qr(x: Array, /, mode: str = "reduced", **kwargs: Any) -> QRResult:
 
 
 def svd(x: Array, /, full_matrices: bool = True, **kwargs: Any) -> SVDResult:
-    """Singular value decomposition. A tall matrix in chunks of rows is factored in a tree, unless in full."""
+    """Singular value decomposition; tall and wide matrices in chunks are reduced to a small one first, unless in full.
+
+    Keywords are those of `dask.array.linalg.svd`, which is called if there are any.
+    """
     m, n = _matrices("svd", x)
-    if not full_matrices and (kwargs or _is_tall(x)):
-        return SVDResult(*da.linalg.svd(x, **{"coerce_signs": False, **kwargs}))
+    if kwargs:
+        return SVDResult(*da.linalg.svd(x, full_matrices=full_matrices, **kwargs))
+    if not full_matrices and _is_tall(x):
+        q, r = qr(x)
+        u, s, vh = svd(r, full_matrices=False)
+        return SVDResult(matmul(q, u), s, vh)
+    if not full_matrices and _is_tall(x.T):
+        u, s, vh = svd(x.T, full_matrices=False)
+        return SVDResult(vh.T, s, u.T)
     dtype, k = _floating(x), builtins.min(m, n)
-    u, v = ((m, m), (n, n)) if full_matrices else ((m, k), (k, n))
-    outputs: list[Core] = [(u, dtype), ((k,), _real(dtype)), (v, dtype)]
+    left, right = ((m, m), (n, n)) if full_matrices else ((m, k), (k, n))
+    outputs: list[Core] = [(left, dtype), ((k,), _real(dtype)), (right, dtype)]
     return SVDResult(*_of_matrices("svd", x, *outputs, full_matrices=full_matrices))
 
 
 def svdvals(x: Array, /) -> Array:
     """Singular values in descending order."""
     shape = _matrices("svdvals", x)
-    if _is_tall(x):
+    if _is_tall(x) or _is_tall(x.T):
         return svd(x, full_matrices=False).S
     return _of_matrices("svdvals", x, ((builtins.min(shape),), _real(_floating(x))))[0]
 
