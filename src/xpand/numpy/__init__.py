@@ -1,0 +1,73 @@
+# ruff: noqa: F401 - a namespace exports what it imports
+"""The array API namespace of NumPy: everything of `array_api_compat.numpy`, conforming and at NumPy's own speed.
+
+Most functions are NumPy's own, which conform since 2.1. Those of the modules beside this one differ in a special value,
+a data type or an argument, and say which.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+from array_api_compat import numpy as _compat
+from array_api_compat.numpy import *
+from array_api_compat.numpy import __array_namespace_info__
+from numpy import (
+    arange,
+    ceil,
+    empty,
+    empty_like,
+    eye,
+    floor,
+    full,
+    full_like,
+    isdtype,
+    linspace,
+    matmul,
+    matrix_transpose,
+    nonzero,
+    ones,
+    ones_like,
+    permute_dims,
+    reshape,
+    sign,
+    std,
+    tensordot,
+    trunc,
+    unstack,
+    var,
+    vecdot,
+    zeros,
+    zeros_like,
+)
+
+# The form that binds this package's submodules: the star import has bound the names to others.
+import xpand.numpy.fft as fft
+import xpand.numpy.linalg as linalg
+from xpand._common.unique import UniqueAllResult, UniqueCountsResult, UniqueInverseResult
+
+from ._creation import asarray
+from ._dtypes import astype, finfo, iinfo
+from ._elementwise import clip, expm1, floor_divide, tanh
+from ._searching import (
+    argsort,
+    count_nonzero,
+    sort,
+    take_along_axis,
+    unique_all,
+    unique_counts,
+    unique_inverse,
+    unique_values,
+)
+from ._statistics import cumulative_prod, cumulative_sum
+
+if TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any: ...
+
+
+__array_api_version__ = "2025.12"
+
+__all__ = sorted(_compat.__all__)
+
+
+def __dir__() -> list[str]:
+    return __all__

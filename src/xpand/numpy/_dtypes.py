@@ -1,0 +1,78 @@
+"""Data types: conversion, and the limits of floating-point and integer types."""
+
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from xpand._typing import Array, Device, DType
+
+_ARRAY = (np.ndarray, np.generic)
+
+
+def check_device(function: str, device: Device | None) -> None:
+    """Raise `ValueError` unless `device` is `None` or "cpu", the only device that NumPy has."""
+    if device is not None and device != "cpu":
+        raise ValueError(f"{function}: device is {device!r}; NumPy's only device is 'cpu'")
+
+
+def astype(x: Array, dtype: DType, /, *, copy: bool = True, device: Device | None = None) -> Array:
+    """`x` converted to `dtype`; the same array if `copy` is false and it has that data type already."""
+    if device is not None:
+        check_device("astype", device)
+    return x.astype(dtype, copy=copy)
+
+
+class FloatInfo:
+    """The limits of a floating-point data type: those of `np.finfo`, the standard's own attributes as Python numbers.
+
+    `finfo` of the standard has `eps`, `max`, `min` and `smallest_normal` of type float, so that using one in an
+    expression does not promote an array of lower precision. Everything else that `np.finfo` offers is passed on.
+    """
+
+    __slots__ = ("_native", "bits", "dtype", "eps", "max", "min", "smallest_normal")
+
+    def __init__(self, native: Any) -> None:
+        # A Python float can't hold the limits of long doubles: those stay NumPy scalars.
+        number = float if native.bits <= 64 else lambda value: value
+        self._native = native
+        self.bits = int(native.bits)
+        self.dtype = native.dtype
+        self.eps = number(native.eps)
+        self.max = number(native.max)
+        self.min = number(native.min)
+        self.smallest_normal = number(native.smallest_normal)
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):  # what copying and pickling probe for before _native is there
+            raise AttributeError(name)
+        return getattr(self._native, name)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return finfo, (self.dtype,)
+
+    def __str__(self) -> str:
+        return str(self._native)
+
+    def __repr__(self) -> str:
+        return repr(self._native)
+
+
+@lru_cache(maxsize=256, typed=True)
+def _float_info(dtype: DType) -> FloatInfo:
+    return FloatInfo(np.finfo(dtype))
+
+
+@lru_cache(maxsize=256, typed=True)
+def _integer_info(dtype: DType) -> Any:
+    return np.iinfo(dtype)
+
+
+def finfo(type: DType | Array, /) -> FloatInfo:
+    """The limits of a floating-point or complex data type, or of an array's; numbers are Python floats."""
+    return _float_info(type.dtype if isinstance(type, _ARRAY) else type)
+
+
+def iinfo(type: DType | Array, /) -> Any:
+    """The limits of an integer data type, or of an array's."""
+    return _integer_info(type.dtype if isinstance(type, _ARRAY) else type)

@@ -1,0 +1,233 @@
+"""Elementwise functions whose special values NumPy gets wrong, and `clip`, whose data type it promotes."""
+
+from math import inf
+from typing import Any
+
+import numpy as np
+
+from xpand._common import complex as _complex
+from xpand._typing import Array, Scalar
+
+# Looked up once: an attribute of the module takes a tenth of a small call.
+_ndarray, _divide, _floor_divide, _expm1, _tanh = np.ndarray, np.divide, np.floor_divide, np.expm1, np.tanh
+
+# Up to here a Python list is searched faster than a ufunc and a reduction start.
+_SMALL = 32
+
+# Elements of which a few arrays fit into a core's cache.
+_BLOCK = 16384
+
+_INFINITIES = frozenset((inf, -inf))
+
+# Other subclasses (masked arrays, arrays with units) keep what NumPy does with them.
+_PLAIN = frozenset((np.ndarray, np.memmap, *np.sctypeDict.values(), float, int, bool))
+
+# Python scalars are weak: a result keeps the data type of the array.
+_WEAK = frozenset((float, int, type(None)))
+
+_INT_RANGE = {
+    np.dtype(code).char: (int(np.iinfo(code).min), int(np.iinfo(code).max)) for code in np.typecodes["AllInteger"]
+}
+
+
+def _has_infinity(x: Any) -> bool:
+    """Whether a plain operand holds an infinity; one pass over floating-point data, none over other data."""
+    if type(x) is np.ndarray or type(x) is np.memmap:
+        if x.dtype.kind != "f":
+            return False
+        if x.size <= _SMALL:
+            return not _INFINITIES.isdisjoint(x.ravel().tolist())
+        return bool(np.isinf(x).any())
+    return type(x) in _PLAIN and x in _INFINITIES
+
+
+def _whole(x: Any) -> Array:
+    """Where `x` is an integer that is exact in double precision."""
+    return (np.floor(x) == x) & (np.abs(x) < 2**53)
+
+
+def _floor_of_quotient(x1: Array, x2: Array) -> Array:
+    """Floor division of many floating-point numbers, by the quotient rather than by `fmod`.
+
+    Rounding can take the quotient up to an integer but not past one, so its floor is right unless it is an integer
+    itself; there NumPy's exact algorithm decides (`1.0 // 0.1` is 9), but for integers divided by integers, whose
+    quotients are never that near to the next one. That algorithm takes tens of times as long as a division, so this
+    is faster than `np.floor_divide` on most data and as fast on the worst. Where an operand is infinite the quotient
+    is what the standard asks for: `floor_divide`, special cases "If x1_i is +infinity and x2_i is a positive finite
+    number" and those that follow.
+    """
+    quotient = _divide(x1, x2)
+    result = np.floor(quotient)
+    doubtful = result == quotient
+    if doubtful.any():
+        doubtful &= np.isfinite(quotient)
+        doubtful &= np.isfinite(x2)
+        if result.dtype.char == "d":
+            doubtful &= ~(_whole(x1) & _whole(x2))
+        with np.errstate(all="ignore"):  # the division has warned of what there is to warn of
+            _floor_divide(x1, x2, out=result, where=doubtful)
+    return result
+
+
+def _in_blocks(x1: Array, x2: Array) -> Array:
+    """`_floor_of_quotient` of blocks whose intermediate results stay in the cache: five times as fast."""
+    arrays = [x for x in (x1, x2) if np.ndim(x)]
+    shape = arrays[0].shape
+    if arrays[0].size <= _BLOCK or any(x.shape != shape or not x.flags.c_contiguous for x in arrays):
+        return _floor_of_quotient(x1, x2)
+    result = np.empty(shape, np.result_type(x1, x2))
+    flat = result.reshape(-1)
+    x1, x2 = (np.asarray(x).reshape(-1) if np.ndim(x) else x for x in (x1, x2))
+    for start in range(0, flat.size, _BLOCK):
+        block = slice(start, start + _BLOCK)
+        flat[block] = _floor_of_quotient(*(x[block] if np.ndim(x) else x for x in (x1, x2)))
+    return result
+
+
+def _mend_infinities(x1: Array, x2: Array) -> Array:
+    infinite = np.isinf(x1) | np.isinf(x2)
+    result = np.empty(infinite.shape, np.result_type(x1, x2))
+    _floor_divide(x1, x2, out=result, where=~infinite)
+    _divide(x1, x2, out=result, where=infinite)
+    return result[()]
+
+
+def _floor_divide_any(x1: Array, x2: Array) -> Array:
+    sizes = [np.size(x) for x in (x1, x2)]
+    if not (type(x1) in _PLAIN and type(x2) in _PLAIN and np.result_type(x1, x2).kind == "f"):
+        return _floor_divide(x1, x2)
+    if max(sizes) > _SMALL:
+        return _in_blocks(x1, x2)
+    return _mend_infinities(x1, x2) if _has_infinity(x1) or _has_infinity(x2) else _floor_divide(x1, x2)
+
+
+def floor_divide(x1: Array, x2: Array, /, out: Array | None = None, **kwargs: Any) -> Array:
+    """Floor of the quotient; an infinite operand gives the limit, not NaN or -1 as in `np.floor_divide`.
+
+    The clauses are "If x1_i is +infinity and x2_i is a positive finite number, the result is +infinity" and those that
+    follow it in the standard's `floor_divide`. `out` and the keywords are those of the ufunc.
+    """
+    if out is not None or kwargs:
+        if _has_infinity(x1) or _has_infinity(x2):
+            return np.positive(_floor_divide_any(x1, x2), out, **kwargs)
+        return _floor_divide(x1, x2, out, **kwargs)
+    # The rest only spares two small arrays, or one and a number, the questions of the general case.
+    if type(x1) is _ndarray and x1.size <= _SMALL:
+        if type(x2) is _ndarray:
+            if x2.size <= _SMALL:
+                if x1.dtype.kind != "f" and x2.dtype.kind != "f":
+                    return _floor_divide(x1, x2)
+                total = sum(x1.ravel().tolist() + x2.ravel().tolist())
+                if total - total == 0:
+                    return _floor_divide(x1, x2)
+        elif type(x2) is float or type(x2) is int:
+            total = sum(x1.ravel().tolist(), x2)
+            if total - total == 0:
+                return _floor_divide(x1, x2)
+    return _floor_divide_any(x1, x2)
+
+
+def _combine(re: Array, im: Array) -> Array:
+    result = np.empty(re.shape, np.result_type(re, np.complex64))
+    result.real, result.imag = re, im
+    return result
+
+
+def _is_complex(x: Any) -> bool:
+    if type(x) in _PLAIN:
+        return bool(np.result_type(x).kind == "c")
+    return type(x) is complex
+
+
+def _all_finite(x: Array) -> bool:
+    """Whether a complex array is finite throughout. The overflow of a sum may deny it, which costs time alone."""
+    if x.size > _SMALL:
+        return bool(np.isfinite(x).all())
+    total = sum(x.ravel().tolist())
+    return bool(total - total == 0)
+
+
+def _expm1_special(x: Array) -> Array:
+    result = np.asarray(_complex.expm1(x, np, _combine))
+    # "If a is either +0 or -0 and b is +0, the result is 0 + 0j": adding +0 to -0 gives +0.
+    result.real += 0.0
+    return result[()]
+
+
+def expm1(x: Array, /, out: Array | None = None, **kwargs: Any) -> Array:
+    """`exp(x) - 1`, with the standard's special cases for complex zeros, infinities and NaNs."""
+    if type(x) is _ndarray and x.dtype.kind == "f":
+        return _expm1(x, out, **kwargs)
+    if _is_complex(x):
+        x = np.asarray(x)
+        if not (_all_finite(x) and x.all()):
+            with np.errstate(all="ignore"):
+                return np.positive(_expm1_special(x), out, **kwargs)
+    return _expm1(x, out, **kwargs)
+
+
+def tanh(x: Array, /, out: Array | None = None, **kwargs: Any) -> Array:
+    """Hyperbolic tangent, with the standard's special cases for complex infinities and NaNs."""
+    if type(x) is _ndarray and x.dtype.kind == "f":
+        return _tanh(x, out, **kwargs)
+    if _is_complex(x):
+        x = np.asarray(x)
+        if not _all_finite(x):
+            with np.errstate(all="ignore"):
+                return np.positive(_complex.tanh(x, np, _combine), out, **kwargs)
+    return _tanh(x, out, **kwargs)
+
+
+def _representable(bound: Any, dtype: Any) -> Any:
+    """A bound of `clip`, in the data type of the array to clip; beyond an integer type's range, the nearest end of it.
+
+    Converting first keeps `np.clip` from promoting the result; the standard gives it the data type of `x`.
+    """
+    if bound is None or dtype.char not in _INT_RANGE:
+        return bound if bound is None else np.asarray(bound, dtype=dtype)
+    low, high = _INT_RANGE[dtype.char]
+    if type(bound) is int:
+        return min(max(bound, low), high)
+    bound = np.asarray(bound)
+    if bound.dtype == dtype:
+        return bound
+    if bound.dtype.kind == "f":
+        above, below = bound >= high, bound <= low
+        inside = np.where(above | below, np.zeros((), bound.dtype), bound).astype(dtype)
+        return np.where(above, dtype.type(high), np.where(below, dtype.type(low), inside))
+    if bound.dtype.char in _INT_RANGE:
+        lowest, highest = _INT_RANGE[bound.dtype.char]
+        bound = np.clip(bound, max(low, lowest), min(high, highest))
+    return bound.astype(dtype)
+
+
+def clip(
+    x: Array,
+    /,
+    min: Array | Scalar | None = None,
+    max: Array | Scalar | None = None,
+    *,
+    out: Array | None = None,
+    **kwargs: Any,
+) -> Array:
+    """Limit the values of `x` to the interval from `min` to `max`; the result has the data type of `x`.
+
+    Bounds beyond the range of an integer data type mean its smallest or largest value. The arguments are not changed.
+    `out` must have the data type of `x`; the other keywords are those of `np.clip`.
+    """
+    dtype = x.dtype
+    if out is not None and out.dtype != dtype:
+        raise ValueError(f"clip: out has data type {out.dtype}, it must have that of x, {dtype}")
+    if dtype.kind == "f":
+        if type(min) not in _WEAK:
+            min = np.asarray(min, dtype=dtype)
+        if type(max) not in _WEAK:
+            max = np.asarray(max, dtype=dtype)
+    else:
+        min, max = _representable(min, dtype), _representable(max, dtype)
+    if min is None and max is None:
+        if out is None:
+            return x.copy()[()]
+        np.copyto(out, x)
+        return out
+    return x.clip(min, max, out=out, **kwargs)
