@@ -199,20 +199,14 @@ def _floor_divide(x1: _Operand, x2: _Operand, **kwargs: Any) -> Array:
     zero with the sign of the quotient. The quotient of floats has both. Floored, it differs from the floor of the
     exact quotient where it was rounded up to an integer (1.0 // 0.1 is 9, 1.0 / 0.1 is 10).
     """
-    first = x1 if isinstance(x1, Tensor) else x2
-    wider = _WIDER.get(first.dtype)
-    if isinstance(x1, Tensor) and isinstance(x2, Tensor) and x1.dtype is not x2.dtype:
-        x1, x2 = same_type(x1, x2)
-        wider = _WIDER.get(x1.dtype)
-        first = x1
-    if not first.dtype.is_floating_point and not isinstance(x1, float) and not isinstance(x2, float):
+    x1, x2 = same_type(x1, x2)
+    if not x1.dtype.is_floating_point:
         return torch.floor_divide(x1, x2, **kwargs)
-    if wider is not None and first.device.type != "mps":
+    wider = _WIDER.get(x1.dtype)
+    if wider is not None and x1.device.type != "mps":
         # Twice the digits separate every quotient from the integers next to it. This takes two thirds of the time of
         # the native function.
-        a = x1.to(wider) if isinstance(x1, Tensor) else x1
-        b = x2.to(wider) if isinstance(x2, Tensor) else x2
-        return _out(torch.divide(a, b).floor_().to(first.dtype), kwargs)
+        return _out(torch.divide(x1.to(wider), x2.to(wider)).floor_().to(x1.dtype), kwargs)
     quotient = torch.divide(x1, x2)
     # The fraction by which the exact quotient exceeds its floor. It is NaN where there is none: no fraction then.
     fraction = torch.remainder(x1, x2).div_(x2).abs_().nan_to_num_(nan=0.0)

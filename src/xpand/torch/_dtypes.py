@@ -8,7 +8,7 @@ out the same, and on an order-preserving signed copy where they compare.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from functools import cache, reduce
+from functools import reduce
 
 import torch
 from torch import Tensor
@@ -130,7 +130,7 @@ def can_cast(from_: Array | DType, to: DType, /) -> bool:
     """Whether `from_` casts to `to` under the promotion rules: nothing is lost between the kinds."""
     from_ = from_.dtype if isinstance(from_, Tensor) else from_
     if from_ in SIGNED or to in SIGNED:
-        return from_ is to or _PROMOTION.get((from_, to)) is to
+        return _PROMOTION.get((from_, to)) is to
     return bool(torch.can_cast(from_, to))
 
 
@@ -153,7 +153,7 @@ def isdtype(dtype: DType, kind: DType | str | tuple[DType | str, ...]) -> bool:
 def astype(x: Array, dtype: DType, /, *, copy: bool = True, device: Device | None = None) -> Array:
     """`x` as `dtype`, on `device` if given; `copy=False` may return `x` itself."""
     if device is None:
-        return x.to(dtype, copy=copy)
+        return x.to(dtype=dtype, copy=copy)
     return x.to(device, dtype, copy=copy)
 
 
@@ -181,10 +181,7 @@ class _IntegerInfo:
     dtype: DType
 
 
-@cache
-def _finfo(dtype: DType) -> _FloatInfo:
-    if not isinstance(dtype, torch.dtype) or not (dtype.is_floating_point or dtype.is_complex):
-        raise TypeError(f"finfo: expected a floating-point data type or an array of one, got {dtype!r}")
+def _float_info(dtype: DType) -> _FloatInfo:
     real = dtype.to_real()
     info = torch.finfo(real)
     return _FloatInfo(
@@ -192,19 +189,30 @@ def _finfo(dtype: DType) -> _FloatInfo:
     )
 
 
-@cache
-def _iinfo(dtype: DType) -> _IntegerInfo:
-    if dtype not in INTEGERS:
-        raise TypeError(f"iinfo: expected an integer data type or an array of one, got {dtype!r}")
+def _integer_info(dtype: DType) -> _IntegerInfo:
     info = torch.iinfo(dtype)
     return _IntegerInfo(info.bits, info.max, info.min, dtype)
 
 
+# Tables rather than caches: torch.compile looks up a dictionary, but traces into a cached function, with a warning.
+_FLOAT_INFO = {dtype: _float_info(dtype) for dtype in _FLOATS + _COMPLEX}
+_INTEGER_INFO = {dtype: _integer_info(dtype) for dtype in _SIGNED_INTEGERS + _UNSIGNED_INTEGERS}
+
+
 def finfo(type: DType | Array, /) -> _FloatInfo:
     """Machine limits of a floating-point type or of an array's; `dtype` is a data type, where PyTorch has a string."""
-    return _finfo(type.dtype if isinstance(type, Tensor) else type)
+    dtype = type.dtype if isinstance(type, Tensor) else type
+    info = _FLOAT_INFO.get(dtype)
+    if info is not None:
+        return info
+    if isinstance(dtype, torch.dtype) and dtype.is_floating_point:
+        return _float_info(dtype)
+    raise TypeError(f"finfo: expected a floating-point data type or an array of one, got {dtype!r}")
 
 
 def iinfo(type: DType | Array, /) -> _IntegerInfo:
     """Machine limits of an integer type or of an array's; `dtype` is a data type, where PyTorch has a string."""
-    return _iinfo(type.dtype if isinstance(type, Tensor) else type)
+    info = _INTEGER_INFO.get(type.dtype if isinstance(type, Tensor) else type)
+    if info is None:
+        raise TypeError(f"iinfo: expected an integer data type or an array of one, got {type!r}")
+    return info

@@ -47,12 +47,12 @@ def concat(arrays: Sequence[Array], /, *, axis: int | None = 0, **kwargs: Any) -
     if axis is None:
         arrays = [a.flatten() for a in arrays]
         axis = 0
-    return torch.concat(tuple(_joinable(arrays)), axis, **kwargs)
+    return torch.concat(_joinable(arrays), axis, **kwargs)
 
 
 def stack(arrays: Sequence[Array], /, *, axis: int = 0, **kwargs: Any) -> Array:
     """Arrays of one shape joined along a new axis."""
-    return torch.stack(tuple(_joinable(arrays)), axis, **kwargs)
+    return torch.stack(_joinable(arrays), axis, **kwargs)
 
 
 def unstack(x: Array, /, *, axis: int = 0) -> tuple[Array, ...]:
@@ -64,7 +64,7 @@ def unstack(x: Array, /, *, axis: int = 0) -> tuple[Array, ...]:
 
 def broadcast_shapes(*shapes: tuple[int, ...]) -> tuple[int, ...]:
     """The shape that arrays of the given shapes broadcast to; ValueError, where PyTorch raises RuntimeError."""
-    ndim = max(map(len, shapes), default=0)
+    ndim = max([0, *map(len, shapes)])
     result = [1] * ndim
     for shape in shapes:
         for axis, side in enumerate(shape, ndim - len(shape)):
@@ -155,10 +155,12 @@ def repeat(x: Array, repeats: int | Array, /, *, axis: int | None = None, **kwar
 
 def _from_the_end(indices: Array, size: int) -> Array:
     """Indices as int64, negative ones counted from the end, as the standard asks and PyTorch's functions do not."""
-    if indices.dtype in _UNSIGNED:
-        return indices.to(torch.int64)
-    indices = indices.to(torch.int64)
-    return torch.where(indices < 0, indices + size, indices)
+    if indices.dtype is not torch.int64:
+        unsigned = indices.dtype in _UNSIGNED
+        indices = indices.to(torch.int64)
+        if unsigned:
+            return indices
+    return torch.add(indices, indices < 0, alpha=size)
 
 
 def take(x: Array, indices: Array, /, *, axis: int | None = None, **kwargs: Any) -> Array:
@@ -167,7 +169,7 @@ def take(x: Array, indices: Array, /, *, axis: int | None = None, **kwargs: Any)
         if x.ndim != 1:
             raise ValueError(f"take: `axis` must be given for an array of {x.ndim} dimensions")
         axis = 0
-    indices = _from_the_end(indices, x.shape[axis])
+    indices = _from_the_end(indices, x.size(axis))
     if x.dtype in SIGNED:
         return torch.index_select(to_signed(x), axis, indices).view(x.dtype)
     return torch.index_select(x, axis, indices, **kwargs)
@@ -175,7 +177,7 @@ def take(x: Array, indices: Array, /, *, axis: int | None = None, **kwargs: Any)
 
 def take_along_axis(x: Array, indices: Array, /, *, axis: int = -1) -> Array:
     """The elements of `x` at `indices`, matched along an axis."""
-    indices = _from_the_end(indices, x.shape[axis])
+    indices = _from_the_end(indices, x.size(axis))
     if x.dtype in SIGNED:
         return torch.take_along_dim(to_signed(x), indices, axis).view(x.dtype)
     return torch.take_along_dim(x, indices, axis)

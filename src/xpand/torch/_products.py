@@ -45,9 +45,9 @@ def tensordot(x1: Array, x2: Array, /, *, axes: int | tuple[Sequence[int], Seque
 
 def vecdot(x1: Array, x2: Array, /, *, axis: int = -1, **kwargs: Any) -> Array:
     """The dot product of vectors along an axis, the first conjugated; the other axes broadcast."""
-    if x1.shape[axis] != x2.shape[axis]:
+    if x1.size(axis) != x2.size(axis):
         raise ValueError(
-            f"vecdot: `x1` has {x1.shape[axis]} elements along axis {axis}, `x2` has {x2.shape[axis]}; "
+            f"vecdot: `x1` has {x1.size(axis)} elements along axis {axis}, `x2` has {x2.size(axis)}; "
             "expected as many, this axis does not broadcast"
         )
     if x1.dtype is not x2.dtype:
@@ -72,9 +72,10 @@ def outer(x1: Array, x2: Array, /, **kwargs: Any) -> Array:
 
 def cross(x1: Array, x2: Array, /, *, axis: int = -1, **kwargs: Any) -> Array:
     """The cross product of vectors of three elements along an axis; the other axes broadcast."""
-    for name, x in (("x1", x1), ("x2", x2)):
-        if not -x.ndim <= axis < x.ndim or x.shape[axis] != 3:
-            raise ValueError(f"cross: `{name}` has shape {tuple(x.shape)}; expected 3 elements along axis {axis}")
+    if x1.size(axis) != 3 or x2.size(axis) != 3:
+        raise ValueError(
+            f"cross: `x1` has {x1.size(axis)} elements along axis {axis}, `x2` has {x2.size(axis)}; expected 3"
+        )
     if x1.dtype is not x2.dtype:
         x1, x2 = same_type(x1, x2)
     if x1.ndim != x2.ndim:

@@ -57,8 +57,8 @@ def _prod_over_axes(
     x: Array, axis: tuple[int, ...] | None, keepdims: bool, *, dtype: DType | None = None, **kwargs: Any
 ) -> Array:
     """`torch.prod` over all or several axes, which it does not take with `keepdims`, or at all."""
-    axes = range(x.ndim) if axis is None else sorted(_positive(axis, x.ndim))
-    if axis is None:
+    axes = set(range(x.ndim)) if axis is None else _positive(axis, x.ndim)
+    if len(axes) == x.ndim:
         result = torch.prod(x, dtype=dtype, **kwargs)
     else:
         rest = [a for a in range(x.ndim) if a not in axes]

@@ -11,6 +11,7 @@ from torch import Tensor
 
 from xpand._common import complex as special
 from xpand._typing import Array, Namespace
+from xpand.torch._binary import same_type
 from xpand.torch._dtypes import SIGNED, as_tensor, from_ordered, iinfo, promote_types, to_ordered, to_signed
 
 __all__ = [
@@ -116,13 +117,14 @@ def clip(
 
     Limits outside the range of an integer type limit nothing. NaN as a limit gives NaN: the standard's special cases.
     """
-    if not x.dtype.is_floating_point and x.dtype is not torch.bool:
-        limits = iinfo(x.dtype)
+    dtype = x.dtype
+    if not dtype.is_floating_point:
+        limits = iinfo(dtype)
         if isinstance(min, int) and min <= limits.min:
             min = None
         if isinstance(max, int) and max >= limits.max:
             max = None
-    if isinstance(min, Tensor) or isinstance(max, Tensor) or x.dtype in SIGNED:
+    if isinstance(min, Tensor) or isinstance(max, Tensor) or dtype in SIGNED:
         return _clip_by_arrays(x, min, max, **kwargs)
     if min is None and max is None:
         return x.clone()
@@ -148,8 +150,13 @@ def _clip_by_arrays(x: Array, min: float | Array | None, max: float | Array | No
 
 def isin(x1: Array | int, x2: Array | int, /, *, invert: bool = False, assume_unique: bool = False) -> Array:
     """Whether each element of `x1` is in `x2`, in any integer type, scalars on either side."""
-    if isinstance(x1, Tensor) and isinstance(x2, Tensor) and x1.dtype is not x2.dtype:
-        dtype = promote_types(x1.dtype, x2.dtype)
-        x1, x2 = x1.to(dtype), x2.to(dtype)
-    x1, x2 = (to_signed(x) if isinstance(x, Tensor) and x.dtype in SIGNED else x for x in (x1, x2))
+    if isinstance(x1, Tensor) and isinstance(x2, Tensor):
+        if x1.dtype is not x2.dtype:
+            x1, x2 = same_type(x1, x2)
+        if x1.dtype in SIGNED:
+            x1, x2 = to_signed(x1), to_signed(x2)
+    elif isinstance(x1, Tensor):
+        x1 = to_signed(x1) if x1.dtype in SIGNED else x1
+    elif isinstance(x2, Tensor):
+        x2 = to_signed(x2) if x2.dtype in SIGNED else x2
     return torch.isin(x1, x2, assume_unique=assume_unique, invert=invert)
