@@ -25,7 +25,7 @@ def _imaginary(b: Array, like: Array, xp: Namespace) -> Array:
 
     A product with `1j` alone makes NaN of infinities and loses signs of zeros, so those are picked from constants.
     """
-    lower = xp.astype(-xp.abs(b), like.dtype) * 1j
+    lower = xp.astype(xp.where(xp.isfinite(b), -xp.abs(b), xp.zeros_like(b)), like.dtype) * 1j
     for found, value in (
         (b == 0, complex(-0.0, -0.0)),
         (xp.isinf(b), complex(-0.0, -inf)),

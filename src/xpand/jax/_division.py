@@ -41,8 +41,7 @@ def _floor(x: Array, y: Array) -> Array:
     return jnp.where(ordinary & (correction != 0), quotient + correction, quotient)
 
 
-def _narrow_floor(x: Array, y: Array) -> Array:
-    quotient = jnp.floor_divide(x, y)
+def _special_floor(x: Array, y: Array, quotient: Array) -> Array:
     if not jnp.isdtype(quotient.dtype, "real floating"):
         return quotient
     ordinary = jnp.isfinite(x) & jnp.isfinite(y) & (x != 0)
@@ -56,8 +55,9 @@ def floor_divide(x1: Array, x2: Array, /) -> Array:
     Infinities and signed zeros give the special cases of the standard, where JAX gives NaNs: `inf // 2` is `inf`, and
     `-1 // inf` is `-0`.
     """
-    if jnp.result_type(x1, x2).name not in _HALVES:
-        return _narrow_floor(x1, x2)
+    native = jnp.floor_divide(x1, x2)
+    if native.dtype.name not in _HALVES:
+        return _special_floor(x1, x2, native)
     # `where` promotes and broadcasts like an operator: a result of Python scalars stays weakly typed.
     return _floor(jnp.where(True, x1, x2), jnp.where(False, x1, x2))
 
