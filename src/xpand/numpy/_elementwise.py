@@ -1,6 +1,7 @@
 """Elementwise functions whose special values NumPy gets wrong, and `clip`, whose data type it promotes."""
 
-from math import inf
+import cmath
+from math import inf, isfinite
 from typing import Any
 
 import numpy as np
@@ -118,11 +119,11 @@ def floor_divide(x1: Array, x2: Array, /, out: Array | None = None, **kwargs: An
                 if x1.dtype.kind != "f" and x2.dtype.kind != "f":
                     return _floor_divide(x1, x2)
                 total = sum(x1.ravel().tolist() + x2.ravel().tolist())
-                if total - total == 0:
+                if isfinite(total):
                     return _floor_divide(x1, x2)
         elif type(x2) is float or type(x2) is int:
             total = sum(x1.ravel().tolist(), x2)
-            if total - total == 0:
+            if isfinite(total):
                 return _floor_divide(x1, x2)
     return _floor_divide_any(x1, x2)
 
@@ -143,8 +144,7 @@ def _all_finite(x: Array) -> bool:
     """Whether a complex array is finite throughout. The overflow of a sum may deny it, which costs time alone."""
     if x.size > _SMALL:
         return bool(np.isfinite(x).all())
-    total = sum(x.ravel().tolist())
-    return bool(total - total == 0)
+    return cmath.isfinite(sum(x.ravel().tolist()))
 
 
 def _expm1_special(x: Array) -> Array:
