@@ -1,0 +1,247 @@
+"""Checks of arguments, for the facades: each says which function, which argument, what it got and what it takes.
+
+An argument is checked once, at the door; implementations trust what they are given. A wrong type is a `TypeError`, a
+wrong value a `ValueError`, and both are the same on every library because no library is asked.
+"""
+
+import operator
+from collections.abc import Iterable
+from difflib import get_close_matches
+from functools import cache
+from typing import Any, Final, Literal, NoReturn, TypeAlias
+
+from xpand import array_namespace
+from xpand._namespace import describe
+from xpand._typing import Array, DType, Namespace
+
+Kind: TypeAlias = Literal["bool", "unsigned", "signed", "real", "complex"]
+"""The kinds of data types, as far as promotion goes."""
+
+_ISDTYPE: Final[dict[Kind, str]] = {
+    "bool": "bool",
+    "unsigned": "unsigned integer",
+    "signed": "signed integer",
+    "real": "real floating",
+    "complex": "complex floating",
+}
+
+INTEGERS: Final[frozenset[Kind]] = frozenset({"unsigned", "signed"})
+NUMERIC: Final[frozenset[Kind]] = frozenset({"unsigned", "signed", "real", "complex"})
+FLOATING: Final[frozenset[Kind]] = frozenset({"real", "complex"})
+ORDERED: Final[frozenset[Kind]] = frozenset({"bool", "unsigned", "signed", "real"})
+
+_NAMES: Final[dict[frozenset[Kind], str]] = {
+    INTEGERS: "an integer data type",
+    NUMERIC: "a numeric data type",
+    FLOATING: "a floating-point data type",
+    ORDERED: "a boolean or real-valued data type",
+}
+
+# What a Python scalar, which has no width, may meet; and which arrays may be written into one of a given kind.
+_SCALARS: Final[dict[type, frozenset[Kind]]] = {
+    bool: frozenset({"bool"}),
+    int: NUMERIC,
+    float: FLOATING,
+    complex: frozenset({"complex"}),
+}
+_ACCEPTS: Final[dict[Kind, frozenset[Kind]]] = {
+    "bool": frozenset({"bool"}),
+    "unsigned": frozenset({"unsigned"}),
+    "signed": frozenset({"signed", "unsigned"}),
+    "real": frozenset({"real"}),
+    "complex": frozenset({"real", "complex"}),
+}
+
+
+@cache
+def kind(xp: Namespace, dtype: DType) -> Kind | None:
+    """Name the kind of a data type; None for one outside the standard."""
+    for name, argument in _ISDTYPE.items():
+        if xp.isdtype(dtype, argument):
+            return name
+    return None
+
+
+@cache
+def integer_range(xp: Namespace, dtype: DType) -> tuple[int, int]:
+    """Return the smallest and the largest integer of a data type."""
+    info = xp.iinfo(dtype)
+    return int(info.min), int(info.max)
+
+
+def namespace_of(function: str, **arrays: Array) -> Namespace:
+    """Return the namespace that named arguments share; each must be an array.
+
+    Raises:
+        TypeError: An argument is no array, or they belong to two libraries.
+    """
+    found: Namespace | None = None
+    for name, x in arrays.items():
+        try:
+            xp = array_namespace(x)
+        except TypeError:
+            _no_array(function, name, x)
+        if found is None:
+            found = xp
+        elif xp is not found:
+            listed = ", ".join(f"{key} of {describe(value)}" for key, value in arrays.items())
+            raise TypeError(
+                f"{function}: takes arrays of one library, got {listed}; convert one to the other's library first, "
+                "for example with `xp.asarray` or `xp.from_dlpack`"
+            )
+    assert found is not None, "namespace_of is called with at least one array"
+    return found
+
+
+def _no_array(function: str, name: str, x: object) -> NoReturn:
+    raise TypeError(
+        f"{function}: {name} must be an array, got {describe(x)}; turn numbers and lists into arrays with `xp.asarray`"
+    ) from None
+
+
+def one_device(function: str, **arrays: Array) -> None:
+    """Check that named arrays lie on one device.
+
+    Raises:
+        ValueError: They lie on two.
+    """
+    first: Any = None
+    for x in arrays.values():
+        device = getattr(x, "device", None)  # tracers have none; Dask arrays neither
+        # Arrays spread over many devices (JAX) are for their library to combine: `device` is then their layout.
+        if device is None or hasattr(device, "device_set"):
+            continue
+        if first is None:
+            first = device
+        elif device != first:
+            listed = ", ".join(f"{key} on {getattr(value, 'device', None)}" for key, value in arrays.items())
+            raise ValueError(
+                f"{function}: takes arrays on one device, got {listed}; move one with `xpand.to_device` first"
+            )
+
+
+def dtype(function: str, name: str, xp: Namespace, x: Array, kinds: frozenset[Kind]) -> Kind:
+    """Check the kind of an array's data type, and return it.
+
+    Raises:
+        TypeError: It isn't among `kinds`.
+    """
+    found = kind(xp, x.dtype)
+    if found is None or found not in kinds:
+        raise TypeError(
+            f"{function}: {name} must have {_NAMES[kinds]}, got {x.dtype}; convert it with `xp.astype` first"
+        )
+    return found
+
+
+def castable(function: str, name: str, xp: Namespace, value: Any, target: Array, target_name: str) -> None:
+    """Check that a Python scalar or an array can be written into `target`: its kind promotes to that of `target`.
+
+    Within a kind any width may be written; the value is then rounded, or wrapped, to the width of `target`.
+
+    Raises:
+        TypeError: The standard promotes the two kinds to another one, or not at all.
+        OverflowError: A Python integer that the data type of `target` can't hold.
+    """
+    into = kind(xp, target.dtype)
+    scalars = _SCALARS.get(type(value))
+    if scalars is not None:
+        if into not in scalars:
+            raise TypeError(
+                f"{function}: {name} is the {type(value).__name__} {value!r}, which does not promote to "
+                f"{target_name}'s {target.dtype}; convert one of them first"
+            )
+        if type(value) is int and into in INTEGERS:
+            low, high = integer_range(xp, target.dtype)
+            if not low <= value <= high:
+                raise OverflowError(
+                    f"{function}: {name}={value} does not fit into {target_name}'s {target.dtype}, which holds "
+                    f"{low} to {high}"
+                )
+        return
+    found = kind(xp, value.dtype)
+    widest = found == "unsigned" and into == "signed" and integer_range(xp, value.dtype)[1] >= 2**64 - 1
+    if widest or into is None or found not in _ACCEPTS[into]:  # the standard promotes uint64 with no signed type
+        raise TypeError(
+            f"{function}: {name} has {value.dtype}, which does not promote to {target_name}'s {target.dtype}; convert "
+            f"one of them first, for example `xp.astype({name}, {target_name}.dtype)`"
+        )
+
+
+def integer(function: str, name: str, value: Any, *, minimum: int | None = None) -> int:
+    """Check an integer option, and return it as a Python int.
+
+    Raises:
+        TypeError: It is no integer (a bool isn't one).
+        ValueError: It is below `minimum`.
+    """
+    try:
+        if isinstance(value, bool):
+            raise TypeError
+        result = operator.index(value)
+    except TypeError:
+        raise TypeError(f"{function}: {name} must be an integer, got {value!r} of {describe(value)}") from None
+    if minimum is not None and result < minimum:
+        raise ValueError(f"{function}: {name} must be at least {minimum}, got {result}")
+    return result
+
+
+def axis(function: str, value: Any, ndim: int, name: str = "axis") -> int:
+    """Check an axis of an array with `ndim` axes, and return it counted from the front.
+
+    Raises:
+        TypeError: It is no integer.
+        ValueError: The array has no such axis.
+    """
+    result = integer(function, name, value)
+    if not -ndim <= result < ndim:
+        raise ValueError(
+            f"{function}: {name}={result} is out of range for {ndim} axes"
+            + (f"; takes {-ndim} to {ndim - 1}" if ndim else ", an array of one value has none")
+        )
+    return result % ndim
+
+
+def boolean(function: str, name: str, value: Any) -> bool:
+    """Check a switch.
+
+    Raises:
+        TypeError: It is neither True nor False.
+    """
+    if value is not True and value is not False:
+        raise TypeError(f"{function}: {name} must be True or False, got {value!r} of {describe(value)}")
+    return value
+
+
+def choice(function: str, name: str, value: Any, choices: Iterable[str | None]) -> Any:
+    """Check an option that is one of a few words.
+
+    Raises:
+        TypeError: It is no string (nor None, where that is a choice).
+        ValueError: It is none of the choices; the message suggests what may have been meant.
+    """
+    if value in choices and (value is None or isinstance(value, str)):
+        return value
+    words = [word for word in choices if word is not None]
+    takes = ", ".join(map(repr, choices))
+    if not isinstance(value, str):
+        raise TypeError(f"{function}: {name} must be one of {takes}, got {value!r} of {describe(value)}")
+    close = get_close_matches(value, words, n=1)
+    meant = f"; did you mean {close[0]!r}?" if close else ""
+    raise ValueError(f"{function}: {name} must be one of {takes}, got {value!r}{meant}")
+
+
+def known_shape(function: str, name: str, x: Array) -> tuple[int, ...]:
+    """Return the shape of an array; all its sizes must be known.
+
+    Raises:
+        ValueError: A lazy array whose sizes depend on values not computed yet.
+    """
+    shape: tuple[int, ...] = tuple(x.shape)
+    for size in shape:
+        if size is None or size != size:
+            raise ValueError(
+                f"{function}: {name} has a shape not known yet, {shape}; compute its sizes first (on Dask: "
+                f"`{name}.compute_chunk_sizes()`)"
+            )
+    return shape

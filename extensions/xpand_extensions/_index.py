@@ -1,0 +1,455 @@
+"""NumPy's indices, of every kind, reduced to what any library can do.
+
+`select` reads an index once, for all libraries, and says what it selects in one of three forms: a basic index (numbers
+and slices), rows (one flat integer index into the leading axes), or a mask.
+"""
+
+import math
+import operator
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final, Literal, TypeAlias
+
+from xpand import array_namespace, device, is_concrete
+from xpand._namespace import describe
+from xpand._typing import Array, Namespace
+
+from . import _checks
+from ._dispatch import UnsupportedError
+
+Mode: TypeAlias = Literal["raise", "drop", "clip", "wrap", "fill"]
+"""What becomes of indices out of bounds."""
+
+MODES: Final = (None, "raise", "drop", "clip", "wrap", "fill")
+
+Bounds: TypeAlias = Callable[[Array], tuple[int, int]]
+"""How a library says the smallest and the largest of a concrete, non-empty integer array."""
+
+
+@dataclass(frozen=True, slots=True)
+class Basic:
+    """Numbers, slices and new axes only: each element is selected at most once, and the library's own index serves."""
+
+    key: tuple[int | slice | None, ...]
+    """One entry for each axis, slices within bounds, and None for each new axis."""
+    shape: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """A flat index into the leading axes.
+
+    With the array reshaped to `(count, width)`, its rows `index` are the selection, in order; `index == count` stands
+    for one that is out of bounds and to be dropped.
+    """
+
+    index: Array
+    count: int
+    width: int
+    shape: tuple[int, ...]
+    """The shape of the selection."""
+    unique: bool
+    """No row can occur twice (dropped ones can)."""
+    dropped: bool
+    """Whether `index` may hold `count`."""
+
+
+@dataclass(frozen=True, slots=True)
+class Mask:
+    """One mask over some axes, all of the others."""
+
+    mask: Array
+    axis: int
+    """The first axis that the mask covers."""
+
+
+Selection: TypeAlias = Basic | Rows | Mask
+
+
+@dataclass(frozen=True, slots=True)
+class _Range:
+    """A slice of one axis, resolved against its size."""
+
+    dim: int
+    start: int
+    step: int
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Gather:
+    """Integer arrays that broadcast together, each indexing one axis. No pairs: a single True or False."""
+
+    pairs: tuple[tuple[int, Array], ...]
+    shape: tuple[int, ...]
+    unique: bool
+
+
+def select(function: str, xp: Namespace, x: Array, index: Any, mode: Mode | None, bounds: Bounds) -> Selection:
+    """Say what an index selects.
+
+    Args:
+        function: The name for messages.
+        xp: The namespace of `x`.
+        x: The array.
+        index: Any index that NumPy takes, lists excepted.
+        mode: What to do with indices out of bounds. None: raise where the values are known, else drop.
+        bounds: The library's minimum and maximum of an index array.
+    """
+    shape = _checks.known_shape(function, "x", x)
+    items = check_types(function, xp, x, index)
+    masks = [(p, i) for p, i in enumerate(items) if _is_mask(xp, i)]
+    if len(masks) == 1 and all(
+        isinstance(i, slice) and i == slice(None) for p, i in enumerate(items) if p != masks[0][0]
+    ):
+        position, mask = masks[0]
+        if not isinstance(mask, bool):
+            _check_mask(function, mask, position, shape)
+            return Mask(mask, position)
+    return _Reader(function, xp, x, shape, mode, bounds).read(items)
+
+
+def rows_of_mask(function: str, xp: Namespace, x: Array, selection: Mask, bounds: Bounds) -> Selection:
+    """Turn a mask whose values are known into rows."""
+    items = [*([slice(None)] * selection.axis), selection.mask]
+    items += [slice(None)] * (x.ndim - selection.axis - selection.mask.ndim)
+    return _Reader(function, xp, x, tuple(x.shape), None, bounds).read(items)
+
+
+def _is_mask(xp: Namespace, item: Any) -> bool:
+    return isinstance(item, bool) or (hasattr(item, "dtype") and _checks.kind(xp, item.dtype) == "bool")
+
+
+def check_types(function: str, xp: Namespace, x: Array, index: Any) -> list[Any]:
+    """Check the type of each entry of an index, and spell out the axes that it leaves out."""
+    items = list(index) if isinstance(index, tuple) else [index]
+    consumed = sum(_consumes(function, xp, x, item) for item in items)
+    if consumed > x.ndim:
+        raise IndexError(f"{function}: too many indices: index has {consumed} for the {x.ndim} axes of x")
+    rest = [slice(None)] * (x.ndim - consumed)
+    places = [p for p, item in enumerate(items) if item is Ellipsis]
+    if len(places) > 1:
+        raise IndexError(f"{function}: index has {len(places)} ellipses ('...'), takes at most one")
+    place = places[0] if places else len(items)
+    return [*items[:place], *rest, *items[place + 1 :]]
+
+
+def _consumes(function: str, xp: Namespace, x: Array, item: Any) -> int:
+    """Count the axes that one entry of the index stands for."""
+    if item is None or item is Ellipsis or isinstance(item, bool):
+        return 0
+    if isinstance(item, (int, slice)):
+        return 1
+    if isinstance(item, (list, tuple, str, float, complex)) and not hasattr(item, "dtype"):
+        raise TypeError(
+            f"{function}: index holds {describe(item)}; takes integers, slices, None, '...', and integer or boolean "
+            "arrays; turn a list into an array with `xp.asarray`"
+        )
+    try:
+        other = array_namespace(item)
+    except TypeError:
+        if hasattr(item, "__index__"):
+            return 1
+        raise TypeError(
+            f"{function}: index holds {describe(item)}; takes integers, slices, None, '...', and integer or boolean "
+            "arrays"
+        ) from None
+    if other is not xp:
+        raise TypeError(
+            f"{function}: takes arrays of one library, got x of {describe(x)}, index of {describe(item)}; convert one "
+            "to the other's library first, for example with `xp.asarray` or `xp.from_dlpack`"
+        )
+    kind = _checks.kind(xp, item.dtype)
+    if kind != "bool" and kind not in _checks.INTEGERS:
+        raise TypeError(f"{function}: index must have an integer or boolean data type, got {item.dtype}")
+    _checks.one_device(function, x=x, index=item)
+    return int(item.ndim) if kind == "bool" else 1
+
+
+def _check_mask(function: str, mask: Array, dim: int, shape: tuple[int, ...]) -> None:
+    covered = shape[dim : dim + mask.ndim]
+    if _checks.known_shape(function, "the mask", mask) != covered:
+        raise IndexError(
+            f"{function}: the mask of shape {tuple(mask.shape)} doesn't match the axes that it covers, of shape "
+            f"{covered}"
+        )
+
+
+class _Reader:
+    """One reading of an index: bounds are checked, entries resolved, then laid out as NumPy lays them out."""
+
+    def __init__(
+        self, function: str, xp: Namespace, x: Array, shape: tuple[int, ...], mode: Mode | None, bounds: Bounds
+    ) -> None:
+        self.function = function
+        self.xp = xp
+        self.device = device(x)
+        self.shape = shape
+        self.mode = mode
+        self.bounds = bounds
+        self.dropped = False
+
+    def read(self, items: list[Any]) -> Basic | Rows:
+        entries: list[int | _Range | _Gather | None] = []
+        dims: list[int | None] = []  # which axis a plain number indexes
+        dim = 0
+        for item in items:
+            dims.append(dim)
+            if item is None:
+                entries.append(None)
+                continue
+            if isinstance(item, slice):
+                entries.append(self._range(dim, item))
+            elif _is_mask(self.xp, item):
+                gather = self._mask(dim, item)
+                entries.append(gather)
+                dim += len(gather.pairs)
+                continue
+            elif hasattr(item, "dtype"):
+                entries.append(self._array(dim, item))
+            else:
+                entries.append(self._number(dim, operator.index(item)))
+            dim += 1
+        if any(isinstance(entry, _Gather) for entry in entries):
+            return self._rows(entries, dims)
+        return self._basic(entries)
+
+    # --- entries -----------------------------------------------------------------------------------------------
+
+    def _range(self, dim: int, item: slice) -> _Range:
+        try:
+            start, stop, step = item.indices(self.shape[dim])
+        except TypeError:
+            raise TypeError(
+                f"{self.function}: index holds {item!r}; the start, stop and step of a slice must be known integers"
+            ) from None
+        except ValueError:
+            raise ValueError(f"{self.function}: index holds {item!r}; the step of a slice must not be zero") from None
+        return _Range(dim, start, step, len(range(start, stop, step)))
+
+    def _number(self, dim: int, number: int) -> int | _Gather:
+        size = self.shape[dim]
+        if -size <= number < size:
+            return number % size
+        if self.mode is None or self.mode == "raise" or (size == 0 and self.mode in ("clip", "wrap")):
+            raise out_of_bounds(self.function, number, dim, size)
+        if self.mode == "wrap":
+            return number % size
+        if self.mode == "clip":
+            return 0 if number < 0 else size - 1
+        self.dropped = True
+        index = self.xp.full((), size, dtype=self._index_dtype(), device=self.device)
+        return _Gather(((dim, index),), (), True)
+
+    def _array(self, dim: int, item: Array) -> _Gather:
+        shape = _checks.known_shape(self.function, "index", item)
+        index, dropped = resolve(
+            self.function, self.xp, item, self.shape[dim], self.mode, self.bounds, axis=dim, from_end=True
+        )
+        self.dropped |= dropped
+        return _Gather(((dim, index),), shape, math.prod(shape) <= 1)
+
+    def _mask(self, dim: int, item: Array | bool) -> _Gather:
+        if isinstance(item, bool) or (item.ndim == 0 and is_concrete(item)):
+            return _Gather((), (int(bool(item)),), True)
+        _check_mask(self.function, item, dim, self.shape)
+        if not is_concrete(item):
+            raise _unknown_mask(self.function)
+        places = self.xp.nonzero(item)
+        pairs = tuple((dim + j, self.xp.astype(p, self._index_dtype())) for j, p in enumerate(places))
+        return _Gather(pairs, tuple(places[0].shape), True)
+
+    def _index_dtype(self) -> Any:
+        return index_dtype(self.xp, self.device)
+
+    # --- layout ------------------------------------------------------------------------------------------------
+
+    def _basic(self, entries: list[Any]) -> Basic:
+        key: list[int | slice | None] = []
+        shape: list[int] = []
+        for entry in entries:
+            if entry is None:
+                key.append(None)
+                shape.append(1)
+            elif isinstance(entry, _Range):
+                key.append(_as_slice(entry))
+                shape.append(entry.size)
+            else:
+                key.append(entry)
+        return Basic(tuple(key), tuple(shape))
+
+    def _rows(self, entries: list[Any], dims: list[int | None]) -> Rows:
+        """Lay out the axes of the selection, and add up each entry's part of the flat index."""
+        xp = self.xp
+        advanced = [p for p, entry in enumerate(entries) if isinstance(entry, (int, _Gather))]
+        gathers = [entry for entry in entries if isinstance(entry, _Gather)]
+        group = self._broadcast([gather.shape for gather in gathers])
+        together = advanced[-1] - advanced[0] + 1 == len(advanced)
+        place = advanced[0] if together else 0
+        # The axes of the selection: sizes of new axes and slices, with the group's axes at their place.
+        kept: list[Any] = [entry for p, entry in enumerate(entries) if p not in advanced]
+        before = kept[:place] if together else []
+        axes: list[Any] = [*before, *[("group", size) for size in group], *kept[len(before) :]]
+        sizes = [a.size if isinstance(a, _Range) else 1 if a is None else a[1] for a in axes]
+
+        full = {a.dim for a in axes if isinstance(a, _Range) and (a.start, a.step, a.size) == (0, 1, self.shape[a.dim])}
+        lead = len(self.shape)
+        while lead and lead - 1 in full:
+            lead -= 1
+        cut = len(axes)
+        while cut and (axes[cut - 1] is None or (isinstance(axes[cut - 1], _Range) and axes[cut - 1].dim >= lead)):
+            cut -= 1
+        strides = [math.prod(self.shape[d + 1 : lead]) for d in range(lead)]
+        count = math.prod(self.shape[:lead])
+
+        dtype = self._index_dtype()
+        total = xp.zeros((1,) * cut, dtype=dtype, device=self.device)
+        valid: Array = None
+        for position in advanced:
+            entry = entries[position]
+            if isinstance(entry, int):
+                total = total + entry * strides[dims[position] or 0]
+                continue
+            for dim, index in entry.pairs:
+                padded = xp.reshape(
+                    index,
+                    (1,) * (len(before) + len(group) - index.ndim)
+                    + tuple(index.shape)
+                    + (1,) * (cut - len(before) - len(group)),
+                )
+                if self.dropped:
+                    inside = padded < self.shape[dim]
+                    valid = inside if valid is None else valid & inside
+                total = total + (padded if strides[dim] == 1 else padded * strides[dim])
+        for position, entry in enumerate(axes[:cut]):
+            if isinstance(entry, _Range):
+                steps = xp.arange(entry.size, dtype=dtype, device=self.device) * entry.step + entry.start
+                steps = xp.reshape(steps, (1,) * position + (entry.size,) + (1,) * (cut - position - 1))
+                total = total + steps * strides[entry.dim]
+        if valid is not None:
+            total = xp.where(valid, total, xp.full((), count, dtype=dtype, device=self.device))
+        rows = xp.reshape(xp.broadcast_to(total, tuple(sizes[:cut])), (-1,) if math.prod(sizes[:cut]) else (0,))
+        unique = (
+            sum(not gather.unique for gather in gathers) == 0 and sum(bool(g.pairs and g.shape) for g in gathers) <= 1
+        )
+        return Rows(
+            rows, count, math.prod(self.shape[lead:]), tuple(sizes), unique or math.prod(group) <= 1, self.dropped
+        )
+
+    def _broadcast(self, shapes: list[tuple[int, ...]]) -> tuple[int, ...]:
+        try:
+            return broadcast_shapes(*shapes)
+        except ValueError:
+            listed = ", ".join(map(str, shapes))
+            raise IndexError(
+                f"{self.function}: the index arrays don't broadcast together, their shapes are {listed}"
+            ) from None
+
+
+def _as_slice(entry: _Range) -> slice:
+    """Write a resolved slice so that it stays within bounds, for the strictest library."""
+    if entry.size == 0:
+        return slice(0, 0, 1)
+    stop = entry.start + entry.step * entry.size
+    if entry.step > 0:
+        return slice(entry.start, min(stop, entry.start + entry.step * (entry.size - 1) + 1), entry.step)
+    last = entry.start + entry.step * (entry.size - 1)
+    return slice(entry.start, last - 1 if last > 0 else None, entry.step)
+
+
+def broadcast_shapes(*shapes: tuple[int, ...]) -> tuple[int, ...]:
+    """Broadcast shapes as the standard says; `ValueError` where they don't."""
+    ndim = max(map(len, shapes), default=0)
+    result = [1] * ndim
+    for shape in shapes:
+        for axis, size in enumerate(shape, ndim - len(shape)):
+            if size != 1 and result[axis] not in (1, size):
+                raise ValueError(f"shapes {shapes} do not broadcast")
+            if size != 1:
+                result[axis] = size
+    return tuple(result)
+
+
+def index_dtype(xp: Namespace, place: Any) -> Any:
+    """Return the library's data type for indices on a device."""
+    return xp.__array_namespace_info__().default_dtypes(device=place)["indexing"]
+
+
+def resolve(
+    function: str,
+    xp: Namespace,
+    index: Array,
+    size: int,
+    mode: Mode | None,
+    bounds: Bounds,
+    *,
+    axis: int | None,
+    from_end: bool,
+) -> tuple[Array, bool]:
+    """Bring an integer array within `0 <= index < size`, as `mode` says.
+
+    Args:
+        function: The name for messages.
+        xp: The namespace of `index`.
+        index: Integers of any type and shape.
+        size: The size of the axis.
+        mode: As in `select`.
+        bounds: As in `select`.
+        axis: Which axis is indexed, for messages; None: segments.
+        from_end: Whether negative numbers count from the end. Otherwise they are out of bounds.
+
+    Returns:
+        The index, of the library's data type for indices, and whether it may hold `size`, which stands for "dropped".
+    """
+    dtype = index_dtype(xp, device(index))
+    empty = math.prod(index.shape) == 0
+    if mode in (None, "raise"):
+        if is_concrete(index):
+            if empty:
+                return xp.astype(index, dtype), False
+            low, high = bounds(index)
+            if low < (-size if from_end else 0) or high >= size:
+                raise out_of_bounds(function, high if high >= size else low, axis, size)
+            index = xp.astype(index, dtype)
+            return (xp.where(index < 0, index + size, index) if low < 0 else index), False
+        if mode == "raise":
+            raise ValueError(
+                f"{function}: mode='raise' needs the values of the indices, which aren't known here (under jit or "
+                "vmap, or in a lazy array); leave mode out to have those out of bounds dropped, or choose 'drop', 'clip' or "
+                "'wrap'"
+            )
+    if size == 0 and not empty and mode in ("clip", "wrap"):
+        raise IndexError(f"{function}: mode={mode!r} has no index to move to: the size is 0")
+    if _checks.integer_range(xp, index.dtype)[1] > _checks.integer_range(xp, dtype)[1]:
+        # uint64: the conversion would make the largest negative.
+        cap = xp.full((), size, dtype=index.dtype, device=device(index))
+        index = xp.remainder(index, cap) if mode == "wrap" and size else xp.minimum(index, cap)
+    index = xp.astype(index, dtype)
+    if mode == "wrap":
+        return (index if empty else xp.remainder(index, xp.full((), size, dtype=dtype, device=device(index)))), False
+    if from_end:
+        index = xp.where(index < 0, index + size, index)
+    if mode == "clip":
+        return (index if empty else xp.clip(index, 0, size - 1)), False
+    beyond = xp.full((), size, dtype=dtype, device=device(index))
+    return xp.where((index >= 0) & (index < size), index, beyond), True
+
+
+def out_of_bounds(function: str, index: int, axis: int | None, size: int) -> IndexError:
+    """Make the error for an index out of bounds."""
+    if axis is None:
+        return IndexError(
+            f"{function}: segment id {index} is out of bounds for num_segments={size}; takes 0 to {size - 1}, or "
+            "choose mode='drop', 'clip' or 'wrap'"
+        )
+    return IndexError(
+        f"{function}: index {index} is out of bounds for axis {axis} of size {size}; takes {-size} to {size - 1}, or "
+        "choose mode='drop', 'clip', 'wrap' or 'fill'"
+    )
+
+
+def _unknown_mask(function: str) -> UnsupportedError:
+    return UnsupportedError(
+        f"{function}: a boolean mask whose values aren't known (under jit or vmap, or in a lazy array) has a selection "
+        "of unknown size; use `xp.where(mask, …, …)`, or index with the mask alone and broadcast one value"
+    )

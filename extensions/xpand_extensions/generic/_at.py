@@ -1,0 +1,293 @@
+"""`scatter.at` with the standard alone; what a library does better it overrides, method by method."""
+
+import math
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+from xpand import array_namespace, device, is_concrete, is_writeable_array
+from xpand._typing import Array, DType, Namespace, Scalar
+from xpand_extensions import _checks
+from xpand_extensions._at import At, Operation
+from xpand_extensions._dispatch import UnsupportedError
+from xpand_extensions._index import Basic, Mask, Mode, Rows, Selection, broadcast_shapes, rows_of_mask, select
+
+from ._runs import Runs
+
+Binary = Callable[[Array, Array], Array]
+
+
+@cache
+def binary(xp: Namespace, operation: Operation, dtype: DType) -> Binary:
+    """Return the function of two arrays that an update applies."""
+    if operation == "set":
+        return lambda old, new: new
+    if operation in ("min", "max"):
+        if _checks.kind(xp, dtype) == "bool":  # the standard orders no booleans
+            return xp.logical_and if operation == "min" else xp.logical_or  # type: ignore[no-any-return]
+        return xp.minimum if operation == "min" else xp.maximum  # type: ignore[no-any-return]
+    name = {"power": "pow"}.get(operation, operation)
+    return getattr(xp, name)  # type: ignore[no-any-return]
+
+
+# How the values for one element are combined before the update, for the updates where that makes no difference.
+COMBINED: dict[Operation, Operation] = {
+    "add": "add",
+    "subtract": "add",
+    "multiply": "multiply",
+    "divide": "multiply",
+    "min": "min",
+    "max": "max",
+}
+
+
+class GenericAt(At):
+    """An array at an index, on a library of which no more is known than that it follows the standard.
+
+    The array is seen as `(count, width)`, its rows selected by one flat index, so that a library only says how rows are
+    read and written.
+    """
+
+    __slots__ = ()
+
+    # --- what libraries override -----------------------------------------------------------------------------------
+
+    @staticmethod
+    def bounds(index: Array) -> tuple[int, int]:
+        """Return the smallest and largest of a concrete, non-empty index."""
+        xp = array_namespace(index)
+        return int(xp.min(index)), int(xp.max(index))
+
+    def _read_basic(self, key: tuple[int | slice | None, ...]) -> Array:
+        return self.x[key]
+
+    def _write_basic(self, selection: Basic, values: Array) -> Array:
+        """Return a copy with new values, already of the shape of the selection, at a basic index."""
+        xp = array_namespace(self.x)
+        out = xp.asarray(self.x, copy=True)
+        if is_writeable_array(out):
+            out[selection.key] = values
+            return out
+        # Arrays that can't be written: number the elements, and select the numbers.
+        size = math.prod(self.x.shape)
+        numbers = xp.reshape(xp.arange(size, device=device(self.x)), self.x.shape)
+        rows = Rows(xp.reshape(numbers[selection.key], (-1,)), size, 1, selection.shape, True, False)
+        written = self._write_rows(xp.reshape(self.x, (size, 1)), rows, xp.reshape(values, (-1, 1)), "set")
+        return xp.reshape(written, self.x.shape)
+
+    def _read_rows(self, table: Array, rows: Rows, fill: Any) -> Array:
+        """Select rows of an array of shape `(count, width)`; those dropped get the fill value."""
+        xp = array_namespace(table)
+        if not rows.dropped:
+            return xp.take(table, rows.index, axis=0)
+        if not rows.count:
+            return xp.full((rows.index.shape[0], rows.width), fill, dtype=table.dtype, device=device(table))
+        inside = rows.index < rows.count
+        found = xp.take(table, xp.where(inside, rows.index, xp.zeros_like(rows.index)), axis=0)
+        return xp.where(xp.expand_dims(inside, axis=1), found, self._scalar(fill))
+
+    def _write_rows(self, table: Array, rows: Rows, values: Array, operation: Operation) -> Array:
+        """Update rows of an array of shape `(count, width)` with values of shape `(len(rows.index), width)`."""
+        xp = array_namespace(table)
+        runs = Runs.of(xp, rows.index, rows.count)
+        if operation == "power":
+            one = self._scalar(1)
+            return self._in_turn(
+                table, rows, runs, lambda old, n, there: xp.pow(old, xp.where(there, runs.occurrence(n, values), one))
+            )
+        present = xp.expand_dims(runs.present, axis=1)
+        combined = COMBINED.get(operation)
+        if combined is None or rows.unique:
+            total = runs.last(values)
+        else:
+            total = runs.reduce(values, binary(xp, combined, table.dtype))
+        # Where there is no update the total is arbitrary: nothing may overflow, or be divided by zero, there.
+        if operation not in ("set", "min", "max"):
+            total = xp.where(present, total, self._scalar(1))
+        return xp.where(present, binary(xp, operation, table.dtype)(table, total), table)
+
+    def _apply_rows(self, table: Array, rows: Rows, function: Callable[[Array], Array]) -> Array:
+        """Apply a function to rows of an array of shape `(count, width)`, as often as each is selected."""
+        xp = array_namespace(table)
+        runs = Runs.of(xp, rows.index, rows.count)
+        return self._in_turn(table, rows, runs, lambda old, number, there: function(old))
+
+    def _masked(self, selection: Mask) -> Array:
+        """Read where a mask holds, though its values aren't known."""
+        return self.x[(*([slice(None)] * selection.axis), selection.mask)]
+
+    # --- what the methods of At come to ----------------------------------------------------------------------------
+
+    def _write(self, operation: Operation, values: Array | Scalar, mode: Mode | None) -> Array:
+        name = f"at.{operation}"
+        xp = array_namespace(self.x)
+        selection = self._select(name, mode)
+        values = self._values(values)
+        update = binary(xp, operation, self.x.dtype)
+        if isinstance(selection, Mask):
+            spread = _spread_over_mask(name, xp, self.x, selection, values)
+            if spread is not None:
+                return xp.where(_over_axes(xp, selection, self.x.ndim), update(self.x, spread), self.x)
+            selection = rows_of_mask(name, xp, self.x, selection, self.bounds)
+        values = _broadcast(name, xp, values, selection)
+        if isinstance(selection, Basic):
+            return self._write_basic(selection, update(self._read_basic(selection.key), values))
+        assert isinstance(selection, Rows), "select gives one of three forms"
+        if 0 in selection.shape:
+            return xp.asarray(self.x, copy=True)
+        written = self._write_rows(
+            self._table(selection),
+            selection,
+            xp.reshape(values, (selection.index.shape[0], selection.width)),
+            operation,
+        )
+        return xp.reshape(written, self.x.shape)
+
+    def _apply(self, function: Callable[[Array], Array], mode: Mode | None) -> Array:
+        xp = array_namespace(self.x)
+        selection = self._select("at.apply", mode)
+        function = self._checked(function)
+        if isinstance(selection, Mask):
+            return xp.where(_over_axes(xp, selection, self.x.ndim), function(self.x), self.x)
+        if 0 in selection.shape:
+            return xp.asarray(self.x, copy=True)
+        if isinstance(selection, Basic):
+            return self._write_basic(selection, function(self._read_basic(selection.key)))
+        table = self._table(selection)
+        if selection.unique and not selection.dropped:
+            new = function(self._read_rows(table, selection, None))
+            written = self._write_rows(table, selection, new, "set")
+        else:
+            written = self._apply_rows(table, selection, function)
+        return xp.reshape(written, self.x.shape)
+
+    def _read(self, mode: Mode | None, fill_value: Array | Scalar | None) -> Array:
+        xp = array_namespace(self.x)
+        selection = self._select("at.get", mode)
+        if isinstance(selection, Mask):
+            if not is_concrete(selection.mask):
+                return self._masked(selection)
+            selection = rows_of_mask("at.get", xp, self.x, selection, self.bounds)
+        if isinstance(selection, Basic):
+            # A copy: a view would let the result be changed through the input.
+            return xp.asarray(self._read_basic(selection.key), copy=True)
+        assert isinstance(selection, Rows), "select gives one of three forms"
+        if 0 in selection.shape:
+            return xp.zeros(selection.shape, dtype=self.x.dtype, device=device(self.x))
+        fill = self._fill_value() if fill_value is None else fill_value
+        return xp.reshape(self._read_rows(self._table(selection), selection, fill), selection.shape)
+
+    # --- parts -----------------------------------------------------------------------------------------------------
+
+    def _select(self, name: str, mode: Mode | None) -> Selection:
+        return select(name, array_namespace(self.x), self.x, self.index, mode, self.bounds)
+
+    def _table(self, rows: Rows) -> Array:
+        return array_namespace(self.x).reshape(self.x, (rows.count, rows.width))
+
+    def _values(self, values: Array | Scalar) -> Array:
+        if isinstance(values, (bool, int, float, complex)) and not hasattr(values, "dtype"):
+            return self._scalar(values)
+        return array_namespace(self.x).astype(values, self.x.dtype, copy=False)
+
+    def _scalar(self, value: Any) -> Array:
+        xp = array_namespace(self.x)
+        if hasattr(value, "dtype"):
+            return xp.astype(value, self.x.dtype, copy=False)
+        return xp.full((), value, dtype=self.x.dtype, device=device(self.x))
+
+    def _fill_value(self) -> Any:
+        xp = array_namespace(self.x)
+        match _checks.kind(xp, self.x.dtype):
+            case "bool":
+                return True
+            case "signed":
+                return _checks.integer_range(xp, self.x.dtype)[0]
+            case "unsigned":
+                return _checks.integer_range(xp, self.x.dtype)[1]
+            case _:
+                return math.nan
+
+    def _checked(self, function: Callable[[Array], Array]) -> Callable[[Array], Array]:
+        """Check what the user's function returns each time, and cast it to the data type of `x`."""
+
+        def call(x: Array) -> Array:
+            result = function(x)
+            self._check_value("at.apply", "the function's result", result)
+            if tuple(getattr(result, "shape", ())) != tuple(x.shape):
+                raise ValueError(
+                    f"at.apply: function must keep the shape of its argument, {tuple(x.shape)}, got "
+                    f"{tuple(getattr(result, 'shape', ()))}"
+                )
+            return self._values(result)
+
+        return call
+
+    def _in_turn(self, table: Array, rows: Rows, runs: Runs, step: Callable[[Array, int, Array], Array]) -> Array:
+        """Update by the first occurrence of each index, then by the second, and so on."""
+        xp = array_namespace(table)
+        if not rows.unique and not is_concrete(rows.index):
+            raise UnsupportedError(
+                "at: power and apply need to know how often an element is selected, but the values of the index arrays "
+                "aren't known here (under jit or vmap, or in a lazy array); index with slices or one mask, or call it "
+                "where the values are known"
+            )
+        for number in range(1 if rows.unique else runs.longest):
+            there = xp.expand_dims(runs.first + number < runs.stop, axis=1)
+            table = xp.where(there, step(table, number, there), table)
+        return table
+
+
+def _broadcast(function: str, xp: Namespace, values: Array, selection: Selection) -> Array:
+    shape = _checks.known_shape(function, "values", values)
+    assert not isinstance(selection, Mask), "masks are spread, or turned into rows, before"
+    try:
+        fits = broadcast_shapes(shape, selection.shape) == selection.shape
+    except ValueError:
+        fits = False
+    if not fits:
+        raise ValueError(
+            f"{function}: values of shape {shape} do not broadcast to the selection's shape {selection.shape}"
+        )
+    return xp.broadcast_to(values, selection.shape)
+
+
+def _over_axes(xp: Namespace, selection: Mask, ndim: int) -> Array:
+    """Give a mask the axes of the whole array."""
+    mask = selection.mask
+    after = ndim - selection.axis - mask.ndim
+    return xp.reshape(mask, (1,) * selection.axis + tuple(mask.shape) + (1,) * after)
+
+
+def _spread_over_mask(function: str, xp: Namespace, x: Array, selection: Mask, values: Array) -> Array | None:
+    """Lay values for a mask's selection over the whole array, so that `where` can do the update.
+
+    None where there is one value for each place where the mask holds, and their number can be checked.
+    """
+    mask = selection.mask
+    after = x.ndim - selection.axis - mask.ndim
+    shape = _checks.known_shape(function, "values", values)
+    place = len(shape) - after - 1  # which axis of values runs over the places of the mask
+    if place >= 0 and shape[place] != 1:
+        if is_concrete(mask):
+            return None
+        # How many places hold isn't known, but the number of each is: there are as many values, or the call is wrong.
+        if shape[place] == 0:
+            return x
+        flat = xp.reshape(mask, (-1,))
+        number = xp.clip(xp.cumulative_sum(xp.astype(flat, xp.int64)) - 1, 0, shape[place] - 1)
+        values = xp.take(values, number, axis=place)
+    if place >= 0:
+        lengths = tuple(mask.shape) if shape[place] != 1 else (1,) * mask.ndim
+        values = xp.reshape(values, shape[:place] + lengths + shape[place + 1 :])
+    try:
+        fits = broadcast_shapes(tuple(values.shape), tuple(x.shape)) == tuple(x.shape)
+    except ValueError:
+        fits = False
+    if not fits:
+        selected = (*x.shape[: selection.axis], "places where the mask holds", *x.shape[x.ndim - after :])
+        raise ValueError(
+            f"{function}: values of shape {shape} do not broadcast to the selection's shape "
+            f"({', '.join(map(str, selected))})"
+        )
+    return values

@@ -1,0 +1,149 @@
+"""Scatter and segment reductions on JAX: its own `x.at`, made definite where JAX leaves it open."""
+
+from collections.abc import Callable
+from functools import partial
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+import xpand.jax as xp
+from xpand import is_concrete
+from xpand._typing import Array
+from xpand_extensions._at import At, Operation
+from xpand_extensions._dispatch import UnsupportedError
+from xpand_extensions._index import Basic, Mask, Rows, resolve
+from xpand_extensions._segments import Reduction, nothing, reducer
+from xpand_extensions.generic._at import GenericAt, binary
+from xpand_extensions.generic._runs import Runs
+from xpand_extensions.scatter import Index
+
+_in_bounds = jax.jit(lambda index: (jnp.min(index), jnp.max(index)))
+
+
+class JaxAt(GenericAt):
+    """An array of JAX at an index."""
+
+    __slots__ = ()
+
+    @staticmethod
+    def bounds(index: Array) -> tuple[int, int]:
+        if all(device.platform == "cpu" for device in index.devices()):
+            # Without a copy, and six times faster than XLA's minimum and maximum.
+            index = np.asarray(index)
+            return int(index.min()), int(index.max())
+        low, high = _in_bounds(index)
+        return int(low), int(high)
+
+    def _write_basic(self, selection: Basic, values: Array) -> Array:
+        return self.x.at[selection.key].set(values, unique_indices=True)
+
+    def _write_rows(self, table: Array, rows: Rows, values: Array, operation: Operation) -> Array:
+        index = rows.index
+        if rows.unique and operation != "set":
+            # What is dropped reads something, and writes nothing.
+            old = table.at[index].get(mode="clip", wrap_negative_indices=False)
+            values, operation = binary(xp, operation, table.dtype)(old, values), "set"
+        match operation:
+            case "set":
+                if not rows.unique:
+                    index = _last(index, rows.count)
+                return table.at[index].set(values, mode="drop", wrap_negative_indices=False)
+            case "multiply":
+                return table * _products(values, index, rows.count)
+            case "divide":
+                return table / _products(values, index, rows.count)
+            case "power":
+                if is_concrete(index):
+                    return super()._write_rows(table, rows, values, operation)
+                return _one_by_one(table, index, lambda old, n: old ** values[n])
+            case _:
+                return _scatter(table, index, values, operation)
+
+    def _apply_rows(self, table: Array, rows: Rows, function: Callable[[Array], Array]) -> Array:
+        if is_concrete(rows.index):
+            return super()._apply_rows(table, rows, function)
+        return _one_by_one(table, rows.index, lambda old, n: function(old))
+
+    def _masked(self, selection: Mask) -> Array:
+        raise UnsupportedError(
+            "at.get: what a boolean mask selects has a size that isn't known under jit and vmap; use "
+            "`xp.where(mask, x, …)`"
+        )
+
+
+def at(x: Array, index: Index = ..., /) -> At:
+    return JaxAt(x, index)
+
+
+def _scatter(table: Array, index: Array, values: Array, operation: str, *, is_sorted: bool = False) -> Array:
+    update = getattr(table.at[index], operation)
+    return update(values, mode="drop", wrap_negative_indices=False, indices_are_sorted=is_sorted)
+
+
+def _last(index: Array, count: int) -> Array:
+    """Send all but the last occurrence of each index out of bounds: which one `set` keeps is otherwise undefined."""
+    order = jnp.arange(index.shape[0])
+    last = jnp.full((count,), -1).at[index].max(order, mode="drop", wrap_negative_indices=False)
+    winner = last.at[index].get(mode="fill", fill_value=-1, wrap_negative_indices=False)
+    return jnp.where(winner == order, index, count)
+
+
+@partial(jax.custom_jvp, nondiff_argnums=(2,))
+def _products(values: Array, index: Array, count: int) -> Array:
+    """Multiply the values of shape `(n, width)` for each index: shape `(count, width)`, 1 where there are none.
+
+    JAX has no gradient for products with duplicate indices.
+    """
+    ones = jnp.ones((count, *values.shape[1:]), dtype=values.dtype)
+    return _scatter(ones, index, values, "multiply")
+
+
+@_products.defjvp  # type: ignore[untyped-decorator]
+def _products_jvp(count: int, primals: tuple[Array, Array], tangents: tuple[Array, Array]) -> tuple[Array, Array]:
+    values, index = primals
+
+    def product(values: Array) -> Array:
+        runs = Runs.of(xp, index, count)
+        return jnp.where(runs.present[:, None], runs.reduce(values, jnp.multiply), 1)
+
+    return jax.jvp(product, (values,), (tangents[0],))  # type: ignore[no-any-return]
+
+
+def _one_by_one(table: Array, index: Array, update: Callable[[Array, Array], Array]) -> Array:
+    """Update one row after the other, whatever the index turns out to be."""
+
+    def step(table: Array, n: Array) -> tuple[Array, None]:
+        row = index[n]
+        old = table.at[row].get(mode="clip")
+        return table.at[row].set(update(old, n), mode="drop"), None
+
+    return jax.lax.scan(step, table, jnp.arange(index.shape[0]))[0]
+
+
+@partial(jax.jit, static_argnums=(0,))
+def _kernel_compiled(what: Reduction, values: Array, ids: Array) -> Array:
+    empty = nothing(xp, values, what)
+    mode = "drop" if what.mode == "raise" else what.mode  # by now, those out of bounds have raised
+    dropping = Reduction(what.function, what.combination, what.num_segments, what.is_sorted, mode)
+    if what.mode in ("clip", "wrap"):
+        ids, _ = resolve(
+            what.function, xp, ids, what.num_segments, dropping.mode, JaxAt.bounds, axis=None, from_end=False
+        )
+    if what.combination == "multiply":
+        table = values.reshape(values.shape[0], -1) if values.size else values.reshape(values.shape[0], 0)
+        return _products(table, ids, what.num_segments).reshape(empty.shape)
+    return _scatter(empty, ids, values, what.combination, is_sorted=what.is_sorted and what.mode != "wrap")
+
+
+def _kernel(what: Reduction, values: Array, ids: Array) -> Array:
+    if what.mode == "raise":
+        resolve(what.function, xp, ids, what.num_segments, "raise", JaxAt.bounds, axis=None, from_end=False)
+    return _kernel_compiled(what, values, ids)
+
+
+segment_sum = reducer("segment_sum", _kernel)
+segment_prod = reducer("segment_prod", _kernel)
+segment_min = reducer("segment_min", _kernel)
+segment_max = reducer("segment_max", _kernel)
+segment_mean = reducer("segment_mean", _kernel)
