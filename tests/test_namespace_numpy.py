@@ -76,7 +76,7 @@ def test_floor_divide_at_infinity(dtype, size) -> None:
 def test_floor_divide_is_exact(dtype) -> None:
     rng = np.random.default_rng(0)
     limit = 2 ** (np.finfo(dtype).nmant - 1)  # above, NumPy's own algorithm rounds
-    for scale in (1.0, 0.1, 1e6, 1e12):
+    for scale in (1.0, 0.1, 1e3):
         x1 = (rng.integers(-300, 300, 2000) * scale).astype(dtype)
         x2 = (rng.integers(1, 40, 2000) * rng.choice([-0.1, 0.3, 1.0], 2000)).astype(dtype)
         result = xp.floor_divide(x1, x2)

@@ -11,21 +11,12 @@ from array_api_compat import numpy as _compat
 from array_api_compat.numpy import *
 from array_api_compat.numpy import __array_namespace_info__
 from numpy import (
-    arange,
     ceil,
-    empty,
-    empty_like,
-    eye,
     floor,
-    full,
-    full_like,
     isdtype,
-    linspace,
     matmul,
     matrix_transpose,
     nonzero,
-    ones,
-    ones_like,
     permute_dims,
     reshape,
     sign,
@@ -35,8 +26,6 @@ from numpy import (
     unstack,
     var,
     vecdot,
-    zeros,
-    zeros_like,
 )
 
 # The form that binds this package's submodules: the star import has bound the names to others.
@@ -44,7 +33,20 @@ import xpand.numpy.fft as fft
 import xpand.numpy.linalg as linalg
 from xpand._common.unique import UniqueAllResult, UniqueCountsResult, UniqueInverseResult
 
-from ._creation import asarray
+from ._creation import (
+    arange,
+    asarray,
+    empty,
+    empty_like,
+    eye,
+    full,
+    full_like,
+    linspace,
+    ones,
+    ones_like,
+    zeros,
+    zeros_like,
+)
 from ._dtypes import astype, finfo, iinfo
 from ._elementwise import clip, expm1, floor_divide, tanh
 from ._searching import (

@@ -1,5 +1,7 @@
-"""Creation of arrays from other objects."""
+"""Creation of arrays."""
 
+from collections.abc import Callable
+from functools import wraps
 from typing import Any
 
 import numpy as np
@@ -26,3 +28,29 @@ def asarray(
     if device is not None:
         check_device("asarray", device)
     return np.array(obj, dtype, copy=copy, **kwargs)
+
+
+def _with_device(function: Callable[..., Array]) -> Callable[..., Array]:
+    """Let a creation function of NumPy refuse a device in our words; its own don't say which function was called."""
+    name = function.__name__
+
+    @wraps(function)
+    def create(*args: Any, device: Device | None = None, **kwargs: Any) -> Array:
+        if device is not None:
+            check_device(name, device)
+        return function(*args, **kwargs)
+
+    return create
+
+
+arange = _with_device(np.arange)
+empty = _with_device(np.empty)
+empty_like = _with_device(np.empty_like)
+eye = _with_device(np.eye)
+full = _with_device(np.full)
+full_like = _with_device(np.full_like)
+linspace = _with_device(np.linspace)
+ones = _with_device(np.ones)
+ones_like = _with_device(np.ones_like)
+zeros = _with_device(np.zeros)
+zeros_like = _with_device(np.zeros_like)

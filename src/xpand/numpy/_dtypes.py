@@ -13,7 +13,8 @@ _ARRAY = (np.ndarray, np.generic)
 def check_device(function: str, device: Device | None) -> None:
     """Raise `ValueError` unless `device` is `None` or "cpu", the only device that NumPy has."""
     if device is not None and device != "cpu":
-        raise ValueError(f"{function}: device is {device!r}; NumPy's only device is 'cpu'")
+        # The words that array-api-compat begins with, since packages' tests look for them (scikit-learn's do).
+        raise ValueError(f"{function}: Unsupported device for NumPy: {device!r}; its only device is 'cpu'")
 
 
 def astype(x: Array, dtype: DType, /, *, copy: bool = True, device: Device | None = None) -> Array:

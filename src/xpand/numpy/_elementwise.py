@@ -21,7 +21,7 @@ _BLOCK = 16384
 _INFINITIES = frozenset((inf, -inf))
 
 # Other subclasses (masked arrays, arrays with units) keep what NumPy does with them.
-_PLAIN = frozenset((np.ndarray, np.memmap, *np.sctypeDict.values(), float, int, bool))
+_PLAIN = frozenset((np.ndarray, np.memmap, *np.sctypeDict.values(), bool, int, float, complex))
 
 # Python scalars are weak: a result keeps the data type of the array.
 _WEAK = frozenset((float, int, type(None)))
@@ -134,17 +134,21 @@ def _combine(re: Array, im: Array) -> Array:
     return result
 
 
-def _is_complex(x: Any) -> bool:
-    if type(x) in _PLAIN:
-        return bool(np.result_type(x).kind == "c")
-    return type(x) is complex
-
-
-def _all_finite(x: Array) -> bool:
-    """Whether a complex array is finite throughout. The overflow of a sum may deny it, which costs time alone."""
+def _has_special(x: Array, zeros: bool) -> bool:
+    """Whether a complex array holds infinities, NaNs or, if `zeros`, zeros."""
     if x.size > _SMALL:
-        return bool(np.isfinite(x).all())
-    return cmath.isfinite(sum(x.ravel().tolist()))
+        return not np.isfinite(x).all() or (zeros and not x.all())
+    values = x.ravel().tolist()
+    # The overflow of a sum sends ordinary values to the slower formula too, which gives them the same result.
+    return not cmath.isfinite(sum(values)) or (zeros and 0 in values)
+
+
+def _plain_complex(x: Any) -> Array | None:
+    """`x` as an array if it is a plain complex one, or a complex number."""
+    if type(x) is not _ndarray and type(x) not in _PLAIN:
+        return None
+    x = np.asarray(x)
+    return x if x.dtype.kind == "c" else None
 
 
 def _expm1_special(x: Array) -> Array:
@@ -158,11 +162,10 @@ def expm1(x: Array, /, out: Array | None = None, **kwargs: Any) -> Array:
     """`exp(x) - 1`, with the standard's special cases for complex zeros, infinities and NaNs."""
     if type(x) is _ndarray and x.dtype.kind == "f":
         return _expm1(x, out, **kwargs)
-    if _is_complex(x):
-        x = np.asarray(x)
-        if not (_all_finite(x) and x.all()):
-            with np.errstate(all="ignore"):
-                return np.positive(_expm1_special(x), out, **kwargs)
+    z = _plain_complex(x)
+    if z is not None and _has_special(z, zeros=True):
+        with np.errstate(all="ignore"):
+            return np.positive(_expm1_special(z), out, **kwargs)
     return _expm1(x, out, **kwargs)
 
 
@@ -170,11 +173,10 @@ def tanh(x: Array, /, out: Array | None = None, **kwargs: Any) -> Array:
     """Hyperbolic tangent, with the standard's special cases for complex infinities and NaNs."""
     if type(x) is _ndarray and x.dtype.kind == "f":
         return _tanh(x, out, **kwargs)
-    if _is_complex(x):
-        x = np.asarray(x)
-        if not _all_finite(x):
-            with np.errstate(all="ignore"):
-                return np.positive(_complex.tanh(x, np, _combine), out, **kwargs)
+    z = _plain_complex(x)
+    if z is not None and _has_special(z, zeros=False):
+        with np.errstate(all="ignore"):
+            return np.positive(_complex.tanh(z, np, _combine), out, **kwargs)
     return _tanh(x, out, **kwargs)
 
 
