@@ -1,0 +1,1 @@
+"""What xpand costs, beside what it is measured against: `python -m benchmarks`."""

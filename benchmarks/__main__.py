@@ -1,0 +1,126 @@
+"""Measure xpand beside the native libraries and array-api-compat, and print what every budget says.
+
+python -m benchmarks [--only doors|segments|namespaces] [--quick] [--write]
+"""
+
+import argparse
+import importlib
+import importlib.metadata
+import json
+import os
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, Final
+
+from rich.console import Console
+from rich.progress import Progress
+from rich.table import Table
+
+OUTPUT: Final = Path(__file__).parents[1] / "docs" / "benchmarks.json"
+TOPICS: Final = ("doors", "segments", "namespaces")
+"""The modules with rows."""
+
+_WORST: Final = 5
+_WHOLE: Final = 12  # topics with up to so many rows are shown whole
+
+
+def main(arguments: list[str] | None = None) -> int:
+    options = _parse(arguments)
+    # One thread in every library: with more, a time says how busy the machine is. Set before any is imported.
+    for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+        os.environ[variable] = "1"
+    os.environ["XLA_FLAGS"] = os.environ.get("XLA_FLAGS", "") + " --xla_cpu_multi_thread_eigen=false"
+    from ._measure import measure
+
+    seconds, attempts = (0.02, 1) if options.quick else (0.1, 4)
+    console = Console(width=None if sys.stdout.isatty() else 120)
+    results = []
+    with Progress(console=console, transient=True) as progress:
+        for name in (options.only,) if options.only else TOPICS:
+            task = progress.add_task(name, total=None)
+            # Imported here, once the environment is set.
+            for row in importlib.import_module(f".{name}", __package__).rows():
+                progress.update(task, description=f"{row.topic}: {row.name}")
+                results.append(measure(row, seconds, attempts))
+            progress.remove_task(task)
+    for topic, group in by_topic(results).items():
+        console.print(table(topic, group))
+    missed = [result for result in results if not result.ok]
+    console.print(f"{len(results) - len(missed)} of {len(results)} within budget")
+    if options.write:
+        topics = [
+            {"topic": topic, "rows": [result.as_dict() for result in group]}
+            for topic, group in by_topic(results).items()
+        ]
+        document = {"machine": {"cores": os.cpu_count()}, "versions": versions(), "topics": topics}
+        OUTPUT.write_text(json.dumps(document, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+        console.print(f"written to {OUTPUT}")
+    return 0
+
+
+def _parse(arguments: list[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser("python -m benchmarks", description=__doc__)
+    parser.add_argument("--only", choices=TOPICS, help="measure this topic alone")
+    parser.add_argument("--quick", action="store_true", help="shorter and less exact")
+    parser.add_argument("--write", action="store_true", help=f"write {OUTPUT.name}, from which the docs' page is made")
+    options = parser.parse_args(arguments)
+    if options.only and options.write:
+        parser.error("--write takes all topics: leave out --only")
+    return options
+
+
+def shown(results: list[Any]) -> list[Any]:
+    """Choose the rows to show of a topic: all of a short one, of a long one those missed and the worst within."""
+    if len(results) <= _WHOLE:
+        return results
+    worst = sorted((result for result in results if not result.same), key=lambda result: -result.excess)
+    missed = sum(not result.ok for result in worst)
+    return worst[: max(_WORST, missed)]
+
+
+def table(topic: str, results: list[Any]) -> Table:
+    within = sum(result.ok for result in results)
+    same = sum(result.same for result in results)
+    title = f"{topic}: {within} of {len(results)} within budget"
+    title += f", {same} of them the very same function" if same else ""
+    made = Table(title=title, title_justify="left")
+    for column in ("row", "ours", "reference", "ratio", "budget", ""):
+        made.add_column(column, justify="left" if column in ("row", "") else "right")
+    for result in shown(results):
+        made.add_row(
+            result.name,
+            "" if result.same else seconds_text(result.ours),
+            result.reference_name if result.same else f"{seconds_text(result.reference)} ({result.reference_name})",
+            f"{result.ratio:.2f}",
+            str(result.budget),
+            "[green]ok[/]" if result.ok else f"[red]missed[/]: {result.note}",
+        )
+    return made
+
+
+def seconds_text(seconds: float) -> str:
+    """Write a time in the unit that suits it."""
+    unit, factor = ("µs", 1e6) if seconds < 1e-3 else ("ms", 1e3)
+    return f"{seconds * factor:.3g} {unit}"
+
+
+def by_topic(results: list[Any]) -> dict[str, list[Any]]:
+    topics: dict[str, list[Any]] = {}
+    for result in results:
+        topics.setdefault(result.topic, []).append(result)
+    return topics
+
+
+def versions() -> dict[str, str]:
+    return dict(_versions())
+
+
+def _versions() -> Iterator[tuple[str, str]]:
+    yield "python", sys.version.partition(" ")[0]
+    for name in ("xpand", "numpy", "torch", "jax", "array-api-compat", "scipy"):
+        yield name, importlib.metadata.version(name).partition("+")[0]
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,186 @@
+"""Times side by side: calls interleaved in short batches, the smallest time of each, and the budget they are held to.
+
+A batch lasts a tenth of a millisecond, less than a scheduler's time slice, so that among many batches some run
+undisturbed even on a busy machine; the smallest time of each call is then what it costs. A row that looks missed is
+measured again, longer, before it is called so.
+"""
+
+import gc
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from math import inf
+from time import perf_counter
+from timeit import Timer
+from typing import Any, Final, Protocol
+
+NOISE: Final = 0.03
+"""What two measurements of one call can differ by; every budget on a ratio allows it on top."""
+NOISE_SECONDS: Final = 3e-8
+"""The same for calls below a microsecond, where the layout of memory and caches alone makes such differences."""
+
+_BATCH: Final = 1e-4  # seconds
+_LEAST_ROUNDS: Final = 5
+
+
+class Timed(Protocol):
+    """Something whose time can be taken."""
+
+    def time(self, number: int) -> float:
+        """Do it `number` times; return the seconds taken."""
+        ...
+
+
+class Call:
+    """A call of a function with fixed arguments, timed without the cost of a lambda around it."""
+
+    def __init__(self, function: Callable[..., Any], *args: Any, **kwargs: Any) -> None:
+        self.function, self.args, self.kwargs = function, args, kwargs
+        names = {f"a{i}": value for i, value in enumerate(args)} | {f"k_{key}": value for key, value in kwargs.items()}
+        arguments = [f"a{i}" for i in range(len(args))] + [f"{key}=k_{key}" for key in kwargs]
+        # Bound in the set-up, they are local variables of the timed loop.
+        setup = "; ".join(f"{name} = _values[{name!r}]" for name in ("f", *names))
+        values = {"_values": {"f": function, **names}}
+        self._timer = Timer(f"f({', '.join(arguments)})", setup, globals=values)
+
+    def __call__(self) -> Any:
+        return self.function(*self.args, **self.kwargs)
+
+    def time(self, number: int) -> float:
+        return self._timer.timeit(number)
+
+    def is_same_as(self, other: Timed) -> bool:
+        """Tell whether both run the very same function on equal arguments, so that timing them would compare noise."""
+        return (
+            isinstance(other, Call)
+            and self.function is other.function
+            and len(self.args) == len(other.args)
+            and all(mine is theirs for mine, theirs in zip(self.args, other.args))
+            and self.kwargs.keys() == other.kwargs.keys()
+            and all(self.kwargs[key] is other.kwargs[key] for key in self.kwargs)
+        )
+
+
+@dataclass(frozen=True)
+class Budget:
+    """What a call may take: `ratio` times the reference and `extra` seconds, plus the allowance for noise."""
+
+    ratio: float = 1.0
+    extra: float = 0.0
+
+    def allows(self, ours: float, reference: float) -> bool:
+        noise = max(NOISE * self.ratio * reference, NOISE_SECONDS)
+        return ours <= self.ratio * reference + self.extra + noise
+
+    def __str__(self) -> str:
+        extra = f"{self.extra * 1e6:g} µs" if self.extra < 1e-3 else f"{self.extra * 1e3:g} ms"
+        return f"{self.ratio:g}×" if not self.extra else f"{self.ratio:g}× + {extra}"
+
+
+@dataclass(frozen=True)
+class Row:
+    """One comparison: a call of ours, what it is measured against (the fastest counts), and its budget."""
+
+    topic: str
+    name: str
+    ours: Timed
+    references: Mapping[str, Timed]
+    budget: Budget
+    reason: str = ""
+    """Why the budget can't be met, where that is known."""
+    fault: str = ""
+    """What makes the row missed whatever the time."""
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a row's measurement gave, in seconds per call."""
+
+    topic: str
+    name: str
+    reference_name: str
+    ours: float
+    reference: float
+    budget: Budget
+    reason: str = ""
+    fault: str = ""
+    same: bool = False
+    """Ours is the reference itself, so nothing was timed."""
+
+    @property
+    def ratio(self) -> float:
+        return 1.0 if self.same or self.ours == inf else self.ours / self.reference
+
+    @property
+    def ok(self) -> bool:
+        return not self.fault and (self.same or self.budget.allows(self.ours, self.reference))
+
+    @property
+    def excess(self) -> float:
+        """By what factor the call is over its budget; at most one where it is within."""
+        return 1.0 if self.same else self.ours / (self.budget.ratio * self.reference + self.budget.extra)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Write it for the JSON file: times in microseconds with three digits, which is more than they are good for."""
+        figures: dict[str, Any] = {"row": self.name, "reference": self.reference_name, "budget": str(self.budget)}
+        if self.same:
+            return figures | {"same": True, "ratio": 1.0, "ok": self.ok}
+        if self.ours < inf:
+            figures["ours_us"] = _three_digits(self.ours * 1e6)
+            figures["reference_us"] = _three_digits(self.reference * 1e6)
+        figures |= {"ratio": _three_digits(self.ratio), "ok": self.ok}
+        return figures if self.ok else figures | {"note": self.note}
+
+    @property
+    def note(self) -> str:
+        """Why it is missed, where it is."""
+        return "" if self.ok else self.fault or self.reason or "no reason known"
+
+
+def _three_digits(value: float) -> float:
+    return float(f"{value:.3g}")
+
+
+def measure(row: Row, seconds: float = 0.1, attempts: int = 3) -> Result:
+    """Measure one row for about `seconds`; up to `attempts` times, each twice as long, while it looks missed."""
+    result = Result(row.topic, row.name, next(iter(row.references)), inf, inf, row.budget, row.reason, row.fault)
+    for name, reference in row.references.items():
+        if isinstance(row.ours, Call) and row.ours.is_same_as(reference):
+            return replace(result, reference_name=name, same=True)
+    calls = [row.ours, *row.references.values()]
+    times = [inf] * len(calls)
+    for attempt in range(attempts):
+        try:
+            again = smallest_times(calls, seconds * 2**attempt)
+        except Exception as error:  # one function that is broken leaves the other rows to be measured
+            return replace(result, fault=f"raises {type(error).__name__}: {error}")
+        times = [min(old, new) for old, new in zip(times, again)]
+        reference, name = min(zip(times[1:], row.references))
+        result = replace(result, reference_name=name, ours=times[0], reference=reference)
+        if result.ok or row.fault:
+            break
+    return result
+
+
+def smallest_times(calls: Sequence[Timed], seconds: float) -> list[float]:
+    """Take the smallest time of each call among short batches, interleaved, in about `seconds` altogether."""
+    numbers = [_batch_size(call) for call in calls]
+    best = [inf] * len(calls)
+    collecting = gc.isenabled()
+    gc.disable()
+    try:
+        end, rounds = perf_counter() + seconds, 0
+        while rounds < _LEAST_ROUNDS or perf_counter() < end:
+            for k in range(len(calls)):
+                i = (k + rounds) % len(calls)  # whoever comes first finds other caches
+                best[i] = min(best[i], calls[i].time(numbers[i]) / numbers[i])
+            rounds += 1
+    finally:
+        if collecting:
+            gc.enable()
+    return best
+
+
+def _batch_size(call: Timed) -> int:
+    call.time(1)  # compilation, caches
+    once = min(call.time(1) for _ in range(3))
+    return max(1, int(_BATCH / max(once, 1e-8)))

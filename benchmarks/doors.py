@@ -1,0 +1,109 @@
+"""What every call pays before it computes: finding the namespace, finding the implementation, importing the package."""
+
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import dataclass
+from time import perf_counter
+from typing import Any, Final
+
+import array_api_compat
+from xpand_extensions import pluggable
+
+import xpand
+
+from ._measure import Budget, Call, Row
+from .namespaces import libraries
+
+NAMESPACE: Final = Budget(ratio=0.25)
+DISPATCH: Final = Budget(extra=0.35e-6)
+IMPORT: Final = Budget(extra=30e-3)
+
+_ARRAY_LIBRARIES: Final = ("numpy", "torch", "jax", "cupy", "dask", "array_api_strict", "array_api_compat.numpy")
+
+
+def rows() -> Iterator[Row]:
+    yield from _array_namespace()
+    yield from _pluggable()
+    yield _import()
+
+
+def _array_namespace() -> Iterator[Row]:
+    for library in libraries():
+        x, y = library.xp.ones(4), library.xp.ones(4)
+        for arguments, names in (((x,), "x"), ((x, y), "x, y")):
+            yield Row(
+                "array_namespace",
+                f"{library.name}: array_namespace({names})",
+                Call(xpand.array_namespace, *arguments),
+                {"array-api-compat": Call(array_api_compat.array_namespace, *arguments)},
+                NAMESPACE,
+            )
+
+
+@pluggable
+def _same(x: Any, /) -> Any:
+    return _same.native(x)(x)
+
+
+@_same.default
+def _itself(x: Any, /) -> Any:
+    return x
+
+
+@pluggable
+def _first(x: Any, y: Any, /) -> Any:
+    return _first.native(x, y)(x, y)
+
+
+@_first.default
+def _first_itself(x: Any, y: Any, /) -> Any:
+    return x
+
+
+def _pluggable() -> Iterator[Row]:
+    for library in libraries():
+        x, y = library.xp.ones(4), library.xp.ones(4)
+        yield Row(
+            "a pluggable call",
+            f"{library.name}: operation(x)",
+            Call(_same, x),
+            {"its implementation": Call(_itself, x)},
+            DISPATCH,
+        )
+        yield Row(
+            "a pluggable call",
+            f"{library.name}: operation(x, y)",
+            Call(_first, x, y),
+            {"its implementation": Call(_first_itself, x, y)},
+            DISPATCH,
+        )
+
+
+@dataclass(frozen=True)
+class Program:
+    """A program run in a fresh interpreter."""
+
+    text: str
+
+    def time(self, number: int) -> float:
+        start = perf_counter()
+        for _ in range(number):
+            self.run()
+        return perf_counter() - start
+
+    def run(self) -> str:
+        return subprocess.run([sys.executable, "-c", self.text], check=True, capture_output=True, text=True).stdout
+
+
+def _import() -> Row:
+    text = f"import sys, xpand; print(*(name for name in {_ARRAY_LIBRARIES!r} if name in sys.modules))"
+    imported = Program(text).run().split()
+    return Row(
+        "import",
+        "import xpand",
+        Program("import xpand"),
+        {"an empty program": Program("pass")},
+        IMPORT,
+        fault=f"it imports {', '.join(imported)}" if imported else "",
+    )

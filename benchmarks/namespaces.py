@@ -1,0 +1,88 @@
+"""Every function of the standard in each namespace, beside the library's own call and array-api-compat's."""
+
+import importlib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any, Final
+
+import xpand
+
+from ._calls import CASES, INTEGER_CASES, NATIVE, NATIVE_INTEGERS, call, native_call
+from ._measure import Budget, Row
+from ._samples import Samples
+
+SMALL: Final = Budget(extra=0.5e-6)
+PEER: Final = Budget()
+LARGE: Final = Budget(ratio=1.05, extra=0.5e-6)
+"""A view of a million elements costs no more than one of four: what a call may cost comes on top here too."""
+
+NO_PEER: Final = {("torch", "unique_all")}
+"""What array-api-compat's wrapper names and can't do: (library, function)."""
+
+REASONS: Final[dict[tuple[str, str], str]] = {}
+"""Why a function of a library is over a budget, where the standard leaves no other way: (library, function)."""
+
+
+@dataclass(frozen=True)
+class Library:
+    """A library to measure: its own namespace, and array-api-compat's wrapper where there is one."""
+
+    name: str
+    native: Any
+    compat: Any
+
+    @property
+    def xp(self) -> Any:
+        return xpand.namespace(self.name)
+
+
+def libraries() -> list[Library]:
+    """Load the libraries, set up to compute at once and in one thread, so that a call's time is all that it costs."""
+    import jax
+    import torch
+
+    jax.config.update("jax_enable_x64", True)
+    jax.config.update("jax_cpu_enable_async_dispatch", False)
+    torch.set_num_threads(1)
+    return [
+        Library("numpy", importlib.import_module("numpy"), importlib.import_module("array_api_compat.numpy")),
+        Library("torch", torch, importlib.import_module("array_api_compat.torch")),
+        # array-api-compat wraps nothing of JAX: there, its namespace is the native one.
+        Library("jax", importlib.import_module("jax.numpy"), None),
+    ]
+
+
+def rows(small: int = 4, large: int = 1_000_000) -> Iterator[Row]:
+    """Every function on `small` elements, beside the native call and array-api-compat's, and on `large`."""
+    for library in libraries():
+        yield from _on_few(library, Samples(library.xp.asarray, small))
+    for library in libraries():
+        yield from _on_many(library, Samples(library.xp.asarray, large))
+
+
+def _on_few(library: Library, samples: Samples) -> Iterator[Row]:
+    for name, case in CASES.items():
+        arguments = case(library.native, samples)
+        ours = call(library.xp, name, arguments)
+        if ours is None:
+            continue
+        reason = REASONS.get((library.name, name), "")
+        native = native_call(library.native, name, samples, arguments, NATIVE[library.name])
+        if native is not None:
+            topic = f"{library.name}, {samples.size} elements, beside the native call"
+            yield Row(topic, name, ours, {"native": native}, SMALL, reason)
+        peer = call(library.compat, name, arguments) if library.compat else None
+        if peer is not None and (library.name, name) not in NO_PEER:
+            topic = f"{library.name}, {samples.size} elements, beside array-api-compat"
+            yield Row(topic, name, ours, {"array-api-compat": peer}, PEER, reason)
+
+
+def _on_many(library: Library, samples: Samples) -> Iterator[Row]:
+    topic = f"{library.name}, {samples.size:,} elements, beside the native call"
+    for suffix, cases, natives in (("", CASES, NATIVE), (" (int64)", INTEGER_CASES, NATIVE_INTEGERS)):
+        for name, case in cases.items():
+            arguments = case(library.native, samples)
+            ours = call(library.xp, name, arguments)
+            native = native_call(library.native, name, samples, arguments, natives[library.name])
+            if ours is not None and native is not None:
+                yield Row(topic, name + suffix, ours, {"native": native}, LARGE, REASONS.get((library.name, name), ""))

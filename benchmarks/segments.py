@@ -1,0 +1,92 @@
+"""Segment sums beside the fastest recipe that each library has of its own."""
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Final
+
+import numpy as np
+from scipy import sparse
+from xpand_extensions import scatter
+
+from ._measure import Budget, Call, Row
+from .namespaces import libraries
+
+BUDGET: Final = Budget(ratio=1.1)
+
+REASONS: Final[dict[tuple[str, int], str]] = {}
+"""Why a library's sum, by name and number of columns, is over the budget, where nothing can be done about it."""
+
+
+def rows(size: int = 1_000_000, segments: int = 10_000) -> Iterator[Row]:
+    for library in libraries():
+        for columns in (1, 8):
+            shape = (size,) if columns == 1 else (size, columns)
+            random = np.random.default_rng(0)
+            values = library.xp.asarray(random.uniform(size=shape))
+            ids = library.xp.asarray(random.integers(0, segments, size))
+            suffix = "" if columns == 1 else f", {columns} columns"
+            yield Row(
+                "segment_sum",
+                f"{library.name}: {size:,} values into {segments:,} segments{suffix}",
+                Call(scatter.segment_sum, values, ids, num_segments=segments),
+                RECIPES[library.name](values, ids, segments),
+                BUDGET,
+                REASONS.get((library.name, columns), ""),
+            )
+            if library.name == "jax":
+                yield _compiled(values, ids, segments, f"jax, under jit: {size:,} values{suffix}")
+
+
+def _numpy(values: Any, ids: Any, segments: int) -> Mapping[str, Call]:
+    def add_at(values: Any, ids: Any) -> Any:
+        total = np.zeros((segments, *values.shape[1:]))
+        np.add.at(total, ids, values)
+        return total
+
+    def product(values: Any, ids: Any) -> Any:
+        ones, rows = np.ones(len(ids)), np.arange(len(ids))
+        return sparse.csr_array((ones, (ids, rows)), shape=(segments, len(ids))) @ values
+
+    def bincount_by_column(values: Any, ids: Any) -> Any:
+        return np.stack([np.bincount(ids, column, minlength=segments) for column in values.T], axis=1)
+
+    recipes: dict[str, Call] = {"np.add.at": Call(add_at, values, ids)}
+    if values.ndim == 1:
+        recipes["np.bincount"] = Call(np.bincount, ids, values, minlength=segments)
+    else:
+        recipes["np.bincount of each column"] = Call(bincount_by_column, values, ids)
+        recipes["scipy.sparse product"] = Call(product, values, ids)
+    return recipes
+
+
+def _torch(values: Any, ids: Any, segments: int) -> Mapping[str, Call]:
+    import torch
+
+    def index_add(values: Any, ids: Any) -> Any:
+        return torch.zeros((segments, *values.shape[1:]), dtype=values.dtype).index_add_(0, ids, values)
+
+    def scatter_add(values: Any, ids: Any) -> Any:
+        index = ids if values.ndim == 1 else ids[:, None].expand_as(values)
+        return torch.zeros((segments, *values.shape[1:]), dtype=values.dtype).scatter_add_(0, index, values)
+
+    return {"index_add_": Call(index_add, values, ids), "scatter_add_": Call(scatter_add, values, ids)}
+
+
+def _jax(values: Any, ids: Any, segments: int) -> Mapping[str, Call]:
+    import jax
+
+    jitted = jax.jit(jax.ops.segment_sum, static_argnames="num_segments")
+    return {"jax.ops.segment_sum, jitted": Call(jitted, values, ids, num_segments=segments)}
+
+
+def _compiled(values: Any, ids: Any, segments: int, name: str) -> Row:
+    import jax
+
+    ours = jax.jit(scatter.segment_sum, static_argnames="num_segments")
+    return Row("segment_sum", name, Call(ours, values, ids, num_segments=segments), _jax(values, ids, segments), BUDGET)
+
+
+RECIPES: Final[Mapping[str, Callable[[Any, Any, int], Mapping[str, Call]]]] = {
+    "numpy": _numpy,
+    "torch": _torch,
+    "jax": _jax,
+}

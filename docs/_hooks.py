@@ -1,0 +1,86 @@
+"""What MkDocs makes of the pages before it renders them: every table comes from the program or from a measurement.
+
+A page holds `<!-- table: NAME -->` where the table of that name goes; the pages of the reference, one a capability, are
+made whole.
+"""
+
+import inspect
+import re
+import sys
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any, Final
+
+from mkdocs.config.defaults import MkDocsConfig
+from mkdocs.structure.files import File, Files
+
+DOCS: Final = Path(__file__).parent
+sys.path.insert(0, str(DOCS))
+
+import _tables  # noqa: E402 - found once the folder is on the path
+from xpand_extensions import _capabilities  # noqa: E402
+
+import xpand  # noqa: E402
+
+_MARKER: Final = re.compile(r"^<!-- table: (\w+) -->$", re.MULTILINE)
+
+TABLES: Final[Mapping[str, Callable[[], str]]] = {
+    "benchmarks": lambda: _tables.benchmarks(DOCS / "benchmarks.json"),
+    "capabilities": _tables.capability_table,
+    "conformance": lambda: _tables.conformance(DOCS / "conformance.json"),
+    "helpers": lambda: _tables.helpers(helper_names()),
+    "imports": _tables.imports,
+    "mends": lambda: _tables.mends(Path(xpand.__file__).parent),
+}
+
+
+def on_config(config: MkDocsConfig) -> MkDocsConfig:
+    """Add a reference page for every capability to the navigation."""
+    reference = next(entry["Reference"] for entry in config.nav or [] if "Reference" in entry)
+    reference += [f"reference/{name}.md" for name in _capabilities.facade_names()]
+    return config
+
+
+def on_files(files: Files, config: MkDocsConfig) -> Files:
+    """Make the reference pages."""
+    for path, content in reference_pages().items():
+        files.append(File.generated(config, path, content=content))
+    return files
+
+
+def on_page_markdown(markdown: str, **kwargs: Any) -> str:
+    """Put the tables in."""
+    return _MARKER.sub(lambda match: TABLES[match.group(1)](), markdown)
+
+
+def reference_pages() -> dict[str, str]:
+    """Write the Markdown of each page of the reference."""
+    own = [name for name in xpand.__all__ if name not in helper_names()]
+    pages = {
+        "reference/xpand.md": "# xpand\n\n"
+        + "The door to the namespaces, the default namespace, and conditions on values. The functions that "
+        + "array-api-compat also has and that mean the same are listed [at the end](#helpers).\n\n"
+        + _objects("xpand", own)
+        + "## Helpers\n\n<!-- table: helpers -->\n",
+        "reference/xpand_extensions.md": "# xpand_extensions\n\n"
+        + "What ties a capability to the libraries, and says what works where.\n\n"
+        + _objects("xpand_extensions", ["pluggable", "Pluggable", "UnsupportedError", "capabilities", "check_plugin"]),
+    }
+    for name in _capabilities.facade_names():
+        options = "    options:\n      show_root_heading: false\n      show_root_toc_entry: false\n"
+        pages[f"reference/{name}.md"] = f"# {name}\n\n::: xpand_extensions.{name}\n{options}"
+    return pages
+
+
+def helper_names() -> list[str]:
+    """Name what array-api-compat has too and what needs no more than a line: the questions about types."""
+    return [name for name in xpand.__all__ if not _is_written_out(name)]
+
+
+def _is_written_out(name: str) -> bool:
+    function = getattr(xpand, name)
+    return inspect.unwrap(function).__code__.co_name == name and function.__module__.startswith("xpand.")
+
+
+def _objects(package: str, names: list[str]) -> str:
+    return "".join(f"::: {package}.{name}\n\n" for name in names)

@@ -1,0 +1,236 @@
+"""The tables of the site as Markdown, from the program itself and from what was measured."""
+
+import ast
+import importlib
+import inspect
+import json
+import pkgutil
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, Final
+
+import array_api_compat
+import array_api_compat.numpy
+import xpand_extensions
+
+import xpand
+
+LIBRARY_NAMES: Final = {
+    "numpy": "NumPy",
+    "torch": "PyTorch",
+    "jax": "JAX",
+    "cupy": "CuPy",
+    "dask": "Dask",
+    "other": "any other",
+}
+
+
+def table(header: Sequence[str], rows: Iterable[Sequence[str]], numbers: Iterable[int] = ()) -> str:
+    """Write a Markdown table; the columns of `numbers` are aligned to the right."""
+    rule = ["---:" if column in set(numbers) else "---" for column in range(len(header))]
+    lines = [header, rule, *rows]
+    return "\n".join("| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines) + "\n"
+
+
+def sentence(docstring: str | None) -> str:
+    """Take the first sentence of a docstring, on one line."""
+    text = " ".join(inspect.cleandoc(docstring or "").split("\n\n")[0].split())
+    end = text.find(". ")
+    return text[: end + 1] if end > 0 else text
+
+
+def name_of(library: str) -> str:
+    """Spell a library's name as its authors do."""
+    return LIBRARY_NAMES.get(library, library)
+
+
+# From the program
+
+
+def capability_table() -> str:
+    """Say for every operation and library: native, generic or unsupported."""
+    capabilities = xpand_extensions.capabilities()
+    columns = list(next(iter(capabilities.values()), {}))
+    rows = (
+        [f"`{operation}`", *(f'<span class="{support[name]}">{support[name]}</span>' for name in columns)]
+        for operation, support in capabilities.items()
+    )
+    return table(["operation", *map(name_of, columns)], rows)
+
+
+def helpers(names: Iterable[str]) -> str:
+    """List functions with what they say of themselves."""
+    return table(
+        ["function", "what it does"], ([f"`{name}`", sentence(getattr(xpand, name).__doc__)] for name in names)
+    )
+
+
+def imports() -> str:
+    """List what array-api-compat's modules become."""
+    modules = sorted(
+        module.name
+        for module in pkgutil.walk_packages(array_api_compat.__path__, "array_api_compat.", onerror=lambda name: None)
+        if not any(part.startswith("_") for part in module.name.split("."))
+    )
+    ours = [module.replace("array_api_compat", "xpand", 1) for module in modules]
+    rows = [("array_api_compat", "xpand"), *((old, new) for old, new in zip(modules, ours) if _exists(new))]
+    rows.append(("jax.numpy, which array-api-compat hands out as it is", "xpand.jax"))
+    return table(
+        ["was", "is"], ((f"`{old}`" if " " not in old else f"`jax.numpy`{old[9:]}", f"`{new}`") for old, new in rows)
+    )
+
+
+def _exists(module: str) -> bool:
+    folder = Path(xpand.__file__).parent.joinpath(*module.split(".")[1:])
+    return folder.with_suffix(".py").exists() or (folder / "__init__.py").exists()
+
+
+def mends(package: Path) -> str:
+    """List, a tab a library, the functions that its namespace does not take over as they are."""
+    tabs = []
+    for library, folder in (
+        ("numpy", "numpy"),
+        ("torch", "torch"),
+        ("jax", "jax"),
+        ("cupy", "cupy"),
+        ("dask", "dask/array"),
+    ):
+        blocks = []
+        for path in sorted((package / folder).glob("*.py")):
+            tree = ast.parse(path.read_text(encoding="utf-8"))
+            rows = list(_functions(tree, path.stem if not path.stem.startswith("_") else ""))
+            if rows:
+                blocks.append(
+                    f"**{sentence(ast.get_docstring(tree)).rstrip('.')}**\n\n" + table(["function", ""], rows)
+                )
+        if blocks:
+            text = "\n".join(blocks)
+            indented = "\n".join(f"    {line}" if line else "" for line in text.split("\n"))
+            tabs.append(f'=== "{name_of(library)}"\n\n{indented}\n')
+    return "\n".join(tabs)
+
+
+def _functions(tree: ast.Module, module: str) -> Iterator[tuple[str, str]]:
+    """Find the functions of the standard that a module defines: those with a docstring first."""
+    prefix = "" if module == "__init__" or not module else f"{module}."
+    known = set(array_api_compat.numpy.__all__)
+    if prefix:
+        known = set(importlib.import_module(f"array_api_compat.numpy.{module}").__all__)
+    others = []
+    for node in tree.body:
+        if isinstance(node, ast.FunctionDef) and node.name in known:
+            yield f"`{prefix}{node.name}`", sentence(ast.get_docstring(node))
+        elif isinstance(node, ast.Assign):
+            others += [target.id for target in node.targets if isinstance(target, ast.Name) and target.id in known]
+    if others:
+        yield ", ".join(f"`{prefix}{name}`" for name in others), ""
+
+
+# From measurements
+
+
+def conformance(path: Path) -> str:
+    """Show what the official test suite said of each library."""
+    data = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {"libraries": {}}
+    libraries: dict[str, Any] = data["libraries"]
+    missing = [name for name in xpand.wrapped_libraries() if name not in libraries]
+    parts = []
+    if libraries:
+        parts.append(
+            f"Version {data['standard']} of the standard, test suite at revision `{data['suite'][:10]}`.\n\n"
+            + table(
+                ["library", "version", "examples", "passed", "expected failures", "skipped", "unexpected"],
+                (
+                    [
+                        name_of(name),
+                        run["version"],
+                        str(run["examples"]),
+                        str(run["passed"]),
+                        str(len(run["expected_failures"])),
+                        str(len(run["skips"])),
+                        str(len(run["unexpected"])),
+                    ]
+                    for name, run in libraries.items()
+                ),
+                numbers=range(2, 7),
+            )
+        )
+    if missing:
+        names = ", ".join(map(name_of, missing))
+        parts.append(f'!!! note "Not measured yet"\n\n    {names}: no run is on record.\n')
+    for name, run in libraries.items():
+        parts.append(f"## {name_of(name)}\n\n{_entries(run)}")
+    return "\n".join(parts)
+
+
+def _entries(run: dict[str, Any]) -> str:
+    parts = []
+    for key, title in (("expected_failures", "Expected failures"), ("skips", "Skipped")):
+        by_reason: dict[str, list[str]] = {}
+        for entry in run[key]:
+            by_reason.setdefault(entry["reason"], []).append(entry["test"].partition("::")[2] or entry["test"])
+        if by_reason:
+            rows = ([reason, "<br>".join(f"`{test}`" for test in tests)] for reason, tests in by_reason.items())
+            parts.append(f"{title}, by reason:\n\n" + table(["reason", "tests"], rows))
+    if run["unexpected"]:
+        parts.append("Unexpected failures: " + ", ".join(f"`{test}`" for test in run["unexpected"]) + ".\n")
+    return "\n".join(parts) or "Every test passes.\n"
+
+
+def benchmarks(path: Path) -> str:
+    """Show the rows of `make bench`."""
+    if not path.exists():
+        return '!!! note "Not measured yet"\n\n    `make bench ARGS=--write` measures and writes them.\n'
+    data = json.loads(path.read_text(encoding="utf-8"))
+    versions = ", ".join(f"{name} {version}" for name, version in data["versions"].items())
+    cores = data["machine"]["cores"]
+    parts = [f"Measured on {cores} CPU cores, one thread a library, with {versions}.\n"]
+    for topic in data["topics"]:
+        parts.append(_benchmark_topic(topic["topic"], topic["rows"]))
+    return "\n".join(parts)
+
+
+_WORST: Final = 5
+_WHOLE: Final = 12
+
+
+def _benchmark_topic(topic: str, rows: list[dict[str, Any]]) -> str:
+    heading = f"## {topic[:1].upper() + topic[1:]}\n\n" if topic != "array_namespace" else "## `array_namespace`\n\n"
+    if len(rows) <= _WHOLE:
+        return heading + _benchmark_rows(rows)
+    timed = sorted((row for row in rows if not row.get("same")), key=lambda row: (row["ok"], -row["ratio"]))
+    missed = sum(not row["ok"] for row in rows)
+    text = (
+        f"{len(rows)} functions; {len(rows) - len(timed)} are the reference itself, so there is nothing to time; "
+        f"{len(timed)} are timed, of which {len(timed) - missed} are within budget.\n\n"
+    )
+    text += _benchmark_rows(timed[: max(_WORST, missed)])
+    full = _benchmark_rows(timed[max(_WORST, missed) :])
+    same = ", ".join(f"`{row['row']}`" for row in rows if row.get("same"))
+    details = f"{full}\nThe reference itself: {same}.\n" if same else full
+    indented = "\n".join(f"    {line}" if line else "" for line in details.split("\n"))
+    return f'{heading}{text}\n??? note "All others"\n\n{indented}\n'
+
+
+def _benchmark_rows(rows: Iterable[dict[str, Any]]) -> str:
+    return table(
+        ["row", "ours", "reference", "ratio", "budget", ""],
+        (
+            [
+                row["row"] if ":" in row["row"] or " " in row["row"] else f"`{row['row']}`",
+                _time(row.get("ours_us")),
+                f"{_time(row.get('reference_us'))} {row['reference']}",
+                f"{row['ratio']:.2f}",
+                row["budget"],
+                '<span class="ok">ok</span>' if row["ok"] else f'<span class="missed">missed</span>: {row["note"]}',
+            ]
+            for row in rows
+        ),
+        numbers=(1, 3, 4),
+    )
+
+
+def _time(microseconds: float | None) -> str:
+    if microseconds is None:
+        return "—"
+    return f"{microseconds:.3g} µs" if microseconds < 1000 else f"{microseconds / 1000:.3g} ms"

@@ -1,0 +1,229 @@
+"""The harness of the benchmarks on fake rows, and every row's calls once, on small arrays."""
+
+import ast
+import importlib
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from benchmarks import __main__ as program
+from benchmarks._calls import CASES, INTEGER_CASES, NATIVE, NATIVE_INTEGERS
+from benchmarks._measure import Budget, Call, Result, Row, measure, smallest_times
+from benchmarks._samples import Samples
+from tests.libraries import EAGER_LIBRARIES
+
+ROOT = Path(__file__).resolve().parents[1]
+
+
+class Fake:
+    """Something that says how long it takes; the times come in turn, the last one for ever."""
+
+    def __init__(self, *seconds):
+        self.seconds = list(seconds)
+        self.calls = 0
+
+    def time(self, number):
+        self.calls += number
+        each = self.seconds.pop(0) if len(self.seconds) > 1 else self.seconds[0]
+        return each * number
+
+
+def fake_row(ours, *references, budget=Budget(), **details):  # noqa: B008 - immutable
+    return Row("topic", "row", ours, {f"reference {i}": x for i, x in enumerate(references)}, budget, **details)
+
+
+def test_the_smallest_time_counts():
+    slow_at_first = Fake(9e-3, 9e-3, 9e-3, 9e-3, 8e-3, 1e-3, 7e-3)
+    assert smallest_times([slow_at_first, Fake(2e-3)], 0.0) == [1e-3, 2e-3]
+
+
+def test_the_fastest_reference_counts():
+    result = measure(fake_row(Fake(2e-3), Fake(4e-3), Fake(1e-3)), seconds=0.0, attempts=1)
+    assert result.reference_name == "reference 1"
+    assert result.ratio == pytest.approx(2)
+    assert not result.ok
+    assert result.note == "no reason known"
+
+
+def test_a_row_that_looks_missed_is_measured_again():
+    # 4 times to find the size of a batch and 5 rounds make an attempt.
+    ours = Fake(*[5e-3] * 9, *[1e-3] * 9)
+    result = measure(fake_row(ours, Fake(1e-3)), seconds=0.0, attempts=3)
+    assert result.ok
+    assert result.ratio == pytest.approx(1)
+    assert ours.calls == 18
+
+
+def test_the_same_function_is_not_timed():
+    x = np.ones(3)
+    result = measure(fake_row(Call(np.add, x, x), Call(np.add, x, x)))
+    assert (result.same, result.ok, result.ratio) == (True, True, 1.0)
+    assert "ours_us" not in result.as_dict()
+    assert not Call(np.add, x, x).is_same_as(Call(np.add, x, np.ones(3)))
+    assert not Call(np.sum, x, axis=0).is_same_as(Call(np.sum, x))
+
+
+@pytest.mark.parametrize(
+    ("budget", "ours", "reference", "ok"),
+    [
+        (Budget(), 1.02e-3, 1e-3, True),  # noise
+        (Budget(), 1.04e-3, 1e-3, False),
+        (Budget(extra=0.5e-6), 1.49e-6, 1e-6, True),
+        (Budget(extra=0.5e-6), 1.6e-6, 1e-6, False),
+        (Budget(ratio=0.25), 0.26e-6, 1e-6, True),
+        (Budget(ratio=0.25), 0.3e-6, 1e-6, False),
+    ],
+)
+def test_budgets(budget, ours, reference, ok):
+    assert Result("topic", "row", "reference", ours, reference, budget).ok is ok
+
+
+def test_how_budgets_are_written():
+    assert str(Budget(extra=0.5e-6)) == "1× + 0.5 µs"
+    assert str(Budget(extra=0.03)) == "1× + 30 ms"
+    assert str(Budget(ratio=1.05)) == "1.05×"
+
+
+def test_a_fault_is_missed_whatever_the_time():
+    result = measure(fake_row(Fake(1e-3), Fake(1e-3), fault="it imports numpy"), seconds=0.0)
+    assert not result.ok
+    assert result.as_dict()["note"] == "it imports numpy"
+
+
+def test_a_broken_function_is_a_missed_row():
+    def broken():
+        raise ZeroDivisionError("oh")
+
+    result = measure(fake_row(Call(broken), Fake(1e-3)))
+    assert not result.ok
+    assert result.note == "raises ZeroDivisionError: oh"
+    json.dumps(result.as_dict(), allow_nan=False)
+
+
+def test_a_call_passes_its_arguments():
+    seen = []
+    call = Call(lambda *args, **kwargs: seen.append((args, kwargs)), 1, "two", three=3)
+    call.time(2)
+    call()
+    assert seen == [((1, "two"), {"three": 3})] * 3
+
+
+def test_what_a_long_table_shows():
+    def result(name, ours, same=False):
+        return Result("topic", name, "native", ours, 1e-3, Budget(), same=same)
+
+    results = [result(f"fine {i}", 0.5e-3 + i * 1e-5) for i in range(20)] + [result("same", 0.0, same=True)]
+    assert [r.name for r in program.shown(results)] == ["fine 19", "fine 18", "fine 17", "fine 16", "fine 15"]
+    missed = [result(f"missed {i}", 2e-3) for i in range(7)]
+    assert {r.name for r in program.shown(results + missed)} == {r.name for r in missed}
+    assert program.table("topic", results + missed).row_count == 7
+
+
+@pytest.mark.parametrize("topic", program.TOPICS)
+def test_every_row_runs(topic):
+    sizes = {"doors": {}, "segments": {"size": 30, "segments": 4}, "namespaces": {"small": 4, "large": 4}}[topic]
+    # In a process of its own: the benchmarks set the libraries up as the other tests don't want them.
+    script = f"""
+from benchmarks import {topic}
+from benchmarks._measure import Call
+for row in {topic}.rows(**{sizes!r}):
+    calls = [row.ours, *row.references.values()]
+    for timed in calls:
+        if isinstance(timed, Call) and not any(timed.is_same_as(other) for other in calls if other is not timed):
+            try:
+                timed()
+            except Exception as error:
+                raise SystemExit(f"{{row.topic}}: {{row.name}} raises {{error!r}}")
+    print(row.topic)
+"""
+    done = subprocess.run([sys.executable, "-c", script], cwd=ROOT, capture_output=True, text=True, env=os.environ)
+    assert done.returncode == 0, done.stdout[-200:] + done.stderr
+    count = len(done.stdout.splitlines())
+    assert count >= {"doors": 13, "segments": 8, "namespaces": 1000}[topic]
+
+
+WITH_RECIPES = [library for library in EAGER_LIBRARIES if library.id in ("numpy", "torch", "jax")]
+
+
+@pytest.mark.parametrize("library", WITH_RECIPES, ids=str)
+def test_ours_and_the_recipes_agree(library):
+    from xpand_extensions import scatter
+
+    from benchmarks.segments import RECIPES
+
+    for shape in ((30,), (30, 8)):
+        values = library.asarray(np.random.default_rng(0).uniform(size=shape))
+        ids = library.asarray(np.random.default_rng(1).integers(0, 5, 30))
+        ours = scatter.segment_sum(values, ids, num_segments=5)
+        for name, recipe in RECIPES[library.id](values, ids, 5).items():
+            np.testing.assert_allclose(np.asarray(recipe()), np.asarray(ours), rtol=1e-12, err_msg=name)
+
+
+def test_every_function_of_the_standard_has_a_case():
+    import array_api_strict as strict
+
+    def functions(module, prefix=""):
+        return {
+            prefix + name
+            for name in module.__all__
+            if callable(getattr(module, name))
+            and not isinstance(getattr(module, name), type)
+            and not name.startswith("_")
+        }
+
+    names = functions(strict) | functions(strict.linalg, "linalg.") | functions(strict.fft, "fft.")
+    names = {name for name in names if "array_api_strict" not in name}
+    dtypes = {name for name in names if isinstance(getattr(strict, name, None), type(strict.float64))}
+    # New in 2025.12, and not in array-api-strict yet.
+    assert set(CASES) == (names - dtypes) | {"linalg.eig", "linalg.eigvals"}
+    assert set(INTEGER_CASES) <= set(CASES)
+    for natives, cases in ((NATIVE, CASES), (NATIVE_INTEGERS, INTEGER_CASES)):
+        for library in natives.values():
+            assert set(library) <= set(cases)
+
+
+def test_samples_have_the_size_asked_for():
+    samples = Samples(np.asarray, 1000)
+    assert samples.floats.shape == samples.integers.shape == (1000,)
+    assert samples.matrix.shape == (31, 31)
+    assert samples.matrices.shape == (10, 10, 10)
+    assert np.all(np.linalg.eigvalsh(samples.matrices) > 0)
+
+
+def test_the_program_writes_what_the_docs_read(tmp_path, monkeypatch, capsys):
+    class Module:
+        @staticmethod
+        def rows():
+            return [fake_row(Fake(1e-3), Fake(1e-3)), fake_row(Fake(9e-3), Fake(1e-3), reason="slow by nature")]
+
+    monkeypatch.setattr(program, "OUTPUT", tmp_path / "benchmarks.json")
+    monkeypatch.setattr(program, "TOPICS", ("fake",))
+    monkeypatch.setattr(importlib, "import_module", lambda name, package=None: Module)
+    for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "XLA_FLAGS"):
+        monkeypatch.setenv(variable, os.environ.get(variable, ""))
+    assert program.main(["--quick", "--write"]) == 0
+    assert "1 of 2 within budget" in capsys.readouterr().out
+    document = json.loads((tmp_path / "benchmarks.json").read_text(encoding="utf-8"))
+    assert set(document) == {"machine", "versions", "topics"}
+    assert [row["ok"] for row in document["topics"][0]["rows"]] == [True, False]
+    assert document["topics"][0]["rows"][1]["note"] == "slow by nature"
+
+
+@pytest.mark.parametrize("arguments", [["--only", "nothing"], ["--only", "doors", "--write"], ["--fast"]])
+def test_a_wrong_option_is_refused(arguments, capsys):
+    with pytest.raises(SystemExit, match="2"):
+        program.main(arguments)
+    assert "error:" in capsys.readouterr().err
+
+
+def test_the_environment_is_set_before_a_library_is_imported():
+    for name in ("__main__.py", "_measure.py"):
+        tree = ast.parse((ROOT / "benchmarks" / name).read_text(encoding="utf-8"))
+        imported = {alias.name for node in tree.body if isinstance(node, ast.Import) for alias in node.names}
+        imported |= {node.module for node in tree.body if isinstance(node, ast.ImportFrom)}
+        assert not imported & {"numpy", "torch", "jax", "xpand", "namespaces", "doors", "segments"}

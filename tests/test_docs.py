@@ -1,0 +1,233 @@
+"""Every code block of the README and of the site runs, every example in a docstring holds, every named target exists.
+
+Each page runs in a process of its own, its blocks one after another in one namespace, as a reader would type them:
+
+    python tests/test_docs.py docs/start.md      # or the name of a module, for its docstrings
+"""
+
+import contextlib
+import doctest
+import importlib
+import importlib.util
+import io
+import json
+import os
+import re
+import subprocess
+import sys
+import textwrap
+import tomllib
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGES = ["README.md", *sorted(str(path.relative_to(ROOT)) for path in (ROOT / "docs").glob("*.md"))]
+SOURCES = (ROOT / "src", ROOT / "extensions")
+
+FENCE = re.compile(
+    r"^(?P<indent> *)```(?P<language>\w+)[^\n]*\n(?P<code>.*?)^(?P=indent)```$", re.MULTILINE | re.DOTALL
+)
+PRINTED = re.compile(r"^\s*print\(.*\)  # (.*)$", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Block:
+    """A fenced block of a page."""
+
+    language: str
+    code: str
+    line: int
+
+
+def blocks_of(text: str) -> list[Block]:
+    return [
+        Block(match["language"], textwrap.dedent(match["code"]), text.count("\n", 0, match.start()) + 1)
+        for match in FENCE.finditer(text)
+    ]
+
+
+def run_blocks(name: str, blocks: list[Block]) -> None:
+    """Run the Python of a page; what a `print` is followed by as a comment must be what it prints."""
+    namespace: dict[str, Any] = {"__name__": "__main__"}
+    for block in blocks:
+        if block.language == "python":
+            # Leading empty lines make a traceback name the page's own line.
+            code = compile("\n" * block.line + block.code, name, "exec")
+            output = io.StringIO()
+            with contextlib.redirect_stdout(output):
+                exec(code, namespace)
+            promised = PRINTED.findall(block.code)
+            printed = output.getvalue().splitlines()
+            assert not promised or printed == promised, f"{name}:{block.line}: printed {printed}, not {promised}"
+        elif block.language == "pycon":
+            test = doctest.DocTestParser().get_doctest(block.code, namespace, name, name, block.line)
+            test.globs = namespace  # the parser has made a copy
+            runner = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS)
+            runner.run(test, clear_globs=False)
+            assert not runner.summarize(verbose=False).failed, f"{name}:{block.line}"
+
+
+def run_docstrings(name: str) -> None:
+    result = doctest.testmod(importlib.import_module(name))
+    assert result.attempted, f"{name}: no examples were found"
+    assert not result.failed
+
+
+def modules_with_examples() -> Iterator[str]:
+    for source in SOURCES:
+        for path in sorted(source.rglob("*.py")):
+            parts = path.relative_to(source).with_suffix("").parts
+            needs_gpu = "cupy" in parts and importlib.util.find_spec("cupy") is None
+            if not needs_gpu and re.search(r"^\s*>>> ", path.read_text(encoding="utf-8"), re.MULTILINE):
+                yield ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def run_alone(argument: str) -> subprocess.CompletedProcess[str]:
+    """Run this file in a process of its own, in the environment that a reader has."""
+    ours = ("JAX_ENABLE_X64", "SCIPY_ARRAY_API")
+    environment = {name: value for name, value in os.environ.items() if name not in ours}
+    environment |= {"JAX_PLATFORMS": "cpu"}
+    command = [sys.executable, "-W", "error", str(Path(__file__).resolve()), argument]
+    return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
+
+
+if __name__ == "__main__":
+    if sys.argv[1].endswith(".md"):
+        run_blocks(sys.argv[1], blocks_of(Path(sys.argv[1]).read_text(encoding="utf-8")))
+    else:
+        run_docstrings(sys.argv[1])
+    sys.exit()
+
+import pytest  # noqa: E402 - a page runs without it
+
+sys.path.insert(0, str(ROOT / "docs"))
+import _doctests  # noqa: E402
+import _tables  # noqa: E402
+
+sys.path.remove(str(ROOT / "docs"))
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_the_code_of_a_page_runs(page):
+    done = run_alone(page)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("module", list(modules_with_examples()))
+def test_the_examples_of_a_module_hold(module):
+    done = run_alone(module)
+    assert done.returncode == 0, done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_named_targets_and_extras_exist(page):
+    text = (ROOT / page).read_text(encoding="utf-8")
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    known = set(re.findall(r"^([a-z]+):", makefile, re.MULTILINE))
+    commands = [line for block in blocks_of(text) if block.language == "bash" for line in block.code.splitlines()]
+    commands += re.findall(r"`(make [^`]*)`", text)
+    for command in commands:
+        if command.startswith("make "):
+            words = command.partition("#")[0].split()[1:]
+            targets = {word for word in words if "=" not in word}
+            assert targets <= known, f"{page}: the Makefile has no {targets - known}"
+    extras = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["optional-dependencies"]
+    for named in re.findall(r"xpand\[([\w,]+)\]", text):
+        assert set(named.split(",")) <= set(extras), f"{page}: no extra {set(named.split(',')) - set(extras)}"
+
+
+def test_every_page_is_in_the_navigation_and_has_one_title():
+    navigation = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
+    for page in PAGES[1:]:
+        assert f"- {Path(page).name}" in navigation
+        text = (ROOT / page).read_text(encoding="utf-8")
+        outside = FENCE.sub("", text)
+        assert len(re.findall(r"^# ", outside, re.MULTILINE)) == 1, page
+
+
+def test_blocks_share_a_namespace_and_a_wrong_comment_fails():
+    text = (
+        "```python\nx = 1\n```\n\n- point\n\n    ```pycon\n    >>> x\n    1\n    ```\n\n```python\nprint(x)  # 1\n```\n"
+    )
+    blocks = blocks_of(text)
+    assert [block.language for block in blocks] == ["python", "pycon", "python"]
+    run_blocks("page", blocks)
+    with pytest.raises(AssertionError, match="page:1"):
+        run_blocks("page", blocks_of("```python\nprint(2)  # 1\n```\n"))
+    with contextlib.redirect_stdout(io.StringIO()), pytest.raises(AssertionError, match="page:1"):
+        run_blocks("page", blocks_of("```pycon\n>>> 2\n1\n```\n"))
+
+
+def test_examples_in_docstrings_are_fenced():
+    text = _doctests.fenced("Does.\n\n>>> f(\n... )\n1\n>>> g()\n\nMore.")
+    assert text == "Does.\n\n```pycon\n>>> f(\n... )\n1\n>>> g()\n```\n\nMore."
+    assert _doctests.fenced("No example: x >>> 1.") == "No example: x >>> 1."
+
+
+def test_the_capability_table_names_every_operation():
+    from xpand_extensions import capabilities
+
+    table = _tables.capability_table()
+    for operation in capabilities():
+        assert f"`{operation}`" in table
+
+
+def test_the_conformance_table_says_what_is_missing(tmp_path):
+    path = tmp_path / "conformance.json"
+    assert "NumPy, PyTorch, JAX, CuPy, Dask: no run" in _tables.conformance(path)
+    run = {
+        "version": "2.4",
+        "examples": 200,
+        "passed": 1300,
+        "expected_failures": [{"test": "array_api_tests/test_x.py::test_pow", "reason": "x | y"}],
+        "skips": [],
+        "unexpected": ["test_bad"],
+        "stale": [],
+        "seconds": 1.0,
+    }
+    path.write_text(json.dumps({"suite": "abc", "standard": "2025.12", "libraries": {"numpy": run}}), encoding="utf-8")
+    page = _tables.conformance(path)
+    assert "| NumPy | 2.4 | 200 | 1300 | 1 | 0 | 1 |" in page
+    assert "| x \\| y | `test_pow` |" in page
+    assert "Unexpected failures: `test_bad`" in page
+    assert "PyTorch, JAX, CuPy, Dask: no run" in page
+
+
+def test_the_benchmark_page_shows_what_is_missed(tmp_path):
+    path = tmp_path / "benchmarks.json"
+    assert "Not measured yet" in _tables.benchmarks(path)
+    good = {"row": "good", "reference": "native", "budget": "1×", "same": True, "ratio": 1.0, "ok": True}
+    slow = {
+        "row": "slow",
+        "reference": "native",
+        "budget": "1×",
+        "ours_us": 2000.0,
+        "reference_us": 1.0,
+        "ratio": 2000.0,
+        "ok": False,
+        "note": "because",
+    }
+    document = {
+        "machine": {"cores": 2},
+        "versions": {"numpy": "2.4"},
+        "topics": [{"topic": "few", "rows": [good]}, {"topic": "many", "rows": [*[good] * 20, slow]}],
+    }
+    path.write_text(json.dumps(document), encoding="utf-8")
+    page = _tables.benchmarks(path)
+    assert "2 CPU cores" in page
+    assert '| `slow` | 2 ms | 1 µs native | 2000.00 | 1× | <span class="missed">missed</span>: because |' in page
+    assert "20 are the reference itself" in page
+    assert page.count("| `good` |") == 1
+
+
+def test_the_lists_of_mends_and_imports_follow_the_sources():
+    import xpand
+
+    mends = _tables.mends(Path(xpand.__file__).parent)
+    assert "`floor_divide`" in mends
+    assert '=== "PyTorch"' in mends
+    imports = _tables.imports()
+    for line in ("`array_api_compat` | `xpand`", "`array_api_compat.torch.linalg` | `xpand.torch.linalg`"):
+        assert line in imports
