@@ -192,7 +192,12 @@ def plugin_package(library: str, package: str = _PACKAGE) -> str | None:
         name = f"{own}.{library}"
         if find_spec(name) is not None:
             return name
-    return third_party_plugins().get(library) if package == _PACKAGE else None
+    if package != _PACKAGE:
+        return None
+    found = third_party_plugins().get(library)
+    if found is not None:
+        importlib.import_module(found)  # an entry point that leads nowhere is a broken plug-in, not an absent one
+    return found
 
 
 @cache
