@@ -16,6 +16,14 @@ from ._info import check_device, result_type
 Shape = int | tuple[int, ...]
 
 
+def _chunks(shape: Shape, chunks: Any, dtype: DType) -> tuple[tuple[int, ...], ...]:
+    """Choose chunks; an array without elements is one chunk, because Dask divides by its sizes otherwise."""
+    shape = (shape,) if isinstance(shape, int) else tuple(shape)
+    if chunks == "auto" and 0 in shape:
+        return tuple((int(size),) for size in shape)
+    return normalize_chunks(chunks, shape, dtype=dtype)  # type: ignore[no-any-return]
+
+
 def _has_lazy(obj: Any) -> bool:
     return isinstance(obj, da.Array) or (isinstance(obj, (list, tuple)) and any(map(_has_lazy, obj)))
 
@@ -46,7 +54,8 @@ def asarray(
         return da.stack([item.astype(common) for item in items])
     if not hasattr(obj, "__array_function__"):
         obj = np.asarray(obj, dtype=dtype)
-    array = da.from_array(obj, **kwargs)
+    chunks = _chunks(obj.shape, kwargs.pop("chunks", "auto"), obj.dtype)
+    array = da.from_array(obj, chunks=chunks, **kwargs)
     return array if dtype is None or dtype == array.dtype else array.astype(dtype)
 
 
@@ -56,34 +65,50 @@ def from_dlpack(x: Any, /, *, device: Device | None = None, copy: bool | None = 
     if not isinstance(x, da.Array):
         if copy is False:
             raise ValueError(f"from_dlpack: copy=False, but a {type(x).__name__} is always copied into a Dask array")
-        return da.from_array(np.from_dlpack(x))
+        return asarray(np.from_dlpack(x))
     return x.copy() if copy else x
 
 
-def empty(shape: Shape, *, dtype: DType | None = None, device: Device | None = None, **kwargs: Any) -> Array:
+def empty(
+    shape: Shape, *, dtype: DType | None = None, device: Device | None = None, chunks: Any = "auto", **kwargs: Any
+) -> Array:
     """Make an array of undefined values."""
     check_device("empty", device)
-    return da.empty(shape, dtype=dtype, **kwargs)
+    dtype = np.dtype(np.float64 if dtype is None else dtype)
+    return da.empty(shape, dtype=dtype, chunks=_chunks(shape, chunks, dtype), **kwargs)
 
 
-def zeros(shape: Shape, *, dtype: DType | None = None, device: Device | None = None, **kwargs: Any) -> Array:
+def zeros(
+    shape: Shape, *, dtype: DType | None = None, device: Device | None = None, chunks: Any = "auto", **kwargs: Any
+) -> Array:
     """Make an array of zeros."""
     check_device("zeros", device)
-    return da.zeros(shape, dtype=dtype, **kwargs)
+    dtype = np.dtype(np.float64 if dtype is None else dtype)
+    return da.zeros(shape, dtype=dtype, chunks=_chunks(shape, chunks, dtype), **kwargs)
 
 
-def ones(shape: Shape, *, dtype: DType | None = None, device: Device | None = None, **kwargs: Any) -> Array:
+def ones(
+    shape: Shape, *, dtype: DType | None = None, device: Device | None = None, chunks: Any = "auto", **kwargs: Any
+) -> Array:
     """Make an array of ones."""
     check_device("ones", device)
-    return da.ones(shape, dtype=dtype, **kwargs)
+    dtype = np.dtype(np.float64 if dtype is None else dtype)
+    return da.ones(shape, dtype=dtype, chunks=_chunks(shape, chunks, dtype), **kwargs)
 
 
 def full(
-    shape: Shape, fill_value: complex, *, dtype: DType | None = None, device: Device | None = None, **kwargs: Any
+    shape: Shape,
+    fill_value: complex,
+    *,
+    dtype: DType | None = None,
+    device: Device | None = None,
+    chunks: Any = "auto",
+    **kwargs: Any,
 ) -> Array:
     """Make an array of one value."""
     check_device("full", device)
-    return da.full(shape, fill_value, dtype=dtype, **kwargs)
+    dtype = np.dtype(getattr(fill_value, "dtype", type(fill_value)) if dtype is None else dtype)
+    return da.full(shape, fill_value, dtype=dtype, chunks=_chunks(shape, chunks, dtype), **kwargs)
 
 
 def empty_like(x: Array, /, *, dtype: DType | None = None, device: Device | None = None, **kwargs: Any) -> Array:
@@ -110,12 +135,6 @@ def full_like(
     """Make an array of one value, shaped and chunked as `x`."""
     check_device("full_like", device)
     return da.full_like(x, fill_value, dtype=dtype, **kwargs)
-
-
-def _chunks(shape: tuple[int, ...], chunks: Any, dtype: DType) -> tuple[tuple[int, ...], ...]:
-    if chunks == "auto" and 0 in shape:  # Dask divides by the size when it chooses chunks
-        return tuple((size,) for size in shape)
-    return normalize_chunks(chunks, shape, dtype=dtype)  # type: ignore[no-any-return]
 
 
 def _positions(block_info: Any = None) -> tuple[int, int]:

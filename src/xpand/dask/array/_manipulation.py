@@ -62,9 +62,9 @@ def repeat(x: Array, repeats: int | Array, /, *, axis: int | None = None) -> Arr
     """
     if axis is None:
         x, axis = da.ravel(x), 0
-    if isinstance(repeats, int):
-        return da.repeat(x, repeats, axis=axis)
     axis = normalize_axis_index(axis, x.ndim)
+    if isinstance(repeats, int):
+        return da.repeat(x, repeats, axis=axis) if x.shape[axis] else x
     if not isinstance(repeats, da.Array):
         repeats = np.asarray(repeats)
         if repeats.size == 1:
@@ -89,6 +89,8 @@ def roll(x: Array, /, shift: int | tuple[int, ...], *, axis: int | tuple[int, ..
     if axis is not None and not isinstance(axis, int) and isinstance(shift, int):
         # "If shift is a scalar and axis a tuple, the same shift must be used for all specified axes."
         shift = (shift,) * len(axis)
+    if 0 in x.shape:  # nothing to move, and Dask would divide by the sizes
+        return x
     return da.roll(x, shift, axis=axis)
 
 

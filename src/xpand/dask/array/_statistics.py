@@ -1,14 +1,37 @@
 """Reductions, cumulative sums and products, counts."""
 
+from collections.abc import Callable
 from typing import Any
 
 import dask.array as da
 import numpy as np
-from numpy.lib.array_utils import normalize_axis_index
+from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
 from xpand._typing import Array, Axis, DType
 
 from ._blocks import along_axis
+
+
+def _extremum(native: Callable[..., Array], x: Array, axis: Axis, keepdims: bool, kwargs: dict[str, Any]) -> Array:
+    """Reduce by Dask's `max` or `min`, which take arrays without elements only as an error.
+
+    It is none where the result has no elements either, because the axes that are reduced have some.
+    """
+    if 0 in x.shape:
+        axes = range(x.ndim) if axis is None else normalize_axis_tuple(axis, x.ndim)
+        if not any(x.shape[a] == 0 for a in axes):
+            return da.sum(x, axis=axis, keepdims=keepdims, dtype=x.dtype)
+    return native(x, axis=axis, keepdims=keepdims, **kwargs)
+
+
+def max(x: Array, /, *, axis: Axis = None, keepdims: bool = False, **kwargs: Any) -> Array:
+    """Largest elements along axes; a NaN is the largest."""
+    return _extremum(da.max, x, axis, keepdims, kwargs)
+
+
+def min(x: Array, /, *, axis: Axis = None, keepdims: bool = False, **kwargs: Any) -> Array:
+    """Smallest elements along axes; a NaN is the smallest."""
+    return _extremum(da.min, x, axis, keepdims, kwargs)
 
 
 def std(x: Array, /, *, axis: Axis = None, correction: float = 0.0, keepdims: bool = False, **kwargs: Any) -> Array:

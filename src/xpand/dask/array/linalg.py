@@ -6,7 +6,6 @@ Cholesky of square chunks), that is used. Its blockwise LU is not: without excha
 regular matrices, so `solve` and `inv` too bring a matrix into one chunk.
 """
 
-import builtins
 import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -16,9 +15,11 @@ import numpy as np
 from array_api_compat.dask.array.linalg import *
 from array_api_compat.dask.array.linalg import EighResult, QRResult, SlogdetResult, SVDResult
 from array_api_compat.dask.array.linalg import __all__ as _compat_names
+from numpy.lib.array_utils import normalize_axis_tuple
 
 from xpand._typing import Array, Axis, DType
 
+from . import _statistics
 from ._blocks import Core, map_core
 from ._creation import eye
 from ._info import finfo, result_type
@@ -82,7 +83,8 @@ def tensordot(x1: Array, x2: Array, /, *, axes: int | tuple[Sequence[int], Seque
     The result has the promoted data type of the arguments: sums of small integers are not widened.
     """
     left, right = (range(-axes, 0), range(axes)) if isinstance(axes, int) else axes
-    left, right = ((a,) if isinstance(a, int) else tuple(a) for a in (left, right))
+    # Dask's own function takes negative axes and then goes wrong.
+    left, right = normalize_axis_tuple(left, x1.ndim), normalize_axis_tuple(right, x2.ndim)
     sizes = [x1.shape[a] for a in left], [x2.shape[a] for a in right]
     if len(left) != len(right) or any(map(_differ, *sizes)):
         raise ValueError(
@@ -95,7 +97,7 @@ def tensordot(x1: Array, x2: Array, /, *, axes: int | tuple[Sequence[int], Seque
 
 def vecdot(x1: Array, x2: Array, /, *, axis: int = -1) -> Array:
     """Sum the products along one axis, with `x1` conjugated; the other axes broadcast."""
-    if min(x1.ndim, x2.ndim) < builtins.max(-axis, 1) or _differ(x1.shape[axis], x2.shape[axis]):
+    if min(x1.ndim, x2.ndim) < max(-axis, 1) or _differ(x1.shape[axis], x2.shape[axis]):
         raise ValueError(f"vecdot: shapes {x1.shape} and {x2.shape} must have the same size along axis {axis}")
     dtype = result_type(x1, x2)
     if x1.dtype.kind == "c":
@@ -150,7 +152,7 @@ def solve(x1: Array, x2: Array, /, **kwargs: Any) -> Array:
     if kwargs:
         return da.linalg.solve(x1, x2, **kwargs)
     n, _ = _matrices("solve", x1, "x1", square=True)
-    core = builtins.min(x2.ndim, 2)
+    core = min(x2.ndim, 2)
     if core == 0 or _differ(x2.shape[-core], n):
         raise ValueError(f"solve: x2 must have {n} rows, as x1 of shape {x1.shape} has, got shape {x2.shape}")
     return map_core("linalg.solve", [x1, x2], [2, core], [(x2.shape[-core:], _floating(x1, x2))])[0]
@@ -197,7 +199,7 @@ def _is_tall(x: Array) -> bool:
     """
     if x.ndim != 2 or x.numblocks[0] < 2 or x.numblocks[1] > 1:
         return False
-    return math.isnan(x.shape[0]) or bool(builtins.min(x.chunks[0]) >= x.shape[1] > 0)
+    return math.isnan(x.shape[0]) or bool(min(x.chunks[0]) >= x.shape[1] > 0)
 
 
 def qr(x: Array, /, mode: str = "reduced", **kwargs: Any) -> QRResult:
@@ -208,7 +210,7 @@ def qr(x: Array, /, mode: str = "reduced", **kwargs: Any) -> QRResult:
     if mode == "reduced" and (kwargs or _is_tall(x)):
         return QRResult(*da.linalg.qr(x, **kwargs))
     dtype = _floating(x)
-    k = m if mode == "complete" else builtins.min(m, n)
+    k = m if mode == "complete" else min(m, n)
     return QRResult(*_of_matrices("qr", x, ((m, k), dtype), ((k, n), dtype), mode=mode))
 
 
@@ -227,7 +229,7 @@ def svd(x: Array, /, full_matrices: bool = True, **kwargs: Any) -> SVDResult:
     if not full_matrices and _is_tall(x.T):
         u, s, vh = svd(x.T, full_matrices=False)
         return SVDResult(vh.T, s, u.T)
-    dtype, k = _floating(x), builtins.min(m, n)
+    dtype, k = _floating(x), min(m, n)
     left, right = ((m, m), (n, n)) if full_matrices else ((m, k), (k, n))
     outputs: list[Core] = [(left, dtype), ((k,), _real(dtype)), (right, dtype)]
     return SVDResult(*_of_matrices("svd", x, *outputs, full_matrices=full_matrices))
@@ -238,14 +240,14 @@ def svdvals(x: Array, /) -> Array:
     shape = _matrices("svdvals", x)
     if _is_tall(x) or _is_tall(x.T):
         return svd(x, full_matrices=False).S
-    return _of_matrices("svdvals", x, ((builtins.min(shape),), _real(_floating(x))))[0]
+    return _of_matrices("svdvals", x, ((min(shape),), _real(_floating(x))))[0]
 
 
 def _cutoff(x: Array, s: Array, rtol: float | Array | None) -> Array:
     """Smallest singular value that counts as different from zero, with one axis of size one at the end."""
-    largest = da.max(s, axis=-1, keepdims=True)
+    largest = _statistics.max(s, axis=-1, keepdims=True)
     if rtol is None:
-        return largest * float(builtins.max(x.shape[-2:]) * finfo(s.dtype).eps)
+        return largest * float(max(x.shape[-2:]) * finfo(s.dtype).eps)
     return largest * (rtol if isinstance(rtol, (int, float)) else da.asarray(rtol)[..., None])
 
 
@@ -285,11 +287,15 @@ def matrix_power(x: Array, n: int, /) -> Array:
         x = matmul(x, x)
 
 
+def _largest(size: Array, **where: Any) -> Array:
+    """Largest of numbers that are not negative; 0 where there are none."""
+    return da.sum(size, **where) if 0 in size.shape else da.max(size, **where)
+
+
 def matrix_norm(x: Array, /, *, keepdims: bool = False, ord: float | str | None = "fro") -> Array:
     """Norms of matrices: "fro", "nuc", or 1, -1, 2, -2, inf and -inf."""
     _matrices("matrix_norm", x)
-    largest = ord in (1, 2, math.inf)
-    pick = da.max if largest else da.min
+    pick = _largest if ord in (1, 2, math.inf) else _statistics.min
     if ord is None or ord == "fro":
         return vector_norm(x, axis=(-2, -1), keepdims=keepdims)
     if ord == "nuc":
@@ -310,11 +316,11 @@ def vector_norm(x: Array, /, *, axis: Axis = None, keepdims: bool = False, ord: 
     if isinstance(axis, list):
         axis = tuple(axis)
     size = abs(x)
-    where = {"axis": axis, "keepdims": keepdims}
+    where: dict[str, Any] = {"axis": axis, "keepdims": keepdims}
     if ord == math.inf:
-        return da.max(size, **where)
+        return _largest(size, **where)
     if ord == -math.inf:
-        return da.min(size, **where)
+        return _statistics.min(size, **where)
     if ord == 0:
         return da.sum((size != 0).astype(size.dtype), **where)
     if ord == 1:
