@@ -127,11 +127,12 @@ def as_tensor(scalar: complex, like: Array) -> Array:
 
 
 def can_cast(from_: Array | DType, to: DType, /) -> bool:
-    """Whether `from_` casts to `to` under the promotion rules: nothing is lost between the kinds."""
+    """Whether `from_` promotes to `to`; PyTorch allows every cast within a kind, from int64 to int8 too."""
     from_ = from_.dtype if isinstance(from_, Tensor) else from_
-    if from_ in SIGNED or to in SIGNED:
-        return _PROMOTION.get((from_, to)) is to
-    return bool(torch.can_cast(from_, to))
+    try:
+        return _PROMOTION[from_, to] is to
+    except KeyError:
+        return bool(torch.can_cast(from_, to))
 
 
 def isdtype(dtype: DType, kind: DType | str | tuple[DType | str, ...]) -> bool:

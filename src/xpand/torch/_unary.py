@@ -28,6 +28,8 @@ __all__ = [
     "round",
     "sign",
     "square",
+    "tan",
+    "tanh",
 ]
 
 
@@ -53,6 +55,8 @@ def _expm1(x: Array, xp: Namespace, combine: Callable[[Array, Array], Array]) ->
 acos = _with_complex(torch.acos, special.acos)
 expm1 = _with_complex(torch.expm1, _expm1)
 log1p = _with_complex(torch.log1p, special.log1p)
+tan = _with_complex(torch.tan, special.tan)
+tanh = _with_complex(torch.tanh, special.tanh)
 
 # The conjugate itself: `torch.conj` sets a bit that libraries which share the memory do not know of.
 conj = torch.conj_physical
