@@ -162,27 +162,35 @@ def clone_suite(folder: Path = OWN_CLONE, url: str = URL, revision: str = PINNED
     return folder
 
 
+def _short(revision: str) -> str:
+    commit, *modified = revision.split("-")
+    return "-".join([commit[:7], *modified])
+
+
 def _is_complete(suite: Path) -> bool:
     return (suite / "array-api" / "src").is_dir()
 
 
 def suite_revision(suite: Path, oldest: str = OLDEST) -> str:
-    """Check that a folder is a complete and recent checkout of the suite; return its revision."""
+    """Check that a folder is a complete and recent checkout of the suite; return its revision.
+
+    A checkout with changes of its own says so in the revision, so that its results are taken for no others.
+    """
     if not (suite / "conftest.py").exists() or not (suite / "array_api_tests").is_dir():
         raise SuiteError(f"{suite} is no checkout of {URL}")
     if not _is_complete(suite):
         raise SuiteError(f"{suite} lacks its submodule: run `git submodule update --init` there")
     revision = git(suite, "rev-parse", "HEAD")
-    if revision in (oldest, PINNED):  # also in a clone without history
-        return revision
-    try:
-        git(suite, "merge-base", "--is-ancestor", oldest, "HEAD")
-    except SuiteError:
-        raise SuiteError(
-            f"{suite} is at {revision[:7]}, which does not contain {oldest[:7]} (tag 2026.02.26, the oldest that has "
-            f"the tests of {STANDARD}); check out {PINNED}, with history where it is another one"
-        ) from None
-    return revision
+    if revision not in (oldest, PINNED):  # those two are known, also in a clone without history
+        try:
+            git(suite, "merge-base", "--is-ancestor", oldest, "HEAD")
+        except SuiteError:
+            raise SuiteError(
+                f"{suite} is at {revision[:7]}, which does not contain {oldest[:7]} (tag 2026.02.26, the oldest that "
+                f"has the tests of {STANDARD}); check out {PINNED}, with history where it is another one"
+            ) from None
+    modified = git(suite, "status", "--porcelain", "--untracked-files=no", "--ignore-submodules=dirty")
+    return f"{revision}-modified" if modified else revision
 
 
 # One library
@@ -325,8 +333,8 @@ def merge(table: dict[str, Any], revision: str, results: Iterable[Result]) -> di
     kept = libraries.keys() - {result.library for result in results}
     if kept and (table["suite"], table["standard"]) != (revision, STANDARD):
         raise SuiteError(
-            f"the table has results of {', '.join(sorted(kept))} with the suite at {table['suite'][:7]}, and this run "
-            f"used {revision[:7]}; run all libraries"
+            f"the table has results of {', '.join(sorted(kept))} with the suite at {_short(table['suite'])}, and this "
+            f"run used {_short(revision)}; run all libraries"
         )
     return {"suite": revision, "standard": STANDARD, "libraries": dict(sorted(libraries.items()))}
 
@@ -387,7 +395,8 @@ def _run(options: argparse.Namespace) -> int:
     results = []
     for library in libraries:
         print(
-            f"{library}: array-api-tests {revision[:7]}, array API {STANDARD}, {options.examples} examples", flush=True
+            f"{library}: array-api-tests {_short(revision)}, array API {STANDARD}, {options.examples} examples",
+            flush=True,
         )
         results.append(run_library(library, suite, examples=options.examples, jobs=options.jobs))
     print(f"\narray-api-tests {revision}, array API {STANDARD}\n{summary(results)}")

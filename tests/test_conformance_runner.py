@@ -220,6 +220,8 @@ def test_the_revision_must_be_recent_and_complete(suite: Path, tmp_path: Path) -
     assert run.suite_revision(suite, oldest) == oldest
     newer = _commit(suite, "newer")
     assert run.suite_revision(suite, oldest) == newer
+    (suite / "conftest.py").write_text("# changed\n")
+    assert run.suite_revision(suite, oldest) == f"{newer}-modified"
     with pytest.raises(run.SuiteError, match="does not contain 4137"):
         run.suite_revision(suite)
     (suite / "array-api" / "src").rename(tmp_path / "away")
