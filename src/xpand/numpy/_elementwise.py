@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from xpand._common import complex as _complex
+from xpand._common.bounds import representable
 from xpand._typing import Array, Scalar
 
 # Looked up once: an attribute of the module takes a tenth of a small call.
@@ -25,10 +26,6 @@ _PLAIN = frozenset((np.ndarray, np.memmap, *np.sctypeDict.values(), bool, int, f
 
 # Python scalars are weak: a result keeps the data type of the array.
 _WEAK = frozenset((float, int, type(None)))
-
-_INT_RANGE = {
-    np.dtype(code).char: (int(np.iinfo(code).min), int(np.iinfo(code).max)) for code in np.typecodes["AllInteger"]
-}
 
 
 def _has_infinity(x: Any) -> bool:
@@ -180,29 +177,6 @@ def tanh(x: Array, /, out: Array | None = None, **kwargs: Any) -> Array:
     return _tanh(x, out, **kwargs)
 
 
-def _representable(bound: Any, dtype: Any) -> Any:
-    """A bound of `clip`, in the data type of the array to clip; beyond an integer type's range, the nearest end of it.
-
-    Converting first keeps `np.clip` from promoting the result; the standard gives it the data type of `x`.
-    """
-    if bound is None or dtype.char not in _INT_RANGE:
-        return bound if bound is None else np.asarray(bound, dtype=dtype)
-    low, high = _INT_RANGE[dtype.char]
-    if type(bound) is int:
-        return min(max(bound, low), high)
-    bound = np.asarray(bound)
-    if bound.dtype == dtype:
-        return bound
-    if bound.dtype.kind == "f":
-        above, below = bound >= high, bound <= low
-        inside = np.where(above | below, np.zeros((), bound.dtype), bound).astype(dtype)
-        return np.where(above, dtype.type(high), np.where(below, dtype.type(low), inside))
-    if bound.dtype.char in _INT_RANGE:
-        lowest, highest = _INT_RANGE[bound.dtype.char]
-        bound = np.clip(bound, max(low, lowest), min(high, highest))
-    return bound.astype(dtype)
-
-
 def clip(
     x: Array,
     /,
@@ -226,7 +200,7 @@ def clip(
         if type(max) not in _WEAK:
             max = np.asarray(max, dtype=dtype)
     else:
-        min, max = _representable(min, dtype), _representable(max, dtype)
+        min, max = representable(min, dtype, np), representable(max, dtype, np)
     if min is None and max is None:
         if out is None:
             return x.copy()[()]

@@ -4,6 +4,8 @@ from typing import Any
 
 import numpy as np
 
+from xpand._common import unique as _unique
+from xpand._common.sorting import argsort_descending, sort_descending
 from xpand._common.unique import UniqueAllResult, UniqueCountsResult, UniqueInverseResult
 from xpand._typing import Array, Axis
 
@@ -19,16 +21,6 @@ def take_along_axis(x: Array, indices: Array, /, *, axis: int = -1) -> Array:
     return np.take_along_axis(x, indices, axis)
 
 
-_BACKWARDS = slice(None, None, -1)
-_LAST_BACKWARDS = (..., _BACKWARDS)
-
-
-def _reverse(x: Array, axis: int) -> Array:
-    if axis == -1:
-        return x[_LAST_BACKWARDS]
-    return np.flip(x, axis)
-
-
 def sort(x: Array, /, *, axis: int = -1, descending: bool = False, stable: bool = True, **kwargs: Any) -> Array:
     """A sorted copy of `x`, along one axis. The other keywords are those of `np.sort`."""
     if stable:
@@ -39,8 +31,7 @@ def sort(x: Array, /, *, axis: int = -1, descending: bool = False, stable: bool 
             kwargs["kind"] = "stable"
     if not descending:
         return np.sort(x, axis, **kwargs)
-    # Sorting the reversed array in ascending order and reversing the result keeps equal elements in their order.
-    return _reverse(np.sort(_reverse(x, axis), axis, **kwargs), axis)
+    return sort_descending(x, axis, np, lambda x: np.sort(x, axis, **kwargs))
 
 
 def argsort(x: Array, /, *, axis: int = -1, descending: bool = False, stable: bool = True, **kwargs: Any) -> Array:
@@ -49,8 +40,7 @@ def argsort(x: Array, /, *, axis: int = -1, descending: bool = False, stable: bo
         kwargs["kind"] = "stable"
     if not descending:
         return np.argsort(x, axis, **kwargs)
-    order = np.argsort(_reverse(x, axis), axis, **kwargs)
-    return _reverse(np.subtract(x.shape[axis] - 1, order, out=order), axis)
+    return argsort_descending(x, axis, np, lambda x: np.argsort(x, axis, **kwargs))
 
 
 def unique_all(x: Array, /) -> UniqueAllResult:
@@ -58,19 +48,19 @@ def unique_all(x: Array, /) -> UniqueAllResult:
 
     Each NaN is a value of its own, as the standard asks of all four functions.
     """
-    return UniqueAllResult(*np.unique(x, True, True, True, equal_nan=False))
+    return _unique.unique_all(x, np)
 
 
 def unique_counts(x: Array, /) -> UniqueCountsResult:
     """The unique values in ascending order and how often each occurs."""
-    return UniqueCountsResult(*np.unique(x, return_counts=True, equal_nan=False))
+    return _unique.unique_counts(x, np)
 
 
 def unique_inverse(x: Array, /) -> UniqueInverseResult:
     """The unique values in ascending order and the indices, in the shape of `x`, that rebuild it from them."""
-    return UniqueInverseResult(*np.unique(x, return_inverse=True, equal_nan=False))
+    return _unique.unique_inverse(x, np)
 
 
 def unique_values(x: Array, /) -> Array:
     """The unique values, in ascending order."""
-    return np.unique(x, equal_nan=False)
+    return _unique.unique_values(x, np)

@@ -1,0 +1,15 @@
+"""Division of real floating-point numbers with the standard's special values, from functions that have them."""
+
+from xpand._typing import Array, Namespace
+
+
+def remainder(x1: Array, x2: Array, xp: Namespace) -> Array:
+    """The remainder of floor division, exact, with the sign of the divisor, by `xp.fmod`.
+
+    The clauses: "If x1_i is a positive finite number and x2_i is -infinity, the result is x2_i", its counterparts, and
+    those on zeros, whose sign is that of the divisor.
+    """
+    result = xp.fmod(x1, x2)
+    opposite = xp.signbit(result) != xp.signbit(x2)
+    moved = xp.where(opposite & (result != 0), result + x2, result)
+    return xp.where(result == 0, xp.copysign(result, x2), moved)
