@@ -5,7 +5,7 @@ import importlib
 import inspect
 import json
 import pkgutil
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, Final
 
@@ -88,42 +88,40 @@ def _exists(module: str) -> bool:
 def mends(package: Path) -> str:
     """List, a tab a library, the functions that its namespace does not take over as they are."""
     tabs = []
-    for library, folder in (
-        ("numpy", "numpy"),
-        ("torch", "torch"),
-        ("jax", "jax"),
-        ("cupy", "cupy"),
-        ("dask", "dask/array"),
-    ):
+    for library in xpand.wrapped_libraries():
+        folder = package / library / "array" if library == "dask" else package / library
         blocks = []
-        for path in sorted((package / folder).glob("*.py")):
+        for path in sorted(path for path in folder.glob("*.py") if path.name != "__init__.py"):
             tree = ast.parse(path.read_text(encoding="utf-8"))
-            rows = list(_functions(tree, path.stem if not path.stem.startswith("_") else ""))
-            if rows:
-                blocks.append(
-                    f"**{sentence(ast.get_docstring(tree)).rstrip('.')}**\n\n" + table(["function", ""], rows)
-                )
+            documented, others = _functions(tree, "" if path.stem.startswith("_") else path.stem)
+            title = sentence(ast.get_docstring(tree)).rstrip(".")
+            if documented:
+                blocks.append(f"**{title}**\n\n" + table(["function", "as it is here"], documented))
+            if others:
+                names = ", ".join(f"`{name}`" for name in others)
+                blocks.append(f"Also: {names}.\n" if documented else f"**{title}**: {names}.\n")
         if blocks:
             text = "\n".join(blocks)
-            indented = "\n".join(f"    {line}" if line else "" for line in text.split("\n"))
-            tabs.append(f'=== "{name_of(library)}"\n\n{indented}\n')
+            tabs.append(f'=== "{name_of(library)}"\n\n{_indented(text)}\n')
     return "\n".join(tabs)
 
 
-def _functions(tree: ast.Module, module: str) -> Iterator[tuple[str, str]]:
-    """Find the functions of the standard that a module defines: those with a docstring first."""
-    prefix = "" if module == "__init__" or not module else f"{module}."
-    known = set(array_api_compat.numpy.__all__)
-    if prefix:
-        known = set(importlib.import_module(f"array_api_compat.numpy.{module}").__all__)
-    others = []
+def _functions(tree: ast.Module, module: str) -> tuple[list[tuple[str, str]], list[str]]:
+    """Find the functions of the standard that a module defines: those with a docstring, and the names of others."""
+    prefix = f"{module}." if module else ""
+    known = set(importlib.import_module(f"array_api_compat.numpy.{module}".rstrip(".")).__all__)
+    documented, others = [], []
     for node in tree.body:
         if isinstance(node, ast.FunctionDef) and node.name in known:
-            yield f"`{prefix}{node.name}`", sentence(ast.get_docstring(node))
+            documented.append((f"`{prefix}{node.name}`", sentence(ast.get_docstring(node))))
         elif isinstance(node, ast.Assign):
-            others += [target.id for target in node.targets if isinstance(target, ast.Name) and target.id in known]
-    if others:
-        yield ", ".join(f"`{prefix}{name}`" for name in others), ""
+            names = [target.id for target in node.targets if isinstance(target, ast.Name)]
+            others += [prefix + name for name in names if name in known and not name.startswith("_")]
+    return documented, others
+
+
+def _indented(text: str) -> str:
+    return "\n".join(f"    {line}" if line else "" for line in text.split("\n"))
 
 
 # From measurements
@@ -208,8 +206,7 @@ def _benchmark_topic(topic: str, rows: list[dict[str, Any]]) -> str:
     full = _benchmark_rows(timed[max(_WORST, missed) :])
     same = ", ".join(f"`{row['row']}`" for row in rows if row.get("same"))
     details = f"{full}\nThe reference itself: {same}.\n" if same else full
-    indented = "\n".join(f"    {line}" if line else "" for line in details.split("\n"))
-    return f'{heading}{text}\n??? note "All others"\n\n{indented}\n'
+    return f'{heading}{text}\n??? note "All others"\n\n{_indented(details)}\n'
 
 
 def _benchmark_rows(rows: Iterable[dict[str, Any]]) -> str:
