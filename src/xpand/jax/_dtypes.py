@@ -1,6 +1,6 @@
 """`finfo` and `iinfo` with the attributes that the standard asks for."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
@@ -21,39 +21,40 @@ class FloatInfo:
     min: float
     smallest_normal: float
     dtype: DType
-    _native: Any = field(repr=False, compare=False)
 
     def __getattr__(self, name: str) -> Any:
-        # Reached only for what the dataclass lacks; a copy in the making has no `_native` yet.
-        if name.startswith("__") or name == "_native":
+        # Reached only for what the dataclass lacks; a copy in the making has no `dtype` yet.
+        if name.startswith("_") or name == "dtype":
             raise AttributeError(name)
-        return getattr(self._native, name)
+        return getattr(jnp.finfo(self.dtype), name)
 
 
 @dataclass(frozen=True)
 class IntInfo:
-    """Limits of an integer type as Python integers; other attributes are those of JAX's own `iinfo`."""
+    """Limits of an integer type as Python integers."""
 
     bits: int
     max: int
     min: int
     dtype: DType
-    _native: Any = field(repr=False, compare=False)
 
-    __getattr__ = FloatInfo.__getattr__
+    @property
+    def kind(self) -> str:
+        """`"i"` or `"u"`, which JAX's `iinfo` has too."""
+        return str(self.dtype.kind)
 
 
 @lru_cache(maxsize=64)
 def _float_info(dtype: DType) -> FloatInfo:
     native = jnp.finfo(dtype)
     eps, largest, lowest, smallest = map(float, (native.eps, native.max, native.min, native.smallest_normal))
-    return FloatInfo(int(native.bits), eps, largest, lowest, smallest, jnp.dtype(native.dtype), native)
+    return FloatInfo(int(native.bits), eps, largest, lowest, smallest, jnp.dtype(native.dtype))
 
 
 @lru_cache(maxsize=64)
 def _int_info(dtype: DType) -> IntInfo:
     native = jnp.iinfo(dtype)
-    return IntInfo(int(native.bits), int(native.max), int(native.min), jnp.dtype(dtype), native)
+    return IntInfo(int(native.bits), int(native.max), int(native.min), jnp.dtype(dtype))
 
 
 def finfo(type: DType | Array, /) -> FloatInfo:

@@ -12,12 +12,11 @@ __all__ = ["cumulative_prod"]
 
 def _accumulator(dtype: DType) -> DType:
     """The type that the standard's sums and products of `dtype` have: at least the default of its kind."""
-    if jnp.isdtype(dtype, "unsigned integer"):
-        default = jnp.zeros((), dtype=jnp.uint).dtype
-    elif jnp.isdtype(dtype, ("signed integer", "bool")):
-        default = jnp.zeros((), dtype=int).dtype
-    else:
+    if not jnp.isdtype(dtype, ("integral", "bool")):
         return dtype
+    default = jnp.asarray(0).dtype
+    if jnp.isdtype(dtype, "unsigned integer"):
+        default = jnp.dtype(f"u{default.name}")
     return default if default.itemsize > dtype.itemsize else dtype
 
 
