@@ -70,9 +70,11 @@ class Array:
         """Assign to elements."""
         self._data[unwrap(index)] = unwrap(value)
 
-    def __dlpack__(self, **kwargs: Any) -> Any:
+    def __dlpack__(
+        self, *, stream: Any = None, max_version: Any = None, dl_device: Any = None, copy: bool | None = None
+    ) -> Any:
         """Hand the memory to another library."""
-        return self._data.__dlpack__(**kwargs)
+        return self._data.__dlpack__(stream=stream, max_version=max_version, dl_device=dl_device, copy=copy)
 
     def __dlpack_device__(self) -> Any:
         """Say where the memory lies."""

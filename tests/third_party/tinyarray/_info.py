@@ -18,9 +18,9 @@ class Info:
         """Name the device of new arrays."""
         return DEVICE
 
-    def devices(self) -> list[str]:
+    def devices(self) -> tuple[str, ...]:
         """Name the devices."""
-        return [DEVICE]
+        return (DEVICE,)
 
     def default_dtypes(self, *, device: Any = None) -> dict[str, Any]:
         """Name the data types of new arrays."""
