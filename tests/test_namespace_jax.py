@@ -122,21 +122,16 @@ def test_real_arguments_are_left_to_jax(name):
 def test_transformations(name):
     function = getattr(xp, name)
     z = jnp.asarray([0.3 + 0.4j, 0.5 + 0j, complex(inf, nan), complex(-inf, 2), complex(nan, 0)])
-    eager = function(z)
-    np.testing.assert_array_equal(jax.jit(function)(z), eager)
-    np.testing.assert_array_equal(jax.vmap(function)(z), eager)
-    np.testing.assert_array_equal(jax.jit(jax.vmap(lambda w: function(w)))(z.reshape(5, 1))[:, 0], eager)
-    ordinary = z[:2]
-    native = jax.vmap(jax.grad(getattr(jnp, name), holomorphic=True))(ordinary)
-    np.testing.assert_allclose(jax.vmap(jax.grad(function, holomorphic=True))(ordinary), native, rtol=1e-12)
+    np.testing.assert_array_equal(jax.jit(jax.vmap(lambda w: function(w)))(z.reshape(5, 1))[:, 0], function(z))
+    ours, native = (jax.jit(jax.vmap(jax.grad(f, holomorphic=True))) for f in (function, getattr(jnp, name)))
+    np.testing.assert_allclose(ours(z[:2]), native(z[:2]), rtol=1e-12)
 
 
 @pytest.mark.parametrize("name", ["sqrt", "acosh", "log"])
 def test_derivatives_below_the_cut(name):
     below = complex(-3.0, -0.0) if name != "acosh" else complex(0.5, -0.0)
     function = getattr(xp, name)
-    derivative = jax.grad(function, holomorphic=True)(jnp.asarray(below))
-    above = jax.grad(function, holomorphic=True)(jnp.asarray(below.conjugate()))
+    derivative, above = jax.jit(jax.vmap(jax.grad(function, holomorphic=True)))(jnp.asarray([below, below.conjugate()]))
     np.testing.assert_allclose(derivative, jnp.conj(above), rtol=1e-12)
     step = 1e-6j
     difference = (function(jnp.asarray(below - step)) - function(jnp.asarray(below - 3 * step))) / (2 * step)
