@@ -69,9 +69,7 @@ def features_and_labels(estimator: BaseEstimator, x: Any, y: Any) -> tuple[Array
         if y.ndim != 1:
             raise ValueError(f"{_name(estimator)}: y must have one dimension, got shape {y.shape}")
         if not xp.isdtype(y.dtype, ("bool", "integral")):
-            check(
-                y == xp.round(y), "Unknown label type: labels must be whole numbers; for measurements use a regressor"
-            )
+            check(y == xp.round(y), "Unknown label type: labels must be whole numbers; measurements take a regressor")
         if xpand.is_concrete(y):
             classes = xp.unique_values(y)
         else:

@@ -10,7 +10,6 @@ from sklearn.utils import Tags
 import xpand
 from xpand import array_namespace, is_concrete
 from xpand._typing import Array
-from xpand_extensions.scatter import segment_sum
 
 from ._validation import features, fitted_features
 
@@ -49,8 +48,10 @@ class KMeans(ClusterMixin, BaseEstimator):
             raise ValueError(f"KMeans: max_iter must be above 0, got {self.max_iter}")
         xp = array_namespace(X)
         centres = self._first_centres(X)
-        labels, converged = _nearest(X, centres), False
-        for self.n_iter_ in range(1, self.max_iter + 1):
+        labels = _nearest(X, centres)
+        step, converged = 0, False
+        while step < self.max_iter and not converged:
+            step += 1
             centres = _means(X, labels, centres)
             previous, labels = labels, _nearest(X, centres)
             # A lazy or traced array keeps its values to itself: there, all steps are taken.
@@ -61,7 +62,7 @@ class KMeans(ClusterMixin, BaseEstimator):
             warnings.warn(
                 f"KMeans: not converged after {self.max_iter} steps; raise max_iter", ConvergenceWarning, stacklevel=2
             )
-        self.cluster_centers_, self.labels_ = centres, labels
+        self.cluster_centers_, self.labels_, self.n_iter_ = centres, labels, step
         self.inertia_ = xp.sum((X - xp.take(centres, labels, axis=0)) ** 2)
         return self
 
@@ -113,6 +114,7 @@ def _nearest(X: Array, centres: Array) -> Array:
 def _means(X: Array, labels: Array, centres: Array) -> Array:
     """Move each centre to the mean of its group; one without a group stays."""
     xp = array_namespace(X)
-    totals = segment_sum(X, labels, num_segments=centres.shape[0])
-    sizes = segment_sum(xp.ones_like(X[:, :1]), labels, num_segments=centres.shape[0])
+    groups = xp.arange(centres.shape[0], device=xpand.device(X))
+    belongs = xp.astype(labels[:, None] == groups, X.dtype)  # no larger than the table of distances
+    totals, sizes = xp.matmul(belongs.T, X), xp.sum(belongs, axis=0)[:, None]
     return xp.where(sizes > 0, totals / xp.maximum(sizes, xp.ones_like(sizes)), centres)

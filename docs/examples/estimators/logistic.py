@@ -49,8 +49,10 @@ class LogisticRegression(ClassifierMixin, BaseEstimator):
         xp = array_namespace(X)
         problem = _Problem(X, xp.astype(y[:, None] == self.classes_[None, :], X.dtype), self.C)
         weights = problem.start()
-        loss, converged = problem.loss(weights), False
-        for self.n_iter_ in range(1, self.max_iter + 1):
+        loss = problem.loss(weights)
+        step, converged = 0, False
+        while step < self.max_iter and not converged:
+            step += 1
             weights, least = problem.improve(weights, loss)
             # A lazy or traced array keeps its values to itself: there, all steps are taken.
             converged = is_concrete(loss) and bool(loss - least <= self.tol * least)
@@ -63,7 +65,7 @@ class LogisticRegression(ClassifierMixin, BaseEstimator):
                 ConvergenceWarning,
                 stacklevel=2,
             )
-        self.coef_, self.intercept_ = weights[:, :-1], weights[:, -1]
+        self.coef_, self.intercept_, self.n_iter_ = weights[:, :-1], weights[:, -1], step
         return self
 
     def decision_function(self, X: Any) -> Array:

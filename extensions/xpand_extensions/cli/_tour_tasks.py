@@ -79,11 +79,12 @@ def k_means(x: Array, centres: Array, *, steps: int) -> tuple[Array, Array]:
         The centres after `steps` steps, (k, p), and the group of each row, (n,).
     """
     xp = array_namespace(x, centres)
-    ones = xp.ones_like(x[:, 0])
+    groups = xp.arange(centres.shape[0], device=device(x))
     for _ in range(steps):
-        groups = nearest(x, centres)
-        totals = segment_sum(x, groups, num_segments=centres.shape[0])
-        sizes = segment_sum(ones, groups, num_segments=centres.shape[0])[:, None]
+        # With as few groups as this a product with 0 and 1 is the fastest sum, lazy arrays included.
+        belongs = xp.astype(nearest(x, centres)[:, None] == groups, x.dtype)
+        totals = xp.matmul(belongs.T, x)
+        sizes = xp.sum(belongs, axis=0)[:, None]
         # A group that has lost all its rows keeps its centre.
         centres = xp.where(sizes > 0, totals / xp.where(sizes > 0, sizes, xp.ones_like(sizes)), centres)
     return centres, nearest(x, centres)

@@ -1,0 +1,1 @@
+"""Capabilities that Dask has a way of its own for: by blocks."""
