@@ -1,0 +1,59 @@
+# ruff: noqa: F401 - a namespace exports what it imports
+"""The array API namespace of CuPy: everything of `array_api_compat.cupy`, with its gaps closed.
+
+Written for CuPy 14, which follows NumPy 2's promotion.
+"""
+
+from typing import TYPE_CHECKING, Any
+
+from array_api_compat import cupy as _compat
+from array_api_compat.cupy import *
+from cupy import (
+    ceil,
+    cumulative_prod,
+    cumulative_sum,
+    floor,
+    isdtype,
+    matmul,
+    sign,
+    tensordot,
+    trunc,
+)
+
+# The form that binds this package's submodules: the star import has bound the names to others.
+import xpand.cupy.fft as fft
+import xpand.cupy.linalg as linalg
+from xpand._common.unique import UniqueAllResult, UniqueCountsResult, UniqueInverseResult
+
+from ._creation import (
+    arange,
+    asarray,
+    empty,
+    empty_like,
+    eye,
+    from_dlpack,
+    full,
+    full_like,
+    linspace,
+    ones,
+    ones_like,
+    zeros,
+    zeros_like,
+)
+from ._dtypes import finfo, iinfo
+from ._elementwise import acosh, clip, log, log1p, remainder, sqrt, tanh
+from ._info import __array_namespace_info__
+from ._searching import argsort, isin, repeat, sort, unique_all, unique_counts, unique_inverse, unique_values
+
+if TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any: ...
+
+
+__array_api_version__ = "2025.12"
+
+__all__ = sorted({*_compat.__all__, "from_dlpack", "isin", "repeat"})
+
+
+def __dir__() -> list[str]:
+    return __all__

@@ -1,0 +1,158 @@
+"""Creation functions, on the device that is asked for or that of the argument.
+
+CuPy creates on the current device. array-api-compat accepts `device` and ignores it, except in `asarray`.
+"""
+
+from contextlib import AbstractContextManager, nullcontext
+from math import copysign
+from typing import Any, cast
+
+import cupy as cp
+import numpy as np
+
+from xpand._typing import Array, Device, DType
+
+
+def on(device: Device | None) -> AbstractContextManager[Any]:
+    """The context in which arrays are created on `device`; the current device for `None`."""
+    return nullcontext() if device is None else cast(AbstractContextManager[Any], cp.cuda.Device(device))
+
+
+def _beside(x: Array, device: Device | None) -> AbstractContextManager[Any]:
+    """The context for an array like `x`: "if device is None, the output array device must be inferred from x"."""
+    return on(x.device if device is None else device)
+
+
+def asarray(
+    obj: Any,
+    /,
+    *,
+    dtype: DType | None = None,
+    device: Device | None = None,
+    copy: bool | None = None,
+    **kwargs: Any,
+) -> Array:
+    """An array of the values of `obj`; the other keywords are those of `cupy.array`."""
+    if device is None and isinstance(obj, cp.ndarray):
+        device = obj.device
+    with on(device):
+        return cp.array(obj, dtype=dtype, copy=copy, **kwargs)
+
+
+def from_dlpack(x: Any, /, *, device: Device | None = None, copy: bool | None = None) -> Array:
+    """An array of the data of another library's; arrays in the memory of the host are copied unless `copy` is false."""
+    on_host = x.__dlpack_device__()[0] == 1  # kDLCPU, which `cupy.from_dlpack` refuses
+    if on_host and copy is False:
+        raise ValueError("from_dlpack: x is in the memory of the host; with copy=False it can't become a CuPy array")
+    source = cp.asarray(np.from_dlpack(x)) if on_host else cp.from_dlpack(x)
+    if device is not None and cp.cuda.Device(device) != source.device:
+        if copy is False:
+            raise ValueError(f"from_dlpack: x is on {source.device!r}; with copy=False it can't move to {device!r}")
+        with on(device):
+            return cp.array(source, copy=True)
+    return source.copy() if copy and not on_host else source
+
+
+def arange(
+    start: float,
+    /,
+    stop: float | None = None,
+    step: float = 1,
+    *,
+    dtype: DType | None = None,
+    device: Device | None = None,
+    **kwargs: Any,
+) -> Array:
+    """Evenly spaced numbers from `start` (0 if only one bound is given) up to but not including `stop`."""
+    with on(device):
+        return cp.arange(start, stop, step, dtype=dtype, **kwargs)
+
+
+def empty(shape: Any, *, dtype: DType | None = None, device: Device | None = None, **kwargs: Any) -> Array:
+    """An array whose values are not set."""
+    with on(device):
+        return cp.empty(shape, dtype=float if dtype is None else dtype, **kwargs)
+
+
+def empty_like(x: Array, /, *, dtype: DType | None = None, device: Device | None = None, **kwargs: Any) -> Array:
+    """An array like `x` whose values are not set."""
+    with _beside(x, device):
+        return cp.empty_like(x, dtype=dtype, **kwargs)
+
+
+def eye(
+    n_rows: int,
+    n_cols: int | None = None,
+    /,
+    *,
+    k: int = 0,
+    dtype: DType | None = None,
+    device: Device | None = None,
+    **kwargs: Any,
+) -> Array:
+    """A matrix with ones on the `k`-th diagonal and zeros elsewhere."""
+    with on(device):
+        return cp.eye(n_rows, n_cols, k=k, dtype=float if dtype is None else dtype, **kwargs)
+
+
+def _value(fill_value: Any) -> Any:
+    # `cupy.ndarray.fill` clears the memory for any zero: a negative one keeps its sign as an array.
+    if isinstance(fill_value, float) and fill_value == 0 and copysign(1.0, fill_value) < 0:
+        return cp.asarray(fill_value)
+    return fill_value
+
+
+def full(
+    shape: Any, fill_value: Any, *, dtype: DType | None = None, device: Device | None = None, **kwargs: Any
+) -> Array:
+    """An array of one value."""
+    with on(device):
+        return cp.full(shape, _value(fill_value), dtype=dtype, **kwargs)
+
+
+def full_like(
+    x: Array, /, fill_value: Any, *, dtype: DType | None = None, device: Device | None = None, **kwargs: Any
+) -> Array:
+    """An array like `x`, of one value."""
+    with _beside(x, device):
+        return cp.full_like(x, _value(fill_value), dtype=dtype, **kwargs)
+
+
+def linspace(
+    start: Any,
+    stop: Any,
+    /,
+    num: int,
+    *,
+    dtype: DType | None = None,
+    device: Device | None = None,
+    endpoint: bool = True,
+    **kwargs: Any,
+) -> Array:
+    """`num` evenly spaced numbers from `start` to `stop`, which is left out if `endpoint` is false."""
+    with on(device):
+        return cp.linspace(start, stop, num, dtype=dtype, endpoint=endpoint, **kwargs)
+
+
+def ones(shape: Any, *, dtype: DType | None = None, device: Device | None = None, **kwargs: Any) -> Array:
+    """An array of ones."""
+    with on(device):
+        return cp.ones(shape, dtype=float if dtype is None else dtype, **kwargs)
+
+
+def ones_like(x: Array, /, *, dtype: DType | None = None, device: Device | None = None, **kwargs: Any) -> Array:
+    """An array like `x`, of ones."""
+    with _beside(x, device):
+        return cp.ones_like(x, dtype=dtype, **kwargs)
+
+
+def zeros(shape: Any, *, dtype: DType | None = None, device: Device | None = None, **kwargs: Any) -> Array:
+    """An array of zeros."""
+    with on(device):
+        return cp.zeros(shape, dtype=float if dtype is None else dtype, **kwargs)
+
+
+def zeros_like(x: Array, /, *, dtype: DType | None = None, device: Device | None = None, **kwargs: Any) -> Array:
+    """An array like `x`, of zeros."""
+    with _beside(x, device):
+        return cp.zeros_like(x, dtype=dtype, **kwargs)

@@ -1,0 +1,108 @@
+"""Elementwise functions whose special values CuPy gets wrong, and `clip`, whose data type it promotes.
+
+Nothing here waits for the device: what a function has to look at is decided by data types, never by values.
+"""
+
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any, cast
+
+import cupy as cp
+
+from xpand._common import complex as _complex
+from xpand._common.bounds import representable
+from xpand._common.division import remainder as _remainder
+from xpand._typing import Array, Namespace, Scalar
+
+# Python scalars are weak: a result keeps the data type of the array.
+_WEAK = frozenset((float, int, type(None)))
+
+
+def _combine(re: Array, im: Array) -> Array:
+    result = cp.empty(re.shape, cp.result_type(re.dtype, cp.complex64))
+    result.real, result.imag = re, im
+    return result
+
+
+# CuPy's own functions under the names of the standard, for formulas that are written against it.
+_SAME = "abs copysign cos cosh exp full_like imag isfinite isinf isnan log log1p real signbit sin sinh sqrt tanh where"
+_NATIVE = cast(
+    Namespace,
+    SimpleNamespace(
+        **{name: getattr(cp, name) for name in _SAME.split()},
+        acosh=cp.arccosh,
+        atan2=cp.arctan2,
+        zeros_like=cp.zeros_like,
+    ),
+)
+
+
+def _mended(native: Any, mend: Callable[..., Array], x: Array, out: Array | None, kwargs: dict[str, Any]) -> Array:
+    if not isinstance(x, cp.ndarray) or x.dtype.kind != "c":
+        return native(x, out=out, **kwargs)
+    result = mend(x, _NATIVE, _combine)
+    return result if out is None and not kwargs else cp.positive(result, out=out, **kwargs)
+
+
+def acosh(x: Array, /, out: Array | None = None, **kwargs: Any) -> Array:
+    """Inverse hyperbolic cosine, with the standard's special cases for complex infinities and NaNs."""
+    return _mended(cp.arccosh, _complex.acosh, x, out, kwargs)
+
+
+def log(x: Array, /, out: Array | None = None, **kwargs: Any) -> Array:
+    """Natural logarithm, with the standard's special cases for complex zeros, infinities and NaNs."""
+    return _mended(cp.log, _complex.log, x, out, kwargs)
+
+
+def log1p(x: Array, /, out: Array | None = None, **kwargs: Any) -> Array:
+    """`log(1 + x)`, with the standard's special cases for complex infinities and NaNs."""
+    return _mended(cp.log1p, _complex.log1p, x, out, kwargs)
+
+
+def sqrt(x: Array, /, out: Array | None = None, **kwargs: Any) -> Array:
+    """Principal square root, with the standard's special cases for complex infinities and NaNs."""
+    return _mended(cp.sqrt, _complex.sqrt, x, out, kwargs)
+
+
+def tanh(x: Array, /, out: Array | None = None, **kwargs: Any) -> Array:
+    """Hyperbolic tangent, with the standard's special cases for complex infinities and NaNs."""
+    return _mended(cp.tanh, _complex.tanh, x, out, kwargs)
+
+
+def remainder(x1: Array, x2: Array, /, out: Array | None = None, **kwargs: Any) -> Array:
+    """The remainder of floor division, with the sign of the divisor.
+
+    CuPy subtracts the rounded quotient times the divisor from floating-point numbers, which is inexact, and NaN for an
+    infinite divisor: "If x1_i is a positive finite number and x2_i is +infinity, the result is x1_i".
+    """
+    dtype = cp.result_type(x1, x2)
+    if dtype.kind != "f":
+        return cp.remainder(x1, x2, out=out, **kwargs)
+    result = _remainder(cp.asarray(x1, dtype=dtype), cp.asarray(x2, dtype=dtype), cp)
+    return result if out is None and not kwargs else cp.positive(result, out=out, **kwargs)
+
+
+def clip(
+    x: Array,
+    /,
+    min: Array | Scalar | None = None,
+    max: Array | Scalar | None = None,
+    *,
+    out: Array | None = None,
+) -> Array:
+    """Limit the values of `x` to the interval from `min` to `max`; the result has the data type of `x`.
+
+    Bounds beyond the range of an integer data type mean its smallest or largest value. `out` must have the data type
+    of `x`.
+    """
+    dtype = x.dtype
+    if out is not None and out.dtype != dtype:
+        raise ValueError(f"clip: out has data type {out.dtype}, it must have that of x, {dtype}")
+    if dtype.kind != "f" or type(min) not in _WEAK:
+        min = representable(min, dtype, cp)
+    if dtype.kind != "f" or type(max) not in _WEAK:
+        max = representable(max, dtype, cp)
+    # These two pass on the NaNs of the bounds, which CuPy's clip does not.
+    result = x if min is None else cp.maximum(x, min)
+    result = result if max is None else cp.minimum(result, max)
+    return cp.positive(result, out=out) if out is not None or result is x else result

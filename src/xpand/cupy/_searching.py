@@ -1,0 +1,76 @@
+"""Searching, sorting, sets and repetition."""
+
+from typing import Any, cast
+
+import cupy as cp
+
+from xpand._common import unique as _unique
+from xpand._common.sorting import argsort_descending, sort_descending
+from xpand._common.unique import UniqueAllResult, UniqueCountsResult, UniqueInverseResult
+from xpand._typing import Array, Scalar
+
+
+def sort(x: Array, /, *, axis: int = -1, descending: bool = False, stable: bool = True, **kwargs: Any) -> Array:
+    """A sorted copy of `x`, along one axis. CuPy's sort is stable in any case."""
+    if descending:
+        return sort_descending(x, axis, cp, lambda x: cp.sort(x, axis, **kwargs))
+    return cp.sort(x, axis, **kwargs)
+
+
+def argsort(x: Array, /, *, axis: int = -1, descending: bool = False, stable: bool = True, **kwargs: Any) -> Array:
+    """The indices that sort `x` along one axis. CuPy's sort is stable in any case."""
+    if descending:
+        return argsort_descending(x, axis, cp, lambda x: cp.argsort(x, axis, **kwargs))
+    return cp.argsort(x, axis, **kwargs)
+
+
+def unique_all(x: Array, /) -> UniqueAllResult:
+    """The unique values in ascending order, the index of the first of each, the indices that rebuild `x`, the counts.
+
+    Each NaN is a value of its own, as the standard asks of all four functions.
+    """
+    return _unique.unique_all(x, cp)
+
+
+def unique_counts(x: Array, /) -> UniqueCountsResult:
+    """The unique values in ascending order and how often each occurs."""
+    return _unique.unique_counts(x, cp)
+
+
+def unique_inverse(x: Array, /) -> UniqueInverseResult:
+    """The unique values in ascending order and the indices, in the shape of `x`, that rebuild it from them."""
+    return _unique.unique_inverse(x, cp)
+
+
+def unique_values(x: Array, /) -> Array:
+    """The unique values, in ascending order."""
+    return _unique.unique_values(x, cp)
+
+
+def isin(x1: Array | Scalar, x2: Array | Scalar, /, *, invert: bool = False, **kwargs: Any) -> Array:
+    """Whether each element of `x1` is in `x2`. One of them may be a Python scalar, of the other's data type."""
+    dtype = cp.result_type(x1, x2)
+    x1 = x1 if isinstance(x1, cp.ndarray) else cp.asarray(x1, dtype=dtype)
+    x2 = x2 if isinstance(x2, cp.ndarray) else cp.asarray(x2, dtype=dtype)
+    return cp.isin(x1, x2, invert=invert, **kwargs)
+
+
+def repeat(x: Array, repeats: int | Array, /, *, axis: int | None = None) -> Array:
+    """Each element, or each part along `axis`, repeated; an array gives each its own number of times.
+
+    CuPy takes no array for `repeats`. The shape of the result depends on its values, so this waits for the device.
+    """
+    if not isinstance(repeats, cp.ndarray):
+        return cp.repeat(x, repeats, axis)
+    if repeats.dtype.kind not in "iu":
+        raise TypeError(f"repeat: repeats has data type {repeats.dtype}; it must be an integer type")
+    if repeats.size == 1:
+        return cp.repeat(x, int(repeats.reshape(())), axis)
+    if axis is None:
+        x, axis = x.reshape(-1), 0
+    if repeats.shape != (x.shape[axis],):
+        raise ValueError(f"repeat: repeats has shape {repeats.shape}; it must be {(x.shape[axis],)}, (1,) or ()")
+    ends = cp.cumsum(repeats, dtype=cp.int64)
+    total = int(ends[-1]) if ends.size else 0
+    origin = cp.searchsorted(ends, cp.arange(total, dtype=cp.int64), side="right")
+    return cast(Array, cp.take(x, origin, axis=axis))

@@ -1,0 +1,44 @@
+"""Linear algebra: `solve` over stacks that broadcast, eigenvalues as the standard returns them."""
+
+from typing import TYPE_CHECKING, Any
+
+import cupy as cp
+from array_api_compat.cupy import linalg as _compat
+from array_api_compat.cupy.linalg import *
+from array_api_compat.numpy.linalg import EigResult
+
+from xpand._typing import Array
+
+if TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any: ...
+
+
+def solve(x1: Array, x2: Array, /) -> Array:
+    """The solution of `x1 @ result = x2`. `x2` is a vector if it has one dimension, else a stack of matrices.
+
+    "x2 must be broadcast compatible" with the stack of `x1`; CuPy takes stacks of equal shape alone.
+    """
+    if x1.ndim == 2 and x2.ndim <= 2:
+        return cp.linalg.solve(x1, x2)
+    columns = x2[:, None] if x2.ndim == 1 else x2
+    stack = cp.broadcast_shapes(x1.shape[:-2], columns.shape[:-2])
+    x1 = cp.broadcast_to(x1, stack + x1.shape[-2:])
+    columns = cp.broadcast_to(columns, stack + columns.shape[-2:])
+    if columns.size == 0:
+        result = cp.zeros(columns.shape, cp.result_type(x1.dtype, x2.dtype))
+    else:
+        result = cp.linalg.solve(cp.ascontiguousarray(x1), cp.ascontiguousarray(columns))
+    return result[..., 0] if x2.ndim == 1 else result
+
+
+def eig(x: Array, /) -> EigResult:
+    """Eigenvalues and eigenvectors, complex whatever their imaginary parts."""
+    return EigResult(*cp.linalg.eig(x))
+
+
+__all__ = sorted({*_compat.__all__, "EigResult", "eig", "eigvals", "solve"})
+
+
+def __dir__() -> list[str]:
+    return __all__
