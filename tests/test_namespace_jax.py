@@ -82,6 +82,11 @@ def test_odd_symmetry_on_the_imaginary_axis(name):
     np.testing.assert_allclose(getattr(xp, name)(jnp.asarray(points)), expected, rtol=1e-13, atol=1e-15)
 
 
+def test_atan_keeps_the_sign_of_a_zero_imaginary_part():
+    z = jnp.asarray([complex(a, b) for a in (0.0, -0.0, 1.0, -2.5) for b in (0.0, -0.0)])
+    assert_identical(xp.atan(z).imag, z.imag)
+
+
 @pytest.mark.parametrize("name", COMPLEX)
 @pytest.mark.parametrize("dtype", ["complex64", "complex128"])
 def test_complex_values_match_numpy(name, dtype):
