@@ -224,7 +224,7 @@ NATIVE_INTEGERS: Final[Mapping[str, Mapping[str, Native]]] = {
 }
 
 
-def lookup(root: Any, name: str) -> Callable[..., Any] | None:
+def lookup(root: Any, name: str) -> Any:
     """Find `linalg.det` in a namespace; None where it isn't there."""
     for part in name.split("."):
         root = getattr(root, part, None)

@@ -155,8 +155,8 @@ def measure(row: Row, seconds: float = 0.1, attempts: int = 3) -> Result:
         except Exception as error:  # one function that is broken leaves the other rows to be measured
             return replace(result, fault=f"raises {type(error).__name__}: {error}")
         times = [min(old, new) for old, new in zip(times, again)]
-        reference, name = min(zip(times[1:], row.references))
-        result = replace(result, reference_name=name, ours=times[0], reference=reference)
+        fastest, name = min(zip(times[1:], row.references))
+        result = replace(result, reference_name=name, ours=times[0], reference=fastest)
         if result.ok or row.fault:
             break
     return result

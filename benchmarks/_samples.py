@@ -20,10 +20,10 @@ class Samples:
         self.side = isqrt(size)
         self._asarray = asarray
 
-    def _random(self, seed: int, *shape: int) -> np.ndarray:
+    def _random(self, seed: int, *shape: int) -> Any:
         return np.random.default_rng(seed).uniform(0.1, 0.9, shape)
 
-    def _whole(self, seed: int, *shape: int) -> np.ndarray:
+    def _whole(self, seed: int, *shape: int) -> Any:
         return np.random.default_rng(seed).integers(1, 8, shape)
 
     @cached_property
@@ -91,10 +91,10 @@ class Samples:
     def more_threes(self) -> Any:
         return self._asarray(self._random(16, max(1, self.size // 3), 3))
 
-    def _stack(self) -> np.ndarray:
+    def _stack(self) -> Any:
         k = 2 if self.size < 1000 else 10
         matrices = self._random(17, max(1, self.size // k**2), k, k)
-        return np.asarray(matrices @ matrices.mT + np.eye(k))
+        return matrices @ matrices.mT + np.eye(k)
 
     @cached_property
     def matrices(self) -> Any:

@@ -79,7 +79,8 @@ def helper_names() -> list[str]:
 
 def _is_written_out(name: str) -> bool:
     function = getattr(xpand, name)
-    return inspect.unwrap(function).__code__.co_name == name and function.__module__.startswith("xpand.")
+    written_under_this_name: bool = inspect.unwrap(function).__code__.co_name == name
+    return written_under_this_name and function.__module__.startswith("xpand.")
 
 
 def _objects(package: str, names: list[str]) -> str:
