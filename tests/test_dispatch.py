@@ -20,8 +20,9 @@ import pytest
 import torch
 import xpand_extensions
 import xpand_extensions.plugins
-from xpand_extensions._capabilities import capabilities, check_plugin, facade_names, import_facades
-from xpand_extensions._dispatch import OPERATIONS, UnsupportedError, pluggable, plugin_package
+from xpand_extensions import UnsupportedError, capabilities, check_plugin, pluggable
+from xpand_extensions._capabilities import facade_names, import_facades
+from xpand_extensions._dispatch import OPERATIONS, plugin_package
 
 import xpand
 from tests.libraries import Library
@@ -351,7 +352,7 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     files = {
         "__init__.py": "",
         "shapes.py": (
-            "from xpand_extensions._dispatch import pluggable\n"
+            "from xpand_extensions import pluggable\n"
             "@pluggable\ndef area(x, /, *, scale=1.0):\n    return area.native(x)(x, scale=scale)\n"
         ),
         "generic/__init__.py": "",

@@ -122,7 +122,7 @@ def test_it_is_in_the_table(installed: Path) -> None:
         installed,
         """
 import sys
-from xpand_extensions._capabilities import capabilities, check_plugin
+from xpand_extensions import capabilities, check_plugin
 
 table = capabilities()
 assert table["scatter.segment_sum"]["tinyarray"] == "native"
@@ -161,7 +161,7 @@ print("done")
 
 USE = "import tinyarray; from xpand_extensions import scatter\n"
 SUM = "scatter.segment_sum(tinyarray.asarray([1.0, 2.0]), tinyarray.asarray([0, 1]))"
-CHECK = "from xpand_extensions._capabilities import check_plugin; check_plugin('xpand_tinyarray')"
+CHECK = "from xpand_extensions import check_plugin; check_plugin('xpand_tinyarray')"
 
 
 @pytest.mark.parametrize("module", ["scatter.py", "__init__.py"])
@@ -209,7 +209,7 @@ def test_two_distributions_for_one_library_raise(site: Path) -> None:
     other.mkdir()
     (other / "METADATA").write_text("Metadata-Version: 2.1\nName: another-tinyarray\nVersion: 1.0.0\n")
     (other / "entry_points.txt").write_text("[xpand.plugins]\ntinyarray = another_tinyarray\n")
-    for code in (USE + SUM, "from xpand_extensions._capabilities import capabilities; capabilities()"):
+    for code in (USE + SUM, "from xpand_extensions import capabilities; capabilities()"):
         message = _fails(site, code)
         assert message.startswith("RuntimeError: two installed distributions bring xpand plug-ins for 'tinyarray'")
         assert "another_tinyarray" in message
