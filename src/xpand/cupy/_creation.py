@@ -4,13 +4,14 @@ CuPy creates on the current device. array-api-compat accepts `device` and ignore
 """
 
 from contextlib import AbstractContextManager, nullcontext
-from math import copysign
 from typing import Any, cast
 
 import cupy as cp
 import numpy as np
 
 from xpand._typing import Array, Device, DType
+
+_SCALARS = (float, complex, np.inexact)
 
 
 def on(device: Device | None) -> AbstractContextManager[Any]:
@@ -33,9 +34,15 @@ def asarray(
     **kwargs: Any,
 ) -> Array:
     """An array of the values of `obj`; the other keywords are those of `cupy.array`."""
-    if device is None and isinstance(obj, cp.ndarray):
-        device = obj.device
+    if isinstance(obj, cp.ndarray):
+        with on(obj.device if device is None else device):
+            return cp.array(obj, dtype=dtype, copy=copy, **kwargs)
     with on(device):
+        if isinstance(obj, np.ndarray) and obj.ndim == 0:
+            obj = obj[()]
+        if isinstance(obj, _SCALARS) and obj == 0 and copy is not False and not kwargs:
+            # CuPy clears the memory for a zero without dimensions, which turns -0 into +0; with a dimension it copies.
+            return cp.array(np.asarray(obj, dtype=dtype).reshape(1)).reshape(())
         return cp.array(obj, dtype=dtype, copy=copy, **kwargs)
 
 
@@ -95,19 +102,12 @@ def eye(
         return cp.eye(n_rows, n_cols, k=k, dtype=float if dtype is None else dtype, **kwargs)
 
 
-def _value(fill_value: Any) -> Any:
-    # `cupy.ndarray.fill` clears the memory for any zero: a negative one keeps its sign as an array.
-    if isinstance(fill_value, float) and fill_value == 0 and copysign(1.0, fill_value) < 0:
-        return cp.asarray(fill_value)
-    return fill_value
-
-
 def full(
     shape: Any, fill_value: Any, *, dtype: DType | None = None, device: Device | None = None, **kwargs: Any
 ) -> Array:
     """An array of one value."""
     with on(device):
-        return cp.full(shape, _value(fill_value), dtype=dtype, **kwargs)
+        return cp.full(shape, fill_value, dtype=dtype, **kwargs)
 
 
 def full_like(
@@ -115,7 +115,7 @@ def full_like(
 ) -> Array:
     """An array like `x`, of one value."""
     with _beside(x, device):
-        return cp.full_like(x, _value(fill_value), dtype=dtype, **kwargs)
+        return cp.full_like(x, fill_value, dtype=dtype, **kwargs)
 
 
 def linspace(
