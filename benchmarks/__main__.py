@@ -33,7 +33,7 @@ def main(arguments: list[str] | None = None) -> int:
     os.environ["XLA_FLAGS"] = os.environ.get("XLA_FLAGS", "") + " --xla_cpu_multi_thread_eigen=false"
     from ._measure import measure
 
-    seconds, attempts = (0.02, 1) if options.quick else (0.1, 4)
+    seconds, attempts = (0.02, 1) if options.quick else (0.15, 4)
     console = Console(width=None if sys.stdout.isatty() else 120)
     results = []
     with Progress(console=console, transient=True) as progress:

@@ -171,6 +171,8 @@ NATIVE: Final[Mapping[str, Mapping[str, Native]]] = {
         "bitwise_invert": "bitwise_not",
         "broadcast_arrays": "broadcast_tensors",
         "concat": "cat",
+        # torch.conj sets a bit, and leaves the work to whoever reads the values.
+        "conj": "conj_physical",
         "count_nonzero": "count_nonzero",
         "cumulative_prod": ("cumprod", _of(lambda xp, s: (s.floats, 0))),
         "cumulative_sum": ("cumsum", _of(lambda xp, s: (s.floats, 0))),

@@ -19,8 +19,17 @@ LARGE: Final = Budget(ratio=1.05, extra=0.5e-6)
 NO_PEER: Final = {("torch", "unique_all")}
 """What array-api-compat's wrapper names and can't do: (library, function)."""
 
-REASONS: Final[dict[tuple[str, str], str]] = {}
-"""Why a function of a library is over a budget, where the standard leaves no other way: (library, function)."""
+REASONS: Final = {
+    ("numpy", "floor_divide"): "infinities are looked for: their quotients differ from NumPy's",
+    ("torch", "floor_divide"): "quotients with infinities, and an exact floor, take further passes",
+    ("torch", "remainder"): "zeros take the divisor's sign, PyTorch's the dividend's: a second pass",
+    ("torch", "sign"): "NaN stays NaN, PyTorch's is 0: a second pass",
+    ("torch", "take"): "negative indices count from the end, index_select refuses them: a pass over the indices",
+    ("torch", "take_along_axis"): "negative indices count from the end, PyTorch refuses them: a pass over the indices",
+}
+"""Why a function of a library is over a budget, where the standard asks for it: (library, function)."""
+
+_PEER_IS_NATIVE: Final = "array-api-compat hands out the library's own function, which lacks the mend"
 
 
 @dataclass(frozen=True)
@@ -74,6 +83,8 @@ def _on_few(library: Library, samples: Samples) -> Iterator[Row]:
         peer = call(library.compat, name, arguments) if library.compat else None
         if peer is not None and (library.name, name) not in NO_PEER:
             topic = f"{library.name}, {samples.size} elements, beside array-api-compat"
+            if native is not None and peer.function is native.function:
+                reason = reason or _PEER_IS_NATIVE
             yield Row(topic, name, ours, {"array-api-compat": peer}, PEER, reason)
 
 

@@ -13,7 +13,7 @@ import pytest
 
 from benchmarks import __main__ as program
 from benchmarks._calls import CASES, INTEGER_CASES, NATIVE, NATIVE_INTEGERS
-from benchmarks._measure import Budget, Call, Result, Row, measure, smallest_times
+from benchmarks._measure import _LEAST_ROUNDS, Budget, Call, Result, Row, measure, smallest_times
 from benchmarks._samples import Samples
 from tests.libraries import EAGER_LIBRARIES
 
@@ -51,12 +51,12 @@ def test_the_fastest_reference_counts():
 
 
 def test_a_row_that_looks_missed_is_measured_again():
-    # 4 times to find the size of a batch and 5 rounds make an attempt.
-    ours = Fake(*[5e-3] * 9, *[1e-3] * 9)
+    each = 4 + _LEAST_ROUNDS  # times of an attempt: to find the size of a batch, and the rounds
+    ours = Fake(*[5e-3] * each, *[1e-3] * each)
     result = measure(fake_row(ours, Fake(1e-3)), seconds=0.0, attempts=3)
     assert result.ok
     assert result.ratio == pytest.approx(1)
-    assert ours.calls == 18
+    assert ours.calls == 2 * each
 
 
 def test_the_same_function_is_not_timed():
