@@ -206,7 +206,13 @@ def _floor_divide(x1: _Operand, x2: _Operand, **kwargs: Any) -> Array:
     if wider is not None and x1.device.type != "mps":
         # Twice the digits separate every quotient from the integers next to it. This takes two thirds of the time of
         # the native function.
-        return _out(torch.divide(x1.to(wider), x2.to(wider)).floor_().to(x1.dtype), kwargs)
+        # Widening one operand is enough, unless it is 0-d.
+        dtype = x1.dtype
+        if x1.ndim:
+            x1 = x1.to(wider)
+        else:
+            x2 = x2.to(wider)
+        return _out(torch.divide(x1, x2).floor_().to(dtype), kwargs)
     quotient = torch.divide(x1, x2)
     # The fraction by which the exact quotient exceeds its floor. It is NaN where there is none: no fraction then.
     fraction = torch.remainder(x1, x2).div_(x2).abs_().nan_to_num_(nan=0.0)

@@ -56,14 +56,14 @@ def _no_axis(x: Array, *, dtype: DType | None = None) -> Array:
 def _prod_over_axes(
     x: Array, axis: tuple[int, ...] | None, keepdims: bool, *, dtype: DType | None = None, **kwargs: Any
 ) -> Array:
-    """`torch.prod` over all or several axes, which it does not take with `keepdims`, or at all."""
-    axes = set(range(x.ndim)) if axis is None else _positive(axis, x.ndim)
+    """`torch.prod` over all or several axes, where it takes one; from the last on: places hold."""
+    axes = range(x.ndim) if axis is None else sorted(_positive(axis, x.ndim))
     if len(axes) == x.ndim:
         result = torch.prod(x, dtype=dtype, **kwargs)
-    else:
-        rest = [a for a in range(x.ndim) if a not in axes]
-        result = torch.prod(torch.permute(x, (*rest, *axes)).flatten(len(rest)), -1, dtype=dtype, **kwargs)
-    return result.reshape([1 if a in axes else side for a, side in enumerate(x.shape)]) if keepdims else result
+        return result.reshape([1] * x.ndim) if keepdims else result
+    for a in reversed(axes):
+        x = torch.prod(x, a, keepdims, dtype=dtype, **kwargs)
+    return x
 
 
 def _positive(axis: tuple[int, ...], ndim: int) -> set[int]:

