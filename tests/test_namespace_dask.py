@@ -158,6 +158,7 @@ CASES: list[Case] = [
     ("tensordot", lambda xp, x, y: xp.tensordot(x, y, axes=((1,), (-1,))), (T, I8.T.astype(np.float32).copy())),
     ("tensordot-uint8", lambda xp, x, y: xp.tensordot(x, y, axes=1), (U8, U8.T.copy())),
     ("tensordot-outer", lambda xp, x, y: xp.tensordot(x, y, axes=0), (M, W)),
+    ("tensordot-axes", lambda xp, x, y: xp.tensordot(x, y, axes=((2, -2), (-1, 0))), (T, np.ones((6, 3, 5)))),
     ("vecdot", lambda xp, x, y: xp.vecdot(x, y), (C, C[0])),
     ("vecdot-axis", lambda xp, x, y: xp.linalg.vecdot(x, y, axis=-2), (I8, I8)),
     ("outer", lambda xp, x, y: xp.linalg.outer(x, y), (V, W)),
@@ -421,6 +422,41 @@ def test_cumulative_sum_over_empty_blocks() -> None:
     for initial in (False, True):
         result = xp.cumulative_sum(x.rechunk((6, (2, 0, 3))), axis=1, include_initial=initial)
         assert_matches(result, xnp.cumulative_sum(I8, axis=1, include_initial=initial))
+
+
+# Arrays without elements.
+
+EMPTY: list[Case] = [
+    ("full", lambda xp, x: xp.full(x.shape, 2, dtype=xp.float32), (T[:, :0],)),
+    ("max", lambda xp, x: xp.max(x, axis=(0, 2)), (T[:, :0],)),
+    ("min", lambda xp, x: xp.min(x, axis=-1, keepdims=True), (T[:0],)),
+    ("roll", lambda xp, x: xp.roll(x, 1), (T[:, :0],)),
+    ("repeat", lambda xp, x: xp.repeat(x, 2, axis=1), (T[:, :0],)),
+    ("sort", lambda xp, x: xp.sort(x, axis=1), (T[:, :0],)),
+    ("take", lambda xp, x, i: xp.take(x, i, axis=1), (T, K[:0])),
+    ("matmul", lambda xp, x, y: xp.matmul(x, y), (M[:, :0], N[:0])),
+    ("tensordot", lambda xp, x, y: xp.tensordot(x, y, axes=1), (M[:, :0], N[:0])),
+    ("det", lambda xp, x: xp.linalg.det(x), (S[:0],)),
+    ("svdvals", lambda xp, x: xp.linalg.svdvals(x), (T[:, :0],)),
+    ("pinv", lambda xp, x: xp.linalg.pinv(x), (T[:0],)),
+    ("pinv-no-rows", lambda xp, x: xp.linalg.pinv(x), (T[:, :0],)),
+    ("matrix_rank", lambda xp, x: xp.linalg.matrix_rank(x), (T[:, :0],)),
+    ("matrix_norm", lambda xp, x: xp.linalg.matrix_norm(x, ord=2), (T[:, :0],)),
+    ("vector_norm", lambda xp, x: xp.linalg.vector_norm(x, ord=INF), (V[:0],)),
+]
+
+
+@pytest.mark.parametrize(("call", "arrays"), [case[1:] for case in EMPTY], ids=[case[0] for case in EMPTY])
+def test_arrays_without_elements(call: Callable[..., Any], arrays: tuple[Any, ...], lazily: Any) -> None:
+    lazy = [xp.asarray(x) for x in arrays]
+    with lazily:
+        result = call(xp, *lazy)
+    assert_matches(result, call(xnp, *arrays))
+
+
+def test_extrema_of_nothing_are_an_error() -> None:
+    with pytest.raises(ValueError, match="zero-size array"):
+        xp.max(xp.asarray(T[:, :0]), axis=1)
 
 
 # Data types.

@@ -1,13 +1,17 @@
 """Functions that make arrays."""
 
 import math
+from collections.abc import Callable
 from functools import partial
+from itertools import accumulate, product
 from numbers import Integral
 from typing import Any
 
 import dask.array as da
 import numpy as np
+from dask._task_spec import Task
 from dask.array.core import normalize_chunks
+from dask.base import tokenize
 
 from xpand._typing import Array, Device, DType
 
@@ -54,8 +58,9 @@ def asarray(
         return da.stack([item.astype(common) for item in items])
     if not hasattr(obj, "__array_function__"):
         obj = np.asarray(obj, dtype=dtype)
-    chunks = _chunks(obj.shape, kwargs.pop("chunks", "auto"), obj.dtype)
-    array = da.from_array(obj, chunks=chunks, **kwargs)
+    if 0 in obj.shape:
+        kwargs.setdefault("chunks", obj.shape)  # see _chunks
+    array = da.from_array(obj, **kwargs)
     return array if dtype is None or dtype == array.dtype else array.astype(dtype)
 
 
@@ -137,14 +142,20 @@ def full_like(
     return da.full_like(x, fill_value, dtype=dtype, **kwargs)
 
 
-def _positions(block_info: Any = None) -> tuple[int, int]:
-    """Range of the positions that a block of a one-dimensional array holds."""
-    start, stop = block_info[None]["array-location"][0]
-    return int(start), int(stop)
+def _by_position(name: str, block: Callable[..., Any], chunks: tuple[tuple[int, ...], ...], dtype: DType) -> Array:
+    """Make an array of what `block` returns for the ranges of positions, one for each axis, that a block holds."""
+    ends = [list(accumulate(sizes)) for sizes in chunks]
+    ranges = [[(end - size, end) for end, size in zip(axis, sizes)] for axis, sizes in zip(ends, chunks)]
+    name = f"{name}-{tokenize(block, chunks)}"
+    tasks = {
+        (name, *index): Task((name, *index), block, *(axis[i] for axis, i in zip(ranges, index)))
+        for index in product(*(range(len(axis)) for axis in ranges))
+    }
+    return da.Array(tasks, name, chunks, dtype=dtype)
 
 
-def _arange_block(*, start: Any, step: Any, dtype: DType, block_info: Any = None) -> Any:
-    low, high = _positions(block_info)
+def _arange_block(positions: tuple[int, int], *, start: Any, step: Any, dtype: DType) -> Any:
+    low, high = positions
     if isinstance(start, int) and isinstance(step, int) and np.dtype(dtype).kind in "iu":
         # Modulo 2**64, where no intermediate overflows and the product of a large step is exact.
         values = np.arange(low, high, dtype=np.uint64) * np.uint64(step % 2**64) + np.uint64(start % 2**64)
@@ -177,17 +188,13 @@ def arange(
     length = max(-((start - stop) // step) if integral else math.ceil((stop - start) / step), 0)
     if dtype is None:
         dtype = np.int64 if integral else np.result_type(np.float64, start, stop, step)
-    return da.map_blocks(
-        partial(_arange_block, start=start, step=step, dtype=dtype),
-        chunks=_chunks((int(length),), chunks, dtype),
-        dtype=dtype,
-        meta=np.empty((0,), dtype=dtype),
-        token="arange",
-    )
+    dtype = np.dtype(dtype)
+    block = partial(_arange_block, start=start, step=step, dtype=dtype)
+    return _by_position("arange", block, _chunks((int(length),), chunks, dtype), dtype)
 
 
-def _linspace_block(*, start: complex, stop: complex, gaps: int, dtype: DType, block_info: Any = None) -> Any:
-    low, high = _positions(block_info)
+def _linspace_block(bounds: tuple[int, int], *, start: complex, stop: complex, gaps: int, dtype: DType) -> Any:
+    low, high = bounds
     positions: Any = np.arange(low, high, dtype=np.float64)
     delta = stop - start
     step = delta / gaps if gaps else delta
@@ -217,17 +224,13 @@ def linspace(
     if dtype is None:
         dtype = np.result_type(np.float64, start, stop)
     gaps = num - 1 if endpoint else num
-    return da.map_blocks(
-        partial(_linspace_block, start=start, stop=stop, gaps=gaps, dtype=dtype),
-        chunks=_chunks((num,), chunks, dtype),
-        dtype=dtype,
-        meta=np.empty((0,), dtype=dtype),
-        token="linspace",
-    )
+    dtype = np.dtype(dtype)
+    block = partial(_linspace_block, start=start, stop=stop, gaps=gaps, dtype=dtype)
+    return _by_position("linspace", block, _chunks((num,), chunks, dtype), dtype)
 
 
-def _eye_block(*, k: int, dtype: DType, block_info: Any = None) -> Any:
-    (top, bottom), (left, right) = block_info[None]["array-location"]
+def _eye_block(rows: tuple[int, int], columns: tuple[int, int], *, k: int, dtype: DType) -> Any:
+    (top, bottom), (left, right) = rows, columns
     return np.eye(bottom - top, right - left, k=k + top - left, dtype=dtype)
 
 
@@ -243,15 +246,9 @@ def eye(
 ) -> Array:
     """Make a matrix with ones on the k-th diagonal, for any number of rows, columns and `k`."""
     check_device("eye", device)
-    if dtype is None:
-        dtype = np.float64
-    return da.map_blocks(
-        partial(_eye_block, k=k, dtype=dtype),
-        chunks=_chunks((n_rows, n_rows if n_cols is None else n_cols), chunks, dtype),
-        dtype=dtype,
-        meta=np.empty((0, 0), dtype=dtype),
-        token="eye",
-    )
+    dtype = np.dtype(np.float64 if dtype is None else dtype)
+    shape = (n_rows, n_rows if n_cols is None else n_cols)
+    return _by_position("eye", partial(_eye_block, k=k, dtype=dtype), _chunks(shape, chunks, dtype), dtype)
 
 
 def meshgrid(*arrays: Array, indexing: str = "xy", **kwargs: Any) -> tuple[Array, ...]:

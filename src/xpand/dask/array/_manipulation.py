@@ -27,9 +27,10 @@ def concat(arrays: Sequence[Array], /, *, axis: int | None = 0, allow_unknown_ch
 
 def expand_dims(x: Array, /, axis: int | tuple[int, ...] = 0) -> Array:
     """Insert axes of size one where `axis` says: one place, or several, counted in the result."""
-    places = (axis,) if isinstance(axis, int) else tuple(axis)
-    ndim = x.ndim + len(places)
-    inserted = normalize_axis_tuple(places, ndim, argname="axis")
+    if isinstance(axis, int):
+        return da.expand_dims(x, axis)
+    ndim = x.ndim + len(axis)
+    inserted = normalize_axis_tuple(axis, ndim, argname="axis")
     return x[tuple(None if i in inserted else slice(None) for i in range(ndim))]
 
 

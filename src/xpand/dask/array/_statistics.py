@@ -13,14 +13,15 @@ from ._blocks import along_axis
 
 
 def _extremum(native: Callable[..., Array], x: Array, axis: Axis, keepdims: bool, kwargs: dict[str, Any]) -> Array:
-    """Reduce by Dask's `max` or `min`, which take arrays without elements only as an error.
+    """Reduce by Dask's `max` or `min`, to which an array without elements is an error when it is computed.
 
-    It is none where the result has no elements either, because the axes that are reduced have some.
+    It is one at once here, unless the result has no elements either.
     """
     if 0 in x.shape:
         axes = range(x.ndim) if axis is None else normalize_axis_tuple(axis, x.ndim)
-        if not any(x.shape[a] == 0 for a in axes):
-            return da.sum(x, axis=axis, keepdims=keepdims, dtype=x.dtype)
+        if all(size for i, size in enumerate(x.shape) if i not in axes):
+            raise ValueError(f"{native.__name__}: no elements along axis {axis} of a zero-size array, shape {x.shape}")
+        return da.sum(x, axis=axis, keepdims=keepdims, dtype=x.dtype)
     return native(x, axis=axis, keepdims=keepdims, **kwargs)
 
 
