@@ -137,7 +137,8 @@ def stale_entries(xfails: Sequence[Entry], skips: Sequence[Entry], outcomes: dic
 def git(folder: Path, *arguments: str) -> str:
     """Run git in a folder and return what it prints."""
     command = ["git", "-c", f"safe.directory={folder.resolve()}", "-C", str(folder), *arguments]
-    done = subprocess.run(command, capture_output=True, text=True)
+    quiet = {**os.environ, "GIT_TERMINAL_PROMPT": "0"}  # fail, don't ask for a password
+    done = subprocess.run(command, capture_output=True, text=True, env=quiet)
     if done.returncode != 0:
         raise SuiteError(f"`git {' '.join(arguments)}` failed in {folder}: {done.stderr.strip()}")
     return done.stdout.strip()
