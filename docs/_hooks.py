@@ -28,6 +28,7 @@ TABLES: Final[Mapping[str, Callable[[], str]]] = {
     "benchmarks": lambda: _tables.benchmarks(DOCS / "benchmarks.json"),
     "capabilities": _tables.capability_table,
     "conformance": lambda: _tables.conformance(DOCS / "conformance.json"),
+    "estimators": lambda: _tables.sources(DOCS / "examples" / "estimators"),
     "helpers": lambda: _tables.helpers(helper_names()),
     "imports": _tables.imports,
     "mends": lambda: _tables.mends(Path(xpand.__file__).parent),

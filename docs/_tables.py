@@ -124,6 +124,16 @@ def _indented(text: str) -> str:
     return "\n".join(f"    {line}" if line else "" for line in text.split("\n"))
 
 
+def sources(package: Path) -> str:
+    """Show the modules of an example, each folded under its docstring's first sentence."""
+    parts = []
+    for path in sorted(package.glob("*.py")):
+        text = path.read_text(encoding="utf-8")
+        title = sentence(ast.get_docstring(ast.parse(text))).rstrip(".").replace('"', "'")
+        parts.append(f'??? example "{path.name}: {title}"\n\n' + _indented(f"```python\n{text}```") + "\n")
+    return "\n".join(parts)
+
+
 # From measurements
 
 
