@@ -366,3 +366,16 @@ def test_inspection_follows_the_precision():
         assert xp.cumulative_prod(jnp.ones(2, "uint8")).dtype == "uint32"
         assert xp.searchsorted(jnp.ones(2), jnp.ones(2)).dtype == "int32"
         assert xp.floor_divide(1.0, 0.1).dtype == "float32"
+
+
+@pytest.mark.parametrize("name", ["all", "any"])
+def test_imaginary_numbers_are_true(name):
+    function, reference = getattr(xp, name), getattr(np, name)
+    for values in ([1j, 2j], [0j, 1j], [0j, 0j], [1.0, 0.0], [True, True], []):
+        assert function(jnp.asarray(values)) == reference(values)
+    x = np.asarray([[1j, 0], [1, 2]])
+    np.testing.assert_array_equal(function(jnp.asarray(x), axis=1), reference(x, axis=1))
+    np.testing.assert_array_equal(jax.vmap(function)(jnp.asarray(x)), reference(x, axis=1))
+    assert function(jnp.asarray(x), axis=(0, 1), keepdims=True).shape == (1, 1)
+    assert function(jnp.asarray(x), where=jnp.asarray([[True, False], [True, True]]))
+    assert function(1j)

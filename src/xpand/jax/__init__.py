@@ -16,6 +16,7 @@ from xpand.jax._info import *
 from xpand.jax._manipulation import *  # type: ignore[assignment]  # tuples, where JAX declares lists
 from xpand.jax._searching import *
 from xpand.jax._statistics import *
+from xpand.jax._utility import *
 
 # Not `from xpand.jax import …`: that would find the modules of the same name which the star import brought.
 fft = importlib.import_module("xpand.jax.fft")
