@@ -340,7 +340,7 @@ def test_arange_of_the_largest_integers() -> None:
 
 @pytest.mark.parametrize("endpoint", [True, False])
 @pytest.mark.parametrize("num", [0, 1, 2, 7])
-@pytest.mark.parametrize(("start", "stop"), [(0, 1), (0.1, -0.3), (0.0, 5e-324), (1j, 2)])
+@pytest.mark.parametrize(("start", "stop"), [(0, 1), (0.1, -0.3), (0.0, 5e-324), (1j, 2), (2.0, 2.0)])
 def test_linspace(start: complex, stop: complex, num: int, endpoint: bool, lazily: Any) -> None:
     with lazily:
         result = xp.linspace(start, stop, num, endpoint=endpoint, chunks=3)

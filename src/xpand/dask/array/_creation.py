@@ -156,11 +156,17 @@ def _by_position(name: str, block: Callable[..., Any], chunks: tuple[tuple[int, 
 
 def _arange_block(positions: tuple[int, int], *, start: Any, step: Any, dtype: DType) -> Any:
     low, high = positions
-    if isinstance(start, int) and isinstance(step, int) and np.dtype(dtype).kind in "iu":
+    if isinstance(start, int) and isinstance(step, int) and dtype.kind in "iu":
+        first, end = start + low * step, start + high * step
+        if max(abs(first), abs(end)) < 2**63:
+            return np.arange(first, end, step, dtype=np.int64).astype(dtype, copy=False)
         # Modulo 2**64, where no intermediate overflows and the product of a large step is exact.
         values = np.arange(low, high, dtype=np.uint64) * np.uint64(step % 2**64) + np.uint64(start % 2**64)
         return values.view(np.int64).astype(dtype)
-    return (np.arange(low, high) * step + start).astype(dtype)
+    scaled: Any = np.arange(low, high, dtype=np.float64)
+    scaled *= step
+    scaled += start
+    return scaled.astype(dtype, copy=False)
 
 
 def arange(
@@ -199,10 +205,11 @@ def _linspace_block(bounds: tuple[int, int], *, start: complex, stop: complex, g
     delta = stop - start
     step = delta / gaps if gaps else delta
     # Where the step underflows, the quotient of each position is still exact.
-    values = positions * step + start if step != 0 else positions / gaps * delta + start
+    values = positions * step if step != 0 or gaps == 0 else positions / gaps * delta
+    values += start
     if low <= gaps < high and gaps:
         values[gaps - low] = stop
-    return values.astype(dtype)
+    return values.astype(dtype, copy=False)
 
 
 def linspace(
