@@ -4,6 +4,7 @@
 here under the same name; the capabilities beyond the standard are in `xpand_extensions`.
 """
 
+from . import common
 from ._check import check
 from ._defaults import choose_namespace, default_namespace, set_default_namespace, use
 from ._helpers import (
@@ -48,6 +49,7 @@ __all__ = [
     "array_namespace",
     "check",
     "choose_namespace",
+    "common",
     "default_namespace",
     "device",
     "get_namespace",
