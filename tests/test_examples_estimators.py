@@ -1,7 +1,10 @@
 """The estimators of docs/examples: scikit-learn's conditions, scikit-learn's results, every library."""
 
+import doctest
 import importlib
+import os
 import re
+import subprocess
 import sys
 from pathlib import Path
 from types import ModuleType
@@ -346,3 +349,24 @@ def test_inputs_are_left_as_they_were(eager_library: Library, name: str) -> None
     estimator, _, _ = fit(name, eager_library)
     (estimator.transform if name == "PCA" else estimator.predict)(z)
     np.testing.assert_array_equal(values(eager_library, z), x)
+
+
+def test_script_finds_the_same_model_on_numpy_and_torch() -> None:
+    environment = {key: value for key, value in os.environ.items() if key != "SCIPY_ARRAY_API"}
+    result = subprocess.run(
+        [sys.executable, "-W", "error", str(EXAMPLES / "select_model.py")],
+        env=environment,
+        capture_output=True,
+        text=True,
+        timeout=120,
+        check=False,
+    )
+    assert result.returncode == 0, result.stderr
+    on_numpy, on_torch = result.stdout.splitlines()
+    assert on_numpy.startswith("xpand.numpy: 0.8")
+    assert on_torch == on_numpy.replace("xpand.numpy", "xpand.torch")
+
+
+def test_example_in_the_docstring() -> None:
+    assert doctest.testmod(estimators).attempted >= 4
+    assert doctest.testmod(estimators).failed == 0

@@ -8,6 +8,9 @@ On Dask, `PCA`, `Ridge` and `KMeans` compute nothing before they are asked to; `
 labels once, in `fit`, because the number of classes decides the shape of all that follows. On a lazy array an iteration
 can't be stopped early, since that would take a look at the values: it runs for all of `max_iter` steps.
 
+In a `Pipeline` or a `GridSearchCV`, scikit-learn handles the arrays too: on other libraries than NumPy, switch on its
+support with `sklearn.config_context(array_api_dispatch=True)`, as `select_model.py` beside this package does.
+
 >>> import numpy as np
 >>> from estimators import Ridge
 >>> x = np.asarray([[0.0], [1.0], [2.0]])

@@ -10,7 +10,7 @@ import xpand
 from xpand._namespace import API_VERSION
 from xpand_extensions import capabilities
 
-from ._libraries import Library, find_all, known_names
+from ._libraries import Library, find, known_names
 from ._output import absent_libraries, console, progress, write_json
 
 _MARKS: Final = {"native": ("● native", "green"), "generic": ("○ generic", ""), "unsupported": ("– none", "red")}
@@ -20,8 +20,12 @@ _STATUS_STYLES: Final = {"ready": "green", "missing": "dim", "broken": "red"}
 def info(*, as_json: bool) -> int:
     """Print what is installed and what works where; return the exit code: 1 where an installed library is broken."""
     names = known_names()
+    libraries = []
     with progress(len(names)) as step:
-        libraries = find_all(names, step)
+        for name in names:
+            step(f"import {name}")
+            libraries.append(find(name))
+            step(f"import {name}", done=True)
     table = capabilities()
     if as_json:
         write_json(_as_json(libraries, table))

@@ -2,7 +2,6 @@
 
 import os
 import sys
-from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Final, Literal
@@ -78,15 +77,6 @@ def find(name: str) -> Library:
             raise
         return Library(name, error=f"{type(error).__name__}: {error}")
     return library
-
-
-def find_all(names: Iterable[str], before: Callable[[str], None] = lambda name: None) -> list[Library]:
-    """Find several libraries, calling `before` with each name: an import can take seconds."""
-    found = []
-    for name in names:
-        before(name)
-        found.append(find(name))
-    return found
 
 
 def enable_double_precision() -> None:
