@@ -115,7 +115,7 @@ def floor_divide(x1: Array, x2: Array, /, out: Array | None = None, **kwargs: An
             if x2.size <= _SMALL:
                 if x1.dtype.kind != "f" and x2.dtype.kind != "f":
                     return _floor_divide(x1, x2)
-                total = sum(x1.ravel().tolist() + x2.ravel().tolist())
+                total = sum(x1.ravel().tolist(), sum(x2.ravel().tolist()))
                 if isfinite(total):
                     return _floor_divide(x1, x2)
         elif type(x2) is float or type(x2) is int:
