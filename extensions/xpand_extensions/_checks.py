@@ -7,7 +7,6 @@ wrong value a `ValueError`, and both are the same on every library because no li
 import operator
 from collections.abc import Iterable
 from difflib import get_close_matches
-from functools import cache
 from typing import Any, Final, Literal, NoReturn, TypeAlias
 
 from xpand import array_namespace
@@ -44,7 +43,7 @@ _SCALARS: Final[dict[type, frozenset[Kind]]] = {
     float: FLOATING,
     complex: frozenset({"complex"}),
 }
-_ACCEPTS: Final[dict[Kind, frozenset[Kind]]] = {
+_ACCEPTS: Final[dict[Kind | None, frozenset[Kind]]] = {
     "bool": frozenset({"bool"}),
     "unsigned": frozenset({"unsigned"}),
     "signed": frozenset({"signed", "unsigned"}),
@@ -53,20 +52,36 @@ _ACCEPTS: Final[dict[Kind, frozenset[Kind]]] = {
 }
 
 
-@cache
+# Kept in dictionaries by hand: torch.compile warns of functools.cache. The key holds the type of the data type, since
+# array-api-strict warns when one of its own is compared with NumPy's; those that libraries share are the same in all.
+_kinds: dict[tuple[type, DType], Kind | None] = {}
+_ranges: dict[tuple[type, DType], tuple[int, int]] = {}
+
+
 def kind(xp: Namespace, dtype: DType) -> Kind | None:
     """Name the kind of a data type; None for one outside the standard."""
-    for name, argument in _ISDTYPE.items():
-        if xp.isdtype(dtype, argument):
-            return name
-    return None
+    key = (type(dtype), dtype)
+    if key not in _kinds:
+        found = [name for name, argument in _ISDTYPE.items() if xp.isdtype(dtype, argument)]
+        _kinds[key] = found[0] if found else None
+    return _kinds[key]
 
 
-@cache
 def integer_range(xp: Namespace, dtype: DType) -> tuple[int, int]:
     """Return the smallest and the largest integer of a data type."""
-    info = xp.iinfo(dtype)
-    return int(info.min), int(info.max)
+    key = (type(dtype), dtype)
+    if key not in _ranges:
+        info = xp.iinfo(dtype)
+        _ranges[key] = (int(info.min), int(info.max))
+    return _ranges[key]
+
+
+def device_of(x: Array) -> Any:
+    """Return the device of an array, to make others there; None where it can't be told: tracers and Dask arrays.
+
+    `xpand.device` tells more, and takes longer than a small operation.
+    """
+    return getattr(x, "device", None)
 
 
 def namespace_of(function: str, **arrays: Array) -> Namespace:
@@ -107,14 +122,14 @@ def one_device(function: str, **arrays: Array) -> None:
     """
     first: Any = None
     for x in arrays.values():
-        device = getattr(x, "device", None)  # tracers have none; Dask arrays neither
+        device = device_of(x)
         # Arrays spread over many devices (JAX) are for their library to combine: `device` is then their layout.
         if device is None or hasattr(device, "device_set"):
             continue
         if first is None:
             first = device
         elif device != first:
-            listed = ", ".join(f"{key} on {getattr(value, 'device', None)}" for key, value in arrays.items())
+            listed = ", ".join(f"{key} on {device_of(value)}" for key, value in arrays.items())
             raise ValueError(
                 f"{function}: takes arrays on one device, got {listed}; move one with `xpand.to_device` first"
             )
@@ -160,8 +175,9 @@ def castable(function: str, name: str, xp: Namespace, value: Any, target: Array,
                 )
         return
     found = kind(xp, value.dtype)
-    widest = found == "unsigned" and into == "signed" and integer_range(xp, value.dtype)[1] >= 2**64 - 1
-    if widest or into is None or found not in _ACCEPTS[into]:  # the standard promotes uint64 with no signed type
+    accepted = _ACCEPTS.get(into, frozenset())
+    # The standard promotes uint64 with no signed type.
+    if found not in accepted or (into == "signed" and integer_range(xp, value.dtype)[1] >= 2**64 - 1):
         raise TypeError(
             f"{function}: {name} has {value.dtype}, which does not promote to {target_name}'s {target.dtype}; convert "
             f"one of them first, for example `xp.astype({name}, {target_name}.dtype)`"
@@ -237,7 +253,7 @@ def known_shape(function: str, name: str, x: Array) -> tuple[int, ...]:
     Raises:
         ValueError: A lazy array whose sizes depend on values not computed yet.
     """
-    shape: tuple[int, ...] = tuple(x.shape)
+    shape: tuple[Any, ...] = tuple(x.shape)
     for size in shape:
         if size is None or size != size:
             raise ValueError(

@@ -8,9 +8,10 @@ import math
 import operator
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import reduce
 from typing import Any, Final, Literal, TypeAlias
 
-from xpand import array_namespace, device, is_concrete
+from xpand import array_namespace, is_concrete
 from xpand._namespace import describe
 from xpand._typing import Array, Namespace
 
@@ -30,9 +31,12 @@ Bounds: TypeAlias = Callable[[Array], tuple[int, int]]
 class Basic:
     """Numbers, slices and new axes only: each element is selected at most once, and the library's own index serves."""
 
-    key: tuple[int | slice | None, ...]
-    """One entry for each axis, slices within bounds, and None for each new axis."""
+    key: tuple[int | slice, ...]
+    """One entry for each axis, slices within bounds."""
+    sliced: tuple[int, ...]
+    """The shape that `key` selects: that of the selection, less its new axes."""
     shape: tuple[int, ...]
+    """The shape of the selection."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,8 +120,13 @@ def rows_of_mask(function: str, xp: Namespace, x: Array, selection: Mask, bounds
     return _Reader(function, xp, x, tuple(x.shape), None, bounds).read(items)
 
 
+def _is_array(item: Any) -> bool:
+    # The types first: torch.compile can't ask a slice for its attributes.
+    return not (item is None or item is Ellipsis or isinstance(item, (int, slice))) and hasattr(item, "dtype")
+
+
 def _is_mask(xp: Namespace, item: Any) -> bool:
-    return isinstance(item, bool) or (hasattr(item, "dtype") and _checks.kind(xp, item.dtype) == "bool")
+    return isinstance(item, bool) or (_is_array(item) and _checks.kind(xp, item.dtype) == "bool")
 
 
 def check_types(function: str, xp: Namespace, x: Array, index: Any) -> list[Any]:
@@ -183,7 +192,7 @@ class _Reader:
     ) -> None:
         self.function = function
         self.xp = xp
-        self.device = device(x)
+        self.device = _checks.device_of(x)
         self.shape = shape
         self.mode = mode
         self.bounds = bounds
@@ -205,7 +214,7 @@ class _Reader:
                 entries.append(gather)
                 dim += len(gather.pairs)
                 continue
-            elif hasattr(item, "dtype"):
+            elif _is_array(item):
                 entries.append(self._array(dim, item))
             else:
                 entries.append(self._number(dim, operator.index(item)))
@@ -256,7 +265,7 @@ class _Reader:
         if not is_concrete(item):
             raise _unknown_mask(self.function)
         places = self.xp.nonzero(item)
-        pairs = tuple((dim + j, self.xp.astype(p, self._index_dtype())) for j, p in enumerate(places))
+        pairs = tuple((dim + j, self.xp.astype(p, self._index_dtype(), copy=False)) for j, p in enumerate(places))
         return _Gather(pairs, tuple(places[0].shape), True)
 
     def _index_dtype(self) -> Any:
@@ -265,18 +274,10 @@ class _Reader:
     # --- layout ------------------------------------------------------------------------------------------------
 
     def _basic(self, entries: list[Any]) -> Basic:
-        key: list[int | slice | None] = []
-        shape: list[int] = []
-        for entry in entries:
-            if entry is None:
-                key.append(None)
-                shape.append(1)
-            elif isinstance(entry, _Range):
-                key.append(_as_slice(entry))
-                shape.append(entry.size)
-            else:
-                key.append(entry)
-        return Basic(tuple(key), tuple(shape))
+        key = tuple(_as_slice(entry) if isinstance(entry, _Range) else entry for entry in entries if entry is not None)
+        sliced = tuple(entry.size for entry in entries if isinstance(entry, _Range))
+        shape = tuple(1 if entry is None else entry.size for entry in entries if not isinstance(entry, int))
+        return Basic(key, sliced, shape)
 
     def _rows(self, entries: list[Any], dims: list[int | None]) -> Rows:
         """Lay out the axes of the selection, and add up each entry's part of the flat index."""
@@ -303,12 +304,13 @@ class _Reader:
         count = math.prod(self.shape[:lead])
 
         dtype = self._index_dtype()
-        total = xp.zeros((1,) * cut, dtype=dtype, device=self.device)
+        parts: list[Array] = []
+        offset = 0
         valid: Array = None
         for position in advanced:
             entry = entries[position]
             if isinstance(entry, int):
-                total = total + entry * strides[dims[position] or 0]
+                offset += entry * strides[dims[position] or 0]
                 continue
             for dim, index in entry.pairs:
                 padded = xp.reshape(
@@ -320,12 +322,14 @@ class _Reader:
                 if self.dropped:
                     inside = padded < self.shape[dim]
                     valid = inside if valid is None else valid & inside
-                total = total + (padded if strides[dim] == 1 else padded * strides[dim])
+                parts.append(padded if strides[dim] == 1 else padded * strides[dim])
         for position, entry in enumerate(axes[:cut]):
             if isinstance(entry, _Range):
                 steps = xp.arange(entry.size, dtype=dtype, device=self.device) * entry.step + entry.start
                 steps = xp.reshape(steps, (1,) * position + (entry.size,) + (1,) * (cut - position - 1))
-                total = total + steps * strides[entry.dim]
+                parts.append(steps * strides[entry.dim])
+        total = reduce(operator.add, parts) if parts else xp.zeros((1,) * cut, dtype=dtype, device=self.device)
+        total = total + offset if offset else total
         if valid is not None:
             total = xp.where(valid, total, xp.full((), count, dtype=dtype, device=self.device))
         rows = xp.reshape(xp.broadcast_to(total, tuple(sizes[:cut])), (-1,) if math.prod(sizes[:cut]) else (0,))
@@ -359,7 +363,7 @@ def _as_slice(entry: _Range) -> slice:
 
 def broadcast_shapes(*shapes: tuple[int, ...]) -> tuple[int, ...]:
     """Broadcast shapes as the standard says; `ValueError` where they don't."""
-    ndim = max(map(len, shapes), default=0)
+    ndim = max([len(shape) for shape in shapes], default=0)
     result = [1] * ndim
     for shape in shapes:
         for axis, size in enumerate(shape, ndim - len(shape)):
@@ -371,8 +375,8 @@ def broadcast_shapes(*shapes: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def index_dtype(xp: Namespace, place: Any) -> Any:
-    """Return the library's data type for indices on a device."""
-    return xp.__array_namespace_info__().default_dtypes(device=place)["indexing"]
+    """Return the library's data type for indices on a device: its default one for integers."""
+    return xp.arange(0, device=place).dtype
 
 
 def resolve(
@@ -401,37 +405,39 @@ def resolve(
     Returns:
         The index, of the library's data type for indices, and whether it may hold `size`, which stands for "dropped".
     """
-    dtype = index_dtype(xp, device(index))
+    dtype = index.dtype if index.dtype == xp.int64 else index_dtype(xp, _checks.device_of(index))
     empty = math.prod(index.shape) == 0
     if mode in (None, "raise"):
         if is_concrete(index):
             if empty:
-                return xp.astype(index, dtype), False
+                return xp.astype(index, dtype, copy=False), False
             low, high = bounds(index)
             if low < (-size if from_end else 0) or high >= size:
                 raise out_of_bounds(function, high if high >= size else low, axis, size)
-            index = xp.astype(index, dtype)
+            index = xp.astype(index, dtype, copy=False)
             return (xp.where(index < 0, index + size, index) if low < 0 else index), False
         if mode == "raise":
             raise ValueError(
                 f"{function}: mode='raise' needs the values of the indices, which aren't known here (under jit or "
-                "vmap, or in a lazy array); leave mode out to have those out of bounds dropped, or choose 'drop', 'clip' or "
-                "'wrap'"
+                "vmap, or in a lazy array); leave mode out to have those out of bounds dropped, or "
+                "choose 'drop', 'clip' or 'wrap'"
             )
     if size == 0 and not empty and mode in ("clip", "wrap"):
         raise IndexError(f"{function}: mode={mode!r} has no index to move to: the size is 0")
     if _checks.integer_range(xp, index.dtype)[1] > _checks.integer_range(xp, dtype)[1]:
         # uint64: the conversion would make the largest negative.
-        cap = xp.full((), size, dtype=index.dtype, device=device(index))
+        cap = xp.full((), size, dtype=index.dtype, device=_checks.device_of(index))
         index = xp.remainder(index, cap) if mode == "wrap" and size else xp.minimum(index, cap)
-    index = xp.astype(index, dtype)
+    index = xp.astype(index, dtype, copy=False)
     if mode == "wrap":
-        return (index if empty else xp.remainder(index, xp.full((), size, dtype=dtype, device=device(index)))), False
+        return (
+            index if empty else xp.remainder(index, xp.full((), size, dtype=dtype, device=_checks.device_of(index)))
+        ), False
     if from_end:
         index = xp.where(index < 0, index + size, index)
     if mode == "clip":
         return (index if empty else xp.clip(index, 0, size - 1)), False
-    beyond = xp.full((), size, dtype=dtype, device=device(index))
+    beyond = xp.full((), size, dtype=dtype, device=_checks.device_of(index))
     return xp.where((index >= 0) & (index < size), index, beyond), True
 
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeAlias
 
-from xpand import array_namespace, device
+from xpand import array_namespace
 from xpand._typing import Array, DType, Namespace
 
 from . import _checks
@@ -77,7 +77,7 @@ def _mean_of(kernel: Kernel) -> Kernel:
         total = kernel(what, values, ids)
         number = kernel(what, xp.ones_like(ids, dtype=xp.int64), ids)
         number = xp.reshape(number, (-1, *(1 for _ in values.shape[1:]))) if values.ndim > 1 else number
-        nan = xp.full((), math.nan, dtype=values.dtype, device=device(values))
+        nan = xp.full((), math.nan, dtype=values.dtype, device=_checks.device_of(values))
         # An empty segment is divided by one: 0 / 0 would warn, and its gradient would be NaN in all segments.
         divisor = xp.astype(xp.maximum(number, xp.ones_like(number)), values.dtype)
         return xp.where(number > 0, total / divisor, nan)
@@ -101,4 +101,4 @@ def identity(xp: Namespace, dtype: DType, combination: Combination) -> bool | in
 def nothing(xp: Namespace, values: Array, what: Reduction) -> Array:
     """Make the result of segments without values."""
     fill = identity(xp, values.dtype, what.combination)
-    return xp.full((what.num_segments, *values.shape[1:]), fill, dtype=values.dtype, device=device(values))
+    return xp.full((what.num_segments, *values.shape[1:]), fill, dtype=values.dtype, device=_checks.device_of(values))

@@ -229,7 +229,7 @@ def _check(
     indices_are_sorted: Any,
     mode: Any,
 ) -> tuple[int, int, SegmentMode]:
-    """Check the arguments of a segment reduction; return num_segments, axis and mode as its implementations get them."""
+    """Check the arguments of a segment reduction; return num_segments, axis, mode as implementations get them."""
     xp = _checks.namespace_of(function, values=values, segment_ids=segment_ids)
     _checks.one_device(function, values=values, segment_ids=segment_ids)
     _checks.dtype(function, "values", xp, values, _KINDS[function])
@@ -260,8 +260,8 @@ def _check(
         if mode == "raise":
             raise ValueError(
                 f"{function}: mode='raise' needs the values of segment_ids, which aren't known here (under jit or "
-                "vmap, or in a lazy array); leave mode out to have ids out of bounds dropped, or choose 'drop', 'clip' or "
-                "'wrap'"
+                "vmap, or in a lazy array); leave mode out to have ids out of bounds dropped, or "
+                "choose 'drop', 'clip' or 'wrap'"
             )
         return num_segments, axis, "drop"
     if mode in ("clip", "wrap") and num_segments == 0 and size:

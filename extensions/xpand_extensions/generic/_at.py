@@ -2,10 +2,9 @@
 
 import math
 from collections.abc import Callable
-from functools import cache
 from typing import Any
 
-from xpand import array_namespace, device, is_concrete, is_writeable_array
+from xpand import array_namespace, is_concrete, is_writeable_array
 from xpand._typing import Array, DType, Namespace, Scalar
 from xpand_extensions import _checks
 from xpand_extensions._at import At, Operation
@@ -17,7 +16,6 @@ from ._runs import Runs
 Binary = Callable[[Array, Array], Array]
 
 
-@cache
 def binary(xp: Namespace, operation: Operation, dtype: DType) -> Binary:
     """Return the function of two arrays that an update applies."""
     if operation == "set":
@@ -58,11 +56,16 @@ class GenericAt(At):
         xp = array_namespace(index)
         return int(xp.min(index)), int(xp.max(index))
 
-    def _read_basic(self, key: tuple[int | slice | None, ...]) -> Array:
+    @staticmethod
+    def runs(index: Array, count: int) -> Runs:
+        """Find where each row is in the index."""
+        return Runs.of(array_namespace(index), index, count)
+
+    def _read_basic(self, key: tuple[int | slice, ...]) -> Array:
         return self.x[key]
 
     def _write_basic(self, selection: Basic, values: Array) -> Array:
-        """Return a copy with new values, already of the shape of the selection, at a basic index."""
+        """Return a copy with new values, of the shape `selection.sliced`, at a basic index."""
         xp = array_namespace(self.x)
         out = xp.asarray(self.x, copy=True)
         if is_writeable_array(out):
@@ -70,8 +73,8 @@ class GenericAt(At):
             return out
         # Arrays that can't be written: number the elements, and select the numbers.
         size = math.prod(self.x.shape)
-        numbers = xp.reshape(xp.arange(size, device=device(self.x)), self.x.shape)
-        rows = Rows(xp.reshape(numbers[selection.key], (-1,)), size, 1, selection.shape, True, False)
+        numbers = xp.reshape(xp.arange(size, device=_checks.device_of(self.x)), self.x.shape)
+        rows = Rows(xp.reshape(numbers[selection.key], (-1,)), size, 1, selection.sliced, True, False)
         written = self._write_rows(xp.reshape(self.x, (size, 1)), rows, xp.reshape(values, (-1, 1)), "set")
         return xp.reshape(written, self.x.shape)
 
@@ -81,7 +84,7 @@ class GenericAt(At):
         if not rows.dropped:
             return xp.take(table, rows.index, axis=0)
         if not rows.count:
-            return xp.full((rows.index.shape[0], rows.width), fill, dtype=table.dtype, device=device(table))
+            return xp.full((rows.index.shape[0], rows.width), fill, dtype=table.dtype, device=_checks.device_of(table))
         inside = rows.index < rows.count
         found = xp.take(table, xp.where(inside, rows.index, xp.zeros_like(rows.index)), axis=0)
         return xp.where(xp.expand_dims(inside, axis=1), found, self._scalar(fill))
@@ -89,12 +92,13 @@ class GenericAt(At):
     def _write_rows(self, table: Array, rows: Rows, values: Array, operation: Operation) -> Array:
         """Update rows of an array of shape `(count, width)` with values of shape `(len(rows.index), width)`."""
         xp = array_namespace(table)
-        runs = Runs.of(xp, rows.index, rows.count)
         if operation == "power":
-            one = self._scalar(1)
-            return self._in_turn(
-                table, rows, runs, lambda old, n, there: xp.pow(old, xp.where(there, runs.occurrence(n, values), one))
-            )
+
+            def power(old: Array, runs: Runs, number: int, there: Array) -> Array:
+                return xp.pow(old, xp.where(there, runs.occurrence(number, values), self._scalar(1)))
+
+            return self._in_turn(table, rows, power)
+        runs = self.runs(rows.index, rows.count)
         present = xp.expand_dims(runs.present, axis=1)
         combined = COMBINED.get(operation)
         if combined is None or rows.unique:
@@ -108,9 +112,7 @@ class GenericAt(At):
 
     def _apply_rows(self, table: Array, rows: Rows, function: Callable[[Array], Array]) -> Array:
         """Apply a function to rows of an array of shape `(count, width)`, as often as each is selected."""
-        xp = array_namespace(table)
-        runs = Runs.of(xp, rows.index, rows.count)
-        return self._in_turn(table, rows, runs, lambda old, number, there: function(old))
+        return self._in_turn(table, rows, lambda old, runs, number, there: function(old))
 
     def _masked(self, selection: Mask) -> Array:
         """Read where a mask holds, though its values aren't known."""
@@ -131,6 +133,7 @@ class GenericAt(At):
             selection = rows_of_mask(name, xp, self.x, selection, self.bounds)
         values = _broadcast(name, xp, values, selection)
         if isinstance(selection, Basic):
+            values = xp.reshape(values, selection.sliced)
             return self._write_basic(selection, update(self._read_basic(selection.key), values))
         assert isinstance(selection, Rows), "select gives one of three forms"
         if 0 in selection.shape:
@@ -170,10 +173,10 @@ class GenericAt(At):
             selection = rows_of_mask("at.get", xp, self.x, selection, self.bounds)
         if isinstance(selection, Basic):
             # A copy: a view would let the result be changed through the input.
-            return xp.asarray(self._read_basic(selection.key), copy=True)
+            return xp.reshape(xp.asarray(self._read_basic(selection.key), copy=True), selection.shape)
         assert isinstance(selection, Rows), "select gives one of three forms"
         if 0 in selection.shape:
-            return xp.zeros(selection.shape, dtype=self.x.dtype, device=device(self.x))
+            return xp.zeros(selection.shape, dtype=self.x.dtype, device=_checks.device_of(self.x))
         fill = self._fill_value() if fill_value is None else fill_value
         return xp.reshape(self._read_rows(self._table(selection), selection, fill), selection.shape)
 
@@ -194,7 +197,7 @@ class GenericAt(At):
         xp = array_namespace(self.x)
         if hasattr(value, "dtype"):
             return xp.astype(value, self.x.dtype, copy=False)
-        return xp.full((), value, dtype=self.x.dtype, device=device(self.x))
+        return xp.full((), value, dtype=self.x.dtype, device=_checks.device_of(self.x))
 
     def _fill_value(self) -> Any:
         xp = array_namespace(self.x)
@@ -223,7 +226,7 @@ class GenericAt(At):
 
         return call
 
-    def _in_turn(self, table: Array, rows: Rows, runs: Runs, step: Callable[[Array, int, Array], Array]) -> Array:
+    def _in_turn(self, table: Array, rows: Rows, step: Callable[[Array, Runs, int, Array], Array]) -> Array:
         """Update by the first occurrence of each index, then by the second, and so on."""
         xp = array_namespace(table)
         if not rows.unique and not is_concrete(rows.index):
@@ -232,9 +235,10 @@ class GenericAt(At):
                 "aren't known here (under jit or vmap, or in a lazy array); index with slices or one mask, or call it "
                 "where the values are known"
             )
+        runs = self.runs(rows.index, rows.count)
         for number in range(1 if rows.unique else runs.longest):
             there = xp.expand_dims(runs.first + number < runs.stop, axis=1)
-            table = xp.where(there, step(table, number, there), table)
+            table = xp.where(there, step(table, runs, number, there), table)
         return table
 
 

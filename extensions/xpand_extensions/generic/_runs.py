@@ -8,8 +8,9 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from xpand import device, is_concrete
+from xpand import is_concrete
 from xpand._typing import Array, Namespace
+from xpand_extensions._checks import device_of
 
 Combine = Callable[[Array, Array], Array]
 
@@ -30,7 +31,7 @@ class Runs:
         """Find the runs of a non-empty index of shape `(n,)`. What isn't within `0 <= index < count` is in none."""
         order = None if is_sorted else xp.argsort(index, stable=True)
         ordered = index if order is None else xp.take(index, order)
-        each = xp.arange(count, dtype=index.dtype, device=device(index))
+        each = xp.arange(count, dtype=index.dtype, device=device_of(index))
         return cls(
             xp,
             ordered,

@@ -1,5 +1,6 @@
 """Scatter and segment reductions on JAX: its own `x.at`, made definite where JAX leaves it open."""
 
+import math
 from collections.abc import Callable
 from functools import partial
 
@@ -39,26 +40,9 @@ class JaxAt(GenericAt):
         return self.x.at[selection.key].set(values, unique_indices=True)
 
     def _write_rows(self, table: Array, rows: Rows, values: Array, operation: Operation) -> Array:
-        index = rows.index
-        if rows.unique and operation != "set":
-            # What is dropped reads something, and writes nothing.
-            old = table.at[index].get(mode="clip", wrap_negative_indices=False)
-            values, operation = binary(xp, operation, table.dtype)(old, values), "set"
-        match operation:
-            case "set":
-                if not rows.unique:
-                    index = _last(index, rows.count)
-                return table.at[index].set(values, mode="drop", wrap_negative_indices=False)
-            case "multiply":
-                return table * _products(values, index, rows.count)
-            case "divide":
-                return table / _products(values, index, rows.count)
-            case "power":
-                if is_concrete(index):
-                    return super()._write_rows(table, rows, values, operation)
-                return _one_by_one(table, index, lambda old, n: old ** values[n])
-            case _:
-                return _scatter(table, index, values, operation)
+        if operation == "power" and not rows.unique and is_concrete(rows.index):
+            return super()._write_rows(table, rows, values, operation)
+        return _write_compiled(table, rows.index, values, operation, rows.unique)
 
     def _apply_rows(self, table: Array, rows: Rows, function: Callable[[Array], Array]) -> Array:
         if is_concrete(rows.index):
@@ -74,6 +58,28 @@ class JaxAt(GenericAt):
 
 def at(x: Array, index: Index = ..., /) -> At:
     return JaxAt(x, index)
+
+
+@partial(jax.jit, static_argnums=(3, 4))
+def _write_compiled(table: Array, index: Array, values: Array, operation: Operation, unique: bool) -> Array:
+    """Update rows; compiled, because each of JAX's indexed updates is many small operations."""
+    if unique and operation != "set":
+        # What is dropped reads something, and writes nothing.
+        old = table.at[index].get(mode="clip", wrap_negative_indices=False)
+        values, operation = binary(xp, operation, table.dtype)(old, values), "set"
+    match operation:
+        case "set":
+            if not unique:
+                index = _last(index, table.shape[0])
+            return table.at[index].set(values, mode="drop", wrap_negative_indices=False)
+        case "multiply":
+            return table * _products(values, index, table.shape[0])
+        case "divide":
+            return table / _products(values, index, table.shape[0])
+        case "power":
+            return _one_by_one(table, index, lambda old, n: old ** values[n])
+        case _:
+            return _scatter(table, index, values, operation)
 
 
 def _scatter(table: Array, index: Array, values: Array, operation: str, *, is_sorted: bool = False) -> Array:
@@ -126,12 +132,12 @@ def _kernel_compiled(what: Reduction, values: Array, ids: Array) -> Array:
     empty = nothing(xp, values, what)
     mode = "drop" if what.mode == "raise" else what.mode  # by now, those out of bounds have raised
     dropping = Reduction(what.function, what.combination, what.num_segments, what.is_sorted, mode)
-    if what.mode in ("clip", "wrap"):
+    if what.mode in ("clip", "wrap") or jnp.issubdtype(ids.dtype, jnp.unsignedinteger):
         ids, _ = resolve(
             what.function, xp, ids, what.num_segments, dropping.mode, JaxAt.bounds, axis=None, from_end=False
         )
     if what.combination == "multiply":
-        table = values.reshape(values.shape[0], -1) if values.size else values.reshape(values.shape[0], 0)
+        table = values.reshape(values.shape[0], math.prod(values.shape[1:]))
         return _products(table, ids, what.num_segments).reshape(empty.shape)
     return _scatter(empty, ids, values, what.combination, is_sorted=what.is_sorted and what.mode != "wrap")
 

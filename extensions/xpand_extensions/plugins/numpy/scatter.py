@@ -48,7 +48,7 @@ class NumpyAt(GenericAt):
                 _UFUNCS[operation].at(out, self.index, values)
             else:
                 out[self.index] = _UFUNCS[operation](out[self.index], values)
-        except (IndexError, ValueError):
+        except (IndexError, TypeError, ValueError):
             # Once more the generic way, whose messages name the argument.
             return super()._write(operation, values, mode)
         return out
@@ -71,17 +71,21 @@ def at(x: Array, index: Index = ..., /) -> At:
 
 
 def _kernel(what: Reduction, values: Array, ids: Array) -> Array:
-    size = what.num_segments
-    if ids.size and (what.mode != "raise" or ids.min() < 0 or ids.dtype == np.uint64):
-        ids, dropped = resolve(what.function, xp, ids, size, what.mode, NumpyAt.bounds, axis=None, from_end=False)
-        if dropped:
-            inside = ids < size
-            ids, values = ids[inside], values[inside]
-    ids = ids.astype(np.intp, copy=False)
-    try:
-        return _reduce(what, values, ids)
-    except IndexError:
-        raise out_of_bounds(what.function, int(ids.max()), None, size) from None
+    """Reduce. That no id is too large `ufunc.at` finds out by itself; negative ones it would take from the end."""
+    if ids.size and ids.dtype != np.uint64 and ids.min() >= 0:
+        ids = ids.astype(np.intp, copy=False)
+        try:
+            return _reduce(what, values, ids)
+        except IndexError:
+            if what.mode == "raise":
+                raise out_of_bounds(what.function, int(ids.max()), None, what.num_segments) from None
+    ids, dropped = resolve(
+        what.function, xp, ids, what.num_segments, what.mode, NumpyAt.bounds, axis=None, from_end=False
+    )
+    if dropped:
+        inside = ids < what.num_segments
+        ids, values = ids[inside], values[inside]
+    return _reduce(what, values, ids)
 
 
 def _reduce(what: Reduction, values: Array, ids: Array) -> Array:

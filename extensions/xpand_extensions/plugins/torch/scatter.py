@@ -1,8 +1,11 @@
 """Scatter and segment reductions on PyTorch: index_add, scatter_reduce and index_put."""
 
-from typing import Final
+import math
+from collections.abc import Callable
+from typing import Final, Self
 
 import torch
+from torch._C._functorch import get_unwrapped, is_gradtrackingtensor
 
 import xpand.torch as xp
 from xpand import is_concrete
@@ -33,7 +36,11 @@ class TorchAt(GenericAt):
             return 0, int(low) % 2**64
         return int(low), int(high)
 
-    def _read_basic(self, key: tuple[int | slice | None, ...]) -> Array:
+    @staticmethod
+    def runs(index: Array, count: int) -> Runs:
+        return _Runs.of_index(index, count)
+
+    def _read_basic(self, key: tuple[int | slice, ...]) -> Array:
         forward, flipped = _forward(key)
         found = self.x[forward]
         return found.flip(flipped) if flipped else found
@@ -52,8 +59,8 @@ class TorchAt(GenericAt):
     def _write_rows(self, table: Array, rows: Rows, values: Array, operation: Operation) -> Array:
         index, count = rows.index, rows.count
         if rows.dropped:
-            # One more row, for what is dropped.
-            table = torch.cat([table, table.new_zeros((1, rows.width))])
+            # One more row, for what is dropped; of ones, whose powers have finite gradients.
+            table = torch.cat([table, table.new_ones((1, rows.width))])
             count += 1
         if rows.unique and operation != "set":
             values = binary(xp, operation, table.dtype)(table.index_select(0, index), values)
@@ -61,13 +68,20 @@ class TorchAt(GenericAt):
         if operation == "set":
             table = _set(table, index, values, unique=rows.unique)
         elif operation == "power":
-            wider = Rows(index, count, rows.width, rows.shape, unique=False, dropped=False)
+            wider = Rows(_plain(index), count, rows.width, rows.shape, unique=False, dropped=False)
             table = super()._write_rows(table, wider, values, operation)
         elif operation == "divide":
             table = table / _combine(torch.ones_like(table), index, values, "multiply")
         else:
             table = _combine(table, index, values, operation)
         return table[: rows.count] if rows.dropped else table
+
+    def _apply_rows(self, table: Array, rows: Rows, function: Callable[[Array], Array]) -> Array:
+        if rows.dropped:
+            table = torch.cat([table, table.new_ones((1, rows.width))])
+        count = rows.count + rows.dropped
+        wider = Rows(_plain(rows.index), count, rows.width, rows.shape, unique=rows.unique, dropped=False)
+        return super()._apply_rows(table, wider, function)[: rows.count]
 
     def _masked(self, selection: Mask) -> Array:
         raise UnsupportedError(
@@ -80,9 +94,9 @@ def at(x: Array, index: Index = ..., /) -> At:
     return TorchAt(x, index)
 
 
-def _forward(key: tuple[int | slice | None, ...]) -> tuple[tuple[int | slice | None, ...], list[int]]:
+def _forward(key: tuple[int | slice, ...]) -> tuple[tuple[int | slice, ...], list[int]]:
     """Turn slices that run backwards, which PyTorch lacks, around; say which axes of the selection they are."""
-    forward: list[int | slice | None] = []
+    forward: list[int | slice] = []
     flipped: list[int] = []
     axis = 0
     for entry in key:
@@ -109,6 +123,32 @@ def _set(table: Array, index: Array, values: Array, *, unique: bool) -> Array:
     return torch.where((last >= 0)[:, None], values.index_select(0, last.clamp(min=0)), table)
 
 
+def _plain(x: Array) -> Array:
+    """Take off the wrappers of torch.func.grad, which it puts on whatever is computed inside, integers too."""
+    while not torch.compiler.is_compiling() and is_gradtrackingtensor(x):
+        x = get_unwrapped(x)
+    return x
+
+
+class _Runs(Runs):
+    """Runs of an index, all of it within `0 <= index < count`."""
+
+    __slots__ = ()
+
+    @classmethod
+    def of_index(cls, index: Array, count: int) -> Self:
+        """Find the runs by counting: `searchsorted` copies, and warns of it, under vmap."""
+        order = index.argsort(stable=True)
+        lengths = torch.zeros(count, dtype=torch.int64, device=index.device).index_add(0, index, torch.ones_like(index))
+        stop = lengths.cumsum(0)
+        return cls(xp, index.index_select(0, order), order, stop - lengths, stop)
+
+    @property
+    def longest(self) -> int:
+        lengths = _plain(self.stop - self.first)
+        return int(lengths.max()) if lengths.numel() and is_concrete(lengths) else len(self.sorted_index)
+
+
 def _combine(table: Array, index: Array, values: Array, operation: str) -> Array:
     """Add, subtract, multiply, or take the minimum or maximum of, rows of a table and all values for them."""
     signed = _SIGNED.get(table.dtype)
@@ -127,7 +167,7 @@ def _combine(table: Array, index: Array, values: Array, operation: str) -> Array
         return table.index_add(0, index, values, alpha=1 if operation == "add" else -1)
     if operation == "multiply" and not is_concrete(values):
         # The gradient of scatter_reduce's product asks for values, which fails under vmap.
-        runs = Runs.of(xp, index, len(table))
+        runs = _Runs.of_index(index, len(table))
         total = runs.reduce(values, torch.mul)
         return table * torch.where(runs.present[:, None], total, torch.ones_like(total))
     return table.scatter_reduce(0, index[:, None].expand(values.shape), values, _REDUCE[operation])
@@ -138,13 +178,13 @@ def _kernel(what: Reduction, values: Array, ids: Array) -> Array:
     empty = nothing(xp, values, what)
     # On the CPU the scatter itself finds ids out of bounds; on a GPU that would be the end of the process.
     dropped = False
-    if what.mode != "raise" or ids.device.type != "cpu" or ids.dtype == torch.uint64:
+    if what.mode != "raise" or ids.device.type != "cpu" or ids.dtype == torch.uint64 or not size:
         ids, dropped = resolve(what.function, xp, ids, size, what.mode, TorchAt.bounds, axis=None, from_end=False)
     elif ids.dtype != torch.int64:
         ids = ids.to(torch.int64)
-    width = values[:1].numel() if values.ndim > 1 else 1
-    table = empty.reshape(size, width) if size else empty.new_zeros((0, width))
-    values = values.reshape(values.shape[0], width) if values.numel() else values.new_zeros((values.shape[0], width))
+    width = math.prod(values.shape[1:])
+    table = empty.reshape(size, width)
+    values = values.reshape(values.shape[0], width)
     if dropped:
         table = torch.cat([table, table.new_zeros((1, width))])
     try:

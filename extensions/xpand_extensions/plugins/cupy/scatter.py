@@ -1,0 +1,102 @@
+"""Scatter and segment reductions on CuPy: cupyx.scatter_add, scatter_min and scatter_max.
+
+These write in an order that differs from run to run, so sums of floating-point numbers differ in the last digits. `set`
+keeps the last of several values all the same. They take an index out of bounds modulo the size: it is checked before.
+"""
+
+import math
+from typing import Any, Final
+
+import cupy as cp
+import cupyx
+
+import xpand.cupy as xp
+from xpand._typing import Array
+from xpand_extensions._at import At, Operation
+from xpand_extensions._index import Rows, resolve
+from xpand_extensions._segments import Reduction, nothing, reducer
+from xpand_extensions.generic._at import GenericAt, binary
+from xpand_extensions.generic._runs import Runs
+from xpand_extensions.scatter import Index
+
+_SCATTER: Final = {"add": cupyx.scatter_add, "min": cupyx.scatter_min, "max": cupyx.scatter_max}
+
+# CUDA's atomic operations know few integer types. A sum may be taken in any wider one, and in the unsigned one of the
+# same width: its lowest bits are the same.
+_SMALL: Final = {"int8": "int32", "int16": "int32", "uint8": "uint32", "uint16": "uint32"}
+_ADD_AS: Final = _SMALL | {"int64": "uint64"}
+_ORDER_AS: Final = _SMALL | {"bool": "int32", "float16": "float32"}
+_HIGHEST: Final = 2**63
+
+
+class CupyAt(GenericAt):
+    """An array of CuPy at an index."""
+
+    __slots__ = ()
+
+    def _write_rows(self, table: Array, rows: Rows, values: Array, operation: Operation) -> Array:
+        # One more row takes what is dropped.
+        table = cp.concatenate([table, cp.zeros((1, rows.width), dtype=table.dtype)])
+        if operation == "set":
+            order = cp.arange(1, len(rows.index) + 1, dtype=cp.uint64)
+            last = cp.zeros(len(table), dtype=cp.uint64)
+            cupyx.scatter_max(last, rows.index, order)
+            chosen = values[cp.maximum(last, 1).astype(cp.int64) - 1]
+            return cp.where((last > 0)[:, None], chosen, table)[: rows.count]
+        if operation in ("add", "min", "max"):
+            return _combine(table, rows.index, values, operation)[: rows.count]
+        if operation == "subtract" and table.dtype.kind != "u":
+            return _combine(table, rows.index, -values, "add")[: rows.count]
+        return super()._write_rows(table[: rows.count], rows, values, operation)
+
+
+def at(x: Array, index: Index = ..., /) -> At:
+    return CupyAt(x, index)
+
+
+def _combine(table: Array, index: Array, values: Array, operation: str) -> Array:
+    """Add to rows of a table, or take their minimum or maximum with, all values for them."""
+    dtype = table.dtype
+    if operation == "add":
+        wide = _ADD_AS.get(dtype.name, dtype.name)
+        return _scattered(table.astype(wide), index, values.astype(wide), operation).astype(dtype)
+    if dtype == cp.int64:
+        # As unsigned numbers, with the highest bit flipped, they are in the same order.
+        high = cp.uint64(_HIGHEST)
+        unsigned = _scattered(table.view(cp.uint64) ^ high, index, values.view(cp.uint64) ^ high, operation)
+        return (unsigned ^ high).view(dtype)
+    wide = _ORDER_AS.get(dtype.name, dtype.name)
+    result = _scattered(table.astype(wide), index, values.astype(wide), operation).astype(dtype)
+    if dtype.kind != "f":
+        return result
+    # The atomic minimum and maximum of a number and NaN is the number.
+    missing = _scattered(cp.isnan(table).astype(cp.int32), index, cp.isnan(values).astype(cp.int32), "max")
+    return cp.where(missing > 0, cp.asarray(math.nan, dtype=dtype), result)
+
+
+def _scattered(table: Array, index: Array, values: Array, operation: str) -> Array:
+    out = cp.array(table)
+    _SCATTER[operation](out, index, values)
+    return out
+
+
+def _kernel(what: Reduction, values: Array, ids: Array) -> Array:
+    empty: Any = nothing(xp, values, what)
+    ids, _ = resolve(what.function, xp, ids, what.num_segments, what.mode, GenericAt.bounds, axis=None, from_end=False)
+    if 0 in values.shape or not what.num_segments:
+        return empty
+    width = math.prod(values.shape[1:])
+    table, values = empty.reshape(what.num_segments, width), values.reshape(values.shape[0], width)
+    if what.combination == "multiply":
+        runs = Runs.of(xp, ids, what.num_segments)
+        total = runs.reduce(values, binary(xp, "multiply", values.dtype))
+        return cp.where(runs.present[:, None], total, table).reshape(empty.shape)
+    table = cp.concatenate([table, table[:1]])
+    return _combine(table, ids, values, what.combination)[: what.num_segments].reshape(empty.shape)
+
+
+segment_sum = reducer("segment_sum", _kernel)
+segment_prod = reducer("segment_prod", _kernel)
+segment_min = reducer("segment_min", _kernel)
+segment_max = reducer("segment_max", _kernel)
+segment_mean = reducer("segment_mean", _kernel)
