@@ -114,7 +114,7 @@ def choose_namespace(*values: Any) -> Namespace:
 def _leaves(values: tuple[Any, ...] | list[Any]) -> Iterator[Any]:
     for value in values:
         if isinstance(value, (list, tuple)):
-            yield from _leaves(value)  # type: ignore[arg-type]
+            yield from _leaves(value)
         else:
             yield value
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from xpand._typing import DType, Namespace
+from .._typing import DType, Namespace
 
 _INTEGERS = "bhilqpBHILQP"
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from xpand._typing import DType
+from .._typing import DType
 
 
 class FloatInfo:

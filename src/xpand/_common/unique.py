@@ -2,7 +2,7 @@
 
 from typing import NamedTuple
 
-from xpand._typing import Array, Namespace
+from .._typing import Array, Namespace
 
 
 class UniqueAllResult(NamedTuple):

@@ -1,9 +1,9 @@
-# ruff: noqa: F401 - a namespace exports what it imports
 """The array API namespace of CuPy: everything of `array_api_compat.cupy`, with its gaps closed.
 
 Written for CuPy 14, which follows NumPy 2's promotion.
 """
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from array_api_compat import cupy as _compat
@@ -20,11 +20,7 @@ from cupy import (
     trunc,
 )
 
-# The form that binds this package's submodules: the star import has bound the names to others.
-import xpand.cupy.fft as fft
-import xpand.cupy.linalg as linalg
-from xpand._common.unique import UniqueAllResult, UniqueCountsResult, UniqueInverseResult
-
+from .._common.unique import UniqueAllResult, UniqueCountsResult, UniqueInverseResult
 from ._creation import (
     arange,
     asarray,
@@ -49,6 +45,9 @@ if TYPE_CHECKING:
 
     def __getattr__(name: str) -> Any: ...
 
+
+# Bound by name: the star import has bound `fft` and `linalg` to array-api-compat's, which `from . import` would find.
+fft, linalg = import_module(".fft", __name__), import_module(".linalg", __name__)
 
 __array_api_version__ = "2025.12"
 

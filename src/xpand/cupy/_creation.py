@@ -9,7 +9,7 @@ from typing import Any, cast
 import cupy as cp
 import numpy as np
 
-from xpand._typing import Array, Device, DType
+from .._typing import Array, Device, DType
 
 _SCALARS = (float, complex, np.inexact)
 

@@ -6,8 +6,8 @@ from typing import Any
 import cupy as cp
 import numpy as np
 
-from xpand._common.limits import FloatInfo
-from xpand._typing import Array, DType
+from .._common.limits import FloatInfo
+from .._typing import Array, DType
 
 _ARRAY = (cp.ndarray, np.ndarray, np.generic)
 

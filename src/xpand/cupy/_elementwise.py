@@ -9,10 +9,10 @@ from typing import Any, cast
 
 import cupy as cp
 
-from xpand._common import complex as _complex
-from xpand._common.bounds import representable
-from xpand._common.division import remainder as _remainder
-from xpand._typing import Array, Namespace, Scalar
+from .._common import complex as _complex
+from .._common.bounds import representable
+from .._common.division import remainder as _remainder
+from .._typing import Array, Namespace, Scalar
 
 # Python scalars are weak: a result keeps the data type of the array.
 _WEAK = frozenset((float, int, type(None)))

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 
 import cupy as cp
 
-from xpand._typing import Device
+from .._typing import Device
 
 if TYPE_CHECKING:
     _Info = object

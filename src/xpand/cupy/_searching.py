@@ -4,10 +4,10 @@ from typing import Any, cast
 
 import cupy as cp
 
-from xpand._common import unique as _unique
-from xpand._common.sorting import argsort_descending, sort_descending
-from xpand._common.unique import UniqueAllResult, UniqueCountsResult, UniqueInverseResult
-from xpand._typing import Array, Scalar
+from .._common import unique as _unique
+from .._common.sorting import argsort_descending, sort_descending
+from .._common.unique import UniqueAllResult, UniqueCountsResult, UniqueInverseResult
+from .._typing import Array, Scalar
 
 
 def sort(x: Array, /, *, axis: int = -1, descending: bool = False, stable: bool = True, **kwargs: Any) -> Array:

@@ -1,10 +1,10 @@
-# ruff: noqa: F401 - a namespace exports what it imports
 """The array API namespace of NumPy: everything of `array_api_compat.numpy`, conforming and at NumPy's own speed.
 
 Most functions are NumPy's own, which conform since 2.1. Those of the modules beside this one differ in a special value,
 a data type or an argument, and say which.
 """
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from array_api_compat import numpy as _compat
@@ -28,11 +28,7 @@ from numpy import (
     vecdot,
 )
 
-# The form that binds this package's submodules: the star import has bound the names to others.
-import xpand.numpy.fft as fft
-import xpand.numpy.linalg as linalg
-from xpand._common.unique import UniqueAllResult, UniqueCountsResult, UniqueInverseResult
-
+from .._common.unique import UniqueAllResult, UniqueCountsResult, UniqueInverseResult
 from ._creation import (
     arange,
     asarray,
@@ -65,6 +61,9 @@ if TYPE_CHECKING:
 
     def __getattr__(name: str) -> Any: ...
 
+
+# Bound by name: the star import has bound `fft` and `linalg` to array-api-compat's, which `from . import` would find.
+fft, linalg = import_module(".fft", __name__), import_module(".linalg", __name__)
 
 __array_api_version__ = "2025.12"
 

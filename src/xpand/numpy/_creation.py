@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from xpand._typing import Array, Device, DType
-
+from .._typing import Array, Device, DType
 from ._dtypes import check_device
 
 

@@ -5,8 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from xpand._common.limits import FloatInfo
-from xpand._typing import Array, Device, DType
+from .._common.limits import FloatInfo
+from .._typing import Array, Device, DType
 
 _ARRAY = (np.ndarray, np.generic)
 

@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from xpand._common import complex as _complex
-from xpand._common.bounds import representable
-from xpand._typing import Array, Scalar
+from .._common import complex as _complex
+from .._common.bounds import representable
+from .._typing import Array, Scalar
 
 # Looked up once: an attribute of the module takes a tenth of a small call.
 _ndarray, _divide, _floor_divide, _expm1, _tanh = np.ndarray, np.divide, np.floor_divide, np.expm1, np.tanh

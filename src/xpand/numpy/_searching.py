@@ -4,10 +4,10 @@ from typing import Any
 
 import numpy as np
 
-from xpand._common import unique as _unique
-from xpand._common.sorting import argsort_descending, sort_descending
-from xpand._common.unique import UniqueAllResult, UniqueCountsResult, UniqueInverseResult
-from xpand._typing import Array, Axis
+from .._common import unique as _unique
+from .._common.sorting import argsort_descending, sort_descending
+from .._common.unique import UniqueAllResult, UniqueCountsResult, UniqueInverseResult
+from .._typing import Array, Axis
 
 
 def count_nonzero(x: Array, axis: Axis = None, keepdims: bool = False) -> Array:

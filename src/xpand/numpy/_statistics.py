@@ -4,7 +4,7 @@ from typing import Any
 
 import numpy as np
 
-from xpand._typing import Array, DType
+from .._typing import Array, DType
 
 
 def _first_axis(function: str, x: Array) -> int:

@@ -1,4 +1,3 @@
-# ruff: noqa: F401 - a namespace exports what it imports
 """Fourier transforms. NumPy keeps single precision since 2.0, so that only the sample frequencies need a `dtype`."""
 
 from array_api_compat.numpy import fft as _compat
@@ -20,8 +19,7 @@ from numpy.fft import (
 from numpy.fft import fftfreq as _fftfreq
 from numpy.fft import rfftfreq as _rfftfreq
 
-from xpand._typing import Array, Device, DType
-
+from .._typing import Array, Device, DType
 from ._dtypes import check_device
 
 

@@ -1,4 +1,3 @@
-# ruff: noqa: F401 - a namespace exports what it imports
 """Linear algebra. NumPy 2 conforms in most of it; the rest is here, as thin as it can be."""
 
 from typing import TYPE_CHECKING, Any
@@ -10,7 +9,7 @@ from array_api_compat.numpy.linalg import EighResult, LinAlgError, QRResult, Slo
 from numpy import matmul, matrix_transpose, outer, tensordot, vecdot
 from numpy.linalg import cholesky, diagonal, matrix_norm, solve, svdvals, vector_norm
 
-from xpand._typing import Array, DType
+from .._typing import Array, DType
 
 if TYPE_CHECKING:
 

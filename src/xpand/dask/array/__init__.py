@@ -1,19 +1,15 @@
-# ruff: noqa: F401 - a namespace exports what it imports
 """Dask's namespace, as the standard (2025.12) has it: nothing here computes an array, and what is known stays known.
 
 The values of a block are what NumPy's or CuPy's namespace of this package makes of them. Sizes that depend on data (of
 `nonzero`, of `unique_values`, of a mask as index) are unknown until computed, and NaN in `shape`, as Dask writes it.
 """
 
+from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 from array_api_compat.dask import array as _compat
 from array_api_compat.dask.array import *
 from array_api_compat.dask.array import __array_namespace_info__
-
-# The form that binds this package's submodules: the star import has bound the names to others.
-import xpand.dask.array.fft as fft
-import xpand.dask.array.linalg as linalg
 
 from ._creation import (
     arange,
@@ -75,6 +71,9 @@ if TYPE_CHECKING:
 
     def __getattr__(name: str) -> Any: ...
 
+
+# Bound by name: the star import has bound `fft` and `linalg` to array-api-compat's, which `from . import` would find.
+fft, linalg = import_module(".fft", __name__), import_module(".linalg", __name__)
 
 __array_api_version__ = "2025.12"
 

@@ -18,8 +18,8 @@ from dask.array.core import concatenate_axes
 from dask.utils import parse_bytes
 from numpy.lib.array_utils import normalize_axis_index
 
-from xpand._namespace import array_namespace
-from xpand._typing import Array, DType
+from ..._namespace import array_namespace
+from ..._typing import Array, DType
 
 Index = tuple[int, ...]
 """Labels of the axes of one operand; axes with the same label run together."""

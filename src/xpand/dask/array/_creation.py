@@ -13,8 +13,7 @@ from dask._task_spec import Task
 from dask.array.core import normalize_chunks
 from dask.base import tokenize
 
-from xpand._typing import Array, Device, DType
-
+from ..._typing import Array, Device, DType
 from ._info import check_device, result_type
 
 Shape = int | tuple[int, ...]

@@ -6,8 +6,7 @@ from typing import Any
 
 import dask.array as da
 
-from xpand._typing import Array
-
+from ..._typing import Array
 from ._blocks import call, elementwise
 
 

@@ -8,9 +8,9 @@ import dask.array as da
 import numpy as np
 from array_api_compat.dask.array import __array_namespace_info__
 
-from xpand._typing import Array, Device, DType
-from xpand.numpy._dtypes import finfo as _finfo
-from xpand.numpy._dtypes import iinfo as _iinfo
+from ..._typing import Array, Device, DType
+from ...numpy._dtypes import finfo as _finfo
+from ...numpy._dtypes import iinfo as _iinfo
 
 DEVICES = __array_namespace_info__().devices()
 

@@ -8,8 +8,7 @@ import dask.array as da
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
-from xpand._typing import Array
-
+from ..._typing import Array
 from ._blocks import gather
 
 

@@ -6,8 +6,7 @@ import dask.array as da
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
 
-from xpand._typing import Array
-
+from ..._typing import Array
 from ._blocks import along_axis, gather
 
 

@@ -10,9 +10,8 @@ from typing import Any
 import dask.array as da
 import numpy as np
 
-from xpand._common.unique import UniqueAllResult, UniqueCountsResult, UniqueInverseResult
-from xpand._typing import Array
-
+from ..._common.unique import UniqueAllResult, UniqueCountsResult, UniqueInverseResult
+from ..._typing import Array
 from ._blocks import Core, call, gather, map_core
 
 _INDEX = np.dtype(np.intp)

@@ -7,8 +7,7 @@ import dask.array as da
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
-from xpand._typing import Array, Axis, DType
-
+from ..._typing import Array, Axis, DType
 from ._blocks import along_axis
 
 

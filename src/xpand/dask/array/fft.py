@@ -8,8 +8,7 @@ import numpy as np
 from array_api_compat.dask.array.fft import *
 from array_api_compat.dask.array.fft import __all__ as _compat_names
 
-from xpand._typing import Array, Device, DType
-
+from ..._typing import Array, Device, DType
 from ._blocks import along_axis
 from ._info import check_device
 
