@@ -4,23 +4,22 @@ Every public name of `jax.numpy` is here. What differs from it is defined in the
 says which clause of the standard asks for it.
 """
 
-import importlib
+from importlib import import_module
 
 import jax.numpy as _native
 from jax.numpy import *
 
-from xpand.jax._division import *
-from xpand.jax._dtypes import *
-from xpand.jax._elementwise import *
-from xpand.jax._info import *
-from xpand.jax._manipulation import *  # type: ignore[assignment]  # tuples, where JAX declares lists
-from xpand.jax._searching import *
-from xpand.jax._statistics import *
-from xpand.jax._utility import *
+from ._division import *
+from ._dtypes import *
+from ._elementwise import *
+from ._info import *
+from ._manipulation import *  # type: ignore[assignment]  # tuples, where JAX declares lists
+from ._searching import *
+from ._statistics import *
+from ._utility import *
 
-# Not `from xpand.jax import …`: that would find the modules of the same name which the star import brought.
-fft = importlib.import_module("xpand.jax.fft")
-linalg = importlib.import_module("xpand.jax.linalg")
+# Bound by name: the star import has bound them to JAX's own, which `from . import` would find.
+fft, linalg = import_module(".fft", __name__), import_module(".linalg", __name__)
 
 __array_api_version__ = "2025.12"
 

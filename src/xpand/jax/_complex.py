@@ -13,8 +13,8 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from xpand._common import complex as special_cases
-from xpand._typing import Array
+from .._common import complex as special_cases
+from .._typing import Array
 
 Parity: TypeAlias = Literal["odd", "even", None]
 

@@ -6,7 +6,7 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from xpand._typing import Array
+from .._typing import Array
 
 # Patterns of as many bits as the type has, and how many low bits of its significand to clear for a half that multiplies
 # exactly with another.

@@ -6,7 +6,7 @@ from typing import Any
 
 import jax.numpy as jnp
 
-from xpand._typing import Array, DType
+from .._typing import Array, DType
 
 __all__ = ["finfo", "iinfo"]
 

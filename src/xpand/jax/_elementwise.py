@@ -1,6 +1,6 @@
 """Complex elementwise functions whose special values JAX gets wrong."""
 
-from xpand.jax._complex import mended, sign
+from ._complex import mended, sign
 
 __all__ = [
     "acos",

@@ -4,7 +4,7 @@ from typing import TypeAlias
 
 import jax.numpy as jnp
 
-from xpand._typing import Device, DType
+from .._typing import Device, DType
 
 __all__ = ["__array_namespace_info__"]
 

@@ -8,7 +8,7 @@ import jax
 import jax.numpy as jnp
 from jax import lax
 
-from xpand._typing import Array
+from .._typing import Array
 
 __all__ = ["broadcast_arrays", "expand_dims", "meshgrid", "permute_dims"]
 

@@ -5,7 +5,7 @@ from functools import partial
 import jax
 import jax.numpy as jnp
 
-from xpand._typing import Array
+from .._typing import Array
 
 __all__ = ["searchsorted"]
 

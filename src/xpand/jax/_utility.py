@@ -4,7 +4,7 @@ from collections.abc import Sequence
 
 import jax.numpy as jnp
 
-from xpand._typing import Array
+from .._typing import Array
 
 __all__ = ["all", "any"]
 
