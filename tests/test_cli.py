@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from xpand_extensions import capabilities
-from xpand_extensions.cli import _libraries, _tour, main
 
 import xpand
+from xpand_extensions import capabilities
+from xpand_extensions.cli import _libraries, _tour, main
 
 COMMAND = [sys.executable, "-c", "import sys; from xpand_extensions.cli import main; sys.exit(main())"]
 
@@ -102,11 +102,11 @@ class TestTour:
     def test_table(self, capsys: pytest.CaptureFixture[str], quick: None) -> None:
         code, out, err = run(capsys, "tour", "--library", "numpy", "torch", "--no-picture")
         assert code == 0
-        for text in ("standardise", "two-dimensional histogram", "numpy", "torch", "exact", "JAX_ENABLE_X64=1"):
+        for text in ("standardise", "2-d histogram by scatter", "numpy", "torch", "exact", "JAX_ENABLE_X64=1"):
             assert text in out
         assert "jax" not in out
         # Progress goes to the standard error: in a log, a line a step.
-        assert "torch: two-dimensional histogram ..." in err
+        assert "torch: 2-d histogram by scatter ..." in err
 
     def test_library_may_be_repeated(self, capsys: pytest.CaptureFixture[str], quick: None) -> None:
         arguments = ("--library", "torch", "--library", "numpy", "torch", "--no-picture", "--json", "--repeats", "1")

@@ -11,10 +11,10 @@ import matplotlib.image
 import numpy as np
 import pytest
 from sklearn import cluster, decomposition, linear_model, preprocessing
-from xpand_extensions.cli import _tour, _tour_tasks, main
 
 import xpand
 from tests.libraries import LIBRARIES, Library
+from xpand_extensions.cli import _tour, _tour_tasks, main
 
 DATA = _tour.load_data()
 

@@ -39,21 +39,21 @@ TASKS: Final = (
     Task("standardise", "breast cancer", lambda d: (tasks.standardise(d["cancer"]),)),
     Task("PCA by SVD", "digits", lambda d: tasks.principal_components(d["digits"], count=2)),
     Task(
-        "ridge regression, 60 penalties",
-        "diabetes",
+        "ridge regression",
+        "diabetes, 60 penalties",
         lambda d: (tasks.ridge_path(tasks.standardise(d["diabetes"]), d["progression"], d["penalties"]),),
     ),
     Task(
-        "logistic regression, 8 Newton steps",
-        "breast cancer",
+        "logistic regression",
+        "breast cancer, 8 Newton steps",
         lambda d: tasks.logistic_regression(tasks.standardise(d["cancer"]), d["malignant"], penalty=1.0, steps=8),
     ),
     # The first ten images are the digits 0 to 9. The groups are left out: one image that lies between two centres
     # would count as a difference of several.
-    Task("k-means, 20 steps", "digits", lambda d: tasks.k_means(d["digits"], d["digits"][:10, :], steps=20)[:1]),
+    Task("k-means", "digits, 20 steps", lambda d: tasks.k_means(d["digits"], d["digits"][:10, :], steps=20)[:1]),
     Task(
-        "two-dimensional histogram",
-        "digits, adjacent pixels",
+        "2-d histogram by scatter",
+        "digits, pairs of pixels",
         lambda d: (tasks.histogram_2d(d["left"], d["right"], bins=17, low=-0.5, high=16.5),),
     ),
 )

@@ -93,8 +93,10 @@ def _table(columns: Sequence[Column]) -> Table:
     table = Table(title="One source file on every library", title_justify="left", show_lines=True)
     table.add_column("task")
     for column in columns:
-        heading = f"{column.library.name}\n{column.library.version or ''}"
-        table.add_column(heading + ("" if column.dtype == "float64" else f"\n{column.dtype}"), justify="right")
+        lines = [column.library.name, column.library.version or ""]
+        if column.dtype != "float64":
+            lines.append(column.dtype)
+        table.add_column("\n".join(lines), justify="right", overflow="fold")
     for i, task in enumerate(TASKS):
         name = Text(task.name).append(f"\n{task.data}", style="dim")
         table.add_row(name, *(_cell(column, column.results[i]) for column in columns))
