@@ -54,7 +54,7 @@ def main(arguments: list[str] | None = None) -> int:
             for topic, group in by_topic(results).items()
         ]
         document = {"machine": {"cores": os.cpu_count()}, "versions": versions(), "topics": topics}
-        OUTPUT.write_text(json.dumps(document, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+        OUTPUT.write_text(as_json(document), encoding="utf-8")
         console.print(f"written to {OUTPUT}")
     return 0
 
@@ -110,6 +110,12 @@ def by_topic(results: list[Any]) -> dict[str, list[Any]]:
     for result in results:
         topics.setdefault(result.topic, []).append(result)
     return topics
+
+
+def as_json(document: dict[str, Any]) -> str:
+    """Write the document with a line for each row, so that two runs can be compared by lines."""
+    text = json.dumps(document, ensure_ascii=False)
+    return text.replace('{"row"', '\n{"row"').replace('{"topic"', '\n{"topic"') + "\n"
 
 
 def versions() -> dict[str, str]:

@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 import array_api_compat
-from xpand_extensions import pluggable
 
 import xpand
+from xpand_extensions import pluggable
 
 from ._measure import Budget, Call, Row
 from .namespaces import libraries

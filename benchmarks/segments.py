@@ -5,6 +5,7 @@ from typing import Any, Final
 
 import numpy as np
 from scipy import sparse
+
 from xpand_extensions import scatter
 
 from ._measure import Budget, Call, Row
@@ -17,23 +18,20 @@ REASONS: Final = {"jax": "an eager call raises for ids out of bounds, which JAX 
 
 
 def rows(size: int = 1_000_000, segments: int = 10_000) -> Iterator[Row]:
+    topic = f"segment_sum of {size:,} values into {segments:,} segments"
     for library in libraries():
         for columns in (1, 8):
             shape = (size,) if columns == 1 else (size, columns)
             random = np.random.default_rng(0)
             values = library.xp.asarray(random.uniform(size=shape))
             ids = library.xp.asarray(random.integers(0, segments, size))
+            recipes = RECIPES[library.name](values, ids, segments)
             suffix = "" if columns == 1 else f", {columns} columns"
-            yield Row(
-                "segment_sum",
-                f"{library.name}: {size:,} values into {segments:,} segments{suffix}",
-                Call(scatter.segment_sum, values, ids, num_segments=segments),
-                RECIPES[library.name](values, ids, segments),
-                BUDGET,
-                REASONS.get(library.name, ""),
-            )
+            ours = Call(scatter.segment_sum, values, ids, num_segments=segments)
+            yield Row(topic, library.name + suffix, ours, recipes, BUDGET, REASONS.get(library.name, ""))
             if library.name == "jax":
-                yield _compiled(values, ids, segments, f"jax, under jit: {size:,} values{suffix}")
+                compiled = _compiled(values, ids, segments)
+                yield Row(topic, f"jax, under jit{suffix}", compiled, recipes, BUDGET)
 
 
 def _numpy(values: Any, ids: Any, segments: int) -> Mapping[str, Call]:
@@ -79,11 +77,11 @@ def _jax(values: Any, ids: Any, segments: int) -> Mapping[str, Call]:
     return {"jax.ops.segment_sum, jitted": Call(jitted, values, ids, num_segments=segments)}
 
 
-def _compiled(values: Any, ids: Any, segments: int, name: str) -> Row:
+def _compiled(values: Any, ids: Any, segments: int) -> Call:
     import jax
 
     ours = jax.jit(scatter.segment_sum, static_argnames="num_segments")
-    return Row("segment_sum", name, Call(ours, values, ids, num_segments=segments), _jax(values, ids, segments), BUDGET)
+    return Call(ours, values, ids, num_segments=segments)
 
 
 RECIPES: Final[Mapping[str, Callable[[Any, Any, int], Mapping[str, Call]]]] = {

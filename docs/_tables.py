@@ -11,9 +11,9 @@ from typing import Any, Final
 
 import array_api_compat
 import array_api_compat.numpy
-import xpand_extensions
 
 import xpand
+import xpand_extensions
 
 LIBRARY_NAMES: Final = {
     "numpy": "NumPy",
@@ -130,7 +130,7 @@ def sources(package: Path) -> str:
     for path in sorted(package.glob("*.py")):
         text = path.read_text(encoding="utf-8")
         title = sentence(ast.get_docstring(ast.parse(text))).rstrip(".").replace('"', "'")
-        parts.append(f'??? example "{path.name}: {title}"\n\n' + _indented(f"```python\n{text}```") + "\n")
+        parts.append(f'??? example "`{path.name}`: {title}"\n\n' + _indented(f"```python\n{text}```") + "\n")
     return "\n".join(parts)
 
 
@@ -203,7 +203,7 @@ _WHOLE: Final = 12
 
 
 def _benchmark_topic(topic: str, rows: list[dict[str, Any]]) -> str:
-    heading = f"## {topic[:1].upper() + topic[1:]}\n\n" if topic != "array_namespace" else "## `array_namespace`\n\n"
+    heading = f"## {_title(topic)}\n\n"
     if len(rows) <= _WHOLE:
         return heading + _benchmark_rows(rows)
     timed = sorted((row for row in rows if not row.get("same")), key=lambda row: (row["ok"], -row["ratio"]))
@@ -219,25 +219,37 @@ def _benchmark_topic(topic: str, rows: list[dict[str, Any]]) -> str:
     return f'{heading}{text}\n??? note "All others"\n\n{_indented(details)}\n'
 
 
+def _title(topic: str) -> str:
+    """Write a topic as a heading: names of functions as code, names of libraries as their authors do."""
+    first, comma, rest = topic.partition(" " if "_" in topic else ",")
+    return f"`{first}`{comma}{rest}" if "_" in topic else _capitalised(name_of(first)) + comma + rest
+
+
+def _capitalised(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
 def _benchmark_rows(rows: Iterable[dict[str, Any]]) -> str:
     return table(
-        ["row", "ours", "reference", "ratio", "budget", ""],
+        ["row", "ours", "reference", "which is", "ratio", "budget", ""],
         (
             [
-                row["row"] if ":" in row["row"] or " " in row["row"] else f"`{row['row']}`",
+                f"`{row['row']}`" if row["row"].isidentifier() or "." in row["row"] else row["row"],
                 _time(row.get("ours_us")),
-                f"{_time(row.get('reference_us'))} {row['reference']}",
+                _time(row.get("reference_us")),
+                row["reference"],
                 f"{row['ratio']:.2f}",
                 row["budget"],
                 '<span class="ok">ok</span>' if row["ok"] else f'<span class="missed">missed</span>: {row["note"]}',
             ]
             for row in rows
         ),
-        numbers=(1, 3, 4),
+        numbers=(1, 2, 4, 5),
     )
 
 
 def _time(microseconds: float | None) -> str:
     if microseconds is None:
         return "—"
-    return f"{microseconds:.3g} µs" if microseconds < 1000 else f"{microseconds / 1000:.3g} ms"
+    value, unit = (microseconds, "µs") if microseconds < 1000 else (microseconds / 1000, "ms")
+    return f"{value:.3g}&nbsp;{unit}"

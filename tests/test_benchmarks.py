@@ -152,9 +152,8 @@ WITH_RECIPES = [library for library in EAGER_LIBRARIES if library.id in ("numpy"
 
 @pytest.mark.parametrize("library", WITH_RECIPES, ids=str)
 def test_ours_and_the_recipes_agree(library):
-    from xpand_extensions import scatter
-
     from benchmarks.segments import RECIPES
+    from xpand_extensions import scatter
 
     for shape in ((30,), (30, 8)):
         values = library.asarray(np.random.default_rng(0).uniform(size=shape))

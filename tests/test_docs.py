@@ -217,7 +217,8 @@ def test_the_benchmark_page_shows_what_is_missed(tmp_path):
     path.write_text(json.dumps(document), encoding="utf-8")
     page = _tables.benchmarks(path)
     assert "2 CPU cores" in page
-    assert '| `slow` | 2 ms | 1 µs native | 2000.00 | 1× | <span class="missed">missed</span>: because |' in page
+    times = "2&nbsp;ms | 1&nbsp;µs | native | 2000.00 | 1×"
+    assert f'| `slow` | {times} | <span class="missed">missed</span>: because |' in page
     assert "20 are the reference itself" in page
     assert page.count("| `good` |") == 1
 
