@@ -239,7 +239,7 @@ def _benchmark_rows(rows: Iterable[dict[str, Any]]) -> str:
                 _time(row.get("reference_us")),
                 row["reference"],
                 f"{row['ratio']:.2f}",
-                row["budget"],
+                row["budget"].replace(" ", "&nbsp;"),
                 '<span class="ok">ok</span>' if row["ok"] else f'<span class="missed">missed</span>: {row["note"]}',
             ]
             for row in rows
