@@ -58,11 +58,19 @@ def capability_table() -> str:
     return table(["operation", *map(name_of, columns)], rows)
 
 
-def helpers(names: Iterable[str]) -> str:
-    """List functions with what they say of themselves."""
-    return table(
-        ["function", "what it does"], ([f"`{name}`", sentence(getattr(xpand, name).__doc__)] for name in names)
+def helpers(names: Sequence[str]) -> str:
+    """List the helpers: what ours say of themselves, and the names of those taken over from array-api-compat."""
+    ours = [name for name in names if not _is_taken_over(name)]
+    taken_over = ", ".join(f"`{name}`" for name in names if _is_taken_over(name))
+    url = "https://data-apis.org/array-api-compat/helper-functions.html"
+    return (
+        table(["name", "what it is"], ([f"`{name}`", sentence(getattr(xpand, name).__doc__)] for name in ours))
+        + f"\nArray-api-compat's own, with [its documentation]({url}): {taken_over}.\n"
     )
+
+
+def _is_taken_over(name: str) -> bool:
+    return getattr(getattr(xpand, name), "__module__", "").startswith("array_api_compat")
 
 
 def imports() -> str:
