@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from xpand_extensions import UnsupportedError, capabilities, check_plugin, scatter
 
 from tests.libraries import Library
+from xpand_extensions import UnsupportedError, capabilities, check_plugin, scatter
 
 UFUNCS = {
     "add": np.add,
@@ -134,7 +134,7 @@ def needs_values(index: Any, operation: str) -> bool:
     """Whether an update can't be done without knowing the values of the index."""
     arrays = [item for item in index if isinstance(item, np.ndarray)]
     masks = [item for item in arrays if item.dtype == bool]
-    others = [i for i in index if not (i is None or i is Ellipsis or (isinstance(i, slice) and i == slice(None)))]
+    others = [i for i in index if not (i is Ellipsis or (isinstance(i, slice) and i == slice(None)))]
     if masks and len(others) > 1:
         return True
     if masks and operation == "get":

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from xpand_extensions import check_plugin, scatter
 
 import xpand
 from tests.libraries import Library
+from xpand_extensions import check_plugin, scatter
 
 FUNCTIONS = ["segment_sum", "segment_prod", "segment_min", "segment_max", "segment_mean"]
 UFUNCS = {

@@ -113,7 +113,7 @@ def select(function: str, xp: Namespace, x: Array, index: Any, mode: Mode | None
     return _Reader(function, xp, x, shape, mode, bounds).read(items)
 
 
-def rows_of_mask(function: str, xp: Namespace, x: Array, selection: Mask, bounds: Bounds) -> Selection:
+def rows_of_mask(function: str, xp: Namespace, x: Array, selection: Mask, bounds: Bounds) -> Basic | Rows:
     """Turn a mask whose values are known into rows."""
     items = [*([slice(None)] * selection.axis), selection.mask]
     items += [slice(None)] * (x.ndim - selection.axis - selection.mask.ndim)

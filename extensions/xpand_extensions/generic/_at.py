@@ -132,12 +132,11 @@ class GenericAt(At):
                 return xp.where(_over_axes(xp, selection, self.x.ndim), update(self.x, spread), self.x)
             selection = rows_of_mask(name, xp, self.x, selection, self.bounds)
         values = _broadcast(name, xp, values, selection)
+        if 0 in selection.shape:
+            return xp.asarray(self.x, copy=True)
         if isinstance(selection, Basic):
             values = xp.reshape(values, selection.sliced)
             return self._write_basic(selection, update(self._read_basic(selection.key), values))
-        assert isinstance(selection, Rows), "select gives one of three forms"
-        if 0 in selection.shape:
-            return xp.asarray(self.x, copy=True)
         written = self._write_rows(
             self._table(selection),
             selection,
@@ -174,7 +173,6 @@ class GenericAt(At):
         if isinstance(selection, Basic):
             # A copy: a view would let the result be changed through the input.
             return xp.reshape(xp.asarray(self._read_basic(selection.key), copy=True), selection.shape)
-        assert isinstance(selection, Rows), "select gives one of three forms"
         if 0 in selection.shape:
             return xp.zeros(selection.shape, dtype=self.x.dtype, device=_checks.device_of(self.x))
         fill = self._fill_value() if fill_value is None else fill_value
@@ -242,9 +240,8 @@ class GenericAt(At):
         return table
 
 
-def _broadcast(function: str, xp: Namespace, values: Array, selection: Selection) -> Array:
+def _broadcast(function: str, xp: Namespace, values: Array, selection: Basic | Rows) -> Array:
     shape = _checks.known_shape(function, "values", values)
-    assert not isinstance(selection, Mask), "masks are spread, or turned into rows, before"
     try:
         fits = broadcast_shapes(shape, selection.shape) == selection.shape
     except ValueError:
