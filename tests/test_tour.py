@@ -69,12 +69,21 @@ def test_probability_of_any_log_odds(library: Library) -> None:
 
 
 def test_k_means(library: Library) -> None:
-    x = DATA["digits"][:300]
-    results = _tour_tasks.k_means(library.asarray(x), library.asarray(x[:10]), steps=12)
+    x, start = DATA["digits"][:300], DATA["start"]
+    results = _tour_tasks.k_means(library.asarray(x), library.asarray(start), steps=12)
     centres, groups = (np.asarray(library.to_numpy(result)) for result in results)
-    reference = cluster.KMeans(10, init=x[:10], n_init=1, tol=0, algorithm="lloyd").fit(x)
+    reference = cluster.KMeans(10, init=start, n_init=1, tol=0, algorithm="lloyd").fit(x)
     np.testing.assert_allclose(centres, reference.cluster_centers_, atol=1e-12)
     np.testing.assert_array_equal(groups, reference.labels_)
+
+
+def test_no_image_lies_between_two_centres() -> None:
+    """Or libraries would differ by how they break the tie, and by their rounding."""
+    x, centres = DATA["digits"], DATA["start"]
+    for _ in range(20):
+        nearest, second = np.sort(np.sum(centres**2, axis=1) - 2 * x @ centres.T, axis=1)[:, :2].T
+        assert np.min(second - nearest) > 1e-4
+        centres, _ = _tour_tasks.k_means(x, centres, steps=1)
 
 
 def test_k_means_keeps_a_centre_without_rows(library: Library) -> None:
