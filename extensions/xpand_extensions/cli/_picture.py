@@ -108,7 +108,16 @@ def _log_odds(part: Any, weights: Array, log_odds: Array) -> None:
     curve.yaxis.set_major_formatter(PercentFormatter(1))
     curve.set_ylabel("probability of malignant", color=_INK)
     curve.spines[["top"]].set_visible(False)
-    curve.text(1, 0.5, f"{right:.1%} right", transform=curve.transAxes, ha="right", color=_INK)
+    curve.text(
+        1,
+        0.5,
+        f"{right:.1%} right\n(training data)",
+        transform=curve.transAxes,
+        ha="right",
+        va="center",
+        size=9,
+        color=_INK,
+    )
     axes.legend(frameon=False, loc="center right", bbox_to_anchor=(1, 0.68), fontsize=9)
 
 
