@@ -259,6 +259,8 @@ def run_library(
     report.unlink(missing_ok=True)
     command = [sys.executable, "-m", "pytest", "array_api_tests", "-q", "--no-header", "--tb=short", "-rN"]
     command += ["-p", "no:cacheprovider", "--disable-warnings", f"--max-examples={examples}", "--disable-deadline"]
+    # The same examples on every run and machine, so that an entry of a list is stale or not, and not now and then.
+    command += ["--hypothesis-derandomize"]
     command += [f"--numprocesses={jobs if jobs > 1 else 0}", "--dist=worksteal"]  # unlike tests: the slow ones cluster
     command += ["--json-report", f"--json-report-file={report}", "--json-report-omit", "log", "streams", "keywords"]
     # The options are always given: without them the suite would read lists of its own folder.

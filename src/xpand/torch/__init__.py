@@ -1,20 +1,22 @@
 """The array API standard for PyTorch: all of `array_api_compat.torch`, its gaps closed."""
 
+from importlib import import_module
+
 from array_api_compat.torch import *
 from array_api_compat.torch import __all__ as _compat_all
 
-# By their full names: `from . import linalg` would find the submodule that the star import brought.
-import xpand.torch.fft as fft
-import xpand.torch.linalg as linalg
-from xpand.torch._binary import *
-from xpand.torch._creation import *
-from xpand.torch._dtypes import *
-from xpand.torch._info import __array_namespace_info__ as __array_namespace_info__
-from xpand.torch._manipulation import *
-from xpand.torch._products import *
-from xpand.torch._reductions import *
-from xpand.torch._searching import *
-from xpand.torch._unary import *
+from ._binary import *
+from ._creation import *
+from ._dtypes import *
+from ._info import __array_namespace_info__ as __array_namespace_info__
+from ._manipulation import *
+from ._products import *
+from ._reductions import *
+from ._searching import *
+from ._unary import *
+
+# Bound by name: the star import has bound `fft` and `linalg` to array-api-compat's, which `from . import` would find.
+fft, linalg = import_module(".fft", __name__), import_module(".linalg", __name__)
 
 __array_api_version__ = "2025.12"
 

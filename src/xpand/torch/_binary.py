@@ -14,8 +14,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from xpand._typing import Array
-from xpand.torch._dtypes import SIGNED, as_tensor, from_ordered, promote_types, to_ordered, to_signed
+from .._typing import Array
+from ._dtypes import SIGNED, as_tensor, from_ordered, promote_types, to_ordered, to_signed
 
 __all__ = [
     "add",

@@ -7,8 +7,8 @@ from typing import Any, Literal
 import torch
 from torch import Tensor
 
-from xpand._typing import Array, Device, DType
-from xpand.torch._dtypes import SIGNED, to_signed
+from .._typing import Array, Device, DType
+from ._dtypes import SIGNED, to_signed
 
 __all__ = ["arange", "asarray", "empty", "eye", "full", "linspace", "meshgrid", "ones", "tril", "triu", "zeros"]
 

@@ -13,7 +13,7 @@ from functools import reduce
 import torch
 from torch import Tensor
 
-from xpand._typing import Array, Device, DType
+from .._typing import Array, Device, DType
 
 __all__ = ["astype", "can_cast", "finfo", "iinfo", "isdtype", "result_type"]
 

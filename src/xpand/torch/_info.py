@@ -6,8 +6,8 @@ from functools import cache
 
 import torch
 
-from xpand._typing import Device, DType
-from xpand.torch._dtypes import KINDS
+from .._typing import Device, DType
+from ._dtypes import KINDS
 
 _DTYPES: dict[str, DType] = {
     "bool": torch.bool,

@@ -8,8 +8,8 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from xpand._typing import Array
-from xpand.torch._dtypes import KINDS, SIGNED, result_type, to_signed
+from .._typing import Array
+from ._dtypes import KINDS, SIGNED, result_type, to_signed
 
 __all__ = [
     "broadcast_arrays",

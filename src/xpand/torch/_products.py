@@ -11,9 +11,9 @@ from typing import Any
 
 import torch
 
-from xpand._typing import Array
-from xpand.torch._binary import same_type
-from xpand.torch._dtypes import SIGNED, to_signed
+from .._typing import Array
+from ._binary import same_type
+from ._dtypes import SIGNED, to_signed
 
 __all__ = ["matmul", "matrix_transpose", "tensordot", "vecdot"]
 

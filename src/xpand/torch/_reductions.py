@@ -11,8 +11,8 @@ from typing import Any
 
 import torch
 
-from xpand._typing import Array, Axis, DType
-from xpand.torch._dtypes import KINDS, SIGNED, from_ordered, result_type, to_ordered, to_signed
+from .._typing import Array, Axis, DType
+from ._dtypes import KINDS, SIGNED, from_ordered, result_type, to_ordered, to_signed
 
 __all__ = [
     "all",

@@ -8,9 +8,9 @@ import torch
 from array_api_compat.torch import UniqueAllResult, UniqueCountsResult, UniqueInverseResult
 from torch import Tensor
 
-from xpand._typing import Array
-from xpand.torch._binary import promote, same_type
-from xpand.torch._dtypes import SIGNED, as_tensor, to_ordered, to_signed
+from .._typing import Array
+from ._binary import promote, same_type
+from ._dtypes import SIGNED, as_tensor, to_ordered, to_signed
 
 __all__ = [
     "argmax",

@@ -9,10 +9,10 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from xpand._common import complex as special
-from xpand._typing import Array, Namespace
-from xpand.torch._binary import same_type
-from xpand.torch._dtypes import SIGNED, as_tensor, from_ordered, iinfo, promote_types, to_ordered, to_signed
+from .._common import complex as special
+from .._typing import Array, Namespace
+from ._binary import same_type
+from ._dtypes import SIGNED, as_tensor, from_ordered, iinfo, promote_types, to_ordered, to_signed
 
 __all__ = [
     "abs",

@@ -8,10 +8,10 @@ import torch
 from array_api_compat.torch.linalg import *
 from array_api_compat.torch.linalg import __all__ as _compat_all
 
-from xpand._typing import Array, DType
-from xpand.torch._binary import same_type
-from xpand.torch._products import cross, matmul, matrix_transpose, outer, tensordot, vecdot
-from xpand.torch._reductions import sum as _sum
+from .._typing import Array, DType
+from ._binary import same_type
+from ._products import cross, matmul, matrix_transpose, outer, tensordot, vecdot
+from ._reductions import sum as _sum
 
 
 def solve(x1: Array, x2: Array, /, **kwargs: Any) -> Array:
