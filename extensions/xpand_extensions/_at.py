@@ -9,7 +9,7 @@ from xpand._namespace import describe
 from xpand._typing import Array, Scalar
 
 from . import _checks
-from ._index import MODES, Mode
+from ._bounds import MODES, Mode
 
 Operation: TypeAlias = Literal["set", "add", "subtract", "multiply", "divide", "power", "min", "max"]
 """The names of the updates."""

@@ -6,25 +6,17 @@ and slices), rows (one flat integer index into the leading axes), or a mask.
 
 import math
 import operator
-from collections.abc import Callable
 from dataclasses import dataclass
 from functools import reduce
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, TypeAlias
 
 from xpand import array_namespace, is_concrete
 from xpand._namespace import describe
 from xpand._typing import Array, Namespace
 
 from . import _checks
+from ._bounds import Bounds, Mode, index_dtype, out_of_bounds, resolve
 from ._dispatch import UnsupportedError
-
-Mode: TypeAlias = Literal["raise", "drop", "clip", "wrap", "fill"]
-"""What becomes of indices out of bounds."""
-
-MODES: Final = (None, "raise", "drop", "clip", "wrap", "fill")
-
-Bounds: TypeAlias = Callable[[Array], tuple[int, int]]
-"""How a library says the smallest and the largest of a concrete, non-empty integer array."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,7 +192,7 @@ class _Reader:
 
     def read(self, items: list[Any]) -> Basic | Rows:
         entries: list[int | _Range | _Gather | None] = []
-        dims: list[int | None] = []  # which axis a plain number indexes
+        dims: list[int] = []  # the axis that each entry begins with
         dim = 0
         for item in items:
             dims.append(dim)
@@ -279,66 +271,59 @@ class _Reader:
         shape = tuple(1 if entry is None else entry.size for entry in entries if not isinstance(entry, int))
         return Basic(key, sliced, shape)
 
-    def _rows(self, entries: list[Any], dims: list[int | None]) -> Rows:
-        """Lay out the axes of the selection, and add up each entry's part of the flat index."""
-        xp = self.xp
+    def _rows(self, entries: list[Any], dims: list[int]) -> Rows:
+        """Lay out the axes of the selection as NumPy does, and number the rows."""
         advanced = [p for p, entry in enumerate(entries) if isinstance(entry, (int, _Gather))]
         gathers = [entry for entry in entries if isinstance(entry, _Gather)]
         group = self._broadcast([gather.shape for gather in gathers])
+        # The axes that arrays (and numbers) broadcast to take their place, or come first where something is between.
         together = advanced[-1] - advanced[0] + 1 == len(advanced)
+        kept = [entry for entry in entries if entry is None or isinstance(entry, _Range)]
         place = advanced[0] if together else 0
-        # The axes of the selection: sizes of new axes and slices, with the group's axes at their place.
-        kept: list[Any] = [entry for p, entry in enumerate(entries) if p not in advanced]
-        before = kept[:place] if together else []
-        axes: list[Any] = [*before, *[("group", size) for size in group], *kept[len(before) :]]
-        sizes = [a.size if isinstance(a, _Range) else 1 if a is None else a[1] for a in axes]
+        axes: list[Any] = [*kept[:place], *group, *kept[place:]]
+        sizes = tuple([axis.size if isinstance(axis, _Range) else 1 if axis is None else axis for axis in axes])
 
-        full = {a.dim for a in axes if isinstance(a, _Range) and (a.start, a.step, a.size) == (0, 1, self.shape[a.dim])}
+        # Last axes that are taken whole are the width of a row.
         lead = len(self.shape)
-        while lead and lead - 1 in full:
+        while lead and any(isinstance(axis, _Range) and self._is_whole(axis, lead - 1) for axis in axes):
             lead -= 1
         cut = len(axes)
-        while cut and (axes[cut - 1] is None or (isinstance(axes[cut - 1], _Range) and axes[cut - 1].dim >= lead)):
+        while cut > place + len(group) and (axes[cut - 1] is None or axes[cut - 1].dim >= lead):
             cut -= 1
-        strides = [math.prod(self.shape[d + 1 : lead]) for d in range(lead)]
-        count = math.prod(self.shape[:lead])
 
-        dtype = self._index_dtype()
+        strides = [math.prod(self.shape[dim + 1 : lead]) for dim in range(lead)]
+        offset = sum(entries[p] * strides[dims[p]] for p in advanced if isinstance(entries[p], int))
         parts: list[Array] = []
-        offset = 0
-        valid: Array = None
-        for position in advanced:
-            entry = entries[position]
-            if isinstance(entry, int):
-                offset += entry * strides[dims[position] or 0]
-                continue
-            for dim, index in entry.pairs:
-                padded = xp.reshape(
-                    index,
-                    (1,) * (len(before) + len(group) - index.ndim)
-                    + tuple(index.shape)
-                    + (1,) * (cut - len(before) - len(group)),
-                )
-                if self.dropped:
-                    inside = padded < self.shape[dim]
-                    valid = inside if valid is None else valid & inside
-                parts.append(padded if strides[dim] == 1 else padded * strides[dim])
-        for position, entry in enumerate(axes[:cut]):
-            if isinstance(entry, _Range):
-                steps = xp.arange(entry.size, dtype=dtype, device=self.device) * entry.step + entry.start
-                steps = xp.reshape(steps, (1,) * position + (entry.size,) + (1,) * (cut - position - 1))
-                parts.append(steps * strides[entry.dim])
-        total = reduce(operator.add, parts) if parts else xp.zeros((1,) * cut, dtype=dtype, device=self.device)
-        total = total + offset if offset else total
-        if valid is not None:
-            total = xp.where(valid, total, xp.full((), count, dtype=dtype, device=self.device))
-        rows = xp.reshape(xp.broadcast_to(total, tuple(sizes[:cut])), (-1,) if math.prod(sizes[:cut]) else (0,))
-        unique = (
-            sum(not gather.unique for gather in gathers) == 0 and sum(bool(g.pairs and g.shape) for g in gathers) <= 1
-        )
-        return Rows(
-            rows, count, math.prod(self.shape[lead:]), tuple(sizes), unique or math.prod(group) <= 1, self.dropped
-        )
+        inside: list[Array] = []
+        for dim, index in [pair for gather in gathers for pair in gather.pairs]:
+            index = self._along(index, place + len(group) - index.ndim, cut)
+            parts.append(index if strides[dim] == 1 else index * strides[dim])
+            if self.dropped:
+                inside.append(index < self.shape[dim])
+        for position, axis in enumerate(axes[:cut]):
+            if isinstance(axis, _Range):
+                steps = self.xp.arange(axis.size, dtype=self._index_dtype(), device=self.device)
+                parts.append(self._along((steps * axis.step + axis.start) * strides[axis.dim], position, cut))
+        if not parts:
+            parts.append(self.xp.zeros((1,) * cut, dtype=self._index_dtype(), device=self.device))
+        index = reduce(operator.add, parts)
+        index = index + offset if offset else index
+        count = math.prod(self.shape[:lead])
+        if inside:
+            beyond = self.xp.full((), count, dtype=index.dtype, device=self.device)
+            index = self.xp.where(reduce(operator.and_, inside), index, beyond)
+        index = self.xp.reshape(self.xp.broadcast_to(index, sizes[:cut]), (math.prod(sizes[:cut]),))
+        # One mask alone, or one row: nothing can be there twice.
+        several = sum([bool(gather.pairs and gather.shape) for gather in gathers]) > 1
+        unique = math.prod(group) <= 1 or (not several and all(gather.unique for gather in gathers))
+        return Rows(index, count, math.prod(self.shape[lead:]), sizes, unique, self.dropped)
+
+    def _is_whole(self, axis: _Range, dim: int) -> bool:
+        return axis.dim == dim and (axis.start, axis.step, axis.size) == (0, 1, self.shape[dim])
+
+    def _along(self, x: Array, first: int, ndim: int) -> Array:
+        """Give an array `ndim` axes, its own from `first` on."""
+        return self.xp.reshape(x, (1,) * first + tuple(x.shape) + (1,) * (ndim - first - x.ndim))
 
     def _broadcast(self, shapes: list[tuple[int, ...]]) -> tuple[int, ...]:
         try:
@@ -372,86 +357,6 @@ def broadcast_shapes(*shapes: tuple[int, ...]) -> tuple[int, ...]:
             if size != 1:
                 result[axis] = size
     return tuple(result)
-
-
-def index_dtype(xp: Namespace, place: Any) -> Any:
-    """Return the library's data type for indices on a device: its default one for integers."""
-    return xp.arange(0, device=place).dtype
-
-
-def resolve(
-    function: str,
-    xp: Namespace,
-    index: Array,
-    size: int,
-    mode: Mode | None,
-    bounds: Bounds,
-    *,
-    axis: int | None,
-    from_end: bool,
-) -> tuple[Array, bool]:
-    """Bring an integer array within `0 <= index < size`, as `mode` says.
-
-    Args:
-        function: The name for messages.
-        xp: The namespace of `index`.
-        index: Integers of any type and shape.
-        size: The size of the axis.
-        mode: As in `select`.
-        bounds: As in `select`.
-        axis: Which axis is indexed, for messages; None: segments.
-        from_end: Whether negative numbers count from the end. Otherwise they are out of bounds.
-
-    Returns:
-        The index, of the library's data type for indices, and whether it may hold `size`, which stands for "dropped".
-    """
-    dtype = index.dtype if index.dtype == xp.int64 else index_dtype(xp, _checks.device_of(index))
-    empty = math.prod(index.shape) == 0
-    if mode in (None, "raise"):
-        if is_concrete(index):
-            if empty:
-                return xp.astype(index, dtype, copy=False), False
-            low, high = bounds(index)
-            if low < (-size if from_end else 0) or high >= size:
-                raise out_of_bounds(function, high if high >= size else low, axis, size)
-            index = xp.astype(index, dtype, copy=False)
-            return (xp.where(index < 0, index + size, index) if low < 0 else index), False
-        if mode == "raise":
-            raise ValueError(
-                f"{function}: mode='raise' needs the values of the indices, which aren't known here (under jit or "
-                "vmap, or in a lazy array); leave mode out to have those out of bounds dropped, or "
-                "choose 'drop', 'clip' or 'wrap'"
-            )
-    if size == 0 and not empty and mode in ("clip", "wrap"):
-        raise IndexError(f"{function}: mode={mode!r} has no index to move to: the size is 0")
-    if _checks.integer_range(xp, index.dtype)[1] > _checks.integer_range(xp, dtype)[1]:
-        # uint64: the conversion would make the largest negative.
-        cap = xp.full((), size, dtype=index.dtype, device=_checks.device_of(index))
-        index = xp.remainder(index, cap) if mode == "wrap" and size else xp.minimum(index, cap)
-    index = xp.astype(index, dtype, copy=False)
-    if mode == "wrap":
-        return (
-            index if empty else xp.remainder(index, xp.full((), size, dtype=dtype, device=_checks.device_of(index)))
-        ), False
-    if from_end:
-        index = xp.where(index < 0, index + size, index)
-    if mode == "clip":
-        return (index if empty else xp.clip(index, 0, size - 1)), False
-    beyond = xp.full((), size, dtype=dtype, device=_checks.device_of(index))
-    return xp.where((index >= 0) & (index < size), index, beyond), True
-
-
-def out_of_bounds(function: str, index: int, axis: int | None, size: int) -> IndexError:
-    """Make the error for an index out of bounds."""
-    if axis is None:
-        return IndexError(
-            f"{function}: segment id {index} is out of bounds for num_segments={size}; takes 0 to {size - 1}, or "
-            "choose mode='drop', 'clip' or 'wrap'"
-        )
-    return IndexError(
-        f"{function}: index {index} is out of bounds for axis {axis} of size {size}; takes {-size} to {size - 1}, or "
-        "choose mode='drop', 'clip', 'wrap' or 'fill'"
-    )
 
 
 def _unknown_mask(function: str) -> UnsupportedError:

@@ -13,8 +13,8 @@ from xpand._typing import Array
 
 from . import _checks
 from ._at import At
+from ._bounds import MODES, Mode
 from ._dispatch import pluggable
-from ._index import MODES, Mode
 from ._segments import SegmentMode
 
 __all__ = ["At", "Mode", "at", "segment_max", "segment_mean", "segment_min", "segment_prod", "segment_sum"]

@@ -8,8 +8,9 @@ from xpand import array_namespace, is_concrete, is_writeable_array
 from xpand._typing import Array, DType, Namespace, Scalar
 from xpand_extensions import _checks
 from xpand_extensions._at import At, Operation
+from xpand_extensions._bounds import Mode
 from xpand_extensions._dispatch import UnsupportedError
-from xpand_extensions._index import Basic, Mask, Mode, Rows, Selection, broadcast_shapes, rows_of_mask, select
+from xpand_extensions._index import Basic, Mask, Rows, Selection, broadcast_shapes, rows_of_mask, select
 
 from ._runs import Runs
 

@@ -5,7 +5,7 @@ import math
 from xpand import array_namespace
 from xpand._typing import Array
 from xpand_extensions._at import At
-from xpand_extensions._index import resolve
+from xpand_extensions._bounds import resolve
 from xpand_extensions._segments import Reduction, nothing, reducer
 from xpand_extensions.scatter import Index
 

@@ -13,7 +13,8 @@ import cupyx
 import xpand.cupy as xp
 from xpand._typing import Array
 from xpand_extensions._at import At, Operation
-from xpand_extensions._index import Rows, resolve
+from xpand_extensions._bounds import resolve
+from xpand_extensions._index import Rows
 from xpand_extensions._segments import Reduction, nothing, reducer
 from xpand_extensions.generic._at import GenericAt, binary
 from xpand_extensions.generic._runs import Runs

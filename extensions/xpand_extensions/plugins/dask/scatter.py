@@ -10,7 +10,7 @@ import dask.array as da
 import xpand.dask.array as xp
 from xpand._typing import Array
 from xpand_extensions import scatter
-from xpand_extensions._index import resolve
+from xpand_extensions._bounds import resolve
 from xpand_extensions._segments import Reduction, nothing, reducer
 from xpand_extensions.generic._at import GenericAt
 

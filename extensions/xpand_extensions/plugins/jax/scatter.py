@@ -12,8 +12,9 @@ import xpand.jax as xp
 from xpand import is_concrete
 from xpand._typing import Array
 from xpand_extensions._at import At, Operation
+from xpand_extensions._bounds import resolve
 from xpand_extensions._dispatch import UnsupportedError
-from xpand_extensions._index import Basic, Mask, Rows, resolve
+from xpand_extensions._index import Basic, Mask, Rows
 from xpand_extensions._segments import Reduction, nothing, reducer
 from xpand_extensions.generic._at import GenericAt, binary
 from xpand_extensions.generic._runs import Runs

@@ -8,7 +8,8 @@ from scipy.sparse import csr_array
 import xpand.numpy as xp
 from xpand._typing import Array, Scalar
 from xpand_extensions._at import At, Operation
-from xpand_extensions._index import Mode, Rows, check_types, out_of_bounds, resolve
+from xpand_extensions._bounds import Mode, out_of_bounds, resolve
+from xpand_extensions._index import Rows, check_types
 from xpand_extensions._segments import Reduction, nothing, reducer
 from xpand_extensions.generic._at import GenericAt
 from xpand_extensions.scatter import Index

@@ -11,8 +11,9 @@ import xpand.torch as xp
 from xpand import is_concrete
 from xpand._typing import Array
 from xpand_extensions._at import At, Operation
+from xpand_extensions._bounds import out_of_bounds, resolve
 from xpand_extensions._dispatch import UnsupportedError
-from xpand_extensions._index import Basic, Mask, Rows, out_of_bounds, resolve
+from xpand_extensions._index import Basic, Mask, Rows
 from xpand_extensions._segments import Reduction, nothing, reducer
 from xpand_extensions.generic._at import GenericAt, binary
 from xpand_extensions.generic._runs import Runs

@@ -1,0 +1,98 @@
+"""Indices out of bounds: what becomes of them, decided once for all libraries."""
+
+import math
+from collections.abc import Callable
+from typing import Final, Literal, TypeAlias
+
+from xpand import is_concrete
+from xpand._typing import Array, Device, DType, Namespace
+
+from . import _checks
+
+Mode: TypeAlias = Literal["raise", "drop", "clip", "wrap", "fill"]
+"""What becomes of indices out of bounds."""
+
+MODES: Final = (None, "raise", "drop", "clip", "wrap", "fill")
+
+Bounds: TypeAlias = Callable[[Array], tuple[int, int]]
+"""How a library says the smallest and the largest of a concrete, non-empty integer array."""
+
+
+def index_dtype(xp: Namespace, place: Device) -> DType:
+    """Return the library's data type for indices on a device: its default one for integers."""
+    return xp.arange(0, device=place).dtype
+
+
+def resolve(
+    function: str,
+    xp: Namespace,
+    index: Array,
+    size: int,
+    mode: Mode | None,
+    bounds: Bounds,
+    *,
+    axis: int | None,
+    from_end: bool,
+) -> tuple[Array, bool]:
+    """Bring an integer array within `0 <= index < size`, as `mode` says.
+
+    Args:
+        function: The name for messages.
+        xp: The namespace of `index`.
+        index: Integers of any type and shape.
+        size: The size of the axis.
+        mode: As in `select`.
+        bounds: As in `select`.
+        axis: Which axis is indexed, for messages; None: segments.
+        from_end: Whether negative numbers count from the end. Otherwise they are out of bounds.
+
+    Returns:
+        The index, of the library's data type for indices, and whether it may hold `size`, which stands for "dropped".
+    """
+    dtype = index.dtype if index.dtype == xp.int64 else index_dtype(xp, _checks.device_of(index))
+    empty = math.prod(index.shape) == 0
+    if mode in (None, "raise"):
+        if is_concrete(index):
+            if empty:
+                return xp.astype(index, dtype, copy=False), False
+            low, high = bounds(index)
+            if low < (-size if from_end else 0) or high >= size:
+                raise out_of_bounds(function, high if high >= size else low, axis, size)
+            index = xp.astype(index, dtype, copy=False)
+            return (xp.where(index < 0, index + size, index) if low < 0 else index), False
+        if mode == "raise":
+            raise ValueError(
+                f"{function}: mode='raise' needs the values of the indices, which aren't known here (under jit or "
+                "vmap, or in a lazy array); leave mode out to have those out of bounds dropped, or "
+                "choose 'drop', 'clip' or 'wrap'"
+            )
+    if size == 0 and not empty and mode in ("clip", "wrap"):
+        raise IndexError(f"{function}: mode={mode!r} has no index to move to: the size is 0")
+    if _checks.integer_range(xp, index.dtype)[1] > _checks.integer_range(xp, dtype)[1]:
+        # uint64: the conversion would make the largest negative.
+        cap = xp.full((), size, dtype=index.dtype, device=_checks.device_of(index))
+        index = xp.remainder(index, cap) if mode == "wrap" and size else xp.minimum(index, cap)
+    index = xp.astype(index, dtype, copy=False)
+    if mode == "wrap":
+        return (
+            index if empty else xp.remainder(index, xp.full((), size, dtype=dtype, device=_checks.device_of(index)))
+        ), False
+    if from_end:
+        index = xp.where(index < 0, index + size, index)
+    if mode == "clip":
+        return (index if empty else xp.clip(index, 0, size - 1)), False
+    beyond = xp.full((), size, dtype=dtype, device=_checks.device_of(index))
+    return xp.where((index >= 0) & (index < size), index, beyond), True
+
+
+def out_of_bounds(function: str, index: int, axis: int | None, size: int) -> IndexError:
+    """Make the error for an index out of bounds."""
+    if axis is None:
+        return IndexError(
+            f"{function}: segment id {index} is out of bounds for num_segments={size}; takes 0 to {size - 1}, or "
+            "choose mode='drop', 'clip' or 'wrap'"
+        )
+    return IndexError(
+        f"{function}: index {index} is out of bounds for axis {axis} of size {size}; takes {-size} to {size - 1}, or "
+        "choose mode='drop', 'clip', 'wrap' or 'fill'"
+    )
