@@ -637,3 +637,28 @@ def test_plugins() -> None:
     assert row["dask"] == row["other"] == "generic"
     for name in ("numpy", "torch", "jax"):
         check_plugin(f"xpand_extensions.plugins.{name}")
+
+
+@pytest.mark.parametrize("operation", UPDATES)
+def test_jax_without_64_bit_types(operation: str) -> None:
+    import jax
+    import jax.numpy as jnp
+
+    expected = updated(X.astype(np.float32), INDEX[KEPT], operation, NEW[KEPT])
+    with jax.enable_x64(False):
+        x, index, new = jnp.asarray(X), jnp.asarray(INDEX), jnp.asarray(NEW)
+        update = lambda x, i, v: getattr(scatter.at(x)[i], operation)(v, mode="drop")
+        np.testing.assert_allclose(update(x, index, new), expected, rtol=1e-6)
+        np.testing.assert_allclose(jax.jit(update)(x, index, new), expected, rtol=1e-6)
+        mask = x > 2
+        np.testing.assert_array_equal(jax.jit(lambda x, m: scatter.at(x)[m].set(x[:2]))(x, mask), [1, 2, 1, 2])
+
+
+def test_parameters_of_torch() -> None:
+    import torch
+
+    weight = torch.nn.Parameter(torch.ones(4))
+    scatter.at(weight)[torch.asarray([0, 0, 7])].add(weight[:3], mode="drop").sum().backward()
+    assert weight.grad.tolist() == [2, 2, 1, 1]
+    with pytest.raises(IndexError, match="index 7"):
+        scatter.at(weight)[torch.asarray([0, 0, 7])].set(0.0)

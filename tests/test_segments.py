@@ -426,3 +426,20 @@ def test_a_library_without_plugin_runs_generic() -> None:
         row = table[f"scatter.{function}"]
         assert {row[name] for name in xpand.wrapped_libraries()} == {"native"}
         assert row["other"] == "generic"
+
+
+@pytest.mark.parametrize("function", FUNCTIONS)
+@pytest.mark.parametrize("dtype", ["int8", "uint8", "int32", "uint32"])
+def test_jax_without_64_bit_types(function: str, dtype: str) -> None:
+    import jax
+
+    values = np.asarray([1.0, 2.0, 4.0], dtype=np.float32)
+    # Far fewer values in an int8 than there are segments; negative ids are out of bounds, not counted from the end.
+    ids = np.asarray([100, 3, 100] if dtype[0] == "u" else [100, 3, -1]).astype(dtype)
+    kept = slice(None) if dtype[0] == "u" else slice(2)
+    with jax.enable_x64(False):
+        reduce = jax.jit(lambda v, i: getattr(scatter, function)(v, i, num_segments=1000))
+        result = np.asarray(reduce(jax.numpy.asarray(values), jax.numpy.asarray(ids)))
+    with quiet():
+        expected = reference(function, values[kept], ids[kept].astype(int), 1000)
+    np.testing.assert_allclose(result, expected)

@@ -9,6 +9,7 @@ from xpand import array_namespace
 from xpand._typing import Array, DType, Namespace
 
 from . import _checks
+from ._bounds import index_dtype
 
 Combination: TypeAlias = Literal["add", "multiply", "min", "max"]
 
@@ -75,7 +76,8 @@ def _mean_of(kernel: Kernel) -> Kernel:
     def mean(what: Reduction, values: Array, ids: Array) -> Array:
         xp = array_namespace(values)
         total = kernel(what, values, ids)
-        number = kernel(what, xp.ones_like(ids, dtype=xp.int64), ids)
+        ones = xp.ones_like(ids, dtype=index_dtype(xp, _checks.device_of(ids)))
+        number = kernel(what, ones, ids)
         number = xp.reshape(number, (-1, *(1 for _ in values.shape[1:]))) if values.ndim > 1 else number
         nan = xp.full((), math.nan, dtype=values.dtype, device=_checks.device_of(values))
         # An empty segment is divided by one: 0 / 0 would warn, and its gradient would be NaN in all segments.

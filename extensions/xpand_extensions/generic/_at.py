@@ -8,7 +8,7 @@ from xpand import array_namespace, is_concrete, is_writeable_array
 from xpand._typing import Array, DType, Namespace, Scalar
 from xpand_extensions import _checks
 from xpand_extensions._at import At, Operation
-from xpand_extensions._bounds import Mode
+from xpand_extensions._bounds import Mode, index_dtype
 from xpand_extensions._dispatch import UnsupportedError
 from xpand_extensions._index import Basic, Mask, Rows, Selection, broadcast_shapes, rows_of_mask, select
 
@@ -277,7 +277,9 @@ def _spread_over_mask(function: str, xp: Namespace, x: Array, selection: Mask, v
         if shape[place] == 0:
             return x
         flat = xp.reshape(mask, (-1,))
-        number = xp.clip(xp.cumulative_sum(xp.astype(flat, xp.int64)) - 1, 0, shape[place] - 1)
+        number = xp.clip(
+            xp.cumulative_sum(xp.astype(flat, index_dtype(xp, _checks.device_of(flat)))) - 1, 0, shape[place] - 1
+        )
         values = xp.take(values, number, axis=place)
     if place >= 0:
         lengths = tuple(mask.shape) if shape[place] != 1 else (1,) * mask.ndim
