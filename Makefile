@@ -42,7 +42,7 @@ unit: .venv/test.stamp ## run the tests, the docs' code blocks and the examples
 	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal -q
 
 docs: .venv/test.stamp ## build the site into site/, warnings as errors
-	$(BIN)/mkdocs build --strict --quiet
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
 bench: .venv/test.stamp ## measure, and print ratios beside their budgets
 	$(BIN)/python -m benchmarks $(ARGS)

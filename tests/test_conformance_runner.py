@@ -33,6 +33,7 @@ import pytest
 def pytest_addoption(parser):
     parser.addoption("--max-examples", type=int)
     parser.addoption("--disable-deadline", action="store_true")
+    parser.addoption("--hypothesis-derandomize", action="store_true", dest="derandomize")
     parser.addoption("--xfails-file")
     parser.addoption("--skips-file")
 

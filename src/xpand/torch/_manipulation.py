@@ -169,6 +169,10 @@ def take(x: Array, indices: Array, /, *, axis: int | None = None, **kwargs: Any)
         if x.ndim != 1:
             raise ValueError(f"take: `axis` must be given for an array of {x.ndim} dimensions")
         axis = 0
+    if x.ndim == 1 and not kwargs:
+        # An index counts from the end by itself; over more dimensions `index_select` is three times as fast. A uint8
+        # index would be taken for a mask.
+        return x[indices if indices.dtype is torch.int64 else indices.to(torch.int64)]
     indices = _from_the_end(indices, x.size(axis))
     if x.dtype in SIGNED:
         return torch.index_select(to_signed(x), axis, indices).view(x.dtype)

@@ -100,7 +100,8 @@ def max(x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
         return x.clone()
     if x.dtype in SIGNED:
         return from_ordered(torch.amax(to_ordered(x), axis, keepdims), x.dtype)
-    return torch.amax(x, axis, keepdims)
+    # Over all elements `torch.max` is three times as fast for integers.
+    return torch.max(x) if axis is None and not keepdims else torch.amax(x, axis, keepdims)
 
 
 def min(x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
@@ -109,7 +110,8 @@ def min(x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
         return x.clone()
     if x.dtype in SIGNED:
         return from_ordered(torch.amin(to_ordered(x), axis, keepdims), x.dtype)
-    return torch.amin(x, axis, keepdims)
+    # Over all elements `torch.min` is three times as fast for integers.
+    return torch.min(x) if axis is None and not keepdims else torch.amin(x, axis, keepdims)
 
 
 def mean(x: Array, /, *, axis: Axis = None, keepdims: bool = False, **kwargs: Any) -> Array:
