@@ -18,14 +18,14 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 import torch
+
+import xpand
 import xpand_extensions
 import xpand_extensions.plugins
+from tests.libraries import Library
 from xpand_extensions import UnsupportedError, capabilities, check_plugin, pluggable
 from xpand_extensions._capabilities import facade_names, import_facades
 from xpand_extensions._dispatch import OPERATIONS, plugin_package
-
-import xpand
-from tests.libraries import Library
 
 OURS = xpand_extensions.__name__
 PLUGINS = [f"{OURS}.plugins.{info.name}" for info in pkgutil.iter_modules(xpand_extensions.plugins.__path__)]
