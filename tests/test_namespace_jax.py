@@ -152,6 +152,21 @@ def test_scalars_stay_weakly_typed():
     assert xp.remainder(5, jnp.asarray(3.0, "float32")).dtype == "float32"
 
 
+def test_floor_divide_of_a_tiny_dividend():
+    """The remainder `x - floor * y` is not representable here, and rounds to `y`."""
+    x, y = np.asarray([1.0, -1.0, 1.0, 3.0]), np.asarray([-9007199254740996.0, 9007199254740996.0, -(2.0**53), -1e300])
+    np.testing.assert_array_equal(xp.floor_divide(jnp.asarray(x), jnp.asarray(y)), np.floor_divide(x, y))
+    small, large = np.float32([1, -1, 3]), np.float32([-16777218, 16777218, -1e38])
+    np.testing.assert_array_equal(xp.floor_divide(jnp.asarray(small), jnp.asarray(large)), np.floor_divide(small, large))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_real_sign_of_zeros(dtype):
+    out = np.asarray(xp.sign(jnp.asarray([0.0, -0.0, -2.0, jnp.nan], dtype=dtype)))
+    np.testing.assert_array_equal(out, [0.0, 0.0, -1.0, np.nan])
+    assert not np.signbit(out[:2]).any()
+
+
 def test_complex_sign_of_zeros():
     # "If a is either -0 or +0 and b is either -0 or +0, the result is 0 + 0j."
     out = xp.sign(jnp.asarray([complex(a, b) for a in (0.0, -0.0) for b in (0.0, -0.0)]))

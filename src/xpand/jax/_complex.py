@@ -88,9 +88,9 @@ def mended(name: str, parity: Parity = None) -> Callable[[Array], Array]:
 
 
 def _sign(x: Array, /) -> Array:
-    # JAX returns the zeros as they are, signs included; NaNs and infinities are right.
+    # JAX returns the zeros as they are, signs included, where the standard has 0; NaNs and infinities are right.
     out = jnp.sign(x)
-    return jnp.where(out == 0, jnp.zeros_like(out), out) if jnp.iscomplexobj(x) else out
+    return jnp.where(out == 0, jnp.zeros_like(out), out) if jnp.issubdtype(out.dtype, jnp.inexact) else out
 
 
 sign = jax.jit(wraps(jnp.sign)(_sign), inline=True)

@@ -35,7 +35,10 @@ def _floor(x: Array, y: Array) -> Array:
     q_lower, y_lower = quotient - q_upper, y_scaled - y_upper
     rest = ((x_scaled - q_upper * y_upper) - q_upper * y_lower - q_lower * y_upper) - q_lower * y_lower
     correction = jnp.where((rest != 0) & (jnp.signbit(rest) != jnp.signbit(y)), -1.0, 0.0)
-    correction = jnp.where((correction == 0) & (jnp.abs(rest) >= jnp.abs(y_scaled)), 1.0, correction)
+    # One too small it is where the compiler multiplies by the reciprocal of a constant; not where |x| < |y|, whose
+    # remainder may be rounded to y.
+    short = (jnp.abs(rest) >= jnp.abs(y_scaled)) & (jnp.abs(x_scaled) >= jnp.abs(y_scaled))
+    correction = jnp.where((correction == 0) & short, 1.0, correction)
     # Larger quotients are integers as they are; the special cases of the standard are those of the plain quotient.
     ordinary = (jnp.abs(quotient) < 2.0**info.nmant) & jnp.isfinite(y) & (x != 0)
     return jnp.where(ordinary & (correction != 0), quotient + correction, quotient)
