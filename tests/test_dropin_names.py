@@ -4,6 +4,7 @@ import ast
 import importlib
 import inspect
 from collections.abc import Iterator
+from importlib.util import find_spec
 from inspect import Parameter
 from pathlib import Path
 from types import ModuleType
