@@ -158,7 +158,7 @@ def _expm1_special(x: Array) -> Array:
 def expm1(x: Array, /, out: Array | None = None, **kwargs: Any) -> Array:
     """`exp(x) - 1`, with the standard's special cases for complex zeros, infinities and NaNs."""
     if type(x) is _ndarray and x.dtype.kind == "f":
-        return _expm1(x, out, **kwargs)
+        return _expm1(x, out, **kwargs) if kwargs or out is not None else _expm1(x)
     z = _plain_complex(x)
     if z is not None and _has_special(z, zeros=True):
         with np.errstate(all="ignore"):
@@ -169,7 +169,7 @@ def expm1(x: Array, /, out: Array | None = None, **kwargs: Any) -> Array:
 def tanh(x: Array, /, out: Array | None = None, **kwargs: Any) -> Array:
     """Hyperbolic tangent, with the standard's special cases for complex infinities and NaNs."""
     if type(x) is _ndarray and x.dtype.kind == "f":
-        return _tanh(x, out, **kwargs)
+        return _tanh(x, out, **kwargs) if kwargs or out is not None else _tanh(x)
     z = _plain_complex(x)
     if z is not None and _has_special(z, zeros=False):
         with np.errstate(all="ignore"):
