@@ -4,6 +4,7 @@ import ast
 import importlib
 import inspect
 import pkgutil
+import subprocess
 import sys
 import threading
 import timeit
@@ -323,6 +324,29 @@ def test_torch_compile(called_before: bool) -> None:
     torch.compiler.reset()
     compiled = torch.compile(lambda x: norm(x) + 1, fullgraph=True, backend="eager")
     assert compiled(x).item() == 6.0
+
+
+FIRST_CALLS = {
+    "array_namespace": "array_namespace(x).sum(x)",
+    "scatter.at": "scatter.at(x)[i].add(1.0).sum()",
+    "scatter.segment_sum": "scatter.segment_sum(x, i, num_segments=2).sum()",
+}
+
+
+@pytest.mark.parametrize("call", FIRST_CALLS.values(), ids=FIRST_CALLS)
+def test_the_first_call_of_a_process_may_be_compiled(call: str) -> None:
+    # The namespace and the plug-in are imported while torch.compile traces.
+    program = f"""
+import torch
+from xpand import array_namespace
+from xpand_extensions import scatter
+compiled = torch.compile(lambda x, i: {call}, fullgraph=True, backend="eager")
+x, i = torch.ones(3), torch.tensor([0, 1, 0])
+first = compiled(x, i).item()
+assert first == compiled(x, i).item() == (lambda x, i: {call})(x, i).item()
+"""
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
 
 
 def test_torch_func() -> None:

@@ -572,6 +572,7 @@ def bad_calls(library: Library) -> dict[str, tuple[Any, type, str]]:
             TypeError,
             "x must have a floating-point data type",
         ),
+        "negative power of integers": (lambda: at(integers)[i].power(-1), ValueError, "values must not be negative"),
         "mode": (lambda: at(x)[i].set(1.0, mode="clamp"), ValueError, "'clip'"),
         "misspelt mode": (lambda: at(x)[i].get(mode="wrapp"), ValueError, "did you mean 'wrap'?"),
         "type of mode": (lambda: at(x)[i].apply(operator.neg, mode=3), TypeError, "mode must be one of"),
@@ -597,6 +598,12 @@ def bad_calls(library: Library) -> dict[str, tuple[Any, type, str]]:
         calls["apply"] = (lambda: at(x)[high].apply(operator.neg), IndexError, f"index 4 {message}")
         calls["raising"] = (lambda: at(x)[high].set(1.0, mode="raise"), IndexError, f"index 4 {message}")
         calls["empty axis"] = (lambda: at(x[:0, :])[i].set(1.0), IndexError, "axis 0 of size 0")
+        calls["negative powers of integers"] = (
+            lambda: at(integers)[i].power(library.asarray([2, -1])),
+            ValueError,
+            "values must not be negative",
+        )
+        calls["index of no row"] = (lambda: at(x[:0, :])[i].get(), IndexError, "which takes none")
         few = library.asarray(np.asarray([True, False, True, False]))
         calls["number of values for a mask"] = (lambda: at(long[:4])[few].set(long[:3]), ValueError, "(3,)")
     return calls

@@ -306,6 +306,31 @@ def test_gradient_of_products_with_zeros(function: str) -> None:
     assert torch.func.grad(f)(torch.asarray(values), torch.asarray(ids)).tolist() == expected
 
 
+@pytest.mark.parametrize("beside", [np.nan, np.inf])
+def test_gradient_of_products_beside_what_is_not_finite(beside: float) -> None:
+    import jax
+    import torch
+
+    values, ids = np.asarray([2.0, 3.0, beside, 5.0]), np.asarray([0, 0, 1, 2])
+    f = lambda v, i: scatter.segment_prod(v, i, num_segments=3)[0]
+    for result in (
+        jax.grad(f)(jax.numpy.asarray(values), jax.numpy.asarray(ids)),
+        jax.jit(jax.grad(f))(jax.numpy.asarray(values), jax.numpy.asarray(ids)),
+        torch.func.grad(f)(torch.asarray(values), torch.asarray(ids)),
+        torch.func.vmap(torch.func.grad(f))(torch.asarray(values[None]), torch.asarray(ids[None]))[0],
+    ):
+        assert result.tolist() == [3.0, 2.0, 0.0, 0.0]
+
+
+def test_values_of_two_segments_never_meet(library: Library) -> None:
+    # Warnings are errors: the sum of the first two would overflow, their product with the zero be NaN.
+    ids = library.asarray([0, 1, 2, 2, 2])
+    large = library.asarray([1e308, 1e308, 1.0, 1.0, 1.0])
+    library.assert_equal(scatter.segment_sum(large, ids, num_segments=3), [1e308, 1e308, 3.0])
+    infinite = library.asarray([np.inf, 0.0, 1.0, 2.0, 3.0])
+    library.assert_equal(scatter.segment_prod(infinite, ids, num_segments=3), [np.inf, 0.0, 6.0])
+
+
 # --- bad input ----------------------------------------------------------------------------------------------------
 
 
@@ -358,6 +383,8 @@ def bad_calls(library: Library, function: str) -> dict[str, tuple[tuple[Any, ...
         calls["negative id alone"] = ((v, low), {}, IndexError, "segment id -1")
         calls["raising"] = ((v, high), n | {"mode": "raise"}, IndexError, "segment id 3")
         calls["no segments"] = ((v, i), {"num_segments": 0}, IndexError, "num_segments=0")
+        calls["id too large for no values"] = ((v[:, :0], high), n, IndexError, "segment id 3 is out of bounds")
+        calls["negative id for no values"] = ((v[:, :0], low), n, IndexError, "segment id -1 is out of bounds")
         huge = library.asarray(np.asarray([0, 1, 1, 2**64 - 1], dtype=np.uint64))
         calls["huge id"] = ((v, huge), n, IndexError, "segment id 18446744073709551615")
     return calls

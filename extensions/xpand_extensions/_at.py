@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final, Literal, Self, TypeAlias
 
-from xpand import array_namespace
+from xpand import array_namespace, is_concrete
 from xpand._namespace import describe
 from xpand._typing import Array, Scalar
 
@@ -77,6 +77,8 @@ class At:
     def power(self, values: Array | Scalar, /, *, mode: Mode | None = None) -> Array:
         """Raise the selected elements, of a numeric data type, to the power `values`.
 
+        A negative power of integers is a `ValueError` where it is known, and arbitrary where it isn't.
+
         Raises `UnsupportedError` where an element might be selected twice and nothing but JAX could tell: integer
         arrays whose values aren't known.
         """
@@ -122,6 +124,8 @@ class At:
         if operation != "set":
             _checks.dtype(name, "x", array_namespace(self.x), self.x, _KINDS[operation])
         self._check_value(name, "values", values)
+        if operation == "power":
+            self._check_exponent(values)
         return self._write(operation, values, mode)
 
     def _check_value(self, function: str, name: str, value: Any) -> None:
@@ -129,6 +133,23 @@ class At:
             _checks.namespace_of(function, x=self.x, **{name: value})
             _checks.one_device(function, x=self.x, **{name: value})
         _checks.castable(function, name, array_namespace(self.x), value, self.x, "x")
+
+    def _check_exponent(self, values: Any) -> None:
+        # Libraries answer with an error, zeros or noise.
+        xp = array_namespace(self.x)
+        if _checks.kind(xp, self.x.dtype) not in _checks.INTEGERS:
+            return
+        if not hasattr(values, "dtype"):
+            negative = values < 0
+        elif _checks.kind(xp, values.dtype) == "unsigned" or not is_concrete(values) or 0 in values.shape:
+            return
+        else:
+            negative = bool(xp.any(values < 0))
+        if negative:
+            raise ValueError(
+                f"at.power: values must not be negative where x has {self.x.dtype}, an integer data type; convert x "
+                "to a floating-point data type with `xp.astype` first"
+            )
 
     # What a library implements. Arguments are checked, but for the index and for shapes.
 

@@ -88,11 +88,13 @@ def resolve(
 def out_of_bounds(function: str, index: int, axis: int | None, size: int) -> IndexError:
     """Make the error for an index out of bounds."""
     if axis is None:
-        return IndexError(
-            f"{function}: segment id {index} is out of bounds for num_segments={size}; takes 0 to {size - 1}, or "
-            "choose mode='drop', 'clip' or 'wrap'"
+        where, first, modes = f"segment id {index} is out of bounds for num_segments={size}", 0, "'clip' or 'wrap'"
+    else:
+        where, first, modes = (
+            f"index {index} is out of bounds for axis {axis} of size {size}",
+            -size,
+            "'clip', 'wrap' or 'fill'",
         )
-    return IndexError(
-        f"{function}: index {index} is out of bounds for axis {axis} of size {size}; takes {-size} to {size - 1}, or "
-        "choose mode='drop', 'clip', 'wrap' or 'fill'"
-    )
+    if not size:
+        return IndexError(f"{function}: {where}, which takes none; choose mode='drop' to pass over it")
+    return IndexError(f"{function}: {where}; takes {first} to {size - 1}, or choose mode='drop', {modes}")

@@ -20,9 +20,10 @@ from functools import cache
 from importlib.metadata import entry_points
 from importlib.util import find_spec
 from types import FunctionType, ModuleType
-from typing import Any, Final, Generic, ParamSpec, Protocol, TypeVar, cast, overload
+from typing import Any, Final, Generic, ParamSpec, Protocol, TypeVar, overload
 
 from xpand import array_namespace, library_name
+from xpand._namespace import import_module, untraced
 from xpand._typing import Array
 
 P = ParamSpec("P")
@@ -106,7 +107,9 @@ class Operation(Generic[P, R_co]):
         reason = getattr(module, "UNSUPPORTED", {}).get(self.name)
         if reason is not None:
             raise UnsupportedError(f"{self.name}: not available for {library}: {reason}")
-        return cast("Callable[..., Any] | None", getattr(module, self.name, None))
+        # No `cast`: torch.compile loses track of where its result is from, and can't put it into the cache.
+        found: Callable[..., Any] | None = getattr(module, self.name, None)
+        return found
 
     def plugin_module(self, library: str) -> ModuleType | None:
         """Import the plug-in module for this capability and a library; None where there is none."""
@@ -185,6 +188,7 @@ def pluggable(facade: Callable[..., Any] | None = None, /) -> Any:
     return facade
 
 
+@untraced
 def plugin_package(library: str, package: str = _PACKAGE) -> str | None:
     """Name the package that holds a library's plug-in modules; None where there is none."""
     own = f"{package}.plugins"
@@ -219,7 +223,10 @@ def third_party_plugins() -> dict[str, str]:
 
 def _import_if_present(name: str) -> ModuleType | None:
     """Import a module; None if it doesn't exist. What fails inside it is raised."""
+    return import_module(name) if _exists(name) else None
+
+
+@untraced
+def _exists(name: str) -> bool:
     parent = name.rpartition(".")[0]
-    if find_spec(parent.partition(".")[0]) is None or find_spec(parent) is None or find_spec(name) is None:
-        return None
-    return importlib.import_module(name)
+    return all(find_spec(each) is not None for each in (parent.partition(".")[0], parent, name))

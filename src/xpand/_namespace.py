@@ -11,13 +11,44 @@ import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.util import find_spec
-from typing import Any, Final
+from types import ModuleType
+from typing import Any, Final, TypeVar
 
 from ._typing import Array, Namespace
 
 _PACKAGE: Final = __name__.rpartition(".")[0]  # "xpand", or wherever a vendored copy lives
 API_VERSION: Final = "2025.12"
 _OLDER_API_VERSIONS: Final = frozenset({"2021.12", "2022.12", "2023.12", "2024.12"})
+
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def untraced(function: F) -> F:
+    """Have torch.compile call a function while it compiles, and not trace it: imports can't be traced.
+
+    Its arguments and its result must be strings and the like. It is `torch.compiler.assume_constant_result`, for which
+    torch would have to be imported.
+    """
+    function._dynamo_marked_constant = True  # type: ignore[attr-defined]
+    return function
+
+
+@untraced
+def _load(name: str) -> bool:
+    importlib.import_module(name)
+    return True
+
+
+def import_module(name: str) -> ModuleType:
+    """Import a module, inside torch.compile too: the first call with a tensor may be there."""
+    _load(name)
+    # Not from `sys.modules`, which torch.compile shows as it was before the import.
+    root, *rest = name.split(".")
+    module = sys.modules[root]
+    for part in rest:
+        module = getattr(module, part)
+    return module
 
 
 def _always(x: Array) -> bool:
@@ -187,7 +218,7 @@ def _namespace_of(x: Array, api_version: str | None, use_compat: bool | None) ->
         name = "jax"
     _check_api_version(api_version)
     if use_compat is False:
-        return importlib.import_module(LIBRARIES[name].native)
+        return import_module(LIBRARIES[name].native)
     xp = namespace(name)
     if len(_BY_TYPE) < _MAX_TYPES and not zero_gradient:
         _BY_TYPE[cls] = xp
@@ -244,9 +275,9 @@ def namespace(name: str) -> Namespace:
                 f"namespace: {library.name!r} is not installed; `pip install 'xpand[{library.name}]'` brings it",
                 name=library.name,
             )
-        return importlib.import_module(library.namespace, _PACKAGE)
+        return import_module(_PACKAGE + library.namespace)
     if all(part.isidentifier() for part in name.split(".")) and find_spec(name.partition(".")[0]) is not None:
-        module = importlib.import_module(name)
+        module = import_module(name)
         if hasattr(module, "__array_namespace_info__"):
             return module
     raise ValueError(

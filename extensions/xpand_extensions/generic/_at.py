@@ -11,6 +11,7 @@ from xpand_extensions._at import At, Operation
 from xpand_extensions._bounds import Mode, index_dtype
 from xpand_extensions._dispatch import UnsupportedError
 from xpand_extensions._index import Basic, Mask, Rows, Selection, broadcast_shapes, rows_of_mask, select
+from xpand_extensions._segments import Combination, identity
 
 from ._runs import Runs
 
@@ -30,7 +31,7 @@ def binary(xp: Namespace, operation: Operation, dtype: DType) -> Binary:
 
 
 # How the values for one element are combined before the update, for the updates where that makes no difference.
-COMBINED: dict[Operation, Operation] = {
+COMBINED: dict[Operation, Combination] = {
     "add": "add",
     "subtract": "add",
     "multiply": "multiply",
@@ -105,7 +106,7 @@ class GenericAt(At):
         if combined is None or rows.unique:
             total = runs.last(values)
         else:
-            total = runs.reduce(values, binary(xp, combined, table.dtype))
+            total = runs.reduce(values, binary(xp, combined, table.dtype), identity(xp, table.dtype, combined))
         # Where there is no update the total is arbitrary: nothing may overflow, or be divided by zero, there.
         if operation not in ("set", "min", "max"):
             total = xp.where(present, total, self._scalar(1))

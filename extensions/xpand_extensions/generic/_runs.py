@@ -9,7 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from xpand import is_concrete
-from xpand._typing import Array, Namespace
+from xpand._typing import Array, Namespace, Scalar
 from xpand_extensions._checks import device_of
 
 Combine = Callable[[Array, Array], Array]
@@ -53,20 +53,22 @@ class Runs:
             return int(self.xp.max(lengths))
         return int(self.sorted_index.shape[0])
 
-    def reduce(self, values: Array, combine: Combine) -> Array:
+    def reduce(self, values: Array, combine: Combine, neutral: Scalar) -> Array:
         """Combine the values of each index: from `(n, width)` to `(count, width)`, arbitrary where there are none.
 
-        The function must be associative; it gets what comes earlier first. Takes log(longest) passes.
+        The function must be associative, and leave finite values finite when one is `neutral`; it gets what comes
+        earlier first. Takes log(longest) passes.
         """
         xp, key = self.xp, self.sorted_index
         values = values if self.order is None else xp.take(values, self.order, axis=0)
+        none = xp.full((), neutral, dtype=values.dtype, device=device_of(values))
         step, longest = 1, self.longest
         while step < longest:
             same = xp.expand_dims(key[step:] == key[:-step], axis=1)
-            values = xp.concat(
-                [values[:step, :], xp.where(same, combine(values[:-step, :], values[step:, :]), values[step:, :])],
-                axis=0,
-            )
+            later = values[step:, :]
+            # Values of two indices never meet: together they may overflow, or make the gradients of both NaN.
+            earlier = xp.where(same, values[:-step, :], none)
+            values = xp.concat([values[:step, :], xp.where(same, combine(earlier, later), later)], axis=0)
             step *= 2
         return xp.take(values, self._within(self.stop - 1), axis=0)
 

@@ -6,7 +6,7 @@ from xpand import array_namespace
 from xpand._typing import Array
 from xpand_extensions._at import At
 from xpand_extensions._bounds import resolve
-from xpand_extensions._segments import Reduction, nothing, reducer
+from xpand_extensions._segments import Reduction, identity, nothing, reducer
 from xpand_extensions.scatter import Index
 
 from ._at import GenericAt, binary
@@ -26,7 +26,7 @@ def _kernel(what: Reduction, values: Array, ids: Array) -> Array:
     table = xp.reshape(values, (values.shape[0], math.prod(values.shape[1:])))
     # Ids moved by wrapping need not be sorted any longer, nor ids below 0 that are sent past the end.
     runs = Runs.of(xp, ids, what.num_segments, is_sorted=what.is_sorted and what.mode in ("raise", "clip"))
-    total = runs.reduce(table, binary(xp, what.combination, values.dtype))
+    total = runs.reduce(table, binary(xp, what.combination, values.dtype), identity(xp, values.dtype, what.combination))
     present = xp.reshape(runs.present, (-1, *(1 for _ in values.shape[1:])))
     return xp.where(present, xp.reshape(total, empty.shape), empty)
 

@@ -16,7 +16,7 @@ from xpand_extensions._at import At, Operation
 from xpand_extensions._bounds import resolve
 from xpand_extensions._index import Rows
 from xpand_extensions._segments import Reduction, nothing, reducer
-from xpand_extensions.generic._at import GenericAt, binary
+from xpand_extensions.generic._at import GenericAt
 from xpand_extensions.generic._runs import Runs
 from xpand_extensions.scatter import Index
 
@@ -90,7 +90,7 @@ def _kernel(what: Reduction, values: Array, ids: Array) -> Array:
     table, values = empty.reshape(what.num_segments, width), values.reshape(values.shape[0], width)
     if what.combination == "multiply":
         runs = Runs.of(xp, ids, what.num_segments)
-        total = runs.reduce(values, binary(xp, "multiply", values.dtype))
+        total = runs.reduce(values, cp.multiply, 1)
         return cp.where(runs.present[:, None], total, table).reshape(empty.shape)
     table = cp.concatenate([table, table[:1]])
     return _combine(table, ids, values, what.combination)[: what.num_segments].reshape(empty.shape)

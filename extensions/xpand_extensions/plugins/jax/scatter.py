@@ -115,7 +115,7 @@ def _products_jvp(count: int, primals: tuple[Array, Array], tangents: tuple[Arra
 
     def product(values: Array) -> Array:
         runs = Runs.of(xp, index, count)
-        return jnp.where(runs.present[:, None], runs.reduce(values, jnp.multiply), 1)
+        return jnp.where(runs.present[:, None], runs.reduce(values, jnp.multiply, 1), 1)
 
     return jax.jvp(product, (values,), (tangents[0],))  # type: ignore[no-any-return]
 
