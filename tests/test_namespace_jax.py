@@ -157,7 +157,9 @@ def test_floor_divide_of_a_tiny_dividend():
     x, y = np.asarray([1.0, -1.0, 1.0, 3.0]), np.asarray([-9007199254740996.0, 9007199254740996.0, -(2.0**53), -1e300])
     np.testing.assert_array_equal(xp.floor_divide(jnp.asarray(x), jnp.asarray(y)), np.floor_divide(x, y))
     small, large = np.float32([1, -1, 3]), np.float32([-16777218, 16777218, -1e38])
-    np.testing.assert_array_equal(xp.floor_divide(jnp.asarray(small), jnp.asarray(large)), np.floor_divide(small, large))
+    np.testing.assert_array_equal(
+        xp.floor_divide(jnp.asarray(small), jnp.asarray(large)), np.floor_divide(small, large)
+    )
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
@@ -394,3 +396,14 @@ def test_imaginary_numbers_are_true(name):
     assert function(jnp.asarray(x), axis=(0, 1), keepdims=True).shape == (1, 1)
     assert function(jnp.asarray(x), where=jnp.asarray([[True, False], [True, True]]))
     assert function(1j)
+
+
+def test_derivatives_of_remainder_at_its_zeros():
+    x, y = jnp.asarray([6.0, 6.0, -6.0, 0.0]), jnp.asarray([3.0, -3.0, 3.0, -3.0])
+    np.testing.assert_array_equal(jax.vmap(jax.grad(xp.remainder))(x, y), np.ones(4))
+    np.testing.assert_array_equal(jax.vmap(jax.grad(xp.remainder, 1))(x, y), -np.floor(x / y))
+    np.testing.assert_array_equal(jax.jvp(lambda x: xp.remainder(x, -3), (x,), (jnp.ones(4),))[1], np.ones(4))
+
+
+def test_derivative_of_acos_at_zero():
+    assert jax.grad(xp.acos, holomorphic=True)(0j) == -1

@@ -445,3 +445,19 @@ def test_memmaps(tmp_path) -> None:
     np.testing.assert_array_equal(xp.floor_divide(x, 2.0), [inf, 1.0, -2.0])
     np.testing.assert_array_equal(xp.clip(x, 0.0, 5.0), [5.0, 2.0, 0.0])
     np.testing.assert_array_equal(xp.sort(x, descending=True), [inf, 2.0, -3.0])
+
+
+@pytest.mark.parametrize("size", [1, 100])
+@pytest.mark.parametrize("divisor", [3, 2.5, np.asarray([2.5]), np.timedelta64(3, "s")])
+def test_durations_are_divided_as_numpy_divides_them(size, divisor) -> None:
+    x = np.full(size, 10, "m8[s]")
+    same(xp.floor_divide(x, divisor), np.floor_divide(x, divisor))
+
+
+def test_objects_are_divided_by_their_own_operator() -> None:
+    class Seven:
+        def __floordiv__(self, other):
+            return 7
+
+    assert xp.floor_divide(np.asarray([Seven()], object), 2)[0] == 7
+    assert xp.floor_divide(np.asarray([10**400], object), np.asarray([10]))[0] == 10**399

@@ -5,6 +5,7 @@ integers. Those are held against NumPy here: every function of the standard that
 """
 
 import math
+import warnings
 from collections.abc import Callable
 from fractions import Fraction
 from itertools import product
@@ -702,3 +703,114 @@ def test_inputs_stay_as_they_are() -> None:
         before = x.clone()
         everything(x)
         assert torch.equal(x, before)
+
+
+# Differentiation where the mends act
+
+
+@pytest.mark.parametrize(
+    ("dividend", "divisor"),
+    [
+        (torch.tensor([6.0, -6.0, 7.0]), torch.tensor([3.0, -3.0, -3.0])),
+        (torch.tensor([6.0, -6.0, 7.0]), -3.0),
+        (torch.tensor([6.0, -6.0, 7.0]), 3.0),
+        (6.0, torch.tensor([3.0, -3.0, 4.0])),
+    ],
+)
+def test_gradient_of_remainder_at_its_zeros(dividend: Any, divisor: Any) -> None:
+    # x1 - floor(x1 / x2) * x2, the floor as a constant.
+    operands = [o.clone().requires_grad_() if isinstance(o, torch.Tensor) else o for o in (dividend, divisor)]
+    xp.remainder(*operands).sum().backward()
+    expected = (1.0, -torch.floor(torch.as_tensor(dividend) / divisor))
+    for operand, derivative in zip(operands, expected, strict=True):
+        if isinstance(operand, torch.Tensor):
+            assert_array_equal(operand.grad, torch.broadcast_to(torch.as_tensor(derivative), operand.shape))
+
+
+def test_forward_derivative_of_remainder_at_its_zeros() -> None:
+    x, y = torch.tensor([6.0, -6.0, -0.0]), torch.tensor([-3.0, 3.0, 2.0])
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message=".*torch.jit.script", category=DeprecationWarning)
+        _, tangent = torch.func.jvp(lambda x: xp.remainder(x, y), (x,), (torch.ones(3),))
+    assert_array_equal(tangent, np.ones(3))
+
+
+def test_gradient_of_acos_at_zero() -> None:
+    def gradient(f: Callable[[torch.Tensor], torch.Tensor]) -> torch.Tensor:
+        return torch.func.grad(lambda p: f(torch.complex(p[0], p[1])).real)(torch.zeros(2))
+
+    same(gradient(xp.acos), gradient(torch.acos))
+
+
+def test_asarray_keeps_the_graph() -> None:
+    x = torch.ones(3, requires_grad=True)
+    assert xp.asarray(x) is x
+    assert xp.asarray(x, copy=False) is x
+    assert x.requires_grad
+    for y in (xp.asarray(x, copy=True), xp.asarray(x, dtype=torch.float64), xp.asarray(x * 2)):
+        assert y.requires_grad
+        assert y.data_ptr() != x.data_ptr()
+    with pytest.raises(ValueError, match=r"torch.float32 on cpu becomes torch.float64 on cpu by a copy"):
+        xp.asarray(x, dtype=torch.float64, copy=False)
+    function = torch.compile(lambda x: xp.asarray(x) * 2, fullgraph=True, backend="eager")
+    assert function(x).requires_grad
+
+
+# What PyTorch's own functions take
+
+
+def test_out_is_written_where_no_kernel_writes_it() -> None:
+    x = torch.tensor([1, 2**15 + 5], dtype=torch.uint16)
+    for function in (
+        xp.abs,
+        xp.negative,
+        xp.square,
+        xp.bitwise_invert,
+        xp.clip,
+        lambda x, out: xp.clip(x, 2, 9, out=out),
+    ):
+        out = torch.zeros_like(x)
+        assert function(x, out=out) is out
+        same(out, function(x, out=torch.empty_like(x)))
+        assert out.any()
+    real, out = torch.tensor([1.5, 2.5]), torch.zeros(2)
+    assert xp.clip(real, out=out) is out
+    same(out, real)
+    out = torch.zeros(3)
+    assert xp.prod(torch.full((2, 3, 2), 2.0), axis=(0, 2), out=out) is out
+    same(out, torch.full((3,), 16.0))
+
+
+@pytest.mark.filterwarnings("ignore:.*[Dd]egrees of freedom", "ignore:invalid value")
+@pytest.mark.parametrize("name", ["std", "var", "mean"])
+def test_statistics_over_no_axis(name: str) -> None:
+    a = np.asarray([1.0, NAN, INF])
+    same(getattr(xp, name)(tensor(a), axis=()), getattr(np, name)(a, axis=()))
+    if name == "mean":
+        assert xp.mean(torch.ones(2), axis=(), dtype=torch.float64).dtype is torch.float64
+    else:
+        same(getattr(xp, name)(tensor(a), axis=(), correction=1), getattr(np, name)(a, axis=(), correction=1))
+        same(getattr(xp, name)(torch.tensor([1j]), axis=()), np.zeros(1, np.float32))
+
+
+def test_diff_promotes_unsigned_integers() -> None:
+    x, first = np.asarray([3, 1], np.uint16), np.asarray([-7], np.int32)
+    same(xp.diff(tensor(x), prepend=tensor(first)), np.diff(x, prepend=first))
+    same(xp.diff(tensor(first), append=tensor(x)), np.diff(first, append=x))
+
+
+def test_clip_of_other_types_says_so() -> None:
+    with pytest.raises(TypeError, match=r"clip: `x` is of type torch.bool"):
+        xp.clip(torch.tensor([True]), 0, 1)
+
+
+def test_arange_without_a_step() -> None:
+    with pytest.raises(ValueError, match=r"arange: `step` is 0"):
+        xp.arange(0, 3, 0)
+
+
+def test_default_device_follows_the_choice() -> None:
+    info = xp.__array_namespace_info__()
+    with torch.device("meta"):
+        assert info.default_device() == xp.zeros(1).device == torch.device("meta")
+    assert info.default_device() == xp.zeros(1).device

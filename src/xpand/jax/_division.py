@@ -71,8 +71,17 @@ def remainder(x1: Array, x2: Array, /) -> Array:
     rest = jnp.remainder(x1, x2)
     if not jnp.isdtype(rest.dtype, "real floating"):
         return rest
-    # A zero has the sign of the divisor by the standard; JAX keeps the dividend's.
-    return jnp.where(rest == 0, jnp.copysign(rest, x2), rest)
+    return _with_sign_of_zeros(rest, x2)
+
+
+def _sign_zeros(rest: Array, divisor: Array) -> Array:
+    """A zero has the sign of the divisor by the standard; JAX keeps the dividend's."""
+    return jnp.where(rest == 0, jnp.copysign(rest, divisor), rest)
+
+
+_with_sign_of_zeros = jax.custom_jvp(_sign_zeros)
+# The remainder's own derivative: that of `copysign` is negative where the sign changes.
+_with_sign_of_zeros.defjvps(lambda tangent, result, rest, divisor: tangent, None)
 
 
 mod = remainder

@@ -24,6 +24,10 @@ _INFINITIES = frozenset((inf, -inf))
 # Other subclasses (masked arrays, arrays with units) keep what NumPy does with them.
 _PLAIN = frozenset((np.ndarray, np.memmap, *np.sctypeDict.values(), bool, int, float, complex))
 
+# Kinds of data types that divide by the standard's rules; NumPy divides durations and objects by others.
+_REAL = "fiub"
+_BOOL = np.dtype(bool)
+
 # Python scalars are weak: a result keeps the data type of the array.
 _WEAK = frozenset((float, int, type(None)))
 
@@ -90,11 +94,14 @@ def _mend_infinities(x1: Array, x2: Array) -> Array:
     return result[()]
 
 
+def _is_real(x: Any) -> bool:
+    return type(x) in _PLAIN and getattr(x, "dtype", _BOOL).kind in _REAL and type(x) is not complex
+
+
 def _floor_divide_any(x1: Array, x2: Array) -> Array:
-    sizes = [np.size(x) for x in (x1, x2)]
-    if not (type(x1) in _PLAIN and type(x2) in _PLAIN and np.result_type(x1, x2).kind == "f"):
+    if not (_is_real(x1) and _is_real(x2) and np.result_type(x1, x2).kind == "f"):
         return _floor_divide(x1, x2)
-    if max(sizes) > _SMALL:
+    if max(np.size(x1), np.size(x2)) > _SMALL:
         return _in_blocks(x1, x2)
     return _mend_infinities(x1, x2) if _has_infinity(x1) or _has_infinity(x2) else _floor_divide(x1, x2)
 
@@ -113,12 +120,15 @@ def floor_divide(x1: Array, x2: Array, /, out: Array | None = None, **kwargs: An
     if type(x1) is _ndarray and x1.size <= _SMALL:
         if type(x2) is _ndarray:
             if x2.size <= _SMALL:
-                if x1.dtype.kind != "f" and x2.dtype.kind != "f":
+                k1, k2 = x1.dtype.kind, x2.dtype.kind
+                if (k1 != "f" and k2 != "f") or k1 not in _REAL or k2 not in _REAL:
                     return _floor_divide(x1, x2)
                 total = sum(x1.ravel().tolist(), sum(x2.ravel().tolist()))
                 if isfinite(total):
                     return _floor_divide(x1, x2)
         elif type(x2) is float or type(x2) is int:
+            if x1.dtype.kind not in _REAL:
+                return _floor_divide(x1, x2)
             total = sum(x1.ravel().tolist(), x2)
             if isfinite(total):
                 return _floor_divide(x1, x2)

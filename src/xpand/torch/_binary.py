@@ -7,7 +7,6 @@ arrays of one data type go straight to the native function.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import Any
 
@@ -115,7 +114,7 @@ def _binary(
         if unsigned is not None and dtype in SIGNED:
             x1, x2 = same_type(x1, x2)
             if x1.dtype in SIGNED:
-                return _out(unsigned(x1, x2), kwargs) if kwargs else unsigned(x1, x2)
+                return output(unsigned(x1, x2), kwargs) if kwargs else unsigned(x1, x2)
         return native(x1, x2, **kwargs)
 
     function.__name__ = function.__qualname__ = name
@@ -126,11 +125,11 @@ def _binary(
     return function
 
 
-def _out(result: Array, kwargs: dict[str, Any]) -> Array:
-    """PyTorch's `out=` for the functions that have no kernel to give it to."""
+def output(result: Array, kwargs: dict[str, Any]) -> Array:
+    """PyTorch's `out=` for a result that no kernel has put there."""
     out = kwargs.pop("out", None)
     if kwargs:
-        raise TypeError(f"unsigned integers do not take {', '.join(map(repr, kwargs))}; expected `out` or nothing")
+        raise TypeError(f"expected no keyword but `out` for these data types, got {', '.join(map(repr, kwargs))}")
     return result if out is None else out.copy_(result)
 
 
@@ -212,22 +211,26 @@ def _floor_divide(x1: _Operand, x2: _Operand, **kwargs: Any) -> Array:
             x1 = x1.to(wider)
         else:
             x2 = x2.to(wider)
-        return _out(torch.divide(x1, x2).floor_().to(dtype), kwargs)
+        return output(torch.divide(x1, x2).floor_().to(dtype), kwargs)
     quotient = torch.divide(x1, x2)
     # The fraction by which the exact quotient exceeds its floor. It is NaN where there is none: no fraction then.
     fraction = torch.remainder(x1, x2).div_(x2).abs_().nan_to_num_(nan=0.0)
-    return _out(quotient.sub_(fraction).round_(), kwargs)
+    return output(quotient.sub_(fraction).round_(), kwargs)
 
 
 def _remainder(x1: _Operand, x2: _Operand, **kwargs: Any) -> Array:
     """`remainder` whose zeros have the sign of the divisor, as the standard has it; PyTorch's have the dividend's."""
+    if not isinstance(x1, Tensor):
+        x1 = as_tensor(x1, x2)  # PyTorch has no derivative for a dividend that is a scalar
     result = torch.remainder(x1, x2, **kwargs)
     if not result.dtype.is_floating_point:
         return result
     if isinstance(x2, Tensor):
-        return result.copysign_(x2)
+        # Out of sight of differentiation: the derivative of `copysign` is 0 at the zeros, that of the remainder is 1.
+        result.detach().copysign_(x2.detach())
+        return result
     # A divisor known beforehand needs no second pass over an array: -0.0 + 0.0 is 0.0.
-    return result.add_(0.0) if math.copysign(1.0, x2) > 0 else result.neg_().add_(0.0).neg_()
+    return result.add_(0.0) if x2 > 0 else result.neg_().add_(0.0).neg_()
 
 
 add = _binary("add", torch.add, _modular(torch.add))

@@ -26,6 +26,15 @@ def asarray(
 ) -> Array:
     """`obj` as an array; an array stays on its device, which PyTorch would move to the default one."""
     if isinstance(obj, Tensor):
+        if not kwargs:
+            # torch.asarray warns of tensors that require a gradient.
+            result = obj.to(device=device, dtype=dtype, copy=bool(copy))
+            if copy is False and (result.dtype is not obj.dtype or result.device != obj.device):
+                raise ValueError(
+                    f"asarray: {obj.dtype} on {obj.device} becomes {result.dtype} on {result.device} by a copy alone, "
+                    "which copy=False forbids"
+                )
+            return result
         if device is None:
             device = obj.device
     elif dtype in SIGNED and isinstance(obj, list | tuple):
@@ -81,6 +90,8 @@ def arange(
     if stop is None:
         start, stop = 0, start
     if (stop - start) * step <= 0:
+        if step == 0:
+            raise ValueError("arange: `step` is 0; expected a number that leads from `start` to `stop`")
         if dtype is None and not all(isinstance(v, int) for v in (start, stop, step)):
             dtype = torch.get_default_dtype()
         return torch.empty(0, dtype=dtype or torch.int64, device=device, **kwargs)

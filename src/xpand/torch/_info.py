@@ -34,8 +34,8 @@ class NamespaceInfo:
         return {"boolean indexing": True, "data-dependent shapes": True, "max dimensions": 64}
 
     def default_device(self) -> Device:
-        """The device that PyTorch starts with."""
-        return torch.device("cpu")
+        """The device of new arrays, which `torch.set_default_device` and `with torch.device(...)` choose."""
+        return torch.get_default_device()
 
     def default_dtypes(self, *, device: Device | None = None) -> dict[str, DType]:
         """The default data type of each kind, the same on all devices."""

@@ -12,6 +12,7 @@ from typing import Any
 import torch
 
 from .._typing import Array, Axis, DType
+from ._binary import output
 from ._dtypes import KINDS, SIGNED, from_ordered, result_type, to_ordered, to_signed
 
 __all__ = [
@@ -59,11 +60,11 @@ def _prod_over_axes(
     """`torch.prod` over all or several axes, where it takes one; from the last on: places hold."""
     axes = range(x.ndim) if axis is None else sorted(_positive(axis, x.ndim))
     if len(axes) == x.ndim:
-        result = torch.prod(x, dtype=dtype, **kwargs)
-        return result.reshape([1] * x.ndim) if keepdims else result
+        result = torch.prod(x, dtype=dtype)
+        return output(result.reshape([1] * x.ndim) if keepdims else result, kwargs)
     for a in reversed(axes):
-        x = torch.prod(x, a, keepdims, dtype=dtype, **kwargs)
-    return x
+        x = torch.prod(x, a, keepdims, dtype=dtype)
+    return output(x, kwargs)
 
 
 def _positive(axis: tuple[int, ...], ndim: int) -> set[int]:
@@ -89,8 +90,8 @@ def prod(x: Array, /, *, axis: Axis = None, dtype: DType | None = None, keepdims
         return _accumulate(_no_axis, x, dtype)
     if isinstance(axis, int):
         return _accumulate(torch.prod, x, dtype, axis, keepdims, **kwargs)
-    if axis is None and not keepdims:
-        return _accumulate(torch.prod, x, dtype, **kwargs)
+    if axis is None and not keepdims and not kwargs:
+        return _accumulate(torch.prod, x, dtype)
     return _accumulate(_prod_over_axes, x, dtype, axis, keepdims, **kwargs)
 
 
@@ -116,20 +117,20 @@ def min(x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
 
 def mean(x: Array, /, *, axis: Axis = None, keepdims: bool = False, **kwargs: Any) -> Array:
     """The arithmetic mean over axes."""
-    return x.clone() if axis == () else torch.mean(x, axis, keepdims, **kwargs)
+    return torch.mean(x[None], 0, **kwargs) if axis == () else torch.mean(x, axis, keepdims, **kwargs)
 
 
 def std(x: Array, /, *, axis: Axis = None, correction: float = 0.0, keepdims: bool = False, **kwargs: Any) -> Array:
     """The standard deviation over axes, with `correction` taken from the number of elements."""
     if axis == ():
-        return torch.zeros_like(x)
+        return torch.std(x[None], 0, correction=correction, **kwargs)
     return torch.std(x, axis, correction=correction, keepdim=keepdims, **kwargs)
 
 
 def var(x: Array, /, *, axis: Axis = None, correction: float = 0.0, keepdims: bool = False, **kwargs: Any) -> Array:
     """The variance over axes, with `correction` taken from the number of elements."""
     if axis == ():
-        return torch.zeros_like(x)
+        return torch.var(x[None], 0, correction=correction, **kwargs)
     return torch.var(x, axis, correction=correction, keepdim=keepdims, **kwargs)
 
 
@@ -216,7 +217,8 @@ def diff(
     dtype = x.dtype
     if prepend is not None or append is not None:
         dtype = result_type(*(a for a in (x, prepend, append) if a is not None))
+    x, prepend, append = (a if a is None or a.dtype is dtype else a.to(dtype) for a in (x, prepend, append))
     if dtype not in SIGNED:
         return torch.diff(x, n, axis, prepend, append)
-    x, prepend, append = (a if a is None else to_signed(a.to(dtype)) for a in (x, prepend, append))
+    x, prepend, append = (a if a is None else to_signed(a) for a in (x, prepend, append))
     return torch.diff(x, n, axis, prepend, append).view(dtype)

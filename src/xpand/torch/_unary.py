@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from typing import Any
 
@@ -11,8 +10,8 @@ from torch import Tensor
 
 from .._common import complex as special
 from .._typing import Array, Namespace
-from ._binary import same_type
-from ._dtypes import SIGNED, as_tensor, from_ordered, iinfo, promote_types, to_ordered, to_signed
+from ._binary import output, same_type
+from ._dtypes import INTEGERS, SIGNED, as_tensor, from_ordered, iinfo, promote_types, to_ordered, to_signed
 
 __all__ = [
     "abs",
@@ -64,27 +63,27 @@ conj = torch.conj_physical
 
 def abs(x: Array, /, **kwargs: Any) -> Array:
     """The absolute value; that of unsigned integers is a copy, PyTorch has no kernel for it."""
-    return x.clone() if x.dtype in SIGNED else torch.abs(x, **kwargs)
+    return output(x.clone(), kwargs) if x.dtype in SIGNED else torch.abs(x, **kwargs)
 
 
 def negative(x: Array, /, **kwargs: Any) -> Array:
     """The negative, of unsigned integers modulo 2**n."""
     if x.dtype in SIGNED:
-        return torch.negative(to_signed(x)).view(x.dtype)
+        return output(torch.negative(to_signed(x)).view(x.dtype), kwargs)
     return torch.negative(x, **kwargs)
 
 
 def square(x: Array, /, **kwargs: Any) -> Array:
     """The square, of unsigned integers modulo 2**n."""
     if x.dtype in SIGNED:
-        return torch.square(to_signed(x)).view(x.dtype)
+        return output(torch.square(to_signed(x)).view(x.dtype), kwargs)
     return torch.square(x, **kwargs)
 
 
 def bitwise_invert(x: Array, /, **kwargs: Any) -> Array:
     """The bits inverted."""
     if x.dtype in SIGNED:
-        return torch.bitwise_not(to_signed(x)).view(x.dtype)
+        return output(torch.bitwise_not(to_signed(x)).view(x.dtype), kwargs)
     return torch.bitwise_not(x, **kwargs)
 
 
@@ -124,6 +123,8 @@ def clip(
     """
     dtype = x.dtype
     if not dtype.is_floating_point:
+        if dtype not in INTEGERS:
+            raise TypeError(f"clip: `x` is of type {dtype}; expected an integer or a real floating-point type")
         limits = iinfo(dtype)
         if isinstance(min, int) and min <= limits.min:
             min = None
@@ -132,9 +133,7 @@ def clip(
     if isinstance(min, Tensor) or isinstance(max, Tensor) or dtype in SIGNED:
         return _clip_by_arrays(x, min, max, **kwargs)
     if min is None and max is None:
-        return x.clone()
-    if min != min or max != max:
-        return torch.full_like(x, math.nan)
+        return output(x.clone(), kwargs)
     return torch.clamp(x, min, max, **kwargs)
 
 
@@ -154,9 +153,9 @@ def _clip_by_arrays(x: Array, min: Any, max: Any, **kwargs: Any) -> Array:
     if dtype not in SIGNED:
         return torch.clamp(x, min, max, **kwargs)
     if min is None and max is None:
-        return x.clone()
+        return output(x.clone(), kwargs)
     x, min, max = (a if a is None else to_ordered(a.to(dtype)) for a in (x, min, max))
-    return from_ordered(torch.clamp(x, min, max), dtype)
+    return output(from_ordered(torch.clamp(x, min, max), dtype), kwargs)
 
 
 def isin(x1: Array | int, x2: Array | int, /, *, invert: bool = False, assume_unique: bool = False) -> Array:
