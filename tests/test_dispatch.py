@@ -413,6 +413,13 @@ def test_plugin_then_generic(package: Path) -> None:
     assert plugin_package("numpy", "geometry") is None
 
 
+def test_a_module_may_have_the_name_of_a_function(package: Path) -> None:
+    (package / "generic" / "__init__.py").write_text("from .shapes import area as shapes\n")
+    from geometry.shapes import area
+
+    assert area(np.ones(2)) == "generic"
+
+
 def test_capabilities_of_a_package(package: Path) -> None:
     importlib.import_module("geometry.shapes").area.register("dask")(lambda x, /, *, scale=1.0: "dask")
     row = capabilities()["geometry.shapes.area"]

@@ -48,7 +48,8 @@ def import_module(name: str) -> ModuleType:
     module = sys.modules[root]
     for part in rest:
         module = getattr(module, part)
-    return module
+    # A package may have a function under the name of its module.
+    return module if isinstance(module, ModuleType) else sys.modules[name]
 
 
 def _always(x: Array) -> bool:
