@@ -152,6 +152,15 @@ def test_scalars_stay_weakly_typed():
     assert xp.remainder(5, jnp.asarray(3.0, "float32")).dtype == "float32"
 
 
+def test_isin_takes_integers_that_only_uint64_holds():
+    x = jnp.asarray([1, 2**63], dtype=jnp.uint64)
+    assert xp.isin(x, 2**63).tolist() == [False, True]
+    assert xp.isin(x, 2**63, invert=True).tolist() == [True, False]
+    assert bool(xp.isin(2**63, x))
+    assert not bool(xp.isin(2**64 - 1, x))
+    assert jax.jit(lambda x: xp.isin(x, 2**63))(x).tolist() == [False, True]
+
+
 def test_floor_divide_of_a_tiny_dividend():
     """The remainder `x - floor * y` is not representable here, and rounds to `y`."""
     x, y = np.asarray([1.0, -1.0, 1.0, 3.0]), np.asarray([-9007199254740996.0, 9007199254740996.0, -(2.0**53), -1e300])
