@@ -608,3 +608,13 @@ def test_public_functions_have_documentation() -> None:
     }
     assert len(own) > 90
     assert [name for name, function in own.items() if not function.__doc__] == []
+
+
+def test_linspace_of_integers_rounds_down():
+    a = xp.linspace(-10, 0, 4, dtype=np.int64, chunks=2)
+    np.testing.assert_array_equal(a.compute(), np.linspace(-10, 0, 4, dtype=np.int64))
+
+
+def test_repeats_of_no_axes():
+    x = da.arange(3, chunks=2)
+    np.testing.assert_array_equal(xp.repeat(x, da.asarray(2)).compute(), [0, 0, 1, 1, 2, 2])

@@ -208,6 +208,8 @@ def _linspace_block(bounds: tuple[int, int], *, start: complex, stop: complex, g
     values += start
     if low <= gaps < high and gaps:
         values[gaps - low] = stop
+    if dtype.kind in "iu":  # rounded down, as NumPy does; a cast rounds towards zero
+        np.floor(values, out=values)
     return values.astype(dtype, copy=False)
 
 

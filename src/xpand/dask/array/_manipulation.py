@@ -69,6 +69,8 @@ def repeat(x: Array, repeats: int | Array, /, *, axis: int | None = None) -> Arr
         repeats = np.asarray(repeats)
         if repeats.size == 1:
             return da.repeat(x, int(repeats.item()), axis=axis)
+    elif repeats.ndim == 0:
+        repeats = repeats.reshape(1)
     if repeats.ndim != 1 or not (repeats.shape[0] == x.shape[axis] or repeats.shape[0] == 1):
         raise ValueError(
             f"repeat: repeats must have shape (1,) or ({x.shape[axis]},), the size of axis {axis}, got {repeats.shape}"
