@@ -45,7 +45,7 @@ def import_module(name: str) -> ModuleType:
     _load(name)
     # Not from `sys.modules`, which torch.compile shows as it was before the import.
     root, *rest = name.split(".")
-    module = sys.modules[root]
+    module: Any = sys.modules[root]
     for part in rest:
         module = getattr(module, part)
     # A package may have a function under the name of its module.
