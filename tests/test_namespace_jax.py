@@ -416,3 +416,17 @@ def test_derivatives_of_remainder_at_its_zeros():
 
 def test_derivative_of_acos_at_zero():
     assert jax.grad(xp.acos, holomorphic=True)(0j) == -1
+
+
+@pytest.mark.parametrize(
+    "z", [2 + 0j, 2 - 0j, -2 + 0j, -2 - 0j, 0.3 + 0j, -0.3 + 0j, -0.3 - 0j, -20 - 3j, -1 + 2j, 3 + 1j]
+)
+@pytest.mark.parametrize("name", ["asin", "acos", "acosh"])
+def test_derivatives_on_either_side_of_branch_cuts(name, z):
+    # A difference quotient in the direction that stays on this side of the real axis.
+    step = complex(0, math.copysign(1e-6, z.imag))
+    reference = getattr(np, name)
+    expected = (reference(z + step) - reference(z)) / step
+    derivative = jax.grad(getattr(xp, name), holomorphic=True)
+    np.testing.assert_allclose(derivative(z), expected, rtol=1e-4, atol=1e-5)
+    np.testing.assert_allclose(jax.jit(jax.vmap(derivative))(jnp.asarray([z]))[0], expected, rtol=1e-4, atol=1e-5)

@@ -64,9 +64,31 @@ def _atan(x: Array) -> Array:
     return jnp.conj(jnp.atan(jnp.conj(x)))
 
 
+def _slope_of_asin(x: Array) -> Array:
+    return 1 / (_root(lax.complex(1 - x.real, -x.imag)) * _root(lax.complex(1 + x.real, x.imag)))
+
+
+def _slope_of_acosh(x: Array) -> Array:
+    return 1 / (_root(lax.complex(x.real - 1, x.imag)) * _root(lax.complex(x.real + 1, x.imag)))
+
+
+def _sloped(native: Callable[[Array], Array], slope: Callable[[Array], Array]) -> Callable[[Array], Array]:
+    """`native` with a derivative of ours: JAX takes one root of the product, which is on another branch for some."""
+    function = jax.custom_jvp(native)
+    function.defjvps(lambda tangent, result, x: tangent * slope(x))
+    return function  # type: ignore[no-any-return]
+
+
 # In place of JAX's own: its `sinh` and `cosh` subtract exponentials, which near zero leaves half of the digits, and its
 # `atan` has a negative zero as imaginary part on the whole real axis.
-_BETTER = {"sinh": _sinh, "cosh": _cosh, "atan": _atan}
+_BETTER: dict[str, Callable[[Array], Array]] = {
+    "sinh": _sinh,
+    "cosh": _cosh,
+    "atan": _atan,
+    "asin": _sloped(jnp.asin, _slope_of_asin),
+    "acos": _sloped(jnp.acos, lambda x: -_slope_of_asin(x)),
+    "acosh": _sloped(jnp.acosh, _slope_of_acosh),
+}
 
 
 def mended(name: str, parity: Parity = None) -> Callable[[Array], Array]:
@@ -85,6 +107,9 @@ def mended(name: str, parity: Parity = None) -> Callable[[Array], Array]:
         return _reflected(lambda z: mend(z, jnp, lax.complex, ordinary(z)), jnp.asarray(x), parity)
 
     return function  # type: ignore[no-any-return]
+
+
+_root = mended("sqrt")
 
 
 def _sign(x: Array, /) -> Array:
