@@ -129,6 +129,10 @@ def test_zero_gradients_of_jax():
     zero = jax.grad(lambda x: jnp.sum(x).astype(float), allow_int=True)(jnp.arange(3))
     assert isinstance(zero, np.ndarray)
     assert array_namespace(zero) is xpand.namespace("jax")
+    assert array_namespace(zero, zero, jnp.ones(2)) is xpand.namespace("jax")
+    for arrays in [(np.ones(2), zero), (zero, np.ones(2)), (np.ones(2), np.ones(2), zero), (np.ones(2), zero, 1.0)]:
+        with pytest.raises(TypeError, match="two libraries"):
+            array_namespace(*arrays)
     assert array_namespace(np.ones(2)) is xpand.namespace("numpy")
     assert array_namespace(np.zeros(2, dtype="V4")) is xpand.namespace("numpy")
 

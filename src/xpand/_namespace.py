@@ -158,10 +158,14 @@ def array_namespace(*arrays: Array, api_version: str | None = None, use_compat: 
                 or (len(arrays) > 2 and all(_BY_TYPE.get(type(y)) is xp for y in arrays))
             )
             # JAX's gradients of integers are NumPy arrays of a void type (`float0`): the one type with two namespaces.
-            and (xp is not _NUMPY or x.dtype.char != "V")
+            and (xp is not _NUMPY or (x.dtype.char != "V" and (len(arrays) == 1 or _none_void(arrays))))
         ):
             return xp
     return _resolve(arrays, api_version, use_compat)
+
+
+def _none_void(arrays: tuple[Array, ...]) -> bool:
+    return arrays[1].dtype.char != "V" and (len(arrays) == 2 or all(x.dtype.char != "V" for x in arrays))
 
 
 # Kept for code that knows array-api-compat's older name.
