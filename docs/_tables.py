@@ -163,7 +163,7 @@ def conformance(path: Path) -> str:
                         str(run["examples"]),
                         str(run["passed"]),
                         str(len(run["expected_failures"])),
-                        str(len(run["skips"])),
+                        str(run["skipped"]),
                         str(len(run["unexpected"])),
                     ]
                     for name, run in libraries.items()

@@ -182,6 +182,7 @@ def test_the_conformance_table_says_what_is_missing(tmp_path):
         "examples": 200,
         "passed": 1300,
         "expected_failures": [{"test": "array_api_tests/test_x.py::test_pow", "reason": "x | y"}],
+        "skipped": 5,
         "skips": [],
         "unexpected": ["test_bad"],
         "stale": [],
@@ -189,7 +190,7 @@ def test_the_conformance_table_says_what_is_missing(tmp_path):
     }
     path.write_text(json.dumps({"suite": "abc", "standard": "2025.12", "libraries": {"numpy": run}}), encoding="utf-8")
     page = _tables.conformance(path)
-    assert "| NumPy | 2.4 | 200 | 1300 | 1 | 0 | 1 |" in page
+    assert "| NumPy | 2.4 | 200 | 1300 | 1 | 5 | 1 |" in page
     assert "| x \\| y | `test_pow` |" in page
     assert "Unexpected failures: `test_bad`" in page
     assert "PyTorch, JAX, CuPy, Dask: no run" in page

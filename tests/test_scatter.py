@@ -669,3 +669,13 @@ def test_parameters_of_torch() -> None:
     assert weight.grad.tolist() == [2, 2, 1, 1]
     with pytest.raises(IndexError, match="index 7"):
         scatter.at(weight)[torch.asarray([0, 0, 7])].set(0.0)
+
+
+def test_masked_arrays_are_refused():
+    """Their mask would be lost."""
+    x = np.ma.masked_array([1.0, 2.0, 3.0], mask=[False, True, False])
+    with pytest.raises(UnsupportedError, match=r"at: not available for numpy\.ma.*filled"):
+        scatter.at(x)
+    with pytest.raises(UnsupportedError, match="segment_sum: not available"):
+        scatter.segment_sum(x, np.asarray([0, 0, 1]), num_segments=2)
+    assert x.mask.tolist() == [False, True, False]

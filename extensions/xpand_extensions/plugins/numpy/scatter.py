@@ -9,6 +9,7 @@ import xpand.numpy as xp
 from xpand._typing import Array, Scalar
 from xpand_extensions._at import At, Operation
 from xpand_extensions._bounds import Mode, out_of_bounds, resolve
+from xpand_extensions._dispatch import UnsupportedError
 from xpand_extensions._index import Rows, check_types
 from xpand_extensions._segments import Reduction, nothing, reducer
 from xpand_extensions.generic._at import GenericAt
@@ -68,11 +69,21 @@ class NumpyAt(GenericAt):
 
 
 def at(x: Array, index: Index = ..., /) -> At:
+    _no_mask("at", x)
     return NumpyAt(x, index)
+
+
+def _no_mask(function: str, x: Array) -> None:
+    """Refuse what would lose its mask on the way: a ufunc's `at` writes through it."""
+    if isinstance(x, np.ma.MaskedArray):
+        raise UnsupportedError(
+            f"{function}: not available for numpy.ma.MaskedArray; fill it first, with `x.filled(value)`"
+        )
 
 
 def _kernel(what: Reduction, values: Array, ids: Array) -> Array:
     """Reduce. That no id is too large `ufunc.at` finds out by itself; negative ones it would take from the end."""
+    _no_mask(what.function, values)
     if ids.size and ids.dtype != np.uint64 and ids.min() >= 0:
         ids = ids.astype(np.intp, copy=False)
         try:
