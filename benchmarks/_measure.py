@@ -1,16 +1,16 @@
 """Times side by side: calls interleaved in short batches, the smallest time of each, and the budget they are held to.
 
-What is taken is the processor time of this process, with one thread in each library: unlike the time on the clock it
-leaves out what other processes do meanwhile. They still disturb caches and clock rates, so a batch lasts a tenth of a
-millisecond, less than a scheduler's time slice, and the smallest time among many batches is what a call costs. A row
-that looks missed is measured again, longer, before it is called so.
+What is taken is the time on the clock, with one thread in each library. (The processor's time would leave out what
+other processes do meanwhile, but counts the threads of a library like JAX late or not at all.) Other processes still
+disturb, so a batch lasts a tenth of a millisecond, less than a scheduler's time slice, and the smallest time among many
+batches is what a call costs. A row that looks missed is measured again, longer, before it is called so.
 """
 
 import gc
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from math import inf
-from time import perf_counter, process_time
+from time import perf_counter
 from timeit import Timer
 from typing import Any, Final, Protocol
 
@@ -41,7 +41,7 @@ class Call:
         # Bound in the set-up, they are local variables of the timed loop.
         setup = "; ".join(f"{name} = _values[{name!r}]" for name in ("f", *names))
         values = {"_values": {"f": function, **names}}
-        self._timer = Timer(f"f({', '.join(arguments)})", setup, process_time, values)
+        self._timer = Timer(f"f({', '.join(arguments)})", setup, perf_counter, values)
 
     def __call__(self) -> Any:
         return self.function(*self.args, **self.kwargs)

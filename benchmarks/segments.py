@@ -13,7 +13,10 @@ from .namespaces import libraries
 
 BUDGET: Final = Budget(ratio=1.1)
 
-REASONS: Final = {"jax": "an eager call raises for ids out of bounds, which JAX drops, so it looks at them first"}
+REASONS: Final = {
+    "numpy": "negative ids raise, which add.at counts from the end, so they are looked for first",
+    "jax": "an eager call raises for ids out of bounds, which JAX drops, so it looks at them first",
+}
 """Why a library's sum is over the budget."""
 
 

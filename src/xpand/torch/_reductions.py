@@ -217,7 +217,7 @@ def diff(
     dtype = x.dtype
     if prepend is not None or append is not None:
         dtype = result_type(*(a for a in (x, prepend, append) if a is not None))
-    x, prepend, append = (a if a is None or a.dtype is dtype else a.to(dtype) for a in (x, prepend, append))
+        x, prepend, append = (a if a is None or a.dtype is dtype else a.to(dtype) for a in (x, prepend, append))
     if dtype not in SIGNED:
         return torch.diff(x, n, axis, prepend, append)
     x, prepend, append = (a if a is None else to_signed(a) for a in (x, prepend, append))

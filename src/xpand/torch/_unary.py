@@ -105,7 +105,7 @@ def sign(x: Array, /) -> Array:
 def round(x: Array, /, *, out: Array | None = None, **kwargs: Any) -> Array:
     """The nearest integers, even ones at ties; complex numbers by component, which PyTorch does not round."""
     if not x.dtype.is_complex:
-        return torch.round(x, out=out, **kwargs)
+        return torch.round(x, out=out, **kwargs) if kwargs or out is not None else torch.round(x)
     result = torch.complex(torch.round(x.real, **kwargs), torch.round(x.imag, **kwargs))
     return result if out is None else out.copy_(result)
 
