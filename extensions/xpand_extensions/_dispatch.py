@@ -23,7 +23,7 @@ from types import FunctionType, ModuleType
 from typing import Any, Final, Generic, ParamSpec, Protocol, TypeVar, overload
 
 from xpand import array_namespace, library_name
-from xpand._namespace import import_module, untraced
+from xpand._namespace import import_module, library_of, untraced
 from xpand._typing import Array
 
 P = ParamSpec("P")
@@ -32,6 +32,8 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 ENTRY_POINTS: Final = "xpand.plugins"
 _PACKAGE: Final = __name__.rpartition(".")[0]
+_SCALARS: Final = (bool, int, float, complex, type(None))
+_MAX_TYPES: Final = 4096  # as in the core: classes made without end must not make the cache grow without end
 
 
 class UnsupportedError(TypeError):
@@ -69,7 +71,8 @@ class Operation(Generic[P, R_co]):
         self.package, _, self.capability = facade.__module__.rpartition(".")
         self.registered: dict[str, Callable[..., Any]] = {}
         self.default: Callable[..., Any] | None = None
-        self.cache: dict[type | tuple[type, ...], Callable[..., Any]] = {}
+        self.by_library: dict[str, Callable[..., Any]] = {}
+        self.by_type: dict[type | tuple[type, ...], Callable[..., Any]] = {}
 
     @property
     def qualified_name(self) -> str:
@@ -83,9 +86,20 @@ class Operation(Generic[P, R_co]):
             xp = array_namespace(*arrays)
         except TypeError as error:
             raise TypeError(str(error).replace("array_namespace:", f"{self.name}:", 1)) from None
-        found = self.implementation(library_name(xp))
-        self.cache[key] = found
+        library = library_name(xp)
+        found = self.by_library.get(library)
+        if found is None:
+            found = self.by_library[library] = self.implementation(library)
+        # By type only where the type says which library: a stranger's namespace may depend on the array.
+        types = key if isinstance(key, tuple) else (key,)
+        if len(self.by_type) < _MAX_TYPES and all(t in _SCALARS or library_of(t) is not None for t in types):
+            self.by_type[key] = found
         return found
+
+    def forget(self) -> None:
+        """Look for implementations anew, since one was registered."""
+        self.by_library.clear()
+        self.by_type.clear()
 
     def implementation(self, library: str) -> Callable[..., Any]:
         """Find the implementation for a library, or raise `UnsupportedError`."""
@@ -159,7 +173,7 @@ def pluggable(facade: Callable[..., Any] | None = None, /) -> Any:
     if not isinstance(facade, FunctionType):
         raise TypeError(f"pluggable: takes a plain function, got {type(facade).__qualname__}")
     operation = Operation(facade)
-    found = operation.cache
+    found = operation.by_type
 
     def native(*arrays: Array) -> Callable[..., Any]:
         key = type(arrays[0]) if len(arrays) == 1 else tuple([type(x) for x in arrays])
@@ -168,7 +182,7 @@ def pluggable(facade: Callable[..., Any] | None = None, /) -> Any:
 
     def default(implementation: F, /) -> F:
         operation.default = implementation
-        found.clear()
+        operation.forget()
         return implementation
 
     def register(library: str, /) -> Callable[[F], F]:
@@ -177,7 +191,7 @@ def pluggable(facade: Callable[..., Any] | None = None, /) -> Any:
 
         def add(implementation: F) -> F:
             operation.registered[library] = implementation
-            found.clear()
+            operation.forget()
             return implementation
 
         return add
