@@ -21,6 +21,9 @@ IMPORT: Final = Budget(extra=30e-3)
 
 _ARRAY_LIBRARIES: Final = ("numpy", "torch", "jax", "cupy", "dask", "array_api_strict", "array_api_compat.numpy")
 
+SMALL: Final[dict[str, int]] = {}
+"""The sizes at which the tests run every row."""
+
 
 def rows() -> Iterator[Row]:
     yield from _array_namespace()

@@ -67,6 +67,10 @@ def libraries() -> list[Library]:
     ]
 
 
+SMALL: Final[dict[str, int]] = {"small": 4, "large": 4}
+"""The sizes at which the tests run every row."""
+
+
 def rows(small: int = 4, large: int = 1_000_000) -> Iterator[Row]:
     """Every function on `small` elements, beside the native call and array-api-compat's, and on `large`."""
     for library in libraries():

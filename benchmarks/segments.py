@@ -19,6 +19,9 @@ REASONS: Final = {
 }
 """Why a library's sum is over the budget."""
 
+SMALL: Final[dict[str, int]] = {"size": 30, "segments": 4}
+"""The sizes at which the tests run every row."""
+
 
 def rows(size: int = 1_000_000, segments: int = 10_000) -> Iterator[Row]:
     topic = f"segment_sum of {size:,} values into {segments:,} segments"

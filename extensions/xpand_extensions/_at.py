@@ -4,24 +4,23 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Final, Literal, Self, TypeAlias
 
-from xpand import array_namespace, is_concrete
+from xpand import _arguments, array_namespace, is_concrete
 from xpand._namespace import describe
 from xpand._typing import Array, Scalar
 
-from . import _checks
 from ._bounds import MODES, Mode
 
 Operation: TypeAlias = Literal["set", "add", "subtract", "multiply", "divide", "power", "min", "max"]
 """The names of the updates."""
 
 _KINDS: Final = {
-    "add": _checks.NUMERIC,
-    "subtract": _checks.NUMERIC,
-    "multiply": _checks.NUMERIC,
-    "divide": _checks.FLOATING,
-    "power": _checks.NUMERIC,
-    "min": _checks.ORDERED,
-    "max": _checks.ORDERED,
+    "add": _arguments.NUMERIC,
+    "subtract": _arguments.NUMERIC,
+    "multiply": _arguments.NUMERIC,
+    "divide": _arguments.FLOATING,
+    "power": _arguments.NUMERIC,
+    "min": _arguments.ORDERED,
+    "max": _arguments.ORDERED,
 }
 
 
@@ -100,7 +99,7 @@ class At:
         """
         if not callable(function):
             raise TypeError(f"at.apply: function must be callable, got {describe(function)}")
-        _checks.choice("at.apply", "mode", mode, MODES)
+        _arguments.choice("at.apply", "mode", mode, MODES)
         return self._apply(function, mode)
 
     def get(self, *, mode: Mode | None = None, fill_value: Array | Scalar | None = None) -> Array:
@@ -111,7 +110,7 @@ class At:
             fill_value: A Python scalar or an array of shape `()`. Left out: NaN for floating-point types, the smallest
                 number of signed integers, the largest of unsigned ones, True for booleans.
         """
-        _checks.choice("at.get", "mode", mode, MODES)
+        _arguments.choice("at.get", "mode", mode, MODES)
         if fill_value is not None:
             self._check_value("at.get", "fill_value", fill_value)
             if getattr(fill_value, "shape", ()) != ():
@@ -120,9 +119,9 @@ class At:
 
     def _update(self, operation: Operation, values: Array | Scalar, mode: Mode | None) -> Array:
         name = f"at.{operation}"
-        _checks.choice(name, "mode", mode, MODES)
+        _arguments.choice(name, "mode", mode, MODES)
         if operation != "set":
-            _checks.dtype(name, "x", array_namespace(self.x), self.x, _KINDS[operation])
+            _arguments.dtype(name, "x", array_namespace(self.x), self.x, _KINDS[operation])
         self._check_value(name, "values", values)
         if operation == "power":
             self._check_exponent(values)
@@ -130,18 +129,18 @@ class At:
 
     def _check_value(self, function: str, name: str, value: Any) -> None:
         if type(value) not in (bool, int, float, complex):
-            _checks.namespace_of(function, x=self.x, **{name: value})
-            _checks.one_device(function, x=self.x, **{name: value})
-        _checks.castable(function, name, array_namespace(self.x), value, self.x, "x")
+            _arguments.namespace_of(function, x=self.x, **{name: value})
+            _arguments.one_device(function, x=self.x, **{name: value})
+        _arguments.castable(function, name, array_namespace(self.x), value, self.x, "x")
 
     def _check_exponent(self, values: Any) -> None:
         # Libraries answer with an error, zeros or noise.
         xp = array_namespace(self.x)
-        if _checks.kind(xp, self.x.dtype) not in _checks.INTEGERS:
+        if _arguments.kind(xp, self.x.dtype) not in _arguments.INTEGERS:
             return
         if not hasattr(values, "dtype"):
             negative = values < 0
-        elif _checks.kind(xp, values.dtype) == "unsigned" or not is_concrete(values) or 0 in values.shape:
+        elif _arguments.kind(xp, values.dtype) == "unsigned" or not is_concrete(values) or 0 in values.shape:
             return
         else:
             negative = bool(xp.any(values < 0))

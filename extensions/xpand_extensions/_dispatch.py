@@ -10,13 +10,14 @@ with that array type and remembers it, so a call costs one look-up. The implemen
 3. the default: what was registered with `facade.default`, or the function of that name in
    `<package>.generic.<capability>`.
 
-`<package>.<capability>` is the module of the facade. A module that exists and can't be imported raises; it is never
+`<package>.<capability>` is the module of the facade, or, for a facade too long for one file, the public module that
+gathers it: `pluggable(capability="special")`. A module that exists and can't be imported raises; it is never
 taken for an absent one.
 """
 
 import importlib
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from importlib.metadata import entry_points
 from importlib.util import find_spec
 from types import FunctionType, ModuleType
@@ -64,15 +65,21 @@ class Pluggable(Protocol[P, R_co]):
 class Operation(Generic[P, R_co]):
     """The record of one pluggable function: where its implementations are, and those found so far."""
 
-    def __init__(self, facade: Callable[P, R_co]) -> None:
+    def __init__(self, facade: Callable[P, R_co], capability: str | None = None) -> None:
         """Record a facade; look nothing up yet."""
         self.facade = facade
         self.name = facade.__name__
-        self.package, _, self.capability = facade.__module__.rpartition(".")
+        self.package, _, module = facade.__module__.rpartition(".")
+        self.capability = module if capability is None else capability
         self.registered: dict[str, Callable[..., Any]] = {}
         self.default: Callable[..., Any] | None = None
         self.by_library: dict[str, Callable[..., Any]] = {}
         self.by_type: dict[type | tuple[type, ...], Callable[..., Any]] = {}
+
+    @property
+    def path(self) -> str:
+        """Where users import the function from, as a key: `xpand_extensions.scatter.segment_sum`."""
+        return ".".join(part for part in (self.package, self.capability, self.name) if part)
 
     @property
     def qualified_name(self) -> str:
@@ -144,12 +151,19 @@ OPERATIONS: Final[dict[str, Operation[..., Any]]] = {}
 @overload
 def pluggable(facade: Callable[P, R_co], /) -> Pluggable[P, R_co]: ...
 @overload
-def pluggable(facade: None = None, /) -> Callable[[Callable[P, R_co]], Pluggable[P, R_co]]: ...
-def pluggable(facade: Callable[..., Any] | None = None, /) -> Any:
+def pluggable(
+    facade: None = None, /, *, capability: str | None = None
+) -> Callable[[Callable[P, R_co]], Pluggable[P, R_co]]: ...
+def pluggable(facade: Callable[..., Any] | None = None, /, *, capability: str | None = None) -> Any:
     """Make a function the facade of an operation that libraries implement in their own ways.
 
     The function stays what it is: nothing is wrapped, a call costs what its body costs. It gains `native(*arrays)`, to
     be called in its body; `register(library)`, to add a version for one library; and `default`, for all the rest.
+
+    Args:
+        facade: The function. Left out: returns the decorator.
+        capability: The module, in the same package, whose name the generic and plug-in modules have. Left out: the
+            facade's own.
 
     Raises:
         TypeError: `facade` is no plain function.
@@ -169,10 +183,10 @@ def pluggable(facade: Callable[..., Any] | None = None, /) -> Any:
     [2, 4]
     """
     if facade is None:
-        return pluggable
+        return partial(pluggable, capability=capability)
     if not isinstance(facade, FunctionType):
         raise TypeError(f"pluggable: takes a plain function, got {type(facade).__qualname__}")
-    operation = Operation(facade)
+    operation = Operation(facade, capability)
     found = operation.by_type
 
     def native(*arrays: Array) -> Callable[..., Any]:
@@ -198,7 +212,7 @@ def pluggable(facade: Callable[..., Any] | None = None, /) -> Any:
 
     for attribute in (native, default, register):
         setattr(facade, attribute.__name__, attribute)
-    OPERATIONS[f"{facade.__module__}.{facade.__name__}"] = operation
+    OPERATIONS[operation.path] = operation
     return facade
 
 

@@ -10,11 +10,10 @@ from dataclasses import dataclass
 from functools import reduce
 from typing import Any, TypeAlias
 
-from xpand import array_namespace, is_concrete
+from xpand import _arguments, array_namespace, is_concrete
 from xpand._namespace import describe
 from xpand._typing import Array, Namespace
 
-from . import _checks
 from ._bounds import Bounds, Mode, index_dtype, out_of_bounds, resolve
 from ._dispatch import UnsupportedError
 
@@ -92,7 +91,7 @@ def select(function: str, xp: Namespace, x: Array, index: Any, mode: Mode | None
         mode: What to do with indices out of bounds. None: raise where the values are known, else drop.
         bounds: The library's minimum and maximum of an index array.
     """
-    shape = _checks.known_shape(function, "x", x)
+    shape = _arguments.known_shape(function, "x", x)
     items = check_types(function, xp, x, index)
     masks = [(p, i) for p, i in enumerate(items) if _is_mask(xp, i)]
     if len(masks) == 1 and all(
@@ -118,7 +117,7 @@ def _is_array(item: Any) -> bool:
 
 
 def _is_mask(xp: Namespace, item: Any) -> bool:
-    return isinstance(item, bool) or (_is_array(item) and _checks.kind(xp, item.dtype) == "bool")
+    return isinstance(item, bool) or (_is_array(item) and _arguments.kind(xp, item.dtype) == "bool")
 
 
 def check_types(function: str, xp: Namespace, x: Array, index: Any) -> list[Any]:
@@ -160,16 +159,16 @@ def _consumes(function: str, xp: Namespace, x: Array, item: Any) -> int:
             f"{function}: takes arrays of one library, got x of {describe(x)}, index of {describe(item)}; convert one "
             "to the other's library first, for example with `xp.asarray` or `xp.from_dlpack`"
         )
-    kind = _checks.kind(xp, item.dtype)
-    if kind != "bool" and kind not in _checks.INTEGERS:
+    kind = _arguments.kind(xp, item.dtype)
+    if kind != "bool" and kind not in _arguments.INTEGERS:
         raise TypeError(f"{function}: index must have an integer or boolean data type, got {item.dtype}")
-    _checks.one_device(function, x=x, index=item)
+    _arguments.one_device(function, x=x, index=item)
     return int(item.ndim) if kind == "bool" else 1
 
 
 def _check_mask(function: str, mask: Array, dim: int, shape: tuple[int, ...]) -> None:
     covered = shape[dim : dim + mask.ndim]
-    if _checks.known_shape(function, "the mask", mask) != covered:
+    if _arguments.known_shape(function, "the mask", mask) != covered:
         raise IndexError(
             f"{function}: the mask of shape {tuple(mask.shape)} doesn't match the axes that it covers, of shape "
             f"{covered}"
@@ -184,7 +183,7 @@ class _Reader:
     ) -> None:
         self.function = function
         self.xp = xp
-        self.device = _checks.device_of(x)
+        self.device = _arguments.device_of(x)
         self.shape = shape
         self.mode = mode
         self.bounds = bounds
@@ -243,7 +242,7 @@ class _Reader:
         return _Gather(((dim, index),), (), True)
 
     def _array(self, dim: int, item: Array) -> _Gather:
-        shape = _checks.known_shape(self.function, "index", item)
+        shape = _arguments.known_shape(self.function, "index", item)
         index, dropped = resolve(
             self.function, self.xp, item, self.shape[dim], self.mode, self.bounds, axis=dim, from_end=True
         )

@@ -8,10 +8,9 @@ vmap, in lazy arrays); `mode` chooses otherwise. On a GPU, raising needs the val
 from types import EllipsisType
 from typing import Any, Final, TypeAlias
 
-from xpand import is_concrete
+from xpand import _arguments, is_concrete
 from xpand._typing import Array
 
-from . import _checks
 from ._at import At
 from ._bounds import MODES, Mode
 from ._dispatch import pluggable
@@ -23,11 +22,11 @@ Entry: TypeAlias = "int | slice | EllipsisType | Array | None"
 Index: TypeAlias = "Entry | tuple[Entry, ...]"
 
 _KINDS: Final = {
-    "segment_sum": _checks.NUMERIC,
-    "segment_prod": _checks.NUMERIC,
-    "segment_min": _checks.ORDERED,
-    "segment_max": _checks.ORDERED,
-    "segment_mean": _checks.FLOATING,
+    "segment_sum": _arguments.NUMERIC,
+    "segment_prod": _arguments.NUMERIC,
+    "segment_min": _arguments.ORDERED,
+    "segment_max": _arguments.ORDERED,
+    "segment_mean": _arguments.FLOATING,
 }
 
 
@@ -230,14 +229,14 @@ def _check(
     mode: Any,
 ) -> tuple[int, int, SegmentMode]:
     """Check the arguments of a segment reduction; return num_segments, axis, mode as implementations get them."""
-    xp = _checks.namespace_of(function, values=values, segment_ids=segment_ids)
-    _checks.one_device(function, values=values, segment_ids=segment_ids)
-    _checks.dtype(function, "values", xp, values, _KINDS[function])
-    _checks.dtype(function, "segment_ids", xp, segment_ids, _checks.INTEGERS)
-    axis = _checks.axis(function, axis, values.ndim)
-    _checks.boolean(function, "indices_are_sorted", indices_are_sorted)
-    _checks.choice(function, "mode", mode, MODES)
-    _checks.known_shape(function, "values", values)
+    xp = _arguments.namespace_of(function, values=values, segment_ids=segment_ids)
+    _arguments.one_device(function, values=values, segment_ids=segment_ids)
+    _arguments.dtype(function, "values", xp, values, _KINDS[function])
+    _arguments.dtype(function, "segment_ids", xp, segment_ids, _arguments.INTEGERS)
+    axis = _arguments.axis(function, axis, values.ndim)
+    _arguments.boolean(function, "indices_are_sorted", indices_are_sorted)
+    _arguments.choice(function, "mode", mode, MODES)
+    _arguments.known_shape(function, "values", values)
     size = values.shape[axis]
     if tuple(segment_ids.shape) != (size,):
         raise ValueError(
@@ -246,7 +245,7 @@ def _check(
         )
     concrete = is_concrete(segment_ids)
     if num_segments is not None:
-        num_segments = _checks.integer(function, "num_segments", num_segments, minimum=0)
+        num_segments = _arguments.integer(function, "num_segments", num_segments, minimum=0)
     elif not concrete:
         raise ValueError(
             f"{function}: num_segments must be given where the values of segment_ids aren't known (under jit or vmap, "

@@ -9,8 +9,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from xpand import is_concrete
+from xpand._arguments import device_of
 from xpand._typing import Array, Namespace, Scalar
-from xpand_extensions._checks import device_of
 
 Combine = Callable[[Array, Array], Array]
 

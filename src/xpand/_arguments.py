@@ -1,4 +1,4 @@
-"""Checks of arguments, for the facades: each says which function, which argument, what it got and what it takes.
+"""Checks of arguments, for the core and the facades: each says which function and argument, what it got and takes.
 
 An argument is checked once, at the door; implementations trust what they are given. A wrong type is a `TypeError`, a
 wrong value a `ValueError`, and both are the same on every library because no library is asked.
@@ -9,9 +9,8 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 from typing import Any, Final, Literal, NoReturn, TypeAlias
 
-from xpand import array_namespace
-from xpand._namespace import describe
-from xpand._typing import Array, DType, Namespace
+from ._namespace import array_namespace, describe
+from ._typing import Array, DType, Namespace
 
 Kind: TypeAlias = Literal["bool", "unsigned", "signed", "real", "complex"]
 """The kinds of data types, as far as promotion goes."""
