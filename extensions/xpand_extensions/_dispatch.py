@@ -23,7 +23,7 @@ from importlib.util import find_spec
 from types import FunctionType, ModuleType
 from typing import Any, Final, Generic, ParamSpec, Protocol, TypeVar, overload
 
-from xpand import array_namespace, library_name
+from xpand import UnsupportedError, array_namespace, library_name
 from xpand._namespace import import_module, library_of, untraced
 from xpand._typing import Array
 
@@ -35,10 +35,6 @@ ENTRY_POINTS: Final = "xpand.plugins"
 _PACKAGE: Final = __name__.rpartition(".")[0]
 _SCALARS: Final = (bool, int, float, complex, type(None))
 _MAX_TYPES: Final = 4096  # as in the core: classes made without end must not make the cache grow without end
-
-
-class UnsupportedError(TypeError):
-    """A capability that a library can't have: the message says what, for which library, and what to use instead."""
 
 
 class Pluggable(Protocol[P, R_co]):

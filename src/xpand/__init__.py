@@ -7,12 +7,14 @@ here under the same name; the capabilities beyond the standard are in `xpand_ext
 from . import common
 from ._check import check
 from ._defaults import choose_namespace, default_namespace, set_default_namespace, use
+from ._errors import UnsupportedError
 from ._namespace import is_concrete, library_name, namespace, wrapped_libraries
 from .common import *
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "UnsupportedError",
     "check",
     "choose_namespace",
     "common",

@@ -260,3 +260,28 @@ def known_shape(function: str, name: str, x: Array) -> tuple[int, ...]:
                 f"`{name}.compute_chunk_sizes()`)"
             )
     return shape
+
+
+def axes(function: str, value: Any, ndim: int, name: str = "axes") -> tuple[int, ...]:
+    """Check one axis or several, each named once, and return them counted from the front, in the order given.
+
+    Raises:
+        TypeError: Something is no integer.
+        ValueError: The array has no such axis, or one is named twice.
+    """
+    given = value if isinstance(value, (tuple, list)) else (value,)
+    found = tuple(axis(function, each, ndim, name) for each in given)
+    if len(set(found)) < len(found):
+        raise ValueError(f"{function}: {name}={value} names an axis twice")
+    return found
+
+
+def shape(function: str, name: str, value: Any) -> tuple[int, ...]:
+    """Check a shape, or one size, and return it as a tuple of Python ints.
+
+    Raises:
+        TypeError: Something is no integer.
+        ValueError: A size is negative.
+    """
+    given = value if isinstance(value, (tuple, list)) else (value,)
+    return tuple(integer(function, name, each, minimum=0) for each in given)

@@ -1,0 +1,171 @@
+"""Shapes: sizes brought to a given number, axes placed by position, batches."""
+
+from collections.abc import Iterator, Sequence
+from typing import Literal
+
+from . import _arguments
+from ._namespace import array_namespace
+from ._typing import Array, Scalar
+
+__all__ = ["broadcast_in_dim", "pad_to", "tile_to", "to_batched"]
+
+
+def pad_to(x: Array, size: int, /, *, axis: int = -1, fill_value: Scalar = 0) -> Array:
+    """Bring an axis to a size: what is missing at its end is filled, what is too much is cut off.
+
+    Args:
+        x: An array of one or more axes.
+        size: The size of the result along `axis`.
+        axis: The axis.
+        fill_value: A Python scalar that the data type of `x` can hold.
+
+    Raises:
+        TypeError: `x` is no array, or `fill_value` doesn't promote to its data type.
+        ValueError: A negative size, or no such axis.
+
+    Source: PhiML's `pad_to`.
+
+    >>> import numpy as np
+    >>> pad_to(np.asarray([1, 2, 3]), 5, fill_value=-1)
+    array([ 1,  2,  3, -1, -1])
+    >>> pad_to(np.asarray([1, 2, 3]), 2)
+    array([1, 2])
+    """
+    xp = _arguments.namespace_of("pad_to", x=x)
+    size = _arguments.integer("pad_to", "size", size, minimum=0)
+    axis = _arguments.axis("pad_to", axis, x.ndim)
+    shape = _arguments.known_shape("pad_to", "x", x)
+    _arguments.castable("pad_to", "fill_value", xp, fill_value, x, "x")
+    missing = size - shape[axis]
+    if missing <= 0:
+        return x if missing == 0 else x[(slice(None),) * axis + (slice(size),)]
+    rest = (*shape[:axis], missing, *shape[axis + 1 :])
+    filled = xp.full(rest, fill_value, dtype=x.dtype, device=_arguments.device_of(x))
+    return xp.concat([x, filled], axis=axis)
+
+
+def tile_to(x: Array, size: int, /, *, axis: int = -1) -> Array:
+    """Bring an axis to a size by repeating the array along it a whole number of times.
+
+    Args:
+        x: An array of one or more axes.
+        size: The size of the result along `axis`, a multiple of that of `x`.
+        axis: The axis.
+
+    Raises:
+        TypeError: `x` is no array, or an option no integer.
+        ValueError: `size` is no multiple of the size of the axis, or there is no such axis.
+
+    Source: PhiML's `tile_to`.
+
+    >>> import numpy as np
+    >>> tile_to(np.asarray([1, 2]), 6)
+    array([1, 2, 1, 2, 1, 2])
+    """
+    xp = _arguments.namespace_of("tile_to", x=x)
+    size = _arguments.integer("tile_to", "size", size, minimum=0)
+    axis = _arguments.axis("tile_to", axis, x.ndim)
+    now = _arguments.known_shape("tile_to", "x", x)[axis]
+    if now == size:
+        return x
+    if now == 0 or size % now:
+        raise ValueError(
+            f"tile_to: size={size} is no multiple of {now}, the size of axis {axis}; `pad_to` takes any size"
+        )
+    return xp.tile(x, tuple(size // now if i == axis else 1 for i in range(x.ndim)))
+
+
+def broadcast_in_dim(x: Array, shape: int | Sequence[int], /, *, axes: int | Sequence[int]) -> Array:
+    """Broadcast an array to a shape, its axes placed at given positions of it.
+
+    Args:
+        x: An array of any shape.
+        shape: The shape of the result.
+        axes: For each axis of `x` in order, where it is in the result: increasing. An axis has the size that the result
+            has there, or 1.
+
+    Returns:
+        An array of the given shape; whether it shares memory with `x` is up to the library.
+
+    Raises:
+        TypeError: `x` is no array, or sizes and axes are no integers.
+        ValueError: Another number of axes than `x` has, axes that don't increase, or a size that doesn't broadcast.
+
+    Source: `jax.lax.broadcast_in_dim`, Nx's `broadcast`.
+
+    >>> import numpy as np
+    >>> broadcast_in_dim(np.asarray([1, 2]), (2, 3), axes=0)
+    array([[1, 1, 1],
+           [2, 2, 2]])
+    """
+    xp = _arguments.namespace_of("broadcast_in_dim", x=x)
+    sizes = _arguments.shape("broadcast_in_dim", "shape", shape)
+    places = _arguments.axes("broadcast_in_dim", axes, len(sizes))
+    own = _arguments.known_shape("broadcast_in_dim", "x", x)
+    if len(places) != len(own):
+        raise ValueError(
+            f"broadcast_in_dim: axes must name a place for each of the {len(own)} axes of x, got {len(places)}: {axes}"
+        )
+    if list(places) != sorted(places):
+        raise ValueError(
+            f"broadcast_in_dim: axes must increase, got {axes}; bring the axes of x into their order first, with "
+            "`xp.permute_dims`"
+        )
+    for axis, (place, size) in enumerate(zip(places, own)):
+        if size not in (1, sizes[place]):
+            raise ValueError(
+                f"broadcast_in_dim: axis {axis} of x has size {size}, which doesn't broadcast to the {sizes[place]} "
+                f"of axis {place} of the result"
+            )
+    aligned = [1] * len(sizes)
+    for place, size in zip(places, own):
+        aligned[place] = size
+    return xp.broadcast_to(xp.reshape(x, tuple(aligned)), sizes)
+
+
+def to_batched(
+    x: Array, batch_size: int, /, *, axis: int = 0, leftover: Literal["repeat", "discard", "keep"] = "repeat"
+) -> Iterator[Array]:
+    """Cut an array into batches of one size along an axis.
+
+    Args:
+        x: An array of one or more axes.
+        batch_size: The size of each batch along `axis`, at most that of `x`.
+        axis: The axis.
+        leftover: What becomes of a last batch that isn't full: "repeat" fills it from the start of `x`, "discard" leaves
+            it out, "keep" yields it as it is.
+
+    Returns:
+        An iterator; each batch is cut when it is asked for.
+
+    Raises:
+        TypeError: `x` is no array, or an option of the wrong type.
+        ValueError: `batch_size` below 1 or above the size of the axis, no such axis, or an unknown word.
+
+    Source: Nx's `to_batched`.
+
+    >>> import numpy as np
+    >>> [batch.tolist() for batch in to_batched(np.asarray([1, 2, 3]), 2)]
+    [[1, 2], [3, 1]]
+    """
+    _arguments.namespace_of("to_batched", x=x)
+    batch_size = _arguments.integer("to_batched", "batch_size", batch_size, minimum=1)
+    axis = _arguments.axis("to_batched", axis, x.ndim)
+    _arguments.choice("to_batched", "leftover", leftover, ("repeat", "discard", "keep"))
+    size = _arguments.known_shape("to_batched", "x", x)[axis]
+    if batch_size > size:
+        raise ValueError(f"to_batched: batch_size={batch_size} is more than {size}, the size of axis {axis}")
+    return _batches(x, batch_size, axis, size, leftover)
+
+
+def _batches(x: Array, batch_size: int, axis: int, size: int, leftover: str) -> Iterator[Array]:
+    def part(start: int, stop: int) -> Array:
+        return x[(slice(None),) * axis + (slice(start, stop),)]
+
+    full = size - size % batch_size
+    for start in range(0, full, batch_size):
+        yield part(start, start + batch_size)
+    if full < size and leftover == "keep":
+        yield part(full, size)
+    elif full < size and leftover == "repeat":
+        yield array_namespace(x).concat([part(full, size), part(0, batch_size - (size - full))], axis=axis)
