@@ -1,0 +1,20 @@
+"""Polynomials and rational functions with Python's numbers for coefficients, of which special functions are made."""
+
+from collections.abc import Sequence
+
+from xpand._typing import Array
+
+
+def polynomial(x: Array, coefficients: Sequence[float]) -> Array:
+    """Evaluate a polynomial, coefficients from the constant on, by Horner's rule.
+
+    Nested and not a loop: NumPy then works in place, on one array for all steps, since no name holds the others.
+    """
+    if len(coefficients) == 2:
+        return coefficients[1] * x + coefficients[0]
+    return polynomial(x, coefficients[1:]) * x + coefficients[0]
+
+
+def rational(x: Array, numerator: Sequence[float], denominator: Sequence[float]) -> Array:
+    """Evaluate the quotient of two polynomials, coefficients from the constant on."""
+    return polynomial(x, numerator) / polynomial(x, denominator)

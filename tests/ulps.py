@@ -1,0 +1,153 @@
+"""How far a special function is from the true value, which mpmath knows, in units in the last place.
+
+A test file lists what it promises, and checks it on every library in float32 and float64:
+
+    ACCURACY = {"erf": Accuracy(special.erf, mpmath.erf, (reals(-7, 7),), ulps=2)}
+
+    @pytest.mark.parametrize("dtype", ["float32", "float64"])
+    @pytest.mark.parametrize("accuracy", ACCURACY.values(), ids=ACCURACY)
+    def test_accuracy(library, accuracy, dtype):
+        check_ulps(library, accuracy, dtype)
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+import mpmath
+import numpy as np
+
+from tests.libraries import Library
+
+DIGITS = 60
+"""The precision of references: so many that no cancellation inside them is seen in float64."""
+
+
+@dataclass(frozen=True)
+class Accuracy:
+    """A function of real numbers, and how near it must be to the true value at certain points."""
+
+    function: Callable[..., Any]
+    """Takes arrays of one library, as many as there are arguments."""
+    reference: Callable[..., Any]
+    """Takes as many numbers of mpmath, and returns one: the true value, infinities and NaN included."""
+    arguments: tuple[np.ndarray, ...]
+    """For each argument the points, in float64 and of one shape. They are rounded to the data type first, and those
+    that overflow or underflow in it are left out."""
+    ulps: float
+    """The largest error allowed, in units in the last place of the true value."""
+    argument_ulps: float = 0.0
+    """How much further the result may be off because the arguments are: by the change of the true value when each
+    argument changes by so many units in its last place, to first order."""
+    absolute: float = 0.0
+    """What is allowed on top, in units in the last place of 1: near zeros of the function."""
+    _cache: dict[str, Any] = field(default_factory=dict, repr=False, compare=False)
+
+    def expected(self, dtype: str) -> "Expected":
+        """The points in a data type and the true values there, computed once."""
+        if dtype not in self._cache:
+            self._cache[dtype] = _expected(self, np.dtype(dtype))
+        return self._cache[dtype]
+
+
+@dataclass(frozen=True)
+class Expected:
+    """Points and true values: these are `rounded + rest * ulp`."""
+
+    arguments: tuple[np.ndarray, ...]
+    rounded: np.ndarray
+    rest: np.ndarray
+    ulp: np.ndarray
+    allowed: np.ndarray
+
+
+def reals(low: float, high: float, count: int = 200, *, seed: int = 0) -> np.ndarray:
+    """Points between two numbers, the ends among them: half of them evenly spread, half at random."""
+    random = np.random.default_rng(seed).uniform(low, high, count - count // 2)
+    return np.sort(np.concatenate([np.linspace(low, high, count // 2), random]))
+
+
+def magnitudes(low: float, high: float, count: int = 200, *, seed: int = 0) -> np.ndarray:
+    """Positive points between two powers of ten, `10**low` and `10**high`, spread over all magnitudes."""
+    return 10.0 ** reals(low, high, count, seed=seed)
+
+
+def check_ulps(library: Library, accuracy: Accuracy, dtype: str) -> None:
+    """Check a function at all points; the message names the worst one."""
+    expected = accuracy.expected(dtype)
+    errors = error_in_ulps(library, accuracy, dtype)
+    excess = errors / expected.allowed
+    worst = int(np.argmax(excess))
+    if excess[worst] > 1:
+        point = ", ".join(repr(x[worst]) for x in expected.arguments)
+        raise AssertionError(
+            f"{library.id}, {dtype}: {errors[worst]:.3g} ulps off at ({point}), where {expected.allowed[worst]:.3g} are "
+            f"allowed; the true value is {expected.rounded[worst]!r}; {int(np.sum(excess > 1))} of {excess.size} points "
+            "are too far off"
+        )
+
+
+def error_in_ulps(library: Library, accuracy: Accuracy, dtype: str) -> np.ndarray:
+    """The error of a function at each point, in units in the last place of the true value.
+
+    Where the true value, or an argument, is below the smallest normal number, any result that small has no error:
+    some libraries take such numbers for zero.
+    """
+    expected = accuracy.expected(dtype)
+    arrays = [library.asarray(x) for x in expected.arguments]
+    result = np.asarray(library.to_numpy(accuracy.function(*arrays)))
+    assert str(result.dtype) == dtype, f"{result.dtype} is not {dtype}"
+    assert result.shape == expected.rounded.shape, f"{result.shape} is not {expected.rounded.shape}"
+    tiny = np.finfo(dtype).smallest_normal
+    with np.errstate(all="ignore"):
+        errors = np.abs((result.astype(np.float64) - expected.rounded) / expected.ulp - expected.rest)
+        same = (result == expected.rounded) & ~np.isfinite(expected.rounded)
+        same |= np.isnan(result) & np.isnan(expected.rounded)
+        same |= (np.abs(result) <= tiny) & (np.abs(expected.rounded) < tiny)
+    return np.where(same, 0.0, np.where(np.isnan(errors), np.inf, errors))
+
+
+def _expected(accuracy: Accuracy, dtype: np.dtype) -> Expected:
+    points = _representable(accuracy.arguments, dtype)
+    info = np.finfo(dtype)
+    rounded, rest, ulp, allowed = (np.empty(points[0].shape) for _ in range(4))
+    with mpmath.workdps(DIGITS):
+        for i, values in enumerate(zip(*points)):
+            exact = [mpmath.mpf(float(x)) for x in values]
+            true = accuracy.reference(*exact)
+            with np.errstate(over="ignore"):
+                rounded[i] = dtype.type(float(true))
+            unit = _ulp(rounded[i], dtype)
+            finite = mpmath.isfinite(true) and np.isfinite(rounded[i])
+            ulp[i], rest[i] = unit, float((true - mpmath.mpf(float(rounded[i]))) / unit) if finite else 0.0
+            allowed[i] = accuracy.ulps + accuracy.absolute * float(info.eps) / unit
+            if accuracy.argument_ulps and finite:
+                allowed[i] += accuracy.argument_ulps * _sensitivity(accuracy, exact, true, dtype) / unit
+    return Expected(points, rounded, rest, ulp, allowed)
+
+
+def _representable(arguments: tuple[np.ndarray, ...], dtype: np.dtype) -> tuple[np.ndarray, ...]:
+    kept = np.ones(arguments[0].shape, dtype=bool)
+    points = []
+    for x in arguments:
+        with np.errstate(over="ignore", under="ignore"):
+            point = x.astype(dtype)
+        kept &= (np.isfinite(point) == np.isfinite(x)) & ((point == 0) == (x == 0))
+        points.append(point)
+    return tuple(x[kept] for x in points)
+
+
+def _ulp(value: float, dtype: np.dtype) -> float:
+    """The unit in the last place of a number; of the largest one for what overflows."""
+    largest = np.finfo(dtype).max
+    return float(np.spacing(dtype.type(min(abs(value), largest)) if np.isfinite(value) else largest))
+
+
+def _sensitivity(accuracy: Accuracy, exact: list[Any], true: Any, dtype: np.dtype) -> float:
+    """By how much the true value changes when each argument changes by a unit in its last place."""
+    total = 0.0
+    for k, x in enumerate(exact):
+        step = mpmath.mpf(_ulp(float(x), dtype))
+        changed = [accuracy.reference(*exact[:k], x + sign * step, *exact[k + 1 :]) for sign in (1, -1)]
+        total += max(float(abs(other - true)) for other in changed if mpmath.isfinite(other))
+    return total
