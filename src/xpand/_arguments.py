@@ -27,12 +27,18 @@ INTEGERS: Final[frozenset[Kind]] = frozenset({"unsigned", "signed"})
 NUMERIC: Final[frozenset[Kind]] = frozenset({"unsigned", "signed", "real", "complex"})
 FLOATING: Final[frozenset[Kind]] = frozenset({"real", "complex"})
 ORDERED: Final[frozenset[Kind]] = frozenset({"bool", "unsigned", "signed", "real"})
+REAL_VALUED: Final[frozenset[Kind]] = frozenset({"unsigned", "signed", "real"})
+REAL: Final[frozenset[Kind]] = frozenset({"real"})
+BITS: Final[frozenset[Kind]] = frozenset({"bool", "unsigned", "signed"})
 
 _NAMES: Final[dict[frozenset[Kind], str]] = {
     INTEGERS: "an integer data type",
     NUMERIC: "a numeric data type",
     FLOATING: "a floating-point data type",
     ORDERED: "a boolean or real-valued data type",
+    REAL_VALUED: "an integer or real floating-point data type",
+    REAL: "a real floating-point data type",
+    BITS: "a boolean or integer data type",
 }
 
 # What a Python scalar, which has no width, may meet; and which arrays may be written into one of a given kind.
