@@ -38,7 +38,7 @@ def pad_to(x: Array, size: int, /, *, axis: int = -1, fill_value: Scalar = 0) ->
     _arguments.castable("pad_to", "fill_value", xp, fill_value, x, "x")
     missing = size - shape[axis]
     if missing <= 0:
-        return x if missing == 0 else x[(slice(None),) * axis + (slice(size),)]
+        return x if missing == 0 else x[(slice(None),) * axis + (slice(size), ...)]
     rest = (*shape[:axis], missing, *shape[axis + 1 :])
     filled = xp.full(rest, fill_value, dtype=x.dtype, device=_arguments.device_of(x))
     return xp.concat([x, filled], axis=axis)
@@ -132,8 +132,8 @@ def to_batched(
         x: An array of one or more axes.
         batch_size: The size of each batch along `axis`, at most that of `x`.
         axis: The axis.
-        leftover: What becomes of a last batch that isn't full: "repeat" fills it from the start of `x`, "discard" leaves
-            it out, "keep" yields it as it is.
+        leftover: What becomes of a last batch that isn't full: "repeat" fills it from the start of `x`, "discard"
+            leaves it out, "keep" yields it as it is.
 
     Returns:
         An iterator; each batch is cut when it is asked for.
@@ -160,7 +160,7 @@ def to_batched(
 
 def _batches(x: Array, batch_size: int, axis: int, size: int, leftover: str) -> Iterator[Array]:
     def part(start: int, stop: int) -> Array:
-        return x[(slice(None),) * axis + (slice(start, stop),)]
+        return x[(slice(None),) * axis + (slice(start, stop), ...)]
 
     full = size - size % batch_size
     for start in range(0, full, batch_size):

@@ -1,0 +1,83 @@
+"""What an array is, in a line: for logs and messages."""
+
+from . import _arguments
+from ._namespace import array_namespace, is_concrete, library_name
+from ._typing import Array
+
+__all__ = ["inspect"]
+
+
+def inspect(x: Array, /, *, limit: int = 8) -> str:
+    """Describe an array in a short form that is the same on every library.
+
+    Args:
+        x: An array of any library, concrete, traced or lazy.
+        limit: The largest number of elements shown: those of the first rows.
+
+    Returns:
+        The library, data type, shape, device, and the first elements, floating-point ones with six digits. Where the
+        values aren't known, traced or lazy, it says so in their place, and computes nothing. No more than `limit`
+        elements leave the array's device.
+
+    Raises:
+        TypeError: `x` is no array, or `limit` no integer.
+        ValueError: `limit` is negative.
+
+    Source: Nx's `inspect`.
+
+    >>> import numpy as np
+    >>> inspect(np.asarray([[1.0, 2.0], [3.0, 4.0]]))
+    'numpy float64[2, 2] on cpu: [[1, 2], [3, 4]]'
+    >>> inspect(np.arange(1000), limit=3)
+    'numpy int64[1000] on cpu: [0, 1, 2, …]'
+    """
+    xp = _arguments.namespace_of("inspect", x=x)
+    limit = _arguments.integer("inspect", "limit", limit, minimum=0)
+    shape = ", ".join("?" if size is None or size != size else str(size) for size in x.shape)
+    head = f"{library_name(xp)} {str(x.dtype).rpartition('.')[2]}[{shape}]"
+    device = _arguments.device_of(x)
+    head += "" if device is None else f" on {device}"
+    if not is_concrete(x):
+        return f"{head}: values not known yet"
+    return f"{head}: {_elements(_corner(x, limit), tuple(x.shape))}"
+
+
+def _corner(x: Array, limit: int) -> Array:
+    """Take the first elements: whole rows as long as there is room, then the start of one."""
+    counts: list[int] = []
+    room = limit
+    for size in reversed(x.shape):
+        counts.append(min(size, room))
+        room = max(room // max(size, 1), min(limit, 1))
+    return x[tuple(slice(count) for count in reversed(counts))] if counts else x
+
+
+def _elements(x: Array, whole: tuple[int, ...]) -> str:
+    if not whole:
+        return _number(x)
+    parts = [_elements(x[i, ...], whole[1:]) for i in range(x.shape[0])]
+    if len(parts) < whole[0]:
+        parts.append("…")
+    return f"[{', '.join(parts)}]"
+
+
+def _number(x: Array) -> str:
+    try:
+        kind = _arguments.kind(array_namespace(x), x.dtype)
+    except TypeError:  # JAX's keys for random numbers
+        kind = None
+    match kind:
+        case "bool":
+            return str(bool(x))
+        case "signed":
+            return str(int(x))
+        case "unsigned":  # in two halves: PyTorch reads no number beyond the signed ones
+            xp = array_namespace(x)
+            half = xp.full((), 2 ** (8 * xp.iinfo(x.dtype).bits // 16), dtype=x.dtype, device=_arguments.device_of(x))
+            return str(int(xp.floor_divide(x, half)) * int(half) + int(xp.remainder(x, half)))
+        case "real":
+            return f"{float(x):.6g}"
+        case "complex":
+            value = complex(x)
+            return f"{value.real:.6g}{value.imag:+.6g}j"
+    return " ".join(str(x).split())

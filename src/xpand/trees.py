@@ -1,0 +1,212 @@
+"""Trees of arrays: lists, tuples, dictionaries, and what else is registered with optree, nested to any depth.
+
+What is a node and what a leaf is optree's to say, as in `optree.tree_map`: None is a node without children,
+dictionaries are ordered by their keys, classes are registered with `optree.register_pytree_node_class`.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, TypeAlias
+
+import optree
+
+from . import _arguments
+from ._namespace import array_namespace, describe, library_of
+from ._typing import Array
+from .common import is_writeable_array
+
+__all__ = [
+    "Structure",
+    "Tree",
+    "concat",
+    "copy",
+    "flatten",
+    "leaves",
+    "map",
+    "stack",
+    "structure",
+    "unflatten",
+    "unstack",
+]
+
+Tree: TypeAlias = Any
+"""A tree whose leaves are arrays, or a leaf."""
+
+Structure: TypeAlias = optree.PyTreeSpec
+"""What is left of a tree without its leaves."""
+
+
+def map(function: Callable[..., Any], tree: Tree, /, *rest: Tree, is_leaf: Callable[[Any], bool] | None = None) -> Tree:
+    """Call a function with each leaf of a tree, and those at the same places of others; return the tree of results.
+
+    Args:
+        function: Takes a leaf of each tree. What it returns takes the leaf's place.
+        tree: A tree.
+        *rest: Trees that go at least as deep as the first.
+        is_leaf: Tells of what would be a node that it is a leaf.
+
+    Raises:
+        ValueError: The trees don't fit together.
+
+    Source: `jax.tree.map`.
+
+    >>> map(lambda x, y: x + y, {"a": 1, "b": (2, 3)}, {"a": 10, "b": (20, 30)})
+    {'a': 11, 'b': (22, 33)}
+    """
+    return optree.tree_map(function, tree, *rest, is_leaf=is_leaf)
+
+
+def leaves(tree: Tree, /, *, is_leaf: Callable[[Any], bool] | None = None) -> list[Any]:
+    """List the leaves of a tree, in the tree's order.
+
+    >>> leaves({"b": (2, 3), "a": 1})
+    [1, 2, 3]
+    """
+    return optree.tree_leaves(tree, is_leaf=is_leaf)
+
+
+def structure(tree: Tree, /, *, is_leaf: Callable[[Any], bool] | None = None) -> Structure:
+    """Return the structure of a tree: two trees that fit together have equal ones.
+
+    >>> structure((1, [2])) == structure((3, [4]))
+    True
+    """
+    return optree.tree_structure(tree, is_leaf=is_leaf)
+
+
+def flatten(tree: Tree, /, *, is_leaf: Callable[[Any], bool] | None = None) -> tuple[list[Any], Structure]:
+    """Take a tree apart into its leaves and its structure; `unflatten` puts it together again.
+
+    >>> flatten((1, [2]))[0]
+    [1, 2]
+    """
+    found, spec = optree.tree_flatten(tree, is_leaf=is_leaf)
+    return found, spec
+
+
+def unflatten(structure: Structure, leaves: Iterable[Any], /) -> Tree:
+    """Make the tree of a structure and as many leaves as it has.
+
+    Raises:
+        ValueError: Too few leaves, or too many.
+
+    >>> leaves, structure = flatten((1, [2]))
+    >>> unflatten(structure, [x * 10 for x in leaves])
+    (10, [20])
+    """
+    return optree.tree_unflatten(structure, leaves)
+
+
+def stack(trees: Sequence[Tree], /, *, axis: int = 0) -> Tree:
+    """Stack the arrays at the same place of several trees along a new axis.
+
+    Args:
+        trees: One or more trees of one structure, whose leaves are arrays.
+        axis: Where the new axis is in the results.
+
+    Raises:
+        TypeError: A leaf is no array, or the arrays at a place belong to two libraries.
+        ValueError: No trees, trees of several structures, or arrays of several shapes.
+
+    Source: PhiML's `stack_leaves`.
+
+    >>> import numpy as np
+    >>> stack([{"a": np.asarray(1.0)}, {"a": np.asarray(2.0)}])
+    {'a': array([1., 2.])}
+    """
+    return _join("stack", trees, axis)
+
+
+def concat(trees: Sequence[Tree], /, *, axis: int = 0) -> Tree:
+    """Join the arrays at the same place of several trees along an axis they have.
+
+    Arguments and errors are those of `stack`.
+
+    >>> import numpy as np
+    >>> concat([[np.asarray([1, 2])], [np.asarray([3])]])
+    [array([1, 2, 3])]
+    """
+    return _join("concat", trees, axis)
+
+
+def unstack(tree: Tree, /, *, axis: int = 0) -> list[Tree]:
+    """Cut the arrays of a tree along an axis: a list of trees, one for each position; the reverse of `stack`.
+
+    Raises:
+        TypeError: A leaf is no array.
+        ValueError: No leaves, an array without such an axis, or arrays of several sizes along it.
+
+    >>> import numpy as np
+    >>> unstack((np.asarray([1, 2]), np.asarray([3, 4])))[1]
+    (array(2), array(4))
+    """
+    found, spec = flatten(tree)
+    if not found:
+        raise ValueError("unstack: the tree has no leaves, so that the number of results isn't known")
+    parts = []
+    for leaf in found:
+        xp = _arguments.namespace_of("unstack", leaf=leaf)
+        parts.append(xp.unstack(leaf, axis=_arguments.axis("unstack", axis, leaf.ndim)))
+    if len({len(each) for each in parts}) > 1:
+        raise ValueError(
+            f"unstack: all arrays must have one size along axis {axis}, got {sorted({len(each) for each in parts})}"
+        )
+    return [unflatten(spec, members) for members in zip(*parts)]
+
+
+def copy(tree: Tree, /, *, only_writeable: bool = False) -> Tree:
+    """Copy the arrays of a tree; leaves that are no arrays stay the same objects.
+
+    Args:
+        tree: A tree.
+        only_writeable: Leave arrays that can't be written into as they are: those of JAX, and read-only ones.
+
+    Raises:
+        TypeError: `only_writeable` is no bool.
+
+    Source: PhiML's `copy_leaves`.
+
+    >>> import numpy as np
+    >>> x = np.asarray([1, 2])
+    >>> y = copy([x, "name"])
+    >>> y, y[0] is x
+    ([array([1, 2]), 'name'], False)
+    """
+    _arguments.boolean("copy", "only_writeable", only_writeable)
+
+    def copied(leaf: Any) -> Any:
+        if not _is_array(leaf) or (only_writeable and not is_writeable_array(leaf)):
+            return leaf
+        return array_namespace(leaf).asarray(leaf, copy=True)
+
+    return map(copied, tree)
+
+
+def _is_array(x: Any) -> bool:
+    # array-api-compat's `is_array_api_obj` can't be traced by torch.compile.
+    return library_of(type(x)) is not None or hasattr(x, "__array_namespace__")
+
+
+def _join(function: str, trees: Sequence[Tree], axis: int) -> Tree:
+    if not isinstance(trees, (list, tuple)):
+        raise TypeError(f"{function}: trees must be a list or a tuple of trees, got {describe(trees)}")
+    if not trees:
+        raise ValueError(f"{function}: takes one tree or more, got none")
+    first, spec = flatten(trees[0])
+    columns = [first]
+    for number, tree in enumerate(trees[1:], 1):
+        found, other = flatten(tree)
+        if other != spec:
+            raise ValueError(f"{function}: trees must have one structure, got {spec} and, at {number}, {other}")
+        columns.append(found)
+
+    def joined(*members: Array) -> Array:
+        xp = _arguments.namespace_of(function, **{f"trees[{i}]": member for i, member in enumerate(members)})
+        new = function == "stack"
+        where = _arguments.axis(function, axis, members[0].ndim + new)
+        shapes = [tuple(member.shape) for member in members]
+        kept = shapes if new else [shape[:where] + shape[where + 1 :] for shape in shapes]
+        if len(set(kept)) > 1:
+            raise ValueError(f"{function}: the arrays at one place must have one shape, got {shapes}")
+        return xp.stack(members, axis=where) if new else xp.concat(members, axis=where)
+
+    return unflatten(spec, [joined(*members) for members in zip(*columns)])

@@ -1,0 +1,140 @@
+"""Trees of arrays: every library, transformations, bad input."""
+
+from collections import namedtuple
+from typing import Any
+
+import numpy as np
+import pytest
+
+import xpand
+from tests.libraries import LIBRARIES, Library
+from tests.operations import TRANSFORMATIONS, Case, transformation_id
+from xpand import trees
+
+Pair = namedtuple("Pair", "left right")
+X = np.asarray([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
+
+
+def tree_of(library: Library, factor: int) -> Any:
+    return {"b": [library.asarray(X * factor), None], "a": Pair(library.asarray(np.arange(3) * factor), ())}
+
+
+def same(library: Library, actual: Any, expected: Any) -> None:
+    assert trees.structure(actual) == trees.structure(expected)
+    for x, y in zip(trees.leaves(actual), trees.leaves(expected)):
+        library.assert_equal(x, library.to_numpy(y))
+
+
+def test_map_goes_through_all_kinds_of_nodes(library: Library) -> None:
+    result = trees.map(lambda x, y: x + y, tree_of(library, 1), tree_of(library, 2))
+    same(library, result, tree_of(library, 3))
+    assert isinstance(result["a"], Pair)
+
+
+def test_flatten_and_unflatten(library: Library) -> None:
+    tree = tree_of(library, 1)
+    leaves, structure = trees.flatten(tree)
+    assert leaves[0] is tree["a"].left  # dictionaries in the order of their keys
+    assert trees.leaves(tree)[1] is leaves[1]
+    assert structure == trees.structure(tree_of(library, 5))
+    same(library, trees.unflatten(structure, leaves), tree)
+    assert trees.leaves([(1, 2), 3], is_leaf=lambda x: isinstance(x, tuple)) == [(1, 2), 3]
+
+
+@pytest.mark.parametrize("axis", [0, 1, -1])
+def test_stack_and_unstack(library: Library, axis: int) -> None:
+    several = [[library.asarray(X * factor)] for factor in (1, 2, 3)]
+    stacked = trees.stack(several, axis=axis)
+    library.assert_equal(stacked[0], np.stack([X, X * 2, X * 3], axis=axis))
+    for one, again in zip(several, trees.unstack(stacked, axis=axis)):
+        same(library, again, one)
+
+
+def test_concat(library: Library) -> None:
+    both = trees.concat([{"x": library.asarray(X)}, {"x": library.asarray(X[:, :1])}], axis=1)
+    library.assert_equal(both["x"], np.concatenate([X, X[:, :1]], axis=1))
+
+
+def test_copies_are_of_their_own(library: Library) -> None:
+    tree = {"x": library.asarray(X), "n": 3, "name": "text"}
+    copied = trees.copy(tree)
+    assert copied["x"] is not tree["x"]
+    assert (copied["n"], copied["name"]) == (3, "text")
+    library.assert_equal(copied["x"], X)
+    if xpand.is_writeable_array(copied["x"]) and not library.lazy:
+        copied["x"][0, 0] = 100.0
+        library.assert_equal(tree["x"], X)
+    kept = trees.copy(tree, only_writeable=True)["x"]
+    assert (kept is tree["x"]) == (not xpand.is_writeable_array(tree["x"]))
+
+
+def through_trees(x: Any, y: Any) -> Any:
+    both = trees.stack([{"a": x, "b": [y]}, {"a": y, "b": [x]}])
+    doubled = trees.map(lambda each: each * 2.0, both)
+    first, second = trees.unstack(doubled)
+    return trees.leaves(trees.concat([first, second, trees.copy(first)]))
+
+
+CASE = Case(
+    through_trees,
+    (X, X[::-1] ** 2),
+    lambda x, y: tuple(2 * np.concatenate(parts) for parts in ([x, y, x], [y, x, y])),
+    (0, 1),
+)
+
+
+def test_values(library: Library) -> None:
+    from tests.operations import check_values
+
+    check_values(library, CASE)
+
+
+@pytest.mark.parametrize("transformation", TRANSFORMATIONS, ids=transformation_id)
+def test_transformations(transformation: Any) -> None:
+    transformation(CASE)
+
+
+def test_bad_input(library: Library) -> None:
+    x = library.asarray(X)
+    for function in (trees.stack, trees.concat):
+        name = function.__name__
+        with pytest.raises(ValueError, match=f"{name}: takes one tree or more, got none"):
+            function([])
+        with pytest.raises(TypeError, match=f"{name}: trees must be a list or a tuple of trees, got dict"):
+            function({"x": x})
+        with pytest.raises(ValueError, match=f"{name}: trees must have one structure.*at 1"):
+            function([[x], (x,)])
+        with pytest.raises(TypeError, match=rf"{name}: trees\[0\] must be an array, got int"):
+            function([[1], [2]])
+        with pytest.raises(ValueError, match=f"{name}: axis=5 is out of range"):
+            function([[x], [x]], axis=5)
+    with pytest.raises(ValueError, match=r"stack: the arrays at one place must have one shape, got \[\(2, 3\), \(3,\)"):
+        trees.stack([x, x[0, :]])
+    with pytest.raises(ValueError, match="concat: the arrays at one place must have one shape"):
+        trees.concat([x, x[:, :2]])
+    with pytest.raises(ValueError, match="unstack: the tree has no leaves"):
+        trees.unstack([None, ()])
+    with pytest.raises(ValueError, match=r"unstack: all arrays must have one size along axis 0, got \[2, 3\]"):
+        trees.unstack([x, x[0, :]])
+    with pytest.raises(TypeError, match="unstack: leaf must be an array"):
+        trees.unstack(["text"])
+    with pytest.raises(TypeError, match="copy: only_writeable must be True or False"):
+        trees.copy(x, only_writeable=None)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="mismatch"):
+        trees.map(lambda a, b: a, (x, x), (x,))
+
+
+def test_two_libraries_are_refused() -> None:
+    torch, jax = (next(x for x in LIBRARIES if x.id == name) for name in ("torch", "jax"))
+    with pytest.raises(TypeError, match="stack: takes arrays of one library"):
+        trees.stack([[torch.asarray(X)], [jax.asarray(X)]])
+
+
+def test_the_core_loads_optree_only_when_it_is_asked_for() -> None:
+    import subprocess
+    import sys
+
+    code = (
+        "import sys, xpand; assert 'optree' not in sys.modules; from xpand import trees; assert 'optree' in sys.modules"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True)
