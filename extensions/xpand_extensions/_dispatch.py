@@ -23,7 +23,8 @@ from importlib.util import find_spec
 from types import FunctionType, ModuleType
 from typing import Any, Final, Generic, ParamSpec, Protocol, TypeVar, overload
 
-from xpand import UnsupportedError, array_namespace, library_name
+from xpand import UnsupportedError as UnsupportedError
+from xpand import array_namespace, library_name
 from xpand._namespace import import_module, library_of, untraced
 from xpand._typing import Array
 

@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 from typing import Any, Final, Literal, NoReturn, TypeAlias
 
-from ._namespace import array_namespace, describe
+from ._namespace import array_namespace, describe, library_of
 from ._typing import Array, DType, Namespace
 
 Kind: TypeAlias = Literal["bool", "unsigned", "signed", "real", "complex"]
@@ -87,6 +87,14 @@ def device_of(x: Array) -> Any:
     `xpand.device` tells more, and takes longer than a small operation.
     """
     return getattr(x, "device", None)
+
+
+def is_array(x: object) -> bool:
+    """Tell whether something is an array of any library.
+
+    Unlike array-api-compat's `is_array_api_obj`, torch.compile can trace it.
+    """
+    return library_of(type(x)) is not None or hasattr(x, "__array_namespace__")
 
 
 def namespace_of(function: str, **arrays: Array) -> Namespace:

@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 import optree
 
 from . import _arguments
-from ._namespace import array_namespace, describe, library_of
+from ._namespace import array_namespace, describe
 from ._typing import Array
 from .common import is_writeable_array
 
@@ -174,16 +174,11 @@ def copy(tree: Tree, /, *, only_writeable: bool = False) -> Tree:
     _arguments.boolean("copy", "only_writeable", only_writeable)
 
     def copied(leaf: Any) -> Any:
-        if not _is_array(leaf) or (only_writeable and not is_writeable_array(leaf)):
+        if not _arguments.is_array(leaf) or (only_writeable and not is_writeable_array(leaf)):
             return leaf
         return array_namespace(leaf).asarray(leaf, copy=True)
 
     return map(copied, tree)
-
-
-def _is_array(x: Any) -> bool:
-    # array-api-compat's `is_array_api_obj` can't be traced by torch.compile.
-    return library_of(type(x)) is not None or hasattr(x, "__array_namespace__")
 
 
 def _join(function: str, trees: Sequence[Tree], axis: int) -> Tree:

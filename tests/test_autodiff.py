@@ -1,0 +1,45 @@
+"""Where derivatives stop, on every library."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.libraries import Library
+from tests.operations import TRANSFORMATIONS, Case, check_values, transformation_id
+from xpand_extensions.autodiff import stop_gradient
+
+X = np.asarray([[1.0, -2.0, 3.0], [0.5, 4.0, -1.0]])
+CASE = Case(lambda x: x + stop_gradient(x) * 0.0, (X,), lambda x: x, differentiable=(0,))
+
+
+def test_values(library: Library) -> None:
+    check_values(library, CASE)
+
+
+@pytest.mark.parametrize("transformation", TRANSFORMATIONS, ids=transformation_id)
+def test_transformations(transformation: Any) -> None:
+    transformation(CASE)
+
+
+def test_trees(library: Library) -> None:
+    tree = {"x": [library.asarray(X), None], "name": "text", "n": 3}
+    stopped = stop_gradient(tree)
+    library.assert_equal(stopped["x"][0], X)
+    assert (stopped["name"], stopped["n"], stopped["x"][1]) == ("text", 3, None)
+
+
+def test_no_gradient_flows() -> None:
+    import jax
+    import torch
+
+    expected = 2 * X  # of x² + x² held constant
+    f = lambda x: (x**2 + stop_gradient({"x": x})["x"] ** 2).sum()
+    for derivative in (jax.grad(f), jax.jit(jax.grad(f))):
+        np.testing.assert_array_equal(np.asarray(derivative(jax.numpy.asarray(X))), expected)
+    np.testing.assert_array_equal(torch.func.grad(f)(torch.asarray(X)).numpy(), expected)
+    x = torch.asarray(X).requires_grad_()
+    f(x).backward()
+    np.testing.assert_array_equal(x.grad.numpy(), expected)
+    tangents = torch.func.jvp(f, (torch.asarray(X),), (torch.ones(2, 3, dtype=torch.float64),))[1]
+    np.testing.assert_allclose(float(tangents), expected.sum())
