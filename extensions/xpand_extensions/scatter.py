@@ -1,4 +1,4 @@
-"""Updates of an array at an index, and reductions over segments: with every duplicate index applied.
+"""Updates of an array at an index or at indices, and reductions over segments: with every duplicate index applied.
 
 Indices out of bounds raise `IndexError` where their values are known, and are dropped where they aren't (under jit and
 vmap, in lazy arrays); `mode` chooses otherwise. On a GPU, raising needs the values of the indices on the host, so
@@ -14,9 +14,27 @@ from xpand._typing import Array
 from ._at import At
 from ._bounds import MODES, Mode
 from ._dispatch import pluggable
+from ._scatter_nd import ScatterOperation, indexed_add, indexed_put, scatter, scatter_nd
+from ._scatter_offsets import SegmentOperation, segment_reduce
 from ._segments import SegmentMode
 
-__all__ = ["At", "Mode", "at", "segment_max", "segment_mean", "segment_min", "segment_prod", "segment_sum"]
+__all__ = [
+    "At",
+    "Mode",
+    "ScatterOperation",
+    "SegmentOperation",
+    "at",
+    "indexed_add",
+    "indexed_put",
+    "scatter",
+    "scatter_nd",
+    "segment_max",
+    "segment_mean",
+    "segment_min",
+    "segment_prod",
+    "segment_reduce",
+    "segment_sum",
+]
 
 Entry: TypeAlias = "int | slice | EllipsisType | Array | None"
 Index: TypeAlias = "Entry | tuple[Entry, ...]"

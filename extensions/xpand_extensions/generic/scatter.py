@@ -11,6 +11,20 @@ from xpand_extensions.scatter import Index
 
 from ._at import GenericAt, binary
 from ._runs import Runs
+from ._scatter_nd import scatter, scatter_nd
+from ._scatter_offsets import segment_reduce
+
+__all__ = [
+    "at",
+    "scatter",
+    "scatter_nd",
+    "segment_max",
+    "segment_mean",
+    "segment_min",
+    "segment_prod",
+    "segment_reduce",
+    "segment_sum",
+]
 
 
 def at(x: Array, index: Index = ..., /) -> At:

@@ -9,16 +9,16 @@ import dask.array as da
 
 import xpand.dask.array as xp
 from xpand._typing import Array
-from xpand_extensions import scatter
+from xpand_extensions import scatter as facade
 from xpand_extensions._bounds import resolve
 from xpand_extensions._segments import Reduction, nothing, reducer
 from xpand_extensions.generic._at import GenericAt
 
 _OF_A_BLOCK: Final = {
-    "add": scatter.segment_sum,
-    "multiply": scatter.segment_prod,
-    "min": scatter.segment_min,
-    "max": scatter.segment_max,
+    "add": facade.segment_sum,
+    "multiply": facade.segment_prod,
+    "min": facade.segment_min,
+    "max": facade.segment_max,
 }
 # In the values' own data type: a sum of blocks is no wider than a sum within one.
 _OF_BLOCKS: Final = {

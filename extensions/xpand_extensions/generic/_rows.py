@@ -1,0 +1,84 @@
+"""Indices of every kind as one flat index into the rows of an array: what gathering and scattering share."""
+
+import math
+from typing import Any
+
+from xpand import _arguments, array_namespace
+from xpand._typing import Array, Namespace
+from xpand_extensions._bounds import Mode, index_dtype, resolve
+from xpand_extensions._index import Rows
+from xpand_extensions.scatter import at
+
+from ._at import GenericAt
+
+
+def kin(x: Array) -> GenericAt:
+    """Return what reads and writes rows of arrays of this library."""
+    found = at.native(x)(x)
+    return found if isinstance(found, GenericAt) else GenericAt(x)
+
+
+def fill_value(x: Array, value: Any) -> Any:
+    """Return what is read out of bounds."""
+    return GenericAt(x)._fill_value() if value is None else value
+
+
+def copied(x: Array) -> Array:
+    """Return a copy: what is updated nowhere is no alias of its input either."""
+    return array_namespace(x).asarray(x, copy=True)
+
+
+def flat_multi_index(
+    function: str, x: Array, indices: Array, axes: tuple[int, ...], mode: Mode | None
+) -> tuple[Array, bool]:
+    """Number the places that multi-indices name among those of some axes, in row-major order.
+
+    Returns:
+        The numbers, of the shape of `indices` without its last axis, and whether they may hold the number of places,
+        which stands for "out of bounds".
+    """
+    xp = array_namespace(indices)
+    device = _arguments.device_of(indices)
+    bounds = kin(indices).bounds
+    flat = inside = None
+    for j, axis in enumerate(axes):
+        size = x.shape[axis]
+        part, dropped = resolve(function, xp, indices[..., j], size, mode, bounds, axis=axis, from_end=True)
+        if dropped:
+            within = part < size
+            inside = within if inside is None else inside & within
+        flat = part if flat is None else flat * size + part
+    if flat is None:
+        return xp.zeros(indices.shape[:-1], dtype=index_dtype(xp, device), device=device), False
+    if inside is None:
+        return flat, False
+    count = math.prod([x.shape[axis] for axis in axes])
+    return xp.where(inside, flat, xp.full((), count, dtype=flat.dtype, device=device)), True
+
+
+def rows(
+    xp: Namespace, index: Array, dropped: bool, lead: tuple[int, ...], size: int, width: int, shape: tuple[int, ...]
+) -> Rows:
+    """Number the rows of an array of shape `(*lead, size, width)`.
+
+    Args:
+        xp: The namespace.
+        index: Which of `size`: its first axes run along `lead`, and each is as long, or has size 1, or `lead` has.
+        dropped: Whether `index` may hold `size`.
+        lead: The sizes of the axes before the indexed one.
+        size: The size of the indexed axis.
+        width: The number of elements in a row.
+        shape: To which `index` broadcasts along `lead`.
+    """
+    device = _arguments.device_of(index)
+    number, stride = index, size
+    for axis in reversed(range(len(lead))):
+        if lead[axis] != 1:
+            steps = xp.arange(lead[axis], dtype=index.dtype, device=device) * stride
+            number = number + xp.reshape(steps, (1,) * axis + (-1,) + (1,) * (index.ndim - axis - 1))
+        stride *= lead[axis]
+    if dropped:
+        beyond = xp.full((), stride, dtype=index.dtype, device=device)
+        number = xp.where(index < size, number, beyond)
+    number = xp.reshape(xp.broadcast_to(number, shape), (math.prod(shape),))
+    return Rows(number, stride, width, shape, math.prod(shape) <= 1, dropped)
