@@ -1,0 +1,185 @@
+"""What the convolutions of all libraries share: a library only convolves with one kernel for all of a batch."""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Final, Literal, TypeAlias
+
+from xpand import _arguments, array_namespace
+from xpand._typing import Array
+
+Padding: TypeAlias = Literal["valid", "same", "full"] | Sequence[tuple[int, int]]
+"""By how much the input is extended with zeros at the two ends of each spatial axis; negative numbers cut it."""
+
+ConvolveMode: TypeAlias = Literal["full", "same", "valid"]
+"""Which part of a convolution is the result."""
+
+Method: TypeAlias = Literal["auto", "direct", "fft"]
+
+PADDINGS: Final = ("valid", "same", "full")
+
+
+@dataclass(frozen=True, slots=True)
+class Geometry:
+    """Where a kernel is laid on its input: an entry for each spatial axis."""
+
+    strides: tuple[int, ...]
+    padding: tuple[tuple[int, int], ...]
+    input_dilation: tuple[int, ...]
+    kernel_dilation: tuple[int, ...]
+    groups: int = 1
+
+    def spans(self, taps: Sequence[int]) -> list[int]:
+        """Return how many points of the input the kernel covers, its holes included."""
+        return [span(k, d) for k, d in zip(taps, self.kernel_dilation)]
+
+    def sizes(self, spatial: Sequence[int], taps: Sequence[int]) -> tuple[int, ...]:
+        """Return the spatial shape of the result."""
+        reaches = [
+            span(n, d) + low + high - covered
+            for n, d, (low, high), covered in zip(spatial, self.input_dilation, self.padding, self.spans(taps))
+        ]
+        return tuple([reach // stride + 1 if reach >= 0 else 0 for reach, stride in zip(reaches, self.strides)])
+
+
+Kernel: TypeAlias = Callable[[Geometry, Array, Array], Array]
+"""Convolves `(batch, in, *spatial)` with `(out, in / groups, *spatial)`, both of one data type, neither empty."""
+
+
+def span(size: int, dilation: int) -> int:
+    """Return how far `size` points reach that are `dilation` apart."""
+    return (size - 1) * dilation + 1 if size else 0
+
+
+def convolver(compute: Kernel) -> Callable[..., Array]:
+    """Make a library's `conv` from its kernel.
+
+    The facade has filled in what its caller left out: each option has an entry for each spatial axis.
+    """
+
+    def conv(
+        x: Array,
+        kernel: Array,
+        /,
+        *,
+        strides: Any = 1,
+        padding: Any = "valid",
+        input_dilation: Any = 1,
+        kernel_dilation: Any = 1,
+        feature_groups: int = 1,
+        batch_groups: int = 1,
+    ) -> Array:
+        what = Geometry(strides, padding, input_dilation, kernel_dilation, feature_groups)
+        n = len(strides)
+        sizes = what.sizes(x.shape[2:], kernel.shape[kernel.ndim - n :])
+        channels = kernel.shape[kernel.ndim - n - 2]
+        if 0 in x.shape or 0 in kernel.shape or 0 in sizes:
+            return _zeros(x, (x.shape[0] // batch_groups, channels, *sizes))
+        if kernel.ndim > n + 2:
+            return _with_kernels(compute, what, x, kernel)
+        if batch_groups > 1:
+            x = _batch_to_features(x, batch_groups)
+            what = replace(what, groups=batch_groups)
+        return compute(what, x, kernel)
+
+    conv.__module__ = compute.__module__
+    return conv
+
+
+def transposer(compute: Kernel) -> Callable[..., Array]:
+    """Make a library's `conv_transpose` from a kernel that takes the geometry of the convolution to be transposed.
+
+    Of its padding, the facade has already taken off what `output_padding` adds.
+    """
+
+    def conv_transpose(
+        x: Array,
+        kernel: Array,
+        /,
+        *,
+        strides: Any = 1,
+        padding: Any = "valid",
+        output_padding: Any = 0,
+        kernel_dilation: Any = 1,
+        feature_groups: int = 1,
+    ) -> Array:
+        n = len(strides)
+        what = Geometry(strides, padding, (1,) * n, kernel_dilation, feature_groups)
+        sizes = transposed_sizes(what, x.shape[2:], kernel.shape[kernel.ndim - n :])
+        channels = kernel.shape[kernel.ndim - n - 1] * feature_groups
+        if 0 in x.shape or 0 in kernel.shape or 0 in sizes:
+            return _zeros(x, (x.shape[0], channels, *sizes))
+        if kernel.ndim > n + 2:
+            return _with_kernels(compute, what, x, kernel)
+        return compute(what, x, kernel)
+
+    conv_transpose.__module__ = compute.__module__
+    return conv_transpose
+
+
+def transposed_sizes(what: Geometry, spatial: Sequence[int], taps: Sequence[int]) -> tuple[int, ...]:
+    """Return the spatial shape of the transposed convolution's result."""
+    return tuple(
+        [
+            max((n - 1) * stride + covered - low - high, 0)
+            for n, stride, covered, (low, high) in zip(spatial, what.strides, what.spans(taps), what.padding)
+        ]
+    )
+
+
+def by_dilation(compute: Kernel) -> Kernel:
+    """Make the kernel of transposed convolutions from that of convolutions: of an input with zeros put between."""
+
+    def transposed(what: Geometry, x: Array, kernel: Array) -> Array:
+        ends = [
+            (covered - 1 - low, covered - 1 - high)
+            for covered, (low, high) in zip(what.spans(kernel.shape[2:]), what.padding)
+        ]
+        ones = (1,) * len(ends)
+        forward = Geometry(ones, tuple(ends), what.strides, what.kernel_dilation, what.groups)
+        return compute(forward, x, _turned(kernel, what.groups))
+
+    return transposed
+
+
+def _turned(kernel: Array, groups: int) -> Array:
+    """Reverse a kernel's taps, and exchange the channels that it takes and gives."""
+    xp = array_namespace(kernel)
+    out, into, *taps = kernel.shape
+    kernel = xp.reshape(kernel, (groups, out // groups, into, *taps))
+    kernel = xp.reshape(xp.moveaxis(kernel, 2, 1), (groups * into, out // groups, *taps))
+    return xp.flip(kernel, axis=tuple(range(2, kernel.ndim))) if taps else kernel
+
+
+def _with_kernels(compute: Kernel, what: Geometry, x: Array, kernel: Array) -> Array:
+    """Convolve each member of a batch with a kernel of its own: as groups of channels of a single member."""
+    xp = array_namespace(x)
+    if kernel.shape[0] == 1:
+        return compute(what, x, xp.reshape(kernel, kernel.shape[1:]))
+    batch, channels, *spatial = x.shape
+    x = xp.reshape(x, (1, batch * channels, *spatial))
+    kernel = xp.reshape(kernel, (batch * kernel.shape[1], *kernel.shape[2:]))
+    result = compute(replace(what, groups=batch * what.groups), x, kernel)
+    return xp.reshape(result, (batch, result.shape[1] // batch, *result.shape[2:]))
+
+
+def _batch_to_features(x: Array, groups: int) -> Array:
+    """Make channels of the groups of a batch: `(groups * batch, in, …)` to `(batch, groups * in, …)`."""
+    xp = array_namespace(x)
+    batch, channels, *spatial = x.shape
+    x = xp.moveaxis(xp.reshape(x, (groups, batch // groups, channels, *spatial)), 0, 1)
+    return xp.reshape(x, (batch // groups, groups * channels, *spatial))
+
+
+def _zeros(x: Array, shape: tuple[int, ...]) -> Array:
+    return array_namespace(x).zeros(shape, dtype=x.dtype, device=_arguments.device_of(x))
+
+
+def part_of(mode: str, size: int, taps: int) -> tuple[int, int]:
+    """Say which part of the full convolution of two sizes is the result: its first element, and how many."""
+    full = max(size + taps - 1, 0)
+    if mode == "full":
+        return 0, full
+    if mode == "same":
+        return max(full - size, 0) // 2, size
+    return max(min(size, taps) - 1, 0), max(size, taps) - min(size, taps) + 1

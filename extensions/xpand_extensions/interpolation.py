@@ -1,0 +1,152 @@
+"""Values between points: of regular grids in any number of dimensions, and of functions of one variable.
+
+Both are linear between neighbours, and so differentiable in values and places.
+"""
+
+from typing import Any, Final, Literal, TypeAlias
+
+from xpand import _arguments
+from xpand._typing import Array, Scalar
+
+from ._dispatch import pluggable
+
+
+__all__ = ["Extrapolation", "grid_sample", "interp"]
+
+Extrapolation: TypeAlias = Literal["undefined", "zeros", "boundary", "periodic", "symmetric", "reflect"]
+"""What lies outside of a grid."""
+
+_EXTRAPOLATIONS: Final = (None, "undefined", "zeros", "boundary", "periodic", "symmetric", "reflect")
+
+
+@pluggable
+def grid_sample(grid: Array, coordinates: Array, /, *, extrapolation: Extrapolation | None = "undefined") -> Array:
+    """Sample a regular grid at given places, linearly between its points.
+
+    Args:
+        grid: Values of shape `(batch, *spatial, channel)`, of a real or complex floating-point data type.
+        coordinates: Places, in steps of the grid: of shape `(batch, *points, d)` for `d` spatial axes, of a real
+            floating-point data type. The first point of an axis lies at 0, the last one of `n` at `n - 1`. Where one of
+            both batches is 1, it is used with all of the other.
+        extrapolation: What lies outside, for an axis with the points `abc`: "boundary": `aaa abc ccc`, likewise for
+            "undefined" and None, which leave the choice to the implementation; "zeros": `000 abc 000`, so that values
+            fall to 0 over one step; "periodic": `abc abc abc`; "symmetric": `cba abc cba`; "reflect": `bcb abc bab`.
+
+    Returns:
+        An array of shape `(batch, *points, channel)`, of the data type that both promote to. NaN where a coordinate is,
+        or where one is infinite, except that "boundary" takes it for far outside, and so does "zeros". A neighbour
+        counts with its weight even where that is 0: one that isn't finite makes NaN.
+
+    Raises:
+        TypeError: Not two arrays of one library, or data types that aren't floating-point.
+        ValueError: Shapes that don't fit together, a grid without points, an unknown extrapolation, arrays on two
+            devices.
+
+    Takes `2 ** d` look-ups in the grid for each place.
+
+    Source: `grid_sample` of PhiML; `scipy.ndimage.map_coordinates` of order 1 with the modes "nearest",
+    "grid-constant", "grid-wrap", "reflect" and "mirror".
+
+    >>> import numpy as np
+    >>> grid = np.asarray([[[0.0], [10.0], [30.0]]])
+    >>> places = np.asarray([[[0.5], [1.5], [2.5]]])
+    >>> grid_sample(grid, places, extrapolation="zeros")[0, :, 0]
+    array([ 5., 20., 15.])
+    >>> grid_sample(grid, places, extrapolation="periodic")[0, :, 0]
+    array([ 5., 20., 15.])
+    """
+    xp = _arguments.namespace_of("grid_sample", grid=grid, coordinates=coordinates)
+    _arguments.one_device("grid_sample", grid=grid, coordinates=coordinates)
+    _arguments.dtype("grid_sample", "grid", xp, grid, _arguments.FLOATING)
+    _arguments.dtype("grid_sample", "coordinates", xp, coordinates, _arguments.REAL)
+    _arguments.choice("grid_sample", "extrapolation", extrapolation, _EXTRAPOLATIONS)
+    shape = _arguments.known_shape("grid_sample", "grid", grid)
+    places = _arguments.known_shape("grid_sample", "coordinates", coordinates)
+    if len(shape) < 2:
+        raise ValueError(f"grid_sample: grid must have the axes (batch, *spatial, channel), got the shape {shape}")
+    if len(places) < 2 or places[-1] != len(shape) - 2:
+        raise ValueError(
+            f"grid_sample: coordinates must have the axes (batch, *points, {len(shape) - 2}), the last one for the "
+            f"spatial axes of the grid of shape {shape}; got the shape {places}"
+        )
+    if shape[0] != places[0] and 1 not in (shape[0], places[0]):
+        raise ValueError(
+            f"grid_sample: grid and coordinates must have batches of one size, or one of 1, got {shape[0]} and "
+            f"{places[0]}"
+        )
+    if 0 in shape[1:-1]:
+        raise ValueError(f"grid_sample: grid must have points along each spatial axis, got the shape {shape}")
+    if extrapolation in (None, "undefined"):
+        extrapolation = "boundary"
+    return grid_sample.native(grid)(grid, coordinates, extrapolation=extrapolation)
+
+
+@pluggable
+def interp(
+    x: Array,
+    points: Array,
+    values: Array,
+    /,
+    *,
+    left: Scalar | None = None,
+    right: Scalar | None = None,
+    period: float | None = None,
+) -> Array:
+    """Interpolate functions of one variable, given at increasing points, linearly between these.
+
+    Args:
+        x: Where to evaluate them: any shape, a real floating-point data type.
+        points: Where they are given: of shape `(n,)`, `n` at least 1, increasing, unless `period` is given. The order
+            isn't checked.
+        values: Their values there: of shape `(*batch, n)`, a real or complex floating-point data type.
+        left: The value below the first point; None: that of the first point.
+        right: The value above the last point; None: that of the last point.
+        period: The period of the functions: then `points` may have any order, and `left` and `right` aren't used.
+
+    Returns:
+        An array of shape `(*batch, *x.shape)`, of the data type that all promote to. NaN where `x` is.
+
+    Raises:
+        TypeError: Not three arrays of one library, data types that aren't floating-point, `left`, `right` or `period`
+            not numbers of such a kind.
+        ValueError: Shapes that don't fit together, no points, a period that isn't positive, arrays on two devices.
+
+    Takes time in proportion to the size of the result, and a binary search for each element of `x`.
+
+    Source: `numpy.interp`.
+
+    >>> import numpy as np
+    >>> points, values = np.asarray([0.0, 1.0, 3.0]), np.asarray([10.0, 20.0, 40.0])
+    >>> interp(np.asarray([-1.0, 0.5, 2.0]), points, values, left=0.0)
+    array([ 0., 15., 30.])
+    """
+    arrays = {"x": x, "points": points, "values": values}
+    xp = _arguments.namespace_of("interp", **arrays)
+    _arguments.one_device("interp", **arrays)
+    _arguments.dtype("interp", "x", xp, x, _arguments.REAL)
+    _arguments.dtype("interp", "points", xp, points, _arguments.REAL)
+    _arguments.dtype("interp", "values", xp, values, _arguments.FLOATING)
+    for name, option in (("left", left), ("right", right)):
+        if option is not None:
+            _number("interp", name, option, complex if xp.isdtype(values.dtype, "complex floating") else float)
+    if period is not None:
+        _number("interp", "period", period, float)
+        if not 0 < period < float("inf"):
+            raise ValueError(f"interp: period must be positive and finite, got {period}")
+    shape = _arguments.known_shape("interp", "points", points)
+    _arguments.known_shape("interp", "x", x)
+    given = _arguments.known_shape("interp", "values", values)
+    if len(shape) != 1 or not shape[0]:
+        raise ValueError(f"interp: points must have the shape (n,), with n at least 1, got {shape}")
+    if given[-1:] != shape:
+        raise ValueError(
+            f"interp: values must have the shape (*batch, {shape[0]}), one value for each of the points; got {given}"
+        )
+    return interp.native(x)(x, points, values, left=left, right=right, period=period)
+
+
+def _number(function: str, name: str, value: Any, widest: type) -> None:
+    takes: tuple[type, ...] = (int, float) if widest is float else (int, float, complex)
+    if isinstance(value, bool) or not isinstance(value, takes):
+        names = " or ".join(kind.__name__ for kind in takes)
+        raise TypeError(f"{function}: {name} must be {names}, or None, got {value!r}; numbers of arrays: `float(x)`")

@@ -1,0 +1,42 @@
+"""Convolutions on JAX: XLA's own, compiled, in full precision."""
+
+from functools import partial
+from typing import Any
+
+import jax
+from jax import lax
+
+from xpand._typing import Array
+from xpand_extensions._convolution import Geometry, by_dilation, convolver, transposer
+from xpand_extensions.generic import convolution as generic
+
+
+@partial(jax.jit, static_argnums=(0,))
+def _conv(what: Geometry, x: Array, kernel: Array) -> Array:
+    return lax.conv_general_dilated(
+        x,
+        kernel,
+        what.strides,
+        what.padding,
+        lhs_dilation=what.input_dilation,
+        rhs_dilation=what.kernel_dilation,
+        feature_group_count=what.groups,
+        precision=lax.Precision.HIGHEST,
+    )
+
+
+_conv_transpose = partial(jax.jit, static_argnums=(0,))(by_dilation(_conv))
+
+conv = convolver(_conv)
+conv_transpose = transposer(_conv_transpose)
+
+_convolve = jax.jit(generic.convolve, static_argnames=("mode", "axes", "method"))
+_correlate = jax.jit(generic.correlate, static_argnames=("mode", "axes", "method"))
+
+
+def convolve(x: Array, kernel: Array, /, *, mode: Any = "full", axes: Any = None, method: Any = "auto") -> Array:
+    return _convolve(x, kernel, mode=mode, axes=axes, method=method)
+
+
+def correlate(x: Array, kernel: Array, /, *, mode: Any = "full", axes: Any = None, method: Any = "auto") -> Array:
+    return _correlate(x, kernel, mode=mode, axes=axes, method=method)

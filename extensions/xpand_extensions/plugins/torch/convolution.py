@@ -1,0 +1,74 @@
+"""Convolutions on PyTorch: its own for up to three spatial axes."""
+
+from typing import Any, Final
+
+import torch
+from torch.nn import functional
+
+import xpand.torch as xp
+from xpand._typing import Array
+from xpand_extensions._convolution import Geometry, by_dilation, convolver, transposer
+from xpand_extensions.generic.convolution import by_taps, dilated
+
+_SIGNED: Final = {torch.uint16: torch.int16, torch.uint32: torch.int32, torch.uint64: torch.int64}
+"""Types that PyTorch can't convolve, and those of the same bits, for which sums of products have the same bits."""
+
+_CONV: Final = {1: functional.conv1d, 2: functional.conv2d, 3: functional.conv3d}
+_TRANSPOSED: Final = {1: functional.conv_transpose1d, 2: functional.conv_transpose2d, 3: functional.conv_transpose3d}
+
+
+def _conv(what: Geometry, x: Array, kernel: Array) -> Array:
+    signed = _SIGNED.get(x.dtype)
+    if signed is not None:
+        return _conv(what, x.view(signed), kernel.view(signed)).view(x.dtype)
+    if x.is_cuda and not _is_floating(x):
+        return _by_channels(what, x, kernel)
+    native = _CONV.get(len(what.strides))
+    if native is None:
+        return by_taps(what, x, kernel)
+    if any(step > 1 for step in what.input_dilation):
+        x = dilated(xp, x, what.input_dilation)
+    padding: Any = [low for low, _ in what.padding]
+    if any(low != high or low < 0 for low, high in what.padding):
+        x = functional.pad(x, _ends(what, 1))
+        padding = 0
+    return native(x, kernel, None, what.strides, padding, what.kernel_dilation, what.groups)
+
+
+def _conv_transpose(what: Geometry, x: Array, kernel: Array) -> Array:
+    native = _TRANSPOSED.get(len(what.strides))
+    if native is None or not _is_floating(x):
+        return _by_dilation(what, x, kernel)
+    # PyTorch's own padding at the end is some below that at the start.
+    padding = [low for low, _ in what.padding]
+    more = [low - high for low, high in what.padding]
+    if all(low >= 0 and 0 <= extra < stride for low, extra, stride in zip(padding, more, what.strides)):
+        return native(x, kernel, None, what.strides, padding, more, what.groups, what.kernel_dilation)
+    whole = native(x, kernel, None, what.strides, 0, 0, what.groups, what.kernel_dilation)
+    return functional.pad(whole, _ends(what, -1))
+
+
+def _by_channels(what: Geometry, x: Array, kernel: Array) -> Array:
+    """Convolve integers on a GPU, where they have no product of matrices: one channel of each group after the other."""
+    into = kernel.shape[1]
+    x = x.reshape(x.shape[0], what.groups, into, *x.shape[2:])
+    parts = (by_taps(what, x[:, :, channel], kernel[:, channel : channel + 1]) for channel in range(into))
+    total = next(parts)
+    for part in parts:
+        total = total + part
+    return total
+
+
+def _ends(what: Geometry, sign: int) -> list[int]:
+    """Write the padding as PyTorch takes it: the last axis first."""
+    return [sign * end for pair in reversed(what.padding) for end in pair]
+
+
+def _is_floating(x: Array) -> bool:
+    return bool(x.is_floating_point() or x.is_complex())
+
+
+_by_dilation = by_dilation(_conv)
+
+conv = convolver(_conv)
+conv_transpose = transposer(_conv_transpose)
