@@ -1,0 +1,78 @@
+"""Operands of a function of several: arrays and Python scalars, brought to one data type."""
+
+from typing import Any, Final, NoReturn
+
+from xpand import _arguments
+from xpand._namespace import describe
+from xpand._typing import Array, DType, Namespace
+
+from ._promotion import promoted
+
+SCALARS: Final = (bool, int, float, complex)
+
+
+def together(function: str, kinds: frozenset[_arguments.Kind], /, **operands: Any) -> list[Array]:
+    """Bring arrays and Python scalars, one array at least, to one data type of the given kinds.
+
+    Raises:
+        TypeError: No array, arrays of two libraries, or data types that don't promote or are of another kind.
+        ValueError: Arrays on two devices, or of shapes that don't broadcast.
+    """
+    arrays = {name: x for name, x in operands.items() if type(x) not in SCALARS}
+    if not arrays:
+        no_array(function, operands)
+    xp = _arguments.namespace_of(function, **arrays)
+    _arguments.one_device(function, **arrays)
+    for name, x in arrays.items():
+        _arguments.dtype(function, name, xp, x, kinds)
+    dtype = promoted(function, xp, **arrays)
+    device = _arguments.device_of(next(iter(arrays.values())))
+    result = [cast(function, name, xp, x, dtype, device) for name, x in operands.items()]
+    if len(arrays) > 1:
+        _check_shapes(function, xp, arrays)
+    return result
+
+
+def cast(function: str, name: str, xp: Namespace, value: Any, dtype: DType, device: Any) -> Array:
+    """Give an array the data type, or make an array of a Python scalar that may take it.
+
+    Raises:
+        TypeError: A scalar of a kind that the data type does not take.
+        OverflowError: A Python integer too large for the data type.
+    """
+    if type(value) not in SCALARS:
+        return value if value.dtype == dtype else xp.astype(value, dtype)
+    target = xp.zeros((), dtype=dtype, device=device)
+    _arguments.castable(function, name, xp, value, target, "the arrays")
+    return xp.full((), value, dtype=dtype, device=device)
+
+
+def _check_shapes(function: str, xp: Namespace, arrays: dict[str, Array]) -> None:
+    shapes = {tuple(x.shape) for x in arrays.values()}
+    if len(shapes) == 1:
+        return
+    try:
+        xp.broadcast_shapes(*shapes)
+    except (ValueError, RuntimeError):
+        listed = ", ".join(f"{name} of {tuple(x.shape)}" for name, x in arrays.items())
+        raise ValueError(f"{function}: the shapes don't broadcast together: {listed}") from None
+
+
+def no_array(function: str, operands: dict[str, Any]) -> NoReturn:
+    """Raise for operands of which none is an array."""
+    listed = ", ".join(f"{name} of {describe(x)}" for name, x in operands.items()) or "nothing"
+    raise TypeError(f"{function}: takes at least one array, got {listed}; turn numbers into arrays with `xp.asarray`")
+
+
+def integer_width(xp: Namespace, dtype: DType) -> int:
+    """Return the number of bits of an integer data type."""
+    low, high = _arguments.integer_range(xp, dtype)
+    return (high - low).bit_length()
+
+
+def element_width(xp: Namespace, dtype: DType) -> int:
+    """Return the number of bits of an element of a numeric data type."""
+    kind = _arguments.kind(xp, dtype)
+    if kind in _arguments.INTEGERS:
+        return integer_width(xp, dtype)
+    return int(xp.finfo(dtype).bits) * (2 if kind == "complex" else 1)

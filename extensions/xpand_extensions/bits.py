@@ -1,0 +1,268 @@
+"""The bits of integers, and arrays seen as another data type.
+
+`bitwise_and`, `bitwise_or`, `bitwise_xor`, `bitwise_invert` are the namespace's.
+"""
+
+from typing import Literal
+
+from xpand import _arguments
+from xpand._typing import Array, DType
+
+from ._arithmetic_operands import element_width, together
+from ._dispatch import pluggable
+
+__all__ = [
+    "bitcast",
+    "count_leading_zeros",
+    "packbits",
+    "population_count",
+    "shift_left",
+    "shift_right",
+    "shift_right_logical",
+    "unpackbits",
+]
+
+
+@pluggable
+def bitcast(x: Array, dtype: DType, /) -> Array:
+    """See the bits of an array as another data type.
+
+    Args:
+        x: An array of a numeric data type, of any shape.
+        dtype: The numeric data type to see it as, of the library of `x`.
+
+    Returns:
+        A new array, or a view: of the shape of `x` where both types have the same width. Where `dtype` is narrower by a
+        factor n, with an axis of size n added at the end, which holds the lowest bits first. Where it is wider by a
+        factor n, without the last axis of `x`, whose size must be n. On JAX, complex numbers lose subnormal parts.
+
+    Raises:
+        TypeError: `x` is no array, or one of the types isn't numeric.
+        ValueError: `dtype` is wider, and the last axis of `x` hasn't the size that this takes.
+        UnsupportedError: The library has no way to see bits: the standard has none.
+
+    Source: `jax.lax.bitcast_convert_type`; `Nx.bitcast`.
+
+    >>> import numpy as np
+    >>> bitcast(np.asarray([1.0, -0.0], dtype=np.float32), np.int32)
+    array([ 1065353216, -2147483648], dtype=int32)
+    >>> bitcast(np.asarray([258], dtype=np.int16), np.int8)
+    array([[2, 1]], dtype=int8)
+    """
+    xp = _arguments.namespace_of("bitcast", x=x)
+    _arguments.dtype("bitcast", "x", xp, x, _arguments.NUMERIC)
+    try:
+        known = _arguments.kind(xp, dtype) in _arguments.NUMERIC
+    except (TypeError, AttributeError, ValueError):
+        known = False
+    if not known:
+        raise TypeError(f"bitcast: dtype must be a numeric data type of the library of x, got {dtype!r}")
+    old, new = element_width(xp, x.dtype), element_width(xp, dtype)
+    if new > old and (not x.ndim or x.shape[-1] != new // old):
+        raise ValueError(
+            f"bitcast: to see {x.dtype} as {dtype}, which is {new // old} times as wide, the last axis of x must have "
+            f"the size {new // old}, got the shape {tuple(x.shape)}"
+        )
+    return bitcast.native(x)(x, dtype)
+
+
+@pluggable
+def population_count(x: Array, /) -> Array:
+    """Count the bits that are one, of each integer.
+
+    Args:
+        x: An array of integers, of any shape. Negative numbers are taken in two's complement.
+
+    Returns:
+        The counts, of the data type and shape of `x`.
+
+    Raises:
+        TypeError: `x` is no array, or not one of integers.
+
+    Source: `jax.lax.population_count`; `Nx.population_count`.
+
+    >>> import numpy as np
+    >>> population_count(np.asarray([0, 1, 7, -1], dtype=np.int8))
+    array([0, 1, 3, 8], dtype=int8)
+    """
+    xp = _arguments.namespace_of("population_count", x=x)
+    _arguments.dtype("population_count", "x", xp, x, _arguments.INTEGERS)
+    return population_count.native(x)(x)
+
+
+@pluggable
+def count_leading_zeros(x: Array, /) -> Array:
+    """Count the zero bits above the highest bit that is one, of each integer.
+
+    Args:
+        x: An array of integers, of any shape.
+
+    Returns:
+        The counts, of the data type and shape of `x`: the width of the type for 0, 0 for negative numbers.
+
+    Raises:
+        TypeError: `x` is no array, or not one of integers.
+
+    Source: `jax.lax.clz`; `Nx.count_leading_zeros`.
+
+    >>> import numpy as np
+    >>> count_leading_zeros(np.asarray([0, 1, 7, -1], dtype=np.int8))
+    array([8, 7, 5, 0], dtype=int8)
+    """
+    xp = _arguments.namespace_of("count_leading_zeros", x=x)
+    _arguments.dtype("count_leading_zeros", "x", xp, x, _arguments.INTEGERS)
+    return count_leading_zeros.native(x)(x)
+
+
+@pluggable
+def shift_left(x: Array | int, n: Array | int, /) -> Array:
+    """Shift bits to the left, by any number of places.
+
+    Args:
+        x: An integer array, or a Python integer.
+        n: The numbers of places: an integer array whose shape broadcasts with that of `x`, or a Python integer. One of
+            the two is an array.
+
+    Returns:
+        An array of the promoted data type. What is shifted out is lost, zeros come in. 0 where `n` is the width of the
+        type or more, or negative, for which the standard's `bitwise_left_shift` is left undefined.
+
+    Raises:
+        TypeError: No array, arrays of two libraries, or data types that aren't integers or don't promote.
+        ValueError: Shapes that don't broadcast, or arrays on two devices.
+
+    Source: `jax.lax.shift_left`; `Nx.left_shift`.
+
+    >>> import numpy as np
+    >>> shift_left(np.asarray([1, 3], dtype=np.int8), np.asarray([4, 100], dtype=np.int8))
+    array([16,  0], dtype=int8)
+    """
+    x, n = together("shift_left", _arguments.INTEGERS, x=x, n=n)
+    return shift_left.native(x)(x, n)
+
+
+@pluggable
+def shift_right(x: Array | int, n: Array | int, /) -> Array:
+    """Shift bits to the right, by any number of places, keeping the sign.
+
+    Args:
+        x: As for `shift_left`.
+        n: As for `shift_left`.
+
+    Returns:
+        An array of the promoted data type. Copies of the sign's bit come in, which is 0 for unsigned types. Where `n`
+        is the width of the type or more, or negative, nothing else is left: -1 for negative numbers, 0 for others.
+
+    Raises:
+        TypeError: No array, arrays of two libraries, or data types that aren't integers or don't promote.
+        ValueError: Shapes that don't broadcast, or arrays on two devices.
+
+    Source: `jax.lax.shift_right_arithmetic`; `Nx.right_shift`.
+
+    >>> import numpy as np
+    >>> shift_right(np.asarray([-16, -16, 16], dtype=np.int8), np.asarray([2, 100, 100], dtype=np.int8))
+    array([-4, -1,  0], dtype=int8)
+    """
+    x, n = together("shift_right", _arguments.INTEGERS, x=x, n=n)
+    return shift_right.native(x)(x, n)
+
+
+@pluggable
+def shift_right_logical(x: Array | int, n: Array | int, /) -> Array:
+    """Shift bits to the right, by any number of places, with zeros coming in, whatever the sign.
+
+    Args:
+        x: As for `shift_left`.
+        n: As for `shift_left`.
+
+    Returns:
+        An array of the promoted data type. 0 where `n` is the width of the type or more, or negative.
+
+    Raises:
+        TypeError: No array, arrays of two libraries, or data types that aren't integers or don't promote.
+        ValueError: Shapes that don't broadcast, or arrays on two devices.
+
+    Source: `jax.lax.shift_right_logical`.
+
+    >>> import numpy as np
+    >>> shift_right_logical(np.asarray([-16, 16], dtype=np.int8), 2)
+    array([60,  4], dtype=int8)
+    """
+    x, n = together("shift_right_logical", _arguments.INTEGERS, x=x, n=n)
+    return shift_right_logical.native(x)(x, n)
+
+
+@pluggable
+def packbits(x: Array, /, *, axis: int | None = None, bitorder: Literal["big", "little"] = "big") -> Array:
+    """Pack booleans into the bits of bytes, eight into each.
+
+    Args:
+        x: An array of booleans or integers; what isn't zero is a bit that is one.
+        axis: The axis to pack along. Left out: the array is flattened first.
+        bitorder: Whether the first of eight becomes the highest bit ("big") or the lowest ("little").
+
+    Returns:
+        An array of uint8, of the shape of `x` but for `axis`, whose size is divided by 8 and rounded up. The bits that
+        are missing in the last byte are 0.
+
+    Raises:
+        TypeError: `x` is no array, or not one of booleans or integers.
+        ValueError: No such axis, an unknown bit order, or a shape not known yet.
+
+    Source: `numpy.packbits`.
+
+    >>> import numpy as np
+    >>> packbits(np.asarray([True, False, False, False, False, False, True, True, True]))
+    array([131, 128], dtype=uint8)
+    """
+    xp = _arguments.namespace_of("packbits", x=x)
+    _arguments.dtype("packbits", "x", xp, x, _arguments.BITS)
+    _arguments.choice("packbits", "bitorder", bitorder, ("big", "little"))
+    _arguments.known_shape("packbits", "x", x)
+    if axis is not None:
+        axis = _arguments.axis("packbits", axis, x.ndim)
+    return packbits.native(x)(x, axis=axis, bitorder=bitorder)
+
+
+@pluggable
+def unpackbits(
+    x: Array, /, *, axis: int | None = None, count: int | None = None, bitorder: Literal["big", "little"] = "big"
+) -> Array:
+    """Unpack the bits of bytes, each into a number of its own.
+
+    Args:
+        x: An array of uint8.
+        axis: The axis to unpack along. Left out: the array is flattened first.
+        count: How many bits to return along the axis: the first ones, with zeros after the last where there are fewer.
+            Below 0: all but so many at the end. Left out: all.
+        bitorder: Whether the highest bit of each byte comes first ("big") or the lowest ("little").
+
+    Returns:
+        An array of uint8 with the values 0 and 1, of the shape of `x` but for `axis`, whose size is 8 times as large,
+        or `count`.
+
+    Raises:
+        TypeError: `x` is no array, not one of uint8, or `count` is no integer.
+        ValueError: No such axis, an unknown bit order, a negative `count` beyond the size, or a shape not known yet.
+
+    Source: `numpy.unpackbits`.
+
+    >>> import numpy as np
+    >>> unpackbits(np.asarray([131, 128], dtype=np.uint8), count=9)
+    array([1, 0, 0, 0, 0, 0, 1, 1, 1], dtype=uint8)
+    """
+    xp = _arguments.namespace_of("unpackbits", x=x)
+    if x.dtype != xp.uint8:
+        raise TypeError(f"unpackbits: x must have uint8, got {x.dtype}; convert it with `xp.astype` first")
+    _arguments.choice("unpackbits", "bitorder", bitorder, ("big", "little"))
+    shape = _arguments.known_shape("unpackbits", "x", x)
+    if axis is not None:
+        axis = _arguments.axis("unpackbits", axis, x.ndim)
+    if count is not None:
+        size = 8
+        for length in shape if axis is None else (shape[axis],):
+            size *= length
+        count = _arguments.integer("unpackbits", "count", count, minimum=-size)
+        if count < 0:
+            count += size
+    return unpackbits.native(x)(x, axis=axis, count=count, bitorder=bitorder)

@@ -1,0 +1,113 @@
+"""The bits of integers with the standard alone, which has no way to see an array as another data type."""
+
+import math
+from typing import Any
+
+from xpand import _arguments, array_namespace
+from xpand._typing import Array, Namespace
+from xpand_extensions._arithmetic_operands import integer_width
+
+from ._last_axis import from_last, to_last
+
+
+def population_count(x: Array, /) -> Array:
+    xp = array_namespace(x)
+    bits = integer_width(xp, x.dtype)
+    shift = 1
+    while shift < bits:
+        # Neighbouring fields are added. The masks leave the highest bit out, so that signs don't matter.
+        mask = _constant(xp, x, _mask(bits, shift))
+        x = xp.add(xp.bitwise_and(x, mask), xp.bitwise_and(xp.bitwise_right_shift(x, _constant(xp, x, shift)), mask))
+        shift *= 2
+    return x
+
+
+def _mask(bits: int, shift: int) -> int:
+    """Make the number whose bits alternate, `shift` ones after `shift` zeros, the highest being zeros."""
+    return sum((2**shift - 1) << start for start in range(0, bits, 2 * shift))
+
+
+def _constant(xp: Namespace, x: Array, value: int) -> Array:
+    return xp.full((), value, dtype=x.dtype, device=_arguments.device_of(x))
+
+
+def count_leading_zeros(x: Array, /) -> Array:
+    xp = array_namespace(x)
+    bits = integer_width(xp, x.dtype)
+    shift = 1
+    while shift < bits:
+        # Every bit below the highest one becomes one too.
+        x = xp.bitwise_or(x, xp.bitwise_right_shift(x, _constant(xp, x, shift)))
+        shift *= 2
+    return population_count(xp.bitwise_invert(x))
+
+
+def shift_left(x: Array, n: Array, /) -> Array:
+    xp = array_namespace(x)
+    inside, places = _places(xp, x, n)
+    shifted = xp.bitwise_left_shift(x, places)
+    return xp.where(inside, shifted, xp.zeros_like(shifted))
+
+
+def shift_right(x: Array, n: Array, /) -> Array:
+    xp = array_namespace(x)
+    inside, places = _places(xp, x, n)
+    last = _constant(xp, n, integer_width(xp, n.dtype) - 1)
+    shifted = xp.bitwise_right_shift(x, xp.where(inside, places, last))
+    if _arguments.kind(xp, x.dtype) == "signed":
+        return shifted
+    return xp.where(inside, shifted, xp.zeros_like(shifted))
+
+
+def shift_right_logical(x: Array, n: Array, /) -> Array:
+    xp = array_namespace(x)
+    if _arguments.kind(xp, x.dtype) == "unsigned":
+        return shift_right(x, n)
+    inside, places = _places(xp, x, n)
+    # One place first, and the sign taken off; the rest as for any positive number.
+    largest = _constant(xp, x, _arguments.integer_range(xp, x.dtype)[1])
+    once = xp.bitwise_and(xp.bitwise_right_shift(x, xp.ones_like(x)), largest)
+    more = xp.bitwise_right_shift(once, xp.where(places > 0, places - 1, places))
+    shifted = xp.where(places == 0, x, more)
+    return xp.where(inside, shifted, xp.zeros_like(shifted))
+
+
+def _places(xp: Namespace, x: Array, n: Array) -> tuple[Array, Array]:
+    """Tell which numbers of places are within the width of the type, and make those that aren't 0."""
+    inside = xp.less(n, _constant(xp, n, integer_width(xp, n.dtype)))
+    if _arguments.kind(xp, n.dtype) == "signed":
+        inside = inside & (n >= 0)
+    return inside, xp.where(inside, n, xp.zeros_like(n))
+
+
+def packbits(x: Array, /, *, axis: int | None = None, bitorder: Any = "big") -> Array:
+    xp = array_namespace(x)
+    x = xp.astype(x, xp.bool, copy=False)
+    x = xp.reshape(x, (math.prod(x.shape),)) if axis is None else to_last(xp, x, axis)
+    *rest, size = x.shape
+    missing = -size % 8
+    if missing:
+        x = xp.concat([x, xp.zeros((*rest, missing), dtype=x.dtype, device=_arguments.device_of(x))], axis=-1)
+    bits = xp.astype(xp.reshape(x, (*rest, (size + missing) // 8, 8)), xp.uint8)
+    packed = xp.sum(xp.bitwise_left_shift(bits, _order(xp, bits, bitorder)), axis=-1, dtype=xp.uint8)
+    return packed if axis is None else from_last(xp, packed, axis)
+
+
+def unpackbits(x: Array, /, *, axis: int | None = None, count: int | None = None, bitorder: Any = "big") -> Array:
+    xp = array_namespace(x)
+    x = xp.reshape(x, (math.prod(x.shape),)) if axis is None else to_last(xp, x, axis)
+    *rest, size = x.shape
+    bits = xp.bitwise_right_shift(xp.expand_dims(x, axis=-1), _order(xp, x, bitorder))
+    bits = xp.reshape(xp.bitwise_and(bits, _constant(xp, x, 1)), (*rest, 8 * size))
+    if count is not None and count <= 8 * size:
+        bits = bits[..., :count]
+    elif count is not None:
+        zeros = xp.zeros((*rest, count - 8 * size), dtype=x.dtype, device=_arguments.device_of(x))
+        bits = xp.concat([bits, zeros], axis=-1)
+    return bits if axis is None else from_last(xp, bits, axis)
+
+
+def _order(xp: Namespace, x: Array, bitorder: str) -> Array:
+    """Return by how many places the first to the eighth bit of a byte are shifted."""
+    places = xp.arange(8, dtype=xp.uint8, device=_arguments.device_of(x))
+    return places if bitorder == "little" else xp.flip(places)

@@ -1,0 +1,63 @@
+"""The bits of integers on JAX: XLA's own operations, whose shifts take any number of places."""
+
+from functools import partial
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from xpand._typing import Array, DType
+from xpand_extensions.generic import bits as generic
+
+
+@partial(jax.jit, static_argnums=1)
+def _bitcast(x: Array, dtype: DType) -> Array:
+    if jnp.iscomplexobj(x) or jnp.issubdtype(dtype, jnp.complexfloating):
+        # XLA takes no complex numbers.
+        if jnp.dtype(dtype).itemsize > x.dtype.itemsize:
+            return x.view(dtype)[..., 0]
+        return x.view(dtype) if jnp.dtype(dtype).itemsize == x.dtype.itemsize else x[..., None].view(dtype)
+    return jax.lax.bitcast_convert_type(x, dtype)
+
+
+def bitcast(x: Array, dtype: DType, /) -> Array:
+    return _bitcast(x, jnp.dtype(dtype))
+
+
+def population_count(x: Array, /) -> Array:
+    return jax.lax.population_count(x)
+
+
+def count_leading_zeros(x: Array, /) -> Array:
+    return jax.lax.clz(x)
+
+
+_shift_left = jax.jit(lambda x, n: jax.lax.shift_left(*jnp.broadcast_arrays(x, n)))
+_shift_right_arithmetic = jax.jit(lambda x, n: jax.lax.shift_right_arithmetic(*jnp.broadcast_arrays(x, n)))
+_shift_right_logical = jax.jit(lambda x, n: jax.lax.shift_right_logical(*jnp.broadcast_arrays(x, n)))
+
+
+def shift_left(x: Array, n: Array, /) -> Array:
+    return _shift_left(x, n)
+
+
+def shift_right(x: Array, n: Array, /) -> Array:
+    return _shift_right_logical(x, n) if jnp.issubdtype(x.dtype, jnp.unsignedinteger) else _shift_right_arithmetic(x, n)
+
+
+def shift_right_logical(x: Array, n: Array, /) -> Array:
+    return _shift_right_logical(x, n)
+
+
+_packbits = jax.jit(lambda x, axis, bitorder: jnp.packbits(x != 0, axis=axis, bitorder=bitorder), static_argnums=(1, 2))
+_unpackbits = jax.jit(jnp.unpackbits, static_argnames=("axis", "count", "bitorder"))
+
+
+def packbits(x: Array, /, *, axis: int | None = None, bitorder: Any = "big") -> Array:
+    # JAX divides by the number of elements.
+    return _packbits(x, axis, bitorder) if x.size else generic.packbits(x, axis=axis, bitorder=bitorder)
+
+
+def unpackbits(x: Array, /, *, axis: int | None = None, count: int | None = None, bitorder: Any = "big") -> Array:
+    unpack = _unpackbits if x.size else generic.unpackbits
+    return unpack(x, axis=axis, count=count, bitorder=bitorder)

@@ -1,0 +1,16 @@
+"""Division on NumPy: its truncating functions, with divisors set aside that they warn of."""
+
+import numpy as np
+
+from xpand._typing import Array
+
+
+def divide_no_nan(x: Array, y: Array, /) -> Array:
+    shape = np.broadcast_shapes(x.shape, y.shape)
+    return np.divide(x, y, out=np.zeros(shape, dtype=y.dtype), where=y != 0)
+
+
+def truncated_remainder(x: Array, y: Array, /) -> Array:
+    with np.errstate(divide="ignore", invalid="ignore"):
+        rest = np.fmod(x, y)
+    return rest if rest.dtype.kind == "f" else np.where(y == 0, x, rest)
