@@ -1,0 +1,233 @@
+"""Padding: arrays extended at the ends of their axes, or between their elements."""
+
+from collections.abc import Sequence
+from typing import Any, Final, Literal, TypeAlias
+
+from xpand import _arguments
+from xpand._namespace import describe
+from xpand._typing import Array, Namespace, Scalar
+
+from ._dispatch import pluggable
+
+__all__ = ["PadMode", "PadWidth", "pad"]
+
+PadMode: TypeAlias = Literal["constant", "edge", "wrap", "symmetric", "reflect", "linear_ramp"]
+"""What an array is extended with."""
+
+PadWidth: TypeAlias = int | Sequence[int] | Sequence[Sequence[int]]
+"""A number of elements for all ends, a pair (low, high) for all axes, or a pair for each axis."""
+
+Values: TypeAlias = Array | Scalar | Sequence[Any]
+"""One value for all ends, a pair (low, high) for all axes, or a pair for each axis; each a number or 0-dimensional."""
+
+_MODES: Final = ("constant", "edge", "wrap", "symmetric", "reflect", "linear_ramp")
+_OTHER_NAMES: Final = {
+    "boundary": "edge",
+    "nearest": "edge",
+    "replicate": "edge",
+    "periodic": "wrap",
+    "circular": "wrap",
+    "mirror": "reflect",
+    "zeros": "constant",
+}
+"""What other libraries call the modes."""
+
+
+@pluggable
+def pad(
+    x: Array,
+    pad_width: PadWidth,
+    /,
+    *,
+    mode: PadMode = "constant",
+    constant_values: Values = 0,
+    end_values: Values = 0,
+    reflect_type: Literal["even", "odd"] = "even",
+    interior: int | Sequence[int] = 0,
+) -> Array:
+    """Extend an array at the ends of its axes.
+
+    Args:
+        x: An array of any shape and data type; numeric for "linear_ramp" and `reflect_type="odd"`.
+        pad_width: How many elements are added to the ends: a number for all, a pair (low, high) for all axes, or a pair
+            for each axis. Below zero: so many elements are taken away from that end, once the others are extended.
+        mode: What is added.
+
+            - "constant": `constant_values`.
+            - "edge": the element at the end.
+            - "wrap": the array once more, from its other end: `b c | a b c | a b`.
+            - "symmetric": the array in reverse: `b a | a b c | c b`.
+            - "reflect": the same, the element at the end excluded: `c b | a b c | b a`.
+            - "linear_ramp": from the element at the end to `end_values`, in even steps; rounded down for integers.
+
+            Widths beyond the size of the array repeat this.
+        constant_values: For "constant": a number or 0-dimensional array for all ends, a pair (low, high) for all axes,
+            or a pair for each axis. They must promote to the data type of `x`. Where axes meet, the last one counts.
+        end_values: For "linear_ramp": in the same forms, the outermost values.
+        reflect_type: For "symmetric" and "reflect": "odd" continues the slope, with `2 * end - element`.
+        interior: For "constant": how many constants come between neighbouring elements, for all axes or for each; at
+            least 0.
+
+    Returns:
+        A new array of the data type of `x`.
+
+    Raises:
+        TypeError: `x` is no array or its data type not numeric where it must be; a width is no integer; values don't
+            promote to the data type of `x`, or belong to another library.
+        ValueError: A mode that there isn't, an option of another mode, another number of widths or values than of axes,
+            more elements taken away than there are, or an empty axis that is to be extended from its elements.
+
+    Source: `numpy.pad`; interior and negative widths as in `jax.lax.pad` and `Nx.pad`.
+
+    >>> import numpy as np
+    >>> x = np.asarray([1.0, 2.0, 3.0])
+    >>> pad(x, (1, 2))
+    array([0., 1., 2., 3., 0., 0.])
+    >>> pad(x, 2, mode="reflect")
+    array([3., 2., 1., 2., 3., 2., 1.])
+    >>> pad(x, (-1, 1), interior=1, constant_values=9.0)
+    array([9., 2., 9., 3., 9.])
+    """
+    xp = _arguments.namespace_of("pad", x=x)
+    shape = _arguments.known_shape("pad", "x", x)
+    widths = _widths(pad_width, x.ndim)
+    if mode not in _MODES:
+        _no_mode(mode)
+    between = _interior(interior, x.ndim) if interior != 0 else (0,) * x.ndim
+    _check_options(xp, x, mode, constant_values, end_values, reflect_type, between)
+    for k, (low, high) in enumerate(widths):
+        if (low > 0 or high > 0) and shape[k] == 0 and mode != "constant":
+            raise ValueError(f"pad: axis {k} is empty, which mode={mode!r} can't extend; only mode='constant' can")
+        if shape[k] + max(shape[k] - 1, 0) * between[k] + low + high < 0:
+            raise ValueError(
+                f"pad: pad_width={pad_width!r} takes away more than there is of axis {k}, of size {shape[k]}"
+            )
+    return pad.native(x)(
+        x,
+        widths,
+        mode=mode,
+        constant_values=_values(xp, x, "constant_values", constant_values) if mode == "constant" else 0,
+        end_values=_values(xp, x, "end_values", end_values) if mode == "linear_ramp" else 0,
+        reflect_type=reflect_type,
+        interior=between,
+    )
+
+
+def _no_mode(mode: Any) -> None:
+    if isinstance(mode, str) and mode in _OTHER_NAMES:
+        listed = ", ".join(map(repr, _MODES))
+        raise ValueError(f"pad: mode must be one of {listed}, got {mode!r}, which is {_OTHER_NAMES[mode]!r} here")
+    _arguments.choice("pad", "mode", mode, _MODES)
+
+
+def _widths(value: Any, ndim: int) -> tuple[tuple[int, int], ...]:
+    """Bring the widths into the form of one pair an axis."""
+    if type(value) is int:
+        return ((value, value),) * ndim
+    if not isinstance(value, (tuple, list)):
+        width = _integer(value)
+        return ((width, width),) * ndim
+    if all(isinstance(each, (tuple, list)) for each in value):
+        pairs = tuple([_pair("pad_width", value, each) for each in value])
+        if len(pairs) == 1:
+            pairs *= ndim
+        if len(pairs) != ndim:
+            _wrong_number("pad_width", value, ndim)
+        return tuple([(_integer(low), _integer(high)) for low, high in pairs])
+    low, high = _pair("pad_width", value, value)
+    return ((_integer(low), _integer(high)),) * ndim
+
+
+def _integer(value: Any) -> int:
+    return value if type(value) is int else _arguments.integer("pad", "pad_width", value)
+
+
+def _pair(name: str, value: Any, pair: Any) -> tuple[Any, Any]:
+    if not isinstance(pair, (tuple, list)) or len(pair) not in (1, 2):
+        raise ValueError(
+            f"pad: {name} must be one entry, a pair (low, high) for all axes, or a pair for each axis, got {value!r}"
+        )
+    return pair[0], pair[-1]
+
+
+def _wrong_number(name: str, value: Any, ndim: int) -> None:
+    raise ValueError(f"pad: {name} must have a pair (low, high) for each of the {ndim} axes, got {value!r}")
+
+
+def _interior(value: Any, ndim: int) -> tuple[int, ...]:
+    if not isinstance(value, (tuple, list)):
+        return (_arguments.integer("pad", "interior", value, minimum=0),) * ndim
+    if len(value) != ndim:
+        raise ValueError(f"pad: interior must have one integer for each of the {ndim} axes, got {value!r}")
+    return tuple([_arguments.integer("pad", "interior", each, minimum=0) for each in value])
+
+
+def _is_default(value: Any) -> bool:
+    return type(value) is int and value == 0
+
+
+def _check_options(
+    xp: Namespace,
+    x: Array,
+    mode: str,
+    constant_values: Any,
+    end_values: Any,
+    reflect_type: Any,
+    interior: tuple[int, ...],
+) -> None:
+    """Check that no option is of another mode, and what modes ask of data types."""
+    if reflect_type != "even":
+        _arguments.choice("pad", "reflect_type", reflect_type, ("even", "odd"))
+        if mode not in ("symmetric", "reflect"):
+            _other_mode("reflect_type", "'symmetric' and mode='reflect'", mode)
+        _arguments.dtype("pad", "x with reflect_type='odd'", xp, x, _arguments.NUMERIC)
+    if mode == "linear_ramp":
+        _arguments.dtype("pad", "x with mode='linear_ramp'", xp, x, _arguments.NUMERIC)
+    elif not _is_default(end_values):
+        _other_mode("end_values", "'linear_ramp'", mode)
+    if mode == "constant":
+        if any(interior) and isinstance(constant_values, (tuple, list)):
+            raise ValueError(
+                f"pad: constant_values must be one value where interior is given, since that has no low and high end; "
+                f"got {constant_values!r}"
+            )
+        return
+    if not _is_default(constant_values):
+        _other_mode("constant_values", "'constant'", mode)
+    if any(interior):
+        _other_mode("interior", "'constant'", mode)
+
+
+def _other_mode(option: str, modes: str, mode: str) -> None:
+    raise ValueError(f"pad: {option} is for mode={modes}, got it with mode={mode!r}; leave it out")
+
+
+def _values(xp: Namespace, x: Array, name: str, value: Any) -> Any:
+    """Check values; return one for all ends, or a tuple of pairs, one an axis."""
+    if not isinstance(value, (tuple, list)):
+        return _value(xp, x, name, value)
+    nested = all(isinstance(each, (tuple, list)) for each in value)
+    pairs = [_pair(name, value, each) for each in value] if nested else [_pair(name, value, value)]
+    if len(pairs) == 1:
+        pairs *= x.ndim
+    if len(pairs) != x.ndim:
+        _wrong_number(name, value, x.ndim)
+    return tuple([(_value(xp, x, name, low), _value(xp, x, name, high)) for low, high in pairs])
+
+
+def _value(xp: Namespace, x: Array, name: str, value: Any) -> Any:
+    """Check one value. An integer fits any data type, also a boolean one where it is 0 or 1."""
+    if type(value) is int and value in (0, 1) and _arguments.kind(xp, x.dtype) == "bool":
+        return bool(value)
+    if isinstance(value, (bool, int, float, complex)):
+        _arguments.castable("pad", name, xp, value, x, "x")
+        return value
+    _arguments.namespace_of("pad", **{"x": x, name: value})
+    _arguments.one_device("pad", **{"x": x, name: value})
+    if value.ndim:
+        raise ValueError(
+            f"pad: {name} must be numbers or 0-dimensional arrays, got the shape {tuple(value.shape)} of "
+            f"{describe(value)}; write one for each end as a tuple of pairs"
+        )
+    _arguments.castable("pad", name, xp, value, x, "x")
+    return value
