@@ -1,0 +1,231 @@
+"""The plan of an einsum: what its formula says, and which operands meet when.
+
+It is found once for a formula and the shapes of its operands.
+"""
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Final, TypeAlias
+
+import opt_einsum  # type: ignore[import-untyped]
+
+from xpand._namespace import describe
+from xpand._typing import Array
+
+Shape: TypeAlias = tuple[int, ...]
+
+METHODS: Final = ("auto", "auto-hq", "optimal", "dp", "greedy", "branch-2", "branch-all", "random-greedy")
+"""How opt_einsum may look for the order."""
+
+_MAX_PLANS: Final = 4096
+_plans: dict[tuple[str, tuple[Shape, ...], bool | str], "Plan"] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class Single:
+    """What is done with one operand by itself, before it meets others."""
+
+    shape: Shape | None
+    """Its shape without the axes of size one that only broadcast; None where it has none."""
+    labels: str
+    kept: str
+    """Labels of the result; those of `labels` that are missing here are summed over, repeated ones are diagonals."""
+
+    @property
+    def subscripts(self) -> str:
+        return f"{self.labels}->{self.kept}"
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """A product of two operands, taken out of the list; the result is put at its end."""
+
+    first: int
+    second: int
+    subscripts: str
+    """The product as a formula of its own, without ellipses or repeated labels."""
+    axes: tuple[Shape, Shape]
+    """Which axes are summed over, in both."""
+    batch_axes: tuple[Shape, Shape]
+    """Which axes are common to both, and stay."""
+    order: Shape | None
+    """How the axes of the product (common ones first, then the others of both) are permuted; None: they stay."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)  # compared as an object: there is one for a formula and its shapes
+class Plan:
+    """All steps: first each operand by itself, then pairs."""
+
+    singles: tuple[Single | None, ...]
+    pairs: tuple[Pair, ...]
+
+
+def from_lists(arguments: Sequence[Any]) -> tuple[str, tuple[Array, ...]]:
+    """Turn the interleaved form, arrays and lists of labels by turns, into the form with subscripts."""
+    if len(arguments) < 2 or not all(isinstance(x, (list, tuple)) for x in (*arguments[1::2], arguments[-1])):
+        raise TypeError(
+            f"einsum: subscripts must be a string such as 'ij,jk->ik', got {describe(arguments[0])}; or pass arrays "
+            "and lists of labels by turns"
+        )
+    subscripts, operands = opt_einsum.parser.convert_interleaved_input(arguments)
+    return subscripts, tuple(operands)
+
+
+def plan_of(subscripts: str, shapes: tuple[Shape, ...], optimize: bool | str) -> Plan:
+    """Return the plan of an einsum; it is kept.
+
+    Raises:
+        ValueError: The formula is none, or does not fit the shapes.
+    """
+    key = (subscripts, shapes, optimize)
+    found = _plans.get(key)
+    if found is None:
+        if len(_plans) >= _MAX_PLANS:
+            _plans.clear()
+        terms, output = _parse(subscripts, shapes)
+        found = _plans[key] = _plan(terms, output, shapes, optimize)
+    return found
+
+
+def _parse(subscripts: str, shapes: Sequence[Shape]) -> tuple[list[str], str]:
+    """Write out the ellipses of a formula, and its output: one label for each axis."""
+    text = "".join(subscripts.split())
+    left, arrow, right = text.partition("->")
+    terms = left.split(",")
+    if len(terms) != len(shapes):
+        raise ValueError(
+            f"einsum: subscripts {subscripts!r} are for {len(terms)} operand(s), got {len(shapes)}; separate the "
+            "labels of operands with commas"
+        )
+    for term in (*terms, right):
+        letters = term.replace("...", "", 1)
+        if letters and not letters.isalpha():
+            raise ValueError(
+                f"einsum: subscripts must be letters and at most one '...' for each operand, got {term!r} in "
+                f"{subscripts!r}"
+            )
+    used = {label for label in text if label.isalpha()}
+    ranks = [len(shape) - len(term.replace("...", "", 1)) for term, shape in zip(terms, shapes)]
+    for position, (term, rank, shape) in enumerate(zip(terms, ranks, shapes)):
+        if rank < 0 or (rank > 0 and "..." not in term):
+            raise ValueError(
+                f"einsum: operand {position} has {len(shape)} axes, of shape {shape}, but subscripts {term!r}; write "
+                "one letter an axis, and '...' for the rest"
+            )
+    broadcast = _fresh(used, max([rank for term, rank in zip(terms, ranks) if "..." in term], default=0))
+    if arrow and broadcast and "..." not in right:
+        raise ValueError(
+            f"einsum: subscripts {subscripts!r} have '...' for {len(broadcast)} axes of the operands and none in the "
+            "output; add it there, or give the axes letters"
+        )
+    terms = [term.replace("...", broadcast[len(broadcast) - rank :]) for term, rank in zip(terms, ranks)]
+    if arrow:
+        output = right.replace("...", broadcast)
+    else:
+        counts = Counter("".join(terms))
+        output = broadcast + "".join(sorted(x for x, n in counts.items() if n == 1 and x not in broadcast))
+    _check_output(subscripts, terms, output)
+    return terms, output
+
+
+def _fresh(used: set[str], count: int) -> str:
+    """Find labels that a formula does not use."""
+    found = ""
+    number = 0
+    while len(found) < count:
+        label = opt_einsum.get_symbol(number)
+        found += label if label not in used else ""
+        number += 1
+    return found
+
+
+def _check_output(subscripts: str, terms: Sequence[str], output: str) -> None:
+    known = set("".join(terms))
+    for label, number in Counter(output).items():
+        if label not in known:
+            raise ValueError(f"einsum: the output of {subscripts!r} has {label!r}, which no operand has")
+        if number > 1:
+            raise ValueError(f"einsum: the output of {subscripts!r} has {label!r} twice; it may stand there once")
+
+
+def _plan(terms: Sequence[str], output: str, shapes: Sequence[Shape], optimize: bool | str) -> Plan:
+    sizes = _sizes(terms, shapes)
+    # An axis of size one that broadcasts is left out of its operand, whose labels then all have their full size.
+    kept_axes = [[axis for axis, x in enumerate(t) if s[axis] == sizes[x]] for t, s in zip(terms, shapes)]
+    reduced = ["".join(t[axis] for axis in axes) for t, axes in zip(terms, kept_axes)]
+    numbers = Counter("".join("".join(sorted(set(term))) for term in reduced))
+    singles: list[Single | None] = []
+    current: list[str] = []
+    alone = len(terms) == 1
+    for term, labels, axes, shape in zip(terms, reduced, kept_axes, shapes):
+        once = "".join(dict.fromkeys(labels))
+        kept = output if alone else "".join(x for x in once if numbers[x] > 1 or x in output)
+        squeezed = None if len(labels) == len(term) else tuple(shape[axis] for axis in axes)
+        idle = squeezed is None and kept == labels
+        singles.append(None if idle else Single(squeezed, *_renamed(labels, kept)))
+        current.append(kept)
+    pairs = []
+    for first, second in _order(current, output, sizes, optimize):
+        x2, x1 = current.pop(second), current.pop(first)
+        pair, result = _pair(first, second, x1, x2, output if not current else None, set(output).union(*current))
+        pairs.append(pair)
+        current.append(result)
+    return Plan(tuple(singles), tuple(pairs))
+
+
+def _sizes(terms: Sequence[str], shapes: Sequence[Shape]) -> dict[str, int]:
+    sizes: dict[str, int] = {}
+    for position, (term, shape) in enumerate(zip(terms, shapes)):
+        if len(set(zip(term, shape))) > len(set(term)):
+            raise ValueError(
+                f"einsum: a diagonal must be of axes of one size; operand {position} has the shape {shape} for the "
+                f"labels {term!r}"
+            )
+        for label, size in zip(term, shape):
+            known = sizes.setdefault(label, size)
+            if known == 1:
+                sizes[label] = size
+            elif size not in (1, known):
+                raise ValueError(
+                    f"einsum: axes with one label must have one size, or broadcast from 1; label {label!r} has {known} "
+                    f"and, in operand {position} of shape {shape}, {size}"
+                )
+    return sizes
+
+
+def _order(terms: Sequence[str], output: str, sizes: dict[str, int], optimize: bool | str) -> list[tuple[int, int]]:
+    """Say which two operands meet in each step, as positions in the list, the smaller first."""
+    if optimize is False or len(terms) <= 2:
+        # The result goes to the end of the list: it meets the next operand from the front.
+        return [(0, len(terms) - 1 - step) if step else (0, 1) for step in range(len(terms) - 1)]
+    shapes = [tuple(sizes[label] for label in term) for term in terms]
+    method = "auto" if optimize is True else optimize
+    path, _ = opt_einsum.contract_path(f"{','.join(terms)}->{output}", *shapes, shapes=True, optimize=method)
+    return [(min(step), max(step)) for step in path]
+
+
+def _pair(first: int, second: int, x1: str, x2: str, output: str | None, needed: set[str]) -> tuple[Pair, str]:
+    """Describe the product of two operands, and name the labels of the result."""
+    common = [label for label in x1 if label in x2]
+    batch = [label for label in common if label in needed]
+    summed = [label for label in common if label not in needed]
+    natural = "".join([*batch, *(x for x in x1 if x not in common), *(x for x in x2 if x not in common)])
+    result = natural if output is None else output
+    order = None if result == natural else tuple(natural.index(label) for label in result)
+    names = _renamed(x1, x2, result)
+    pair = Pair(
+        first,
+        second,
+        f"{names[0]},{names[1]}->{names[2]}",
+        (tuple(x1.index(label) for label in summed), tuple(x2.index(label) for label in summed)),
+        (tuple(x1.index(label) for label in batch), tuple(x2.index(label) for label in batch)),
+        order,
+    )
+    return pair, result
+
+
+def _renamed(*terms: str) -> list[str]:
+    """Use the first letters of the alphabet for labels: libraries take 52 of them, in one product."""
+    names = {label: opt_einsum.get_symbol(n) for n, label in enumerate(dict.fromkeys("".join(terms)))}
+    return ["".join(names[label] for label in term) for term in terms]

@@ -1,0 +1,198 @@
+"""Functions of matrices with the standard alone: scaling and squaring, and the inverse of both."""
+
+import math
+from collections.abc import Callable
+from typing import Any, Final, TypeAlias
+
+from xpand import _arguments, array_namespace, is_concrete
+from xpand._typing import Array, Namespace
+
+_MAX_SQUARINGS: Final = 32  # where the values aren't known; norms beyond 2**34 have no digits left anyway
+
+# Coefficients of the numerators of Padé approximants to the exponential, and the norms up to which each is exact.
+_PADE: Final[dict[int, tuple[float, ...]]] = {
+    3: (120.0, 60.0, 12.0, 1.0),
+    5: (30240.0, 15120.0, 3360.0, 420.0, 30.0, 1.0),
+    7: (17297280.0, 8648640.0, 1995840.0, 277200.0, 25200.0, 1512.0, 56.0, 1.0),
+    13: (
+        64764752532480000.0,
+        32382376266240000.0,
+        7771770303897600.0,
+        1187353796428800.0,
+        129060195264000.0,
+        10559470521600.0,
+        670442572800.0,
+        33522128640.0,
+        1323241920.0,
+        40840800.0,
+        960960.0,
+        16380.0,
+        182.0,
+        1.0,
+    ),
+}
+_DOUBLE: Final = {3: 1.495585217958292e-2, 5: 2.539398330063230e-1, 7: 9.504178996162932e-1, 13: 5.371920351148152}
+_SINGLE: Final = {3: 4.258730016922831e-1, 5: 1.880152677804762, 7: 3.925724783138660}
+
+# The logarithm near the identity: ten nodes and weights of Gauss and Legendre on (0, 1) are the partial fractions of
+# the [10/10] approximant, which is exact up to this norm of x - 1.
+_LOG_NORM: Final = 0.5
+_LOG_2: Final = math.log(2.0)
+_NODES: Final = (
+    (0.01304673574141414, 0.0333356721543440688),
+    (0.0674683166555077446, 0.0747256745752902966),
+    (0.160295215850487797, 0.109543181257991022),
+    (0.283302302935376405, 0.134633359654998178),
+    (0.425562830509184395, 0.147762112357376435),
+    (0.574437169490815605, 0.147762112357376435),
+    (0.716697697064623595, 0.134633359654998178),
+    (0.839704784149512203, 0.109543181257991022),
+    (0.932531683344492255, 0.0747256745752902966),
+    (0.98695326425858586, 0.0333356721543440688),
+)
+_MAX_ROOTS: Final = 40
+_MAX_ROOT_STEPS: Final = 60  # one more for each halving of an eigenvalue's distance from the negative axis
+
+Loop: TypeAlias = Callable[[Callable[[Any], Any], Callable[[Any], Any], Any], Any]
+"""`while condition(state): state = body(state)`, as `jax.lax.while_loop` takes it."""
+
+
+def expm(x: Array, /) -> Array:
+    xp = array_namespace(x)
+    if 0 in x.shape:
+        return xp.zeros_like(x)
+    norm = _norm(xp, x)
+    finite = xp.isfinite(norm)
+    x, norm = xp.where(finite, x, xp.zeros_like(x)), xp.where(finite, norm, xp.zeros_like(norm))
+    limits = _DOUBLE if xp.finfo(x.dtype).bits == 64 else _SINGLE
+    degree, steps = max(limits), _MAX_SQUARINGS
+    if is_concrete(norm):
+        largest = float(xp.max(norm))
+        degree = next((each for each, limit in limits.items() if largest <= limit), degree)
+    limit = limits[degree]
+    squarings = xp.ceil(xp.log2(xp.maximum(norm / limit, xp.ones_like(norm))))
+    if is_concrete(norm):
+        steps = int(xp.max(squarings))
+    else:
+        squarings = xp.minimum(squarings, xp.full_like(squarings, _MAX_SQUARINGS))
+    result = _pade(xp, x * xp.astype(2.0**-squarings, x.dtype), degree)
+    for step in range(steps):
+        result = xp.where(squarings > step, xp.matmul(result, result), result)
+    return xp.where(finite, result, xp.full_like(result, float("nan")))
+
+
+def _pade(xp: Namespace, x: Array, degree: int) -> Array:
+    """Evaluate the diagonal Padé approximant to the exponential."""
+    c = _PADE[degree]
+    powers = [identity(xp, x)]
+    square = xp.matmul(x, x)
+    for _ in range(min(degree // 2, 3)):
+        powers.append(xp.matmul(powers[-1], square) if len(powers) > 1 else square)
+    odd = _combination(c[1 : 2 * len(powers) : 2], powers)
+    even = _combination(c[0 : 2 * len(powers) : 2], powers)
+    if degree > 7:
+        odd = odd + xp.matmul(powers[3], _combination(c[9::2], powers[1:]))
+        even = even + xp.matmul(powers[3], _combination(c[8::2], powers[1:]))
+    odd = xp.matmul(x, odd)
+    return xp.linalg.solve(even - odd, even + odd)
+
+
+def _combination(coefficients: tuple[float, ...], matrices: list[Array]) -> Array:
+    total = coefficients[0] * matrices[0]
+    for coefficient, matrix in zip(coefficients[1:], matrices[1:]):
+        total = total + coefficient * matrix
+    return total
+
+
+def identity(xp: Namespace, x: Array) -> Array:
+    """Return the identity of the size of square matrices."""
+    return xp.eye(x.shape[-1], dtype=x.dtype, device=_arguments.device_of(x))
+
+
+def logm(x: Array, /) -> Array:
+    return principal_logarithm(array_namespace(x), x, _loop)
+
+
+def _loop(condition: Callable[[Any], Any], body: Callable[[Any], Any], state: Any) -> Any:
+    while bool(condition(state)):
+        state = body(state)
+    return state
+
+
+def principal_logarithm(xp: Namespace, x: Array, loop: Loop) -> Array:
+    """Take the logarithm; `loop` repeats steps until a condition on values fails."""
+    if 0 in x.shape:
+        return xp.zeros_like(x)
+    one = identity(xp, x)
+    finite = xp.all(xp.isfinite(x), axis=(-2, -1), keepdims=True)
+    values = xp.linalg.eigvals(xp.where(finite, x, one))
+    size, real, imaginary = xp.abs(values), xp.real(values), xp.imag(values)
+    on_the_cut = (imaginary == 0) & (real < 0)
+    is_real = not xp.isdtype(x.dtype, "complex floating")
+    defined = finite & ~xp.any((size == 0) | (on_the_cut & is_real), axis=-1)[..., None, None]
+    # Of the right size, and turned away from the negative axis, it has roots that need few steps: the logarithm of the
+    # factor is added in the end.
+    mean = xp.mean(xp.log2(xp.where(size == 0, xp.ones_like(size), size)), axis=-1)[..., None, None]
+    exponent = xp.round(mean)
+    factor, shift = 2.0**-exponent, exponent * _LOG_2
+    if not is_real:
+        angles = xp.where(on_the_cut, xp.full_like(size, math.pi), xp.atan2(imaginary, real))
+        turn = ((xp.max(angles, axis=-1) + xp.min(angles, axis=-1)) / 2)[..., None, None]
+        factor, shift = factor * xp.exp(-1j * turn), shift + 1j * turn
+    result = _logarithm(xp, xp.where(defined, x * xp.astype(factor, x.dtype), one), loop)
+    result = result + xp.astype(shift, x.dtype) * one
+    return xp.where(defined, result, xp.full_like(result, float("nan")))
+
+
+def _logarithm(xp: Namespace, x: Array, loop: Loop) -> Array:
+    """Take square roots until a matrix is near the identity, then the approximant, then undo the roots."""
+    one = identity(xp, x)
+
+    def far(x: Array) -> Array:
+        return _norm(xp, x - one) > _LOG_NORM
+
+    def go_on(state: tuple[Array, Array]) -> Array:
+        x, roots = state
+        return xp.any(far(x) & (roots < _MAX_ROOTS))
+
+    def step(state: tuple[Array, Array]) -> tuple[Array, Array]:
+        x, roots = state
+        now = far(x)
+        root = _square_root(xp, xp.where(now, x, one), loop)
+        return xp.where(now, root, x), xp.where(now, roots + 1, roots)
+
+    x, roots = loop(go_on, step, (x, xp.zeros_like(_norm(xp, x))))
+    difference = x - one
+    total = xp.zeros_like(x)
+    for node, weight in _NODES:
+        total = total + weight * xp.linalg.solve(one + node * difference, difference)
+    return total * xp.astype(2.0**roots, x.dtype)
+
+
+def _square_root(xp: Namespace, x: Array, loop: Loop) -> Array:
+    """Take the principal square root by the product form of the Denman-Beavers iteration, scaled by determinants."""
+    one = identity(xp, x)
+    # The error is squared in each step: below the root of eps it needs but one more.
+    enough = float(xp.finfo(x.dtype).eps) ** 0.5
+
+    def go_on(state: tuple[Array, ...]) -> Array:
+        _, _, distance, number = state
+        return xp.any(distance > enough) & (number < _MAX_ROOT_STEPS)
+
+    def step(state: tuple[Array, ...]) -> tuple[Array, ...]:
+        product, root, _, number = state
+        distance = _norm(xp, product - one)
+        logarithm = xp.linalg.slogdet(product)[1][..., None, None]
+        scale = xp.where(distance > 1e-2, xp.exp(logarithm / (-2 * x.shape[-1])), xp.ones_like(logarithm))
+        inverse = xp.linalg.inv(product) / xp.astype(scale * scale, x.dtype)
+        root = 0.5 * xp.matmul(root * xp.astype(scale, x.dtype), one + inverse)
+        product = 0.5 * (one + 0.5 * (product * xp.astype(scale * scale, x.dtype) + inverse))
+        return product, root, distance, number + 1
+
+    first = xp.ones_like(_norm(xp, x))
+    return loop(go_on, step, (x, x, first, xp.zeros((), dtype=first.dtype, device=_arguments.device_of(x))))[1]
+
+
+def _norm(xp: Namespace, x: Array) -> Array:
+    """Take the largest sum of absolute values of a column: shape `(..., 1, 1)`."""
+    return xp.max(xp.sum(xp.abs(x), axis=-2, keepdims=True), axis=-1, keepdims=True)
