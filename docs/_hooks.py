@@ -5,6 +5,7 @@ made whole.
 """
 
 import inspect
+import pkgutil
 import re
 import sys
 from collections.abc import Callable, Mapping
@@ -29,6 +30,8 @@ TABLES: Final[Mapping[str, Callable[[], str]]] = {
     "benchmarks": lambda: _tables.benchmarks(DOCS / "benchmarks.json"),
     "capabilities": _tables.capability_table,
     "conformance": lambda: _tables.conformance(DOCS / "conformance.json"),
+    "coverage_nx": lambda: _tables.coverage(DOCS / "coverage" / "nx.toml"),
+    "coverage_phiml": lambda: _tables.coverage(DOCS / "coverage" / "phiml.toml"),
     "estimators": lambda: _tables.sources(DOCS / "examples" / "estimators"),
     "helpers": lambda: _tables.helpers(helper_names()),
     "imports": _tables.imports,
@@ -39,7 +42,7 @@ TABLES: Final[Mapping[str, Callable[[], str]]] = {
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
     """Add a reference page for every capability to the navigation."""
     reference = next(entry["Reference"] for entry in config.nav or [] if "Reference" in entry)
-    reference += [f"reference/{name}.md" for name in _capabilities.facade_names()]
+    reference += [f"reference/{name}.md" for name in (*topics(), *_capabilities.facade_names())]
     return config
 
 
@@ -68,10 +71,18 @@ def reference_pages() -> dict[str, str]:
         + "What ties a capability to the libraries, and says what works where.\n\n"
         + _objects("xpand_extensions", ["pluggable", "Pluggable", "UnsupportedError", "capabilities", "check_plugin"]),
     }
-    for name in _capabilities.facade_names():
+    modules = {name: f"xpand.{name}" for name in topics()}
+    modules |= {name: f"xpand_extensions.{name}" for name in _capabilities.facade_names()}
+    for name, module in modules.items():
         options = "    options:\n      show_root_heading: false\n      show_root_toc_entry: false\n"
-        pages[f"reference/{name}.md"] = f"# {name}\n\n::: xpand_extensions.{name}\n{options}"
+        pages[f"reference/{name}.md"] = f"# {name}\n\n::: {module}\n{options}"
     return pages
+
+
+def topics() -> list[str]:
+    """Name the core's modules of operations."""
+    modules = pkgutil.iter_modules(xpand.__path__)
+    return [m.name for m in modules if not m.ispkg and not m.name.startswith("_") and m.name != "common"]
 
 
 def helper_names() -> list[str]:

@@ -5,6 +5,7 @@ import importlib
 import inspect
 import json
 import pkgutil
+import tomllib
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any, Final
@@ -140,6 +141,38 @@ def sources(package: Path) -> str:
         title = sentence(ast.get_docstring(ast.parse(text))).rstrip(".").replace('"', "'")
         parts.append(f'??? example "`{path.name}`: {title}"\n\n' + _indented(f"```python\n{text}```") + "\n")
     return "\n".join(parts)
+
+
+# From what is stated
+
+
+def coverage(path: Path) -> str:
+    """Say of every name of another library what does it here."""
+    rows = tomllib.loads(path.read_text(encoding="utf-8"))
+    done = {name: row for name, row in rows.items() if "open" not in row}
+    text = f"{len(done)} of {len(rows)} names.\n\n"
+    text += table(
+        ["there", "here", "what differs"],
+        ([f"`{name}`", _reference(row["xpand"]), row.get("differs", "")] for name, row in done.items()),
+    )
+    waiting: dict[str, list[str]] = {}
+    for name, row in rows.items():
+        if "open" in row:
+            waiting.setdefault(row["open"], []).append(f"`{name}`")
+    lines = [f"- {_capitalised(part)}: {', '.join(names)}.\n" for part, names in waiting.items()]
+    return text + ("\n## Not here yet\n\n" + "".join(lines) if lines else "")
+
+
+def _reference(name: str) -> str:
+    """Write a name as code, with a link where this site describes it."""
+    module, _, function = name.rpartition(".")
+    if module.startswith("xp.") or module in ("xp", "x"):
+        return f"`{name}`"
+    if module in ("xpand", "xpand_extensions"):
+        return f"[`{name}`](../reference/{module}.md)"
+    # Headings have the full name as their anchor.
+    page = module if module.startswith("xpand.") else f"xpand_extensions.{module}"
+    return f"[`{name}`](../reference/{module.removeprefix('xpand.')}.md#{page}.{function})"
 
 
 # From measurements

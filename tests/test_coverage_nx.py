@@ -1,0 +1,347 @@
+"""A test for each row of docs/coverage/nx.toml, on every library, against NumPy, SciPy or JAX."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.linalg
+import scipy.special
+from numpy.lib.stride_tricks import sliding_window_view
+
+import xpand
+from tests.coverage import (
+    BOOLEANS,
+    COMPLEX,
+    INTEGERS,
+    OTHER_BOOLEANS,
+    OTHERS,
+    POSITIVE,
+    WITHIN,
+    A,
+    Row,
+    check_name,
+    check_row,
+    created,
+    standard,
+    table,
+    unfinished,
+)
+from tests.libraries import Library
+from tests.operations import Case
+from xpand.creation import iota
+from xpand.inspection import inspect
+from xpand.manipulation import broadcast_in_dim, to_batched
+from xpand_extensions import (
+    arithmetic,
+    bits,
+    convolution,
+    indexing,
+    linalg,
+    padding,
+    pluggable,
+    scatter,
+    special,
+    statistics,
+    windows,
+)
+
+TABLE = table("nx")
+
+SHIFTS = np.asarray([[1, 0, 3], [2, 4, 1]])
+IMAGE = np.asarray(
+    [
+        [7.0, 2.0, 5.0, 3.0, 10.0, 2.0],
+        [3.0, 8.0, 9.0, 3.0, 4.0, 2.0],
+        [1.0, 5.0, 7.0, 5.0, 6.0, 1.0],
+        [0.0, 6.0, 2.0, 7.0, 2.0, 8.0],
+    ]
+)
+SOURCE = np.asarray([[2.0, 6.0], [3.0, 1.0]])
+TRIANGLE = np.asarray([[2.0, 0.0, 0.0], [1.0, 3.0, 0.0], [-1.0, 0.5, 4.0]])
+
+
+def converted(library: Library) -> None:
+    xp = library.xp
+    library.assert_equal(xp.astype(library.asarray(A), xp.int32), A.astype("int32"))
+
+
+def block(library: Library) -> None:
+    @pluggable
+    def scaled(x: Any, /, *, factor: float) -> Any:
+        """Scale an array."""
+        return scaled.native(x)(x, factor=factor)
+
+    calls = []
+
+    @scaled.default
+    def _(x: Any, /, *, factor: float) -> Any:
+        calls.append("default")
+        return x * factor
+
+    @scaled.register("torch")
+    def _(x: Any, /, *, factor: float) -> Any:
+        calls.append("torch")
+        return x.mul(factor)
+
+    library.assert_equal(scaled(library.asarray(A), factor=2.0), A * 2.0)
+    assert calls == ["torch" if library.id.startswith("torch") else "default"]
+
+
+def constant(library: Library) -> None:
+    xp = library.xp
+    library.assert_equal(xp.full((2, 3), 7.5, dtype=xp.float32, device=library.device), np.full((2, 3), 7.5, "float32"))
+
+
+def inspected(library: Library) -> None:
+    text = inspect(library.asarray(A), limit=3)
+    assert "float64[2, 3]" in text
+    assert text.endswith("values not known yet" if library.lazy else "[[0.5, -1.5, 2], …]")
+
+
+def counted(library: Library) -> None:
+    xp = library.xp
+    made = iota((2, 3), axis=1, dtype=xp.int64, device=library.device, xp=xp)
+    library.assert_equal(made, np.indices((2, 3))[1])
+
+
+def bitcast(library: Library) -> None:
+    try:
+        found = bits.bitcast(library.asarray(A), library.xp.int64)
+    except xpand.UnsupportedError as error:
+        assert "bitcast" in str(error)  # noqa: PT017 - which libraries can't is the capability's to test
+        assert library.id.startswith("strict")
+    else:
+        library.assert_equal(found, A.view("int64"))
+
+
+def concatenated(*arrays: Any) -> Any:
+    return xpand.array_namespace(*arrays).concat(arrays, axis=0)
+
+
+def stacked(*arrays: Any) -> Any:
+    return xpand.array_namespace(*arrays).stack(arrays, axis=-1)
+
+
+def leading_zeros(x: np.ndarray) -> np.ndarray:
+    return np.vectorize(lambda v: x.dtype.itemsize * 8 - (int(v) & (2 ** (x.dtype.itemsize * 8) - 1)).bit_length())(
+        x
+    ).astype(x.dtype)
+
+
+def window(reduce: Any) -> Any:
+    return lambda x: reduce(sliding_window_view(x, (2, 3))[::2, ::1], axis=(-2, -1))
+
+
+def scatter_windows(select: Any) -> Any:
+    """Add each value of SOURCE where the extreme of its 2 x 3 window is: windows that don't overlap."""
+
+    def reference(x: np.ndarray, source: np.ndarray) -> np.ndarray:
+        out = np.zeros_like(x)
+        for i in range(2):
+            for j in range(2):
+                tile = x[2 * i : 2 * i + 2, 3 * j : 3 * j + 3]
+                place = np.unravel_index(select(tile), tile.shape)
+                out[2 * i + place[0], 3 * j + place[1]] += source[i, j]
+        return out
+
+    return reference
+
+
+def convolved(x: np.ndarray, kernel: np.ndarray) -> np.ndarray:
+    import jax
+
+    with jax.default_matmul_precision("highest"):
+        return np.asarray(
+            jax.lax.conv_general_dilated(x, kernel, (2,), [(1, 2)], rhs_dilation=(2,), feature_group_count=2)
+        )
+
+
+def binary_backend(library: Library) -> None:
+    assert xpand.default_namespace() is xpand.namespace("numpy")
+
+
+CASES: dict[str, Row] = {
+    "abs": standard("abs", INTEGERS),
+    "acos": standard("acos", WITHIN),
+    "acosh": standard("acosh", POSITIVE),
+    "add": standard("add", INTEGERS, OTHERS),
+    "all": standard("all", BOOLEANS, axis=0),
+    "any": standard("any", BOOLEANS, axis=(0, 1)),
+    "argmax": standard("argmax", INTEGERS, axis=1, keepdims=True),
+    "argmin": standard("argmin", INTEGERS),
+    "argsort": standard("argsort", INTEGERS, axis=1),
+    "as_type": converted,
+    "asin": standard("asin", WITHIN),
+    "asinh": standard("asinh", A),
+    "atan2": standard("atan2", A, POSITIVE),
+    "atan": standard("atan", A),
+    "atanh": standard("atanh", WITHIN),
+    "bitcast": bitcast,
+    "bitwise_and": standard("bitwise_and", INTEGERS, OTHERS),
+    "bitwise_not": standard("bitwise_invert", INTEGERS),
+    "bitwise_or": standard("bitwise_or", INTEGERS, OTHERS),
+    "bitwise_xor": standard("bitwise_xor", INTEGERS, OTHERS),
+    "block": block,
+    "broadcast": Case(
+        lambda x: broadcast_in_dim(x, (2, 4, 3), axes=(0, 2)),
+        (A,),
+        lambda x: np.broadcast_to(x[:, None, :], (2, 4, 3)).copy(),
+    ),
+    "cbrt": Case(special.cbrt, (A,), np.cbrt, rtol=1e-15),
+    "ceil": standard("ceil", A),
+    "clip": standard("clip", INTEGERS, min=-2, max=5),
+    "concatenate": Case(concatenated, (A, POSITIVE), lambda *x: np.concatenate(x)),
+    "conjugate": standard("conj", COMPLEX),
+    "constant": constant,
+    "conv": Case(
+        lambda x, k: convolution.conv(x, k, strides=2, padding=[(1, 2)], kernel_dilation=2, feature_groups=2),
+        (np.arange(32.0).reshape(1, 4, 8), np.arange(16.0).reshape(4, 2, 2) - 3.0),
+        convolved,
+        rtol=1e-12,
+    ),
+    "cos": standard("cos", A),
+    "cosh": standard("cosh", A),
+    "count_leading_zeros": Case(bits.count_leading_zeros, (INTEGERS.astype("int32"),), leading_zeros),
+    "divide": standard("divide", A, POSITIVE),
+    "dot": Case(
+        lambda x, y: linalg.dot_general(x, y, axes=((2,), (1,)), batch_axes=((0,), (0,))),
+        (np.arange(12.0).reshape(2, 3, 2), np.arange(8.0).reshape(2, 2, 2)),
+        lambda x, y: np.einsum("bij,bjk->bik", x, y),
+    ),
+    "equal": standard("equal", INTEGERS, OTHERS),
+    "erf": Case(special.erf, (A,), scipy.special.erf, rtol=1e-14),
+    "erf_inv": Case(special.erfinv, (WITHIN,), scipy.special.erfinv, rtol=1e-14),
+    "erfc": Case(special.erfc, (A,), scipy.special.erfc, rtol=1e-14),
+    "exp": standard("exp", A),
+    "expm1": standard("expm1", A * 1e-8),
+    "eye": created("eye", 3, 4),
+    "fft": standard("fft.fft", COMPLEX, n=4, axis=1),
+    "floor": standard("floor", A),
+    "gather": Case(
+        lambda x, i: indexing.gather_nd(x, i, axes=(1,)), (A, np.asarray([[2], [0]])), lambda x, i: x[:, i[:, 0]].T
+    ),
+    "greater": standard("greater", INTEGERS, OTHERS),
+    "greater_equal": standard("greater_equal", INTEGERS, INTEGERS[::-1]),
+    "ifft": standard("fft.ifft", COMPLEX, axis=0),
+    "imag": standard("imag", COMPLEX),
+    "indexed_add": Case(
+        scatter.indexed_add,
+        (A, np.asarray([[0, 1], [1, 2], [0, 1]]), np.asarray([1.0, 2.0, 4.0])),
+        lambda x, i, v: x + np.asarray([[0.0, 5.0, 0.0], [0.0, 0.0, 2.0]]),
+    ),
+    "indexed_put": Case(
+        scatter.indexed_put,
+        (A, np.asarray([[0, 1], [1, 2], [0, 1]]), np.asarray([1.0, 2.0, 4.0])),
+        lambda x, i, v: np.asarray([[0.5, 4.0, 2.0], [3.0, -0.25, 2.0]]),
+    ),
+    "inspect": inspected,
+    "iota": counted,
+    "is_infinity": standard("isinf", [np.inf, -np.inf, np.nan, 1.0]),
+    "is_nan": standard("isnan", [np.inf, -np.inf, np.nan, 1.0]),
+    "left_shift": Case(bits.shift_left, (INTEGERS, SHIFTS), np.left_shift),
+    "less": standard("less", INTEGERS, OTHERS),
+    "less_equal": standard("less_equal", INTEGERS, OTHERS),
+    "log1p": standard("log1p", POSITIVE * 1e-9),
+    "log": standard("log", POSITIVE),
+    "logical_and": standard("logical_and", BOOLEANS, OTHER_BOOLEANS),
+    "logical_or": standard("logical_or", BOOLEANS, OTHER_BOOLEANS),
+    "logical_xor": standard("logical_xor", BOOLEANS, OTHER_BOOLEANS),
+    "max": standard("maximum", INTEGERS, OTHERS),
+    "min": standard("minimum", INTEGERS, OTHERS),
+    "multiply": standard("multiply", A, COMPLEX.real),
+    "negate": standard("negative", A),
+    "not_equal": standard("not_equal", INTEGERS, OTHERS),
+    "pad": Case(
+        lambda x: padding.pad(x, [(1, -1), (0, 2)], constant_values=9.0, interior=(1, 0)),
+        (A,),
+        lambda x: np.pad(np.stack([np.full(3, 9.0), x[0], np.full(3, 9.0)]), [(0, 0), (0, 2)], constant_values=9.0),
+    ),
+    "population_count": Case(
+        bits.population_count,
+        (INTEGERS.astype("uint8"),),
+        lambda x: np.vectorize(lambda v: int(v).bit_count())(x).astype("uint8"),
+    ),
+    "pow": standard("pow", POSITIVE, A),
+    "product": standard("prod", A, axis=1),
+    "put_slice": Case(
+        lambda x, v: indexing.put_slice(x, v, (0, 1)),
+        (A, np.asarray([[9.0, 8.0]])),
+        lambda x, v: np.asarray([[0.5, 9.0, 8.0], [3.0, -0.25, 0.75]]),
+    ),
+    "quotient": Case(arithmetic.quotient, (INTEGERS, OTHERS), lambda x, y: np.trunc(x / y).astype("int64")),
+    "real": standard("real", COMPLEX),
+    "reduce": Case(
+        lambda x: statistics.reduce(x, xpand.array_namespace(x).maximum, 1.0, axis=1),
+        (A,),
+        lambda x: np.max(x, axis=1, initial=1.0),
+    ),
+    "reduce_max": standard("max", INTEGERS, axis=1),
+    "reduce_min": standard("min", INTEGERS, axis=0),
+    "remainder": Case(arithmetic.truncated_remainder, (INTEGERS, OTHERS), np.fmod),
+    "reshape": standard("reshape", A, shape=(6,), reference=np.ravel),
+    "reverse": standard("flip", A, axis=1),
+    "right_shift": Case(bits.shift_right, (INTEGERS, SHIFTS), np.right_shift),
+    "round": standard("round", A + 0.1),
+    "rsqrt": Case(special.rsqrt, (POSITIVE,), lambda x: 1.0 / np.sqrt(x), rtol=1e-15),
+    "select": standard("where", BOOLEANS, INTEGERS, OTHERS),
+    "sigmoid": Case(special.sigmoid, (A,), scipy.special.expit, rtol=1e-14),
+    "sign": standard("sign", INTEGERS),
+    "sin": standard("sin", A),
+    "sinh": standard("sinh", A),
+    "slice": Case(
+        lambda x, i: indexing.dynamic_slice(x, (i, 0), (1, 3), strides=(1, 2)),
+        (A, np.asarray(1)),
+        lambda x, i: x[int(i) : int(i) + 1, 0:3:2],
+    ),
+    "sort": standard("sort", INTEGERS, axis=0),
+    "sqrt": standard("sqrt", POSITIVE),
+    "squeeze": standard("squeeze", A[:, None, :], axis=1),
+    "stack": Case(stacked, (A, POSITIVE), lambda *x: np.stack(x, axis=-1)),
+    "subtract": standard("subtract", INTEGERS, OTHERS),
+    "sum": standard("sum", INTEGERS, axis=(0, 1)),
+    "tan": standard("tan", A),
+    "tanh": standard("tanh", A),
+    "to_batched": Case(lambda x: tuple(to_batched(x, 2, axis=1)), (A,), lambda x: (x[:, :2], x[:, [2, 0]])),
+    "transpose": standard("permute_dims", A, axes=(1, 0), reference=np.transpose),
+    "triangular_solve": Case(
+        linalg.triangular_solve,
+        (TRIANGLE, A.T.copy()),
+        lambda a, b: scipy.linalg.solve_triangular(a, b, lower=True),
+        rtol=1e-12,
+    ),
+    "window_max": Case(lambda x: windows.window_max(x, (2, 3), strides=(2, 1)), (IMAGE,), window(np.max)),
+    "window_min": Case(lambda x: windows.window_min(x, (2, 3), strides=(2, 1)), (IMAGE,), window(np.min)),
+    "window_product": Case(lambda x: windows.window_prod(x, (2, 3), strides=(2, 1)), (IMAGE,), window(np.prod)),
+    "window_reduce": Case(
+        lambda x: windows.window_reduce(x, xpand.array_namespace(x).maximum, 0.0, (2, 3), strides=(2, 1)),
+        (IMAGE,),
+        window(np.max),
+    ),
+    "window_scatter_max": Case(
+        lambda x, s: windows.window_scatter_max(x, s, 0.0, (2, 3), strides=(2, 3)),
+        (IMAGE, SOURCE),
+        scatter_windows(np.argmax),
+    ),
+    "window_scatter_min": Case(
+        lambda x, s: windows.window_scatter_min(x, s, 0.0, (2, 3), strides=(2, 3)),
+        (IMAGE, SOURCE),
+        scatter_windows(np.argmin),
+    ),
+    "window_sum": Case(lambda x: windows.window_sum(x, (2, 3), strides=(2, 1)), (IMAGE,), window(np.sum)),
+    "BinaryBackend (a default that needs no library)": binary_backend,
+}
+
+
+@pytest.mark.parametrize("row", CASES)
+def test_row(library: Library, row: str) -> None:
+    check_row(library, CASES[row])
+
+
+def test_every_row_is_tested_or_open() -> None:
+    assert set(CASES) | unfinished("nx") == set(TABLE)
+    assert not set(CASES) & unfinished("nx")
+
+
+@pytest.mark.parametrize("row", CASES)
+def test_what_the_table_names_exists(row: str) -> None:
+    check_name(TABLE[row])
