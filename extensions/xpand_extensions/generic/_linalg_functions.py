@@ -7,7 +7,8 @@ from typing import Any, Final, TypeAlias
 from xpand import _arguments, array_namespace, is_concrete
 from xpand._typing import Array, Namespace
 
-_MAX_SQUARINGS: Final = 32  # where the values aren't known; norms beyond 2**34 have no digits left anyway
+MAX_SQUARINGS: Final = 64  # norms of such powers of two have no digits left
+"""How often an exponential is squared at most."""
 
 # Coefficients of the numerators of Padé approximants to the exponential, and the norms up to which each is exact.
 _PADE: Final[dict[int, tuple[float, ...]]] = {
@@ -58,27 +59,38 @@ Loop: TypeAlias = Callable[[Callable[[Any], Any], Callable[[Any], Any], Any], An
 
 
 def expm(x: Array, /) -> Array:
-    xp = array_namespace(x)
+    return exponential(array_namespace(x), x, _squared)
+
+
+def exponential(xp: Namespace, x: Array, squared: Callable[[Array, Array], Array]) -> Array:
+    """Take the exponential; `squared` squares each matrix as often as it is told."""
     if 0 in x.shape:
         return xp.zeros_like(x)
     norm = _norm(xp, x)
     finite = xp.isfinite(norm)
     x, norm = xp.where(finite, x, xp.zeros_like(x)), xp.where(finite, norm, xp.zeros_like(norm))
-    limits = _DOUBLE if xp.finfo(x.dtype).bits == 64 else _SINGLE
-    degree, steps = max(limits), _MAX_SQUARINGS
+    limits = _SINGLE if xp.finfo(x.dtype).bits < 64 else _DOUBLE
+    degree = max(limits)
     if is_concrete(norm):
         largest = float(xp.max(norm))
         degree = next((each for each, limit in limits.items() if largest <= limit), degree)
-    limit = limits[degree]
-    squarings = xp.ceil(xp.log2(xp.maximum(norm / limit, xp.ones_like(norm))))
-    if is_concrete(norm):
-        steps = int(xp.max(squarings))
-    else:
-        squarings = xp.minimum(squarings, xp.full_like(squarings, _MAX_SQUARINGS))
-    result = _pade(xp, x * xp.astype(2.0**-squarings, x.dtype), degree)
-    for step in range(steps):
-        result = xp.where(squarings > step, xp.matmul(result, result), result)
+    squarings = xp.ceil(xp.log2(xp.maximum(norm / limits[degree], xp.ones_like(norm))))
+    squarings = xp.minimum(squarings, xp.full_like(squarings, MAX_SQUARINGS))
+    result = squared(_pade(xp, x * xp.astype(2.0**-squarings, x.dtype), degree), squarings)
     return xp.where(finite, result, xp.full_like(result, float("nan")))
+
+
+def _squared(x: Array, squarings: Array) -> Array:
+    xp = array_namespace(x)
+    steps = int(xp.max(squarings)) if is_concrete(squarings) else MAX_SQUARINGS
+    for step in range(steps):
+        if x.ndim == 2 and is_concrete(squarings):
+            x = xp.matmul(x, x)
+        else:
+            more = squarings > step
+            base = xp.where(more, x, xp.zeros_like(x))  # the square of another may overflow
+            x = xp.where(more, xp.matmul(base, base), x)
+    return x
 
 
 def _pade(xp: Namespace, x: Array, degree: int) -> Array:

@@ -1,0 +1,148 @@
+"""Linear algebra on Dask: products block by block, factorisations of whole matrices with the stack in blocks."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import dask.array as da
+import numpy as np
+
+from xpand._typing import Array, DType
+from xpand.dask.array._blocks import merge
+from xpand_extensions import linalg
+from xpand_extensions._linalg_factorizations import LeastSquares, LUFactors, LUResult
+from xpand_extensions._linalg_plan import Pair, Single, plan_of
+from xpand_extensions.generic._linalg_products import execute
+
+
+def einsum(subscripts: str, /, *operands: Array, optimize: bool | str = True) -> Array:
+    plan = plan_of(subscripts, tuple([x.shape for x in operands]), optimize)
+    return execute(plan, operands, _single, _pair)
+
+
+def _single(step: Single, x: Array) -> Array:
+    if step.shape is not None:
+        x = x.reshape(step.shape)
+    labels = step.labels
+    for label in dict.fromkeys(labels):
+        while labels.count(label) > 1:
+            first, second = labels.index(label), labels.rindex(label)
+            x = da.diagonal(x, axis1=first, axis2=second)
+            labels = labels[:first] + labels[first + 1 : second] + labels[second + 1 :] + label
+    return da.einsum(f"{labels}->{step.kept}", x)
+
+
+def _pair(step: Pair, x1: Array, x2: Array) -> Array:
+    return da.einsum(step.subscripts, x1, x2)
+
+
+def diagonal(x: Array, /, *, offset: int = 0, axis1: int = -2, axis2: int = -1) -> Array:
+    return da.diagonal(x, offset, axis1, axis2)
+
+
+def triangular_solve(
+    a: Array,
+    b: Array,
+    /,
+    *,
+    lower: bool = True,
+    transpose: bool = False,
+    conjugate: bool = False,
+    unit_diagonal: bool = False,
+    left_side: bool = True,
+) -> Array:
+    return _solve(
+        linalg.triangular_solve,
+        "(i,i)",
+        [a],
+        b,
+        lower=lower,
+        transpose=transpose,
+        conjugate=conjugate,
+        unit_diagonal=unit_diagonal,
+        left_side=left_side,
+    )
+
+
+def cho_solve(c: Array, b: Array, /, *, lower: bool = True) -> Array:
+    return _solve(linalg.cho_solve, "(i,i)", [c], b, lower=lower)
+
+
+def lu_solve(
+    factors: Array, permutation: Array, b: Array, /, *, transpose: bool = False, conjugate: bool = False
+) -> Array:
+    options = {"transpose": transpose, "conjugate": conjugate}
+    return _solve(linalg.lu_solve, "(i,i),(i)", [factors, permutation], b, **options)
+
+
+def lu_factor(x: Array, /) -> LUFactors:
+    return LUFactors(*_over_stacks(linalg.lu_factor, "(i,j)->(i,j),(i)", [x], [x.dtype, np.dtype(np.int64)]))
+
+
+def lu(x: Array, /) -> LUResult:
+    dtypes = [np.dtype(np.int64), x.dtype, x.dtype]
+    sizes = {"k": min(x.shape[-2:])}
+    return LUResult(*_over_stacks(linalg.lu, "(i,j)->(i),(i,k),(k,j)", [x], dtypes, sizes))
+
+
+def lstsq(a: Array, b: Array, /, *, rtol: float | None = None) -> LeastSquares:
+    is_vector = b.ndim == 1
+    real = np.empty(0, dtype=a.dtype).real.dtype
+    dtypes = [a.dtype, real, np.dtype(np.int64), real]
+    signature = "(i,j),(i,k)->(j,k),(k),(),(s)"
+    sizes = {"s": min(a.shape[-2:])}
+    found = LeastSquares(
+        *_over_stacks(linalg.lstsq, signature, [a, b[:, None] if is_vector else b], dtypes, sizes, rtol=rtol)
+    )
+    if is_vector:
+        return found._replace(solution=found.solution[..., 0], residuals=found.residuals[..., 0])
+    return found
+
+
+def expm(x: Array, /) -> Array:
+    return _over_stacks(linalg.expm, "(i,i)->(i,i)", [x], [x.dtype])
+
+
+def logm(x: Array, /) -> Array:
+    return _over_stacks(linalg.logm, "(i,i)->(i,i)", [x], [x.dtype])
+
+
+def _solve(function: Any, signature: str, factors: Sequence[Array], b: Array, **options: Any) -> Array:
+    """Solve with matrices in whole; a vector is a matrix of one column, or one row."""
+    is_vector, left = b.ndim == 1, options.get("left_side", True)
+    if is_vector:
+        b = b[:, None] if left else b[None, :]
+    core = "(i,k)" if left else "(k,i)"
+    x = _over_stacks(function, f"{signature},{core}->{core}", [*factors, b], [b.dtype], **options)
+    if is_vector:
+        return x[..., 0] if left else x[..., 0, :]
+    return x
+
+
+def _over_stacks(
+    function: Any,
+    signature: str,
+    arrays: Sequence[Array],
+    dtypes: Sequence[DType],
+    sizes: dict[str, int] | None = None,
+    **options: Any,
+) -> Any:
+    """Apply a facade to the blocks of stacks; `signature` is that of a generalised ufunc."""
+    inputs = signature.partition("->")[0].strip("()").split("),(")
+    whole = [_whole(x, len(axes.split(","))) for x, axes in zip(arrays, inputs)]
+    meta = tuple(np.empty_like(arrays[0]._meta, shape=(0,), dtype=dtype) for dtype in dtypes)
+    return da.apply_gufunc(
+        function,
+        signature,
+        *whole,
+        output_sizes=sizes,
+        meta=meta if len(meta) > 1 else meta[0],
+        **options,
+    )
+
+
+def _whole(x: Array, core: int) -> Array:
+    """Bring the last axes into one chunk."""
+    if x.size == 0:
+        # Dask divides by the sizes when it rechunks; there are no values to keep.
+        return da.zeros_like(x, chunks=x.shape)
+    return merge(x, range(x.ndim - core, x.ndim))
