@@ -1,0 +1,77 @@
+"""Padding on NumPy: the result is made once, and its ends are filled axis by axis."""
+
+from typing import Any, Final
+
+import numpy as np
+
+from xpand._typing import Array
+from xpand_extensions.generic import padding as generic
+from xpand_extensions.plugins.numpy.scatter import _no_mask
+
+_MOST_REPEATS: Final = 8
+"""Where an axis is repeated more often, the generic way takes its elements one by one."""
+
+
+def pad(
+    x: Array,
+    pad_width: Any,
+    /,
+    *,
+    mode: Any = "constant",
+    constant_values: Any = 0,
+    end_values: Any = 0,
+    reflect_type: Any = "even",
+    interior: Any = 0,
+) -> Array:
+    _no_mask("pad", x)
+    if (
+        mode == "linear_ramp"
+        or reflect_type == "odd"
+        or any(interior)
+        or any(
+            low < 0 or high < 0 or (mode not in ("constant", "edge") and low + high > _MOST_REPEATS * size)
+            for (low, high), size in zip(pad_width, x.shape)
+        )
+    ):
+        return generic.pad(
+            x,
+            pad_width,
+            mode=mode,
+            constant_values=constant_values,
+            end_values=end_values,
+            reflect_type=reflect_type,
+            interior=interior,
+        )
+    out = np.empty([low + size + high for (low, high), size in zip(pad_width, x.shape)], dtype=x.dtype)
+    centre = [slice(low, low + size) for (low, _), size in zip(pad_width, x.shape)]
+    out[tuple(centre)] = x
+    for axis, (low, high) in enumerate(pad_width):
+        if low or high:
+            # Along the axes before, the ends are filled; those along the axes behind come next.
+            rest = (*centre[axis + 1 :],)
+            band = out[(slice(None),) * (axis + 1) + rest] if rest else out
+            _fill(band, (slice(None),) * axis, low, x.shape[axis], high, mode, generic.ends(constant_values, axis))
+    return out
+
+
+def _fill(
+    out: Array, key: tuple[slice, ...], low: int, size: int, high: int, mode: Any, constants: tuple[Any, Any]
+) -> None:
+    """Fill both ends of an axis, the one after those of `key`."""
+    end = low + size
+    if mode == "constant":
+        out[(*key, slice(None, low))] = constants[0]
+        out[(*key, slice(end, None))] = constants[1]
+    elif mode == "edge":
+        out[(*key, slice(None, low))] = out[(*key, slice(low, low + 1))]
+        out[(*key, slice(end, None))] = out[(*key, slice(end - 1, end))]
+    else:
+        for begin, length in ((-low, low), (size, high)):
+            position = begin + low
+            for run in generic.runs(mode, size, begin, begin + length):
+                source = out[(*key, slice(run.start + low, run.stop + low))]
+                if run.reverse:
+                    source = np.flip(source, axis=len(key))
+                step = run.stop - run.start
+                out[(*key, slice(position, position + step))] = source
+                position += step

@@ -1,0 +1,62 @@
+"""Padding on PyTorch: its own for constants; the types for which it has few functions by way of signed ones."""
+
+from typing import Any, Final
+
+import torch
+
+from xpand._typing import Array
+from xpand_extensions.generic import padding as generic
+
+_SIGNED: Final = {torch.uint16: torch.int16, torch.uint32: torch.int32, torch.uint64: torch.int64}
+"""Types for which PyTorch has few functions, and those of the same bits for which it has all."""
+
+_HALF: Final = 2**63
+
+
+def pad(
+    x: Array,
+    pad_width: Any,
+    /,
+    *,
+    mode: Any = "constant",
+    constant_values: Any = 0,
+    end_values: Any = 0,
+    reflect_type: Any = "even",
+    interior: Any = 0,
+) -> Array:
+    if (
+        mode == "constant"
+        and isinstance(constant_values, (bool, int, float, complex))
+        and not any(interior)
+        and all(low >= 0 and high >= 0 for low, high in pad_width)
+    ):
+        if not x.ndim:
+            return x.clone()
+        widths = [width for pair in reversed(pad_width) for width in pair]
+        return torch.constant_pad_nd(x, widths, constant_values)
+    options = {
+        "mode": mode,
+        "constant_values": constant_values,
+        "end_values": end_values,
+        "reflect_type": reflect_type,
+        "interior": interior,
+    }
+    signed = _SIGNED.get(x.dtype)
+    if signed is not None and reflect_type == "odd":
+        return generic.pad(x.view(signed), pad_width, **options).view(x.dtype)  # the same bits, whether signed or not
+    if x.dtype == torch.uint64 and mode == "linear_ramp":
+        # All numbers less by 2**63: so are those between them.
+        options["end_values"] = _shifted(end_values)
+        return _flipped(generic.pad(_flipped(x.view(torch.int64)), pad_width, **options)).view(torch.uint64)
+    return generic.pad(x, pad_width, **options)
+
+
+def _flipped(x: Array) -> Array:
+    """Flip the highest bit of signed integers."""
+    return x ^ -_HALF
+
+
+def _shifted(values: Any) -> Any:
+    if isinstance(values, tuple):
+        return tuple([tuple([_shifted(value) for value in pair]) for pair in values])
+    return values - _HALF if isinstance(values, int) else _flipped(values.to(torch.uint64).view(torch.int64))
