@@ -1,0 +1,75 @@
+"""The door of the special functions: arrays of real floating-point data types, and numbers beside them."""
+
+from typing import Any, Final
+
+from xpand import _arguments
+from xpand._namespace import describe, library_of
+from xpand._typing import Array, DType
+
+_MAX_TYPES: Final = 4096  # as in dispatch: classes made without end must not make this grow without end
+
+# The data types that have passed, by the type of array. One look-up in each: a small array's whole computation takes
+# a microsecond.
+_passed: dict[type, set[DType]] = {}
+
+
+def real(function: str, x: Array) -> None:
+    """Check that `x` is an array of a real floating-point data type.
+
+    Raises:
+        TypeError: It is something else.
+    """
+    dtypes = _passed.get(type(x))
+    if dtypes is not None and x.dtype in dtypes:
+        return
+    xp = _arguments.namespace_of(function, x=x)
+    _arguments.dtype(function, "x", xp, x, _arguments.REAL)
+    # Of other libraries the namespace may depend on the array, and a data type's meaning on the namespace.
+    if len(_passed) < _MAX_TYPES and library_of(type(x)) is not None:
+        _passed.setdefault(type(x), set()).add(x.dtype)
+
+
+def reals(function: str, **operands: Any) -> tuple[Array, ...]:
+    """Check arrays of real floating-point data types that broadcast, and Python's real numbers among them.
+
+    Returns:
+        The operands, each number as an array of no axes, of the first array's data type and on its device.
+
+    Raises:
+        TypeError: None is an array, one is neither array nor number, or data types or libraries don't fit.
+        ValueError: Shapes that don't broadcast, or arrays on two devices.
+    """
+    arrays = {name: x for name, x in operands.items() if type(x) not in (float, int)}
+    if not arrays:
+        raise TypeError(
+            f"{function}: takes at least one array, got {_listed(operands)}; turn numbers into arrays with `xp.asarray`"
+        )
+    if len(arrays) > 1:
+        xp = _arguments.namespace_of(function, **arrays)
+        _arguments.one_device(function, **arrays)
+        _check_shapes(function, arrays)
+    else:
+        xp = _arguments.namespace_of(function, **arrays)
+    for name, x in arrays.items():
+        _arguments.dtype(function, name, xp, x, _arguments.REAL)
+    if len(arrays) == len(operands):
+        return tuple(arrays.values())
+    first = next(iter(arrays.values()))
+    options = {"dtype": first.dtype, "device": _arguments.device_of(first)}
+    return tuple(x if name in arrays else xp.asarray(float(x), **options) for name, x in operands.items())
+
+
+def _check_shapes(function: str, arrays: dict[str, Array]) -> None:
+    shapes = [tuple(x.shape) for x in arrays.values()]
+    if all(shape == shapes[0] for shape in shapes):
+        return
+    longest = max(map(len, shapes))
+    for sizes in zip(*((1,) * (longest - len(shape)) + shape for shape in shapes)):
+        # Sizes not known yet (None, or NaN in Dask) are the library's to compare.
+        if len({size for size in sizes if size != 1 and size is not None and size == size}) > 1:
+            listed = ", ".join(f"{name} of shape {tuple(x.shape)}" for name, x in arrays.items())
+            raise ValueError(f"{function}: takes arrays that broadcast together, got {listed}")
+
+
+def _listed(operands: dict[str, Any]) -> str:
+    return ", ".join(f"{name} of {describe(x)}" for name, x in operands.items())

@@ -1,0 +1,86 @@
+"""Powers and roots with names of their own, and sinc."""
+
+from xpand._typing import Array
+
+from ._dispatch import pluggable
+from ._special_arguments import real
+
+
+@pluggable(capability="special")
+def sinc(x: Array, /) -> Array:
+    """Compute the normalised sinc function, sin(πx)/(πx), and 1 at 0.
+
+    Args:
+        x: An array of any shape, of a real floating-point data type.
+
+    Returns:
+        An array of the shape and data type of `x`. 0 at ±infinity.
+
+    Raises:
+        TypeError: `x` is no array, or of another data type.
+
+    Within 3 ulps and one ulp of the argument, which is felt near the zeros: these are met to an ulp of 1 divided by x.
+
+    Source: `numpy.sinc`.
+
+    >>> import numpy as np
+    >>> sinc(np.asarray([0.0, 0.5, np.inf])).round(6)
+    array([1.      , 0.63662 , 0.      ])
+    """
+    real("sinc", x)
+    return sinc.native(x)(x)
+
+
+@pluggable(capability="special")
+def cbrt(x: Array, /) -> Array:
+    """Compute the real cube root, negative for negative numbers.
+
+    Argument and errors are those of `sinc`; the result has the shape and data type of `x`, and the sign of zeros.
+
+    Within 3 ulps.
+
+    Source: `numpy.cbrt`.
+
+    >>> import numpy as np
+    >>> cbrt(np.asarray([-8.0, 0.0, 27.0]))
+    array([-2.,  0.,  3.])
+    """
+    real("cbrt", x)
+    return cbrt.native(x)(x)
+
+
+@pluggable(capability="special")
+def rsqrt(x: Array, /) -> Array:
+    """Compute the reciprocal of the square root.
+
+    Argument and errors are those of `sinc`; the result has the shape and data type of `x`. NaN for negative numbers,
+    ±infinity at ±0, 0 at infinity.
+
+    Within 2 ulps.
+
+    Source: `jax.lax.rsqrt`.
+
+    >>> import numpy as np
+    >>> rsqrt(np.asarray([0.0, 0.25, np.inf]))
+    array([inf,  2.,  0.])
+    """
+    real("rsqrt", x)
+    return rsqrt.native(x)(x)
+
+
+@pluggable(capability="special")
+def exp2(x: Array, /) -> Array:
+    """Compute 2 to the power of x.
+
+    Argument and errors are those of `sinc`; the result has the shape and data type of `x`.
+
+    Within 2 ulps.
+
+    Source: `numpy.exp2`.
+
+    >>> import numpy as np
+    >>> exp2(np.asarray([-1.0, 0.5, 10.0])).round(6)
+    array([5.000000e-01, 1.414214e+00, 1.024000e+03])
+    """
+    real("exp2", x)
+    return exp2.native(x)(x)

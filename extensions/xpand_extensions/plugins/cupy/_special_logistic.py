@@ -1,0 +1,12 @@
+"""The logistic function and its kin on CuPy: cupyx's."""
+
+from cupyx.scipy import special
+
+from xpand_extensions.generic._width import widened
+
+sigmoid = expit = widened(special.expit)
+log_sigmoid = widened(special.log_expit)
+logit = widened(special.logit)
+entr = widened(special.entr)
+xlogy = widened(special.xlogy)
+xlog1py = widened(special.xlog1py)

@@ -1,0 +1,19 @@
+"""Functions that take each element by itself, on Dask: each block by the way of its own library."""
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, TypeVar
+
+import dask.array as da
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def blockwise(function: F) -> F:
+    """Make a function of arrays run on their blocks, which are broadcast together as the arrays would be."""
+
+    @wraps(function)
+    def run(*arrays: Any) -> Any:
+        return da.core.elemwise(function, *arrays, dtype=da.result_type(*arrays))
+
+    return run  # type: ignore[return-value]

@@ -1,0 +1,25 @@
+"""SciPy's functions of arrays, which know float32 and float64 alone, beside the generic ones for all other types."""
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any, Final, TypeVar
+
+import numpy as np
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+_OWN: Final = frozenset({np.dtype(np.float32), np.dtype(np.float64)})
+
+
+def scipy_or(ufunc: Callable[..., Any], generic: F) -> F:
+    """Make a function of one or several arrays, SciPy's where these are of float32 or float64, else the generic one."""
+
+    @wraps(generic)
+    def one(x: Any, /) -> Any:
+        return ufunc(x) if x.dtype in _OWN else generic(x)
+
+    @wraps(generic)
+    def several(*arrays: Any) -> Any:
+        return ufunc(*arrays) if all(x.dtype in _OWN for x in arrays) else generic(*arrays)
+
+    return one if getattr(ufunc, "nin", 1) == 1 else several  # type: ignore[return-value]

@@ -1,0 +1,33 @@
+"""The logistic function and its kin on PyTorch: its own kernels."""
+
+import torch
+from torch.nn import functional
+
+from xpand._typing import Array
+from xpand_extensions.generic import special as generic
+
+sigmoid = expit = torch.special.expit
+log_sigmoid = functional.logsigmoid
+logit = torch.special.logit
+entr = torch.special.entr
+xlogy = torch.special.xlogy
+xlog1py = torch.special.xlog1py
+
+
+def softplus(x: Array, /) -> Array:
+    # From its default threshold of 20 on PyTorch returns x, which in float64 is 1e-10 off.
+    return functional.softplus(x, 1.0, 40.0)
+
+
+def logsumexp(x: Array, /, *, axis: tuple[int, ...], keepdims: bool, b: Array | None) -> Array:
+    if b is not None or not axis:
+        return generic.logsumexp(x, axis=axis, keepdims=keepdims, b=b)
+    return torch.logsumexp(x, axis, keepdims)
+
+
+def softmax(x: Array, /, *, axis: int) -> Array:
+    return torch.softmax(x, axis)
+
+
+def log_softmax(x: Array, /, *, axis: int) -> Array:
+    return torch.log_softmax(x, axis)

@@ -1,0 +1,41 @@
+"""Special functions on PyTorch: its own kernels where they are exact."""
+
+from ._special_error import erf, erfc, erfinv, log_ndtr, ndtr, ndtri
+from ._special_logistic import (
+    entr,
+    expit,
+    log_sigmoid,
+    log_softmax,
+    logit,
+    logsumexp,
+    sigmoid,
+    softmax,
+    softplus,
+    xlog1py,
+    xlogy,
+)
+from ._special_powers import cbrt, exp2, rsqrt, sinc
+
+__all__ = [
+    "cbrt",
+    "entr",
+    "erf",
+    "erfc",
+    "erfinv",
+    "exp2",
+    "expit",
+    "log_ndtr",
+    "log_sigmoid",
+    "log_softmax",
+    "logit",
+    "logsumexp",
+    "ndtr",
+    "ndtri",
+    "rsqrt",
+    "sigmoid",
+    "sinc",
+    "softmax",
+    "softplus",
+    "xlog1py",
+    "xlogy",
+]
