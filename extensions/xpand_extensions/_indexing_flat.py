@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from xpand import _arguments
+from xpand._namespace import describe
 from xpand._typing import Array
 
 from ._bounds import MODES, Mode
@@ -77,11 +78,7 @@ def ravel_multi_index(
     >>> ravel_multi_index((np.asarray([0, 1]), np.asarray([0, 5])), (2, 3), mode="clip")
     array([0, 5])
     """
-    if not isinstance(multi_index, Sequence) or not len(multi_index):
-        raise TypeError(
-            "ravel_multi_index: multi_index must be a tuple of one or more arrays, got "
-            f"{multi_index!r}; split an array with `xp.unstack(multi_index, axis=-1)`"
-        )
+    _check_parts(multi_index)
     names = {f"multi_index[{i}]": part for i, part in enumerate(multi_index)}
     xp = _arguments.namespace_of("ravel_multi_index", **names)
     _arguments.one_device("ravel_multi_index", **names)
@@ -103,6 +100,14 @@ def ravel_multi_index(
         ) from None
     fill_value = _arguments.integer("ravel_multi_index", "fill_value", fill_value)
     return ravel_multi_index.native(multi_index[0])(tuple(multi_index), sizes, mode=mode, fill_value=fill_value)
+
+
+def _check_parts(multi_index: Any) -> None:
+    if not isinstance(multi_index, Sequence) or not len(multi_index):
+        raise TypeError(
+            "ravel_multi_index: multi_index must be a tuple of one or more arrays, got "
+            f"{describe(multi_index)}; split an array with `xp.unstack(multi_index, axis=-1)`"
+        )
 
 
 def _sizes(function: str, shape: Any) -> tuple[int, ...]:

@@ -1,7 +1,7 @@
 """Reading at integer indices with the standard alone."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 from xpand import _arguments, array_namespace
 from xpand._typing import Array, Scalar
@@ -22,7 +22,7 @@ def take(
     fill_value: Array | Scalar | None = None,
 ) -> Array:
     assert axis is not None, "the facade fills it in"
-    return _along("take", x, indices, axis, mode, fill_value)
+    return along("take", array_namespace(x).take, x, indices, axis, mode, fill_value)
 
 
 def gather(
@@ -36,7 +36,7 @@ def gather(
     fill_value: Array | Scalar | None = None,
 ) -> Array:
     if batch_dims == 0:
-        return _along("gather", x, indices, axis, mode, fill_value)
+        return along("gather", array_namespace(x).take, x, indices, axis, mode, fill_value)
     xp = array_namespace(x)
     size, lead, after = x.shape[axis], tuple(x.shape[:axis]), tuple(x.shape[axis + 1 :])
     index, dropped = resolve("gather", xp, indices, size, mode, kin(indices).bounds, axis=axis, from_end=True)
@@ -101,10 +101,19 @@ def take_along_axis(
     return xp.where(inside, xp.take_along_axis(x, xp.where(inside, index, xp.zeros_like(index)), axis=axis), fill)
 
 
-def _along(
-    function: str, x: Array, indices: Array, axis: int, mode: Mode | None, fill_value: Array | Scalar | None
+def along(
+    function: str,
+    read: Callable[..., Array],
+    x: Array,
+    indices: Array,
+    axis: int,
+    mode: Mode | None,
+    fill_value: Array | Scalar | None,
 ) -> Array:
-    """Take along an axis, the same indices everywhere: libraries do this without a flat index."""
+    """Take along an axis, the same indices everywhere: libraries do this without a flat index.
+
+    `function` is the name for messages, `read` the library's `take`, which gets one axis of indices, all within bounds.
+    """
     xp = array_namespace(x)
     size = x.shape[axis]
     index, dropped = resolve(function, xp, indices, size, mode, kin(indices).bounds, axis=axis, from_end=True)
@@ -112,15 +121,15 @@ def _along(
     shape = before + tuple(indices.shape) + after
     if 0 in shape:
         return xp.zeros(shape, dtype=x.dtype, device=_arguments.device_of(x))
+    index = index if index.ndim == 1 else xp.reshape(index, (-1,))
     if not dropped:
-        found = xp.take(x, index if index.ndim == 1 else xp.reshape(index, (-1,)), axis=axis)
-        return found if index.ndim == 1 else xp.reshape(found, shape)
+        found = read(x, index, axis=axis)
+        return found if indices.ndim == 1 else xp.reshape(found, shape)
     fill = _scalar(x, fill_of(x, fill_value))
     if not size:
         return copied(xp.broadcast_to(fill, shape))
-    index = xp.reshape(index, (-1,))
     inside = index < size
-    found = xp.take(x, xp.where(inside, index, xp.zeros_like(index)), axis=axis)
+    found = read(x, xp.where(inside, index, xp.zeros_like(index)), axis=axis)
     inside = xp.reshape(inside, (-1,) + (1,) * len(after))
     return xp.reshape(xp.where(inside, found, fill), shape)
 

@@ -1,6 +1,8 @@
 """Scatter and segment reductions on NumPy: ufunc.at, and a sparse product for the sum of rows."""
 
-from typing import Final
+import math
+from collections.abc import Sequence
+from typing import Any, Final
 
 import numpy as np
 from scipy.sparse import csr_array
@@ -11,9 +13,14 @@ from xpand_extensions._at import At, Operation
 from xpand_extensions._bounds import Mode, out_of_bounds, resolve
 from xpand_extensions._dispatch import UnsupportedError
 from xpand_extensions._index import Rows, check_types
+from xpand_extensions._scatter_nd import ScatterOperation
 from xpand_extensions._segments import Reduction, nothing, reducer
 from xpand_extensions.generic._at import GenericAt
+from xpand_extensions.generic._scatter_nd import scatter as generic_scatter
+from xpand_extensions.generic._scatter_nd import scatter_nd as generic_scatter_nd
 from xpand_extensions.scatter import Index
+
+from ._rows import are_within, blocks, flat
 
 _UFUNCS: Final = {
     "add": np.add,
@@ -55,17 +62,18 @@ class NumpyAt(GenericAt):
             return super()._write(operation, values, mode)
         return out
 
+    def _read_rows(self, table: Array, rows: Rows, fill: Any) -> Array:
+        if rows.width != 1 or rows.dropped:
+            return super()._read_rows(table, rows, fill)
+        # Four times as fast as rows of one element.
+        return np.take(table[:, 0], rows.index)[:, None]
+
     def _write_rows(self, table: Array, rows: Rows, values: Array, operation: Operation) -> Array:
-        out = np.array(table)
         index = rows.index
         if rows.dropped:
             inside = index < rows.count
             index, values = index[inside], values[inside]
-        if operation == "set":
-            out[index] = values
-        else:
-            _UFUNCS[operation].at(out, index, values)
-        return out
+        return _updated(table, index, values, operation)
 
 
 def at(x: Array, index: Index = ..., /) -> At:
@@ -100,6 +108,41 @@ def _kernel(what: Reduction, values: Array, ids: Array) -> Array:
     return _reduce(what, values, ids)
 
 
+def _updated(table: Array, index: Array, values: Array, operation: Operation) -> Array:
+    """Return a table of shape `(count, width)` with rows updated, of several values for one with each in its turn."""
+    if operation in ("add", "subtract") and table.shape[1] > 1 and table.dtype.char != "e":
+        # Measured for a million rows of 8: 46 ms, where `add.at` takes 330, or 100 element by element.
+        total = _product(table.shape[0], index, values)
+        return _UFUNCS[operation](table, total, out=total)
+    out = np.array(table, order="C")
+    _update(out, index, values, operation)
+    return out
+
+
+def _update(out: Array, index: Array, values: Array, operation: Operation) -> None:
+    """Update rows of a table in place."""
+    width = out.shape[1]
+    if width == 1:
+        out, values = out[:, 0], values[:, 0]
+        if operation == "set":
+            out[index] = values
+        else:
+            _UFUNCS[operation].at(out, index, values)
+    elif operation == "set":
+        out[index] = values
+    else:
+        # Element by element: a ufunc's `at` has a fast path for one axis only.
+        places = (index[:, None] * width + np.arange(width)).reshape(-1)
+        _UFUNCS[operation].at(out.reshape(-1), places, values.reshape(-1))
+
+
+def _product(count: int, index: Array, values: Array) -> Array:
+    """Add values of shape `(n, width)` to `count` rows of zeros, as a sparse product."""
+    number = len(index)
+    pick = csr_array((np.ones(number, values.dtype), index, np.arange(number + 1)), shape=(number, count))
+    return pick.T @ values
+
+
 def _reduce(what: Reduction, values: Array, ids: Array) -> Array:
     """Reduce; an id beyond the last segment is an `IndexError`."""
     result = nothing(xp, values, what)
@@ -107,11 +150,61 @@ def _reduce(what: Reduction, values: Array, ids: Array) -> Array:
         # Measured for a million rows of 8: 7 ms, where `add.at` takes 70 and `bincount` by columns 57.
         if ids.max() >= what.num_segments:
             raise IndexError
-        rows = len(ids)
-        pick = csr_array((np.ones(rows, values.dtype), ids, np.arange(rows + 1)), shape=(rows, what.num_segments))
-        return np.reshape(pick.T @ values.reshape(rows, -1), result.shape)
+        return np.reshape(_product(what.num_segments, ids, values.reshape(len(ids), -1)), result.shape)
     _UFUNCS[what.combination].at(result, ids, values)
     return result
+
+
+def scatter(
+    x: Array,
+    indices: Array,
+    values: Array | Scalar,
+    /,
+    *,
+    axis: int = 0,
+    batch_dims: int = 0,
+    operation: ScatterOperation = "set",
+    mode: Mode | None = None,
+) -> Array:
+    _no_mask("scatter", x)
+    if axis == 0 and operation != "mean" and mode in (None, "raise") and are_within(indices, x.shape[:1]):
+        table, values = _spread(x, values, indices.shape, 1)
+        index = indices.reshape(-1).astype(np.intp, copy=False)
+        return _updated(table, index, values, operation).reshape(x.shape)
+    return generic_scatter(x, indices, values, axis=axis, batch_dims=batch_dims, operation=operation, mode=mode)
+
+
+def scatter_nd(
+    x: Array,
+    indices: Array,
+    values: Array | Scalar,
+    /,
+    *,
+    batch_dims: int = 0,
+    axes: Sequence[int] | None = None,
+    operation: ScatterOperation = "set",
+    mode: Mode | None = None,
+) -> Array:
+    _no_mask("scatter_nd", x)
+    k = indices.shape[-1]
+    is_plain = k and not batch_dims and axes == tuple(range(k)) and operation != "mean"
+    if is_plain and mode in (None, "raise") and are_within(indices, x.shape[:k]):
+        table, values = _spread(x, values, indices.shape[:-1], k)
+        places = indices.reshape(-1, k)
+        if table.shape[1] > 1:
+            return _updated(table, flat(places, x.shape[:k]), values, operation).reshape(x.shape)
+        out = np.array(table, order="C")
+        for part in blocks(len(places)):
+            _update(out, flat(places[part], x.shape[:k]), values[part], operation)
+        return out.reshape(x.shape)
+    return generic_scatter_nd(x, indices, values, batch_dims=batch_dims, axes=axes, operation=operation, mode=mode)
+
+
+def _spread(x: Array, values: Array | Scalar, positions: tuple[int, ...], axes: int) -> tuple[Array, Array]:
+    """Return `x` as a table of rows, the first `axes` axes being numbered, and the values for each as another."""
+    width = math.prod(x.shape[axes:])
+    values = np.broadcast_to(np.asarray(values, dtype=x.dtype), positions + x.shape[axes:])
+    return x.reshape(math.prod(x.shape[:axes]), width), values.reshape(math.prod(positions), width)
 
 
 segment_sum = reducer("segment_sum", _kernel)

@@ -1,0 +1,40 @@
+"""Multi-indices into NumPy's arrays, checked and flattened in as few passes as it takes."""
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+import numpy as np
+
+from xpand._typing import Array
+
+BLOCK: Final = 1 << 15
+"""How many flat indices are made at a time: they stay in the cache, and the memory for all of them is spared."""
+
+
+def are_within(indices: Array, sizes: Sequence[int]) -> bool:
+    """Tell whether all multi-indices are within bounds, none of them counting from the end.
+
+    As unsigned numbers negative ones are the largest, so that one maximum will do; for all axes at once, where the
+    largest is below the smallest size.
+    """
+    unsigned = indices.view(f"u{indices.itemsize}") if indices.dtype.kind == "i" else indices
+    if not unsigned.size:
+        return True
+    if unsigned.max() < min(sizes):
+        return True
+    return len(sizes) > 1 and all(unsigned[..., j].max() < size for j, size in enumerate(sizes))
+
+
+def blocks(number: int) -> Iterator[slice]:
+    """Cut a number of positions into blocks."""
+    return (slice(start, start + BLOCK) for start in range(0, number, BLOCK))
+
+
+def flat(indices: Array, sizes: Sequence[int]) -> Array:
+    """Number the places that multi-indices of shape `(n, k)` within bounds name, in row-major order."""
+    parts = indices.astype(np.intp, copy=False)
+    number = parts[:, 0]
+    for j, size in enumerate(sizes[1:], 1):
+        number = number * size
+        number += parts[:, j]
+    return number

@@ -1,0 +1,117 @@
+"""Indexing on NumPy: np.take, which checks bounds as it goes, also for multi-indices."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from xpand._typing import Array, Scalar
+from xpand_extensions._bounds import Mode
+from xpand_extensions._indexing_slice import SliceMode
+from xpand_extensions.generic import indexing as generic
+
+from ._rows import are_within, blocks, flat
+
+
+def take(
+    x: Array,
+    indices: Array,
+    /,
+    *,
+    axis: int | None = None,
+    mode: Mode | None = None,
+    fill_value: Array | Scalar | None = None,
+) -> Array:
+    if mode in (None, "raise"):
+        try:
+            return np.take(x, indices, axis)
+        except (IndexError, TypeError):
+            # Once more the generic way, whose messages name the argument, and which takes uint64.
+            pass
+    return generic.take(x, indices, axis=axis, mode=mode, fill_value=fill_value)
+
+
+def gather(
+    x: Array,
+    indices: Array,
+    /,
+    *,
+    axis: int = 0,
+    batch_dims: int = 0,
+    mode: Mode | None = None,
+    fill_value: Array | Scalar | None = None,
+) -> Array:
+    if batch_dims == 0 and mode in (None, "raise"):
+        try:
+            return np.take(x, indices, axis)
+        except (IndexError, TypeError):
+            pass
+    return generic.gather(x, indices, axis=axis, batch_dims=batch_dims, mode=mode, fill_value=fill_value)
+
+
+def gather_nd(
+    x: Array,
+    indices: Array,
+    /,
+    *,
+    batch_dims: int = 0,
+    axes: Sequence[int] | None = None,
+    mode: Mode | None = None,
+    fill_value: Array | Scalar | None = None,
+) -> Array:
+    k = indices.shape[-1]
+    sizes, rest = x.shape[:k], x.shape[k:]
+    if k and mode in (None, "raise") and not batch_dims and axes == tuple(range(k)) and are_within(indices, sizes):
+        if not x.flags.c_contiguous:
+            return x[tuple(indices[..., j] for j in range(k))]
+        # For ten million pairs 80 ms, where NumPy's own index takes 190.
+        table, places = x.reshape(-1, *rest), indices.reshape(-1, k)
+        found = np.empty((len(places), *rest), dtype=x.dtype)
+        for part in blocks(len(places)):
+            # Within bounds they are: "clip" spares np.take a copy that "raise" makes for the sake of `out`.
+            np.take(table, flat(places[part], sizes), axis=0, out=found[part], mode="clip")
+        return found.reshape(indices.shape[:-1] + rest)
+    return generic.gather_nd(x, indices, batch_dims=batch_dims, axes=axes, mode=mode, fill_value=fill_value)
+
+
+def boolean_mask(
+    x: Array,
+    mask: Array,
+    /,
+    *,
+    axis: int = 0,
+    size: int | None = None,
+    fill_value: Array | Scalar | None = None,
+) -> Array:
+    if size is None:
+        return x[(slice(None),) * axis + (mask,)]
+    shape = (*x.shape[:axis], size, *x.shape[axis + mask.ndim :])
+    out = np.full(shape, 0 if fill_value is None else fill_value, dtype=x.dtype)
+    if size and mask.any():
+        places = np.flatnonzero(mask)[:size]
+        flattened = x.reshape(*x.shape[:axis], -1, *shape[axis + 1 :])
+        out[(slice(None),) * axis + (slice(len(places)),)] = np.take(flattened, places, axis)
+    return out
+
+
+def nonzero(x: Array, /, *, size: int | None = None, fill_value: int = 0) -> tuple[Array, ...]:
+    found = np.nonzero(x)
+    return found if size is None else tuple([_of_size(part, size, fill_value) for part in found])
+
+
+def argwhere(x: Array, /, *, size: int | None = None, fill_value: int = 0) -> Array:
+    return np.stack(nonzero(x, size=size, fill_value=fill_value), axis=1)
+
+
+def _of_size(x: Array, size: int, fill_value: Any) -> Array:
+    out = np.full((size,), fill_value, dtype=x.dtype)
+    out[: len(x)] = x[:size]
+    return out
+
+
+def put_slice(x: Array, values: Array, starts: Sequence[int | Array], /, *, mode: SliceMode | None = None) -> Array:
+    if mode == "wrap":
+        return generic.put_slice(x, values, starts, mode=mode)
+    out = np.array(x)
+    out[tuple([slice(start, start + size) for start, size in zip(starts, values.shape)])] = values
+    return out
