@@ -29,16 +29,17 @@ def alike(function: str, kinds: frozenset[Kind], /, **arrays: Array) -> list[Arr
 
 def _promoted(function: str, xp: Namespace, arrays: dict[str, Array]) -> DType:
     """Promote data types as the standard does, which mixes no integers with others, nor uint64 with signed ones."""
-    found = {_arguments.kind(xp, x.dtype) for x in arrays.values()}
-    dtype = xp.result_type(*[x.dtype for x in arrays.values()])
-    integers = found & _arguments.INTEGERS
-    if integers and (found - integers or _arguments.kind(xp, dtype) not in _arguments.INTEGERS):
+    dtypes = [x.dtype for x in arrays.values()]
+    kinds = [_arguments.kind(xp, dtype) for dtype in dtypes]
+    widest = any(k == "unsigned" and _arguments.integer_range(xp, d)[1] >= 2**64 - 1 for k, d in zip(kinds, dtypes))
+    integers = _arguments.INTEGERS.intersection(kinds)
+    if integers and (integers != {*kinds} or ("signed" in integers and widest)):
         listed = ", ".join(f"{name} of {x.dtype}" for name, x in arrays.items())
         raise TypeError(
             f"{function}: takes data types that the standard promotes to one, got {listed}; convert one of them first "
             "with `xp.astype`"
         )
-    return dtype
+    return xp.result_type(*dtypes)
 
 
 def matrices(function: str, name: str, x: Array, *, square: bool = False) -> tuple[int, int]:

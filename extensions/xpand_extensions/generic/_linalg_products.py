@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 
 from xpand import array_namespace
 from xpand._typing import Array, Namespace
+from xpand_extensions import linalg
 from xpand_extensions._linalg_plan import Pair, Plan, Single, plan_of
 
 Axes = tuple[Sequence[int], Sequence[int]]
@@ -41,7 +42,7 @@ def reduce_alone(xp: Namespace, step: Single, x: Array) -> Array:
     for label in dict.fromkeys(labels):
         while labels.count(label) > 1:
             first, second = labels.index(label), labels.rindex(label)
-            x = diagonal(x, offset=0, axis1=first, axis2=second)
+            x = linalg.diagonal.native(x)(x, axis1=first, axis2=second)
             labels = labels[:first] + labels[first + 1 : second] + labels[second + 1 :] + label
     summed = tuple(axis for axis, label in enumerate(labels) if label not in step.kept)
     if summed:

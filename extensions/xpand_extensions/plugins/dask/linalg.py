@@ -6,12 +6,13 @@ from typing import Any
 import dask.array as da
 import numpy as np
 
+import xpand.dask.array as xp
 from xpand._typing import Array, DType
 from xpand.dask.array._blocks import merge
 from xpand_extensions import linalg
 from xpand_extensions._linalg_factorizations import LeastSquares, LUFactors, LUResult
 from xpand_extensions._linalg_plan import Pair, Single, plan_of
-from xpand_extensions.generic._linalg_products import execute
+from xpand_extensions.generic._linalg_products import execute, reduce_alone
 
 
 def einsum(subscripts: str, /, *operands: Array, optimize: bool | str = True) -> Array:
@@ -20,19 +21,12 @@ def einsum(subscripts: str, /, *operands: Array, optimize: bool | str = True) ->
 
 
 def _single(step: Single, x: Array) -> Array:
-    if step.shape is not None:
-        x = x.reshape(step.shape)
-    labels = step.labels
-    for label in dict.fromkeys(labels):
-        while labels.count(label) > 1:
-            first, second = labels.index(label), labels.rindex(label)
-            x = da.diagonal(x, axis1=first, axis2=second)
-            labels = labels[:first] + labels[first + 1 : second] + labels[second + 1 :] + label
-    return da.einsum(f"{labels}->{step.kept}", x)
+    return reduce_alone(xp, step, x)
 
 
 def _pair(step: Pair, x1: Array, x2: Array) -> Array:
-    return da.einsum(step.subscripts, x1, x2)
+    # Dask sums the blocks' small integers in wider ones.
+    return da.einsum(step.subscripts, x1, x2).astype(x1.dtype)
 
 
 def diagonal(x: Array, /, *, offset: int = 0, axis1: int = -2, axis2: int = -1) -> Array:

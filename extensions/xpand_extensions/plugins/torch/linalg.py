@@ -10,7 +10,7 @@ from xpand._typing import Array
 from xpand_extensions._linalg_factorizations import LeastSquares, LUFactors
 from xpand_extensions._linalg_plan import Pair, Single, plan_of
 from xpand_extensions.generic import _linalg_factorizations as generic
-from xpand_extensions.generic._linalg_products import execute
+from xpand_extensions.generic._linalg_products import execute, reduce_alone
 
 from ._linalg_logarithm import logm
 
@@ -30,7 +30,7 @@ def einsum(subscripts: str, /, *operands: Array, optimize: bool | str = True) ->
 
 
 def _single(step: Single, x: Array) -> Array:
-    return torch.einsum(step.subscripts, x if step.shape is None else x.reshape(step.shape))
+    return reduce_alone(xp, step, x)
 
 
 def _pair(step: Pair, x1: Array, x2: Array) -> Array:
