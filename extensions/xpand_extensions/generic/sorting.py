@@ -1,0 +1,73 @@
+"""Order among values with the standard alone: stable sorts, and bisection of all values at once."""
+
+from xpand import _arguments, array_namespace
+from xpand._typing import Array, Namespace
+from xpand_extensions._bounds import index_dtype
+from xpand_extensions.sorting import TopK
+
+from ._unique import unique
+
+__all__ = ["argpartition", "partition", "searchsorted", "top_k", "unique"]
+
+
+def top_k(x: Array, k: int, /, *, axis: int = -1, largest: bool = True) -> TopK:
+    xp = array_namespace(x)
+    order = _argsort(xp, x, axis, descending=largest)
+    indices = order[(slice(None),) * axis + (slice(k),)]
+    return TopK(xp.take_along_axis(x, indices, axis=axis), indices)
+
+
+def partition(x: Array, kth: int, /, *, axis: int = -1) -> Array:
+    xp = array_namespace(x)
+    return xp.take_along_axis(x, _argsort(xp, x, axis), axis=axis)
+
+
+def argpartition(x: Array, kth: int, /, *, axis: int = -1) -> Array:
+    return _argsort(array_namespace(x), x, axis)
+
+
+def _argsort(xp: Namespace, x: Array, axis: int, *, descending: bool = False) -> Array:
+    """Sort stably with NaN as the largest, which the standard leaves open."""
+    order = xp.argsort(x, axis=axis, descending=descending, stable=True)
+    if _arguments.kind(xp, x.dtype) != "real":
+        return order
+    missing = xp.take_along_axis(xp.astype(xp.isnan(x), xp.uint8), order, axis=axis)
+    return xp.take_along_axis(order, xp.argsort(missing, axis=axis, descending=descending, stable=True), axis=axis)
+
+
+def searchsorted(x1: Array, x2: Array, /, *, side: str = "left", sorter: Array | None = None) -> Array:
+    """Halve the interval of every value at once: the steps depend on nothing but the size."""
+    xp = array_namespace(x1, x2)
+    if sorter is not None:
+        x1 = xp.take_along_axis(x1, xp.astype(sorter, index_dtype(xp, _arguments.device_of(x1)), copy=False), axis=-1)
+    size = x1.shape[-1]
+    if x1.ndim == 1:
+        return xp.reshape(_bisect(xp, x1, xp.reshape(x2, (-1,)), size, side), x2.shape)
+    lead = xp.broadcast_shapes(tuple(x1.shape[:-1]), tuple(x2.shape[:-1]))
+    x1, x2 = xp.broadcast_to(x1, (*lead, size)), xp.broadcast_to(x2, (*lead, x2.shape[-1]))
+    return _bisect(xp, x1, x2, size, side)
+
+
+def _bisect(xp: Namespace, x1: Array, x2: Array, size: int, side: str) -> Array:
+    place = _arguments.device_of(x2)
+    dtype = index_dtype(xp, place)
+    # All positions up to `low` are known to be before the value, and those from `low + length` on not to be.
+    low = xp.zeros_like(x2, dtype=dtype)
+    length = size
+    while length > 0:
+        half = length // 2
+        middle = low + half
+        before = _before(xp, xp.take_along_axis(x1, middle, axis=-1), x2, side)
+        # What is left is one shorter on one side: to search as many on both costs nothing, and has a fixed length.
+        low = xp.where(before, low + (length - half), low)
+        length = half
+    return low
+
+
+def _before(xp: Namespace, element: Array, value: Array, side: str) -> Array:
+    """Tell whether an element of the sorted values lies before the place of a value."""
+    if _arguments.kind(xp, value.dtype) != "real":
+        return element < value if side == "left" else element <= value
+    if side == "left":
+        return (element < value) | (xp.isnan(value) & ~xp.isnan(element))
+    return (element <= value) | xp.isnan(value)

@@ -1,0 +1,73 @@
+"""Counts and histograms on Dask: each block by the way of its own library, then the sum of the blocks' counts."""
+
+from collections.abc import Sequence
+
+import dask.array as da
+
+import xpand.dask.array as xp
+from xpand._typing import Array
+from xpand_extensions import histograms as facade
+from xpand_extensions._bounds import Mode
+from xpand_extensions.generic import histograms as generic
+from xpand_extensions.histograms import Histogram, HistogramDD
+
+
+def bincount(
+    x: Array,
+    /,
+    *,
+    weights: Array | None = None,
+    minlength: int = 0,
+    length: int | None = None,
+    mode: Mode | None = None,
+) -> Array:
+    axes = tuple(range(x.ndim))
+    arrays = (x, axes) if weights is None else (x, axes, weights, axes)
+    dtype = "int64" if weights is None else weights.dtype
+    blocks = da.blockwise(
+        _count_block,
+        (*axes, x.ndim),
+        *arrays,
+        length=length,
+        mode=mode,
+        new_axes={x.ndim: length},
+        adjust_chunks={x.ndim - 1: 1},
+        meta=da.utils.meta_from_array(x, ndim=x.ndim + 1, dtype=dtype),
+    )
+    return xp.sum(blocks, axis=-2, dtype=blocks.dtype)
+
+
+def _count_block(x: Array, weights: Array | None = None, *, length: int, mode: Mode) -> Array:
+    return facade.bincount(x, weights=weights, length=length, mode=mode)[..., None, :]
+
+
+def histogram(
+    x: Array,
+    bins: int | Array = 10,
+    /,
+    *,
+    range: tuple[float, float] | None = None,
+    weights: Array | None = None,
+    density: bool = False,
+) -> Histogram:
+    return generic.histogram_by(_find, x, bins, range, weights, density)
+
+
+def histogramdd(
+    sample: Array,
+    bins: int | Sequence[int | Array] = 10,
+    /,
+    *,
+    range: Sequence[tuple[float, float] | None] | None = None,
+    weights: Array | None = None,
+    density: bool = False,
+) -> HistogramDD:
+    return generic.histogramdd_by(_find, sample, bins, range, weights, density)
+
+
+def _find(x: Array, edges: Array, uniform: bool) -> Array:
+    axes = tuple(i + 1 for i, _ in enumerate(x.shape))
+    of_edges = (0,) if edges.ndim == 1 else (*axes[:-1], 0)
+    meta = da.utils.meta_from_array(x, dtype="int64")
+    arrays = (x, axes, edges.rechunk({-1: -1}), of_edges)
+    return da.blockwise(generic.find, axes, *arrays, uniform=uniform, concatenate=True, meta=meta)

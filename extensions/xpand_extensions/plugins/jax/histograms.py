@@ -1,0 +1,94 @@
+"""Counts and histograms on JAX: the generic ways, compiled."""
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any
+
+import jax
+import numpy as np
+
+import xpand.jax as xp
+from xpand import is_concrete
+from xpand._typing import Array
+from xpand_extensions._bounds import Mode
+from xpand_extensions.generic import histograms as generic
+from xpand_extensions.histograms import Histogram, HistogramDD
+
+_count = jax.jit(generic.bincount, static_argnames=("minlength", "length", "mode"))
+
+
+def bincount(
+    x: Array,
+    /,
+    *,
+    weights: Array | None = None,
+    minlength: int = 0,
+    length: int | None = None,
+    mode: Mode | None = None,
+) -> Array:
+    if mode == "raise":
+        length = generic.checked_length(x, minlength, length, *_extremes(x))
+        mode = "drop"
+    return _count(x, weights=weights, length=length, mode=mode)
+
+
+def _extremes(x: Array) -> tuple[int, int]:
+    if x.size and all(device.platform == "cpu" for device in x.devices()):
+        # Without a copy, and six times faster than XLA's minimum and maximum.
+        values = np.asarray(x)
+        return int(values.min()), int(values.max())
+    return generic.extremes(x)
+
+
+def histogram(
+    x: Array,
+    bins: int | Array = 10,
+    /,
+    *,
+    range: tuple[float, float] | None = None,
+    weights: Array | None = None,
+    density: bool = False,
+) -> Histogram:
+    uniform = isinstance(bins, int)
+    edges = histogram_bin_edges(x, bins, range=range) if uniform else bins
+    return Histogram(_histogram(x, edges, weights, uniform, density), edges)
+
+
+@partial(jax.jit, static_argnums=(3, 4))
+def _histogram(x: Array, edges: Array, weights: Array | None, uniform: bool, density: bool) -> Array:
+    return generic.counted(generic.find(x, edges, uniform), edges, weights, density).hist
+
+
+def histogram_bin_edges(x: Array, bins: int = 10, /, *, range: tuple[float, float] | None = None) -> Array:
+    dtype = generic.real_dtype(xp, x)
+    if range is not None:
+        edges = generic.edges_of_range(xp, x, bins, range, dtype)
+    else:
+        edges = _edges_of_values(x, bins, dtype)
+    if is_concrete(edges):
+        on_host = np.asarray(edges)
+        if not (on_host[..., 1:] > on_host[..., :-1]).all():
+            raise generic.no_edges(xp, edges, bins)
+    return edges
+
+
+_edges_of_values = jax.jit(partial(generic.edges_of_values, xp), static_argnums=(1, 2))
+
+
+def histogramdd(
+    sample: Array,
+    bins: int | Sequence[int | Array] = 10,
+    /,
+    *,
+    range: Sequence[tuple[float, float] | None] | None = None,
+    weights: Array | None = None,
+    density: bool = False,
+) -> HistogramDD:
+    return generic.histogramdd_by(_find, sample, bins, range, weights, density)
+
+
+def _find(x: Array, edges: Array, uniform: bool) -> Any:
+    return _find_compiled(x, edges, uniform)
+
+
+_find_compiled = jax.jit(generic.find, static_argnums=(2,))

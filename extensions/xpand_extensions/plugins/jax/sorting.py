@@ -1,0 +1,91 @@
+"""Order among values on JAX: compiled, and on the CPU with NumPy's selection where the values are known."""
+
+from functools import partial
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from xpand import is_concrete
+from xpand._typing import Array, Scalar
+from xpand_extensions.generic import sorting as generic
+from xpand_extensions.plugins.numpy import sorting as host
+from xpand_extensions.sorting import TopK
+
+_FEW = 4096  # up to so many values a sort by XLA takes less than the way there and back
+
+
+def _on_host(x: Array) -> bool:
+    """Tell whether NumPy can read the values without a copy, and makes up for it: XLA's sort is slow on the CPU."""
+    return (
+        is_concrete(x)
+        and x.size > _FEW
+        and x.dtype.kind in "iuf"
+        and len(x.devices()) == 1
+        and next(iter(x.devices())).platform == "cpu"
+    )
+
+
+def top_k(x: Array, k: int, /, *, axis: int = -1, largest: bool = True) -> TopK:
+    if (x.dtype == jnp.float32 and largest) or not _on_host(x):
+        return _top_k(x, k, axis, largest)
+    values, indices = host.top_k(np.asarray(x), k, axis=axis, largest=largest)
+    return TopK(*jax.device_put((values, indices), x.device))
+
+
+@partial(jax.jit, static_argnums=(1, 2, 3))
+def _top_k(x: Array, k: int, axis: int, largest: bool) -> TopK:
+    key = jnp.moveaxis(jax.lax.stop_gradient(x), axis, -1)
+    if jnp.issubdtype(x.dtype, jnp.floating):
+        # In JAX's order -0.0 is below 0.0, and NaN with its sign set below all numbers.
+        key = jnp.where(key == 0, 0, key if largest else -key)
+        key = jnp.where(jnp.isnan(key), jnp.copysign(jnp.nan, 1 if largest else -1).astype(key.dtype), key)
+    elif not largest:
+        key = ~key
+    indices = jnp.moveaxis(jax.lax.top_k(key, k)[1], -1, axis).astype(jnp.arange(0).dtype)
+    return TopK(jnp.take_along_axis(x, indices, axis), indices)
+
+
+def partition(x: Array, kth: int, /, *, axis: int = -1) -> Array:
+    if _on_host(x):
+        return jax.device_put(host.partition(np.asarray(x), kth, axis=axis), x.device)
+    return jnp.sort(x, axis=axis)
+
+
+def argpartition(x: Array, kth: int, /, *, axis: int = -1) -> Array:
+    if _on_host(x):
+        return jax.device_put(host.argpartition(np.asarray(x), kth, axis=axis), x.device)
+    return jnp.argsort(x, axis=axis)
+
+
+@partial(jax.jit, static_argnames="side")
+def searchsorted(x1: Array, x2: Array, /, *, side: str = "left", sorter: Array | None = None) -> Array:
+    return generic.searchsorted(x1, x2, side=side, sorter=sorter)
+
+
+_STATIC = ("axis", "return_index", "return_inverse", "return_counts", "size", "fill_value")
+_unique = jax.jit(generic.unique, static_argnames=_STATIC)
+
+
+def unique(
+    x: Array,
+    /,
+    *,
+    axis: int | None = None,
+    return_index: bool = False,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+    size: int | None = None,
+    fill_value: Scalar | None = None,
+) -> Any:
+    compute = generic.unique if size is None else _unique
+    return compute(
+        x,
+        axis=axis,
+        return_index=return_index,
+        return_inverse=return_inverse,
+        return_counts=return_counts,
+        size=size,
+        fill_value=fill_value,
+    )

@@ -1,0 +1,105 @@
+"""Counts and histograms on NumPy: its bincount, and equally spaced bins by arithmetic, a cache's worth at a time."""
+
+from typing import Final
+
+import numpy as np
+
+from xpand._typing import Array
+from xpand_extensions._bounds import Mode
+from xpand_extensions.generic import histograms as generic
+from xpand_extensions.histograms import Histogram
+
+_BLOCK: Final = 1 << 14
+"""So many values and what is computed of them fit into the second-level cache."""
+
+
+def bincount(
+    x: Array,
+    /,
+    *,
+    weights: Array | None = None,
+    minlength: int = 0,
+    length: int | None = None,
+    mode: Mode | None = None,
+) -> Array:
+    plain = x.ndim == 1 and x.size and (weights is None or weights.dtype.kind in "fc")
+    if not plain or mode in ("clip", "wrap") or x.dtype == np.uint64:
+        return generic.bincount(x, weights=weights, minlength=minlength, length=length, mode=mode)
+    if length is None:
+        try:
+            return _counted(x, weights, minlength)
+        except ValueError:
+            generic.checked_length(x, minlength, length, *generic.extremes(x))
+            raise
+    low, high = int(x.min()), int(x.max())
+    if mode == "raise":
+        generic.checked_length(x, minlength, length, low, high)
+    elif low < 0 or high >= length:
+        inside = (x >= 0) & (x < length)
+        x, weights = x[inside], None if weights is None else weights[inside]
+    return _counted(x, weights, length)
+
+
+def _counted(x: Array, weights: Array | None, length: int) -> Array:
+    if weights is None:
+        return np.bincount(x, minlength=length)
+    if weights.dtype.kind == "f":
+        return np.bincount(x, weights, length).astype(weights.dtype, copy=False)
+    parts = (np.bincount(x, part, length) for part in (weights.real, weights.imag))
+    real, imaginary = parts
+    total = np.empty(real.shape, dtype=weights.dtype)
+    total.real, total.imag = real, imaginary
+    return total
+
+
+def histogram(
+    x: Array,
+    bins: int | Array = 10,
+    /,
+    *,
+    range: tuple[float, float] | None = None,
+    weights: Array | None = None,
+    density: bool = False,
+) -> Histogram:
+    if x.ndim > 1 or not isinstance(bins, int) or weights is not None or density or not x.size:
+        return generic.histogram(x, bins, range=range, weights=weights, density=density)
+    edges = histogram_bin_edges(x, bins, range=range)
+    return Histogram(_count_between(x, edges, all_inside=range is None), edges)
+
+
+def _count_between(x: Array, edges: Array, *, all_inside: bool) -> Array:
+    bins = len(edges) - 1
+    hist = np.zeros(bins + 1, dtype=np.intp)
+    first, last = edges[0], edges[-1]
+    # The very last edge is in the last bin: there nothing is too large, and what lies in the bin after it too small.
+    lower = np.append(edges[:-1], edges.dtype.type(np.inf))
+    upper = np.concatenate([edges[1:-1], np.full(2, np.inf, dtype=edges.dtype)])
+    scale = last - first
+    start = 0
+    while start < len(x):
+        part = x[start : start + _BLOCK].astype(edges.dtype, copy=False)
+        start += _BLOCK
+        if not all_inside:
+            inside = (part >= first) & (part <= last)
+            if not inside.all():
+                part = part[inside]
+        guess = part - first
+        guess /= scale
+        guess *= bins
+        found = guess.astype(np.intp)
+        found -= part < lower[found]
+        found += part >= upper[found]
+        hist += np.bincount(found, minlength=bins + 1)
+    return hist[:bins]
+
+
+def histogram_bin_edges(x: Array, bins: int = 10, /, *, range: tuple[float, float] | None = None) -> Array:
+    dtype = np.dtype(np.float64) if x.dtype.kind in "iu" else x.dtype
+    if range is not None:
+        edges = np.linspace(*range, bins + 1, dtype=dtype)
+    else:
+        with np.errstate(over="ignore", invalid="ignore"):  # what is no number or too large for one raises, below
+            edges = generic.edges_of_values(np, x, bins, dtype)
+    if not (edges[..., 1:] > edges[..., :-1]).all():
+        raise generic.no_edges(np, edges, bins)
+    return edges

@@ -1,0 +1,69 @@
+"""Counts and histograms on PyTorch: its bincount where nothing is weighed, and ways around its unsigned integers."""
+
+from collections.abc import Sequence
+
+import torch
+
+from xpand._typing import Array
+from xpand_extensions._bounds import Mode
+from xpand_extensions.generic import histograms as generic
+from xpand_extensions.histograms import Histogram, HistogramDD
+
+from .scatter import _SIGNED, TorchAt
+from .sorting import ordered
+
+
+def bincount(
+    x: Array,
+    /,
+    *,
+    weights: Array | None = None,
+    minlength: int = 0,
+    length: int | None = None,
+    mode: Mode | None = None,
+) -> Array:
+    if mode == "raise":
+        low, high = (0, -1) if 0 in x.shape else TorchAt.bounds(x)
+        length = generic.checked_length(x, minlength, length, low, high)
+        if x.ndim == 1 and weights is None and length:
+            return torch.bincount(x.to(torch.int64), minlength=length)
+        mode = "drop"
+    if x.dtype in _SIGNED and x.dtype != torch.uint64:
+        x = x.to(torch.int64)
+    return generic.bincount(x, weights=weights, length=length, mode=mode)
+
+
+def histogram(
+    x: Array,
+    bins: int | Array = 10,
+    /,
+    *,
+    range: tuple[float, float] | None = None,
+    weights: Array | None = None,
+    density: bool = False,
+) -> Histogram:
+    return generic.histogram_by(_find, x, bins, range, weights, density)
+
+
+def histogramdd(
+    sample: Array,
+    bins: int | Sequence[int | Array] = 10,
+    /,
+    *,
+    range: Sequence[tuple[float, float] | None] | None = None,
+    weights: Array | None = None,
+    density: bool = False,
+) -> HistogramDD:
+    return generic.histogramdd_by(_find, sample, bins, range, weights, density)
+
+
+def _find(x: Array, edges: Array, uniform: bool) -> Array:
+    return generic.find(x if uniform else ordered(x), ordered(edges), uniform)
+
+
+def histogram_bin_edges(x: Array, bins: int = 10, /, *, range: tuple[float, float] | None = None) -> Array:
+    return generic.histogram_bin_edges(x.to(torch.float64) if x.dtype in _SIGNED else x, bins, range=range)
+
+
+def digitize(x: Array, edges: Array, /, *, right: bool = False) -> Array:
+    return generic.digitize(ordered(x), ordered(edges), right=right)

@@ -1,0 +1,271 @@
+"""Order among values: the largest or smallest few, partitions, positions in sorted arrays, and what is unique.
+
+NaN counts as larger than every number, and zeros of either sign as equal, on every library.
+"""
+
+from typing import Any, NamedTuple
+
+from xpand import _arguments
+from xpand._typing import Array, Scalar
+
+from ._comparable import comparable
+from ._dispatch import pluggable
+
+__all__ = ["TopK", "argpartition", "partition", "searchsorted", "top_k", "unique"]
+
+
+class TopK(NamedTuple):
+    """The largest or smallest values along an axis, in order, and where they are."""
+
+    values: Array
+    indices: Array
+
+
+@pluggable
+def top_k(x: Array, k: int, /, *, axis: int = -1, largest: bool = True) -> TopK:
+    """Find the `k` largest values along an axis, largest first, or the smallest ones, smallest first.
+
+    Args:
+        x: An array of at least one axis, of an integer or real floating-point data type.
+        k: How many, from 0 to the size of the axis.
+        axis: The axis.
+        largest: Whether the largest are sought. Otherwise the smallest.
+
+    Returns:
+        `values`, of the shape of `x` with `k` along the axis, and `indices`, their positions along it. NaN counts as
+        the largest value of all: it comes first, or with `largest=False` last. Of equal values the one with the lower
+        index comes first. The values are differentiable.
+
+    Raises:
+        TypeError: `x` is no array, or has another data type; an option is of another type.
+        ValueError: There is no such axis, or it holds fewer than `k` values.
+
+    Takes time in proportion to the size of `x` on NumPy and PyTorch, and that of a sort where a library has no better.
+
+    Source: `jax.lax.top_k`, for any axis and both directions.
+
+    >>> import numpy as np
+    >>> values, indices = top_k(np.asarray([1.0, 4.0, 2.0, 4.0]), 3)
+    >>> values
+    array([4., 4., 2.])
+    >>> indices
+    array([1, 3, 2])
+    """
+    axis = _real_valued("top_k", x, axis)
+    k = _arguments.integer("top_k", "k", k, minimum=0)
+    if k > x.shape[axis]:
+        raise ValueError(f"top_k: k={k} is more than the {x.shape[axis]} values along axis {axis}")
+    _arguments.boolean("top_k", "largest", largest)
+    return top_k.native(x)(x, k, axis=axis, largest=largest)
+
+
+@pluggable
+def partition(x: Array, kth: int, /, *, axis: int = -1) -> Array:
+    """Rearrange the values along an axis so that the one that a sort would put at `kth` is there.
+
+    Those before it are no larger, those after it no smaller. In which order they are, is each library's own choice.
+
+    Args:
+        x: An array of at least one axis, of an integer or real floating-point data type. NaN counts as the largest.
+        kth: The position, counted from the end where negative.
+        axis: The axis.
+
+    Returns:
+        An array of the shape and data type of `x`. It is differentiable.
+
+    Raises:
+        TypeError: `x` is no array, or has another data type; an option is no integer.
+        ValueError: There is no such axis.
+        IndexError: `kth` is out of bounds.
+
+    Takes time in proportion to the size of `x` on NumPy, and that of a sort elsewhere.
+
+    Source: `numpy.partition`.
+
+    >>> import numpy as np
+    >>> partition(np.asarray([3.0, 1.0, 2.0]), 1)[1]
+    np.float64(2.0)
+    """
+    axis = _real_valued("partition", x, axis)
+    return partition.native(x)(x, _position("partition", kth, x.shape[axis], axis), axis=axis)
+
+
+@pluggable
+def argpartition(x: Array, kth: int, /, *, axis: int = -1) -> Array:
+    """Find the indices that rearrange the values along an axis as `partition` does.
+
+    Arguments and errors are those of `partition`.
+
+    Returns:
+        Integers of the shape of `x`: `xp.take_along_axis(x, result, axis=axis)` is partitioned.
+
+    Source: `numpy.argpartition`.
+
+    >>> import numpy as np
+    >>> argpartition(np.asarray([3.0, 1.0, 2.0]), 0)[0]
+    np.int64(1)
+    """
+    axis = _real_valued("argpartition", x, axis)
+    return argpartition.native(x)(x, _position("argpartition", kth, x.shape[axis], axis), axis=axis)
+
+
+@pluggable
+def searchsorted(x1: Array, x2: Array, /, *, side: str = "left", sorter: Array | None = None) -> Array:
+    """Find where values would have to be inserted into sorted ones to keep the order.
+
+    Args:
+        x1: Values sorted in ascending order along the last axis, NaN last: shape `(n,)` or `(..., n)`. Of an integer or
+            real floating-point data type.
+        x2: The values to insert: of any shape where `x1` has one axis, else of shape `(..., m)`, whose leading axes
+            broadcast with those of `x1`.
+        side: "left" for the first suitable position: the number of values in `x1` below the one inserted. "right" for
+            the last: the number of those no larger.
+        sorter: Integers of the shape of `x1` that sort it: `x1` itself need not be sorted then.
+
+    Returns:
+        Integers from 0 to `n`, of the library's data type for indices and the shape of `x2` (its leading axes
+        broadcast). NaN belongs before (side "left") or after (side "right") all other NaN. That `x1` is sorted is not
+        checked.
+
+    Raises:
+        TypeError: An argument is no array, they belong to two libraries, or their data types don't promote.
+        ValueError: The shapes don't fit, or `side` is neither.
+
+    Takes time in proportion to the size of `x2` times the logarithm of `n`.
+
+    Source: `searchsorted` of the standard, for leading axes, as PyTorch has them.
+
+    >>> import numpy as np
+    >>> searchsorted(np.asarray([1.0, 2.0, 2.0, 3.0]), np.asarray([2.0, 0.0]))
+    array([1, 0])
+    >>> searchsorted(np.asarray([[1.0, 2.0], [3.0, 4.0]]), np.asarray([[1.5], [1.5]]))
+    array([[1],
+           [0]])
+    """
+    arrays = {"x1": x1, "x2": x2} if sorter is None else {"x1": x1, "x2": x2, "sorter": sorter}
+    xp = _arguments.namespace_of("searchsorted", **arrays)
+    _arguments.one_device("searchsorted", **arrays)
+    _arguments.dtype("searchsorted", "x1", xp, x1, _arguments.REAL_VALUED)
+    _arguments.dtype("searchsorted", "x2", xp, x2, _arguments.REAL_VALUED)
+    x1, x2 = comparable("searchsorted", xp, x1=x1, x2=x2)
+    _arguments.choice("searchsorted", "side", side, ("left", "right"))
+    if x1.ndim == 0:
+        raise ValueError("searchsorted: x1 must have at least one axis, got an array of one value")
+    if x1.ndim > 1:
+        _same_leading_axes(x1, x2)
+    if sorter is not None:
+        _arguments.dtype("searchsorted", "sorter", xp, sorter, _arguments.INTEGERS)
+        if tuple(sorter.shape) != tuple(x1.shape):
+            raise ValueError(
+                f"searchsorted: sorter must have the shape {tuple(x1.shape)} of x1, got {tuple(sorter.shape)}"
+            )
+    return searchsorted.native(x1)(x1, x2, side=side, sorter=sorter)
+
+
+@pluggable
+def unique(
+    x: Array,
+    /,
+    *,
+    axis: int | None = None,
+    return_index: bool = False,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+    size: int | None = None,
+    fill_value: Scalar | None = None,
+) -> Any:
+    """Find the unique values of an array, sorted, or its unique slices along an axis, in lexicographic order.
+
+    As in the standard's `unique_all`, zeros of either sign are equal (the first that occurs is returned), and no NaN
+    is equal to another: each is a value of its own, at the end. Complex numbers are sorted by their real parts, then by
+    their imaginary parts.
+
+    Args:
+        x: An array of any shape and data type of the standard.
+        axis: The axis whose slices are compared. None: all values are, as one sequence.
+        return_index: Whether to return the position of the first occurrence of each.
+        return_inverse: Whether to return which of the unique ones each of `x` is.
+        return_counts: Whether to return how often each occurs.
+        size: How many to return, which makes the shape of the result independent of the values, as jit, vmap and
+            gradients under them need it. Where there are more, those first in order are returned; in the inverse, the
+            others have the number `size`. Where there are fewer, `fill_value` follows them.
+        fill_value: A Python scalar for what is missing up to `size`. None: the first of the unique values (zero where
+            there is none). Indices are filled with that of the first as well, counts with 0.
+
+    Returns:
+        The unique values, of shape `(size,)`, or the slices: the shape of `x` with `size` along `axis`. With any of the
+        switches a tuple: those, then the indices, the inverse and the counts asked for, integers of the library's data
+        type for indices. Indices count along the axis, or in the flattened array. The inverse has the shape of `x`
+        where `axis` is None, else `(x.shape[axis],)`. Without `size`, lazy arrays have results of unknown sizes.
+
+    Raises:
+        TypeError: `x` is no array, or an argument is of another type than stated.
+        ValueError: There is no such axis; `size` isn't given under tracing; `fill_value` is without `size`.
+
+    Takes the time of a sort, for slices that of one for each of their elements.
+
+    Source: `jax.numpy.unique`, with the standard's rules for NaN.
+
+    >>> import numpy as np
+    >>> values, counts = unique(np.asarray([3, 1, 3]), return_counts=True)
+    >>> values, counts
+    (array([1, 3]), array([1, 2]))
+    >>> unique(np.asarray([3, 1, 3]), size=4, fill_value=0)
+    array([1, 3, 0, 0])
+    >>> unique(np.asarray([[2, 1], [1, 1], [2, 1]]), axis=0)
+    array([[1, 1],
+           [2, 1]])
+    """
+    xp = _arguments.namespace_of("unique", x=x)
+    if _arguments.kind(xp, x.dtype) is None:
+        raise TypeError(f"unique: x must have a data type of the standard, got {x.dtype}; convert it with `xp.astype`")
+    _arguments.known_shape("unique", "x", x)
+    axis = None if axis is None else _arguments.axis("unique", axis, x.ndim)
+    for name, value in zip(
+        ("return_index", "return_inverse", "return_counts"), (return_index, return_inverse, return_counts)
+    ):
+        _arguments.boolean("unique", name, value)
+    if size is not None:
+        size = _arguments.integer("unique", "size", size, minimum=0)
+    elif fill_value is not None:
+        raise ValueError("unique: fill_value is for what is missing up to size, which isn't given; give size too")
+    if fill_value is not None:
+        if not isinstance(fill_value, (bool, int, float, complex)):
+            raise TypeError(f"unique: fill_value must be a Python scalar, got {fill_value!r}")
+        _arguments.castable("unique", "fill_value", xp, fill_value, x, "x")
+    return unique.native(x)(
+        x,
+        axis=axis,
+        return_index=return_index,
+        return_inverse=return_inverse,
+        return_counts=return_counts,
+        size=size,
+        fill_value=fill_value,
+    )
+
+
+def _real_valued(function: str, x: Array, axis: int) -> int:
+    """Check the array and the axis of a function of one, and return the axis counted from the front."""
+    xp = _arguments.namespace_of(function, x=x)
+    _arguments.dtype(function, "x", xp, x, _arguments.REAL_VALUED)
+    _arguments.known_shape(function, "x", x)
+    return _arguments.axis(function, axis, x.ndim)
+
+
+def _position(function: str, kth: int, size: int, axis: int) -> int:
+    kth = _arguments.integer(function, "kth", kth)
+    if not -size <= kth < size:
+        takes = f"; takes {-size} to {size - 1}" if size else ""
+        raise IndexError(f"{function}: kth={kth} is out of bounds for axis {axis} of size {size}{takes}")
+    return kth % size
+
+
+def _same_leading_axes(x1: Array, x2: Array) -> None:
+    """Check that the axes of two arrays before the last broadcast together, in shapes that are known."""
+    first, second = _arguments.known_shape("searchsorted", "x1", x1), _arguments.known_shape("searchsorted", "x2", x2)
+    pairs = zip(first[-2::-1], second[-2::-1])
+    if not second or any(a != b and a != 1 and b != 1 for a, b in pairs):
+        raise ValueError(
+            f"searchsorted: the leading axes of x1 and x2 must broadcast together, got shapes {first} and {second}; "
+            "where x1 has one axis, x2 may have any shape"
+        )
