@@ -1,6 +1,5 @@
 """What the convolutions of all libraries share: a library only convolves with one kernel for all of a batch."""
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Final, Literal, TypeAlias

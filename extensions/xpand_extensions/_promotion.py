@@ -1,6 +1,6 @@
 """The data type that arrays of several promote to, or the error that they don't."""
 
-from typing import Any, Final
+from typing import Final
 
 from xpand import _arguments
 from xpand._typing import Array, DType, Namespace
@@ -8,15 +8,21 @@ from xpand._typing import Array, DType, Namespace
 _MIXTURES: Final = (frozenset({"real", "complex"}), frozenset({"signed", "unsigned"}))
 
 
-def promoted(function: str, xp: Namespace, **arrays: Array) -> DType:
-    """Return the data type that those of named arrays promote to, by the standard.
+def promote(function: str, xp: Namespace, **arrays: Array) -> tuple[Array, ...]:
+    """Bring named arrays to the data type that they promote to by the standard.
 
     Raises:
         TypeError: The standard does not promote them.
     """
+    first, *rest = arrays.values()
+    if all(x.dtype == first.dtype for x in rest):
+        return first, *rest
+    dtype = _promoted(function, xp, arrays)
+    return tuple(x if x.dtype == dtype else xp.astype(x, dtype) for x in arrays.values())
+
+
+def _promoted(function: str, xp: Namespace, arrays: dict[str, Array]) -> DType:
     dtypes = [x.dtype for x in arrays.values()]
-    if all(dtype == dtypes[0] for dtype in dtypes[1:]):
-        return dtypes[0]
     kinds = frozenset(_arguments.kind(xp, dtype) for dtype in dtypes)
     # The standard promotes uint64 with no signed type.
     unpromoted = "signed" in kinds and any(
@@ -30,9 +36,3 @@ def promoted(function: str, xp: Namespace, **arrays: Array) -> DType:
             "first, with `xp.astype`"
         )
     return xp.result_type(*dtypes)
-
-
-def promote(function: str, xp: Namespace, **arrays: Array) -> tuple[Any, ...]:
-    """Bring named arrays to the data type that they promote to; raise as `promoted` does."""
-    dtype = promoted(function, xp, **arrays)
-    return tuple(x if x.dtype == dtype else xp.astype(x, dtype) for x in arrays.values())

@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from xpand import _arguments
-from xpand._typing import Array, Namespace
+from xpand._typing import Array
 
-from ._convolution import PADDINGS, ConvolveMode, Method, Padding, part_of, span
+from ._convolution import PADDINGS, ConvolveMode, Method, Padding, span
 from ._dispatch import pluggable
 from ._promotion import promote
 
@@ -72,7 +72,7 @@ def conv(
     >>> conv(x, kernel, strides=2, padding="same").shape
     (1, 1, 2)
     """
-    xp, x, kernel, n = _check_arrays("conv", x, kernel)
+    x, kernel, n = _check_arrays("conv", x, kernel)
     groups = _arguments.integer("conv", "feature_groups", feature_groups, minimum=1)
     batch_groups = _arguments.integer("conv", "batch_groups", batch_groups, minimum=1)
     out, into, *taps = kernel.shape[kernel.ndim - n - 2 :]
@@ -152,7 +152,7 @@ def conv_transpose(
     >>> conv_transpose(np.asarray([[[1.0, 2.0]]]), kernel, strides=2)
     array([[[10.,  1., 20.,  2.]]])
     """
-    xp, x, kernel, n = _check_arrays("conv_transpose", x, kernel)
+    x, kernel, n = _check_arrays("conv_transpose", x, kernel)
     groups = _arguments.integer("conv_transpose", "feature_groups", feature_groups, minimum=1)
     out, _, *taps = kernel.shape[kernel.ndim - n - 2 :]
     if x.shape[1] != out:
@@ -245,7 +245,7 @@ def correlate(
     return correlate.native(x)(x, kernel, mode=mode, axes=axes, method=method)
 
 
-def _check_arrays(function: str, x: Array, kernel: Array) -> tuple[Namespace, Array, Array, int]:
+def _check_arrays(function: str, x: Array, kernel: Array) -> tuple[Array, Array, int]:
     """Check the arrays of `conv` and its transpose; return them of one data type, and the number of spatial axes."""
     xp = _arguments.namespace_of(function, x=x, kernel=kernel)
     _arguments.one_device(function, x=x, kernel=kernel)
@@ -268,7 +268,7 @@ def _check_arrays(function: str, x: Array, kernel: Array) -> tuple[Namespace, Ar
         )
     if 0 in taps[len(taps) - n :]:
         raise ValueError(f"{function}: kernel must have taps along each spatial axis, got the shape {taps}")
-    return xp, *promote(function, xp, x=x, kernel=kernel), n
+    return *promote(function, xp, x=x, kernel=kernel), n
 
 
 def _check_signals(

@@ -10,7 +10,6 @@ from xpand._typing import Array, Scalar
 
 from ._dispatch import pluggable
 
-
 __all__ = ["Extrapolation", "grid_sample", "interp"]
 
 Extrapolation: TypeAlias = Literal["undefined", "zeros", "boundary", "periodic", "symmetric", "reflect"]

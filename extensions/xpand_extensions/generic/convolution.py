@@ -92,7 +92,7 @@ def convolve(x: Array, kernel: Array, /, *, mode: Any = "full", axes: Any = None
     parts = [part_of(mode, x.shape[axis], kernel.shape[axis]) for axis in axes]
     if 0 in x.shape or 0 in kernel.shape or any(length == 0 for _, length in parts):
         return _zeros(xp, x, _result_shape(x, kernel, axes, parts))
-    if method == "fft" or (method == "auto" and faster_by_fft(x, kernel, axes)):
+    if takes_fft(x, kernel, axes, method):
         return _by_fft(xp, x, kernel, axes, parts)
     return _directly(xp, x, kernel, axes, parts)
 
@@ -115,10 +115,12 @@ def _result_shape(x: Array, kernel: Array, axes: Sequence[int], parts: Sequence[
     return tuple(shape)
 
 
-def faster_by_fft(x: Array, kernel: Array, axes: Sequence[int]) -> bool:
-    """Tell by the sizes whether Fourier transforms take less time than the sums."""
+def takes_fft(x: Array, kernel: Array, axes: Sequence[int], method: str) -> bool:
+    """Tell whether to take Fourier transforms: where asked for, or where by the sizes they take less time than sums."""
+    if method != "auto" or not axes:
+        return method == "fft"
     xp = array_namespace(x)
-    if x.dtype not in (xp.float32, xp.float64, xp.complex64, xp.complex128) or not axes:
+    if x.dtype not in (xp.float32, xp.float64, xp.complex64, xp.complex128):
         return False
     sizes, taps = [x.shape[axis] for axis in axes], [kernel.shape[axis] for axis in axes]
     full = math.prod(n + k - 1 for n, k in zip(sizes, taps))

@@ -66,7 +66,7 @@ def _sampled(
 def neighbours(xp: Namespace, place: Array, size: int, extrapolation: str) -> Neighbours:
     """Find the points next to each place along an axis of some size."""
     if extrapolation == "periodic":
-        place = _remainder(xp, place, size)
+        place = remainder(xp, place, size)
         below = _at_most(xp, xp.floor(place), size - 1)  # rounding may have made the remainder the size itself
         first = _as_index(xp, below, size)
         return Neighbours(first, xp.where(first == size - 1, xp.zeros_like(first), first + 1), place - below)
@@ -74,25 +74,27 @@ def neighbours(xp: Namespace, place: Array, size: int, extrapolation: str) -> Ne
         place = _clipped(xp, place, -1, size)
         below = _at_most(xp, xp.floor(place), size - 1)
         first, second = _as_index(xp, below, size), _as_index(xp, below + 1.0, size)
-        return Neighbours(first, second, place - below, below > -0.5, below < size - 1.5)
+        # Far outside, not even the weight 0 of the nearest point counts.
+        has_first, has_second = (below > -0.5) & (place < size), (below < size - 1.5) & (place > -1)
+        return Neighbours(first, second, place - below, has_first, has_second)
     if extrapolation in ("symmetric", "reflect"):
-        place = xp.where((place >= 0) & (place <= size - 1), place, _turned(xp, place, size, extrapolation))
+        place = xp.where((place >= 0) & (place <= size - 1), place, turned(xp, place, size, extrapolation))
     place = _clipped(xp, place, 0, size - 1)
     below = _at_most(xp, xp.floor(place), max(size - 2, 0))
     first = _as_index(xp, below, size)
     return Neighbours(first, first + 1 if size > 1 else first, place - below)
 
 
-def _turned(xp: Namespace, place: Array, size: int, extrapolation: str) -> Array:
+def turned(xp: Namespace, place: Array, size: int, extrapolation: str) -> Array:
     """Bring places outside into the grid, to which they are mirrored about its last points or half a step beyond."""
     if extrapolation == "symmetric":
-        return (size - 0.5) - xp.abs(_remainder(xp, place + 0.5, 2 * size) - size)
+        return (size - 0.5) - xp.abs(remainder(xp, place + 0.5, 2 * size) - size)
     if size == 1:
-        return _remainder(xp, place, 1) * 0.0
-    return (size - 1.0) - xp.abs(_remainder(xp, place, 2 * (size - 1)) - (size - 1.0))
+        return remainder(xp, place, 1) * 0.0
+    return (size - 1.0) - xp.abs(remainder(xp, place, 2 * (size - 1)) - (size - 1.0))
 
 
-def _remainder(xp: Namespace, place: Array, period: float) -> Array:
+def remainder(xp: Namespace, place: Array, period: float) -> Array:
     """Divide by the period; NaN for infinite places, of which NumPy would warn."""
     return xp.where(xp.abs(place) < math.inf, place, _full(xp, place, math.nan)) % float(period)
 
@@ -141,7 +143,7 @@ def interp(
 
 def _one_period(xp: Namespace, place: Array, points: Array, values: Array, period: float) -> tuple[Array, Array, Array]:
     """Bring places and points into one period, the latter in order, with one more at either end."""
-    place = _remainder(xp, place, period)
+    place = remainder(xp, place, period)
     points = points % float(period)
     order = xp.argsort(points)
     points, values = xp.take(points, order), xp.take(values, order, axis=-1)

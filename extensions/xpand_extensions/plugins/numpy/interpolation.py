@@ -1,0 +1,145 @@
+"""Interpolation on NumPy: in blocks that stay in the processor's cache, and `np.interp`."""
+
+import math
+from collections.abc import Sequence
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+
+from xpand._typing import Array
+from xpand_extensions.generic import interpolation as generic
+
+_BLOCK: Final = 4096
+"""How many values are interpolated at a time."""
+
+
+class _Neighbours(NamedTuple):
+    """The points of an axis next to each place: the first as a whole float, and how far the second is from it."""
+
+    first: Array
+    step: Any
+    weights: tuple[Array, Array]
+    exist: tuple[Array, Array] | None = None
+    """Whether they lie within the grid; None: all do."""
+
+
+def grid_sample(grid: Array, coordinates: Array, /, *, extrapolation: Any = "undefined") -> Array:
+    batch, *spatial, channels = grid.shape
+    *points, d = coordinates.shape[1:]
+    count, members = math.prod(points), coordinates.shape[0]
+    dtype = np.result_type(grid, coordinates)
+    tables = grid.reshape(batch, math.prod(spatial), channels).astype(dtype, copy=False)
+    places = coordinates.reshape(members, count, d)
+    out = np.empty((max(batch, members) if min(batch, members) else 0, count, channels), dtype)
+    at_once = max(1, _BLOCK // max(channels, 1))
+    # NaN has no index: any will do, its weight is NaN. Infinite values of the grid meet each other as they may.
+    with np.errstate(invalid="ignore", over="ignore"):
+        for member, result in enumerate(out):
+            table = tables[member if batch > 1 else 0]
+            table = table[:, 0] if channels == 1 else table
+            # To multiply by 0 what lies outside is faster than to choose, for which it must be finite.
+            finite = extrapolation == "zeros" and table.size <= out[0].size and np.isfinite(table).all()
+            for first in range(0, count, at_once):
+                block = places[member if members > 1 else 0, first : first + at_once]
+                values = _sample(table, block, spatial, extrapolation, finite)
+                result[first : first + at_once] = values[:, None] if channels == 1 else values
+    return out.reshape(len(out), *points, channels)
+
+
+def _sample(table: Array, places: Array, spatial: Sequence[int], extrapolation: str, finite: bool) -> Array:
+    """Interpolate at places of shape `(m, d)` in a table with a row, or a value, for each point of the grid."""
+    axes = []
+    index = np.zeros(len(places))
+    stride = math.prod(spatial)
+    shape = (-1, *(1 for _ in table.shape[1:]))
+    for axis, size in enumerate(spatial):
+        stride //= size
+        first, step, weights, exist = _neighbours(places[:, axis].astype(np.float64), size, extrapolation)
+        index = index + first * stride if axis else first * stride
+        if exist is not None and finite:
+            weights, exist = (weights[0] * exist[0], weights[1] * exist[1]), None
+        weights = [weight.astype(table.real.dtype, copy=False).reshape(shape) for weight in weights]
+        axes.append((step * stride, weights, None if exist is None else [x.reshape(shape) for x in exist]))
+    return _corners(table, axes, index.astype(np.intp), 0)
+
+
+def _corners(table: Array, axes: list[Any], index: Array, offset: int) -> Array:
+    """Interpolate along the first axis what is interpolated along the rest; `offset` adds to each index."""
+    if not axes:
+        return np.take(table[offset:], index, axis=0, mode="clip")
+    (step, weights, exist), *rest = axes
+    low = _corners(table, rest, index, offset)
+    if isinstance(step, int):
+        high = _corners(table, rest, index, offset + step)
+    else:
+        high = _corners(table, rest, index + step, offset)
+    if exist is not None:
+        low, high = np.where(exist[0], low, 0), np.where(exist[1], high, 0)
+    low *= weights[0]
+    high *= weights[1]
+    low += high
+    return low
+
+
+def _neighbours(place: Array, size: int, extrapolation: str) -> _Neighbours:
+    """Find the points next to each place along an axis of some size; `place` is written to."""
+    inside = place.min(initial=0.0) >= 0 and place.max(initial=0.0) <= size - 1  # a NaN is neither
+    if not inside:
+        if extrapolation == "zeros":
+            return _with_zeros(place, size)
+        if extrapolation == "periodic":
+            return _around(place, size)
+        if extrapolation in ("symmetric", "reflect"):
+            _turn(place, size, extrapolation)
+        np.clip(place, 0, size - 1, out=place)
+    first = np.floor(place)
+    np.minimum(first, max(size - 2, 0), out=first)
+    weight = np.subtract(place, first, out=place)
+    return _Neighbours(first, 1 if size > 1 else 0, (1.0 - weight, weight))
+
+
+def _turn(place: Array, size: int, extrapolation: str) -> None:
+    """Mirror places outside about the last points, or half a step beyond; rounding may leave them slightly outside."""
+    beyond = 0.5 if extrapolation == "symmetric" else 0.0
+    half = size - 1 + 2 * beyond
+    place += beyond
+    _reduce(place, 2 * half if half else 1.0)  # a single point has no period: any will do
+    place -= half
+    np.abs(place, out=place)
+    np.subtract(half - beyond, place, out=place)
+
+
+def _reduce(place: Array, period: float) -> None:
+    """Take the remainder, in a fifth of the time of np.remainder; rounding may leave it slightly outside."""
+    turns = place * (1.0 / period)
+    np.floor(turns, out=turns)
+    turns *= period
+    place -= turns
+
+
+def _around(place: Array, size: int) -> _Neighbours:
+    _reduce(place, size)
+    np.clip(place, 0, size, out=place)
+    first = np.floor(place)
+    np.minimum(first, size - 1, out=first)
+    weight = np.subtract(place, first, out=place)
+    return _Neighbours(first, np.where(first == size - 1, 1 - size, 1), (1.0 - weight, weight))
+
+
+def _with_zeros(place: Array, size: int) -> _Neighbours:
+    np.clip(place, -1, size, out=place)
+    below = np.floor(place)
+    np.minimum(below, size - 1, out=below)
+    weight = place - below
+    exist = (below >= 0) & (place < size), (below < size - 1) & (place > -1)
+    step = (exist[0] & exist[1]).astype(np.intp)
+    return _Neighbours(np.maximum(below, 0, out=below), step, (1.0 - weight, weight), exist)
+
+
+def interp(
+    x: Array, points: Array, values: Array, /, *, left: Any = None, right: Any = None, period: Any = None
+) -> Array:
+    dtype = np.result_type(x, points, values)
+    if values.ndim > 1 or dtype.itemsize < values.real.itemsize:
+        return generic.interp(x, points, values, left=left, right=right, period=period)
+    return np.asarray(np.interp(x, points, values, left, right, period)).astype(dtype, copy=False)
