@@ -9,6 +9,7 @@ from xpand_extensions._index import Basic
 from xpand_extensions._indexing_slice import SliceMode
 
 from ._rows import copied, kin
+from ._scatter_offsets import segment_ids
 
 
 def dynamic_slice(
@@ -68,7 +69,6 @@ def repeat(
     assert axis is not None, "the facade fills it in"
     xp = array_namespace(x)
     size = x.shape[axis]
-    one_for_all = isinstance(repeats, int) or (size != 1 and 1 in (repeats.ndim + 1, *repeats.shape))
     if total_repeat_length is None:
         if not size:
             return copied(x)
@@ -79,12 +79,13 @@ def repeat(
         return x[(*(slice(None),) * axis, slice(0, 0))]
     device = _arguments.device_of(x)
     dtype = index_dtype(xp, device)
-    place = xp.arange(total_repeat_length, dtype=dtype, device=device)
     if isinstance(repeats, int):
-        index = place // max(repeats, 1) if repeats else xp.full_like(place, size - 1)
+        place = xp.arange(total_repeat_length, dtype=dtype, device=device)
+        index = place // repeats if repeats else xp.full_like(place, size - 1)
         return xp.take(x, xp.clip(index, 0, size - 1), axis=axis)
-    number = xp.clip(xp.astype(repeats, dtype, copy=False), 0, None)
-    if one_for_all:
-        number = xp.broadcast_to(xp.reshape(number, (1,)), (size,))
-    ends = xp.cumulative_sum(xp.reshape(number, (size,)))
-    return xp.take(x, xp.clip(xp.searchsorted(ends, place, side="right"), 0, size - 1), axis=axis)
+    number = xp.maximum(xp.astype(repeats, dtype, copy=False), xp.zeros((), dtype=dtype, device=device))
+    if number.ndim == 0 or number.shape[0] != size:
+        number = xp.broadcast_to(number, (size,))
+    # Element i is repeated from the sum of the repeats before it on: these are offsets of segments.
+    index = segment_ids(xp.reshape(xp.cumulative_sum(number, include_initial=True), (1, size + 1)), total_repeat_length)
+    return xp.take(x, xp.clip(xp.reshape(index, (total_repeat_length,)), 0, size - 1), axis=axis)

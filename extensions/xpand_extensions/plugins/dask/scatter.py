@@ -1,18 +1,23 @@
-"""Segment reductions on Dask: each block by the way of its own library, then the blocks' results together.
+"""Scatter and segment reductions on Dask: by blocks, each by the way of its own library.
 
-The generic way sorts, which Dask does by a great many tasks: for 1,800 rows, 33,000 of them.
+The generic way sorts, which Dask does by a great many tasks: for 1,800 rows, 33,000 of them. Segments are reduced block
+by block, then the blocks' results; a scatter takes the axes that it indexes, and its indices, in one block.
 """
 
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import dask.array as da
 
 import xpand.dask.array as xp
-from xpand._typing import Array
+from xpand._typing import Array, Scalar
 from xpand_extensions import scatter as facade
-from xpand_extensions._bounds import resolve
+from xpand_extensions._bounds import Mode, resolve
+from xpand_extensions._scatter_nd import ScatterOperation
+from xpand_extensions._scatter_offsets import SegmentOperation
 from xpand_extensions._segments import Reduction, nothing, reducer
 from xpand_extensions.generic._at import GenericAt
+from xpand_extensions.generic._scatter_offsets import segment_reduce as generic_segment_reduce
 
 _OF_A_BLOCK: Final = {
     "add": facade.segment_sum,
@@ -53,6 +58,116 @@ def _reduce_block(values: Array, ids: Array, *, what: Reduction) -> Any:
     # "drop": an id equal to `num_segments` is what is left of one out of bounds.
     reduce = _OF_A_BLOCK[what.combination]
     return reduce(values, ids, num_segments=what.num_segments, mode="drop")[None, ...]
+
+
+def scatter(
+    x: Array,
+    indices: Array,
+    values: Array | Scalar,
+    /,
+    *,
+    axis: int = 0,
+    batch_dims: int = 0,
+    operation: ScatterOperation = "set",
+    mode: Mode | None = None,
+) -> Array:
+    index, _ = resolve("scatter", xp, indices, x.shape[axis], mode, GenericAt.bounds, axis=axis, from_end=True)
+    positions = tuple(range(x.ndim, x.ndim + indices.ndim - batch_dims))
+    places = tuple(range(x.ndim))
+    return _by_blocks(
+        facade.scatter,
+        x.rechunk({axis: -1}),
+        (index, (*places[:batch_dims], *positions)),
+        (values, (*places[:axis], *positions, *places[axis + 1 :])),
+        axis=axis,
+        batch_dims=batch_dims,
+        operation=operation,
+    )
+
+
+def scatter_nd(
+    x: Array,
+    indices: Array,
+    values: Array | Scalar,
+    /,
+    *,
+    batch_dims: int = 0,
+    axes: Sequence[int] | None = None,
+    operation: ScatterOperation = "set",
+    mode: Mode | None = None,
+) -> Array:
+    assert axes is not None, "the facade fills them in"
+    parts = [
+        resolve("scatter_nd", xp, indices[..., j], x.shape[axis], mode, GenericAt.bounds, axis=axis, from_end=True)[0]
+        for j, axis in enumerate(axes)
+    ]
+    index = xp.stack(parts, axis=-1) if parts else indices
+    batch = tuple(range(batch_dims))
+    positions = tuple(range(x.ndim, x.ndim + indices.ndim - 1 - batch_dims))
+    rest = tuple([axis for axis in range(batch_dims, x.ndim) if axis not in axes])
+    return _by_blocks(
+        facade.scatter_nd,
+        x.rechunk(dict.fromkeys(axes, -1)),
+        (index, (*batch, *positions, x.ndim + indices.ndim)),
+        (values, (*batch, *positions, *rest)),
+        batch_dims=batch_dims,
+        axes=axes,
+        operation=operation,
+    )
+
+
+def _by_blocks(
+    function: Callable[..., Array],
+    x: Array,
+    indices: tuple[Array, tuple[int, ...]],
+    values: tuple[Array | Scalar, tuple[int, ...]],
+    **options: Any,
+) -> Array:
+    """Scatter into each block of `x`; the axes of the others are named, those of `x` by their numbers."""
+    sizes = dict(enumerate(x.shape))
+    index, names = indices
+    sizes |= {name: size for name, size in zip(names, index.shape) if name >= x.ndim}
+    index = da.broadcast_to(index, tuple([sizes[name] for name in names]))
+    given, value_names = values
+    given = given.astype(x.dtype) if hasattr(given, "dtype") else xp.full((), given, dtype=x.dtype)
+    given = da.broadcast_to(given, tuple([sizes[name] for name in value_names]))
+    if 0 in given.shape:
+        return x
+    return da.blockwise(
+        function,
+        tuple(range(x.ndim)),
+        x,
+        tuple(range(x.ndim)),
+        index,
+        names,
+        given,
+        value_names,
+        concatenate=True,
+        meta=da.utils.meta_from_array(x),
+        mode="drop",  # what is equal to the size is left of an index out of bounds
+        **options,
+    )
+
+
+def segment_reduce(values: Array, offsets: Array, /, *, operation: SegmentOperation = "add", axis: int = 0) -> Array:
+    places = tuple(range(values.ndim))
+    batch = places[: offsets.ndim - 1]
+    number = offsets.shape[-1] - 1
+    if 0 in values.shape or not number:
+        return generic_segment_reduce(values, offsets, operation=operation, axis=axis)
+    return da.blockwise(
+        generic_segment_reduce,
+        (*places[:axis], values.ndim, *places[axis + 1 :]),
+        values.rechunk({axis: -1}),
+        places,
+        offsets.rechunk({offsets.ndim - 1: -1}),
+        (*batch, values.ndim + 1),
+        new_axes={values.ndim: number},
+        concatenate=True,
+        meta=da.utils.meta_from_array(values),
+        operation=operation,
+        axis=axis,
+    )
 
 
 segment_sum = reducer("segment_sum", _kernel)

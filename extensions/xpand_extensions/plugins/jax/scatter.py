@@ -1,7 +1,7 @@
 """Scatter and segment reductions on JAX: its own `x.at`, made definite where JAX leaves it open."""
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 
 import jax
@@ -10,21 +10,22 @@ import numpy as np
 
 import xpand.jax as xp
 from xpand import is_concrete
-from xpand._typing import Array
+from xpand._typing import Array, Scalar
 from xpand_extensions._at import At, Operation
-from xpand_extensions._bounds import resolve
+from xpand_extensions._bounds import Mode, resolve
 from xpand_extensions._dispatch import UnsupportedError
 from xpand_extensions._index import Basic, Mask, Rows
+from xpand_extensions._scatter_nd import ScatterOperation
+from xpand_extensions._scatter_offsets import SegmentOperation
 from xpand_extensions._segments import Reduction, nothing, reducer
 from xpand_extensions.generic._at import GenericAt, binary
 from xpand_extensions.generic._runs import Runs
+from xpand_extensions.generic._scatter_nd import scatter as generic_scatter
+from xpand_extensions.generic._scatter_nd import scatter_nd as generic_scatter_nd
+from xpand_extensions.generic._scatter_offsets import segment_reduce as generic_segment_reduce
 from xpand_extensions.scatter import Index
 
-_extremes = jax.jit(lambda index: (jnp.min(index), jnp.max(index)))
-
-
-def _on_cpu(x: Array) -> bool:
-    return all(device.platform == "cpu" for device in x.devices())
+from ._rows import bounds, is_on_cpu, mode_once_checked
 
 
 class JaxAt(GenericAt):
@@ -32,14 +33,7 @@ class JaxAt(GenericAt):
 
     __slots__ = ()
 
-    @staticmethod
-    def bounds(index: Array) -> tuple[int, int]:
-        if _on_cpu(index):
-            # Without a copy, and six times faster than XLA's minimum and maximum.
-            index = np.asarray(index)
-            return int(index.min()), int(index.max())
-        low, high = _extremes(index)
-        return int(low), int(high)
+    bounds = staticmethod(bounds)
 
     def _write_basic(self, selection: Basic, values: Array) -> Array:
         return self.x.at[selection.key].set(values, unique_indices=True)
@@ -137,9 +131,7 @@ def _kernel_compiled(what: Reduction, values: Array, ids: Array) -> Array:
     mode = "drop" if what.mode == "raise" else what.mode  # by now, those out of bounds have raised
     dropping = Reduction(what.function, what.combination, what.num_segments, what.is_sorted, mode)
     if what.mode in ("clip", "wrap") or jnp.issubdtype(ids.dtype, jnp.unsignedinteger):
-        ids, _ = resolve(
-            what.function, xp, ids, what.num_segments, dropping.mode, JaxAt.bounds, axis=None, from_end=False
-        )
+        ids, _ = resolve(what.function, xp, ids, what.num_segments, dropping.mode, bounds, axis=None, from_end=False)
     if what.combination == "multiply":
         table = values.reshape(values.shape[0], math.prod(values.shape[1:]))
         return _products(table, ids, what.num_segments).reshape(empty.shape)
@@ -150,9 +142,55 @@ def _kernel(what: Reduction, values: Array, ids: Array) -> Array:
     if what.mode == "raise" and ids.size:
         # One pass will do on the CPU: as unsigned numbers, negative ones are the largest.
         width = ids.dtype.itemsize
-        if not _on_cpu(ids) or np.asarray(ids).view(f"u{width}").max() >= min(what.num_segments, 2 ** (8 * width - 1)):
-            resolve(what.function, xp, ids, what.num_segments, "raise", JaxAt.bounds, axis=None, from_end=False)
+        if not is_on_cpu(ids) or np.asarray(ids).view(f"u{width}").max() >= min(
+            what.num_segments, 2 ** (8 * width - 1)
+        ):
+            resolve(what.function, xp, ids, what.num_segments, "raise", bounds, axis=None, from_end=False)
     return _kernel_compiled(what, values, ids)
+
+
+_scatter_along = jax.jit(generic_scatter, static_argnames=("axis", "batch_dims", "operation", "mode"))
+_scatter_nd = jax.jit(generic_scatter_nd, static_argnames=("batch_dims", "axes", "operation", "mode"))
+_segment_reduce = jax.jit(generic_segment_reduce, static_argnames=("operation", "axis"))
+
+
+def scatter(
+    x: Array,
+    indices: Array,
+    values: Array | Scalar,
+    /,
+    *,
+    axis: int = 0,
+    batch_dims: int = 0,
+    operation: ScatterOperation = "set",
+    mode: Mode | None = None,
+) -> Array:
+    mode = mode_once_checked("scatter", x, indices, (axis,), mode)
+    if getattr(values, "dtype", None) != x.dtype:
+        values = jnp.asarray(values, dtype=x.dtype)
+    return _scatter_along(x, indices, values, axis=axis, batch_dims=batch_dims, operation=operation, mode=mode)
+
+
+def scatter_nd(
+    x: Array,
+    indices: Array,
+    values: Array | Scalar,
+    /,
+    *,
+    batch_dims: int = 0,
+    axes: Sequence[int] | None = None,
+    operation: ScatterOperation = "set",
+    mode: Mode | None = None,
+) -> Array:
+    assert axes is not None, "the facade fills them in"
+    mode = mode_once_checked("scatter_nd", x, indices, tuple(axes), mode, multi=True)
+    if getattr(values, "dtype", None) != x.dtype:
+        values = jnp.asarray(values, dtype=x.dtype)
+    return _scatter_nd(x, indices, values, batch_dims=batch_dims, axes=axes, operation=operation, mode=mode)
+
+
+def segment_reduce(values: Array, offsets: Array, /, *, operation: SegmentOperation = "add", axis: int = 0) -> Array:
+    return _segment_reduce(values, offsets, operation=operation, axis=axis)
 
 
 segment_sum = reducer("segment_sum", _kernel)

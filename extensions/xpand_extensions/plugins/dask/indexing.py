@@ -1,0 +1,41 @@
+"""Indexing on Dask, where the generic way would be a great many tasks or needs a size that isn't known."""
+
+from typing import Any
+
+import dask.array as da
+
+from xpand._typing import Array
+from xpand_extensions import indexing as facade
+from xpand_extensions.generic import indexing as generic
+
+
+def argwhere(x: Array, /, *, size: int | None = None, fill_value: int = 0) -> Array:
+    return da.argwhere(x) if size is None else generic.argwhere(x, size=size, fill_value=fill_value)
+
+
+def repeat(
+    x: Array, repeats: int | Array, /, *, axis: int | None = None, total_repeat_length: int | None = None
+) -> Array:
+    assert axis is not None, "the facade fills it in"
+    if total_repeat_length is None or isinstance(repeats, int):
+        return generic.repeat(x, repeats, axis=axis, total_repeat_length=total_repeat_length)
+    repeats = da.broadcast_to(repeats, (x.shape[axis],)).rechunk(-1)
+    places = tuple(range(x.ndim))
+    return da.blockwise(
+        _repeat_block,
+        (*places[:axis], x.ndim, *places[axis + 1 :]),
+        x.rechunk({axis: -1}),
+        places,
+        repeats,
+        (axis,),
+        new_axes={x.ndim: total_repeat_length},
+        concatenate=True,
+        dtype=x.dtype,
+        axis=axis,
+        total=total_repeat_length,
+    )
+
+
+def _repeat_block(x: Array, repeats: Array, *, axis: int, total: int) -> Any:
+    # Nobody could tell before now that a number is negative: it counts as 0.
+    return facade.repeat(x, repeats.clip(0), axis=axis, total_repeat_length=total)

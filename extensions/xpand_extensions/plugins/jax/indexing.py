@@ -1,0 +1,172 @@
+"""Indexing on JAX: the generic way compiled, after a look at the indices where their values are known."""
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from xpand._typing import Array, Scalar
+from xpand_extensions._bounds import Mode
+from xpand_extensions._indexing_slice import SliceMode
+from xpand_extensions.generic import indexing as generic
+from xpand_extensions.generic._indexing_mask import masked, nonzero_padded
+from xpand_extensions.generic._indexing_take import along
+
+from ._rows import mode_once_checked
+
+
+def _fill(x: Array, value: Array | Scalar | None) -> Array | None:
+    """Make an array of a fill value: compiled functions take no integers beyond int64."""
+    return None if value is None else jnp.asarray(value, dtype=x.dtype)
+
+
+def _read(x: Array, index: Array, /, *, axis: int) -> Array:
+    return jnp.take(x, index, axis=axis, mode="clip")
+
+
+@partial(jax.jit, static_argnums=(3, 4))
+def _along(x: Array, indices: Array, fill_value: Array | None, axis: int, mode: Mode | None) -> Array:
+    return along("take", _read, x, indices, axis, mode, fill_value)
+
+
+_take_along_axis = jax.jit(generic.take_along_axis, static_argnames=("axis", "mode"))
+_gather = jax.jit(generic.gather, static_argnames=("axis", "batch_dims", "mode"))
+_gather_nd = jax.jit(generic.gather_nd, static_argnames=("batch_dims", "axes", "mode"))
+
+
+def take(
+    x: Array,
+    indices: Array,
+    /,
+    *,
+    axis: int | None = None,
+    mode: Mode | None = None,
+    fill_value: Array | Scalar | None = None,
+) -> Array:
+    assert axis is not None, "the facade fills it in"
+    mode = mode_once_checked("take", x, indices, (axis,), mode)
+    return _along(x, indices, _fill(x, fill_value), axis, mode)
+
+
+def take_along_axis(
+    x: Array,
+    indices: Array,
+    /,
+    *,
+    axis: int = -1,
+    mode: Mode | None = None,
+    fill_value: Array | Scalar | None = None,
+) -> Array:
+    mode = mode_once_checked("take_along_axis", x, indices, (axis,), mode)
+    return _take_along_axis(x, indices, axis=axis, mode=mode, fill_value=_fill(x, fill_value))
+
+
+def gather(
+    x: Array,
+    indices: Array,
+    /,
+    *,
+    axis: int = 0,
+    batch_dims: int = 0,
+    mode: Mode | None = None,
+    fill_value: Array | Scalar | None = None,
+) -> Array:
+    mode = mode_once_checked("gather", x, indices, (axis,), mode)
+    if batch_dims == 0:
+        return _along(x, indices, _fill(x, fill_value), axis, mode)
+    return _gather(x, indices, axis=axis, batch_dims=batch_dims, mode=mode, fill_value=_fill(x, fill_value))
+
+
+def gather_nd(
+    x: Array,
+    indices: Array,
+    /,
+    *,
+    batch_dims: int = 0,
+    axes: Sequence[int] | None = None,
+    mode: Mode | None = None,
+    fill_value: Array | Scalar | None = None,
+) -> Array:
+    assert axes is not None, "the facade fills them in"
+    mode = mode_once_checked("gather_nd", x, indices, tuple(axes), mode, multi=True)
+    return _gather_nd(x, indices, batch_dims=batch_dims, axes=axes, mode=mode, fill_value=_fill(x, fill_value))
+
+
+def _places(mask: Array, size: int) -> Array:
+    return jnp.nonzero(mask, size=size, fill_value=mask.shape[0])[0]
+
+
+@partial(jax.jit, static_argnums=(2, 3))
+def _masked(x: Array, mask: Array, axis: int, size: int, fill_value: Array | None) -> Array:
+    return masked(_places, x, mask, axis, size, fill_value)
+
+
+@partial(jax.jit, static_argnums=(1, 2))
+def _nonzero(x: Array, size: int, fill_value: int) -> tuple[Array, ...]:
+    return nonzero_padded(_places, x, size, fill_value)
+
+
+def boolean_mask(
+    x: Array,
+    mask: Array,
+    /,
+    *,
+    axis: int = 0,
+    size: int | None = None,
+    fill_value: Array | Scalar | None = None,
+) -> Array:
+    if size is None:
+        return generic.boolean_mask(x, mask, axis=axis)
+    return _masked(x, mask, axis, size, _fill(x, fill_value))
+
+
+def nonzero(x: Array, /, *, size: int | None = None, fill_value: int = 0) -> tuple[Array, ...]:
+    return generic.nonzero(x) if size is None else _nonzero(x, size, fill_value)
+
+
+def argwhere(x: Array, /, *, size: int | None = None, fill_value: int = 0) -> Array:
+    return jnp.stack(nonzero(x, size=size, fill_value=fill_value), axis=1)
+
+
+def dynamic_slice(
+    x: Array,
+    starts: Sequence[int | Array],
+    sizes: Sequence[int],
+    /,
+    *,
+    strides: Sequence[int] | None = None,
+    mode: SliceMode | None = None,
+) -> Array:
+    assert strides is not None, "the facade fills them in"
+    return _dynamic_slice(x, _as_arrays(starts), tuple(sizes), strides=tuple(strides), mode=mode)
+
+
+def put_slice(x: Array, values: Array, starts: Sequence[int | Array], /, *, mode: SliceMode | None = None) -> Array:
+    if mode == "wrap":
+        return _put_slice(x, values, _as_arrays(starts), mode=mode)
+    return _update_slice(x, values.astype(x.dtype), _as_arrays(starts))
+
+
+def _as_arrays(starts: Sequence[int | Array]) -> tuple[Any, ...]:
+    """Make arrays of all starts: one compiled function serves them all."""
+    return tuple([jnp.asarray(start, dtype=int) for start in starts])
+
+
+_dynamic_slice = jax.jit(generic.dynamic_slice, static_argnums=(2,), static_argnames=("strides", "mode"))
+_put_slice = jax.jit(generic.put_slice, static_argnames=("mode",))
+_update_slice: Callable[..., Array] = jax.jit(lambda x, values, starts: jax.lax.dynamic_update_slice(x, values, starts))
+
+
+@partial(jax.jit, static_argnums=(2, 3))
+def _repeat(x: Array, repeats: Array, axis: int, total: int) -> Array:
+    return generic.repeat(x, repeats, axis=axis, total_repeat_length=total)
+
+
+def repeat(
+    x: Array, repeats: int | Array, /, *, axis: int | None = None, total_repeat_length: int | None = None
+) -> Array:
+    if total_repeat_length is None or isinstance(repeats, int):
+        return generic.repeat(x, repeats, axis=axis, total_repeat_length=total_repeat_length)
+    return _repeat(x, repeats, axis, total_repeat_length)

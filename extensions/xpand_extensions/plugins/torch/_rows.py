@@ -1,0 +1,52 @@
+"""Multi-indices into tensors, checked and flattened in as few passes as it takes; reading rows."""
+
+from collections.abc import Sequence
+
+import torch
+
+from xpand import is_concrete
+from xpand._typing import Array
+
+SIGNED = {torch.uint16: torch.int16, torch.uint32: torch.int32, torch.uint64: torch.int64}
+"""Types for which PyTorch has few functions, and those of the same bits for which it has all."""
+
+_INDEX = (torch.int64, torch.int32)
+
+
+def checks_itself(indices: Array) -> bool:
+    """Tell whether PyTorch's functions raise for an index out of bounds: not on a GPU, where the process would end."""
+    return indices.dtype in _INDEX and is_concrete(indices) and indices.device.type == "cpu"
+
+
+def are_within(indices: Array, sizes: Sequence[int]) -> bool:
+    """Tell whether all multi-indices, on the CPU, are within bounds, none of them counting from the end."""
+    if not indices.numel():
+        return True
+    low, high = torch.aminmax(indices)
+    if low < 0:
+        return False
+    return bool(high < min(sizes)) or (
+        len(sizes) > 1 and all(bool(indices[..., j].max() < size) for j, size in enumerate(sizes))
+    )
+
+
+def flat(indices: Array, sizes: Sequence[int]) -> Array:
+    """Number the places that multi-indices of shape `(n, k)` within bounds name, in row-major order."""
+    parts = indices.to(torch.int64).unbind(-1)
+    number = parts[0]
+    for size, part in zip(sizes[1:], parts[1:]):
+        number = torch.add(part, number, alpha=size)
+    return number
+
+
+def select(x: Array, axis: int, index: Array) -> Array:
+    """Take along an axis by one axis of indices, none of which counts from the end."""
+    signed = SIGNED.get(x.dtype)
+    if signed is not None:
+        return x.view(signed).index_select(axis, index).view(x.dtype)
+    return x.index_select(axis, index)
+
+
+def take_within(x: Array, index: Array, /, *, axis: int) -> Array:
+    """Do what the standard's `take` does, with indices that don't count from the end."""
+    return select(x, axis, index)

@@ -1,0 +1,104 @@
+"""Indexing on PyTorch: index_select, which checks bounds as it goes on the CPU."""
+
+from collections.abc import Sequence
+
+import torch
+
+from xpand._typing import Array, Scalar
+from xpand_extensions._bounds import Mode
+from xpand_extensions.generic import indexing as generic
+from xpand_extensions.generic._indexing_mask import masked, nonzero_padded
+from xpand_extensions.generic._indexing_take import along
+
+from ._rows import are_within, checks_itself, flat, select, take_within
+
+
+def take(
+    x: Array,
+    indices: Array,
+    /,
+    *,
+    axis: int | None = None,
+    mode: Mode | None = None,
+    fill_value: Array | Scalar | None = None,
+) -> Array:
+    assert axis is not None, "the facade fills it in"
+    return _along("take", x, indices, axis, mode, fill_value)
+
+
+def gather(
+    x: Array,
+    indices: Array,
+    /,
+    *,
+    axis: int = 0,
+    batch_dims: int = 0,
+    mode: Mode | None = None,
+    fill_value: Array | Scalar | None = None,
+) -> Array:
+    if batch_dims == 0:
+        return _along("gather", x, indices, axis, mode, fill_value)
+    return generic.gather(x, indices, axis=axis, batch_dims=batch_dims, mode=mode, fill_value=fill_value)
+
+
+def _along(
+    function: str, x: Array, indices: Array, axis: int, mode: Mode | None, fill_value: Array | Scalar | None
+) -> Array:
+    if mode in (None, "raise") and checks_itself(indices):
+        try:
+            found = select(x, axis, indices if indices.ndim == 1 else indices.reshape(-1))
+        except (IndexError, RuntimeError):
+            # Once more the generic way, which counts negative indices from the end, and whose messages say more.
+            pass
+        else:
+            return found if indices.ndim == 1 else found.reshape(x.shape[:axis] + indices.shape + x.shape[axis + 1 :])
+    return along(function, take_within, x, indices, axis, mode, fill_value)
+
+
+def gather_nd(
+    x: Array,
+    indices: Array,
+    /,
+    *,
+    batch_dims: int = 0,
+    axes: Sequence[int] | None = None,
+    mode: Mode | None = None,
+    fill_value: Array | Scalar | None = None,
+) -> Array:
+    k = indices.shape[-1]
+    is_plain = k and not batch_dims and axes == tuple(range(k)) and mode in (None, "raise")
+    if is_plain and checks_itself(indices) and are_within(indices, x.shape[:k]):
+        # For ten million pairs 190 ms, where PyTorch's own index takes 320.
+        found = select(x.flatten(0, k - 1), 0, flat(indices.reshape(-1, k), x.shape[:k]))
+        return found.reshape(indices.shape[:-1] + x.shape[k:])
+    return generic.gather_nd(x, indices, batch_dims=batch_dims, axes=axes, mode=mode, fill_value=fill_value)
+
+
+def boolean_mask(
+    x: Array,
+    mask: Array,
+    /,
+    *,
+    axis: int = 0,
+    size: int | None = None,
+    fill_value: Array | Scalar | None = None,
+) -> Array:
+    if size is None:
+        return generic.boolean_mask(x, mask, axis=axis)
+    return masked(_places, x, mask, axis, size, fill_value)
+
+
+def nonzero(x: Array, /, *, size: int | None = None, fill_value: int = 0) -> tuple[Array, ...]:
+    return generic.nonzero(x) if size is None else nonzero_padded(_places, x, size, fill_value)
+
+
+def argwhere(x: Array, /, *, size: int | None = None, fill_value: int = 0) -> Array:
+    return torch.stack(nonzero(x, size=size, fill_value=fill_value), dim=1)
+
+
+def _places(mask: Array, size: int) -> Array:
+    """Find places by writing each where it belongs: `searchsorted` copies, and warns of it, under vmap."""
+    rank = mask.cumsum(0) - 1
+    slot = torch.where(mask, rank, size).clamp(max=size)
+    none = torch.full((size + 1,), len(mask), device=mask.device)
+    return none.scatter(0, slot, torch.arange(len(mask), device=mask.device))[:size]
