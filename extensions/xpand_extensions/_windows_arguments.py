@@ -48,6 +48,8 @@ def passes(
     window_dilation: Sequence[int],
 ) -> tuple[Pass, ...]:
     """List the windowed axes, the last one first: elements stay in order for functions that don't commute."""
+    if len(axis) == 1:
+        return (Pass(axis[0], window_shape[0], strides[0], *padding[0], window_dilation[0]),)
     found = [
         Pass(k, size, stride, low, high, dilation)
         for k, size, stride, (low, high), dilation in zip(axis, window_shape, strides, padding, window_dilation)

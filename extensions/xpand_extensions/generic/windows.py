@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from xpand import _arguments, array_namespace
@@ -10,10 +11,10 @@ from xpand_extensions import windows
 from xpand_extensions._bounds import index_dtype
 from xpand_extensions._segments import Combination, identity
 from xpand_extensions._windows_arguments import Pass, passes
+from xpand_extensions._windows_passes import pad_axis, reduce_axis
 from xpand_extensions.scatter import segment_sum
 
 from ._at import binary
-from ._windows_passes import Parts, reduce_windows
 
 
 def sliding_window_view(
@@ -54,15 +55,24 @@ def _reducer(function: str, combination: Combination) -> Callable[..., Array]:
 def reduce_by(combination: Combination, x: Array, steps: Sequence[Pass]) -> Array:
     """Add, multiply, or take the minimum or maximum of, the elements of each window."""
     xp = array_namespace(x)
-    function = binary(xp, combination, x.dtype)
-    return reduce_windows(
-        xp,
-        (x,),
-        lambda a, b: (function(a[0], b[0]),),
-        (identity(xp, x.dtype, combination),),
-        steps,
-        idempotent=combination in ("min", "max"),
-    )[0]
+    combine = binary(xp, combination, x.dtype)
+    return _reduce(xp, x, combine, identity(xp, x.dtype, combination), steps, idempotent=combination in ("min", "max"))
+
+
+def _reduce(
+    xp: Namespace,
+    x: Array,
+    combine: Callable[[Array, Array], Array],
+    fill: Array | Scalar,
+    steps: Sequence[Pass],
+    *,
+    idempotent: bool,
+) -> Array:
+    for each in steps:
+        count = each.count(x.shape[each.axis])
+        x = reduce_axis(pad_axis(xp, x, each, fill), combine, each, count, idempotent=idempotent)
+    # Windows of one element are slices of what was given.
+    return x if any(each.size > 1 for each in steps) else xp.asarray(x, copy=True)
 
 
 window_sum = _reducer("window_sum", "add")
@@ -126,12 +136,12 @@ def window_reduce(
     else:
         initial = xp.astype(initial, x.dtype)
 
-    def combine(a: Parts, b: Parts) -> Parts:
-        return (_checked(function(a[0], b[0]), a[0]),)
+    def combine(a: Array, b: Array) -> Array:
+        return _checked(function(a, b), a)
 
     steps = passes(window_shape, axis, strides, padding, window_dilation)
-    reduced = reduce_windows(xp, (x,), combine, (initial,), steps)
-    return combine((xp.broadcast_to(initial, reduced[0].shape),), reduced)[0]
+    reduced = _reduce(xp, x, combine, initial, steps, idempotent=False)
+    return combine(xp.broadcast_to(initial, reduced.shape), reduced)
 
 
 def _checked(result: Any, like: Array) -> Array:
@@ -160,7 +170,9 @@ def window_scatter_max(
     strides: Any = 1,
     padding: Any = "valid",
 ) -> Array:
-    return _scatter(x, source, initial, passes(window_shape, axis, strides, padding, (1,) * len(axis)), largest=True)
+    return scatter_to_extremes(
+        x, source, initial, passes(window_shape, axis, strides, padding, (1,) * len(axis)), largest=True
+    )
 
 
 def window_scatter_min(
@@ -174,10 +186,15 @@ def window_scatter_min(
     strides: Any = 1,
     padding: Any = "valid",
 ) -> Array:
-    return _scatter(x, source, initial, passes(window_shape, axis, strides, padding, (1,) * len(axis)), largest=False)
+    return scatter_to_extremes(
+        x, source, initial, passes(window_shape, axis, strides, padding, (1,) * len(axis)), largest=False
+    )
 
 
-def _scatter(x: Array, source: Array, initial: Array | Scalar, steps: Sequence[Pass], *, largest: bool) -> Array:
+def scatter_to_extremes(
+    x: Array, source: Array, initial: Array | Scalar, steps: Sequence[Pass], *, largest: bool
+) -> Array:
+    """Add to the places of the extremes of windows."""
     xp = array_namespace(x, source)
     places = extreme_places(xp, x, steps, largest=largest)
     size = math.prod(x.shape)
@@ -198,12 +215,32 @@ def extreme_places(xp: Namespace, x: Array, steps: Sequence[Pass], *, largest: b
     floating = _arguments.kind(xp, x.dtype) == "real"
     places = xp.reshape(xp.arange(math.prod(x.shape), dtype=index_dtype(xp, device), device=device), x.shape)
 
-    def combine(a: Parts, b: Parts) -> Parts:
-        better = b[0] > a[0] if largest else b[0] < a[0]
+    def combine(a: _Placed, b: _Placed) -> _Placed:
+        better = b.values > a.values if largest else b.values < a.values
         if floating:
-            better = better | (xp.isnan(b[0]) & ~xp.isnan(a[0]))
-        take = (b[1] >= 0) & (better | (a[1] < 0))
-        return xp.where(take, b[0], a[0]), xp.where(take, b[1], a[1])
+            better = better | (xp.isnan(b.values) & ~xp.isnan(a.values))
+        better = (b.places >= 0) & (better | (a.places < 0))
+        return _Placed(xp.where(better, b.values, a.values), xp.where(better, b.places, a.places))
 
     fill = identity(xp, x.dtype, "max" if largest else "min")
-    return reduce_windows(xp, (x, places), combine, (fill, -1), steps, idempotent=True)[1]
+    found = _Placed(x, places)
+    for each in steps:
+        count = each.count(x.shape[each.axis])
+        padded = _Placed(pad_axis(xp, found.values, each, fill), pad_axis(xp, found.places, each, -1))
+        found = reduce_axis(padded, combine, each, count, idempotent=True)
+    return found.places
+
+
+@dataclass(frozen=True, slots=True)
+class _Placed:
+    """Values with their places; sliced as an array is."""
+
+    values: Array
+    places: Array
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return tuple(self.values.shape)
+
+    def __getitem__(self, key: Any) -> "_Placed":
+        return _Placed(self.values[key], self.places[key])

@@ -1,0 +1,89 @@
+"""Windows on Dask: each block, together with what its windows reach of the next ones, by the way of its own library."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+import dask.array as da
+from dask.array.overlap import ensure_minimum_chunksize
+
+import xpand.dask.array as xp
+from xpand._typing import Array
+from xpand_extensions import windows
+from xpand_extensions._segments import Combination, identity
+from xpand_extensions._windows_arguments import Pass, passes
+from xpand_extensions._windows_passes import pad_axis
+
+
+def sliding_window_view(
+    x: Array, window_shape: Any, /, *, axis: Any = None, strides: Any = 1, window_dilation: Any = 1
+) -> Array:
+    steps = passes(window_shape, axis, strides, ((0, 0),) * len(axis), window_dilation)
+    of_block = partial(
+        _apply, windows.sliding_window_view, window_shape, {"axis": axis, "window_dilation": window_dilation}
+    )
+    return _of_blocks(x, steps, of_block, new=window_shape)
+
+
+def _reducer(function: str, combination: Combination) -> Callable[..., Array]:
+    def reduce(
+        x: Array,
+        window_shape: Any,
+        /,
+        *,
+        axis: Any = None,
+        strides: Any = 1,
+        padding: Any = "valid",
+        window_dilation: Any = 1,
+    ) -> Array:
+        steps = passes(window_shape, axis, strides, padding, window_dilation)
+        for each in steps:
+            x = pad_axis(xp, x, each, identity(xp, x.dtype, combination))
+        options = {"axis": axis, "window_dilation": window_dilation}
+        return _of_blocks(x, steps, partial(_apply, getattr(windows, function), window_shape, options))
+
+    reduce.__name__ = reduce.__qualname__ = function
+    return reduce
+
+
+def _apply(function: Callable[..., Any], window_shape: Any, options: dict[str, Any], x: Array) -> Any:
+    return function(x, window_shape, **options)
+
+
+def _of_blocks(x: Array, steps: tuple[Pass, ...], of_block: Callable[[Array], Any], new: tuple[int, ...] = ()) -> Array:
+    """Apply a window function to each block, with a stride of 1; then take the windows that the strides leave."""
+    depth = {each.axis: each.span - 1 for each in steps}
+    counts = [x.shape[k] - depth.get(k, 0) for k in range(x.ndim)]
+    if any(count <= 0 for k, count in enumerate(counts) if k in depth):
+        shape = [max(count, 0) for count in counts]
+        empty = xp.zeros((*shape, *new), dtype=x.dtype)
+        return _strided(empty, steps)
+    # A block must hold what windows of the block before it need, and the last one a window.
+    chunks = [ensure_minimum_chunksize(depth[k] + 1, c) if k in depth else c for k, c in enumerate(x.chunks)]
+    x = x.rechunk(tuple(chunks))
+    lengths = [(*c[:-1], c[-1] - depth.get(k, 0)) for k, c in enumerate(x.chunks)]
+    result = da.map_overlap(
+        of_block,
+        x,
+        depth={k: (0, depth.get(k, 0)) for k in range(x.ndim)},
+        boundary="none",
+        trim=False,
+        align_arrays=False,
+        new_axis=list(range(x.ndim, x.ndim + len(new))) or None,
+        chunks=(*lengths, *((size,) for size in new)),
+        meta=da.utils.meta_from_array(x, ndim=x.ndim + len(new)),
+    )
+    return _strided(result, steps)
+
+
+def _strided(x: Array, steps: tuple[Pass, ...]) -> Array:
+    key = [slice(None)] * x.ndim
+    for each in steps:
+        key[each.axis] = slice(None, None, each.stride)
+    return x[tuple(key)]
+
+
+window_sum = _reducer("window_sum", "add")
+window_prod = _reducer("window_prod", "multiply")
+window_min = _reducer("window_min", "min")
+window_max = _reducer("window_max", "max")

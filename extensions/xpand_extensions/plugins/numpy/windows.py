@@ -1,0 +1,97 @@
+"""Windows on NumPy: views by strides, and reductions in tiles that stay in the processor's cache."""
+
+import math
+from collections.abc import Callable
+from functools import partial
+from typing import Any, Final
+
+import numpy as np
+from numpy.lib.stride_tricks import as_strided
+
+import xpand.numpy as xp
+from xpand._typing import Array
+from xpand_extensions._segments import Combination, identity
+from xpand_extensions._windows_arguments import Pass, passes
+from xpand_extensions._windows_passes import pad_axis, reduce_axis
+from xpand_extensions._windows_tiles import Tiles
+from xpand_extensions.generic.windows import inside
+from xpand_extensions.plugins.numpy.scatter import _no_mask
+
+_SMALL: Final = 8192
+_UFUNCS: Final = {"add": np.add, "multiply": np.multiply, "min": np.minimum, "max": np.maximum}
+
+
+def sliding_window_view(
+    x: Array, window_shape: Any, /, *, axis: Any = None, strides: Any = 1, window_dilation: Any = 1
+) -> Array:
+    _no_mask("sliding_window_view", x)
+    shape, steps = list(x.shape), list(x.strides)
+    for k, size, stride, dilation in zip(axis, window_shape, strides, window_dilation):
+        shape[k] = Pass(k, size, stride, 0, 0, dilation).count(shape[k])
+        shape.append(size)
+        steps.append(steps[k] * dilation)
+        steps[k] *= stride
+    return as_strided(x, shape, steps, writeable=False)
+
+
+def _reducer(function: str, combination: Combination) -> Callable[..., Array]:
+    def reduce(
+        x: Array,
+        window_shape: Any,
+        /,
+        *,
+        axis: Any = None,
+        strides: Any = 1,
+        padding: Any = "valid",
+        window_dilation: Any = 1,
+    ) -> Array:
+        _no_mask(function, x)
+        return _reduce(combination, x, passes(window_shape, axis, strides, padding, window_dilation))
+
+    reduce.__name__ = reduce.__qualname__ = function
+    return reduce
+
+
+def _reduce(combination: Combination, x: Array, steps: tuple[Pass, ...]) -> Array:
+    ufunc, idempotent = _UFUNCS[combination], combination in ("min", "max")
+    if x.size <= _SMALL:
+        # Without tiles: they cost more than the additions.
+        for each in steps:
+            count = each.count(x.shape[each.axis])
+            if each.low or each.high:
+                x = pad_axis(xp, x, each, identity(xp, x.dtype, combination))
+            x = reduce_axis(x, ufunc, each, count, idempotent=idempotent)
+        return x if any(each.size > 1 for each in steps) else x.copy()
+    empty = partial(np.empty, dtype=x.dtype)
+    return Tiles(ufunc, empty, identity(xp, x.dtype, combination), idempotent).reduce(x, steps)
+
+
+window_sum = _reducer("window_sum", "add")
+window_prod = _reducer("window_prod", "multiply")
+window_min = _reducer("window_min", "min")
+window_max = _reducer("window_max", "max")
+
+
+def window_mean(
+    x: Array,
+    window_shape: Any,
+    /,
+    *,
+    axis: Any = None,
+    strides: Any = 1,
+    padding: Any = "valid",
+    window_dilation: Any = 1,
+    count_include_pad: bool = True,
+) -> Array:
+    _no_mask("window_mean", x)
+    steps = passes(window_shape, axis, strides, padding, window_dilation)
+    total = _reduce("add", x, steps)
+    if count_include_pad or not any(map(any, padding)):
+        total /= math.prod(window_shape)
+        return total
+    for each in steps:
+        number = inside(xp, each, x.shape[each.axis], "cpu")
+        number = number.reshape([-1 if k == each.axis else 1 for k in range(x.ndim)])
+        with np.errstate(invalid="ignore"):  # 0 / 0 is the NaN that is asked for
+            np.divide(total, number.astype(x.dtype), out=total)
+    return total

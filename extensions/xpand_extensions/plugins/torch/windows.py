@@ -1,0 +1,131 @@
+"""Windows on PyTorch: views, and reductions in tiles where nothing is recorded for a gradient.
+
+PyTorch's own pooling takes time in proportion to the size of the windows, and more than this from windows of 2 elements
+on; it knows no minima, no products and no integers.
+"""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any, Final
+
+import torch
+from torch.autograd import forward_ad
+
+import xpand.torch as xp
+from xpand import is_concrete
+from xpand._typing import Array, Scalar
+from xpand_extensions._segments import Combination, identity
+from xpand_extensions._windows_arguments import Pass, passes
+from xpand_extensions._windows_tiles import Tiles
+from xpand_extensions.generic import windows as generic
+
+_SIGNED: Final = {torch.uint16: torch.int16, torch.uint32: torch.int32, torch.uint64: torch.int64}
+"""Types for which PyTorch has few functions, and those of the same bits for which it has all."""
+
+_FUNCTIONS: Final = {"add": torch.add, "multiply": torch.mul, "min": torch.minimum, "max": torch.maximum}
+
+_LARGE: Final = 2**17
+"""From how many elements on the result of a pass over the array no longer stays in the processor's cache."""
+
+
+def sliding_window_view(
+    x: Array, window_shape: Any, /, *, axis: Any = None, strides: Any = 1, window_dilation: Any = 1
+) -> Array:
+    for k, size, stride, dilation in zip(axis, window_shape, strides, window_dilation):
+        span = (size - 1) * dilation + 1
+        if x.shape[k] < span:
+            x = x.narrow(k, 0, 0).unsqueeze(-1).expand(*x.shape[:k], 0, *x.shape[k + 1 :], size)
+        else:
+            x = x.unfold(k, span, stride)[..., ::dilation]
+    return x
+
+
+def _reducer(function: str, combination: Combination) -> Callable[..., Array]:
+    def reduce(
+        x: Array,
+        window_shape: Any,
+        /,
+        *,
+        axis: Any = None,
+        strides: Any = 1,
+        padding: Any = "valid",
+        window_dilation: Any = 1,
+    ) -> Array:
+        return _reduce(combination, x, passes(window_shape, axis, strides, padding, window_dilation))
+
+    reduce.__name__ = reduce.__qualname__ = function
+    return reduce
+
+
+def _reduce(combination: Combination, x: Array, steps: tuple[Pass, ...]) -> Array:
+    signed = _SIGNED.get(x.dtype)
+    if signed is not None:
+        if combination in ("add", "multiply"):  # the same bits, whether signed or not
+            return _reduce(combination, x.view(signed), steps).view(x.dtype)
+        # With the highest bit flipped the order of signed numbers is that of unsigned ones.
+        high = torch.iinfo(signed).min
+        return (_reduce(combination, x.view(signed) ^ high, steps) ^ high).view(x.dtype)
+    if x.numel() < _LARGE or not steps or not _may_write(x):
+        return generic.reduce_by(combination, x, steps)
+    function = _FUNCTIONS[combination]
+    if x.dtype == torch.bool:
+        function = torch.logical_and if combination == "min" else torch.logical_or
+    empty = partial(torch.empty, dtype=x.dtype)
+    fill = identity(xp, x.dtype, combination)
+    return Tiles(function, empty, fill, combination in ("min", "max")).reduce(x, steps)
+
+
+def _may_write(x: Array) -> bool:
+    """Tell whether the results of functions may be written into other tensors: nothing follows them."""
+    return (
+        not torch.compiler.is_compiling()
+        and type(x) is torch.Tensor
+        and x.device.type == "cpu"
+        and not (x.requires_grad and torch.is_grad_enabled())
+        and forward_ad._current_level < 0
+        and is_concrete(x)
+    )
+
+
+window_sum = _reducer("window_sum", "add")
+window_prod = _reducer("window_prod", "multiply")
+window_min = _reducer("window_min", "min")
+window_max = _reducer("window_max", "max")
+
+
+def window_scatter_max(
+    x: Array,
+    source: Array,
+    initial: Array | Scalar,
+    window_shape: Any,
+    /,
+    *,
+    axis: Any = None,
+    strides: Any = 1,
+    padding: Any = "valid",
+) -> Array:
+    return generic.window_scatter_max(
+        _ordered(x), source, initial, window_shape, axis=axis, strides=strides, padding=padding
+    )
+
+
+def window_scatter_min(
+    x: Array,
+    source: Array,
+    initial: Array | Scalar,
+    window_shape: Any,
+    /,
+    *,
+    axis: Any = None,
+    strides: Any = 1,
+    padding: Any = "valid",
+) -> Array:
+    return generic.window_scatter_min(
+        _ordered(x), source, initial, window_shape, axis=axis, strides=strides, padding=padding
+    )
+
+
+def _ordered(x: Array) -> Array:
+    """Make numbers of the same order that PyTorch can compare."""
+    signed = _SIGNED.get(x.dtype)
+    return x if signed is None else x.view(signed) ^ torch.iinfo(signed).min
