@@ -7,8 +7,7 @@ import torch
 from xpand import is_concrete
 from xpand._typing import Array
 
-SIGNED = {torch.uint16: torch.int16, torch.uint32: torch.int32, torch.uint64: torch.int64}
-"""Types for which PyTorch has few functions, and those of the same bits for which it has all."""
+from ._unsigned import SIGNED
 
 _INDEX = (torch.int64, torch.int32)
 

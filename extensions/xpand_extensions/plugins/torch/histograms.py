@@ -9,7 +9,8 @@ from xpand_extensions._bounds import Mode
 from xpand_extensions.generic import histograms as generic
 from xpand_extensions.histograms import Histogram, HistogramDD
 
-from .scatter import _SIGNED, TorchAt
+from ._unsigned import SIGNED
+from .scatter import TorchAt
 from .sorting import ordered
 
 
@@ -28,7 +29,7 @@ def bincount(
         if x.ndim == 1 and weights is None and length:
             return torch.bincount(x.to(torch.int64), minlength=length)
         mode = "drop"
-    if x.dtype in _SIGNED and x.dtype != torch.uint64:
+    if x.dtype in SIGNED and x.dtype != torch.uint64:
         x = x.to(torch.int64)
     return generic.bincount(x, weights=weights, length=length, mode=mode)
 
@@ -62,7 +63,7 @@ def _find(x: Array, edges: Array, uniform: bool) -> Array:
 
 
 def histogram_bin_edges(x: Array, bins: int = 10, /, *, range: tuple[float, float] | None = None) -> Array:
-    return generic.histogram_bin_edges(x.to(torch.float64) if x.dtype in _SIGNED else x, bins, range=range)
+    return generic.histogram_bin_edges(x.to(torch.float64) if x.dtype in SIGNED else x, bins, range=range)
 
 
 def digitize(x: Array, edges: Array, /, *, right: bool = False) -> Array:

@@ -25,7 +25,8 @@ from xpand_extensions.generic._scatter_nd import write
 from xpand_extensions.generic._scatter_offsets import segment_reduce as generic_segment_reduce
 from xpand_extensions.scatter import Index
 
-from ._rows import SIGNED, are_within, checks_itself, flat, select
+from ._rows import are_within, checks_itself, flat, select
+from ._unsigned import SIGNED
 
 _SEGMENT_REDUCE: Final = {
     "add": ("sum", 0.0),

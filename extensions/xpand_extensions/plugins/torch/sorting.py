@@ -10,17 +10,17 @@ from xpand_extensions.generic import sorting as generic
 from xpand_extensions.generic._selection import select
 from xpand_extensions.sorting import TopK
 
-from .scatter import _SIGNED
+from ._unsigned import SIGNED
 
 
 def ordered(x: Array) -> Array:
     """Return values in the order of those of `x`, of a type that PyTorch compares: not unsigned ones of many bits."""
-    signed = _SIGNED.get(x.dtype)
+    signed = SIGNED.get(x.dtype)
     return x if signed is None else x.view(signed) ^ torch.iinfo(signed).min
 
 
 def _gathered(x: Array, axis: int, indices: Array) -> Array:
-    signed = _SIGNED.get(x.dtype)
+    signed = SIGNED.get(x.dtype)
     return x.gather(axis, indices) if signed is None else x.view(signed).gather(axis, indices).view(x.dtype)
 
 
@@ -104,7 +104,7 @@ def unique(
     fill_value: Scalar | None = None,
 ) -> Any:
     """Search among signed integers in place of unsigned ones of many bits, in the same order."""
-    signed = _SIGNED.get(x.dtype)
+    signed = SIGNED.get(x.dtype)
     if signed is not None and fill_value is not None:
         lowest = torch.iinfo(signed).min
         fill_value = int(fill_value) + lowest
