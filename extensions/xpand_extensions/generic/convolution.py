@@ -117,8 +117,10 @@ def _result_shape(x: Array, kernel: Array, axes: Sequence[int], parts: Sequence[
 
 def takes_fft(x: Array, kernel: Array, axes: Sequence[int], method: str) -> bool:
     """Tell whether to take Fourier transforms: where asked for, or where by the sizes they take less time than sums."""
-    if method != "auto" or not axes:
-        return method == "fft"
+    if method == "direct" or not axes:
+        return False
+    if method == "fft":
+        return True
     xp = array_namespace(x)
     if x.dtype not in (xp.float32, xp.float64, xp.complex64, xp.complex128):
         return False

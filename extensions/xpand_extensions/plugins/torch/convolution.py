@@ -28,11 +28,15 @@ def _conv(what: Geometry, x: Array, kernel: Array) -> Array:
         return by_taps(what, x, kernel)
     if any(step > 1 for step in what.input_dilation):
         x = dilated(xp, x, what.input_dilation)
+    apart = what.kernel_dilation
+    if not _is_floating(x) and any(step > 1 for step in apart):
+        # Integers have no dilated kernels; zeros between the taps change nothing.
+        kernel, apart = dilated(xp, kernel, apart), (1,) * len(apart)
     padding: Any = [low for low, _ in what.padding]
     if any(low != high or low < 0 for low, high in what.padding):
         x = functional.pad(x, _ends(what, 1))
         padding = 0
-    return native(x, kernel, None, what.strides, padding, what.kernel_dilation, what.groups)
+    return native(x, kernel, None, what.strides, padding, apart, what.groups)
 
 
 def _conv_transpose(what: Geometry, x: Array, kernel: Array) -> Array:
