@@ -24,9 +24,23 @@ def real(function: str, x: Array) -> None:
         return
     xp = _arguments.namespace_of(function, x=x)
     _arguments.dtype(function, "x", xp, x, _arguments.REAL)
-    # Of other libraries the namespace may depend on the array, and a data type's meaning on the namespace.
-    if len(_passed) < _MAX_TYPES and library_of(type(x)) is not None:
-        _passed.setdefault(type(x), set()).add(x.dtype)
+    _passes(x)
+
+
+def pair(function: str, x: Array | float, y: Array | float) -> tuple[Array, Array]:
+    """Check two operands as `reals` does, faster where they are two arrays alike."""
+    if type(x) is type(y):
+        dtypes = _passed.get(type(x))
+        if (
+            dtypes is not None
+            and x.dtype in dtypes
+            and y.dtype in dtypes
+            and x.shape == y.shape
+            and _arguments.device_of(x) == _arguments.device_of(y)
+        ):
+            return x, y
+    x, y = reals(function, x=x, y=y)
+    return x, y
 
 
 def reals(function: str, **operands: Any) -> tuple[Array, ...]:
@@ -41,22 +55,27 @@ def reals(function: str, **operands: Any) -> tuple[Array, ...]:
     """
     arrays = {name: x for name, x in operands.items() if type(x) not in (float, int)}
     if not arrays:
+        listed = ", ".join(f"{name} of {describe(x)}" for name, x in operands.items())
         raise TypeError(
-            f"{function}: takes at least one array, got {_listed(operands)}; turn numbers into arrays with `xp.asarray`"
+            f"{function}: takes at least one array, got {listed}; turn numbers into arrays with `xp.asarray`"
         )
-    if len(arrays) > 1:
-        xp = _arguments.namespace_of(function, **arrays)
-        _arguments.one_device(function, **arrays)
-        _check_shapes(function, arrays)
-    else:
-        xp = _arguments.namespace_of(function, **arrays)
+    xp = _arguments.namespace_of(function, **arrays)
+    _arguments.one_device(function, **arrays)
     for name, x in arrays.items():
         _arguments.dtype(function, name, xp, x, _arguments.REAL)
+        _passes(x)
+    _check_shapes(function, arrays)
     if len(arrays) == len(operands):
         return tuple(arrays.values())
     first = next(iter(arrays.values()))
     options = {"dtype": first.dtype, "device": _arguments.device_of(first)}
     return tuple(x if name in arrays else xp.asarray(float(x), **options) for name, x in operands.items())
+
+
+def _passes(x: Array) -> None:
+    # Of other libraries the namespace may depend on the array, and a data type's meaning on the namespace.
+    if len(_passed) < _MAX_TYPES and library_of(type(x)) is not None:
+        _passed.setdefault(type(x), set()).add(x.dtype)
 
 
 def _check_shapes(function: str, arrays: dict[str, Array]) -> None:
@@ -69,7 +88,3 @@ def _check_shapes(function: str, arrays: dict[str, Array]) -> None:
         if len({size for size in sizes if size != 1 and size is not None and size == size}) > 1:
             listed = ", ".join(f"{name} of shape {tuple(x.shape)}" for name, x in arrays.items())
             raise ValueError(f"{function}: takes arrays that broadcast together, got {listed}")
-
-
-def _listed(operands: dict[str, Any]) -> str:
-    return ", ".join(f"{name} of {describe(x)}" for name, x in operands.items())

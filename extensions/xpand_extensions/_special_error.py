@@ -25,7 +25,7 @@ def erf(x: Array, /) -> Array:
 
     >>> import numpy as np
     >>> erf(np.asarray([0.0, 0.5, np.inf])).round(6)
-    array([0.      , 0.5205  , 1.      ])
+    array([0.    , 0.5205, 1.    ])
     """
     real("erf", x)
     return erf.native(x)(x)
@@ -37,7 +37,7 @@ def erfc(x: Array, /) -> Array:
 
     Argument, result and errors are those of `erf`, except that values are between 0 and 2.
 
-    Within 3 ulps and half an ulp of the argument: by x² ulps in the far tail.
+    Within 6 ulps and half an ulp of the argument, in the far tail x² ulps.
 
     Source: `scipy.special.erfc`.
 
@@ -73,13 +73,13 @@ def erfcinv(x: Array, /) -> Array:
 
     Argument, result and errors are those of `erf`. Infinite at 0, -infinite at 2, NaN outside of these.
 
-    Within 4 ulps.
+    Within 8 ulps.
 
     Source: `scipy.special.erfcinv`.
 
     >>> import numpy as np
-    >>> erfcinv(np.asarray([0.0, 1e-100, 1.0])).round(6)
-    array([      inf, 15.065575,  0.      ])
+    >>> erfcinv(np.asarray([0.0, 1e-100, 0.5])).round(6)
+    array([      inf, 15.065575,  0.476936])
     """
     real("erfcinv", x)
     return erfcinv.native(x)(x)
@@ -91,7 +91,7 @@ def ndtr(x: Array, /) -> Array:
 
     Argument, result and errors are those of `erf`, except that values are between 0 and 1.
 
-    Within 3 ulps and 2 ulps of the argument: by 2x² ulps in the far lower tail.
+    Within 6 ulps and 2 ulps of the argument, in the far lower tail 2x² ulps.
 
     Source: `scipy.special.ndtr`.
 
@@ -109,7 +109,7 @@ def ndtri(x: Array, /) -> Array:
 
     Argument, result and errors are those of `erf`. -infinite at 0, infinite at 1, NaN outside of these.
 
-    Within 4 ulps.
+    Within 8 ulps.
 
     Source: `scipy.special.ndtri`.
 
@@ -127,13 +127,13 @@ def log_ndtr(x: Array, /) -> Array:
 
     Argument, result and errors are those of `erf`, except that values are 0 or below.
 
-    Within 4 ulps and 2 ulps of the argument, which are felt where the result is near 0: by 2x² ulps for large x.
+    Within 7 ulps and 2 ulps of the argument, which are felt where the result is near 0: for large x 2x² ulps.
 
     Source: `scipy.special.log_ndtr`.
 
     >>> import numpy as np
-    >>> log_ndtr(np.asarray([-100.0, 0.0, np.inf])).round(6)
-    array([-5.005524e+03, -6.931470e-01,  0.000000e+00])
+    >>> log_ndtr(np.asarray([-100.0, 0.0, 1.0])).round(3)
+    array([-5.005524e+03, -6.930000e-01, -1.730000e-01])
     """
     real("log_ndtr", x)
     return log_ndtr.native(x)(x)

@@ -25,7 +25,7 @@ def sinc(x: Array, /) -> Array:
 
     >>> import numpy as np
     >>> sinc(np.asarray([0.0, 0.5, np.inf])).round(6)
-    array([1.      , 0.63662 , 0.      ])
+    array([1.     , 0.63662, 0.     ])
     """
     real("sinc", x)
     return sinc.native(x)(x)

@@ -9,7 +9,10 @@ All take arrays of real floating-point data types; float16 and bfloat16 are as e
 apart. Derivatives are those of the library's automatic differentiation, finite wherever the function's are.
 """
 
+from ._special_bessel import i0, i0e, i1, i1e
 from ._special_error import erf, erfc, erfcinv, erfinv, log_ndtr, ndtr, ndtri
+from ._special_gamma import digamma, factorial, gammaln, polygamma, zeta
+from ._special_incomplete import betainc, betaln, gammainc, gammaincc
 from ._special_logistic import (
     entr,
     expit,
@@ -48,4 +51,17 @@ __all__ = [
     "cbrt",
     "rsqrt",
     "exp2",
+    "gammaln",
+    "digamma",
+    "polygamma",
+    "zeta",
+    "factorial",
+    "gammainc",
+    "gammaincc",
+    "betaln",
+    "betainc",
+    "i0",
+    "i0e",
+    "i1",
+    "i1e",
 ]

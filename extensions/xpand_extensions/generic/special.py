@@ -1,6 +1,9 @@
 """Special functions in terms of the standard alone."""
 
+from ._special_bessel import i0, i0e, i1, i1e
 from ._special_error import erf, erfc, erfcinv, erfinv, log_ndtr, ndtr, ndtri
+from ._special_gamma import digamma, factorial, gammaln, polygamma, zeta
+from ._special_incomplete import betainc, betaln, gammainc, gammaincc
 from ._special_logistic import (
     entr,
     expit,
@@ -17,7 +20,10 @@ from ._special_logistic import (
 from ._special_powers import cbrt, exp2, rsqrt, sinc
 
 __all__ = [
+    "betainc",
+    "betaln",
     "cbrt",
+    "digamma",
     "entr",
     "erf",
     "erfc",
@@ -25,6 +31,14 @@ __all__ = [
     "erfinv",
     "exp2",
     "expit",
+    "factorial",
+    "gammainc",
+    "gammaincc",
+    "gammaln",
+    "i0",
+    "i0e",
+    "i1",
+    "i1e",
     "log_ndtr",
     "log_sigmoid",
     "log_softmax",
@@ -32,6 +46,7 @@ __all__ = [
     "logsumexp",
     "ndtr",
     "ndtri",
+    "polygamma",
     "rsqrt",
     "sigmoid",
     "sinc",
@@ -39,4 +54,5 @@ __all__ = [
     "softplus",
     "xlog1py",
     "xlogy",
+    "zeta",
 ]

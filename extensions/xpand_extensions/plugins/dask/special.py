@@ -1,11 +1,16 @@
 """Special functions on Dask: each block by the way of its own library."""
 
+from ._special_bessel import i0, i0e, i1, i1e
 from ._special_error import erf, erfc, erfcinv, erfinv, log_ndtr, ndtr, ndtri
+from ._special_gamma import betainc, betaln, digamma, factorial, gammainc, gammaincc, gammaln, polygamma, zeta
 from ._special_logistic import entr, expit, log_sigmoid, logit, sigmoid, softplus, xlog1py, xlogy
 from ._special_powers import cbrt, exp2, rsqrt, sinc
 
 __all__ = [
+    "betainc",
+    "betaln",
     "cbrt",
+    "digamma",
     "entr",
     "erf",
     "erfc",
@@ -13,15 +18,25 @@ __all__ = [
     "erfinv",
     "exp2",
     "expit",
+    "factorial",
+    "gammainc",
+    "gammaincc",
+    "gammaln",
+    "i0",
+    "i0e",
+    "i1",
+    "i1e",
     "log_ndtr",
     "log_sigmoid",
     "logit",
     "ndtr",
     "ndtri",
+    "polygamma",
     "rsqrt",
     "sigmoid",
     "sinc",
     "softplus",
     "xlog1py",
     "xlogy",
+    "zeta",
 ]

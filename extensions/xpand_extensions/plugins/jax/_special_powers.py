@@ -9,7 +9,7 @@ from xpand._typing import Array
 from xpand_extensions.generic import special as generic
 from xpand_extensions.generic._width import widened
 
-cbrt = jax.jit(jnp.cbrt)
+cbrt = jax.jit(generic.cbrt)  # in float32 JAX's is wrong below the smallest normal number, its sign too
 rsqrt = jax.jit(jax.lax.rsqrt)
 sinc = jax.jit(generic.sinc)  # JAX's is NaN at infinities
 

@@ -1,6 +1,8 @@
 """Special functions on JAX: its own where they are exact, all of them compiled."""
 
+from ._special_bessel import i0, i0e, i1, i1e
 from ._special_error import erf, erfc, erfcinv, erfinv, log_ndtr, ndtr, ndtri
+from ._special_gamma import betainc, betaln, digamma, factorial, gammainc, gammaincc, gammaln, polygamma, zeta
 from ._special_logistic import (
     entr,
     expit,
@@ -17,7 +19,10 @@ from ._special_logistic import (
 from ._special_powers import cbrt, exp2, rsqrt, sinc
 
 __all__ = [
+    "betainc",
+    "betaln",
     "cbrt",
+    "digamma",
     "entr",
     "erf",
     "erfc",
@@ -25,6 +30,14 @@ __all__ = [
     "erfinv",
     "exp2",
     "expit",
+    "factorial",
+    "gammainc",
+    "gammaincc",
+    "gammaln",
+    "i0",
+    "i0e",
+    "i1",
+    "i1e",
     "log_ndtr",
     "log_sigmoid",
     "log_softmax",
@@ -32,6 +45,7 @@ __all__ = [
     "logsumexp",
     "ndtr",
     "ndtri",
+    "polygamma",
     "rsqrt",
     "sigmoid",
     "sinc",
@@ -39,4 +53,5 @@ __all__ = [
     "softplus",
     "xlog1py",
     "xlogy",
+    "zeta",
 ]

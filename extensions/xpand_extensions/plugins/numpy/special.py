@@ -1,6 +1,8 @@
 """Special functions on NumPy: SciPy's, and some of NumPy's own functions."""
 
+from ._special_bessel import i0, i0e, i1, i1e
 from ._special_error import erf, erfc, erfcinv, erfinv, log_ndtr, ndtr, ndtri
+from ._special_gamma import betainc, digamma, gammainc, gammaincc, gammaln
 from ._special_logistic import (
     entr,
     expit,
@@ -17,7 +19,9 @@ from ._special_logistic import (
 from ._special_powers import cbrt, exp2, rsqrt, sinc
 
 __all__ = [
+    "betainc",
     "cbrt",
+    "digamma",
     "entr",
     "erf",
     "erfc",
@@ -25,6 +29,13 @@ __all__ = [
     "erfinv",
     "exp2",
     "expit",
+    "gammainc",
+    "gammaincc",
+    "gammaln",
+    "i0",
+    "i0e",
+    "i1",
+    "i1e",
     "log_ndtr",
     "log_sigmoid",
     "log_softmax",

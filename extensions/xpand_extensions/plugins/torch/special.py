@@ -1,6 +1,8 @@
 """Special functions on PyTorch: its own kernels where they are exact."""
 
+from ._special_bessel import i0, i0e, i1, i1e
 from ._special_error import erf, erfc, erfinv, log_ndtr, ndtr, ndtri
+from ._special_gamma import digamma, gammaln
 from ._special_logistic import (
     entr,
     expit,
@@ -18,12 +20,18 @@ from ._special_powers import cbrt, exp2, rsqrt, sinc
 
 __all__ = [
     "cbrt",
+    "digamma",
     "entr",
     "erf",
     "erfc",
     "erfinv",
     "exp2",
     "expit",
+    "gammaln",
+    "i0",
+    "i0e",
+    "i1",
+    "i1e",
     "log_ndtr",
     "log_sigmoid",
     "log_softmax",

@@ -1,0 +1,85 @@
+"""What every elementwise special function must do, whatever its values: checks that the test files run over tables."""
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import xpand
+from tests.libraries import Library
+
+
+def check_shapes(library: Library, function: Callable[..., Any], point: float, operands: int = 1) -> None:
+    """Empty arrays and arrays without axes keep their shape and data type."""
+    for dtype in ("float32", "float64"):
+        for shape in ((), (0,), (2, 0), (2, 1, 3)):
+            x = library.asarray(np.full(shape, point, dtype=dtype))
+            result = library.to_numpy(function(*[x] * operands))
+            assert np.asarray(result).shape == shape
+            assert str(np.asarray(result).dtype) == dtype
+
+
+def check_narrow_types(function: Callable[..., Any], point: float, operands: int = 1) -> None:
+    """float16 and bfloat16, where a library has them, give what float32 gives, rounded."""
+    import jax.numpy as jnp
+    import torch
+
+    exact = float(function(*[np.asarray([point], dtype=np.float32)] * operands)[0])
+    for x in (
+        np.asarray([point], dtype=np.float16),
+        torch.asarray([point], dtype=torch.float16),
+        torch.asarray([point], dtype=torch.bfloat16),
+        jnp.asarray([point], dtype=jnp.float16),
+        jnp.asarray([point], dtype=jnp.bfloat16),
+    ):
+        result = function(*[x] * operands)
+        assert result.dtype == x.dtype
+        assert float(result[0]) == pytest.approx(exact, rel=2**-7 if "bfloat16" in str(x.dtype) else 2**-10)
+
+
+def check_bad_input(library: Library, name: str, function: Callable[..., Any]) -> None:
+    """What is no array of a real floating-point data type is refused by name."""
+    for dtype in ("bool", "int32", "uint64", "complex128"):
+        with pytest.raises(TypeError, match=rf"^{name}: x must have a real floating-point data type, got .*{dtype}"):
+            function(library.asarray(np.ones(2), dtype=dtype))
+    for value in ([1.0], "1", None, 1.0):
+        with pytest.raises(TypeError, match=rf"^{name}: x must be an array, got"):
+            function(value)
+
+
+def check_bad_operands(library: Library, name: str, function: Callable[..., Any]) -> None:
+    """The same for a function of two operands, which must fit together."""
+    x = library.asarray(np.ones(3))
+    for dtype in ("bool", "int32", "uint64", "complex128"):
+        for operands in ((library.asarray(np.ones(3), dtype=dtype), x), (x, library.asarray(np.ones(3), dtype=dtype))):
+            with pytest.raises(
+                TypeError, match=rf"^{name}: [xy] must have a real floating-point data type, got .*{dtype}"
+            ):
+                function(*operands)
+    for value in ([1.0], "1", None, True, 1j):
+        with pytest.raises(TypeError, match=rf"^{name}: y must be an array, got"):
+            function(x, value)
+    with pytest.raises(TypeError, match=rf"^{name}: takes at least one array, got x of float and y of int"):
+        function(1.0, 2)
+    with pytest.raises(ValueError, match=rf"^{name}: takes arrays that broadcast together, got x of shape \(3,\)"):
+        function(x, library.asarray(np.ones(2)))
+    with pytest.raises(TypeError, match=rf"^{name}: takes arrays of one library"):
+        function(x, Library("", xpand.namespace("torch" if library.id == "numpy" else "numpy")).asarray(np.ones(3)))
+
+
+def check_lazy(
+    function: Callable[..., Any], points: np.ndarray, monkeypatch: pytest.MonkeyPatch, operands: int = 1
+) -> None:
+    """Dask's arrays are not computed until they are asked for."""
+    import dask.array as da
+
+    def computed(*args: Any, **kwargs: Any) -> None:
+        raise AssertionError("the array was computed")
+
+    x = da.from_array(points, chunks=2)
+    with monkeypatch.context() as patch:
+        patch.setattr(da.Array, "compute", computed)
+        patch.setattr(da.Array, "__array__", computed)
+        result = function(*[x] * operands)
+    np.testing.assert_allclose(np.asarray(result), function(*[points] * operands), rtol=1e-12)
