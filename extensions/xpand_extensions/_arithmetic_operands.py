@@ -6,7 +6,7 @@ from xpand import _arguments
 from xpand._namespace import describe
 from xpand._typing import Array, DType, Namespace
 
-from ._promotion import promoted
+from ._promotion import promote
 
 SCALARS: Final = (bool, int, float, complex)
 
@@ -25,9 +25,10 @@ def together(function: str, kinds: frozenset[_arguments.Kind], /, **operands: An
     _arguments.one_device(function, **arrays)
     for name, x in arrays.items():
         _arguments.dtype(function, name, xp, x, kinds)
-    dtype = promoted(function, xp, **arrays)
-    device = _arguments.device_of(next(iter(arrays.values())))
-    result = [cast(function, name, xp, x, dtype, device) for name, x in operands.items()]
+    operands |= zip(arrays, promote(function, xp, **arrays))
+    target = operands[next(iter(arrays))]
+    device = _arguments.device_of(target)
+    result = [cast(function, name, xp, x, target.dtype, device) for name, x in operands.items()]
     if len(arrays) > 1:
         _check_shapes(function, xp, arrays)
     return result

@@ -34,6 +34,3 @@ def as_last(xp: Namespace, x: Array, axes: Sequence[int]) -> Array:
     return xp.reshape(x, (*x.shape[: len(rest)], math.prod(x.shape[len(rest) :])))
 
 
-def kept(xp: Namespace, x: Array, shape: Sequence[int], axes: Sequence[int]) -> Array:
-    """Put axes of size one back for those of an array of `shape` that were reduced."""
-    return xp.reshape(x, tuple([1 if i in axes else size for i, size in enumerate(shape)]))

@@ -1,0 +1,89 @@
+"""The arguments that reductions share."""
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from xpand import _arguments
+from xpand._namespace import describe
+from xpand._typing import Array, Axis, Namespace
+
+
+def reduced(function: str, kinds: frozenset[_arguments.Kind], x: Array, axis: Any, keepdims: Any) -> tuple[int, ...]:
+    """Check what a reduction is given; return the axes, counted from the front, in order."""
+    xp = _arguments.namespace_of(function, x=x)
+    _arguments.dtype(function, "x", xp, x, kinds)
+    _arguments.boolean(function, "keepdims", keepdims)
+    return axes(function, axis, x.ndim)
+
+
+def axes(function: str, value: Axis, ndim: int) -> tuple[int, ...]:
+    """Check one axis, several or None, which is all; return them counted from the front, in order.
+
+    Raises:
+        TypeError: They aren't integers.
+        ValueError: The array has no such axis, one is named twice, or there are none.
+    """
+    if value is None:
+        return tuple(range(ndim))
+    if not isinstance(value, (tuple, list)):
+        return (_arguments.axis(function, value, ndim),)
+    found = [_arguments.axis(function, item, ndim) for item in value]
+    if not found:
+        raise ValueError(f"{function}: axis names no axis; leave it out to take all of them")
+    if len(set(found)) < len(found):
+        raise ValueError(f"{function}: axis={tuple(value)} names an axis twice")
+    return tuple(sorted(found))
+
+
+def one_axis(function: str, value: Any, ndim: int) -> int:
+    """Check the axis of a function that goes along one; None stands for that of an array with one axis.
+
+    Raises:
+        TypeError: It is no integer.
+        ValueError: The array has no such axis, or several where it is left out.
+    """
+    if value is not None:
+        return _arguments.axis(function, value, ndim)
+    if ndim != 1:
+        raise ValueError(f"{function}: axis must be given for an array of {ndim} axes; only one of 1 goes without")
+    return 0
+
+
+def quantiles(function: str, xp: Namespace, x: Array, q: Any) -> Array | float | tuple[float, ...]:
+    """Check the quantiles asked for: a number, a sequence of them, or an array of at most one axis.
+
+    That those of an array lie between 0 and 1 isn't looked at.
+
+    Raises:
+        TypeError: Something else, arrays of two libraries, or no real floating-point data type.
+        ValueError: A number below 0 or above 1, an array of two axes, or arrays on two devices.
+    """
+    if isinstance(q, (int, float, list, tuple)):
+        numbers: Sequence[Any] = q if isinstance(q, (list, tuple)) else (q,)
+        for number in numbers:
+            if isinstance(number, bool) or not isinstance(number, (int, float)):
+                raise TypeError(f"{function}: q must hold numbers, got {number!r} of {describe(number)}")
+            if not 0 <= number <= 1:
+                raise ValueError(f"{function}: q must lie between 0 and 1, got {number!r}")
+        return tuple(map(float, numbers)) if isinstance(q, (list, tuple)) else float(q)
+    _arguments.namespace_of(function, x=x, q=q)
+    _arguments.one_device(function, x=x, q=q)
+    _arguments.dtype(function, "q", xp, q, _arguments.REAL)
+    if q.ndim > 1:
+        raise ValueError(f"{function}: q must have at most one axis, got the shape {tuple(q.shape)}")
+    return q
+
+
+def number(function: str, name: str, value: Any) -> float:
+    """Check an option that is a finite number.
+
+    Raises:
+        TypeError: It is no Python number.
+        ValueError: It is infinite or NaN.
+    """
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise TypeError(f"{function}: {name} must be a number, got {value!r} of {describe(value)}")
+    if not math.isfinite(value):
+        raise ValueError(f"{function}: {name} must be finite, got {value!r}")
+    return value

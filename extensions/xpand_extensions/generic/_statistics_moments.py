@@ -1,0 +1,89 @@
+"""Covariances and correlations with the standard alone."""
+
+import math
+
+from xpand import _arguments, array_namespace
+from xpand._typing import Array, Namespace
+
+
+def cov(
+    x: Array,
+    /,
+    *,
+    rowvar: bool = True,
+    correction: float = 1.0,
+    fweights: Array | None = None,
+    aweights: Array | None = None,
+) -> Array:
+    xp = array_namespace(x)
+    rows = _rows(xp, x, rowvar)
+    nan = xp.full((), math.nan, dtype=rows.dtype, device=_arguments.device_of(x))
+    if fweights is None and aweights is None:
+        size = rows.shape[-1]
+        distance = rows - _mean(xp, rows)
+        product = xp.matmul(distance, _transposed(xp, distance))
+        result = product / (size - correction) if size > correction else xp.zeros_like(product) + nan
+    else:
+        weights, divisor = _weights(xp, rows, correction, fweights, aweights)
+        mass = xp.sum(weights)
+        # Of no weight at all the divisor isn't positive either.
+        mean = xp.sum(rows * weights, axis=-1, keepdims=True) / xp.where(mass == 0, xp.ones_like(mass), mass)
+        distance = rows - mean
+        product = xp.matmul(distance * weights, _transposed(xp, distance))
+        some = divisor > 0
+        result = xp.where(some, product / xp.where(some, divisor, xp.ones_like(divisor)), nan)
+    return xp.reshape(result, ()) if x.ndim == 1 else result
+
+
+def corrcoef(x: Array, /, *, rowvar: bool = True) -> Array:
+    xp = array_namespace(x)
+    rows = _rows(xp, x, rowvar)
+    distance = rows - _mean(xp, rows)
+    # Squares of scaled distances neither overflow nor vanish.
+    size = xp.max(xp.abs(distance), axis=-1, keepdims=True) if rows.shape[-1] else xp.sum(distance, -1, keepdims=True)
+    varies = size > 0
+    distance = distance / xp.where(varies, size, xp.ones_like(size))
+    length = xp.sqrt(xp.sum(xp.where(varies, xp.abs(distance) ** 2, xp.ones_like(xp.abs(distance))), -1, keepdims=True))
+    unit = distance / length
+    product = xp.matmul(unit, _transposed(xp, unit))
+    nan = xp.full((), math.nan, dtype=product.dtype, device=_arguments.device_of(x))
+    product = xp.where(varies & _transposed(xp, varies), _clipped(xp, product), nan)
+    return xp.reshape(product, ()) if x.ndim == 1 else product
+
+
+def _rows(xp: Namespace, x: Array, rowvar: bool) -> Array:
+    if x.ndim == 1:
+        return xp.expand_dims(x, axis=0)
+    return x if rowvar else xp.matrix_transpose(x)
+
+
+def _mean(xp: Namespace, rows: Array) -> Array:
+    # Not `mean`, which some libraries warn of for no observations.
+    return xp.sum(rows, axis=-1, keepdims=True, dtype=rows.dtype) / max(rows.shape[-1], 1)
+
+
+def _transposed(xp: Namespace, x: Array) -> Array:
+    return xp.matrix_transpose(xp.conj(x) if _arguments.kind(xp, x.dtype) == "complex" else x)
+
+
+def _weights(
+    xp: Namespace, rows: Array, correction: float, fweights: Array | None, aweights: Array | None
+) -> tuple[Array, Array]:
+    """Return the weights of the observations and what the sums of products are divided by."""
+    real = xp.real(rows).dtype if _arguments.kind(xp, rows.dtype) == "complex" else rows.dtype
+    counts = None if fweights is None else xp.astype(fweights, real)
+    if aweights is None:
+        return counts, xp.sum(counts) - correction
+    weights = aweights if counts is None else xp.multiply(aweights, counts)
+    mass = xp.sum(weights)
+    squares = xp.sum(weights * aweights)
+    return weights, mass - correction * squares / xp.where(mass == 0, xp.ones_like(mass), mass)
+
+
+def _clipped(xp: Namespace, x: Array) -> Array:
+    """Clip to what correlations can be: rounding leads beyond."""
+    if _arguments.kind(xp, x.dtype) != "complex":
+        return xp.clip(x, -1.0, 1.0)
+    i = xp.full((), 1j, dtype=x.dtype, device=_arguments.device_of(x))
+    parts = [xp.clip(part(x), -1.0, 1.0) for part in (xp.real, xp.imag)]
+    return parts[0] + i * parts[1]

@@ -1,0 +1,103 @@
+"""Reductions that pass over NaN, with the standard alone."""
+
+import math
+from typing import Any
+
+from xpand import _arguments, array_namespace
+from xpand._typing import Array, Namespace
+from xpand_extensions._bounds import index_dtype
+
+
+def nansum(x: Array, /, *, axis: Any = None, keepdims: bool = False) -> Array:
+    xp = array_namespace(x)
+    return xp.sum(_filled(xp, x, 0), axis=axis, keepdims=keepdims)
+
+
+def nanprod(x: Array, /, *, axis: Any = None, keepdims: bool = False) -> Array:
+    xp = array_namespace(x)
+    return xp.prod(_filled(xp, x, 1), axis=axis, keepdims=keepdims)
+
+
+def nanmin(x: Array, /, *, axis: Any = None, keepdims: bool = False) -> Array:
+    xp = array_namespace(x)
+    return _extreme(xp, xp.min, math.inf, x, axis, keepdims)
+
+
+def nanmax(x: Array, /, *, axis: Any = None, keepdims: bool = False) -> Array:
+    xp = array_namespace(x)
+    return _extreme(xp, xp.max, -math.inf, x, axis, keepdims)
+
+
+def nanmean(x: Array, /, *, axis: Any = None, keepdims: bool = False) -> Array:
+    xp = array_namespace(x)
+    total = xp.sum(_filled(xp, x, 0), axis=axis, keepdims=keepdims, dtype=x.dtype)
+    return _divided(xp, total, _count(xp, x, axis, keepdims))
+
+
+def nanvar(x: Array, /, *, axis: Any = None, correction: float = 0.0, keepdims: bool = False) -> Array:
+    xp = array_namespace(x)
+    nan, values = xp.isnan(x), _filled(xp, x, 0)
+    number = _count(xp, x, axis, True)
+    mean = _divided(xp, xp.sum(values, axis=axis, keepdims=True, dtype=x.dtype), number)
+    distance = xp.where(nan, xp.zeros_like(x), values - mean)
+    total = xp.sum(distance * distance, axis=axis, keepdims=keepdims, dtype=x.dtype)
+    return _divided(xp, total, number if keepdims else xp.squeeze(number, axis=axis), correction)
+
+
+def nanstd(x: Array, /, *, axis: Any = None, correction: float = 0.0, keepdims: bool = False) -> Array:
+    xp = array_namespace(x)
+    variance = nanvar(x, axis=axis, correction=correction, keepdims=keepdims)
+    # The derivative of the root is infinite at 0, and would be NaN times that of the variance.
+    positive = variance > 0
+    return xp.where(positive, xp.sqrt(xp.where(positive, variance, xp.ones_like(variance))), variance)
+
+
+def nanargmin(x: Array, /, *, axis: int | None = None, keepdims: bool = False) -> Array:
+    return _first(x, nanmin, axis, keepdims)
+
+
+def nanargmax(x: Array, /, *, axis: int | None = None, keepdims: bool = False) -> Array:
+    return _first(x, nanmax, axis, keepdims)
+
+
+def _filled(xp: Namespace, x: Array, value: float) -> Array:
+    if _arguments.kind(xp, x.dtype) not in _arguments.FLOATING:
+        return x
+    return xp.where(xp.isnan(x), xp.full((), value, dtype=x.dtype, device=_arguments.device_of(x)), x)
+
+
+def _count(xp: Namespace, x: Array, axis: Any, keepdims: bool) -> Array:
+    """Count what isn't NaN, as integers: a float16 can't count beyond 2048."""
+    return xp.sum(xp.astype(~xp.isnan(x), index_dtype(xp, _arguments.device_of(x))), axis=axis, keepdims=keepdims)
+
+
+def _divided(xp: Namespace, total: Array, number: Array, correction: float = 0) -> Array:
+    """Divide by the corrected number, or give NaN where that isn't positive."""
+    some = number > correction
+    divisor = xp.astype(xp.where(some, number, xp.ones_like(number)), total.dtype)
+    corrected = xp.where(some, divisor - correction, divisor) if correction else divisor
+    nan = xp.full((), math.nan, dtype=total.dtype, device=_arguments.device_of(total))
+    return xp.where(some, total / corrected, nan)
+
+
+def _extreme(xp: Namespace, function: Any, identity: float, x: Array, axis: Any, keepdims: bool) -> Array:
+    if _arguments.kind(xp, x.dtype) != "real":
+        return function(x, axis=axis, keepdims=keepdims)
+    nan = xp.full((), math.nan, dtype=x.dtype, device=_arguments.device_of(x))
+    if 0 in x.shape:
+        return xp.sum(x, axis=axis, keepdims=keepdims, dtype=x.dtype) + nan
+    all_nan = xp.all(xp.isnan(x), axis=axis, keepdims=keepdims)
+    return xp.where(all_nan, nan, function(_filled(xp, x, identity), axis=axis, keepdims=keepdims))
+
+
+def _first(x: Array, extreme: Any, axis: int | None, keepdims: bool) -> Array:
+    """Find the first element equal to the extreme one: an infinity put for NaN might come before one that is there."""
+    xp = array_namespace(x)
+    axes = tuple(range(x.ndim)) if axis is None else (axis,)
+    if 0 in x.shape:
+        shape = [1 if i in axes else size for i, size in enumerate(x.shape)]
+        shape = shape if keepdims else [size for i, size in enumerate(x.shape) if i not in axes]
+        return xp.full(tuple(shape), -1, dtype=index_dtype(xp, _arguments.device_of(x)), device=_arguments.device_of(x))
+    found = xp.equal(x, extreme(x, axis=axes, keepdims=True))
+    first = xp.argmax(xp.astype(found, xp.int8), axis=axis, keepdims=keepdims)
+    return xp.where(xp.any(found, axis=axis, keepdims=keepdims), first, -xp.ones_like(first))
