@@ -150,11 +150,11 @@ def coverage(path: Path) -> str:
     """Say of every name of another library what does it here."""
     rows = tomllib.loads(path.read_text(encoding="utf-8"))
     done = {name: row for name, row in rows.items() if "open" not in row}
-    text = f"{len(done)} of {len(rows)} names.\n\n"
-    text += table(
+    entries = table(
         ["there", "here", "what differs"],
         ([f"`{name}`", _reference(row["xpand"]), row.get("differs", "")] for name, row in done.items()),
     )
+    text = f'{len(done)} of {len(rows)} names.\n\n<div class="coverage" markdown>\n\n{entries}\n</div>\n'
     waiting: dict[str, list[str]] = {}
     for name, row in rows.items():
         if "open" in row:

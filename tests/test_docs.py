@@ -233,3 +233,24 @@ def test_the_lists_of_mends_and_imports_follow_the_sources():
     imports = _tables.imports()
     for line in ("`array_api_compat` | `xpand`", "`array_api_compat.torch.linalg` | `xpand.torch.linalg`"):
         assert line in imports
+
+
+@pytest.mark.parametrize("name", ["nx", "phiml"])
+def test_the_tables_of_coverage_name_every_row(name):
+    path = ROOT / "docs" / "coverage" / f"{name}.toml"
+    page = _tables.coverage(path)
+    rows = tomllib.loads(path.read_text(encoding="utf-8"))
+    assert all(f"`{row}`" in page for row in rows)
+    waiting = sum("open" in row for row in rows.values())
+    assert f"{len(rows) - waiting} of {len(rows)} names" in page
+    assert ("Not here yet" in page) == bool(waiting)
+
+
+def test_coverage_links_lead_to_the_reference(tmp_path):
+    path = tmp_path / "table.toml"
+    path.write_text('a = { xpand = "scatter.at" }\nb = { xpand = "xp.abs" }\nc = { xpand = "xpand.trees.copy" }\n')
+    page = _tables.coverage(path)
+    assert "[`scatter.at`](../reference/scatter.md#xpand_extensions.scatter.at)" in page
+    assert "[`xpand.trees.copy`](../reference/trees.md#xpand.trees.copy)" in page
+    assert "| `b` | `xp.abs` |  |" in page
+    assert "Not here yet" not in page
