@@ -27,6 +27,9 @@ def grid_sample(grid: Array, coordinates: Array, /, *, extrapolation: Any = "und
     members = coordinates.shape[0]
     dtype = xp.result_type(grid.dtype, coordinates.dtype)
     grid = xp.astype(grid, dtype, copy=False)
+    if 0 in (batch, members, channels, *points):
+        shape = (0 if 0 in (batch, members) else max(batch, members), *points, channels)
+        return xp.zeros(shape, dtype=dtype, device=_arguments.device_of(grid))
     places = xp.reshape(coordinates, (members, math.prod(points), d))
     axes = [neighbours(xp, places[..., axis], size, extrapolation) for axis, size in enumerate(spatial)]
     index = xp.zeros(places.shape[:2], dtype=_index_dtype(xp, grid), device=_arguments.device_of(grid))

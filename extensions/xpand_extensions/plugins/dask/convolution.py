@@ -1,0 +1,78 @@
+"""Convolutions on Dask: each block of the result by the way of its blocks' library, from what it needs of the input.
+
+The sum over the kernel's taps of slices would be a task for each tap and block.
+"""
+
+import itertools
+
+import dask.array as da
+
+import xpand.dask.array as xp
+from xpand._typing import Array
+from xpand_extensions import convolution
+from xpand_extensions._convolution import Geometry, by_dilation, convolver, transposer
+from xpand_extensions.generic.convolution import by_taps, dilated
+
+
+def _conv(what: Geometry, x: Array, kernel: Array) -> Array:
+    if not what.strides:
+        return by_taps(what, x, kernel)
+    sizes = what.sizes(x.shape[2:], kernel.shape[2:])
+    x = dilated(xp, x, what.input_dilation).rechunk({1: -1})
+    kernel = kernel.rechunk(-1)
+    ranges = [_split(size, x.numblocks[axis]) for axis, size in enumerate(sizes, start=2)]
+    blocks = [_block(what, x, kernel, places) for places in itertools.product(*ranges)]
+    for axis in reversed(range(2, x.ndim)):
+        number = len(ranges[axis - 2])
+        blocks = [da.concatenate(blocks[i : i + number], axis=axis) for i in range(0, len(blocks), number)]
+    return blocks[0]
+
+
+def _split(size: int, number: int) -> list[tuple[int, int]]:
+    """Split a size into ranges of nearly one length."""
+    number = min(number, size)
+    ends = [size * i // number for i in range(number + 1)]
+    return list(itertools.pairwise(ends))
+
+
+def _block(what: Geometry, x: Array, kernel: Array, places: tuple[tuple[int, int], ...]) -> Array:
+    """Compute the elements of the result between two places along each spatial axis."""
+    key, padding = [], []
+    spans = what.spans(kernel.shape[2:])
+    for (first, end), size, stride, span, (low, _) in zip(places, x.shape[2:], what.strides, spans, what.padding):
+        start, stop = first * stride - low, (end - 1) * stride + span - low
+        inside = slice(min(max(start, 0), size), min(max(stop, 0), size))
+        key.append(inside)
+        # A block of padding alone has all of it on one side.
+        before = min(max(-start, 0), stop - start)
+        padding.append((before, stop - start - before - (inside.stop - inside.start)))
+    part = x[(..., *key)].rechunk(dict.fromkeys(range(2, x.ndim), -1))
+    n = len(places)
+    new = tuple(range(3 + 2 * n, 3 + 3 * n))
+    return da.blockwise(
+        _conv_block,
+        (0, 1, *new),
+        part,
+        (0, 2, *range(3, 3 + n)),
+        kernel,
+        (1, 3 + 3 * n, *range(3 + n, 3 + 2 * n)),
+        what=Geometry(what.strides, tuple(padding), (1,) * n, what.kernel_dilation, what.groups),
+        new_axes={axis: end - first for axis, (first, end) in zip(new, places)},
+        concatenate=True,
+        meta=da.utils.meta_from_array(x),
+    )
+
+
+def _conv_block(x: Array, kernel: Array, *, what: Geometry) -> Array:
+    return convolution.conv(
+        x,
+        kernel,
+        strides=what.strides,
+        padding=what.padding,
+        kernel_dilation=what.kernel_dilation,
+        feature_groups=what.groups,
+    )
+
+
+conv = convolver(_conv)
+conv_transpose = transposer(by_dilation(_conv))

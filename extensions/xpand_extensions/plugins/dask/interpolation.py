@@ -1,0 +1,56 @@
+"""Interpolation on Dask: each block of places by the way of its own library, in a grid of one block."""
+
+from typing import Any
+
+import dask.array as da
+import numpy as np
+
+from xpand._typing import Array
+from xpand_extensions import interpolation
+
+
+def grid_sample(grid: Array, coordinates: Array, /, *, extrapolation: Any = "undefined") -> Array:
+    d, places = grid.ndim - 2, coordinates.ndim - 2
+    spatial, points = tuple(range(3, 3 + d)), tuple(range(3 + d, 3 + d + places))
+    dtype = np.result_type(grid.dtype, coordinates.dtype)
+    return da.blockwise(
+        _sample,
+        (0, *points, 1),  # the batch, the places, the channels
+        grid.rechunk(dict.fromkeys(range(1, grid.ndim - 1), -1)),
+        (0, *spatial, 1),
+        coordinates.rechunk({coordinates.ndim - 1: -1}),
+        (0, *points, 2),
+        extrapolation=extrapolation,
+        concatenate=True,
+        meta=da.utils.meta_from_array(grid, ndim=2 + places, dtype=dtype),
+    )
+
+
+def _sample(grid: Array, coordinates: Array, *, extrapolation: Any) -> Array:
+    return interpolation.grid_sample(grid, coordinates, extrapolation=extrapolation)
+
+
+def interp(
+    x: Array, points: Array, values: Array, /, *, left: Any = None, right: Any = None, period: Any = None
+) -> Array:
+    batch, places = tuple(range(1, values.ndim)), tuple(range(values.ndim, values.ndim + x.ndim))
+    dtype = np.result_type(x.dtype, points.dtype, values.dtype)
+    return da.blockwise(
+        _interp,
+        (*batch, *places),
+        x,
+        places,
+        points.rechunk(-1),
+        (0,),
+        values.rechunk({values.ndim - 1: -1}),
+        (*batch, 0),
+        left=left,
+        right=right,
+        period=period,
+        concatenate=True,
+        meta=da.utils.meta_from_array(values, ndim=len(batch) + len(places), dtype=dtype),
+    )
+
+
+def _interp(x: Array, points: Array, values: Array, *, left: Any, right: Any, period: Any) -> Array:
+    return interpolation.interp(x, points, values, left=left, right=right, period=period)
