@@ -125,28 +125,28 @@ def i1e(x: Array, /) -> Array:
 
 
 def _unscaled(xp: Namespace, x: Array, order: int) -> Array:
-    size, near, inner, outer, large = _parts(xp, x, order)
+    near, inner, outer, factor, divisor = _parts(xp, x, order)
     limit = _LIMITS[order][0 if x.dtype == xp.float64 else 1]
-    over = size > limit
-    # In two steps: exp(x) overflows before the function does.
+    over = xp.abs(x) > limit
+    # In two steps, since exp(x) overflows before the function does.
     root = xp.exp(0.5 * xp.where(over, xp.ones_like(outer), outer))
-    far = xp.where(over, xp.full_like(x, math.inf), root * (root * large))
+    far = xp.where(over, xp.full_like(x, math.inf), (root * factor) * (root / divisor))
     return xp.where(near, _small(inner, order), _signed(xp, x, far, order))
 
 
 def _scaled(xp: Namespace, x: Array, order: int) -> Array:
-    _, near, inner, _, large = _parts(xp, x, order)
-    return xp.where(near, xp.exp(-xp.abs(inner)) * _small(inner, order), _signed(xp, x, large, order))
+    near, inner, _, factor, divisor = _parts(xp, x, order)
+    far = _signed(xp, x, factor / divisor, order)
+    return xp.where(near, xp.exp(-xp.abs(inner)) * _small(inner, order), far)
 
 
 def _parts(xp: Namespace, x: Array, order: int) -> tuple[Array, Array, Array, Array, Array]:
-    """Tell |x|, where x is near 0, x there, |x| elsewhere, and exp(-|x|) times the function elsewhere."""
+    """Tell where x is near 0, x there, |x| elsewhere, and the factor and divisor of exp(|x|) that the function is."""
     size = xp.abs(x)
     near = size <= 8.0
     inner = xp.where(near, x, xp.zeros_like(x))
     outer = xp.where(near, xp.full_like(x, 8.0), size)
-    large = polynomial(16.0 / outer - 1.0, _LARGE[order]) / xp.sqrt(outer)
-    return size, near, inner, outer, large
+    return near, inner, outer, polynomial(16.0 / outer - 1.0, _LARGE[order]), xp.sqrt(outer)
 
 
 def _small(x: Array, order: int) -> Array:

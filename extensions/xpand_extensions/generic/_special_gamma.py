@@ -10,8 +10,8 @@ from ._rational import polynomial, rational
 from ._special_pieces import HALF_LOG_2PI, in_one_type, log_gamma_1p, stirling
 
 # The positive zero of the digamma function less one, in two parts, of which the first is a number of the data type.
-_ROOT: Final = (0.46163214496836236, -1.5522348162858677e-17)
-_ROOT_SINGLE: Final = (0.4616321325302124, 1.2438149938918909e-08)
+ROOT: Final = (0.46163214496836236, -1.5522348162858677e-17)
+ROOT_SINGLE: Final = (0.4616321325302124, 1.2438149938918909e-08)
 # Digamma at 1 + d, divided by d less the zero, for 0 <= d <= 2; and z² (log z - 1/(2z) - digamma(z)) of 1/z², z >= 2.
 _DIGAMMA_P: Final = (
     1.2503801375034054,
@@ -98,7 +98,7 @@ def digamma(x: Array, /) -> Array:
     small = d < 2.0
     d = xp.where(small, d, nothing)
     ratio = rational(d, _DIGAMMA_P, _DIGAMMA_Q)
-    root = _ROOT if x.dtype == xp.float64 else _ROOT_SINGLE
+    root = ROOT if x.dtype == xp.float64 else ROOT_SINGLE
     # Not (d - root[0]) - root[1], which compilers take for one subtraction of the sum.
     near = (d - root[0]) * ratio - root[1] * ratio
     w = 1.0 / xp.where(small, 3.0 * one, size)

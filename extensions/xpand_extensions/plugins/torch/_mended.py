@@ -1,0 +1,33 @@
+"""PyTorch's own function where it is exact, another one elsewhere."""
+
+from collections.abc import Callable
+
+import torch
+
+from xpand import is_concrete
+from xpand._typing import Array
+
+
+def mended(
+    native: Callable[[Array], Array],
+    other: Callable[[Array], Array],
+    where: Callable[[Array], Array],
+    ordinary: float,
+) -> Callable[[Array], Array]:
+    """Combine two functions; `ordinary` is a number for which `where` is False.
+
+    Where values are at hand, the other one computes only what it must. Elsewhere both compute everything, each at
+    `ordinary` in place of what is not its own, so that derivatives stay finite.
+    """
+
+    def run(x: Array, /) -> Array:
+        if x.device.type == "cpu" and not torch.compiler.is_compiling() and not x.requires_grad and is_concrete(x):
+            chosen = where(x)
+            result = native(x)
+            if chosen.any():
+                result[chosen] = other(x[chosen])
+            return result
+        chosen = where(x)
+        return torch.where(chosen, other(torch.where(chosen, x, ordinary)), native(torch.where(chosen, ordinary, x)))
+
+    return run
