@@ -22,7 +22,7 @@ def sinc(x: Array, /) -> Array:
     y = xp.where(near | xp.isinf(x), 1.0, x)
     whole = xp.round(y)
     sign = 1.0 - 2.0 * (whole - 2.0 * xp.floor(0.5 * whole))
-    far = sign * xp.sin(math.pi * (y - whole)) / (math.pi * y)
+    far = sign * xp.sin(math.pi * (y - whole)) / math.pi / y
     return xp.where(near, series, far)
 
 

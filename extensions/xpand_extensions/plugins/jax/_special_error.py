@@ -4,31 +4,20 @@ JAX's `erfinv` is off by 3e5 ulps near 1 in float64, its `log_ndtr` by 3e8 near 
 """
 
 import math
-from collections.abc import Callable
 
 import jax
 import jax.numpy as jnp
 import jax.scipy.special
 
-from xpand._typing import Array
 from xpand_extensions.generic import special as generic
 from xpand_extensions.generic._width import widened
 
-
-def _compiled(
-    function: Callable[[Array], Array], derivative: Callable[[Array, Array], Array]
-) -> Callable[[Array], Array]:
-    """Compile a function whose derivative is a short formula of its argument and its value."""
-    known = jax.custom_jvp(function)
-    known.defjvps(lambda tangent, value, x: tangent * derivative(x, value))
-    found: Callable[[Array], Array] = jax.jit(known)
-    return found
-
+from ._derivatives import compiled
 
 erf = jax.jit(jax.scipy.special.erf)
 erfc = jax.jit(jax.scipy.special.erfc)
-erfinv = _compiled(generic.erfinv, lambda x, y: math.sqrt(math.pi) / 2 * jnp.exp(y * y))
-erfcinv = _compiled(generic.erfcinv, lambda x, y: -math.sqrt(math.pi) / 2 * jnp.exp(y * y))
-ndtr = _compiled(generic.ndtr, lambda x, y: math.sqrt(0.5 / math.pi) * jnp.exp(-0.5 * x * x))
+erfinv = compiled(generic.erfinv, lambda x, y: math.sqrt(math.pi) / 2 * jnp.exp(y * y))
+erfcinv = compiled(generic.erfcinv, lambda x, y: -math.sqrt(math.pi) / 2 * jnp.exp(y * y))
+ndtr = compiled(generic.ndtr, lambda x, y: math.sqrt(0.5 / math.pi) * jnp.exp(-0.5 * x * x))
 ndtri = jax.jit(widened(jax.scipy.special.ndtri))
 log_ndtr = jax.jit(generic.log_ndtr)

@@ -9,8 +9,11 @@ from xpand._typing import Array
 from xpand_extensions.generic import special as generic
 from xpand_extensions.generic._width import widened
 
-cbrt = jax.jit(generic.cbrt)  # in float32 JAX's is wrong below the smallest normal number, its sign too
+from ._derivatives import compiled
+
 rsqrt = jax.jit(jax.lax.rsqrt)
+# In float32 JAX's own is wrong below the smallest normal number, even its sign; such numbers are equal to 0 there.
+cbrt = compiled(lambda x: jnp.where(x == 0.0, x * 0.0, generic.cbrt(x)), lambda x, y: 1.0 / (3.0 * y * y))
 sinc = jax.jit(generic.sinc)  # JAX's is NaN at infinities
 
 

@@ -18,7 +18,7 @@ def sinc(x: Array, /) -> Array:
     # The second derivative of PyTorch's is NaN at 0.
     if not _plain(x):
         return generic.sinc(x)
-    return torch.special.sinc(x.clamp(-1e30, 1e30))  # NaN at infinities, otherwise
+    return torch.special.sinc(x).masked_fill_(x.abs() > 1e30, 0.0)  # NaN at infinities, otherwise
 
 
 def cbrt(x: Array, /) -> Array:
