@@ -6,6 +6,7 @@ from typing import Any
 
 from xpand import _arguments, array_namespace
 from xpand._typing import Array, Namespace
+from xpand_extensions._bounds import index_dtype
 
 from ._last_axis import from_last, to_last
 
@@ -22,7 +23,12 @@ def cumulative_min(x: Array, /, *, axis: Any = None, include_initial: bool = Fal
 
 def logcumsumexp(x: Array, /, *, axis: Any = None, include_initial: bool = False) -> Array:
     xp = array_namespace(x)
-    return with_initial(_accumulated(xp, xp.logaddexp, x, axis), "logcumsumexp", axis, include_initial)
+    # NaN is kept out of the sums, since NumPy warns of it there, and put back from the first one on.
+    nan = xp.isnan(x)
+    total = _accumulated(xp, xp.logaddexp, xp.where(nan, xp.zeros_like(x), x), axis)
+    seen = xp.cumulative_sum(xp.astype(nan, index_dtype(xp, _arguments.device_of(x))), axis=axis) > 0
+    total = xp.where(seen, xp.full((), math.nan, dtype=x.dtype, device=_arguments.device_of(x)), total)
+    return with_initial(total, "logcumsumexp", axis, include_initial)
 
 
 def _accumulated(xp: Namespace, function: Callable[[Array, Array], Array], x: Array, axis: int) -> Array:

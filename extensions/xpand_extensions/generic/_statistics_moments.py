@@ -39,11 +39,14 @@ def corrcoef(x: Array, /, *, rowvar: bool = True) -> Array:
     xp = array_namespace(x)
     rows = _rows(xp, x, rowvar)
     distance = rows - _mean(xp, rows)
+    if not rows.shape[-1]:
+        return xp.full_like(xp.matmul(distance, _transposed(xp, distance)), math.nan)
     # Squares of scaled distances neither overflow nor vanish.
-    size = xp.max(xp.abs(distance), axis=-1, keepdims=True) if rows.shape[-1] else xp.sum(distance, -1, keepdims=True)
+    size = xp.max(xp.abs(distance), axis=-1, keepdims=True)
     varies = size > 0
     distance = distance / xp.where(varies, size, xp.ones_like(size))
-    length = xp.sqrt(xp.sum(xp.where(varies, xp.abs(distance) ** 2, xp.ones_like(xp.abs(distance))), -1, keepdims=True))
+    squares = xp.sum(_squared(xp, distance), axis=-1, keepdims=True)
+    length = xp.sqrt(xp.where(varies, squares, xp.ones_like(squares)))
     unit = distance / length
     product = xp.matmul(unit, _transposed(xp, unit))
     nan = xp.full((), math.nan, dtype=product.dtype, device=_arguments.device_of(x))
@@ -63,7 +66,15 @@ def _mean(xp: Namespace, rows: Array) -> Array:
 
 
 def _transposed(xp: Namespace, x: Array) -> Array:
-    return xp.matrix_transpose(xp.conj(x) if _arguments.kind(xp, x.dtype) == "complex" else x)
+    return xp.matrix_transpose(_conjugate(xp, x))
+
+
+def _conjugate(xp: Namespace, x: Array) -> Array:
+    return xp.conj(x) if _arguments.kind(xp, x.dtype) == "complex" else x
+
+
+def _squared(xp: Namespace, x: Array) -> Array:
+    return xp.real(x) ** 2 + xp.imag(x) ** 2 if _arguments.kind(xp, x.dtype) == "complex" else x * x
 
 
 def _weights(

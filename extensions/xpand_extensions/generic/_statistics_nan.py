@@ -71,13 +71,13 @@ def _count(xp: Namespace, x: Array, axis: Any, keepdims: bool) -> Array:
     return xp.sum(xp.astype(~xp.isnan(x), index_dtype(xp, _arguments.device_of(x))), axis=axis, keepdims=keepdims)
 
 
-def _divided(xp: Namespace, total: Array, number: Array, correction: float = 0) -> Array:
+def _divided(xp: Namespace, total: Array, number: Array, correction: float = 0.0) -> Array:
     """Divide by the corrected number, or give NaN where that isn't positive."""
-    some = number > correction
+    some = number > math.floor(correction)  # as good as the correction itself, and an integer like the number
     divisor = xp.astype(xp.where(some, number, xp.ones_like(number)), total.dtype)
-    corrected = xp.where(some, divisor - correction, divisor) if correction else divisor
+    divisor = xp.where(some, divisor - correction, divisor) if correction else divisor
     nan = xp.full((), math.nan, dtype=total.dtype, device=_arguments.device_of(total))
-    return xp.where(some, total / corrected, nan)
+    return xp.where(some, total / divisor, nan)
 
 
 def _extreme(xp: Namespace, function: Any, identity: float, x: Array, axis: Any, keepdims: bool) -> Array:

@@ -1,0 +1,70 @@
+"""Statistics on Dask: each block by the way of its own library, and Dask's cumulative reductions.
+
+The generic ways sort, or go over the array as often as the logarithm of its size, which takes a great many tasks.
+"""
+
+from typing import Any
+
+import dask.array as da
+from dask.array.reductions import cumreduction
+
+import xpand.dask.array as xp
+from xpand._typing import Array
+from xpand_extensions import statistics as facade
+from xpand_extensions.generic._last_axis import as_last
+from xpand_extensions.generic._statistics_cumulative import identity, with_initial
+from xpand_extensions.generic._statistics_order import arranged, as_array
+
+
+def quantile(x: Array, q: Any, /, *, axis: Any = None, method: Any = "linear", keepdims: bool = False) -> Array:
+    return _blocks(facade.quantile, x, q, axis, method, keepdims)
+
+
+def nanquantile(x: Array, q: Any, /, *, axis: Any = None, method: Any = "linear", keepdims: bool = False) -> Array:
+    return _blocks(facade.nanquantile, x, q, axis, method, keepdims)
+
+
+def _blocks(function: Any, x: Array, q: Any, axis: Any, method: Any, keepdims: bool) -> Array:
+    q = as_array(xp, x, q)
+    flat = as_last(xp, x, axis)
+    flat = flat.rechunk({flat.ndim - 1: -1})
+    rest = tuple(range(flat.ndim - 1))
+    result = da.blockwise(
+        _of_a_block,
+        (*rest, flat.ndim),
+        flat,
+        (*rest, flat.ndim - 1),
+        q.reshape(-1).rechunk(-1),
+        (flat.ndim,),
+        function=function,
+        method=method,
+        concatenate=True,
+        meta=da.utils.meta_from_array(flat),
+    )
+    return arranged(xp, result, x, q, axis, keepdims)
+
+
+def _of_a_block(x: Array, q: Array, *, function: Any, method: Any) -> Array:
+    # Not the facade's own: fractions out of bounds, which couldn't be seen when it was called, are NaN.
+    found = function.native(x)(x, q, axis=(x.ndim - 1,), method=method)
+    return found.transpose(*range(1, found.ndim), 0)
+
+
+def cumulative_max(x: Array, /, *, axis: Any = None, include_initial: bool = False) -> Array:
+    return _cumulative(facade.cumulative_max, xp.maximum, x, axis, include_initial)
+
+
+def cumulative_min(x: Array, /, *, axis: Any = None, include_initial: bool = False) -> Array:
+    return _cumulative(facade.cumulative_min, xp.minimum, x, axis, include_initial)
+
+
+def logcumsumexp(x: Array, /, *, axis: Any = None, include_initial: bool = False) -> Array:
+    return _cumulative(facade.logcumsumexp, xp.logaddexp, x, axis, include_initial)
+
+
+def _cumulative(function: Any, combine: Any, x: Array, axis: int, include_initial: bool) -> Array:
+    name = function.__name__
+    result = x
+    if x.size:
+        result = cumreduction(function, lambda a, b: combine(a, b), identity(xp, x, name), x, axis=axis, dtype=x.dtype)
+    return with_initial(result, name, axis, include_initial)

@@ -1,0 +1,52 @@
+"""Statistics on NumPy: partitions for quantiles, and the reductions and accumulations of its ufuncs."""
+
+from typing import Any
+
+import numpy as np
+
+import xpand.numpy as xp
+from xpand._typing import Array
+from xpand_extensions.generic import _statistics_order as order
+from xpand_extensions.generic import statistics as generic
+from xpand_extensions.generic._last_axis import as_last
+from xpand_extensions.generic._statistics_cumulative import with_initial
+
+
+def quantile(x: Array, q: Any, /, *, axis: Any = None, method: Any = "linear", keepdims: bool = False) -> Array:
+    flat = as_last(xp, x, axis)
+    q = order.as_array(xp, x, q)
+    if not flat.shape[-1] or not q.size:
+        return generic.quantile(x, q, axis=axis, method=method, keepdims=keepdims)
+    low, high, part = order.places(xp, q.reshape(-1), flat.shape[-1], method)
+    picked = np.unique(low if high is None else np.concatenate([low, high]))
+    ordered = np.partition(flat, picked, axis=-1)
+    # NaN is put at the end, so at or after the last of the elements picked.
+    nan = np.isnan(np.max(ordered[..., picked[-1] :], axis=-1, keepdims=True))
+    with np.errstate(invalid="ignore"):  # of elements beside NaN, put aside below
+        result = order.between(xp, ordered[..., low], None if high is None else ordered[..., high], part)
+    return order.arranged(xp, order.without(xp, result, nan, q), x, q, axis, keepdims)
+
+
+def nanmin(x: Array, /, *, axis: Any = None, keepdims: bool = False) -> Array:
+    if 0 in x.shape or not x.ndim:
+        return generic.nanmin(x, axis=axis, keepdims=keepdims)
+    return np.fmin.reduce(x, axis=axis, keepdims=keepdims)
+
+
+def nanmax(x: Array, /, *, axis: Any = None, keepdims: bool = False) -> Array:
+    if 0 in x.shape or not x.ndim:
+        return generic.nanmax(x, axis=axis, keepdims=keepdims)
+    return np.fmax.reduce(x, axis=axis, keepdims=keepdims)
+
+
+def cumulative_max(x: Array, /, *, axis: Any = None, include_initial: bool = False) -> Array:
+    return with_initial(np.maximum.accumulate(x, axis=axis), "cumulative_max", axis, include_initial)
+
+
+def cumulative_min(x: Array, /, *, axis: Any = None, include_initial: bool = False) -> Array:
+    return with_initial(np.minimum.accumulate(x, axis=axis), "cumulative_min", axis, include_initial)
+
+
+def logcumsumexp(x: Array, /, *, axis: Any = None, include_initial: bool = False) -> Array:
+    with np.errstate(invalid="ignore"):  # NaN, on some platforms
+        return with_initial(np.logaddexp.accumulate(x, axis=axis), "logcumsumexp", axis, include_initial)
