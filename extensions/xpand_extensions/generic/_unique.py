@@ -5,6 +5,7 @@ from typing import Any
 
 from xpand import _arguments, array_namespace, is_concrete
 from xpand._typing import Array, Namespace, Scalar
+from xpand_extensions import sorting
 from xpand_extensions._bounds import index_dtype
 
 
@@ -41,7 +42,7 @@ def unique(
     else:
         count = xp.sum(xp.astype(new, dtype), dtype=dtype)
         wanted = xp.arange(1, size + 2, dtype=dtype, device=place)
-        bounds = xp.searchsorted(group, wanted)
+        bounds = sorting.searchsorted.native(group)(group, wanted)
         present = wanted[:-1] <= count
         start, stop = xp.astype(bounds[:-1], dtype, copy=False), xp.astype(bounds[1:], dtype, copy=False)
     first = _first(xp, order, start, present)

@@ -13,7 +13,7 @@ __all__ = ["argpartition", "partition", "searchsorted", "top_k", "unique"]
 def top_k(x: Array, k: int, /, *, axis: int = -1, largest: bool = True) -> TopK:
     xp = array_namespace(x)
     order = _argsort(xp, x, axis, descending=largest)
-    indices = order[(slice(None),) * axis + (slice(k),)]
+    indices = order[(slice(None),) * axis + (slice(k), ...)]
     return TopK(xp.take_along_axis(x, indices, axis=axis), indices)
 
 
