@@ -55,8 +55,8 @@ def logm(x: Array, /) -> Array:
 
     Takes some tens of inversions. The derivatives are those of the logarithm, not of the steps towards it.
 
-    Source: N. J. Higham, Functions of Matrices, SIAM (2008), chapters 6 and 11: square roots by the product form of the
-    Denman-Beavers iteration, then a Padé approximant in partial fractions.
+    Source: N. J. Higham, Functions of Matrices, SIAM (2008), chapters 6 and 11: square roots by the Denman-Beavers
+    iteration, then a Padé approximant in partial fractions.
 
     >>> import numpy as np
     >>> x = np.asarray([[1.0, 2.0], [0.0, 1.0]])

@@ -71,7 +71,7 @@ def lu_factor(x: Array, /) -> LUFactors:
     permutation = xp.broadcast_to(number, tuple(x.shape[:-1]))
     for step in range(min(rows, columns)):
         # The exchange of two rows, as the order of all.
-        pivot = xp.argmax(xp.abs(x[..., step:, step]), axis=-1, keepdims=True) + step
+        pivot = xp.argmax(_size(xp, x[..., step:, step]), axis=-1, keepdims=True) + step
         order = xp.where(number == step, pivot, xp.where(number == pivot, step, number))
         x, permutation = _rows(xp, x, order), xp.take_along_axis(permutation, order, axis=-1)
         top = x[..., step : step + 1, step:]
@@ -83,6 +83,13 @@ def lu_factor(x: Array, /) -> LUFactors:
         below = xp.concat([x[..., step + 1 :, :step], factor, rest], axis=-1)
         x = xp.concat([x[..., : step + 1, :], below], axis=-2)
     return LUFactors(x, permutation)
+
+
+def _size(xp: Namespace, x: Array) -> Array:
+    """Measure numbers as LAPACK does, so that the same rows are exchanged."""
+    if xp.isdtype(x.dtype, "complex floating"):
+        return xp.abs(xp.real(x)) + xp.abs(xp.imag(x))
+    return xp.abs(x)
 
 
 def _rows(xp: Namespace, x: Array, order: Array) -> Array:

@@ -122,7 +122,8 @@ def _over_stacks(
 ) -> Any:
     """Apply a facade to the blocks of stacks; `signature` is that of a generalised ufunc."""
     inputs = signature.partition("->")[0].strip("()").split("),(")
-    whole = [_whole(x, len(axes.split(","))) for x, axes in zip(arrays, inputs)]
+    cores = [len(axes.split(",")) for axes in inputs]
+    whole = _stacks_alike([_whole(x, core) for x, core in zip(arrays, cores)], cores)
     meta = tuple(np.empty_like(arrays[0]._meta, shape=(0,), dtype=dtype) for dtype in dtypes)
     return da.apply_gufunc(
         function,
@@ -132,6 +133,17 @@ def _over_stacks(
         meta=meta if len(meta) > 1 else meta[0],
         **options,
     )
+
+
+def _stacks_alike(arrays: Sequence[Array], cores: Sequence[int]) -> list[Array]:
+    """Give the stacks of several arrays, which broadcast, the same blocks."""
+    # Axes are numbered from the last one of the stack, those of the matrices are each array's own.
+    labels = [
+        [(number, axis) if axis >= x.ndim - core else x.ndim - core - axis for axis in range(x.ndim)]
+        for number, (x, core) in enumerate(zip(arrays, cores))
+    ]
+    pairs = [part for pair in zip(arrays, labels) for part in pair]
+    return list(da.core.unify_chunks(*pairs)[1])
 
 
 def _whole(x: Array, core: int) -> Array:

@@ -9,39 +9,47 @@ from xpand_extensions.generic import _linalg_functions as generic
 
 
 @torch.library.custom_op("xpand::logm", mutates_args=())  # type: ignore[untyped-decorator]
-def _logm(x: torch.Tensor) -> torch.Tensor:
+def _operation(x: torch.Tensor) -> torch.Tensor:
     return generic.logm(x).contiguous()
 
 
-@_logm.register_fake  # type: ignore[untyped-decorator]
+@_operation.register_fake  # type: ignore[untyped-decorator]
 def _(x: Array) -> Array:
     return torch.empty(x.shape, dtype=x.dtype, device=x.device)
 
 
-def _save(context: Any, inputs: tuple[Array], output: Array) -> None:
-    context.save_for_backward(inputs[0])
+def _save(ctx: Any, inputs: tuple[Array], output: Array) -> None:
+    ctx.save_for_backward(*inputs)
 
 
-def _backward(context: Any, gradient: Array) -> Array:
-    """The derivative at `x` in the direction `e` is the upper right block of the logarithm of `[[x, e], [0, x]]`.
+def _backward(ctx: Any, gradient: Array) -> Array:
+    """Take the adjoint of the derivative: the derivative at the adjoint of `x`.
 
-    (R. Mathias, SIAM J. Matrix Anal. Appl. 17 (1996) 610.) Its adjoint is the derivative at the adjoint of `x`.
+    The derivative in the direction `e` is the upper right block of the logarithm of `[[x, e], [0, x]]`: R. Mathias,
+    SIAM J. Matrix Anal. Appl. 17 (1996) 610.
     """
-    (x,) = context.saved_tensors
-    x = x.mH
+    x = ctx.saved_tensors[0].mH
     size = x.shape[-1]
     upper = torch.cat([x, gradient], dim=-1)
     lower = torch.cat([torch.zeros_like(x), x], dim=-1)
     return logm(torch.cat([upper, lower], dim=-2))[..., :size, size:]
 
 
-_logm.register_autograd(_backward, setup_context=_save)
+_operation.register_autograd(_backward, setup_context=_save)
 
 
-@_logm.register_vmap  # type: ignore[untyped-decorator]
-def _(info: Any, in_dims: tuple[int | None], x: Array) -> tuple[Array, int]:
-    return logm(x.movedim(in_dims[0], 0)), 0
+class _Logarithm(torch.autograd.Function):  # type: ignore[misc]
+    """The operation for torch.func, under which the derivatives of operations of `torch.library` don't work."""
+
+    forward = staticmethod(_operation)
+    setup_context = staticmethod(_save)
+    backward = staticmethod(_backward)
+
+    @staticmethod
+    def vmap(info: Any, in_dims: tuple[int], x: Array) -> tuple[Array, int]:
+        return logm(x.movedim(in_dims[0], 0)), 0
 
 
 def logm(x: Array, /) -> Array:
-    return _logm(x)
+    # The compiler of PyTorch 2.13 warns of each class of this kind.
+    return _operation(x) if torch.compiler.is_compiling() else _Logarithm.apply(x)
