@@ -27,25 +27,23 @@ def together(function: str, kinds: frozenset[_arguments.Kind], /, **operands: An
         _arguments.dtype(function, name, xp, x, kinds)
     operands |= zip(arrays, promote(function, xp, **arrays))
     target = operands[next(iter(arrays))]
-    device = _arguments.device_of(target)
-    result = [cast(function, name, xp, x, target.dtype, device) for name, x in operands.items()]
+    result = [cast(function, name, xp, x, target) for name, x in operands.items()]
     if len(arrays) > 1:
         _check_shapes(function, xp, arrays)
     return result
 
 
-def cast(function: str, name: str, xp: Namespace, value: Any, dtype: DType, device: Any) -> Array:
-    """Give an array the data type, or make an array of a Python scalar that may take it.
+def cast(function: str, name: str, xp: Namespace, value: Any, target: Array) -> Array:
+    """Give an array the data type of `target`, or make an array of a Python scalar that may take it.
 
     Raises:
         TypeError: A scalar of a kind that the data type does not take.
         OverflowError: A Python integer too large for the data type.
     """
     if type(value) not in SCALARS:
-        return value if value.dtype == dtype else xp.astype(value, dtype)
-    target = xp.zeros((), dtype=dtype, device=device)
+        return value if value.dtype == target.dtype else xp.astype(value, target.dtype)
     _arguments.castable(function, name, xp, value, target, "the arrays")
-    return xp.full((), value, dtype=dtype, device=device)
+    return xp.asarray(value, dtype=target.dtype, device=_arguments.device_of(target))
 
 
 def _check_shapes(function: str, xp: Namespace, arrays: dict[str, Array]) -> None:

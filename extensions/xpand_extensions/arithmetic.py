@@ -62,17 +62,15 @@ def promote(*operands: Array | Scalar, bool_to_int: bool = False, int_to_float: 
         lowest = 0
     leading = {name: x for name, x in arrays.items() if ranks[name] == highest or not lowest <= ranks[name] < highest}
     named |= zip(leading, _promote("promote", xp, **leading))
-    dtype = named[next(iter(leading))].dtype
+    target = named[next(iter(leading))]
     # The library's default types, asked for in a way that torch.compile takes too.
     if highest == 0 and bool_to_int:
-        highest, dtype = 1, xp.arange(0, device=device).dtype
+        highest, target = 1, xp.arange(0, device=device)
     if highest == 1 and int_to_float:
-        dtype = xp.zeros((), device=device).dtype
+        target = xp.zeros((), device=device)
 
     def converted(name: str, x: Any) -> Array:
-        if type(x) is bool and bool_to_int:
-            x = int(x)
-        return cast("promote", name, xp, x, dtype, device)
+        return cast("promote", name, xp, int(x) if type(x) is bool and bool_to_int else x, target)
 
     return tuple(converted(name, x) for name, x in named.items())
 
