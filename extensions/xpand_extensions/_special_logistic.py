@@ -108,7 +108,7 @@ def logsumexp(
 
     Args:
         x: An array of a real floating-point data type.
-        axis: The axis or axes to sum over. Left out: all.
+        axis: The axis or axes to sum over, of `x` broadcast with `b`. Left out: all.
         keepdims: Whether these axes stay, with size 1.
         b: Weights, of the data type of `x` and a shape that broadcasts with it. Those of 0 leave their elements out,
             whatever these are. Left out: 1.
@@ -135,7 +135,8 @@ def logsumexp(
         _arguments.namespace_of("logsumexp", x=x, b=b)
         x, b = reals("logsumexp", x=x, b=b)
     _arguments.boolean("logsumexp", "keepdims", keepdims)
-    axes = tuple(range(x.ndim)) if axis is None else _arguments.axes("logsumexp", axis, x.ndim, "axis")
+    ndim = x.ndim if b is None else max(x.ndim, b.ndim)
+    axes = tuple(range(ndim)) if axis is None else _arguments.axes("logsumexp", axis, ndim, "axis")
     return logsumexp.native(x)(x, axis=axes, keepdims=keepdims, b=b)
 
 

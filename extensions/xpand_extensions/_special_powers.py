@@ -19,7 +19,7 @@ def sinc(x: Array, /) -> Array:
     Raises:
         TypeError: `x` is no array, or of another data type.
 
-    Within 3 ulps and one ulp of the argument, which is felt near the zeros. Beyond 1e6, between ±1/(πx).
+    Within 3 ulps and 2 ulps of the argument, which are felt near the zeros. Beyond 1e6, between ±1/(πx).
 
     Source: `numpy.sinc`.
 

@@ -1,7 +1,12 @@
 """The logistic function and its kin on JAX: its own, compiled."""
 
+from functools import partial
+
 import jax
 import jax.scipy.special
+
+from xpand._typing import Array
+from xpand_extensions.generic import special as generic
 
 sigmoid = expit = jax.jit(jax.nn.sigmoid)
 log_sigmoid = jax.jit(jax.nn.log_sigmoid)
@@ -10,6 +15,13 @@ logit = jax.jit(jax.scipy.special.logit)
 entr = jax.jit(jax.scipy.special.entr)
 xlogy = jax.jit(jax.scipy.special.xlogy)
 xlog1py = jax.jit(jax.scipy.special.xlog1py)
-logsumexp = jax.jit(jax.nn.logsumexp, static_argnames=("axis", "keepdims"))
 softmax = jax.jit(jax.nn.softmax, static_argnames="axis")
 log_softmax = jax.jit(jax.nn.log_softmax, static_argnames="axis")
+
+
+@partial(jax.jit, static_argnames=("axis", "keepdims"))
+def logsumexp(x: Array, /, *, axis: tuple[int, ...], keepdims: bool, b: Array | None) -> Array:
+    if b is not None:
+        # JAX's is NaN where an infinity meets a negative weight elsewhere.
+        return generic.logsumexp(x, axis=axis, keepdims=keepdims, b=b)
+    return jax.nn.logsumexp(x, axis=axis, keepdims=keepdims)

@@ -2,7 +2,7 @@
 
 from ._special_bessel import i0, i0e, i1, i1e
 from ._special_error import erf, erfc, erfinv, log_ndtr, ndtr, ndtri
-from ._special_gamma import digamma, gammaln
+from ._special_gamma import digamma, factorial, gammaln
 from ._special_logistic import (
     entr,
     expit,
@@ -27,6 +27,7 @@ __all__ = [
     "erfinv",
     "exp2",
     "expit",
+    "factorial",
     "gammaln",
     "i0",
     "i0e",

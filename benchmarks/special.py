@@ -1,0 +1,128 @@
+"""Special functions beside each library's own, and the generic versions beside SciPy's."""
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+
+from xpand_extensions import special
+from xpand_extensions.generic import special as generic
+
+from ._measure import Budget, Call, Row
+from .namespaces import libraries
+
+NATIVE: Final = Budget(ratio=1.05)
+GENERIC: Final = Budget(ratio=10.0)
+
+SIZES: Final = (1_000, 100_000, 10_000_000)
+SMALL: Final[dict[str, tuple[int, ...]]] = {"sizes": (30,)}
+"""The sizes at which the tests run every row."""
+
+
+class Function(NamedTuple):
+    """What a function is measured on."""
+
+    ranges: tuple[tuple[float, float], ...]
+    """Between which numbers each of its arguments lies."""
+    recipes: Mapping[str, str]
+    """For each library what an expert would call: a name to be found in `_recipe`."""
+    reasons: Mapping[str, str] = {}
+    """Why a library's row is over the budget."""
+
+
+def _scipy(name: str) -> dict[str, str]:
+    """The recipes of a function that all three have under one name."""
+    return {"numpy": f"scipy.{name}", "torch": f"torch.special.{name}", "jax": f"jax.scipy.special.{name}"}
+
+
+DOOR: Final = "of 1,000 elements: finding the implementation and checking the type takes 0.3 µs"
+
+# Functions alike share their cost; these stand for all.
+FUNCTIONS: Final[dict[str, Function]] = {
+    "erf": Function(((-4.0, 4.0),), _scipy("erf")),
+    "erfinv": Function(
+        ((-0.99, 0.99),),
+        _scipy("erfinv"),
+        {"jax": "JAX's is off by 40 ulps in float32 and by 3e5 in float64; ours by 4"},
+    ),
+    "ndtr": Function(
+        ((-4.0, 4.0),), _scipy("ndtr"), {"torch": "PyTorch's is wrong below -5, where it subtracts from 1"}
+    ),
+    "log_ndtr": Function(((-4.0, 4.0),), _scipy("log_ndtr"), {"jax": "JAX's is off by 3e8 ulps; ours by 9"}),
+    "softplus": Function(
+        ((-9.0, 9.0),), {"numpy": "softplus", "torch": "torch.nn.functional.softplus", "jax": "jax.nn.softplus"}
+    ),
+    "sigmoid": Function(
+        ((-9.0, 9.0),), {"numpy": "scipy.expit", "torch": "torch.special.expit", "jax": "jax.nn.sigmoid"}
+    ),
+    "xlogy": Function(((0.0, 4.0), (0.1, 4.0)), _scipy("xlogy")),
+    "softmax": Function(((-9.0, 9.0),), {"numpy": "scipy.softmax", "torch": "softmax", "jax": "jax.nn.softmax"}),
+    "sinc": Function(
+        ((-4.0, 4.0),),
+        {"numpy": "numpy.sinc", "torch": "torch.special.sinc", "jax": "jax.numpy.sinc"},
+        {"torch": "PyTorch's is NaN at infinities", "jax": "JAX's is NaN at infinities"},
+    ),
+    "exp2": Function(
+        ((-9.0, 9.0),),
+        {"numpy": "numpy.exp2", "torch": "torch.special.exp2", "jax": "jax.numpy.exp2"},
+        {"jax": "JAX's is off by 600 ulps; ours by 2"},
+    ),
+}
+IN_GENERIC: Final = {"erf": "erf", "erfinv": "erfinv", "ndtr": "ndtr", "log_ndtr": "log_ndtr", "sigmoid": "expit"}
+"""Generic functions on NumPy's arrays, and SciPy's name for each."""
+
+
+def rows(sizes: tuple[int, ...] = SIZES) -> Iterator[Row]:
+    for library in libraries():
+        for name, function in FUNCTIONS.items():
+            for size in sizes:
+                arrays = [library.xp.asarray(x) for x in _samples(function, size)]
+                recipe = {function.recipes[library.name]: Call(_recipe(function.recipes[library.name]), *arrays)}
+                reason = function.reasons.get(library.name, DOOR if size <= 1_000 else "")
+                label = f"{library.name}, {name} of {size:,}"
+                yield Row("special functions", label, Call(getattr(special, name), *arrays), recipe, NATIVE, reason)
+    for name, of_scipy in IN_GENERIC.items():
+        for size in sizes:
+            arrays = _samples(FUNCTIONS[name], size)
+            recipe = {f"scipy.{of_scipy}": Call(_recipe(f"scipy.{of_scipy}"), *arrays)}
+            ours = Call(getattr(generic, name), *arrays)
+            yield Row("special functions in terms of the standard", f"{name} of {size:,}", ours, recipe, GENERIC)
+
+
+def _samples(function: Function, size: int) -> list[np.ndarray]:
+    random = np.random.default_rng(0)
+    return [random.uniform(low, high, size) for low, high in function.ranges]
+
+
+def _recipe(name: str) -> Callable[..., Any]:
+    """Find a native function; those of JAX are compiled."""
+    if name in _OWN:
+        return _OWN[name]
+    package, _, path = name.partition(".")
+    if package == "scipy":
+        import scipy.special as found
+    elif package == "torch":
+        import torch as found
+    elif package == "jax":
+        import jax
+        import jax.scipy.special
+
+        found = jax
+    else:
+        found = np
+    for part in path.split("."):
+        found = getattr(found, part)
+    return jax.jit(found) if package == "jax" else found
+
+
+def _softplus(x: np.ndarray) -> np.ndarray:
+    return np.log1p(np.exp(-np.abs(x))) + np.maximum(x, 0.0)
+
+
+def _softmax(x: Any) -> Any:
+    import torch
+
+    return torch.softmax(x, -1)
+
+
+_OWN: Final[dict[str, Callable[..., Any]]] = {"softplus": _softplus, "softmax": _softmax}
