@@ -26,7 +26,7 @@ def unique(
             "of the result"
         )
     xp = array_namespace(x)
-    slices = xp.reshape(x, (-1,)) if axis is None else xp.moveaxis(x, axis, 0)
+    slices = xp.reshape(x, (-1,)) if axis is None else xp.permute_dims(x, _first_axis(x.ndim, axis))
     place = _arguments.device_of(x)
     dtype = index_dtype(xp, place)
     number = slices.shape[0]
@@ -48,7 +48,8 @@ def unique(
     first = _first(xp, order, start, present)
     results = [_values(xp, slices, first, present, fill_value)]
     if axis is not None:
-        results[0] = xp.moveaxis(results[0], 0, axis)
+        back_in_place = (*range(1, axis + 1), 0, *range(axis + 1, x.ndim))
+        results[0] = xp.permute_dims(results[0], back_in_place)
     if return_index:
         results.append(first)
     if return_inverse:
@@ -59,6 +60,11 @@ def unique(
     if return_counts:
         results.append(stop - start)
     return tuple(results) if len(results) > 1 else results[0]
+
+
+def _first_axis(ndim: int, axis: int) -> tuple[int, ...]:
+    """Put one axis before the others. PyTorch's vmap knows no `moveaxis`."""
+    return (axis, *(i for i in range(ndim) if i != axis))
 
 
 def _sorted(xp: Namespace, slices: Array) -> tuple[Array, Array]:

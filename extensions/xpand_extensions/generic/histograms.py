@@ -121,16 +121,16 @@ def normalised(xp: Namespace, hist: Array, total: Array, volume: Array) -> Array
     kind = _arguments.kind(xp, hist.dtype)
     dtype = xp.result_type(hist, volume) if kind in ("real", "complex") else volume.dtype
     hist, total = xp.astype(hist, dtype, copy=False), xp.astype(total, dtype, copy=False)
-    quotient = _quotient(xp, hist, xp.astype(volume, dtype, copy=False))
-    return _quotient(xp, quotient, total)
+    return _quotient(xp, _quotient(xp, hist, total), xp.astype(volume, dtype, copy=False))
 
 
 def _quotient(xp: Namespace, x: Array, divisor: Array) -> Array:
-    """Divide; by zero: NaN for zero and infinity for the rest."""
+    """Divide; by zero: NaN for zero and NaN, and infinity for the rest."""
     place = _arguments.device_of(x)
     nan, inf, one = (xp.full((), value, dtype=x.dtype, device=place) for value in (math.nan, math.inf, 1))
     safe = divisor != 0
-    return xp.where(safe, x / xp.where(safe, divisor, one), xp.where(x == 0, nan, inf))
+    beside = xp.where((x == 0) | xp.isnan(x), nan, inf)
+    return xp.where(safe, x / xp.where(safe, divisor, one), beside)
 
 
 def histogram_bin_edges(x: Array, bins: int = 10, /, *, range: tuple[float, float] | None = None) -> Array:

@@ -33,9 +33,7 @@ def argpartition(x: Array, kth: int, /, *, axis: int = -1) -> Array:
     return _along(x, axis, sorting.argpartition, x.shape[axis], _INDICES, kth, axis=axis)
 
 
-def _along(
-    x: Array, position: int, function: Any, size: int, dtype: DType, /, *args: Any, **options: Any
-) -> Array:
+def _along(x: Array, position: int, function: Any, size: int, dtype: DType, /, *args: Any, **options: Any) -> Array:
     """Apply a function to blocks that hold the whole of an axis, which has another size then."""
     x = x.rechunk({position: -1})
     chunks = tuple((size,) if i == position else sizes for i, sizes in enumerate(x.chunks))
