@@ -127,7 +127,7 @@ def takes_fft(x: Array, kernel: Array, axes: Sequence[int], method: str) -> bool
     sizes, taps = [x.shape[axis] for axis in axes], [kernel.shape[axis] for axis in axes]
     full = math.prod(n + k - 1 for n, k in zip(sizes, taps))
     direct = math.prod(max(n, k) for n, k in zip(sizes, taps)) * math.prod(min(n, k) for n, k in zip(sizes, taps))
-    return direct > _FFT_COST * 3 * full * math.log2(full + 1)
+    return bool(direct > _FFT_COST * 3 * full * math.log2(full + 1))
 
 
 def _by_fft(xp: Namespace, x: Array, kernel: Array, axes: Sequence[int], parts: Sequence[tuple[int, int]]) -> Array:

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 from xpand import _arguments, array_namespace
 from xpand._typing import Array, DType, Namespace
@@ -20,7 +20,17 @@ class Neighbours(NamedTuple):
     has_second: Array | None = None
 
 
+Take: TypeAlias = Callable[[Array, Array, int], Array]
+"""Takes from an array, along an axis, at a 1-dimensional index that is within bounds."""
+
+
 def grid_sample(grid: Array, coordinates: Array, /, *, extrapolation: Any = "undefined") -> Array:
+    xp = array_namespace(grid)
+    return sampled(grid, coordinates, extrapolation, lambda table, index, axis: xp.take(table, index, axis=axis))
+
+
+def sampled(grid: Array, coordinates: Array, extrapolation: str, take: Take) -> Array:
+    """Sample with a library's own way to take elements."""
     xp = array_namespace(grid)
     batch, *spatial, channels = grid.shape
     *points, d = coordinates.shape[1:]
@@ -37,17 +47,17 @@ def grid_sample(grid: Array, coordinates: Array, /, *, extrapolation: Any = "und
         table = xp.reshape(grid, (batch * math.prod(spatial), channels))
         if batch > 1:
             index = index + xp.arange(batch, dtype=index.dtype, device=_arguments.device_of(grid))[:, None]
-        look_up = lambda index: _rows(xp, table, index)
+        look_up = lambda index: _rows(xp, table, index, take)
     else:
         table = xp.reshape(grid, (batch, math.prod(spatial), channels))
-        look_up = lambda index: xp.take(table, index[0, :], axis=1)
+        look_up = lambda index: take(table, index[0, :], 1)
     result = _sampled(xp, axes, spatial, index, look_up)
     return xp.reshape(result, (result.shape[0], *points, channels))
 
 
-def _rows(xp: Namespace, table: Array, index: Array) -> Array:
+def _rows(xp: Namespace, table: Array, index: Array, take: Take) -> Array:
     members, count = index.shape
-    return xp.reshape(xp.take(table, xp.reshape(index, (-1,)), axis=0), (members, count, table.shape[1]))
+    return xp.reshape(take(table, xp.reshape(index, (-1,)), 0), (members, count, table.shape[1]))
 
 
 def _sampled(

@@ -1,5 +1,6 @@
 """Interpolation on JAX: the generic way, compiled, because it is many small operations."""
 
+from functools import partial
 from typing import Any
 
 import jax
@@ -7,12 +8,23 @@ import jax
 from xpand._typing import Array
 from xpand_extensions.generic import interpolation as generic
 
-_grid_sample = jax.jit(generic.grid_sample, static_argnames=("extrapolation",))
+
+@partial(jax.jit, static_argnames=("extrapolation",))
+def _grid_sample(grid: Array, coordinates: Array, extrapolation: Any) -> Array:
+    return generic.sampled(grid, coordinates, extrapolation, _take)
+
+
+def _take(table: Array, index: Array, axis: int) -> Array:
+    # jnp.take looks whether each index is within bounds: half of the time.
+    key = (slice(None),) * axis + (index,)
+    return table.at[key].get(mode="promise_in_bounds")
+
+
 _interp = jax.jit(generic.interp, static_argnames=("left", "right", "period"))
 
 
 def grid_sample(grid: Array, coordinates: Array, /, *, extrapolation: Any = "undefined") -> Array:
-    return _grid_sample(grid, coordinates, extrapolation=extrapolation)
+    return _grid_sample(grid, coordinates, extrapolation)
 
 
 def interp(

@@ -6,7 +6,7 @@ Both work on blocks that stay in the processor's cache.
 import itertools
 import math
 from collections.abc import Iterator, Sequence
-from typing import Any, Final
+from typing import Any, Final, Literal
 
 import numpy as np
 
@@ -103,7 +103,7 @@ def _correlate_rows(what: Geometry, x: Array, kernel: Array, out: Array) -> None
             )
 
 
-def _correlated(line: Array, taps: Array, mode: str = "valid") -> Array:
+def _correlated(line: Array, taps: Array, mode: Literal["valid", "full"] = "valid") -> Array:
     if len(taps) == 1:  # half the time of a correlation
         return line * taps
     # The wrapper conjugates the taps, and exchanges the arrays where these are more.

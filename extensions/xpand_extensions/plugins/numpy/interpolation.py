@@ -58,8 +58,8 @@ def _sample(table: Array, places: Array, spatial: Sequence[int], extrapolation: 
         index = index + first * stride if axis else first * stride
         if exist is not None and finite:
             weights, exist = (weights[0] * exist[0], weights[1] * exist[1]), None
-        weights = [weight.astype(table.real.dtype, copy=False).reshape(shape) for weight in weights]
-        axes.append((step * stride, weights, None if exist is None else [x.reshape(shape) for x in exist]))
+        shaped = [weight.astype(table.real.dtype, copy=False).reshape(shape) for weight in weights]
+        axes.append((step * stride, shaped, None if exist is None else [x.reshape(shape) for x in exist]))
     return _corners(table, axes, index.astype(np.intp), 0)
 
 

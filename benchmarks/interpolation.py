@@ -1,0 +1,120 @@
+"""Sampling of grids and functions beside SciPy's, NumPy's, PyTorch's and JAX's own."""
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Final
+
+import numpy as np
+from scipy import ndimage
+
+from xpand_extensions import interpolation
+
+from ._measure import Budget, Call, Row
+from .convolution import finished
+from .namespaces import Library, libraries
+
+BUDGET: Final = Budget(ratio=1.1)
+ON_NUMPY: Final = Budget(ratio=1.0)
+
+SMALL: Final[dict[str, Any]] = {"counts": (5,), "sides": (7, 5, 3)}
+"""The sizes at which the tests run every row."""
+
+CHECKS: Final = "each pass over the places is a call of NumPy, and a thousand are sampled in the time of a few calls"
+REASONS: Final = {
+    "torch": "PyTorch's own has no second derivatives and rounds places; ours is a composition, whose passes add up",
+    "jax": "NaN places stay NaN and batches of grids are taken: more is compared and computed for each place",
+}
+MODES: Final = {"boundary": "nearest", "zeros": "grid-constant", "periodic": "grid-wrap"}
+
+
+def rows(
+    counts: tuple[int, ...] = (1000, 100_000, 10_000_000), sides: tuple[int, int, int] = (1000, 100, 40)
+) -> Iterator[Row]:
+    random = np.random.default_rng(0)
+    for library in libraries():
+        for count in counts:
+            for d, side in enumerate(sides, start=1):
+                grid = random.normal(size=(side,) * d)
+                yield from _samples(library, grid, random.uniform(-1, side, size=(count, d)))
+            places = random.uniform(-1, sides[0], size=count)
+            yield from _functions(library, places, np.sort(random.uniform(0, sides[0], sides[0])))
+
+
+def _samples(library: Library, grid: Any, places: Any) -> Iterator[Row]:
+    count, d = places.shape
+    topic = f"grid_sample at {count:,} places"
+    grid, places = library.xp.asarray(grid), library.xp.asarray(places)
+    for extrapolation in MODES:
+        if library.name != "numpy" and extrapolation != "boundary":
+            continue  # the others have no such mode, or not for all dimensions
+        ours = Call(interpolation.grid_sample, grid[None, ..., None], places[None], extrapolation=extrapolation)
+        recipes = SAMPLES[library.name](grid, places, extrapolation)
+        if recipes:
+            yield _row(topic, library, f", {d}-d, {extrapolation}", ours, recipes, count)
+
+
+def _functions(library: Library, places: Any, points: Any) -> Iterator[Row]:
+    values = library.xp.asarray(np.cos(points))
+    places, points = library.xp.asarray(places), library.xp.asarray(points)
+    recipes = FUNCTIONS[library.name](places, points, values)
+    ours = Call(interpolation.interp, places, points, values)
+    yield _row(f"interp at {places.shape[0]:,} places", library, "", ours, recipes, places.shape[0])
+
+
+def _row(topic: str, library: Library, name: str, ours: Call, recipes: Mapping[str, Call], count: int) -> Row:
+    if library.name == "numpy":
+        return Row(topic, f"numpy{name}", ours, recipes, ON_NUMPY, CHECKS if count <= 1000 else "")
+    if library.name == "jax":
+        ours, recipes = finished(ours), {recipe: finished(call) for recipe, call in recipes.items()}
+    return Row(topic, f"{library.name}{name}", ours, recipes, BUDGET, REASONS[library.name])
+
+
+def _numpy(grid: Any, places: Any, extrapolation: str) -> Mapping[str, Call]:
+    recipe = Call(ndimage.map_coordinates, grid, places.T, order=1, mode=MODES[extrapolation])
+    return {"scipy.ndimage.map_coordinates": recipe}
+
+
+def _torch(grid: Any, places: Any, extrapolation: str) -> Mapping[str, Call]:
+    import torch
+
+    if grid.ndim not in (2, 3):
+        return {}
+
+    def sample(grid: Any, places: Any) -> Any:
+        sizes = torch.tensor(grid.shape, dtype=places.dtype)
+        scaled = (places * (2 / (sizes - 1)) - 1).flip(-1).reshape(*(1,) * grid.ndim, -1, grid.ndim)
+        mode = {"mode": "bilinear", "padding_mode": "border", "align_corners": True}
+        return torch.nn.functional.grid_sample(grid[None, None], scaled, **mode)
+
+    return {"torch.nn.functional.grid_sample": Call(sample, grid, places)}
+
+
+def _jax(grid: Any, places: Any, extrapolation: str) -> Mapping[str, Call]:
+    import jax
+
+    sample = lambda grid, places: jax.scipy.ndimage.map_coordinates(grid, list(places.T), order=1, mode="nearest")
+    return {"jax.scipy.ndimage.map_coordinates, jitted": Call(jax.jit(sample), grid, places)}
+
+
+def _numpy_interp(x: Any, points: Any, values: Any) -> Mapping[str, Call]:
+    return {"np.interp": Call(np.interp, x, points, values)}
+
+
+def _torch_interp(x: Any, points: Any, values: Any) -> Mapping[str, Call]:
+    import torch
+
+    def interp(x: Any, points: Any, values: Any) -> Any:
+        above = torch.searchsorted(points, x).clamp(1, len(points) - 1)
+        start, stop, low, high = points[above - 1], points[above], values[above - 1], values[above]
+        return torch.lerp(low, high, ((x - start) / (stop - start)).clamp(0, 1))
+
+    return {"searchsorted and lerp": Call(interp, x, points, values)}
+
+
+def _jax_interp(x: Any, points: Any, values: Any) -> Mapping[str, Call]:
+    import jax
+
+    return {"jnp.interp, jitted": Call(jax.jit(jax.numpy.interp), x, points, values)}
+
+
+SAMPLES: Final = {"numpy": _numpy, "torch": _torch, "jax": _jax}
+FUNCTIONS: Final = {"numpy": _numpy_interp, "torch": _torch_interp, "jax": _jax_interp}
