@@ -207,7 +207,7 @@ def _resolve_start(function: str, start: Any, axis: int, size: int, span: int, m
     """Bring the start of a slice within the array, as `mode` says; a number where its value is known."""
     if hasattr(start, "dtype") and not is_concrete(start):
         return _resolve_unknown_start(start, size, span, mode)
-    given = int(start)
+    given = _number(start)
     if mode == "wrap":
         return given % size if size else 0
     number = given + size if given < 0 else given
@@ -219,6 +219,15 @@ def _resolve_start(function: str, start: Any, axis: int, size: int, span: int, m
             f"takes starts from {-size} to {size - span}, or choose mode='clip' or 'wrap'"
         )
     return number
+
+
+def _number(start: Any) -> int:
+    """Read a start; in two halves where PyTorch, which reads signed numbers only, might fail."""
+    xp = array_namespace(start) if hasattr(start, "dtype") else None
+    if xp is None or _arguments.integer_range(xp, start.dtype)[1] < 2**63:
+        return int(start)
+    two = xp.full((), 2, dtype=start.dtype, device=_arguments.device_of(start))
+    return 2 * int(xp.floor_divide(start, two)) + int(xp.remainder(start, two))
 
 
 def _resolve_unknown_start(start: Array, size: int, span: int, mode: SliceMode | None) -> Array:

@@ -6,6 +6,7 @@ from typing import Any, Final, Literal, TypeAlias
 from xpand import _arguments, is_concrete
 from xpand._typing import Array, Namespace
 
+from ._bounds import index_dtype
 from ._dispatch import pluggable
 
 SegmentOperation: TypeAlias = Literal["add", "multiply", "min", "max", "mean"]
@@ -81,5 +82,7 @@ def _check_offsets(xp: Namespace, offsets: Array, shape: tuple[int, ...], axis: 
             f"segment_reduce: offset {low if low < 0 else high} is out of bounds for axis {axis} of size "
             f"{shape[axis]}; takes 0 to {shape[axis]}"
         )
+    # As numbers of the usual type: of unsigned ones PyTorch compares few.
+    offsets = xp.astype(offsets, index_dtype(xp, _arguments.device_of(offsets)), copy=False)
     if bool(xp.any(offsets[..., 1:] < offsets[..., :-1])):
         raise ValueError("segment_reduce: offsets must not decrease; turn lengths into offsets by a cumulative sum")

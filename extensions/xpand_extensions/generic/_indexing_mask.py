@@ -67,7 +67,9 @@ def nonzero_padded(places: Places, x: Array, size: int, fill_value: int) -> tupl
     count = math.prod(x.shape)
     if not size or not count:
         return tuple([xp.full((size,), fill_value, dtype=dtype, device=device) for _ in x.shape])
-    index = places(xp.reshape(xp.astype(x, xp.bool, copy=False), (count,)), size)
+    # The standard casts no complex number to a boolean, and compares no boolean with a number.
+    mask = x if xp.isdtype(x.dtype, "bool") else x != xp.zeros((), dtype=x.dtype, device=device)
+    index = places(xp.reshape(mask, (count,)), size)
     inside = index < count
     fill = xp.full((), fill_value, dtype=dtype, device=device)
     found = []

@@ -76,7 +76,7 @@ def repeat(
             x, repeats if isinstance(repeats, int) or repeats.ndim else xp.reshape(repeats, (1,)), axis=axis
         )
     if total_repeat_length == 0:
-        return x[(*(slice(None),) * axis, slice(0, 0))]
+        return x[(*(slice(None),) * axis, slice(0, 0), ...)]
     device = _arguments.device_of(x)
     dtype = index_dtype(xp, device)
     if isinstance(repeats, int):

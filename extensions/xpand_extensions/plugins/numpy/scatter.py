@@ -121,6 +121,14 @@ def _updated(table: Array, index: Array, values: Array, operation: Operation) ->
 
 def _update(out: Array, index: Array, values: Array, operation: Operation) -> None:
     """Update rows of a table in place."""
+    if operation in ("min", "max"):
+        # A ufunc's `at` warns of NaN where the ufunc itself is silent.
+        with np.errstate(invalid="ignore"):
+            return _update_each(out, index, values, operation)
+    return _update_each(out, index, values, operation)
+
+
+def _update_each(out: Array, index: Array, values: Array, operation: Operation) -> None:
     width = out.shape[1]
     if width == 1:
         out, values = out[:, 0], values[:, 0]
@@ -167,9 +175,11 @@ def scatter(
     mode: Mode | None = None,
 ) -> Array:
     _no_mask("scatter", x)
-    if axis == 0 and operation != "mean" and mode in (None, "raise") and are_within(indices, x.shape[:1]):
+    if axis == 0 and mode in (None, "raise") and are_within(indices, x.shape[:1]):
         table, values = _spread(x, values, indices.shape, 1)
         index = indices.reshape(-1).astype(np.intp, copy=False)
+        if operation == "mean":
+            return _averaged(table, index, values).reshape(x.shape)
         return _updated(table, index, values, operation).reshape(x.shape)
     return generic_scatter(x, indices, values, axis=axis, batch_dims=batch_dims, operation=operation, mode=mode)
 
@@ -187,10 +197,12 @@ def scatter_nd(
 ) -> Array:
     _no_mask("scatter_nd", x)
     k = indices.shape[-1]
-    is_plain = k and not batch_dims and axes == tuple(range(k)) and operation != "mean"
+    is_plain = k and not batch_dims and axes == tuple(range(k))
     if is_plain and mode in (None, "raise") and are_within(indices, x.shape[:k]):
         table, values = _spread(x, values, indices.shape[:-1], k)
         places = indices.reshape(-1, k)
+        if operation == "mean":
+            return _averaged(table, flat(places, x.shape[:k]), values).reshape(x.shape)
         if table.shape[1] > 1:
             return _updated(table, flat(places, x.shape[:k]), values, operation).reshape(x.shape)
         out = np.array(table, order="C")
@@ -198,6 +210,15 @@ def scatter_nd(
             _update(out, flat(places[part], x.shape[:k]), values[part], operation)
         return out.reshape(x.shape)
     return generic_scatter_nd(x, indices, values, batch_dims=batch_dims, axes=axes, operation=operation, mode=mode)
+
+
+def _averaged(table: Array, index: Array, values: Array) -> Array:
+    """Replace rows by the averages of the values for them, in place of what the generic way makes one after another."""
+    total = _updated(np.zeros_like(table), index, values, "add")
+    number = np.bincount(index, minlength=len(table))[:, None]
+    np.divide(total, number, out=total, where=number > 0, casting="same_kind")
+    np.copyto(total, table, where=number == 0)
+    return total
 
 
 def _spread(x: Array, values: Array | Scalar, positions: tuple[int, ...], axes: int) -> tuple[Array, Array]:
