@@ -80,8 +80,8 @@ def gammaln(x: Array, /) -> Array:
     large = (z - 0.5) * (log - 1.0) + (HALF_LOG_2PI - 0.5) + stirling(z) + xp.where(negative, log, nothing)
     value = xp.where(small, log_gamma_1p(xp.where(small, d, nothing)), large)
     # Γ(x) = Γ(1 + x) / x, and Γ(-z) = -π / (sin(πz) Γ(1 + z)).
-    sine = xp.sin(math.pi * xp.abs(rest)) * (1 / math.pi)
-    value = xp.where(negative, -value, value) - xp.log(xp.where(negative, sine, xp.where(below_one, size, one)))
+    factor = xp.where(negative, xp.sin(math.pi * xp.abs(rest)), xp.where(below_one, size, one))
+    value = xp.where(negative, math.log(math.pi) - value, value) - xp.log(factor)
     # What _reflected takes for a pole next to 0 isn't one here.
     tiny = pole & (x != 0.0) & (xp.abs(x) < 1.0)
     value = xp.where(tiny, -xp.log(xp.where(tiny, xp.abs(x), one)), value)
@@ -101,8 +101,9 @@ def digamma(x: Array, /) -> Array:
     root = ROOT if x.dtype == xp.float64 else ROOT_SINGLE
     # Not (d - root[0]) - root[1], which compilers take for one subtraction of the sum.
     near = (d - root[0]) * ratio - root[1] * ratio
-    w = 1.0 / xp.where(small, 3.0 * one, size)
-    far = xp.where(negative, 0.5 * w, -0.5 * w) - xp.log(w) - w * w * rational(w * w, _TAIL_P, _TAIL_Q)
+    z = xp.where(small, 3.0 * one, size)
+    w = 1.0 / z
+    far = xp.log(z) + xp.where(negative, 0.5 * w, -0.5 * w) - w * w * rational(w * w, _TAIL_P, _TAIL_Q)
     # ψ(x) = ψ(1 + x) - 1/x, and ψ(-z) = ψ(1 + z) + π cot(πz).
     cotangent = math.pi * xp.cos(math.pi * rest) / xp.sin(math.pi * rest)
     reciprocal = 1.0 / xp.where(below_one, size, one)
@@ -183,8 +184,8 @@ def zeta(s: Array, q: Array, /) -> Array:
     for j in range(len(_EULER_MACLAURIN) - 1, 0, -1):
         rest = (rest + _EULER_MACLAURIN[j]) * ((r + (2.0 * j - 1.0)) * v) * ((r + 2.0 * j) * v)
     rest = (rest + _EULER_MACLAURIN[0]) * (r * v)
-    total = total + w**-s_ * (w / (s_ - 1.0) + 0.5 + rest)
-    infinite = (s == 1.0) & (q > 0.0) | (q == 0.0) & (s > 1.0) | overflows & ordinary
+    total = total + w ** (1.0 - s_) * (1.0 / (s_ - 1.0) + v * (0.5 + rest))
+    infinite = (s == 1.0) & (q >= 0.0) | (q == 0.0) & (s > 1.0) | overflows & ordinary
     limit = xp.where(
         (q > 0.0) & (s > 1.0),
         xp.where(s == math.inf, xp.where(q < 1.0, math.inf * one, xp.where(q == 1.0, one, 0.0 * one)), 0.0 * one),
@@ -198,12 +199,16 @@ def factorial(x: Array, /) -> Array:
     return _of_real(x) if xp.isdtype(x.dtype, "real floating") else _of_integers(xp, x)
 
 
-def _of_integers(xp: Namespace, x: Array) -> Array:
-    largest = int(xp.iinfo(x.dtype).max)
+def factorials(largest: int) -> list[int]:
+    """List 0!, 1!, … as far as they are at most `largest`, and that number for all the rest."""
     table = [1]
     while table[-1] * len(table) <= largest:
         table.append(table[-1] * len(table))
-    table.append(largest)
+    return [*table, largest]
+
+
+def _of_integers(xp: Namespace, x: Array) -> Array:
+    table = factorials(int(xp.iinfo(x.dtype).max))
     result = xp.where(x < 0, xp.zeros_like(x), xp.ones_like(x))
     for k in range(2, len(table)):
         result = xp.where(x >= k, xp.full_like(x, table[k]), result)

@@ -23,7 +23,7 @@ def gammaln(x: Array, /) -> Array:
     result = np.asarray(_gammaln(x))
     # Near its zeros at 1 and 2 SciPy's is off by any number of ulps; that of complex numbers isn't.
     if x.dtype == np.float64:
-        near = np.abs(np.abs(x - 1.5) - 0.5) < 0.25
+        near = np.abs(np.abs(x - 1.5) - 0.5) < 0.2
         if near.any():
             result[near] = scipy.special.loggamma(x[near].astype(np.complex128)).real
     below = x == -np.inf

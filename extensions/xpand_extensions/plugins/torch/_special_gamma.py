@@ -1,6 +1,7 @@
-"""The gamma function's family on PyTorch: what of its own is exact, and derivatives in all arguments by the generic.
+"""The gamma function's family on PyTorch: what of its own is exact.
 
-Its `polygamma(1, x)` is off by 4e6 ulps, its `gammainc` by 2e6 in float64; the latter has no derivative in `a`.
+Its `polygamma(1, x)` is off by 4e6 ulps, and its `gammainc`, which has no derivative in `a`, by 2e6 in float64; its
+`zeta` has none in `s`.
 """
 
 from typing import Final
@@ -8,40 +9,27 @@ from typing import Final
 import torch
 
 from xpand._typing import Array
-from xpand_extensions.generic._rational import polynomial
-from xpand_extensions.generic._special_gamma import ROOT, ROOT_SINGLE
+from xpand_extensions.generic import special as generic
+from xpand_extensions.generic._special_gamma import factorials
 from xpand_extensions.generic._width import widened
 
 from ._mended import mended
 
-# Taylor's series of digamma at its zero, divided by the distance
-_TAYLOR: Final = (
-    0.9676722454476212,
-    -0.4427631689835921,
-    0.258499760955651,
-    -0.16394270544240652,
-    0.10782405069126237,
-    -0.07219956125645471,
-    0.04880428816414311,
-    -0.03316112647484736,
-    0.022597648232218104,
-    -0.01542476590494896,
-    0.010538791616612175,
-    -0.007204534386356869,
-    0.004926781395729853,
-    -0.003369801655439328,
-    0.002305126326734928,
-    -0.0015769367714301972,
-)
+_UNSIGNED: Final = (torch.uint16, torch.uint32, torch.uint64)
+"""Types for which PyTorch has few functions."""
 
 gammaln = widened(torch.special.gammaln)
-
-
-def _digamma_near(x: Array) -> Array:
-    root, rest = ROOT if x.dtype == torch.float64 else ROOT_SINGLE
-    t = ((x - 1.0) - root) - rest
-    return t * polynomial(t, _TAYLOR)
-
-
 # PyTorch's own is off by 1e3 ulps near its zero.
-digamma = widened(mended(torch.special.digamma, _digamma_near, lambda x: (x - 1.4616).abs() < 0.12, 1.0))
+digamma = widened(mended(torch.special.digamma, generic.digamma, lambda x: (x - 1.4616).abs() < 0.3, 1.0))
+
+
+def factorial(x: Array, /) -> Array:
+    if x.dtype not in _UNSIGNED:
+        return generic.factorial(x)
+    # As numbers of int64, those of uint64 that are too large are negative, here and in the table.
+    index = x.view(torch.int64) if x.dtype == torch.uint64 else x.to(torch.int64)
+    found = factorials(torch.iinfo(x.dtype).max)
+    last = len(found) - 1
+    table = torch.tensor([n - 2**64 if n >= 2**63 else n for n in found], device=x.device)
+    result = table[torch.where(index < 0, last, index.clamp(max=last))]
+    return result.view(torch.uint64) if x.dtype == torch.uint64 else result.to(x.dtype)
