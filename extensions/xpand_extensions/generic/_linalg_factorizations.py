@@ -133,12 +133,17 @@ def lstsq(a: Array, b: Array, /, *, rtol: float | None = None) -> LeastSquares:
     tolerance = cutoff(xp, a, rtol)
     if 0 in a.shape[-2:]:
         return no_values(xp, a, matrix, b.ndim == 1)
+    x, s = by_singular_values(xp, a, matrix, tolerance)
+    return least_squares(xp, a, matrix, x, s, s > tolerance * s[..., :1], finite, b.ndim == 1)
+
+
+def by_singular_values(xp: Namespace, a: Array, b: Array, tolerance: float) -> tuple[Array, Array]:
+    """Return the least squares solution of least norm, and the singular values."""
     u, s, vh = xp.linalg.svd(a, full_matrices=False)
     kept = s > tolerance * s[..., :1]
     weights = xp.where(kept, 1 / xp.where(kept, s, xp.ones_like(s)), xp.zeros_like(s))
-    coordinates = xp.astype(weights, a.dtype)[..., None] * xp.matmul(_adjoint(xp, u), matrix)
-    x = xp.matmul(_adjoint(xp, vh), coordinates)
-    return least_squares(xp, a, matrix, x, s, kept, finite, b.ndim == 1)
+    coordinates = xp.astype(weights, a.dtype)[..., None] * xp.matmul(_adjoint(xp, u), b)
+    return xp.matmul(_adjoint(xp, vh), coordinates), s
 
 
 def _adjoint(xp: Namespace, x: Array) -> Array:

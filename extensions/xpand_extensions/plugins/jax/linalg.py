@@ -108,8 +108,22 @@ def lstsq(a: Array, b: Array, /, *, rtol: float | None = None) -> LeastSquares:
     if 0 in a.shape[-2:]:
         return generic.no_values(xp, a, matrix, is_vector)
     tolerance = generic.cutoff(xp, a, rtol)
-    s = jnp.linalg.svd(a, compute_uv=False)
+    x, s = _by_singular_values(a, matrix, tolerance)
+    return generic.least_squares(xp, a, matrix, x, s, s > tolerance * s[..., :1], finite, is_vector)
+
+
+@partial(jax.custom_jvp, nondiff_argnums=(2,))
+def _by_singular_values(a: Array, b: Array, tolerance: float) -> tuple[Array, Array]:
+    return generic.by_singular_values(xp, a, b, tolerance)
+
+
+@_by_singular_values.defjvp  # type: ignore[untyped-decorator]
+def _by_singular_values_jvp(
+    tolerance: float, primals: tuple[Array, Array], tangents: tuple[Array, Array]
+) -> tuple[tuple[Array, Array], tuple[Array, Array]]:
     # The derivative of the singular vectors is infinite where singular values are equal; that of the pseudo-inverse
     # isn't.
-    x = jnp.linalg.pinv(a, rtol=tolerance) @ matrix
-    return generic.least_squares(xp, a, matrix, x, s, s > tolerance * s[..., :1], finite, is_vector)
+    def by_inverse(a: Array, b: Array) -> tuple[Array, Array]:
+        return jnp.linalg.pinv(a, rtol=tolerance) @ b, jnp.linalg.svd(a, compute_uv=False)
+
+    return jax.jvp(by_inverse, primals, tangents)  # type: ignore[no-any-return]

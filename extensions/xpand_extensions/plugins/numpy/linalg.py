@@ -86,15 +86,24 @@ def triangular_solve(
 
 def lu_factor(x: Array, /) -> LUFactors:
     (factor,) = get_lapack_funcs(("getrf",), (x,))
+    if x.ndim == 2 and x.size:
+        factors, pivots, _ = factor(x)
+        return LUFactors(factors, np.asarray(_permutation(pivots, len(x)), dtype=np.int64))
     factors = np.empty_like(x, order="C")
     permutation = np.empty(x.shape[:-1], dtype=np.int64)
     permutation[...] = np.arange(x.shape[-2])
     for index in np.ndindex(x.shape[:-2]) if x.size else ():
         factors[index], pivots, _ = factor(x[index])
-        order = permutation[index]
-        for row, other in enumerate(pivots.tolist()):
-            order[row], order[other] = order[other], order[row]
+        permutation[index] = _permutation(pivots, x.shape[-2])
     return LUFactors(factors, permutation)
+
+
+def _permutation(pivots: Array, rows: int) -> list[int]:
+    """Turn exchanges of rows, one after the other, into the order that they lead to."""
+    order = list(range(rows))
+    for row, other in enumerate(pivots.tolist()):
+        order[row], order[other] = order[other], order[row]
+    return order
 
 
 def lstsq(a: Array, b: Array, /, *, rtol: float | None = None) -> LeastSquares:

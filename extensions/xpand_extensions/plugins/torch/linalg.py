@@ -69,6 +69,11 @@ def lu_factor(x: Array, /) -> LUFactors:
     factors, pivots, _ = torch.linalg.lu_factor_ex(x)
     if 0 in x.shape[-2:]:
         return LUFactors(factors, torch.arange(x.shape[-2], device=x.device).expand(x.shape[:-1]))
+    if x.ndim == 2 and x.device.type == "cpu" and is_concrete(pivots):
+        order = list(range(x.shape[0]))
+        for row, other in enumerate(pivots.tolist()):
+            order[row], order[other - 1] = order[other - 1], order[row]
+        return LUFactors(factors, torch.tensor(order))
     matrix = torch.lu_unpack(factors.detach(), pivots, unpack_data=False)[0]
     # Column j of the permutation matrix has its one where row j came from.
     return LUFactors(factors, matrix.real.argmax(dim=-2))
@@ -76,16 +81,20 @@ def lu_factor(x: Array, /) -> LUFactors:
 
 def lstsq(a: Array, b: Array, /, *, rtol: float | None = None) -> LeastSquares:
     is_vector = b.ndim == 1
-    if is_concrete(a) and is_concrete(b) and not (a.requires_grad or b.requires_grad):
-        return generic.lstsq(a, b, rtol=rtol)
-    # The derivative of the singular vectors is infinite where singular values are equal; that of the pseudo-inverse
-    # isn't.
+    tracked = not (is_concrete(a) and is_concrete(b)) or a.requires_grad or b.requires_grad
     a, matrix, finite = generic.finite_matrices(xp, a, b[:, None] if is_vector else b)
     if 0 in a.shape[-2:]:
         return generic.no_values(xp, a, matrix, is_vector)
     tolerance = generic.cutoff(xp, a, rtol)
-    s = torch.linalg.svdvals(a)
-    x = torch.linalg.pinv(a, rtol=tolerance) @ matrix
+    if tracked:
+        # The derivative of the singular vectors is infinite where singular values are equal; that of the
+        # pseudo-inverse isn't.
+        x, s = torch.linalg.pinv(a, rtol=tolerance) @ matrix, torch.linalg.svdvals(a)
+    elif a.device.type == "cpu" and a.numel():
+        # A singular value decomposition without its vectors, which are only applied.
+        x, _, _, s = torch.linalg.lstsq(a, matrix, rcond=tolerance, driver="gelsd")
+    else:
+        x, s = generic.by_singular_values(xp, a, matrix, tolerance)
     return generic.least_squares(xp, a, matrix, x, s, s > tolerance * s[..., :1], finite, is_vector)
 
 
