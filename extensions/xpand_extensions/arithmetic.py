@@ -44,7 +44,7 @@ def promote(*operands: Array | Scalar, bool_to_int: bool = False, int_to_float: 
     """
     _arguments.boolean("promote", "bool_to_int", bool_to_int)
     _arguments.boolean("promote", "int_to_float", int_to_float)
-    named = {f"operand {number}": x for number, x in enumerate(operands)}
+    named: dict[str, Any] = {f"operand {number}": x for number, x in enumerate(operands)}
     arrays = {name: x for name, x in named.items() if type(x) not in SCALARS}
     if not arrays:
         no_array("promote", named)

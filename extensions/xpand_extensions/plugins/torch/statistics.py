@@ -32,4 +32,8 @@ def cumulative_min(x: Array, /, *, axis: Any = None, include_initial: bool = Fal
 
 
 def logcumsumexp(x: Array, /, *, axis: Any = None, include_initial: bool = False) -> Array:
-    return with_initial(torch.logcumsumexp(x, axis), "logcumsumexp", axis, include_initial)
+    # The derivative of PyTorch's own is NaN at -infinity, which the lowest finite number therefore stands for.
+    low = x == -torch.inf
+    total = torch.logcumsumexp(torch.where(low, torch.finfo(x.dtype).min, x), axis)
+    nothing = torch.cumsum(~low, axis) == 0
+    return with_initial(torch.where(nothing, -torch.inf, total), "logcumsumexp", axis, include_initial)
