@@ -27,7 +27,7 @@ def real(function: str, x: Array) -> None:
     _passes(x)
 
 
-def pair(function: str, x: Array | float, y: Array | float) -> tuple[Array, Array]:
+def pair(function: str, x: Any, y: Any) -> tuple[Array, Array]:
     """Check two operands as `reals` does, faster where they are two arrays alike."""
     if type(x) is type(y):
         dtypes = _passed.get(type(x))

@@ -122,7 +122,7 @@ def erf(x: Array, /) -> Array:
     a = xp.abs(x)
     # Where the tail is subtracted from 1, it needn't be exact to its own last place.
     b = xp.where((a >= 1.0) & (a <= 30.0), a, 30.0)
-    tail = xp.exp(-(b * b)) * _erfcx(b)
+    tail = xp.exp(-(b * b)) * erfcx(b)
     return xp.where(a >= 1.0, xp.sign(x) * (1.0 - tail), _center(xp.where(a >= 1.0, 0.0, x)))
 
 
@@ -131,7 +131,7 @@ def erfc(x: Array, /) -> Array:
     xp = array_namespace(x)
     a = xp.abs(x)
     b = xp.where((a >= 0.5) & (a <= 30.0), a, 30.0)  # of 30, and all beyond, exp(-x²) is 0
-    tail = _gauss(xp, b, 1.0) * _erfcx(b)
+    tail = _gauss(xp, b, 1.0) * erfcx(b)
     near = 1.0 - _center(xp.where(a >= 0.5, 0.0, x))
     return xp.where(a >= 0.5, xp.where(x > 0.0, tail, 2.0 - tail), near)
 
@@ -156,7 +156,7 @@ def log_ndtr(x: Array, /) -> Array:
     # Below, the tail's logarithm is taken of its factors. Beyond the root of the largest number x² overflows.
     finite = (x <= -0.75) & (a < math.sqrt(float(xp.finfo(x.dtype).max)))
     b = xp.where(finite, a, 1.0)
-    lower = xp.log(0.5 * _erfcx(b * _ROOT_HALF)) - 0.5 * b * b
+    lower = xp.log(0.5 * erfcx(b * _ROOT_HALF)) - 0.5 * b * b
     return xp.where(x <= -0.75, xp.where(finite, lower, -xp.inf), upper)
 
 
@@ -184,7 +184,7 @@ def _center(x: Array) -> Array:
     return x * rational(x * x, _ERF_NUMERATOR, _ERF_DENOMINATOR)
 
 
-def _erfcx(x: Array) -> Array:
+def erfcx(x: Array) -> Array:
     """exp(x²) erfc(x) for x >= 1/2."""
     u = 1.0 / (x + 2.0)
     return u * rational(u, _ERFCX_NUMERATOR, _ERFCX_DENOMINATOR)
@@ -201,7 +201,7 @@ def _gauss(xp: Namespace, x: Array, factor: float) -> Array:
 
 def _upper_tail(xp: Namespace, x: Array) -> Array:
     """ndtr(-x) for 0.75 <= x <= 40."""
-    return 0.5 * _gauss(xp, x, 0.5) * _erfcx(x * _ROOT_HALF)
+    return 0.5 * _gauss(xp, x, 0.5) * erfcx(x * _ROOT_HALF)
 
 
 def _inverse(xp: Namespace, x: Array, c: Array) -> Array:

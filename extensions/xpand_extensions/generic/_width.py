@@ -31,6 +31,6 @@ def widened(function: Callable[P, Array]) -> Callable[P, Array]:
             return function(*args, **kwargs)
         dtype = xp.result_type(*arrays)
         wide = [xp.astype(x, xp.float32) if hasattr(x, "dtype") else x for x in args]
-        return xp.astype(function(*wide, **kwargs), dtype)  # type: ignore[call-arg]
+        return xp.astype(function(*wide, **kwargs), dtype)  # type: ignore[arg-type]
 
     return run

@@ -17,9 +17,7 @@ cbrt = compiled(lambda x: jnp.where(x == 0.0, x * 0.0, generic.cbrt(x)), lambda 
 sinc = jax.jit(generic.sinc)  # JAX's is NaN at infinities
 
 
-@jax.jit
-@widened
-def exp2(x: Array, /) -> Array:
+def _exp2(x: Array) -> Array:
     """Scale a power between 1/√2 and √2 by whole powers of 2, made of their bits.
 
     JAX's exp2, an exponential of x log(2), is off by 600 ulps for large x.
@@ -34,3 +32,6 @@ def exp2(x: Array, /) -> Array:
     for part in (half, whole - half):
         result *= jax.lax.bitcast_convert_type((part.astype(bits) + bias) << mantissa, x.dtype)
     return result
+
+
+exp2 = jax.jit(widened(_exp2))
