@@ -158,8 +158,8 @@ def test_range_of_the_values(library: Library) -> None:
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_edges_of_many_bins_are_exact(eager_library: Library, dtype: str) -> None:
-    # Every edge, and the numbers next to it on both sides: arithmetic alone would err on many of them. (None is 0, whose
-    # neighbours JAX takes for 0 themselves.)
+    # Every edge, and the numbers next to it on both sides: arithmetic alone would err on many of them.
+    # (None is 0, whose neighbours JAX takes for 0 themselves.)
     edges = np.linspace(0.3, 1.9, 1001).astype(dtype)
     x = np.concatenate([edges, np.nextafter(edges, dtype_of(dtype, -9)), np.nextafter(edges, dtype_of(dtype, 9))])
     hist, found = histograms.histogram(eager_library.asarray(x), 1000, range=(0.3, 1.9))

@@ -3,7 +3,7 @@
 NaN counts as larger than every number, and zeros of either sign as equal, on every library.
 """
 
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 from xpand import _arguments
 from xpand._typing import Array, Scalar
@@ -11,7 +11,10 @@ from xpand._typing import Array, Scalar
 from ._comparable import comparable
 from ._dispatch import pluggable
 
-__all__ = ["TopK", "argpartition", "partition", "searchsorted", "top_k", "unique"]
+__all__ = ["Side", "TopK", "argpartition", "partition", "searchsorted", "top_k", "unique"]
+
+Side: TypeAlias = Literal["left", "right"]
+"""Which of several equal places is meant."""
 
 
 class TopK(NamedTuple):
@@ -110,7 +113,7 @@ def argpartition(x: Array, kth: int, /, *, axis: int = -1) -> Array:
 
 
 @pluggable
-def searchsorted(x1: Array, x2: Array, /, *, side: str = "left", sorter: Array | None = None) -> Array:
+def searchsorted(x1: Array, x2: Array, /, *, side: Side = "left", sorter: Array | None = None) -> Array:
     """Find where values would have to be inserted into sorted ones to keep the order.
 
     Args:

@@ -275,7 +275,7 @@ def _volumes(xp: Namespace, all_edges: list[Array]) -> Array:
 
 def digitize(x: Array, edges: Array, /, *, right: bool = False) -> Array:
     xp = array_namespace(x, edges)
-    side = "left" if right else "right"
+    side: sorting.Side = "left" if right else "right"
     count = edges.shape[0]
     if count < 2:
         return sorting.searchsorted.native(edges)(edges, x, side=side)

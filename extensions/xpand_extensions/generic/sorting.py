@@ -3,7 +3,7 @@
 from xpand import _arguments, array_namespace
 from xpand._typing import Array, Namespace
 from xpand_extensions._bounds import index_dtype
-from xpand_extensions.sorting import TopK
+from xpand_extensions.sorting import Side, TopK
 
 from ._unique import unique
 
@@ -35,7 +35,7 @@ def _argsort(xp: Namespace, x: Array, axis: int, *, descending: bool = False) ->
     return xp.take_along_axis(order, xp.argsort(missing, axis=axis, descending=descending, stable=True), axis=axis)
 
 
-def searchsorted(x1: Array, x2: Array, /, *, side: str = "left", sorter: Array | None = None) -> Array:
+def searchsorted(x1: Array, x2: Array, /, *, side: Side = "left", sorter: Array | None = None) -> Array:
     """Halve the interval of every value at once: the steps depend on nothing but the size."""
     xp = array_namespace(x1, x2)
     if sorter is not None:
@@ -48,7 +48,7 @@ def searchsorted(x1: Array, x2: Array, /, *, side: str = "left", sorter: Array |
     return _bisect(xp, x1, x2, size, side)
 
 
-def _bisect(xp: Namespace, x1: Array, x2: Array, size: int, side: str) -> Array:
+def _bisect(xp: Namespace, x1: Array, x2: Array, size: int, side: Side) -> Array:
     place = _arguments.device_of(x2)
     dtype = index_dtype(xp, place)
     # All positions up to `low` are known to be before the value, and those from `low + length` on not to be.
@@ -64,7 +64,7 @@ def _bisect(xp: Namespace, x1: Array, x2: Array, size: int, side: str) -> Array:
     return low
 
 
-def _before(xp: Namespace, element: Array, value: Array, side: str) -> Array:
+def _before(xp: Namespace, element: Array, value: Array, side: Side) -> Array:
     """Tell whether an element of the sorted values lies before the place of a value."""
     if _arguments.kind(xp, value.dtype) != "real":
         return element < value if side == "left" else element <= value

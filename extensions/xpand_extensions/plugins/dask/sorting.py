@@ -8,7 +8,7 @@ import dask.array as da
 
 from xpand._typing import Array, DType, Scalar
 from xpand_extensions import sorting
-from xpand_extensions.sorting import TopK
+from xpand_extensions.sorting import Side, TopK
 
 _INDICES = "int64"
 
@@ -41,7 +41,7 @@ def _along(x: Array, position: int, function: Any, size: int, dtype: DType, /, *
     return da.map_blocks(function, x, *args, chunks=chunks, meta=meta, **options)
 
 
-def searchsorted(x1: Array, x2: Array, /, *, side: str = "left", sorter: Array | None = None) -> Array:
+def searchsorted(x1: Array, x2: Array, /, *, side: Side = "left", sorter: Array | None = None) -> Array:
     lead: tuple[int, ...] = tuple(range(1, x2.ndim + 1))
     if x1.ndim > 1:
         shape = da.core.broadcast_shapes(x1.shape[:-1], x2.shape[:-1])
@@ -49,14 +49,14 @@ def searchsorted(x1: Array, x2: Array, /, *, side: str = "left", sorter: Array |
         sorter = None if sorter is None else da.broadcast_to(sorter, x1.shape)
         lead = tuple(range(1, x2.ndim + 1))
     axes = (*lead[:-1], 0) if x1.ndim > 1 else (0,)
-    arrays = (x2, lead, x1.rechunk({-1: -1}), axes)
+    arrays: tuple[Any, ...] = (x2, lead, x1.rechunk({-1: -1}), axes)
     if sorter is not None:
         arrays = (*arrays, sorter.rechunk({-1: -1}), axes)
     meta = da.utils.meta_from_array(x2, dtype=_INDICES)
     return da.blockwise(_search, lead, *arrays, side=side, concatenate=True, meta=meta)
 
 
-def _search(x2: Array, x1: Array, sorter: Array | None = None, *, side: str) -> Array:
+def _search(x2: Array, x1: Array, sorter: Array | None = None, *, side: Side) -> Array:
     return sorting.searchsorted(x1, x2, side=side, sorter=sorter)
 
 

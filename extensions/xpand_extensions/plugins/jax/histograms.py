@@ -8,7 +8,7 @@ import jax
 import numpy as np
 
 import xpand.jax as xp
-from xpand import is_concrete
+from xpand import _arguments, is_concrete
 from xpand._typing import Array
 from xpand_extensions._bounds import Mode
 from xpand_extensions.generic import histograms as generic
@@ -62,13 +62,13 @@ def _histogram(x: Array, edges: Array, weights: Array | None, uniform: bool, den
 def histogram_bin_edges(x: Array, bins: int = 10, /, *, range: tuple[float, float] | None = None) -> Array:
     dtype = generic.real_dtype(xp, x)
     if range is not None:
-        edges = generic.edges_of_range(xp, x, bins, range, dtype)
+        on_host = np.linspace(*range, bins + 1, dtype=dtype)
+        edges = xp.asarray(on_host, device=_arguments.device_of(x))
     else:
         edges = _edges_of_values(x, bins, dtype)
-    if is_concrete(edges):
-        on_host = np.asarray(edges)
-        if not (on_host[..., 1:] > on_host[..., :-1]).all():
-            raise generic.no_edges(xp, edges, bins)
+        on_host = np.asarray(edges) if is_concrete(edges) else None
+    if on_host is not None and not (on_host[..., 1:] > on_host[..., :-1]).all():
+        raise generic.no_edges(np, np.asarray(on_host), bins)
     return edges
 
 

@@ -11,7 +11,7 @@ from xpand import is_concrete
 from xpand._typing import Array, Scalar
 from xpand_extensions.generic import sorting as generic
 from xpand_extensions.plugins.numpy import sorting as host
-from xpand_extensions.sorting import TopK
+from xpand_extensions.sorting import Side, TopK
 
 _FEW = 4096  # up to so many values a sort by XLA takes less than the way there and back
 
@@ -29,7 +29,7 @@ def _on_host(x: Array) -> bool:
 
 def top_k(x: Array, k: int, /, *, axis: int = -1, largest: bool = True) -> TopK:
     if (x.dtype == jnp.float32 and largest) or not _on_host(x):
-        return _top_k(x, k, axis, largest)
+        return TopK(*_top_k(x, k, axis, largest))
     values, indices = host.top_k(np.asarray(x), k, axis=axis, largest=largest)
     return TopK(*jax.device_put((values, indices), x.device))
 
@@ -60,8 +60,18 @@ def argpartition(x: Array, kth: int, /, *, axis: int = -1) -> Array:
 
 
 @partial(jax.jit, static_argnames="side")
-def searchsorted(x1: Array, x2: Array, /, *, side: str = "left", sorter: Array | None = None) -> Array:
-    return generic.searchsorted(x1, x2, side=side, sorter=sorter)
+def searchsorted(x1: Array, x2: Array, /, *, side: Side = "left", sorter: Array | None = None) -> Array:
+    if sorter is not None:
+        x1 = jnp.take_along_axis(x1, sorter, -1)
+    search = partial(jnp.searchsorted, side=side)
+    dtype = jnp.arange(0).dtype
+    if x1.ndim == 1:
+        return search(x1, x2).astype(dtype)
+    lead = jnp.broadcast_shapes(x1.shape[:-1], x2.shape[:-1])
+    x1, x2 = jnp.broadcast_to(x1, (*lead, x1.shape[-1])), jnp.broadcast_to(x2, (*lead, x2.shape[-1]))
+    for _ in lead:
+        search = jax.vmap(search)
+    return search(x1, x2).astype(dtype)
 
 
 _STATIC = ("axis", "return_index", "return_inverse", "return_counts", "size", "fill_value")

@@ -69,10 +69,10 @@ def histogram(
 
 def _count_between(x: Array, edges: Array, *, all_inside: bool) -> Array:
     bins = len(edges) - 1
-    hist = np.zeros(bins + 1, dtype=np.intp)
+    hist: Array = np.zeros(bins + 1, dtype=np.intp)
     first, last = edges[0], edges[-1]
     # The very last edge is in the last bin: there nothing is too large, and what lies in the bin after it too small.
-    lower = np.append(edges[:-1], edges.dtype.type(np.inf))
+    lower: Array = np.append(edges[:-1], edges.dtype.type(np.inf))
     upper = np.concatenate([edges[1:-1], np.full(2, np.inf, dtype=edges.dtype)])
     scale = last - first
     start = 0

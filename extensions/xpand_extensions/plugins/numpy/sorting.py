@@ -5,7 +5,7 @@ import numpy as np
 from xpand._typing import Array
 from xpand_extensions.generic import sorting as generic
 from xpand_extensions.generic._selection import select
-from xpand_extensions.sorting import TopK
+from xpand_extensions.sorting import Side, TopK
 
 
 def top_k(x: Array, k: int, /, *, axis: int = -1, largest: bool = True) -> TopK:
@@ -33,7 +33,7 @@ def argpartition(x: Array, kth: int, /, *, axis: int = -1) -> Array:
     return np.argpartition(x, kth, axis=axis)
 
 
-def searchsorted(x1: Array, x2: Array, /, *, side: str = "left", sorter: Array | None = None) -> Array:
+def searchsorted(x1: Array, x2: Array, /, *, side: Side = "left", sorter: Array | None = None) -> Array:
     if x1.ndim == 1:
         return np.asarray(np.searchsorted(x1, x2, side, sorter))
     lead = np.broadcast_shapes(x1.shape[:-1], x2.shape[:-1])

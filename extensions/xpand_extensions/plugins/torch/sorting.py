@@ -8,7 +8,7 @@ from xpand import is_concrete
 from xpand._typing import Array, Scalar
 from xpand_extensions.generic import sorting as generic
 from xpand_extensions.generic._selection import select
-from xpand_extensions.sorting import TopK
+from xpand_extensions.sorting import Side, TopK
 
 from ._unsigned import SIGNED
 
@@ -71,7 +71,7 @@ def argpartition(x: Array, kth: int, /, *, axis: int = -1) -> Array:
     return group.argsort(dim=axis, stable=True)
 
 
-def searchsorted(x1: Array, x2: Array, /, *, side: str = "left", sorter: Array | None = None) -> Array:
+def searchsorted(x1: Array, x2: Array, /, *, side: Side = "left", sorter: Array | None = None) -> Array:
     x1, x2 = ordered(x1), ordered(x2)
     if sorter is not None:
         x1 = x1.gather(-1, sorter.to(torch.int64))
@@ -107,7 +107,8 @@ def unique(
     signed = SIGNED.get(x.dtype)
     if signed is not None and fill_value is not None:
         lowest = torch.iinfo(signed).min
-        fill_value = int(fill_value) + lowest
+        assert isinstance(fill_value, int)
+        fill_value += lowest
     results = generic.unique(
         ordered(x),
         axis=axis,
