@@ -30,7 +30,9 @@ def reduce_axis(
     """
     axis, size, stride, _, _, dilation = each
     before = (slice(None),) * axis
-    starts = (count - 1) * stride + 1 if count else 0
+    if not count:
+        return x[(*before, slice(0, 0), ...)]
+    starts = (count - 1) * stride + 1
 
     def windows(x: Any, offset: int) -> Any:
         """Take the elements at a certain offset in each window."""

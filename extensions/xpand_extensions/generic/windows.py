@@ -30,8 +30,9 @@ def sliding_window_view(
         starts = xp.arange(count, dtype=dtype, device=device) * each.stride
         offsets = xp.arange(each.size, dtype=dtype, device=device) * each.dilation
         index = xp.reshape(starts[:, None] + offsets[None, :], (-1,))
-        taken = xp.take(x, index, axis=k)
-        x = xp.moveaxis(xp.reshape(taken, (*x.shape[:k], count, each.size, *x.shape[k + 1 :])), k + 1, -1)
+        taken = xp.reshape(xp.take(x, index, axis=k), (*x.shape[:k], count, each.size, *x.shape[k + 1 :]))
+        # Not moveaxis, which torch.func.vmap doesn't know.
+        x = xp.permute_dims(taken, tuple([n for n in range(taken.ndim) if n != k + 1] + [k + 1]))
     return x
 
 

@@ -61,7 +61,7 @@ def _reduce(combination: Combination, x: Array, steps: tuple[Pass, ...]) -> Arra
             if each.low or each.high:
                 x = pad_axis(xp, x, each, identity(xp, x.dtype, combination))
             x = reduce_axis(x, ufunc, each, count, idempotent=idempotent)
-        return x if any(each.size > 1 for each in steps) else x.copy()
+        return x if x.size and any(each.size > 1 for each in steps) else x.copy()
     empty = partial(np.empty, dtype=x.dtype)
     return Tiles(ufunc, empty, identity(xp, x.dtype, combination), idempotent).reduce(x, steps)
 

@@ -10,6 +10,9 @@ from xpand_extensions.generic import padding as generic
 _SIGNED: Final = {torch.uint16: torch.int16, torch.uint32: torch.int32, torch.uint64: torch.int64}
 """Types for which PyTorch has few functions, and those of the same bits for which it has all."""
 
+_NATIVE: Final = {"edge": "replicate", "wrap": "circular", "reflect": "reflect"}
+"""What PyTorch calls the modes that it has."""
+
 _HALF: Final = 2**63
 
 
@@ -34,6 +37,8 @@ def pad(
             return x.clone()
         widths = [width for pair in reversed(pad_width) for width in pair]
         return torch.constant_pad_nd(x, widths, constant_values)
+    if _is_native(x, pad_width, mode, reflect_type):
+        return _native(x, pad_width, mode)
     options = {
         "mode": mode,
         "constant_values": constant_values,
@@ -49,6 +54,31 @@ def pad(
         options["end_values"] = _shifted(end_values)
         return _flipped(generic.pad(_flipped(x.view(torch.int64)), pad_width, **options)).view(torch.uint64)
     return generic.pad(x, pad_width, **options)
+
+
+def _is_native(x: Array, pad_width: Any, mode: str, reflect_type: str) -> bool:
+    """Tell whether PyTorch pads so itself: floats, on the last three axes at most, by elements that are there."""
+    return (
+        mode in _NATIVE
+        and reflect_type == "even"
+        and x.dtype in (torch.float32, torch.float64)
+        and x.numel() > 0
+        and all(low >= 0 and high >= 0 for low, high in pad_width)
+        and not any(low or high for low, high in pad_width[:-3])
+        and (mode == "edge" or all(max(pair) < size for pair, size in zip(pad_width, x.shape)))
+    )
+
+
+def _native(x: Array, pad_width: Any, mode: str) -> Array:
+    """Pad images of 1 to 3 axes, one batch and one channel of them, or as many as there are axes before."""
+    padded = [k for k, pair in enumerate(pad_width) if any(pair)]
+    if not padded:
+        return x.clone()
+    first = padded[0]
+    images = x.reshape(-1, 1, *x.shape[first:])
+    widths = [width for pair in reversed(pad_width[first:]) for width in pair]
+    result = torch.nn.functional.pad(images, widths, mode=_NATIVE[mode])
+    return result.reshape(*x.shape[:first], *result.shape[2:])
 
 
 def _flipped(x: Array) -> Array:

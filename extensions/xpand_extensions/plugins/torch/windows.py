@@ -31,6 +31,9 @@ _LARGE: Final = 2**17
 def sliding_window_view(
     x: Array, window_shape: Any, /, *, axis: Any = None, strides: Any = 1, window_dilation: Any = 1
 ) -> Array:
+    if not torch.compiler.is_compiling() and not is_concrete(x):
+        # torch.func has no rule for mapping the gradient of unfold.
+        return generic.sliding_window_view(x, window_shape, axis=axis, strides=strides, window_dilation=window_dilation)
     for k, size, stride, dilation in zip(axis, window_shape, strides, window_dilation):
         span = (size - 1) * dilation + 1
         if x.shape[k] < span:
