@@ -116,7 +116,7 @@ def problems(draw: st.DrawFn, operation: str, *, along_axis: bool) -> tuple[Any,
     # Sizes of one, and first axes that are missing, broadcast.
     shape = [1 if draw(st.integers(0, 4)) == 0 else n for n in (*batch, *positions[len(batch) :], *rest)]
     values = array(tuple(shape[draw(st.integers(0, 1)) if shape and shape[0] == 1 else 0 :]), dtype, 1)
-    return x, indices, values, len(batch), axes, draw(st.sampled_from([None, "drop", "fill", "clip", "wrap"]))
+    return x, indices, values, len(batch), axes, draw(st.sampled_from([None, "drop", "clip", "wrap"]))
 
 
 def compare(library: Library, mode: str | None, beyond: bool, call: Any, expected: np.ndarray) -> None:

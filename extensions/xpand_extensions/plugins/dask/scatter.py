@@ -120,7 +120,7 @@ def _by_blocks(
     function: Callable[..., Array],
     x: Array,
     indices: tuple[Array, tuple[int, ...]],
-    values: tuple[Array | Scalar, tuple[int, ...]],
+    values: tuple[Any, tuple[int, ...]],
     **options: Any,
 ) -> Array:
     """Scatter into each block of `x`; the axes of the others are named, those of `x` by their numbers."""
@@ -129,7 +129,7 @@ def _by_blocks(
     sizes |= {name: size for name, size in zip(names, index.shape) if name >= x.ndim}
     index = da.broadcast_to(index, tuple([sizes[name] for name in names]))
     given, value_names = values
-    given = given.astype(x.dtype) if hasattr(given, "dtype") else xp.full((), given, dtype=x.dtype)
+    given = given.astype(x.dtype) if hasattr(given, "dtype") else da.full((), given, dtype=x.dtype)
     given = da.broadcast_to(given, tuple([sizes[name] for name in value_names]))
     if 0 in given.shape:
         return x
