@@ -35,7 +35,7 @@ def _scipy(name: str) -> dict[str, str]:
     return {"numpy": f"scipy.{name}", "torch": f"torch.special.{name}", "jax": f"jax.scipy.special.{name}"}
 
 
-DOOR: Final = "of 1,000 elements: finding the implementation and checking the type takes 0.3 µs"
+DOOR: Final = "of 1,000 elements: finding the implementation and checking types takes 0.3 µs, of two operands 0.7 to 2"
 
 # Functions alike share their cost; these stand for all.
 FUNCTIONS: Final[dict[str, Function]] = {
@@ -45,30 +45,18 @@ FUNCTIONS: Final[dict[str, Function]] = {
         _scipy("erfinv"),
         {"jax": "JAX's is off by 40 ulps in float32 and by 3e5 in float64; ours by 4"},
     ),
-    "ndtr": Function(
-        ((-4.0, 4.0),), _scipy("ndtr"), {"torch": "PyTorch's is wrong below -5, where it subtracts from 1"}
-    ),
     "log_ndtr": Function(((-4.0, 4.0),), _scipy("log_ndtr"), {"jax": "JAX's is off by 3e8 ulps; ours by 9"}),
     "softplus": Function(
         ((-9.0, 9.0),), {"numpy": "softplus", "torch": "torch.nn.functional.softplus", "jax": "jax.nn.softplus"}
     ),
-    "sigmoid": Function(
-        ((-9.0, 9.0),), {"numpy": "scipy.expit", "torch": "torch.special.expit", "jax": "jax.nn.sigmoid"}
-    ),
     "xlogy": Function(((0.0, 4.0), (0.1, 4.0)), _scipy("xlogy")),
-    "softmax": Function(((-9.0, 9.0),), {"numpy": "scipy.softmax", "torch": "softmax", "jax": "jax.nn.softmax"}),
-    "sinc": Function(
-        ((-4.0, 4.0),),
-        {"numpy": "numpy.sinc", "torch": "torch.special.sinc", "jax": "jax.numpy.sinc"},
-        {"torch": "PyTorch's is NaN at infinities", "jax": "JAX's is NaN at infinities"},
-    ),
     "exp2": Function(
         ((-9.0, 9.0),),
         {"numpy": "numpy.exp2", "torch": "torch.special.exp2", "jax": "jax.numpy.exp2"},
         {"jax": "JAX's is off by 600 ulps; ours by 2"},
     ),
 }
-IN_GENERIC: Final = {"erf": "erf", "erfinv": "erfinv", "ndtr": "ndtr", "log_ndtr": "log_ndtr", "sigmoid": "expit"}
+IN_GENERIC: Final = {"erf": "erf", "erfinv": "erfinv", "log_ndtr": "log_ndtr"}
 """Generic functions on NumPy's arrays, and SciPy's name for each."""
 
 
@@ -119,10 +107,4 @@ def _softplus(x: np.ndarray) -> np.ndarray:
     return np.log1p(np.exp(-np.abs(x))) + np.maximum(x, 0.0)
 
 
-def _softmax(x: Any) -> Any:
-    import torch
-
-    return torch.softmax(x, -1)
-
-
-_OWN: Final[dict[str, Callable[..., Any]]] = {"softplus": _softplus, "softmax": _softmax}
+_OWN: Final[dict[str, Callable[..., Any]]] = {"softplus": _softplus}

@@ -8,20 +8,23 @@ import torch
 from xpand import is_concrete
 from xpand._typing import Array
 from xpand_extensions.generic import special as generic
-from xpand_extensions.generic._width import widened
 
 _MINUS_ROOT_HALF: Final = -math.sqrt(0.5)
+_WITH_KERNELS: Final = (torch.float32, torch.float64)
 
 erf = torch.special.erf
 erfc = torch.special.erfc
 erfinv = torch.special.erfinv
-ndtri = widened(torch.special.ndtri)  # which has no kernel for narrow types
 
 
-@widened
+def ndtri(x: Array, /) -> Array:
+    return torch.special.ndtri(x) if x.dtype in _WITH_KERNELS else generic.ndtri(x)
+
+
 def log_ndtr(x: Array, /) -> Array:
     # PyTorch maps its own by a loop over the batch, and warns of it.
-    return torch.special.log_ndtr(x) if is_concrete(x) else generic.log_ndtr(x)
+    own = x.dtype in _WITH_KERNELS and is_concrete(x)
+    return torch.special.log_ndtr(x) if own else generic.log_ndtr(x)
 
 
 def ndtr(x: Array, /) -> Array:
