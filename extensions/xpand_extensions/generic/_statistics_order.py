@@ -33,7 +33,7 @@ def quantile(x: Array, q: Any, /, *, axis: Any = None, method: Any = "linear", k
     if not size:
         return arranged(xp, nothing(xp, flat, q), x, q, axis, keepdims)
     nan = xp.isnan(flat)
-    ordered = xp.sort(_filled(xp, nan, flat), axis=-1)
+    ordered = xp.sort(_filled(xp, nan, flat), axis=-1, stable=False)
     low, high, part = places(xp, xp.reshape(q, (-1,)), size, method)
     result = between(xp, xp.take(ordered, low, axis=-1), _taken(xp, ordered, high), part)
     return arranged(xp, without(xp, result, xp.any(nan, axis=-1, keepdims=True), q), x, q, axis, keepdims)
@@ -46,7 +46,7 @@ def nanquantile(x: Array, q: Any, /, *, axis: Any = None, method: Any = "linear"
     if not flat.shape[-1]:
         return arranged(xp, nothing(xp, flat, q), x, q, axis, keepdims)
     nan = xp.isnan(flat)
-    ordered = xp.sort(_filled(xp, nan, flat), axis=-1)
+    ordered = xp.sort(_filled(xp, nan, flat), axis=-1, stable=False)
     number = xp.sum(xp.astype(~nan, index_dtype(xp, _arguments.device_of(x))), axis=-1, keepdims=True)
     some = xp.astype(xp.maximum(number, xp.ones_like(number)), q.dtype)
     low, high, part = places(xp, xp.reshape(q, (-1,)), some, method)
