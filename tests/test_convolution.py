@@ -382,8 +382,8 @@ def test_second_derivatives() -> None:
     theirs = torch.func.hessian(square)(torch.asarray(kernel), torch.asarray(x))
     shifted = np.concatenate([x[0, 0, 1:], [0.0]])
     expected = 2 * np.asarray([[x[0, 0] @ x[0, 0], x[0, 0] @ shifted], [x[0, 0] @ shifted, shifted @ shifted]])
-    np.testing.assert_allclose(np.reshape(ours, (2, 2)), expected, rtol=1e-12)
-    np.testing.assert_allclose(np.reshape(theirs, (2, 2)), expected, rtol=1e-12)
+    np.testing.assert_allclose(np.asarray(ours).reshape(2, 2), expected, rtol=1e-12)
+    np.testing.assert_allclose(np.asarray(theirs).reshape(2, 2), expected, rtol=1e-12)
 
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])

@@ -124,8 +124,9 @@ def conv_transpose(
 ) -> Array:
     """Apply the transpose of a convolution: what its input was multiplied with is summed where it was taken from.
 
-    For all `u` and `v`, the sum of `conv(u, kernel, …) * v` is the sum of `u * conv_transpose(v, kernel, …)`, with the
-    same kernel and options. Nothing is conjugated.
+    For every `v`, and every `u` of the result's shape that the convolution takes to the shape of `v`, the sum of
+    `conv(u, kernel, …) * v` is that of `u * conv_transpose(v, kernel, …)`, with the same kernel and options. Nothing is
+    conjugated.
 
     Args:
         x: What the convolution gives: `(batch, out, *spatial)`, of any numeric data type.

@@ -103,9 +103,7 @@ def correlate(x: Array, kernel: Array, /, *, mode: Any = "full", axes: Any = Non
 
 def _reversed(kernel: Array, axes: tuple[int, ...]) -> Array:
     xp = array_namespace(kernel)
-    if xp.isdtype(kernel.dtype, "complex floating"):
-        kernel = xp.conj(kernel)
-    return xp.flip(kernel, axis=axes) if axes else kernel
+    return flipped(xp, xp.conj(kernel) if xp.isdtype(kernel.dtype, "complex floating") else kernel, axes)
 
 
 def _result_shape(x: Array, kernel: Array, axes: Sequence[int], parts: Sequence[tuple[int, int]]) -> tuple[int, ...]:
@@ -125,8 +123,8 @@ def takes_fft(x: Array, kernel: Array, axes: Sequence[int], method: str) -> bool
     if x.dtype not in (xp.float32, xp.float64, xp.complex64, xp.complex128):
         return False
     sizes, taps = [x.shape[axis] for axis in axes], [kernel.shape[axis] for axis in axes]
-    full = math.prod(n + k - 1 for n, k in zip(sizes, taps))
-    direct = math.prod(max(n, k) for n, k in zip(sizes, taps)) * math.prod(min(n, k) for n, k in zip(sizes, taps))
+    full = math.prod([n + k - 1 for n, k in zip(sizes, taps)])
+    direct = math.prod([max(n, k) for n, k in zip(sizes, taps)]) * math.prod([min(n, k) for n, k in zip(sizes, taps)])
     return bool(direct > _FFT_COST * 3 * full * math.log2(full + 1))
 
 
@@ -160,13 +158,13 @@ def fast_length(size: int) -> int:
 
 def _directly(xp: Namespace, x: Array, kernel: Array, axes: Sequence[int], parts: Sequence[tuple[int, int]]) -> Array:
     """Lay the smaller array, reversed, on the larger one; axes that broadcast are a batch, channels or groups."""
-    if math.prod(kernel.shape[axis] for axis in axes) > math.prod(x.shape[axis] for axis in axes):
+    if math.prod([kernel.shape[axis] for axis in axes]) > math.prod([x.shape[axis] for axis in axes]):
         x, kernel = kernel, x
     n = len(axes)
     last = tuple(range(-n, 0))
     shape = _result_shape(x, kernel, axes, parts)
     rest = tuple([shape[axis] for axis in range(len(shape)) if axis not in axes])
-    x, kernel = (xp.moveaxis(array, axes, last) for array in (x, _flipped(xp, kernel, axes)))
+    x, kernel = (xp.moveaxis(array, axes, last) for array in (x, flipped(xp, kernel, axes)))
     padding = []
     for size, taps, (start, length) in zip(x.shape[x.ndim - n :], kernel.shape[x.ndim - n :], parts):
         low = taps - 1 - start
@@ -193,5 +191,5 @@ def _directly(xp: Namespace, x: Array, kernel: Array, axes: Sequence[int], parts
     return xp.moveaxis(xp.reshape(result, (*rest, *result.shape[2:])), last, axes)
 
 
-def _flipped(xp: Namespace, kernel: Array, axes: Sequence[int]) -> Array:
+def flipped(xp: Namespace, kernel: Array, axes: Sequence[int]) -> Array:
     return xp.flip(kernel, axis=tuple(axes)) if axes else kernel

@@ -7,8 +7,9 @@ from torch.nn import functional
 
 import xpand.torch as xp
 from xpand._typing import Array
+from xpand_extensions import convolution
 from xpand_extensions._convolution import Geometry, by_dilation, convolver, transposer
-from xpand_extensions.generic.convolution import by_taps, dilated
+from xpand_extensions.generic.convolution import by_taps, dilated, flipped
 
 _SIGNED: Final = {torch.uint16: torch.int16, torch.uint32: torch.int32, torch.uint64: torch.int64}
 """Types that PyTorch can't convolve, and those of the same bits, for which sums of products have the same bits."""
@@ -76,3 +77,10 @@ _by_dilation = by_dilation(_conv)
 
 conv = convolver(_conv)
 conv_transpose = transposer(_conv_transpose)
+
+
+def correlate(x: Array, kernel: Array, /, *, mode: Any = "full", axes: Any = None, method: Any = "auto") -> Array:
+    if kernel.is_complex():
+        # Its conjugate written out: for the lazy one that PyTorch makes, vmap has no rule.
+        kernel = torch.complex(kernel.real, -kernel.imag)
+    return convolution.convolve.native(x)(x, flipped(xp, kernel, axes), mode=mode, axes=axes, method=method)
