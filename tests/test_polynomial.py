@@ -144,7 +144,10 @@ def test_bad_input(library: Library) -> None:
         name = function.__name__
         with pytest.raises(TypeError, match=f"{name}: .* must be an array, got list"):
             function(p, [1.0])
-        with pytest.raises(ValueError, match=rf"{name}: shapes \(2,\) and \(3,\) don't broadcast"):
+        with pytest.raises(
+            ValueError,
+            match=f"{name}: takes shapes that broadcast together, got (p1|u) of shape",
+        ):
             function(library.asarray(np.zeros((2, 1))), library.asarray(np.zeros((3, 1))))
         with pytest.raises(ValueError, match=f"{name}: .* must have one axis or more"):
             function(p, library.asarray(1.0))

@@ -299,3 +299,58 @@ def shape(function: str, name: str, value: Any) -> tuple[int, ...]:
     """
     given = value if isinstance(value, (tuple, list)) else (value,)
     return tuple(integer(function, name, each, minimum=0) for each in given)
+
+
+_PROMOTED_TOGETHER: Final = (frozenset({"real", "complex"}), frozenset({"signed", "unsigned"}))
+
+
+def common_dtype(function: str, xp: Namespace, **arrays: Array) -> DType:
+    """Return the data type that named arrays promote to by the standard.
+
+    Raises:
+        TypeError: The standard does not promote them.
+    """
+    dtypes = [x.dtype for x in arrays.values()]
+    if all(each == dtypes[0] for each in dtypes[1:]):
+        return dtypes[0]
+    kinds = frozenset(kind(xp, each) for each in dtypes)
+    # The standard promotes uint64 with no signed type.
+    unpromoted = "signed" in kinds and any(
+        kind(xp, each) == "unsigned" and integer_range(xp, each)[1] >= 2**64 - 1 for each in dtypes
+    )
+    if unpromoted or (len(kinds) > 1 and kinds not in _PROMOTED_TOGETHER):
+        listed = ", ".join(f"{name} of {x.dtype}" for name, x in arrays.items())
+        raise TypeError(
+            f"{function}: takes data types that the standard promotes to one, got {listed}; convert one of them "
+            "first, with `xp.astype`"
+        )
+    return xp.result_type(*dtypes)
+
+
+def promote(function: str, xp: Namespace, **arrays: Array) -> tuple[Array, ...]:
+    """Bring named arrays to the data type that they promote to by the standard.
+
+    Raises:
+        TypeError: The standard does not promote them.
+    """
+    target = common_dtype(function, xp, **arrays)
+    return tuple(x if x.dtype == target else xp.astype(x, target) for x in arrays.values())
+
+
+def broadcast_shapes(function: str, **shapes: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Broadcast named shapes as the standard says; a size not known yet (None, or NaN in Dask) goes with any.
+
+    Raises:
+        ValueError: They don't broadcast.
+    """
+    ndim = max([len(each) for each in shapes.values()])  # torch.compile takes no `default=`
+    result: list[Any] = [1] * ndim
+    for each in shapes.values():
+        for i, size in enumerate(each, ndim - len(each)):
+            known = size is not None and size == size
+            if known and size != 1 and result[i] not in (1, None, size) and result[i] == result[i]:
+                listed = ", ".join(f"{name} of shape {tuple(each)}" for name, each in shapes.items())
+                raise ValueError(f"{function}: takes shapes that broadcast together, got {listed}")
+            if size != 1 and (known or result[i] == 1):
+                result[i] = size
+    return tuple(result)

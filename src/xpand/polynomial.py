@@ -107,21 +107,19 @@ def polydiv(u: Array, v: Array, /) -> Division:
     >>> polydiv(np.asarray([3.0, 5.0, 2.0]), np.asarray([2.0, 1.0]))
     Division(quotient=array([1.5 , 1.75]), remainder=array([0.25]))
     """
-    xp, u, v = _pair("polydiv", u, v)
-    for name, p in (("u", u), ("v", v)):
-        _arguments.dtype("polydiv", name, xp, p, _arguments.FLOATING)
-        _some("polydiv", name, p)
-    dtype = xp.result_type(u, v)
+    xp, u, v = _pair("polydiv", u, v, _arguments.FLOATING)
+    _some("polydiv", "u", u)
+    _some("polydiv", "v", v)
     batch = _batch("polydiv", u, v)
-    rest = xp.broadcast_to(xp.astype(u, dtype, copy=False), (*batch, u.shape[-1]))
-    v = xp.broadcast_to(xp.astype(v, dtype, copy=False), (*batch, v.shape[-1]))
+    rest = xp.broadcast_to(u, (*batch, u.shape[-1]))
+    v = xp.broadcast_to(v, (*batch, v.shape[-1]))
     n = v.shape[-1]
     quotient = []
     for _ in range(u.shape[-1] - n + 1):
         factor = rest[..., :1] / v[..., :1]
         quotient.append(factor)
         rest = xp.concat([rest[..., 1:n] - factor * v[..., 1:], rest[..., n:]], axis=-1)
-    zero = xp.zeros((*batch, 1), dtype=dtype, device=_arguments.device_of(rest))
+    zero = xp.zeros((*batch, 1), dtype=u.dtype, device=_arguments.device_of(rest))
     found = xp.concat(quotient, axis=-1) if quotient else zero
     size = max(n - 1, 1)
     short = size - rest.shape[-1]
@@ -174,8 +172,7 @@ def polyint(p: Array, m: int = 1, /, *, k: float | complex | Array = 0.0) -> Arr
     >>> polyint(np.asarray([3.0, 2.0, 1.0]))
     array([1., 1., 1., 0.])
     """
-    xp = _one("polyint", p)
-    _arguments.dtype("polyint", "p", xp, p, _arguments.FLOATING)
+    xp = _one("polyint", p, kinds=_arguments.FLOATING)
     m = _arguments.integer("polyint", "m", m, minimum=0)
     _arguments.castable("polyint", "k", xp, k, p, "p")
     if isinstance(k, (int, float, complex)):
@@ -215,10 +212,9 @@ def polyval(p: Array, x: Array, /) -> Array:
     _arguments.one_device("polyval", p=p, x=x)
     _one("polyval", p)
     _arguments.dtype("polyval", "x", xp, x, _arguments.NUMERIC)
-    dtype = xp.result_type(p, x)
-    p, x = xp.astype(p, dtype, copy=False), xp.astype(x, dtype, copy=False)
-    shape = _broadcast("polyval", tuple(p.shape[:-1]), tuple(x.shape))
-    value = xp.zeros(shape, dtype=dtype, device=_arguments.device_of(x))
+    p, x = _arguments.promote("polyval", xp, p=p, x=x)
+    shape = _arguments.broadcast_shapes("polyval", p=p.shape[:-1], x=x.shape)
+    value = xp.zeros(shape, dtype=x.dtype, device=_arguments.device_of(x))
     for i in range(p.shape[-1]):
         value = xp.add(xp.multiply(value, x), p[..., i])
     return value
@@ -270,8 +266,7 @@ def roots(p: Array, /) -> Array:
     >>> np.sort(roots(np.asarray([1.0, -3.0, 2.0])).real)
     array([1., 2.])
     """
-    xp = _one("roots", p)
-    _arguments.dtype("roots", "p", xp, p, _arguments.FLOATING)
+    xp = _one("roots", p, kinds=_arguments.FLOATING)
     n = _some("roots", "p", p)
     first = p[..., :1]
     if is_concrete(p) and not bool(xp.all(xp.isfinite(p[..., 1:]))):
@@ -352,7 +347,7 @@ def polyfit(x: Array, y: Array, degree: int, /, *, w: Array | None = None, rtol:
             "polyfit: takes x of shape (m,), y of shape (m,) or (m, k), w of shape (m,), got "
             + ", ".join(f"{name} of shape {tuple(each.shape)}" for name, each in named.items())
         )
-    dtype = xp.result_type(*named.values())
+    dtype = _arguments.common_dtype("polyfit", xp, **named)
     a = vander(xp.astype(x, dtype, copy=False), degree + 1)
     b = xp.astype(y if y.ndim == 2 else y[:, None], dtype, copy=False)
     if w is not None:
@@ -396,9 +391,9 @@ def trim_zeros(p: Array, /, *, trim: Literal["f", "b", "fb"] = "fb") -> Array:
     return p[start if "f" in trim else 0 : stop if "b" in trim else p.shape[0]]
 
 
-def _one(function: str, p: Array, name: str = "p") -> Namespace:
+def _one(function: str, p: Array, name: str = "p", kinds: frozenset[_arguments.Kind] = _arguments.NUMERIC) -> Namespace:
     xp = _arguments.namespace_of(function, **{name: p})
-    _arguments.dtype(function, name, xp, p, _arguments.NUMERIC)
+    _arguments.dtype(function, name, xp, p, kinds)
     if not p.ndim:
         raise ValueError(f"{function}: {name} must have one axis or more, got a single value")
     _arguments.known_shape(function, name, p)
@@ -412,27 +407,24 @@ def _some(function: str, name: str, p: Array) -> int:
     return size
 
 
-def _pair(function: str, p1: Array, p2: Array) -> tuple[Namespace, Array, Array]:
-    names = ("u", "v") if function == "polydiv" else ("p1", "p2")
-    arrays = dict(zip(names, (p1, p2)))
+def _pair(
+    function: str, p1: Array, p2: Array, kinds: frozenset[_arguments.Kind] = _arguments.NUMERIC
+) -> tuple[Namespace, Array, Array]:
+    arrays = _names(function, p1, p2)
     xp = _arguments.namespace_of(function, **arrays)
     _arguments.one_device(function, **arrays)
     for name, p in arrays.items():
-        _one(function, p, name)
+        _one(function, p, name, kinds)
     _batch(function, p1, p2)
-    return xp, p1, p2
+    return xp, *_arguments.promote(function, xp, **arrays)
 
 
 def _batch(function: str, p1: Array, p2: Array) -> tuple[int, ...]:
-    return _broadcast(function, tuple(p1.shape[:-1]), tuple(p2.shape[:-1]))
+    return _arguments.broadcast_shapes(function, **_names(function, p1.shape[:-1], p2.shape[:-1]))
 
 
-def _broadcast(function: str, first: tuple[int, ...], second: tuple[int, ...]) -> tuple[int, ...]:
-    ndim = max(len(first), len(second))
-    padded = [(1,) * (ndim - len(shape)) + shape for shape in (first, second)]
-    if any(a != b and 1 not in (a, b) for a, b in zip(*padded)):
-        raise ValueError(f"{function}: shapes {first} and {second} don't broadcast")
-    return tuple(b if a == 1 else a for a, b in zip(*padded))
+def _names(function: str, first: Any, second: Any) -> dict[str, Any]:
+    return dict(zip(("u", "v") if function == "polydiv" else ("p1", "p2"), (first, second)))
 
 
 def _vector(xp: Namespace, values: list[int], like: Array) -> Array:
@@ -451,7 +443,7 @@ def _aligned(xp: Namespace, p1: Array, p2: Array, combine: Any) -> Array:
 
 
 def _product(xp: Namespace, p1: Array, p2: Array) -> Array:
-    dtype = xp.result_type(p1, p2)
+    dtype = p1.dtype
     m, n = p1.shape[-1], p2.shape[-1]
     batch = _batch("polymul", p1, p2)
     place = _arguments.device_of(p1)
