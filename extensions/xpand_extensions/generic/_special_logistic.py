@@ -5,6 +5,7 @@ overflows, and derivatives stay finite.
 """
 
 from collections.abc import Callable
+from typing import Any
 
 from xpand import array_namespace
 from xpand._typing import Array, Namespace
@@ -48,7 +49,7 @@ def logit(x: Array, /) -> Array:
 
 
 @widened
-def logsumexp(x: Array, /, *, axis: tuple[int, ...], keepdims: bool, b: Array | None) -> Array:
+def logsumexp(x: Array, /, *, axis: Any = None, keepdims: bool = False, b: Array | None = None) -> Array:
     xp = array_namespace(x)
     if b is not None:
         x, b = xp.broadcast_arrays(x, b)
@@ -70,7 +71,7 @@ def logsumexp(x: Array, /, *, axis: tuple[int, ...], keepdims: bool, b: Array | 
 
 
 @widened
-def softmax(x: Array, /, *, axis: int) -> Array:
+def softmax(x: Array, /, *, axis: int = -1) -> Array:
     xp = array_namespace(x)
     if 0 in x.shape:
         return xp.asarray(x, copy=True)
@@ -80,7 +81,7 @@ def softmax(x: Array, /, *, axis: int) -> Array:
 
 
 @widened
-def log_softmax(x: Array, /, *, axis: int) -> Array:
+def log_softmax(x: Array, /, *, axis: int = -1) -> Array:
     xp = array_namespace(x)
     if 0 in x.shape:
         return xp.asarray(x, copy=True)

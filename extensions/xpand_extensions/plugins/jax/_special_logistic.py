@@ -1,6 +1,7 @@
 """The logistic function and its kin on JAX: its own, compiled."""
 
 from functools import partial
+from typing import Any
 
 import jax
 import jax.scipy.special
@@ -20,7 +21,7 @@ log_softmax = jax.jit(jax.nn.log_softmax, static_argnames="axis")
 
 
 @partial(jax.jit, static_argnames=("axis", "keepdims"))
-def logsumexp(x: Array, /, *, axis: tuple[int, ...], keepdims: bool, b: Array | None) -> Array:
+def logsumexp(x: Array, /, *, axis: Any = None, keepdims: bool = False, b: Array | None = None) -> Array:
     if b is not None:
         # JAX's is NaN where an infinity meets a negative weight elsewhere.
         return generic.logsumexp(x, axis=axis, keepdims=keepdims, b=b)

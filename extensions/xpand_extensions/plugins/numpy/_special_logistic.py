@@ -1,5 +1,7 @@
 """The logistic function and its kin on NumPy: SciPy's, and NumPy's own functions where those are faster."""
 
+from typing import Any
+
 import numpy as np
 import scipy.special
 
@@ -26,7 +28,7 @@ def log_sigmoid(x: Array, /) -> Array:
 
 
 @widened
-def logsumexp(x: Array, /, *, axis: tuple[int, ...], keepdims: bool, b: Array | None) -> Array:
+def logsumexp(x: Array, /, *, axis: Any = None, keepdims: bool = False, b: Array | None = None) -> Array:
     if b is not None or x.size == 0 or not axis:
         return generic.logsumexp(x, axis=axis, keepdims=keepdims, b=b)
     largest = x.max(axis=axis, keepdims=True)
@@ -37,7 +39,7 @@ def logsumexp(x: Array, /, *, axis: tuple[int, ...], keepdims: bool, b: Array | 
 
 
 @widened
-def softmax(x: Array, /, *, axis: int) -> Array:
+def softmax(x: Array, /, *, axis: int = -1) -> Array:
     if x.size == 0:
         return x.copy()
     with np.errstate(invalid="ignore"):
@@ -48,7 +50,7 @@ def softmax(x: Array, /, *, axis: int) -> Array:
 
 
 @widened
-def log_softmax(x: Array, /, *, axis: int) -> Array:
+def log_softmax(x: Array, /, *, axis: int = -1) -> Array:
     if x.size == 0:
         return x.copy()
     with np.errstate(invalid="ignore"):

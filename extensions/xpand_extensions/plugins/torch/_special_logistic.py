@@ -1,5 +1,7 @@
 """The logistic function and its kin on PyTorch: its own kernels."""
 
+from typing import Any
+
 import torch
 from torch.nn import functional
 
@@ -19,15 +21,15 @@ def softplus(x: Array, /) -> Array:
     return functional.softplus(x, 1.0, 40.0)
 
 
-def logsumexp(x: Array, /, *, axis: tuple[int, ...], keepdims: bool, b: Array | None) -> Array:
+def logsumexp(x: Array, /, *, axis: Any = None, keepdims: bool = False, b: Array | None = None) -> Array:
     if b is not None or not axis:
         return generic.logsumexp(x, axis=axis, keepdims=keepdims, b=b)
     return torch.logsumexp(x, axis, keepdims)
 
 
-def softmax(x: Array, /, *, axis: int) -> Array:
+def softmax(x: Array, /, *, axis: int = -1) -> Array:
     return torch.softmax(x, axis)
 
 
-def log_softmax(x: Array, /, *, axis: int) -> Array:
+def log_softmax(x: Array, /, *, axis: int = -1) -> Array:
     return torch.log_softmax(x, axis)
