@@ -13,7 +13,6 @@ from xpand_extensions.plugins.numpy import histograms as host
 
 from ._unsigned import SIGNED
 from .scatter import TorchAt
-from .sorting import ordered
 
 
 def bincount(

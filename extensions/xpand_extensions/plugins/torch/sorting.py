@@ -13,12 +13,6 @@ from xpand_extensions.sorting import Side, TopK
 from ._unsigned import SIGNED
 
 
-def ordered(x: Array) -> Array:
-    """Return values in the order of those of `x`, of a type that PyTorch compares: not unsigned ones of many bits."""
-    signed = SIGNED.get(x.dtype)
-    return x if signed is None else x.view(signed) ^ torch.iinfo(signed).min
-
-
 def _gathered(x: Array, axis: int, indices: Array) -> Array:
     signed = SIGNED.get(x.dtype)
     return x.gather(axis, indices) if signed is None else x.view(signed).gather(axis, indices).view(x.dtype)
