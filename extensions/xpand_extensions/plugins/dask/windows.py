@@ -56,7 +56,7 @@ def _of_blocks(x: Array, steps: tuple[Pass, ...], of_block: Callable[[Array], An
     counts = [x.shape[k] - depth.get(k, 0) for k in range(x.ndim)]
     if any(count <= 0 for k, count in enumerate(counts) if k in depth):
         shape = [max(count, 0) for count in counts]
-        empty = xp.zeros((*shape, *new), dtype=x.dtype)
+        empty = da.zeros((*shape, *new), dtype=x.dtype)
         return _strided(empty, steps)
     # A block must hold what windows of the block before it need, and the last one a window.
     chunks = [ensure_minimum_chunksize(depth[k] + 1, c) if k in depth else c for k, c in enumerate(x.chunks)]
