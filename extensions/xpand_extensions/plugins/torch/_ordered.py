@@ -4,7 +4,7 @@ import torch
 
 from xpand._typing import Array
 
-from ._rows import SIGNED
+from ._unsigned import SIGNED
 
 
 def ordered(x: Array) -> Array:

@@ -11,6 +11,7 @@ from xpand_extensions.generic import histograms as generic
 from xpand_extensions.histograms import Histogram, HistogramDD
 from xpand_extensions.plugins.numpy import histograms as host
 
+from ._ordered import ordered
 from ._unsigned import SIGNED
 from .scatter import TorchAt
 

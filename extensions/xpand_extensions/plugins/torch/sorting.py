@@ -10,6 +10,7 @@ from xpand_extensions.generic import sorting as generic
 from xpand_extensions.generic._selection import select
 from xpand_extensions.sorting import Side, TopK
 
+from ._ordered import ordered
 from ._unsigned import SIGNED
 
 
