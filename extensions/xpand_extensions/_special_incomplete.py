@@ -22,7 +22,7 @@ def gammainc(a: Array | Scalar, x: Array | Scalar, /) -> Array:
         TypeError: Neither is an array, or data types or libraries don't fit.
         ValueError: Shapes that don't broadcast, or arrays on two devices.
 
-    Within 24 ulps and 10 of the arguments, whose rounding is felt in the tail. On NumPy a call of SciPy's; elsewhere an
+    Within 40 ulps and 10 of the arguments, whose rounding is felt in the tail. On NumPy a call of SciPy's; elsewhere an
     integral by 32 exponentials, since what PyTorch and JAX have is off by up to 6e6 ulps.
 
     Source: `scipy.special.gammainc`.
@@ -59,7 +59,7 @@ def betaln(a: Array | Scalar, b: Array | Scalar, /) -> Array:
 
     Returns:
         An array of their common shape and data type. Infinite where a parameter is 0, -infinite where one is infinite,
-        NaN where one is negative.
+        NaN where both is the case or one is negative.
 
     Within 8 ulps of the larger of the value and 1.
 
@@ -90,7 +90,7 @@ def betainc(a: Array | Scalar, b: Array | Scalar, x: Array | Scalar, /) -> Array
         TypeError: None is an array, or data types or libraries don't fit.
         ValueError: Shapes that don't broadcast, or arrays on two devices.
 
-    Within 32 ulps, an ulp of 1, and 8 ulps of the arguments, whose rounding is felt in the tails. On NumPy a call of
+    Within 32 ulps, two ulps of 1, and 8 ulps of the arguments, whose rounding is felt in the tails. On NumPy a call of
     SciPy's; elsewhere an integral by 32 exponentials.
 
     Source: `scipy.special.betainc`.

@@ -99,7 +99,8 @@ def _gamma_tail(xp: Namespace, a: Array, x: Array) -> tuple[Array, Array]:
     sign = xp.where(is_upper, one, -one)
     rate = xp.where(is_upper, x - a, (a - x) + 2.0)
     end = 2.0 * _DEPTH / (rate + xp.hypot(rate, xp.sqrt(2.0 * _DEPTH * x)))
-    reach = xp.log1p((_DEPTH + xp.log1p(_DEPTH / x) * x) / x)
+    # Above the end, as the first guess is: exp(s) - 1 - s is at least s²/2.
+    reach = xp.log1p(end + _DEPTH / x)
     end = xp.where(is_upper, xp.minimum(end, reach), end)
 
     def exponent(s: Array) -> tuple[Array, Array]:
@@ -160,7 +161,7 @@ def betaln(a: Array, b: Array, /) -> Array:
     one = xp.ones_like(a)
     ordinary = (a > 0.0) & (b > 0.0) & (a < math.inf) & (b < math.inf)
     value = _betaln(xp, xp.where(ordinary, a, one), xp.where(ordinary, b, one))
-    zero = ((a == 0.0) & (b >= 0.0)) | ((b == 0.0) & (a >= 0.0))
+    zero = ((a == 0.0) & (b >= 0.0) & (b < math.inf)) | ((b == 0.0) & (a >= 0.0) & (a < math.inf))
     infinite = ((a == math.inf) & (b > 0.0)) | ((b == math.inf) & (a > 0.0))
     edge = xp.where(infinite, -math.inf * one, xp.where(zero, math.inf * one, math.nan * one))
     return xp.where(ordinary, value, edge)
@@ -220,10 +221,10 @@ def _beta_tail(xp: Namespace, a: Array, b: Array, x: Array, y: Array) -> Array:
     one = xp.ones_like(x)
     n = a + b + float(_STEPS)
     excess = xp.where(x < 0.5, a - (a + b) * x, (a + b) * y - b)
-    rate = xp.maximum(excess, 0.0 * one) + float(_STEPS) * y
+    rate = excess + float(_STEPS) * y
     # Of two ways to write the integrand the one in which nothing cancels: in the smaller of x and y.
     sign = xp.where(y <= x, one, -one)
-    c = xp.minimum(x, y)
+    c = xp.where(y <= x, y, x)  # not the minimum, whose gradient is halved where both are 1/2
 
     def exponent(s: Array) -> Array:
         s_ = sign * s
@@ -233,7 +234,7 @@ def _beta_tail(xp: Namespace, a: Array, b: Array, x: Array, y: Array) -> Array:
 
     curvature = n * x * y
     end = 2.0 * _DEPTH / (rate + xp.hypot(rate, xp.sqrt(2.0 * _DEPTH * curvature)))
-    reach = xp.log1p(_DEPTH / (n * y) + xp.log1p(_DEPTH / (n * y)))
+    reach = xp.log1p(end + _DEPTH / (n * y))
     end = xp.minimum(end, reach)
     for _ in range(3):
         end = end + (exponent(end) + _DEPTH) / (n * y / (y + x * xp.exp(-end)) - b)
