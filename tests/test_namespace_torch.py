@@ -814,3 +814,13 @@ def test_default_device_follows_the_choice() -> None:
     with torch.device("meta"):
         assert info.default_device() == xp.zeros(1).device == torch.device("meta")
     assert info.default_device() == xp.zeros(1).device
+
+
+def test_moveaxis_and_default_dtypes_under_transformations() -> None:
+    x = torch.ones(2, 3, 4)
+    assert torch.func.vmap(lambda x: xp.moveaxis(x, 0, 1))(x).shape == (2, 4, 3)
+
+    def widened(x):
+        return x + torch.ones(3, dtype=xp.__array_namespace_info__().default_dtypes()["complex floating"])
+
+    assert torch.compile(widened, fullgraph=True, backend="eager")(torch.ones(3)).dtype == torch.complex64

@@ -18,6 +18,7 @@ __all__ = [
     "concat",
     "expand_dims",
     "flip",
+    "moveaxis",
     "permute_dims",
     "repeat",
     "reshape",
@@ -30,6 +31,9 @@ __all__ = [
 ]
 
 _UNSIGNED = KINDS["unsigned integer"]
+
+# The same function under another name; `torch.moveaxis` itself fails under vmap.
+moveaxis = torch.movedim
 
 
 def _joinable(arrays: Sequence[Array]) -> Sequence[Array]:
