@@ -252,7 +252,8 @@ def test_boolean_mask(library: Library, shape: Any, axis: int, axes: int, size: 
         result = result.compute_chunk_sizes() if library.lazy else result
         library.assert_equal(result, expected)
     if size == 30:
-        result = indexing.boolean_mask(library.asarray(x), library.asarray(mask), axis=axis, size=size, fill_value=2j)
+        x = library.asarray(x.astype(np.complex64))
+        result = indexing.boolean_mask(x, library.asarray(mask), axis=axis, size=size, fill_value=2j)
         assert np.asarray(library.to_numpy(result)).flat[-1] == 2j
 
 
