@@ -17,7 +17,9 @@ from xpand_extensions.generic import convolution as generic
 from xpand_extensions.generic.convolution import dilated, reached
 
 _BLOCK: Final = 1 << 13
-"""Elements of a block: 64 KiB of float64. Measured: half and twice as many take a tenth more."""
+"""Elements of a block of rows: 64 KiB of float64. Four times as many are given back to the system after each call."""
+_MATRIX: Final = 1 << 16
+"""Elements of a matrix of points. Measured for 16 channels of 64 by 64: 3.7 ms; half as many take 7, twice as many too."""
 
 
 def _conv(what: Geometry, x: Array, kernel: Array) -> Array:
@@ -143,12 +145,12 @@ def _multiply(what: Geometry, x: Array, kernel: Array, out: Array) -> None:
 
 def _blocks(members: int, rows: int, row: int) -> Iterator[tuple[slice, slice]]:
     """Split a batch into blocks of some members, or of one member's rows, each of `row` elements."""
-    whole = _BLOCK // max(rows * row, 1)
+    whole = _MATRIX // max(rows * row, 1)
     if whole:
         for first in range(0, members, whole):
             yield slice(first, min(first + whole, members)), slice(0, rows)
         return
-    some = max(1, _BLOCK // row)
+    some = max(1, _MATRIX // row)
     for member in range(members):
         for first in range(0, rows, some):
             yield slice(member, member + 1), slice(first, min(first + some, rows))
