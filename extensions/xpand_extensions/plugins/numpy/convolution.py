@@ -19,7 +19,7 @@ from xpand_extensions.generic.convolution import dilated, reached
 _BLOCK: Final = 1 << 13
 """Elements of a block of rows: 64 KiB of float64. Four times as many are given back to the system after each call."""
 _MATRIX: Final = 1 << 16
-"""Elements of a matrix of points. Measured for 16 channels of 64 by 64: 3.7 ms; half as many take 7, twice as many too."""
+"""Elements of a matrix of points. Measured for 16 channels of 64 by 64: 3.7 ms; half or twice as many take 7."""
 
 
 def _conv(what: Geometry, x: Array, kernel: Array) -> Array:
