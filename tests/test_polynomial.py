@@ -146,7 +146,7 @@ def test_bad_input(library: Library) -> None:
             function(p, [1.0])
         with pytest.raises(
             ValueError,
-            match=f"{name}: takes shapes that broadcast together, got (p1|u) of shape",
+            match=f"{name}: takes arrays that broadcast together, got (p1|u) of shape",
         ):
             function(library.asarray(np.zeros((2, 1))), library.asarray(np.zeros((3, 1))))
         with pytest.raises(ValueError, match=f"{name}: .* must have one axis or more"):

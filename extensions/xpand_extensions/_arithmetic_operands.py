@@ -6,8 +6,6 @@ from xpand import _arguments
 from xpand._namespace import describe
 from xpand._typing import Array, DType, Namespace
 
-from ._promotion import promote
-
 SCALARS: Final = (bool, int, float, complex)
 
 
@@ -25,11 +23,11 @@ def together(function: str, kinds: frozenset[_arguments.Kind], /, **operands: An
     _arguments.one_device(function, **arrays)
     for name, x in arrays.items():
         _arguments.dtype(function, name, xp, x, kinds)
-    operands |= zip(arrays, promote(function, xp, **arrays))
+    operands |= zip(arrays, _arguments.promote(function, xp, **arrays))
     target = operands[next(iter(arrays))]
     result = [cast(function, name, xp, x, target) for name, x in operands.items()]
     if len(arrays) > 1:
-        _check_shapes(function, xp, arrays)
+        _arguments.broadcast_shapes(function, **{name: tuple(x.shape) for name, x in arrays.items()})
     return result
 
 
@@ -44,17 +42,6 @@ def cast(function: str, name: str, xp: Namespace, value: Any, target: Array) -> 
         return value if value.dtype == target.dtype else xp.astype(value, target.dtype)
     _arguments.castable(function, name, xp, value, target, "the arrays")
     return xp.asarray(value, dtype=target.dtype, device=_arguments.device_of(target))
-
-
-def _check_shapes(function: str, xp: Namespace, arrays: dict[str, Array]) -> None:
-    shapes = {tuple(x.shape) for x in arrays.values()}
-    if len(shapes) == 1:
-        return
-    try:
-        xp.broadcast_shapes(*shapes)
-    except (ValueError, RuntimeError):
-        listed = ", ".join(f"{name} of {tuple(x.shape)}" for name, x in arrays.items())
-        raise ValueError(f"{function}: the shapes don't broadcast together: {listed}") from None
 
 
 def no_array(function: str, operands: dict[str, Any]) -> NoReturn:

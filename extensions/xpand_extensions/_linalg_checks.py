@@ -4,7 +4,7 @@ import math
 
 from xpand import _arguments
 from xpand._arguments import Kind
-from xpand._typing import Array, DType, Namespace
+from xpand._typing import Array, Namespace
 
 
 def alike(function: str, kinds: frozenset[Kind], /, **arrays: Array) -> list[Array]:
@@ -16,30 +16,10 @@ def alike(function: str, kinds: frozenset[Kind], /, **arrays: Array) -> list[Arr
     """
     xp = _arguments.namespace_of(function, **arrays)
     _arguments.one_device(function, **arrays)
-    same, first = True, next(iter(arrays.values())).dtype
     for name, x in arrays.items():
         _arguments.known_shape(function, name, x)
         _arguments.dtype(function, name, xp, x, kinds)
-        same = same and x.dtype == first
-    if same:
-        return list(arrays.values())
-    dtype = _promoted(function, xp, arrays)
-    return [x if x.dtype == dtype else xp.astype(x, dtype) for x in arrays.values()]
-
-
-def _promoted(function: str, xp: Namespace, arrays: dict[str, Array]) -> DType:
-    """Promote data types as the standard does, which mixes no integers with others, nor uint64 with signed ones."""
-    dtypes = [x.dtype for x in arrays.values()]
-    kinds = [_arguments.kind(xp, dtype) for dtype in dtypes]
-    widest = any(k == "unsigned" and _arguments.integer_range(xp, d)[1] >= 2**64 - 1 for k, d in zip(kinds, dtypes))
-    integers = _arguments.INTEGERS.intersection(kinds)
-    if integers and (integers != {*kinds} or ("signed" in integers and widest)):
-        listed = ", ".join(f"{name} of {x.dtype}" for name, x in arrays.items())
-        raise TypeError(
-            f"{function}: takes data types that the standard promotes to one, got {listed}; convert one of them first "
-            "with `xp.astype`"
-        )
-    return xp.result_type(*dtypes)
+    return list(_arguments.promote(function, xp, **arrays))
 
 
 def matrices(function: str, name: str, x: Array, *, square: bool = False) -> tuple[int, int]:

@@ -64,7 +64,7 @@ def reals(function: str, **operands: Any) -> tuple[Array, ...]:
     for name, x in arrays.items():
         _arguments.dtype(function, name, xp, x, _arguments.REAL)
         _passes(x)
-    _check_shapes(function, arrays)
+    _arguments.broadcast_shapes(function, **{name: tuple(x.shape) for name, x in arrays.items()})
     if len(arrays) == len(operands):
         return tuple(arrays.values())
     first = next(iter(arrays.values()))
@@ -76,15 +76,3 @@ def _passes(x: Array) -> None:
     # Of other libraries the namespace may depend on the array, and a data type's meaning on the namespace.
     if len(_passed) < _MAX_TYPES and library_of(type(x)) is not None:
         _passed.setdefault(type(x), set()).add(x.dtype)
-
-
-def _check_shapes(function: str, arrays: dict[str, Array]) -> None:
-    shapes = [tuple(x.shape) for x in arrays.values()]
-    if all(shape == shapes[0] for shape in shapes):
-        return
-    longest = max(map(len, shapes))
-    for sizes in zip(*((1,) * (longest - len(shape)) + shape for shape in shapes)):
-        # Sizes not known yet (None, or NaN in Dask) are the library's to compare.
-        if len({size for size in sizes if size != 1 and size is not None and size == size}) > 1:
-            listed = ", ".join(f"{name} of shape {tuple(x.shape)}" for name, x in arrays.items())
-            raise ValueError(f"{function}: takes arrays that broadcast together, got {listed}")

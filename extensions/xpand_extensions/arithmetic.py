@@ -10,7 +10,6 @@ from xpand._typing import Array, Scalar
 
 from ._arithmetic_operands import SCALARS, cast, no_array, together
 from ._dispatch import pluggable
-from ._promotion import promote as _promote
 
 __all__ = ["divide_no_nan", "promote", "quotient", "truncated_remainder"]
 
@@ -61,7 +60,7 @@ def promote(*operands: Array | Scalar, bool_to_int: bool = False, int_to_float: 
     if bool_to_int and lowest <= 1:
         lowest = 0
     leading = {name: x for name, x in arrays.items() if ranks[name] == highest or not lowest <= ranks[name] < highest}
-    named |= zip(leading, _promote("promote", xp, **leading))
+    named |= zip(leading, _arguments.promote("promote", xp, **leading))
     target = named[next(iter(leading))]
     # The library's default types, asked for in a way that torch.compile takes too.
     if highest == 0 and bool_to_int:

@@ -338,19 +338,40 @@ def promote(function: str, xp: Namespace, **arrays: Array) -> tuple[Array, ...]:
 
 
 def broadcast_shapes(function: str, **shapes: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Broadcast named shapes as the standard says; a size not known yet (None, or NaN in Dask) goes with any.
+    """Broadcast the shapes of named arrays.
 
     Raises:
         ValueError: They don't broadcast.
     """
-    ndim = max([len(each) for each in shapes.values()])  # torch.compile takes no `default=`
+    try:
+        return broadcast(*shapes.values())
+    except ValueError:
+        listed = ", ".join(f"{name} of shape {tuple(each)}" for name, each in shapes.items())
+        raise ValueError(f"{function}: takes arrays that broadcast together, got {listed}") from None
+
+
+def broadcast(*shapes: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Broadcast shapes as the standard says; a size not known yet (None, or NaN in Dask) goes with any.
+
+    Raises:
+        ValueError: They don't broadcast.
+    """
+    first = shapes[0]
+    if all(each == first for each in shapes[1:]):
+        return tuple(first)
+    ndim = max([len(each) for each in shapes])  # torch.compile takes no generator here
     result: list[Any] = [1] * ndim
-    for each in shapes.values():
+    for each in shapes:
         for i, size in enumerate(each, ndim - len(each)):
-            known = size is not None and size == size
-            if known and size != 1 and result[i] not in (1, None, size) and result[i] == result[i]:
-                listed = ", ".join(f"{name} of shape {tuple(each)}" for name, each in shapes.items())
-                raise ValueError(f"{function}: takes shapes that broadcast together, got {listed}")
-            if size != 1 and (known or result[i] == 1):
+            other = result[i]
+            if size == 1 or size == other:
+                continue
+            if other == 1 or not _is_known(other):
                 result[i] = size
+            elif _is_known(size):
+                raise ValueError(f"shapes {shapes} do not broadcast")
     return tuple(result)
+
+
+def _is_known(size: Any) -> bool:
+    return size is not None and size == size

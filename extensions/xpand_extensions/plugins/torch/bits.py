@@ -1,14 +1,11 @@
 """The bits of integers on PyTorch: views, and its shifts, which take any number of places."""
 
-from typing import Final
-
 import torch
 
 from xpand._typing import Array, DType
 from xpand_extensions.generic import bits as generic
 
-_SIGNED: Final = {torch.uint16: torch.int16, torch.uint32: torch.int32, torch.uint64: torch.int64}
-"""Types for which PyTorch has few functions, and those of the same bits for which it has all."""
+from ._unsigned import SIGNED
 
 
 def bitcast(x: Array, dtype: DType, /) -> Array:
@@ -20,28 +17,28 @@ def bitcast(x: Array, dtype: DType, /) -> Array:
 
 
 def population_count(x: Array, /) -> Array:
-    signed = _SIGNED.get(x.dtype, x.dtype)
+    signed = SIGNED.get(x.dtype, x.dtype)
     return generic.population_count(x.view(signed)).view(x.dtype)
 
 
 def count_leading_zeros(x: Array, /) -> Array:
-    signed = _SIGNED.get(x.dtype, x.dtype)
+    signed = SIGNED.get(x.dtype, x.dtype)
     return generic.count_leading_zeros(x.view(signed)).view(x.dtype)
 
 
 def shift_left(x: Array, n: Array, /) -> Array:
-    signed = _SIGNED.get(x.dtype, x.dtype)
+    signed = SIGNED.get(x.dtype, x.dtype)
     return torch.bitwise_left_shift(x.view(signed), n.view(signed)).view(x.dtype)
 
 
 def shift_right(x: Array, n: Array, /) -> Array:
-    if x.dtype in _SIGNED:
-        return shift_right_logical(x.view(_SIGNED[x.dtype]), n.view(_SIGNED[x.dtype])).view(x.dtype)
+    if x.dtype in SIGNED:
+        return shift_right_logical(x.view(SIGNED[x.dtype]), n.view(SIGNED[x.dtype])).view(x.dtype)
     return torch.bitwise_right_shift(x, n)
 
 
 def shift_right_logical(x: Array, n: Array, /) -> Array:
-    signed = _SIGNED.get(x.dtype, x.dtype)
+    signed = SIGNED.get(x.dtype, x.dtype)
     if signed == torch.uint8:
         return torch.bitwise_right_shift(x, n)
     return generic.shift_right_logical(x.view(signed), n.view(signed)).view(x.dtype)

@@ -13,17 +13,15 @@ from xpand_extensions.generic import _linalg_factorizations as generic
 from xpand_extensions.generic._linalg_products import execute, reduce_alone
 
 from ._linalg_logarithm import logm
+from ._unsigned import SIGNED
 
 __all__ = ["diagonal", "einsum", "expm", "logm", "lstsq", "lu_factor", "triangular_solve"]
-
-_SIGNED = {torch.uint16: torch.int16, torch.uint32: torch.int32, torch.uint64: torch.int64}
-"""Types for which PyTorch has few functions, and those whose products have the same bits."""
 
 
 def einsum(subscripts: str, /, *operands: Array, optimize: bool | str = True) -> Array:
     dtype = operands[0].dtype
-    if dtype in _SIGNED:
-        operands = tuple(x.view(_SIGNED[dtype]) for x in operands)
+    if dtype in SIGNED:
+        operands = tuple(x.view(SIGNED[dtype]) for x in operands)
         return einsum(subscripts, *operands, optimize=optimize).view(dtype)
     plan = plan_of(subscripts, tuple([tuple(x.shape) for x in operands]), optimize)
     return execute(plan, operands, _single, _pair)
