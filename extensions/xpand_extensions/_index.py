@@ -10,12 +10,11 @@ from dataclasses import dataclass
 from functools import reduce
 from typing import Any, TypeAlias
 
-from xpand import _arguments, array_namespace, is_concrete
+from xpand import UnsupportedError, _arguments, array_namespace, is_concrete
 from xpand._namespace import describe
 from xpand._typing import Array, Namespace
 
 from ._bounds import Bounds, Mode, index_dtype, out_of_bounds, resolve
-from ._dispatch import UnsupportedError
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,7 +12,6 @@ from xpand._typing import Array
 
 from ._convolution import PADDINGS, ConvolveMode, Method, Padding, span
 from ._dispatch import pluggable
-from ._promotion import promote
 
 __all__ = ["ConvolveMode", "Method", "Padding", "conv", "conv_transpose", "convolve", "correlate"]
 
@@ -269,7 +268,7 @@ def _check_arrays(function: str, x: Array, kernel: Array) -> tuple[Array, Array,
         )
     if 0 in taps[len(taps) - n :]:
         raise ValueError(f"{function}: kernel must have taps along each spatial axis, got the shape {taps}")
-    return *promote(function, xp, x=x, kernel=kernel), n
+    return *_arguments.promote(function, xp, x=x, kernel=kernel), n
 
 
 def _check_signals(
@@ -301,7 +300,7 @@ def _check_signals(
             f"{function}: mode='valid' takes arrays of which one is the larger along all axes, got the shapes {shape} "
             f"and {taps}"
         )
-    return *promote(function, xp, x=x, kernel=kernel), mode, axes, method
+    return *_arguments.promote(function, xp, x=x, kernel=kernel), mode, axes, method
 
 
 def _axes(function: str, axes: Any, ndim: int) -> tuple[int, ...]:

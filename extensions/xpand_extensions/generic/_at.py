@@ -4,11 +4,10 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from xpand import _arguments, array_namespace, is_concrete, is_writeable_array
+from xpand import UnsupportedError, _arguments, array_namespace, is_concrete, is_writeable_array
 from xpand._typing import Array, DType, Namespace, Scalar
 from xpand_extensions._at import At, Operation
 from xpand_extensions._bounds import Mode, index_dtype
-from xpand_extensions._dispatch import UnsupportedError
 from xpand_extensions._index import Basic, Mask, Rows, Selection, broadcast_shapes, rows_of_mask, select
 from xpand_extensions._segments import Combination, identity
 

@@ -32,5 +32,3 @@ def as_last(xp: Namespace, x: Array, axes: Sequence[int]) -> Array:
     if [*rest, *axes] != list(range(x.ndim)):
         x = xp.permute_dims(x, (*rest, *axes))
     return xp.reshape(x, (*x.shape[: len(rest)], math.prod(x.shape[len(rest) :])))
-
-

@@ -9,11 +9,10 @@ import jax.numpy as jnp
 import numpy as np
 
 import xpand.jax as xp
-from xpand import is_concrete
+from xpand import UnsupportedError, is_concrete
 from xpand._typing import Array, Scalar
 from xpand_extensions._at import At, Operation
 from xpand_extensions._bounds import Mode, resolve
-from xpand_extensions._dispatch import UnsupportedError
 from xpand_extensions._index import Basic, Mask, Rows
 from xpand_extensions._scatter_nd import ScatterOperation
 from xpand_extensions._scatter_offsets import SegmentOperation

@@ -6,7 +6,8 @@ import numpy as np
 
 from xpand._typing import Array
 from xpand_extensions.generic import padding as generic
-from xpand_extensions.plugins.numpy.scatter import _no_mask
+
+from ._masked import no_mask
 
 _MOST_REPEATS: Final = 8
 """Where an axis is repeated more often, the generic way takes its elements one by one."""
@@ -23,7 +24,7 @@ def pad(
     reflect_type: Any = "even",
     interior: Any = 0,
 ) -> Array:
-    _no_mask("pad", x)
+    no_mask("pad", x)
     if (
         mode == "linear_ramp"
         or reflect_type == "odd"

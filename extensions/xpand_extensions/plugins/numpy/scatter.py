@@ -11,7 +11,6 @@ import xpand.numpy as xp
 from xpand._typing import Array, Scalar
 from xpand_extensions._at import At, Operation
 from xpand_extensions._bounds import Mode, out_of_bounds, resolve
-from xpand_extensions._dispatch import UnsupportedError
 from xpand_extensions._index import Rows, check_types
 from xpand_extensions._scatter_nd import ScatterOperation
 from xpand_extensions._segments import Reduction, nothing, reducer
@@ -20,6 +19,7 @@ from xpand_extensions.generic._scatter_nd import scatter as generic_scatter
 from xpand_extensions.generic._scatter_nd import scatter_nd as generic_scatter_nd
 from xpand_extensions.scatter import Index
 
+from ._masked import no_mask
 from ._rows import are_within, blocks, flat
 
 _UFUNCS: Final = {
@@ -77,21 +77,13 @@ class NumpyAt(GenericAt):
 
 
 def at(x: Array, index: Index = ..., /) -> At:
-    _no_mask("at", x)
+    no_mask("at", x)
     return NumpyAt(x, index)
-
-
-def _no_mask(function: str, x: Array) -> None:
-    """Refuse what would lose its mask on the way: a ufunc's `at` writes through it."""
-    if isinstance(x, np.ma.MaskedArray):
-        raise UnsupportedError(
-            f"{function}: not available for numpy.ma.MaskedArray; fill it first, with `x.filled(value)`"
-        )
 
 
 def _kernel(what: Reduction, values: Array, ids: Array) -> Array:
     """Reduce. That no id is too large `ufunc.at` finds out by itself; negative ones it would take from the end."""
-    _no_mask(what.function, values)
+    no_mask(what.function, values)
     if ids.size and ids.dtype != np.uint64 and ids.min() >= 0:
         ids = ids.astype(np.intp, copy=False)
         try:
@@ -174,7 +166,7 @@ def scatter(
     operation: ScatterOperation = "set",
     mode: Mode | None = None,
 ) -> Array:
-    _no_mask("scatter", x)
+    no_mask("scatter", x)
     if axis == 0 and mode in (None, "raise") and are_within(indices, x.shape[:1]):
         table, values = _spread(x, values, indices.shape, 1)
         index = indices.reshape(-1).astype(np.intp, copy=False)
@@ -195,7 +187,7 @@ def scatter_nd(
     operation: ScatterOperation = "set",
     mode: Mode | None = None,
 ) -> Array:
-    _no_mask("scatter_nd", x)
+    no_mask("scatter_nd", x)
     k = indices.shape[-1]
     is_plain = k and not batch_dims and axes == tuple(range(k))
     if is_plain and mode in (None, "raise") and are_within(indices, x.shape[:k]):

@@ -15,7 +15,8 @@ from xpand_extensions._windows_arguments import Pass, passes
 from xpand_extensions._windows_passes import pad_axis, reduce_axis
 from xpand_extensions._windows_tiles import Tiles
 from xpand_extensions.generic.windows import inside
-from xpand_extensions.plugins.numpy.scatter import _no_mask
+
+from ._masked import no_mask
 
 _SMALL: Final = 8192
 _UFUNCS: Final = {"add": np.add, "multiply": np.multiply, "min": np.minimum, "max": np.maximum}
@@ -24,7 +25,7 @@ _UFUNCS: Final = {"add": np.add, "multiply": np.multiply, "min": np.minimum, "ma
 def sliding_window_view(
     x: Array, window_shape: Any, /, *, axis: Any = None, strides: Any = 1, window_dilation: Any = 1
 ) -> Array:
-    _no_mask("sliding_window_view", x)
+    no_mask("sliding_window_view", x)
     shape, steps = list(x.shape), list(x.strides)
     for k, size, stride, dilation in zip(axis, window_shape, strides, window_dilation):
         shape[k] = Pass(k, size, stride, 0, 0, dilation).count(shape[k])
@@ -45,7 +46,7 @@ def _reducer(function: str, combination: Combination) -> Callable[..., Array]:
         padding: Any = "valid",
         window_dilation: Any = 1,
     ) -> Array:
-        _no_mask(function, x)
+        no_mask(function, x)
         return _reduce(combination, x, passes(window_shape, axis, strides, padding, window_dilation))
 
     reduce.__name__ = reduce.__qualname__ = function
@@ -83,7 +84,7 @@ def window_mean(
     window_dilation: Any = 1,
     count_include_pad: bool = True,
 ) -> Array:
-    _no_mask("window_mean", x)
+    no_mask("window_mean", x)
     steps = passes(window_shape, axis, strides, padding, window_dilation)
     total = _reduce("add", x, steps)
     if count_include_pad or not any(map(any, padding)):

@@ -11,15 +11,14 @@ from xpand_extensions import convolution
 from xpand_extensions._convolution import Geometry, by_dilation, convolver, transposer
 from xpand_extensions.generic.convolution import by_taps, dilated, flipped
 
-_SIGNED: Final = {torch.uint16: torch.int16, torch.uint32: torch.int32, torch.uint64: torch.int64}
-"""Types that PyTorch can't convolve, and those of the same bits, for which sums of products have the same bits."""
+from ._unsigned import SIGNED
 
 _CONV: Final = {1: functional.conv1d, 2: functional.conv2d, 3: functional.conv3d}
 _TRANSPOSED: Final = {1: functional.conv_transpose1d, 2: functional.conv_transpose2d, 3: functional.conv_transpose3d}
 
 
 def _conv(what: Geometry, x: Array, kernel: Array) -> Array:
-    signed = _SIGNED.get(x.dtype)
+    signed = SIGNED.get(x.dtype)
     if signed is not None:
         return _conv(what, x.view(signed), kernel.view(signed)).view(x.dtype)
     if x.is_cuda and not _is_floating(x):

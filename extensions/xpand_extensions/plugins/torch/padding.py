@@ -7,8 +7,7 @@ import torch
 from xpand._typing import Array
 from xpand_extensions.generic import padding as generic
 
-_SIGNED: Final = {torch.uint16: torch.int16, torch.uint32: torch.int32, torch.uint64: torch.int64}
-"""Types for which PyTorch has few functions, and those of the same bits for which it has all."""
+from ._unsigned import SIGNED
 
 _NATIVE: Final = {"edge": "replicate", "wrap": "circular", "reflect": "reflect"}
 """What PyTorch calls the modes that it has."""
@@ -46,7 +45,7 @@ def pad(
         "reflect_type": reflect_type,
         "interior": interior,
     }
-    signed = _SIGNED.get(x.dtype)
+    signed = SIGNED.get(x.dtype)
     if signed is not None and reflect_type == "odd":
         return generic.pad(x.view(signed), pad_width, **options).view(x.dtype)  # the same bits, whether signed or not
     if x.dtype == torch.uint64 and mode == "linear_ramp":

@@ -8,11 +8,10 @@ import torch
 from torch._C._functorch import get_unwrapped, is_gradtrackingtensor
 
 import xpand.torch as xp
-from xpand import is_concrete
+from xpand import UnsupportedError, is_concrete
 from xpand._typing import Array, Scalar
 from xpand_extensions._at import At, Operation
 from xpand_extensions._bounds import Mode, out_of_bounds, resolve
-from xpand_extensions._dispatch import UnsupportedError
 from xpand_extensions._index import Basic, Mask, Rows
 from xpand_extensions._scatter_nd import ScatterOperation
 from xpand_extensions._scatter_offsets import SegmentOperation

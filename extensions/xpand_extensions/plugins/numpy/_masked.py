@@ -1,0 +1,14 @@
+"""Masked arrays, which are NumPy arrays by type and would lose their mask."""
+
+import numpy as np
+
+from xpand import UnsupportedError
+from xpand._typing import Array
+
+
+def no_mask(function: str, x: Array) -> None:
+    """Refuse what would lose its mask on the way: a ufunc's `at` writes through it."""
+    if isinstance(x, np.ma.MaskedArray):
+        raise UnsupportedError(
+            f"{function}: not available for numpy.ma.MaskedArray; fill it first, with `x.filled(value)`"
+        )
