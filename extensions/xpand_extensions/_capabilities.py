@@ -129,14 +129,13 @@ def _problems(package: str) -> Iterator[str]:
 
 
 def _public_functions(module: Any) -> Iterator[tuple[str, Callable[..., Any]]]:
+    """Yield the functions that a module defines, and those of operations that it gathers from its neighbours."""
     package, _, capability = module.__name__.rpartition(".")
-    # Of a long module, parts are in private ones beside it that bear its name: `_special_gamma`.
-    parts = (f"{package}.{capability}", f"{package}._{capability}_")
     for name, value in vars(module).items():
-        defined_here = inspect.isfunction(value) and (
-            value.__module__ == parts[0] or value.__module__.startswith(parts[1])
-        )
-        if defined_here and not name.startswith("_"):
+        if not inspect.isfunction(value) or name.startswith("_"):
+            continue
+        gathered = f"{xpand_extensions.__name__}.{capability}.{name}" in OPERATIONS
+        if value.__module__ == module.__name__ or (gathered and value.__module__.startswith(package)):
             yield name, value
 
 

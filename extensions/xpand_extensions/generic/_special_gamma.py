@@ -163,7 +163,7 @@ def _cotangent_derivative(n: int) -> tuple[float, ...]:
 
 
 @in_one_type
-def zeta(s: Array, q: Array, /) -> Array:
+def zeta(s: Array, q: Array | float = 1.0, /) -> Array:
     """Add terms one by one, and the rest by the Euler-Maclaurin formula."""
     xp = array_namespace(s, q)
     s, q = xp.broadcast_arrays(s, q)

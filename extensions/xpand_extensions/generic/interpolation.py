@@ -1,139 +1,16 @@
 """Interpolation with the standard alone: neighbours by index, and their weights."""
 
-import math
-from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple, TypeAlias
+from typing import Any
 
 from xpand import _arguments, array_namespace
-from xpand._typing import Array, DType, Namespace
-from xpand_extensions._bounds import index_dtype
+from xpand._typing import Array, Namespace
 
-
-class Neighbours(NamedTuple):
-    """The two points of an axis next to each place, and the weight of the second."""
-
-    first: Array
-    second: Array
-    weight: Array
-    has_first: Array | None = None
-    """Whether the first lies within the grid; None: all do."""
-    has_second: Array | None = None
-
-
-Take: TypeAlias = Callable[[Array, Array, int], Array]
-"""Takes from an array, along an axis, at a 1-dimensional index that is within bounds."""
+from ._interpolation_pieces import remainder, sampled
 
 
 def grid_sample(grid: Array, coordinates: Array, /, *, extrapolation: Any = "undefined") -> Array:
     xp = array_namespace(grid)
     return sampled(grid, coordinates, extrapolation, lambda table, index, axis: xp.take(table, index, axis=axis))
-
-
-def sampled(grid: Array, coordinates: Array, extrapolation: str, take: Take) -> Array:
-    """Sample with a library's own way to take elements."""
-    xp = array_namespace(grid)
-    batch, *spatial, channels = grid.shape
-    *points, d = coordinates.shape[1:]
-    members = coordinates.shape[0]
-    dtype = xp.result_type(grid.dtype, coordinates.dtype)
-    grid = xp.astype(grid, dtype, copy=False)
-    if 0 in (batch, members, channels, *points):
-        shape = (0 if 0 in (batch, members) else max(batch, members), *points, channels)
-        return xp.zeros(shape, dtype=dtype, device=_arguments.device_of(grid))
-    places = xp.reshape(coordinates, (members, math.prod(points), d))
-    axes = [neighbours(xp, places[..., axis], size, extrapolation) for axis, size in enumerate(spatial)]
-    index = xp.zeros(places.shape[:2], dtype=_index_dtype(xp, grid), device=_arguments.device_of(grid))
-    if batch == 1 or members > 1:
-        table = xp.reshape(grid, (batch * math.prod(spatial), channels))
-        if batch > 1:
-            index = index + xp.arange(batch, dtype=index.dtype, device=_arguments.device_of(grid))[:, None]
-        look_up = lambda index: _rows(xp, table, index, take)
-    else:
-        table = xp.reshape(grid, (batch, math.prod(spatial), channels))
-        look_up = lambda index: take(table, index[0, :], 1)
-    result = _sampled(xp, axes, spatial, index, look_up)
-    return xp.reshape(result, (result.shape[0], *points, channels))
-
-
-def _rows(xp: Namespace, table: Array, index: Array, take: Take) -> Array:
-    members, count = index.shape
-    return xp.reshape(take(table, xp.reshape(index, (-1,)), 0), (members, count, table.shape[1]))
-
-
-def _sampled(
-    xp: Namespace, axes: Sequence[Neighbours], sizes: Sequence[int], index: Array, look_up: Callable[[Array], Array]
-) -> Array:
-    """Interpolate along the first axis what is interpolated along the rest."""
-    if not axes:
-        return look_up(index)
-    (first, second, weight, has_first, has_second), *rest = axes
-    low = _sampled(xp, rest, sizes[1:], index * sizes[0] + first, look_up)
-    high = _sampled(xp, rest, sizes[1:], index * sizes[0] + second, look_up)
-    if has_first is not None and has_second is not None:
-        zero = xp.zeros_like(low)
-        low, high = xp.where(has_first[..., None], low, zero), xp.where(has_second[..., None], high, zero)
-    weight = weight[..., None]
-    return low * (1.0 - weight) + high * weight
-
-
-def neighbours(xp: Namespace, place: Array, size: int, extrapolation: str) -> Neighbours:
-    """Find the points next to each place along an axis of some size."""
-    if extrapolation == "periodic":
-        place = remainder(xp, place, size)
-        below = _at_most(xp, xp.floor(place), size - 1)  # rounding may have made the remainder the size itself
-        first = _as_index(xp, below, size)
-        return Neighbours(first, xp.where(first == size - 1, xp.zeros_like(first), first + 1), place - below)
-    if extrapolation == "zeros":
-        place = _clipped(xp, place, -1, size)
-        below = _at_most(xp, xp.floor(place), size - 1)
-        first, second = _as_index(xp, below, size), _as_index(xp, below + 1.0, size)
-        # Far outside, not even the weight 0 of the nearest point counts.
-        has_first, has_second = (below > -0.5) & (place < size), (below < size - 1.5) & (place > -1)
-        return Neighbours(first, second, place - below, has_first, has_second)
-    if extrapolation in ("symmetric", "reflect"):
-        place = xp.where((place >= 0) & (place <= size - 1), place, turned(xp, place, size, extrapolation))
-    place = _clipped(xp, place, 0, size - 1)
-    below = _at_most(xp, xp.floor(place), max(size - 2, 0))
-    first = _as_index(xp, below, size)
-    return Neighbours(first, first + 1 if size > 1 else first, place - below)
-
-
-def turned(xp: Namespace, place: Array, size: int, extrapolation: str) -> Array:
-    """Bring places outside into the grid, to which they are mirrored about its last points or half a step beyond."""
-    if extrapolation == "symmetric":
-        return (size - 0.5) - xp.abs(remainder(xp, place + 0.5, 2 * size) - size)
-    if size == 1:
-        return remainder(xp, place, 1) * 0.0
-    return (size - 1.0) - xp.abs(remainder(xp, place, 2 * (size - 1)) - (size - 1.0))
-
-
-def remainder(xp: Namespace, place: Array, period: float) -> Array:
-    """Divide by the period; NaN for infinite places, of which NumPy would warn."""
-    return xp.where(xp.abs(place) < math.inf, place, _full(xp, place, math.nan)) % float(period)
-
-
-def _clipped(xp: Namespace, place: Array, low: int, high: int) -> Array:
-    """Bring places between two bounds, at which the derivative is that within; NaN stays."""
-    place = xp.where(place < low, _full(xp, place, low), place)
-    return xp.where(place > high, _full(xp, place, high), place)
-
-
-def _at_most(xp: Namespace, place: Array, high: int) -> Array:
-    return xp.minimum(place, _full(xp, place, high))
-
-
-def _as_index(xp: Namespace, below: Array, size: int) -> Array:
-    """Convert whole numbers to indices; those outside to the nearest, NaN to 0."""
-    inside = xp.where(below > 0.0, below, _full(xp, below, 0.0))
-    return xp.astype(_at_most(xp, inside, size - 1), _index_dtype(xp, below))
-
-
-def _full(xp: Namespace, like: Array, value: float) -> Array:
-    return xp.full((), float(value), dtype=like.dtype, device=_arguments.device_of(like))
-
-
-def _index_dtype(xp: Namespace, like: Array) -> DType:
-    return index_dtype(xp, _arguments.device_of(like))
 
 
 def interp(

@@ -1,11 +1,12 @@
 """Padding with the standard alone: pieces put together, one axis after the other."""
 
-from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any
 
 from xpand import _arguments, array_namespace
 from xpand._typing import Array, DType, Namespace
 from xpand_extensions._bounds import index_dtype
+
+from ._padding_pieces import ends, period_of, runs
 
 _MOST_PIECES = 16
 """Where an axis is repeated more often, its elements are taken one by one."""
@@ -38,11 +39,6 @@ def pad(
     # Where elements are only taken away, slices may share memory with the array.
     shared = all(low <= 0 and high <= 0 for low, high in pad_width) and not any(interior)
     return xp.asarray(out, copy=True) if shared else out
-
-
-def ends(values: Any, axis: int) -> tuple[Any, Any]:
-    """Return the values for the ends of an axis."""
-    return values[axis] if isinstance(values, tuple) else (values, values)
 
 
 def _slice(x: Array, axis: int, start: int, stop: int, step: int = 1) -> Array:
@@ -85,35 +81,6 @@ def _constant(xp: Namespace, x: Array, axis: int, low: int, high: int, values: t
     return _cropped(_joined(xp, pieces, axis), axis, low, high)
 
 
-class Run(NamedTuple):
-    """Elements of an axis that follow each other, to be taken as they are or in reverse."""
-
-    start: int
-    stop: int
-    reverse: bool
-
-
-def runs(mode: str, size: int, begin: int, end: int) -> Iterator[Run]:
-    """Say which elements there are at positions of an axis that goes on for ever, as the mode says."""
-    period, mirror = _period(mode, size)
-    while begin < end:
-        position = begin % period
-        if position < size:
-            run = Run(position, min(size, position + end - begin), False)
-        else:
-            last = mirror - position
-            run = Run(max(last - (end - begin) + 1, mirror - period + 1), last + 1, True)
-        yield run
-        begin += run.stop - run.start
-
-
-def _period(mode: str, size: int) -> tuple[int, int]:
-    """Return after how many positions elements repeat, and which position plus element are the same in reverse."""
-    if mode == "wrap" or size == 1:
-        return size, 0
-    return (2 * size, 2 * size - 1) if mode == "symmetric" else (2 * size - 2, 2 * size - 2)
-
-
 def _repeated(xp: Namespace, x: Array, axis: int, low: int, high: int, mode: str) -> Array:
     """Extend by elements of the array itself."""
     size = x.shape[axis]
@@ -126,7 +93,7 @@ def _repeated(xp: Namespace, x: Array, axis: int, low: int, high: int, mode: str
             last = _slice(x, axis, size - 1, size)
             pieces.append(xp.broadcast_to(last, (*x.shape[:axis], high, *x.shape[axis + 1 :])))
         return _cropped(_joined(xp, pieces, axis), axis, low, high)
-    period, mirror = _period(mode, size)
+    period, mirror = period_of(mode, size)
     if low + size + high > _MOST_PIECES * period // 2:
         device = _arguments.device_of(x)
         dtype = index_dtype(xp, device)

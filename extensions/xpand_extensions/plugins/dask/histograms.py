@@ -8,7 +8,7 @@ import xpand.dask.array as xp
 from xpand._typing import Array
 from xpand_extensions import histograms as facade
 from xpand_extensions._bounds import Mode
-from xpand_extensions.generic import histograms as generic
+from xpand_extensions.generic import _histograms_pieces as pieces
 from xpand_extensions.histograms import Histogram, HistogramDD
 
 
@@ -50,7 +50,7 @@ def histogram(
     weights: Array | None = None,
     density: bool = False,
 ) -> Histogram:
-    return generic.histogram_by(_find, x, bins, range, weights, density)
+    return pieces.histogram_by(_find, x, bins, range, weights, density)
 
 
 def histogramdd(
@@ -62,7 +62,7 @@ def histogramdd(
     weights: Array | None = None,
     density: bool = False,
 ) -> HistogramDD:
-    return generic.histogramdd_by(_find, sample, bins, range, weights, density)
+    return pieces.histogramdd_by(_find, sample, bins, range, weights, density)
 
 
 def _find(x: Array, edges: Array, uniform: bool) -> Array:
@@ -70,4 +70,4 @@ def _find(x: Array, edges: Array, uniform: bool) -> Array:
     of_edges = (0,) if edges.ndim == 1 else (*axes[:-1], 0)
     meta = da.utils.meta_from_array(x, dtype="int64")
     arrays = (x, axes, edges.rechunk({-1: -1}), of_edges)
-    return da.blockwise(generic.find, axes, *arrays, uniform=uniform, concatenate=True, meta=meta)
+    return da.blockwise(pieces.find, axes, *arrays, uniform=uniform, concatenate=True, meta=meta)

@@ -11,6 +11,7 @@ import xpand.jax as xp
 from xpand import _arguments, is_concrete
 from xpand._typing import Array
 from xpand_extensions._bounds import Mode
+from xpand_extensions.generic import _histograms_pieces as pieces
 from xpand_extensions.generic import histograms as generic
 from xpand_extensions.histograms import Histogram, HistogramDD
 
@@ -27,7 +28,7 @@ def bincount(
     mode: Mode | None = None,
 ) -> Array:
     if mode == "raise":
-        length = generic.checked_length(x, minlength, length, *_extremes(x))
+        length = pieces.checked_length(x, minlength, length, *_extremes(x))
         mode = "drop"
     return _count(x, weights=weights, length=length, mode=mode)
 
@@ -37,7 +38,7 @@ def _extremes(x: Array) -> tuple[int, int]:
         # Without a copy, and six times faster than XLA's minimum and maximum.
         values = np.asarray(x)
         return int(values.min()), int(values.max())
-    return generic.extremes(x)
+    return pieces.extremes(x)
 
 
 def histogram(
@@ -56,11 +57,11 @@ def histogram(
 
 @partial(jax.jit, static_argnums=(3, 4))
 def _histogram(x: Array, edges: Array, weights: Array | None, uniform: bool, density: bool) -> Array:
-    return generic.counted(generic.find(x, edges, uniform), edges, weights, density).hist
+    return pieces.counted(pieces.find(x, edges, uniform), edges, weights, density).hist
 
 
 def histogram_bin_edges(x: Array, bins: int = 10, /, *, range: tuple[float, float] | None = None) -> Array:
-    dtype = generic.real_dtype(xp, x)
+    dtype = pieces.real_dtype(xp, x)
     if range is not None:
         on_host = np.linspace(*range, bins + 1, dtype=dtype)
         edges = xp.asarray(on_host, device=_arguments.device_of(x))
@@ -68,11 +69,11 @@ def histogram_bin_edges(x: Array, bins: int = 10, /, *, range: tuple[float, floa
         edges = _edges_of_values(x, bins, dtype)
         on_host = np.asarray(edges) if is_concrete(edges) else None
     if on_host is not None and not (on_host[..., 1:] > on_host[..., :-1]).all():
-        raise generic.no_edges(np, np.asarray(on_host), bins)
+        raise pieces.no_edges(np, np.asarray(on_host), bins)
     return edges
 
 
-_edges_of_values = jax.jit(partial(generic.edges_of_values, xp), static_argnums=(1, 2))
+_edges_of_values = jax.jit(partial(pieces.edges_of_values, xp), static_argnums=(1, 2))
 
 
 def histogramdd(
@@ -84,11 +85,11 @@ def histogramdd(
     weights: Array | None = None,
     density: bool = False,
 ) -> HistogramDD:
-    return generic.histogramdd_by(_find, sample, bins, range, weights, density)
+    return pieces.histogramdd_by(_find, sample, bins, range, weights, density)
 
 
 def _find(x: Array, edges: Array, uniform: bool) -> Any:
     return _find_compiled(x, edges, uniform)
 
 
-_find_compiled = jax.jit(generic.find, static_argnums=(2,))
+_find_compiled = jax.jit(pieces.find, static_argnums=(2,))

@@ -6,12 +6,13 @@ from typing import Any
 import jax
 
 from xpand._typing import Array
+from xpand_extensions.generic import _interpolation_pieces as pieces
 from xpand_extensions.generic import interpolation as generic
 
 
 @partial(jax.jit, static_argnames=("extrapolation",))
 def _grid_sample(grid: Array, coordinates: Array, extrapolation: Any) -> Array:
-    return generic.sampled(grid, coordinates, extrapolation, _take)
+    return pieces.sampled(grid, coordinates, extrapolation, _take)
 
 
 def _take(table: Array, index: Array, axis: int) -> Array:

@@ -9,6 +9,7 @@ import jax
 from xpand._typing import Array, Scalar
 from xpand_extensions._segments import Combination
 from xpand_extensions._windows_arguments import passes
+from xpand_extensions.generic import _windows_pieces as pieces
 from xpand_extensions.generic import windows as generic
 
 
@@ -23,7 +24,7 @@ def sliding_window_view(
     return _view(x, window_shape, axis=axis, strides=strides, window_dilation=window_dilation)
 
 
-_reduce = partial(jax.jit, static_argnums=(0, 2))(generic.reduce_by)
+_reduce = partial(jax.jit, static_argnums=(0, 2))(pieces.reduce_by)
 
 
 def _reducer(function: str, combination: Combination) -> Callable[..., Array]:
@@ -77,7 +78,7 @@ def window_mean(
     )
 
 
-_scatter = partial(jax.jit, static_argnames=("steps", "largest"))(generic.scatter_to_extremes)
+_scatter = partial(jax.jit, static_argnames=("steps", "largest"))(pieces.scatter_to_extremes)
 
 
 def window_scatter_max(

@@ -13,8 +13,9 @@ import numpy as np
 import xpand.numpy as xp
 from xpand._typing import Array
 from xpand_extensions._convolution import Geometry, convolver, part_of, transposer
+from xpand_extensions.generic import _convolution_pieces as pieces
 from xpand_extensions.generic import convolution as generic
-from xpand_extensions.generic.convolution import dilated, reached
+from xpand_extensions.generic._convolution_pieces import dilated, reached
 
 _BLOCK: Final = 1 << 13
 """Elements of a block of rows: 64 KiB of float64. Four times as many are given back to the system after each call."""
@@ -176,7 +177,7 @@ conv_transpose = transposer(_conv_transpose)
 
 
 def convolve(x: Array, kernel: Array, /, *, mode: Any = "full", axes: Any = None, method: Any = "auto") -> Array:
-    if x.ndim != 1 or not axes or not x.size or not kernel.size or generic.takes_fft(x, kernel, axes, method):
+    if x.ndim != 1 or not axes or not x.size or not kernel.size or pieces.takes_fft(x, kernel, axes, method):
         return generic.convolve(x, kernel, mode=mode, axes=axes, method=method)
     start, length = part_of(mode, x.size, kernel.size)
     return np.convolve(x, kernel)[start : start + length]

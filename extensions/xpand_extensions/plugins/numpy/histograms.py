@@ -6,6 +6,7 @@ import numpy as np
 
 from xpand._typing import Array
 from xpand_extensions._bounds import Mode
+from xpand_extensions.generic import _histograms_pieces as pieces
 from xpand_extensions.generic import histograms as generic
 from xpand_extensions.histograms import Histogram
 
@@ -29,11 +30,11 @@ def bincount(
         try:
             return _counted(x, weights, minlength)
         except ValueError:
-            generic.checked_length(x, minlength, length, *generic.extremes(x))
+            pieces.checked_length(x, minlength, length, *pieces.extremes(x))
             raise
     low, high = int(x.min()), int(x.max())
     if mode == "raise":
-        generic.checked_length(x, minlength, length, low, high)
+        pieces.checked_length(x, minlength, length, low, high)
     elif low < 0 or high >= length:
         inside = (x >= 0) & (x < length)
         x, weights = x[inside], None if weights is None else weights[inside]
@@ -99,7 +100,7 @@ def histogram_bin_edges(x: Array, bins: int = 10, /, *, range: tuple[float, floa
         edges = np.linspace(*range, bins + 1, dtype=dtype)
     else:
         with np.errstate(over="ignore", invalid="ignore"):  # what is no number or too large for one raises, below
-            edges = generic.edges_of_values(np, x, bins, dtype)
+            edges = pieces.edges_of_values(np, x, bins, dtype)
     if not (edges[..., 1:] > edges[..., :-1]).all():
-        raise generic.no_edges(np, edges, bins)
+        raise pieces.no_edges(np, edges, bins)
     return edges

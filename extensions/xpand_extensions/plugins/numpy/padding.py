@@ -5,6 +5,7 @@ from typing import Any, Final
 import numpy as np
 
 from xpand._typing import Array
+from xpand_extensions.generic import _padding_pieces as pieces
 from xpand_extensions.generic import padding as generic
 
 from ._masked import no_mask
@@ -51,7 +52,7 @@ def pad(
             # Along the axes before, the ends are filled; those along the axes behind come next.
             rest = (*centre[axis + 1 :],)
             band = out[(slice(None),) * (axis + 1) + rest] if rest else out
-            _fill(band, (slice(None),) * axis, low, x.shape[axis], high, mode, generic.ends(constant_values, axis))
+            _fill(band, (slice(None),) * axis, low, x.shape[axis], high, mode, pieces.ends(constant_values, axis))
     return out
 
 
@@ -69,7 +70,7 @@ def _fill(
     else:
         for begin, length in ((-low, low), (size, high)):
             position = begin + low
-            for run in generic.runs(mode, size, begin, begin + length):
+            for run in pieces.runs(mode, size, begin, begin + length):
                 source = out[(*key, slice(run.start + low, run.stop + low))]
                 if run.reverse:
                     source = np.flip(source, axis=len(key))

@@ -14,7 +14,7 @@ from xpand_extensions._segments import Combination, identity
 from xpand_extensions._windows_arguments import Pass, passes
 from xpand_extensions._windows_passes import pad_axis, reduce_axis
 from xpand_extensions._windows_tiles import Tiles
-from xpand_extensions.generic.windows import inside
+from xpand_extensions.generic._windows_pieces import inside
 
 from ._masked import no_mask
 

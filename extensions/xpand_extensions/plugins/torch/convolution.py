@@ -9,7 +9,7 @@ import xpand.torch as xp
 from xpand._typing import Array
 from xpand_extensions import convolution
 from xpand_extensions._convolution import Geometry, by_dilation, convolver, transposer
-from xpand_extensions.generic.convolution import by_taps, dilated, flipped
+from xpand_extensions.generic._convolution_pieces import by_taps, dilated, flipped
 
 from ._unsigned import SIGNED
 

@@ -10,7 +10,7 @@ import torch
 
 from xpand import is_concrete
 from xpand._typing import Array
-from xpand_extensions.generic.interpolation import sampled
+from xpand_extensions.generic._interpolation_pieces import sampled
 
 _BLOCK: Final = 1 << 14
 """How many values are interpolated at a time."""

@@ -17,6 +17,7 @@ from xpand._typing import Array, Scalar
 from xpand_extensions._segments import Combination, identity
 from xpand_extensions._windows_arguments import Pass, passes
 from xpand_extensions._windows_tiles import Tiles
+from xpand_extensions.generic import _windows_pieces as pieces
 from xpand_extensions.generic import windows as generic
 
 _SIGNED: Final = {torch.uint16: torch.int16, torch.uint32: torch.int32, torch.uint64: torch.int64}
@@ -69,7 +70,7 @@ def _reduce(combination: Combination, x: Array, steps: tuple[Pass, ...]) -> Arra
         high = torch.iinfo(signed).min
         return (_reduce(combination, x.view(signed) ^ high, steps) ^ high).view(x.dtype)
     if x.numel() < _LARGE or not steps or not _may_write(x):
-        return generic.reduce_by(combination, x, steps)
+        return pieces.reduce_by(combination, x, steps)
     function = _FUNCTIONS[combination]
     if x.dtype == torch.bool:
         function = torch.logical_and if combination == "min" else torch.logical_or
