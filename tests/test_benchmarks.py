@@ -13,7 +13,7 @@ import pytest
 
 from benchmarks import __main__ as program
 from benchmarks._calls import CASES, INTEGER_CASES, NATIVE, NATIVE_INTEGERS
-from benchmarks._measure import _LEAST_ROUNDS, Budget, Call, Result, Row, measure, smallest_times
+from benchmarks._measure import _LEAST_ROUNDS, Budget, Call, Result, Row, finished, measure, smallest_times
 from benchmarks._samples import Samples
 from tests.libraries import EAGER_LIBRARIES
 
@@ -66,6 +66,21 @@ def test_the_same_function_is_not_timed():
     assert "ours_us" not in result.as_dict()
     assert not Call(np.add, x, x).is_same_as(Call(np.add, x, np.ones(3)))
     assert not Call(np.sum, x, axis=0).is_same_as(Call(np.sum, x))
+
+
+def test_a_result_computed_beside_the_program_is_waited_for():
+    from time import sleep
+
+    class Later:
+        def block_until_ready(self):
+            sleep(2e-3)
+
+    result = measure(fake_row(Call(Later), Call(sleep, 1e-3)), seconds=0.0, attempts=1)
+    assert result.ours > 1.9e-3
+    result = measure(fake_row(Call(lambda: (Later(), 1)), Call(sleep, 1e-3)), seconds=0.0, attempts=1)
+    assert result.ours > 1.9e-3
+    now = Call(sleep, 0)
+    assert finished(now) is now
 
 
 @pytest.mark.parametrize(
