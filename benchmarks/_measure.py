@@ -20,7 +20,7 @@ NOISE_SECONDS: Final = 3e-8
 """The same for calls below a microsecond, where the layout of memory and caches alone makes such differences."""
 
 _BATCH: Final = 1e-4  # seconds
-_LEAST_ROUNDS: Final = 10
+_LEAST_ROUNDS: Final = 4
 
 
 class Timed(Protocol):
