@@ -141,7 +141,7 @@ def test_named_targets_and_extras_exist(page):
 def test_every_page_is_in_the_navigation_and_has_one_title():
     navigation = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
     for page in PAGES[1:]:
-        assert re.search(rf"(- |: ){Path(page).name}$", navigation, re.MULTILINE), page
+        assert re.search(rf"(- |: ){Path(page).relative_to('docs')}$", navigation, re.MULTILINE), page
         text = (ROOT / page).read_text(encoding="utf-8")
         outside = FENCE.sub("", text)
         assert len(re.findall(r"^# ", outside, re.MULTILINE)) == 1, page

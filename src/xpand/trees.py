@@ -136,8 +136,8 @@ def unstack(tree: Tree, /, *, axis: int = 0) -> list[Tree]:
         ValueError: No leaves, an array without such an axis, or arrays of several sizes along it.
 
     >>> import numpy as np
-    >>> unstack((np.asarray([1, 2]), np.asarray([3, 4])))[1]
-    (array(2), array(4))
+    >>> unstack({"x": np.asarray([[1, 2], [3, 4]])})[1]
+    {'x': array([3, 4])}
     """
     found, spec = flatten(tree)
     if not found:
