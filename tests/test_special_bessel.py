@@ -122,6 +122,24 @@ def test_derivatives_far_out_and_at_zero(name: str) -> None:
     np.testing.assert_allclose(found * np.exp(-np.abs(points) / 2), expected, rtol=1e-10, atol=1e-300)
 
 
+@pytest.mark.parametrize(("dtype", "last"), [("float32", 91.2), ("float64", 713.2)])
+@pytest.mark.parametrize("name", ["i0", "i1"])
+def test_derivatives_near_overflow(name: str, dtype: str, last: float) -> None:
+    import jax
+    import torch
+
+    points = np.concatenate([np.linspace(0.95 * last, last, 50), np.linspace(1.01 * last, 1.1 * last, 50), [np.inf]])
+    points = np.concatenate([points, -points]).astype(dtype)
+    sign = np.sign(points) if name == "i0" else 1.0
+    function = getattr(special, name)
+    for found in (
+        np.asarray(jax.vmap(jax.grad(function))(jax.numpy.asarray(points))),
+        torch.func.vmap(torch.func.grad(function))(torch.asarray(points)).numpy(),
+    ):
+        assert np.isfinite(found).tolist() == (np.abs(points) <= np.float32(last)).tolist()
+        assert np.all(found * sign > 0)
+
+
 @pytest.mark.parametrize("name", NAMES)
 def test_second_derivatives(name: str) -> None:
     import torch

@@ -77,7 +77,7 @@ INTERVAL = np.concatenate([reals(-1, 1, 160), both(magnitudes(-300, -1, 40)), bo
 PROBABILITIES = np.concatenate([reals(0, 1, 160), magnitudes(-300, -1, 80), 1 - magnitudes(-15, -1, 40), EDGES])
 
 ACCURACY = {
-    "erf": Accuracy(special.erf, mp.erf, (LINE,), 3),
+    "erf": Accuracy(special.erf, mp.erf, (np.append(LINE, 3.0156157),), 4),
     "erfc": Accuracy(special.erfc, erfc, (TAIL,), 6, argument_ulps=0.5),
     "erfinv": Accuracy(special.erfinv, erfinv, (np.append(INTERVAL, [1.5, -3e300]),), 4),
     "erfcinv": Accuracy(special.erfcinv, erfcinv, (np.append(2 * PROBABILITIES, [-1.0, 3e300]),), 8),

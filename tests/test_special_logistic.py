@@ -272,15 +272,19 @@ def test_derivatives_at_zero(name: str) -> None:
     import jax
     import torch
 
-    x, y = [0.0, 0.0, 2.0], [0.5, 3.0, 1.0]
-    shift = 1.0 if name == "xlog1py" else 0.0
-    expected = np.log(np.asarray(y) + shift), np.asarray(x) / (np.asarray(y) + shift)
+    x, y = [0.0, 0.0, 2.0, 0.0, -0.0, 0.0, 0.0, 2.0, -2.0], [0.5, 3.0, 1.0, 0.0, 0.0, INF, -2.0, 0.0, 0.0]
+    in_x = [*np.log(y[:3]), 0.0, 0.0, 0.0, 0.0, -INF, -INF]
+    expected = in_x, [0.0, 0.0, 2.0, 0.0, 0.0, 0.0, 0.0, INF, -INF]
+    if name == "xlog1py":
+        y = [each - 1.0 for each in y]
     function = getattr(special, name)
     found = jax.vmap(jax.grad(function, (0, 1)))(jax.numpy.asarray(x), jax.numpy.asarray(y))
     np.testing.assert_allclose(np.asarray(found), expected, rtol=1e-12)
     arrays = torch.asarray(x, dtype=torch.float64), torch.asarray(y, dtype=torch.float64)
     found = torch.func.vmap(torch.func.grad(function, (0, 1)))(*arrays)
     np.testing.assert_allclose(torch.stack(found).numpy(), expected, rtol=1e-12)
+    function(*(each.requires_grad_() for each in arrays)).sum().backward()
+    np.testing.assert_allclose([each.grad.numpy() for each in arrays], expected, rtol=1e-12)
 
 
 # --- layouts, types, bad input --------------------------------------------------------------------------------------

@@ -20,7 +20,7 @@ def i0(x: Array, /) -> Array:
     Raises:
         TypeError: `x` is no array, or of another data type.
 
-    Within 8 ulps.
+    Within 8 ulps. The derivative is infinite, not merely large, from ±713.2 on, in float32 from ±91.2 on.
 
     Source: `scipy.special.i0`.
 
@@ -52,7 +52,8 @@ def i0e(x: Array, /) -> Array:
 def i1(x: Array, /) -> Array:
     """Compute the modified Bessel function of the first kind, of order 1, which is odd: the derivative of `i0`.
 
-    Argument and errors are those of `i0`; infinite, with the sign of `x`, where `i0` is. Within 16 ulps.
+    Argument and errors are those of `i0`; infinite, with the sign of `x`, beyond ±713.99 in
+    float64, ±91.9 in float32. Within 16 ulps. Derivatives as for `i0`.
 
     Source: `scipy.special.i1`.
 

@@ -19,7 +19,7 @@ def erf(x: Array, /) -> Array:
     Raises:
         TypeError: `x` is no array, or of another data type.
 
-    Within 3 ulps.
+    Within 4 ulps.
 
     Source: `scipy.special.erf`.
 

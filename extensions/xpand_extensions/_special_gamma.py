@@ -75,7 +75,7 @@ def polygamma(n: int, x: Array, /) -> Array:
 
     For n from 1 to 10: within 12 ulps and 2 of the argument where x is positive, where the function falls like a power;
     where x is negative, within 24 ulps of n! (π^(n+1) where that is more) and 3 of the argument. A value is lost in
-    underflow where the n!-th part of it is below the smallest normal number.
+    underflow where x^(-n-1), or the n!-th part of the value, is below the smallest normal number.
 
     Source: `scipy.special.polygamma`, for one order.
 

@@ -197,8 +197,8 @@ def xlogy(x: Array | float, y: Array | float, /) -> Array:
         TypeError: Arguments of other types or data types, or arrays of two libraries.
         ValueError: Shapes that don't broadcast, or arrays on two devices.
 
-    Within 3 ulps. The derivative is log(y) in x, which is infinite at y = 0 unless x is 0, and then 0; in y it is x/y,
-    and 0 where x is 0.
+    Within 3 ulps. The derivative in y is x/y, and 0 where x is 0; in x it is log(y), but 0 where x is 0 and that
+    logarithm is not finite: at y = 0, infinity and below 0.
 
     Source: `scipy.special.xlogy`.
 

@@ -7,7 +7,7 @@ from xpand import array_namespace
 from xpand._typing import Array, Namespace
 
 from ._rational import polynomial
-from ._special_pieces import in_one_type
+from ._width import widened
 
 # Fitted with mpmath at Chebyshev points, within 1e-16. I0(x) and 2 I1(x)/x for |x| <= 8, of (x/8)².
 _I0_SMALL: Final = (
@@ -99,27 +99,28 @@ _I1_LARGE: Final = (
 )
 
 _SMALL: Final = (_I0_SMALL, _I1_SMALL)
-_LARGE: Final = (_I0_LARGE, _I1_LARGE)
+# Four times these are above 1, which keeps derivatives finite as far as the functions are.
+_LARGE: Final = tuple(tuple(4.0 * c for c in coefficients) for coefficients in (_I0_LARGE, _I1_LARGE))
 # Beyond these the functions overflow, in float64 and float32.
 _LIMITS: Final = ((713.9869085439682, 91.90076461166422), (713.9876098185423, 91.90626484024901))
 
 
-@in_one_type
+@widened
 def i0(x: Array, /) -> Array:
     return _unscaled(array_namespace(x), x, 0)
 
 
-@in_one_type
+@widened
 def i0e(x: Array, /) -> Array:
     return _scaled(array_namespace(x), x, 0)
 
 
-@in_one_type
+@widened
 def i1(x: Array, /) -> Array:
     return _unscaled(array_namespace(x), x, 1)
 
 
-@in_one_type
+@widened
 def i1e(x: Array, /) -> Array:
     return _scaled(array_namespace(x), x, 1)
 
@@ -130,7 +131,9 @@ def _unscaled(xp: Namespace, x: Array, order: int) -> Array:
     over = xp.abs(x) > limit
     # In two steps, since exp(x) overflows before the function does.
     root = xp.exp(0.5 * xp.where(over, xp.ones_like(outer), outer))
-    far = xp.where(over, xp.full_like(x, math.inf), (root * factor) * (root / divisor))
+    # No constant: the derivative is infinite, too.
+    infinite = math.inf * xp.where(over, xp.abs(x), xp.ones_like(x))
+    far = xp.where(over, infinite, (root * factor) * (root / divisor))
     return xp.where(near, _small(inner, order), _signed(xp, x, far, order))
 
 
@@ -146,7 +149,7 @@ def _parts(xp: Namespace, x: Array, order: int) -> tuple[Array, Array, Array, Ar
     near = size <= 8.0
     inner = xp.where(near, x, xp.zeros_like(x))
     outer = xp.where(near, xp.full_like(x, 8.0), size)
-    return near, inner, outer, polynomial(16.0 / outer - 1.0, _LARGE[order]), xp.sqrt(outer)
+    return near, inner, outer, polynomial(16.0 / outer - 1.0, _LARGE[order]), 4.0 * xp.sqrt(outer)
 
 
 def _small(x: Array, order: int) -> Array:

@@ -7,7 +7,8 @@ from xpand import array_namespace
 from xpand._typing import Array, Namespace
 
 from ._rational import polynomial, rational
-from ._special_pieces import HALF_LOG_2PI, in_one_type, log_gamma_1p, stirling
+from ._special_pieces import HALF_LOG_2PI, log_gamma_1p, stirling
+from ._width import widened
 
 # The positive zero of the digamma function less one, in two parts, of which the first is a number of the data type.
 ROOT: Final = (0.46163214496836236, -1.5522348162858677e-17)
@@ -66,7 +67,7 @@ _DIRECT: Final = 10
 """How many terms of a zeta series are added one by one."""
 
 
-@in_one_type
+@widened
 def gammaln(x: Array, /) -> Array:
     xp = array_namespace(x)
     negative, size, rest, pole = _reflected(xp, x)
@@ -88,7 +89,7 @@ def gammaln(x: Array, /) -> Array:
     return xp.where((pole & ~tiny) | over, math.inf * one, value)
 
 
-@in_one_type
+@widened
 def digamma(x: Array, /) -> Array:
     xp = array_namespace(x)
     negative, size, rest, pole = _reflected(xp, x)
@@ -132,7 +133,7 @@ def polygamma(n: int, x: Array, /) -> Array:
     return digamma(x) if n == 0 else _polygamma(n, x)
 
 
-@in_one_type
+@widened
 def _polygamma(n: int, x: Array, /) -> Array:
     xp = array_namespace(x)
     negative, _, rest, _ = _reflected(xp, x)
@@ -162,7 +163,7 @@ def _cotangent_derivative(n: int) -> tuple[float, ...]:
     return tuple(map(float, coefficients))
 
 
-@in_one_type
+@widened
 def zeta(s: Array, q: Array | float = 1.0, /) -> Array:
     """Add terms one by one, and the rest by the Euler-Maclaurin formula."""
     xp = array_namespace(s, q)
@@ -215,7 +216,7 @@ def _of_integers(xp: Namespace, x: Array) -> Array:
     return result
 
 
-@in_one_type
+@widened
 def _of_real(x: Array, /) -> Array:
     """Compute Γ(1 + x), from x itself: where Γ is steep, the rounding of 1 + x would be felt."""
     xp = array_namespace(x)

@@ -14,7 +14,8 @@ from xpand._arguments import device_of
 from xpand._typing import Array, Namespace
 
 from ._special_gamma import gammaln
-from ._special_pieces import HALF_LOG_2PI, exp_minus, in_one_type, log1p_minus, log_gamma_1p, stirling
+from ._special_pieces import HALF_LOG_2PI, exp_minus, log1p_minus, log_gamma_1p, stirling
+from ._width import widened
 
 _DEPTH: Final = 38.0
 """The exponent at which integrands are cut off: what follows is nothing beside the integral."""
@@ -62,12 +63,12 @@ def _integral(xp: Namespace, integrand: Callable[[Array], Array], end: Array) ->
 _ALTERNATING: Final = tuple((-1.0) ** k / math.factorial(k) for k in range(1, 19))
 
 
-@in_one_type
+@widened
 def gammainc(a: Array, x: Array, /) -> Array:
     return _incomplete_gamma(a, x, upper=False)
 
 
-@in_one_type
+@widened
 def gammaincc(a: Array, x: Array, /) -> Array:
     return _incomplete_gamma(a, x, upper=True)
 
@@ -154,7 +155,7 @@ def _log_minus(xp: Namespace, ratio: Array, change: Array) -> Array:
     return xp.where(near, log1p_minus(xp, xp.where(near, change, xp.zeros_like(change))), xp.log(ratio) - change)
 
 
-@in_one_type
+@widened
 def betaln(a: Array, b: Array, /) -> Array:
     xp = array_namespace(a, b)
     a, b = xp.broadcast_arrays(a, b)
@@ -191,7 +192,7 @@ def _betaln(xp: Namespace, a: Array, b: Array, *, times_low: bool = False) -> Ar
     return xp.where(one, xp.where(both, far, near) + correction, nearest)
 
 
-@in_one_type
+@widened
 def betainc(a: Array, b: Array, x: Array, /) -> Array:
     xp = array_namespace(a, b, x)
     a, b, x = xp.broadcast_arrays(a, b, x)

@@ -124,7 +124,10 @@ def _product(x: Array, y: Array, least: float, logarithm: Callable[[Namespace, A
     """X logarithm(y), 0 where x is; the logarithm is -infinite at `least` and NaN below."""
     xp = array_namespace(x, y)
     finite = (y > least) & (y < xp.inf)
-    end = xp.where(y == least, -xp.inf, xp.where(y > least, xp.inf, xp.full_like(y, xp.nan)))
+    # -infinite, with the logarithm's derivative there: the square root's is infinite, too.
+    bottom = (y == least) & (x != 0.0)
+    lowest = xp.sqrt(xp.where(bottom, y - least, 1.0)) - xp.inf
+    end = xp.where(y == least, lowest, xp.where(y > least, xp.inf, xp.full_like(y, xp.nan)))
     logs = xp.where(finite, logarithm(xp, xp.where(finite, y, 1.0)), end)
     # Where x is 0 and y finite, the product is 0 as it is, and its derivative is right.
     zero = (x == 0.0) & ~finite

@@ -4,15 +4,11 @@ The rational functions were fitted with mpmath: they meet the function at the Ch
 within 1e-16 of it in between.
 """
 
-from collections.abc import Callable
-from functools import wraps
-from typing import Any, Final
+from typing import Final
 
-from xpand import array_namespace
 from xpand._typing import Array, Namespace
 
 from ._rational import polynomial, rational
-from ._width import is_narrow
 
 HALF_LOG_2PI: Final = 0.9189385332046728
 
@@ -83,22 +79,6 @@ _EXP: Final = (
     1 / 39916800,
     1 / 479001600,
 )
-
-
-def in_one_type(function: Callable[..., Array]) -> Callable[..., Array]:
-    """Have a function compute in the data type that its arrays promote to; in float32 for narrower ones."""
-
-    @wraps(function)
-    def compute(*arguments: Any) -> Array:
-        arrays = [x for x in arguments if not isinstance(x, int)]
-        xp = array_namespace(*arrays)
-        dtype = arrays[0].dtype if len(arrays) == 1 else xp.result_type(*arrays)
-        wide = xp.float32 if is_narrow(xp, dtype) else dtype
-        arguments = tuple(x if isinstance(x, int) or x.dtype == wide else xp.astype(x, wide) for x in arguments)
-        result = function(*arguments)
-        return result if wide == dtype else xp.astype(result, dtype)
-
-    return compute
 
 
 def log_gamma_1p(d: Array) -> Array:

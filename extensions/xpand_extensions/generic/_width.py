@@ -1,4 +1,4 @@
-"""Narrow floating-point data types, computed in float32."""
+"""One floating-point data type for all arrays of a function; float32 for narrow ones."""
 
 from collections.abc import Callable
 from functools import wraps
@@ -21,16 +21,19 @@ def is_narrow(xp: Namespace, dtype: DType) -> bool:
 
 
 def widened(function: Callable[P, Array]) -> Callable[P, Array]:
-    """Have a function of arrays compute in float32 where all of them are narrower; its result is rounded to them."""
+    """Have a function compute in the data type to which its positional arrays promote, in float32 for narrower ones."""
 
     @wraps(function)
     def run(*args: P.args, **kwargs: P.kwargs) -> Array:
         arrays = [x for x in args if hasattr(x, "dtype")]
         xp = array_namespace(*arrays)
-        if not all(is_narrow(xp, x.dtype) for x in arrays):
+        dtype = arrays[0].dtype if len(arrays) == 1 else xp.result_type(*arrays)
+        narrow = is_narrow(xp, dtype)
+        if len(arrays) == 1 and not narrow:
             return function(*args, **kwargs)
-        dtype = xp.result_type(*arrays)
-        wide = [xp.astype(x, xp.float32) if hasattr(x, "dtype") else x for x in args]
-        return xp.astype(function(*wide, **kwargs), dtype)  # type: ignore[arg-type]
+        wide = xp.float32 if narrow else dtype
+        converted = [xp.astype(x, wide) if hasattr(x, "dtype") and x.dtype != wide else x for x in args]
+        result = function(*converted, **kwargs)  # type: ignore[arg-type]
+        return xp.astype(result, dtype) if narrow else result
 
     return run

@@ -14,8 +14,9 @@ log_sigmoid = jax.jit(jax.nn.log_sigmoid)
 softplus = jax.jit(jax.nn.softplus)
 logit = jax.jit(jax.scipy.special.logit)
 entr = jax.jit(jax.scipy.special.entr)
-xlogy = jax.jit(jax.scipy.special.xlogy)
-xlog1py = jax.jit(jax.scipy.special.xlog1py)
+# The derivatives of JAX's are NaN and -infinite where both factors are 0.
+xlogy = jax.jit(generic.xlogy)
+xlog1py = jax.jit(generic.xlog1py)
 softmax = jax.jit(jax.nn.softmax, static_argnames="axis")
 log_softmax = jax.jit(jax.nn.log_softmax, static_argnames="axis")
 

@@ -5,6 +5,7 @@ from typing import Any
 import torch
 from torch.nn import functional
 
+from xpand import is_concrete
 from xpand._typing import Array
 from xpand_extensions.generic import special as generic
 
@@ -12,8 +13,19 @@ sigmoid = expit = torch.special.expit
 log_sigmoid = functional.logsigmoid
 logit = torch.special.logit
 entr = torch.special.entr
-xlogy = torch.special.xlogy
-xlog1py = torch.special.xlog1py
+
+
+def xlogy(x: Array, y: Array, /) -> Array:
+    return torch.special.xlogy(x, y) if _plain(x) and _plain(y) else generic.xlogy(x, y)
+
+
+def xlog1py(x: Array, y: Array, /) -> Array:
+    return torch.special.xlog1py(x, y) if _plain(x) and _plain(y) else generic.xlog1py(x, y)
+
+
+def _plain(x: Array) -> bool:
+    """Tell whether nothing will ask for derivatives: those of PyTorch's own are NaN where both factors are 0."""
+    return is_concrete(x) and not x.requires_grad
 
 
 def softplus(x: Array, /) -> Array:
