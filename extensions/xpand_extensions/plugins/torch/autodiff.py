@@ -1,7 +1,48 @@
-"""Derivatives on PyTorch."""
+"""Derivatives on PyTorch: those of torch.func, complex ones in JAX's convention, which are the conjugates."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
 
 from xpand._typing import Array
 
 
 def stop_gradient(x: Array, /) -> Array:
     return x.detach()
+
+
+def jvp(
+    function: Callable[..., Any], primals: Sequence[Array], tangents: Sequence[Array], /, *, has_aux: bool = False
+) -> tuple[Any, ...]:
+    found: tuple[Any, ...] = torch.func.jvp(function, tuple(primals), tuple(tangents), has_aux=has_aux)
+    return found
+
+
+def vjp(function: Callable[..., Any], /, *primals: Array, has_aux: bool = False) -> tuple[Any, ...]:
+    floating: list[bool] = []
+
+    # torch.func takes floating-point outputs alone: the others go past it.
+    def divided(*arrays: Array) -> Any:
+        outs, aux = function(*arrays)
+        floating[:] = [_is_floating(x) for x in outs]
+        return tuple(filter(_is_floating, outs)), (tuple(x for x in outs if not _is_floating(x)), aux)
+
+    found, pull, (others, aux) = torch.func.vjp(divided, *primals, has_aux=True)
+    first, second = iter(found), iter(others)
+    outs = tuple(next(first) if is_floating else next(second) for is_floating in floating)
+    chosen = tuple(floating)
+
+    def pullback(*cotangents: Array) -> tuple[Array, ...]:
+        given = tuple(_conjugated(x) for x, is_floating in zip(cotangents, chosen) if is_floating)
+        return tuple(map(_conjugated, pull(given)))
+
+    return outs, pullback, aux
+
+
+def _is_floating(x: Array) -> bool:
+    return bool(x.is_floating_point() or x.is_complex())
+
+
+def _conjugated(x: Array) -> Array:
+    return torch.conj(x).resolve_conj() if x.is_complex() else x

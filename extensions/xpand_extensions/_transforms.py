@@ -1,0 +1,132 @@
+"""What the transformations share: a function of trees is made one of arrays, which is what libraries transform.
+
+So a tree is the same on every library, whatever each calls a tree: what is a node is optree's to say.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from xpand import _arguments, array_namespace, choose_namespace, trees
+from xpand._namespace import describe
+from xpand._typing import Array, Namespace
+
+
+class Flat:
+    """A function of arrays that calls a function of trees, and keeps what its result is besides arrays.
+
+    Calling it returns two tuples of arrays: those of the result and those of what comes beside it (`has_aux`).
+    """
+
+    __slots__ = ("_aux", "function", "has_aux", "name", "result", "structure")
+
+    def __init__(self, name: str, function: Callable[..., Any], structure: trees.Structure, has_aux: bool) -> None:
+        """Keep the function, called by the transformation `name` with trees of a structure."""
+        self.name, self.function, self.structure, self.has_aux = name, function, structure, has_aux
+        self.result: trees.Structure | None = None
+        """The structure of the last result."""
+        self._aux: tuple[list[Any], trees.Structure] | None = None
+
+    def __call__(self, *leaves: Array) -> tuple[tuple[Array, ...], tuple[Array, ...]]:
+        """Call the function of trees."""
+        result = self.function(*trees.unflatten(self.structure, leaves))
+        beside: tuple[Array, ...] = ()
+        if self.has_aux:
+            if not isinstance(result, tuple) or len(result) != 2:
+                raise TypeError(
+                    f"{self.name}: with has_aux=True the function must return a pair (output, auxiliary data), got "
+                    f"{describe(result)}"
+                )
+            result, aux = result
+            found, structure = trees.flatten(aux)
+            beside = tuple(leaf for leaf in found if _arguments.is_array(leaf))
+            self._aux = [None if _arguments.is_array(leaf) else leaf for leaf in found], structure
+        arrays, self.result = trees.flatten(result)
+        like = next((leaf for leaf in (*arrays, *leaves) if _arguments.is_array(leaf)), None)
+        return tuple(as_array(f"{self.name}: the function returned", leaf, like) for leaf in arrays), beside
+
+    def output(self, arrays: Sequence[Array]) -> trees.Tree:
+        """Give arrays in the order of the result the structure of the result."""
+        assert self.result is not None, "the function has been called"
+        return trees.unflatten(self.result, arrays)
+
+    def aux(self, arrays: Sequence[Array]) -> trees.Tree:
+        """Put the arrays of what came beside the result together with the rest of it."""
+        assert self._aux is not None, "the function has been called with has_aux"
+        leaves, structure = self._aux
+        given = iter(arrays)
+        return trees.unflatten(structure, [next(given) if leaf is None else leaf for leaf in leaves])
+
+
+def as_array(what: str, value: Any, like: Array | None) -> Array:
+    """Return an array as it is, and a Python number as an array of the library and on the device of another."""
+    if _arguments.is_array(value):
+        return value
+    if isinstance(value, (bool, int, float, complex)):
+        xp = array_namespace(like) if like is not None else choose_namespace(value)
+        return xp.asarray(value, device=None if like is None else _arguments.device_of(like))
+    raise TypeError(f"{what} {describe(value)}, which is neither an array nor a number, nor a tree of such")
+
+
+def arrays_of(
+    function: str, name: str, tree: trees.Tree, beside: trees.Tree = None
+) -> tuple[list[Array], trees.Structure]:
+    """Flatten a tree of arrays and Python numbers into arrays of one library.
+
+    Numbers take the library of the arrays; where there are none, that of arrays in `beside`, or the default one.
+
+    Raises:
+        TypeError: A leaf is something else, or arrays belong to two libraries.
+    """
+    leaves, structure = trees.flatten(tree)
+    around = leaves if beside is None else (*leaves, *trees.leaves(beside))
+    like = next((leaf for leaf in around if _arguments.is_array(leaf)), None)
+    arrays = [as_array(f"{function}: {name} holds", leaf, like) for leaf in leaves]
+    if not arrays:
+        raise TypeError(f"{function}: {name} must hold an array or a number, got none")
+    _arguments.namespace_of(function, **{f"{name}[{i}]": x for i, x in enumerate(arrays)})
+    return arrays, structure
+
+
+def differentiable(function: str, name: str, arrays: Sequence[Array]) -> None:
+    """Check that arrays are of floating-point data types.
+
+    Raises:
+        TypeError: One isn't.
+    """
+    for x in arrays:
+        xp = array_namespace(x)
+        if _arguments.kind(xp, x.dtype) not in _arguments.FLOATING:
+            raise TypeError(
+                f"{function}: {name} must have floating-point data types, real or complex, got {x.dtype}; convert "
+                "integers with `xp.astype` first"
+            )
+
+
+def is_floating(xp: Namespace, x: Array) -> bool:
+    """Tell whether an array is of a floating-point data type, real or complex."""
+    return _arguments.kind(xp, x.dtype) in _arguments.FLOATING
+
+
+def like_tree(
+    function: str, name: str, tree: trees.Tree, structure: trees.Structure, arrays: Sequence[Array]
+) -> list[Array]:
+    """Flatten a tree that must be like another: of its structure, its shapes and its data types.
+
+    Raises:
+        TypeError: Another structure, or other data types.
+        ValueError: Other shapes.
+    """
+    leaves, found = trees.flatten(tree)
+    if found != structure:
+        raise TypeError(f"{function}: {name} must have the structure {structure}, got {found}")
+    result = []
+    for leaf, x in zip(leaves, arrays):
+        leaf = as_array(f"{function}: {name} holds", leaf, x)
+        if tuple(leaf.shape) != tuple(x.shape):
+            raise ValueError(f"{function}: {name} must have the shape {tuple(x.shape)}, got {tuple(leaf.shape)}")
+        if leaf.dtype != x.dtype:
+            if _arguments.is_array(leaf) and leaf.ndim:
+                raise TypeError(f"{function}: {name} must have the data type {x.dtype}, got {leaf.dtype}")
+            leaf = array_namespace(leaf).astype(leaf, x.dtype)
+        result.append(leaf)
+    return result

@@ -1,0 +1,237 @@
+"""Derivatives on the libraries that have them: against JAX's own, with trees; what the others say; bad input."""
+
+from collections import namedtuple
+from typing import Any
+
+import numpy as np
+import pytest
+
+import xpand
+from tests.libraries import LIBRARIES, Library
+from xpand import trees
+from xpand_extensions import UnsupportedError, special
+from xpand_extensions.autodiff import grad, hessian, jacfwd, jacrev, jvp, value_and_grad, vjp
+from xpand_extensions.vmap import vmap
+
+WITH_DERIVATIVES = [library for library in LIBRARIES if library.id in ("torch", "jax", "torch-cuda")]
+WITHOUT = [library for library in LIBRARIES if library not in WITH_DERIVATIVES and library.id != "cupy"]
+Pair = namedtuple("Pair", "left right")
+
+X = np.asarray([0.5, -1.5, 2.0])
+Y = np.asarray([[1.0, 2.0, 0.5], [0.25, -1.0, 3.0]])
+
+
+@pytest.fixture(params=WITH_DERIVATIVES, ids=str)
+def able(request: pytest.FixtureRequest) -> Library:
+    return request.param
+
+
+def scalar(tree: Any) -> Any:
+    """A number of a tree, by functions of all kinds."""
+    x, y = tree["x"], tree["pair"].left
+    xp = xpand.array_namespace(x)
+    return xp.sum(xp.exp(y) @ xp.sin(x)) + xp.sum(special.erf(x)) * xp.prod(y[0, :])
+
+
+def vector(x: Any, y: Any) -> Any:
+    xp = xpand.array_namespace(x)
+    return {"product": y @ x, "sum": xp.sum(x * x), "none": None}
+
+
+def tree_of(library: Library) -> Any:
+    return {"x": library.asarray(X), "pair": Pair(library.asarray(Y), (library.asarray(2.0),))}
+
+
+def against_jax(library: Library, ours: Any, theirs: Any, *arrays: np.ndarray, rtol: float = 1e-12) -> None:
+    """Compare a transformed function on a library with JAX's own transformation of it."""
+    import jax
+
+    given = [trees.map(lambda x: jax.numpy.asarray(np.asarray(x)), array) for array in arrays]
+    expected = trees.leaves(theirs(*given))
+    actual = trees.leaves(ours(*(trees.map(library.asarray, array) for array in arrays)))
+    assert len(actual) == len(expected)
+    for x, wanted in zip(actual, expected):
+        library.assert_equal(x, np.asarray(wanted), rtol=rtol, atol=1e-14)
+
+
+@pytest.mark.parametrize("argnums", [0, 1, (0, 1), (1, 0), -1, [0]])
+def test_gradients_and_jacobians(able: Library, argnums: Any) -> None:
+    import jax
+
+    f = lambda x, y: xpand.array_namespace(x).sum(vector(x, y)["product"] ** 3)
+    numbers = tuple(argnums) if isinstance(argnums, list) else argnums
+    against_jax(able, grad(f, argnums), jax.grad(f, numbers), X, Y)
+    against_jax(able, value_and_grad(f, argnums), jax.value_and_grad(f, numbers), X, Y)
+    against_jax(able, jacrev(vector, argnums), jax.jacrev(vector, numbers), X, Y)
+    against_jax(able, jacfwd(vector, argnums), jax.jacfwd(vector, numbers), X, Y)
+    against_jax(able, hessian(f, argnums), jax.hessian(f, numbers), X, Y)
+
+
+def test_trees(able: Library) -> None:
+    import jax
+
+    tree = {"x": X, "pair": Pair(Y, (np.asarray(2.0),))}
+    against_jax(able, grad(scalar), jax.grad(scalar), tree)
+    found = grad(scalar)(tree_of(able))
+    assert trees.structure(found) == trees.structure(tree)
+    assert isinstance(found["pair"], Pair)
+    against_jax(able, hessian(scalar), jax.hessian(scalar), tree)
+
+
+def test_modes_agree(able: Library) -> None:
+    x, y = able.asarray(X), able.asarray(Y)
+    direction, weights = (
+        able.asarray(X[::-1]),
+        {"product": able.asarray([2.0, -1.0]), "sum": able.asarray(0.5), "none": None},
+    )
+    value, derivative = jvp(lambda x: vector(x, y), (x,), (direction,))
+    again, pullback = vjp(lambda x: vector(x, y), x)
+    (back,) = pullback(weights)
+    for key in ("product", "sum"):
+        able.assert_equal(value[key], able.to_numpy(again[key]))
+    inner = lambda a, b: float(able.to_numpy(able.xp.sum(a * b)))
+    forward = sum(inner(derivative[key], weights[key]) for key in ("product", "sum"))
+    np.testing.assert_allclose(forward, inner(direction, back), rtol=1e-12)
+
+
+def test_auxiliary_data(able: Library) -> None:
+    def f(x: Any) -> Any:
+        return (x * x).sum(), {"twice": 2 * x, "text": "kept", "n": 3, "none": None}
+
+    x = able.asarray(X)
+    for function in (grad, value_and_grad, jacfwd, jacrev):
+        result = function(f, has_aux=True)(x)
+        aux = result[0][1] if function is value_and_grad else result[1]
+        gradient = result[1] if function is value_and_grad else result[0]
+        assert (aux["text"], aux["n"], aux["none"]) == ("kept", 3, None)
+        if function is not jacfwd:  # there `aux` is of one of the calls that are mapped
+            able.assert_equal(aux["twice"], 2 * X)
+        able.assert_equal(gradient, 2 * X)
+    value, pullback, aux = vjp(f, x, has_aux=True)
+    able.assert_equal(pullback(able.xp.ones_like(value))[0], 2 * X)
+    able.assert_equal(jvp(f, (x,), (x,), has_aux=True)[2]["twice"], 2 * X)
+
+
+def test_complex_numbers_follow_jax(able: Library) -> None:
+    import jax
+
+    z = X + 1j * X[::-1]
+    real = lambda z: xpand.array_namespace(z).sum(xpand.array_namespace(z).real(z * z * z))
+    against_jax(able, grad(real), jax.grad(real), z)
+    cube = lambda z: (z * z * z).sum()
+    against_jax(able, grad(cube, holomorphic=True), jax.grad(cube, holomorphic=True), z)
+    jacobian = lambda z: z * z * z
+    against_jax(able, jacrev(jacobian, holomorphic=True), jax.jacrev(jacobian, holomorphic=True), z)
+    against_jax(able, jacfwd(jacobian, holomorphic=True), jax.jacfwd(jacobian, holomorphic=True), z)
+    against_jax(able, lambda z: vjp(real, z)[1](1.0), lambda z: jax.vjp(real, z)[1](1.0), z)
+
+
+def test_compositions(able: Library) -> None:
+    import jax
+
+    f = lambda x: xpand.array_namespace(x).sum(xpand.array_namespace(x).sin(x) * x)
+    against_jax(able, vmap(grad(f)), jax.vmap(jax.grad(f)), Y)
+    against_jax(able, vmap(hessian(f)), jax.vmap(jax.hessian(f)), Y)
+    third = lambda g: lambda x: g(g(g(lambda x: x**4)))(x)
+    against_jax(able, third(grad), third(jax.grad), np.asarray(1.5))
+    against_jax(able, vmap(third(grad)), jax.vmap(third(jax.grad)), X)
+    outer = lambda grad: grad(lambda x: (grad(f)(x) ** 2).sum())
+    against_jax(able, outer(grad), outer(jax.grad), X)
+    perturbed = lambda grad: grad(lambda x: x * grad(lambda y: x + y)(x * 0.0))  # 1, where perturbations are not confused
+    against_jax(able, perturbed(grad), perturbed(jax.grad), np.asarray(2.0))
+
+
+def test_python_numbers_and_keywords(able: Library) -> None:
+    f = lambda x, y, *, power: (x * y) ** power
+    with xpand.use(able.xp):
+        assert float(able.to_numpy(grad(f)(3.0, 2.0, power=2))) == 24.0
+    assert float(able.to_numpy(grad(f, 1)(able.asarray(3.0), 2.0, power=2))) == 36.0
+
+
+def test_integer_outputs_have_no_derivative(able: Library) -> None:
+    f = lambda x: (x * 2.0, able.xp.astype(x, able.xp.int32))
+    x = able.asarray(X)
+    outs, derivatives = jvp(f, (x,), (x,))
+    able.assert_equal(outs[1], X.astype("int32"))
+    able.assert_equal(derivatives[0], 2 * X)
+    assert not able.to_numpy(derivatives[1]).any()
+    outs, pullback = vjp(f, x)
+    (back,) = pullback((x, outs[1]))
+    able.assert_equal(back, 2 * X)
+
+
+@pytest.mark.parametrize("library", WITHOUT, ids=str)
+def test_libraries_without_derivatives_say_so(library: Library) -> None:
+    x = library.asarray(X)
+    for call in (
+        lambda: grad(lambda x: x.sum())(x),
+        lambda: jacfwd(lambda x: x)(x),
+        lambda: vjp(lambda x: x, x),
+        lambda: jvp(lambda x: x, (x,), (x,)),
+        lambda: vmap(lambda x: x)(x),
+    ):
+        with pytest.raises(UnsupportedError, match="(vjp|jvp|vmap): not available for"):
+            call()
+
+
+def test_bad_input(able: Library) -> None:
+    x, i = able.asarray(X), able.asarray([1, 2])
+    total = lambda x: x.sum()
+    with pytest.raises(TypeError, match="grad: takes a function, got int"):
+        grad(3)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="grad: argnums must be an integer, got 'x'"):
+        grad(total, "x")  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="grad: argnums names argument 1, and the function was called with 1"):
+        grad(total, 1)(x)
+    with pytest.raises(ValueError, match="names an argument twice"):
+        grad(lambda x, y: x, (0, -2))(x, x)
+    with pytest.raises(TypeError, match="grad: the arguments must have floating-point data types.*got.*int64"):
+        grad(total)(i)
+    with pytest.raises(TypeError, match=r"grad: the function must return one number.*shapes \[\(3,\)\].*jacrev"):
+        grad(lambda x: x)(x)
+    with pytest.raises(TypeError, match="value_and_grad: the function must return one number"):
+        value_and_grad(lambda x: (total(x), total(x)))(x)
+    with pytest.raises(TypeError, match="grad: the output must be real, got.*complex.*holomorphic=True"):
+        grad(lambda x: total(x) * 1j)(x)
+    with pytest.raises(TypeError, match="with holomorphic=True arguments must be complex|the output must be complex"):
+        jacrev(lambda x: x, holomorphic=True)(x)
+    with pytest.raises(TypeError, match="grad: the function returned str"):
+        grad(lambda x: "text")(x)
+    with pytest.raises(TypeError, match="grad: the arguments holds str"):
+        grad(total)("text")
+    with pytest.raises(TypeError, match="grad: the arguments must hold an array or a number, got none"):
+        grad(total)(None)
+    with pytest.raises(TypeError, match="grad: with has_aux=True the function must return a pair"):
+        grad(total, has_aux=True)(x)
+    with pytest.raises(TypeError, match="jvp: primals must be a tuple or a list"):
+        jvp(total, x, x)
+    with pytest.raises(TypeError, match="jvp: tangents must have the structure"):
+        jvp(total, (x,), (x, x))
+    with pytest.raises(ValueError, match=r"jvp: tangents must have the shape \(3,\), got \(2,\)"):
+        jvp(total, (x,), (x[:2],))
+    with pytest.raises(TypeError, match="jvp: tangents must have the data type"):
+        jvp(total, (x,), (able.xp.astype(x, able.xp.float32),))
+    with pytest.raises(TypeError, match="vjp: cotangents must have the structure"):
+        vjp(total, x)[1]((x,))
+    with pytest.raises(ValueError, match="vjp: cotangents must have the shape"):
+        vjp(lambda x: x, x)[1](x[:1])
+
+
+def test_state_is_as_before_after_failing_calls(able: Library) -> None:
+    x = able.asarray(X)
+
+    def fails(x: Any) -> Any:
+        raise ZeroDivisionError
+
+    for _ in range(200):
+        with pytest.raises(ZeroDivisionError):
+            grad(fails)(x)
+        with pytest.raises(ZeroDivisionError):
+            vmap(grad(fails))(x)
+    able.assert_equal(grad(lambda x: (x * x).sum())(x), 2 * X)
+
+
+def test_two_libraries_are_refused() -> None:
+    torch, jax = WITH_DERIVATIVES[:2]
+    with pytest.raises(TypeError, match="grad: takes arrays of one library"):
+        grad(lambda x, y: x, (0, 1))(torch.asarray(X), jax.asarray(X))

@@ -1,0 +1,98 @@
+"""Mapping over axes: against a loop, with trees of arguments, axes and results; bad input."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import xpand
+from tests.libraries import LIBRARIES, Library
+from xpand_extensions.vmap import vmap
+
+ABLE = [library for library in LIBRARIES if library.id in ("torch", "jax", "torch-cuda")]
+X = np.arange(12.0).reshape(3, 4) ** 1.5
+Y = np.asarray([2.0, -1.0, 0.5, 3.0])
+
+
+@pytest.fixture(params=ABLE, ids=str)
+def able(request: pytest.FixtureRequest) -> Library:
+    return request.param
+
+
+def dot(x: Any, y: Any) -> Any:
+    return xpand.array_namespace(x).sum(x * y)
+
+
+@pytest.mark.parametrize(
+    ("in_axes", "x", "y", "expected"),
+    [
+        (0, X, X, (X * X).sum(axis=1)),
+        ((0, None), X, Y, X @ Y),
+        ((None, 0), Y, X, X @ Y),
+        ((1, -1), X, X, (X * X).sum(axis=0)),
+        ([0, 1], X, X.T, (X * X).sum(axis=1)),
+    ],
+)
+def test_axes(able: Library, in_axes: Any, x: np.ndarray, y: np.ndarray, expected: np.ndarray) -> None:
+    able.assert_equal(vmap(dot, in_axes)(able.asarray(x), able.asarray(y)), expected, rtol=1e-14)
+
+
+@pytest.mark.parametrize("out_axes", [0, 1, -1])
+def test_out_axes(able: Library, out_axes: int) -> None:
+    found = vmap(lambda x: xpand.array_namespace(x).stack([x, x * 2]), out_axes=out_axes)(able.asarray(X))
+    able.assert_equal(
+        found, np.stack([X, 2 * X], axis=1) if out_axes == 0 else np.moveaxis(np.stack([X, 2 * X], axis=1), 0, out_axes)
+    )
+
+
+def test_trees_of_arguments_axes_and_results(able: Library) -> None:
+    def f(tree: Any, scale: Any, *, shift: Any) -> Any:
+        return {"sum": tree["x"] + tree["y"][0] * scale + shift, "scale": scale, "pair": (tree["x"], None)}
+
+    tree = {"x": able.asarray(X), "y": [able.asarray(X.T.copy()), able.asarray(Y)]}
+    axes = ({"x": 0, "y": [1, None]}, None)
+    found = vmap(f, axes, {"sum": 1, "scale": None, "pair": 0})(tree, able.asarray(3.0), shift=able.asarray(Y[:3]))
+    able.assert_equal(found["sum"], (X + 3 * X + Y[:3, None]).T, rtol=1e-14)
+    able.assert_equal(found["scale"], np.asarray(3.0))
+    able.assert_equal(found["pair"][0], X)
+    assert found["pair"][1] is None
+
+
+def test_nested(able: Library) -> None:
+    outer = vmap(vmap(lambda x, y: x * y, (None, 0)), (0, None))
+    able.assert_equal(outer(able.asarray(Y), able.asarray(X[0])), np.outer(Y, X[0]))
+
+
+def test_numbers_in_results(able: Library) -> None:
+    found = vmap(lambda x: {"x": x, "one": 1.0})(able.asarray(Y))
+    assert tuple(found["one"].shape) == (4,)
+
+
+def test_bad_input(able: Library) -> None:
+    x, y = able.asarray(X), able.asarray(Y)
+    with pytest.raises(TypeError, match="vmap: takes a function, got int"):
+        vmap(3)  # type: ignore[arg-type]
+    with pytest.raises(
+        ValueError, match=r"vmap: in_axes=\(0,\) must have an entry for each positional argument; there are 2"
+    ):
+        vmap(dot, (0,))(x, x)
+    with pytest.raises(
+        ValueError, match=r"vmap: the arrays must have one size along the mapped axes.*\(3, 4\) along 0, \(4,\) along 0"
+    ):
+        vmap(dot)(x, y)
+    with pytest.raises(ValueError, match="vmap: no argument is mapped over"):
+        vmap(dot, None)(x, x)
+    with pytest.raises(ValueError, match="vmap: in_axes=2 is out of range for 2 axes"):
+        vmap(dot, 2)(x, x)
+    with pytest.raises(ValueError, match="vmap: in_axes must be an integer, None, or a tree"):
+        vmap(dot, ({"x": 0}, 0))(x, x)
+    with pytest.raises(ValueError, match="vmap: out_axes must be an integer, None, or a tree"):
+        vmap(dot, out_axes=(0, 0))(x, x)
+    with pytest.raises(ValueError, match="vmap: out_axes=3 is out of range"):
+        vmap(dot, out_axes=3)(x, x)
+    with pytest.raises(TypeError, match="vmap: the arguments holds str"):
+        vmap(dot)("text", x)
+    with pytest.raises(TypeError, match="vmap: the function returned str"):
+        vmap(lambda x: "text")(x)
+    with pytest.raises((ValueError, TypeError), match="out_axes|out_dims|None"):
+        vmap(lambda x: x, out_axes=None)(x)
