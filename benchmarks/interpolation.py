@@ -20,7 +20,7 @@ SMALL: Final[dict[str, Any]] = {"counts": (5,), "sides": (7, 5, 3)}
 
 CHECKS: Final = "each pass over the places is a call of NumPy, and a thousand are sampled in the time of a few calls"
 REASONS: Final = {
-    "torch": "PyTorch's own has no second derivatives and rounds places; ours is a composition, whose passes add up",
+    "torch": "grid_sample copies the grid, and searches both for what isn't finite; interp minds NaN and infinities",
     "jax": "NaN places stay NaN and batches of grids are taken: more is compared and computed for each place",
 }
 MODES: Final = {"boundary": "nearest", "zeros": "grid-constant", "periodic": "grid-wrap"}

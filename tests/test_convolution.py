@@ -1,5 +1,6 @@
 """Convolutions: every library against XLA's and SciPy's, adjoints, transformations, bad input."""
 
+import tracemalloc
 from typing import Any
 
 import jax
@@ -12,6 +13,7 @@ from scipy import signal
 from tests.libraries import Library
 from tests.operations import TRANSFORMATIONS, Case, check_values, transformation_id
 from xpand_extensions import convolution
+from xpand_extensions.generic import _convolution_pieces as pieces
 
 INTEGERS = ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"]
 DTYPES = [*INTEGERS, "float32", "float64", "complex64", "complex128"]
@@ -276,6 +278,31 @@ def test_long_arrays_take_transforms(eager_library: Library) -> None:
     x, kernel = normal(3000), normal(1500, seed=1)
     result = convolution.convolve(eager_library.asarray(x), eager_library.asarray(kernel), mode="same")
     eager_library.assert_equal(result, signal.convolve(x, kernel, "same", "direct"), rtol=1e-9, atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("shape", "taps"),
+    [((1, 1, 1 << 20), (1, 1, 5)), ((1, 1, 800, 900), (1, 1, 5, 3)), ((2, 8, 200, 200), (8, 8, 3, 3))],
+)
+@pytest.mark.parametrize("padding", ["valid", "same"])
+def test_memory(shape: tuple[int, ...], taps: tuple[int, ...], padding: Any) -> None:
+    x, kernel = normal(*shape), normal(*taps)
+    convolution.conv(x[..., :9], kernel, padding=padding)  # what is imported and kept by the first call
+    tracemalloc.start()
+    result = convolution.conv(x, kernel, padding=padding)
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak + x.nbytes + kernel.nbytes <= 2 * (x.nbytes + kernel.nbytes + result.nbytes)
+
+
+def test_transforms_are_taken_where_they_are_faster() -> None:
+    long, taps, image, stamp = normal(100_000), normal(1000), normal(200, 200), normal(25, 25)
+    for x, kernel, axes in ((long, taps, (0,)), (image, stamp, (0, 1))):
+        assert pieces.takes_fft(x, kernel, axes, "auto")
+        assert not pieces.takes_fft(x, kernel, axes, "direct")
+        assert not pieces.takes_fft(x.astype(int), kernel.astype(int), axes, "auto")
+    assert not pieces.takes_fft(long, taps[:100], (0,), "auto")
+    assert pieces.takes_fft(long, taps[:100], (0,), "auto", 1.5)
 
 
 @pytest.mark.parametrize(("n", "k"), [(0, 3), (3, 0), (0, 0), (0, 1)])

@@ -95,6 +95,33 @@ def test_at_points_values_are_exact(library: Library, extrapolation: str) -> Non
 
 
 @pytest.mark.parametrize("extrapolation", WORDS)
+@pytest.mark.parametrize(("dtype", "error"), [("float32", 4e-6), ("float64", 1e-14)])
+def test_kernel_of_torch_is_as_exact_as_its_coordinates(extrapolation: str, dtype: str, error: float) -> None:
+    import torch
+
+    # A few units in the last place of 61, the size of an axis, times slopes below 1.
+    random = np.random.default_rng(3)
+    grid = random.uniform(size=(2, 61, 33, 3)).astype(dtype)
+    places = random.uniform(-30, 90, (1, 4000, 2)).astype(dtype)
+    mode: Any = extrapolation
+    result = interpolation.grid_sample(torch.asarray(grid), torch.asarray(places), extrapolation=mode)
+    assert result.dtype == getattr(torch, dtype)
+    expected = by_scipy(grid.astype("float64"), places.astype("float64"), extrapolation)
+    np.testing.assert_allclose(result.numpy(), expected, rtol=0, atol=error)
+
+
+def test_forward_derivatives_of_torch() -> None:
+    import torch
+    from torch.autograd import forward_ad
+
+    grid, places = torch.asarray([[[1.0], [3.0], [4.0]]]), torch.asarray([[[0.5], [1.5]]])
+    with forward_ad.dual_level():
+        dual = forward_ad.make_dual(places, torch.ones_like(places))
+        tangent = forward_ad.unpack_dual(interpolation.grid_sample(grid, dual)).tangent
+    assert tangent.flatten().tolist() == [2.0, 1.0]
+
+
+@pytest.mark.parametrize("extrapolation", WORDS)
 def test_places_that_are_not_finite(library: Library, extrapolation: str) -> None:
     grid = library.asarray(np.asarray([1.0, 2.0, 4.0]).reshape(1, 3, 1))
     places = np.asarray([np.nan, np.inf, -np.inf, 0.5, -0.0, 1e300]).reshape(1, 6, 1)

@@ -7,14 +7,16 @@ from torch.nn import functional
 
 import xpand.torch as xp
 from xpand._typing import Array
-from xpand_extensions import convolution
 from xpand_extensions._convolution import Geometry, by_dilation, convolver, transposer
-from xpand_extensions.generic._convolution_pieces import by_taps, dilated, flipped
+from xpand_extensions.generic import convolution as generic
+from xpand_extensions.generic._convolution_pieces import by_taps, dilated, flipped, takes_fft
 
 from ._unsigned import SIGNED
 
 _CONV: Final = {1: functional.conv1d, 2: functional.conv2d, 3: functional.conv3d}
 _TRANSPOSED: Final = {1: functional.conv_transpose1d, 2: functional.conv_transpose2d, 3: functional.conv_transpose3d}
+_FFT_COST: Final = 1.5
+"""In products, as in the generic way: PyTorch's kernels are slow for few channels and many taps, most so in float64."""
 
 
 def _conv(what: Geometry, x: Array, kernel: Array) -> Array:
@@ -78,8 +80,13 @@ conv = convolver(_conv)
 conv_transpose = transposer(_conv_transpose)
 
 
+def convolve(x: Array, kernel: Array, /, *, mode: Any = "full", axes: Any = None, method: Any = "auto") -> Array:
+    method = "fft" if takes_fft(x, kernel, axes, method, _FFT_COST) else "direct"
+    return generic.convolve(x, kernel, mode=mode, axes=axes, method=method)
+
+
 def correlate(x: Array, kernel: Array, /, *, mode: Any = "full", axes: Any = None, method: Any = "auto") -> Array:
     if kernel.is_complex():
         # Its conjugate written out: for the lazy one that PyTorch makes, vmap has no rule.
         kernel = torch.complex(kernel.real, -kernel.imag)
-    return convolution.convolve.native(x)(x, flipped(xp, kernel, axes), mode=mode, axes=axes, method=method)
+    return convolve(x, flipped(xp, kernel, axes), mode=mode, axes=axes, method=method)

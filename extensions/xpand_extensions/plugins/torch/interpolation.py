@@ -1,36 +1,94 @@
-"""Interpolation on PyTorch: the generic way, in blocks that stay in the processor's cache.
+"""Interpolation on PyTorch: its own kernel where nothing is derived, else the generic way; both in blocks.
 
-PyTorch's own `grid_sample` has no second derivatives, and takes coordinates from -1 to 1, which rounds them.
+The kernel's derivatives have none of their own. It takes coordinates from -1 to 1, which loses no more than the last
+bits of the size of an axis, and nothing at points, where that size is a power of two: grids are extended to one.
 """
 
 import math
 from typing import Any, Final
 
 import torch
+from torch.autograd import forward_ad
+from torch.nn import functional
 
+import xpand.torch as xp
 from xpand import is_concrete
 from xpand._typing import Array
-from xpand_extensions.generic._interpolation_pieces import sampled
+from xpand_extensions.generic._interpolation_pieces import sampled, turned
 
 _BLOCK: Final = 1 << 14
 """How many values are interpolated at a time."""
+_EXTENDED: Final = 1 << 18
+"""How many points a grid may be extended to for few places."""
+_KERNELS: Final = (torch.float32, torch.float64)
 
 
 def grid_sample(grid: Array, coordinates: Array, /, *, extrapolation: Any = "undefined") -> Array:
     *points, d = coordinates.shape[1:]
     channels, count = grid.shape[-1], math.prod(points)
-    some = max(1, _BLOCK // max(channels, 1))
-    recorded = torch.is_grad_enabled() and (grid.requires_grad or coordinates.requires_grad)
+    concrete = is_concrete(grid) and is_concrete(coordinates)
     # Each block would make a gradient as large as the grid; and a compiler has ways of its own.
-    if count <= some or grid.is_cuda or recorded or not (is_concrete(grid) and is_concrete(coordinates)):
+    if grid.is_cuda or not concrete or _is_recorded(grid, coordinates):
+        return sampled(grid, coordinates, extrapolation, _take)
+    dtype = torch.promote_types(grid.dtype, coordinates.dtype)
+    table = _table(grid, coordinates, extrapolation, count)
+    some = max(1, _BLOCK // max(channels, 1))
+    if table is None and count <= some:
         return sampled(grid, coordinates, extrapolation, _take)
     places = coordinates.reshape(coordinates.shape[0], count, d)
     size = max(len(grid), len(places)) if len(grid) and len(places) else 0
-    out = torch.empty((size, count, channels), dtype=torch.promote_types(grid.dtype, places.dtype), device=grid.device)
+    out = torch.empty((size, count, channels), dtype=dtype, device=grid.device)
     for first in range(0, count, some):
         block = slice(first, first + some)
-        out[:, block] = sampled(grid, places[:, block], extrapolation, _take)
+        if table is None:
+            out[:, block] = sampled(grid, places[:, block], extrapolation, _take)
+        else:
+            out[:, block] = _natively(table, grid.shape[1:-1], places[:, block].to(dtype), extrapolation)
     return out.reshape(size, *points, channels)
+
+
+def _is_recorded(*arrays: Array) -> bool:
+    recorded = torch.is_grad_enabled() and any(x.requires_grad for x in arrays)
+    return recorded or any(forward_ad.unpack_dual(x).tangent is not None for x in arrays)
+
+
+def _table(grid: Array, coordinates: Array, extrapolation: str, count: int) -> Array | None:
+    """Lay a grid out as the kernel takes it, each axis extended to a power of two; None: for the generic way."""
+    batch, *spatial, channels = grid.shape
+    sizes = [1 << (size - 1).bit_length() for size in spatial]
+    if (
+        not 1 <= len(spatial) <= 3
+        or extrapolation == "periodic"
+        or grid.dtype not in _KERNELS
+        or coordinates.dtype not in _KERNELS
+        or 0 in (batch, len(coordinates), channels, count)
+        or (sizes != spatial and math.prod(sizes) > max(4 * count, _EXTENDED))
+        # The kernel knows no NaN among coordinates, and leaves out neighbours of weight 0.
+        or not (math.isfinite(grid.sum()) and math.isfinite(coordinates.sum()))
+    ):
+        return None
+    table = grid.movedim(-1, 1).to(torch.promote_types(grid.dtype, coordinates.dtype))
+    if sizes != spatial:
+        ends = [end for n, size in zip(reversed(spatial), reversed(sizes)) for end in (0, size - n)]
+        table = functional.pad(table, ends)
+    return table.unsqueeze(2) if len(spatial) == 1 else table
+
+
+def _natively(table: Array, spatial: Any, places: Array, extrapolation: str) -> Array:
+    """Sample at places of shape `(members, m, d)`, which are first brought to where the grid is."""
+    members, count, d = places.shape
+    scaled = places.new_zeros((members, count, max(d, 2)))
+    for axis, (n, size) in enumerate(zip(spatial, table.shape[-d:])):
+        place = places[..., axis]
+        if extrapolation in ("symmetric", "reflect"):
+            place = torch.where((place >= 0) & (place <= n - 1), place, turned(xp, place, n, extrapolation))
+        ends = (-1, n) if extrapolation == "zeros" else (0, n - 1)
+        torch.add(place.clamp(*ends).mul_(2 / size), 1 / size - 1, out=scaled[..., d - 1 - axis])
+    size = max(len(table), members)
+    table, scaled = table.expand(size, *table.shape[1:]), scaled.expand(size, *scaled.shape[1:])
+    scaled = scaled.reshape(size, *(1 for _ in table.shape[3:]), count, scaled.shape[-1])
+    result = functional.grid_sample(table, scaled, mode="bilinear", padding_mode="zeros", align_corners=False)
+    return result.reshape(size, -1, count).movedim(1, 2)
 
 
 def _take(table: Array, index: Array, axis: int) -> Array:
