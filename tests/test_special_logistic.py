@@ -193,6 +193,10 @@ def test_operands(library: Library) -> None:
     single = library.asarray([1.0], dtype="float32")
     library.assert_equal(special.xlogy(single, 2.0), np.log(np.asarray([2.0], dtype=np.float32)), rtol=2e-7)
     library.assert_equal(special.xlogy(single, y), [0.0, 1.0, -INF])
+    double = library.asarray([2.0], dtype="float64")
+    three = library.asarray([3.0], dtype="float32")
+    library.assert_equal(special.xlogy(double, three), 2.0 * np.log([3.0]), rtol=1e-15)
+    library.assert_equal(special.xlog1py(double, three), 2.0 * np.log([4.0]), rtol=1e-15)
 
 
 def test_zero_times_anything(library: Library) -> None:

@@ -1,6 +1,7 @@
-"""Functions with derivatives in closed form: those of a long formula take long to compile, and lose digits."""
+"""Functions with other derivatives than JAX finds: those of a long formula take long to compile, and lose digits."""
 
 from collections.abc import Callable
+from typing import Any
 
 import jax
 
@@ -14,4 +15,16 @@ def compiled(
     known = jax.custom_jvp(function)
     known.defjvps(lambda tangent, value, x: tangent * derivative(x, value))
     found: Callable[[Array], Array] = jax.jit(known)
+    return found
+
+
+def with_derivatives_of(other: Callable[..., Array], function: Callable[..., Array]) -> Callable[..., Array]:
+    """Compile a function that has the values of one and the derivatives of another."""
+    known = jax.custom_jvp(function)
+
+    @known.defjvp
+    def _(primals: Any, tangents: Any) -> Any:
+        return jax.jvp(other, primals, tangents)
+
+    found: Callable[..., Array] = jax.jit(known)
     return found

@@ -9,14 +9,15 @@ import jax.scipy.special
 from xpand._typing import Array
 from xpand_extensions.generic import special as generic
 
+from ._derivatives import with_derivatives_of
+
 sigmoid = expit = jax.jit(jax.nn.sigmoid)
 log_sigmoid = jax.jit(jax.nn.log_sigmoid)
 softplus = jax.jit(jax.nn.softplus)
 logit = jax.jit(jax.scipy.special.logit)
 entr = jax.jit(jax.scipy.special.entr)
-# The derivatives of JAX's are NaN and -infinite where both factors are 0.
-xlogy = jax.jit(generic.xlogy)
-xlog1py = jax.jit(generic.xlog1py)
+xlogy = with_derivatives_of(generic.xlogy, jax.scipy.special.xlogy)  # JAX's are NaN where both factors are 0
+xlog1py = with_derivatives_of(generic.xlog1py, jax.scipy.special.xlog1py)
 softmax = jax.jit(jax.nn.softmax, static_argnames="axis")
 log_softmax = jax.jit(jax.nn.log_softmax, static_argnames="axis")
 
