@@ -315,6 +315,18 @@ def test_ravel_multi_index_broadcasts(library: Library) -> None:
     library.assert_equal(result, np.arange(12).reshape(3, 4))
 
 
+@pytest.mark.parametrize("function", ["take", "take_along_axis", "gather"])
+def test_largest_unsigned_indices_are_out_of_bounds(library: Library, function: str) -> None:
+    x = library.asarray(np.asarray([1.0, 2.0, 4.0]))
+    indices = library.asarray(np.asarray([0, 2**64 - 1], dtype=np.uint64))
+    run = getattr(indexing, function)
+    if library.lazy:
+        library.assert_equal(run(x, indices, axis=0), np.asarray([1.0, np.nan]))
+        return
+    with pytest.raises(IndexError, match=f"^{function}: index 18446744073709551615 is out of bounds for axis 0"):
+        run(x, indices, axis=0)
+
+
 @pytest.mark.parametrize("mode", ["fill", "clip", "wrap"])
 def test_largest_unsigned_indices(library: Library, mode: str) -> None:
     given_, x = np.asarray([2**64 - 1, 0, 2**63], dtype=np.uint64), np.asarray([1.0, 2.0, 4.0])

@@ -534,3 +534,15 @@ def test_two_libraries_and_two_devices() -> None:
             call(x, torch.asarray(i))
         with pytest.raises(ValueError, match=f"{name}: takes arrays on one device"):
             call(strict.asarray(x), strict.asarray(i, device=strict.Device("device1")))
+
+
+@pytest.mark.parametrize("operation", ["set", "add"])
+def test_largest_unsigned_index_is_out_of_bounds(library: Library, operation: str) -> None:
+    x = library.asarray(np.asarray([1.0, 2.0, 4.0]))
+    indices = library.asarray(np.asarray([0, 2**64 - 1], dtype=np.uint64))
+    if library.lazy:
+        expected = np.asarray([{"set": 1.0, "add": 2.0}[operation], 2.0, 4.0])
+        library.assert_equal(getattr(scatter.at(x, indices), operation)(1.0), expected)
+        return
+    with pytest.raises(IndexError, match=f"^at.{operation}: index 18446744073709551615 is out of bounds"):
+        getattr(scatter.at(x, indices), operation)(1.0)

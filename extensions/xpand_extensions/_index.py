@@ -325,7 +325,7 @@ class _Reader:
 
     def _broadcast(self, shapes: list[tuple[int, ...]]) -> tuple[int, ...]:
         try:
-            return broadcast_shapes(*shapes)
+            return _arguments.broadcast(*shapes)
         except ValueError:
             listed = ", ".join(map(str, shapes))
             raise IndexError(
@@ -342,19 +342,6 @@ def _as_slice(entry: _Range) -> slice:
         return slice(entry.start, min(stop, entry.start + entry.step * (entry.size - 1) + 1), entry.step)
     last = entry.start + entry.step * (entry.size - 1)
     return slice(entry.start, last - 1 if last > 0 else None, entry.step)
-
-
-def broadcast_shapes(*shapes: tuple[int, ...]) -> tuple[int, ...]:
-    """Broadcast shapes as the standard says; `ValueError` where they don't."""
-    ndim = max([len(shape) for shape in shapes], default=0)
-    result = [1] * ndim
-    for shape in shapes:
-        for axis, size in enumerate(shape, ndim - len(shape)):
-            if size != 1 and result[axis] not in (1, size):
-                raise ValueError(f"shapes {shapes} do not broadcast")
-            if size != 1:
-                result[axis] = size
-    return tuple(result)
 
 
 def _unknown_mask(function: str) -> UnsupportedError:

@@ -9,7 +9,6 @@ from xpand._typing import Array
 
 from ._bounds import MODES, Mode
 from ._dispatch import pluggable
-from ._index import broadcast_shapes
 from ._indexing_take import check_indices
 
 
@@ -93,7 +92,7 @@ def ravel_multi_index(
         )
     shapes = [_arguments.known_shape("ravel_multi_index", name, part) for name, part in names.items()]
     try:
-        broadcast_shapes(*shapes)
+        _arguments.broadcast(*shapes)
     except ValueError:
         raise ValueError(
             f"ravel_multi_index: the shapes of the arrays in multi_index do not broadcast: {shapes}"

@@ -8,7 +8,6 @@ from xpand._typing import Array, Namespace, Scalar
 
 from ._bounds import MODES, Mode
 from ._dispatch import pluggable
-from ._index import broadcast_shapes
 
 
 @pluggable(capability="indexing")
@@ -270,7 +269,7 @@ def _broadcast_together(one: tuple[int, ...], other: tuple[int, ...]) -> bool:
     if one == other:
         return True
     try:
-        broadcast_shapes(one, other)
+        _arguments.broadcast(one, other)
     except ValueError:
         return False
     return True

@@ -8,7 +8,6 @@ from xpand._typing import Array, Scalar
 
 from ._bounds import Mode
 from ._dispatch import pluggable
-from ._index import broadcast_shapes
 from ._indexing_take import check_gather, check_indices, check_multi_index
 
 ScatterOperation: TypeAlias = Literal["set", "add", "subtract", "multiply", "min", "max", "mean"]
@@ -206,7 +205,7 @@ def _check_shape(function: str, values: Any, shape: tuple[int, ...]) -> None:
     if given == shape:
         return
     try:
-        fits = broadcast_shapes(given, shape) == shape
+        fits = _arguments.broadcast(given, shape) == shape
     except ValueError:
         fits = False
     if not fits:

@@ -8,7 +8,7 @@ from xpand import UnsupportedError, _arguments, array_namespace, is_concrete, is
 from xpand._typing import Array, DType, Namespace, Scalar
 from xpand_extensions._at import At, Operation
 from xpand_extensions._bounds import Mode, index_dtype
-from xpand_extensions._index import Basic, Mask, Rows, Selection, broadcast_shapes, rows_of_mask, select
+from xpand_extensions._index import Basic, Mask, Rows, Selection, rows_of_mask, select
 from xpand_extensions._segments import Combination, identity
 
 from ._runs import Runs
@@ -245,7 +245,7 @@ class GenericAt(At):
 def _broadcast(function: str, xp: Namespace, values: Array, selection: Basic | Rows) -> Array:
     shape = _arguments.known_shape(function, "values", values)
     try:
-        fits = broadcast_shapes(shape, selection.shape) == selection.shape
+        fits = _arguments.broadcast(shape, selection.shape) == selection.shape
     except ValueError:
         fits = False
     if not fits:
@@ -286,7 +286,7 @@ def _spread_over_mask(function: str, xp: Namespace, x: Array, selection: Mask, v
         lengths = tuple(mask.shape) if shape[place] != 1 else (1,) * mask.ndim
         values = xp.reshape(values, shape[:place] + lengths + shape[place + 1 :])
     try:
-        fits = broadcast_shapes(tuple(values.shape), tuple(x.shape)) == tuple(x.shape)
+        fits = _arguments.broadcast(tuple(values.shape), tuple(x.shape)) == tuple(x.shape)
     except ValueError:
         fits = False
     if not fits:

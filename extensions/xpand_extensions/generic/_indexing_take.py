@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from xpand import _arguments, array_namespace
 from xpand._typing import Array, Scalar
 from xpand_extensions._bounds import Mode, resolve
-from xpand_extensions._index import Rows, broadcast_shapes
+from xpand_extensions._index import Rows
 
 from ._rows import copied, flat_multi_index, kin, rows
 from ._rows import fill_value as fill_of
@@ -42,7 +42,7 @@ def gather(
     index, dropped = resolve("gather", xp, indices, size, mode, kin(indices).bounds, axis=axis, from_end=True)
     batch, positions = tuple(indices.shape[:batch_dims]), tuple(indices.shape[batch_dims:])
     index = xp.reshape(index, batch + (1,) * (axis - batch_dims) + positions)
-    selected = broadcast_shapes(lead[:batch_dims], batch) + lead[batch_dims:] + positions
+    selected = _arguments.broadcast(lead[:batch_dims], batch) + lead[batch_dims:] + positions
     chosen = rows(xp, index, dropped, lead, size, math.prod(after), selected)
     return _read(x, chosen, selected + after, fill_value)
 
@@ -66,7 +66,7 @@ def gather_nd(
     moved = x if order == tuple(range(x.ndim)) else xp.permute_dims(x, order)
     batch, after = tuple(x.shape[:batch_dims]), tuple([x.shape[axis] for axis in rest])
     size = math.prod([x.shape[axis] for axis in axes])
-    selected = broadcast_shapes(batch, tuple(indices.shape[:batch_dims])) + tuple(indices.shape[batch_dims:-1])
+    selected = _arguments.broadcast(batch, tuple(indices.shape[:batch_dims])) + tuple(indices.shape[batch_dims:-1])
     chosen = rows(xp, index, dropped, batch, size, math.prod(after), selected)
     return _read(moved, chosen, selected + after, fill_value)
 
@@ -83,7 +83,7 @@ def take_along_axis(
     xp = array_namespace(x)
     size = x.shape[axis]
     index, dropped = resolve("take_along_axis", xp, indices, size, mode, kin(indices).bounds, axis=axis, from_end=True)
-    others = broadcast_shapes(
+    others = _arguments.broadcast(
         (*x.shape[:axis], 1, *x.shape[axis + 1 :]),
         (*index.shape[:axis], 1, *index.shape[axis + 1 :]),
     )

@@ -13,6 +13,11 @@ from xpand_extensions.generic import indexing as generic
 from ._rows import are_within, blocks, flat
 
 
+def _checks_itself(indices: Array, mode: Mode | None) -> bool:
+    """Tell whether NumPy raises for an index out of bounds: not where it takes the largest of uint64 for negative."""
+    return mode in (None, "raise") and indices.dtype != np.uint64
+
+
 def take(
     x: Array,
     indices: Array,
@@ -22,11 +27,11 @@ def take(
     mode: Mode | None = None,
     fill_value: Array | Scalar | None = None,
 ) -> Array:
-    if mode in (None, "raise"):
+    if _checks_itself(indices, mode):
         try:
             return np.take(x, indices, axis)
-        except (IndexError, TypeError):
-            # Once more the generic way, whose messages name the argument, and which takes uint64.
+        except IndexError:
+            # Once more the generic way, whose messages name the argument.
             pass
     return generic.take(x, indices, axis=axis, mode=mode, fill_value=fill_value)
 
@@ -41,12 +46,29 @@ def gather(
     mode: Mode | None = None,
     fill_value: Array | Scalar | None = None,
 ) -> Array:
-    if batch_dims == 0 and mode in (None, "raise"):
+    if batch_dims == 0 and _checks_itself(indices, mode):
         try:
             return np.take(x, indices, axis)
-        except (IndexError, TypeError):
+        except IndexError:
             pass
     return generic.gather(x, indices, axis=axis, batch_dims=batch_dims, mode=mode, fill_value=fill_value)
+
+
+def take_along_axis(
+    x: Array,
+    indices: Array,
+    /,
+    *,
+    axis: int = -1,
+    mode: Mode | None = None,
+    fill_value: Array | Scalar | None = None,
+) -> Array:
+    if _checks_itself(indices, mode):
+        try:
+            return np.take_along_axis(x, indices, axis)
+        except IndexError:
+            pass
+    return generic.take_along_axis(x, indices, axis=axis, mode=mode, fill_value=fill_value)
 
 
 def gather_nd(

@@ -49,6 +49,9 @@ class NumpyAt(GenericAt):
             return super()._write(operation, values, mode)
         name = f"at.{operation}"
         items = check_types(name, xp, self.x, self.index)
+        if any(isinstance(item, np.ndarray) and item.dtype == np.uint64 for item in items):
+            # NumPy takes the largest for negative ones.
+            return super()._write(operation, values, mode)
         out = np.array(self.x)
         try:
             if operation == "set":
@@ -216,7 +219,10 @@ def _averaged(table: Array, index: Array, values: Array) -> Array:
 def _spread(x: Array, values: Array | Scalar, positions: tuple[int, ...], axes: int) -> tuple[Array, Array]:
     """Return `x` as a table of rows, the first `axes` axes being numbered, and the values for each as another."""
     width = math.prod(x.shape[axes:])
-    values = np.broadcast_to(np.asarray(values, dtype=x.dtype), positions + x.shape[axes:])
+    values = np.asarray(values, dtype=x.dtype)
+    shape = positions + x.shape[axes:]
+    if values.shape != shape:
+        values = np.broadcast_to(values, shape)
     return x.reshape(math.prod(x.shape[:axes]), width), values.reshape(math.prod(positions), width)
 
 

@@ -11,6 +11,7 @@ from xpand_extensions.generic._indexing_mask import masked, nonzero_padded
 from xpand_extensions.generic._indexing_take import along
 
 from ._rows import are_within, checks_itself, flat, select, take_within
+from ._unsigned import SIGNED
 
 
 def take(
@@ -53,6 +54,25 @@ def _along(
         else:
             return found if indices.ndim == 1 else found.reshape(x.shape[:axis] + indices.shape + x.shape[axis + 1 :])
     return along(function, take_within, x, indices, axis, mode, fill_value)
+
+
+def take_along_axis(
+    x: Array,
+    indices: Array,
+    /,
+    *,
+    axis: int = -1,
+    mode: Mode | None = None,
+    fill_value: Array | Scalar | None = None,
+) -> Array:
+    shape = (*x.shape[:axis], indices.shape[axis], *x.shape[axis + 1 :])
+    if mode in (None, "raise") and indices.shape == shape and x.dtype not in SIGNED and checks_itself(indices):
+        try:
+            return x.gather(axis, indices.to(torch.int64))
+        except (IndexError, RuntimeError):
+            # Once more the generic way, as above.
+            pass
+    return generic.take_along_axis(x, indices, axis=axis, mode=mode, fill_value=fill_value)
 
 
 def gather_nd(
