@@ -1,11 +1,11 @@
-"""Bits of integers beside the fastest recipe that each library has of its own."""
+"""Bits and division of integers beside the fastest recipe that each library has of its own."""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
 
 import numpy as np
 
-from xpand_extensions import bits
+from xpand_extensions import arithmetic, bits
 
 from ._measure import Budget, Call, Row
 from .namespaces import libraries
@@ -36,6 +36,8 @@ OURS: Final[dict[str, Callable[[Any], Any]]] = {
     "population_count": bits.population_count,
     "shift_left": lambda x: bits.shift_left(x, 3),
     "packbits": bits.packbits,
+    "quotient": lambda x: arithmetic.quotient(x, 7),
+    "truncated_remainder": lambda x: arithmetic.truncated_remainder(x, 7),
 }
 
 
@@ -44,13 +46,18 @@ def _numpy() -> Mapping[str, Mapping[str, Callable[[Any], Any]]]:
         "population_count": {"np.bitwise_count": lambda x: np.bitwise_count(x).astype(x.dtype)},
         "shift_left": {"np.left_shift": lambda x: np.left_shift(x, 3)},
         "packbits": {"np.packbits": lambda x: np.packbits(x != 0)},
+        "truncated_remainder": {"np.fmod": lambda x: np.fmod(x, 7)},
     }
 
 
 def _torch() -> Mapping[str, Mapping[str, Callable[[Any], Any]]]:
     import torch
 
-    return {"shift_left": {"torch.bitwise_left_shift": lambda x: torch.bitwise_left_shift(x, 3)}}
+    return {
+        "shift_left": {"torch.bitwise_left_shift": lambda x: torch.bitwise_left_shift(x, 3)},
+        "quotient": {"torch.div": lambda x: torch.div(x, 7, rounding_mode="trunc")},
+        "truncated_remainder": {"torch.fmod": lambda x: torch.fmod(x, 7)},
+    }
 
 
 def _jax() -> Mapping[str, Mapping[str, Callable[[Any], Any]]]:
@@ -61,6 +68,8 @@ def _jax() -> Mapping[str, Mapping[str, Callable[[Any], Any]]]:
         "population_count": {"jax.lax.population_count": jax.lax.population_count},
         "shift_left": {"jnp.left_shift, jitted": jax.jit(lambda x: jnp.left_shift(x, 3))},
         "packbits": {"jnp.packbits, jitted": jax.jit(lambda x: jnp.packbits(x != 0))},
+        "quotient": {"jax.lax.div, jitted": jax.jit(lambda x: jax.lax.div(x, jnp.asarray(7, x.dtype)))},
+        "truncated_remainder": {"jax.lax.rem, jitted": jax.jit(lambda x: jax.lax.rem(x, jnp.asarray(7, x.dtype)))},
     }
 
 

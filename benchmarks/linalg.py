@@ -46,8 +46,13 @@ def rows(sizes: tuple[int, ...] = (10, 100, 400), stack: int = 50) -> Iterator[R
                 "lu_factor": (a,),
                 "lstsq": (a[:, : size // 2], a[:, -1]),
                 "expm": (a / size,),
+                "logm": (positive / size,),
+                "matvec": (a, a[0]),
+                "kron": (a[:10, :10], a[:20, :20]),
             }
             for name, values in arguments.items():
+                if name not in recipes:
+                    continue
                 arrays = [library.xp.asarray(np.ascontiguousarray(x)) for x in values]
                 references = {key: Call(f, *arrays) for key, f in recipes[name].items()}
                 ours = Call(getattr(linalg, name), *arrays)
@@ -56,6 +61,10 @@ def rows(sizes: tuple[int, ...] = (10, 100, 400), stack: int = 50) -> Iterator[R
 
 
 REASONS: Final[dict[tuple[str, str], str]] = {
+    (
+        "numpy",
+        "expm",
+    ): "the degree by the norm of the matrix; SciPy takes those of its powers, which may be far smaller",
     ("jax", "expm"): "the highest degree whatever the norm; JAX's own chooses one, scales too little and loses digits",
     ("numpy", "lu_factor"): "the permutation is made of LAPACK's exchanges, one by one",
     ("torch", "lu_factor"): "the permutation is made of LAPACK's exchanges, one by one",
@@ -81,6 +90,9 @@ def _numpy() -> Mapping[str, Mapping[str, Callable[..., Any]]]:
         "lu_factor": {"scipy.linalg.lu_factor": lambda a: scipy.linalg.lu_factor(a, check_finite=False)},
         "lstsq": {"np.linalg.lstsq": np.linalg.lstsq},
         "expm": {"scipy.linalg.expm": scipy.linalg.expm},
+        "logm": {"scipy.linalg.logm": scipy.linalg.logm},
+        "matvec": {"np.matmul": np.matmul},
+        "kron": {"np.kron": np.kron},
     }
 
 
@@ -95,6 +107,8 @@ def _torch() -> Mapping[str, Mapping[str, Callable[..., Any]]]:
         "lu_factor": {"lu_factor": torch.linalg.lu_factor},
         "lstsq": {"lstsq, by gelsd": gelsd},
         "expm": {"matrix_exp": torch.linalg.matrix_exp},
+        "matvec": {"torch.mv": torch.mv},
+        "kron": {"torch.kron": torch.kron},
     }
 
 
@@ -109,6 +123,8 @@ def _jax() -> Mapping[str, Mapping[str, Callable[..., Any]]]:
         "lu_factor": {"lax.linalg.lu, jitted": jax.jit(jax.lax.linalg.lu)},
         "lstsq": {"jnp.linalg.lstsq, jitted": jax.jit(jnp.linalg.lstsq)},
         "expm": {"jax.scipy.linalg.expm, jitted": jax.jit(jsl.expm)},
+        "matvec": {"jnp.matmul, jitted": jax.jit(jnp.matmul)},
+        "kron": {"jnp.kron, jitted": jax.jit(jnp.kron)},
     }
 
 

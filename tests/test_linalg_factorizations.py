@@ -441,3 +441,48 @@ def test_two_libraries_and_two_devices() -> None:
             call(np.eye(2), torch.ones(2, dtype=torch.float64))
         with pytest.raises(ValueError, match=f"{name}: takes arrays on one device"):
             call(strict.eye(2), there)
+
+
+NARROW: dict[str, Any] = {
+    "triangular_solve": lambda x: (linalg.triangular_solve(x, x[0, :]),),
+    "cho_solve": lambda x: (linalg.cho_solve(x, x),),
+    "lu_factor": linalg.lu_factor,
+    "lu": linalg.lu,
+    "lu_solve": lambda x: (linalg.lu_solve(*linalg.lu_factor(x), x[0, :]),),
+    "lstsq": lambda x: linalg.lstsq(x, x[:, 0]),
+    "lstsq of low rank": lambda x: linalg.lstsq(x * x.reshape(-1)[0] / x[:, :1], x[:, 0]),
+    "expm": lambda x: (linalg.expm(x),),
+    "logm": lambda x: (linalg.logm(x),),
+    "einsum": lambda x: (linalg.einsum("ij,jk,kl->il", x, x, x),),
+    "kron": lambda x: (linalg.kron(x, x),),
+    "matvec": lambda x: (linalg.matvec(x, x[0, :]),),
+}
+
+
+@pytest.mark.parametrize("name", NARROW)
+def test_narrow_types(name: str) -> None:
+    import jax.numpy as jnp
+    import torch
+
+    values = np.asarray([[2.0, 0.5], [0.25, 3.0]])
+    for xp, dtype in (
+        (np, np.float16),
+        (torch, torch.float16),
+        (torch, torch.bfloat16),
+        (jnp, jnp.float16),
+        (jnp, jnp.bfloat16),
+    ):
+        x = xp.asarray(values, dtype=dtype)
+        eps = float(xp.finfo(dtype).eps)
+        for result, expected in zip(NARROW[name](x), NARROW[name](values), strict=True):
+            assert result.dtype == x.dtype or "int" in str(result.dtype)
+            assert np.asarray(result.tolist()) == pytest.approx(np.asarray(expected), rel=8 * eps, abs=8 * eps)
+
+
+def test_longdouble_is_not_taken_for_float64() -> None:
+    x = np.eye(2, dtype=np.longdouble)
+    if x.dtype.itemsize == 8:
+        return
+    for function, arrays in ((linalg.triangular_solve, (x, x)), (linalg.cho_solve, (x, x)), (linalg.lu_factor, (x,))):
+        with pytest.raises(TypeError, match="LAPACK has nothing for"):
+            function(*arrays)

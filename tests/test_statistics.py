@@ -244,6 +244,18 @@ def test_medians(library: Library, axis: Any) -> None:
         library.assert_equal(statistics.median(library.asarray(x), axis=axis), np.median(x, axis=axis), rtol=1e-14)
 
 
+def test_one_quantile_at_the_edges(library: Library) -> None:
+    inf, nan, least = np.inf, np.nan, 1e-300
+    x = np.asarray(
+        [[inf, inf, 1.0], [-inf, inf, 0.0], [-inf, inf, nan], [0.1, 0.1, 0.1], [least] * 3, [-1.7e308, 1, 2]]
+    )
+    result = statistics.quantile(library.asarray(x), 0.75, axis=1)
+    library.assert_equal(result, np.asarray([inf, inf, nan, 0.1, least, 1.5]))
+    library.assert_equal(statistics.median(library.asarray(x[1, :2])), np.asarray(nan))
+    result = statistics.median(library.asarray(x.T), axis=0, keepdims=True)
+    library.assert_equal(result, np.asarray([[inf, 0.0, nan, 0.1, least, 1.0]]))
+
+
 def test_quantiles_of_nothing_and_of_one(library: Library) -> None:
     library.assert_equal(statistics.quantile(library.asarray(3.0), [0.2, 0.9]), np.asarray([3.0, 3.0]))
     library.assert_equal(statistics.quantile(library.asarray(np.zeros((2, 0))), 0.5, axis=1), np.full(2, np.nan))
@@ -344,8 +356,10 @@ def test_average_of_nothing(library: Library) -> None:
 # --- covariances ----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("dtype", REAL + COMPLEX)
-@pytest.mark.parametrize("rowvar", [True, False])
+@pytest.mark.parametrize(
+    ("dtype", "rowvar"),
+    [("float64", True), ("float32", False), ("complex64", True), ("complex128", False)],
+)
 def test_cov(library: Library, dtype: str, rowvar: bool) -> None:
     rng = np.random.default_rng(6)
     x = rng.normal(size=(3, 6)).astype(dtype)
@@ -439,8 +453,10 @@ def test_logcumsumexp_neither_overflows_nor_vanishes(library: Library) -> None:
 # --- gradient -------------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("dtype", REAL + COMPLEX)
-@pytest.mark.parametrize("edge_order", [1, 2])
+@pytest.mark.parametrize(
+    ("dtype", "edge_order"),
+    [("float64", 1), ("float64", 2), ("float32", 2), ("complex64", 1), ("complex128", 2)],
+)
 def test_gradient(library: Library, dtype: str, edge_order: Any) -> None:
     rng = np.random.default_rng(8)
     f = rng.normal(size=(5, 4)).astype(dtype)

@@ -1,10 +1,17 @@
 """Checks that the functions of linear algebra share."""
 
 import math
+from collections.abc import Callable
+from typing import Any, ParamSpec, TypeVar
 
-from xpand import _arguments
+from xpand import _arguments, array_namespace
 from xpand._arguments import Kind
-from xpand._typing import Array, Namespace
+from xpand._typing import Array, DType, Namespace
+
+from .generic._width import is_narrow
+
+P = ParamSpec("P")
+R = TypeVar("R")
 
 
 def alike(function: str, kinds: frozenset[Kind], /, **arrays: Array) -> list[Array]:
@@ -20,6 +27,27 @@ def alike(function: str, kinds: frozenset[Kind], /, **arrays: Array) -> list[Arr
         _arguments.known_shape(function, name, x)
         _arguments.dtype(function, name, xp, x, kinds)
     return list(_arguments.promote(function, xp, **arrays))
+
+
+def narrow(xp: Namespace, dtype: DType) -> bool:
+    """Tell whether a data type is float16 or bfloat16, which LAPACK doesn't know and libraries refuse."""
+    return _arguments.kind(xp, dtype) == "real" and is_narrow(xp, dtype)
+
+
+def computed(function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
+    """Call an implementation; if the first array is a narrow one, in float32, with the results rounded."""
+    first: Any = args[0]
+    dtype, xp = first.dtype, array_namespace(first)
+    if not narrow(xp, dtype):
+        return function(*args, **kwargs)
+    result: Any = function(*[_cast(xp, x, dtype, xp.float32) for x in args], **kwargs)
+    if not isinstance(result, tuple):
+        return _cast(xp, result, xp.float32, dtype)  # type: ignore[no-any-return]
+    return type(result)(*[_cast(xp, x, xp.float32, dtype) for x in result])  # type: ignore[return-value]
+
+
+def _cast(xp: Namespace, x: Any, old: DType, new: DType) -> Any:
+    return xp.astype(x, new) if x.dtype == old else x
 
 
 def matrices(function: str, name: str, x: Array, *, square: bool = False) -> tuple[int, int]:

@@ -2,7 +2,7 @@
 
 from typing import Any, NamedTuple
 
-from xpand import _arguments
+from xpand import _arguments, array_namespace
 from xpand._typing import Array
 
 from . import _linalg_checks as checks
@@ -95,7 +95,7 @@ def triangular_solve(
         _arguments.boolean("triangular_solve", name, value)
     size, _ = checks.matrices("triangular_solve", "a", a, square=True)
     checks.right_sides("triangular_solve", a, b, size, left_side=left_side)
-    return triangular_solve.native(a)(a, b, **options)
+    return checks.computed(triangular_solve.native(a), a, b, **options)
 
 
 @pluggable(capability="linalg")
@@ -127,7 +127,7 @@ def cho_solve(c: Array, b: Array, /, *, lower: bool = True) -> Array:
     _arguments.boolean("cho_solve", "lower", lower)
     size, _ = checks.matrices("cho_solve", "c", c, square=True)
     checks.right_sides("cho_solve", c, b, size)
-    return cho_solve.native(c)(c, b, lower=lower)
+    return checks.computed(cho_solve.native(c), c, b, lower=lower)
 
 
 @pluggable(capability="linalg")
@@ -157,7 +157,7 @@ def lu_factor(x: Array, /) -> LUFactors:
     """
     checks.alike("lu_factor", _arguments.FLOATING, x=x)
     checks.matrices("lu_factor", "x", x)
-    return lu_factor.native(x)(x)
+    return checks.computed(lu_factor.native(x), x)
 
 
 @pluggable(capability="linalg")
@@ -185,7 +185,7 @@ def lu(x: Array, /) -> LUResult:
     """
     checks.alike("lu", _arguments.FLOATING, x=x)
     checks.matrices("lu", "x", x)
-    return lu.native(x)(x)
+    return checks.computed(lu.native(x), x)
 
 
 @pluggable(capability="linalg")
@@ -230,7 +230,8 @@ def lu_solve(
             f"factors, got {tuple(permutation.shape)}; pass what lu_factor returned"
         )
     checks.right_sides("lu_solve", factors, b, size)
-    return lu_solve.native(factors)(factors, permutation, b, transpose=transpose, conjugate=conjugate)
+    solve = lu_solve.native(factors)
+    return checks.computed(solve, factors, permutation, b, transpose=transpose, conjugate=conjugate)
 
 
 @pluggable(capability="linalg")
@@ -268,7 +269,11 @@ def lstsq(a: Array, b: Array, /, *, rtol: float | None = None) -> LeastSquares:
     a, b = checks.alike("lstsq", _arguments.FLOATING, a=a, b=b)
     rows, _ = checks.matrices("lstsq", "a", a)
     checks.right_sides("lstsq", a, b, rows)
-    return lstsq.native(a)(a, b, rtol=_tolerance("lstsq", rtol))
+    rtol = _tolerance("lstsq", rtol)
+    xp = array_namespace(a)
+    if rtol is None and checks.narrow(xp, a.dtype):
+        rtol = max(a.shape[-2:]) * float(xp.finfo(a.dtype).eps)  # not that of float32, in which it is computed
+    return checks.computed(lstsq.native(a), a, b, rtol=rtol)
 
 
 def _tolerance(function: str, rtol: Any) -> float | None:

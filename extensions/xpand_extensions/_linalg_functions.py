@@ -33,7 +33,7 @@ def expm(x: Array, /) -> Array:
     """
     checks.alike("expm", _arguments.FLOATING, x=x)
     checks.matrices("expm", "x", x, square=True)
-    return expm.native(x)(x)
+    return checks.computed(expm.native(x), x)
 
 
 @pluggable(capability="linalg")
@@ -66,4 +66,4 @@ def logm(x: Array, /) -> Array:
     """
     checks.alike("logm", _arguments.FLOATING, x=x)
     checks.matrices("logm", "x", x, square=True)
-    return logm.native(x)(x)
+    return checks.computed(logm.native(x), x)

@@ -107,6 +107,13 @@ def places(xp: Namespace, q: Array, size: Any, method: str) -> tuple[Array, Arra
     return xp.astype(lower, integers), xp.astype(upper, integers), part
 
 
+def place(q: float, size: int) -> tuple[int, int, float]:
+    """Find what `places` finds, by the method "linear", for one fraction that is known."""
+    found = q * (size - 1)
+    low = math.floor(found)
+    return low, math.ceil(found), found - low
+
+
 def between(xp: Namespace, low: Array, high: Array | None, part: Array | None) -> Array:
     """Interpolate, with no warning and no NaN where an end is infinite."""
     if high is None or part is None:
@@ -142,7 +149,11 @@ def arranged(xp: Namespace, result: Array, x: Array, q: Array, axes: tuple[int, 
     """Bring the axis of the quantiles, the last, to the front, or take it away."""
     last = result.ndim - 1
     result = xp.permute_dims(result, (last, *range(last)))
-    shape = [size for axis, size in enumerate(x.shape) if axis not in axes]
+    return xp.reshape(result, shape(x, q.shape, axes, keepdims))
+
+
+def shape(x: Array, q: tuple[int, ...], axes: tuple[int, ...], keepdims: bool) -> tuple[int, ...]:
+    """Return the shape of quantiles: that of the fractions, then that of the elements without the axes."""
     if keepdims:
-        shape = [1 if axis in axes else size for axis, size in enumerate(x.shape)]
-    return xp.reshape(result, (*q.shape, *shape))
+        return (*q, *(1 if axis in axes else size for axis, size in enumerate(x.shape)))
+    return (*q, *(size for axis, size in enumerate(x.shape) if axis not in axes))

@@ -58,6 +58,7 @@ def triangular_solve(
     unit_diagonal: bool = False,
     left_side: bool = True,
 ) -> Array:
+    _known("triangular_solve", a)
     # BLAS's own, because LAPACK's looks for zeros on the diagonal and then does not solve.
     (solve,) = get_blas_funcs(("trsm",), (a, b))
     is_complex = a.dtype.kind == "c"
@@ -84,7 +85,14 @@ def triangular_solve(
     return x
 
 
+def _known(function: str, x: Array) -> None:
+    """Raise for a longdouble, which SciPy would give to the routine for float64."""
+    if x.dtype.char not in "fdFD":
+        raise TypeError(f"{function}: LAPACK has nothing for {x.dtype}; convert it with `xp.astype` first")
+
+
 def lu_factor(x: Array, /) -> LUFactors:
+    _known("lu_factor", x)
     (factor,) = get_lapack_funcs(("getrf",), (x,))
     if x.ndim == 2 and x.size:
         factors, pivots, _ = factor(x)

@@ -1,15 +1,35 @@
-"""Statistics on PyTorch: its own cumulative operations."""
+"""Statistics on PyTorch: its own cumulative operations, and few small ones for one quantile."""
 
 from typing import Any, Final
 
 import torch
 
+import xpand.torch as xp
 from xpand._typing import Array
+from xpand_extensions.generic import _statistics_order as order
 from xpand_extensions.generic import statistics as generic
+from xpand_extensions.generic._last_axis import as_last
 from xpand_extensions.generic._statistics_cumulative import with_initial
 
 _UNSIGNED: Final = frozenset({torch.uint16, torch.uint32, torch.uint64})
 """Types for which PyTorch has few functions."""
+
+
+def quantile(x: Array, q: Any, /, *, axis: Any = None, method: Any = "linear", keepdims: bool = False) -> Array:
+    flat = as_last(xp, x, axis)
+    if not isinstance(q, float) or method != "linear" or not flat.shape[-1]:
+        return generic.quantile(x, q, axis=axis, method=method, keepdims=keepdims)
+    low, high, part = order.place(q, flat.shape[-1])
+    ordered = torch.sort(flat, dim=-1).values
+    result, last = ordered[..., low], ordered[..., -1]
+    if part:
+        first, second = result, ordered[..., high]
+        result = first * (1 - part) + second * part
+        # Two equal ends give just these; how much either of them counts in the derivative stays.
+        rounding = torch.where((first == second) & torch.isfinite(first), first - result, 0.0)
+        result = result + rounding.detach()
+    # NaN comes last in PyTorch's order.
+    return torch.where(torch.isnan(last), torch.nan, result).reshape(order.shape(x, (), axis, keepdims))
 
 
 def nansum(x: Array, /, *, axis: Any = None, keepdims: bool = False) -> Array:

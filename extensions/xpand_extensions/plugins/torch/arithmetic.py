@@ -1,0 +1,31 @@
+"""Division of integers on PyTorch: its truncating functions, with divisors set aside at which they trap."""
+
+import torch
+
+from xpand._typing import Array
+from xpand_extensions.generic import arithmetic as generic
+
+from ._unsigned import SIGNED
+
+
+def quotient(x: Array, y: Array, /) -> Array:
+    if x.dtype in SIGNED:
+        return generic.quotient(x, y)
+    zero, minus_one = _apart(y)
+    whole = torch.div(x, torch.where(zero | minus_one, torch.ones_like(y), y), rounding_mode="trunc")
+    one = torch.ones_like(y)
+    # The smallest number times -1 wraps around to itself.
+    return whole * torch.where(zero, 0, torch.where(minus_one, -one, one))
+
+
+def truncated_remainder(x: Array, y: Array, /) -> Array:
+    if x.dtype in SIGNED or x.dtype.is_floating_point:
+        return generic.truncated_remainder(x, y)
+    zero, minus_one = _apart(y)
+    return torch.where(zero, x, torch.fmod(x, torch.where(zero | minus_one, torch.ones_like(y), y)))
+
+
+def _apart(y: Array) -> tuple[Array, Array]:
+    """Tell where divisors are 0 and -1; of an unsigned type, none is the latter."""
+    zero = y == 0
+    return zero, y == -1 if y.dtype.is_signed else torch.zeros_like(zero)
