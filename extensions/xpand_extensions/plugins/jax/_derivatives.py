@@ -1,7 +1,6 @@
 """Functions with other derivatives than JAX finds: those of a long formula take long to compile, and lose digits."""
 
 from collections.abc import Callable
-from typing import Any
 
 import jax
 
@@ -22,9 +21,6 @@ def with_derivatives_of(other: Callable[..., Array], function: Callable[..., Arr
     """Compile a function that has the values of one and the derivatives of another."""
     known = jax.custom_jvp(function)
 
-    @known.defjvp
-    def _(primals: Any, tangents: Any) -> Any:
-        return jax.jvp(other, primals, tangents)
-
+    known.defjvp(lambda primals, tangents: jax.jvp(other, primals, tangents))
     found: Callable[..., Array] = jax.jit(known)
     return found
