@@ -62,12 +62,13 @@ def _never(x: Array) -> bool:
 
 def _torch_is_concrete(x: Array) -> bool:
     import torch
-    from torch._C._functorch import is_functorch_wrapped_tensor
 
-    if torch.compiler.is_compiling() or x.device.type == "meta":
+    if torch.compiler.is_compiling() or x.is_meta:
         return False
     # Subclasses such as FakeTensor stand for a tensor without holding its values; a Parameter holds them.
-    return type(x) in (torch.Tensor, torch.nn.Parameter) and not is_functorch_wrapped_tensor(x)
+    # (An attribute, since an import takes as long as all the rest.)
+    wrapped: bool = torch._C._functorch.is_functorch_wrapped_tensor(x)
+    return type(x) in (torch.Tensor, torch.nn.Parameter) and not wrapped
 
 
 def _jax_is_concrete(x: Array) -> bool:
@@ -108,6 +109,8 @@ LIBRARIES: Final = {
 # asked each time, because their namespace may depend on the array (a wrapper around arrays of several libraries).
 _BY_TYPE: dict[type, Namespace] = {}
 _MAX_TYPES: Final = 4096  # a program that makes array classes without end must not make the cache grow without end
+
+_CONCRETE_BY_TYPE: dict[type, Callable[[Array], bool]] = {}
 
 _NUMPY: Namespace | None = None  # xpand.numpy, once it is loaded
 
@@ -321,8 +324,13 @@ def is_concrete(x: Array) -> bool:
     >>> is_concrete(np.ones(3))
     True
     """
+    test = _CONCRETE_BY_TYPE.get(type(x))
+    if test is not None:
+        return test(x)
     name = library_of(type(x))
     if name is not None:
+        if len(_CONCRETE_BY_TYPE) < _MAX_TYPES:
+            _CONCRETE_BY_TYPE[type(x)] = LIBRARIES[name].is_concrete
         return LIBRARIES[name].is_concrete(x)
     # Another library says so itself where it has such a notion: an attribute of the object, no call of bool(x), which
     # would compute a lazy array.
