@@ -22,6 +22,12 @@ CASES = {
         lambda x: np.pad(x, [(0, 0), (0, 2)], constant_values=-1.0),
         (0,),
     ),
+    "pad_to, an array as the fill value": Case(
+        lambda x, value: pad_to(x, 5, fill_value=value),
+        (X, np.asarray(-1.0)),
+        lambda x, value: np.pad(x, [(0, 0), (0, 2)], constant_values=value),
+        (0, 1),
+    ),
     "pad_to, shorter": Case(lambda x: pad_to(x, 1, axis=0), (X,), lambda x: x[:1], (0,)),
     "tile_to": Case(lambda x: tile_to(x, 6, axis=-2), (X,), lambda x: np.tile(x, (3, 1)), (0,)),
     "broadcast_in_dim": Case(
@@ -117,6 +123,15 @@ def test_bad_input(library: Library) -> None:
         pad_to(x, -1)
     with pytest.raises(TypeError, match="pad_to: fill_value is the complex 1j"):
         pad_to(x, 4, fill_value=1j)
+    for bad in ([1.0], "1", None):
+        with pytest.raises(TypeError, match="pad_to: fill_value must be a number, or an array .* got "):
+            pad_to(x, 4, fill_value=bad)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match=r"pad_to: fill_value must be a number or of shape \(\), got shape \(1,\)"):
+        pad_to(x, 4, fill_value=library.asarray([1.0]))
+    with pytest.raises(TypeError, match="pad_to: fill_value has .*complex128, which does not promote"):
+        pad_to(x, 4, fill_value=library.asarray(1j))
+    with pytest.raises(OverflowError, match="pad_to: fill_value=256 does not fit into x's .*uint8"):
+        pad_to(library.asarray([1], "uint8"), 4, fill_value=256)
     with pytest.raises(ValueError, match="tile_to: size=4 is no multiple of 3, the size of axis 1"):
         tile_to(x, 4)
     with pytest.raises(ValueError, match="to_batched: batch_size=3 is more than 2, the size of axis 0"):
@@ -135,3 +150,5 @@ def test_bad_input(library: Library) -> None:
         iota((2, -1), xp=library.xp)
     with pytest.raises(ValueError, match="iota: axis=2 is out of range"):
         iota((2, 3), axis=2, xp=library.xp)
+    with pytest.raises(TypeError, match="iota: dtype must be an integer or real .* got .*complex64"):
+        iota((2, 3), dtype=library.xp.complex64, xp=library.xp)

@@ -138,6 +138,13 @@ def test_empty(library: Library) -> None:
     library.assert_equal(polynomial.polydiv(library.asarray(Q), some).remainder, Q)
 
 
+def test_factors_beyond_the_data_type(library: Library) -> None:
+    found = polynomial.polyder(library.asarray(np.ones(200, "int8")))
+    library.assert_equal(found, np.arange(199, 0, -1).astype("int8"))
+    found = polynomial.polyint(library.asarray(np.ones(2, "float32")), 40)
+    library.assert_equal(found, np.zeros(42, "float32"))
+
+
 def test_bad_input(library: Library) -> None:
     p, i = library.asarray(P), library.asarray([1, 2])
     for function in (polynomial.polyadd, polynomial.polysub, polynomial.polymul, polynomial.polydiv):
@@ -163,6 +170,8 @@ def test_bad_input(library: Library) -> None:
         polynomial.polyint(p, 2, k=library.asarray([1.0]))
     with pytest.raises(TypeError, match="polyint: k is the complex"):
         polynomial.polyint(p, k=1j)
+    with pytest.raises(TypeError, match="polyint: k must be an array, got list"):
+        polynomial.polyint(p, k=[1.0])
     with pytest.raises(ValueError, match="polyder: m must be at least 0, got -1"):
         polynomial.polyder(p, -1)
     with pytest.raises(ValueError, match="vander: n must be at least 0"):
@@ -196,3 +205,5 @@ def test_two_libraries_are_refused() -> None:
     torch, jax = (next(x for x in LIBRARIES if x.id == name) for name in ("torch", "jax"))
     with pytest.raises(TypeError, match="polyadd: takes arrays of one library"):
         polynomial.polyadd(torch.asarray(P), jax.asarray(P))
+    with pytest.raises(TypeError, match="polyint: takes arrays of one library"):
+        polynomial.polyint(torch.asarray(P), k=jax.asarray([1.0]))

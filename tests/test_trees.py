@@ -112,6 +112,9 @@ def test_bad_input(library: Library) -> None:
         trees.stack([x, x[0, :]])
     with pytest.raises(ValueError, match="concat: the arrays at one place must have one shape"):
         trees.concat([x, x[:, :2]])
+    for integers in ("int64", "uint64"):
+        with pytest.raises(TypeError, match=r"stack: takes data types that .* trees\[1\] of .*int64"):
+            trees.stack([library.asarray(1.0 if integers == "int64" else -1), library.asarray(1, integers)])
     with pytest.raises(ValueError, match="unstack: the tree has no leaves"):
         trees.unstack([None, ()])
     with pytest.raises(ValueError, match=r"unstack: all arrays must have one size along axis 0, got \[2, 3\]"):

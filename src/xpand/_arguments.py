@@ -187,6 +187,11 @@ def castable(function: str, name: str, xp: Namespace, value: Any, target: Array,
                     f"{low} to {high}"
                 )
         return
+    if not is_array(value):
+        raise TypeError(
+            f"{function}: {name} must be a number, or an array that promotes to {target_name}'s {target.dtype}, got "
+            f"{value!r} of {describe(value)}"
+        )
     found = kind(xp, value.dtype)
     accepted = _ACCEPTS.get(into, frozenset())
     # The standard promotes uint64 with no signed type.

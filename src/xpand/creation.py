@@ -25,12 +25,15 @@ def iota(
     Args:
         shape: The shape of the result; a number for one axis.
         axis: The axis to count along. Left out: every element has its own number.
-        dtype: A numeric data type; the library's default integer where left out.
+        dtype: An integer or real floating-point data type; the library's default integer where left out.
         device: Where the result lies; the library's default device where left out.
         xp: The namespace; the default one where left out.
 
+    Returns:
+        An array of the given shape. Along an axis it may be a view that repeats the numbers, not to be written into.
+
     Raises:
-        TypeError: Sizes or an axis that are no integers.
+        TypeError: Sizes or an axis that are no integers, or a data type that isn't real-valued.
         ValueError: A negative size, or no such axis.
 
     Source: Nx's `iota`, `jax.lax.broadcasted_iota`.
@@ -44,6 +47,11 @@ def iota(
     """
     xp = default_namespace() if xp is None else xp
     sizes = _arguments.shape("iota", "shape", shape)
+    if dtype is not None and _arguments.kind(xp, dtype) not in _arguments.REAL_VALUED:
+        raise TypeError(
+            f"iota: dtype must be an integer or real floating-point data type, got {dtype}; convert the result with "
+            "`xp.astype`"
+        )
     options: dict[str, Any] = {"dtype": dtype, "device": device}
     if axis is None:
         return xp.reshape(xp.arange(math.prod(sizes), **options), sizes)

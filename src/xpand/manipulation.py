@@ -10,18 +10,23 @@ from ._typing import Array, Scalar
 __all__ = ["broadcast_in_dim", "pad_to", "tile_to", "to_batched"]
 
 
-def pad_to(x: Array, size: int, /, *, axis: int = -1, fill_value: Scalar = 0) -> Array:
+def pad_to(x: Array, size: int, /, *, axis: int = -1, fill_value: Array | Scalar = 0) -> Array:
     """Bring an axis to a size: what is missing at its end is filled, what is too much is cut off.
 
     Args:
         x: An array of one or more axes.
         size: The size of the result along `axis`.
         axis: The axis.
-        fill_value: A Python scalar that the data type of `x` can hold.
+        fill_value: A number or an array of shape `()`, which promotes to the data type of `x`.
+
+    Returns:
+        An array of the data type of `x`; `x` itself where nothing is missing. Whether one that is cut off shares
+        memory with `x` is up to the library.
 
     Raises:
-        TypeError: `x` is no array, or `fill_value` doesn't promote to its data type.
-        ValueError: A negative size, or no such axis.
+        TypeError: `x` is no array, or `fill_value` doesn't promote to its data type, or is of another library.
+        ValueError: A negative size, no such axis, or a `fill_value` of another shape or on another device.
+        OverflowError: A Python integer that the data type of `x` can't hold.
 
     Source: PhiML's `pad_to`.
 
@@ -35,12 +40,21 @@ def pad_to(x: Array, size: int, /, *, axis: int = -1, fill_value: Scalar = 0) ->
     size = _arguments.integer("pad_to", "size", size, minimum=0)
     axis = _arguments.axis("pad_to", axis, x.ndim)
     shape = _arguments.known_shape("pad_to", "x", x)
+    given = _arguments.is_array(fill_value)
+    if given:
+        _arguments.namespace_of("pad_to", x=x, fill_value=fill_value)
+        _arguments.one_device("pad_to", x=x, fill_value=fill_value)
+        if fill_value.ndim:
+            raise ValueError(f"pad_to: fill_value must be a number or of shape (), got shape {tuple(fill_value.shape)}")
     _arguments.castable("pad_to", "fill_value", xp, fill_value, x, "x")
     missing = size - shape[axis]
     if missing <= 0:
         return x if missing == 0 else x[(slice(None),) * axis + (slice(size), ...)]
     rest = (*shape[:axis], missing, *shape[axis + 1 :])
-    filled = xp.full(rest, fill_value, dtype=x.dtype, device=_arguments.device_of(x))
+    if given:
+        filled = xp.broadcast_to(xp.astype(fill_value, x.dtype), rest)
+    else:
+        filled = xp.full(rest, fill_value, dtype=x.dtype, device=_arguments.device_of(x))
     return xp.concat([x, filled], axis=axis)
 
 

@@ -135,7 +135,7 @@ def polyder(p: Array, m: int = 1, /) -> Array:
         m: How often, 0 or more.
 
     Returns:
-        Coefficients, shape `(..., max(n - m, 0))`, of the data type of `p`.
+        Coefficients, shape `(..., max(n - m, 0))`, of the data type of `p`. Integers that it can't hold wrap around.
 
     Raises:
         TypeError: `p` is no numeric array, or `m` no integer.
@@ -165,8 +165,9 @@ def polyint(p: Array, m: int = 1, /, *, k: float | complex | Array = 0.0) -> Arr
         Coefficients, shape `(..., n + m)`, of the data type of `p`.
 
     Raises:
-        TypeError: `p` is no floating-point array, `k` doesn't promote to its data type, or `m` is no integer.
-        ValueError: No axis, `m` is negative, or `k` has another shape.
+        TypeError: `p` is no floating-point array, `k` doesn't promote to its data type or is of another library, or
+            `m` is no integer.
+        ValueError: No axis, `m` is negative, or `k` has another shape or lies on another device.
 
     >>> import numpy as np
     >>> polyint(np.asarray([3.0, 2.0, 1.0]))
@@ -174,8 +175,12 @@ def polyint(p: Array, m: int = 1, /, *, k: float | complex | Array = 0.0) -> Arr
     """
     xp = _one("polyint", p, kinds=_arguments.FLOATING)
     m = _arguments.integer("polyint", "m", m, minimum=0)
+    number = isinstance(k, (int, float, complex))
+    if not number:
+        _arguments.namespace_of("polyint", p=p, k=k)
+        _arguments.one_device("polyint", p=p, k=k)
     _arguments.castable("polyint", "k", xp, k, p, "p")
-    if isinstance(k, (int, float, complex)):
+    if number:
         constants = xp.full((m,), k, dtype=p.dtype, device=_arguments.device_of(p))
     else:
         constants = xp.astype(k, p.dtype, copy=False)
@@ -428,7 +433,15 @@ def _names(function: str, first: Any, second: Any) -> dict[str, Any]:
 
 
 def _vector(xp: Namespace, values: list[int], like: Array) -> Array:
-    return xp.asarray(values, dtype=like.dtype, device=_arguments.device_of(like))
+    """Make an array of factors, which grow fast: beyond the data type, integers wrap around and others are infinite."""
+    within: list[int] | list[float]
+    if _arguments.kind(xp, like.dtype) in _arguments.INTEGERS:
+        low, high = _arguments.integer_range(xp, like.dtype)
+        within = [(value - low) % (high - low + 1) + low for value in values]
+    else:
+        largest = int(xp.finfo(like.dtype).max)
+        within = [float(value) if value <= largest else math.inf for value in values]
+    return xp.asarray(within, dtype=like.dtype, device=_arguments.device_of(like))
 
 
 def _aligned(xp: Namespace, p1: Array, p2: Array, combine: Any) -> Array:

@@ -104,8 +104,9 @@ def stack(trees: Sequence[Tree], /, *, axis: int = 0) -> Tree:
         axis: Where the new axis is in the results.
 
     Raises:
-        TypeError: A leaf is no array, or the arrays at a place belong to two libraries.
-        ValueError: No trees, trees of several structures, or arrays of several shapes.
+        TypeError: A leaf is no array, or the arrays at a place belong to two libraries, or have data types that the
+            standard doesn't promote.
+        ValueError: No trees, trees of several structures, arrays of several shapes or on two devices, or no such axis.
 
     Source: PhiML's `stack_leaves`.
 
@@ -195,7 +196,10 @@ def _join(function: str, trees: Sequence[Tree], axis: int) -> Tree:
         columns.append(found)
 
     def joined(*members: Array) -> Array:
-        xp = _arguments.namespace_of(function, **{f"trees[{i}]": member for i, member in enumerate(members)})
+        named = {f"trees[{i}]": member for i, member in enumerate(members)}
+        xp = _arguments.namespace_of(function, **named)
+        _arguments.one_device(function, **named)
+        members = _arguments.promote(function, xp, **named)
         new = function == "stack"
         where = _arguments.axis(function, axis, members[0].ndim + new)
         shapes = [tuple(member.shape) for member in members]
