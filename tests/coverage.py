@@ -1,7 +1,7 @@
 """What the tests of the tables of coverage share: the tables, and cases of the standard's functions.
 
 A row of `docs/coverage/<table>.toml` is either open, or names a function of ours; then the test file of the table has a
-case under the row's name: a `Case` for what takes arrays, or a function of a library that asserts.
+case under the row's name: a `Case` for what takes arrays, a function of a library that asserts, or several of them.
 """
 
 import importlib
@@ -16,7 +16,7 @@ import xpand
 from tests.libraries import Library
 from tests.operations import Case, check_values
 
-Row: TypeAlias = Case | Callable[[Library], None]
+Row: TypeAlias = "Case | Callable[[Library], None] | tuple[Row, ...]"
 
 FOLDER = Path(__file__).parents[1] / "docs" / "coverage"
 
@@ -39,7 +39,10 @@ def unfinished(name: str) -> set[str]:
 
 
 def check_row(library: Library, row: Row) -> None:
-    if isinstance(row, Case):
+    if isinstance(row, tuple):
+        for each in row:
+            check_row(library, each)
+    elif isinstance(row, Case):
         check_values(library, row)
     else:
         row(library)

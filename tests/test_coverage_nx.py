@@ -47,6 +47,9 @@ from xpand_extensions import (
 
 TABLE = table("nx")
 
+TIES = np.asarray([[1, 4, 1, 4], [7, 2, 2, 7]])
+HALVES = np.asarray([0.5, 1.5, 2.5, -0.5, -1.5, -2.5, 0.49999999999999994, 2.4, -2.6, 2.0**52 + 1])
+WITH_NAN = np.asarray([[np.nan, 2.0, -np.inf], [1.0, np.nan, np.inf]])
 SHIFTS = np.asarray([[1, 0, 3], [2, 4, 1]])
 IMAGE = np.asarray(
     [
@@ -156,6 +159,48 @@ def convolved(x: np.ndarray, kernel: np.ndarray) -> np.ndarray:
         )
 
 
+def convolved_in_groups(x: np.ndarray, kernel: np.ndarray) -> np.ndarray:
+    import jax
+
+    with jax.default_matmul_precision("highest"):
+        return np.asarray(
+            jax.lax.conv_general_dilated(x, kernel, (1,), [(-1, 3)], lhs_dilation=(2,), batch_group_count=2)
+        )
+
+
+def last_argmax(x: Any) -> Any:
+    xp = xpand.array_namespace(x)
+    return x.shape[1] - 1 - xp.argmax(xp.flip(x, axis=1), axis=1)
+
+
+def rounded_away_from_zero(x: Any) -> Any:
+    xp = xpand.array_namespace(x)
+    t = xp.trunc(x)
+    return xp.where(xp.abs(x - t) < 0.5, t, t + xp.sign(x))
+
+
+def scattered_overlapping(x: np.ndarray, source: np.ndarray) -> np.ndarray:
+    out = np.full_like(x, 0.5)
+    for i in range(source.shape[0]):
+        for j in range(source.shape[1]):
+            place = np.unravel_index(np.argmax(x[i : i + 2, j : j + 2]), (2, 2))
+            out[i + place[0], j + place[1]] += source[i, j]
+    return out
+
+
+def padded_windows(reduce: Any, fill: float) -> Any:
+    """Reduce windows of 2 x 2, whose rows lie two apart, over the ends by one row above and two columns behind."""
+
+    def reference(x: np.ndarray) -> np.ndarray:
+        padded = np.pad(x, [(1, 0), (0, 2)], constant_values=fill)
+        return reduce(sliding_window_view(padded, (3, 2))[:, ::3, ::2, :], axis=(-2, -1))
+
+    return reference
+
+
+PADDED: dict[str, Any] = {"strides": (1, 3), "padding": [(1, 0), (0, 2)], "window_dilation": (2, 1)}
+
+
 def binary_backend(library: Library) -> None:
     assert xpand.default_namespace() is xpand.namespace("numpy")
 
@@ -167,9 +212,19 @@ CASES: dict[str, Row] = {
     "add": standard("add", INTEGERS, OTHERS),
     "all": standard("all", BOOLEANS, axis=0),
     "any": standard("any", BOOLEANS, axis=(0, 1)),
-    "argmax": standard("argmax", INTEGERS, axis=1, keepdims=True),
-    "argmin": standard("argmin", INTEGERS),
-    "argsort": standard("argsort", INTEGERS, axis=1),
+    "argmax": (
+        standard("argmax", INTEGERS, axis=1, keepdims=True),
+        standard("argmax", TIES, axis=1),
+        standard("argmax", [1.0, np.nan, np.inf, np.nan]),
+        Case(last_argmax, (TIES,), lambda x: np.asarray([3, 3])),
+    ),
+    "argmin": (standard("argmin", INTEGERS), standard("argmin", TIES, axis=1)),
+    "argsort": (
+        standard("argsort", INTEGERS, axis=1),
+        standard(
+            "argsort", TIES, axis=1, descending=True, reference=lambda x: np.asarray([[1, 3, 0, 2], [0, 3, 1, 2]])
+        ),
+    ),
     "as_type": converted,
     "asin": standard("asin", WITHIN),
     "asinh": standard("asinh", A),
@@ -189,15 +244,23 @@ CASES: dict[str, Row] = {
     ),
     "cbrt": Case(special.cbrt, (A,), np.cbrt, rtol=1e-15),
     "ceil": standard("ceil", A),
-    "clip": standard("clip", INTEGERS, min=-2, max=5),
+    "clip": (standard("clip", INTEGERS, min=-2, max=5), standard("clip", WITH_NAN, min=-1.0, max=1.5)),
     "concatenate": Case(concatenated, (A, POSITIVE), lambda *x: np.concatenate(x)),
     "conjugate": standard("conj", COMPLEX),
     "constant": constant,
-    "conv": Case(
-        lambda x, k: convolution.conv(x, k, strides=2, padding=[(1, 2)], kernel_dilation=2, feature_groups=2),
-        (np.arange(32.0).reshape(1, 4, 8), np.arange(16.0).reshape(4, 2, 2) - 3.0),
-        convolved,
-        rtol=1e-12,
+    "conv": (
+        Case(
+            lambda x, k: convolution.conv(x, k, strides=2, padding=[(1, 2)], kernel_dilation=2, feature_groups=2),
+            (np.arange(32.0).reshape(1, 4, 8), np.arange(16.0).reshape(4, 2, 2) - 3.0),
+            convolved,
+            rtol=1e-12,
+        ),
+        Case(
+            lambda x, k: convolution.conv(x, k, padding=[(-1, 3)], input_dilation=2, batch_groups=2),
+            (np.arange(64.0).reshape(4, 2, 8), np.arange(24.0).reshape(4, 2, 3) - 3.0),
+            convolved_in_groups,
+            rtol=1e-12,
+        ),
     ),
     "cos": standard("cos", A),
     "cosh": standard("cosh", A),
@@ -224,10 +287,17 @@ CASES: dict[str, Row] = {
     "greater_equal": standard("greater_equal", INTEGERS, INTEGERS[::-1]),
     "ifft": standard("fft.ifft", COMPLEX, axis=0),
     "imag": standard("imag", COMPLEX),
-    "indexed_add": Case(
-        scatter.indexed_add,
-        (A, np.asarray([[0, 1], [1, 2], [0, 1]]), np.asarray([1.0, 2.0, 4.0])),
-        lambda x, i, v: x + np.asarray([[0.0, 5.0, 0.0], [0.0, 0.0, 2.0]]),
+    "indexed_add": (
+        Case(
+            scatter.indexed_add,
+            (A, np.asarray([[0, 1], [1, 2], [0, 1]]), np.asarray([1.0, 2.0, 4.0])),
+            lambda x, i, v: x + np.asarray([[0.0, 5.0, 0.0], [0.0, 0.0, 2.0]]),
+        ),
+        Case(
+            lambda x, i, v: scatter.indexed_add(x, i, v, axes=(1,)),
+            (A, np.asarray([[2], [0], [2]]), np.asarray([[1.0, 2.0], [4.0, 8.0], [16.0, 32.0]])),
+            lambda x, i, v: x + np.asarray([[4.0, 0.0, 17.0], [8.0, 0.0, 34.0]]),
+        ),
     ),
     "indexed_put": Case(
         scatter.indexed_put,
@@ -238,7 +308,10 @@ CASES: dict[str, Row] = {
     "iota": counted,
     "is_infinity": standard("isinf", [np.inf, -np.inf, np.nan, 1.0]),
     "is_nan": standard("isnan", [np.inf, -np.inf, np.nan, 1.0]),
-    "left_shift": Case(bits.shift_left, (INTEGERS, SHIFTS), np.left_shift),
+    "left_shift": (
+        Case(bits.shift_left, (INTEGERS, SHIFTS), np.left_shift),
+        Case(bits.shift_left, (INTEGERS, np.asarray([-1, 64, 99])), lambda x, n: np.zeros_like(x)),
+    ),
     "less": standard("less", INTEGERS, OTHERS),
     "less_equal": standard("less_equal", INTEGERS, OTHERS),
     "log1p": standard("log1p", POSITIVE * 1e-9),
@@ -246,8 +319,8 @@ CASES: dict[str, Row] = {
     "logical_and": standard("logical_and", BOOLEANS, OTHER_BOOLEANS),
     "logical_or": standard("logical_or", BOOLEANS, OTHER_BOOLEANS),
     "logical_xor": standard("logical_xor", BOOLEANS, OTHER_BOOLEANS),
-    "max": standard("maximum", INTEGERS, OTHERS),
-    "min": standard("minimum", INTEGERS, OTHERS),
+    "max": (standard("maximum", INTEGERS, OTHERS), standard("maximum", WITH_NAN, WITH_NAN[::-1])),
+    "min": (standard("minimum", INTEGERS, OTHERS), standard("minimum", WITH_NAN, WITH_NAN[::-1])),
     "multiply": standard("multiply", A, COMPLEX.real),
     "negate": standard("negative", A),
     "not_equal": standard("not_equal", INTEGERS, OTHERS),
@@ -262,72 +335,143 @@ CASES: dict[str, Row] = {
         lambda x: np.vectorize(lambda v: int(v).bit_count())(x).astype("uint8"),
     ),
     "pow": standard("pow", POSITIVE, A),
-    "product": standard("prod", A, axis=1),
-    "put_slice": Case(
-        lambda x, v: indexing.put_slice(x, v, (0, 1)),
-        (A, np.asarray([[9.0, 8.0]])),
-        lambda x, v: np.asarray([[0.5, 9.0, 8.0], [3.0, -0.25, 0.75]]),
+    "product": (standard("prod", A, axis=1), standard("prod", np.asarray([100, 100, 100], "int8"))),
+    "put_slice": (
+        Case(
+            lambda x, v: indexing.put_slice(x, v, (0, 1)),
+            (A, np.asarray([[9.0, 8.0]])),
+            lambda x, v: np.asarray([[0.5, 9.0, 8.0], [3.0, -0.25, 0.75]]),
+        ),
+        Case(
+            lambda x, v, i: indexing.put_slice(x, v, (i, 2), mode="clip"),
+            (A, np.asarray([[9.0, 8.0]]), np.asarray(7)),
+            lambda x, v, i: np.asarray([[0.5, -1.5, 2.0], [3.0, 9.0, 8.0]]),
+        ),
     ),
-    "quotient": Case(arithmetic.quotient, (INTEGERS, OTHERS), lambda x, y: np.trunc(x / y).astype("int64")),
+    "quotient": (
+        Case(arithmetic.quotient, (INTEGERS, OTHERS), lambda x, y: np.trunc(x / y).astype("int64")),
+        Case(arithmetic.quotient, (INTEGERS, np.asarray(0)), lambda x, y: np.zeros_like(x)),
+    ),
     "real": standard("real", COMPLEX),
     "reduce": Case(
         lambda x: statistics.reduce(x, xpand.array_namespace(x).maximum, 1.0, axis=1),
         (A,),
         lambda x: np.max(x, axis=1, initial=1.0),
     ),
-    "reduce_max": standard("max", INTEGERS, axis=1),
-    "reduce_min": standard("min", INTEGERS, axis=0),
-    "remainder": Case(arithmetic.truncated_remainder, (INTEGERS, OTHERS), np.fmod),
+    "reduce_max": (standard("max", INTEGERS, axis=1), standard("max", WITH_NAN, axis=0)),
+    "reduce_min": (standard("min", INTEGERS, axis=0), standard("min", WITH_NAN, axis=1)),
+    "remainder": (
+        Case(arithmetic.truncated_remainder, (INTEGERS, OTHERS), np.fmod),
+        Case(arithmetic.truncated_remainder, (A, np.asarray([0.75, -1.0, 0.5])), np.fmod),
+        Case(arithmetic.truncated_remainder, (INTEGERS, np.asarray(0)), lambda x, y: x),
+    ),
     "reshape": standard("reshape", A, shape=(6,), reference=np.ravel),
     "reverse": standard("flip", A, axis=1),
-    "right_shift": Case(bits.shift_right, (INTEGERS, SHIFTS), np.right_shift),
-    "round": standard("round", A + 0.1),
+    "right_shift": (
+        Case(bits.shift_right, (INTEGERS, SHIFTS), np.right_shift),
+        Case(bits.shift_right, (np.asarray([200, 7], "uint8"), np.asarray([3, 1], "uint8")), np.right_shift),
+        Case(bits.shift_right, (INTEGERS, np.asarray([-1, 64, 99])), lambda x, n: np.where(x < 0, -1, 0)),
+    ),
+    "round": (
+        standard("round", HALVES),
+        Case(rounded_away_from_zero, (HALVES,), lambda x: np.where(x % 1 == 0.5, x + np.sign(x) * 0.5, np.round(x))),
+    ),
     "rsqrt": Case(special.rsqrt, (POSITIVE,), lambda x: 1.0 / np.sqrt(x), rtol=1e-15),
     "select": standard("where", BOOLEANS, INTEGERS, OTHERS),
     "sigmoid": Case(special.sigmoid, (A,), scipy.special.expit, rtol=1e-14),
     "sign": standard("sign", INTEGERS),
     "sin": standard("sin", A),
     "sinh": standard("sinh", A),
-    "slice": Case(
-        lambda x, i: indexing.dynamic_slice(x, (i, 0), (1, 2), strides=(1, 2)),
-        (A, np.asarray(1)),
-        lambda x, i: x[int(i) : int(i) + 1, 0:3:2],
+    "slice": (
+        Case(
+            lambda x, i: indexing.dynamic_slice(x, (i, 0), (1, 2), strides=(1, 2)),
+            (A, np.asarray(1)),
+            lambda x, i: x[int(i) : int(i) + 1, 0:3:2],
+        ),
+        Case(
+            lambda x, i: indexing.dynamic_slice(x, (0, i), (2, 2), mode="clip"),
+            (A, np.asarray(9)),
+            lambda x, i: x[:, 1:],
+        ),
     ),
-    "sort": standard("sort", INTEGERS, axis=0),
+    "sort": (
+        standard("sort", INTEGERS, axis=0),
+        standard("sort", TIES, axis=1, descending=True, reference=lambda x: np.sort(x, axis=1)[:, ::-1].copy()),
+    ),
     "sqrt": standard("sqrt", POSITIVE),
     "squeeze": standard("squeeze", A[:, None, :], axis=1),
     "stack": Case(stacked, (A, POSITIVE), lambda *x: np.stack(x, axis=-1)),
     "subtract": standard("subtract", INTEGERS, OTHERS),
-    "sum": standard("sum", INTEGERS, axis=(0, 1)),
+    "sum": (
+        standard("sum", INTEGERS, axis=(0, 1)),
+        standard("sum", np.asarray([200, 100], "uint8")),
+        standard("sum", np.asarray([100, 100], "int8")),
+    ),
     "tan": standard("tan", A),
     "tanh": standard("tanh", A),
     "to_batched": Case(lambda x: tuple(to_batched(x, 2, axis=1)), (A,), lambda x: (x[:, :2], x[:, [2, 0]])),
     "transpose": standard("permute_dims", A, axes=(1, 0), reference=np.transpose),
-    "triangular_solve": Case(
-        linalg.triangular_solve,
-        (TRIANGLE, A.T.copy()),
-        lambda a, b: scipy.linalg.solve_triangular(a, b, lower=True),
-        rtol=1e-12,
+    "triangular_solve": (
+        Case(
+            linalg.triangular_solve,
+            (TRIANGLE, A.T.copy()),
+            lambda a, b: scipy.linalg.solve_triangular(a, b, lower=True),
+            rtol=1e-12,
+        ),
+        Case(
+            lambda a, b: linalg.triangular_solve(a, b, transpose=True, left_side=False),
+            (TRIANGLE, A),
+            lambda a, b: np.linalg.solve(a, b.T).T,
+            rtol=1e-12,
+        ),
     ),
-    "window_max": Case(lambda x: windows.window_max(x, (2, 3), strides=(2, 1)), (IMAGE,), window(np.max)),
-    "window_min": Case(lambda x: windows.window_min(x, (2, 3), strides=(2, 1)), (IMAGE,), window(np.min)),
-    "window_product": Case(lambda x: windows.window_prod(x, (2, 3), strides=(2, 1)), (IMAGE,), window(np.prod)),
-    "window_reduce": Case(
-        lambda x: windows.window_reduce(x, xpand.array_namespace(x).maximum, 0.0, (2, 3), strides=(2, 1)),
-        (IMAGE,),
-        window(np.max),
+    "window_max": (
+        Case(lambda x: windows.window_max(x, (2, 3), strides=(2, 1)), (IMAGE,), window(np.max)),
+        Case(
+            lambda x: windows.window_max(-x, (2, 2), **PADDED), (IMAGE,), lambda x: -padded_windows(np.min, np.inf)(x)
+        ),
     ),
-    "window_scatter_max": Case(
-        lambda x, s: windows.window_scatter_max(x, s, 0.0, (2, 3), strides=(2, 3)),
-        (IMAGE, SOURCE),
-        scatter_windows(np.argmax),
+    "window_min": (
+        Case(lambda x: windows.window_min(x, (2, 3), strides=(2, 1)), (IMAGE,), window(np.min)),
+        Case(lambda x: windows.window_min(x, (2, 2), **PADDED), (IMAGE,), padded_windows(np.min, np.inf)),
+    ),
+    "window_product": (
+        Case(lambda x: windows.window_prod(x, (2, 3), strides=(2, 1)), (IMAGE,), window(np.prod)),
+        Case(lambda x: windows.window_prod(x, (2, 2), **PADDED), (IMAGE,), padded_windows(np.prod, 1.0)),
+    ),
+    "window_reduce": (
+        Case(
+            lambda x: windows.window_reduce(x, xpand.array_namespace(x).maximum, 0.0, (2, 3), strides=(2, 1)),
+            (IMAGE,),
+            window(np.max),
+        ),
+        Case(
+            lambda x: windows.window_reduce(x, xpand.array_namespace(x).maximum, 4.5, (2, 2), **PADDED),
+            (IMAGE,),
+            padded_windows(lambda x, axis: np.max(x, axis=axis, initial=4.5), 4.5),
+        ),
+    ),
+    "window_scatter_max": (
+        Case(
+            lambda x, s: windows.window_scatter_max(x, s, 0.0, (2, 3), strides=(2, 3)),
+            (IMAGE, SOURCE),
+            scatter_windows(np.argmax),
+        ),
+        Case(  # windows that overlap, and places that are as large
+            lambda x, s: windows.window_scatter_max(x, s, 0.5, (2, 2)),
+            (TIES.astype("float64"), np.asarray([[1.0, 2.0, 4.0]])),
+            scattered_overlapping,
+        ),
     ),
     "window_scatter_min": Case(
         lambda x, s: windows.window_scatter_min(x, s, 0.0, (2, 3), strides=(2, 3)),
         (IMAGE, SOURCE),
         scatter_windows(np.argmin),
     ),
-    "window_sum": Case(lambda x: windows.window_sum(x, (2, 3), strides=(2, 1)), (IMAGE,), window(np.sum)),
+    "window_sum": (
+        Case(lambda x: windows.window_sum(x, (2, 3), strides=(2, 1)), (IMAGE,), window(np.sum)),
+        Case(lambda x: windows.window_sum(x, (2, 2), **PADDED), (IMAGE,), padded_windows(np.sum, 0.0)),
+    ),
     "BinaryBackend (a default that needs no library)": binary_backend,
 }
 

@@ -54,6 +54,14 @@ GRID = np.arange(24.0).reshape(2, 3, 4) ** 1.5  # batch, space, channels
 PLACES = np.asarray([[[0], [2], [1], [2]], [[1], [1], [0], [2]]])  # batch, points, index
 UPDATES = np.arange(32.0).reshape(2, 4, 4) + 1.0
 SQUARE = np.asarray([[4.0, 1.0, 0.5], [1.0, 3.0, -1.0], [0.5, -1.0, 5.0]])
+# PhiML's names, and SciPy's for the same.
+EXTRAPOLATIONS: dict[Any, str] = {
+    "zeros": "grid-constant",
+    "boundary": "nearest",
+    "periodic": "grid-wrap",
+    "symmetric": "reflect",
+    "reflect": "mirror",
+}
 TALL = np.asarray([[1.0, 2.0], [3.0, -1.0], [0.5, 4.0]])
 
 
@@ -195,6 +203,29 @@ def dtype(library: Library) -> None:
     assert library.asarray(A).dtype == library.xp.float64
 
 
+def sampled(mode: str) -> Any:
+    def reference(grid: np.ndarray, coordinates: np.ndarray) -> np.ndarray:
+        return np.stack(
+            [
+                np.stack([scipy.ndimage.map_coordinates(g[..., k], c.T, order=1, mode=mode) for k in range(4)], axis=-1)
+                for g, c in zip(grid, coordinates)
+            ]
+        )
+
+    return reference
+
+
+def convolved(x: np.ndarray, kernel: np.ndarray) -> np.ndarray:
+    """Correlate each member of the batch with its kernel, or with the only one."""
+    kernels = np.broadcast_to(kernel, (len(x), *kernel.shape[1:]))
+    return np.stack(
+        [
+            [sum(scipy.signal.correlate(c, w, "same") for c, w in zip(member, out)) for out in own]
+            for member, own in zip(x, kernels)
+        ]
+    )
+
+
 def eigenvalues(library: Library) -> None:
     found = library.to_numpy(library.xp.linalg.eigvals(library.asarray(SQUARE)))
     np.testing.assert_allclose(np.sort(found.real), np.linalg.eigvalsh(SQUARE), rtol=1e-10)
@@ -308,10 +339,13 @@ CASES: dict[str, Row] = {
         lambda x, y: np.where(y == 0, 0.0, x / np.where(y == 0, 1.0, y)),
     ),
     "Backend.where": standard("where", BOOLEANS, A, POSITIVE),
-    "Backend.nonzero": Case(
-        lambda x: indexing.argwhere(x, size=5, fill_value=-1),
-        (INTEGERS % 2,),
-        lambda x: np.pad(np.argwhere(x), [(0, 1), (0, 0)], constant_values=-1),
+    "Backend.nonzero": (
+        Case(
+            lambda x: indexing.argwhere(x, size=5, fill_value=-1),
+            (INTEGERS % 2,),
+            lambda x: np.pad(np.argwhere(x), [(0, 1), (0, 0)], constant_values=-1),
+        ),
+        Case(lambda x: indexing.argwhere(x, size=2), (INTEGERS % 2,), lambda x: np.argwhere(x)[:2]),
     ),
     "Backend.mean": standard("mean", A, axis=0),
     "Backend.range": created("arange", 1, 9, 2, dtype="int32"),
@@ -332,7 +366,7 @@ CASES: dict[str, Row] = {
     "Backend.cumsum": standard("cumulative_sum", A, axis=1, reference=lambda x: np.cumsum(x, axis=1)),
     "Backend.abs": standard("abs", COMPLEX),
     "Backend.sign": standard("sign", A),
-    "Backend.round": standard("round", A),
+    "Backend.round": standard("round", np.append(A, [0.5, 1.5, -0.5, 2.5])),
     "Backend.ceil": standard("ceil", A),
     "Backend.floor": standard("floor", A),
     "Backend.max": standard("max", A, axis=0),
@@ -340,8 +374,8 @@ CASES: dict[str, Row] = {
     "Backend.maximum": standard("maximum", A, POSITIVE - 2.0),
     "Backend.minimum": standard("minimum", A, POSITIVE - 2.0),
     "Backend.clip": standard("clip", A, min=-1.0, max=1.0),
-    "Backend.argmax": standard("argmax", A, axis=1),
-    "Backend.argmin": standard("argmin", A, axis=0),
+    "Backend.argmax": (standard("argmax", A, axis=1), standard("argmax", BOOLEANS * 3, axis=1, keepdims=True)),
+    "Backend.argmin": (standard("argmin", A, axis=0), standard("argmin", BOOLEANS * 3, axis=1)),
     "Backend.sqrt": standard("sqrt", POSITIVE),
     "Backend.exp": standard("exp", A),
     "Backend.erf": Case(special.erf, (A,), scipy.special.erf, rtol=1e-14),
@@ -352,13 +386,14 @@ CASES: dict[str, Row] = {
     "Backend.factorial": Case(
         special.factorial, (np.asarray([0, 1, 5, 12]),), lambda x: np.asarray([1, 1, 120, 479001600])
     ),
-    "Backend.conv": Case(
-        lambda x, k: convolution.conv(x, k, padding="same"),
-        (np.moveaxis(GRID, 2, 1), np.arange(36.0).reshape(1, 3, 4, 3)),
-        lambda x, k: np.stack(
-            [[sum(scipy.signal.correlate(c, w, "same") for c, w in zip(b, o)) for o in k[0]] for b in x]
-        ),
-        rtol=1e-12,
+    "Backend.conv": tuple(
+        Case(
+            lambda x, k: convolution.conv(x, k, padding="same"),
+            (np.moveaxis(GRID, 2, 1), np.arange(36.0 * kernels).reshape(kernels, 3, 4, 3)),
+            convolved,
+            rtol=1e-12,
+        )
+        for kernels in (1, 2)
     ),
     "Backend.expand_dims": standard("expand_dims", A, axis=(0, 2)),
     "Backend.shape": shape,
@@ -371,19 +406,32 @@ CASES: dict[str, Row] = {
     "Backend.unravel_index": Case(
         lambda i: indexing.unravel_index(i, (3, 4)), (np.asarray([0, 5, 11]),), lambda i: np.unravel_index(i, (3, 4))
     ),
-    "Backend.ravel_multi_index": Case(
-        lambda i, j: indexing.ravel_multi_index((i, j), (3, 4), mode="wrap"),
-        (np.asarray([0, 4, -1]), np.asarray([3, -2, 9])),
-        lambda i, j: np.ravel_multi_index((i, j), (3, 4), mode="wrap"),
+    "Backend.ravel_multi_index": (
+        *(
+            Case(
+                lambda i, j, mode=mode: indexing.ravel_multi_index((i, j), (3, 4), mode=mode),
+                (np.asarray([0, 4, -1]), np.asarray([3, -2, 9])),
+                lambda i, j, mode=mode: np.ravel_multi_index((i, j), (3, 4), mode=mode),
+            )
+            for mode in ("wrap", "clip")
+        ),
+        Case(
+            lambda i, j: indexing.ravel_multi_index((i, j), (3, 4), mode="fill", fill_value=-7),
+            (np.asarray([0, 4, -1, 2]), np.asarray([3, 1, 2, 4])),
+            lambda i, j: np.asarray([3, -7, -7, -7]),
+        ),
     ),
     "Backend.gather": Case(lambda x, i: indexing.take(x, i, axis=1), (A, np.asarray([2, 0, 2])), lambda x, i: x[:, i]),
     "Backend.gather_by_component_indices": Case(
         lambda x, i, j: scatter.at(x)[i, j].get(), (A, np.asarray([1, 0]), np.asarray([2, 1])), lambda x, i, j: x[i, j]
     ),
-    "Backend.batched_gather_nd": Case(
-        lambda x, i: indexing.gather_nd(x, i, batch_dims=1),
-        (GRID, PLACES),
-        lambda x, i: np.stack([x[b, i[b, :, 0]] for b in range(2)]),
+    "Backend.batched_gather_nd": tuple(
+        Case(  # as many batches on both sides, or one on either
+            lambda x, i: indexing.gather_nd(x, i, batch_dims=1),
+            (grid, places),
+            lambda x, i: np.stack([x[b % len(x), i[b % len(i), :, 0]] for b in range(2)]),
+        )
+        for grid, places in ((GRID, PLACES), (GRID[:1], PLACES), (GRID, PLACES[:1]))
     ),
     "Backend.batched_gather_1d": Case(
         lambda x, i: indexing.gather(x, i, axis=1, batch_dims=1),
@@ -404,11 +452,20 @@ CASES: dict[str, Row] = {
     "Backend.isfinite": standard("isfinite", [1.0, np.nan, np.inf]),
     "Backend.isnan": standard("isnan", [1.0, np.nan, np.inf]),
     "Backend.isinf": standard("isinf", [1.0, np.nan, -np.inf]),
-    "Backend.scatter": Case(
-        lambda x, i, v: scatter.scatter_nd(x, i, v, batch_dims=1, operation="add"),
-        (GRID, PLACES, UPDATES),
-        scattered,
-        rtol=1e-14,
+    "Backend.scatter": tuple(
+        Case(
+            lambda x, i, v: scatter.scatter_nd(x, i, v, batch_dims=1, operation="add"),
+            (GRID, places, updates),
+            lambda x, i, v: scattered(x, np.broadcast_to(i, PLACES.shape), np.broadcast_to(v, UPDATES.shape)),
+            rtol=1e-14,
+        )
+        for places, updates in (
+            (PLACES, UPDATES),
+            (PLACES[:1], UPDATES),
+            (PLACES, UPDATES[:1]),
+            (PLACES, UPDATES[:1, :1]),
+            (PLACES, UPDATES[:1, :, :1]),
+        )
     ),
     "Backend.scatter_nd": Case(scatter.scatter_nd, (GRID[0], PLACES[0], UPDATES[0]), updated),
     "Backend.scatter_1d_scalar": Case(
@@ -487,38 +544,57 @@ CASES: dict[str, Row] = {
         lambda x, r: np.repeat(x, r, axis=1),
     ),
     "Backend.get_diagonal": Case(
-        lambda x: linalg.diagonal(x, offset=1, axis1=1, axis2=2),
+        lambda x: xpand.array_namespace(x).matrix_transpose(linalg.diagonal(x, offset=1, axis1=1, axis2=2)),
         (np.arange(36.0).reshape(2, 3, 3, 2),),
-        lambda x: np.diagonal(x, offset=1, axis1=1, axis2=2).copy(),
+        lambda x: np.stack([x[:, 0, 1], x[:, 1, 2]], axis=1),
     ),
-    "Backend.indexed_segment_sum": Case(
-        lambda x, o: scatter.segment_reduce(x, o, axis=1),
-        (GRID, np.asarray([0, 2, 2, 3])),
-        lambda x, o: np.stack([x[:, a:b].sum(axis=1) for a, b in pairwise(o)], axis=1),
-        rtol=1e-14,
+    "Backend.indexed_segment_sum": (
+        Case(
+            lambda x, o: scatter.segment_reduce(x, o, axis=1),
+            (GRID, np.asarray([0, 2, 2, 3])),
+            lambda x, o: np.stack([x[:, a:b].sum(axis=1) for a, b in pairwise(o)], axis=1),
+            rtol=1e-14,
+        ),
+        Case(
+            lambda x, o: scatter.segment_reduce(x, o, axis=1),
+            (GRID, np.asarray([[0, 2, 3], [0, 1, 3]])),
+            lambda x, o: np.stack([[m[a:b].sum(axis=0) for a, b in pairwise(own)] for m, own in zip(x, o)]),
+            rtol=1e-14,
+        ),
     ),
     "Backend.matrix_solve_least_squares": least_squares,
-    "Backend.solve_triangular_dense": Case(
-        lambda a, b: linalg.triangular_solve(a, b, lower=False),
-        (np.triu(SQUARE), A.T.copy()),
-        lambda a, b: scipy.linalg.solve_triangular(a, b, lower=False),
-        rtol=1e-12,
+    "Backend.solve_triangular_dense": (
+        Case(
+            lambda a, b: linalg.triangular_solve(a, b, lower=False),
+            (np.triu(SQUARE), A.T.copy()),
+            lambda a, b: scipy.linalg.solve_triangular(a, b, lower=False),
+            rtol=1e-12,
+        ),
+        Case(  # what is above the diagonal, and on it, isn't read
+            lambda a, b: linalg.triangular_solve(a, b[..., None], unit_diagonal=True)[..., 0],
+            (np.stack([SQUARE, SQUARE + 1.0]), A),
+            lambda a, b: np.linalg.solve(np.tril(a, -1) + np.eye(3), b[..., None])[..., 0],
+            rtol=1e-12,
+        ),
     ),
     "Backend.stop_gradient": Case(autodiff.stop_gradient, (A,), lambda x: x),
     "Backend.stop_gradient_tree": Case(lambda x: autodiff.stop_gradient({"x": (x,)})["x"], (A,), lambda x: (x,)),
-    "Backend.grid_sample": Case(
-        lambda g, c: interpolation.grid_sample(g, c, extrapolation="boundary"),
-        (GRID, np.asarray([[[0.5], [1.75], [-1.0]], [[2.0], [0.25], [7.0]]])),
-        lambda g, c: np.stack(
-            [
-                np.stack(
-                    [scipy.ndimage.map_coordinates(g[b, :, k], c[b].T, order=1, mode="nearest") for k in range(4)],
-                    axis=-1,
-                )
-                for b in range(2)
-            ]
+    "Backend.grid_sample": (
+        *(
+            Case(
+                lambda g, c, name=name: interpolation.grid_sample(g, c, extrapolation=name),
+                (GRID, np.asarray([[[0.5], [1.75], [-1.0], [-0.25]], [[2.0], [0.25], [7.0], [2.5]]])),
+                sampled(mode),
+                rtol=1e-12,
+            )
+            for name, mode in EXTRAPOLATIONS.items()
         ),
-        rtol=1e-12,
+        Case(
+            lambda g, c: interpolation.grid_sample(g, c, extrapolation="undefined"),
+            (GRID, np.asarray([[[0.5], [2.0]], [[0.0], [1.25]]])),  # within the grid, where it is defined
+            sampled("nearest"),
+            rtol=1e-12,
+        ),
     ),
     "Backend.ndims": ndims,
     "Backend.size": size,
