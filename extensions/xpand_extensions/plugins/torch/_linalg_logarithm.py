@@ -23,14 +23,17 @@ def _save(ctx: Any, inputs: tuple[Array], output: Array) -> None:
 
 
 def _backward(ctx: Any, gradient: Array) -> Array:
-    """Take the adjoint of the derivative: the derivative at the adjoint of `x`.
+    # The adjoint of the derivative is the derivative at the adjoint of `x`.
+    return _derivative(ctx.saved_tensors[0].mH, gradient)
 
-    The derivative in the direction `e` is the upper right block of the logarithm of `[[x, e], [0, x]]`: R. Mathias,
-    SIAM J. Matrix Anal. Appl. 17 (1996) 610.
+
+def _derivative(x: Array, e: Array) -> Array:
+    """The derivative at `x` in the direction `e`: the upper right block of the logarithm of `[[x, e], [0, x]]`.
+
+    (R. Mathias, SIAM J. Matrix Anal. Appl. 17 (1996) 610.)
     """
-    x = ctx.saved_tensors[0].mH
     size = x.shape[-1]
-    upper = torch.cat([x, gradient], dim=-1)
+    upper = torch.cat([x, e], dim=-1)
     lower = torch.cat([torch.zeros_like(x), x], dim=-1)
     return logm(torch.cat([upper, lower], dim=-2))[..., :size, size:]
 
@@ -42,8 +45,16 @@ class _Logarithm(torch.autograd.Function):  # type: ignore[misc]
     """The operation for torch.func, under which the derivatives of operations of `torch.library` don't work."""
 
     forward = staticmethod(_operation)
-    setup_context = staticmethod(_save)
     backward = staticmethod(_backward)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Array], output: Array) -> None:
+        _save(ctx, inputs, output)
+        ctx.save_for_forward(*inputs)
+
+    @staticmethod
+    def jvp(ctx: Any, direction: Array) -> Array:
+        return _derivative(ctx.saved_tensors[0], direction)
 
     @staticmethod
     def vmap(info: Any, in_dims: tuple[int], x: Array) -> tuple[Array, int]:
