@@ -125,7 +125,7 @@ def test_bad_input(library: Library) -> None:
         pad_to(x, 4, fill_value=1j)
     for bad in ([1.0], "1", None):
         with pytest.raises(TypeError, match="pad_to: fill_value must be a number, or an array .* got "):
-            pad_to(x, 4, fill_value=bad)  # type: ignore[arg-type]
+            pad_to(x, 4, fill_value=bad)
     with pytest.raises(ValueError, match=r"pad_to: fill_value must be a number or of shape \(\), got shape \(1,\)"):
         pad_to(x, 4, fill_value=library.asarray([1.0]))
     with pytest.raises(TypeError, match="pad_to: fill_value has .*complex128, which does not promote"):

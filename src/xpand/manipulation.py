@@ -1,7 +1,7 @@
 """Shapes: sizes brought to a given number, axes placed by position, batches."""
 
 from collections.abc import Iterator, Sequence
-from typing import Literal
+from typing import Any, Literal
 
 from . import _arguments
 from ._namespace import array_namespace
@@ -40,21 +40,22 @@ def pad_to(x: Array, size: int, /, *, axis: int = -1, fill_value: Array | Scalar
     size = _arguments.integer("pad_to", "size", size, minimum=0)
     axis = _arguments.axis("pad_to", axis, x.ndim)
     shape = _arguments.known_shape("pad_to", "x", x)
-    given = _arguments.is_array(fill_value)
+    value: Any = fill_value
+    given = _arguments.is_array(value)
     if given:
-        _arguments.namespace_of("pad_to", x=x, fill_value=fill_value)
-        _arguments.one_device("pad_to", x=x, fill_value=fill_value)
-        if fill_value.ndim:
-            raise ValueError(f"pad_to: fill_value must be a number or of shape (), got shape {tuple(fill_value.shape)}")
-    _arguments.castable("pad_to", "fill_value", xp, fill_value, x, "x")
+        _arguments.namespace_of("pad_to", x=x, fill_value=value)
+        _arguments.one_device("pad_to", x=x, fill_value=value)
+        if value.ndim:
+            raise ValueError(f"pad_to: fill_value must be a number or of shape (), got shape {tuple(value.shape)}")
+    _arguments.castable("pad_to", "fill_value", xp, value, x, "x")
     missing = size - shape[axis]
     if missing <= 0:
         return x if missing == 0 else x[(slice(None),) * axis + (slice(size), ...)]
     rest = (*shape[:axis], missing, *shape[axis + 1 :])
     if given:
-        filled = xp.broadcast_to(xp.astype(fill_value, x.dtype), rest)
+        filled = xp.broadcast_to(xp.astype(value, x.dtype), rest)
     else:
-        filled = xp.full(rest, fill_value, dtype=x.dtype, device=_arguments.device_of(x))
+        filled = xp.full(rest, value, dtype=x.dtype, device=_arguments.device_of(x))
     return xp.concat([x, filled], axis=axis)
 
 
