@@ -213,6 +213,35 @@ def test_values_that_are_not_finite(library: Library) -> None:
     library.assert_equal(result, [[[np.nan, np.nan, 3.5, np.inf, np.inf, 2.0]]])
 
 
+def test_infinities_of_neighbouring_rows_do_not_meet(library: Library) -> None:
+    x, kernel = np.ones((1, 1, 4, 5)), np.asarray([[[[1.0, 2.0], [3.0, 4.0]]]])
+    x[0, 0, 1:3, -1], x[0, 0, 1:3, 0] = np.inf, -np.inf
+    expected = np.full((1, 1, 3, 4), 10.0)
+    expected[..., 0], expected[..., -1] = -np.inf, np.inf
+    library.assert_equal(convolution.conv(library.asarray(x), library.asarray(kernel)), expected)
+
+
+@pytest.mark.parametrize("pair", [(-3, 9), (9, -3), (-2, 9), (9, -7), (-7, 9), (-1, 9)])
+def test_padding_that_cuts_more_than_there_is(library: Library, pair: tuple[int, int]) -> None:
+    x, kernel = normal(1, 2, 2, 3), normal(3, 2, 2, 2, seed=1)
+    padding = (pair, (0, 1))
+    options: Any = {"padding": padding, "kernel_dilation": 2}
+    wide = np.zeros((1, 2, 2 + 20, 3 + 1))
+    wide[:, :, 10:12, :3] = x
+    wide = wide[:, :, 10 - pair[0] : 12 + pair[1]]
+    forward = np.asarray(jax.lax.conv_general_dilated(wide, kernel, (1, 1), "VALID", rhs_dilation=(2, 2)))
+    result = convolution.conv(library.asarray(x), library.asarray(kernel), **options)
+    library.assert_equal(result, forward, rtol=1e-12, atol=1e-14)
+
+    low, high = pair
+    v, twice = normal(1, 3, 2, 3), normal(3, 2, 2, 2, seed=1)
+    whole = np.asarray(convolution.conv_transpose(v, twice))  # 3 by 4 points
+    framed = np.zeros((1, 2, 3 + 20, 4))
+    framed[:, :, 10:13] = whole
+    back = convolution.conv_transpose(library.asarray(v), library.asarray(twice), padding=((low, high), (0, 0)))
+    library.assert_equal(back, framed[:, :, 10 + low : 13 - high], rtol=1e-12, atol=1e-14)
+
+
 def test_types_promote(library: Library) -> None:
     x, kernel = np.ones((1, 1, 3), "float32"), np.ones((1, 1, 2), "complex128")
     result = convolution.conv(library.asarray(x), library.asarray(kernel))

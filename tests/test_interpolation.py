@@ -267,6 +267,19 @@ def test_interp_of_what_is_not_finite(library: Library) -> None:
     library.assert_equal(result, [np.nan, 5.0, 1.0, 1.0, 1.5, 2.0, np.inf, np.inf, 5.0])
 
 
+def test_interp_of_a_single_point(library: Library) -> None:
+    x, points = library.asarray([np.nan, -1.0, 0.0, 2.0]), library.asarray([0.0])
+    result = interpolation.interp(x, points, library.asarray([5.0]), left=1.0, right=np.inf)
+    library.assert_equal(result, [np.nan, 1.0, 5.0, np.inf])
+
+
+def test_periodic_functions_have_no_value_at_infinity(library: Library) -> None:
+    x = library.asarray([np.inf, 1.25, -np.inf, np.nan])
+    points, values = library.asarray([0.0, 0.5]), library.asarray([1.0, 3.0])
+    result = interpolation.interp(x, points, values, period=1.0)
+    library.assert_equal(result, [np.nan, 2.0, np.nan, np.nan])
+
+
 def test_interp_batches(library: Library) -> None:
     x, points, values = normal(2, 3), np.asarray([-1.0, 0.0, 1.0]), normal(4, 2, 3, seed=1)
     result = interpolation.interp(library.asarray(x), library.asarray(points), library.asarray(values), right=0.0)

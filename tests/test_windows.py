@@ -234,6 +234,14 @@ def test_what_is_not_finite_stays_in_its_windows(library: Library) -> None:
             library.assert_equal(result, reference(function, values, *where), rtol=1e-12)
 
 
+def test_means_of_complex_infinities() -> None:
+    values = np.asarray([1 + 2j, complex(np.inf, 3), 5 + 4j])
+    for options in ({}, {"count_include_pad": False, "padding": ((0, 1),)}):
+        result = windows.window_mean(values, 2, **options)
+        np.testing.assert_array_equal(result[:2].real, [np.inf, np.inf])
+        np.testing.assert_array_equal(result[:2].imag, [2.5, 3.5])
+
+
 def test_sums_do_not_cancel(library: Library) -> None:
     # Differences of cumulative sums would have errors of the size of 1e17 * 2**-53.
     values = np.asarray([1e17, *np.random.default_rng(0).uniform(size=50)])

@@ -1,8 +1,7 @@
 """What the convolutions of all libraries share: a library only convolves with one kernel for all of a batch."""
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 from xpand import _arguments, array_namespace
 from xpand._typing import Array
@@ -18,8 +17,7 @@ Method: TypeAlias = Literal["auto", "direct", "fft"]
 PADDINGS: Final = ("valid", "same", "full")
 
 
-@dataclass(frozen=True, slots=True)
-class Geometry:
+class Geometry(NamedTuple):
     """Where a kernel is laid on its input: an entry for each spatial axis."""
 
     strides: tuple[int, ...]
@@ -39,6 +37,13 @@ class Geometry:
             for n, d, (low, high), covered in zip(spatial, self.input_dilation, self.padding, self.spans(taps))
         ]
         return tuple([reach // stride + 1 if reach >= 0 else 0 for reach, stride in zip(reaches, self.strides)])
+
+    def cuts_all(self, spatial: Sequence[int]) -> bool:
+        """Tell whether negative padding leaves no point along some axis: what is left of the input is zeros."""
+        for n, d, pair in zip(spatial, self.input_dilation, self.padding):
+            if min(pair) < 0 and -min(pair) >= span(n, d):
+                return True
+        return False
 
 
 Kernel: TypeAlias = Callable[[Geometry, Array, Array], Array]
@@ -72,13 +77,13 @@ def convolver(compute: Kernel) -> Callable[..., Array]:
         n = len(strides)
         sizes = what.sizes(x.shape[2:], kernel.shape[kernel.ndim - n :])
         channels = kernel.shape[kernel.ndim - n - 2]
-        if 0 in x.shape or 0 in kernel.shape or 0 in sizes:
+        if 0 in x.shape or 0 in kernel.shape or 0 in sizes or what.cuts_all(x.shape[2:]):
             return _zeros(x, (x.shape[0] // batch_groups, channels, *sizes))
         if kernel.ndim > n + 2:
             return _with_kernels(compute, what, x, kernel)
         if batch_groups > 1:
             x = _batch_to_features(x, batch_groups)
-            what = replace(what, groups=batch_groups)
+            what = what._replace(groups=batch_groups)
         return compute(what, x, kernel)
 
     conv.__module__ = compute.__module__
@@ -106,7 +111,7 @@ def transposer(compute: Kernel) -> Callable[..., Array]:
         what = Geometry(strides, padding, (1,) * n, kernel_dilation, feature_groups)
         sizes = transposed_sizes(what, x.shape[2:], kernel.shape[kernel.ndim - n :])
         channels = kernel.shape[kernel.ndim - n - 1] * feature_groups
-        if 0 in x.shape or 0 in kernel.shape or 0 in sizes:
+        if 0 in x.shape or 0 in kernel.shape or 0 in sizes or _is_cut_off(what, x.shape[2:], kernel.shape[-n:]):
             return _zeros(x, (x.shape[0], channels, *sizes))
         if kernel.ndim > n + 2:
             return _with_kernels(compute, what, x, kernel)
@@ -124,6 +129,14 @@ def transposed_sizes(what: Geometry, spatial: Sequence[int], taps: Sequence[int]
             for n, stride, covered, (low, high) in zip(spatial, what.strides, what.spans(taps), what.padding)
         ]
     )
+
+
+def _is_cut_off(what: Geometry, spatial: Sequence[int], taps: Sequence[int]) -> bool:
+    """Tell whether padding takes all points off the transposed convolution's result along some axis."""
+    for n, stride, covered, pair in zip(spatial, what.strides, what.spans(taps), what.padding):
+        if max(pair) >= (n - 1) * stride + covered:
+            return True
+    return False
 
 
 def by_dilation(compute: Kernel) -> Kernel:
@@ -158,7 +171,7 @@ def _with_kernels(compute: Kernel, what: Geometry, x: Array, kernel: Array) -> A
     batch, channels, *spatial = x.shape
     x = xp.reshape(x, (1, batch * channels, *spatial))
     kernel = xp.reshape(kernel, (batch * kernel.shape[1], *kernel.shape[2:]))
-    result = compute(replace(what, groups=batch * what.groups), x, kernel)
+    result = compute(what._replace(groups=batch * what.groups), x, kernel)
     return xp.reshape(result, (batch, result.shape[1] // batch, *result.shape[2:]))
 
 

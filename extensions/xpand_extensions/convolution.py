@@ -82,26 +82,26 @@ def conv(
             f"conv: kernel of shape {tuple(kernel.shape)} takes {into} channels in each of feature_groups={groups}, "
             f"got x of shape {tuple(x.shape)} with {x.shape[1]} channels"
         )
-    _divides("conv", "feature_groups", groups, out, "the kernel's outputs")
-    _divides("conv", "batch_groups", batch_groups, out, "the kernel's outputs")
-    _divides("conv", "batch_groups", batch_groups, x.shape[0], "the batch")
-    if batch_groups > 1 and kernel.ndim > n + 2:
-        raise ValueError(f"conv: batch_groups={batch_groups} takes one kernel for all, got one for each of the batch")
+    if groups > 1:
+        _divides("conv", "feature_groups", groups, out, "the kernel's outputs")
+    if batch_groups > 1:
+        _divides("conv", "batch_groups", batch_groups, out, "the kernel's outputs")
+        _divides("conv", "batch_groups", batch_groups, x.shape[0], "the batch")
+        if kernel.ndim > n + 2:
+            raise ValueError(
+                f"conv: batch_groups={batch_groups} takes one kernel for all, got one for each of the batch"
+            )
     strides = _per_axis("conv", "strides", strides, n, 1)
     input_dilation = _per_axis("conv", "input_dilation", input_dilation, n, 1)
     kernel_dilation = _per_axis("conv", "kernel_dilation", kernel_dilation, n, 1)
-    spans = [span(k, d) for k, d in zip(taps, kernel_dilation)]
-    sizes = [span(k, d) for k, d in zip(x.shape[2:], input_dilation)]
-    lacking = [
-        max((-(-size // stride) - 1) * stride + covered - size, 0)
-        for size, stride, covered in zip(sizes, strides, spans)
-    ]
-    padding = _padding("conv", padding, spans, lacking)
+    pairs = _padding("conv", padding, taps, kernel_dilation)
+    if pairs is None:
+        pairs = _same(x.shape[2:], taps, strides, input_dilation, kernel_dilation)
     return conv.native(x)(
         x,
         kernel,
         strides=strides,
-        padding=padding,
+        padding=pairs,
         input_dilation=input_dilation,
         kernel_dilation=kernel_dilation,
         feature_groups=groups,
@@ -166,13 +166,14 @@ def conv_transpose(
     kernel_dilation = _per_axis("conv_transpose", "kernel_dilation", kernel_dilation, n, 1)
     if any(extra >= stride for extra, stride in zip(more, strides)):
         raise ValueError(f"conv_transpose: output_padding must be below the strides {strides}, got {more}")
-    spans = [span(k, d) for k, d in zip(taps, kernel_dilation)]
-    padding = _padding("conv_transpose", padding, spans, [covered - stride for covered, stride in zip(spans, strides)])
+    pairs = _padding("conv_transpose", padding, taps, kernel_dilation)
+    if pairs is None:
+        pairs = tuple([_split(span(k, d) - stride) for k, d, stride in zip(taps, kernel_dilation, strides)])
     return conv_transpose.native(x)(
         x,
         kernel,
         strides=strides,
-        padding=tuple([(low, high - extra) for (low, high), extra in zip(padding, more)]),
+        padding=tuple([(low, high - extra) for (low, high), extra in zip(pairs, more)]),
         output_padding=more,
         kernel_dilation=kernel_dilation,
         feature_groups=groups,
@@ -250,7 +251,9 @@ def _check_arrays(function: str, x: Array, kernel: Array) -> tuple[Array, Array,
     xp = _arguments.namespace_of(function, x=x, kernel=kernel)
     _arguments.one_device(function, x=x, kernel=kernel)
     _arguments.dtype(function, "x", xp, x, _arguments.NUMERIC)
-    _arguments.dtype(function, "kernel", xp, kernel, _arguments.NUMERIC)
+    if x.dtype != kernel.dtype:
+        _arguments.dtype(function, "kernel", xp, kernel, _arguments.NUMERIC)
+        x, kernel = _arguments.promote(function, xp, x=x, kernel=kernel)
     shape = _arguments.known_shape(function, "x", x)
     taps = _arguments.known_shape(function, "kernel", kernel)
     n = len(shape) - 2
@@ -268,7 +271,7 @@ def _check_arrays(function: str, x: Array, kernel: Array) -> tuple[Array, Array,
         )
     if 0 in taps[len(taps) - n :]:
         raise ValueError(f"{function}: kernel must have taps along each spatial axis, got the shape {taps}")
-    return *_arguments.promote(function, xp, x=x, kernel=kernel), n
+    return x, kernel, n
 
 
 def _check_signals(
@@ -277,30 +280,31 @@ def _check_signals(
     """Check the arguments of `convolve` and `correlate`; return them as implementations get them."""
     xp = _arguments.namespace_of(function, x=x, kernel=kernel)
     _arguments.one_device(function, x=x, kernel=kernel)
-    kinds = [
-        _arguments.dtype(function, name, xp, value, _arguments.NUMERIC)
-        for name, value in (("x", x), ("kernel", kernel))
-    ]
+    kind = _arguments.dtype(function, "x", xp, x, _arguments.NUMERIC)
+    if x.dtype != kernel.dtype:
+        _arguments.dtype(function, "kernel", xp, kernel, _arguments.NUMERIC)
+        x, kernel = _arguments.promote(function, xp, x=x, kernel=kernel)
     shape = _arguments.known_shape(function, "x", x)
     taps = _arguments.known_shape(function, "kernel", kernel)
     _arguments.choice(function, "mode", mode, PADDINGS)
     _arguments.choice(function, "method", method, _METHODS)
     if len(shape) != len(taps):
         raise ValueError(f"{function}: x and kernel must have as many axes, got the shapes {shape} and {taps}")
-    if method == "fft" and kinds[0] in _arguments.INTEGERS:
+    if method == "fft" and kind in _arguments.INTEGERS:
         raise TypeError(
             f"{function}: method='fft' takes floating-point data types, got {x.dtype}; take 'direct', or convert both"
         )
     axes = _axes(function, axes, len(shape))
-    for axis, (n, k) in enumerate(zip(shape, taps)):
-        if axis not in axes and n != k and 1 not in (n, k):
-            raise ValueError(f"{function}: axis {axis} is not convolved over, and {n} and {k} don't broadcast")
+    if len(axes) < len(shape):
+        for axis, (n, k) in enumerate(zip(shape, taps)):
+            if axis not in axes and n != k and 1 not in (n, k):
+                raise ValueError(f"{function}: axis {axis} is not convolved over, and {n} and {k} don't broadcast")
     if mode == "valid" and any(shape[a] < taps[a] for a in axes) and any(shape[a] > taps[a] for a in axes):
         raise ValueError(
             f"{function}: mode='valid' takes arrays of which one is the larger along all axes, got the shapes {shape} "
             f"and {taps}"
         )
-    return *_arguments.promote(function, xp, x=x, kernel=kernel), mode, axes, method
+    return x, kernel, mode, axes, method
 
 
 def _axes(function: str, axes: Any, ndim: int) -> tuple[int, ...]:
@@ -329,19 +333,43 @@ def _per_axis(function: str, name: str, value: Any, n: int, minimum: int) -> tup
     return tuple([_arguments.integer(function, name, entry, minimum=minimum) for entry in value])
 
 
-def _padding(function: str, padding: Any, spans: list[int], same: list[int]) -> tuple[tuple[int, int], ...]:
-    """Check padding; return a pair for each spatial axis. `same` is how much of it "same" takes, at both ends."""
+def _padding(
+    function: str, padding: Any, taps: Sequence[int], dilation: Sequence[int]
+) -> tuple[tuple[int, int], ...] | None:
+    """Check padding; return a pair for each spatial axis, or None for "same", which depends on more."""
+    n = len(taps)
     if isinstance(padding, str) or not isinstance(padding, Sequence):
         _arguments.choice(function, "padding", padding, PADDINGS)
         if padding == "valid":
-            return ((0, 0),) * len(spans)
-        if padding == "full":
-            return tuple([(covered - 1, covered - 1) for covered in spans])
-        return tuple([(max(total, 0) // 2, total - max(total, 0) // 2) for total in same])
-    if len(padding) != len(spans) or any(not isinstance(pair, Sequence) or len(pair) != 2 for pair in padding):
+            return ((0, 0),) * n
+        if padding == "same":
+            return None
+        return tuple([(span(k, d) - 1, span(k, d) - 1) for k, d in zip(taps, dilation)])
+    if len(padding) != n or any(not isinstance(pair, Sequence) or len(pair) != 2 for pair in padding):
         raise ValueError(
             f"{function}: padding must be {', '.join(map(repr, PADDINGS))} or a pair (low, high) for each of "
-            f"{len(spans)} spatial axes, got {padding!r}"
+            f"{n} spatial axes, got {padding!r}"
         )
     low_high = [[_arguments.integer(function, "padding", entry) for entry in pair] for pair in padding]
     return tuple([(low, high) for low, high in low_high])
+
+
+def _same(
+    spatial: Sequence[int],
+    taps: Sequence[int],
+    strides: Sequence[int],
+    input_dilation: Sequence[int],
+    kernel_dilation: Sequence[int],
+) -> tuple[tuple[int, int], ...]:
+    """Pad so that there are as many results as points, divided by the strides and rounded up."""
+    found = []
+    for n, k, stride, apart, d in zip(spatial, taps, strides, input_dilation, kernel_dilation):
+        size = span(n, apart)
+        found.append(_split(max((-(-size // stride) - 1) * stride + span(k, d) - size, 0)))
+    return tuple(found)
+
+
+def _split(total: int) -> tuple[int, int]:
+    """Split padding between both ends, an odd point to the second; points that are cut off all come from there."""
+    low = max(total, 0) // 2
+    return low, total - low

@@ -38,7 +38,9 @@ def _conv(what: Geometry, x: Array, kernel: Array) -> Array:
         what = Geometry((1,), ((0, 0),), (1,), (1,), what.groups)
         _multiply(what, x[..., None], kernel[..., None], out[..., None])
     elif alone and adjacent:
-        _correlate_rows(what, x, kernel, out)
+        # Where two rows meet in the long one, infinities may cancel that no result has.
+        with np.errstate(invalid="ignore"):
+            _correlate_rows(what, x, kernel, out)
     else:
         _multiply(what, _padded(x, what.padding), kernel, out)
     return out

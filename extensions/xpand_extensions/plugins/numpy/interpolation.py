@@ -140,6 +140,12 @@ def interp(
     x: Array, points: Array, values: Array, /, *, left: Any = None, right: Any = None, period: Any = None
 ) -> Array:
     dtype = np.result_type(x, points, values)
-    if values.ndim > 1 or dtype.itemsize < values.real.itemsize:
+    # np.interp gives the value of a single point for NaN too.
+    if values.ndim > 1 or points.size == 1 or dtype.itemsize < values.real.itemsize:
         return generic.interp(x, points, values, left=left, right=right, period=period)
-    return np.asarray(np.interp(x, points, values, left, right, period)).astype(dtype, copy=False)
+    if period is None:
+        found = np.interp(x, points, values, left, right)
+    else:
+        with np.errstate(invalid="ignore"):  # an infinite place has no remainder
+            found = np.interp(x, points, values, period=period)
+    return np.asarray(found).astype(dtype, copy=False)

@@ -87,12 +87,16 @@ def window_mean(
     no_mask("window_mean", x)
     steps = passes(window_shape, axis, strides, padding, window_dilation)
     total = _reduce("add", x, steps)
+    # Both parts alone: a complex infinity divided by a number would be NaN in one.
+    parts = (total.real, total.imag) if total.dtype.kind == "c" else (total,)
     if count_include_pad or not any(map(any, padding)):
-        total /= math.prod(window_shape)
+        for part in parts:
+            part /= math.prod(window_shape)
         return total
     for each in steps:
         number = inside(xp, each, x.shape[each.axis], "cpu")
         number = number.reshape([-1 if k == each.axis else 1 for k in range(x.ndim)])
         with np.errstate(invalid="ignore"):  # 0 / 0 is the NaN that is asked for
-            np.divide(total, number.astype(x.dtype), out=total)
+            for part in parts:
+                np.divide(part, number.astype(part.dtype), out=part)
     return total
