@@ -824,3 +824,10 @@ def test_moveaxis_and_default_dtypes_under_transformations() -> None:
         return x + torch.ones(3, dtype=xp.__array_namespace_info__().default_dtypes()["complex floating"])
 
     assert torch.compile(widened, fullgraph=True, backend="eager")(torch.ones(3)).dtype == torch.complex64
+
+
+def test_the_device_is_known_under_compile() -> None:
+    import xpand
+
+    compiled = torch.compile(lambda x: x + torch.ones(3, device=xpand.device(x)), fullgraph=True, backend="eager")
+    assert compiled(torch.ones(3)).tolist() == [2.0, 2.0, 2.0]

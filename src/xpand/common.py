@@ -3,8 +3,10 @@
 Those that ask about arrays are its own. Those that ask about namespaces also know ours, and come from `_namespace`.
 """
 
+from typing import Any
+
+from array_api_compat import device as _device
 from array_api_compat import (
-    device,
     is_array_api_obj,
     is_array_api_strict_namespace,
     is_cupy_array,
@@ -34,7 +36,19 @@ from ._namespace import (
     is_jax_namespace,
     is_numpy_namespace,
     is_torch_namespace,
+    library_of,
 )
+from ._typing import Array, Device
+
+
+def device(x: Array, /) -> Device:
+    """Return the device on which an array lies.
+
+    Array-api-compat's own, but for tensors, which `torch.compile` can so be asked for theirs.
+    """
+    found: Any = x.device if library_of(type(x)) == "torch" else _device(x)
+    return found
+
 
 __all__ = [
     "array_namespace",
