@@ -139,6 +139,17 @@ def test_nothing_but_cropping_gives_a_new_array(eager_library: Library, mode: st
             assert not np.shares_memory(np.asarray(result), np.asarray(x))
 
 
+@pytest.mark.parametrize("mode", ["wrap", "reflect", "symmetric", "edge"])
+@pytest.mark.parametrize("widths", [(-3, 2), (-3, 1), (2, -3), (-5, 2), (-4, 3), (2, -5)])
+def test_what_is_left_of_the_padding_is_a_new_array(mode: Any, widths: tuple[int, int]) -> None:
+    x = np.arange(3.0)
+    low, high = widths
+    result = pad(x, widths, mode=mode)
+    whole = np.pad(x, (max(low, 0), max(high, 0)), mode=mode)
+    np.testing.assert_array_equal(result, whole[max(-low, 0) : len(whole) - max(-high, 0)])
+    assert not np.shares_memory(result, x)
+
+
 def test_forms_of_widths_and_values(library: Library) -> None:
     values = np.arange(6.0).reshape(2, 3)
     x = library.asarray(values)
@@ -166,6 +177,10 @@ def test_special_values_stay_where_they_are(library: Library) -> None:
     library.assert_equal(pad(x[:3], (0, 1), mode="wrap"), [np.inf, -0.0, 1.0, np.inf])
     library.assert_equal(pad(x[1:3], (1, 1), mode="reflect", reflect_type="odd"), [-1.0, -0.0, 1.0, 2.0])
     library.assert_equal(pad(x[2:], 1, constant_values=np.inf), [np.inf, 1.0, np.nan, np.inf])
+    ramp = pad(x[1:3], (0, 2), mode="linear_ramp", end_values=np.inf)
+    library.assert_equal(ramp, [-0.0, 1.0, np.nan, np.inf])
+    odd = pad(x[:3], (1, 1), mode="reflect", reflect_type="odd")
+    library.assert_equal(odd, [np.inf, np.inf, -0.0, 1.0, 2.0])
 
 
 @pytest.mark.parametrize("mode", MODES)

@@ -84,6 +84,8 @@ def _constant(xp: Namespace, x: Array, axis: int, low: int, high: int, values: t
 def _repeated(xp: Namespace, x: Array, axis: int, low: int, high: int, mode: str) -> Array:
     """Extend by elements of the array itself."""
     size = x.shape[axis]
+    if low <= 0 and high <= 0:
+        return _cropped(x, axis, low, high)
     if mode == "edge" or size == 0:
         pieces = [x]
         if low > 0:
@@ -104,7 +106,9 @@ def _repeated(xp: Namespace, x: Array, axis: int, low: int, high: int, mode: str
     for run in runs(mode, size, -low, size + high):
         piece = _slice(x, axis, run.start, run.stop)
         pieces.append(xp.flip(piece, axis=axis) if run.reverse else piece)
-    return _joined(xp, pieces or [_slice(x, axis, 0, 0)], axis)
+    # Where all but a piece of the array is taken away, it is not to share memory with it.
+    joined = _joined(xp, pieces or [_slice(x, axis, 0, 0)], axis)
+    return joined if len(pieces) > 1 else xp.asarray(joined, copy=True)
 
 
 def _odd(xp: Namespace, x: Array, axis: int, low: int, high: int, *, include_edge: bool) -> Array:
@@ -125,8 +129,9 @@ def _odd_end(xp: Namespace, x: Array, axis: int, width: int, include_edge: bool)
     pieces, made = [], 0
     while made < width:
         last = _slice(x, axis, size - 1, size)
-        x = last + (last - xp.flip(x, axis=axis))
-        pieces.append(_slice(x, axis, skip, min(size, skip + width - made)))
+        image = last + (last - xp.flip(_slice(x, axis, 0, size - skip), axis=axis))
+        pieces.append(_slice(image, axis, 0, min(size - skip, width - made)))
+        x = xp.concat([last, image], axis=axis) if skip else image
         made += size - skip
     return _joined(xp, pieces, axis)
 
@@ -154,7 +159,9 @@ def _ramp(xp: Namespace, x: Array, axis: int, width: int, value: Any, edge: Arra
     if integers:
         rising = xp.astype(_between(xp, xp.astype(end, dtype), xp.astype(edge, dtype), step, width), x.dtype)
     else:
-        rising = end + (edge - end) * xp.astype(step / width, x.dtype)
+        # From infinity to anything else there is NaN, of which NumPy would warn were it computed.
+        start = xp.where(xp.isfinite(end), end, xp.full_like(end, xp.nan))
+        rising = start + (edge - start) * xp.astype(step / width, x.dtype)
     return xp.concat([end, rising], axis=axis)
 
 

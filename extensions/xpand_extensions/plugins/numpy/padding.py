@@ -35,15 +35,16 @@ def pad(
             for (low, high), size in zip(pad_width, x.shape)
         )
     ):
-        return generic.pad(
-            x,
-            pad_width,
-            mode=mode,
-            constant_values=constant_values,
-            end_values=end_values,
-            reflect_type=reflect_type,
-            interior=interior,
-        )
+        with np.errstate(invalid="ignore"):  # complex infinities times a number are NaN in one part
+            return generic.pad(
+                x,
+                pad_width,
+                mode=mode,
+                constant_values=constant_values,
+                end_values=end_values,
+                reflect_type=reflect_type,
+                interior=interior,
+            )
     out = np.empty([low + size + high for (low, high), size in zip(pad_width, x.shape)], dtype=x.dtype)
     centre = [slice(low, low + size) for (low, _), size in zip(pad_width, x.shape)]
     out[tuple(centre)] = x
