@@ -242,6 +242,16 @@ def test_padding_that_cuts_more_than_there_is(library: Library, pair: tuple[int,
     library.assert_equal(back, framed[:, :, 10 + low : 13 - high], rtol=1e-12, atol=1e-14)
 
 
+@pytest.mark.parametrize("taps", [1, 3, 8])
+def test_conv_transpose_of_one_channel(library: Library, taps: int) -> None:
+    v, kernel = normal(5) + 1j * normal(5, seed=1), normal(taps, seed=2) + 1j * normal(taps, seed=3)
+    arrays = library.asarray(v[None, None]), library.asarray(kernel[None, None])
+    whole = np.convolve(v, kernel)[None, None]
+    library.assert_equal(convolution.conv_transpose(*arrays), whole, rtol=1e-12, atol=1e-14)
+    expected = np.pad(whole, ((0, 0), (0, 0), (1, 0)))[..., :-2]
+    library.assert_equal(convolution.conv_transpose(*arrays, padding=[(-1, 2)]), expected, rtol=1e-12, atol=1e-14)
+
+
 def test_types_promote(library: Library) -> None:
     x, kernel = np.ones((1, 1, 3), "float32"), np.ones((1, 1, 2), "complex128")
     result = convolution.conv(library.asarray(x), library.asarray(kernel))
