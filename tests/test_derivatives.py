@@ -137,7 +137,8 @@ def test_compositions(able: Library) -> None:
     against_jax(able, vmap(third(grad)), jax.vmap(third(jax.grad)), X)
     outer = lambda grad: grad(lambda x: (grad(f)(x) ** 2).sum())
     against_jax(able, outer(grad), outer(jax.grad), X)
-    perturbed = lambda grad: grad(lambda x: x * grad(lambda y: x + y)(x * 0.0))  # 1, where perturbations are not confused
+    # One, where the perturbations of the two are not confused.
+    perturbed = lambda grad: grad(lambda x: x * grad(lambda y: x + y)(x * 0.0))
     against_jax(able, perturbed(grad), perturbed(jax.grad), np.asarray(2.0))
 
 
