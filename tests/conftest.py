@@ -1,6 +1,8 @@
 """Fixtures and settings for all tests."""
 
 import os
+import sys
+from collections.abc import Iterator
 
 # Before any library is imported: 64-bit types in JAX, one thread each, since the tests run in parallel processes.
 os.environ.setdefault("JAX_ENABLE_X64", "1")
@@ -27,3 +29,11 @@ def library(request: pytest.FixtureRequest) -> Library:
 def eager_library(request: pytest.FixtureRequest) -> Library:
     """Every library whose arrays hold their values."""
     return request.param
+
+
+@pytest.fixture(scope="module", autouse=True)
+def compiled_functions_are_dropped() -> Iterator[None]:
+    """Let go of what JAX compiled in a module, which adds up to gigabytes over all of them."""
+    yield
+    if "jax" in sys.modules:
+        sys.modules["jax"].clear_caches()
