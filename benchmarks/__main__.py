@@ -1,6 +1,6 @@
 """Measure xpand beside the native libraries and array-api-compat, and print what every budget says.
 
-python -m benchmarks [--only TOPIC] [--quick] [--write]
+python -m benchmarks [--only TOPIC …] [--quick] [--write]
 """
 
 import argparse
@@ -41,7 +41,7 @@ def main(arguments: list[str] | None = None) -> int:
     console = Console(width=None if sys.stdout.isatty() else 120)
     results = []
     with Progress(console=console, transient=True) as progress:
-        for name in (options.only,) if options.only else TOPICS:
+        for name in options.only or TOPICS:
             task = progress.add_task(name, total=None)
             # Imported here, once the environment is set.
             for row in importlib.import_module(f".{name}", __package__).rows():
@@ -57,6 +57,8 @@ def main(arguments: list[str] | None = None) -> int:
             {"topic": topic, "rows": [result.as_dict() for result in group]}
             for topic, group in by_topic(results).items()
         ]
+        if options.only:
+            topics = merged(json.loads(OUTPUT.read_text(encoding="utf-8"))["topics"], topics)
         document = {"machine": {"cores": os.cpu_count()}, "versions": versions(), "topics": topics}
         OUTPUT.write_text(as_json(document), encoding="utf-8")
         console.print(f"written to {OUTPUT}")
@@ -65,13 +67,17 @@ def main(arguments: list[str] | None = None) -> int:
 
 def _parse(arguments: list[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser("python -m benchmarks", description=__doc__)
-    parser.add_argument("--only", choices=TOPICS, help="measure this topic alone")
+    parser.add_argument("--only", choices=TOPICS, nargs="+", help="measure these alone; the others stay as written")
     parser.add_argument("--quick", action="store_true", help="shorter and less exact")
     parser.add_argument("--write", action="store_true", help=f"write {OUTPUT.name}, from which the docs' page is made")
-    options = parser.parse_args(arguments)
-    if options.only and options.write:
-        parser.error("--write takes all topics: leave out --only")
-    return options
+    return parser.parse_args(arguments)
+
+
+def merged(old: list[dict[str, Any]], new: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Put topics measured anew in the place of the same ones, and after them those not measured before."""
+    found = {topic["topic"]: topic for topic in new}
+    kept = [found.pop(topic["topic"], topic) for topic in old]
+    return [*kept, *found.values()]
 
 
 def shown(results: list[Any]) -> list[Any]:

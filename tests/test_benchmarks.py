@@ -226,7 +226,17 @@ def test_the_program_writes_what_the_docs_read(tmp_path, monkeypatch, capsys):
     assert document["topics"][0]["rows"][1]["note"] == "slow by nature"
 
 
-@pytest.mark.parametrize("arguments", [["--only", "nothing"], ["--only", "doors", "--write"], ["--fast"]])
+def test_topics_measured_anew_take_the_place_of_the_old():
+    old = [{"topic": "a", "rows": [1]}, {"topic": "b", "rows": [2]}]
+    new = [{"topic": "c", "rows": [3]}, {"topic": "a", "rows": [4]}]
+    assert [(topic["topic"], topic["rows"]) for topic in program.merged(old, new)] == [
+        ("a", [4]),
+        ("b", [2]),
+        ("c", [3]),
+    ]
+
+
+@pytest.mark.parametrize("arguments", [["--only", "nothing"], ["--only"], ["--fast"]])
 def test_a_wrong_option_is_refused(arguments, capsys):
     with pytest.raises(SystemExit, match="2"):
         program.main(arguments)
