@@ -1,11 +1,17 @@
 """Derivatives on PyTorch: those of torch.func, complex ones in JAX's convention, which are the conjugates."""
 
+import warnings
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
 
 from xpand._typing import Array
+
+# PyTorch imports it when forward mode is first used, and warns of a function of its own. Here, not in the user's call.
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore", DeprecationWarning)
+    import torch._decomp.decompositions_for_jvp
 
 
 def stop_gradient(x: Array, /) -> Array:
