@@ -21,6 +21,7 @@ NOISE_SECONDS: Final = 3e-8
 
 _BATCH: Final = 1e-4  # seconds
 _LEAST_ROUNDS: Final = 4
+_PATIENCE: Final = 3.0  # seconds, after which fewer rounds will do
 
 
 class Timed(Protocol):
@@ -160,7 +161,7 @@ def measure(row: Row, seconds: float = 0.1, attempts: int = 3) -> Result:
         times = [min(old, new) for old, new in zip(times, again)]
         fastest, name = min(zip(times[1:], row.references))
         result = replace(result, reference_name=name, ours=times[0], reference=fastest)
-        if result.ok or row.fault:
+        if result.ok or row.fault or sum(times) > _PATIENCE / _LEAST_ROUNDS:
             break
     return result
 
@@ -199,8 +200,9 @@ def smallest_times(calls: Sequence[Timed], seconds: float) -> list[float]:
     collecting = gc.isenabled()
     gc.disable()
     try:
-        end, rounds = perf_counter() + seconds, 0
-        while rounds < _LEAST_ROUNDS or perf_counter() < end:
+        start, rounds = perf_counter(), 0
+        end, latest = start + seconds, start + max(_PATIENCE, seconds)
+        while not rounds or perf_counter() < end or (rounds < _LEAST_ROUNDS and perf_counter() < latest):
             for k in range(len(calls)):
                 i = (k + rounds) % len(calls)  # whoever comes first finds other caches
                 best[i] = min(best[i], calls[i].time(numbers[i]) / numbers[i])
@@ -213,5 +215,7 @@ def smallest_times(calls: Sequence[Timed], seconds: float) -> list[float]:
 
 def _batch_size(call: Timed) -> int:
     call.time(1)  # compilation, caches
-    once = min(call.time(1) for _ in range(3))
+    once = call.time(1)
+    if once < 1000 * _BATCH:
+        once = min(once, call.time(1), call.time(1))
     return max(1, int(_BATCH / max(once, 1e-8)))
