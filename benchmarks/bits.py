@@ -13,7 +13,17 @@ from .namespaces import libraries
 BUDGET: Final = Budget(ratio=1.1, extra=1e-5)
 """A call of a library's own function, and 10 µs for the checks of arguments."""
 
-REASONS: Final[dict[str, str]] = {}
+_ZEROS: Final = "divisors of zero are looked for, which the recipe leaves undefined"
+_NUMBER: Final = "a number is put on the device at each call; and the recipe leaves undefined what ours defines"
+
+REASONS: Final[dict[str, str]] = {
+    "quotient, torch": _ZEROS,
+    "truncated_remainder, numpy": _ZEROS,
+    "truncated_remainder, torch": _ZEROS,
+    "quotient, jax": _NUMBER,
+    "truncated_remainder, jax": _NUMBER,
+    "shift_left, jax": _NUMBER,
+}
 """Why a row is over the budget."""
 
 SMALL: Final[dict[str, Any]] = {"sizes": (40,)}

@@ -65,6 +65,7 @@ REASONS: Final[dict[tuple[str, str], str]] = {
         "numpy",
         "expm",
     ): "the degree by the norm of the matrix; SciPy takes those of its powers, which may be far smaller",
+    ("numpy", "logm"): "square roots of whole matrices by an iteration; SciPy takes those of a triangular Schur form",
     ("jax", "expm"): "the highest degree whatever the norm; JAX's own chooses one, scales too little and loses digits",
     ("numpy", "lu_factor"): "the permutation is made of LAPACK's exchanges, one by one",
     ("torch", "lu_factor"): "the permutation is made of LAPACK's exchanges, one by one",
