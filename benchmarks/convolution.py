@@ -36,14 +36,7 @@ def rows(
 
 def _row(topic: str, library: Library, name: str, ours: Call, recipes: Mapping[str, Call], size: int) -> Row:
     budget = ON_NUMPY if library.name == "numpy" else BUDGET
-    if library.name == "jax":
-        ours, recipes = finished(ours), {recipe: finished(call) for recipe, call in recipes.items()}
     return Row(topic, f"{library.name}{name}", ours, recipes, budget, CHECKS if size <= 100_000 else "")
-
-
-def finished(call: Call) -> Call:
-    """Wait for the result: XLA computes a convolution beside the program, whatever it was told."""
-    return Call(lambda *args, **kwargs: call.function(*args, **kwargs).block_until_ready(), *call.args, **call.kwargs)
 
 
 def _signals(library: Library, x: Any, kernel: Any) -> Iterator[Row]:

@@ -34,26 +34,16 @@ def rows(sizes: tuple[int, ...] = (1_000, 100_000, 10_000_000)) -> Iterator[Row]
         for library in libraries():
             square, flat_index, multi, v = map(library.xp.asarray, (x, flat, pairs, values))
             line = library.xp.reshape(square, (-1,))
-            done = _blocking if library.name == "jax" else lambda function: function
             ours = {
-                "take": Call(done(indexing.take), line, flat_index),
-                "gather_nd": Call(done(indexing.gather_nd), square, multi),
-                "scatter, add": Call(done(scatter.scatter), line, flat_index, v, operation="add"),
-                "scatter_nd, add": Call(done(scatter.scatter_nd), square, multi, v, operation="add"),
+                "take": Call(indexing.take, line, flat_index),
+                "gather_nd": Call(indexing.gather_nd, square, multi),
+                "scatter, add": Call(scatter.scatter, line, flat_index, v, operation="add"),
+                "scatter_nd, add": Call(scatter.scatter_nd, square, multi, v, operation="add"),
             }
             recipes = RECIPES[library.name](line, square, flat_index, multi, v)
             for name, call in ours.items():
                 reason = SMALL_REASON if size <= 1_000 else REASONS.get(library.name, "")
                 yield Row(f"{name} of {size:,} elements", library.name, call, recipes[name], BUDGET, reason)
-
-
-def _blocking(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Wait for the result: JAX returns before it is there."""
-
-    def wait(*args: Any, **kwargs: Any) -> Any:
-        return function(*args, **kwargs).block_until_ready()
-
-    return wait
 
 
 def _numpy(line: Any, square: Any, index: Any, multi: Any, v: Any) -> Mapping[str, Mapping[str, Call]]:
@@ -117,12 +107,10 @@ def _jax(line: Any, square: Any, index: Any, multi: Any, v: Any) -> Mapping[str,
     add = jax.jit(lambda x, i, v: x.at[i].add(v))
     add_nd = jax.jit(lambda x, m, v: x.at[m[:, 0], m[:, 1]].add(v))
     return {
-        "take": {"jnp.take, jitted": Call(_blocking(jax.jit(jnp.take)), line, index)},
-        "gather_nd": {
-            "index by pairs, jitted": Call(_blocking(jax.jit(lambda x, m: x[m[:, 0], m[:, 1]])), square, multi)
-        },
-        "scatter, add": {"at.add, jitted": Call(_blocking(add), line, index, v)},
-        "scatter_nd, add": {"at.add, jitted": Call(_blocking(add_nd), square, multi, v)},
+        "take": {"jnp.take, jitted": Call(jax.jit(jnp.take), line, index)},
+        "gather_nd": {"index by pairs, jitted": Call(jax.jit(lambda x, m: x[m[:, 0], m[:, 1]]), square, multi)},
+        "scatter, add": {"at.add, jitted": Call(add, line, index, v)},
+        "scatter_nd, add": {"at.add, jitted": Call(add_nd, square, multi, v)},
     }
 
 

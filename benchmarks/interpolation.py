@@ -9,7 +9,6 @@ from scipy import ndimage
 from xpand_extensions import interpolation
 
 from ._measure import Budget, Call, Row
-from .convolution import finished
 from .namespaces import Library, libraries
 
 BUDGET: Final = Budget(ratio=1.1)
@@ -63,8 +62,6 @@ def _functions(library: Library, places: Any, points: Any) -> Iterator[Row]:
 def _row(topic: str, library: Library, name: str, ours: Call, recipes: Mapping[str, Call], count: int) -> Row:
     if library.name == "numpy":
         return Row(topic, f"numpy{name}", ours, recipes, ON_NUMPY, CHECKS if count <= 1000 else "")
-    if library.name == "jax":
-        ours, recipes = finished(ours), {recipe: finished(call) for recipe, call in recipes.items()}
     return Row(topic, f"{library.name}{name}", ours, recipes, BUDGET, REASONS[library.name])
 
 

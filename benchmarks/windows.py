@@ -36,15 +36,10 @@ def rows(sizes: tuple[int, ...] = (1_000, 100_000, 10_000_000)) -> Iterator[Row]
             ):
                 ours = getattr(windows, function)
                 recipes = RECIPES[library.name](function, x, window)
-                call = Call(done(ours), x, window) if library.name == "jax" else Call(ours, x, window)
+                call = Call(ours, x, window)
                 reason = SMALL_CALL if size <= 1000 else REASONS.get(library.name, "")
                 topic = f"{function} of {size:,} elements"
                 yield Row(topic, f"{library.name}, {what}", call, recipes, BUDGETS[library.name], reason)
-
-
-def done(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Wait for the result: some calls of JAX return before they have one."""
-    return lambda *args, **options: function(*args, **options).block_until_ready()
 
 
 def _numpy(function: str, x: Any, window: int) -> Mapping[str, Call]:
@@ -77,7 +72,7 @@ def _jax(function: str, x: Any, window: int) -> Mapping[str, Call]:
     def reduce_window(x: Any) -> Any:
         return jax.lax.reduce_window(x, initial, reduction, (window,) * x.ndim, (1,) * x.ndim, "VALID")
 
-    return {"lax.reduce_window, jitted": Call(done(reduce_window), x)}
+    return {"lax.reduce_window, jitted": Call(reduce_window, x)}
 
 
 RECIPES: Final[Mapping[str, Callable[[str, Any, int], Mapping[str, Call]]]] = {

@@ -1,12 +1,14 @@
 """Arguments of the window functions: checked at the door, and the one form in which implementations get them."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Final, Literal, NamedTuple, NoReturn, TypeAlias
 
 from xpand import _arguments
 from xpand._arguments import Kind
 from xpand._namespace import describe
 from xpand._typing import Array, Namespace
+
+from ._segments import Combination
 
 Sizes: TypeAlias = int | Sequence[int]
 """One number for each windowed axis, or one for all of them."""
@@ -55,6 +57,38 @@ def passes(
         for k, size, stride, (low, high), dilation in zip(axis, window_shape, strides, padding, window_dilation)
     ]
     return tuple(sorted(found, reverse=True))
+
+
+COMBINATIONS: Final[dict[str, Combination]] = {
+    "window_sum": "add",
+    "window_prod": "multiply",
+    "window_min": "min",
+    "window_max": "max",
+}
+
+Kernel: TypeAlias = Callable[[Combination, Array, tuple[Pass, ...]], Array]
+"""Reduces the windows of an array, axis by axis."""
+
+
+def reducer(function: str, kernel: Kernel) -> Callable[..., Array]:
+    """Make a library's `window_sum`, or one of its kin, from its kernel."""
+    combination = COMBINATIONS[function]
+
+    def reduce(
+        x: Array,
+        window_shape: Any,
+        /,
+        *,
+        axis: Any = None,
+        strides: Any = 1,
+        padding: Any = "valid",
+        window_dilation: Any = 1,
+    ) -> Array:
+        return kernel(combination, x, passes(window_shape, axis, strides, padding, window_dilation))
+
+    reduce.__name__ = reduce.__qualname__ = function
+    reduce.__module__ = kernel.__module__
+    return reduce
 
 
 def check_array(function: str, x: Array, kinds: frozenset[Kind] | None) -> Namespace:

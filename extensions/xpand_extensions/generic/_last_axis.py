@@ -1,7 +1,4 @@
-"""Axes moved to the end and back.
-
-By a permutation: PyTorch's `moveaxis` does not work under its vmap.
-"""
+"""Axes moved to the end and back."""
 
 import math
 from collections.abc import Sequence
@@ -11,17 +8,12 @@ from xpand._typing import Array, Namespace
 
 def to_last(xp: Namespace, x: Array, axis: int) -> Array:
     """Move an axis, counted from the front, to the end."""
-    if axis == x.ndim - 1:
-        return x
-    return xp.permute_dims(x, (*(i for i in range(x.ndim) if i != axis), axis))
+    return x if axis == x.ndim - 1 else xp.moveaxis(x, axis, -1)
 
 
 def from_last(xp: Namespace, x: Array, axis: int) -> Array:
     """Move the last axis to a place counted from the front."""
-    if axis == x.ndim - 1:
-        return x
-    last = x.ndim - 1
-    return xp.permute_dims(x, (*range(axis), last, *range(axis, last)))
+    return x if axis == x.ndim - 1 else xp.moveaxis(x, -1, axis)
 
 
 def as_last(xp: Namespace, x: Array, axes: Sequence[int]) -> Array:

@@ -26,7 +26,7 @@ def unique(
             "of the result"
         )
     xp = array_namespace(x)
-    slices = xp.reshape(x, (-1,)) if axis is None else xp.permute_dims(x, _first_axis(x.ndim, axis))
+    slices = xp.reshape(x, (-1,)) if axis is None else xp.moveaxis(x, axis, 0)
     place = _arguments.device_of(x)
     dtype = index_dtype(xp, place)
     number = slices.shape[0]
@@ -60,11 +60,6 @@ def unique(
     if return_counts:
         results.append(stop - start)
     return tuple(results) if len(results) > 1 else results[0]
-
-
-def _first_axis(ndim: int, axis: int) -> tuple[int, ...]:
-    """Put one axis before the others. PyTorch's vmap knows no `moveaxis`."""
-    return (axis, *(i for i in range(ndim) if i != axis))
 
 
 def _sorted(xp: Namespace, slices: Array) -> tuple[Array, Array]:

@@ -8,8 +8,7 @@ from xpand import _arguments, array_namespace
 from xpand._typing import Array, Scalar
 from xpand_extensions import windows
 from xpand_extensions._bounds import index_dtype
-from xpand_extensions._segments import Combination
-from xpand_extensions._windows_arguments import passes
+from xpand_extensions._windows_arguments import passes, reducer
 
 from ._windows_pieces import inside, reduce, reduce_by, scatter_to_extremes
 
@@ -28,32 +27,14 @@ def sliding_window_view(
         offsets = xp.arange(each.size, dtype=dtype, device=device) * each.dilation
         index = xp.reshape(starts[:, None] + offsets[None, :], (-1,))
         taken = xp.reshape(xp.take(x, index, axis=k), (*x.shape[:k], count, each.size, *x.shape[k + 1 :]))
-        # Not moveaxis, which torch.func.vmap doesn't know.
-        x = xp.permute_dims(taken, tuple([n for n in range(taken.ndim) if n != k + 1] + [k + 1]))
+        x = xp.moveaxis(taken, k + 1, -1)
     return x
 
 
-def _reducer(function: str, combination: Combination) -> Callable[..., Array]:
-    def reduce(
-        x: Array,
-        window_shape: Any,
-        /,
-        *,
-        axis: Any = None,
-        strides: Any = 1,
-        padding: Any = "valid",
-        window_dilation: Any = 1,
-    ) -> Array:
-        return reduce_by(combination, x, passes(window_shape, axis, strides, padding, window_dilation))
-
-    reduce.__name__ = reduce.__qualname__ = function
-    return reduce
-
-
-window_sum = _reducer("window_sum", "add")
-window_prod = _reducer("window_prod", "multiply")
-window_min = _reducer("window_min", "min")
-window_max = _reducer("window_max", "max")
+window_sum = reducer("window_sum", reduce_by)
+window_prod = reducer("window_prod", reduce_by)
+window_min = reducer("window_min", reduce_by)
+window_max = reducer("window_max", reduce_by)
 
 
 def window_mean(

@@ -1,6 +1,5 @@
 """Windows on JAX: compiled. XLA's ReduceWindow takes time in proportion to the size of the windows."""
 
-from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -8,7 +7,7 @@ import jax
 
 from xpand._typing import Array, Scalar
 from xpand_extensions._segments import Combination
-from xpand_extensions._windows_arguments import passes
+from xpand_extensions._windows_arguments import Pass, passes, reducer
 from xpand_extensions.generic import _windows_pieces as pieces
 from xpand_extensions.generic import windows as generic
 
@@ -24,30 +23,17 @@ def sliding_window_view(
     return _view(x, window_shape, axis=axis, strides=strides, window_dilation=window_dilation)
 
 
-_reduce = partial(jax.jit, static_argnums=(0, 2))(pieces.reduce_by)
+_compiled = partial(jax.jit, static_argnums=(0, 2))(pieces.reduce_by)
 
 
-def _reducer(function: str, combination: Combination) -> Callable[..., Array]:
-    def reduce(
-        x: Array,
-        window_shape: Any,
-        /,
-        *,
-        axis: Any = None,
-        strides: Any = 1,
-        padding: Any = "valid",
-        window_dilation: Any = 1,
-    ) -> Array:
-        return _reduce(combination, x, passes(window_shape, axis, strides, padding, window_dilation))
-
-    reduce.__name__ = reduce.__qualname__ = function
-    return reduce
+def _reduce(combination: Combination, x: Array, steps: tuple[Pass, ...]) -> Array:
+    return _compiled(combination, x, steps)
 
 
-window_sum = _reducer("window_sum", "add")
-window_prod = _reducer("window_prod", "multiply")
-window_min = _reducer("window_min", "min")
-window_max = _reducer("window_max", "max")
+window_sum = reducer("window_sum", _reduce)
+window_prod = reducer("window_prod", _reduce)
+window_min = reducer("window_min", _reduce)
+window_max = reducer("window_max", _reduce)
 
 _mean = partial(
     jax.jit,

@@ -1,7 +1,6 @@
 """Windows on NumPy: views by strides, and reductions in tiles that stay in the processor's cache."""
 
 import math
-from collections.abc import Callable
 from functools import partial
 from typing import Any, Final
 
@@ -11,7 +10,7 @@ from numpy.lib.stride_tricks import as_strided
 import xpand.numpy as xp
 from xpand._typing import Array
 from xpand_extensions._segments import Combination, identity
-from xpand_extensions._windows_arguments import Pass, passes
+from xpand_extensions._windows_arguments import COMBINATIONS, Pass, passes, reducer
 from xpand_extensions._windows_passes import pad_axis, reduce_axis
 from xpand_extensions._windows_tiles import Tiles
 from xpand_extensions.generic._windows_pieces import inside
@@ -19,6 +18,7 @@ from xpand_extensions.generic._windows_pieces import inside
 from ._masked import no_mask
 
 _SMALL: Final = 8192
+_NAMES: Final = {combination: function for function, combination in COMBINATIONS.items()}
 _UFUNCS: Final = {"add": np.add, "multiply": np.multiply, "min": np.minimum, "max": np.maximum}
 
 
@@ -35,25 +35,8 @@ def sliding_window_view(
     return as_strided(x, shape, steps, writeable=False)
 
 
-def _reducer(function: str, combination: Combination) -> Callable[..., Array]:
-    def reduce(
-        x: Array,
-        window_shape: Any,
-        /,
-        *,
-        axis: Any = None,
-        strides: Any = 1,
-        padding: Any = "valid",
-        window_dilation: Any = 1,
-    ) -> Array:
-        no_mask(function, x)
-        return _reduce(combination, x, passes(window_shape, axis, strides, padding, window_dilation))
-
-    reduce.__name__ = reduce.__qualname__ = function
-    return reduce
-
-
 def _reduce(combination: Combination, x: Array, steps: tuple[Pass, ...]) -> Array:
+    no_mask(_NAMES[combination], x)
     ufunc, idempotent = _UFUNCS[combination], combination in ("min", "max")
     if x.size <= _SMALL:
         # Without tiles: they cost more than the additions.
@@ -67,10 +50,10 @@ def _reduce(combination: Combination, x: Array, steps: tuple[Pass, ...]) -> Arra
     return Tiles(ufunc, empty, identity(xp, x.dtype, combination), idempotent).reduce(x, steps)
 
 
-window_sum = _reducer("window_sum", "add")
-window_prod = _reducer("window_prod", "multiply")
-window_min = _reducer("window_min", "min")
-window_max = _reducer("window_max", "max")
+window_sum = reducer("window_sum", _reduce)
+window_prod = reducer("window_prod", _reduce)
+window_min = reducer("window_min", _reduce)
+window_max = reducer("window_max", _reduce)
 
 
 def window_mean(

@@ -4,7 +4,6 @@ PyTorch's own pooling takes time in proportion to the size of the windows, and m
 on; it knows no minima, no products and no integers.
 """
 
-from collections.abc import Callable
 from functools import partial
 from typing import Any, Final
 
@@ -15,13 +14,12 @@ import xpand.torch as xp
 from xpand import is_concrete
 from xpand._typing import Array, Scalar
 from xpand_extensions._segments import Combination, identity
-from xpand_extensions._windows_arguments import Pass, passes
+from xpand_extensions._windows_arguments import Pass, reducer
 from xpand_extensions._windows_tiles import Tiles
 from xpand_extensions.generic import _windows_pieces as pieces
 from xpand_extensions.generic import windows as generic
 
-_SIGNED: Final = {torch.uint16: torch.int16, torch.uint32: torch.int32, torch.uint64: torch.int64}
-"""Types for which PyTorch has few functions, and those of the same bits for which it has all."""
+from ._unsigned import SIGNED
 
 _FUNCTIONS: Final = {"add": torch.add, "multiply": torch.mul, "min": torch.minimum, "max": torch.maximum}
 
@@ -44,25 +42,8 @@ def sliding_window_view(
     return x
 
 
-def _reducer(function: str, combination: Combination) -> Callable[..., Array]:
-    def reduce(
-        x: Array,
-        window_shape: Any,
-        /,
-        *,
-        axis: Any = None,
-        strides: Any = 1,
-        padding: Any = "valid",
-        window_dilation: Any = 1,
-    ) -> Array:
-        return _reduce(combination, x, passes(window_shape, axis, strides, padding, window_dilation))
-
-    reduce.__name__ = reduce.__qualname__ = function
-    return reduce
-
-
 def _reduce(combination: Combination, x: Array, steps: tuple[Pass, ...]) -> Array:
-    signed = _SIGNED.get(x.dtype)
+    signed = SIGNED.get(x.dtype)
     if signed is not None:
         if combination in ("add", "multiply"):  # the same bits, whether signed or not
             return _reduce(combination, x.view(signed), steps).view(x.dtype)
@@ -91,10 +72,10 @@ def _may_write(x: Array) -> bool:
     )
 
 
-window_sum = _reducer("window_sum", "add")
-window_prod = _reducer("window_prod", "multiply")
-window_min = _reducer("window_min", "min")
-window_max = _reducer("window_max", "max")
+window_sum = reducer("window_sum", _reduce)
+window_prod = reducer("window_prod", _reduce)
+window_min = reducer("window_min", _reduce)
+window_max = reducer("window_max", _reduce)
 
 
 def window_scatter_max(
@@ -131,5 +112,5 @@ def window_scatter_min(
 
 def _ordered(x: Array) -> Array:
     """Make numbers of the same order that PyTorch can compare."""
-    signed = _SIGNED.get(x.dtype)
+    signed = SIGNED.get(x.dtype)
     return x if signed is None else x.view(signed) ^ torch.iinfo(signed).min
