@@ -1,0 +1,210 @@
+"""What the loops and branches share: values in trees are handed on as flat tuples of arrays, and checked at each step.
+
+So libraries see functions of arrays alone, and what is a tree is the same on all of them.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final, TypeAlias
+
+import optree
+
+from xpand import _arguments, array_namespace, trees
+from xpand._namespace import describe
+from xpand._typing import Array, DType
+
+from ._transforms import as_array
+
+Arrays: TypeAlias = "tuple[Array, ...]"
+
+_RANKS: Final = {"unsigned": 0, "signed": 0, "real": 1, "complex": 2}
+
+
+class _PromotedError(Exception):
+    """A number that a loop begins with has the data type of what the first step makes of it: begin again with that."""
+
+    def __init__(self, carry: "Carry") -> None:
+        super().__init__("a number in the carry takes the data type of an array")
+        self.carry = carry
+
+
+class Carry:
+    """The values that a loop hands from each step to the next: what they are, and the check that they stay so.
+
+    Python numbers become arrays. They are weak, as in promotion: where a step makes the array of another data type of
+    them, the loop begins with that data type.
+    """
+
+    def __init__(self, function: str, name: str, step: str, tree: trees.Tree, beside: Sequence[Any] = ()) -> None:
+        """Flatten `tree`, the argument `name`; what `step` returns is to be like it."""
+        self.function, self.name, self.step = function, name, step
+        found, self.structure = trees.flatten(tree)
+        like = first_array((*found, *beside))
+        self._weak = [not _arguments.is_array(leaf) for leaf in found]
+        self._paths: list[str] | None = None
+        self._tree = tree
+        self.arrays: Arrays = tuple([as_array(f"{function}: {name} holds", leaf, like) for leaf in found])
+
+    def tree(self, arrays: Sequence[Array]) -> trees.Tree:
+        """Give flat values the structure of the carry."""
+        return trees.unflatten(self.structure, arrays)
+
+    def run(self, loop: Callable[[Arrays], Any]) -> Any:
+        """Call a loop with what it begins with."""
+        while True:
+            try:
+                return loop(self.arrays)
+            except _PromotedError as promoted:
+                if promoted.carry is not self:
+                    raise
+
+    def fit(self, tree: trees.Tree) -> Arrays:
+        """Flatten what a step returned, which must be like what it was given."""
+        found, structure = trees.flatten(tree)
+        if structure != self.structure:
+            raise TypeError(
+                f"{self.function}: {self.step} must return a tree like {self.name}, of the structure "
+                f"{self.structure}, got {structure}"
+            )
+        wanted = self.arrays
+        result = [self._as_array(leaf, x) for leaf, x in zip(found, wanted)]
+        changed = [i for i, leaf in enumerate(result) if not _alike(leaf, wanted[i])]
+        if changed:
+            self._promote(result, changed)
+        return tuple(result)
+
+    def _as_array(self, leaf: Any, x: Array) -> Array:
+        if _arguments.is_array(leaf):
+            return leaf
+        array = as_array(f"{self.function}: {self.step} returned", leaf, x)
+        return array_namespace(x).astype(array, x.dtype) if promotes(array, x.dtype) else array
+
+    def _promote(self, result: list[Array], changed: list[int]) -> None:
+        for i in changed:
+            before, after = self.arrays[i], result[i]
+            if not (self._weak[i] and same_shape(before, after) and promotes(before, after.dtype)):
+                raise TypeError(
+                    f"{self.function}: what is carried must keep its shape and data type: {self._path(i)} was "
+                    f"{described(before)} and {self.step} made it {described(after)}; {_mend(before, after)}"
+                )
+        arrays = list(self.arrays)
+        for i in changed:
+            arrays[i] = array_namespace(arrays[i]).astype(arrays[i], result[i].dtype)
+            self._weak[i] = False
+        self.arrays = tuple(arrays)
+        raise _PromotedError(self)
+
+    def _path(self, number: int) -> str:
+        return paths(self.name, self._tree)[number]
+
+
+class Results:
+    """What a function returns besides what it carries: trees of arrays that are alike each time, flattened."""
+
+    def __init__(self, function: str, what: str, like: Array | None) -> None:
+        """Record nothing yet. `what` says in messages what the trees are; `like` gives numbers their library."""
+        self.function, self.what, self._like = function, what, like
+        self.structure: trees.Structure | None = None
+        self._first: tuple[trees.Tree, list[Array]] | None = None
+
+    def flatten(self, tree: trees.Tree) -> Arrays:
+        """Take a tree apart, which must be like those before it."""
+        found, structure = trees.flatten(tree)
+        like = self._like if self._like is not None else first_array(found)
+        arrays = [as_array(f"{self.function}: {self.what} holds", leaf, like) for leaf in found]
+        if self.structure is None or self._first is None:
+            self.structure, self._first = structure, (tree, arrays)
+            return tuple(arrays)
+        if structure != self.structure:
+            raise TypeError(
+                f"{self.function}: {self.what} must have one structure, got {self.structure} and {structure}"
+            )
+        for i, (before, after) in enumerate(zip(self._first[1], arrays)):
+            if not _alike(before, after):
+                path = paths("the result", self._first[0])[i]
+                raise TypeError(
+                    f"{self.function}: {self.what} must have one shape and data type, got {described(before)} and "
+                    f"{described(after)} for {path}; {_mend(before, after)}"
+                )
+        return tuple(arrays)
+
+    def tree(self, arrays: Sequence[Array]) -> trees.Tree:
+        """Give flat values the structure of the trees."""
+        assert self.structure is not None, "the function has been called"
+        return trees.unflatten(self.structure, arrays)
+
+
+def one_library(function: str, name: str, arrays: Sequence[Array]) -> None:
+    """Check that arrays are of one library and on one device."""
+    named = {f"{name}[{i}]": x for i, x in enumerate(arrays)}
+    if named:
+        _arguments.namespace_of(function, **named)
+        _arguments.one_device(function, **named)
+
+
+def first_array(values: Sequence[Any]) -> Array | None:
+    """Find the first array among values."""
+    return next((x for x in values if _arguments.is_array(x)), None)
+
+
+def function_of(function: str, name: str, value: Any) -> None:
+    """Check that an argument is a function.
+
+    Raises:
+        TypeError: It isn't.
+    """
+    if not callable(value):
+        raise TypeError(f"{function}: {name} must be a function, got {describe(value)}")
+
+
+def scalar_bool(function: str, what: str, value: Any, like: Array | None) -> Array:
+    """Check that a value is True, False, or an array of one bool, and return it as an array.
+
+    Raises:
+        TypeError: It is something else.
+    """
+    if isinstance(value, bool):
+        return as_array(f"{function}: {what}", value, like)
+    if not _arguments.is_array(value):
+        raise TypeError(f"{function}: {what} one bool, True, False or an array of shape (), got {describe(value)}")
+    xp = array_namespace(value)
+    if tuple(value.shape) != () or not xp.isdtype(value.dtype, "bool"):
+        mend = "reduce it with `xp.any` or `xp.all`" if tuple(value.shape) else "compare it with something"
+        raise TypeError(f"{function}: {what} one bool, an array of shape (), got {described(value)}; {mend}")
+    return value
+
+
+def promotes(x: Array, dtype: DType) -> bool:
+    """Tell whether a number, as an array, goes into a data type: by its kind, as Python numbers do."""
+    xp = array_namespace(x)
+    before, after = _arguments.kind(xp, x.dtype), _arguments.kind(xp, dtype)
+    if before is None or after is None or "bool" in (before, after):
+        return before == after
+    return _RANKS[before] <= _RANKS[after]
+
+
+def same_shape(x: Array, y: Array) -> bool:
+    """Tell whether two arrays have one shape; sizes that are not known yet go with any."""
+    if len(x.shape) != len(y.shape):
+        return False
+    return all(m == n or m is None or n is None or m != m or n != n for m, n in zip(x.shape, y.shape))
+
+
+def described(x: Array) -> str:
+    """Write the data type and shape of an array."""
+    return f"{x.dtype} of shape {tuple(x.shape)}"
+
+
+def paths(name: str, tree: trees.Tree) -> list[str]:
+    """Write how each leaf of a tree is reached, in its order."""
+    accessors = optree.tree_accessors(tree)
+    return [accessor.codify(name) for accessor in accessors]
+
+
+def _alike(x: Array, y: Array) -> bool:
+    return bool(x.dtype == y.dtype) and same_shape(x, y)
+
+
+def _mend(before: Array, after: Array) -> str:
+    if not same_shape(before, after):
+        return "reshape or broadcast one of them"
+    return f"convert one of them with `xp.astype`, for example to {after.dtype}"

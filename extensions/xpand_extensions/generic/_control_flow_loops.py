@@ -1,0 +1,96 @@
+"""Loops that end by a condition or a count, for any library: those of Python, a step at a time."""
+
+from collections.abc import Callable, Iterator
+from itertools import count
+from typing import Any, TypeAlias
+
+from xpand import UnsupportedError, _arguments, array_namespace, is_concrete
+from xpand._typing import Array
+
+Arrays: TypeAlias = "tuple[Array, ...]"
+Decide: TypeAlias = "Callable[[Array, bool], tuple[bool, bool]]"
+"""Takes a condition and whether the loop has a bound; returns whether to go on, and whether some members have ended."""
+
+
+def while_loop(
+    cond_fun: Callable[..., Any], body_fun: Callable[..., Any], init_val: Arrays, *, max_iter: Any = None
+) -> Arrays:
+    return looped(cond_fun, body_fun, init_val, max_iter, _decide)
+
+
+def fori_loop(lower: Any, upper: Any, body_fun: Callable[..., Any], init_val: Arrays, *, unroll: Any = None) -> Arrays:
+    return counted(lower, upper, body_fun, init_val, is_concrete, while_loop)
+
+
+def looped(
+    cond_fun: Callable[..., Any], body_fun: Callable[..., Any], init_val: Arrays, max_iter: Any, decide: Decide
+) -> Arrays:
+    """Run a loop, and stack the values at the steps asked for where `max_iter` is a tuple."""
+    wanted = max_iter if isinstance(max_iter, tuple) else ()
+    last = init_val
+    kept = {}
+    for number, last in enumerate(_states(cond_fun, body_fun, init_val, max(wanted, default=max_iter), decide)):
+        if number in wanted:
+            kept[number] = last
+    if not wanted:
+        return last
+    rows = [kept.get(number, last) for number in wanted]
+    return tuple([array_namespace(each[0]).stack(each) for each in zip(*rows)])
+
+
+def counted(
+    lower: Any,
+    upper: Any,
+    body_fun: Callable[..., Any],
+    init_val: Arrays,
+    is_known: Callable[[Array], bool],
+    while_loop: Callable[..., Arrays],
+) -> Arrays:
+    """Run a loop over a range; where its bounds are not known, as a loop that ends by a condition."""
+    like = init_val[0]
+    xp = array_namespace(like)
+    dtype = next((x.dtype for x in (lower, upper) if not isinstance(x, int)), None)
+    as_index = lambda i: i if _arguments.is_array(i) else xp.asarray(i, dtype=dtype, device=_arguments.device_of(like))
+    if all(isinstance(x, int) or is_known(x) for x in (lower, upper)):
+        carry = init_val
+        for i in range(int(lower), int(upper)):
+            carry = body_fun(as_index(i), *carry)
+        return carry
+    last = as_index(upper)
+    _, *carried = while_loop(
+        lambda i, *_: i < last, lambda i, *carry: (i + 1, *body_fun(i, *carry)), (as_index(lower), *init_val)
+    )
+    return tuple(carried)
+
+
+def _states(
+    cond_fun: Callable[..., Any], body_fun: Callable[..., Any], carry: Arrays, limit: int | None, decide: Decide
+) -> Iterator[Arrays]:
+    """Yield what is carried before the first step, and after each."""
+    first = carry
+    yield carry
+    for _ in count() if limit is None else range(limit):
+        active = cond_fun(*carry)
+        go_on, masked = decide(active, limit is not None)
+        if not go_on:
+            return
+        # Members that have ended step on from where they began, so that no step from where they ended, which may be
+        # undefined, makes their gradients NaN.
+        carry = _select(active, body_fun(*_select(active, carry, first)), carry) if masked else body_fun(*carry)
+        yield carry
+
+
+def _decide(active: Array, bounded: bool) -> tuple[bool, bool]:
+    if is_concrete(active):
+        return bool(active), False
+    if bounded:
+        return True, True
+    raise UnsupportedError(
+        "while_loop: whether to go on is not known, for the arrays are lazy; give max_iter, which bounds the steps, "
+        "or compute the arrays first"
+    )
+
+
+def _select(active: Array, new: Arrays, old: Arrays) -> Arrays:
+    xp = array_namespace(active)
+    return tuple([xp.where(active, x, y) for x, y in zip(new, old)])

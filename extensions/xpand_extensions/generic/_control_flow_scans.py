@@ -1,0 +1,79 @@
+"""Loops along the first axis, for any library: those of Python, a step at a time."""
+
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+from xpand import _arguments, array_namespace
+from xpand._typing import Array, Namespace
+
+Arrays: TypeAlias = "tuple[Array, ...]"
+
+
+def scan(
+    f: Callable[..., Any], init: Arrays, xs: Any = None, length: Any = None, reverse: bool = False, unroll: Any = 1
+) -> tuple[Arrays, Arrays]:
+    xp = array_namespace((*init, *xs)[0])
+    if not length:
+        return init, _no_rows(xp, f(init, _zeros(xp, xs))[1])
+    # Cut once: differentiated, a row taken by its index costs the size of the whole.
+    rows = [xp.unstack(x) for x in xs]
+    carry, found = init, []
+    for i in range(length - 1, -1, -1) if reverse else range(length):
+        carry, y = f(carry, tuple([row[i] for row in rows]))
+        found.append(y)
+    if reverse:
+        found.reverse()
+    return carry, _stacked(xp, found)
+
+
+def map(f: Callable[..., Any], xs: Arrays, *, batch_size: int | None = None) -> Arrays:
+    xp = array_namespace(xs[0])
+    if not xs[0].shape[0]:
+        return _no_rows(xp, f(*_zeros(xp, xs)))
+    return _stacked(xp, [f(*row) for row in zip(*[xp.unstack(x) for x in xs])])
+
+
+def associative_scan(fn: Callable[..., Any], elems: Arrays, reverse: bool = False, axis: int = 0) -> Arrays:
+    xp = array_namespace(elems[0])
+    first = [xp.moveaxis(x, axis, 0) for x in elems]
+    ahead = tuple([xp.flip(x, axis=0) for x in first] if reverse else first)
+    combine = lambda a, b: _moved(xp, fn(_moved(xp, a, 0, axis), _moved(xp, b, 0, axis)), axis, 0)
+    found = _combined(xp, combine, ahead)
+    if reverse:
+        found = tuple([xp.flip(x, axis=0) for x in found])
+    return _moved(xp, found, 0, axis)
+
+
+def _combined(xp: Namespace, fn: Callable[..., Any], elems: Arrays) -> Arrays:
+    """Combine pairs, scan those, which gives every second position, and fill in the ones between."""
+    size = elems[0].shape[0]
+    if size < 2:
+        return elems
+    pairs = fn(tuple([x[: size - 1 : 2, ...] for x in elems]), tuple([x[1::2, ...] for x in elems]))
+    odd = _combined(xp, fn, pairs)
+    before = tuple([x[: (size - 1) // 2, ...] for x in odd])
+    even = fn(before, tuple([x[2::2, ...] for x in elems])) if size > 2 else before
+    even = tuple([xp.concat([x[:1, ...], y]) for x, y in zip(elems, even)])
+    return tuple([_interleaved(xp, x, y) for x, y in zip(even, odd)])
+
+
+def _interleaved(xp: Namespace, even: Array, odd: Array) -> Array:
+    size = odd.shape[0]
+    both = xp.reshape(xp.stack([even[:size, ...], odd], axis=1), (2 * size, *odd.shape[1:]))
+    return both if even.shape[0] == size else xp.concat([both, even[size:, ...]])
+
+
+def _moved(xp: Namespace, arrays: Arrays, source: int, destination: int) -> Arrays:
+    return tuple([xp.moveaxis(x, source, destination) for x in arrays])
+
+
+def _zeros(xp: Namespace, xs: Arrays) -> Arrays:
+    return tuple([xp.zeros(x.shape[1:], dtype=x.dtype, device=_arguments.device_of(x)) for x in xs])
+
+
+def _no_rows(xp: Namespace, arrays: Arrays) -> Arrays:
+    return tuple([xp.zeros((0, *x.shape), dtype=x.dtype, device=_arguments.device_of(x)) for x in arrays])
+
+
+def _stacked(xp: Namespace, rows: list[Arrays]) -> Arrays:
+    return tuple([xp.stack(column) for column in zip(*rows)])

@@ -1,0 +1,52 @@
+"""What is known of a value inside PyTorch's transformations: whether a condition holds for some member of a batch."""
+
+from typing import Any
+
+import torch
+from torch._C._functorch import is_functorch_wrapped_tensor
+
+from xpand._typing import Array
+
+
+def holds(active: Array) -> tuple[bool, bool]:
+    """Tell whether a condition holds for any member, and whether `vmap` has made it differ between members."""
+    if not is_functorch_wrapped_tensor(active):
+        return bool(active), False
+    mapped: list[bool] = []
+    return bool(_AnyMember.apply(active, mapped)), bool(mapped)
+
+
+def is_known(x: Array) -> bool:
+    """Tell whether a value can be read, as one value for all members."""
+    if torch.compiler.is_compiling():
+        return False
+    if not is_functorch_wrapped_tensor(x):
+        return True
+    mapped: list[bool] = []
+    _AnyMember.apply(x == x, mapped)
+    return not mapped
+
+
+class _AnyMember(torch.autograd.Function):
+    """The condition of a batch as a whole. The public way past a level of `vmap` is the rule of a function for it."""
+
+    @staticmethod
+    def forward(active: Array, mapped: list[bool]) -> Array:
+        return active.clone()
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: Any, output: Array) -> None:
+        ctx.mark_non_differentiable(output)
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Any) -> tuple[None, None]:
+        return None, None
+
+    @staticmethod
+    def jvp(ctx: Any, *tangents: Any) -> None:
+        return None
+
+    @staticmethod
+    def vmap(info: Any, in_dims: tuple[int, None], active: Array, mapped: list[bool]) -> tuple[Array, None]:
+        mapped.append(True)
+        return _AnyMember.apply(torch.any(active, dim=in_dims[0]), mapped), None
