@@ -14,105 +14,31 @@ A test file lists its operations as cases and runs each check over them:
         transformation(case)
 """
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from tests.libraries import LIBRARIES, Library
+from tests.cases import (
+    Case,
+    as_tuple,
+    assert_close,
+    batches,
+    check_values,
+    differences,
+    eager,
+    library_of_name,
+    reversed_in_memory,
+    strided,
+    weighted_sum,
+)
+from tests.libraries import Library
+from tests.traced import traced_forward, traced_grad, traced_second, traced_stage, traced_vmap
 
-
-@dataclass(frozen=True)
-class Case:
-    """An operation on certain arrays."""
-
-    function: Callable[..., Any]
-    """Takes arrays of one library, and nothing else: options are bound. Returns an array, or a tuple of arrays."""
-    arrays: tuple[np.ndarray, ...]
-    reference: Callable[..., Any] | None = None
-    """The same of NumPy's arrays, by independent means: returns NumPy arrays of the data type to be expected."""
-    differentiable: tuple[int, ...] = ()
-    """Which of the arrays the function is differentiable in, at their values. They are of float64."""
-    rtol: float = 1e-12
-    atol: float = 0.0
-    gradient_rtol: float = 1e-6
-    """How near the gradients are to central differences, which are not exact themselves."""
-    compiles: bool = True
-    """Whether the function works under jit: its shapes do not depend on values."""
-    maps: bool = True
-    """The same for vmap."""
-
-    def __str__(self) -> str:
-        """Name the case where no id is given."""
-        return getattr(self.function, "__name__", "case")
-
-
-def check_values(library: Library, case: Case) -> None:
-    """Check the result on a library against the reference, on arrays laid out in several ways; inputs stay the same."""
-    assert case.reference is not None, "the case has no reference"
-    with np.errstate(all="ignore"):
-        expected = as_tuple(case.reference(*case.arrays))
-    for lay_out in (Library.asarray, reversed_in_memory, strided):
-        arrays = [lay_out(library, x) for x in case.arrays]
-        with np.errstate(all="ignore"):  # 0-dimensional results of NumPy warn where arrays are silent
-            actual = as_tuple(case.function(*arrays))
-        assert len(actual) == len(expected)
-        for result, wanted in zip(actual, expected):
-            library.assert_equal(result, wanted, rtol=case.rtol, atol=case.atol)
-        for x, before in zip(arrays, case.arrays):
-            library.assert_equal(x, before)
-
-
-def strided(library: Library, values: np.ndarray) -> Any:
-    """Make an array of every other element of a larger one, where there is an axis."""
-    values = np.asarray(values)
-    if not values.ndim:
-        return library.asarray(values)
-    return library.asarray(np.repeat(values, 2, axis=-1))[..., ::2]
-
-
-def reversed_in_memory(library: Library, values: np.ndarray) -> Any:
-    """Make an array whose axes lie in memory in the reverse order."""
-    values = np.asarray(values)
-    if values.ndim < 2:
-        return library.asarray(values)
-    x = library.asarray(values.T)
-    return library.xp.permute_dims(x, tuple(range(values.ndim))[::-1])
-
-
-def as_tuple(result: Any) -> tuple[Any, ...]:
-    """Write the result of a function as a tuple of arrays."""
-    return tuple(result) if isinstance(result, (tuple, list)) else (result,)
+__all__ = ["TRANSFORMATIONS", "Case", "as_tuple", "check_values", "reversed_in_memory", "strided", "transformation_id"]
 
 
 # Transformations: each a function of a case that asserts
-
-
-def _library(name: str) -> Library:
-    return next(library for library in LIBRARIES if library.id == name)
-
-
-def _assert_close(library: Library, actual: Any, expected: Sequence[np.ndarray], case: Case, rtol: float = 0.0) -> None:
-    actual = as_tuple(actual)
-    assert len(actual) == len(expected)
-    for result, wanted in zip(actual, expected):
-        found = library.to_numpy(result)
-        assert found.dtype == wanted.dtype, f"{found.dtype} is not {wanted.dtype}"
-        assert found.shape == wanted.shape, f"{found.shape} is not {wanted.shape}"
-        rtol = max(rtol, case.rtol, 1e-12 if wanted.dtype in (np.float64, np.complex128) else 2e-6)
-        scale = float(np.max(np.abs(wanted[np.isfinite(wanted)]), initial=0.0)) if wanted.dtype.kind in "fc" else 0.0
-        np.testing.assert_allclose(found, wanted, rtol=rtol, atol=max(case.atol, rtol * scale), equal_nan=True)
-
-
-def _eager(library: Library, case: Case) -> tuple[np.ndarray, ...]:
-    result = case.function(*(library.asarray(x) for x in case.arrays))
-    return tuple(np.asarray(library.to_numpy(x)) for x in as_tuple(result))
-
-
-def _batches(case: Case) -> tuple[np.ndarray, ...]:
-    """Two members for each array: itself, and itself with its first axis reversed, which keeps what it means."""
-    return tuple(np.stack([x, x[::-1] if x.ndim else x]) for x in case.arrays)
 
 
 def jax_jit(case: Case) -> None:
@@ -121,33 +47,33 @@ def jax_jit(case: Case) -> None:
 
     if not case.compiles:
         return
-    library = _library("jax")
+    library = library_of_name("jax")
     arrays = [library.asarray(x) for x in case.arrays]
-    _assert_close(library, jax.jit(case.function)(*arrays), _eager(library, case), case)
+    assert_close(library, jax.jit(case.function)(*arrays), eager(library, case), case)
 
 
 def jax_vmap(case: Case) -> None:
     """The mapped function gives what a loop gives, compiled too."""
     import jax
 
-    _vmap(case, _library("jax"), jax.vmap)
-    _vmap(case, _library("jax"), lambda function: jax.jit(jax.vmap(function)))
+    _vmap(case, library_of_name("jax"), jax.vmap)
+    _vmap(case, library_of_name("jax"), lambda function: jax.jit(jax.vmap(function)))
 
 
 def torch_vmap(case: Case) -> None:
     """The mapped function gives what a loop gives."""
     import torch
 
-    _vmap(case, _library("torch"), torch.func.vmap)
+    _vmap(case, library_of_name("torch"), torch.func.vmap)
 
 
 def _vmap(case: Case, library: Library, vmap: Callable[..., Any]) -> None:
     if not case.maps:
         return
-    batches = _batches(case)
-    members = [as_tuple(case.function(*(library.asarray(x[i]) for x in batches))) for i in range(2)]
+    members_of = batches(case)
+    members = [as_tuple(case.function(*(library.asarray(x[i]) for x in members_of))) for i in range(2)]
     expected = [np.stack([np.asarray(library.to_numpy(x)) for x in results]) for results in zip(*members)]
-    _assert_close(library, vmap(case.function)(*(library.asarray(x) for x in batches)), expected, case)
+    assert_close(library, vmap(case.function)(*(library.asarray(x) for x in members_of)), expected, case)
 
 
 def torch_compile(case: Case) -> None:
@@ -156,10 +82,10 @@ def torch_compile(case: Case) -> None:
 
     if not case.compiles:
         return
-    library = _library("torch")
+    library = library_of_name("torch")
     torch.compiler.reset()
     compiled = torch.compile(case.function, fullgraph=True, backend="eager")
-    _assert_close(library, compiled(*(library.asarray(x) for x in case.arrays)), _eager(library, case), case)
+    assert_close(library, compiled(*(library.asarray(x) for x in case.arrays)), eager(library, case), case)
 
 
 def jax_grad(case: Case) -> None:
@@ -167,14 +93,14 @@ def jax_grad(case: Case) -> None:
     import jax
 
     if case.differentiable:
-        library = _library("jax")
+        library = library_of_name("jax")
         arrays = [library.asarray(x) for x in case.arrays]
-        weighted = _weighted(library, case)
+        weighted = weighted_sum(library, case)
         gradients = jax.grad(weighted, case.differentiable)
-        expected = _differences(library, case)
-        _assert_close(library, gradients(*arrays), expected, case, case.gradient_rtol)
+        expected = differences(library, case)
+        assert_close(library, gradients(*arrays), expected, case, case.gradient_rtol)
         if case.compiles:
-            _assert_close(library, jax.jit(gradients)(*arrays), expected, case, case.gradient_rtol)
+            assert_close(library, jax.jit(gradients)(*arrays), expected, case, case.gradient_rtol)
 
 
 def torch_grad(case: Case) -> None:
@@ -182,71 +108,35 @@ def torch_grad(case: Case) -> None:
     import torch
 
     if case.differentiable:
-        library = _library("torch")
+        library = library_of_name("torch")
         arrays = [library.asarray(x) for x in case.arrays]
-        weighted = _weighted(library, case)
+        weighted = weighted_sum(library, case)
         gradients = torch.func.grad(weighted, case.differentiable)
-        expected = _differences(library, case)
-        _assert_close(library, gradients(*arrays), expected, case, case.gradient_rtol)
+        expected = differences(library, case)
+        assert_close(library, gradients(*arrays), expected, case, case.gradient_rtol)
         if case.maps:
             mapped = torch.func.vmap(gradients)(*(torch.stack([x, x]) for x in arrays))
-            _assert_close(library, [x[1] for x in mapped], expected, case, case.gradient_rtol)
+            assert_close(library, [x[1] for x in mapped], expected, case, case.gradient_rtol)
         for position in case.differentiable:
             arrays[position].requires_grad_()
         weighted(*arrays).backward()
         results = [arrays[position].grad for position in case.differentiable]
-        _assert_close(library, results, expected, case, case.gradient_rtol)
+        assert_close(library, results, expected, case, case.gradient_rtol)
 
 
-TRANSFORMATIONS: list[Callable[[Case], None]] = [jax_jit, jax_vmap, jax_grad, torch_vmap, torch_grad, torch_compile]
+TRANSFORMATIONS: list[Callable[[Case], None]] = [
+    jax_jit,
+    jax_vmap,
+    jax_grad,
+    torch_vmap,
+    torch_grad,
+    torch_compile,
+    traced_stage,
+    traced_vmap,
+    traced_forward,
+    traced_grad,
+    traced_second,
+]
 """Every check of a transformation, to parametrise a test with."""
 
 transformation_id = lambda transformation: transformation.__name__
-
-
-def _weights(shape: tuple[int, ...]) -> np.ndarray:
-    """Weights that make a number of a result without favouring any element; no two are equal."""
-    return np.cos(1.0 + np.arange(np.prod(shape, dtype=int), dtype=np.float64)).reshape(shape)
-
-
-def _weighted(library: Library, case: Case) -> Callable[..., Any]:
-    """Make a real number of the floating-point results."""
-    xp = library.xp
-
-    def weighted(*arrays: Any) -> Any:
-        total = None
-        for result in as_tuple(case.function(*arrays)):
-            if xp.isdtype(result.dtype, "real floating"):
-                part = xp.sum(result * library.asarray(_weights(tuple(result.shape))))
-                total = part if total is None else total + part
-            elif xp.isdtype(result.dtype, "complex floating"):
-                weights = library.asarray(_weights(tuple(result.shape)))
-                part = xp.sum(xp.real(result) * weights) + 2.0 * xp.sum(xp.imag(result) * weights)
-                total = part if total is None else total + part
-        assert total is not None, "no result is floating-point: nothing to differentiate"
-        return total
-
-    return weighted
-
-
-def _differences(library: Library, case: Case) -> tuple[np.ndarray, ...]:
-    """Central differences of the weighted result, of fourth order, by the eager function."""
-    weighted = _weighted(library, case)
-
-    def value(position: int, index: tuple[int, ...], step: float) -> float:
-        arrays = [np.array(x) for x in case.arrays]
-        arrays[position][index] += step
-        return float(library.to_numpy(weighted(*(library.asarray(x) for x in arrays))))
-
-    gradients = []
-    for position in case.differentiable:
-        x = case.arrays[position]
-        assert x.dtype == np.float64, "gradients are checked for float64"
-        gradient = np.zeros(x.shape)
-        for index in np.ndindex(x.shape):
-            h = 1e-3 * max(1.0, abs(float(x[index])))
-            near = value(position, index, h) - value(position, index, -h)
-            far = value(position, index, 2 * h) - value(position, index, -2 * h)
-            gradient[index] = (8 * near - far) / (12 * h)
-        gradients.append(gradient)
-    return tuple(gradients)

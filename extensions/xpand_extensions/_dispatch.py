@@ -12,7 +12,8 @@ with that array type and remembers it, so a call costs one look-up. The implemen
 
 `<package>.<capability>` is the module of the facade, or, for a facade too long for one file, the public module that
 gathers it: `pluggable(capability="special")`. A module that exists and can't be imported raises; it is never
-taken for an absent one.
+taken for an absent one. A plug-in package may also make implementations itself, of operations that it has no module for:
+its function `implementation(operation)` returns one, or None.
 """
 
 import importlib
@@ -25,7 +26,7 @@ from typing import Any, Final, Generic, ParamSpec, Protocol, TypeVar, overload
 
 from xpand import UnsupportedError as UnsupportedError
 from xpand import array_namespace, library_name
-from xpand._namespace import import_module, library_of, untraced
+from xpand._namespace import import_module, knows_namespace, untraced
 from xpand._typing import Array
 
 P = ParamSpec("P")
@@ -96,7 +97,7 @@ class Operation(Generic[P, R_co]):
             found = self.by_library[library] = self.implementation(library)
         # By type only where the type says which library: a stranger's namespace may depend on the array.
         types = key if isinstance(key, tuple) else (key,)
-        if len(self.by_type) < _MAX_TYPES and all(t in _SCALARS or library_of(t) is not None for t in types):
+        if len(self.by_type) < _MAX_TYPES and all(t in _SCALARS or knows_namespace(t) for t in types):
             self.by_type[key] = found
         return found
 
@@ -121,13 +122,19 @@ class Operation(Generic[P, R_co]):
             return self.registered[library]
         module = self.plugin_module(library)
         if module is None:
-            return None
+            return self.made_implementation(library)
         reason = getattr(module, "UNSUPPORTED", {}).get(self.name)
         if reason is not None:
             raise UnsupportedError(f"{self.name}: not available for {library}: {reason}")
         # No `cast`: torch.compile loses track of where its result is from, and can't put it into the cache.
         found: Callable[..., Any] | None = getattr(module, self.name, None)
         return found
+
+    def made_implementation(self, library: str) -> Callable[..., Any] | None:
+        """Have a library's plug-in package make the implementation; None where it doesn't."""
+        package = plugin_package(library)
+        make = None if package is None else getattr(import_module(package), "implementation", None)
+        return None if make is None else make(self)
 
     def plugin_module(self, library: str) -> ModuleType | None:
         """Import the plug-in module for this capability and a library; None where there is none."""

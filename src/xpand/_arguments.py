@@ -112,6 +112,12 @@ def namespace_of(function: str, **arrays: Array) -> Namespace:
         if found is None:
             found = xp
         elif xp is not found:
+            try:
+                found = array_namespace(*arrays.values())
+            except TypeError:
+                pass
+            else:
+                return found  # one of them takes the arrays of the other
             listed = ", ".join(f"{key} of {describe(value)}" for key, value in arrays.items())
             raise TypeError(
                 f"{function}: takes arrays of one library, got {listed}; convert one to the other's library first, "

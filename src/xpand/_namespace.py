@@ -110,6 +110,9 @@ LIBRARIES: Final = {
 _BY_TYPE: dict[type, Namespace] = {}
 _MAX_TYPES: Final = 4096  # a program that makes array classes without end must not make the cache grow without end
 
+# Classes of arrays whose namespace takes another's arrays beside them, as constants.
+_WRAPPERS: dict[type, Namespace] = {}
+
 _CONCRETE_BY_TYPE: dict[type, Callable[[Array], bool]] = {}
 
 _NUMPY: Namespace | None = None  # xpand.numpy, once it is loaded
@@ -125,6 +128,24 @@ def library_of(cls: type) -> str | None:
             if base is not None and issubclass(cls, base):
                 return library.name
     return None
+
+
+def register_wrapper(cls: type, xp: Namespace) -> None:
+    """Have the arrays of a class belong to a namespace that takes those of another library too.
+
+    The namespace says of which: `xp.wraps(other)`. Arrays of both together belong to it.
+    """
+    _WRAPPERS[cls] = _BY_TYPE[cls] = xp
+
+
+def knows_namespace(cls: type) -> bool:
+    """Tell whether the type of an array alone says what its namespace is."""
+    return cls in _WRAPPERS or library_of(cls) is not None
+
+
+def _wraps(xp: Namespace, other: Namespace) -> bool:
+    ask = getattr(xp, "wraps", None) if xp in _WRAPPERS.values() else None
+    return ask is not None and ask(other)
 
 
 def array_namespace(*arrays: Array, api_version: str | None = None, use_compat: bool | None = None) -> Namespace:
@@ -185,9 +206,9 @@ def _resolve(arrays: tuple[Array, ...], api_version: str | None, use_compat: boo
         xp = _namespace_of(x, api_version, use_compat)
         if xp is None:
             continue
-        if found is None:
+        if found is None or (xp is not found and _wraps(xp, found)):
             found, first = xp, x
-        elif xp is not found:
+        elif xp is not found and not _wraps(found, xp):
             raise TypeError(
                 f"array_namespace: arrays of two libraries: {describe(first)} and {describe(x)}; "
                 "convert one to the other's library first, for example with `xp.asarray` or `xp.from_dlpack`"
@@ -204,6 +225,9 @@ def _resolve(arrays: tuple[Array, ...], api_version: str | None, use_compat: boo
 def _namespace_of(x: Array, api_version: str | None, use_compat: bool | None) -> Namespace | None:
     """Return the namespace of one argument; None for a scalar or None."""
     cls = type(x)
+    wrapper = _WRAPPERS.get(cls)
+    if wrapper is not None and not use_compat:
+        return wrapper
     name = library_of(cls)
     if name is None:
         # Asked after the libraries: np.float64 is a float, and an array all the same.

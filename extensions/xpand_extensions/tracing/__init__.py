@@ -1,0 +1,11 @@
+"""Transformations for libraries that have none, by tracing the standard itself.
+
+`traced_namespace(xp)` is the standard over the arrays of a library, whose functions interpreters follow: forward mode,
+linearisation, batching, staging. See `_core` for how they stack, and `rules` for what each makes of an operation.
+"""
+
+from ._core import LeakedArrayError as LeakedArrayError
+from ._core import NonlinearError as NonlinearError
+from ._core import TracedArray as TracedArray
+from ._core import TracedError as TracedError
+from ._namespace import traced_namespace as traced_namespace

@@ -1,0 +1,183 @@
+"""The class of traced arrays over a library: operators, attributes, indexing."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from xpand._namespace import library_of
+from xpand._typing import Device, DType
+
+from ._core import EVALUATION, TracedArray, TracedError, bare, bind
+from ._functions import COMPARISONS, OPERATORS
+from ._indexing import taken_apart
+
+
+class _Methods(TracedArray):
+    """What the arrays of all libraries have."""
+
+    __slots__ = ()
+
+    def __array_namespace__(self, *, api_version: str | None = None) -> Any:
+        return self._namespace
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The number of elements along each axis."""
+        return self._trace.shape(self)
+
+    @property
+    def dtype(self) -> DType:
+        """The data type, one of the library's."""
+        return self._trace.dtype(self)
+
+    @property
+    def device(self) -> Device:
+        """The device of the library."""
+        return self._trace.device(self)
+
+    @property
+    def ndim(self) -> int:
+        """The number of axes."""
+        return len(self._trace.shape(self))
+
+    @property
+    def size(self) -> int:
+        """The number of elements."""
+        size = 1
+        for length in self._trace.shape(self):
+            size *= length
+        return size
+
+    @property
+    def is_traced(self) -> bool:
+        """Whether the values are out of reach."""
+        return self._trace.is_traced(self)
+
+    @property
+    def T(self) -> Any:
+        """The transposed matrix."""
+        if self.ndim != 2:
+            raise ValueError(f"x.T: x must have two axes, got {self.ndim}; use `x.mT` for the last two")
+        return self._namespace.matrix_transpose(self)
+
+    @property
+    def mT(self) -> Any:
+        """The array with its last two axes exchanged."""
+        return self._namespace.matrix_transpose(self)
+
+    def to_device(self, device: Device, /, *, stream: Any = None) -> Any:
+        """Move to a device."""
+        namespace = self._namespace
+        return namespace.wrap(bind(namespace.operations["to_device"], (self,), {"device": device}))
+
+    def __getitem__(self, key: Any) -> Any:
+        namespace = self._namespace
+        parts, arrays = taken_apart(key)
+        return namespace.wrap(bind(namespace.operations["getitem"], (self, *arrays), {"key": parts}))
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        namespace = self._namespace
+        parts, arrays = taken_apart(key)
+        if not hasattr(value, "dtype"):
+            value = namespace.base.asarray(value, dtype=self.dtype, device=self.device)
+        found = namespace.wrap(bind(namespace.operations["setitem"], (self, value, *arrays), {"key": parts}))
+        # The array becomes the one that has the elements: whoever holds it sees them.
+        self._trace, self._value, self._extra = found._trace, found._value, found._extra
+
+    def __len__(self) -> int:
+        shape = self._trace.shape(self)
+        if not shape:
+            raise TypeError("len() of an array without axes")
+        return shape[0]
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter([self[i] for i in range(len(self))])
+
+    def __bool__(self) -> bool:
+        return bool(_concrete(self, "bool(x)"))
+
+    def __int__(self) -> int:
+        return int(_concrete(self, "int(x)"))
+
+    def __float__(self) -> float:
+        return float(_concrete(self, "float(x)"))
+
+    def __complex__(self) -> complex:
+        return complex(_concrete(self, "complex(x)"))
+
+    def __index__(self) -> int:
+        found: int = _concrete(self, "x as an index").__index__()
+        return found
+
+    def __dlpack__(self, **kwargs: Any) -> Any:
+        return _bare(self, "x.__dlpack__").__dlpack__(**kwargs)
+
+    def __dlpack_device__(self) -> Any:
+        return _bare(self, "x.__dlpack_device__").__dlpack_device__()
+
+    def __array__(self, *args: Any, **kwargs: Any) -> Any:
+        return _bare(self, "conversion to NumPy").__array__(*args, **kwargs)
+
+    def __repr__(self) -> str:
+        if self._trace is EVALUATION:
+            return f"Traced({self._value!r})"
+        return f"Traced(shape={self.shape}, dtype={self.dtype}, by={self._trace.what})"
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def _concrete(x: Any, what: str) -> Any:
+    while isinstance(x, TracedArray):
+        x = x._trace.concrete(x, what)
+    return x
+
+
+def _bare(x: TracedArray, what: str) -> Any:
+    found = bare(x)
+    if found is x:
+        raise TracedError(
+            f"{what}: an array that `{x._trace.what}` follows can't be handed to another library; use the functions of "
+            "its own namespace (`xpand.array_namespace(x)`), `stop_gradient`, or `pure_callback`"
+        )
+    return found
+
+
+def array_class(namespace: Any) -> type[TracedArray]:
+    """Make the class of traced arrays for a namespace, with its operators."""
+    methods: dict[str, Any] = {"__slots__": (), "_namespace": namespace, "__hash__": None}
+    for operator, name in OPERATORS.items():
+        op = namespace.operations[name]
+        unary = operator in ("abs", "invert", "neg", "pos")
+        methods[f"__{operator}__"] = _unary(namespace, op) if unary else _binary(namespace, op, False)
+        if not unary and operator not in COMPARISONS:
+            methods[f"__r{operator}__"] = _binary(namespace, op, True)
+    for name, method in methods.items():
+        if callable(method):
+            method.__name__ = name
+    found: type[TracedArray] = type("TracedArray", (_Methods,), methods)
+    found.__module__ = TracedArray.__module__
+    return found
+
+
+def _unary(namespace: Any, op: Any) -> Callable[..., Any]:
+    def operator(self: Any) -> Any:
+        found = bind(op, (self,), {})
+        return found if isinstance(found, TracedArray) else namespace.array(EVALUATION, found)
+
+    return operator
+
+
+def _binary(namespace: Any, op: Any, reflected: bool) -> Callable[..., Any]:
+    numbers = (int, float, complex, TracedArray)
+
+    def operator(self: Any, other: Any) -> Any:
+        if not isinstance(other, numbers) and not _is_of(namespace, other):
+            return NotImplemented
+        found = bind(op, (other, self) if reflected else (self, other), {})
+        return found if isinstance(found, TracedArray) else namespace.array(EVALUATION, found)
+
+    return operator
+
+
+def _is_of(namespace: Any, x: Any) -> bool:
+    """Tell whether an array is of the library under the namespace."""
+    return hasattr(x, "dtype") and (library_of(type(x)) is not None or hasattr(x, "__array_namespace__"))

@@ -1,0 +1,89 @@
+"""Batching: arrays with an axis more than the function sees, which comes first.
+
+The rule of an operation is `rule(xp, mapped, *args, **params)`: `mapped` tells of each argument whether it has that axis.
+It returns the result, or a tuple of results, with the axis first.
+"""
+
+from collections.abc import Callable, Hashable, Sequence
+from typing import Any
+
+from xpand._typing import Array
+
+from ._core import Op, Trace, TracedArray, TracedError, bare, rebuilt
+from ._fit import namespace_for
+
+
+class Batching(Trace):
+    """The interpreter of batches: its arrays hold the array with the axis."""
+
+    __slots__ = ("axis_name", "size")
+
+    def __init__(self, namespace: Any, size: int, axis_name: Hashable = None) -> None:
+        super().__init__("vmap", namespace)
+        self.size, self.axis_name = size, axis_name
+
+    def process(self, op: Op, args: Sequence[Any], params: dict[str, Any]) -> Any:
+        """Apply an operation to all members of the batch."""
+        override = op.overrides.get("batch")
+        if override is not None:
+            return override(self, op, args, params)
+        rule = op.batching
+        if rule is None:
+            if op.decomposition is None:
+                raise op.no_rule("batches")
+            return op.decompose(args, params)
+        mapped = tuple(isinstance(x, TracedArray) and x._trace is self for x in args)
+        given = [x._value if is_mapped else bare(x) for x, is_mapped in zip(args, mapped)]
+        xp = namespace_for(self.namespace, *given)
+        out = op.apply(rule, (xp, op.named(mapped, params)), given, params)
+        if op.result is None:
+            return self.namespace.array(self, bare(out))
+        return rebuilt(op, out, [self.namespace.array(self, bare(x)) for x in out])
+
+    def shape(self, x: TracedArray) -> tuple[int, ...]:
+        shape: tuple[int, ...] = x._value.shape[1:]
+        return tuple(shape)
+
+    def is_traced(self, x: TracedArray) -> bool:
+        return True
+
+    def concrete(self, x: TracedArray, what: str) -> Any:
+        raise TracedError(
+            f"{what}: a traced array of shape {self.shape(x)} and data type {self.dtype(x)} has one value for each of "
+            f"the {self.size} members that `vmap` maps over; use `xp.where`, or `cond`, `switch`, `while_loop` of "
+            "`xpand_extensions.control_flow` in place of Python's control flow"
+        )
+
+    def lifted(self, x: Any) -> Array:
+        """Return an array with the axis: where it has none, the same for all members."""
+        if self.own(x):
+            return x._value
+        x = bare(x)
+        xp = namespace_for(self.namespace, x)
+        return xp.broadcast_to(xp.expand_dims(x, axis=0), (self.size, *x.shape))
+
+
+def batched(
+    namespace: Any,
+    function: Callable[..., Any],
+    arrays: Sequence[Array],
+    axes: Sequence[int | None],
+    size: int,
+    axis_name: Hashable = None,
+) -> tuple[tuple[Array, ...], tuple[bool, ...]]:
+    """Call a function of arrays, which returns a tuple of arrays, for all positions along axes of its arguments.
+
+    Returns:
+        The results, those that are mapped with the axis first, and which of them are.
+    """
+    with Batching(namespace, size, axis_name) as trace:
+        given = []
+        for x, axis in zip(arrays, axes):
+            x = bare(x)
+            if axis is not None:
+                xp = namespace_for(namespace, x)
+                x = namespace.array(trace, bare(xp.moveaxis(x, axis, 0) if axis else x))
+            given.append(x if isinstance(x, TracedArray) else namespace.wrap(x))
+        outs = function(*given)
+        mapped = tuple(trace.own(x) for x in outs)
+        return tuple(x._value if trace.own(x) else bare(x) for x in outs), mapped

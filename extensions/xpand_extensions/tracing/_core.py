@@ -1,0 +1,278 @@
+"""The core of tracing: operations, interpreters, and how an operation finds the interpreter for its arrays.
+
+An operation is a function of arrays: its arrays are positional, its static parameters keyword-only. A *trace* is an
+interpreter of operations: forward mode, linearisation, batching, staging. Each application of a transformation makes a
+trace of a level above all that there are, so that of the arrays given to an operation the one of the highest level says
+who interprets it. An interpreter applies further operations to what its arrays hold, which are arrays of levels below;
+at the bottom are the library's own arrays, on which an operation is the library's function.
+
+Levels are handed out by one counter and held by the arrays themselves. There is no stack to be restored after an error
+and none that threads share.
+"""
+
+from collections.abc import Callable, Sequence
+from itertools import count
+from typing import Any, ClassVar, Final, Protocol
+
+from xpand._typing import Array, Device, DType
+
+from .._dispatch import UnsupportedError
+
+
+class TracedError(TypeError):
+    """The value of a traced array is asked for where it is not known."""
+
+
+class LeakedArrayError(RuntimeError):
+    """A traced array is used after the transformation that made it has ended."""
+
+
+class NonlinearError(TypeError):
+    """A function that is promised to be linear is not."""
+
+
+class Aval:
+    """What is known of an array without its values: shape, data type, device."""
+
+    __slots__ = ("device", "dtype", "shape")
+
+    def __init__(self, shape: tuple[int, ...], dtype: DType, device: Device = None) -> None:
+        self.shape, self.dtype, self.device = shape, dtype, device
+
+    @property
+    def ndim(self) -> int:
+        """The number of axes."""
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        """The number of elements."""
+        size = 1
+        for length in self.shape:
+            size *= length
+        return size
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.shape}, {self.dtype})"
+
+
+def aval_of(x: Any) -> Any:
+    """Return what is known of an array without its values; what is no array, as it is."""
+    return Aval(tuple(x.shape), x.dtype, getattr(x, "device", None)) if hasattr(x, "dtype") else x
+
+
+class TracedArray:
+    """An array of the standard that an interpreter follows.
+
+    What it holds is its trace's to say: a library's own array, an array of a level below, or a variable.
+    """
+
+    __slots__ = ("_extra", "_trace", "_value")
+
+    # NumPy's arrays leave operators to the other operand.
+    __array_ufunc__: ClassVar[None] = None
+    __array_priority__: ClassVar[float] = 1e6
+    _namespace: ClassVar[Any]
+
+    def __init__(self, trace: "Trace", value: Any, extra: Any = None) -> None:
+        self._trace, self._value, self._extra = trace, value, extra
+
+
+class Namespace(Protocol):
+    """What the interpreters ask of the namespace of traced arrays."""
+
+    base: Any
+    array: type[TracedArray]
+    operations: dict[str, "Op"]
+
+    def is_floating(self, dtype: DType) -> bool: ...
+
+
+_LEVELS: Final = count(1)
+
+
+class Trace:
+    """An interpreter of operations."""
+
+    __slots__ = ("alive", "level", "namespace", "what")
+
+    def __init__(self, what: str, namespace: Any) -> None:
+        """Start to interpret, for the transformation called `what`, arrays over a namespace's library."""
+        self.what, self.namespace = what, namespace
+        self.level = next(_LEVELS)
+        self.alive = True
+
+    def __enter__(self) -> "Trace":
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        self.alive = False
+
+    def process(self, op: "Op", args: Sequence[Any], params: dict[str, Any]) -> Any:
+        """Apply an operation to arrays, some of which are of this trace and none of a level above."""
+        raise NotImplementedError
+
+    def shape(self, x: TracedArray) -> tuple[int, ...]:
+        """Tell the shape of an array of this trace."""
+        shape: tuple[int, ...] = x._value.shape
+        return shape
+
+    def dtype(self, x: TracedArray) -> DType:
+        """Tell the data type of an array of this trace."""
+        return x._value.dtype
+
+    def device(self, x: TracedArray) -> Device:
+        """Tell the device of an array of this trace."""
+        return x._value.device
+
+    def concrete(self, x: TracedArray, what: str) -> Any:
+        """Return the array whose values are those of an array of this trace, or raise `TracedError`."""
+        return x._value
+
+    def is_traced(self, x: TracedArray) -> bool:
+        """Tell whether the values of an array of this trace are out of reach."""
+        return isinstance(x._value, TracedArray) and x._value._trace.is_traced(x._value)
+
+    def own(self, x: Any) -> bool:
+        """Tell whether something is an array of this trace."""
+        return isinstance(x, TracedArray) and x._trace is self
+
+
+class Evaluation(Trace):
+    """The interpreter at the bottom: its arrays hold the library's own, and an operation is the library's function."""
+
+    __slots__ = ()
+
+    def __init__(self) -> None:
+        self.what, self.namespace, self.alive = "evaluation", None, True
+        self.level = 0
+
+
+EVALUATION: Final = Evaluation()
+
+
+class Op:
+    """An operation on the arrays of one library, with its rules."""
+
+    __slots__ = (
+        "batching",
+        "constant",
+        "decomposition",
+        "derivative",
+        "factors",
+        "function",
+        "linear",
+        "name",
+        "namespace",
+        "overrides",
+        "result",
+        "shape",
+        "transpose",
+    )
+
+    def __init__(self, name: str, function: Callable[..., Any], namespace: Any, rules: Any) -> None:
+        """Take the rules for the operation `name` from the tables `rules`."""
+        self.name, self.function, self.namespace = name, function, namespace
+        self.derivative = rules.DERIVATIVES.get(name)
+        self.transpose = rules.TRANSPOSES.get(name)
+        self.batching = rules.BATCHING.get(name)
+        self.shape = rules.SHAPES.get(name)
+        self.decomposition = rules.DECOMPOSITIONS.get(name)
+        self.constant = rules.CONSTANT.get(name)
+        """Why the operation has no derivative, where it has none."""
+        self.result = rules.RESULTS.get(name)
+        """The class of a result of several arrays: a named tuple, `tuple` or `list`."""
+        self.linear = name in rules.LINEAR
+        """Whether the operation is linear in all its arrays together, and not in each alone."""
+        self.overrides = rules.OVERRIDES.get(name, {})
+        """By the kind of an interpreter, what is done in place of its rules."""
+        entries = self.derivative
+        simple = isinstance(entries, tuple) and all(
+            isinstance(e, int) or getattr(e, "is_factor", False) for e in entries
+        )
+        self.factors = tuple(e if isinstance(e, int) else e.of for e in entries) if simple else None
+
+    def entries(self, count: int, params: dict[str, Any]) -> Any:
+        """Return the rule for the derivative in each array, or one for all together; None where there is no rule."""
+        return self.derivative if self.derivative is None else _per_array(self.derivative, count)
+
+    def transposes(self, count: int, params: dict[str, Any]) -> Any:
+        """Return the transposed of the operation, for each array in which it is linear."""
+        return None if self.transpose is None else _per_array(self.transpose, count)
+
+    def named(self, values: Sequence[Any], params: dict[str, Any]) -> Any:
+        """Return something about each array as the rules take it: in the order of the arrays."""
+        return values
+
+    def apply(
+        self, rule: Callable[..., Any], first: tuple[Any, ...], args: Sequence[Any], params: dict[str, Any]
+    ) -> Any:
+        """Call a rule."""
+        return rule(*first, *args, **params)
+
+    def decompose(self, args: Sequence[Any], params: dict[str, Any]) -> Any:
+        """Do the operation in terms of others."""
+        assert self.decomposition is not None
+        return self.decomposition(self.namespace, *args, **params)
+
+    def bind(self, *args: Any, **params: Any) -> Any:
+        """Apply the operation to arrays of any level; those of the lowest are given and returned bare."""
+        return bind(self, args, params)
+
+    def no_rule(self, what: str) -> UnsupportedError:
+        """Make the error of an operation that an interpreter has no rule for."""
+        return UnsupportedError(f"{self.name}: there is no rule for {what}, and none to do it in terms of others")
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+class Each:
+    """A rule for every array of an operation on a number of them that varies."""
+
+    __slots__ = ("rule",)
+
+    def __init__(self, rule: Any) -> None:
+        self.rule = rule
+
+
+def _per_array(rules: Any, count: int) -> Any:
+    return (rules.rule,) * count if isinstance(rules, Each) else rules
+
+
+def bind(op: Op, args: Sequence[Any], params: dict[str, Any]) -> Any:
+    """Apply an operation: find the interpreter of the highest level among the arrays, and have it do so.
+
+    What comes back bare is of the library, not followed by any interpreter.
+    """
+    top: Trace = EVALUATION
+    level = 0
+    for x in args:
+        if isinstance(x, TracedArray):
+            trace = x._trace
+            if trace.level > level:
+                top, level = trace, trace.level
+    if not level:
+        return op.function(*[x._value if isinstance(x, TracedArray) else x for x in args], **params)
+    if not top.alive:
+        raise LeakedArrayError(
+            f"{op.name}: got a traced array of a call of `{top.what}` that has ended; return it from the function "
+            "that is transformed instead of keeping it elsewhere (in a list, an attribute, a global variable)"
+        )
+    return top.process(op, args, params)
+
+
+def bare(x: Any) -> Any:
+    """Take the library's own array out of a traced one that no interpreter follows; leave the rest as it is."""
+    return x._value if isinstance(x, TracedArray) and x._trace is EVALUATION else x
+
+
+def wrapped(namespace: Any, x: Any) -> Any:
+    """Make the library's own array one of the traced namespace; leave traced ones as they are."""
+    return x if isinstance(x, TracedArray) else namespace.array(EVALUATION, x)
+
+
+def rebuilt(op: Op, like: Any, results: Sequence[Array]) -> Any:
+    """Put the arrays of a result together as the operation's own result is."""
+    make = op.result if op.result is not None else type(like)
+    return make(*results) if hasattr(make, "_fields") else make(results)

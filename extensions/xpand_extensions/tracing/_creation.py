@@ -1,0 +1,172 @@
+"""Functions that make arrays from no array, and those that say something about data types."""
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from ._core import EVALUATION, Op, TracedArray, bare, bind
+from ._staging import CURRENT
+
+_KEEP: Final = object()
+
+
+def _made(name: str) -> Callable[[Any], Callable[..., Any]]:
+    """Make a function of static parameters: while a graph is written, it goes into the graph."""
+
+    def make(namespace: Any) -> Callable[..., Any]:
+        found = _lookup(namespace.base, name)
+        from . import rules
+
+        op = namespace.operations[name] = Op(
+            name, lambda **params: found(*params["args"], **params["kwargs"]), namespace, rules
+        )
+
+        def create(*args: Any, **kwargs: Any) -> Any:
+            trace = CURRENT.get()
+            if trace is None or trace.namespace is not namespace:
+                return namespace.array(EVALUATION, found(*map(bare, args), **kwargs))
+            return trace.process(op, (), {"args": args, "kwargs": kwargs})
+
+        create.__name__ = create.__qualname__ = name.rpartition(".")[2]
+        create.__doc__ = found.__doc__
+        return create
+
+    return make
+
+
+def _lookup(base: Any, name: str) -> Any:
+    for part in name.split("."):
+        base = getattr(base, part)
+    return base
+
+
+def _asarray(namespace: Any) -> Callable[..., Any]:
+    base = namespace.base
+
+    def asarray(obj: Any, /, *, dtype: Any = None, device: Any = None, copy: bool | None = None) -> Any:
+        if isinstance(obj, (list, tuple)) and _holds_traced(obj):
+            parts = [asarray(part, dtype=dtype, device=device) for part in obj]
+            return namespace.stack(parts)
+        if not isinstance(obj, TracedArray):
+            return namespace.array(EVALUATION, base.asarray(obj, dtype=dtype, device=device, copy=copy))
+        if dtype is None or dtype == obj.dtype:
+            if device is not None and device != obj.device:
+                obj = obj.to_device(device)
+            return namespace.positive(obj) if copy and namespace.isdtype(obj.dtype, "numeric") else obj
+        return namespace.astype(obj, dtype, **({} if device is None else {"device": device}))
+
+    return asarray
+
+
+def _holds_traced(obj: Any) -> bool:
+    return isinstance(obj, TracedArray) or (isinstance(obj, (list, tuple)) and any(map(_holds_traced, obj)))
+
+
+def _like(name: str) -> Callable[[Any], Callable[..., Any]]:
+    def make(namespace: Any) -> Callable[..., Any]:
+        def create(x: Any, /, *, dtype: Any = None, device: Any = None) -> Any:
+            dtype = x.dtype if dtype is None else dtype
+            device = getattr(x, "device", None) if device is None else device
+            return getattr(namespace, name)(tuple(x.shape), dtype=dtype, device=device)
+
+        create.__name__ = create.__qualname__ = f"{name}_like"
+        return create
+
+    return make
+
+
+def _full(namespace: Any) -> Callable[..., Any]:
+    make = _made("full")(namespace)
+
+    def full(shape: Any, fill_value: Any, *, dtype: Any = None, device: Any = None) -> Any:
+        if isinstance(fill_value, TracedArray) and bare(fill_value) is fill_value:
+            x = fill_value if dtype is None else namespace.astype(fill_value, dtype)
+            return namespace.broadcast_to(x, shape)
+        return make(shape, bare(fill_value), dtype=dtype, device=device)
+
+    return full
+
+
+def _full_like(namespace: Any) -> Callable[..., Any]:
+    def full_like(x: Any, /, fill_value: Any, *, dtype: Any = None, device: Any = None) -> Any:
+        dtype = x.dtype if dtype is None else dtype
+        device = getattr(x, "device", None) if device is None else device
+        return namespace.full(tuple(x.shape), fill_value, dtype=dtype, device=device)
+
+    return full_like
+
+
+def _linspace(namespace: Any) -> Callable[..., Any]:
+    make = _made("linspace")(namespace)
+
+    def linspace(
+        start: Any, stop: Any, /, num: int, *, dtype: Any = None, device: Any = None, endpoint: bool = True
+    ) -> Any:
+        traced = [x for x in (start, stop) if isinstance(x, TracedArray) and bare(x) is x]
+        if not traced:
+            return make(start, stop, num=num, dtype=dtype, device=device, endpoint=endpoint)
+        found = traced[0].dtype if dtype is None else dtype
+        steps = namespace.linspace(0.0, 1.0, num, dtype=found, device=device, endpoint=endpoint)
+        return start * (1 - steps) + stop * steps
+
+    return linspace
+
+
+def _astype(namespace: Any) -> Callable[..., Any]:
+    base = namespace.base
+    from . import rules
+
+    op = namespace.operations["astype"] = Op("astype", base.astype, namespace, rules)
+
+    def astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = _KEEP) -> Any:
+        params = {"dtype": dtype, "copy": copy}
+        if device is not _KEEP and device is not None:
+            params["device"] = device
+        return namespace.wrap(bind(op, (x,), params))
+
+    op.function = lambda x, dtype, **params: base.astype(x, dtype, **params)
+    return astype
+
+
+def _from_dlpack(namespace: Any) -> Callable[..., Any]:
+    def from_dlpack(x: Any, /, **kwargs: Any) -> Any:
+        return namespace.array(EVALUATION, namespace.base.from_dlpack(bare(x), **kwargs))
+
+    return from_dlpack
+
+
+def _on_dtypes(name: str) -> Callable[[Any], Callable[..., Any]]:
+    """Make a function of data types, or of arrays for the sake of theirs."""
+
+    def make(namespace: Any) -> Callable[..., Any]:
+        found = getattr(namespace.base, name)
+
+        def of_dtypes(*args: Any, **kwargs: Any) -> Any:
+            return found(*(_without_values(x) for x in args), **kwargs)
+
+        of_dtypes.__name__ = of_dtypes.__qualname__ = name
+        of_dtypes.__doc__ = found.__doc__
+        return of_dtypes
+
+    return make
+
+
+def _without_values(x: Any) -> Any:
+    return x.dtype if isinstance(x, TracedArray) else x
+
+
+def _as_it_is(name: str) -> Callable[[Any], Callable[..., Any]]:
+    return lambda namespace: getattr(namespace.base, name)  # type: ignore[no-any-return]
+
+
+CREATION: Final[dict[str, Callable[[Any], Callable[..., Any]]]] = {
+    **{name: _made(name) for name in ("arange", "empty", "eye", "ones", "zeros", "fft.fftfreq", "fft.rfftfreq")},
+    **{f"{name}_like": _like(name) for name in ("empty", "ones", "zeros")},
+    "full": _full,
+    "full_like": _full_like,
+    "linspace": _linspace,
+    "asarray": _asarray,
+    "astype": _astype,
+    "from_dlpack": _from_dlpack,
+    **{name: _on_dtypes(name) for name in ("can_cast", "finfo", "iinfo", "result_type")},
+    **{name: _as_it_is(name) for name in ("broadcast_shapes", "isdtype")},
+}

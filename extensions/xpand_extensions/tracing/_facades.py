@@ -1,0 +1,179 @@
+"""The operations of facades as operations that the interpreters follow.
+
+Their arrays may be anywhere among the arguments, in sequences too. A `Template` keeps the rest, so that an operation is
+one of a flat list of arrays as all others are; its rules are called with the facade's own arguments, by name, and are
+named by them: `{"values": LINEAR}`. Where there is no rule, the generic implementation is followed, which is made of
+operations that have some.
+"""
+
+import inspect
+from collections.abc import Callable, Sequence
+from functools import cached_property
+from typing import Any, Final
+
+from xpand import library_name, trees
+
+from .._dispatch import Operation
+from . import rules
+from ._core import Op, TracedArray, bind
+
+INLINED: Final = frozenset(
+    {"indexing.unique", "scatter.at", "statistics.gradient", "statistics.reduce", "windows.window_reduce"}
+)
+"""Operations whose generic implementation is always followed: they take functions, or return what isn't just arrays."""
+
+
+class _Hole:
+    def __repr__(self) -> str:
+        return "·"
+
+
+_HOLE: Final = _Hole()
+
+
+class Template:
+    """The arguments of a call without their arrays."""
+
+    __slots__ = ("names", "signature", "static", "structure")
+
+    def __init__(
+        self, signature: inspect.Signature, names: tuple[str, ...], static: tuple[Any, ...], structure: trees.Structure
+    ) -> None:
+        self.signature, self.names, self.static, self.structure = signature, names, static, structure
+
+    @classmethod
+    def of(
+        cls, signature: inspect.Signature, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> tuple["Template", list[Any]]:
+        """Take the arguments of a call apart: the template, and the arrays."""
+        arguments = signature.bind(*args, **kwargs).arguments
+        arrays: list[Any] = []
+        names: list[str] = []
+        static: list[Any] = []
+        for name in sorted(arguments):  # as a tree has the keys of a dictionary
+            for leaf in trees.leaves(arguments[name], is_leaf=_is_none):
+                is_array = hasattr(leaf, "dtype") and hasattr(leaf, "shape")
+                if is_array:
+                    arrays.append(leaf)
+                    names.append(name)
+                static.append(_HOLE if is_array else leaf)
+        structure = trees.structure(dict(arguments), is_leaf=_is_none)
+        return cls(signature, tuple(names), tuple(static), structure), arrays
+
+    def fill(self, arrays: Sequence[Any]) -> dict[str, Any]:
+        """Return the arguments by name, with arrays in their places."""
+        given = iter(arrays)
+        leaves = [next(given) if x is _HOLE else x for x in self.static]
+        filled: dict[str, Any] = trees.unflatten(self.structure, leaves)
+        return filled
+
+    def call(self, function: Callable[..., Any], arrays: Sequence[Any]) -> Any:
+        """Call a function with the arguments."""
+        filled = self.fill(arrays)
+        in_order = {name: filled[name] for name in self.signature.parameters if name in filled}
+        bound = inspect.BoundArguments(self.signature, in_order)  # type: ignore[arg-type]
+        return function(*bound.args, **bound.kwargs)
+
+    def __eq__(self, other: object) -> bool:
+        return (
+            isinstance(other, Template)
+            and (self.names, self.structure) == (other.names, other.structure)
+            and self.static == other.static
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.names, self.structure))
+
+    def __repr__(self) -> str:
+        return ", ".join(f"{name}={value}" for name, value in self.fill([_HOLE] * len(self.names)).items())
+
+
+def _is_none(x: Any) -> bool:
+    return x is None
+
+
+class FacadeOp(Op):
+    """An operation of a facade, on the arrays of one library."""
+
+    __slots__ = ("__dict__", "_decomposition", "operation")
+
+    def __init__(self, operation: Operation[..., Any], namespace: Any) -> None:
+        super().__init__(operation.qualified_name, self.evaluate, namespace, rules)
+        self.operation = operation
+        if self.result is None:
+            self.result = _result_class(inspect.signature(operation.facade).return_annotation)
+
+    @cached_property
+    def implementation(self) -> Callable[..., Any]:
+        """What the library under the namespace does."""
+        return self.operation.implementation(library_name(self.namespace.base))
+
+    def evaluate(self, *arrays: Any, template: Template) -> Any:
+        """Do it on the library's own arrays."""
+        return template.call(self.implementation, arrays)
+
+    def entries(self, count: int, params: dict[str, Any]) -> Any:
+        if not isinstance(self.derivative, dict):
+            return self.derivative
+        return tuple(self.derivative.get(name) for name in params["template"].names)
+
+    def transposes(self, count: int, params: dict[str, Any]) -> Any:
+        if self.transpose is None:
+            return None
+        return tuple(self.transpose.get(name) for name in params["template"].names)
+
+    def named(self, values: Sequence[Any], params: dict[str, Any]) -> Any:
+        return params["template"].fill(values)
+
+    def apply(
+        self, rule: Callable[..., Any], first: tuple[Any, ...], args: Sequence[Any], params: dict[str, Any]
+    ) -> Any:
+        return rule(*first, **params["template"].fill(args))
+
+    @property
+    def decomposition(self) -> Any:  # type: ignore[override]
+        """The generic implementation, where no rule says otherwise."""
+        return self._decomposition or self.operation.generic_implementation()
+
+    @decomposition.setter
+    def decomposition(self, rule: Any) -> None:
+        self._decomposition = rule
+
+    def decompose(self, args: Sequence[Any], params: dict[str, Any]) -> Any:
+        template = params["template"]
+        if self._decomposition is not None:
+            return self._decomposition(self.namespace, **template.fill(args))
+        given = [self.namespace.wrap(x) for x in args]
+        return template.call(self.operation.generic_implementation(), given)
+
+
+def _result_class(annotation: Any) -> Any:
+    if isinstance(annotation, type) and hasattr(annotation, "_fields"):
+        return annotation
+    return tuple if getattr(annotation, "__origin__", None) is tuple else None
+
+
+def implementation(operation: Operation[..., Any]) -> Callable[..., Any] | None:
+    """Make the implementation of a facade for traced arrays; None where the generic one is to be followed."""
+    if operation.qualified_name in INLINED or _is_transformation(operation):
+        return None
+    signature = inspect.signature(operation.facade)
+
+    def traced(*args: Any, **kwargs: Any) -> Any:
+        template, arrays = Template.of(signature, args, kwargs)
+        first = next(x for x in arrays if isinstance(x, TracedArray))
+        namespace = first._namespace
+        op = namespace.operations.get(operation.path)
+        if op is None:
+            op = namespace.operations.setdefault(operation.path, FacadeOp(operation, namespace))
+        result = bind(op, arrays, {"template": template})
+        if op.result is None:
+            return namespace.wrap(result)
+        wrapped = [namespace.wrap(x) for x in result]
+        return op.result(*wrapped) if hasattr(op.result, "_fields") else op.result(wrapped)
+
+    return traced
+
+
+def _is_transformation(operation: Operation[..., Any]) -> bool:
+    return operation.qualified_name.partition(".")[0] in ("autodiff", "control_flow", "jit", "vmap")

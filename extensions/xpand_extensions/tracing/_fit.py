@@ -1,0 +1,64 @@
+"""Bringing tangents and cotangents to the shape and the data type of what they belong to."""
+
+from typing import Any
+
+from xpand._typing import Array, DType
+
+from ._core import TracedArray
+
+
+def namespace_for(namespace: Any, *arrays: Any) -> Any:
+    """Return the namespace to compute with: the traced one if any of the arrays is traced, else the library's own."""
+    for x in arrays:
+        if isinstance(x, TracedArray):
+            return namespace
+    return namespace.base
+
+
+def spread(namespace: Any, t: Array, shape: tuple[int, ...], dtype: DType) -> Array:
+    """Broadcast a tangent to the shape of a result, in its data type."""
+    xp = namespace_for(namespace, t)
+    if t.dtype != dtype:
+        t = cast(xp, namespace, t, dtype)
+    return t if tuple(t.shape) == shape else xp.broadcast_to(t, shape)
+
+
+def gathered(namespace: Any, ct: Array, shape: tuple[int, ...], dtype: DType) -> Array:
+    """Sum a cotangent over the axes along which an array of a shape was broadcast, in its data type."""
+    xp = namespace_for(namespace, ct)
+    found = tuple(ct.shape)
+    if found != shape:
+        extra = len(found) - len(shape)
+        axes = tuple(range(extra)) + tuple(
+            extra + i for i, length in enumerate(shape) if length == 1 and found[extra + i] != 1
+        )
+        if axes:
+            ct = xp.sum(ct, axis=axes, dtype=ct.dtype)
+        if tuple(ct.shape) != shape:
+            ct = xp.reshape(ct, shape)
+            if tuple(ct.shape) != shape:
+                ct = xp.broadcast_to(ct, shape)
+    if ct.dtype != dtype:
+        ct = cast(xp, namespace, ct, dtype)
+    return ct
+
+
+def cast(xp: Any, namespace: Any, x: Array, dtype: DType) -> Array:
+    """Convert floating-point arrays; of complex numbers that become real, the real part stays."""
+    if namespace.is_complex(x.dtype) and not namespace.is_complex(dtype):
+        x = xp.real(x)
+    return x if x.dtype == dtype else xp.astype(x, dtype)
+
+
+def total(namespace: Any, terms: list[Array]) -> Array:
+    """Add up arrays of one shape and data type."""
+    found = terms[0]
+    for term in terms[1:]:
+        found = found + term
+    return found
+
+
+def zeros(namespace: Any, like: Any) -> Array:
+    """Return zeros of the shape, the data type and on the device of something."""
+    device = getattr(like, "device", None)
+    return namespace.base.zeros(tuple(like.shape), dtype=like.dtype, device=device)

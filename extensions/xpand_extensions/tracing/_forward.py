@@ -1,0 +1,131 @@
+"""Forward mode: arrays that carry the derivative along a direction."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from xpand._typing import Array
+
+from ._core import Op, Trace, TracedArray, bare, bind, rebuilt
+from ._derivatives import LINEAR, contribution, factor, joint
+from ._fit import cast, namespace_for, spread, total, zeros
+
+
+class Forward(Trace):
+    """The interpreter of forward mode: its arrays hold a value, and beside it the tangent."""
+
+    __slots__ = ()
+
+    def process(self, op: Op, args: Sequence[Any], params: dict[str, Any]) -> Any:
+        """Apply an operation to the values, and its derivative to the tangents."""
+        override = op.overrides.get("forward")
+        if override is not None:
+            return override(self, op, args, params)
+        primals, tangents = self.split(args)
+        entries = op.entries(len(args), params)
+        if entries is None:
+            if op.constant is not None or all(t is None for t in tangents):
+                return bind(op, primals, params)
+            if op.decomposition is None:
+                raise op.no_rule("its derivative")
+            return op.decompose(args, params)
+        out = bind(op, primals, params)
+        if isinstance(entries, joint) or op.result is not None:
+            outs = tuple(out)
+            found = self.several(op, entries, tangents, primals, outs if op.result is not None else out, params)
+            return rebuilt(op, out, [self.pair(x, t) for x, t in zip(outs, found)])
+        return self.pair(out, self.tangent(op, entries, tangents, primals, out, params))
+
+    def pair(self, x: Array, t: Array | None) -> Array:
+        """Make an array of this trace; where there is no tangent, leave the value as it is."""
+        return x if t is None else self.namespace.array(self, x, t)
+
+    def split(self, args: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+        """Take values and tangents out of the arguments of an operation."""
+        primals, tangents = [], []
+        for x in args:
+            mine = isinstance(x, TracedArray) and x._trace is self
+            primals.append(x._value if mine else bare(x))
+            tangents.append(x._extra if mine else None)
+        return primals, tangents
+
+    def tangent(
+        self, op: Op, entries: Any, tangents: list[Any], primals: list[Any], out: Any, params: dict[str, Any]
+    ) -> Array | None:
+        """Return the derivative of the one array that an operation returns."""
+        namespace = self.namespace
+        if not namespace.is_floating(out.dtype):
+            return None
+        shape = tuple(out.shape)
+        terms = []
+        for i, (entry, t) in enumerate(zip(entries, tangents)):
+            if t is not None and entry is not None:
+                term = _term(namespace, op, entry, i, t, primals, out, params)
+                if term is not None:
+                    terms.append(spread(namespace, bare(term), shape, out.dtype))
+        return total(namespace, terms) if terms else None
+
+    def several(
+        self, op: Op, entries: Any, tangents: list[Any], primals: list[Any], out: Any, params: dict[str, Any]
+    ) -> tuple[Array | None, ...]:
+        """Return the derivatives of the arrays that an operation returns."""
+        namespace = self.namespace
+        traced = namespace_for(namespace, *primals, *(t for t in tangents if t is not None))
+        if isinstance(entries, joint):
+            found = op.apply(entries.of, (traced, op.named(tangents, params), out), primals, params)
+            return tuple(
+                None if t is None else bare(t) for t in (found if isinstance(found, (tuple, list)) else (found,))
+            )
+        # Linear in each array, or in all together: zeros in the place of what has no tangent.
+        given = [_tangent_or_zeros(namespace, t, x, entry) for t, x, entry in zip(tangents, primals, entries)]
+        return tuple(map(bare, bind(op, given, params)))
+
+
+def _tangent_or_zeros(namespace: Any, t: Any, x: Any, entry: Any) -> Any:
+    if t is not None:
+        return t
+    return zeros(namespace, x) if entry is LINEAR and hasattr(x, "dtype") else x
+
+
+def _term(
+    namespace: Any, op: Op, entry: Any, i: int, t: Array, primals: list[Any], out: Any, params: dict[str, Any]
+) -> Array | None:
+    if entry is LINEAR:
+        if op.linear:
+            given = [
+                zeros(namespace, x) if j != i and hasattr(x, "dtype") and _is_float(namespace, x) else x
+                for j, x in enumerate(primals)
+            ]
+        else:
+            given = list(primals)
+        given[i] = t
+        return bind(op, given, params)  # type: ignore[no-any-return]
+    if isinstance(entry, int):
+        return t if entry == 1 else -t if entry == -1 else t * entry
+    xp = namespace_for(namespace, t, out, *primals)
+    if isinstance(entry, factor):
+        found = op.apply(entry.of, (xp, out), primals, params)
+        return t * found  # type: ignore[no-any-return]
+    assert isinstance(entry, contribution)
+    return op.apply(entry.of, (xp, t, out), primals, params)  # type: ignore[no-any-return]
+
+
+def _is_float(namespace: Any, x: Any) -> bool:
+    return bool(namespace.is_floating(x.dtype))
+
+
+def jvp(
+    namespace: Any, function: Callable[..., Any], primals: Sequence[Array], tangents: Sequence[Array]
+) -> tuple[tuple[Array, ...], tuple[Array, ...], tuple[Array, ...]]:
+    """Push tangents through a function of arrays that returns two tuples of arrays: outputs, and what comes beside."""
+    with Forward("jvp", namespace) as trace:
+        inputs = [namespace.array(trace, bare(x), bare(t)) for x, t in zip(primals, tangents)]
+        outs, beside = function(*inputs)
+    values, derivatives = [], []
+    for x in outs:
+        if trace.own(x):
+            values.append(x._value)
+            derivatives.append(cast(namespace_for(namespace, x._extra), namespace, x._extra, x._value.dtype))
+        else:
+            values.append(bare(x))
+            derivatives.append(zeros(namespace, x))
+    return tuple(values), tuple(derivatives), tuple(x._value if trace.own(x) else bare(x) for x in beside)

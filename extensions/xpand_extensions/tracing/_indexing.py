@@ -1,0 +1,72 @@
+"""`x[key]` and `x[key] = value` as operations: the arrays of a key are arguments, the rest of it is static."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+ARRAY: Final = "array"
+"""What stands in a key in the place of an array."""
+
+
+def taken_apart(key: Any) -> tuple[tuple[Any, ...], list[Any]]:
+    """Divide a key into its static part and its arrays."""
+    arrays: list[Any] = []
+    parts = []
+    for part in key if isinstance(key, tuple) else (key,):
+        if hasattr(part, "dtype"):
+            arrays.append(part)
+            parts.append(ARRAY)
+        elif isinstance(part, slice):
+            parts.append(slice(*(_index(x) for x in (part.start, part.stop, part.step))))
+        else:
+            parts.append(part if part is None or part is Ellipsis or isinstance(part, bool) else _index(part))
+    return tuple(parts), arrays
+
+
+def _index(x: Any) -> Any:
+    return x if x is None else x.__index__() if hasattr(x, "__index__") else x
+
+
+def put_together(key: tuple[Any, ...], arrays: Sequence[Any]) -> Any:
+    """Make the key of its static part and its arrays."""
+    given = iter(arrays)
+    parts = tuple(next(given) if part is ARRAY else part for part in key)
+    return parts[0] if len(parts) == 1 else parts
+
+
+def _getitem(base: Any) -> Callable[..., Any]:
+    def getitem(x: Any, *arrays: Any, key: tuple[Any, ...]) -> Any:
+        return x[put_together(key, arrays)]
+
+    return getitem
+
+
+def _setitem(base: Any) -> Callable[..., Any]:
+    def setitem(x: Any, value: Any, *arrays: Any, key: tuple[Any, ...]) -> Any:
+        x = base.asarray(x, copy=True)
+        x[put_together(key, arrays)] = value
+        return x
+
+    return setitem
+
+
+def _to_device(base: Any) -> Callable[..., Any]:
+    def to_device(x: Any, *, device: Any) -> Any:
+        return base.asarray(x, device=device)
+
+    return to_device
+
+
+def _stop_gradient(base: Any) -> Callable[..., Any]:
+    def stop_gradient(x: Any) -> Any:
+        return x
+
+    return stop_gradient
+
+
+INDEXING: Final[dict[str, Callable[[Any], Callable[..., Any]]]] = {
+    "getitem": _getitem,
+    "setitem": _setitem,
+    "to_device": _to_device,
+    "stop_gradient": _stop_gradient,
+}
+"""Operations that are no functions of the namespace."""

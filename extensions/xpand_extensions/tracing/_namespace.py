@@ -1,0 +1,188 @@
+"""The namespace of traced arrays: the standard, over the namespace of a library."""
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from xpand import _arguments, library_name
+from xpand._namespace import register_wrapper
+from xpand._typing import DType
+
+from . import rules
+from ._array import array_class
+from ._core import EVALUATION, Op, TracedArray, bind
+from ._creation import CREATION
+from ._functions import ALIASES, FUNCTIONS
+from ._indexing import INDEXING
+
+_CONSTANTS: Final = ("e", "inf", "nan", "newaxis", "pi", "__array_api_version__")
+_MORE_DTYPES: Final = ("float16", "bfloat16")
+
+_NAMESPACES: Final[dict[int, "TracedNamespace"]] = {}
+
+
+def traced_namespace(base: Any) -> "TracedNamespace":
+    """Return the namespace of traced arrays over a library's namespace; over a traced one, that itself."""
+    if isinstance(base, TracedNamespace):
+        return base
+    found = _NAMESPACES.get(id(base))
+    if found is None:
+        found = _NAMESPACES.setdefault(id(base), TracedNamespace(base))
+    return found
+
+
+class _Part:
+    """An extension of the standard, such as `linalg`."""
+
+    def __init__(self, name: str) -> None:
+        self.__name__ = name
+
+
+class TracedNamespace:
+    """The standard over the arrays of a library, whose functions the interpreters follow.
+
+    It has the library's data types and devices. Its functions take the library's own arrays too, as constants.
+    """
+
+    def __init__(self, base: Any) -> None:
+        """Build every function of the standard over the library's namespace `base`."""
+        self.base = base
+        self.__name__ = f"traced.{library_name(base)}"
+        self.operations: dict[str, Op] = {}
+        self._floating: dict[DType, bool] = {}
+        self._complex: dict[DType, bool] = {}
+        self.dtypes_of_results: dict[Any, Any] = {}
+        """What `rules` have found of the data types of results."""
+        parts = {name: _Part(f"{self.__name__}.{name}") for name in ("linalg", "fft") if hasattr(base, name)}
+        for name in (*_CONSTANTS, *base.__array_namespace_info__().dtypes(), *_MORE_DTYPES):
+            if hasattr(base, name):
+                setattr(self, name, getattr(base, name))
+        for name, part in parts.items():
+            setattr(self, name, part)
+        for name, signature in FUNCTIONS.items():
+            if hasattr(_part(self, name), "__name__") and _find(base, name) is not None:
+                self._add(name, _function(self, name, signature))
+        for name, original in ALIASES.items():
+            if _find(base, name) is not None:
+                self._add(name, getattr(self, original))
+        for name, function in INDEXING.items():
+            self.operations[name] = Op(name, function(base), self, rules)
+        for name, make in CREATION.items():
+            if _find(base, name) is not None:
+                self._add(name, make(self))
+        self.array: type[TracedArray] = array_class(self)
+        register_wrapper(self.array, self)
+
+    def _add(self, name: str, function: Callable[..., Any]) -> None:
+        setattr(_part(self, name), name.rpartition(".")[2], function)
+
+    def wrap(self, x: Any) -> Any:
+        """Make the library's own array one of this namespace."""
+        return x if isinstance(x, TracedArray) else self.array(EVALUATION, x)
+
+    def wraps(self, base: Any) -> bool:
+        """Tell whether this namespace takes the arrays of another."""
+        return base is self.base
+
+    def is_floating(self, dtype: DType) -> bool:
+        """Tell whether a data type is floating-point, real or complex."""
+        found = self._floating.get(dtype)
+        if found is None:
+            found = self._floating[dtype] = _arguments.kind(self.base, dtype) in _arguments.FLOATING
+        return found
+
+    def is_complex(self, dtype: DType) -> bool:
+        """Tell whether a data type is complex."""
+        found = self._complex.get(dtype)
+        if found is None:
+            found = self._complex[dtype] = _arguments.kind(self.base, dtype) == "complex"
+        return found
+
+    def __array_namespace_info__(self) -> Any:
+        """Return what the library says of its data types and devices."""
+        return self.base.__array_namespace_info__()
+
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(
+            f"{self.__name__} has no {name!r}: what traced arrays know is the standard; use a function of it, or of "
+            "xpand's extensions"
+        )
+
+    def __repr__(self) -> str:
+        return f"<namespace {self.__name__!r}>"
+
+
+def _part(namespace: Any, name: str) -> Any:
+    part, _, _ = name.rpartition(".")
+    return getattr(namespace, part, None) if part else namespace
+
+
+def _find(base: Any, name: str) -> Any:
+    found = base
+    for part in name.split("."):
+        found = getattr(found, part, None)
+    return found
+
+
+def _function(namespace: TracedNamespace, name: str, signature: str) -> Callable[..., Any]:
+    """Make a function of the standard, with its signature, that applies the operation of its name."""
+    signature, _, named = signature.partition(":")
+    parameters = [part.strip() for part in signature.split(",")]
+    end = parameters.index("/") if "/" in parameters else 1
+    arrays = [part for part in parameters[:end] if not part.startswith("*,")]
+    extra = [part.strip() for part in named.split(",") if part.strip()]
+    if extra and extra[0] == arrays[0]:  # only those named
+        arrays = extra
+        extra = []
+    static = [
+        part.partition("=")[0]
+        for part in parameters
+        if part not in ("/", "*") and part not in arrays and part.partition("=")[0] not in extra
+    ]
+    positional = [part for part in parameters[:end] if part not in arrays]
+    found = _find(namespace.base, name)
+    sequence = arrays[0].startswith("*")
+    variadic = sequence and "/" not in parameters
+    given = ", ".join([*arrays, *extra])
+    params = ", ".join(f"'{part}': {part}" for part in static)
+    header = ", ".join(parameters)
+    if sequence and not variadic:
+        header = header.replace("*arrays", "arrays", 1)
+    op = namespace.operations[name] = Op(name, _called(found, sequence, variadic, positional, extra), namespace, rules)
+    source = (
+        f"def {name.rpartition('.')[2]}({header}):\n"
+        f"    result = bind(op, ({given},), {{{params}}})\n"
+        f"    return result if isinstance(result, TracedArray) else wrap(result)\n"
+    )
+    scope = {"bind": bind, "op": op, "TracedArray": TracedArray, "wrap": _wrapper(namespace, op)}
+    exec(source, scope)
+    made: Callable[..., Any] = scope[name.rpartition(".")[2]]  # type: ignore[assignment]
+    made.__doc__ = getattr(found, "__doc__", None)
+    made.__module__ = namespace.__name__
+    return made
+
+
+def _wrapper(namespace: TracedNamespace, op: Op) -> Callable[..., Any]:
+    def wrap(result: Any) -> Any:
+        if op.result is None:
+            return namespace.array(EVALUATION, result)
+        arrays = [namespace.wrap(x) for x in result]
+        return op.result(*arrays) if hasattr(op.result, "_fields") else op.result(arrays)
+
+    return wrap
+
+
+def _called(
+    found: Callable[..., Any], sequence: bool, variadic: bool, positional: list[str], extra: list[str]
+) -> Callable[..., Any]:
+    """Make of a library's function one that takes all arrays positionally and all else by name."""
+    if sequence and not variadic:
+        return lambda *arrays, **params: found(arrays, **params)
+    if positional:
+        return lambda *arrays, **params: found(*arrays, *[params.pop(name) for name in positional], **params)
+    if extra:
+        return lambda x, *rest, **params: found(x, *rest[: len(rest) - len(extra)], **_given(extra, rest), **params)
+    return found
+
+
+def _given(names: list[str], values: tuple[Any, ...]) -> dict[str, Any]:
+    return {name: value for name, value in zip(names, values[len(values) - len(names) :]) if value is not None}

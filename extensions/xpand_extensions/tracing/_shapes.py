@@ -1,0 +1,50 @@
+"""Shapes and data types of results, without their values."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from ._core import Aval, Op, TracedArray, aval_of
+
+
+def avals_of_result(op: Op, avals: Sequence[Any], params: dict[str, Any]) -> Any:
+    """Tell the shape and the data type of what an operation returns: an `Aval`, or a tuple of such.
+
+    Args:
+        op: The operation.
+        avals: An `Aval` for each array, and what is none as it is.
+        params: Its static parameters.
+    """
+    if op.shape is not None:
+        return op.apply(op.shape, (op.namespace,), avals, params)
+    if op.decomposition is None:
+        raise op.no_rule("the shape of its result")
+    # In terms of others: into a graph that is thrown away.
+    from ._staging import Staging
+
+    with Staging("eval_shape", op.namespace) as trace:
+        given = [trace.variable(x) if isinstance(x, Aval) else x for x in avals]
+        out = op.decompose(given, params)
+        return tuple(map(_aval, out)) if op.result is not None else _aval(out)
+
+
+def _aval(x: Any) -> Aval:
+    found: Aval = x._value.aval if isinstance(x, TracedArray) and isinstance(x._trace, _staging()) else aval_of(x)
+    return found
+
+
+def _staging() -> type:
+    from ._staging import Staging
+
+    return Staging
+
+
+def broadcast(*shapes: Sequence[int]) -> tuple[int, ...]:
+    """Return the shape that shapes broadcast to, or raise `ValueError`."""
+    ndim = max(map(len, shapes), default=0)
+    result = []
+    for i in range(-ndim, 0):
+        lengths = {shape[i] for shape in shapes if len(shape) >= -i} - {1}
+        if len(lengths) > 1:
+            raise ValueError(f"shapes {', '.join(map(str, map(tuple, shapes)))} can't be broadcast together")
+        result.append(lengths.pop() if lengths else 1)
+    return tuple(result)

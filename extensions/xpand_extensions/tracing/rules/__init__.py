@@ -1,0 +1,38 @@
+"""The rules of all operations: for each transformation one table, gathered from those of each family."""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from . import elementwise, reductions, shapes
+
+_FAMILIES: Final = (elementwise, reductions, shapes)
+
+
+def _table(name: str) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for family in _FAMILIES:
+        part: Mapping[str, Any] = getattr(family, name, {})
+        twice = found.keys() & part.keys()
+        assert not twice, f"two rules in {name} for {sorted(twice)}"
+        found.update(part)
+    return found
+
+
+DERIVATIVES: Final = _table("DERIVATIVES")
+"""The derivative in each array: see `tracing._derivatives`."""
+TRANSPOSES: Final = _table("TRANSPOSES")
+"""The transposed of a linear operation, for each array: `rule(xp, ct, *args, **params)`, an `Aval` in the linear places."""
+BATCHING: Final = _table("BATCHING")
+"""The operation on all members of a batch: `rule(xp, mapped, *args, **params)`."""
+SHAPES: Final = _table("SHAPES")
+"""The shape and data type of the result: `rule(namespace, *avals, **params)`."""
+DECOMPOSITIONS: Final = _table("DECOMPOSITIONS")
+"""The operation in terms of others: `rule(xp, *args, **params)`."""
+CONSTANT: Final = _table("CONSTANT")
+"""Why an operation has no derivative."""
+RESULTS: Final = _table("RESULTS")
+"""The class of a result of several arrays."""
+LINEAR: Final = frozenset(name for family in _FAMILIES for name in getattr(family, "LINEAR_IN_ALL", ()))
+"""Operations that are linear in all their arrays together."""
+OVERRIDES: Final = _table("OVERRIDES")
+"""What an interpreter does in place of its rules, by its kind."""

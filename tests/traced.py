@@ -1,0 +1,156 @@
+"""The checks of what `tracing` makes of an operation on NumPy's arrays: staging, batches, derivatives in both modes."""
+
+from typing import Any
+
+import numpy as np
+
+import xpand
+from tests.cases import Case, as_tuple, assert_close, batches, eager, library_of_name, weighted_sum
+from tests.libraries import Library
+from xpand_extensions.autodiff import grad, jvp
+from xpand_extensions.tracing import traced_namespace
+from xpand_extensions.tracing._core import aval_of
+from xpand_extensions.tracing._staging import stage
+from xpand_extensions.vmap import vmap
+
+TO_JAX = 1e-10
+"""How near derivatives come to JAX's own."""
+
+
+def traced_stage(case: Case) -> None:
+    """The graph knows shapes and data types without values, and gives what the function gives."""
+    if not case.compiles:
+        return
+    library = library_of_name("numpy")
+    arrays = [library.asarray(x) for x in case.arrays]
+    function = lambda *given: (as_tuple(case.function(*given)), ())
+    graph, _ = stage(traced_namespace(library.xp), "jit", function, [aval_of(x) for x in arrays])
+    expected = eager(library, case)
+    for variable, wanted in zip(graph.outputs, expected, strict=True):
+        assert variable.shape == wanted.shape, f"{variable.shape} was foretold, it is {wanted.shape}"
+        assert variable.dtype == wanted.dtype, f"{variable.dtype} was foretold, it is {wanted.dtype}"
+    assert_close(library, graph.run(*arrays), expected, case)
+
+
+def traced_vmap(case: Case) -> None:
+    """The mapped function gives what a loop gives; so where one array alone is mapped."""
+    if not case.maps:
+        return
+    library = library_of_name("numpy")
+    members_of = [library.asarray(x) for x in batches(case)]
+    mapped = vmap(lambda *arrays: as_tuple(case.function(*arrays)))
+    assert_close(library, mapped(*members_of), _loop(library, case, members_of), case)
+    for i in range(len(members_of) if len(members_of) > 1 else 0):
+        axes = tuple(0 if j == i else None for j in range(len(members_of)))
+        given = [x if j == i else x[0] for j, x in enumerate(members_of)]
+        one = vmap(lambda *arrays: as_tuple(case.function(*arrays)), in_axes=axes)
+        assert_close(library, one(*given), _loop(library, case, given, axes), case)
+
+
+def _loop(library: Library, case: Case, arrays: Any, axes: Any = None) -> list[np.ndarray]:
+    axes = (0,) * len(arrays) if axes is None else axes
+    members = [
+        as_tuple(case.function(*(x if axis is None else x[i] for x, axis in zip(arrays, axes)))) for i in range(2)
+    ]
+    return [np.stack([np.asarray(library.to_numpy(x)) for x in results]) for results in zip(*members)]
+
+
+def _of_jax(case: Case, transform: Any, *more: Any) -> tuple[np.ndarray, ...]:
+    """What JAX makes of the case's weighted sum."""
+    library = library_of_name("jax")
+    found = transform(weighted_sum(library, case))(*(library.asarray(x) for x in case.arrays), *more)
+    return tuple(np.asarray(x) for x in as_tuple(found))
+
+
+def _directions(case: Case) -> tuple[np.ndarray, ...]:
+    return tuple(
+        np.asarray(np.sin(1.0 + np.arange(case.arrays[i].size))).reshape(case.arrays[i].shape)
+        for i in case.differentiable
+    )
+
+
+def _of_chosen(function: Any, arrays: Any, places: tuple[int, ...]) -> Any:
+    def of_chosen(*chosen: Any) -> Any:
+        given = list(arrays)
+        for place, x in zip(places, chosen):
+            given[place] = x
+        return function(*given)
+
+    return of_chosen
+
+
+def traced_forward(case: Case) -> None:
+    """The derivative along a direction is JAX's."""
+    import jax
+
+    if not case.differentiable:
+        return
+    library = library_of_name("numpy")
+    arrays = [library.asarray(x) for x in case.arrays]
+    chosen = tuple(arrays[i] for i in case.differentiable)
+    found = jvp(_of_chosen(weighted_sum(library, case), arrays, case.differentiable), chosen, _directions(case))[1]
+
+    def theirs(weighted: Any) -> Any:
+        def derivative(*given: Any) -> Any:
+            of_chosen = _of_chosen(weighted, given, case.differentiable)
+            primals = tuple(given[i] for i in case.differentiable)
+            return jax.jvp(of_chosen, primals, tuple(jax.numpy.asarray(x) for x in _directions(case)))[1]
+
+        return derivative
+
+    assert_close(library, found, _of_jax(case, theirs), case, TO_JAX)
+
+
+def traced_grad(case: Case) -> None:
+    """Gradients are JAX's, on the strict library too, and the same of a batch and from the graph."""
+    import jax
+
+    if not case.differentiable:
+        return
+    library = library_of_name("numpy")
+    arrays = [library.asarray(x) for x in case.arrays]
+    gradients = grad(weighted_sum(library, case), case.differentiable)
+    expected = _of_jax(case, lambda weighted: jax.grad(weighted, case.differentiable))
+    assert_close(library, gradients(*arrays), expected, case, TO_JAX)
+    strict = library_of_name("strict")  # which has the standard alone
+    of_strict = grad(weighted_sum(strict, case), case.differentiable)(*(strict.asarray(x) for x in case.arrays))
+    assert_close(strict, of_strict, expected, case, TO_JAX)
+    if case.maps:
+        mapped = vmap(gradients)(*(np.stack([x, x]) for x in arrays))
+        assert_close(library, [x[1] for x in mapped], expected, case, TO_JAX)
+    if case.compiles:
+        function = lambda *given: (as_tuple(gradients(*given)), ())
+        graph, _ = stage(traced_namespace(library.xp), "jit", function, [aval_of(x) for x in arrays])
+        assert_close(library, graph.run(*arrays), expected, case, TO_JAX)
+
+
+def traced_second(case: Case) -> None:
+    """The derivative of the gradient along a direction is JAX's: forward over reverse, and reverse over reverse."""
+    import jax
+
+    if not case.differentiable:
+        return
+    library = library_of_name("numpy")
+    arrays = [library.asarray(x) for x in case.arrays]
+    directions = _directions(case)
+
+    def along(transform: Any, weighted: Any, given: Any, directions: Any) -> Any:
+        gradients = transform(weighted, case.differentiable)
+        dot = lambda *chosen: sum(
+            _sum(x * t) for x, t in zip(_of_chosen(gradients, given, case.differentiable)(*chosen), directions)
+        )
+        return transform(dot, tuple(range(len(directions))))(*(given[i] for i in case.differentiable))
+
+    def theirs(weighted: Any) -> Any:
+        return lambda *given: along(jax.grad, weighted, given, [jax.numpy.asarray(x) for x in directions])
+
+    expected = _of_jax(case, theirs)
+    weighted = weighted_sum(library, case)
+    assert_close(library, along(grad, weighted, arrays, directions), expected, case, TO_JAX)
+    of_chosen = _of_chosen(grad(weighted, case.differentiable), arrays, case.differentiable)
+    forward = jvp(of_chosen, tuple(arrays[i] for i in case.differentiable), directions)[1]
+    assert_close(library, forward, expected, case, TO_JAX)
+
+
+def _sum(x: Any) -> Any:
+    return xpand.array_namespace(x).sum(x)
