@@ -62,22 +62,25 @@ def scan(
     if not everything:
         raise TypeError("scan: init or xs must hold an array or a number, got none")
     one_library("scan", "the arrays", everything)
-    yields = Results("scan", "what f yields", everything[0])
 
-    def step(carried: Arrays, x: Arrays) -> tuple[Arrays, Arrays]:
-        result = f(carry.tree(carried), trees.unflatten(structure, x))
-        if not isinstance(result, tuple) or len(result) != 2:
-            raise TypeError(
-                f"scan: f must return a pair, of the next value carried and what to stack (or None), got "
-                f"{describe(result)}"
-            )
-        return carry.fit(result[0]), yields.flatten(result[1])
+    def loop(arrays: Arrays) -> tuple[trees.Tree, trees.Tree]:
+        yields = Results("scan", "what f yields", everything[0])
 
-    native = scan.native(everything[0])
-    last, ys = carry.run(
-        lambda arrays: native(step, arrays, tuple(parts), length=steps, reverse=reverse, unroll=unroll)
-    )
-    return carry.tree(last), yields.tree(ys)
+        def step(carried: Arrays, x: Arrays) -> tuple[Arrays, Arrays]:
+            result = f(carry.tree(carried), trees.unflatten(structure, x))
+            if not isinstance(result, tuple) or len(result) != 2:
+                raise TypeError(
+                    "scan: f must return a pair, of the next value carried and what to stack (or None), got "
+                    f"{describe(result)}"
+                )
+            return carry.fit(result[0]), yields.flatten(result[1])
+
+        native = scan.native(everything[0])
+        last, ys = native(step, arrays, tuple(parts), length=steps, reverse=reverse, unroll=unroll)
+        return carry.tree(last), yields.tree(ys)
+
+    pair: tuple[trees.Tree, trees.Tree] = carry.run(loop)
+    return pair
 
 
 @pluggable(capability="control_flow")
@@ -162,7 +165,9 @@ def associative_scan(fn: Callable[..., Any], elems: trees.Tree, reverse: bool = 
         return like.fit(fn(like.tree(a), like.tree(b)))
 
     native = associative_scan.native(parts[0])
-    return trees.unflatten(structure, native(combined, tuple(parts), reverse=reverse, axis=axis))
+    # Counted from the front where that is the same for all.
+    where = axes[0] if len(set(axes)) == 1 else axis
+    return trees.unflatten(structure, native(combined, tuple(parts), reverse=reverse, axis=where))
 
 
 def _length(function: str, xs: trees.Tree, parts: list[Array], length: int | None) -> int:

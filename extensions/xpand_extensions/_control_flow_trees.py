@@ -20,11 +20,7 @@ _RANKS: Final = {"unsigned": 0, "signed": 0, "real": 1, "complex": 2}
 
 
 class _PromotedError(Exception):
-    """A number that a loop begins with has the data type of what the first step makes of it: begin again with that."""
-
-    def __init__(self, carry: "Carry") -> None:
-        super().__init__("a number in the carry takes the data type of an array")
-        self.carry = carry
+    """A number that the loop of a `Carry` begins with has taken another data type: the loop is to begin again."""
 
 
 class Carry:
@@ -54,7 +50,7 @@ class Carry:
             try:
                 return loop(self.arrays)
             except _PromotedError as promoted:
-                if promoted.carry is not self:
+                if promoted.args[0] is not self:
                     raise
 
     def fit(self, tree: trees.Tree) -> Arrays:
@@ -81,10 +77,10 @@ class Carry:
     def _promote(self, result: list[Array], changed: list[int]) -> None:
         for i in changed:
             before, after = self.arrays[i], result[i]
-            if not (self._weak[i] and same_shape(before, after) and promotes(before, after.dtype)):
+            if not (self._weak[i] and same_shape(before.shape, after.shape) and promotes(before, after.dtype)):
                 raise TypeError(
                     f"{self.function}: what is carried must keep its shape and data type: {self._path(i)} was "
-                    f"{described(before)} and {self.step} made it {described(after)}; {_mend(before, after)}"
+                    f"{described(before)} and {self.step} made it {described(after)}; {_mend(before.shape, after)}"
                 )
         arrays = list(self.arrays)
         for i in changed:
@@ -104,26 +100,27 @@ class Results:
         """Record nothing yet. `what` says in messages what the trees are; `like` gives numbers their library."""
         self.function, self.what, self._like = function, what, like
         self.structure: trees.Structure | None = None
-        self._first: tuple[trees.Tree, list[Array]] | None = None
+        self._kinds: list[tuple[str, Any, tuple[Any, ...]]] = []
 
     def flatten(self, tree: trees.Tree) -> Arrays:
         """Take a tree apart, which must be like those before it."""
         found, structure = trees.flatten(tree)
         like = self._like if self._like is not None else first_array(found)
         arrays = [as_array(f"{self.function}: {self.what} holds", leaf, like) for leaf in found]
-        if self.structure is None or self._first is None:
-            self.structure, self._first = structure, (tree, arrays)
-            return tuple(arrays)
+        kinds = [
+            (described(x), x.dtype, tuple(x.shape)) for x in arrays
+        ]  # of the arrays themselves, tracers would leak
+        if self.structure is None:
+            self.structure, self._kinds = structure, kinds
         if structure != self.structure:
             raise TypeError(
                 f"{self.function}: {self.what} must have one structure, got {self.structure} and {structure}"
             )
-        for i, (before, after) in enumerate(zip(self._first[1], arrays)):
-            if not _alike(before, after):
-                path = paths("the result", self._first[0])[i]
+        for i, (before, after) in enumerate(zip(self._kinds, kinds)):
+            if before[1] != after[1] or not same_shape(before[2], after[2]):
                 raise TypeError(
-                    f"{self.function}: {self.what} must have one shape and data type, got {described(before)} and "
-                    f"{described(after)} for {path}; {_mend(before, after)}"
+                    f"{self.function}: {self.what} must have one shape and data type, got {before[0]} and {after[0]} "
+                    f"for {paths('the result', tree)[i]}; {_mend(before[2], arrays[i])}"
                 )
         return tuple(arrays)
 
@@ -182,11 +179,10 @@ def promotes(x: Array, dtype: DType) -> bool:
     return _RANKS[before] <= _RANKS[after]
 
 
-def same_shape(x: Array, y: Array) -> bool:
-    """Tell whether two arrays have one shape; sizes that are not known yet go with any."""
-    if len(x.shape) != len(y.shape):
-        return False
-    return all(m == n or m is None or n is None or m != m or n != n for m, n in zip(x.shape, y.shape))
+def same_shape(first: Sequence[Any], second: Sequence[Any]) -> bool:
+    """Tell whether two shapes are one; sizes that are not known yet go with any."""
+    unknown = lambda size: size is None or size != size
+    return len(first) == len(second) and all(m == n or unknown(m) or unknown(n) for m, n in zip(first, second))
 
 
 def described(x: Array) -> str:
@@ -201,10 +197,10 @@ def paths(name: str, tree: trees.Tree) -> list[str]:
 
 
 def _alike(x: Array, y: Array) -> bool:
-    return bool(x.dtype == y.dtype) and same_shape(x, y)
+    return bool(x.dtype == y.dtype) and same_shape(x.shape, y.shape)
 
 
-def _mend(before: Array, after: Array) -> str:
-    if not same_shape(before, after):
+def _mend(shape: Sequence[Any], after: Array) -> str:
+    if not same_shape(shape, after.shape):
         return "reshape or broadcast one of them"
     return f"convert one of them with `xp.astype`, for example to {after.dtype}"

@@ -8,6 +8,7 @@ import jax.numpy as jnp
 
 from xpand._typing import Array
 
+from ...generic import _control_flow_scans as generic
 from ._control_flow_bounded import bounded, checkpointed, trajectory
 
 Arrays: TypeAlias = "tuple[Array, ...]"
@@ -44,6 +45,8 @@ def map(f: Function, xs: Arrays, *, batch_size: int | None = None) -> Arrays:
 
 
 def associative_scan(fn: Function, elems: Arrays, reverse: bool = False, axis: int = 0) -> Arrays:
+    if axis < 0:  # JAX takes it as that of the first array, and the arrays have several numbers of axes
+        return generic.associative_scan(fn, elems, reverse, axis)
     found: Arrays = jax.lax.associative_scan(fn, elems, reverse=reverse, axis=axis)
     return found
 

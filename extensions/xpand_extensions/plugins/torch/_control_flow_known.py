@@ -12,8 +12,8 @@ def holds(active: Array) -> tuple[bool, bool]:
     """Tell whether a condition holds for any member, and whether `vmap` has made it differ between members."""
     if not is_functorch_wrapped_tensor(active):
         return bool(active), False
-    mapped: list[bool] = []
-    return bool(_AnyMember.apply(active, mapped)), bool(mapped)
+    levels = _Levels()
+    return bool(_AnyMember.apply(active, levels)), levels.mapped
 
 
 def is_known(x: Array) -> bool:
@@ -22,16 +22,22 @@ def is_known(x: Array) -> bool:
         return False
     if not is_functorch_wrapped_tensor(x):
         return True
-    mapped: list[bool] = []
-    _AnyMember.apply(x == x, mapped)
-    return not mapped
+    levels = _Levels()
+    _AnyMember.apply(x == x, levels)
+    return not levels.mapped
+
+
+class _Levels:
+    """What the levels of transformations around a value were found to be. No list: PyTorch would copy it."""
+
+    mapped = False
 
 
 class _AnyMember(torch.autograd.Function):
     """The condition of a batch as a whole. The public way past a level of `vmap` is the rule of a function for it."""
 
     @staticmethod
-    def forward(active: Array, mapped: list[bool]) -> Array:
+    def forward(active: Array, levels: _Levels) -> Array:
         return active.clone()
 
     @staticmethod
@@ -47,6 +53,6 @@ class _AnyMember(torch.autograd.Function):
         return None
 
     @staticmethod
-    def vmap(info: Any, in_dims: tuple[int, None], active: Array, mapped: list[bool]) -> tuple[Array, None]:
-        mapped.append(True)
-        return _AnyMember.apply(torch.any(active, dim=in_dims[0]), mapped), None
+    def vmap(info: Any, in_dims: tuple[int, None], active: Array, levels: _Levels) -> tuple[Array, None]:
+        levels.mapped = True
+        return _AnyMember.apply(torch.any(active, dim=in_dims[0]), levels), None

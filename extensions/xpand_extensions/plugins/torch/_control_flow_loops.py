@@ -8,7 +8,7 @@ import torch
 from xpand._typing import Array
 
 from ...generic._control_flow_loops import counted, looped
-from ._control_flow_compiled import compiled_while
+from ._control_flow_compiled import compiled_scan, compiled_while
 from ._control_flow_known import holds, is_known
 
 Arrays: TypeAlias = "tuple[Array, ...]"
@@ -22,4 +22,7 @@ def while_loop(cond_fun: Function, body_fun: Function, init_val: Arrays, *, max_
 
 
 def fori_loop(lower: Any, upper: Any, body_fun: Function, init_val: Arrays, *, unroll: Any = None) -> Arrays:
+    if torch.compiler.is_compiling() and isinstance(lower, int) and isinstance(upper, int) and lower < upper:
+        numbers = torch.arange(lower, upper, device=init_val[0].device)
+        return compiled_scan(lambda carry, i: (body_fun(*i, *carry), ()), init_val, (numbers,), upper - lower, False)[0]
     return counted(lower, upper, body_fun, init_val, is_known, while_loop)

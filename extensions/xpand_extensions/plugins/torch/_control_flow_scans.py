@@ -1,4 +1,4 @@
-"""Mapping one after another, on PyTorch."""
+"""Loops along the first axis, on PyTorch."""
 
 from collections.abc import Callable
 from typing import Any, TypeAlias
@@ -8,13 +8,22 @@ import torch
 from xpand._typing import Array
 
 from ...generic import _control_flow_scans as generic
+from ._control_flow_compiled import compiled_scan
 
 Arrays: TypeAlias = "tuple[Array, ...]"
 
 
+def scan(
+    f: Callable[..., Any], init: Arrays, xs: Any = None, length: Any = None, reverse: bool = False, unroll: Any = 1
+) -> tuple[Arrays, Arrays]:
+    if torch.compiler.is_compiling():
+        return compiled_scan(f, init, xs, length, reverse)
+    return generic.scan(f, init, xs, length, reverse)
+
+
 def map(f: Callable[..., Any], xs: Arrays, *, batch_size: int | None = None) -> Arrays:
-    if batch_size is None or not xs[0].shape[0]:
-        return generic.map(f, xs)
-    batches = zip(*[torch.split(x, batch_size) for x in xs])
-    found = [torch.func.vmap(f)(*batch) for batch in batches]
-    return tuple([torch.cat(parts) for parts in zip(*found)])
+    if batch_size is not None and xs[0].shape[0]:
+        batches = zip(*[torch.split(x, batch_size) for x in xs])
+        found = [torch.func.vmap(f)(*batch) for batch in batches]
+        return tuple([torch.cat(parts) for parts in zip(*found)])
+    return scan(lambda _, x: ((), f(*x)), (), xs, xs[0].shape[0])[1]
