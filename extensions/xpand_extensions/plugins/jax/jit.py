@@ -1,0 +1,105 @@
+"""Compiling on JAX."""
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+
+from xpand import trees
+from xpand._typing import Array
+
+from ..._jit_graph import ShapeDtype
+
+
+class _Result:
+    """A tree of optree's, for JAX, which has trees of its own. The structure is part of what is compiled."""
+
+    __slots__ = ("leaves", "structure")
+
+    def __init__(self, leaves: Any, structure: trees.Structure) -> None:
+        self.leaves, self.structure = leaves, structure
+
+
+jax.tree_util.register_pytree_node(
+    _Result, lambda x: (x.leaves, x.structure), lambda structure, leaves: _Result(leaves, structure)
+)
+
+
+def jit(
+    function: Callable[..., Any],
+    /,
+    *,
+    static_argnums: int | Sequence[int] | None = None,
+    static_argnames: str | Iterable[str] | None = None,
+    donate_argnums: int | Sequence[int] = (),
+) -> Callable[..., Any]:
+    compiled = jax.jit(
+        _of_results(function),
+        static_argnums=static_argnums,
+        static_argnames=static_argnames,
+        donate_argnums=donate_argnums,
+    )
+
+    def call(*leaves: Any) -> Any:
+        result = compiled(*leaves)
+        return trees.unflatten(result.structure, result.leaves) if type(result) is _Result else result
+
+    return call
+
+
+def make_graph(
+    function: Callable[..., Any],
+    /,
+    *,
+    static_argnums: int | Sequence[int] | None = None,
+    static_argnames: str | Iterable[str] | None = None,
+) -> Callable[..., Any]:
+    return lambda *leaves: jax.make_jaxpr(_of_results(function))(*map(_struct, leaves))
+
+
+def lower(
+    function: Callable[..., Any],
+    /,
+    *,
+    static_argnums: int | Sequence[int] | None = None,
+    static_argnames: str | Iterable[str] | None = None,
+) -> Callable[..., Any]:
+    return lambda *leaves: jax.jit(_of_results(function)).lower(*map(_struct, leaves)).as_text()
+
+
+def eval_shape(function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
+    found = jax.eval_shape(_of_results(function), *map(_struct, args))
+    result = trees.unflatten(found.structure, found.leaves) if isinstance(found, _Result) else found
+    return trees.map(lambda x: ShapeDtype(tuple(x.shape), x.dtype), result)
+
+
+def named_call(function: Callable[..., Any], /, *, name: str | None = None) -> Callable[..., Any]:
+    named: Callable[..., Any] = jax.named_call(function, name=name)
+    return named
+
+
+def pure_callback(
+    function: Callable[..., Any], result_shape_dtypes: Any, /, *args: Array, vmap_method: str = "sequential"
+) -> Any:
+    # JAX hands its own arrays to the host.
+    host = lambda *arrays: function(*[jax.device_get(x) for x in arrays])
+    declared = tuple(map(_struct, result_shape_dtypes))
+    return jax.pure_callback(host, declared, *args, vmap_method=vmap_method)
+
+
+def _of_results(function: Callable[..., Any]) -> Callable[..., Any]:
+    def flat(*leaves: Any) -> Any:
+        result = function(*leaves)
+        # One array is a tree for JAX, too, and saves a step on the way out.
+        return result if isinstance(result, jax.Array | jax.core.Tracer) else _Result(*trees.flatten(result))
+
+    flat.__name__ = getattr(function, "__name__", "function")
+    return flat
+
+
+def _struct(x: Any) -> Any:
+    """Write what stands for an array as JAX does; leave arrays and numbers."""
+    if isinstance(x, jax.Array | jax.core.Tracer) or not hasattr(x, "dtype"):
+        return x
+    return jax.ShapeDtypeStruct(tuple(x.shape), jnp.dtype(x.dtype))

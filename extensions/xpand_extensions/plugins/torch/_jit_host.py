@@ -1,0 +1,103 @@
+"""Functions of the host as an operation of PyTorch's, which graphs hold as they are."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from itertools import count
+from typing import Any, Final
+
+import numpy as np
+import torch
+from torch.autograd import forward_ad
+
+from xpand import is_concrete
+from xpand._typing import Array
+
+
+@dataclass(frozen=True, eq=False)
+class _Host:
+    """A function of NumPy arrays, what it returns, and how it is mapped."""
+
+    function: Callable[..., tuple[Any, ...]]
+    results: tuple[tuple[tuple[int, ...], Any], ...]
+    vmap_method: str
+
+
+# An operation takes tensors and numbers: the number of the function. A graph may live as long as the process.
+_HOSTS: Final[dict[int, _Host]] = {}
+_NUMBERS: Final = count()
+
+
+def _number(host: _Host) -> int:
+    number = next(_NUMBERS)
+    _HOSTS[number] = host
+    return number
+
+
+def pure_callback(
+    function: Callable[..., Any], result_shape_dtypes: Any, /, *args: Array, vmap_method: str = "sequential"
+) -> Any:
+    if any(_is_differentiated(x) for x in args):
+        raise TypeError(
+            "pure_callback: the function has no derivative; take the arguments as constants with "
+            "`autodiff.stop_gradient`, or give it one with `autodiff.custom_jvp` or `custom_vjp`"
+        )
+    results = tuple((tuple(each.shape), each.dtype) for each in result_shape_dtypes)
+    host = _Host(function, results, vmap_method)
+    if all(is_concrete(x) for x in args) and not torch._C._len_torch_dispatch_stack():
+        return _called(host, args)
+    return _host_call(list(args), _number(host))
+
+
+def _is_differentiated(x: Array) -> bool:
+    functorch = torch._C._functorch
+    while functorch.is_batchedtensor(x):
+        x = functorch.get_unwrapped(x)
+    if (x.requires_grad and torch.is_grad_enabled()) or forward_ad.unpack_dual(x).tangent is not None:
+        return True
+    return functorch.is_functorch_wrapped_tensor(x) and _is_differentiated(functorch.get_unwrapped(x))
+
+
+def _called(host: _Host, arrays: Sequence[Array]) -> list[Array]:
+    device = arrays[0].device
+    found = host.function(*[x.detach().cpu().resolve_conj().resolve_neg().numpy() for x in arrays])
+    for x, (shape, _) in zip(found, host.results):
+        if x.shape != shape:
+            raise ValueError(f"pure_callback: the function must return the shape declared, {shape}, got {x.shape}")
+    # A copy: what the function returned may be its argument, or be kept by it.
+    return [torch.tensor(x, dtype=dtype, device=device) for x, (_, dtype) in zip(found, host.results)]
+
+
+@torch.library.custom_op("xpand::host_call", mutates_args=())  # type: ignore[untyped-decorator]
+def _host_call(arrays: list[torch.Tensor], number: int) -> list[torch.Tensor]:
+    return _called(_HOSTS[number], arrays)
+
+
+@_host_call.register_fake  # type: ignore[untyped-decorator]
+def _(arrays: list[torch.Tensor], number: int) -> list[torch.Tensor]:
+    return [arrays[0].new_empty(shape, dtype=dtype) for shape, dtype in _HOSTS[number].results]
+
+
+@_host_call.register_vmap  # type: ignore[untyped-decorator]
+def _(info: Any, in_dims: Any, arrays: list[torch.Tensor], number: int) -> Any:
+    host, size = _HOSTS[number], info.batch_size
+    axes = in_dims[0]
+    first = [x if axis is None else x.movedim(axis, 0) for x, axis in zip(arrays, axes)]
+    mapped = [axis is not None for axis in axes]
+    if host.vmap_method == "sequential":
+        function = _sequential(host.function, mapped, size)
+    else:
+        function = host.function
+        first = [x if is_mapped else x[None] for x, is_mapped in zip(first, mapped)]
+        if host.vmap_method == "broadcast_all":
+            first = [x.expand(size, *x.shape[1:]) for x in first]
+    results = tuple(((size, *shape), dtype) for shape, dtype in host.results)
+    found = _host_call(first, _number(_Host(function, results, host.vmap_method)))
+    return found, [0] * len(found)
+
+
+def _sequential(function: Callable[..., Any], mapped: Sequence[bool], size: int) -> Callable[..., Any]:
+    def each(*arrays: Any) -> tuple[Any, ...]:
+        rows = [function(*[x[i] if is_mapped else x for x, is_mapped in zip(arrays, mapped)]) for i in range(size)]
+        return tuple(np.stack(column) for column in zip(*rows))
+
+    return each

@@ -1,0 +1,98 @@
+"""What TorchInductor makes of a function at certain tensors, without the bytecode reader of torch.compile before it."""
+
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from typing import Any
+
+import torch
+
+from xpand import trees
+from xpand._typing import Array
+
+from ..._jit_calls import name_of
+from ._jit_trace import Flattened, Graph, asking_no_values, stand_ins
+
+# PyTorch uses what it has deprecated itself when these are imported. Here, not in the user's call.
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore", DeprecationWarning)
+    from torch._functorch.aot_autograd import aot_function
+    from torch._functorch.compilers import nop
+    from torch._functorch.partitioners import min_cut_rematerialization_partition
+    from torch._inductor.compile_fx import compile_fx_inner
+    from torch._inductor.decomposition import select_decomp_table
+    from torch._inductor.exc import InductorError
+
+
+def compiled(function: Callable[..., Any], leaves: Sequence[Array]) -> tuple[Callable[..., Any], Any]:
+    """Compile a function for the signature of tensors; also return the structure of its results, None for one array."""
+    if torch.is_grad_enabled() and any(x.requires_grad for x in leaves):
+        run, structure = _with_gradients(function, leaves)
+    else:
+        graph = Graph(function, leaves)
+        structure = graph.structure
+        if torch.is_grad_enabled() and any(x.requires_grad for x in graph.constants()):
+            warnings.warn(
+                f"jit: {name_of(function)} uses tensors that require gradients and that it "
+                "does not take as arguments (the parameters of a module, perhaps): it is run without being compiled; "
+                "pass them as arguments, for example through torch.func.functional_call",
+                stacklevel=5,
+            )
+            return lambda *leaves: trees.leaves(function(*leaves)), structure
+        run = _by_inductor(name_of(function), graph, leaves)
+    single = structure.is_leaf() if structure is not None else False
+    return run, None if single else structure
+
+
+def _by_inductor(name: str, graph: Graph, leaves: Sequence[Array]) -> Callable[..., Any]:
+    if any(x.is_neg() or x.is_conj() for x in leaves):  # what is compiled reads memory as it is
+        inner = _by_inductor(name, graph, [_resolved(x) for x in leaves])
+        return lambda *leaves: inner(*[_resolved(x) for x in leaves])
+    try:
+        with _own_warnings():
+            run: Callable[..., Any] = torch._inductor.compile(graph.module, stand_ins(graph.mode, leaves))
+    except InductorError as error:
+        _warn(name, error)
+        return graph.module  # type: ignore[no-any-return]
+    return run
+
+
+@contextmanager
+def _own_warnings() -> Iterator[None]:
+    """Keep what TorchInductor says of operations on complex numbers, which it leaves to PyTorch's own kernels."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Torchinductor does not support code generation for complex")
+        yield
+
+
+def _resolved(x: Array) -> Array:
+    return x.resolve_neg().resolve_conj()
+
+
+def _with_gradients(function: Callable[..., Any], leaves: Sequence[Array]) -> tuple[Callable[..., Any], Any]:
+    """Compile a function together with its derivative, which may have rules of its own."""
+    flat = Flattened(function)
+    compilers: list[dict[str, Any]] = [
+        {
+            "fw_compiler": compile_fx_inner,
+            "bw_compiler": partial(compile_fx_inner, is_backward=True),
+            "partition_fn": min_cut_rematerialization_partition,
+            "decompositions": select_decomp_table(),
+        },
+        {"fw_compiler": nop},
+    ]
+    for options in compilers:
+        run = aot_function(flat, **options)
+        try:
+            with _own_warnings():
+                asking_no_values(run, *leaves)  # it compiles what it is first called with
+        except InductorError as error:
+            _warn(flat.__name__, error)
+            continue
+        break
+    return run, flat.structure
+
+
+def _warn(name: str, error: Exception) -> None:
+    warnings.warn(f"jit: TorchInductor did not compile {name}, whose graph is run as it is: {error}", stacklevel=6)

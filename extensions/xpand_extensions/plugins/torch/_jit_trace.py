@@ -1,0 +1,137 @@
+"""A function of tensors as a graph of ATen's operations, by calling it with tensors that hold no values.
+
+Not by torch.compile's reading of bytecode, which knows neither optree's trees nor most of what transformations are made
+of: here whatever Python does is done, derivatives and maps included, and what reaches ATen is in the graph.
+"""
+
+import traceback
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from threading import RLock
+from typing import Any, Final
+
+import torch
+from torch._subclasses.fake_tensor import (
+    DataDependentOutputException,
+    DynamicOutputShapeException,
+    FakeTensorMode,
+)
+from torch.fx.experimental.proxy_tensor import make_fx
+from torch.fx.experimental.symbolic_shapes import ShapeEnv
+
+from xpand import trees
+from xpand._typing import Array
+
+_NOT_THE_USERS = tuple(str(Path(path).resolve()) for path in (Path(torch.__file__).parent, Path(__file__).parents[2]))
+
+
+_LOCK: Final = RLock()
+
+
+@contextmanager
+def tracing() -> Iterator[None]:
+    """Let one thread trace and compile at a time: neither torch.fx nor TorchInductor is made for several.
+
+    PyTorch is told that it is compiling, so that no values are asked for of tensors that are constants here.
+    """
+    with _LOCK:
+        before = torch.compiler._is_compiling_flag
+        torch.compiler._is_compiling_flag = True
+        try:
+            yield
+        finally:
+            torch.compiler._is_compiling_flag = before
+
+
+class Graph:
+    """The graph of a function at certain arguments, and the structure of its result."""
+
+    __slots__ = ("mode", "module", "structure")
+
+    def __init__(self, function: Callable[..., Any], leaves: Sequence[Any]) -> None:
+        """Trace the function; `leaves` are tensors, numbers, and what stands for tensors."""
+        flat = Flattened(function)
+        self.mode = without_values()
+        fakes = stand_ins(self.mode, leaves)
+        with tracing(), self.mode:
+            self.module = asking_no_values(make_fx(flat), *fakes)
+        self.structure = flat.structure
+
+    def constants(self) -> list[Array]:
+        """List the tensors that the function has without taking them as arguments."""
+        return [x for x in vars(self.module).values() if isinstance(x, torch.Tensor)]
+
+
+class Flattened:
+    """A function that returns the leaves of what another returns, and keeps the structure."""
+
+    __slots__ = ("__name__", "_function", "structure")
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        """Keep the function."""
+        self._function = function
+        self.__name__ = getattr(function, "__name__", "function")
+        self.structure: Any = None
+
+    def __call__(self, *leaves: Array) -> tuple[Array, ...]:
+        """Call the function."""
+        found, self.structure = trees.flatten(self._function(*leaves))
+        return tuple(found)
+
+
+def without_values() -> FakeTensorMode:
+    """Make the mode in which tensors have no values; those that are there already are constants."""
+    # PyTorch's operator of loops asks for symbols; everything else has the shapes it has.
+    symbols = ShapeEnv(allow_scalar_outputs=False, allow_dynamic_output_shape_ops=False)
+    return FakeTensorMode(allow_non_fake_inputs=True, shape_env=symbols, static_shapes=True)
+
+
+def stand_ins(mode: FakeTensorMode, leaves: Sequence[Any]) -> list[Array]:
+    """Make tensors without values."""
+    arrays = as_tensors(leaves)
+    with mode:
+        return [
+            mode.from_tensor(x) if isinstance(x, torch.Tensor) else torch.empty(tuple(x.shape), dtype=x.dtype)
+            for x in arrays
+        ]
+
+
+def as_tensors(leaves: Sequence[Any]) -> list[Any]:
+    """Make the numbers among leaves tensors: of the widest precision among the others, so that none is widened."""
+    arrays = [x for x in leaves if hasattr(x, "dtype")]
+    if len(arrays) == len(leaves):
+        return list(leaves)
+    floating = [_real(x.dtype) for x in arrays if x.dtype.is_floating_point or x.dtype.is_complex]
+    real = max(floating, key=lambda dtype: torch.finfo(dtype).bits, default=torch.get_default_dtype())
+    device = next((x.device for x in arrays if hasattr(x, "device")), None)
+    dtypes = {bool: torch.bool, int: torch.int64, float: real, complex: real.to_complex()}
+    return [x if hasattr(x, "dtype") else torch.tensor(x, dtype=dtypes[type(x)], device=device) for x in leaves]
+
+
+def _real(dtype: Any) -> Any:
+    return dtype.to_real()
+
+
+def asking_no_values(function: Callable[..., Any], *args: Any) -> Any:
+    """Call a function, and say what to do where it asks for values of tensors that hold none.
+
+    Raises:
+        TypeError: It does.
+    """
+    try:
+        return function(*args)
+    except (DataDependentOutputException, DynamicOutputShapeException) as error:
+        what = "a shape" if isinstance(error, DynamicOutputShapeException) else "Python code"
+        raise TypeError(
+            f"jit: {what} depends on the values of a traced array, at {_place(error)}; write `xp.where`, or "
+            "`control_flow.cond` and `while_loop`, in place of `if` and `while`, declare what is no array with "
+            "static_argnums, and use operations whose shapes do not depend on values"
+        ) from error
+
+
+def _place(error: BaseException) -> str:
+    """Find the last line of the user's own code that led to an error."""
+    frames = traceback.extract_tb(error.__traceback__)
+    own = [frame for frame in frames if not str(Path(frame.filename)).startswith(_NOT_THE_USERS)] or frames
+    return f"{own[-1].filename}:{own[-1].lineno}, `{own[-1].line}`"
