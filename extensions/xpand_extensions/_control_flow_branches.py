@@ -83,16 +83,17 @@ def switch(index: int | Array, branches: Sequence[Branch], *operands: trees.Tree
         raise ValueError("switch: branches must hold a function or several, got none")
     for number, branch in enumerate(branches):
         function_of("switch", f"branches[{number}]", branch)
-    known = not _arguments.is_array(index)
+    chosen: Any = index
+    known = not _arguments.is_array(chosen)
     if known:
-        index = _arguments.integer("switch", "index", index)
-    elif tuple(index.shape) != () or not array_namespace(index).isdtype(index.dtype, "integral"):
-        raise TypeError(f"switch: index must be an integer, or an array of one, got {described(index)}")
-    arrays, structure = _operands("switch", operands, () if known else (index,))
-    results, flat = _flattened("switch", branches, structure, first_array((*arrays, index)))
+        chosen = _arguments.integer("switch", "index", chosen)
+    elif tuple(chosen.shape) != () or not array_namespace(chosen).isdtype(chosen.dtype, "integral"):
+        raise TypeError(f"switch: index must be an integer, or an array of one, got {described(chosen)}")
+    arrays, structure = _operands("switch", operands, () if known else (chosen,))
+    results, flat = _flattened("switch", branches, structure, first_array((*arrays, chosen)))
     if known:
-        return results.tree(flat[min(max(index, 0), len(flat) - 1)](*arrays))
-    return results.tree(switch.native(index)(index, flat, *arrays))
+        return results.tree(flat[min(max(chosen, 0), len(flat) - 1)](*arrays))
+    return results.tree(switch.native(chosen)(chosen, flat, *arrays))
 
 
 def _operands(

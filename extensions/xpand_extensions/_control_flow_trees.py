@@ -26,19 +26,19 @@ class _PromotedError(Exception):
 class Carry:
     """The values that a loop hands from each step to the next: what they are, and the check that they stay so.
 
-    Python numbers become arrays. They are weak, as in promotion: where a step makes the array of another data type of
-    them, the loop begins with that data type.
+    Python numbers become arrays. They are weak, as in promotion: a float has the data type of the real arrays beside
+    it, and where a step makes another data type of a number, the loop begins with that.
     """
 
     def __init__(self, function: str, name: str, step: str, tree: trees.Tree, beside: Sequence[Any] = ()) -> None:
         """Flatten `tree`, the argument `name`; what `step` returns is to be like it."""
         self.function, self.name, self.step = function, name, step
         found, self.structure = trees.flatten(tree)
-        like = first_array((*found, *beside))
+        given = [x for x in (*found, *beside) if _arguments.is_array(x)]
         self._weak = [not _arguments.is_array(leaf) for leaf in found]
-        self._paths: list[str] | None = None
+        self._promoted: dict[int, DType] = {}
         self._tree = tree
-        self.arrays: Arrays = tuple([as_array(f"{function}: {name} holds", leaf, like) for leaf in found])
+        self.arrays: Arrays = tuple([_begin(f"{function}: {name} holds", leaf, given) for leaf in found])
 
     def tree(self, arrays: Sequence[Array]) -> trees.Tree:
         """Give flat values the structure of the carry."""
@@ -52,6 +52,11 @@ class Carry:
             except _PromotedError as promoted:
                 if promoted.args[0] is not self:
                     raise
+            for i, dtype in self._promoted.items():
+                self._weak[i] = False
+                arrays = list(self.arrays)
+                arrays[i] = array_namespace(arrays[i]).astype(arrays[i], dtype)
+                self.arrays = tuple(arrays)
 
     def fit(self, tree: trees.Tree) -> Arrays:
         """Flatten what a step returned, which must be like what it was given."""
@@ -82,11 +87,8 @@ class Carry:
                     f"{self.function}: what is carried must keep its shape and data type: {self._path(i)} was "
                     f"{described(before)} and {self.step} made it {described(after)}; {_mend(before.shape, after)}"
                 )
-        arrays = list(self.arrays)
-        for i in changed:
-            arrays[i] = array_namespace(arrays[i]).astype(arrays[i], result[i].dtype)
-            self._weak[i] = False
-        self.arrays = tuple(arrays)
+        # Converted by `run`: here, inside of the loop, the library may be tracing.
+        self._promoted = {i: result[i].dtype for i in changed}
         raise _PromotedError(self)
 
     def _path(self, number: int) -> str:
@@ -181,8 +183,9 @@ def promotes(x: Array, dtype: DType) -> bool:
 
 def same_shape(first: Sequence[Any], second: Sequence[Any]) -> bool:
     """Tell whether two shapes are one; sizes that are not known yet go with any."""
-    unknown = lambda size: size is None or size != size
-    return len(first) == len(second) and all(m == n or unknown(m) or unknown(n) for m, n in zip(first, second))
+    return len(first) == len(second) and all(
+        m == n or None in (m, n) or m != m or n != n for m, n in zip(first, second)
+    )
 
 
 def described(x: Array) -> str:
@@ -192,8 +195,17 @@ def described(x: Array) -> str:
 
 def paths(name: str, tree: trees.Tree) -> list[str]:
     """Write how each leaf of a tree is reached, in its order."""
-    accessors = optree.tree_accessors(tree)
-    return [accessor.codify(name) for accessor in accessors]
+    return [str(accessor.codify(name)) for accessor in optree.tree_accessors(tree)]
+
+
+def _begin(what: str, leaf: Any, given: list[Array]) -> Array:
+    """Make an array of what a loop begins with, among the arrays given."""
+    array = as_array(what, leaf, first_array(given))
+    if not isinstance(leaf, float) or _arguments.is_array(leaf):
+        return array
+    xp = array_namespace(array)
+    real = [x.dtype for x in given if array_namespace(x) is xp and xp.isdtype(x.dtype, "real floating")]
+    return xp.astype(array, xp.result_type(*real)) if real else array
 
 
 def _alike(x: Array, y: Array) -> bool:

@@ -50,16 +50,21 @@ def counted(
     like = init_val[0]
     xp = array_namespace(like)
     dtype = next((x.dtype for x in (lower, upper) if not isinstance(x, int)), None)
-    as_index = lambda i: i if _arguments.is_array(i) else xp.asarray(i, dtype=dtype, device=_arguments.device_of(like))
+
+    def as_index(i: Any) -> Array:
+        return i if _arguments.is_array(i) else xp.asarray(i, dtype=dtype, device=_arguments.device_of(like))
+
     if all(isinstance(x, int) or is_known(x) for x in (lower, upper)):
         carry = init_val
         for i in range(int(lower), int(upper)):
             carry = body_fun(as_index(i), *carry)
         return carry
     last = as_index(upper)
-    _, *carried = while_loop(
-        lambda i, *_: i < last, lambda i, *carry: (i + 1, *body_fun(i, *carry)), (as_index(lower), *init_val)
-    )
+
+    def step(i: Array, *carry: Array) -> Arrays:
+        return (i + 1, *body_fun(i, *carry))
+
+    _, *carried = while_loop(lambda i, *_: i < last, step, (as_index(lower), *init_val))
     return tuple(carried)
 
 

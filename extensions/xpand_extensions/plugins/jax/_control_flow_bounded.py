@@ -32,30 +32,25 @@ def checkpointed(step: Function, init: Any, xs: Any, length: int, reverse: bool,
     size = math.isqrt(length)
     number = length // size
     whole = number * size
-    # The rest comes last, which is first in memory for a scan in reverse.
-    head, rest = (
-        (slice(length - whole, None), slice(None, length - whole))
-        if reverse
-        else (
-            slice(None, whole),
-            slice(whole, None),
-        )
-    )
-    blocks = jax.tree.map(lambda x: x[head].reshape(number, size, *x.shape[1:]), xs)
+    # The rest comes last, which in reverse is at the first positions.
+    cut = length - whole if reverse else whole
+    parts = [jax.tree.map(lambda x: x[:cut], xs), jax.tree.map(lambda x: x[cut:], xs)]
+    head, rest = reversed(parts) if reverse else parts
+    blocks = jax.tree.map(lambda x: x.reshape(number, size, *x.shape[1:]), head)
     block = jax.checkpoint(lambda carry, xs: steps(carry, xs, size), prevent_cse=False)
     carry, ys = jax.lax.scan(block, init, blocks, length=number, reverse=reverse)
     ys = jax.tree.map(lambda y: y.reshape(whole, *y.shape[2:]), ys)
     if whole == length:
         return carry, ys
-    carry, last = steps(carry, jax.tree.map(lambda x: x[rest], xs), length - whole)
-    parts = (lambda x, y: (y, x)) if reverse else (lambda x, y: (x, y))
-    return carry, jax.tree.map(lambda x, y: jnp.concatenate(parts(x, y)), ys, last)
+    carry, last = steps(carry, rest, length - whole)
+    return carry, jax.tree.map(lambda x, y: jnp.concatenate([y, x] if reverse else [x, y]), ys, last)
 
 
 def bounded(cond_fun: Function, body_fun: Function, init: Arrays, max_iter: int) -> Arrays:
     """Step as long as a condition holds, at most so many times."""
     count = jnp.zeros((), dtype=int)
-    return _until(cond_fun, body_fun, init, (cond_fun(*init), count, init), max_iter, count + max_iter)[2]
+    _, _, carry = _until(cond_fun, body_fun, init, (cond_fun(*init), count, init), max_iter, count + max_iter)
+    return tuple(carry)
 
 
 def trajectory(cond_fun: Function, body_fun: Function, init: Arrays, numbers: tuple[int, ...]) -> Arrays:
@@ -82,7 +77,10 @@ def _until(cond_fun: Function, body_fun: Function, first: Arrays, state: Any, lo
     def stepped(state: Any) -> Any:
         active, count, carry = state
         active = active & (count < stop)
-        choose = lambda new, old: tuple([jnp.where(active, x, y) for x, y in zip(new, old)])
+
+        def choose(new: Arrays, old: Arrays) -> Arrays:
+            return tuple([jnp.where(active, x, y) for x, y in zip(new, old)])
+
         # Members that have ended step on from where the loop began, so that no step from where they ended, which may
         # be undefined, makes their gradients NaN.
         new = choose(body_fun(*choose(carry, first)), carry)
@@ -106,12 +104,12 @@ def _if_any(state: Any, stop: Array, function: Function) -> Any:
     return jax.lax.cond(_any(active & (count < stop)), function, lambda state: state, state)
 
 
-@jax.custom_batching.custom_vmap
+@jax.custom_batching.custom_vmap  # type: ignore[untyped-decorator]
 def _any(active: Array) -> Array:
     """Tell whether any member of a batch is active: the same for all, so that `cond` under vmap computes one branch."""
     return active
 
 
-@_any.def_vmap
+@_any.def_vmap  # type: ignore[untyped-decorator]
 def _(axis_size: int, in_batched: list[bool], active: Array) -> tuple[Array, bool]:
     return _any(jnp.any(active, axis=0)) if in_batched[0] else _any(active), False

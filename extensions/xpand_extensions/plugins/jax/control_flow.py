@@ -30,7 +30,8 @@ def fori_loop(lower: Any, upper: Any, body_fun: Function, init_val: Arrays, *, u
         return found
     numbers = jnp.arange(lower, max(lower, upper))
     step = lambda carry, i: (body_fun(i, *carry), ())
-    return checkpointed(step, init_val, numbers, numbers.shape[0], False, 1 if unroll is None else unroll)[0]
+    last, _ = checkpointed(step, init_val, numbers, numbers.shape[0], False, 1 if unroll is None else unroll)
+    return tuple(last)
 
 
 def scan(

@@ -33,7 +33,7 @@ class _Levels:
     mapped = False
 
 
-class _AnyMember(torch.autograd.Function):
+class _AnyMember(torch.autograd.Function):  # type: ignore[misc]
     """The condition of a batch as a whole. The public way past a level of `vmap` is the rule of a function for it."""
 
     @staticmethod

@@ -1,0 +1,202 @@
+"""Choices between functions: the one chosen, what is called, transformations, bad input."""
+
+from typing import Any
+
+import jax
+import numpy as np
+import pytest
+import torch
+
+import xpand
+from tests.libraries import LIBRARIES, Library
+from tests.operations import TRANSFORMATIONS, Case, check_values, transformation_id
+from xpand_extensions.autodiff import grad, hessian, jvp
+from xpand_extensions.control_flow import cond, switch
+from xpand_extensions.vmap import vmap
+
+TRANSFORMED = [library for library in LIBRARIES if library.id in ("torch", "jax")]
+X = np.asarray([0.5, -1.5, 2.0])
+
+
+@pytest.fixture(params=TRANSFORMED, ids=str)
+def transformed(request: pytest.FixtureRequest) -> Library:
+    return request.param
+
+
+def cube_or_sine(x: Any, y: Any) -> Any:
+    xp = xpand.array_namespace(x)
+    return cond(xp.sum(x) > 0, lambda x, y: x**3 * y, lambda x, y: xp.sin(x) + y, x, y)
+
+
+def cube_or_sine_in_numpy(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+    return x**3 * y if x.sum() > 0 else np.sin(x) + y
+
+
+def chosen(number: Any, x: Any) -> Any:
+    xp = xpand.array_namespace(x)
+    branches = (lambda x: x * x, xp.sin, lambda x: x * 5.0, xp.exp)
+    return switch(number, branches, x)
+
+
+def chosen_in_numpy(number: np.ndarray, x: np.ndarray) -> np.ndarray:
+    return (np.square, np.sin, lambda x: 5 * x, np.exp)[np.clip(number, 0, 3)](x)
+
+
+CASES = {
+    "cond true": Case(cube_or_sine, (X, X + 3), cube_or_sine_in_numpy, (0, 1)),
+    "cond false": Case(cube_or_sine, (-X, X), cube_or_sine_in_numpy, (0, 1)),
+} | {
+    f"switch {number}": Case(chosen, (np.asarray(number), X), chosen_in_numpy, (1,)) for number in (-5, 0, 2, 7)
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+def test_values(library: Library, case: Case) -> None:
+    check_values(library, case)
+
+
+@pytest.mark.parametrize("transformation", TRANSFORMATIONS, ids=transformation_id)
+@pytest.mark.parametrize("case", [CASES["cond true"], CASES["switch 2"]], ids=["cond", "switch"])
+def test_transformations(case: Case, transformation: Any) -> None:
+    transformation(case)
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int8", "uint64", "float32", "complex128"])
+def test_trees_and_data_types(library: Library, dtype: str) -> None:
+    x, y = library.asarray([1, 0], dtype), library.asarray([0, 0, 1], dtype)
+    pred = library.asarray(False)
+    same = lambda tree: {"x": tree["pair"][0], "y": [tree["pair"][1], None]}
+    found = cond(
+        pred, lambda tree: pytest.fail("called") if library.id == "numpy" else same(tree), same, {"pair": (x, y)}
+    )
+    library.assert_equal(found["x"], np.asarray([1, 0], dtype))
+    library.assert_equal(found["y"][0], np.asarray([0, 0, 1], dtype))
+    assert found["y"][1] is None
+    library.assert_equal(
+        switch(library.asarray(1, "int8"), [lambda x: x, lambda x: library.xp.flip(x)], x), np.asarray([0, 1], dtype)
+    )
+
+
+def test_choices_of_python(library: Library) -> None:
+    """Nothing but the one chosen is called."""
+    x = library.asarray(X)
+    library.assert_equal(cond(True, lambda x: x * 2.0, lambda x: pytest.fail("called"), x), 2 * X)
+    library.assert_equal(cond(False, lambda: pytest.fail("called"), lambda: x), X)
+    library.assert_equal(switch(9, [lambda x: pytest.fail("called"), lambda x: x * 2.0], x), 2 * X)
+    library.assert_equal(switch(-9, [lambda: x, lambda: pytest.fail("called")]), X)
+
+
+def test_empty_arrays_numbers_and_closures(library: Library) -> None:
+    x = library.asarray(np.zeros((0, 2)))
+    library.assert_equal(cond(library.asarray(True), lambda: x, lambda: x * 2.0), np.zeros((0, 2)))
+    one, two = cond(library.asarray(True), lambda x: (1.0, x), lambda x: (2.0, x), 3)
+    assert float(library.to_numpy(one)) == 1.0
+    assert int(library.to_numpy(two)) == 3
+
+
+def test_lazy_conditions_are_not_computed() -> None:
+    dask = next(library for library in LIBRARIES if library.lazy)
+    pred = dask.asarray([True]).map_blocks(lambda block: pytest.fail("computed"), meta=np.zeros(0, bool))
+    found = cond(dask.xp.all(pred), lambda x: x, lambda x: -x, dask.asarray(X))
+    assert found.shape == (3,)
+
+
+# Transformations
+
+BATCH = np.stack([X, -X, X * 2, X - 3])
+
+
+def test_vmap_takes_each_member_as_if_alone(transformed: Library) -> None:
+    found = vmap(cube_or_sine)(transformed.asarray(BATCH), transformed.asarray(BATCH))
+    transformed.assert_equal(found, [cube_or_sine_in_numpy(x, x) for x in BATCH], rtol=1e-14)
+    numbers = np.asarray([3, -1, 1, 9])
+    found = vmap(chosen)(transformed.asarray(numbers), transformed.asarray(BATCH))
+    transformed.assert_equal(found, [chosen_in_numpy(n, x) for n, x in zip(numbers, BATCH)], rtol=1e-14)
+    for number in (-1, 1, 9):  # one for all
+        found = vmap(chosen, (None, 0))(transformed.asarray(number), transformed.asarray(BATCH))
+        transformed.assert_equal(found, [chosen_in_numpy(number, x) for x in BATCH], rtol=1e-14)
+        found = vmap(chosen)(transformed.asarray(np.full(4, number)), transformed.asarray(BATCH))
+        transformed.assert_equal(found, [chosen_in_numpy(number, x) for x in BATCH], rtol=1e-14)
+
+
+def test_vmap_of_vmap(transformed: Library) -> None:
+    signs = vmap(vmap(lambda x: cond(x > 0, lambda x: x, lambda x: -x * 2.0, x)))
+    transformed.assert_equal(signs(transformed.asarray(BATCH)), np.where(BATCH > 0, BATCH, -2 * BATCH))
+
+
+def test_derivatives_as_jax_has_them(transformed: Library) -> None:
+    def f(cond: Any) -> Any:
+        def g(x: Any) -> Any:
+            xp = xpand.array_namespace(x)
+            return cond(xp.sum(x) > 0, lambda x: xp.sum(x**3), lambda x: xp.sum(xp.sin(x)), x)
+
+        return g
+
+    batch = transformed.asarray(BATCH)
+    wanted = jax.vmap(jax.grad(f(jax.lax.cond)))(BATCH)
+    transformed.assert_equal(vmap(grad(f(cond)))(batch), np.asarray(wanted), rtol=1e-13)
+    found = grad(lambda x: transformed.xp.sum(vmap(f(cond))(x)))(batch)
+    transformed.assert_equal(found, np.asarray(wanted), rtol=1e-13)
+    wanted = jax.hessian(f(jax.lax.cond))(-X)
+    transformed.assert_equal(hessian(f(cond))(transformed.asarray(-X)), np.asarray(wanted), rtol=1e-13)
+
+
+def test_the_branch_not_taken_does_not_reach_gradients(transformed: Library) -> None:
+    f = lambda x: cond(x > 0, transformed.xp.sqrt, lambda x: x * 2.0, x)
+    x = transformed.asarray(0.0)
+    transformed.assert_equal(grad(f)(x), 2.0)
+    transformed.assert_equal(jvp(f, (x,), (x + 1.0,))[1], 2.0)
+
+
+def test_closures_are_differentiated(transformed: Library) -> None:
+    x = transformed.asarray(X)
+    f = lambda a: transformed.xp.sum(cond(x[0] > 0, lambda: a * x, lambda: a + x))
+    transformed.assert_equal(grad(f)(transformed.asarray(2.0)), X.sum())
+
+
+def test_compiled_on_torch_and_differentiated_inside() -> None:
+    torch.compiler.reset()
+    f = lambda x: cube_or_sine(x, x).sum()
+    compiled = torch.compile(torch.func.grad(f), fullgraph=True, backend="eager")
+    for x in (X, -X):
+        x = torch.asarray(x)
+        np.testing.assert_allclose(compiled(x), torch.func.grad(f)(x), rtol=1e-14)
+
+
+# Bad input
+
+
+def test_bad_input(library: Library) -> None:
+    x = library.asarray(X)
+    same = lambda x: x
+    other = np.ones(2) if library.id != "numpy" else torch.ones(2)
+    for function, error, match in (
+        (lambda: cond(1, same, same, x), TypeError, "cond: pred must be one bool, True, False or an array .* got int"),
+        (lambda: cond(x > 0, same, same, x), TypeError, r"pred must be one bool, .* of shape \(3,\); reduce it"),
+        (lambda: cond(x[0], same, same, x), TypeError, "pred must be one bool, .*float64 .*; compare it"),
+        (lambda: cond(True, 3, same, x), TypeError, "cond: true_fun must be a function, got int"),
+        (lambda: cond(True, same, 3, x), TypeError, "cond: false_fun must be a function, got int"),
+        (lambda: cond(True, same, same, "text"), TypeError, "cond: the operands hold str"),
+        (lambda: cond(True, lambda x: "text", same, x), TypeError, "cond: what the functions return holds str"),
+        (lambda: cond(x[0] > 0, same, same, other), TypeError, "cond: takes arrays of one library"),
+        (lambda: switch(1.0, [same], x), TypeError, "switch: index must be an integer, got 1.0"),
+        (lambda: switch(x[0], [same], x), TypeError, "switch: index must be an integer, or an array of one, got"),
+        (lambda: switch(library.asarray([0]), [same], x), TypeError, r"index must be .* an array of one, got .*\(1,\)"),
+        (lambda: switch(0, same, x), TypeError, "switch: branches must be a tuple or a list"),
+        (lambda: switch(0, [], x), ValueError, "switch: branches must hold a function or several, got none"),
+        (lambda: switch(0, [same, 3], x), TypeError, r"switch: branches\[1\] must be a function, got int"),
+        (lambda: switch(0, [same], x, other), TypeError, "switch: takes arrays of one library"),
+    ):  # fmt: skip
+        with pytest.raises(error, match=match):
+            function()
+
+
+@pytest.mark.parametrize("name", ["jax", "dask"])
+def test_branches_that_differ(name: str) -> None:
+    """Seen where both functions are called."""
+    library = next(library for library in LIBRARIES if library.id == name)
+    x = library.asarray(X)
+    with pytest.raises(TypeError, match=r"cond: what the functions return must have one shape .*\(3,\) and .*\(2,\)"):
+        cond(x[0] > 0, lambda x: x, lambda x: x[:2], x)
+    with pytest.raises(TypeError, match="switch: what the functions return must have one structure"):
+        switch(library.asarray(0), [lambda x: x, lambda x: (x, x)], x)

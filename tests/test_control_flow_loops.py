@@ -1,0 +1,367 @@
+"""Loops by a condition or a count: values, trajectories, trees, transformations, bad input."""
+
+from typing import Any
+
+import jax
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import xpand
+from tests.libraries import EAGER_LIBRARIES, LIBRARIES, Library
+from tests.operations import TRANSFORMATIONS, Case, check_values, transformation_id
+from xpand_extensions import UnsupportedError
+from xpand_extensions.autodiff import grad, hessian, jvp
+from xpand_extensions.control_flow import fori_loop, while_loop
+from xpand_extensions.vmap import vmap
+
+TRANSFORMED = [library for library in LIBRARIES if library.id in ("torch", "jax")]
+A = np.asarray([2.0, 9.0, 1.0, 0.25])
+
+
+@pytest.fixture(params=TRANSFORMED, ids=str)
+def transformed(request: pytest.FixtureRequest) -> Library:
+    return request.param
+
+
+def root(a: Any, max_iter: Any = None) -> Any:
+    """Newton's iteration for the square root, and how many steps it took."""
+    xp = xpand.array_namespace(a)
+    far = lambda c: xp.abs(c[0] * c[0] - a) > 1e-13
+    return while_loop(far, lambda c: ((c[0] + a / c[0]) / 2, c[1] + 1), (a, 0), max_iter=max_iter)
+
+
+def root_in_numpy(a: float, steps: int = 100) -> tuple[float, int]:
+    x = a
+    for step in range(steps):
+        if abs(x * x - a) <= 1e-13:
+            return x, step
+        x = (x + a / x) / 2
+    return x, steps
+
+
+def logistic_map(r: Any, x: Any, steps: int) -> Any:
+    return fori_loop(0, steps, lambda i, x: r * x * (1 - x), x)
+
+
+def logistic_map_in_numpy(r: np.ndarray, x: np.ndarray, steps: int) -> np.ndarray:
+    for _ in range(steps):
+        x = r * x * (1 - x)
+    return x
+
+
+def sixteenth_power(x: Any) -> Any:
+    step = lambda c: {"x": c["x"] * c["x"], "n": c["n"] + 1}
+    return while_loop(lambda c: c["n"] < 4, step, {"x": x, "n": 0}, max_iter=9)["x"]
+
+
+def tripled(x: Any) -> Any:
+    small = lambda x: xpand.array_namespace(x).all(x < 50.0)
+    return while_loop(small, lambda x: 3.0 * x, x, max_iter=(0, 1, 6, 1))
+
+
+CASES = {
+    "while bounded": Case(sixteenth_power, (np.asarray([0.9, -1.1, 1.0]),), lambda x: x**16, (0,)),
+    "trajectory": Case(tripled, (np.asarray([1.0, 0.5]),), lambda x: np.stack([x, 3 * x, 81 * x, 3 * x]), (0,)),
+    "fori": Case(
+        lambda r, x: logistic_map(r, x, 5),
+        (np.asarray([3.7, 2.0]), np.asarray([0.3, 0.6])),
+        lambda r, x: logistic_map_in_numpy(r, x, 5),
+        (0, 1),
+    ),
+}
+
+
+@pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+def test_values(library: Library, case: Case) -> None:
+    check_values(library, case)
+
+
+@pytest.mark.parametrize("transformation", TRANSFORMATIONS, ids=transformation_id)
+@pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+def test_transformations(case: Case, transformation: Any) -> None:
+    transformation(case)
+
+
+def test_while_by_its_condition(library: Library) -> None:
+    x, steps = root(library.asarray(2.0), 30 if library.lazy else None)
+    expected = root_in_numpy(2.0)
+    library.assert_equal(x, expected[0], rtol=1e-15)
+    assert int(library.to_numpy(steps)) == expected[1]
+
+
+@settings(max_examples=10)
+@given(a=st.floats(0.1, 100.0), bound=st.integers(0, 6), stops=st.lists(st.integers(0, 9), min_size=1, max_size=4))
+def test_bound_and_trajectory(a: float, bound: int, stops: list[int]) -> None:
+    for library in LIBRARIES:
+        x, steps = root(library.asarray(a), bound)
+        expected = root_in_numpy(a, bound)
+        library.assert_equal(x, expected[0], rtol=1e-13)
+        assert int(library.to_numpy(steps)) == expected[1]
+        states = [root_in_numpy(a, stop) for stop in stops]
+        xs, counts = root(library.asarray(a), stops)
+        library.assert_equal(xs, np.asarray([state[0] for state in states]), rtol=1e-13)
+        np.testing.assert_array_equal(library.to_numpy(counts), [state[1] for state in states])
+
+
+def test_no_steps(library: Library) -> None:
+    x = library.asarray([1.0, 2.0])
+    library.assert_equal(while_loop(lambda x: False, lambda x: x + 1.0, x, max_iter=3), [1.0, 2.0])
+    library.assert_equal(while_loop(lambda x: True, lambda x: x + 1.0, x, max_iter=0), [1.0, 2.0])
+    library.assert_equal(while_loop(lambda x: True, lambda x: x + 1.0, x, max_iter=(0, 0)), [[1.0, 2.0]] * 2)
+    library.assert_equal(fori_loop(3, 3, lambda i, x: x + 1.0, x), [1.0, 2.0])
+    library.assert_equal(fori_loop(3, -3, lambda i, x: x + 1.0, x), [1.0, 2.0])
+
+
+def test_bounds_beyond_the_steps_kept_whole(library: Library) -> None:
+    """Bounds that are no square, and end inside a block."""
+    for bound in (31, 32, 33, 40, 50):
+        x = while_loop(lambda x: x < 37, lambda x: x + 1, library.asarray(0), max_iter=bound)
+        assert int(library.to_numpy(x)) == min(37, bound)
+        total = fori_loop(2, bound, lambda i, total: total * 2 % 1009 + i, library.asarray(1))
+        expected = 1
+        for i in range(2, bound):
+            expected = expected * 2 % 1009 + i
+        assert int(library.to_numpy(total)) == expected
+
+
+def test_fibonacci_in_a_tree(library: Library) -> None:
+    start = {"pair": (library.asarray(0), library.asarray(1)), "nothing": None}
+    found = fori_loop(0, 30, lambda i, c: {"pair": (c["pair"][1], c["pair"][0] + c["pair"][1]), "nothing": None}, start)
+    assert int(library.to_numpy(found["pair"][0])) == 832040
+    assert found["nothing"] is None
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int8", "uint8", "uint64", "float32", "complex128"])
+def test_data_types_stay(library: Library, dtype: str) -> None:
+    x = library.asarray([0, 1], dtype)
+    expected = np.asarray([0, 1], dtype)
+    for found in (
+        while_loop(lambda c: c[1] < 3, lambda c: (c[0], c[1] + 1), (x, 0), max_iter=5)[0],
+        fori_loop(0, 3, lambda i, x: x, x),
+    ):
+        library.assert_equal(found, expected)
+
+
+def test_empty_arrays(library: Library) -> None:
+    x = library.asarray(np.zeros((0, 2)))
+    library.assert_equal(fori_loop(0, 3, lambda i, x: x * 2.0, x), np.zeros((0, 2)))
+
+
+def test_numbers_take_the_data_type_of_the_first_step(library: Library) -> None:
+    x = library.asarray([1.5, 2.5], "float32")
+    xp = library.xp
+    total = fori_loop(0, 2, lambda i, c: (c[0], xp.sum(c[0])), (x, 0.0))[1]
+    library.assert_equal(total, np.float32(4.0))
+    total = while_loop(lambda c: xp.sum(c[0]) < 9.0, lambda c: (c[0] * 2.0, xp.sum(c[0])), (x, 0), max_iter=9)[1]
+    library.assert_equal(total, np.float32(8.0))
+
+
+def test_fori_with_bounds_of_arrays(library: Library) -> None:
+    if library.lazy:
+        with pytest.raises(UnsupportedError, match="while_loop: whether to go on is not known"):
+            fori_loop(library.asarray(0), 3, lambda i, x: x, library.asarray(1))
+        return
+    found = fori_loop(
+        library.asarray(2, "int32"), library.asarray(5, "int32"), lambda i, x: x * i, library.asarray(1, "int32")
+    )
+    library.assert_equal(found, np.int32(24))
+
+
+def test_lazy_conditions_are_not_computed() -> None:
+    dask = next(library for library in LIBRARIES if library.lazy)
+    x = dask.asarray([1.0]).map_blocks(lambda block: pytest.fail("computed"), meta=np.zeros(0))
+    with pytest.raises(UnsupportedError, match="give max_iter"):
+        while_loop(lambda x: dask.xp.all(x < 2.0), lambda x: x * 2.0, x)
+    assert while_loop(lambda x: dask.xp.all(x < 2.0), lambda x: x * 2.0, x, max_iter=2).shape == (1,)
+
+
+# Transformations
+
+
+def members(a: np.ndarray, steps: int = 100) -> tuple[np.ndarray, np.ndarray]:
+    found = [root_in_numpy(x, steps) for x in a]
+    return np.asarray([x for x, _ in found]), np.asarray([n for _, n in found])
+
+
+@pytest.mark.parametrize("bound", [None, 3, 20, 50])
+def test_vmap_takes_each_member_as_if_alone(transformed: Library, bound: int | None) -> None:
+    x, steps = vmap(lambda a: root(a, bound))(transformed.asarray(A))
+    expected = members(A, 100 if bound is None else bound)
+    transformed.assert_equal(x, expected[0], rtol=1e-15)
+    np.testing.assert_array_equal(transformed.to_numpy(steps), expected[1])
+
+
+def test_vmap_of_vmap(transformed: Library) -> None:
+    batch = np.stack([A, A[::-1] * 3])
+    x, steps = vmap(vmap(root))(transformed.asarray(batch))
+    transformed.assert_equal(x, np.stack([members(row)[0] for row in batch]), rtol=1e-15)
+    np.testing.assert_array_equal(transformed.to_numpy(steps), np.stack([members(row)[1] for row in batch]))
+
+
+def test_vmap_of_a_trajectory(transformed: Library) -> None:
+    x, _ = vmap(lambda a: root(a, (0, 2, 40)), out_axes=1)(transformed.asarray(A))
+    transformed.assert_equal(x, np.stack([members(A, n)[0] for n in (0, 2, 40)]), rtol=1e-15)
+
+
+def test_vmap_of_counts(transformed: Library) -> None:
+    found = vmap(lambda n: fori_loop(0, n, lambda i, x: 2 * x, 1))(transformed.asarray([0, 5, 1]))
+    np.testing.assert_array_equal(transformed.to_numpy(found), [1, 32, 2])
+
+
+@pytest.mark.parametrize("bound", [20, 50])
+def test_derivatives_of_a_bounded_loop(transformed: Library, bound: int) -> None:
+    f = lambda a: root(a, bound)[0]
+    a = transformed.asarray(2.0)
+    transformed.assert_equal(grad(f)(a), 0.5 / np.sqrt(2.0), rtol=1e-14)
+    transformed.assert_equal(hessian(f)(a), -0.25 / 2.0**1.5, rtol=1e-13)
+    # The member that is the root from the beginning takes no step: its derivative is 1.
+    expected = np.where(A == 1.0, 1.0, 0.5 / np.sqrt(A))
+    batch = transformed.asarray(A)
+    transformed.assert_equal(vmap(grad(f))(batch), expected, rtol=1e-13)
+    transformed.assert_equal(grad(lambda a: transformed.xp.sum(vmap(f)(a)))(batch), expected, rtol=1e-13)
+
+
+def test_forward_derivative_of_a_loop_without_bound(transformed: Library) -> None:
+    a = transformed.asarray(2.0)
+    transformed.assert_equal(jvp(lambda a: root(a)[0], (a,), (a,))[1], np.sqrt(0.5), rtol=1e-14)
+    found = vmap(lambda a: jvp(lambda a: root(a)[0], (a,), (a,))[1])(transformed.asarray(A))
+    transformed.assert_equal(found, np.where(A == 1.0, 1.0, np.sqrt(A) / 2), rtol=1e-13)
+
+
+def test_gradients_of_members_that_ended_stay_finite(transformed: Library) -> None:
+    """A step from where a member has ended would divide by zero."""
+
+    def f(x: Any) -> Any:
+        xp = xpand.array_namespace(x)
+        return while_loop(lambda c: c[0] > 0.5, lambda c: (c[0] - 1.0, c[1] * xp.sqrt(c[0])), (x, x), max_iter=5)[1]
+
+    x = np.asarray([1.0, 3.0])
+    # x, and x sqrt(x) sqrt(x - 1) sqrt(x - 2), whose derivative is its own times that of its logarithm.
+    expected = [1.5, np.sqrt(54.0) * (1.5 / 3 + 0.5 / 2 + 0.5 / 1)]
+    transformed.assert_equal(vmap(grad(f))(transformed.asarray(x)), expected, rtol=1e-13)
+
+
+def test_closures_are_differentiated(transformed: Library) -> None:
+    def f(a: Any, x: Any) -> Any:
+        return while_loop(lambda x: x < 90.0, lambda x: a * x, x, max_iter=40) + fori_loop(0, 40, lambda i, x: a + x, x)
+
+    a, x = transformed.asarray(2.0), transformed.asarray(3.0)
+    found = grad(f, (0, 1))(a, x)
+    transformed.assert_equal(found[0], 5 * 2.0**4 * 3.0 + 40)
+    transformed.assert_equal(found[1], 2.0**5 + 1)
+
+
+def test_against_jax() -> None:
+    """Long loops, compiled, differentiated and mapped, as those of JAX itself."""
+    library = next(library for library in LIBRARIES if library.id == "jax")
+    r, x = library.asarray(np.linspace(2.5, 3.9, 5)), library.asarray(0.3)
+    ours = lambda r: logistic_map(r, x, 70)
+    theirs = lambda r: jax.lax.fori_loop(0, 70, lambda i, x: r * x * (1 - x), x)
+    for change in (jax.vmap, lambda f: jax.jit(jax.vmap(jax.grad(f)))):
+        np.testing.assert_allclose(change(ours)(r), change(theirs)(r), rtol=1e-9)
+
+
+def test_memory_grows_as_the_square_root_on_jax() -> None:
+    x = jax.numpy.full((100,), 0.5)
+
+    def kept(steps: int) -> int:
+        f = lambda x: while_loop(
+            lambda c: c[1] < 10**9, lambda c: (jax.numpy.sin(c[0]), c[1] + 1), (x, 0), max_iter=steps
+        )[0]
+        pull = jax.eval_shape(lambda x: jax.vjp(f, x)[1], x)
+        return sum(leaf.size for leaf in jax.tree.leaves(pull))
+
+    assert kept(1600) < 1600 * 100 / 15
+    assert kept(6400) < 2.2 * kept(1600)
+
+
+def test_steps_stop_early_under_vmap(transformed: Library) -> None:
+    """A bound costs nothing where all members end: 10^6 steps would take minutes."""
+    found = vmap(lambda x: while_loop(lambda x: x < 9.0, lambda x: x + 1.0, x, max_iter=10**6))(transformed.asarray(A))
+    transformed.assert_equal(found, [9.0, 9.0, 9.0, 9.25])
+
+
+def test_compiled_on_torch() -> None:
+    torch.compiler.reset()
+    compiled = torch.compile(
+        lambda a: (root(a)[0], fori_loop(0, 20, lambda i, x: x + i, a)), fullgraph=True, backend="eager"
+    )
+    found = compiled(torch.tensor(2.0, dtype=torch.float64))
+    np.testing.assert_allclose([float(x) for x in found], [np.sqrt(2.0), 192.0], rtol=1e-15)
+
+
+# Bad input
+
+
+def test_bad_functions(library: Library) -> None:
+    x = library.asarray([1.0, 2.0])
+    with pytest.raises(TypeError, match="while_loop: cond_fun must be a function, got int"):
+        while_loop(3, lambda x: x, x)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="while_loop: body_fun must be a function, got int"):
+        while_loop(lambda x: True, 3, x)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="fori_loop: body_fun must be a function, got NoneType"):
+        fori_loop(0, 3, None, x)  # type: ignore[arg-type]
+    with pytest.raises(
+        TypeError, match=r"cond_fun must return one bool, an array of shape \(\), got .* \(2,\); reduce it"
+    ):
+        while_loop(lambda x: x < 3.0, lambda x: x, x)
+    with pytest.raises(TypeError, match="cond_fun must return one bool, .* got .*float64.*; compare it"):
+        while_loop(lambda x: library.xp.sum(x), lambda x: x, x)
+    with pytest.raises(TypeError, match="cond_fun must return one bool, True, False or an array"):
+        while_loop(lambda x: 1, lambda x: x, x)
+
+
+def test_bad_values(library: Library) -> None:
+    x = library.asarray([1.0, 2.0])
+    for loop in (
+        lambda init: while_loop(lambda x: True, lambda x: x, init, max_iter=2),
+        lambda init: fori_loop(0, 2, lambda i, x: x, init),
+    ):
+        with pytest.raises(TypeError, match="init_val holds str, which is neither an array nor a number"):
+            loop((x, "text"))
+        with pytest.raises(TypeError, match="init_val must hold an array or a number, got none"):
+            loop((None, []))
+        other = np.ones(1) if library.id != "numpy" else torch.ones(1)
+        with pytest.raises(TypeError, match="takes arrays of one library"):
+            loop((x, other))
+    for bad in (2.0, "3", True):
+        with pytest.raises(TypeError, match="max_iter must be an integer"):
+            while_loop(lambda x: True, lambda x: x, x, max_iter=bad)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="max_iter must be at least 0, got -1"):
+        while_loop(lambda x: True, lambda x: x, x, max_iter=(2, -1))
+    with pytest.raises(ValueError, match="max_iter must name a number of steps or several, got an empty"):
+        while_loop(lambda x: True, lambda x: x, x, max_iter=())
+    with pytest.raises(TypeError, match="fori_loop: upper must be an integer, got 2.5"):
+        fori_loop(0, 2.5, lambda i, x: x, x)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match=r"fori_loop: lower must be an integer, or an array of one, got .*float64"):
+        fori_loop(library.asarray(1.0), 2, lambda i, x: x, x)
+
+
+def test_values_that_change(library: Library) -> None:
+    x, n = library.asarray([1.0, 2.0]), library.asarray(1)
+    steps = {
+        r"init_val\['x'\] was .*float64 of shape \(2,\) and body_fun made it .*\(1, 2\); reshape": lambda c: {
+            "x": c["x"][None, ...],
+            "n": c["n"],
+        },
+        r"init_val\['x'\] was .*float64 .* and body_fun made it .*float32 .*; convert": lambda c: {
+            "x": library.xp.astype(c["x"], library.xp.float32),
+            "n": c["n"],
+        },
+        "body_fun must return a tree like init_val, of the structure": lambda c: (c["x"], c["n"]),
+        "body_fun returned str": lambda c: {"x": c["x"], "n": "text"},
+    }
+    for match, step in steps.items():
+        with pytest.raises(TypeError, match=match):
+            while_loop(lambda c: True, step, {"x": x, "n": n}, max_iter=2)
+        with pytest.raises(TypeError, match=match):
+            fori_loop(0, 2, lambda i, c, step=step: step(c), {"x": x, "n": n})
+
+
+def test_two_devices_raise() -> None:
+    strict = [library for library in EAGER_LIBRARIES if library.id.startswith("strict")]
+    with pytest.raises(ValueError, match="fori_loop: takes arrays on one device"):
+        fori_loop(0, 2, lambda i, c: c, tuple(library.asarray(1.0) for library in strict))
