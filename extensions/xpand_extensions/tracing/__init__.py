@@ -8,4 +8,8 @@ from ._core import LeakedArrayError as LeakedArrayError
 from ._core import NonlinearError as NonlinearError
 from ._core import TracedArray as TracedArray
 from ._core import TracedError as TracedError
+from ._graph import Equation as Equation
+from ._graph import Graph as Graph
+from ._graph import GraphError as GraphError
+from ._graph import Variable as Variable
 from ._namespace import traced_namespace as traced_namespace

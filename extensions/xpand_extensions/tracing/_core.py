@@ -159,6 +159,7 @@ class Op:
         "constant",
         "decomposition",
         "derivative",
+        "effects",
         "factors",
         "function",
         "linear",
@@ -167,6 +168,7 @@ class Op:
         "overrides",
         "result",
         "shape",
+        "specialise",
         "transpose",
     )
 
@@ -184,6 +186,10 @@ class Op:
         """The class of a result of several arrays: a named tuple, `tuple` or `list`."""
         self.linear = name in rules.LINEAR
         """Whether the operation is linear in all its arrays together, and not in each alone."""
+        self.specialise: Callable[[dict[str, Any]], Callable[..., Any]] | None = None
+        """Makes of static parameters a function of the arrays alone, where that is faster to call."""
+        self.effects = False
+        """Whether the operation does more than return something, so that it is done as often as it is written."""
         self.overrides = rules.OVERRIDES.get(name, {})
         """By the kind of an interpreter, what is done in place of its rules."""
         entries = self.derivative

@@ -1,11 +1,18 @@
-"""The graph: what a function does to its arrays, as a list of operations."""
+"""The graph: what a function does to its arrays, as a list of operations.
 
-from collections.abc import Sequence
+A graph is typed: every variable has a shape and a data type. It can be printed, walked (`equations`, each with `op`,
+`inputs`, `params`, `outputs`), drawn (`dot`), checked (`check`), run on arrays of its own library or of another
+(`run`), and followed by interpreters, since running it applies its operations one by one.
+"""
+
+from collections.abc import Iterator, Sequence
 from typing import Any
 
+from xpand import array_namespace, library_name
 from xpand._typing import Array, DType
 
-from ._core import Aval, Op, bare, bind
+from ._core import Aval, Op, TracedArray, bare, bind
+from ._shapes import avals_of_result
 
 
 class Variable:
@@ -14,6 +21,7 @@ class Variable:
     __slots__ = ("aval",)
 
     def __init__(self, aval: Aval) -> None:
+        """Make the variable of an array of which `aval` is known."""
         self.aval = aval
 
     @property
@@ -30,14 +38,28 @@ class Variable:
 class Equation:
     """An operation of the graph, on variables and numbers, that defines variables."""
 
-    __slots__ = ("inputs", "op", "outputs", "params")
+    __slots__ = ("inputs", "op", "outputs", "params", "scope")
 
-    def __init__(self, op: Op, inputs: Sequence[Any], params: dict[str, Any], outputs: Sequence[Variable]) -> None:
+    def __init__(
+        self, op: Op, inputs: Sequence[Any], params: dict[str, Any], outputs: Sequence[Variable], scope: str = ""
+    ) -> None:
+        """Make the equation `outputs = op(*inputs, **params)`, in a part of the function called `scope`."""
         self.op, self.inputs, self.params, self.outputs = op, tuple(inputs), params, tuple(outputs)
+        self.scope = scope
+
+    def with_inputs(self, inputs: Sequence[Any]) -> "Equation":
+        """Return the same operation on other inputs, defining the same variables."""
+        return Equation(self.op, inputs, self.params, self.outputs, self.scope)
+
+
+class GraphError(ValueError):
+    """A graph that isn't well-formed."""
 
 
 class Graph:
     """A function of arrays, as a list of operations, each of which comes after those it needs."""
+
+    __slots__ = ("constants", "equations", "inputs", "namespace", "outputs")
 
     def __init__(
         self,
@@ -47,19 +69,164 @@ class Graph:
         equations: Sequence[Equation],
         outputs: Sequence[Any],
     ) -> None:
+        """Make a graph over the library of a traced namespace; the outputs are variables and numbers."""
         self.namespace = namespace
         self.inputs, self.constants = tuple(inputs), constants
         self.equations, self.outputs = list(equations), tuple(outputs)
 
     def run(self, *arrays: Array) -> tuple[Array, ...]:
-        """Do the operations on arrays, traced ones too."""
-        values: dict[Variable, Any] = dict(self.constants)
-        values.update(zip(self.inputs, map(bare, arrays)))
-        for equation in self.equations:
-            given = [values[x] if isinstance(x, Variable) else x for x in equation.inputs]
-            found = bind(equation.op, given, equation.params)
+        """Do the operations on arrays: of the graph's library or of another, traced ones too.
+
+        Raises:
+            TypeError: Another number of arrays than the graph has inputs.
+            ValueError: Arrays of other shapes.
+        """
+        given = self.on_library_of(arrays).checked(arrays)
+        values: dict[Variable, Any] = {**given.constants, **dict(zip(given.inputs, map(bare, arrays)))}
+        for equation in given.equations:
+            args = [values[x] if isinstance(x, Variable) else x for x in equation.inputs]
+            found = bind(equation.op, args, equation.params)
             if equation.op.result is None:
                 values[equation.outputs[0]] = bare(found)
             else:
                 values.update(zip(equation.outputs, map(bare, found)))
-        return tuple(values[x] if isinstance(x, Variable) else x for x in self.outputs)
+        return tuple(values[x] if isinstance(x, Variable) else x for x in given.outputs)
+
+    def checked(self, arrays: Sequence[Array]) -> "Graph":
+        """Return the graph, if the arrays are ones that it takes."""
+        if len(arrays) != len(self.inputs):
+            raise TypeError(f"graph: takes {len(self.inputs)} arrays, got {len(arrays)}")
+        for i, (variable, x) in enumerate(zip(self.inputs, arrays)):
+            if tuple(x.shape) != variable.shape:
+                raise ValueError(
+                    f"graph: array {i} must have the shape {variable.shape}, as when the function was traced, got "
+                    f"{tuple(x.shape)}; trace it again for other shapes"
+                )
+        return self
+
+    def on_library_of(self, arrays: Sequence[Array]) -> "Graph":
+        """Return the graph over the library of arrays: itself, or its translation."""
+        found = array_namespace(*arrays) if arrays else self.namespace
+        if (
+            found is self.namespace
+            or found is self.namespace.base
+            or getattr(found, "base", None) is self.namespace.base
+        ):
+            return self
+        from ._translate import translated
+
+        return translated(self, found)
+
+    def variables(self) -> Iterator[Variable]:
+        """Go through all variables, in the order in which they are defined."""
+        yield from self.inputs
+        yield from self.constants
+        for equation in self.equations:
+            yield from equation.outputs
+
+    def check(self) -> None:
+        """Check that every variable is defined once, before it is used, and has the type its operation gives it.
+
+        Raises:
+            GraphError: One isn't.
+        """
+        names = _Names(self)
+        defined: set[Variable] = set()
+
+        def define(variable: Variable) -> None:
+            if variable in defined:
+                raise GraphError(f"graph: {names[variable]} is defined twice")
+            defined.add(variable)
+
+        def use(x: Any, where: str) -> None:
+            if isinstance(x, Variable) and x not in defined:
+                raise GraphError(f"graph: {names[x]} is used {where} before it is defined")
+
+        for variable in (*self.inputs, *self.constants):
+            define(variable)
+        for equation in self.equations:
+            for x in equation.inputs:
+                use(x, f"by {equation.op}")
+            given = [x.aval if isinstance(x, Variable) else x for x in equation.inputs]
+            avals = avals_of_result(equation.op, given, equation.params)
+            found = [avals] if isinstance(avals, Aval) else list(avals)
+            if len(found) != len(equation.outputs):
+                raise GraphError(f"graph: {equation.op} returns {len(found)} arrays, not {len(equation.outputs)}")
+            for variable, aval in zip(equation.outputs, found):
+                define(variable)
+                if (variable.shape, variable.dtype) != (aval.shape, aval.dtype):
+                    raise GraphError(
+                        f"graph: {equation.op} returns {_type(aval)}, and {names[variable]} is {_type(variable.aval)}"
+                    )
+        for x in self.outputs:
+            use(x, "as an output")
+
+    def __str__(self) -> str:
+        names = _Names(self)
+        heading = ", ".join(f"{names[x]}: {_type(x.aval)}" for x in self.inputs)
+        lines = [f"graph({heading}) over {library_name(self.namespace.base)}:"]
+        for variable, value in self.constants.items():
+            lines.append(f"    {names[variable]}: {_type(variable.aval)} = {_short(value)}")
+        for equation in self.equations:
+            left = ", ".join(f"{names[x]}: {_type(x.aval)}" for x in equation.outputs)
+            part = f"  # {equation.scope}" if equation.scope else ""
+            lines.append(f"    {left} = {equation.op}({', '.join(_arguments(equation, names))}){part}")
+        lines.append(f"    return {', '.join(names[x] for x in self.outputs)}")
+        return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        return str(self)
+
+    def dot(self) -> str:
+        """Return the graph in the language of Graphviz, to be drawn."""
+        names = _Names(self)
+        lines = ["digraph {", "    node [fontname=monospace];"]
+        for kind, variables in (("box", self.inputs), ("note", self.constants)):
+            lines += [f'    {names[x]} [shape={kind}, label="{names[x]}: {_type(x.aval)}"];' for x in variables]
+        for number, equation in enumerate(self.equations):
+            lines.append(f'    op{number} [shape=ellipse, label="{equation.op}"];')
+            lines += [f"    {names[x]} -> op{number};" for x in equation.inputs if isinstance(x, Variable)]
+            for x in equation.outputs:
+                lines.append(f'    {names[x]} [shape=plain, label="{names[x]}: {_type(x.aval)}"];')
+                lines.append(f"    op{number} -> {names[x]};")
+        for number, x in enumerate(self.outputs):
+            lines.append(f'    out{number} [shape=box, style=bold, label="output {number}"];')
+            if isinstance(x, Variable):
+                lines.append(f"    {names[x]} -> out{number};")
+        return "\n".join([*lines, "}"])
+
+
+class _Names(dict[Any, str]):
+    """Names for the variables of a graph, in their order: a, b, …, z, ba, …; a number is its own name."""
+
+    def __init__(self, graph: Graph) -> None:
+        super().__init__((variable, _letters(i)) for i, variable in enumerate(graph.variables()))
+
+    def __missing__(self, key: Any) -> str:
+        return "?" if isinstance(key, Variable) else repr(key)
+
+
+def _letters(number: int) -> str:
+    name = chr(ord("a") + number % 26)
+    return name if number < 26 else _letters(number // 26 - 1) + name
+
+
+def _type(aval: Aval) -> str:
+    dtype = str(aval.dtype).rpartition(".")[2].removesuffix("'>").strip("'")
+    return f"{dtype}[{','.join(map(str, aval.shape))}]"
+
+
+def _short(value: Any) -> str:
+    if isinstance(value, TracedArray):
+        return repr(value)
+    size = 1
+    for length in value.shape:
+        size *= length
+    return f"{value}".replace("\n", " ") if size <= 4 else "..."
+
+
+def _arguments(equation: Equation, names: _Names) -> Iterator[str]:
+    for x in equation.inputs:
+        yield names[x]
+    for name, value in equation.params.items():
+        yield f"{name}={value}"

@@ -75,6 +75,11 @@ class TracedNamespace:
     def _add(self, name: str, function: Callable[..., Any]) -> None:
         setattr(_part(self, name), name.rpartition(".")[2], function)
 
+    def operation(self, name: str, function: Callable[..., Any]) -> Op:
+        """Return an operation that is no function of the namespace; made of `function` the first time."""
+        found = self.operations.get(name)
+        return self.operations.setdefault(name, Op(name, function, self, rules)) if found is None else found
+
     def wrap(self, x: Any) -> Any:
         """Make the library's own array one of this namespace."""
         return x if isinstance(x, TracedArray) else self.array(EVALUATION, x)

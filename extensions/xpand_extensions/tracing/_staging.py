@@ -1,6 +1,7 @@
 """Staging: operations are written down in a graph and not done."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, Final
 
@@ -13,6 +14,20 @@ from ._shapes import avals_of_result
 CURRENT: Final[ContextVar["Staging | None"]] = ContextVar(
     "the graph that arrays made from nothing go into", default=None
 )
+
+
+SCOPE: Final[ContextVar[str]] = ContextVar("the name of the part of the function that is traced", default="")
+
+
+@contextmanager
+def scope(name: str) -> Iterator[None]:
+    """Within this context, operations that are written down bear a name, after those of the contexts around it."""
+    around = SCOPE.get()
+    token = SCOPE.set(f"{around}/{name}" if around else name)
+    try:
+        yield
+    finally:
+        SCOPE.reset(token)
 
 
 class Staging(Trace):
@@ -49,7 +64,7 @@ class Staging(Trace):
     def equation(self, op: Op, inputs: list[Any], params: dict[str, Any], avals: Any) -> Any:
         """Add an equation; return the array, or the arrays, that it defines."""
         outputs = [Variable(avals)] if isinstance(avals, Aval) else [Variable(aval) for aval in avals]
-        self.equations.append(Equation(op, inputs, params, outputs))
+        self.equations.append(Equation(op, inputs, params, outputs, SCOPE.get()))
         arrays = [self.namespace.array(self, variable) for variable in outputs]
         return arrays[0] if isinstance(avals, Aval) else rebuilt(op, avals, arrays)
 

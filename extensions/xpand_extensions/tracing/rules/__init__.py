@@ -3,9 +3,10 @@
 from collections.abc import Mapping
 from typing import Any, Final
 
-from . import elementwise, reductions, shapes
+from .._functions import BINARY, UNARY
+from . import creation, elementwise, host, reductions, shapes
 
-_FAMILIES: Final = (elementwise, reductions, shapes)
+_FAMILIES: Final = (creation, elementwise, host, reductions, shapes)
 
 
 def _table(name: str) -> dict[str, Any]:
@@ -36,3 +37,5 @@ LINEAR: Final = frozenset(name for family in _FAMILIES for name in getattr(famil
 """Operations that are linear in all their arrays together."""
 OVERRIDES: Final = _table("OVERRIDES")
 """What an interpreter does in place of its rules, by its kind."""
+ELEMENTWISE: Final = frozenset((*UNARY, *BINARY, "astype", "clip", "where"))
+"""Operations that act element by element, so that they can be done on parts of their arrays."""

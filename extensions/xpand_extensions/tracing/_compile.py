@@ -1,0 +1,122 @@
+"""Graphs compiled: straight-line calls of the library's own functions, with no dispatch between them.
+
+What a library can do better with several operations at once, its plug-in fuses into one step before.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias
+
+from ._core import Op
+from ._graph import Graph, Variable
+from ._simplify import simplified
+
+
+class Step:
+    """A call of a function of arrays and numbers that defines variables."""
+
+    __slots__ = ("function", "inputs", "outputs", "params", "several")
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        inputs: Sequence[Any],
+        params: dict[str, Any],
+        outputs: Sequence[Variable],
+        several: bool,
+    ) -> None:
+        """Make the step `outputs = function(*inputs, **params)`; `several`: the function returns a sequence."""
+        self.function, self.inputs, self.params, self.outputs = function, tuple(inputs), params, tuple(outputs)
+        self.several = several
+
+
+Fuse: TypeAlias = Callable[[Graph], list[Step]]
+
+
+def steps_of(graph: Graph) -> list[Step]:
+    """Make a step of each operation."""
+    return [
+        Step(
+            specialised(x.op, x.params),
+            x.inputs,
+            {} if x.op.specialise else x.params,
+            x.outputs,
+            x.op.result is not None,
+        )
+        for x in graph.equations
+    ]
+
+
+def specialised(op: Op, params: dict[str, Any]) -> Callable[..., Any]:
+    """Return the function of an operation, bound to its parameters where it has a faster way then."""
+    return op.specialise(params) if op.specialise is not None else op.function
+
+
+def compiled(graph: Graph, fuse: Fuse = steps_of) -> Callable[..., tuple[Any, ...]]:
+    """Make a function of the library's own arrays that does what a graph does."""
+    graph = simplified(graph)
+    steps = fuse(graph)
+    source = _Source(graph)
+    last: dict[Variable, int] = {}
+    for number, step in enumerate(steps):
+        last.update((x, number) for x in step.inputs if isinstance(x, Variable))
+    kept = {x for x in graph.outputs if isinstance(x, Variable)} | set(graph.inputs) | set(graph.constants)
+    for number, step in enumerate(steps):
+        source.call(step)
+        gone = {x for x in (*step.inputs, *step.outputs) if isinstance(x, Variable) and x not in kept}
+        source.forget([x for x in gone if last.get(x, number) == number])
+    return source.function()
+
+
+class _Source:
+    """The text of the function, line by line, and the values that it speaks of."""
+
+    def __init__(self, graph: Graph) -> None:
+        self.graph = graph
+        self.scope: dict[str, Any] = {}
+        self.names: dict[Variable, str] = {}
+        self.lines: list[str] = []
+        for variable in graph.inputs:
+            self.name(variable)
+        for variable, value in graph.constants.items():
+            self.scope[self.name(variable)] = value
+
+    def name(self, variable: Variable) -> str:
+        found = self.names.get(variable)
+        return self.names.setdefault(variable, f"v{len(self.names)}") if found is None else found
+
+    def value(self, x: Any) -> str:
+        """Write an operand: a variable, or a number."""
+        if isinstance(x, Variable):
+            return self.name(x)
+        if type(x) in (int, bool) or x is None or (type(x) is float and math.isfinite(x)):
+            return f"({x!r})"
+        return self.bound(x)
+
+    def bound(self, x: Any) -> str:
+        """Write a value that has no text of its own."""
+        name = f"c{len(self.scope)}"
+        self.scope[name] = x
+        return name
+
+    def call(self, step: Step) -> None:
+        given = [self.value(x) for x in step.inputs] + [f"{key}={self.bound(x)}" for key, x in step.params.items()]
+        outputs = ", ".join(self.name(x) for x in step.outputs)
+        comma = "," if step.several and len(step.outputs) == 1 else ""
+        self.lines.append(f"{outputs}{comma} = {self.bound(step.function)}({', '.join(given)})")
+
+    def forget(self, variables: Sequence[Variable]) -> None:
+        if variables:
+            self.lines.append(f"del {', '.join(self.name(x) for x in variables)}")
+
+    def function(self) -> Callable[..., tuple[Any, ...]]:
+        copy = self.bound(lambda x: self.graph.namespace.base.asarray(x, copy=True))
+        results = "".join(
+            f"{copy}({self.value(x)}), " if x in self.graph.constants else f"{self.value(x)}, "
+            for x in self.graph.outputs
+        )
+        arguments = ", ".join(self.names[x] for x in self.graph.inputs)
+        body = "".join(f"    {line}\n" for line in (*self.lines, f"return ({results})"))
+        exec(f"def run({arguments}):\n{body}", self.scope)
+        run: Callable[..., tuple[Any, ...]] = self.scope["run"]
+        return run

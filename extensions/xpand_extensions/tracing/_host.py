@@ -1,0 +1,38 @@
+"""Functions of the host, of NumPy's arrays, as operations."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from xpand import array_namespace, is_concrete, library_name, namespace
+from xpand._errors import UnsupportedError
+from xpand._typing import Array
+
+from ._core import TracedArray, bind
+from ._namespace import traced_namespace
+
+
+def pure_callback(
+    function: Callable[..., Any], declared: Sequence[Any], arrays: Sequence[Array], vmap_method: str
+) -> tuple[Array, ...]:
+    """Call a function of NumPy arrays that returns a tuple of such, of declared shapes and data types."""
+    traced = traced_namespace(array_namespace(*arrays))
+    op = traced.operation("pure_callback", _called)
+    params = {"function": function, "declared": tuple(declared), "vmap_method": vmap_method}
+    found = bind(op, arrays, params)
+    return tuple(map(traced.wrap, found)) if any(isinstance(x, TracedArray) for x in arrays) else tuple(found)
+
+
+def _called(*arrays: Array, function: Callable[..., Any], declared: Any, vmap_method: str) -> tuple[Array, ...]:
+    xp = array_namespace(*arrays)
+    device = getattr(arrays[0], "device", None)
+    if not all(map(is_concrete, arrays)):
+        raise UnsupportedError(
+            f"pure_callback: the values of lazy arrays of {library_name(xp)} would have to be computed; compute them "
+            "first, or use the library's own way to map a function over blocks"
+        )
+    host = namespace("numpy")
+    if xp is host:
+        return tuple(function(*arrays))
+    default = xp.__array_namespace_info__().default_device()
+    given = [host.asarray(xp.asarray(x, device=default)) for x in arrays]
+    return tuple(xp.asarray(x, dtype=each.dtype, device=device) for x, each in zip(function(*given), declared))

@@ -1,0 +1,63 @@
+"""Rules of functions of the host."""
+
+from collections.abc import Callable
+from typing import Any, Final, NoReturn
+
+from xpand import array_namespace
+from xpand._errors import UnsupportedError
+
+from .._core import Aval
+from .._derivatives import joint
+
+
+def _shapes(namespace: Any, *avals: Any, function: Callable[..., Any], declared: Any, vmap_method: str) -> Any:
+    device = next((x.device for x in avals if isinstance(x, Aval)), None)
+    return tuple(Aval(tuple(x.shape), x.dtype, device) for x in declared)
+
+
+def _no_derivative(xp: Any, tangents: Any, out: Any, *args: Any, **params: Any) -> NoReturn:
+    raise UnsupportedError(
+        "pure_callback: a function of the host has no derivative; give it one with `custom_jvp` or `custom_vjp`, or "
+        "take its arguments out of differentiation with `stop_gradient`"
+    )
+
+
+class _Declared:
+    """A shape and a data type, with an axis before the others."""
+
+    def __init__(self, size: int, each: Any) -> None:
+        self.shape, self.dtype = (size, *each.shape), each.dtype
+
+
+def _batched(
+    xp: Any, mapped: tuple[bool, ...], *args: Any, function: Callable[..., Any], declared: Any, vmap_method: str
+) -> Any:
+    size = next(x.shape[0] for x, is_mapped in zip(args, mapped) if is_mapped)
+    wider = tuple(_Declared(size, each) for each in declared)
+    if vmap_method == "sequential":
+
+        def called(*arrays: Any) -> Any:
+            stack = array_namespace(*arrays).stack
+            members = [
+                function(*(x[i] if is_mapped else x for x, is_mapped in zip(arrays, mapped))) for i in range(size)
+            ]
+            return tuple(stack(results) for results in zip(*members))
+
+    else:
+        called = function
+        args = tuple(x if is_mapped else xp.expand_dims(x, axis=0) for x, is_mapped in zip(args, mapped))
+        if vmap_method == "broadcast_all":
+            args = tuple(xp.broadcast_to(x, (size, *x.shape[1:])) for x in args)
+    return _pure_callback(called, wider, args, vmap_method)
+
+
+def _pure_callback(*args: Any) -> Any:
+    from .._host import pure_callback
+
+    return pure_callback(*args)
+
+
+BATCHING: Final[dict[str, Any]] = {"pure_callback": _batched}
+DERIVATIVES: Final[dict[str, Any]] = {"pure_callback": joint(_no_derivative)}
+RESULTS: Final[dict[str, Any]] = {"pure_callback": tuple}
+SHAPES: Final[dict[str, Any]] = {"pure_callback": _shapes}
