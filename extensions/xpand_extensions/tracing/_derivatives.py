@@ -9,11 +9,12 @@ The rule of an operation is a tuple with an entry for each of its arrays:
 - `LINEAR`: the operation is linear in this array: its derivative along `t` is itself, applied to `t`;
 - `contribution(f)`: the derivative along `t` is `f(xp, t, out, *args, **params)`, linear in `t`; None for zero.
 
-`Each(entry)` is one entry for every array. `joint(f)` serves all arrays at once: `f(xp, tangents, out, *args,
+`Each(entry)` is one entry for every array, `First(entries)` are those of the first, with None for the rest. `joint(f)` serves all arrays at once: `f(xp, tangents, out, *args,
 **params)` gives the derivative of the result, or of each array of it, along tangents some of which are None.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from itertools import chain, repeat
 from typing import Any, Final
 
 
@@ -57,3 +58,18 @@ class _Linear:
 
 
 LINEAR: Final = _Linear()
+
+
+class First:
+    """Entries for the first arrays of an operation: the result does not depend differentiably on the others."""
+
+    __slots__ = ("entries",)
+
+    def __init__(self, *entries: Any) -> None:
+        self.entries = entries
+
+    def __iter__(self) -> Iterator[Any]:
+        return chain(self.entries, repeat(None))
+
+    def __getitem__(self, i: int) -> Any:
+        return self.entries[i] if i < len(self.entries) else None
