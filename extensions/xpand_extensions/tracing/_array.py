@@ -90,7 +90,8 @@ class _Methods(TracedArray):
         return shape[0]
 
     def __iter__(self) -> Iterator[Any]:
-        return iter([self[i] for i in range(len(self))])
+        # As one operation: as many as there are elements would each be differentiated, and each make a whole gradient.
+        return iter(self._namespace.unstack(self) if len(self) else ())
 
     def __bool__(self) -> bool:
         return bool(_concrete(self, "bool(x)"))

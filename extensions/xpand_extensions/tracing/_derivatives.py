@@ -9,8 +9,9 @@ The rule of an operation is a tuple with an entry for each of its arrays:
 - `LINEAR`: the operation is linear in this array: its derivative along `t` is itself, applied to `t`;
 - `contribution(f)`: the derivative along `t` is `f(xp, t, out, *args, **params)`, linear in `t`; None for zero.
 
-`Each(entry)` is one entry for every array, `First(entries)` are those of the first, with None for the rest. `joint(f)` serves all arrays at once: `f(xp, tangents, out, *args,
-**params)` gives the derivative of the result, or of each array of it, along tangents some of which are None.
+`Each(entry)` is one entry for every array, `First(entries)` are those of the first, with None for the rest. `joint(f)`
+serves all arrays at once: `f(xp, tangents, out, *args, **params)` gives the derivative of the result, or of each array
+of it, along tangents some of which are None.
 """
 
 from collections.abc import Callable, Iterator

@@ -56,6 +56,11 @@ class Forward(Trace):
         if not namespace.is_floating(out.dtype):
             return None
         shape = tuple(out.shape)
+        if op.linear:
+            if all(t is None or entry is None for t, entry in zip(tangents, entries)):
+                return None
+            given = [_tangent_or_zeros(namespace, t, x, entry) for t, x, entry in zip(tangents, primals, entries)]
+            return spread(namespace, bare(bind(op, given, params)), shape, out.dtype)
         terms = []
         for i, (entry, t) in enumerate(zip(entries, tangents)):
             if t is not None and entry is not None:
@@ -83,20 +88,16 @@ class Forward(Trace):
 def _tangent_or_zeros(namespace: Any, t: Any, x: Any, entry: Any) -> Any:
     if t is not None:
         return t
-    return zeros(namespace, x) if entry is LINEAR and hasattr(x, "dtype") else x
+    if entry is not LINEAR or x is None:
+        return x
+    return zeros(namespace, x) if hasattr(x, "dtype") else 0.0
 
 
 def _term(
     namespace: Any, op: Op, entry: Any, i: int, t: Array, primals: list[Any], out: Any, params: dict[str, Any]
 ) -> Array | None:
     if entry is LINEAR:
-        if op.linear:
-            given = [
-                zeros(namespace, x) if j != i and hasattr(x, "dtype") and _is_float(namespace, x) else x
-                for j, x in enumerate(primals)
-            ]
-        else:
-            given = list(primals)
+        given = list(primals)
         given[i] = t
         return bind(op, given, params)  # type: ignore[no-any-return]
     if isinstance(entry, int):
@@ -107,10 +108,6 @@ def _term(
         return t * found  # type: ignore[no-any-return]
     assert isinstance(entry, contribution)
     return op.apply(entry.of, (xp, t, out), primals, params)  # type: ignore[no-any-return]
-
-
-def _is_float(namespace: Any, x: Any) -> bool:
-    return bool(namespace.is_floating(x.dtype))
 
 
 def jvp(

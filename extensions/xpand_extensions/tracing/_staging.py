@@ -123,5 +123,6 @@ def stage(
     """
     with Staging(what, namespace) as trace:
         inputs = [trace.variable(aval) for aval in avals]
-        outs, beside = function(*inputs)
+        # Others than the inputs, since what the function sets elements of becomes another array.
+        outs, beside = function(*(namespace.array(trace, x._value) for x in inputs))
         return trace.graph(inputs, outs), beside
