@@ -4,9 +4,9 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from .._functions import BINARY, UNARY
-from . import creation, elementwise, host, reductions, shapes
+from . import arithmetic, creation, elementwise, host, reductions, searching, shapes, special, statistics
 
-_FAMILIES: Final = (creation, elementwise, host, reductions, shapes)
+_FAMILIES: Final = (arithmetic, creation, elementwise, host, reductions, searching, shapes, special, statistics)
 
 
 def _table(name: str) -> dict[str, Any]:

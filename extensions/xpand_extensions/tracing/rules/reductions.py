@@ -4,28 +4,34 @@ import math
 from collections.abc import Callable
 from typing import Any, Final
 
+from ...generic._control_flow_scans import associative_scan
+from ...generic._statistics_reduce import reduce
 from .._core import Aval
 from .._derivatives import LINEAR, contribution
 from .elementwise import dtype_of_result
+from .shapes import axes_of, axis_of, flattened
 
-
-def axes_of(axis: Any, ndim: int) -> tuple[int, ...]:
-    """List the axes that a reduction goes over."""
-    given = range(ndim) if axis is None else axis if isinstance(axis, (tuple, list)) else (axis,)
-    found = []
-    for i in given:
-        if not -ndim <= i < max(ndim, 1):
-            raise IndexError(f"axis {i} is out of bounds for an array of {ndim} axes")
-        found.append(i % ndim if ndim else 0)
-    return tuple(found) if ndim else ()
+Function = Callable[..., Any]
 
 
 def spread_out(xp: Any, y: Any, x: Any, axis: Any, keepdims: bool) -> Any:
     """Give a reduced array the axes it was reduced over again, of length 1."""
     if keepdims:
         return y
-    axes = axes_of(axis, len(x.shape))
+    axes = axes_of("reduction", axis, len(x.shape))
     return xp.reshape(y, tuple(1 if i in axes else length for i, length in enumerate(x.shape)))
+
+
+def _count(x: Any, axis: Any) -> int:
+    return math.prod(x.shape[i] for i in axes_of("reduction", axis, len(x.shape)))
+
+
+def nan_for_zero(xp: Any, x: Any) -> Any:
+    """Put NaN, which JAX gets of a division by zero, where that is to come: without a warning."""
+    return xp.where(xp.equal(x, xp.zeros_like(x)), xp.full_like(x, math.nan), x)
+
+
+# Derivatives of reductions
 
 
 def _sum_transposed(xp: Any, ct: Any, x: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
@@ -33,59 +39,218 @@ def _sum_transposed(xp: Any, ct: Any, x: Any, axis: Any = None, dtype: Any = Non
 
 
 def _mean_transposed(xp: Any, ct: Any, x: Any, axis: Any = None, keepdims: bool = False) -> Any:
-    count = math.prod(x.shape[i] for i in axes_of(axis, len(x.shape)))
-    return _sum_transposed(xp, ct, x, axis, None, keepdims) / count
+    return _sum_transposed(xp, ct / max(_count(x, axis), 1), x, axis, None, keepdims)
 
 
 def _extremum(xp: Any, t: Any, out: Any, x: Any, axis: Any = None, keepdims: bool = False) -> Any:
-    """Push a tangent through a maximum or minimum: the mean over the elements that are it."""
+    """Push a tangent through a maximum or minimum: the mean over the elements that are it; NaN is equal to none."""
     is_it = xp.astype(xp.equal(x, spread_out(xp, out, x, axis, keepdims)), x.dtype)
     count = xp.sum(is_it, axis=axis, keepdims=keepdims)
-    return xp.sum(t * is_it, axis=axis, keepdims=keepdims) / count
+    return xp.sum(t * is_it, axis=axis, keepdims=keepdims) / nan_for_zero(xp, count)
+
+
+def _variance(
+    xp: Any, t: Any, out: Any, x: Any, axis: Any = None, correction: float = 0.0, keepdims: bool = False
+) -> Any:
+    # The mean's own tangent falls out: distances from the mean add up to nothing.
+    distance = xp.subtract(x, xp.mean(x, axis=axis, keepdims=True))
+    part = xp.real(t * xp.conj(distance)) if xp.isdtype(x.dtype, "complex floating") else t * distance
+    left = _count(x, axis) - correction
+    return xp.sum(part, axis=axis, keepdims=keepdims) * (2 / left if left > 0 else math.nan)
+
+
+def _deviation(xp: Any, t: Any, out: Any, x: Any, **params: Any) -> Any:
+    return _variance(xp, t, out, x, **params) / nan_for_zero(xp, 2 * out)
+
+
+def _product(xp: Any, x: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
+    """Multiply in pairs: the derivative is made of products of the other elements, and is right where some are zero."""
+    x = x if dtype is None else xp.astype(x, dtype)
+    return reduce(x, xp.multiply, 1, axis=axes_of("prod", axis, x.ndim), keepdims=keepdims)
+
+
+# What runs along an axis
+
+
+def scanned(function: Function, x: Any, axis: int) -> Any:
+    """Combine elements from the first to each in turn, in the order in which JAX does it."""
+    return associative_scan(lambda a, b: (function(a[0], b[0]),), (x,), axis=axis)[0]
+
+
+def _line_axis(function: str, axis: int | None, ndim: int) -> int:
+    """Return the axis of a cumulative function, which may be left out where there is one only."""
+    if axis is None and ndim > 1:
+        raise ValueError(f"{function}: x has {ndim} axes; with more than one, name the axis: axis=0")
+    return 0 if axis is None else axis_of(function, axis, ndim)
+
+
+def _part(x: Any, axis: int, start: int | None, stop: int | None) -> Any:
+    return x[(slice(None),) * axis + (slice(start, stop), ...)]
+
+
+def _sums_transposed(
+    xp: Any, ct: Any, x: Any, axis: int | None = None, dtype: Any = None, include_initial: bool = False
+) -> Any:
+    """Sum from the last element to each."""
+    place = _line_axis("cumulative_sum", axis, len(x.shape))
+    ct = _part(ct, place, 1, None) if include_initial else ct
+    back = xp.flip(xp.cumulative_sum(xp.flip(ct, axis=place), axis=place, dtype=ct.dtype), axis=place)
+    return xp.reshape(back, tuple(x.shape))
+
+
+def _products(xp: Any, x: Any, axis: int | None = None, dtype: Any = None, include_initial: bool = False) -> Any:
+    """Multiply in pairs, so that the derivative is right behind a zero."""
+    place = _line_axis("cumulative_prod", axis, x.ndim)
+    x = x if dtype is None else xp.astype(x, dtype)
+    x = x if x.ndim else xp.reshape(x, (1,))
+    found = scanned(xp.multiply, x, place)
+    if not include_initial:
+        return found
+    shape = tuple(1 if i == place else length for i, length in enumerate(x.shape))
+    return xp.concat([xp.ones(shape, dtype=x.dtype, device=x.device), found], axis=place)
+
+
+def _differences(xp: Any, x: Any, prepend: Any, append: Any, axis: int = -1, n: int = 1) -> Any:
+    if n < 0:
+        raise ValueError(f"diff: n must be non-negative, got {n}")
+    if not x.ndim:
+        raise ValueError("diff: x must have an axis at least, got an array of none")
+    place = axis_of("diff", axis, x.ndim)
+    if n and (prepend is not None or append is not None):
+        x = xp.concat([part for part in (prepend, x, append) if part is not None], axis=place)
+    for _ in range(n):
+        x = xp.subtract(_part(x, place, 1, None), _part(x, place, None, -1))
+    return x
 
 
 DERIVATIVES: Final[dict[str, Any]] = {
+    "cumulative_sum": (LINEAR,),
     "max": (contribution(_extremum),),
     "mean": (LINEAR,),
     "min": (contribution(_extremum),),
+    "std": (contribution(_deviation),),
     "sum": (LINEAR,),
+    "var": (contribution(_variance),),
 }
 
 TRANSPOSES: Final[dict[str, Any]] = {
+    "cumulative_sum": (_sums_transposed,),
     "mean": (_mean_transposed,),
     "sum": (_sum_transposed,),
 }
 
+DECOMPOSITIONS: Final[dict[str, Any]] = {
+    "cumulative_prod": _products,
+    "diff": _differences,
+    "prod": _product,
+}
 
-def _shifted(name: str) -> Callable[..., Any]:
-    """Make the rule of a reduction for batches: over the axes after the first."""
+CONSTANT: Final[dict[str, str]] = {
+    **dict.fromkeys(["all", "any"], "its result is a truth value"),
+    "count_nonzero": "its result is a number of elements",
+    **dict.fromkeys(["argmax", "argmin"], "its result is an index"),
+}
 
-    def rule(xp: Any, mapped: tuple[bool, ...], x: Any, axis: Any = None, **params: Any) -> Any:
-        axes = tuple(i + 1 for i in axes_of(axis, x.ndim - 1))
-        return (
-            getattr(xp, name)(x, axis=axes, **params)
-            if axes
-            else getattr(xp, name)(x[:, None], axis=1, **_kept(params))
-        )
+
+# Makers of the rules for batches: `of` says, given the namespace, which function is called
+
+
+def of_standard(name: str) -> Callable[[Any], Function]:
+    """Say that it is one of the standard."""
+    return lambda xp: getattr(xp, name)  # type: ignore[no-any-return]
+
+
+def reduced_batch(name: str, of: Callable[[Any], Function]) -> Function:
+    """Make the rule of a reduction: over the axes after the first."""
+
+    def rule(xp: Any, mapped: Any, x: Any, axis: Any = None, keepdims: bool = False, **params: Any) -> Any:
+        axes = tuple([i + 1 for i in axes_of(name, axis, x.ndim - 1)])
+        if axes:
+            return of(xp)(x, axis=axes, keepdims=keepdims, **params)
+        return of(xp)(xp.expand_dims(x, axis=1), axis=1, **params)
 
     return rule
 
 
-def _kept(params: dict[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in params.items() if name != "keepdims"}
+def index_batch(name: str, of: Callable[[Any], Function]) -> Function:
+    """Make the rule of a reduction to an index, along one axis or of all elements."""
 
-
-def _reduced(name: str) -> Callable[..., Any]:
-    def rule(namespace: Any, x: Any, axis: Any = None, keepdims: bool = False, **params: Any) -> Any:
-        axes = axes_of(axis, x.ndim)
-        shape = tuple(1 if i in axes else length for i, length in enumerate(x.shape) if keepdims or i not in axes)
-        return Aval(shape, dtype_of_result(namespace, name, (x,), params), x.device)
+    def rule(xp: Any, mapped: Any, x: Any, axis: int | None = None, keepdims: bool = False) -> Any:
+        if axis is not None:
+            return of(xp)(x, axis=axis_of(name, axis, x.ndim - 1) + 1, keepdims=keepdims)
+        found = of(xp)(flattened(xp, x, batched=True), axis=1)
+        return xp.reshape(found, (x.shape[0], *(1,) * (x.ndim - 1))) if keepdims else found
 
     return rule
 
 
-_REDUCTIONS: Final = ("all", "any", "count_nonzero", "max", "mean", "min", "prod", "std", "sum", "var")
+def line_batch(name: str, of: Callable[[Any], Function]) -> Function:
+    """Make the rule of a function along one axis: the same axis after the first."""
 
-BATCHING: Final[dict[str, Any]] = {name: _shifted(name) for name in _REDUCTIONS}
+    def rule(xp: Any, mapped: Any, x: Any, *args: Any, axis: int = -1, **params: Any) -> Any:
+        return of(xp)(x, *args, axis=axis_of(name, axis, x.ndim - 1) + 1, **params)
 
-SHAPES: Final[dict[str, Any]] = {name: _reduced(name) for name in _REDUCTIONS}
+    return rule
+
+
+def _cumulative_batch(name: str) -> Function:
+    def rule(xp: Any, mapped: Any, x: Any, axis: int | None = None, **params: Any) -> Any:
+        place = _line_axis(name, axis, x.ndim - 1)
+        return getattr(xp, name)(x if x.ndim > 1 else xp.reshape(x, (-1, 1)), axis=place + 1, **params)
+
+    return rule
+
+
+# Makers of the rules for shapes: `dtype` finds the data type of the result
+
+
+def dtype_of(name: str) -> Function:
+    """Find the data type of what a function of the standard returns; of its parameters only `dtype` has a say."""
+
+    def dtype(namespace: Any, x: Aval, params: dict[str, Any]) -> Any:
+        given = {"dtype": params["dtype"]} if params.get("dtype") is not None else {}
+        return dtype_of_result(namespace, name, (x,), given)
+
+    return dtype
+
+
+def reduced_shape(name: str, dtype: Function, needs_elements: bool = False) -> Function:
+    """Make the rule for what a reduction returns."""
+
+    def rule(namespace: Any, x: Aval, axis: Any = None, keepdims: bool = False, **params: Any) -> Aval:
+        axes = axes_of(name, axis, x.ndim)
+        if needs_elements and not math.prod(x.shape[i] for i in axes):
+            raise ValueError(f"{name}: has no result of no elements, as along axis {axis} of the shape {x.shape}")
+        shape = [1 if i in axes else length for i, length in enumerate(x.shape) if keepdims or i not in axes]
+        return Aval(tuple(shape), dtype(namespace, x, params), x.device)
+
+    return rule
+
+
+def _cumulative_shape(name: str) -> Function:
+    dtype = dtype_of(name)
+
+    def rule(namespace: Any, x: Aval, axis: int | None = None, include_initial: bool = False, **params: Any) -> Aval:
+        place = _line_axis(name, axis, x.ndim)
+        shape = tuple([length + (include_initial and i == place) for i, length in enumerate(x.shape or (1,))])
+        return Aval(shape, dtype(namespace, x, params), x.device)
+
+    return rule
+
+
+_EXTREMA: Final = ("max", "min")
+_SUMS: Final = ("all", "any", "count_nonzero", "mean", "prod", "std", "sum", "var")
+_INDICES: Final = ("argmax", "argmin")
+_CUMULATIVE: Final = ("cumulative_prod", "cumulative_sum")
+
+BATCHING: Final[dict[str, Any]] = {
+    **{name: reduced_batch(name, of_standard(name)) for name in (*_EXTREMA, *_SUMS)},
+    **{name: index_batch(name, of_standard(name)) for name in _INDICES},
+    **{name: _cumulative_batch(name) for name in _CUMULATIVE},
+}
+
+SHAPES: Final[dict[str, Any]] = {
+    **{name: reduced_shape(name, dtype_of(name)) for name in _SUMS},
+    **{name: reduced_shape(name, dtype_of(name), needs_elements=True) for name in (*_EXTREMA, *_INDICES)},
+    **{name: _cumulative_shape(name) for name in _CUMULATIVE},
+}

@@ -1,0 +1,139 @@
+"""Rules of sorting, searching and sets."""
+
+from typing import Any, Final
+
+from xpand._common.unique import UniqueAllResult, UniqueCountsResult, UniqueInverseResult
+
+from ... import sorting
+from .._core import Aval, TracedError
+from .._derivatives import joint
+from .elementwise import dtype_of_result
+from .reductions import line_batch, of_standard
+from .shapes import axis_of, flattened, spread_over_batch
+
+
+def _sorted(xp: Any, x: Any, axis: int = -1, descending: bool = False, stable: bool = True) -> Any:
+    order = xp.argsort(x, axis=axis, descending=descending, stable=stable)
+    return xp.take_along_axis(x, order, axis=axis)
+
+
+# The sorted values of several members, in rows: `sorting.searchsorted` searches each of them
+
+
+def searched(xp: Any, mapped: Any, x1: Any, x2: Any, sorter: Any = None, side: Any = "left") -> Any:
+    """Find places among the members of a batch: one search for all where the sorted values are the same for all."""
+    members, of_values, of_sorter = mapped
+    ndim = x1.ndim - members
+    if not members and not of_sorter and ndim == 1:
+        return xp.searchsorted(x1, x2, side=side, sorter=sorter)
+    if sorter is not None:
+        x1, sorter = spread_over_batch(xp, (members, of_sorter), (x1, sorter))
+        x1 = xp.take_along_axis(x1, sorter, axis=-1)
+    elif not members:
+        x1 = xp.expand_dims(x1, axis=0)
+    x2 = x2 if of_values else xp.expand_dims(x2, axis=0)
+    if ndim == 1:
+        found = sorting.searchsorted(x1, flattened(xp, x2, batched=True), side=side)
+        return xp.reshape(found, (found.shape[0], *x2.shape[1:]))
+    ndim = max(x1.ndim, x2.ndim)
+    x1, x2 = (xp.reshape(x, (x.shape[0], *(1,) * (ndim - x.ndim), *x.shape[1:])) for x in (x1, x2))
+    return sorting.searchsorted(x1, x2, side=side)
+
+
+def _is_in(xp: Any, mapped: Any, x1: Any, x2: Any, invert: bool = False) -> Any:
+    if not mapped[1]:
+        return xp.isin(x1, x2, invert=invert)
+    values = flattened(xp, x2, batched=True)
+    ndim = x1.ndim - mapped[0] if hasattr(x1, "dtype") else 0
+    values = xp.reshape(values, (values.shape[0], *(1,) * ndim, values.shape[1]))
+    found = xp.any(xp.equal(xp.expand_dims(x1, axis=-1) if hasattr(x1, "dtype") else x1, values), axis=-1)
+    return xp.logical_not(found) if invert else found
+
+
+# Results whose size depends on values
+
+
+def _no_shape(name: str, instead: str) -> Any:
+    def rule(namespace: Any, *args: Any, **params: Any) -> Any:
+        raise TracedError(
+            f"{name}: the size of its result depends on the values of its argument, which are not known while a "
+            f"transformation traces the function; use {instead}"
+        )
+
+    return rule
+
+
+_NONZERO: Final = "`nonzero` of `xpand_extensions.indexing` with size="
+_UNIQUE: Final = "`unique` of `xpand_extensions.sorting` with size="
+_SIZED_BY_VALUES: Final = {
+    "nonzero": _NONZERO,
+    **dict.fromkeys(["unique_all", "unique_counts", "unique_inverse", "unique_values"], _UNIQUE),
+}
+
+
+def _first_of_each(xp: Any, tangents: Any, out: Any, x: Any) -> Any:
+    return xp.take(flattened(xp, tangents[0]), out[1], axis=0), None, None, None
+
+
+def _unique_counts(xp: Any, x: Any) -> Any:
+    found = xp.unique_all(x)
+    return UniqueCountsResult(found.values, found.counts)
+
+
+def _unique_inverse(xp: Any, x: Any) -> Any:
+    found = xp.unique_all(x)
+    return UniqueInverseResult(found.values, found.inverse_indices)
+
+
+DERIVATIVES: Final[dict[str, Any]] = {"unique_all": joint(_first_of_each)}
+
+DECOMPOSITIONS: Final[dict[str, Any]] = {
+    "sort": _sorted,
+    "unique_counts": _unique_counts,
+    "unique_inverse": _unique_inverse,
+    "unique_values": lambda xp, x: xp.unique_all(x).values,
+}
+
+RESULTS: Final[dict[str, Any]] = {
+    "nonzero": tuple,
+    "unique_all": UniqueAllResult,
+    "unique_counts": UniqueCountsResult,
+    "unique_inverse": UniqueInverseResult,
+}
+
+CONSTANT: Final[dict[str, str]] = {
+    **dict.fromkeys(["argsort", "nonzero", "searchsorted"], "its results are indices"),
+    "isin": "its result is a truth value",
+}
+
+BATCHING: Final[dict[str, Any]] = {
+    **{name: line_batch(name, of_standard(name)) for name in ("argsort", "sort")},
+    "isin": _is_in,
+    "searchsorted": searched,
+    **{name: _no_shape(name, instead) for name, instead in _SIZED_BY_VALUES.items()},
+}
+
+
+def _along(name: str) -> Any:
+    def rule(namespace: Any, x: Aval, axis: int = -1, **params: Any) -> Aval:
+        axis_of(name, axis, x.ndim)
+        return Aval(x.shape, dtype_of_result(namespace, name, (Aval((1,), x.dtype),), {}), x.device)
+
+    return rule
+
+
+def _search_shape(namespace: Any, x1: Aval, x2: Any, sorter: Any = None, side: Any = "left") -> Aval:
+    if x1.ndim != 1:
+        raise ValueError(f"searchsorted: x1 must have one axis, got the shape {x1.shape}; see `sorting.searchsorted`")
+    dtype = dtype_of_result(namespace, "searchsorted", (Aval((1,), x1.dtype), Aval((1,), x1.dtype), None), {})
+    return Aval(getattr(x2, "shape", ()), dtype, x1.device)
+
+
+SHAPES: Final[dict[str, Any]] = {
+    **{name: _along(name) for name in ("argsort", "sort")},
+    "isin": lambda namespace, x1, x2, invert=False: Aval(
+        getattr(x1, "shape", ()), namespace.bool, x1.device if isinstance(x1, Aval) else x2.device
+    ),
+    "searchsorted": _search_shape,
+    **{name: _no_shape(name, instead) for name, instead in _SIZED_BY_VALUES.items()},
+}
