@@ -109,8 +109,12 @@ class _Methods(TracedArray):
         found: int = _concrete(self, "x as an index").__index__()
         return found
 
-    def __dlpack__(self, **kwargs: Any) -> Any:
-        return _bare(self, "x.__dlpack__").__dlpack__(**kwargs)
+    def __dlpack__(
+        self, *, stream: Any = None, max_version: Any = None, dl_device: Any = None, copy: bool | None = None
+    ) -> Any:
+        given = {"stream": stream, "max_version": max_version, "dl_device": dl_device, "copy": copy}
+        given = {name: value for name, value in given.items() if value is not None}
+        return _bare(self, "x.__dlpack__").__dlpack__(**given)
 
     def __dlpack_device__(self) -> Any:
         return _bare(self, "x.__dlpack_device__").__dlpack_device__()

@@ -1,5 +1,6 @@
 """Functions that make arrays from no array, and those that say something about data types."""
 
+import inspect
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -28,6 +29,7 @@ def _made(name: str) -> Callable[[Any], Callable[..., Any]]:
 
         create.__name__ = create.__qualname__ = name.rpartition(".")[2]
         create.__doc__ = found.__doc__
+        create.__signature__ = inspect.signature(found)  # type: ignore[attr-defined]
         return create
 
     return make
@@ -128,8 +130,9 @@ def _astype(namespace: Any) -> Callable[..., Any]:
 
 
 def _from_dlpack(namespace: Any) -> Callable[..., Any]:
-    def from_dlpack(x: Any, /, **kwargs: Any) -> Any:
-        return namespace.array(EVALUATION, namespace.base.from_dlpack(bare(x), **kwargs))
+    def from_dlpack(x: Any, /, *, device: Any = None, copy: bool | None = None) -> Any:
+        given = {} if device is None else {"device": device}
+        return namespace.array(EVALUATION, namespace.base.from_dlpack(bare(x), copy=copy, **given))
 
     return from_dlpack
 
