@@ -1,0 +1,99 @@
+"""The names of mapped axes: which are bound where a function is being mapped, and what is known of each axis.
+
+They are kept by thread, and not in a context variable, which torch.compile doesn't trace: a mapped function runs to its
+end in one thread, without giving way to another task, so that there is no difference.
+"""
+
+import threading
+from collections.abc import Callable, Hashable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, NamedTuple, TypeAlias
+
+from xpand._namespace import describe
+from xpand._typing import Array
+
+Name: TypeAlias = Hashable
+"""The name of a mapped axis: most often a string."""
+
+Names: TypeAlias = "Name | tuple[Name, ...]"
+"""One name, or several."""
+
+
+class Axis(NamedTuple):
+    """What is known of a mapped axis inside the function that is mapped."""
+
+    size: int
+    position: Callable[[], Array]
+    """Returns the position of the member along the axis: an array of shape (), of int32, that is mapped."""
+
+
+class _Bound(threading.local):
+    axes: Mapping[Name, Axis] = {}
+
+
+_BOUND = _Bound()
+
+
+@contextmanager
+def bound(name: Name, axis: Axis) -> Iterator[None]:
+    """Bind a name within a block; an axis of the same name around it can't be reached there."""
+    before = _BOUND.axes
+    _BOUND.axes = {**before, name: axis}
+    try:
+        yield
+    finally:
+        _BOUND.axes = before
+
+
+def axis_of(function: str, name: Name) -> Axis:
+    """Look a name up.
+
+    Raises:
+        NameError: It is not bound.
+    """
+    found = _BOUND.axes.get(name)
+    if found is None:
+        known = ", ".join(map(repr, _BOUND.axes)) or "none"
+        raise NameError(
+            f"{function}: no mapped axis is called {name!r} here; those bound are: {known}. Call the function inside "
+            f"one mapped with `vmap(…, axis_name={name!r})`"
+        )
+    return found
+
+
+def checked(function: str, name: Any) -> Name:
+    """Check that something can be the name of an axis.
+
+    Raises:
+        TypeError: It can't.
+    """
+    if isinstance(name, (int, tuple)) or name is None or not _is_hashable(name):
+        raise TypeError(
+            f"{function}: axis_name must be a string, or another hashable value but integers, tuples and None, got "
+            f"{describe(name)}"
+        )
+    known: Name = name
+    return known
+
+
+def several(function: str, names: Any) -> dict[Name, Axis]:
+    """Look up a name, or all of a tuple or list of names, in their order.
+
+    Raises:
+        TypeError: One can't be a name.
+        NameError: One is not bound.
+        ValueError: There are none, or one twice.
+    """
+    given = tuple(names) if isinstance(names, (tuple, list)) else (names,)
+    found = {name: axis_of(function, name) for name in (checked(function, each) for each in given)}
+    if not given or len(found) < len(given):
+        raise ValueError(f"{function}: axis_name must name one axis or more, each once, got {names!r}")
+    return found
+
+
+def _is_hashable(value: Any) -> bool:
+    try:
+        hash(value)
+    except TypeError:
+        return False
+    return True

@@ -1,0 +1,104 @@
+"""What is linear in the members along a mapped axis, at the level of that axis and with derivatives in both modes.
+
+torch.func calls the rule for mapping of each level in turn, from the innermost on. The level meant is the one at which
+the positions along the axis are mapped; the others only pass the call on.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+import torch
+
+from xpand import torch as xp
+from xpand._typing import Array
+
+_TRANSPOSED: Final = {"sum": "sum", "gather": "scatter", "scatter": "gather", "permute": "permute"}
+
+
+def collective(x: Array, position: Array, kind: str, sources: Sequence[int] = ()) -> Array:
+    """Apply a linear function of all members along an axis.
+
+    Args:
+        x: What a member has.
+        position: Its position along the axis.
+        kind: "sum"; "gather", all members along a new first axis; "scatter", of the sum the entry of the first axis
+            that the member's position tells; "permute"; or "same", what all members have, an error where it differs.
+        sources: For "permute", the position that each member's result is from.
+    """
+    found: Array = _Collective.apply(x, position, kind, list(sources))
+    return found
+
+
+class _Collective(torch.autograd.Function):  # type: ignore[misc]
+    @staticmethod
+    def forward(x: Array, position: Array, kind: str, sources: list[int]) -> Array:
+        # Reached under torch.compile, which doesn't know `vmap` below, but the rule of an operator.
+        return _operator(x, position, kind, sources)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Array) -> None:
+        _, position, ctx.kind, ctx.sources = inputs
+        ctx.save_for_backward(position)
+        ctx.save_for_forward(position)
+
+    @staticmethod
+    def backward(ctx: Any, cotangent: Array) -> Any:
+        (position,) = ctx.saved_tensors
+        destinations = sorted(range(len(ctx.sources)), key=ctx.sources.__getitem__)
+        return collective(cotangent, position, _TRANSPOSED[ctx.kind], destinations), None, None, None
+
+    @staticmethod
+    def jvp(ctx: Any, tangent: Array, *others: Any) -> Array:
+        (position,) = ctx.saved_tensors
+        return collective(tangent, position, ctx.kind, ctx.sources)
+
+    @staticmethod
+    def vmap(
+        info: Any, in_dims: tuple[int | None, ...], x: Array, position: Array, kind: str, sources: list[int]
+    ) -> tuple[Array, int | None]:
+        if in_dims[1] is None:
+            return _passed_on(collective, x, in_dims[0], position, kind, sources)
+        return _applied(x, in_dims[0], info.batch_size, kind, sources)
+
+
+@torch.library.custom_op("xpand::collective", mutates_args=())  # type: ignore[untyped-decorator]
+def _operator(x: torch.Tensor, position: torch.Tensor, kind: str, sources: list[int]) -> torch.Tensor:
+    raise RuntimeError("a function of the members along a mapped axis was called where the axis isn't mapped")
+
+
+@torch.library.register_vmap("xpand::collective")  # type: ignore[untyped-decorator]
+def _mapped_operator(
+    info: Any, in_dims: tuple[int | None, ...], x: Array, position: Array, kind: str, sources: list[int]
+) -> tuple[Array, int | None]:
+    if in_dims[1] is None:
+        return _passed_on(_operator, x, in_dims[0], position, kind, sources)
+    return _applied(x, in_dims[0], info.batch_size, kind, sources)
+
+
+def _passed_on(
+    apply: Callable[..., Array], x: Array, axis: int | None, position: Array, kind: str, sources: list[int]
+) -> tuple[Array, int | None]:
+    """Leave it to the next level, with the axis of this one last, where it is in nobody's way."""
+    if axis is None:
+        return apply(x, position, kind, sources), None
+    found = apply(x.movedim(axis, -1), position, kind, sources)
+    return found, found.ndim - 1
+
+
+def _applied(x: Array, axis: int | None, size: int, kind: str, sources: list[int]) -> tuple[Array, int | None]:
+    """Apply the function to the array of all members, or to what is the same for each of them where `axis` is None."""
+    if kind == "same":
+        if axis is not None:
+            raise ValueError("vmap: out_axes has None for a result that differs between calls; give it an axis")
+        return x, None
+    if kind == "gather":
+        return (x.expand(size, *x.shape) if axis is None else x.movedim(axis, 0)), None
+    if kind == "permute":
+        if axis is None:
+            return x, None
+        return xp.take(x, torch.asarray(sources, device=x.device), axis=axis), axis
+    if axis is None:
+        total = xp.multiply(x, torch.asarray(size, device=x.device).to(x.dtype))
+    else:
+        total = xp.sum(x, axis=axis, dtype=x.dtype)
+    return total, (0 if kind == "scatter" else None)
