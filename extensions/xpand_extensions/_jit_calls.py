@@ -27,13 +27,13 @@ V = TypeVar("V")
 class Compiled(Generic[V]):
     """What is compiled for a function, by signature: at most 256 entries, of which the one not used longest goes."""
 
-    __slots__ = ("_count", "_entries", "_lock", "_name", "_what")
+    __slots__ = ("_count", "_depth", "_entries", "_lock", "_name", "_what")
 
-    def __init__(self, function: Callable[..., Any], what: str) -> None:
-        """Keep what is compiled for `function`, anew for each new `what` (as the warning says)."""
+    def __init__(self, function: Callable[..., Any], what: str, depth: int) -> None:
+        """Keep what is compiled for `function`, anew for each new `what`; the user is `depth` calls above `add`."""
         self._entries: OrderedDict[Hashable, V] = OrderedDict()
         self._name, self._what = name_of(function), what
-        self._count, self._lock = 0, Lock()
+        self._count, self._depth, self._lock = 0, depth, Lock()
 
     def get(self, key: Hashable) -> V | None:
         """Return the entry of a signature; None where there is none."""
@@ -58,7 +58,7 @@ class Compiled(Generic[V]):
                 f"jit: {self._name} has been compiled {self._count} times, each time for other {self._what}; what "
                 "is compiled at every call is slower than one that never is. Pass what changes as an array of one "
                 "shape, and declare static only what takes few values",
-                stacklevel=5,
+                stacklevel=self._depth + 1,
             )
         return found
 

@@ -167,7 +167,7 @@ def _like(name: str, leaves: Sequence[Any], traced: trees.Tree) -> list[Array]:
     arrays = [x for x in leaves if type(x) not in NUMBERS and not _stands_for_array(x)]
     check_leaves(name, trees.map(lambda x: 0 if _stands_for_array(x) else x, traced))
     if standing and not arrays:
-        return [_namespace_with(standing[0].dtype).asarray(0)]
+        return [namespace_with(standing[0].dtype).asarray(0)]
     return arrays_among(arrays or leaves)
 
 
@@ -175,7 +175,7 @@ def _stands_for_array(x: Any) -> bool:
     return hasattr(x, "shape") and hasattr(x, "dtype") and not _arguments.is_array(x)
 
 
-def _namespace_with(dtype: DType) -> Namespace:
+def namespace_with(dtype: DType) -> Namespace:
     """Return the namespace with a data type: the default one among those that share it."""
     default = default_namespace()
     if _library_of(dtype) in (_library_of(default.float32), _library_of(default.asarray(0).dtype)):

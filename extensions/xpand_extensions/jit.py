@@ -107,7 +107,7 @@ def jit(
     statics = Statics("jit", function, static_argnums, static_argnames)
     given = donate_argnums if isinstance(donate_argnums, (tuple, list)) else (donate_argnums,)
     donated = tuple(_arguments.integer("jit", "donate_argnums", number) for number in given)
-    signatures: Compiled[Function] = Compiled(function, "static values or structures of the arguments")
+    signatures: Compiled[Function] = Compiled(function, "static values or structures of the arguments", 2)
     # What is called with arrays alone, which need no flattening, is found by their types.
     by_types: dict[tuple[type, ...], Function] = {}
 
@@ -132,7 +132,7 @@ def jit(
             numbers = _leaf_numbers(args, traced[0], values, donated)
             flat = make(Flat("jit", function, structure, values), donate_argnums=numbers)
             found = signatures.add((make, structure, values), flat)
-        if not kwargs and not statics.any and all(library_of(type(x)) for x in args):
+        if args and not kwargs and not statics.any and all(library_of(type(x)) for x in args):
             if len(by_types) >= MAX_ENTRIES:
                 by_types.clear()
             by_types[tuple([type(x) for x in args])] = found

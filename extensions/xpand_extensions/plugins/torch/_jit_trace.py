@@ -4,6 +4,7 @@ Not by torch.compile's reading of bytecode, which knows neither optree's trees n
 of: here whatever Python does is done, derivatives and maps included, and what reaches ATen is in the graph.
 """
 
+import operator
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -60,7 +61,9 @@ class Graph:
 
     def constants(self) -> list[Array]:
         """List the tensors that the function has without taking them as arguments."""
-        return [x for x in vars(self.module).values() if isinstance(x, torch.Tensor)]
+        named = [node.target for node in self.module.graph.nodes if node.op == "get_attr"]
+        found = [operator.attrgetter(name)(self.module) for name in named]
+        return [x for x in found if isinstance(x, torch.Tensor)]
 
 
 class Flattened:

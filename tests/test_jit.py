@@ -1,0 +1,562 @@
+"""Compiled functions: against the functions themselves; how often they are traced; bad input; threads."""
+
+import functools
+import threading
+import warnings
+from collections import namedtuple
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+import optree
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import xpand
+from tests.libraries import LIBRARIES, Library
+from xpand import trees
+from xpand_extensions import scatter, special
+from xpand_extensions._jit_calls import MAX_ENTRIES, Compiled
+from xpand_extensions.autodiff import grad, hessian, jvp, stop_gradient
+from xpand_extensions.jit import disable_jit, jit
+from xpand_extensions.vmap import vmap
+
+ABLE = [library for library in LIBRARIES if library.id in ("torch", "jax", "torch-cuda")]
+Pair = namedtuple("Pair", "left right")
+
+X = np.asarray([0.5, -1.5, 2.0])
+Y = np.asarray([[1.0, 2.0, 0.5], [0.25, -1.0, 3.0]])
+
+
+@pytest.fixture(params=ABLE, ids=str)
+def able(request: pytest.FixtureRequest) -> Iterator[Library]:
+    with xpand.use(xpand.library_name(request.param.xp)):
+        yield request.param
+
+
+@pytest.fixture
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Run PyTorch's graphs as they are, where what is tested isn't TorchInductor, which takes a second for each."""
+    import torch
+
+    from xpand_extensions.plugins.torch import _jit_inductor
+
+    assert _jit_inductor.torch is torch
+    monkeypatch.setattr(torch._inductor, "compile", lambda module, inputs: module)
+
+
+class Counted:
+    """A function that counts how often it is called: how often it is traced."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        functools.update_wrapper(self, function)
+        self.function, self.count = function, 0
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        self.count += 1
+        return self.function(*args, **kwargs)
+
+
+def mixed(x: Any, y: Any) -> Any:
+    """Operations of all kinds: elementwise, products, reductions, indices, special functions, scatters."""
+    xp = xpand.array_namespace(x)
+    product = y @ xp.sin(x)
+    cells = xp.asarray([1, 0, 1], device=xpand.device(x) if xpand.is_concrete(x) else None)
+    sums = scatter.segment_sum(x * x, cells, num_segments=2)
+    return xp.where(product > 0, product, 0.5) + sums, special.erf(y[:, ::2]), xp.argsort(x)
+
+
+def assert_trees_equal(library: Library, actual: Any, expected: Any, rtol: float = 1e-13) -> None:
+    assert trees.structure(actual) == trees.structure(expected)
+    for x, wanted in zip(trees.leaves(actual), trees.leaves(expected)):
+        library.assert_equal(x, library.to_numpy(wanted), rtol=rtol)
+
+
+def test_values(able: Library) -> None:
+    x, y = able.asarray(X), able.asarray(Y)
+    compiled = jit(mixed)
+    for _ in range(2):
+        assert_trees_equal(able, compiled(x, y), mixed(x, y))
+
+
+def test_one_function_for_all_libraries(quick: None) -> None:
+    counted = Counted(lambda x: x * 2.0)
+    compiled = jit(counted)
+    for _ in range(2):
+        for library in ABLE:
+            library.assert_equal(compiled(library.asarray(X)), 2 * X)
+    assert counted.count == len(ABLE)
+
+
+@pytest.mark.parametrize(
+    "transformed",
+    [
+        grad(lambda x: (x**3).sum()),
+        hessian(lambda x: (x**3).sum()),
+        vmap(grad(lambda x: x**3)),
+        lambda x: jvp(lambda x: xpand.array_namespace(x).exp(x), (x,), (2.0 * x,)),
+        grad(lambda x: (stop_gradient(x) * x).sum()),
+    ],
+    ids=["grad", "hessian", "vmap of grad", "jvp", "stop_gradient"],
+)
+def test_of_transformations(able: Library, quick: None, transformed: Callable[..., Any]) -> None:
+    x = able.asarray(X)
+    assert_trees_equal(able, jit(transformed)(x), transformed(x))
+
+
+def test_the_compiler_takes_gradients_of_maps(able: Library) -> None:
+    x, y = able.asarray(X), able.asarray(Y)
+    row = lambda x, y: xpand.array_namespace(x).sum(special.gammaln(y * y + 1.0) * x**3)
+    transformed = vmap(grad(row, (0, 1)), (None, 0))
+    assert_trees_equal(able, jit(transformed)(x, y), transformed(x, y), rtol=1e-12)
+
+
+def test_inside_transformations(able: Library, quick: None) -> None:
+    x = able.asarray(X)
+    compiled = jit(lambda x: x**3)
+    able.assert_equal(compiled(x), X**3, rtol=1e-14)
+    able.assert_equal(vmap(compiled)(x), X**3, rtol=1e-14)
+    able.assert_equal(grad(lambda x: compiled(x).sum())(x), 3 * X**2, rtol=1e-14)
+    able.assert_equal(vmap(grad(compiled))(x), 3 * X**2, rtol=1e-14)
+    able.assert_equal(jit(vmap(jit(grad(compiled))))(x), 3 * X**2, rtol=1e-14)
+    able.assert_equal(grad(lambda x: grad(compiled)(x))(x[2]), np.asarray(12.0), rtol=1e-14)
+
+
+def test_inside_itself(able: Library, quick: None) -> None:
+    inner = Counted(lambda x: x + 1.0)
+    compiled = jit(inner)
+    outer = jit(lambda x: compiled(x) * compiled(2.0 * x))
+    able.assert_equal(outer(able.asarray(X)), (X + 1) * (2 * X + 1), rtol=1e-15)
+    before = inner.count
+    outer(able.asarray(X))
+    assert inner.count == before
+
+
+# What is traced, and how often
+
+
+def test_traced_once_for_each_signature(able: Library, quick: None) -> None:
+    counted = Counted(lambda tree, n=1: {"sum": tree["x"] + tree["y"][0], "n": tree["x"] * n})
+    compiled = jit(counted)
+    tree = lambda x: {"y": (able.asarray(x), None), "x": able.asarray(x)}
+    for _ in range(3):
+        compiled(tree(X))
+    assert counted.count == 1
+    compiled(tree(X + 1))
+    assert counted.count == 1
+    compiled(tree(Y))
+    assert counted.count == 2
+    compiled(tree(X.astype(np.float32)))
+    assert counted.count == 3
+    compiled(tree(X), 2)
+    compiled(tree(X), 3)
+    assert counted.count == 4
+    compiled(tree(X), n=3)
+    assert counted.count == 5
+    compiled(tree(Y)), compiled(tree(X))
+    assert counted.count == 5
+
+
+def test_strides_and_views(able: Library) -> None:
+    counted = Counted(lambda x: x * 2.0 + 1.0)
+    compiled = jit(counted)
+    y = able.asarray(np.arange(24.0).reshape(4, 6))
+    for x in (y, y[::2, ::3], able.xp.permute_dims(y, (1, 0)), y[:, 2:3], y[:0, :], y[1, :], y[2, 3]):
+        able.assert_equal(compiled(x), able.to_numpy(x) * 2.0 + 1.0)
+
+
+def test_static_arguments(able: Library, quick: None) -> None:
+    @Counted
+    def power(x: Any, n: int = 2, *, name: str = "double", scale: float = 1.0) -> Any:
+        for _ in range(n - 1):
+            x = x * x
+        return x * {"double": 2.0, "half": 0.5}[name] * scale
+
+    x = able.asarray(X)
+    for compiled in (
+        jit(power, static_argnums=1, static_argnames="name"),
+        jit(power, static_argnums=(-1,), static_argnames=["name"]),
+        functools.partial(jit, static_argnames=("n", "name"))(power),
+    ):
+        power.count = 0
+        able.assert_equal(compiled(x), 2 * X**2, rtol=1e-15)
+        able.assert_equal(compiled(x, 3), 2 * X**4, rtol=1e-15)
+        able.assert_equal(compiled(x, n=3, name="half"), X**4 / 2, rtol=1e-15)
+        able.assert_equal(compiled(x, 3, name="half", scale=3.0), X**4 * 1.5, rtol=1e-15)
+        assert power.count == 4
+        for _ in range(2):
+            able.assert_equal(compiled(x, 3, name="half", scale=4.0), X**4 * 2, rtol=1e-15)
+            able.assert_equal(compiled(x, 3), 2 * X**4, rtol=1e-15)
+        assert power.count == 4
+
+
+def test_static_values_that_are_equal_and_not_the_same(able: Library, quick: None) -> None:
+    compiled = jit(lambda x, flag: x if flag is True else -x, static_argnums=1)
+    x = able.asarray(X)
+    able.assert_equal(compiled(x, True), X)
+    able.assert_equal(compiled(x, 1), -X)
+    able.assert_equal(compiled(x, 1.0), -X)
+
+
+def test_static_among_others(able: Library, quick: None) -> None:
+    compiled = jit(lambda a, f, b, g, **named: g(f(a, b)) + named["c"], static_argnums=(1, 3))
+    x = able.asarray(X)
+    found = compiled(x, lambda a, b: a - b, 2.0 * x, abs, c=able.asarray(1.0))
+    able.assert_equal(found, np.abs(X) + 1.0)
+    varying = jit(lambda *args: args[0] * args[-1], static_argnums=-1)
+    able.assert_equal(varying(x, x, 3), 3 * X)
+    able.assert_equal(varying(x, 2), 2 * X)
+
+
+@optree.register_pytree_node_class(namespace="test_jit")
+class Registered:
+    """A class that optree has as a node only in a namespace of its own: here it is a leaf that is no array."""
+
+    def tree_flatten(self) -> Any:
+        return (), None, None
+
+    @classmethod
+    def tree_unflatten(cls, metadata: Any, children: Any) -> Any:
+        return cls()
+
+
+def test_trees(able: Library, quick: None) -> None:
+    def f(tree: Any, *rest: Any, **named: Any) -> Any:
+        return {
+            "pair": Pair(tree["pair"].right + 1.0, [rest[0], None]),
+            "none": None,
+            "named": named,
+            "empty": {},
+            "nested": ((tree["pair"].left,),),
+        }
+
+    x, y = able.asarray(X), able.asarray(Y)
+    args, kwargs = ({"pair": Pair(x, y), "b": None}, y), {"k": [x, (y, x)]}
+    found = jit(f)(*args, **kwargs)
+    assert_trees_equal(able, found, f(*args, **kwargs))
+    assert isinstance(found["pair"], Pair)
+    assert isinstance(found["pair"].right, list)
+
+
+def test_results_that_differ_by_shape(able: Library, quick: None) -> None:
+    """The structure of the result belongs to the signature, and not to the function."""
+    compiled = jit(lambda x: {"row": x} if x.ndim == 1 else [x, x + 1.0])
+    x, y = able.asarray(X), able.asarray(Y)
+    for _ in range(2):
+        able.assert_equal(compiled(x)["row"], X)
+        able.assert_equal(compiled(y)[1], Y + 1.0)
+
+
+def test_results_that_are_numbers_arguments_constants_or_nothing(able: Library) -> None:
+    x, constant = able.asarray(X), able.asarray(Y)
+    found = jit(lambda x: (x, 1.0, 2, True, constant, x, None))(x)
+    able.assert_equal(found[0], X)
+    able.assert_equal(found[5], X)
+    able.assert_equal(found[4], Y)
+    assert [tuple(each.shape) for each in found[1:4]] == [(), (), ()]
+    assert [float(each) for each in found[1:4]] == [1.0, 2.0, 1.0]
+    assert jit(lambda x: None)(x) is None
+    assert jit(lambda x: ())(x) == ()
+    able.assert_equal(jit(lambda: constant + 1.0)(), Y + 1.0)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_numbers_do_not_widen_nor_compile_again(able: Library, dtype: str, quick: None) -> None:
+    counted = Counted(lambda x, scale: xpand.array_namespace(x).multiply(x * scale, scale))
+    compiled = jit(counted)
+    x = able.asarray(X, dtype)
+    for scale in (0.1, 0.3, -1e-3):
+        expected = (X.astype(dtype) * np.asarray(scale, dtype)) * np.asarray(scale, dtype)
+        able.assert_equal(compiled(x, scale), expected, rtol=1e-6 if dtype == "float32" else 1e-15)
+    assert counted.count == 1
+    number = jit(lambda a, b: a * b + 1)(3, 4)
+    assert (int(number), tuple(number.shape)) == (13, ())
+
+
+DTYPES = ["bool", "int8", "uint8", "int16", "int32", "int64", "float32", "float64", "complex64", "complex128"]
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_data_types(able: Library, dtype: str, quick: None) -> None:
+    x = able.asarray([[1, 0, 1], [0, 1, 1]], dtype)
+    f = lambda x: (
+        x == xpand.array_namespace(x).flip(x),
+        x[:, 0],
+        xpand.array_namespace(x).astype(x, xpand.array_namespace(x).bool),
+    )
+    assert_trees_equal(able, jit(f)(x), f(x))
+
+
+def test_complex_numbers(able: Library) -> None:
+    z = able.asarray([1 + 2j, -3j])
+    compiled = jit(lambda z: z * z + 1.0)
+    for x in (z, able.xp.conj(z), able.xp.imag(able.xp.conj(z))):
+        able.assert_equal(compiled(x), able.to_numpy(x) ** 2 + 1.0, rtol=1e-15)
+
+
+@settings(max_examples=8)
+@given(st.lists(st.integers(0, 4), max_size=3), st.floats(-3, 3), st.booleans())
+@pytest.mark.parametrize("library", ABLE, ids=str)
+def test_any_shape_and_number(library: Library, shape: list[int], number: float, nan: bool) -> None:
+    import torch
+
+    values = np.arange(float(np.prod(shape, dtype=int))).reshape(shape) - 1.5
+    values = np.where(values > 2, np.nan, values) if nan else values
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(torch._inductor, "compile", lambda module, inputs: module)
+        found = jit(lambda x, a: {"r": [x * a - x, xpand.array_namespace(x).sum(x)]})(library.asarray(values), number)
+    library.assert_equal(found["r"][0], values * number - values, rtol=1e-14, atol=1e-14)
+    library.assert_equal(found["r"][1], np.asarray(values.sum()), rtol=1e-14, atol=1e-14)
+
+
+def test_closures_are_constants(able: Library) -> None:
+    constant, cells = able.asarray(Y), able.asarray([1, 0, 1])
+
+    def f(x: Any) -> Any:
+        return scatter.segment_sum(x, cells, num_segments=2) + constant[:, 0]
+
+    able.assert_equal(jit(f)(able.asarray(X)), np.asarray([-1.5, 2.5]) + Y[:, 0])
+
+
+def test_disable_jit(able: Library, quick: None) -> None:
+    counted = Counted(lambda x, n=2: x * n if float(x[0]) > 0 else x)
+    compiled = jit(counted)
+    x = able.asarray(X)
+    with disable_jit():
+        for _ in range(3):
+            able.assert_equal(compiled(x), 2 * X)
+    assert counted.count == 3
+    with pytest.raises(TypeError):
+        compiled(x)
+    with pytest.raises(RuntimeError, match="mine"), disable_jit():
+        raise RuntimeError("mine")
+    with pytest.raises(TypeError):
+        compiled(x)
+    seen = []
+
+    def elsewhere() -> None:
+        with pytest.raises(TypeError) as error:
+            compiled(x)
+        seen.append(error)
+
+    with disable_jit():
+        thread = threading.Thread(target=elsewhere)
+        thread.start()
+        thread.join()
+    assert len(seen) == 1
+
+
+def test_clear_cache(able: Library, quick: None) -> None:
+    counted = Counted(lambda x: x + 1.0)
+    compiled = jit(lambda x: counted(x))
+    compiled(able.asarray(X))
+    compiled.clear_cache()
+    compiled(able.asarray(X))
+    assert counted.count == 2
+
+
+def test_donation(able: Library) -> None:
+    compiled = jit(lambda tree, y, z: (tree["a"] + y, z), donate_argnums=(0,))
+    a, y, z = able.asarray(X), able.asarray(X), able.asarray(Y)
+    found, _ = compiled({"a": a}, y, z)
+    able.assert_equal(found, 2 * X)
+    able.assert_equal(y, X)
+    if able.id == "jax":
+        assert a.is_deleted()
+        assert not y.is_deleted()
+    else:
+        able.assert_equal(a, X)
+
+
+def test_endless_compilation_is_said(able: Library) -> None:
+    compiled = jit(lambda x, n: None, static_argnums=1)
+    x = able.asarray(X)
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        for n in range(70):
+            compiled(x, n)
+    (warning,) = [each for each in found if "jit:" in str(each.message)]
+    assert "has been compiled 65 times, each time for other static values or structures" in str(warning.message)
+    assert warning.filename == __file__
+
+
+def test_what_is_compiled_is_bounded() -> None:
+    compiled: Compiled[int] = Compiled(len, "sizes", 1)
+    with pytest.warns(UserWarning, match="len has been compiled 65 times"):
+        for n in range(MAX_ENTRIES):
+            compiled.add(n, n)
+    assert compiled.get(0) == 0
+    assert compiled.add(0, 7) == 0
+    compiled.add("new", -1)
+    assert (compiled.get(0), compiled.get(1), compiled.get(2), compiled.get("new")) == (0, None, 2, -1)
+
+
+# Bad input, and what is left after it
+
+
+def test_bad_input(able: Library, quick: None) -> None:
+    x = able.asarray(X)
+    f = lambda x, n=1: x
+    with pytest.raises(TypeError, match="jit: takes a function, got int"):
+        jit(3)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="static_argnums names argument 2, and <lambda> takes 2 positional arguments"):
+        jit(f, static_argnums=2)
+    with pytest.raises(ValueError, match="static_argnums names argument -3"):
+        jit(f, static_argnums=-3)
+    with pytest.raises(ValueError, match="static_argnames names 'm', and <lambda> takes the arguments x, n"):
+        jit(f, static_argnames=["n", "m"])
+    with pytest.raises(TypeError, match="static_argnums must be an integer, got 'n'"):
+        jit(f, static_argnums="n")  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="static_argnames must be a name or names, got int"):
+        jit(f, static_argnames=[1])  # type: ignore[list-item]
+    with pytest.raises(TypeError, match="donate_argnums must be an integer, got 1.5"):
+        jit(f, donate_argnums=1.5)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="the static argument 1 must be hashable, got list; pass an equal value"):
+        jit(f, static_argnums=1)(x, [1])
+    with pytest.raises(TypeError, match="the static argument 'n' must be hashable, got dict"):
+        jit(f, static_argnums=1)(x, n={})
+    with pytest.raises(TypeError, match="the static argument 0 must not be an array"):
+        jit(f, static_argnums=0)(x)
+    with pytest.raises(TypeError, match="jit: argument 1 of those that are traced is str, .* static_argnums"):
+        jit(f)(x, "text")
+    with pytest.raises(TypeError, match="jit: a part of argument 'n' is object, which is neither an array nor"):
+        jit(f)(x, n=[x, object()])
+    with pytest.raises(TypeError, match="is tests.test_jit.Registered"):
+        jit(f)(Registered())
+    with pytest.raises(TypeError, match="jit: the function returned str, which is neither an array nor a number"):
+        jit(lambda x: (x, "text"))(x)
+    with pytest.raises(TypeError, match="jit: arrays of two libraries"):
+        jit(f)(x, np.ones(2))
+    with pytest.raises(TypeError, match="missing 1 required positional argument"):
+        jit(lambda a, b: a)(x)
+    with pytest.raises(KeyError, match="mine"):
+        jit(lambda x: {}["mine"])(x)
+
+
+@pytest.mark.parametrize(
+    "function", [lambda x: x if x.sum() > 0 else -x, lambda x: x * float(x[0])], ids=["if", "float"]
+)
+def test_values_asked_for(able: Library, function: Callable[..., Any]) -> None:
+    x = able.asarray(X)
+    with pytest.raises(TypeError) as error:
+        jit(function)(x)
+    if able.id != "jax":
+        assert "jit: Python code depends on the values of a traced array, at " in str(error.value)
+        assert "test_jit.py:" in str(error.value)
+        assert "control_flow.cond" in str(error.value)
+    able.assert_equal(function(x), X if "sum" in str(function.__code__.co_names) else X * 0.5)
+
+
+def test_shapes_that_depend_on_values(able: Library) -> None:
+    with pytest.raises((TypeError, IndexError)) as error:
+        jit(lambda x: x[x > 0])(able.asarray(X))
+    if able.id != "jax":
+        assert "jit: a shape depends on the values of a traced array" in str(error.value)
+
+
+def test_no_state_is_left_by_errors(able: Library, quick: None) -> None:
+    x = able.asarray(X)
+
+    def f(x: Any, fail: bool) -> Any:
+        y = x * 2.0
+        if fail:
+            raise RuntimeError("mine")
+        return y
+
+    compiled = jit(f, static_argnums=1)
+    for _ in range(50):
+        with pytest.raises(RuntimeError, match="mine"):
+            compiled(x, True)
+    assert xpand.is_concrete(x)
+    able.assert_equal(compiled(x, False), 2 * X)
+    with pytest.raises(IndexError):
+        scatter.segment_sum(x, able.asarray([0, 1, 9]), num_segments=2, mode="raise")
+
+
+# Threads
+
+
+def test_sixteen_threads_call_first(able: Library) -> None:
+    compiled = jit(lambda x, n: {"y": x * n + 1.0}, static_argnums=1)
+    x = able.asarray(X)
+    barrier = threading.Barrier(16)
+
+    def work(i: int) -> Any:
+        barrier.wait()
+        try:
+            if i % 5 == 4:
+                return jit(lambda x: {}["mine"])(x)
+            return [compiled(x, 2)["y"], compiled(x, i % 2 + 2)["y"]]
+        except KeyError:
+            return None
+
+    with ThreadPoolExecutor(16) as pool:
+        for i, found in enumerate(pool.map(work, range(16))):
+            if i % 5 == 4:
+                assert found is None
+                continue
+            able.assert_equal(found[0], 2 * X + 1.0)
+            able.assert_equal(found[1], (i % 2 + 2) * X + 1.0)
+
+
+# PyTorch alone
+
+
+def test_torch_gradients_through_backward() -> None:
+    import torch
+
+    class Clipped(torch.autograd.Function):
+        @staticmethod
+        def forward(x: Any) -> Any:
+            return x * 2
+
+        @staticmethod
+        def setup_context(context: Any, inputs: Any, output: Any) -> None:
+            pass
+
+        @staticmethod
+        def backward(context: Any, gradient: Any) -> Any:
+            return gradient * 100
+
+    x = torch.tensor(X, requires_grad=True)
+    y = torch.tensor(Y)
+    compiled = jit(lambda x, y: {"y": (y @ torch.sin(x)).sum() + (Clipped.apply(x) + x.detach() * x).sum()})
+    for _ in range(2):
+        x.grad = None
+        compiled(x, y)["y"].backward()
+        np.testing.assert_allclose(x.grad.numpy(), Y.sum(axis=0) * np.cos(X) + 100 + X, rtol=1e-14)
+    with torch.no_grad():
+        assert not compiled(x, y)["y"].requires_grad
+    module = torch.nn.Linear(3, 2, dtype=torch.float64)
+    with pytest.warns(UserWarning, match="uses tensors that require gradients and that it does not take as arguments"):
+        jit(lambda x: module(x))(y).sum().backward()
+    assert module.weight.grad is not None
+
+
+def test_torch_falls_back_with_a_warning(monkeypatch: pytest.MonkeyPatch) -> None:
+    import torch
+
+    monkeypatch.setattr(torch._inductor.config.cpp, "cxx", ("/no/compiler",))
+    x = torch.tensor(X)
+    compiled = jit(lambda x: torch.cos(x) * 3.25)
+    with pytest.warns(UserWarning, match="jit: TorchInductor did not compile <lambda>.*No working C\\+\\+ compiler"):
+        found = compiled(x)
+    np.testing.assert_allclose(found.numpy(), np.cos(X) * 3.25, rtol=1e-15)
+    compiled(x)
+    x.requires_grad_()
+    with pytest.warns(UserWarning, match="TorchInductor did not compile <lambda>"):
+        compiled(x).sum().backward()
+    np.testing.assert_allclose(x.grad.numpy(), -np.sin(X) * 3.25, rtol=1e-15)
+
+
+def test_torch_compile_takes_a_compiled_function() -> None:
+    import torch
+
+    compiled = jit(lambda x: x * 2.0)
+    x = torch.tensor(X)
+    for function in (compiled, lambda x: compiled(x) + 0.0):
+        torch.compiler.reset()
+        found = torch.compile(function, fullgraph=True, backend="eager")(x)
+        np.testing.assert_array_equal(found.numpy(), 2 * X)
