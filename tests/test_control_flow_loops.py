@@ -278,6 +278,34 @@ def test_memory_grows_as_the_square_root_on_jax() -> None:
     assert kept(6400) < 2.2 * kept(1600)
 
 
+@pytest.mark.parametrize("kind", ["while", "fori"])
+def test_memory_of_backward_grows_as_the_square_root_on_torch(kind: str) -> None:
+    a = torch.tensor(1.001, dtype=torch.float64, requires_grad=True)
+    x = torch.full((100,), 0.5, dtype=torch.float64)
+    kept: list[int] = []
+
+    def loop(steps: int) -> Any:
+        if kind == "fori":
+            return fori_loop(0, steps, lambda i, x: torch.sin(x * a), x)
+        return while_loop(lambda c: c[1] < 10**9, lambda c: (torch.sin(c[0] * a), c[1] + 1), (x, 0), max_iter=steps)[0]
+
+    def values_kept(steps: int) -> int:
+        kept.clear()
+        with torch.autograd.graph.saved_tensors_hooks(lambda x: kept.append(x.numel()) or x, lambda x: x):
+            loop(steps)
+        return sum(kept)
+
+    # Blocks keep what they begin with in Python, not by hooks: at most 100 numbers each.
+    assert values_kept(1600) <= 4 * 40 * 100
+    loop(200).sum().backward()
+    gradient, a.grad = a.grad, None
+    wanted = x
+    for _ in range(200):
+        wanted = torch.sin(wanted * a)
+    wanted.sum().backward()
+    torch.testing.assert_close(gradient, a.grad, rtol=1e-12, atol=0.0)
+
+
 def test_steps_stop_early_under_vmap(transformed: Library) -> None:
     """A bound costs nothing where all members end: 10^6 steps would take minutes."""
     found = vmap(lambda x: while_loop(lambda x: x < 9.0, lambda x: x + 1.0, x, max_iter=10**6))(transformed.asarray(A))

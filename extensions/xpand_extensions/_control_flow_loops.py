@@ -41,8 +41,8 @@ def while_loop(
             bound.
         ValueError: `max_iter` is negative or empty, or arrays lie on two devices.
 
-    Memory of derivatives by reverse mode on JAX, with a bound: that of the square root of `max_iter` steps, each step
-    computed twice.
+    Memory of derivatives by reverse mode, with a bound, on JAX and for PyTorch's `backward`: that of the square root of
+    `max_iter` steps, each step computed twice.
 
     Source: `jax.lax.while_loop`; `max_iter` is PhiML's.
 
@@ -96,8 +96,8 @@ def fori_loop(
         TypeError: Bounds that are no integers; otherwise as `while_loop`.
         ValueError: Arrays lie on two devices.
 
-    Memory of derivatives by reverse mode on JAX, for Python integers as bounds: that of the square root of the number
-    of steps, each step computed twice. JAX has none for bounds that are arrays.
+    Memory of derivatives by reverse mode, on JAX and for PyTorch's `backward`: that of the square root of the number of
+    steps, each step computed twice. JAX has no reverse mode for bounds that are arrays.
 
     Source: `jax.lax.fori_loop`.
 

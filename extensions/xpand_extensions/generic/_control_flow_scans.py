@@ -15,22 +15,15 @@ def scan(
     xp = array_namespace((*init, *xs)[0])
     if not length:
         return init, _no_rows(xp, f(init, _zeros(xp, xs))[1])
-    # Cut once: differentiated, a row taken by its index costs the size of the whole.
-    rows = [xp.unstack(x) for x in xs]
-    carry, found = init, []
-    for i in range(length - 1, -1, -1) if reverse else range(length):
-        carry, y = f(carry, tuple([row[i] for row in rows]))
-        found.append(y)
-    if reverse:
-        found.reverse()
-    return carry, _stacked(xp, found)
+    carry, rows = steps(f, init, cut(xs, length, reverse))
+    return carry, stacked(xp, rows[::-1] if reverse else rows)
 
 
 def map(f: Callable[..., Any], xs: Arrays, *, batch_size: int | None = None) -> Arrays:
     xp = array_namespace(xs[0])
     if not xs[0].shape[0]:
         return _no_rows(xp, f(*_zeros(xp, xs)))
-    return _stacked(xp, [f(*row) for row in zip(*[xp.unstack(x) for x in xs])])
+    return stacked(xp, [f(*row) for row in zip(*[xp.unstack(x) for x in xs])])
 
 
 def associative_scan(fn: Callable[..., Any], elems: Arrays, reverse: bool = False, axis: int = 0) -> Arrays:
@@ -42,6 +35,27 @@ def associative_scan(fn: Callable[..., Any], elems: Arrays, reverse: bool = Fals
     if reverse:
         found = tuple([xp.flip(x, axis=0) for x in found])
     return _moved(xp, found, 0, axis)
+
+
+def cut(xs: Arrays, length: int, reverse: bool) -> list[Arrays]:
+    """Cut arrays along their first axis, in the order of a scan."""
+    # At once: differentiated, a row taken by its index costs the size of the whole.
+    columns = [array_namespace(x).unstack(x) for x in xs]
+    return [tuple([column[i] for column in columns]) for i in (range(length)[::-1] if reverse else range(length))]
+
+
+def steps(f: Callable[..., Any], carry: Arrays, rows: list[Arrays]) -> tuple[Arrays, list[Arrays]]:
+    """Step over rows; list what each step yields."""
+    found = []
+    for row in rows:
+        carry, y = f(carry, row)
+        found.append(y)
+    return carry, found
+
+
+def stacked(xp: Namespace, rows: list[Arrays]) -> Arrays:
+    """Stack what the steps yielded."""
+    return tuple([xp.stack(column) for column in zip(*rows)])
 
 
 def _combined(xp: Namespace, fn: Callable[..., Any], elems: Arrays) -> Arrays:
@@ -73,7 +87,3 @@ def _zeros(xp: Namespace, xs: Arrays) -> Arrays:
 
 def _no_rows(xp: Namespace, arrays: Arrays) -> Arrays:
     return tuple([xp.zeros((0, *x.shape), dtype=x.dtype, device=_arguments.device_of(x)) for x in arrays])
-
-
-def _stacked(xp: Namespace, rows: list[Arrays]) -> Arrays:
-    return tuple([xp.stack(column) for column in zip(*rows)])

@@ -8,8 +8,10 @@ import torch
 from xpand._typing import Array
 
 from ...generic._control_flow_loops import counted, looped
-from ._control_flow_compiled import compiled_scan, compiled_while
+from ._control_flow_blocks import bounded_in_blocks, is_long
+from ._control_flow_compiled import compiled_while
 from ._control_flow_known import holds, is_known
+from ._control_flow_scans import scan
 
 Arrays: TypeAlias = "tuple[Array, ...]"
 Function: TypeAlias = Callable[..., Any]
@@ -18,11 +20,19 @@ Function: TypeAlias = Callable[..., Any]
 def while_loop(cond_fun: Function, body_fun: Function, init_val: Arrays, *, max_iter: Any = None) -> Arrays:
     if torch.compiler.is_compiling():
         return compiled_while(cond_fun, body_fun, init_val, max_iter)
+    if isinstance(max_iter, int) and is_long(max_iter):
+        return bounded_in_blocks(cond_fun, body_fun, init_val, max_iter)
     return looped(cond_fun, body_fun, init_val, max_iter, lambda active, bounded: holds(active))
 
 
 def fori_loop(lower: Any, upper: Any, body_fun: Function, init_val: Arrays, *, unroll: Any = None) -> Arrays:
-    if torch.compiler.is_compiling() and isinstance(lower, int) and isinstance(upper, int) and lower < upper:
-        numbers = torch.arange(lower, upper, device=init_val[0].device)
-        return compiled_scan(lambda carry, i: (body_fun(*i, *carry), ()), init_val, (numbers,), upper - lower, False)[0]
-    return counted(lower, upper, body_fun, init_val, is_known, while_loop)
+    bounds = (lower, upper)
+    if not all(isinstance(x, int) or is_known(x) for x in bounds):
+        return counted(lower, upper, body_fun, init_val, is_known, while_loop)
+    dtype = next((x.dtype for x in bounds if not isinstance(x, int)), torch.int64)
+    first, last = int(lower), max(int(lower), int(upper))
+    if first == last:
+        return init_val
+    numbers = torch.arange(first, last, dtype=dtype, device=init_val[0].device)
+    carry, _ = scan(lambda carry, i: (body_fun(*i, *carry), ()), init_val, (numbers,), last - first)
+    return carry

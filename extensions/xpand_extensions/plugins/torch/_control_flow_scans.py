@@ -8,6 +8,7 @@ import torch
 from xpand._typing import Array
 
 from ...generic import _control_flow_scans as generic
+from ._control_flow_blocks import is_long, steps_in_blocks
 from ._control_flow_compiled import compiled_scan
 
 Arrays: TypeAlias = "tuple[Array, ...]"
@@ -18,7 +19,10 @@ def scan(
 ) -> tuple[Arrays, Arrays]:
     if torch.compiler.is_compiling():
         return compiled_scan(f, init, xs, length, reverse)
-    return generic.scan(f, init, xs, length, reverse)
+    if not is_long(length):
+        return generic.scan(f, init, xs, length, reverse)
+    carry, found = steps_in_blocks(f, init, generic.cut(xs, length, reverse))
+    return carry, generic.stacked(torch, found[::-1] if reverse else found)
 
 
 def map(f: Callable[..., Any], xs: Arrays, *, batch_size: int | None = None) -> Arrays:
