@@ -385,8 +385,7 @@ def test_endless_compilation_is_said(able: Library) -> None:
 def test_what_is_compiled_is_bounded() -> None:
     compiled: Compiled[int] = Compiled(len, "sizes", 1)
     with pytest.warns(UserWarning, match="len has been compiled 65 times"):
-        for n in range(MAX_ENTRIES):
-            compiled.add(n, n)
+        assert [compiled.add(n, n) for n in range(MAX_ENTRIES)] == list(range(MAX_ENTRIES))
     assert compiled.get(0) == 0
     assert compiled.add(0, 7) == 0
     compiled.add("new", -1)

@@ -29,7 +29,7 @@ class Compiled(Generic[V]):
 
     __slots__ = ("_count", "_depth", "_entries", "_lock", "_name", "_what")
 
-    def __init__(self, function: Callable[..., Any], what: str, depth: int) -> None:
+    def __init__(self, function: Callable[..., Any], what: str, depth: int = 3) -> None:
         """Keep what is compiled for `function`, anew for each new `what`; the user is `depth` calls above `add`."""
         self._entries: OrderedDict[Hashable, V] = OrderedDict()
         self._name, self._what = name_of(function), what

@@ -63,8 +63,8 @@ def _called(host: _Host, arrays: Sequence[Array]) -> list[Array]:
     for x, (shape, _) in zip(found, host.results):
         if x.shape != shape:
             raise ValueError(f"pure_callback: the function must return the shape declared, {shape}, got {x.shape}")
-    # A copy: what the function returned may be its argument, or be kept by it.
-    return [torch.tensor(x, dtype=dtype, device=device) for x, (_, dtype) in zip(found, host.results)]
+    # A copy: what the function returned may be its argument, or be kept by it. Laid out as `register_fake` promises.
+    return [torch.tensor(x, dtype=dtype, device=device).contiguous() for x, (_, dtype) in zip(found, host.results)]
 
 
 @torch.library.custom_op("xpand::host_call", mutates_args=())  # type: ignore[untyped-decorator]

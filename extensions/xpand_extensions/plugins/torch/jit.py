@@ -28,7 +28,7 @@ def jit(
     static_argnames: str | Iterable[str] | None = None,
     donate_argnums: int | Sequence[int] = (),
 ) -> Callable[..., Any]:
-    signatures: Compiled[Any] = Compiled(function, "shapes, data types or strides", 3)
+    signatures: Compiled[Any] = Compiled(function, "shapes, data types or strides")
     modes, current = torch._C._len_torch_dispatch_stack, torch._C._functorch.maybe_current_level
 
     def call(*leaves: Any) -> Any:

@@ -1,0 +1,257 @@
+"""What is seen of a function without running it, names, and functions of the host within compiled ones."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import xpand
+from tests.libraries import LIBRARIES, Library
+from xpand import trees
+from xpand_extensions.autodiff import grad, jvp, stop_gradient
+from xpand_extensions.jit import ShapeDtype, eval_shape, jit, lower, make_graph, named_call, pure_callback
+from xpand_extensions.vmap import vmap
+
+ABLE = [library for library in LIBRARIES if library.id in ("torch", "jax", "torch-cuda")]
+X = np.asarray([0.5, -1.5, 2.0])
+Y = np.asarray([[1.0, 2.0, 0.5], [0.25, -1.0, 3.0]])
+
+
+@pytest.fixture(params=ABLE, ids=str)
+def able(request: pytest.FixtureRequest) -> Iterator[Library]:
+    with xpand.use(xpand.library_name(request.param.xp)):
+        yield request.param
+
+
+def of(library: Library, shape: tuple[int, ...], dtype: str = "float64") -> ShapeDtype:
+    """What stands for an array, with the data type as arrays have it."""
+    return ShapeDtype(shape, library.asarray(0, dtype).dtype)
+
+
+def wave(x: Any, n: int = 1) -> Any:
+    return {"wave": xpand.array_namespace(x).sin(x) * n, "none": None}
+
+
+# Graphs
+
+
+def test_graphs_name_what_is_computed(able: Library) -> None:
+    x = able.asarray(X)
+    for graph in (make_graph(wave)(x), make_graph(wave)(of(able, (3,))), make_graph(wave, static_argnums=1)(x, 2)):
+        assert "sin" in str(graph)
+        assert "mul" in str(graph)
+    assert "cos" in str(make_graph(grad(lambda x: wave(x)["wave"].sum()))(x))
+    assert "cos" not in str(make_graph(wave)(x))
+
+
+def test_graphs_run(able: Library) -> None:
+    x = able.asarray(X)
+    graph = make_graph(wave)(x, 3.0)
+    if able.id == "jax":
+        import jax
+
+        (found,) = jax.core.eval_jaxpr(graph.jaxpr, graph.consts, x, 3.0)
+    else:
+        (found,) = graph(x, able.asarray(3.0))
+    able.assert_equal(found, np.sin(X) * 3.0, rtol=1e-15)
+
+
+def test_text_of_what_is_compiled(able: Library) -> None:
+    x = able.asarray(X)
+    texts = [
+        lower(wave)(x).as_text(),
+        jit(wave).lower(x).as_text(),
+        jit(wave, static_argnames="n").lower(x, n=2).as_text(),
+        lower(wave)(of(able, (3,))).as_text(),
+    ]
+    for text in texts:
+        assert "sine" in text or "aten.sin" in text
+        assert "3xf64" in text or "f64[3]" in text
+    assert make_graph(wave).__name__ == lower(wave).__name__ == "wave"
+
+
+# Shapes
+
+
+def test_shapes_without_computing(able: Library) -> None:
+    huge = of(able, (1_000_000, 300_000), "float32")
+    found = eval_shape(
+        lambda x, *, y: {"product": x @ y, "pair": (y[0, :], None)}, huge, y=of(able, (300_000, 7), "float32")
+    )
+    assert found == {"product": of(able, (1_000_000, 7), "float32"), "pair": (of(able, (7,), "float32"), None)}
+    assert found["product"].ndim == 2
+
+
+def test_shapes_of_arrays_numbers_and_transformations(able: Library) -> None:
+    x = able.asarray(X, "float32")
+    assert eval_shape(lambda x, n: x * n, x, 2.0) == of(able, (3,), "float32")
+    assert eval_shape(lambda: 1.0).shape == ()
+    assert eval_shape(lambda x: x @ able.asarray(Y.T), of(able, (5, 3))) == of(able, (5, 2))
+    assert eval_shape(vmap(grad(lambda x: (x**2).sum())), of(able, (4, 3))) == of(able, (4, 3))
+    assert eval_shape(lambda x: xpand.array_namespace(x).argmax(x, axis=0), x).shape == ()
+    assert eval_shape(lambda x: x, x[:0]) == of(able, (0,), "float32")
+
+
+def test_what_stands_for_arrays(able: Library) -> None:
+    class Like:
+        shape = (2, 3)
+        dtype = able.xp.float32
+
+    assert eval_shape(lambda x: x[0, :], Like()).shape == (3,)
+    assert ShapeDtype([2, 3], able.xp.float32).shape == (2, 3)  # type: ignore[arg-type]
+    assert ShapeDtype((2,), able.xp.int32) != ShapeDtype((2,), able.xp.int64)
+    with pytest.raises(ValueError, match="ShapeDtype: shape must be at least 0, got -1"):
+        ShapeDtype((-1,), able.xp.float32)
+
+
+def test_the_library_is_that_of_the_data_type() -> None:
+    import torch
+
+    found = eval_shape(lambda x: x.sum(), ShapeDtype((2,), torch.float32))
+    assert found == ShapeDtype((), torch.float32)
+
+
+def test_bad_input(able: Library) -> None:
+    x = able.asarray(X)
+    for name, function in (("make_graph", make_graph), ("lower", lower), ("eval_shape", eval_shape)):
+        with pytest.raises(TypeError, match=f"{name}: takes a function, got int"):
+            function(3)  # type: ignore[operator]
+    with pytest.raises(TypeError, match="eval_shape: argument 0 of those that are traced is str"):
+        eval_shape(wave, "text")
+    with pytest.raises(TypeError, match="make_graph: argument 1 of those that are traced is str"):
+        make_graph(wave)(x, "text")
+    with pytest.raises(TypeError, match="lower: the static argument 1 must be hashable, got list"):
+        lower(wave, static_argnums=1)(x, [1])
+    with pytest.raises(ValueError, match="make_graph: static_argnums names argument 5"):
+        make_graph(wave, static_argnums=5)
+    with pytest.raises(TypeError, match="eval_shape: the function returned str"):
+        eval_shape(lambda x: "text", x)
+    with pytest.raises(TypeError):
+        eval_shape(lambda x: x if x.sum() > 0 else -x, x)
+
+
+# Names
+
+
+def test_names(able: Library) -> None:
+    x = able.asarray(X)
+    named = named_call(lambda x, *, y: x * y, name="swell")
+    able.assert_equal(named(x, y=2.0), 2 * X)
+    able.assert_equal(jit(named)(x, y=2.0), 2 * X)
+    graph = make_graph(named)(x, y=x)
+    # JAX keeps names beside what it prints.
+    assert "swell" in (graph.jaxpr.pretty_print(name_stack=True) if able.id == "jax" else str(graph))
+    assert named_call(wave).__name__ == "wave"
+    able.assert_equal(grad(lambda x: named(x, y=3.0).sum())(x), np.full(3, 3.0))
+    able.assert_equal(vmap(lambda x: named(x, y=x))(x), X**2)
+    assert named_call(lambda n: n + 1)(2) == 3
+    with pytest.raises(TypeError, match="named_call: takes a function, got str"):
+        named_call("swell")  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="named_call: name must be a string, got int"):
+        named_call(wave, name=3)  # type: ignore[arg-type]
+
+
+# Functions of the host
+
+
+def host(tree: dict[str, np.ndarray], n: np.ndarray) -> tuple[np.ndarray, dict[str, np.ndarray]]:
+    """What no library traces: values decide, and NumPy is given NumPy's arrays."""
+    x, y = tree["x"], tree["y"]
+    assert type(x) is np.ndarray
+    assert type(n) is np.ndarray
+    return np.cumsum(x)[::-1] * n if x[0] > 0 else x, {"argmax": np.argmax(y, axis=-1).astype(np.int32)}
+
+
+def called(x: Any, y: Any) -> Any:
+    library = next(each for each in ABLE if each.xp is xpand.array_namespace(x))
+    declared = (of(library, (3,)), {"argmax": of(library, (2,), "int32")})
+    return pure_callback(host, declared, {"x": x, "y": y}, 2.0)
+
+
+def test_host_functions(able: Library) -> None:
+    x, y = able.asarray(X), able.asarray(Y)
+    expected, argmax = np.cumsum(X)[::-1] * 2.0, np.asarray([1, 2], dtype=np.int32)
+    for function in (called, jit(called)):
+        found, second = function(x, y)
+        able.assert_equal(found, expected)
+        able.assert_equal(second["argmax"], argmax)
+    after = jit(lambda x, y: called(-x, y)[0] + called(x * 1.0, y)[0])(x, y)
+    able.assert_equal(after, -X + expected)
+    assert trees.map(lambda each: each.shape, eval_shape(called, x, y)) == ((3,), {"argmax": (2,)})
+
+
+@pytest.mark.parametrize("method", ["sequential", "expand_dims", "broadcast_all"])
+def test_host_functions_mapped(able: Library, method: str) -> None:
+    x, y = able.asarray(X), able.asarray(Y)
+    shapes: list[tuple[int, ...]] = []
+
+    def product(x: np.ndarray, y: np.ndarray) -> np.ndarray:
+        shapes.append((x.shape, y.shape))
+        return x * y
+
+    f = lambda x, y: pure_callback(product, of(able, (2,)), x, y, vmap_method=method)
+    for mapped in (vmap(f, (0, None)), jit(vmap(f, (0, None)))):
+        shapes.clear()
+        able.assert_equal(mapped(able.asarray(Y.T), y[:, 0]), Y.T * Y[:, 0])
+        assert set(shapes) == {
+            {"sequential": ((2,), (2,)), "expand_dims": ((3, 2), (1, 2)), "broadcast_all": ((3, 2), (3, 2))}[method]
+        }
+    twice = vmap(
+        vmap(lambda a, b: pure_callback(product, of(able, ()), a, b, vmap_method=method), (None, 0)), (0, None)
+    )
+    able.assert_equal(twice(x, y[0, :]), np.outer(X, Y[0]))
+
+
+def test_host_functions_of_nothing(able: Library) -> None:
+    found = pure_callback(lambda: np.arange(3.0), of(able, (3,)))
+    able.assert_equal(found, np.arange(3.0))
+    able.assert_equal(
+        jit(lambda x: x + pure_callback(lambda: np.arange(3.0), of(able, (3,))))(able.asarray(X)), X + np.arange(3)
+    )
+    assert pure_callback(lambda x: (), (), able.asarray(X)) == ()
+
+
+def test_what_the_host_returns_is_copied(able: Library) -> None:
+    kept = np.zeros(3)
+    found = pure_callback(lambda x: kept, of(able, (3,)), able.asarray(X))
+    kept += 1
+    able.assert_equal(found, np.zeros(3))
+
+
+def test_host_functions_have_no_derivative(able: Library) -> None:
+    x = able.asarray(X)
+    f = lambda x: pure_callback(lambda x: x * x, of(able, (3,)), x)
+    one = lambda x: pure_callback(lambda x: x * x, of(able, ()), x)
+    for derivative in (
+        lambda: grad(lambda x: f(x).sum())(x),
+        lambda: jvp(f, (x,), (x,)),
+        lambda: vmap(grad(one))(x),
+        lambda: jvp(vmap(one), (x,), (x,)),
+        lambda: jit(grad(lambda x: f(x).sum()))(x),
+    ):
+        with pytest.raises((TypeError, ValueError), match="no derivative|do not support JVP"):
+            derivative()
+    able.assert_equal(jit(grad(lambda x: (f(stop_gradient(x)) * x).sum()))(x), X * X)
+
+
+def test_bad_host_functions(able: Library) -> None:
+    x = able.asarray(X)
+    declared = of(able, (3,))
+    with pytest.raises(TypeError, match="pure_callback: takes a function, got int"):
+        pure_callback(3, declared, x)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="result_shape_dtypes must hold things with a shape and a dtype .*, got float"):
+        pure_callback(host, 1.0, x)
+    with pytest.raises(ValueError, match="vmap_method must be one of .*did you mean 'sequential'"):
+        pure_callback(host, declared, x, vmap_method="sequentially")
+    with pytest.raises(TypeError, match="pure_callback: the arguments holds str"):
+        pure_callback(host, declared, "text")
+    for function, match in (
+        (lambda x: (x, x), "the function must return the structure declared"),
+        (lambda x: x[:2], "the function must return the shape declared"),
+        (lambda x: x.astype(np.float32), "the function must return the data type declared, .*float64, got float32"),
+        (lambda x: np.stack([x, x]), "shape"),
+        (lambda x: {}["mine"], "mine"),
+    ):
+        with pytest.raises(Exception, match=match):
+            np.asarray(able.to_numpy(pure_callback(function, declared, x)))
