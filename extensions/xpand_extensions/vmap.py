@@ -4,8 +4,8 @@ What is mapped over a named axis can ask for what the other members have: sums, 
 """
 
 from ._vmap_collectives import all_gather, axis_index, pmax, pmean, pmin, ppermute, psum
-from ._vmap_mapping import vmap
 from ._vmap_mapping import mapped as mapped
+from ._vmap_mapping import vmap
 from ._vmap_vectorize import vectorize
 
 __all__ = [

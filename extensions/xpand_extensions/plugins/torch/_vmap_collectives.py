@@ -25,14 +25,15 @@ def collective(x: Array, position: Array, kind: str, sources: Sequence[int] = ()
             that the member's position tells; "permute"; or "same", what all members have, an error where it differs.
         sources: For "permute", the position that each member's result is from.
     """
-    found: Array = _Collective.apply(x, position, kind, list(sources))
+    # torch.compile doesn't know the rule for mapping of an autograd function, but that of an operator.
+    apply = _operator if torch.compiler.is_compiling() else _Collective.apply
+    found: Array = apply(x, position, kind, list(sources))
     return found
 
 
 class _Collective(torch.autograd.Function):  # type: ignore[misc]
     @staticmethod
     def forward(x: Array, position: Array, kind: str, sources: list[int]) -> Array:
-        # Reached under torch.compile, which doesn't know `vmap` below, but the rule of an operator.
         return _operator(x, position, kind, sources)
 
     @staticmethod

@@ -1,0 +1,420 @@
+"""Functions of the members along a named axis: values, derivatives as JAX's own, compositions, names, bad input."""
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import xpand
+from tests.libraries import LIBRARIES, Library
+from xpand_extensions.autodiff import grad, jvp
+from xpand_extensions.vmap import all_gather, axis_index, pmax, pmean, pmin, ppermute, psum, vmap
+
+ABLE = [library for library in LIBRARIES if library.id in ("torch", "jax", "torch-cuda")]
+JAX = next(library for library in LIBRARIES if library.id == "jax")
+TORCH = next(library for library in LIBRARIES if library.id == "torch")
+X = np.arange(12.0).reshape(3, 4) ** 1.5 - 9.0
+INTEGERS = ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"]
+DTYPES = ["float32", "float64", "complex64", "complex128", *INTEGERS]
+
+
+@pytest.fixture(params=ABLE, ids=str)
+def able(request: pytest.FixtureRequest) -> Library:
+    return request.param
+
+
+def named(function: Callable[[Any], Any], **options: Any) -> Callable[..., Any]:
+    return vmap(function, axis_name="i", **options)
+
+
+def twice(function: Callable[[Any], Any]) -> Callable[..., Any]:
+    return vmap(vmap(function, axis_name="j"), axis_name="i")
+
+
+# Values
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_sums_keep_the_data_type(able: Library, dtype: str) -> None:
+    x = np.asarray([[100, 2], [100, 3], [100, 4]], dtype=dtype)
+    found = named(lambda x: psum(x, "i"))(able.asarray(x))
+    able.assert_equal(found, np.broadcast_to(x.sum(axis=0, dtype=dtype), x.shape))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_sums_of_what_all_have(able: Library, dtype: str) -> None:
+    x = np.asarray([100, 2], dtype=dtype)
+    found = vmap(lambda y: psum(y, "i"), None, None, "i", 3)(able.asarray(x))
+    able.assert_equal(found, np.multiply(x, np.asarray(3, dtype=dtype)))
+
+
+def test_sums_of_booleans_count(able: Library) -> None:
+    found = named(lambda x: psum(x, "i"))(able.asarray([True, False, True]))
+    able.assert_equal(found, np.asarray([2, 2, 2], dtype=np.int32))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "complex128"])
+def test_means(able: Library, dtype: str) -> None:
+    found = named(lambda x: pmean(x, "i"))(able.asarray(X.astype(dtype)))
+    expected = np.broadcast_to(X.astype(dtype).mean(axis=0), X.shape)
+    able.assert_equal(found, expected, rtol=1e-6 if dtype in ("float32", "complex64") else 1e-14)
+
+
+def test_means_of_integers_and_booleans(able: Library) -> None:
+    default = able.xp.__array_namespace_info__().default_dtypes(device=able.device)["real floating"]
+    for x, mean in ((np.asarray([1, 2, 4, 5]), 3.0), (np.asarray([True, False]), 0.5)):
+        found = named(lambda x: pmean(x, "i"))(able.asarray(x))
+        assert found.dtype == default
+        np.testing.assert_array_equal(able.to_numpy(found), mean)
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", *INTEGERS])
+def test_extremes(able: Library, dtype: str) -> None:
+    x = np.asarray([[3, 100], [0, 7], [9, 7]], dtype=dtype)
+    largest, smallest = named(lambda x: (pmax(x, "i"), pmin(x, "i")))(able.asarray(x))
+    able.assert_equal(largest, np.broadcast_to(x.max(axis=0), x.shape))
+    able.assert_equal(smallest, np.broadcast_to(x.min(axis=0), x.shape))
+
+
+def test_extremes_at_the_edges(able: Library) -> None:
+    largest, smallest = named(lambda x: (pmax(x, "i"), pmin(x, "i")))(able.asarray([[np.nan, -np.inf], [1.0, np.inf]]))
+    able.assert_equal(largest, np.asarray([[np.nan, np.inf]] * 2))
+    able.assert_equal(smallest, np.asarray([[np.nan, -np.inf]] * 2))
+    largest, smallest = named(lambda x: (pmax(x, "i"), pmin(x, "i")))(able.asarray([True, False]))
+    able.assert_equal(largest, np.asarray([True, True]))
+    able.assert_equal(smallest, np.asarray([False, False]))
+
+
+@pytest.mark.parametrize("axis", [0, 1, 2, -1, -2, -3])
+def test_gathered(able: Library, axis: int) -> None:
+    x = np.arange(24.0).reshape(3, 4, 2)
+    found = named(lambda x: all_gather(x, "i", axis=axis))(able.asarray(x))
+    able.assert_equal(found, np.stack([np.moveaxis(x, 0, axis)] * 3))
+
+
+@pytest.mark.parametrize("axis", [0, 1, -1, -2])
+def test_gathered_and_joined(able: Library, axis: int) -> None:
+    x = np.arange(24.0).reshape(3, 4, 2)
+    found = named(lambda x: all_gather(x, "i", axis=axis, tiled=True))(able.asarray(x))
+    able.assert_equal(found, np.stack([np.concatenate(list(x), axis=axis)] * 3))
+
+
+@pytest.mark.parametrize("dtype", ["bool", *DTYPES])
+def test_data_types_of_what_moves(able: Library, dtype: str) -> None:
+    x = np.asarray([[1, 0], [3, 4], [5, 6]]).astype(dtype)
+    gathered, moved = named(lambda x: (all_gather(x, "i"), ppermute(x, "i", [(0, 2), (2, 1)])))(able.asarray(x))
+    able.assert_equal(gathered, np.stack([x] * 3))
+    able.assert_equal(moved, np.stack([np.zeros_like(x[0]), x[2], x[0]]))
+
+
+@pytest.mark.parametrize("library", ABLE, ids=str)
+@settings(max_examples=15, deadline=None)
+@given(data=st.data())
+def test_permutations(library: Library, data: st.DataObject) -> None:
+    size = data.draw(st.integers(1, 6))
+    positions = st.permutations(range(size))
+    pairs = list(zip(data.draw(positions), data.draw(positions)))[: data.draw(st.integers(0, size))]
+    x = np.arange(1.0, 2 * size + 1).reshape(size, 2)
+    expected = np.zeros_like(x)
+    for source, destination in pairs:
+        expected[destination] = x[source]
+    library.assert_equal(named(lambda x: ppermute(x, "i", pairs))(library.asarray(x)), expected)
+    # What all members have is sent, too.
+    expected = np.zeros(size)
+    expected[[destination for _, destination in pairs]] = 2.0
+    one = library.asarray(2.0)
+    library.assert_equal(vmap(lambda y: ppermute(y, "i", pairs), None, 0, "i", size)(one), expected)
+
+
+def test_positions(able: Library) -> None:
+    x = able.asarray(X)
+    able.assert_equal(named(lambda x: axis_index("i"))(x), np.arange(3, dtype=np.int32))
+    count = np.arange(12, dtype=np.int32).reshape(3, 4)
+    able.assert_equal(twice(lambda x: axis_index(("i", "j")))(x), count)
+    able.assert_equal(twice(lambda x: axis_index(("j", "i")))(x), np.arange(12, dtype=np.int32).reshape(4, 3).T)
+
+
+def test_several_names(able: Library) -> None:
+    x = able.asarray(X)
+    both = ("j", "i")
+    able.assert_equal(twice(lambda x: psum(x, both))(x), np.full_like(X, X.sum()), rtol=1e-13)
+    able.assert_equal(twice(lambda x: pmean(x, both))(x), np.full_like(X, X.mean()), rtol=1e-13)
+    able.assert_equal(twice(lambda x: pmax(x, both))(x), np.full_like(X, X.max()))
+    able.assert_equal(twice(lambda x: pmin(x, list(both)))(x), np.full_like(X, X.min()))
+    able.assert_equal(twice(lambda x: all_gather(x, both))(x), np.broadcast_to(X.T.ravel(), (3, 4, 12)))
+    able.assert_equal(twice(lambda x: all_gather(x, ("i", "j")))(x), np.broadcast_to(X.ravel(), (3, 4, 12)))
+    moved = twice(lambda x: ppermute(x, ("i", "j"), [(0, 5), (5, 11)]))(x)
+    expected = np.zeros(12)
+    expected[[5, 11]] = X.ravel()[[0, 5]]
+    able.assert_equal(moved, expected.reshape(3, 4))
+
+
+def test_the_outer_of_two_names(able: Library) -> None:
+    x = able.asarray(X)
+    able.assert_equal(twice(lambda x: psum(x, "i"))(x), np.broadcast_to(X.sum(axis=0), X.shape), rtol=1e-13)
+    able.assert_equal(twice(lambda x: all_gather(x, "i"))(x), np.stack([X.T] * 3))
+    moved = twice(lambda x: ppermute(x, "i", [(0, 1), (1, 2), (2, 0)]))(x)
+    able.assert_equal(moved, np.roll(X, 1, axis=0))
+
+
+def test_the_inner_of_two_axes_with_one_name(able: Library) -> None:
+    found = named(lambda row: psum(named(lambda x: psum(x, "i"))(row), "i"))(able.asarray(X))
+    expected = np.broadcast_to(X.sum(), X.shape)
+    able.assert_equal(found, expected, rtol=1e-13)
+
+
+def test_numbers_and_trees(able: Library) -> None:
+    def f(x: Any) -> Any:
+        tree = {"x": x, "n": 2, "y": [x * 2, None]}
+        return psum(tree, "i"), pmean(tree, "i"), pmax(2.5, "i"), all_gather((x, 1.5), "i"), ppermute(1, "i", [(0, 1)])
+
+    x = able.asarray([1.0, 3.0])
+    total, mean, largest, gathered, moved = named(f)(x)
+    able.assert_equal(total["x"], np.asarray([4.0, 4.0]))
+    assert able.to_numpy(total["n"]).tolist() == [4, 4]
+    able.assert_equal(total["y"][0], np.asarray([8.0, 8.0]))
+    assert total["y"][1] is None
+    able.assert_equal(mean["x"], np.asarray([2.0, 2.0]))
+    assert able.to_numpy(mean["n"]).tolist() == [2, 2]
+    assert able.to_numpy(largest).tolist() == [2.5, 2.5]
+    able.assert_equal(gathered[0], np.asarray([[1.0, 3.0]] * 2))
+    assert able.to_numpy(gathered[1]).tolist() == [[1.5, 1.5]] * 2
+    assert able.to_numpy(moved).tolist() == [0, 1]
+
+    def size(x: Any) -> Any:
+        count = psum(1, "i")
+        assert count == 2
+        assert isinstance(count, int)
+        return x
+
+    named(size)(x)
+
+
+def test_results_are_the_same_for_all_members(able: Library) -> None:
+    f = lambda x: (psum(x, "i"), all_gather(x, "i"), x)
+    total, gathered, own = named(f, out_axes=(None, None, 0))(able.asarray(X))
+    able.assert_equal(total, X.sum(axis=0), rtol=1e-13)
+    able.assert_equal(gathered, X)
+    able.assert_equal(own, X)
+
+
+def test_an_axis_without_members(able: Library) -> None:
+    f = lambda x: (psum(x, "i"), pmean(x, "i"), pmax(x, "i"), ppermute(x, "i", []))
+    for found in named(f)(able.asarray(np.zeros((0, 2)))):
+        able.assert_equal(found, np.zeros((0, 2)))
+
+
+# Against JAX's own, and under its and PyTorch's transformations
+
+FUNCTIONS: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
+    "psum": (lambda x: psum(x, "i"), lambda x: jax.lax.psum(x, "i")),
+    "pmean": (lambda x: pmean(x, "i"), lambda x: jax.lax.pmean(x, "i")),
+    "all_gather": (lambda x: all_gather(x, "i")[1], lambda x: jax.lax.all_gather(x, "i")[1]),
+    "ppermute": (
+        lambda x: ppermute(x, "i", [(0, 1), (1, 2), (2, 0)]),
+        lambda x: jax.lax.ppermute(x, "i", [(0, 1), (1, 2), (2, 0)]),
+    ),
+}
+V = np.asarray([1.0, -2.0, 0.5])
+
+
+def composed(collective: Callable[[Any], Any], index: Callable[[], Any]) -> Callable[[Any], Any]:
+    """Make a function of a member that isn't linear, and not the same for all members."""
+    return lambda x: collective(x * x) ** 2 * (index() + 1) + x
+
+
+TRANSFORMED: dict[str, Callable[..., Any]] = {
+    "value": lambda f, vmap, grad, jvp: lambda x: vmap(f)(x),
+    "grad inside": lambda f, vmap, grad, jvp: lambda x: vmap(grad(f))(x),
+    "grad outside": lambda f, vmap, grad, jvp: grad(lambda x: (vmap(f)(x) ** 2).sum()),
+    "grad of grad inside": lambda f, vmap, grad, jvp: lambda x: vmap(grad(grad(f)))(x),
+    "jvp inside": lambda f, vmap, grad, jvp: lambda x: vmap(lambda x: jvp(f, (x,), (x,))[1])(x),
+    "jvp outside": lambda f, vmap, grad, jvp: lambda x: jvp(lambda x: vmap(f)(x), (x,), (x,))[1],
+    "jvp of grad inside": lambda f, vmap, grad, jvp: lambda x: vmap(lambda x: jvp(grad(f), (x,), (x,))[1])(x),
+    "grad of jvp outside": lambda f, vmap, grad, jvp: grad(
+        lambda x: jvp(lambda x: vmap(f)(x), (x,), (x,))[1].sum(),
+    ),
+    "unmapped": lambda f, vmap, grad, jvp: lambda x: vmap(lambda x: grad(lambda y: f(y) * x)(constant(x)))(x),
+}
+
+
+def constant(like: Any) -> Any:
+    """Make a number that is the same for all members."""
+    return xpand.array_namespace(like).asarray(1.5, dtype=like.dtype)
+
+
+@pytest.mark.parametrize("transformed", TRANSFORMED.values(), ids=TRANSFORMED)
+@pytest.mark.parametrize("functions", FUNCTIONS.values(), ids=FUNCTIONS)
+def test_derivatives_are_those_of_jax(able: Library, functions: Any, transformed: Callable[..., Any]) -> None:
+    ours, theirs = functions
+    native = transformed(
+        composed(theirs, lambda: jax.lax.axis_index("i")), lambda f: jax.vmap(f, axis_name="i"), jax.grad, jax.jvp
+    )
+    expected = np.asarray(native(JAX.asarray(V)))
+    found = transformed(composed(ours, lambda: axis_index("i")), named, grad, jvp)(able.asarray(V))
+    able.assert_equal(found, expected, rtol=1e-12)
+
+
+@pytest.mark.parametrize("extreme", [pmax, pmin])
+def test_derivatives_of_extremes(able: Library, extreme: Callable[..., Any]) -> None:
+    """Members that tie share alike; all else as for the namespace's own."""
+    x = able.asarray([2.0, -1.0, 2.0, -1.0, 0.0])
+    chosen = np.asarray([0.5, 0.0, 0.5, 0.0, 0.0] if extreme is pmax else [0.0, 0.5, 0.0, 0.5, 0.0])
+    weights = able.asarray(np.asarray([1.0, 2.0, 3.0, 4.0, 5.0]))
+    found = vmap(grad(lambda x, w: extreme(x, "i") * w), axis_name="i")(x, weights)
+    able.assert_equal(found, 15.0 * chosen, rtol=1e-14)
+    found = grad(lambda x: (vmap(lambda x, w: extreme(x, "i") * w, axis_name="i")(x, weights)).sum())(x)
+    able.assert_equal(found, 15.0 * chosen, rtol=1e-14)
+
+
+def test_gradients_of_partial_permutations(able: Library) -> None:
+    found = named(grad(lambda x: ppermute(x, "i", [(0, 1), (1, 2)]) ** 2 * (axis_index("i") + 1)))(able.asarray(V))
+    able.assert_equal(found, np.asarray([4.0, -12.0, 0.0]))
+
+
+def two_names(x: Any) -> Any:
+    everything = all_gather(x**2, ("j", "i")).sum()
+    moved = ppermute(x, "i", [(0, 1), (2, 0)]) * psum(x * psum(x, "j"), ("i", "j"))
+    return psum(x, "i") * everything * axis_index("i") + moved + pmax(x, "j")
+
+
+def two_names_of_jax(x: Any) -> Any:
+    lax = jax.lax
+    everything = lax.all_gather(lax.all_gather(x**2, "i"), "j").sum()
+    received = lax.axis_index("i") < 2
+    moved = jax.numpy.where(received, lax.ppermute(x, "i", [(0, 1), (2, 0), (1, 2)]), 0.0)
+    moved = moved * lax.psum(x * lax.psum(x, "j"), ("i", "j"))
+    return lax.psum(x, "i") * everything * lax.axis_index("i") + moved + lax.all_gather(x, "j").max()
+
+
+def test_nested_names(able: Library) -> None:
+    native = jax.vmap(jax.vmap(two_names_of_jax, axis_name="j"), axis_name="i")
+    able.assert_equal(twice(two_names)(able.asarray(X)), np.asarray(native(JAX.asarray(X))), rtol=1e-12)
+    native = jax.vmap(jax.vmap(jax.grad(two_names_of_jax), axis_name="j"), axis_name="i")
+    able.assert_equal(twice(grad(two_names))(able.asarray(X)), np.asarray(native(JAX.asarray(X))), rtol=1e-12)
+
+
+def test_under_jax_jit() -> None:
+    x = JAX.asarray(X)
+    for function in (twice(two_names), twice(grad(two_names))):
+        JAX.assert_equal(jax.jit(function)(x), np.asarray(function(x)), rtol=1e-12)
+    # Compiled once, used in two mappings: nothing of the first is kept.
+    inner = jax.jit(lambda x: psum(x, "i") + axis_index("i"))
+    for values in (V, V * 2, V[:2]):
+        JAX.assert_equal(named(inner)(JAX.asarray(values)), values.sum() + np.arange(len(values)), rtol=1e-13)
+
+
+def test_under_torch_compile() -> None:
+    x = TORCH.asarray(X)
+    torch.compiler.reset()
+    compiled = torch.compile(twice(two_names), fullgraph=True, backend="eager")
+    TORCH.assert_equal(compiled(x), TORCH.to_numpy(twice(two_names)(x)), rtol=1e-13)
+    outside = torch.func.grad(lambda x: (twice(two_names)(x) ** 2).sum())
+    compiled = torch.compile(outside, fullgraph=True, backend="eager")
+    TORCH.assert_equal(compiled(x), TORCH.to_numpy(outside(x)), rtol=1e-12)
+    torch.compiler.reset()
+
+
+def test_backward_of_torch() -> None:
+    x = TORCH.asarray(V).requires_grad_()
+    named(lambda x: psum(x, "i") ** 2 + all_gather(x, "i")[0])(x).sum().backward()
+    TORCH.assert_equal(x.grad, 6 * V.sum() + np.asarray([3.0, 0.0, 0.0]), rtol=1e-13)
+
+
+# Names
+
+
+def test_names_are_unbound_again(able: Library) -> None:
+    def fails(x: Any) -> Any:
+        raise RuntimeError("in the function")
+
+    x = able.asarray(V)
+    for _ in range(100):
+        with pytest.raises(RuntimeError, match="in the function"):
+            named(fails)(x)
+    with pytest.raises(NameError, match="psum: no mapped axis is called 'i' here; those bound are: none"):
+        psum(x, "i")
+    able.assert_equal(named(lambda x: psum(x, "i"))(x), np.full(3, V.sum()))
+
+
+def test_threads_do_not_see_each_other(able: Library) -> None:
+    messages: list[str] = []
+
+    def elsewhere() -> None:
+        with pytest.raises(NameError) as error:
+            axis_index("i")
+        messages.append(str(error.value))
+
+    def f(x: Any) -> Any:
+        thread = threading.Thread(target=elsewhere)
+        thread.start()
+        thread.join()
+        return psum(x, "i")
+
+    able.assert_equal(named(f)(able.asarray(V)), np.full(3, V.sum()))
+    assert messages
+    assert "those bound are: none" in messages[0]
+
+
+def test_names_need_not_be_strings(able: Library) -> None:
+    for name in (2.5, frozenset({"a"}), object()):
+        found = vmap(lambda x, name=name: psum(x, name), axis_name=name)(able.asarray(V))
+        able.assert_equal(found, np.full(3, V.sum()))
+
+
+ALL: dict[str, Callable[[Any, Any], Any]] = {
+    "psum": psum,
+    "pmean": pmean,
+    "pmax": pmax,
+    "pmin": pmin,
+    "all_gather": all_gather,
+    "axis_index": lambda x, name: axis_index(name),
+    "ppermute": lambda x, name: ppermute(x, name, [(0, 0)]),
+}
+
+
+@pytest.mark.parametrize("name", ALL)
+def test_bad_names(able: Library, name: str) -> None:
+    function, x = ALL[name], able.asarray(V)
+    with pytest.raises(NameError, match=f"{name}: no mapped axis is called 'k' here; those bound are: 'i'"):
+        named(lambda x: function(x, "k"))(x)
+    with pytest.raises(NameError, match=f"{name}: no mapped axis is called 'k' here; those bound are: none"):
+        function(x, "k")
+    for bad in (3, None, ("i", 3), ["i", {}]):
+        with pytest.raises(TypeError, match=f"{name}: axis_name must be a string"):
+            named(lambda x, bad=bad: function(x, bad))(x)
+    for bad in (("i", "i"), ()):
+        with pytest.raises(ValueError, match=f"{name}: axis_name must name one axis or more, each once"):
+            named(lambda x, bad=bad: function(x, bad))(x)
+
+
+@pytest.mark.parametrize("name", [name for name in ALL if name != "axis_index"])
+def test_bad_leaves(able: Library, name: str) -> None:
+    with pytest.raises(TypeError, match=f"{name}: takes"):
+        named(lambda x: ALL[name]({"x": x, "y": "text"}, "i"))(able.asarray(V))
+
+
+def test_bad_options(able: Library) -> None:
+    x = able.asarray(X)
+    for bad, error, message in (
+        (lambda x: pmax(x * 1j, "i"), TypeError, "pmax: x must have a boolean or real-valued data type"),
+        (lambda x: all_gather(x, "i", axis=2), ValueError, "all_gather: axis=2 is out of range for 2 axes"),
+        (lambda x: all_gather(x, "i", axis=1, tiled=True), ValueError, "all_gather: axis=1 is out of range"),
+        (lambda x: all_gather(x, "i", axis=0.5), TypeError, "all_gather: axis must be an integer"),
+        (lambda x: all_gather(x, "i", tiled=1), TypeError, "all_gather: tiled must be"),
+        (lambda x: ppermute(x, "i", 3), TypeError, "ppermute: perm must be a list of pairs"),
+        (lambda x: ppermute(x, "i", [(0, 1, 2)]), TypeError, "ppermute: perm must be a list of pairs"),
+        (lambda x: ppermute(x, "i", [(0.5, 1)]), TypeError, "ppermute: a source must be an integer"),
+        (lambda x: ppermute(x, "i", [(0, 3)]), ValueError, "ppermute: destination 3 is out of bounds for .* size 3"),
+        (lambda x: ppermute(x, "i", [(-1, 0)]), ValueError, "ppermute: source -1 is out of bounds"),
+        (lambda x: ppermute(x, "i", [(0, 1), (0, 2)]), ValueError, "ppermute: each position may be a source once"),
+        (lambda x: ppermute(x, "i", [(1, 0), (2, 0)]), ValueError, "ppermute: each position may be a destination once"),
+    ):
+        with pytest.raises(error, match=message):
+            named(bad)(x)
