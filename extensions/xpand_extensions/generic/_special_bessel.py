@@ -152,6 +152,11 @@ def _parts(xp: Namespace, x: Array, order: int) -> tuple[Array, Array, Array, Ar
     return near, inner, outer, polynomial(16.0 / outer - 1.0, _LARGE[order]), 4.0 * xp.sqrt(outer)
 
 
+def small_i1(x: Array) -> Array:
+    """i1(x) for |x| <= 8."""
+    return _small(x, 1)
+
+
 def _small(x: Array, order: int) -> Array:
     value = polynomial(x * x * (1 / 64), _SMALL[order])
     return 0.5 * x * value if order else value

@@ -114,7 +114,7 @@ def _gamma_tail(xp: Namespace, a: Array, x: Array) -> tuple[Array, Array]:
         end = end + (h + _DEPTH) / (rate + sign * x * expm1)
     total = _integral(xp, lambda s: xp.exp(exponent(s)[0]), end)
     factor = xp.where(is_upper, a * total, 1.0 + (x / (a + 1.0)) * (1.0 + x * total))
-    tail = _gamma_density(xp, a, x) * factor
+    tail = gamma_density(xp, a, x) * factor
     small, series = _gamma_complement(xp, a, x)
     return is_upper | small, xp.where(small, series, tail)
 
@@ -136,7 +136,7 @@ def _gamma_complement(xp: Namespace, a: Array, x: Array) -> tuple[Array, Array]:
     return small & (log > -0.7), -(xp.expm1(log) + xp.exp(log) * a * rest)
 
 
-def _gamma_density(xp: Namespace, a: Array, x: Array) -> Array:
+def gamma_density(xp: Namespace, a: Array, x: Array) -> Array:
     """Compute x^a exp(-x) / Γ(a + 1)."""
     one = xp.ones_like(x)
     small = a < 2.0
@@ -245,12 +245,12 @@ def _beta_tail(xp: Namespace, a: Array, b: Array, x: Array, y: Array) -> Array:
         term = term * (x * ((a + b + (k - 1.0)) / (a + float(k))))
         factor = factor + term
     factor = factor + term * (x * (a + b + (_STEPS - 1.0)) * total)
-    tail = _beta_density(xp, a, b, x, y, excess) * factor
+    tail = beta_density(xp, a, b, x, y, excess) * factor
     small, series = _beta_complement(xp, a, b, y)
     return xp.where(small, series, tail)
 
 
-def _beta_density(xp: Namespace, a: Array, b: Array, x: Array, y: Array, excess: Array) -> Array:
+def beta_density(xp: Namespace, a: Array, b: Array, x: Array, y: Array, excess: Array) -> Array:
     """Compute x^a y^b / (a B(a, b)); the excess is a - (a + b) x."""
     one = xp.ones_like(x)
     large = (a >= 2.0) & (b >= 2.0)

@@ -172,17 +172,18 @@ def _aligned(name: str) -> Callable[..., Any]:
     """Make the rule of an elementwise function for batches: members of fewer axes gain some after the first."""
 
     def rule(xp: Any, mapped: tuple[bool, ...], *args: Any, **params: Any) -> Any:
-        ndims = [x.ndim - is_mapped for x, is_mapped in zip(args, mapped) if hasattr(x, "dtype")]
-        ndim = max(ndims)
-        given = [
-            xp.reshape(x, (x.shape[0], *(1,) * (ndim - x.ndim + 1), *x.shape[1:]))
-            if is_mapped and x.ndim - 1 < ndim
-            else x
-            for x, is_mapped in zip(args, mapped)
-        ]
+        ndim = max(x.ndim - is_mapped for x, is_mapped in zip(args, mapped) if hasattr(x, "dtype"))
+        given = [lengthened(xp, x, is_mapped, ndim) for x, is_mapped in zip(args, mapped)]
         return _function(xp, name)(*given, **params)
 
     return rule
+
+
+def lengthened(xp: Any, x: Any, is_mapped: bool, ndim: int) -> Any:
+    """Give the members of a batch axes of length 1 in front, to make them `ndim`."""
+    if not is_mapped or x.ndim > ndim:
+        return x
+    return xp.reshape(x, (x.shape[0], *(1,) * (ndim - x.ndim + 1), *x.shape[1:]))
 
 
 def _function(xp: Any, name: str) -> Callable[..., Any]:
@@ -244,10 +245,26 @@ _INTEGER: Final = "a function of integers"
 CONSTANT: Final[dict[str, str]] = {
     **dict.fromkeys(["ceil", "floor", "floor_divide", "round", "trunc", "nextafter"], _STEP),
     **dict.fromkeys(
-        ["equal", "greater", "greater_equal", "isfinite", "isinf", "isnan", "less", "less_equal", "logical_and", "logical_not", "logical_or", "logical_xor", "not_equal", "signbit"],
+        [
+            "equal",
+            "greater",
+            "greater_equal",
+            "isfinite",
+            "isinf",
+            "isnan",
+            "less",
+            "less_equal",
+            "logical_and",
+            "logical_not",
+            "logical_or",
+            "logical_xor",
+            "not_equal",
+            "signbit",
+        ],
         _TRUTH,
     ),
     **dict.fromkeys(
-        ["bitwise_and", "bitwise_invert", "bitwise_left_shift", "bitwise_or", "bitwise_right_shift", "bitwise_xor"], _INTEGER
+        ["bitwise_and", "bitwise_invert", "bitwise_left_shift", "bitwise_or", "bitwise_right_shift", "bitwise_xor"],
+        _INTEGER,
     ),
 }

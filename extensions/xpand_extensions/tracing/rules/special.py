@@ -1,0 +1,274 @@
+"""Rules of the special functions: values are the library's own, derivatives in closed form where these lose no digits.
+
+Where they would, by cancellation, the derivative is that of the generic implementation, pushed forward through it.
+"""
+
+import inspect
+import math
+from collections.abc import Callable
+from typing import Any, Final
+
+from ... import special
+from ...generic import special as generic
+from ...generic._special_bessel import small_i1
+from ...generic._special_error import erfcx
+from ...generic._special_incomplete import beta_density, gamma_density
+from .._core import Aval
+from .._derivatives import contribution, factor
+from .._forward import jvp
+from .._shapes import broadcast
+from .elementwise import lengthened
+
+_DENSITY: Final = math.sqrt(0.5 / math.pi)
+"""The normal distribution's density at 0."""
+
+
+def _pushed(function: Callable[..., Any], name: str) -> factor:
+    """Make the factor of an argument: the derivative of a function made of the standard alone."""
+    names = tuple(inspect.signature(function).parameters)
+
+    def of(xp: Any, out: Any, **given: Any) -> Any:
+        from .._namespace import traced_namespace  # which needs the rules
+
+        namespace = traced_namespace(xp)
+        wrapped = {each: namespace.wrap(x) if hasattr(x, "dtype") else x for each, x in given.items()}
+
+        def of_one(x: Any) -> Any:
+            return (function(*[x if each == name else wrapped[each] for each in names]),), ()
+
+        x = given[name]
+        return jvp(namespace, of_one, (x,), (xp.ones_like(x),))[1][0]
+
+    return factor(of)
+
+
+def _gauss(xp: Any, x: Any, rate: float) -> Any:
+    """Compute exp(-rate x²), for a rate of 1/2 or above; beyond 40 it is 0, and no square overflows."""
+    x = xp.clip(x, -40.0, 40.0)
+    return xp.exp(-rate * (x * x))
+
+
+def _density_over_ndtr(xp: Any, out: Any, x: Any) -> Any:
+    """Compute the derivative of log_ndtr: for x far below 0 not by the quotient, of which both parts vanish."""
+    below = x <= -0.75
+    far = math.sqrt(2.0 / math.pi) / erfcx(xp.where(below, -x, 1.0) * math.sqrt(0.5))
+    near = xp.exp(xp.where(below, 0.0, -out))
+    return xp.where(below, far, _DENSITY * _gauss(xp, xp.where(below, 0.0, x), 0.5) * near)
+
+
+def _of_factorial(xp: Any, out: Any, x: Any) -> Any:
+    negative = x < 0.0
+    return xp.where(negative, 0.0, out * special.digamma(xp.where(negative, 1.0, x + 1.0)))
+
+
+def _of_i1(xp: Any, out: Any, x: Any) -> Any:
+    near = xp.abs(x) <= 8.0
+    inner = _SMALL_I1.of(xp, None, x=xp.where(near, x, 0.0))
+    ordinary = ~near & xp.isfinite(out)
+    share = xp.where(ordinary, out, 0.0) / xp.where(ordinary, x, 1.0)
+    return xp.where(near, inner, special.i0(x) - share)
+
+
+_SMALL_I1: Final = _pushed(small_i1, "x")
+
+
+def _of_polygamma(xp: Any, out: Any, n: int, x: Any) -> Any:
+    return generic.polygamma(n + 1, x)  # the facade stops at an order of 30
+
+
+def _harmless(xp: Any, condition: Any, *arrays: Any) -> Any:
+    """Put 1/2 into the places of arrays where a condition doesn't hold."""
+    return [xp.where(condition, x, 0.5) for x in arrays]
+
+
+def _of_gammainc(xp: Any, out: Any, a: Any, x: Any) -> Any:
+    ordinary = (a > 0.0) & (x > 0.0) & (a < math.inf) & (x < math.inf)
+    a, x = _harmless(xp, ordinary, a, x)
+    return xp.where(ordinary, gamma_density(xp, a, x) * (a / x), 0.0)
+
+
+def _of_betainc(xp: Any, out: Any, a: Any, b: Any, x: Any) -> Any:
+    ordinary = (a > 0.0) & (b > 0.0) & (a < math.inf) & (b < math.inf) & (x > 0.0) & (x < 1.0)
+    a, b, x = _harmless(xp, ordinary, a, b, x)
+    y = 1.0 - x
+    excess = xp.where(x < 0.5, a - (a + b) * x, (a + b) * y - b)
+    return xp.where(ordinary, beta_density(xp, a, b, x, y, excess) * (a / (x * y)), 0.0)
+
+
+def _of_cbrt(xp: Any, out: Any, x: Any) -> Any:
+    zero = out == 0.0
+    y = xp.where(zero, 1.0, out)
+    return xp.where(zero, math.inf, 1.0 / (3.0 * (y * y)))
+
+
+def _of_logit(xp: Any, out: Any, x: Any) -> Any:
+    y = x * (1.0 - x)
+    return xp.where(y == 0.0, math.inf, 1.0 / xp.where(y == 0.0, 1.0, y))
+
+
+def _of_entr(xp: Any, out: Any, x: Any) -> Any:
+    return -special.xlogy(xp.ones_like(x), x) - 1.0  # which doesn't warn of 0
+
+
+def _product_with_log(name: str, least: float) -> tuple[factor, factor]:
+    """Make the factors of x and y in x times a logarithm of y that ends at `least`: 0 for x = 0 and y at an end."""
+    function = getattr(special, name)
+
+    def undefined(xp: Any, x: Any, y: Any) -> Any:
+        return (x == 0.0) & ((y <= least) | (y == math.inf))
+
+    def of_x(xp: Any, out: Any, x: Any, y: Any) -> Any:
+        return function(xp.where(undefined(xp, x, y), xp.zeros_like(x), xp.ones_like(x)), y)
+
+    def of_y(xp: Any, out: Any, x: Any, y: Any) -> Any:
+        size = y - least
+        end = size == 0.0
+        steep = xp.where(x < 0.0, -math.inf, xp.full_like(x, math.inf))
+        slope = xp.where(end, steep, x / xp.where(end, 1.0, size))
+        return xp.where(undefined(xp, x, y), 0.0, slope)
+
+    return factor(of_x), factor(of_y)
+
+
+def _weights(xp: Any, out: Any, x: Any, axis: Any, keepdims: bool) -> Any:
+    """Compute exp(x - out), 0 where that is not finite."""
+    if not keepdims:
+        for i in sorted(axis):
+            out = xp.expand_dims(out, axis=i)
+    finite = xp.isfinite(out)
+    return xp.exp(xp.where(finite, xp.subtract(x, xp.where(finite, out, 0.0)), -math.inf))
+
+
+def _pushed_logsumexp(
+    xp: Any, t: Any, out: Any, x: Any, axis: Any = None, keepdims: bool = False, b: Any = None
+) -> Any:
+    weights = _weights(xp, out, x, axis, keepdims)
+    return xp.sum(t * (weights if b is None else weights * b), axis=axis, keepdims=keepdims)
+
+
+def _pushed_weights(xp: Any, t: Any, out: Any, x: Any, axis: Any = None, keepdims: bool = False, b: Any = None) -> Any:
+    weights = xp.where(b == 0.0, 0.0, _weights(xp, out, xp.where(b == 0.0, 0.0, x), axis, keepdims))
+    return xp.sum(t * weights, axis=axis, keepdims=keepdims)
+
+
+def _pushed_softmax(xp: Any, t: Any, out: Any, x: Any, axis: int = -1) -> Any:
+    return (t - xp.sum(t * out, axis=axis, keepdims=True)) * out
+
+
+def _pushed_log_softmax(xp: Any, t: Any, out: Any, x: Any, axis: int = -1) -> Any:
+    return t - xp.sum(t * xp.exp(out), axis=axis, keepdims=True)
+
+
+_f = factor
+_OF_X: Final[dict[str, factor]] = {
+    "cbrt": _f(_of_cbrt),
+    "digamma": _f(lambda xp, y, x: special.polygamma(1, x)),
+    "entr": _f(_of_entr),
+    "erf": _f(lambda xp, y, x: 2.0 / math.sqrt(math.pi) * _gauss(xp, x, 1.0)),
+    "erfc": _f(lambda xp, y, x: -2.0 / math.sqrt(math.pi) * _gauss(xp, x, 1.0)),
+    "erfcinv": _f(lambda xp, y, x: -0.5 * math.sqrt(math.pi) * xp.exp(y * y)),
+    "erfinv": _f(lambda xp, y, x: 0.5 * math.sqrt(math.pi) * xp.exp(y * y)),
+    "exp2": _f(lambda xp, y, x: math.log(2.0) * y),
+    "expit": _f(lambda xp, y, x: y * (1.0 - y)),
+    "factorial": _f(_of_factorial),
+    "gammaln": _f(lambda xp, y, x: special.digamma(x)),
+    "i0": _f(lambda xp, y, x: special.i1(x)),
+    "i0e": _pushed(generic.i0e, "x"),
+    "i1": _f(_of_i1),
+    "i1e": _pushed(generic.i1e, "x"),
+    "log_ndtr": _f(_density_over_ndtr),
+    "log_sigmoid": _f(lambda xp, y, x: special.sigmoid(-x)),
+    "logit": _f(_of_logit),
+    "ndtr": _f(lambda xp, y, x: _DENSITY * _gauss(xp, x, 0.5)),
+    "ndtri": _f(lambda xp, y, x: 1.0 / _DENSITY * xp.exp(0.5 * (y * y))),
+    "rsqrt": _f(lambda xp, y, x: -0.5 * (y * (y * y))),
+    "sigmoid": _f(lambda xp, y, x: y * (1.0 - y)),
+    "sinc": _pushed(generic.sinc, "x"),
+    "softplus": _f(lambda xp, y, x: special.sigmoid(x)),
+}
+
+_of_xlogy = _product_with_log("xlogy", 0.0)
+_of_xlog1py = _product_with_log("xlog1py", -1.0)
+
+DERIVATIVES: Final[dict[str, Any]] = {
+    **{f"special.{name}": {"x": entry} for name, entry in _OF_X.items()},
+    "special.betainc": {
+        "a": _pushed(generic.betainc, "a"),
+        "b": _pushed(generic.betainc, "b"),
+        "x": _f(_of_betainc),
+    },
+    "special.betaln": {"a": _pushed(generic.betaln, "a"), "b": _pushed(generic.betaln, "b")},
+    "special.gammainc": {"a": _pushed(generic.gammainc, "a"), "x": _f(_of_gammainc)},
+    "special.gammaincc": {
+        "a": _pushed(generic.gammaincc, "a"),
+        "x": _f(lambda xp, y, a, x: -_of_gammainc(xp, y, a, x)),
+    },
+    "special.log_softmax": {"x": contribution(_pushed_log_softmax)},
+    "special.logsumexp": {"x": contribution(_pushed_logsumexp), "b": contribution(_pushed_weights)},
+    "special.polygamma": {"x": _f(_of_polygamma)},
+    "special.softmax": {"x": contribution(_pushed_softmax)},
+    "special.xlog1py": {"x": _of_xlog1py[0], "y": _of_xlog1py[1]},
+    "special.xlogy": {"x": _of_xlogy[0], "y": _of_xlogy[1]},
+    "special.zeta": {
+        "s": _pushed(generic.zeta, "s"),
+        "q": _f(lambda xp, y, s, q: -s * special.zeta(s + 1.0, q)),
+    },
+}
+
+
+def aligned(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Make the rule of an elementwise facade for batches: members of fewer axes gain some after the first."""
+    names = tuple(inspect.signature(function).parameters)
+
+    def rule(xp: Any, mapped: dict[str, Any], **given: Any) -> Any:
+        arrays = {name: x for name, x in given.items() if hasattr(x, "dtype")}
+        ndim = max(x.ndim - mapped[name] for name, x in arrays.items())
+        given |= {name: lengthened(xp, x, mapped[name], ndim) for name, x in arrays.items()}
+        return function(*[given[name] for name in names])
+
+    return rule
+
+
+def promoted(namespace: Any, **given: Any) -> Aval:
+    """Tell the shape and data type of an elementwise facade's result: what its arrays broadcast and promote to."""
+    arrays = [x for x in given.values() if isinstance(x, Aval)]
+    dtype = arrays[0].dtype if len(arrays) == 1 else namespace.base.result_type(*(x.dtype for x in arrays))
+    device = next((x.device for x in arrays if x.device is not None), None)
+    return Aval(broadcast(*(x.shape for x in arrays)), dtype, device)
+
+
+def _batched_along(name: str) -> Callable[..., Any]:
+    function = getattr(special, name)
+    return lambda xp, mapped, x, axis: function(x, axis=axis % (x.ndim - 1) + 1)
+
+
+def _batched_logsumexp(
+    xp: Any, mapped: dict[str, Any], x: Any, axis: Any = None, keepdims: bool = False, b: Any = None
+) -> Any:
+    ndim = x.ndim - mapped["x"]
+    if b is not None:
+        ndim = max(ndim, b.ndim - mapped["b"])
+        b = lengthened(xp, b, mapped["b"], ndim)
+    axes = tuple(range(1, ndim + 1) if axis is None else (i % ndim + 1 for i in axis))
+    return special.logsumexp(lengthened(xp, x, mapped["x"], ndim), axis=axes, keepdims=keepdims, b=b)
+
+
+def _reduced(namespace: Any, x: Any, axis: Any = None, keepdims: bool = False, b: Any = None) -> Aval:
+    whole = promoted(namespace, x=x, b=b)
+    kept = tuple(1 if i in axis else length for i, length in enumerate(whole.shape) if keepdims or i not in axis)
+    return Aval(kept, whole.dtype, whole.device)
+
+
+_ELEMENTWISE: Final = (*_OF_X, "betainc", "betaln", "gammainc", "gammaincc", "polygamma", "xlog1py", "xlogy", "zeta")
+
+BATCHING: Final[dict[str, Any]] = {
+    **{f"special.{name}": aligned(getattr(special, name)) for name in _ELEMENTWISE},
+    **{f"special.{name}": _batched_along(name) for name in ("log_softmax", "softmax")},
+    "special.logsumexp": _batched_logsumexp,
+}
+
+SHAPES: Final[dict[str, Any]] = {
+    **{f"special.{name}": promoted for name in _ELEMENTWISE},
+    **{f"special.{name}": lambda namespace, x, axis: x for name in ("log_softmax", "softmax")},
+    "special.logsumexp": _reduced,
+}
