@@ -1,12 +1,20 @@
-"""The rules of all operations: for each transformation one table, gathered from those of each family."""
+"""The rules of all operations: for each transformation one table, gathered from those of each family.
 
+A family is a module of this package; its tables are its attributes of the names below.
+"""
+
+import importlib
+import pkgutil
 from collections.abc import Mapping
 from typing import Any, Final
 
 from .._functions import BINARY, UNARY
-from . import arithmetic, creation, elementwise, host, reductions, searching, shapes, special, statistics
 
-_FAMILIES: Final = (arithmetic, creation, elementwise, host, reductions, searching, shapes, special, statistics)
+_FAMILIES: Final = [
+    importlib.import_module(f"{__name__}.{module.name}")
+    for module in pkgutil.iter_modules(__path__)
+    if not module.name.startswith("_")
+]
 
 
 def _table(name: str) -> dict[str, Any]:
