@@ -13,7 +13,12 @@ def vmap(function: Callable[..., Any], /, in_axes: Any = 0, out_axes: Any = 0) -
     def mapped(*arrays: Any) -> Any:
         namespace = traced_namespace(array_namespace(*arrays))
         size = next(x.shape[axis] for x, axis in zip(arrays, in_axes) if axis is not None)
-        outs, _ = batched(namespace, function, arrays, in_axes, size)
-        return outs
+        outs, mapped = batched(namespace, function, arrays, in_axes, size)
+        # What is the same for all members has no axis yet.
+        xp = array_namespace(*arrays)
+        return tuple(
+            x if is_mapped else xp.broadcast_to(xp.expand_dims(x, axis=0), (size, *x.shape))
+            for x, is_mapped in zip(outs, mapped)
+        )
 
     return mapped
