@@ -1,0 +1,181 @@
+"""Rules of Fourier transforms, which are linear.
+
+The matrix of a transform is symmetric: transposed, it is the same transform, between arrays that are cut or filled with
+zeros on the other side.
+"""
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from .._core import Aval
+from .._derivatives import LINEAR
+from .elementwise import dtype_of_result
+from .products import conjugate
+from .reductions import axes_of
+
+_SWAPPED: Final = {"backward": "forward", "ortho": "ortho", "forward": "backward"}
+"""Which transform has the factor: with the other, a transform there has that of the one back."""
+
+
+def fitted(xp: Any, x: Any, axis: int, size: int) -> Any:
+    """Cut an axis or fill it with zeros, to a length."""
+    found = x.shape[axis]
+    if found == size:
+        return x
+    axis %= x.ndim
+    if found > size:
+        return x[(*(slice(None),) * axis, slice(0, size), ...)]
+    shape = [size - found if i == axis else length for i, length in enumerate(x.shape)]
+    return xp.concat([x, xp.zeros(tuple(shape), dtype=x.dtype, device=x.device)], axis=axis)
+
+
+def _transposed(name: str) -> Callable[..., Any]:
+    def rule(xp: Any, ct: Any, x: Any, n: Any = None, axis: int = -1, norm: str = "backward") -> Any:
+        return fitted(xp, getattr(xp.fft, name)(ct, axis=axis, norm=norm), axis, x.shape[axis])
+
+    return rule
+
+
+def _transposed_along_all(name: str) -> Callable[..., Any]:
+    def rule(xp: Any, ct: Any, x: Any, s: Any = None, axes: Any = None, norm: str = "backward") -> Any:
+        axes = _axes(s, axes, x.ndim)
+        found = getattr(xp.fft, name)(ct, axes=axes, norm=norm)
+        for axis in axes:
+            found = fitted(xp, found, axis, x.shape[axis])
+        return found
+
+    return rule
+
+
+def _weights(xp: Any, like: Any, n: int, axis: int, twice: float) -> Any:
+    """Make the factors of the terms of half a spectrum that stand for two of the whole; of the others it is 1."""
+    size = n // 2 + 1
+    index = xp.arange(size, device=like.device)
+    single = xp.logical_or(index == 0, 2 * index == n)
+    one = xp.ones((size,), dtype=like.dtype, device=like.device)
+    return xp.reshape(xp.where(single, one, twice * one), (size, *(1,) * (like.ndim - 1 - axis % like.ndim)))
+
+
+def _rfft_transposed(xp: Any, ct: Any, x: Any, n: Any = None, axis: int = -1, norm: str = "backward") -> Any:
+    n = x.shape[axis] if n is None else n
+    half = xp.conj(ct) * _weights(xp, ct, n, axis, 0.5)
+    return fitted(xp, xp.fft.irfft(half, n=n, axis=axis, norm=_SWAPPED[norm]), axis, x.shape[axis])
+
+
+def _irfft_transposed(xp: Any, ct: Any, x: Any, n: Any = None, axis: int = -1, norm: str = "backward") -> Any:
+    half = xp.conj(xp.fft.rfft(ct, axis=axis, norm=_SWAPPED[norm]))
+    return fitted(xp, half * _weights(xp, half, ct.shape[axis], axis, 2.0), axis, x.shape[axis])
+
+
+def _axes(s: Any, axes: Any, ndim: int) -> tuple[int, ...]:
+    """List the axes of a transform along several."""
+    if axes is not None:
+        return tuple(axes)
+    return tuple(range(ndim) if s is None else range(-len(s), 0))
+
+
+def _rfftn(xp: Any, x: Any, s: Any = None, axes: Any = None, norm: str = "backward") -> Any:
+    axes = _axes(s, axes, x.ndim)
+    x = xp.fft.rfft(x, n=None if s is None else s[-1], axis=axes[-1], norm=norm)
+    return xp.fft.fftn(x, s=None if s is None else s[:-1], axes=axes[:-1], norm=norm) if len(axes) > 1 else x
+
+
+def _irfftn(xp: Any, x: Any, s: Any = None, axes: Any = None, norm: str = "backward") -> Any:
+    axes = _axes(s, axes, x.ndim)
+    if len(axes) > 1:
+        x = xp.fft.ifftn(x, s=None if s is None else s[:-1], axes=axes[:-1], norm=norm)
+    return xp.fft.irfft(x, n=None if s is None else s[-1], axis=axes[-1], norm=norm)
+
+
+def _hfft(xp: Any, x: Any, n: Any = None, axis: int = -1, norm: str = "backward") -> Any:
+    return xp.fft.irfft(conjugate(xp, x), n=n, axis=axis, norm=_SWAPPED[norm])
+
+
+def _ihfft(xp: Any, x: Any, n: Any = None, axis: int = -1, norm: str = "backward") -> Any:
+    return xp.conj(xp.fft.rfft(x, n=n, axis=axis, norm=_SWAPPED[norm]))
+
+
+_ONE: Final = ("fft", "ifft", "rfft", "irfft", "hfft", "ihfft")
+_SEVERAL: Final = ("fftn", "ifftn", "rfftn", "irfftn")
+_SHIFTS: Final = ("fftshift", "ifftshift")
+
+DERIVATIVES: Final[dict[str, Any]] = dict.fromkeys(
+    [f"fft.{name}" for name in ("fft", "ifft", "rfft", "irfft", "fftn", "ifftn", *_SHIFTS)], (LINEAR,)
+)
+
+TRANSPOSES: Final[dict[str, Any]] = {
+    **{f"fft.{name}": (_transposed(name),) for name in ("fft", "ifft")},
+    **{f"fft.{name}": (_transposed_along_all(name),) for name in ("fftn", "ifftn")},
+    "fft.rfft": (_rfft_transposed,),
+    "fft.irfft": (_irfft_transposed,),
+    "fft.fftshift": (lambda xp, ct, x, axes=None: xp.fft.ifftshift(ct, axes=axes),),
+    "fft.ifftshift": (lambda xp, ct, x, axes=None: xp.fft.fftshift(ct, axes=axes),),
+}
+
+DECOMPOSITIONS: Final[dict[str, Any]] = {
+    "fft.hfft": _hfft,
+    "fft.ihfft": _ihfft,
+    "fft.rfftn": _rfftn,
+    "fft.irfftn": _irfftn,
+}
+
+
+def _members(name: str) -> Callable[..., Any]:
+    def rule(xp: Any, mapped: tuple[bool, ...], x: Any, axis: int = -1, **params: Any) -> Any:
+        return getattr(xp.fft, name)(x, axis=axis + (axis >= 0), **params)
+
+    return rule
+
+
+def _members_along_several(name: str) -> Callable[..., Any]:
+    def rule(xp: Any, mapped: tuple[bool, ...], x: Any, axes: Any = None, **params: Any) -> Any:
+        if isinstance(axes, int):
+            axes = (axes,)
+        axes = tuple(axis + (axis >= 0) for axis in _axes(params.get("s"), axes, x.ndim - 1))
+        return getattr(xp.fft, name)(x, axes=axes, **params)
+
+    return rule
+
+
+def _length(name: str, size: int, n: Any) -> int:
+    """Tell how long an axis is after a transform."""
+    inverse = name in ("irfft", "hfft")
+    n = n if n is not None else 2 * (size - 1) if inverse else size
+    if n < 1:
+        raise ValueError(f"{name}: takes at least one element along an axis, got {n}")
+    return int(n // 2 + 1 if name in ("rfft", "ihfft") else n)
+
+
+def _shape(name: str) -> Callable[..., Any]:
+    def rule(namespace: Any, x: Any, n: Any = None, axis: int = -1, norm: str = "backward") -> Any:
+        shape = list(x.shape)
+        (place,) = axes_of(axis, x.ndim)
+        shape[place] = _length(name, shape[place], n)
+        return Aval(tuple(shape), dtype_of_result(namespace, f"fft.{name}", (x,), {"n": 1}), x.device)
+
+    return rule
+
+
+def _shape_along_several(name: str) -> Callable[..., Any]:
+    def rule(namespace: Any, x: Any, s: Any = None, axes: Any = None, norm: str = "backward") -> Any:
+        shape = list(x.shape)
+        places = axes_of(_axes(s, axes, x.ndim), x.ndim)
+        for i, place in enumerate(places):
+            along = name[:-1] if i == len(places) - 1 else "fft"
+            shape[place] = _length(along, shape[place], None if s is None else s[i])
+        dtype = dtype_of_result(namespace, f"fft.{name}", (x,), {"s": (1,), "axes": (-1,)})
+        return Aval(tuple(shape), dtype, x.device)
+
+    return rule
+
+
+BATCHING: Final[dict[str, Any]] = {
+    **{f"fft.{name}": _members(name) for name in _ONE},
+    **{f"fft.{name}": _members_along_several(name) for name in (*_SEVERAL, *_SHIFTS)},
+}
+
+SHAPES: Final[dict[str, Any]] = {
+    **{f"fft.{name}": _shape(name) for name in _ONE},
+    **{f"fft.{name}": _shape_along_several(name) for name in _SEVERAL},
+    **{f"fft.{name}": lambda namespace, x, axes=None: x for name in _SHIFTS},
+}

@@ -1,0 +1,371 @@
+"""Rules of functions of matrices: determinants, inverses, systems, norms, and what `factorizations` decomposes.
+
+Derivatives are written with products of matrices and solutions of systems, which are linear in the tangent, so that
+reverse mode comes of transposing those.
+"""
+
+from collections.abc import Callable
+from typing import Any, Final, NamedTuple
+
+from xpand import is_concrete
+
+from .._core import Aval
+from .._derivatives import LINEAR, contribution, joint
+from .._shapes import broadcast
+from .elementwise import dtype_of_result
+from .products import conjugate, device_of, is_complex, widened
+from .reductions import axes_of
+
+
+def adjoint(xp: Any, x: Any) -> Any:
+    """Transpose matrices, and conjugate them."""
+    return conjugate(xp, xp.matrix_transpose(x))
+
+
+def identity(xp: Any, like: Any, size: int) -> Any:
+    """Make an identity of the data type and on the device of matrices."""
+    return xp.eye(size, dtype=like.dtype, device=like.device)
+
+
+# Determinants
+
+
+def _det(xp: Any, t: Any, out: Any, x: Any) -> Any:
+    return xp.sum(t * _cofactors(xp, x, out), axis=(-2, -1))
+
+
+def _cofactors(xp: Any, x: Any, det: Any) -> Any:
+    """Return the derivatives of determinants in each element: polynomials, which singular matrices have too."""
+    size = x.shape[-1]
+    if size < 2:
+        return xp.ones_like(x)
+    if size == 2:
+        one = identity(xp, x, 2)
+        return xp.flip(x, axis=(-2, -1)) * (2 * one - 1)
+    if size == 3:
+        return xp.linalg.cross(xp.roll(x, -1, axis=-2), xp.roll(x, -2, axis=-2), axis=-1)
+    is_singular = (det == 0)[..., None, None]
+    of_others = _inverse_transposed(xp, x, is_singular) * det[..., None, None]
+    if is_concrete(det) and not bool(xp.any(is_singular)):
+        return of_others
+    return xp.where(is_singular, _cofactors_of_singular(xp, x, is_singular), of_others)
+
+
+def _inverse_transposed(xp: Any, x: Any, is_singular: Any) -> Any:
+    """Return inverses, transposed; something finite for singular matrices."""
+    return xp.matrix_transpose(xp.linalg.inv(xp.where(is_singular, identity(xp, x, x.shape[-1]), x)))
+
+
+def _cofactors_of_singular(xp: Any, x: Any, is_singular: Any) -> Any:
+    """Return cofactors by singular values: a product of all but one of them along each pair of directions."""
+    size = x.shape[-1]
+    one = identity(xp, x, size)
+    # In the place of others one whose singular values differ, so that derivatives are finite.
+    ramp = xp.astype(xp.arange(1, size + 1, device=x.device), x.dtype)
+    u, s, vh = xp.linalg.svd(xp.where(is_singular, x, ramp * one))
+    is_own = xp.eye(size, dtype=s.dtype, device=x.device) == 1
+    others = xp.prod(xp.where(is_own, xp.ones_like(s)[..., None, :], s[..., None, :]), axis=-1)
+    turn = (xp.linalg.det(u) * xp.linalg.det(vh))[..., None, None]
+    return turn * xp.matmul(conjugate(xp, u) * xp.astype(others, x.dtype)[..., None, :], conjugate(xp, vh))
+
+
+def _slogdet(xp: Any, tangents: Any, out: Any, x: Any) -> Any:
+    (t,), (sign, _) = tangents, out
+    is_singular = sign == 0
+    change = xp.sum(t * _inverse_transposed(xp, x, is_singular[..., None, None]), axis=(-2, -1))
+    if not is_complex(xp, x):
+        return None, xp.where(is_singular, xp.full_like(sign, float("nan")), xp.ones_like(sign)) * change
+    real = xp.real(sign)
+    valid = xp.where(is_singular, xp.full_like(real, float("nan")), xp.ones_like(real))
+    return 1j * sign * xp.astype(valid * xp.imag(change), x.dtype), valid * xp.real(change)
+
+
+class SlogdetResult(NamedTuple):
+    """What `slogdet` returns."""
+
+    sign: Any
+    logabsdet: Any
+
+
+# Inverses and systems
+
+
+def _inv(xp: Any, t: Any, out: Any, x: Any) -> Any:
+    return -xp.matmul(xp.matmul(out, t), out)
+
+
+def _pinv(xp: Any, t: Any, out: Any, x: Any, rtol: Any = None) -> Any:
+    """Push a tangent through pseudo-inverses of a rank that stays.
+
+    (G. H. Golub, V. Pereyra, SIAM J. Numer. Anal. 10 (1973) 413.)
+    """
+    rows, columns = x.shape[-2:]
+    change = -xp.matmul(xp.matmul(out, t), out)
+    h, outh = adjoint(xp, t), adjoint(xp, out)
+    outside = identity(xp, x, rows) - xp.matmul(x, out)
+    change = change + xp.matmul(xp.matmul(out, outh), xp.matmul(h, outside))
+    outside = identity(xp, x, columns) - xp.matmul(out, x)
+    return change + xp.matmul(xp.matmul(outside, h), xp.matmul(outh, out))
+
+
+def _solve_matrix(xp: Any, t: Any, out: Any, x1: Any, x2: Any) -> Any:
+    if x2.ndim == 1:
+        return -xp.linalg.solve(x1, xp.matmul(t, out[..., None]))[..., 0]
+    return -xp.linalg.solve(x1, xp.matmul(t, out))
+
+
+def _solve_transposed(xp: Any, ct: Any, x1: Any, x2: Any) -> Any:
+    x1 = xp.matrix_transpose(x1)
+    return xp.linalg.solve(x1, ct[..., None])[..., 0] if x2.ndim == 1 else xp.linalg.solve(x1, ct)
+
+
+def _matrix_power(xp: Any, x: Any, n: int) -> Any:
+    """Multiply squares of squares."""
+    if n == 0:
+        return xp.broadcast_to(identity(xp, x, x.shape[-1]), tuple(x.shape))
+    if n < 0:
+        x, n = xp.linalg.inv(x), -n
+    found = None
+    while n:
+        if n & 1:
+            found = x if found is None else xp.matmul(found, x)
+        n >>= 1
+        x = xp.matmul(x, x) if n else x
+    return found
+
+
+# Diagonals
+
+
+def _diagonal_transposed(xp: Any, ct: Any, x: Any, offset: int = 0) -> Any:
+    rows, columns = x.shape[-2:]
+    size, before = ct.shape[-1], max(-offset, 0)
+    parts = [ct]
+    for at, length in ((0, before), (2, rows - before - size)):
+        if length > 0:
+            zeros = xp.zeros((*ct.shape[:-1], length), dtype=ct.dtype, device=ct.device)
+            parts.insert(at, zeros)
+    ct = xp.concat(parts, axis=-1) if len(parts) > 1 else ct
+    is_it = xp.eye(rows, columns, k=offset, dtype=ct.dtype, device=ct.device) == 1
+    column = ct[..., :rows, None]
+    return xp.where(is_it, column, xp.zeros_like(column))
+
+
+def _trace_transposed(xp: Any, ct: Any, x: Any, offset: int = 0, dtype: Any = None) -> Any:
+    return ct[..., None, None] * xp.eye(*x.shape[-2:], k=offset, dtype=ct.dtype, device=ct.device)
+
+
+# Norms
+
+
+def _vector_norm(xp: Any, x: Any, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> Any:
+    options = {"axis": axis, "keepdims": keepdims}
+    if ord == 2:
+        squares = xp.real(x) ** 2 + xp.imag(x) ** 2 if is_complex(xp, x) else x * x
+        return xp.sqrt(xp.sum(squares, **options))
+    size = xp.abs(x)
+    if ord == float("inf"):
+        return xp.max(size, **options)
+    if ord == -float("inf"):
+        return xp.min(size, **options)
+    if ord == 1:
+        return xp.sum(size, **options)
+    if ord == 0:
+        return xp.sum(xp.astype(size != 0, size.dtype), **options)
+    return xp.sum(size**ord, **options) ** (1.0 / ord)
+
+
+def _matrix_norm(xp: Any, x: Any, keepdims: bool = False, ord: Any = "fro") -> Any:
+    if ord == "fro":
+        return xp.linalg.vector_norm(x, axis=(-2, -1), keepdims=keepdims)
+    if ord in ("nuc", 2, -2):
+        s = xp.linalg.svdvals(x)
+        s = xp.sum(s, axis=-1) if ord == "nuc" else xp.max(s, axis=-1) if ord == 2 else xp.min(s, axis=-1)
+        return s[..., None, None] if keepdims else s
+    summed, left = (-2, -1) if abs(ord) == 1 else (-1, -2)
+    sums = xp.sum(xp.abs(x), axis=summed, keepdims=True)
+    found = (xp.max if ord > 0 else xp.min)(sums, axis=left, keepdims=True)
+    return found if keepdims else found[..., 0, 0]
+
+
+DERIVATIVES: Final[dict[str, Any]] = {
+    "linalg.det": (contribution(_det),),
+    "linalg.diagonal": (LINEAR,),
+    "linalg.inv": (contribution(_inv),),
+    "linalg.pinv": (contribution(_pinv), None),
+    "linalg.slogdet": joint(_slogdet),
+    "linalg.solve": (contribution(_solve_matrix), LINEAR),
+    "linalg.trace": (LINEAR,),
+}
+
+TRANSPOSES: Final[dict[str, Any]] = {
+    "linalg.diagonal": (_diagonal_transposed,),
+    "linalg.solve": (None, _solve_transposed),
+    "linalg.trace": (_trace_transposed,),
+}
+
+DECOMPOSITIONS: Final[dict[str, Any]] = {
+    "linalg.matrix_norm": _matrix_norm,
+    "linalg.matrix_power": _matrix_power,
+    "linalg.vector_norm": _vector_norm,
+}
+
+RESULTS: Final[dict[str, Any]] = {"linalg.slogdet": SlogdetResult}
+
+CONSTANT: Final[dict[str, str]] = {"linalg.matrix_rank": "its result is a number of directions"}
+
+
+# Batches: what takes stacks of matrices takes one more axis before the others.
+
+
+def stacked(name: str) -> Callable[..., Any]:
+    """Make the rule of a function of matrices for batches."""
+
+    def rule(xp: Any, mapped: tuple[bool, ...], x: Any, **params: Any) -> Any:
+        return getattr(xp.linalg, name)(x, **params)
+
+    return rule
+
+
+def _with_tolerances(name: str) -> Callable[..., Any]:
+    def rule(xp: Any, mapped: tuple[bool, ...], x: Any, rtol: Any = None) -> Any:
+        is_mapped = [bool(each) for each in mapped]
+        if hasattr(rtol, "ndim"):
+            stack = max(x.ndim - is_mapped[0] - 2, rtol.ndim - is_mapped[1])
+            x = widened(xp, x, is_mapped[0], stack + 2)
+            rtol = widened(xp, rtol, is_mapped[1], stack)
+        return getattr(xp.linalg, name)(x, rtol=rtol)
+
+    return rule
+
+
+def _solve_members(xp: Any, mapped: tuple[bool, ...], x1: Any, x2: Any) -> Any:
+    (is_mapped1, is_mapped2), ndim1, ndim2 = mapped, x1.ndim - mapped[0], x2.ndim - mapped[1]
+    if not is_mapped2 and ndim2 == 1:
+        return xp.linalg.solve(x1, x2)
+    if not is_mapped1 and ndim1 == 2 and ndim2 <= 2:
+        # One matrix: all right sides are columns of another.
+        columns = xp.moveaxis(x2, 0, -1)
+        found = xp.linalg.solve(x1, xp.reshape(columns, (columns.shape[0], -1)))
+        return xp.moveaxis(xp.reshape(found, tuple(columns.shape)), -1, 0)
+    is_vector = ndim2 == 1
+    x2 = x2[..., None] if is_vector else x2
+    ndim = max(ndim1, ndim2)
+    found = xp.linalg.solve(widened(xp, x1, is_mapped1, ndim), widened(xp, x2, is_mapped2, ndim))
+    return found[..., 0] if is_vector else found
+
+
+def _vector_norm_members(xp: Any, mapped: tuple[bool, ...], x: Any, axis: Any = None, **params: Any) -> Any:
+    if x.ndim == 1:
+        return xp.linalg.vector_norm(x[:, None], axis=1, ord=params["ord"])
+    return xp.linalg.vector_norm(x, axis=tuple(i + 1 for i in axes_of(axis, x.ndim - 1)), **params)
+
+
+BATCHING: Final[dict[str, Any]] = {
+    **{f"linalg.{name}": stacked(name) for name in ("det", "diagonal", "inv", "matrix_norm", "slogdet", "trace")},
+    **{f"linalg.{name}": _with_tolerances(name) for name in ("matrix_rank", "pinv")},
+    "linalg.matrix_power": lambda xp, mapped, x, n: xp.linalg.matrix_power(x, n),
+    "linalg.solve": _solve_members,
+    "linalg.vector_norm": _vector_norm_members,
+}
+
+
+# Shapes
+
+
+def matrices(name: str, x: Any, *, square: bool = False) -> tuple[tuple[int, ...], int, int]:
+    """Return the shape of a stack of matrices, and their numbers of rows and columns, or raise `ValueError`."""
+    if x.ndim < 2 or (square and x.shape[-1] != x.shape[-2]):
+        kind = "square matrices, (..., n, n)" if square else "matrices, (..., m, n)"
+        raise ValueError(f"{name}: x must hold {kind}, got the shape {x.shape}")
+    return tuple(x.shape[:-2]), x.shape[-2], x.shape[-1]
+
+
+def dtypes_of_matrix_function(namespace: Any, name: str, *avals: Any) -> tuple[Any, ...]:
+    """Find the data types of the results of a function of matrices: those for matrices of one element, remembered."""
+    key = (name, *((type(x.dtype), x.dtype) for x in avals))
+    found: tuple[Any, ...] | None = namespace.dtypes_of_results.get(key)
+    if found is None:
+        ones = [namespace.base.ones((1, 1), dtype=x.dtype) for x in avals]
+        results = namespace.operations[f"linalg.{name}"].function(*ones)
+        several = results if isinstance(results, tuple) else (results,)
+        found = namespace.dtypes_of_results[key] = tuple(x.dtype for x in several)
+    return found
+
+
+def _square(name: str) -> Callable[..., Any]:
+    """Make the rule for the shape of square matrices made of square matrices."""
+
+    def rule(namespace: Any, x: Any, *args: Any, **params: Any) -> Any:
+        matrices(name, x, square=True)
+        return Aval(x.shape, dtypes_of_matrix_function(namespace, "inv", x)[0], x.device)
+
+    return rule
+
+
+def _det_shape(namespace: Any, x: Any) -> Any:
+    stack, _, _ = matrices("det", x, square=True)
+    return Aval(stack, dtypes_of_matrix_function(namespace, "det", x)[0], x.device)
+
+
+def _slogdet_shape(namespace: Any, x: Any) -> Any:
+    stack, _, _ = matrices("slogdet", x, square=True)
+    return tuple(Aval(stack, dtype, x.device) for dtype in dtypes_of_matrix_function(namespace, "slogdet", x))
+
+
+def _pinv_shape(namespace: Any, x: Any, rtol: Any = None) -> Any:
+    stack, rows, columns = matrices("pinv", x)
+    return Aval((*stack, columns, rows), dtypes_of_matrix_function(namespace, "pinv", x)[0], x.device)
+
+
+def _rank_shape(namespace: Any, x: Any, rtol: Any = None) -> Any:
+    stack, _, _ = matrices("matrix_rank", x)
+    return Aval(stack, dtypes_of_matrix_function(namespace, "matrix_rank", x)[0], x.device)
+
+
+def _solve_shape(namespace: Any, x1: Any, x2: Any) -> Any:
+    stack, size, _ = matrices("solve", x1, square=True)
+    dtype = dtypes_of_matrix_function(namespace, "solve", x1, x2)[0]
+    is_vector = x2.ndim == 1
+    if not x2.ndim or x2.shape[-1 if is_vector else -2] != size:
+        raise ValueError(f"solve: right sides of shape {x2.shape} don't fit matrices of shape {x1.shape}")
+    last = (size,) if is_vector else (size, x2.shape[-1])
+    return Aval((*broadcast(stack, x2.shape[:-2]), *last), dtype, device_of(x1, x2))
+
+
+def _diagonal_shape(namespace: Any, x: Any, offset: int = 0) -> Any:
+    stack, rows, columns = matrices("diagonal", x)
+    size = max(min(rows + min(offset, 0), columns - max(offset, 0)), 0)
+    return Aval((*stack, size), x.dtype, x.device)
+
+
+def _trace_shape(namespace: Any, x: Any, offset: int = 0, dtype: Any = None) -> Any:
+    stack, _, _ = matrices("trace", x)
+    return Aval(stack, dtype_of_result(namespace, "sum", (x,), {"dtype": dtype}), x.device)
+
+
+def _vector_norm_shape(namespace: Any, x: Any, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> Any:
+    axes = axes_of(axis, x.ndim)
+    shape = tuple(1 if i in axes else length for i, length in enumerate(x.shape) if keepdims or i not in axes)
+    return Aval(shape, dtype_of_result(namespace, "linalg.vector_norm", (x,), {}), x.device)
+
+
+def _matrix_norm_shape(namespace: Any, x: Any, keepdims: bool = False, ord: Any = "fro") -> Any:
+    stack, _, _ = matrices("matrix_norm", x)
+    dtype = dtype_of_result(namespace, "linalg.vector_norm", (x,), {})
+    return Aval((*stack, 1, 1) if keepdims else stack, dtype, x.device)
+
+
+SHAPES: Final[dict[str, Any]] = {
+    "linalg.det": _det_shape,
+    "linalg.diagonal": _diagonal_shape,
+    "linalg.inv": _square("inv"),
+    "linalg.matrix_norm": _matrix_norm_shape,
+    "linalg.matrix_power": _square("matrix_power"),
+    "linalg.matrix_rank": _rank_shape,
+    "linalg.pinv": _pinv_shape,
+    "linalg.slogdet": _slogdet_shape,
+    "linalg.solve": _solve_shape,
+    "linalg.trace": _trace_shape,
+    "linalg.vector_norm": _vector_norm_shape,
+}

@@ -1,0 +1,251 @@
+"""Rules of products of matrices and tensors.
+
+Transposed, a product is one with the other factor, which isn't conjugated.
+"""
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from xpand_extensions.generic._linalg_products import product
+
+from .._core import Aval
+from .._derivatives import LINEAR
+from .._shapes import broadcast
+from .elementwise import dtype_of_result
+
+
+def is_complex(xp: Any, x: Any) -> bool:
+    """Tell whether an array is complex."""
+    return bool(xp.isdtype(x.dtype, "complex floating"))
+
+
+def conjugate(xp: Any, x: Any) -> Any:
+    """Conjugate what is complex."""
+    return xp.conj(x) if is_complex(xp, x) else x
+
+
+def device_of(*avals: Any) -> Any:
+    """Tell the device of the first array that has one."""
+    return next((x.device for x in avals if isinstance(x, Aval) and x.device is not None), None)
+
+
+def widened(xp: Any, x: Any, is_mapped: bool, ndim: int) -> Any:
+    """Give the members of a batch axes of length 1 before theirs, until they have `ndim`."""
+    missing = ndim + 1 - x.ndim
+    return xp.reshape(x, (x.shape[0], *(1,) * missing, *x.shape[1:])) if is_mapped and missing > 0 else x
+
+
+# matmul
+
+
+def _matmul_first(xp: Any, ct: Any, x1: Any, x2: Any) -> Any:
+    if x2.ndim == 1:
+        return ct[..., None] * x2
+    if x1.ndim == 1:
+        if x2.ndim == 2:
+            return xp.matmul(x2, ct)
+        return xp.matmul(x2, ct[..., None])[..., 0]
+    if x1.ndim == 2 and x2.ndim > 2:
+        others = (*range(x2.ndim - 2), x2.ndim - 1)
+        return xp.tensordot(ct, x2, axes=(others, others))
+    return xp.matmul(ct, xp.matrix_transpose(x2))
+
+
+def _matmul_second(xp: Any, ct: Any, x1: Any, x2: Any) -> Any:
+    if x1.ndim == 1:
+        return x1 * ct if x2.ndim == 1 else x1[:, None] * ct[..., None, :]
+    if x2.ndim == 1 or (x2.ndim == 2 and x1.ndim > 2):
+        rows = tuple(range(x1.ndim - 1))
+        return xp.tensordot(x1, ct, axes=(rows, rows))
+    return xp.matmul(xp.matrix_transpose(x1), ct)
+
+
+def _matmul_members(xp: Any, mapped: tuple[bool, ...], x1: Any, x2: Any) -> Any:
+    (is_mapped1, is_mapped2), ndim1, ndim2 = mapped, x1.ndim - mapped[0], x2.ndim - mapped[1]
+    if not is_mapped2 and (ndim1 == 1 or ndim2 == 1) and ndim2 <= 2:
+        return xp.matmul(x1, x2)  # all vectors are the rows of one matrix
+    if not is_mapped1 and ndim2 == 1 and ndim1 <= 2:
+        return xp.matmul(x2, x1 if ndim1 == 1 else xp.matrix_transpose(x1))
+    if ndim1 == 1:
+        x1 = x1[..., None, :]
+    if ndim2 == 1:
+        x2 = x2[..., None]
+    ndim = max(ndim1, ndim2, 2)
+    out = xp.matmul(widened(xp, x1, is_mapped1, ndim), widened(xp, x2, is_mapped2, ndim))
+    if ndim2 == 1:
+        out = out[..., 0]
+    if ndim1 == 1:
+        out = out[..., 0] if ndim2 == 1 else out[..., 0, :]
+    return out
+
+
+def _matmul_shape(namespace: Any, x1: Any, x2: Any) -> Any:
+    for x in (x1, x2):
+        if not x.ndim:
+            raise ValueError("matmul: takes arrays of at least one axis, got a number")
+    rows, columns = x1.shape[-2:-1], x2.shape[-1:] if x2.ndim > 1 else ()
+    if x1.shape[-1] != x2.shape[-2 if x2.ndim > 1 else -1]:
+        raise ValueError(f"matmul: shapes {x1.shape} and {x2.shape} don't fit; the axes to be summed differ in length")
+    shape = (*broadcast(x1.shape[:-2], x2.shape[:-2]), *rows, *columns)
+    return Aval(shape, _product_dtype(namespace, x1, x2), device_of(x1, x2))
+
+
+def _product_dtype(namespace: Any, x1: Any, x2: Any) -> Any:
+    return dtype_of_result(namespace, "multiply", (x1, x2), {})
+
+
+# tensordot
+
+
+def _summed(axes: Any, ndim1: int, ndim2: int) -> tuple[list[int], list[int]]:
+    """List the axes that are summed over, counted from the first."""
+    if isinstance(axes, int):
+        return list(range(ndim1 - axes, ndim1)), list(range(axes))
+    first, second = ([x] if isinstance(x, int) else list(x) for x in axes)
+    return [axis % ndim1 for axis in first], [axis % ndim2 for axis in second]
+
+
+def _free(ndim: int, summed: Sequence[int]) -> list[int]:
+    return [axis for axis in range(ndim) if axis not in summed]
+
+
+def _tensordot_first(xp: Any, ct: Any, x1: Any, x2: Any, axes: Any = 2) -> Any:
+    summed1, summed2 = _summed(axes, x1.ndim, x2.ndim)
+    free1, free2 = _free(x1.ndim, summed1), _free(x2.ndim, summed2)
+    found = xp.tensordot(ct, x2, axes=(tuple(range(len(free1), ct.ndim)), tuple(free2)))
+    # Its last axes are those summed over, in the order they have in the other array.
+    return _ordered(xp, found, [*free1, *(summed1[summed2.index(axis)] for axis in sorted(summed2))])
+
+
+def _tensordot_second(xp: Any, ct: Any, x1: Any, x2: Any, axes: Any = 2) -> Any:
+    summed1, summed2 = _summed(axes, x1.ndim, x2.ndim)
+    free1, free2 = _free(x1.ndim, summed1), _free(x2.ndim, summed2)
+    found = xp.tensordot(x1, ct, axes=(tuple(free1), tuple(range(len(free1)))))
+    return _ordered(xp, found, [*(summed2[summed1.index(axis)] for axis in sorted(summed1)), *free2])
+
+
+def _ordered(xp: Any, x: Any, places: list[int]) -> Any:
+    """Put each axis in its place."""
+    order = tuple(places.index(axis) for axis in range(len(places)))
+    return x if order == tuple(range(len(order))) else xp.permute_dims(x, order)
+
+
+def _tensordot_members(xp: Any, mapped: tuple[bool, ...], x1: Any, x2: Any, axes: Any = 2) -> Any:
+    is_mapped1, is_mapped2 = mapped
+    summed1, summed2 = _summed(axes, x1.ndim - is_mapped1, x2.ndim - is_mapped2)
+    axes1, axes2 = [axis + is_mapped1 for axis in summed1], [axis + is_mapped2 for axis in summed2]
+    if is_mapped1 and is_mapped2:
+        return product(xp, x1, x2, (axes1, axes2), ((0,), (0,)))
+    out = xp.tensordot(x1, x2, axes=(tuple(axes1), tuple(axes2)))
+    return out if is_mapped1 else xp.moveaxis(out, x1.ndim - len(axes1), 0)
+
+
+def _tensordot_shape(namespace: Any, x1: Any, x2: Any, axes: Any = 2) -> Any:
+    summed1, summed2 = _summed(axes, x1.ndim, x2.ndim)
+    if [x1.shape[axis] for axis in summed1] != [x2.shape[axis] for axis in summed2]:
+        raise ValueError(f"tensordot: axes {axes} of shapes {x1.shape} and {x2.shape} differ in length")
+    rows, columns = (x.shape for x in (x1, x2))
+    shape = tuple([rows[i] for i in _free(x1.ndim, summed1)] + [columns[i] for i in _free(x2.ndim, summed2)])
+    return Aval(shape, _product_dtype(namespace, x1, x2), device_of(x1, x2))
+
+
+# Products of vectors
+
+
+def _aligned_axis(axis: int, ndim: int) -> int:
+    return axis if axis < 0 else axis - ndim
+
+
+def _vecdot_spread(xp: Any, ct: Any, axis: int) -> Any:
+    return xp.expand_dims(ct, axis=axis)
+
+
+def _vecdot_first(xp: Any, ct: Any, x1: Any, x2: Any, axis: int = -1) -> Any:
+    found = _vecdot_spread(xp, ct, axis) * x2
+    return conjugate(xp, found) if is_complex(xp, x1) else found
+
+
+def _vecdot_second(xp: Any, ct: Any, x1: Any, x2: Any, axis: int = -1) -> Any:
+    return _vecdot_spread(xp, ct, axis) * conjugate(xp, x1)
+
+
+def _vecdot_members(xp: Any, mapped: tuple[bool, ...], x1: Any, x2: Any, axis: int = -1) -> Any:
+    ndims = [x.ndim - is_mapped for x, is_mapped in zip((x1, x2), mapped)]
+    axis = _aligned_axis(axis, max(ndims))
+    x1, x2 = (widened(xp, x, is_mapped, max(ndims)) for x, is_mapped in zip((x1, x2), mapped))
+    return xp.vecdot(x1, x2, axis=axis)
+
+
+def _cross_members(xp: Any, mapped: tuple[bool, ...], x1: Any, x2: Any, axis: int = -1) -> Any:
+    ndims = [x.ndim - is_mapped for x, is_mapped in zip((x1, x2), mapped)]
+    axis = _aligned_axis(axis, max(ndims))
+    x1, x2 = (widened(xp, x, is_mapped, max(ndims)) for x, is_mapped in zip((x1, x2), mapped))
+    # All libraries take arrays of the same shape; not all broadcast.
+    return xp.linalg.cross(*xp.broadcast_arrays(x1, x2), axis=axis)
+
+
+def _along(namespace: Any, name: str, x1: Any, x2: Any, axis: int) -> tuple[int, ...]:
+    shape = broadcast(x1.shape, x2.shape)
+    if not -len(shape) <= axis < len(shape):
+        raise IndexError(f"{name}: axis {axis} is out of bounds for arrays of {len(shape)} axes")
+    if any(x.shape[axis] != shape[axis] for x in (x1, x2)):
+        raise ValueError(f"{name}: shapes {x1.shape} and {x2.shape} differ in length along axis {axis}")
+    return shape
+
+
+def _vecdot_shape(namespace: Any, x1: Any, x2: Any, axis: int = -1) -> Any:
+    shape = list(_along(namespace, "vecdot", x1, x2, axis))
+    del shape[axis]
+    return Aval(tuple(shape), _product_dtype(namespace, x1, x2), device_of(x1, x2))
+
+
+def _cross_shape(namespace: Any, x1: Any, x2: Any, axis: int = -1) -> Any:
+    shape = _along(namespace, "cross", x1, x2, axis)
+    if shape[axis] != 3:
+        raise ValueError(f"cross: vectors have three elements, got {shape[axis]} along axis {axis}")
+    return Aval(shape, _product_dtype(namespace, x1, x2), device_of(x1, x2))
+
+
+def _outer_members(xp: Any, mapped: tuple[bool, ...], x1: Any, x2: Any) -> Any:
+    return x1[..., :, None] * x2[..., None, :]
+
+
+def _outer_shape(namespace: Any, x1: Any, x2: Any) -> Any:
+    if (x1.ndim, x2.ndim) != (1, 1):
+        raise ValueError(f"outer: takes two vectors, got arrays of {x1.ndim} and {x2.ndim} axes")
+    return Aval((*x1.shape, *x2.shape), _product_dtype(namespace, x1, x2), device_of(x1, x2))
+
+
+DERIVATIVES: Final[dict[str, Any]] = dict.fromkeys(
+    ["linalg.cross", "linalg.outer", "matmul", "tensordot", "vecdot"], (LINEAR, LINEAR)
+)
+
+TRANSPOSES: Final[dict[str, Any]] = {
+    "linalg.cross": (
+        lambda xp, ct, x1, x2, axis=-1: xp.linalg.cross(*xp.broadcast_arrays(x2, ct), axis=axis),
+        lambda xp, ct, x1, x2, axis=-1: xp.linalg.cross(*xp.broadcast_arrays(ct, x1), axis=axis),
+    ),
+    "linalg.outer": (
+        lambda xp, ct, x1, x2: xp.matmul(ct, x2),
+        lambda xp, ct, x1, x2: xp.matmul(x1, ct),
+    ),
+    "matmul": (_matmul_first, _matmul_second),
+    "tensordot": (_tensordot_first, _tensordot_second),
+    "vecdot": (_vecdot_first, _vecdot_second),
+}
+
+BATCHING: Final[dict[str, Any]] = {
+    "linalg.cross": _cross_members,
+    "linalg.outer": _outer_members,
+    "matmul": _matmul_members,
+    "tensordot": _tensordot_members,
+    "vecdot": _vecdot_members,
+}
+
+SHAPES: Final[dict[str, Any]] = {
+    "linalg.cross": _cross_shape,
+    "linalg.outer": _outer_shape,
+    "matmul": _matmul_shape,
+    "tensordot": _tensordot_shape,
+    "vecdot": _vecdot_shape,
+}
