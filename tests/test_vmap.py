@@ -4,9 +4,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 import xpand
 from tests.libraries import LIBRARIES, Library
+from xpand_extensions.autodiff import grad
 from xpand_extensions.vmap import vmap
 
 ABLE = [library for library in LIBRARIES if library.id in ("torch", "jax", "torch-cuda")]
@@ -68,6 +70,58 @@ def test_numbers_in_results(able: Library) -> None:
     assert tuple(found["one"].shape) == (4,)
 
 
+def test_axis_size_where_nothing_is_mapped(able: Library) -> None:
+    x, y = able.asarray(X), able.asarray(Y)
+    able.assert_equal(vmap(dot, None, axis_size=2)(x, y), np.full(2, (X * Y).sum()))
+    able.assert_equal(vmap(dot, None, None, axis_size=2)(x, y), np.asarray((X * Y).sum()))
+    able.assert_equal(vmap(dot, axis_size=3)(x, x), (X * X).sum(axis=1))
+
+
+def test_one_call_of_the_function_whatever_the_axes_of_its_results(able: Library) -> None:
+    calls = []
+
+    def f(x: Any, y: Any) -> Any:
+        calls.append(1)
+        return {"mapped": x * y, "same": y, "both": (x, y)}
+
+    axes = {"mapped": -1, "same": None, "both": 0}
+    found = vmap(f, (0, None), axes)(able.asarray(X), able.asarray(Y))
+    assert len(calls) == 1
+    able.assert_equal(found["mapped"], (X * Y).T)
+    able.assert_equal(found["same"], Y)
+    able.assert_equal(found["both"][0], X)
+    able.assert_equal(found["both"][1], np.stack([Y] * 3))
+
+
+def test_the_same_for_all_members_of_an_inner_axis(able: Library) -> None:
+    """What an outer axis maps is no obstacle."""
+    inner = vmap(lambda x, y: (x + y, y * 2), (0, None), (0, None))
+    summed, doubled = vmap(inner, (None, 0))(able.asarray(X), able.asarray(X))
+    able.assert_equal(summed, X[None, :, :] + X[:, None, :])
+    able.assert_equal(doubled, 2 * X)
+    slope = grad(lambda x: vmap(inner, (None, 0))(x, x)[1].sum())(able.asarray(X))
+    able.assert_equal(slope, np.full_like(X, 2.0))
+
+
+def test_only_what_is_the_same_for_all(able: Library) -> None:
+    able.assert_equal(vmap(lambda x, y: y, (0, None), None)(able.asarray(X), able.asarray(Y)), Y)
+
+
+def test_an_axis_without_members(able: Library) -> None:
+    found = vmap(lambda x: xpand.array_namespace(x).sum(x))(able.asarray(np.zeros((0, 3))))
+    able.assert_equal(found, np.zeros((0,)))
+
+
+def test_under_torch_compile() -> None:
+    library = next(library for library in ABLE if library.id == "torch")
+    torch.compiler.reset()
+    f = lambda x, y: vmap(lambda x, y: (x * y, y), (0, None), (1, None))(x, y)
+    product, same = torch.compile(f, fullgraph=True, backend="eager")(library.asarray(X), library.asarray(Y))
+    library.assert_equal(product, (X * Y).T)
+    library.assert_equal(same, Y)
+    torch.compiler.reset()
+
+
 def test_bad_input(able: Library) -> None:
     x, y = able.asarray(X), able.asarray(Y)
     with pytest.raises(TypeError, match="vmap: takes a function, got int"):
@@ -94,5 +148,14 @@ def test_bad_input(able: Library) -> None:
         vmap(dot)("text", x)
     with pytest.raises(TypeError, match="vmap: the function returned str"):
         vmap(lambda x: "text")(x)
-    with pytest.raises((ValueError, TypeError), match="out_axes|out_dims|None"):
+    with pytest.raises(ValueError, match="vmap.* out_axes"):
         vmap(lambda x: x, out_axes=None)(x)
+    with pytest.raises(ValueError, match=r"got shapes \(3, 4\) along 0, \(3, 4\) along 0 and axis_size=4"):
+        vmap(dot, axis_size=4)(x, x)
+    with pytest.raises(TypeError, match="vmap: axis_size must be an integer"):
+        vmap(dot, axis_size=2.0)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="vmap: axis_size must be"):
+        vmap(dot, axis_size=-1)
+    for name in (3, ("i", "j"), []):
+        with pytest.raises(TypeError, match="vmap: axis_name must be a string"):
+            vmap(dot, axis_name=name)  # type: ignore[arg-type]

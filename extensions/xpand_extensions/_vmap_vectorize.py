@@ -1,9 +1,9 @@
 """Functions of arrays with few axes made functions of arrays with any: NumPy's generalised universal functions."""
 
 import re
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import wraps
-from typing import Any, Final, TypeAlias
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from xpand import _arguments, array_namespace, trees
 from xpand._namespace import describe
@@ -14,6 +14,15 @@ from ._vmap_mapping import vmap
 
 Dimensions: TypeAlias = tuple[tuple[str, ...], ...]
 """For each argument or result the names of its core dimensions."""
+
+
+class Signature(NamedTuple):
+    """The core dimensions of a function."""
+
+    text: str
+    inputs: Dimensions
+    outputs: Dimensions
+
 
 _CORE: Final = r"\((?:\w+(?:,\w+)*)?\)"
 _SIGNATURE: Final = re.compile(rf"{_CORE}(?:,{_CORE})*->{_CORE}(?:,{_CORE})*")
@@ -57,31 +66,32 @@ def vectorize(
 
     @wraps(function)
     def over_loops(*args: Any, **kwargs: Any) -> Any:
-        own = [i for i, arg in enumerate(args) if i not in positions and arg is not None]
-        if not own:
-            raise TypeError("vectorize: takes one array or more among the positional arguments that are not excluded")
-        inputs, outputs = _core_of(core, signature, args, positions)
-        kept = [i for i in range(len(args)) if i not in positions]
-        dimensions = tuple(inputs[kept.index(i)] for i in own)
-        arrays, _ = arrays_of("vectorize", "the arguments", [args[i] for i in own])
-        if len(arrays) != len(own):
-            raise TypeError(
-                "vectorize: takes arrays and numbers, got a tree of them; exclude it, or map it with `vmap`"
-            )
-        sizes = _core_sizes(own, arrays, dimensions)
+        dimensions = _dimensions(core, args, positions)
+        arrays = _arrays(args, dimensions)
+        sizes = _core_sizes(dimensions, arrays)
 
         def of_core(*given: Array) -> Any:
             everything = list(args)
-            for i, x in zip(own, given):
+            for i, x in zip(dimensions, given):
                 everything[i] = x
             result = function(*everything, **kwargs)
-            if outputs is not None:
-                _check_results(result, outputs, sizes, signature)
+            if core is not None:
+                _check_results(result, core, sizes)
             return result
 
-        return _over_loops(of_core, arrays, [len(names) for names in dimensions])
+        return _over_loops(of_core, arrays, [len(names) for names in dimensions.values()])
 
     return over_loops
+
+
+def _arrays(args: Sequence[Any], own: Iterable[int]) -> list[Array]:
+    for i in own:
+        if not _is_leaf(args[i]):
+            raise TypeError(
+                f"vectorize: argument {i} must be an array or a number, got {describe(args[i])}; exclude it, or map it "
+                "with `vmap`"
+            )
+    return arrays_of("vectorize", "the arguments", [args[i] for i in own])[0]
 
 
 def _over_loops(function: Callable[..., Any], arrays: list[Array], core: list[int]) -> Any:
@@ -119,7 +129,7 @@ def _positions(excluded: Collection[int | str]) -> frozenset[int]:
     return frozenset(each for each in excluded if isinstance(each, int))
 
 
-def _parsed(signature: str) -> tuple[Dimensions, Dimensions]:
+def _parsed(signature: str) -> Signature:
     if not isinstance(signature, str):
         raise TypeError(f"vectorize: signature must be a string, got {describe(signature)}")
     bare = re.sub(r"\s+", "", signature)
@@ -132,28 +142,27 @@ def _parsed(signature: str) -> tuple[Dimensions, Dimensions]:
         tuple(tuple(names.split(",")) if names else () for names in re.findall(r"\(([^)]*)\)", side))
         for side in bare.split("->")
     )
-    return inputs, outputs
+    return Signature(bare, inputs, outputs)
 
 
-def _core_of(
-    core: tuple[Dimensions, Dimensions] | None, signature: str | None, args: Sequence[Any], positions: frozenset[int]
-) -> tuple[Dimensions, Dimensions | None]:
-    """Give each argument that isn't excluded its core dimensions."""
-    kept = [arg for i, arg in enumerate(args) if i not in positions]
-    if core is None:
-        return ((),) * len(kept), None
-    inputs, outputs = core
-    if len(kept) != len(inputs):
+def _dimensions(core: Signature | None, args: Sequence[Any], excluded: frozenset[int]) -> dict[int, tuple[str, ...]]:
+    """Give each argument that is mapped, by its position, its core dimensions."""
+    kept = [i for i in range(len(args)) if i not in excluded]
+    inputs: Dimensions = ((),) * len(kept) if core is None else core.inputs
+    if core is not None and len(kept) != len(inputs):
         raise TypeError(
-            f"vectorize: the signature {signature!r} takes {len(inputs)} positional arguments that aren't excluded, "
+            f"vectorize: the signature {core.text!r} takes {len(inputs)} positional arguments that aren't excluded, "
             f"got {len(kept)}"
         )
-    return inputs, outputs
+    found = {i: names for i, names in zip(kept, inputs) if args[i] is not None}
+    if not found:
+        raise TypeError("vectorize: takes one array or more among the positional arguments that are not excluded")
+    return found
 
 
-def _core_sizes(own: Sequence[int], arrays: Sequence[Array], dimensions: Dimensions) -> dict[str, int]:
+def _core_sizes(dimensions: dict[int, tuple[str, ...]], arrays: Sequence[Array]) -> dict[str, int]:
     sizes: dict[str, int] = {}
-    for i, x, names in zip(own, arrays, dimensions):
+    for (i, names), x in zip(dimensions.items(), arrays):
         if x.ndim < len(names):
             raise ValueError(
                 f"vectorize: argument {i} must have the core dimensions ({','.join(names)}), got shape {tuple(x.shape)}"
@@ -167,26 +176,33 @@ def _core_sizes(own: Sequence[int], arrays: Sequence[Array], dimensions: Dimensi
     return sizes
 
 
-def _check_results(result: Any, dimensions: Dimensions, sizes: dict[str, int], signature: str | None) -> None:
+def _check_results(result: Any, core: Signature, sizes: dict[str, int]) -> None:
     """Check that results have the core dimensions of the signature; new ones get the sizes found."""
+    dimensions = core.outputs
     if len(dimensions) > 1 and not isinstance(result, (tuple, list)):
         raise TypeError(
-            f"vectorize: by the signature {signature!r} the function must return a tuple of {len(dimensions)} arrays, "
+            f"vectorize: by the signature {core.text!r} the function must return a tuple of {len(dimensions)} arrays, "
             f"got {describe(result)}"
         )
     results = list(result) if isinstance(result, (tuple, list)) else [result]
     if len(results) != len(dimensions):
         raise TypeError(
-            f"vectorize: by the signature {signature!r} the function must return {len(dimensions)} arrays, got "
+            f"vectorize: by the signature {core.text!r} the function must return {len(dimensions)} arrays, got "
             f"{len(results)}"
         )
     found = dict(sizes)
     for x, names in zip(results, dimensions):
-        if trees.structure(x) != trees.structure(0):
-            raise TypeError(f"vectorize: by the signature the function must return arrays, got {describe(x)}")
+        if not _is_leaf(x):
+            raise TypeError(
+                f"vectorize: by the signature {core.text!r} the function must return arrays, got {describe(x)}"
+            )
         shape = tuple(getattr(x, "shape", ()))
         if len(shape) != len(names) or any(found.setdefault(name, size) != size for name, size in zip(names, shape)):
             raise ValueError(
-                f"vectorize: by the signature {signature!r} a result must have the core dimensions "
+                f"vectorize: by the signature {core.text!r} a result must have the core dimensions "
                 f"({','.join(names)}), got shape {shape}; sizes so far are {found}"
             )
+
+
+def _is_leaf(x: Any) -> bool:
+    return trees.structure(x).is_leaf()
