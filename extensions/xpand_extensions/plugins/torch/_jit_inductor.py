@@ -27,28 +27,32 @@ with warnings.catch_warnings():
 
 def compiled(function: Callable[..., Any], leaves: Sequence[Array]) -> tuple[Callable[..., Any], Any]:
     """Compile a function for the signature of tensors; also return the structure of its results, None for one array."""
-    if torch.is_grad_enabled() and any(x.requires_grad for x in leaves):
-        run, structure = _with_gradients(function, leaves)
+    if any(x.is_neg() or x.is_conj() for x in leaves):  # what is compiled reads memory as it is
+        inner, structure = compiled(function, [_resolved(x) for x in leaves])
+        return lambda *leaves: inner(*[_resolved(x) for x in leaves]), structure
+    graph = Graph(function, leaves)
+    name = name_of(function)
+    run: Callable[..., Any]
+    if torch.is_grad_enabled() and any(x.requires_grad for x in graph.constants()):
+        warnings.warn(
+            f"jit: {name} uses tensors that require gradients and that it does not take as arguments (the parameters "
+            "of a module, perhaps): it is run without being compiled; pass them as arguments, for example through "
+            "torch.func.functional_call",
+            stacklevel=5,
+        )
+        run = lambda *leaves: trees.leaves(function(*leaves))
+    elif torch.is_grad_enabled() and any(x.requires_grad for x in leaves):
+        run = _with_gradients(name, function, leaves)
     else:
-        graph = Graph(function, leaves)
-        structure = graph.structure
-        if torch.is_grad_enabled() and any(x.requires_grad for x in graph.constants()):
-            warnings.warn(
-                f"jit: {name_of(function)} uses tensors that require gradients and that it "
-                "does not take as arguments (the parameters of a module, perhaps): it is run without being compiled; "
-                "pass them as arguments, for example through torch.func.functional_call",
-                stacklevel=5,
-            )
-            return lambda *leaves: trees.leaves(function(*leaves)), structure
-        run = _by_inductor(name_of(function), graph, leaves)
-    single = structure.is_leaf() if structure is not None else False
-    return run, None if single else structure
+        run = _by_inductor(name, graph, leaves)
+    return run, None if graph.structure.is_leaf() else graph.structure
+
+
+def _resolved(x: Array) -> Array:
+    return x.resolve_neg().resolve_conj()
 
 
 def _by_inductor(name: str, graph: Graph, leaves: Sequence[Array]) -> Callable[..., Any]:
-    if any(x.is_neg() or x.is_conj() for x in leaves):  # what is compiled reads memory as it is
-        inner = _by_inductor(name, graph, [_resolved(x) for x in leaves])
-        return lambda *leaves: inner(*[_resolved(x) for x in leaves])
     try:
         with _own_warnings():
             run: Callable[..., Any] = torch._inductor.compile(graph.module, stand_ins(graph.mode, leaves))
@@ -58,40 +62,31 @@ def _by_inductor(name: str, graph: Graph, leaves: Sequence[Array]) -> Callable[.
     return run
 
 
+def _with_gradients(name: str, function: Callable[..., Any], leaves: Sequence[Array]) -> Callable[..., Any]:
+    """Compile a function together with its derivative, which may have rules of its own, that a graph doesn't show."""
+    flat = Flattened(function)
+    run: Callable[..., Any] = aot_function(
+        flat,
+        fw_compiler=compile_fx_inner,
+        bw_compiler=partial(compile_fx_inner, is_backward=True),
+        partition_fn=min_cut_rematerialization_partition,
+        decompositions=select_decomp_table(),
+    )
+    try:
+        with _own_warnings():
+            asking_no_values(run, *leaves)  # it compiles what it is first called with
+    except InductorError as error:
+        _warn(name, error)
+        return aot_function(flat, fw_compiler=nop)  # type: ignore[no-any-return]
+    return run
+
+
 @contextmanager
 def _own_warnings() -> Iterator[None]:
     """Keep what TorchInductor says of operations on complex numbers, which it leaves to PyTorch's own kernels."""
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Torchinductor does not support code generation for complex")
         yield
-
-
-def _resolved(x: Array) -> Array:
-    return x.resolve_neg().resolve_conj()
-
-
-def _with_gradients(function: Callable[..., Any], leaves: Sequence[Array]) -> tuple[Callable[..., Any], Any]:
-    """Compile a function together with its derivative, which may have rules of its own."""
-    flat = Flattened(function)
-    compilers: list[dict[str, Any]] = [
-        {
-            "fw_compiler": compile_fx_inner,
-            "bw_compiler": partial(compile_fx_inner, is_backward=True),
-            "partition_fn": min_cut_rematerialization_partition,
-            "decompositions": select_decomp_table(),
-        },
-        {"fw_compiler": nop},
-    ]
-    for options in compilers:
-        run = aot_function(flat, **options)
-        try:
-            with _own_warnings():
-                asking_no_values(run, *leaves)  # it compiles what it is first called with
-        except InductorError as error:
-            _warn(flat.__name__, error)
-            continue
-        break
-    return run, flat.structure
 
 
 def _warn(name: str, error: Exception) -> None:

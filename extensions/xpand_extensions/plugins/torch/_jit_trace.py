@@ -57,7 +57,7 @@ class Graph:
         fakes = stand_ins(self.mode, leaves)
         with tracing(), self.mode:
             self.module = asking_no_values(make_fx(flat), *fakes)
-        self.structure = flat.structure
+        self.structure: Any = flat.structure
 
     def constants(self) -> list[Array]:
         """List the tensors that the function has without taking them as arguments."""
