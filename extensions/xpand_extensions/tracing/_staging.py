@@ -57,6 +57,10 @@ class Staging(Trace):
         override = op.overrides.get("stage")
         if override is not None:
             return override(self, op, args, params)
+        return self.written(op, args, params)
+
+    def written(self, op: Op, args: Sequence[Any], params: dict[str, Any]) -> Any:
+        """Write down an operation as it is."""
         inputs = [self.atom(x) for x in args]
         avals = avals_of_result(op, [x.aval if isinstance(x, Variable) else x for x in inputs], params)
         return self.equation(op, inputs, params, avals)
@@ -84,13 +88,9 @@ class Staging(Trace):
 
     def graph(self, inputs: Sequence[TracedArray], outputs: Sequence[Any]) -> Graph:
         """Make the graph from arguments to results."""
-        return Graph(
-            self.namespace,
-            [x._value for x in inputs],
-            {variable: value for variable, value in self.constants.values()},
-            self.equations,
-            [self.atom(x) for x in outputs],
-        )
+        results = [self.atom(x) for x in outputs]  # which may be constants themselves
+        constants = dict(self.constants.values())
+        return Graph(self.namespace, [x._value for x in inputs], constants, self.equations, results)
 
     def shape(self, x: TracedArray) -> tuple[int, ...]:
         shape: tuple[int, ...] = x._value.aval.shape

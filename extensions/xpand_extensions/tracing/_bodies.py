@@ -1,0 +1,151 @@
+"""Graphs as bodies of loops and branches: made of functions, and transformed into other graphs."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from xpand._typing import Array
+
+from ._batching import batched
+from ._compile import compiled
+from ._core import TracedArray, aval_of, bare
+from ._fit import zeros
+from ._forward import jvp
+from ._graph import Graph
+from ._reverse import linearize
+from ._staging import stage
+
+
+class Body:
+    """A graph of arrays alone, with what is made of it, each once."""
+
+    __slots__ = ("_made", "graph")
+
+    def __init__(self, graph: Graph) -> None:
+        self.graph = graph
+        self._made: dict[Any, Any] = {}
+
+    def made(self, key: Any, make: Callable[[], Any]) -> Any:
+        """Return what is made of the graph under a key, which is made the first time."""
+        found = self._made.get(key)
+        return self._made.setdefault(key, make()) if found is None else found
+
+    @property
+    def avals(self) -> list[Any]:
+        """The types of the results."""
+        return [aval_of(x.aval) if hasattr(x, "aval") else x for x in self.graph.outputs]
+
+    @property
+    def program(self) -> Callable[..., tuple[Any, ...]]:
+        """The graph, compiled."""
+        found: Callable[..., tuple[Any, ...]] = self.made("program", lambda: compiled(self.graph))
+        return found
+
+    def floats(self, which: str) -> tuple[bool, ...]:
+        """Tell which inputs or outputs are floating-point."""
+        is_floating = self.graph.namespace.is_floating
+        return tuple(is_floating(x.dtype) for x in getattr(self.graph, which))
+
+    def pushed(self, has: tuple[bool, ...]) -> "Body":
+        """Return the body of forward mode: inputs, and the tangents of those that have some; outputs, and their tangents.
+
+        Of the outputs those of floating point have tangents.
+        """
+        return self.made(("pushed", has), lambda: self._pushed(has))  # type: ignore[no-any-return]
+
+    def _pushed(self, has: tuple[bool, ...]) -> "Body":
+        graph, count = self.graph, len(self.graph.inputs)
+        floats = self.floats("outputs")
+
+        def function(*arrays: Array) -> tuple[Any, Any]:
+            primals, tangents = arrays[:count], iter(arrays[count:])
+            chosen = [i for i, each in enumerate(has) if each]
+            run = lambda *given: (graph.run(*_replaced(primals, chosen, given)), ())
+            if not chosen:
+                outs = graph.run(*primals)
+                derivatives: Sequence[Any] = [zeros(graph.namespace, x) for x in outs]
+            else:
+                outs, derivatives, _ = jvp(graph.namespace, run, [primals[i] for i in chosen], list(tangents))
+            return (*outs, *(t for t, each in zip(derivatives, floats) if each)), ()
+
+        avals = [x.aval for x in graph.inputs]
+        return body_of(graph.namespace, function, [*avals, *(x for x, each in zip(avals, has) if each)])
+
+    def pulled(self, wanted: tuple[bool, ...]) -> "Body":
+        """Return the body of reverse mode: inputs, and the cotangents of floating-point outputs; those of inputs wanted."""
+        return self.made(("pulled", wanted), lambda: self._pulled(wanted))  # type: ignore[no-any-return]
+
+    def _pulled(self, wanted: tuple[bool, ...]) -> "Body":
+        graph, count = self.graph, len(self.graph.inputs)
+        floats = self.floats("outputs")
+        chosen = [i for i, each in enumerate(wanted) if each]
+
+        def function(*arrays: Array) -> tuple[Any, Any]:
+            primals, given = arrays[:count], iter(arrays[count:])
+            run = lambda *x: (
+                tuple(y for y, each in zip(graph.run(*_replaced(primals, chosen, x)), floats) if each),
+                (),
+            )
+            _, _, linear = linearize(graph.namespace, "vjp", run, [primals[i] for i in chosen])
+            return linear.pull(*given), ()
+
+        avals = [x.aval for x in graph.inputs]
+        outs = [x for x, each in zip(self.avals, floats) if each]
+        return body_of(graph.namespace, function, [*avals, *outs])
+
+    def mapped(self, axes: tuple[bool, ...], size: int, wanted: tuple[bool, ...] | None = None) -> tuple["Body", Any]:
+        """Return the body of a batch: inputs with an axis first where `axes` says so; outputs, and which have the axis.
+
+        All outputs that are wanted with the axis get it.
+        """
+        found = self.made(("mapped", axes, size, wanted), lambda: self._mapped(axes, size, wanted))
+        return found  # type: ignore[no-any-return]
+
+    def _mapped(self, axes: tuple[bool, ...], size: int, wanted: tuple[bool, ...] | None) -> tuple["Body", Any]:
+        namespace = self.graph.namespace
+        which: tuple[bool, ...] = ()
+
+        def function(*arrays: Array) -> tuple[Any, Any]:
+            nonlocal which
+            outs, is_mapped = batched(namespace, self.graph.run, arrays, [0 if each else None for each in axes], size)
+            asked = wanted or (False,) * len(outs)
+            which = tuple(mine or each for mine, each in zip(is_mapped, asked))
+            return tuple(
+                x if mine or not each else _spread(namespace, x, size) for x, mine, each in zip(outs, is_mapped, asked)
+            ), ()
+
+        avals = [_wider(x.aval, size) if each else x.aval for x, each in zip(self.graph.inputs, axes)]
+        body = body_of(namespace, function, avals)
+        return body, which
+
+
+def _wider(aval: Any, size: int) -> Any:
+    return type(aval)((size, *aval.shape), aval.dtype, aval.device)
+
+
+def _spread(namespace: Any, x: Array, size: int) -> Array:
+    return bare(namespace.broadcast_to(namespace.expand_dims(x, axis=0), (size, *x.shape)))
+
+
+def _replaced(arrays: Sequence[Any], places: Sequence[int], given: Sequence[Any]) -> list[Any]:
+    found = list(arrays)
+    for place, x in zip(places, given):
+        found[place] = x
+    return found
+
+
+def body_of(namespace: Any, function: Callable[..., Any], avals: Sequence[Any]) -> Body:
+    """Make the body of a function that uses no traced arrays besides its arguments."""
+    body, constants = closed(namespace, "loop", function, avals)
+    assert not constants, "what a body is made of brings no arrays of its own"
+    return body
+
+
+def closed(
+    namespace: Any, what: str, function: Callable[..., Any], avals: Sequence[Any]
+) -> tuple[Body, list[TracedArray]]:
+    """Make the body of a function; arrays around it that are traced become its first inputs, and are returned."""
+    graph, _ = stage(namespace, what, function, avals)
+    outer = {variable: x for variable, x in graph.constants.items() if isinstance(x, TracedArray)}
+    known = {variable: x for variable, x in graph.constants.items() if variable not in outer}
+    lifted = Graph(namespace, [*outer, *graph.inputs], known, graph.equations, graph.outputs)
+    return Body(lifted), list(outer.values())
