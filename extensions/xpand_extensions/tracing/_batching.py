@@ -27,11 +27,16 @@ class Batching(Trace):
         override = op.overrides.get("batch")
         if override is not None:
             return override(self, op, args, params)
-        rule = op.batching
-        if rule is None:
+        if op.batching is None:
             if op.decomposition is None:
                 raise op.no_rule("batches")
             return op.decompose(args, params)
+        return self.by_rule(op, args, params)
+
+    def by_rule(self, op: Op, args: Sequence[Any], params: dict[str, Any]) -> Any:
+        """Apply an operation as its rule does."""
+        rule = op.batching
+        assert rule is not None
         mapped = tuple(isinstance(x, TracedArray) and x._trace is self for x in args)
         given = [x._value if is_mapped else bare(x) for x, is_mapped in zip(args, mapped)]
         xp = namespace_for(self.namespace, *given)

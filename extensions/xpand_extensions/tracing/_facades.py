@@ -16,9 +16,10 @@ from xpand import library_name, trees
 from .._dispatch import Operation
 from . import rules
 from ._core import Op, TracedArray, bind
+from ._rows import at
 
 INLINED: Final = frozenset(
-    {"indexing.unique", "scatter.at", "statistics.gradient", "statistics.reduce", "windows.window_reduce"}
+    {"sorting.unique", "statistics.gradient", "statistics.reduce", "windows.window_reduce"}
 )
 """Operations whose generic implementation is always followed: they take functions, or return what isn't just arrays."""
 
@@ -155,6 +156,8 @@ def _result_class(annotation: Any) -> Any:
 
 def implementation(operation: Operation[..., Any]) -> Callable[..., Any] | None:
     """Make the implementation of a facade for traced arrays; None where the generic one is to be followed."""
+    if operation.qualified_name == "scatter.at":
+        return at
     if operation.qualified_name in INLINED or _is_transformation(operation):
         return None
     signature = inspect.signature(operation.facade)

@@ -3,6 +3,10 @@
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
+from xpand import is_writeable_array
+
+from ._rows import ROWS
+
 ARRAY: Final = "array"
 """What stands in a key in the place of an array."""
 
@@ -42,6 +46,10 @@ def _getitem(base: Any) -> Callable[..., Any]:
 
 def _setitem(base: Any) -> Callable[..., Any]:
     def setitem(x: Any, value: Any, *arrays: Any, key: tuple[Any, ...]) -> Any:
+        if not is_writeable_array(x):
+            from ..scatter import at
+
+            return at(x)[put_together(key, arrays)].set(value)
         x = base.asarray(x, copy=True)
         x[put_together(key, arrays)] = value
         return x
@@ -68,5 +76,6 @@ INDEXING: Final[dict[str, Callable[[Any], Callable[..., Any]]]] = {
     "setitem": _setitem,
     "to_device": _to_device,
     "stop_gradient": _stop_gradient,
+    **ROWS,
 }
 """Operations that are no functions of the namespace."""

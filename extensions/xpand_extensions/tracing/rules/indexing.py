@@ -1,0 +1,399 @@
+"""Rules of `x[key]`, `x[key] = value`, and of taking elements at indices."""
+
+import math
+from collections.abc import Sequence
+from typing import Any, Final
+
+from .._core import Aval, TracedArray, bare
+from .._derivatives import LINEAR, First
+from .._indexing import ARRAY, put_together
+from .._rows import applied, write_rows
+from .._shapes import broadcast
+from .rows import numbered
+from .shapes import axis_of, flattened
+
+# What a key selects
+
+
+def is_mask(xp: Any, x: Any) -> bool:
+    """Tell whether an array of a key is a mask."""
+    return bool(xp.isdtype(x.dtype, "bool"))
+
+
+def _spelled_out(xp: Any, ndim: int, key: tuple[Any, ...], arrays: Sequence[Any]) -> list[Any]:
+    """List the parts of a key with its arrays, and one slice for each axis that the key leaves out."""
+    given = iter(arrays)
+    parts = [next(given) if part is ARRAY else part for part in key]
+    taken = 0
+    for part in parts:
+        if isinstance(part, bool):
+            raise TypeError(f"x[key]: takes integers, slices, None, ... and arrays, got {part}")
+        taken += _axes_taken(xp, part)
+    if taken > ndim:
+        raise IndexError(f"x[key]: too many indices: {taken} for an array of {ndim} axes")
+    places = [i for i, part in enumerate(parts) if part is Ellipsis]
+    if len(places) > 1:
+        raise IndexError(f"x[key]: takes one ellipsis ('...'), got {len(places)}")
+    place = places[0] if places else len(parts)
+    return [*parts[:place], *[slice(None)] * (ndim - taken), *parts[place + 1 :]]
+
+
+def _axes_taken(xp: Any, part: Any) -> int:
+    if part is None or part is Ellipsis:
+        return 0
+    return len(part.shape) if hasattr(part, "dtype") and is_mask(xp, part) else 1
+
+
+def selected(xp: Any, shape: Sequence[int], key: tuple[Any, ...], arrays: Sequence[Any]) -> tuple[tuple[int, ...], int]:
+    """Tell the shape of what a key without masks selects, and where in it the axes of its arrays are."""
+    sizes: list[int] = []
+    places: list[int] = []  # where in the key integers and arrays are
+    place = axis = 0
+    shapes = []
+    for i, part in enumerate(_spelled_out(xp, len(shape), key, arrays)):
+        if part is None:
+            sizes.append(1)
+            continue
+        if isinstance(part, slice):
+            sizes.append(len(range(*part.indices(shape[axis]))))
+        else:
+            if not places:
+                place = len(sizes)
+            places.append(i)
+            if hasattr(part, "dtype"):
+                shapes.append(tuple(part.shape))
+            elif not -shape[axis] <= part < shape[axis]:
+                raise IndexError(f"x[key]: index {part} is out of bounds for axis {axis} of size {shape[axis]}")
+        axis += 1
+    if not shapes:
+        return tuple(sizes), 0
+    # NumPy's rule: the axes of arrays come first where something stands between them.
+    if places[-1] - places[0] >= len(places):
+        place = 0
+    return (*sizes[:place], *broadcast(*shapes), *sizes[place:]), place
+
+
+def _is_rows(key: tuple[Any, ...]) -> bool:
+    """Tell whether a key is one array, for the first axis."""
+    return key[0] is ARRAY and all(part is Ellipsis or part == slice(None) for part in key[1:])
+
+
+def without_masks(xp: Any, key: tuple[Any, ...], arrays: Sequence[Any]) -> tuple[tuple[Any, ...], list[Any], list[int]]:
+    """Put the indices of the places where masks hold in place of them.
+
+    Returns:
+        The key, its arrays, and which of the arrays before each is or comes from.
+    """
+    found: list[Any] = []
+    sources: list[int] = []
+    parts: list[Any] = []
+    for part in key:
+        if part is not ARRAY:
+            parts.append(part)
+            continue
+        i = sources[-1] + 1 if sources else 0
+        new = list(xp.nonzero(arrays[i])) if is_mask(xp, arrays[i]) else [arrays[i]]
+        found.extend(new)
+        sources.extend([i] * len(new))
+        parts.extend([ARRAY] * len(new))
+    return tuple(parts), found, sources
+
+
+def _numbers(xp: Any, shape: Sequence[int], key: tuple[Any, ...], arrays: Sequence[Any], device: Any) -> Any:
+    """Number the elements that a key selects, of an array of a shape."""
+    shape = tuple(shape)
+    return get(xp, xp.reshape(xp.arange(math.prod(shape), device=device), shape), key, arrays)
+
+
+def get(xp: Any, x: Any, key: tuple[Any, ...], arrays: Sequence[Any] = ()) -> Any:
+    """Select elements, traced or not."""
+    return applied(xp, "getitem", (x, *arrays), {"key": key})
+
+
+def put(xp: Any, x: Any, value: Any, key: tuple[Any, ...], arrays: Sequence[Any] = ()) -> Any:
+    """Set elements, traced or not."""
+    return applied(xp, "setitem", (x, value, *arrays), {"key": key})
+
+
+def _unknown_mask(xp: Any, arrays: Sequence[Any], where: str) -> None:
+    if any(is_mask(xp, x) for x in arrays):
+        raise TypeError(
+            f"x[mask]: the size of the result depends on the values of the mask, which aren't known under {where}; use "
+            "`xp.where`, or `xpand_extensions.indexing.boolean_mask` with size"
+        )
+
+
+# Derivatives
+
+
+def _zeros(xp: Any, ct: Any, x: Any, shape: Sequence[int] | None = None) -> Any:
+    return xp.zeros(tuple(x.shape if shape is None else shape), dtype=ct.dtype, device=x.device)
+
+
+def _ungot(xp: Any, ct: Any, x: Any, *arrays: Any, key: tuple[Any, ...]) -> Any:
+    """Put what was selected back to where it was, and add up what was selected several times."""
+    if all(is_mask(xp, array) for array in arrays):
+        zeros = _zeros(xp, ct, x)
+        if hasattr(xp, "operations"):
+            return put(xp, zeros, ct, key, arrays)
+        zeros[put_together(key, arrays)] = ct
+        return zeros
+    if _is_rows(key):
+        return _untaken(xp, ct, x, xp.reshape(arrays[0], (-1,)), 0, len(arrays[0].shape))
+    number = flattened(xp, _numbers(xp, x.shape, key, arrays, x.device))
+    size = math.prod(x.shape)
+    found = write_rows(xp, "add", _zeros(xp, ct, x, (size, 1)), xp.reshape(ct, (-1, 1)), number)
+    return xp.reshape(found, tuple(x.shape))
+
+
+def _untaken(xp: Any, ct: Any, x: Any, index: Any, axis: int, several: int = 1) -> Any:
+    """Add what was taken along an axis to where it was; the result has `several` axes in the place of the one."""
+    size, rest = x.shape[axis], (*x.shape[:axis], *x.shape[axis + 1 :])
+    if not axis:
+        values = xp.reshape(ct, (index.shape[0], math.prod(rest)))
+    else:
+        values = xp.reshape(xp.moveaxis(ct, axis, 0), (index.shape[0], math.prod(rest)))
+    index = from_start(xp, index, size)
+    found = write_rows(xp, "add", _zeros(xp, ct, x, (size, values.shape[1])), values, index)
+    found = xp.reshape(found, (size, *rest))
+    return xp.moveaxis(found, 0, axis) if axis else found
+
+
+def from_start(xp: Any, index: Any, size: int) -> Any:
+    """Count negative indices from the start, in the library's integers."""
+    device = getattr(index, "device", None)
+    dtype = xp.arange(0, device=device).dtype
+    if index.dtype != dtype:
+        index = xp.astype(index, dtype)
+    return xp.where(index < 0, index + size, index)
+
+
+def _take_transposed(xp: Any, ct: Any, x: Any, indices: Any, axis: int | None = None) -> Any:
+    return _untaken(xp, ct, x, indices, 0 if axis is None else axis_of("take", axis, len(x.shape)))
+
+
+def _take_along_axis_transposed(xp: Any, ct: Any, x: Any, indices: Any, axis: int = -1) -> Any:
+    shape, ndim = tuple(x.shape), len(x.shape)
+    axis = axis_of("take_along_axis", axis, ndim)
+    number, stride = from_start(xp, indices, shape[axis]), 1
+    for i in reversed(range(ndim)):
+        if i == axis:
+            number = number * stride if stride != 1 else number
+        stride *= shape[i]
+    stride = 1
+    for i in reversed(range(ndim)):
+        if i != axis and shape[i] != 1:
+            steps = xp.arange(shape[i], dtype=number.dtype, device=x.device) * stride
+            number = number + xp.reshape(steps, (-1, *(1,) * (ndim - 1 - i)))
+        stride *= shape[i]
+    number = flattened(xp, xp.broadcast_to(number, tuple(ct.shape)))
+    found = write_rows(xp, "add", _zeros(xp, ct, x, (math.prod(shape), 1)), xp.reshape(ct, (-1, 1)), number)
+    return xp.reshape(found, shape)
+
+
+def _kept(xp: Any, ct: Any, i: int, x: Any, value: Any, *arrays: Any, key: tuple[Any, ...]) -> Any:
+    """Set to zero what was set."""
+    return put(xp, ct, _zeros(xp, ct, value, ()), key, arrays)
+
+
+def _got(xp: Any, ct: Any, i: int, x: Any, value: Any, *arrays: Any, key: tuple[Any, ...]) -> Any:
+    """Select what was set: of several values for one element the one that stayed."""
+    found = get(xp, ct, key, arrays)
+    if any(not is_mask(xp, array) for array in arrays):
+        shape = tuple(found.shape)
+        number = xp.reshape(xp.arange(math.prod(shape), device=x.device), shape)
+        writer = put(xp, xp.full(tuple(x.shape), -1, dtype=number.dtype, device=x.device), number, key, arrays)
+        found = xp.where(get(xp, writer, key, arrays) == number, found, xp.zeros_like(found))
+    # The caller adds up over the axes that the value was broadcast along, but it may have axes of length 1 too many.
+    more = len(value.shape) - len(found.shape)
+    return xp.reshape(found, ((1,) * more + tuple(found.shape))) if more > 0 else found
+
+
+DERIVATIVES: Final[dict[str, Any]] = {
+    "getitem": First(LINEAR),
+    "setitem": First(LINEAR, LINEAR),
+    "take": First(LINEAR),
+    "take_along_axis": First(LINEAR),
+}
+
+LINEAR_IN_ALL: Final = ("setitem",)
+
+TRANSPOSES: Final[dict[str, Any]] = {
+    "getitem": First(_ungot),
+    "setitem": First(_kept, _got),
+    "take": First(_take_transposed),
+    "take_along_axis": First(_take_along_axis_transposed),
+}
+
+
+def _setitem(xp: Any, x: Any, value: Any, *arrays: Any, key: tuple[Any, ...]) -> Any:
+    from xpand_extensions.scatter import at
+
+    return at(xp.wrap(x))[put_together(key, arrays)].set(xp.astype(xp.wrap(value), x.dtype))
+
+
+DECOMPOSITIONS: Final[dict[str, Any]] = {"setitem": _setitem}
+
+
+# Batches
+
+
+def _batched_getitem(xp: Any, mapped: Any, x: Any, *arrays: Any, key: tuple[Any, ...]) -> Any:
+    if not arrays:
+        return get(xp, x, (slice(None), *key))
+    _unknown_mask(xp, [array for array, is_mapped in zip(arrays, mapped[1:]) if is_mapped], "vmap")
+    if any(is_mask(xp, array) for array in arrays):
+        key, found, sources = without_masks(xp, key, arrays)
+        arrays, mapped = tuple(found), (mapped[0], *(mapped[1 + i] for i in sources))
+    shape = tuple(x.shape[1:]) if mapped[0] else tuple(x.shape)
+    if mapped[0] and not any(mapped[1:]):
+        number = _numbers(xp, shape, key, arrays, getattr(x, "device", None))
+        found = xp.take(flattened(xp, x, True), flattened(xp, number), axis=1)
+        return xp.reshape(found, (x.shape[0], *number.shape))
+    aligned = _aligned(xp, mapped[1:], arrays)
+    _, place = selected(xp, shape, key, arrays)
+    if not mapped[0]:
+        return _batch_first(xp, get(xp, x, key, aligned), place)
+    number = _batch_first(xp, _numbers(xp, shape, key, aligned, getattr(x, "device", None)), place)
+    members, size = x.shape[0], math.prod(shape)
+    index = numbered(xp, xp.reshape(number, (members, math.prod(number.shape[1:]))), size, False)
+    return xp.reshape(xp.take(flattened(xp, x), index), tuple(number.shape))
+
+
+def _aligned(xp: Any, mapped: Sequence[bool], arrays: Sequence[Any]) -> list[Any]:
+    """Give members of fewer axes some after the batch axis, so that the arrays broadcast together."""
+    ndim = max(x.ndim - is_mapped for x, is_mapped in zip(arrays, mapped))
+    return [
+        xp.reshape(x, (x.shape[0], *(1,) * (ndim - x.ndim + 1), *x.shape[1:])) if is_mapped else x
+        for x, is_mapped in zip(arrays, mapped)
+    ]
+
+
+def _batch_first(xp: Any, x: Any, place: int) -> Any:
+    return xp.moveaxis(x, place, 0) if place else x
+
+
+def _batched_setitem(xp: Any, mapped: Any, x: Any, value: Any, *, key: tuple[Any, ...]) -> Any:
+    members = (x if mapped[0] else value).shape[0]
+    shape = tuple(x.shape[1:]) if mapped[0] else tuple(x.shape)
+    if not mapped[0]:
+        x = xp.broadcast_to(xp.expand_dims(x, axis=0), (members, *shape))
+    if mapped[1]:
+        ndim = len(selected(xp, shape, key, ())[0])
+        sizes = tuple(value.shape[1:])
+        more = max(len(sizes) - ndim, 0)
+        value = xp.reshape(value, (members, *(1,) * (ndim - len(sizes)), *sizes[more:]))
+    return put(xp, x, value, (slice(None), *key))
+
+
+def _batched_take(xp: Any, mapped: Any, x: Any, indices: Any, axis: int | None = None) -> Any:
+    ndim = x.ndim - mapped[0]
+    axis = axis_of("take", 0 if axis is None else axis, ndim)
+    if not mapped[1]:
+        return xp.take(x, indices, axis=axis + 1)
+    members, number = indices.shape
+    if not mapped[0]:
+        found = xp.take(x, flattened(xp, indices), axis=axis)
+        found = xp.reshape(found, (*x.shape[:axis], members, number, *x.shape[axis + 1 :]))
+        return _batch_first(xp, found, axis)
+    rows = xp.moveaxis(x, axis + 1, 1) if axis else x
+    size, rest = rows.shape[1], tuple(rows.shape[2:])
+    index = numbered(xp, from_start(xp, indices, size), size, False)
+    found = xp.take(xp.reshape(rows, (members * size, *rest)), index, axis=0)
+    found = xp.reshape(found, (members, number, *rest))
+    return xp.moveaxis(found, 1, axis + 1) if axis else found
+
+
+def _batched_take_along_axis(xp: Any, mapped: Any, x: Any, indices: Any, axis: int = -1) -> Any:
+    axis = axis_of("take_along_axis", axis, x.ndim - mapped[0])
+    given = [a if is_mapped else xp.expand_dims(a, axis=0) for a, is_mapped in zip((x, indices), mapped)]
+    return xp.take_along_axis(*given, axis=axis + 1)
+
+
+BATCHING: Final[dict[str, Any]] = {
+    "getitem": _batched_getitem,
+    "setitem": _batched_setitem,
+    "take": _batched_take,
+    "take_along_axis": _batched_take_along_axis,
+}
+
+
+# Shapes
+
+
+def _got_shape(namespace: Any, x: Any, *arrays: Any, key: tuple[Any, ...]) -> Aval:
+    _unknown_mask(namespace, arrays, "jit")
+    return Aval(selected(namespace, x.shape, key, arrays)[0], x.dtype, x.device)
+
+
+def _set_shape(namespace: Any, x: Any, value: Any, *arrays: Any, key: tuple[Any, ...]) -> Aval:
+    if not any(is_mask(namespace, array) for array in arrays):
+        shape, _ = selected(namespace, x.shape, key, arrays)
+        sizes = tuple(value.shape)
+        if broadcast(sizes[max(len(sizes) - len(shape), 0) :], shape) != shape:
+            raise ValueError(f"x[key] = value: a value of shape {sizes} doesn't broadcast to the selection's {shape}")
+    return Aval(x.shape, x.dtype, x.device)
+
+
+def _taken_shape(namespace: Any, x: Any, indices: Any, axis: int | None = None) -> Aval:
+    if axis is None and x.ndim != 1:
+        raise ValueError(f"take: axis must be given for an array of {x.ndim} axes")
+    axis = axis_of("take", 0 if axis is None else axis, x.ndim)
+    return Aval((*x.shape[:axis], *indices.shape, *x.shape[axis + 1 :]), x.dtype, x.device)
+
+
+def _taken_along_shape(namespace: Any, x: Any, indices: Any, axis: int = -1) -> Aval:
+    axis = axis_of("take_along_axis", axis, x.ndim)
+    if x.ndim != indices.ndim:
+        raise ValueError(f"take_along_axis: x and indices must have as many axes, got {x.ndim} and {indices.ndim}")
+    shape = broadcast(
+        (*x.shape[:axis], 1, *x.shape[axis + 1 :]), (*indices.shape[:axis], 1, *indices.shape[axis + 1 :])
+    )
+    return Aval((*shape[:axis], indices.shape[axis], *shape[axis + 1 :]), x.dtype, x.device)
+
+
+SHAPES: Final[dict[str, Any]] = {
+    "getitem": _got_shape,
+    "setitem": _set_shape,
+    "take": _taken_shape,
+    "take_along_axis": _taken_along_shape,
+}
+
+
+# What interpreters do where a rule would know too little
+
+
+def _staged_getitem(trace: Any, op: Any, args: Sequence[Any], params: dict[str, Any]) -> Any:
+    """Write down masks whose values are known as the indices of the places where they hold."""
+    x, *arrays = map(bare, args)
+    key, base = params["key"], trace.namespace.base
+    if any(is_mask(base, array) for array in arrays):
+        _unknown_mask(base, [array for array in arrays if isinstance(array, TracedArray)], "jit")
+        key, arrays, _ = without_masks(base, key, arrays)
+    return trace.written(op, (x, *arrays), {"key": key})
+
+
+def _staged_repeat(trace: Any, op: Any, args: Sequence[Any], params: dict[str, Any]) -> Any:
+    """Write down repeats whose values are known as taking elements at indices."""
+    x, repeats = args
+    base, axis = trace.namespace.base, params["axis"]
+    repeats = bare(repeats)
+    if not hasattr(repeats, "dtype") or isinstance(repeats, TracedArray):
+        return trace.written(op, (x, repeats), params)
+    if axis is None:
+        x, axis = trace.namespace.reshape(x, (math.prod(x.shape),)), 0
+    axis = axis_of("repeat", axis, len(x.shape))
+    index = base.repeat(base.arange(x.shape[axis], device=x.device), repeats)
+    return trace.namespace.take(x, index, axis=axis)
+
+
+def _batch_of_setitem(trace: Any, op: Any, args: Sequence[Any], params: dict[str, Any]) -> Any:
+    """Set elements at arrays by way of `scatter.at`."""
+    return op.decompose(args, params) if len(args) > 2 else trace.by_rule(op, args, params)
+
+
+OVERRIDES: Final[dict[str, Any]] = {
+    "getitem": {"stage": _staged_getitem},
+    "repeat": {"stage": _staged_repeat},
+    "setitem": {"batch": _batch_of_setitem},
+}
