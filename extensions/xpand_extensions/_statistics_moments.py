@@ -56,7 +56,9 @@ def cov(
     ):
         if weights is not None:
             _check_weights(name, x, weights, kinds, observations)
-    return cov.native(x)(x, rowvar=rowvar, correction=correction, fweights=fweights, aweights=aweights)
+    return cov.native(x, fweights, aweights)(
+        x, rowvar=rowvar, correction=correction, fweights=fweights, aweights=aweights
+    )
 
 
 @pluggable(capability="statistics")

@@ -97,7 +97,8 @@ def quantile(
     4.0
     """
     checked, axes = _check("quantile", x, q, axis, method, keepdims)
-    return quantile.native(x)(x, checked, axis=axes, method=method, keepdims=keepdims)
+    native = quantile.native(x) if isinstance(checked, (float, tuple)) else quantile.native(x, checked)
+    return native(x, checked, axis=axes, method=method, keepdims=keepdims)
 
 
 @pluggable(capability="statistics")
@@ -119,7 +120,8 @@ def nanquantile(
     array([3.5, 6. ])
     """
     checked, axes = _check("nanquantile", x, q, axis, method, keepdims)
-    return nanquantile.native(x)(x, checked, axis=axes, method=method, keepdims=keepdims)
+    native = nanquantile.native(x) if isinstance(checked, (float, tuple)) else nanquantile.native(x, checked)
+    return native(x, checked, axis=axes, method=method, keepdims=keepdims)
 
 
 def median(x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:

@@ -62,7 +62,7 @@ def reduce(
     _arguments.boolean("reduce", "keepdims", keepdims)
     _arguments.known_shape("reduce", "x", x)
     axes = checked_axes("reduce", axis, x.ndim)
-    return reduce.native(x)(x, function, initial, axis=axes, keepdims=keepdims)
+    return reduce.native(x, initial)(x, function, initial, axis=axes, keepdims=keepdims)
 
 
 @pluggable(capability="statistics")
@@ -130,4 +130,4 @@ def average(x: Array, /, *, axis: Axis = None, weights: Array | None = None, kee
                 f"average: weights must have the shape {' or '.join(map(str, dict.fromkeys(allowed)))}, got "
                 f"{tuple(weights.shape)}"
             )
-    return average.native(x)(x, axis=axes, weights=weights, keepdims=keepdims)
+    return average.native(x, weights)(x, axis=axes, weights=weights, keepdims=keepdims)

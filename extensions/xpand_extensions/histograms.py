@@ -88,7 +88,7 @@ def bincount(
         length = _arguments.integer("bincount", "length", length, minimum=0)
         if minlength:
             raise ValueError(f"bincount: takes minlength or length, got both: {minlength} and {length}; leave one out")
-    return bincount.native(x)(
+    return bincount.native(x, weights)(
         x, weights=weights, minlength=minlength, length=length, mode=_bincount_mode(x, length, mode)
     )
 
@@ -143,7 +143,7 @@ def histogram(
     if weights is not None:
         weights = _weights("histogram", xp, x, weights, tuple(x.shape))
     _arguments.boolean("histogram", "density", density)
-    return histogram.native(x)(x, bins, range=range, weights=weights, density=density)
+    return histogram.native(x, bins, weights)(x, bins, range=range, weights=weights, density=density)
 
 
 @pluggable
@@ -216,8 +216,9 @@ def histogramdd(
     if weights is not None:
         weights = _weights("histogramdd", xp, sample, weights, tuple(sample.shape[:-1]))
     _arguments.boolean("histogramdd", "density", density)
-    return histogramdd.native(sample)(
-        sample, [each[1] for each in checked], range=[each[2] for each in checked], weights=weights, density=density
+    all_bins = [each[1] for each in checked]
+    return histogramdd.native(sample, weights, *all_bins)(
+        sample, all_bins, range=[each[2] for each in checked], weights=weights, density=density
     )
 
 
@@ -258,10 +259,10 @@ def digitize(x: Array, edges: Array, /, *, right: bool = False) -> Array:
     if is_concrete(edges):
         ascending = xp.sort(edges)
         check(
-            bool(xp.all(edges == ascending)) or bool(xp.all(edges == xp.flip(ascending))),
+            bool(xp.all(xp.equal(edges, ascending))) or bool(xp.all(xp.equal(edges, xp.flip(ascending)))),
             "digitize: edges must be in ascending or descending order, without NaN; sort them with `xp.sort`",
         )
-    return digitize.native(x)(x, edges, right=right)
+    return digitize.native(x, edges)(x, edges, right=right)
 
 
 def _bincount_mode(x: Array, length: int | None, mode: Mode | None) -> Mode:
@@ -321,7 +322,7 @@ def _binned(function: str, xp: Namespace, x: Array, bins: Any, range: Any) -> tu
         )
     if is_concrete(bins):
         check(
-            xp.all(bins == xp.sort(bins, axis=-1)),
+            xp.all(xp.equal(bins, xp.sort(bins, axis=-1))),
             f"{function}: edges must be in ascending order, without NaN; sort them with `xp.sort`",
         )
     x, bins = comparable(function, xp, mixed=True, x=x, bins=bins)

@@ -162,7 +162,7 @@ def searchsorted(x1: Array, x2: Array, /, *, side: Side = "left", sorter: Array 
             raise ValueError(
                 f"searchsorted: sorter must have the shape {tuple(x1.shape)} of x1, got {tuple(sorter.shape)}"
             )
-    return searchsorted.native(x1)(x1, x2, side=side, sorter=sorter)
+    return searchsorted.native(x1, x2, sorter)(x1, x2, side=side, sorter=sorter)
 
 
 @pluggable

@@ -68,8 +68,8 @@ def histogram_by(
 
 def counted(ids: Array, edges: Array, weights: Array | None, density: bool) -> Histogram:
     """Make a histogram of the bins that values are in."""
-    xp = array_namespace(ids)
-    hist = facade.bincount.native(ids)(ids, weights=weights, length=edges.shape[-1] - 1, mode="drop")
+    xp = array_namespace(ids, weights)
+    hist = facade.bincount.native(ids, weights)(ids, weights=weights, length=edges.shape[-1] - 1, mode="drop")
     if density:
         hist = normalised(xp, hist, xp.sum(hist, axis=-1, keepdims=True), widths(xp, edges))
     return Histogram(hist, edges)
@@ -151,7 +151,7 @@ def find(x: Array, edges: Array, uniform: bool) -> Array:
     if uniform:
         found = _calculated(xp, xp.where(inside, x, first), edges, bins, dtype)
     else:
-        found = sorting.searchsorted.native(edges)(edges, x, side="right") - 1
+        found = sorting.searchsorted.native(edges, x)(edges, x, side="right") - 1
     # The right edge of the last bin is in it.
     found = xp.minimum(found, xp.full((), bins - 1, dtype=dtype, device=place))
     return xp.where(inside, found, xp.full((), bins, dtype=dtype, device=place))
@@ -178,7 +178,7 @@ def histogramdd_by(
     find: Find, sample: Array, bins: Any, range: Any, weights: Array | None, density: bool
 ) -> HistogramDD:
     """Make a histogram of points with a library's own way to find bins."""
-    xp = array_namespace(sample)
+    xp = array_namespace(sample, weights, *bins)
     all_edges, shape = [], []
     flat: Any = None
     inside: Any = None
@@ -195,7 +195,7 @@ def histogramdd_by(
     length = math.prod(shape)
     beyond = xp.full((), length, dtype=flat.dtype, device=_arguments.device_of(flat))
     flat = xp.where(inside, flat, beyond)
-    hist = facade.bincount.native(flat)(flat, weights=weights, length=length, mode="drop")
+    hist = facade.bincount.native(flat, weights)(flat, weights=weights, length=length, mode="drop")
     lead = tuple(sample.shape[:-2])
     if density:
         total = xp.reshape(xp.sum(hist, axis=-1), (*lead, *(1 for _ in shape)))

@@ -9,7 +9,7 @@ from ._last_axis import from_last, to_last
 
 
 def gradient(f: Array, /, *spacing: Any, axis: Any = None, edge_order: Any = 1) -> Any:
-    xp = array_namespace(f)
+    xp = array_namespace(f, *spacing)
     return tuple(_along(xp, f, step, item, edge_order) for step, item in zip(spacing, axis))
 
 

@@ -15,7 +15,7 @@ def cov(
     fweights: Array | None = None,
     aweights: Array | None = None,
 ) -> Array:
-    xp = array_namespace(x)
+    xp = array_namespace(x, fweights, aweights)
     rows = _rows(xp, x, rowvar)
     nan = xp.full((), math.nan, dtype=rows.dtype, device=_arguments.device_of(x))
     if fweights is None and aweights is None:

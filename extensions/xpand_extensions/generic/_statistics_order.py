@@ -26,7 +26,7 @@ _PLOTTING: Final[dict[str, tuple[float, float]]] = {
 
 
 def quantile(x: Array, q: Any, /, *, axis: Any = None, method: Any = "linear", keepdims: bool = False) -> Array:
-    xp = array_namespace(x)
+    xp = array_namespace(x) if isinstance(q, (float, tuple)) else array_namespace(x, q)
     q = as_array(xp, x, q)
     flat = as_last(xp, x, axis)
     size = flat.shape[-1]
@@ -40,7 +40,7 @@ def quantile(x: Array, q: Any, /, *, axis: Any = None, method: Any = "linear", k
 
 
 def nanquantile(x: Array, q: Any, /, *, axis: Any = None, method: Any = "linear", keepdims: bool = False) -> Array:
-    xp = array_namespace(x)
+    xp = array_namespace(x) if isinstance(q, (float, tuple)) else array_namespace(x, q)
     q = as_array(xp, x, q)
     flat = as_last(xp, x, axis)
     if not flat.shape[-1]:

@@ -19,7 +19,7 @@ def reduce(
     axis: Any = None,
     keepdims: bool = False,
 ) -> Array:
-    xp = array_namespace(x)
+    xp = array_namespace(x, initial)
     device = _arguments.device_of(x)
     if isinstance(initial, (bool, int, float, complex)):
         initial = xp.full((), initial, dtype=x.dtype, device=device)
@@ -65,7 +65,7 @@ def ptp(x: Array, /, *, axis: Any = None, keepdims: bool = False) -> Array:
 
 
 def average(x: Array, /, *, axis: Any = None, weights: Array | None = None, keepdims: bool = False) -> Array:
-    xp = array_namespace(x)
+    xp = array_namespace(x, weights)
     if weights is None:
         size = math.prod([x.shape[i] for i in axis])
         total = xp.sum(x, axis=axis, keepdims=keepdims, dtype=x.dtype)

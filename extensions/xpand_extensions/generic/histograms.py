@@ -33,7 +33,7 @@ def bincount(
     length: int | None = None,
     mode: Mode | None = None,
 ) -> Array:
-    xp = array_namespace(x)
+    xp = array_namespace(x, weights)
     if mode == "raise":
         length = checked_length(x, minlength, length, *extremes(x))
         mode = "drop"
@@ -85,11 +85,11 @@ def digitize(x: Array, edges: Array, /, *, right: bool = False) -> Array:
     side: sorting.Side = "left" if right else "right"
     count = edges.shape[0]
     if count < 2:
-        return sorting.searchsorted.native(edges)(edges, x, side=side)
+        return sorting.searchsorted.native(edges, x)(edges, x, side=side)
     descending = edges[0] > edges[-1]
     if is_concrete(descending):
         if not bool(descending):
-            return sorting.searchsorted.native(edges)(edges, x, side=side)
-        return count - sorting.searchsorted.native(edges)(xp.flip(edges), x, side=side)
-    found = sorting.searchsorted.native(edges)(xp.where(descending, xp.flip(edges), edges), x, side=side)
+            return sorting.searchsorted.native(edges, x)(edges, x, side=side)
+        return count - sorting.searchsorted.native(edges, x)(xp.flip(edges), x, side=side)
+    found = sorting.searchsorted.native(edges, x)(xp.where(descending, xp.flip(edges), edges), x, side=side)
     return xp.where(descending, count - found, found)
