@@ -571,7 +571,7 @@ CASES: dict[str, Case] = {
     "corrcoef": Case(statistics.corrcoef, (X,), differentiable=(0,), atol=1e-7),
     "cumulative_max": Case(lambda x: statistics.cumulative_max(x, axis=-1), (X,), differentiable=(0,)),
     "cumulative_min": Case(
-        lambda x: statistics.cumulative_min(x, axis=0, include_initial=True)[1:], (X,), differentiable=(0,)
+        lambda x: statistics.cumulative_min(x, axis=0, include_initial=True)[1:, ...], (X,), differentiable=(0,)
     ),
     "cumulative_max of integers": Case(lambda x: statistics.cumulative_max(x, axis=-1), (X.astype(np.uint16),)),
     "logcumsumexp": Case(lambda x: statistics.logcumsumexp(x, axis=-1), (X,), differentiable=(0,)),

@@ -12,6 +12,7 @@ from ..._bounds import index_dtype
 from ...generic._statistics_cumulative import with_initial
 from .._core import Aval
 from .._derivatives import joint
+from .._shapes import broadcast
 from .reductions import Function, dtype_of, index_batch, reduced_batch, reduced_shape, scanned
 from .searching import searched
 
@@ -110,14 +111,30 @@ def _top(namespace: Any, x: Aval, k: int, axis: int, largest: bool) -> sorting.T
     return sorting.TopK(Aval(shape, x.dtype, x.device), Aval(shape, index_dtype(namespace, x.device), x.device))
 
 
+def _indices(shape: Callable[..., tuple[int, ...]]) -> Function:
+    """Make the rule of a function that returns indices."""
+
+    def rule(namespace: Any, **arguments: Any) -> Aval:
+        place = next(x.device for x in arguments.values() if isinstance(x, Aval))
+        return Aval(shape(**arguments), index_dtype(namespace, place), place)
+
+    return rule
+
+
+def _searched_shape(x1: Aval, x2: Aval, **options: Any) -> tuple[int, ...]:
+    return x2.shape if x1.ndim == 1 else (*broadcast(x1.shape[:-1], x2.shape[:-1]), x2.shape[-1])
+
+
 SHAPES: Final[dict[str, Any]] = {
+    "histograms.digitize": _indices(lambda x, **options: x.shape),
     **{
         f"statistics.{name}": reduced_shape(name, _DTYPES.get(name, _same), needs_elements=name == "ptp")
         for name in _REDUCTIONS
     },
     **{f"statistics.{name}": reduced_shape(name, dtype_of("argmax")) for name in _INDICES},
     **{f"statistics.{name}": _cumulative for name in _CUMULATIVE},
-    "sorting.argpartition": lambda namespace, x, kth, axis: Aval(x.shape, index_dtype(namespace, x.device), x.device),
+    "sorting.argpartition": _indices(lambda x, **options: x.shape),
     "sorting.partition": lambda namespace, x, kth, axis: x,
+    "sorting.searchsorted": _indices(_searched_shape),
     "sorting.top_k": _top,
 }
