@@ -29,9 +29,9 @@ class Forward(Trace):
                 raise op.no_rule("its derivative")
             return op.decompose(args, params)
         out = bind(op, primals, params)
-        if isinstance(entries, joint) or op.result is not None:
+        if op.result is not None:
             outs = tuple(out)
-            found = self.several(op, entries, tangents, primals, outs if op.result is not None else out, params)
+            found = self.several(op, entries, tangents, primals, outs, params)
             return rebuilt(op, out, [self.pair(x, t) for x, t in zip(outs, found)])
         return self.pair(out, self.tangent(op, entries, tangents, primals, out, params))
 
@@ -56,6 +56,9 @@ class Forward(Trace):
         if not namespace.is_floating(out.dtype):
             return None
         shape = tuple(out.shape)
+        if isinstance(entries, joint):
+            (t,) = self.several(op, entries, tangents, primals, out, params)
+            return None if t is None else spread(namespace, t, shape, out.dtype)
         if op.linear:
             if all(t is None or entry is None for t, entry in zip(tangents, entries)):
                 return None
