@@ -9,7 +9,7 @@ import torch
 import xpand
 from tests.libraries import LIBRARIES, Library
 from xpand_extensions.autodiff import grad
-from xpand_extensions.vmap import vmap
+from xpand_extensions.vmap import axis_index, vmap
 
 ABLE = [library for library in LIBRARIES if library.id in ("torch", "jax", "torch-cuda")]
 X = np.arange(12.0).reshape(3, 4) ** 1.5
@@ -75,6 +75,14 @@ def test_axis_size_where_nothing_is_mapped(able: Library) -> None:
     able.assert_equal(vmap(dot, None, axis_size=2)(x, y), np.full(2, (X * Y).sum()))
     able.assert_equal(vmap(dot, None, None, axis_size=2)(x, y), np.asarray((X * Y).sum()))
     able.assert_equal(vmap(dot, axis_size=3)(x, x), (X * X).sum(axis=1))
+
+
+def test_no_arguments(able: Library) -> None:
+    """The library is then the default one."""
+    with xpand.use(able.xp):
+        found = vmap(lambda: (able.asarray(Y), axis_index("i")), axis_name="i", axis_size=2)()
+    able.assert_equal(found[0], np.stack([Y, Y]))
+    able.assert_equal(found[1], np.arange(2, dtype=np.int32))
 
 
 def test_one_call_of_the_function_whatever_the_axes_of_its_results(able: Library) -> None:

@@ -79,6 +79,8 @@ def vmap(
             return flat.output(native(lambda *arrays: flat(*arrays)[0], axes, 0, *named)(*leaves))
         places: list[int | None] = []
 
+        # Implementations know two kinds of `out_axes`: 0, and (0, None) for a pair of what is mapped and what isn't.
+        # Which result is of which kind is known once the function has been called.
         def divided(*arrays: Array) -> tuple[tuple[Array, ...], tuple[Array, ...]]:
             outs = flat(*arrays)[0]
             places[:] = _spread("out_axes", out_axes, flat.output(outs))

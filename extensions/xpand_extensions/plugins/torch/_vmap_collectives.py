@@ -97,8 +97,9 @@ def _applied(x: Array, axis: int | None, size: int, kind: str, sources: list[int
     if kind == "permute":
         if axis is None:
             return x, None
-        return xp.take(x, torch.asarray(sources, device=x.device), axis=axis), axis
+        return xp.take(x, torch.asarray(sources, dtype=torch.int64, device=x.device), axis=axis), axis
     if axis is None:
+        # By way of int64, so that sizes wrap around where the data type can't hold them.
         total = xp.multiply(x, torch.asarray(size, device=x.device).to(x.dtype))
     else:
         total = xp.sum(x, axis=axis, dtype=x.dtype)
