@@ -7,9 +7,11 @@ from xpand import array_namespace
 from xpand._typing import Array
 
 from ..tracing import TracedArray, traced_namespace
-from ..tracing._core import bind
+from ..tracing._core import bare, bind
+from ..tracing._custom import called, checkpointed
 from ..tracing._forward import jvp as _jvp
 from ..tracing._reverse import linearize as _linearize
+from ..tracing._reverse import transposed
 
 
 def stop_gradient(x: Array, /) -> Array:
@@ -30,3 +32,46 @@ def vjp(function: Callable[..., Any], /, *primals: Array, has_aux: bool = False)
     namespace = traced_namespace(array_namespace(*primals))
     outs, aux, linear = _linearize(namespace, "vjp", function, primals)
     return outs, linear.pull, aux
+
+
+def linearize(function: Callable[..., Any], /, *primals: Array, has_aux: bool = False) -> tuple[Any, ...]:
+    namespace = traced_namespace(array_namespace(*primals))
+    outs, aux, linear = _linearize(namespace, "linearize", function, primals)
+    return outs, linear.push, aux
+
+
+def linear_transpose(function: Callable[..., Any], /, *primals: Array) -> Callable[..., Any]:
+    return transposed(traced_namespace(array_namespace(*primals)), function, primals)
+
+
+def checkpoint(function: Callable[..., Any], /, *, prevent_cse: bool = True) -> Callable[..., Any]:
+    return lambda *arrays: checkpointed(traced_namespace(array_namespace(*arrays)), function, arrays)
+
+
+class _Custom:
+    """A function of arrays with a rule."""
+
+    def __init__(self, function: Callable[..., Any], name: str) -> None:
+        self.function, self.name = function, name
+        self.rules: dict[str, Any] = {}
+
+    def defjvp(self, rule: Callable[..., Any]) -> None:
+        """Take the rule for forward mode."""
+        self.rules = {"rule": rule}
+
+    def defvjp(self, forward: Callable[..., Any], backward: Callable[..., Any]) -> None:
+        """Take the rule for reverse mode."""
+        self.rules = {"forward": forward, "backward": backward}
+
+    def __call__(self, *arrays: Array) -> tuple[Array, ...]:
+        """Call the function."""
+        found = called(traced_namespace(array_namespace(*arrays)), self.name, self.function, arrays, self.rules)
+        return found if any(isinstance(x, TracedArray) for x in arrays) else tuple(map(bare, found))
+
+
+def custom_jvp(function: Callable[..., Any], /, nondiff_argnums: Sequence[int] = ()) -> _Custom:
+    return _Custom(function, "custom_jvp")
+
+
+def custom_vjp(function: Callable[..., Any], /, nondiff_argnums: Sequence[int] = ()) -> _Custom:
+    return _Custom(function, "custom_vjp")

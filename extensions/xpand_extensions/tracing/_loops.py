@@ -17,7 +17,7 @@ from ._bodies import Body, closed
 from ._core import Aval, Op, aval_of, bare, bind
 from ._fit import zeros
 from ._forward import Forward
-from ._reverse import Linearize, Opaque, Part, Tape
+from ._reverse import Linearize, Opaque, Part, Tape, opaque
 
 Arrays: TypeAlias = "tuple[Array, ...]"
 
@@ -150,7 +150,7 @@ def scan_linearize(trace: Linearize, op: Op, args: Sequence[Any], params: dict[s
     primals = [x._value if trace.own(x) else bare(x) for x in args]
     nodes = [x._extra if trace.own(x) else None for x in args]
     outs, back = _scanned(trace.namespace, primals, [node is not None for node in nodes], params)
-    return _opaque(trace, outs, nodes, back, lambda *t: _push(trace.namespace, op, primals, t, params))
+    return opaque(trace, outs, nodes, back, lambda *t: _push(trace.namespace, op, primals, t, params))
 
 
 def _push(namespace: Any, op: Op, primals: Sequence[Any], tangents: Sequence[Any], params: dict[str, Any]) -> Any:
@@ -168,15 +168,6 @@ def scan_tape(trace: Tape, op: Op, args: Sequence[Any], params: dict[str, Any]) 
     outs, back = _scanned(trace.namespace, primals, [node is not None for node in nodes], params)
     whole = Opaque(list(map(aval_of, outs)), nodes, back, lambda *t: _push(trace.namespace, op, primals, t, params))
     return tuple(trace.array(Part(aval_of(x), whole, i)) for i, x in enumerate(outs))
-
-
-def _opaque(trace: Linearize, outs: Sequence[Any], nodes: Sequence[Any], back: Any, forth: Any) -> Any:
-    """Make the arrays of a result whose derivative is a function of one's own."""
-    whole = Opaque(list(map(aval_of, outs)), nodes, back, forth)
-    is_floating = trace.namespace.is_floating
-    return tuple(
-        trace.array(trace, x, Part(aval_of(x), whole, i)) if is_floating(x.dtype) else x for i, x in enumerate(outs)
-    )
 
 
 def _scanned(
@@ -540,7 +531,7 @@ def cond_linearize(trace: Linearize, op: Op, args: Sequence[Any], params: dict[s
                 found = list(bodies[number].pulled(wanted).graph.run(*given_to(number, counts, primals), *cts))
                 by_place = dict(zip([p for p, each in zip(places, wanted) if each], found))
                 return tuple(
-                    by_place.get(i, None) if i in by_place else zeros(namespace, x)
+                    by_place.get(i) if i in by_place else zeros(namespace, x)
                     for i, x in enumerate(primals)
                     if active[i]
                 )
@@ -550,7 +541,7 @@ def cond_linearize(trace: Linearize, op: Op, args: Sequence[Any], params: dict[s
         found = iter(cond(namespace, index, [pull(i) for i in range(len(bodies))], []))
         return [next(found) if each else None for each in active]
 
-    return _opaque(
+    return opaque(
         trace,
         outs,
         [None, *nodes],

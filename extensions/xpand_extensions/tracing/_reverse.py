@@ -351,6 +351,15 @@ def _shaped(x: Any) -> Aval:
     return Aval(tuple(x.shape), x.dtype)
 
 
+def opaque(trace: Linearize, outs: Sequence[Any], nodes: Sequence[Any], back: Any, forth: Any) -> Any:
+    """Make the arrays of a result whose derivative is a function."""
+    whole = Opaque(list(map(aval_of, outs)), nodes, back, forth)
+    is_floating = trace.namespace.is_floating
+    return tuple(
+        trace.array(trace, x, Part(aval_of(x), whole, i)) if is_floating(x.dtype) else x for i, x in enumerate(outs)
+    )
+
+
 def linearize(
     namespace: Any, what: str, function: Callable[..., Any], primals: Sequence[Array]
 ) -> tuple[tuple[Array, ...], tuple[Array, ...], "Linear"]:
@@ -448,3 +457,18 @@ def _whole(namespace: Any, node: Any, parts: dict[int, Any]) -> list[Any]:
 
 def _order(node: Node) -> int:
     return node.order
+
+
+def transposed(
+    namespace: Any, function: Callable[..., Any], templates: Sequence[Array]
+) -> Callable[..., tuple[Array, ...]]:
+    """Make the transposed of a linear function of arrays that returns a tuple of arrays; values are not looked at.
+
+    Raises:
+        NonlinearError: The function isn't linear.
+    """
+    nodes = [Node(tuple(x.shape), x.dtype) for x in templates]
+    with Tape(namespace, getattr(templates[0], "device", None)) as tape:
+        outs = function(*map(tape.array, nodes))
+    found = [x._extra if tape.own(x) else None for x in outs]
+    return Linear(namespace, nodes, found, [aval_of(x) for x in outs]).pull

@@ -1,0 +1,235 @@
+"""Functions with derivatives of their users' own, and functions that are computed again, as operations."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias
+
+from xpand._typing import Array
+
+from ._batching import Batching, batched
+from ._bodies import Body, closed
+from ._core import Op, TracedArray, aval_of, bare, bind
+from ._fit import zeros
+from ._forward import Forward
+from ._reverse import Linearize, Tape, opaque
+from ._staging import Staging
+
+Arrays: TypeAlias = "tuple[Array, ...]"
+
+
+def _plain(trace: Any, args: Sequence[Any]) -> list[Any]:
+    return [x._value if trace.own(x) else bare(x) for x in args]
+
+
+def _nodes(trace: Linearize, args: Sequence[Any]) -> list[Any]:
+    return [x._extra if trace.own(x) else None for x in args]
+
+
+def called(
+    namespace: Any, name: str, run: Callable[..., Arrays], args: Sequence[Any], params: dict[str, Any]
+) -> Arrays:
+    """Call a function that has rules: as an operation where an array is followed, and else as it is."""
+    if not any(isinstance(bare(x), TracedArray) for x in args):
+        return run(*args)
+    op = namespace.operation(name, _run)
+    return tuple(map(namespace.wrap, bind(op, args, {"run": run, **params})))
+
+
+def _run(*args: Array, run: Callable[..., Arrays], **params: Any) -> Arrays:
+    return tuple(map(bare, run(*args)))
+
+
+def custom_stage(trace: Staging, op: Op, args: Sequence[Any], params: dict[str, Any]) -> Any:
+    """Write the function down as the graph of what it does; its rules stay with it."""
+    body, constants = closed(
+        trace.namespace, op.name, lambda *x: (tuple(params["run"](*x)), ()), [aval_of(x) for x in args]
+    )
+    count = len(constants)
+    run = lambda *x: body.program(*x) if not any(isinstance(y, TracedArray) for y in x) else body.graph.run(*x)
+    rest = {"run": run, **{name: _after(name, rule, count) for name, rule in params.items() if name != "run"}}
+    inputs = [trace.atom(x) for x in (*constants, *args)]
+    return trace.equation(op, inputs, rest, tuple(body.avals))
+
+
+def _after(name: str, rule: Any, count: int) -> Any:
+    """Have a rule take, before its arguments, arrays that it has no derivative for."""
+    if not count:
+        return rule
+    if name == "rule":
+        return lambda primals, tangents: rule(primals[count:], tangents[count:])
+    if name == "forward":
+        return lambda *x: rule(*x[count:])
+    return lambda kept, cotangents: (*(None for _ in range(count)), *rule(kept, cotangents))
+
+
+# A rule for forward mode
+
+
+def custom_jvp_forward(trace: Forward, op: Op, args: Sequence[Any], params: dict[str, Any]) -> Any:
+    namespace = trace.namespace
+    primals, tangents = trace.split(args)
+    given = [zeros(namespace, x) if t is None else t for x, t in zip(primals, tangents)]
+    outs, derivatives = params["rule"](tuple(map(namespace.wrap, primals)), tuple(map(namespace.wrap, given)))
+    is_floating = namespace.is_floating
+    return tuple(trace.pair(bare(x), bare(t) if is_floating(x.dtype) else None) for x, t in zip(outs, derivatives))
+
+
+def custom_jvp_linearize(trace: Linearize, op: Op, args: Sequence[Any], params: dict[str, Any]) -> Any:
+    namespace = trace.namespace
+    primals, nodes = _plain(trace, args), _nodes(trace, args)
+    given = [
+        namespace.wrap(zeros(namespace, x)) if node is None else trace.tape.array(node)
+        for x, node in zip(primals, nodes)
+    ]
+    outs, derivatives = params["rule"](tuple(map(namespace.wrap, primals)), tuple(given))
+    return tuple(trace.value(bare(x), t) for x, t in zip(outs, derivatives))
+
+
+def custom_jvp_batch(trace: Batching, op: Op, args: Sequence[Any], params: dict[str, Any]) -> Any:
+    axes = [0 if trace.own(x) else None for x in args]
+    rule = params["rule"]
+
+    def both(*arrays: Array) -> Arrays:
+        count = len(arrays) // 2
+        outs, derivatives = rule(arrays[:count], arrays[count:])
+        return (*outs, *derivatives)
+
+    def rule_of_batch(primals: Arrays, tangents: Arrays) -> tuple[Arrays, Arrays]:
+        found = _with_axis(trace, both, (*primals, *tangents), axes * 2)
+        return found[: len(found) // 2], found[len(found) // 2 :]
+
+    return _batched_call(trace, op, args, axes, params, {"rule": rule_of_batch})
+
+
+def _with_axis(
+    trace: Batching, function: Callable[..., Any], arrays: Sequence[Any], axes: Sequence[int | None]
+) -> Arrays:
+    """Map a function of arrays; all results have the axis."""
+    outs, mapped = batched(trace.namespace, function, arrays, axes, trace.size)
+    return tuple(
+        x if is_mapped else bare(trace.namespace.broadcast_to(x, (trace.size, *x.shape)))
+        for x, is_mapped in zip(outs, mapped)
+    )
+
+
+def _batched_call(
+    trace: Batching,
+    op: Op,
+    args: Sequence[Any],
+    axes: Sequence[int | None],
+    params: dict[str, Any],
+    rules: dict[str, Any],
+) -> Any:
+    run = lambda *arrays: _with_axis(trace, params["run"], arrays, axes)
+    found = called(trace.namespace, op.name, run, _plain(trace, args), rules)
+    return tuple(trace.namespace.array(trace, bare(x)) for x in found)
+
+
+# A rule for reverse mode
+
+
+def custom_vjp_forward(trace: Forward, op: Op, args: Sequence[Any], params: dict[str, Any]) -> Any:
+    raise TypeError(
+        "custom_vjp: a function with a rule for reverse mode has no derivative by forward mode (jvp, jacfwd, or the "
+        "outer one of hessian's two); give it a rule with `custom_jvp`, which serves both"
+    )
+
+
+def custom_vjp_linearize(trace: Linearize, op: Op, args: Sequence[Any], params: dict[str, Any]) -> Any:
+    namespace, backward = trace.namespace, params["backward"]
+    primals, nodes = _plain(trace, args), _nodes(trace, args)
+    outs, kept = params["forward"](*map(namespace.wrap, primals))
+
+    def back(*cotangents: Any) -> Any:
+        return backward(tuple(map(namespace.wrap, kept)), tuple(map(namespace.wrap, cotangents)))
+
+    return opaque(trace, list(map(bare, outs)), nodes, back, None)
+
+
+def custom_vjp_batch(trace: Batching, op: Op, args: Sequence[Any], params: dict[str, Any]) -> Any:
+    axes = [0 if trace.own(x) else None for x in args]
+    forward, backward = params["forward"], params["backward"]
+    counts: list[int] = []
+
+    def both(*arrays: Array) -> Arrays:
+        outs, kept = forward(*arrays)
+        counts[:] = [len(outs)]
+        return (*outs, *kept)
+
+    def forward_of_batch(*arrays: Array) -> tuple[Arrays, Arrays]:
+        found = _with_axis(trace, both, arrays, axes)
+        return found[: counts[0]], found[counts[0] :]
+
+    def backward_of_batch(kept: Arrays, cotangents: Arrays) -> list[Any]:
+        of_members = lambda *arrays: backward(arrays[: len(kept)], arrays[len(kept) :])
+        found = _with_axis(trace, of_members, (*kept, *cotangents), [0] * (len(kept) + len(cotangents)))
+        # What is the same for all members gets what all of them contribute.
+        return [x if axis == 0 else trace.namespace.sum(x, axis=0, dtype=x.dtype) for x, axis in zip(found, axes)]
+
+    return _batched_call(trace, op, args, axes, params, {"forward": forward_of_batch, "backward": backward_of_batch})
+
+
+# Computed again
+
+
+def checkpointed(namespace: Any, function: Callable[..., Arrays], args: Sequence[Any]) -> Arrays:
+    """Call a function of which reverse mode keeps the arguments alone."""
+    if not any(isinstance(bare(x), TracedArray) for x in args):
+        return tuple(function(*args))
+    body, constants = closed(namespace, "checkpoint", lambda *x: (tuple(function(*x)), ()), [aval_of(x) for x in args])
+    return tuple(map(namespace.wrap, _again(namespace, body, [*constants, *args])))
+
+
+def _again(namespace: Any, body: Body, args: Sequence[Any]) -> list[Any]:
+    op = namespace.operation("checkpoint", _run_body)
+    return list(map(bare, bind(op, args, {"body": body})))
+
+
+def _run_body(*args: Array, body: Body) -> Arrays:
+    return body.program(*args)
+
+
+def checkpoint_forward(trace: Forward, op: Op, args: Sequence[Any], params: dict[str, Any]) -> Any:
+    body = params["body"]
+    primals, tangents = trace.split(args)
+    has = tuple(t is not None for t in tangents)
+    found = _again(trace.namespace, body.pushed(has), [*primals, *(t for t in tangents if t is not None)])
+    floats = body.floats("outputs")
+    derivatives = iter(found[len(floats) :])
+    return tuple(trace.pair(x, next(derivatives) if each else None) for x, each in zip(found, floats))
+
+
+def checkpoint_linearize(trace: Linearize, op: Op, args: Sequence[Any], params: dict[str, Any]) -> Any:
+    body, namespace = params["body"], trace.namespace
+    primals, nodes = _plain(trace, args), _nodes(trace, args)
+    wanted = tuple(node is not None for node in nodes)
+    floats = body.floats("outputs")
+    outs = _again(namespace, body, primals)
+
+    def back(*cotangents: Any) -> list[Any]:
+        cts = [x for x, each in zip(cotangents, floats) if each]
+        found = iter(_again(namespace, body.pulled(wanted), [*primals, *cts]))
+        return [next(found) if each else None for each in wanted]
+
+    def forth(*tangents: Any) -> list[Any]:
+        has = tuple(t is not None for t in tangents)
+        given = [*primals, *(t for t in tangents if t is not None)]
+        found = iter(_again(namespace, body.pushed(has), given)[len(floats) :])
+        return [next(found) if each else zeros(namespace, x) for x, each in zip(outs, floats)]
+
+    return opaque(trace, outs, nodes, back, forth)
+
+
+def checkpoint_batch(trace: Batching, op: Op, args: Sequence[Any], params: dict[str, Any]) -> Any:
+    body = params["body"]
+    mapped, which = body.mapped(tuple(map(trace.own, args)), trace.size)
+    found = _again(trace.namespace, mapped, _plain(trace, args))
+    return tuple(trace.namespace.array(trace, x) if each else x for x, each in zip(found, which))
+
+
+def checkpoint_tape(trace: Tape, op: Op, args: Sequence[Any], params: dict[str, Any]) -> Any:
+    found = params["body"].graph.run(*args)
+    return tuple(map(trace.namespace.wrap, found))
+
+
+def checkpoint_shapes(namespace: Any, *avals: Any, body: Body) -> Any:
+    return tuple(body.avals)

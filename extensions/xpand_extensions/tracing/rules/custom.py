@@ -1,0 +1,18 @@
+"""Rules of functions that bring their own, and of those that are computed again."""
+
+from typing import Any, Final
+
+from ._late import late
+
+OVERRIDES: Final[dict[str, Any]] = {
+    **{
+        name: {
+            "stage": late("_custom", "custom_stage"),
+            **{kind: late("_custom", f"{name}_{kind}") for kind in ("batch", "forward", "linearize")},
+        }
+        for name in ("custom_jvp", "custom_vjp")
+    },
+    "checkpoint": {kind: late("_custom", f"checkpoint_{kind}") for kind in ("batch", "forward", "linearize", "tape")},
+}
+RESULTS: Final[dict[str, Any]] = dict.fromkeys(OVERRIDES, tuple)
+SHAPES: Final[dict[str, Any]] = {"checkpoint": late("_custom", "checkpoint_shapes")}
