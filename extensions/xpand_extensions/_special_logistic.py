@@ -137,7 +137,8 @@ def logsumexp(
     _arguments.boolean("logsumexp", "keepdims", keepdims)
     ndim = x.ndim if b is None else max(x.ndim, b.ndim)
     axes = tuple(range(ndim)) if axis is None else _arguments.axes("logsumexp", axis, ndim, "axis")
-    return logsumexp.native(x)(x, axis=axes, keepdims=keepdims, b=b)
+    native = logsumexp.native(x) if b is None else logsumexp.native(x, b)
+    return native(x, axis=axes, keepdims=keepdims, b=b)
 
 
 @pluggable(capability="special")
@@ -207,7 +208,7 @@ def xlogy(x: Array | float, y: Array | float, /) -> Array:
     array([  0., -inf,   0.])
     """
     x, y = pair("xlogy", x, y)
-    return xlogy.native(x)(x, y)
+    return xlogy.native(x, y)(x, y)
 
 
 @pluggable(capability="special")
@@ -225,7 +226,7 @@ def xlog1py(x: Array | float, y: Array | float, /) -> Array:
     array([0.e+000,    -inf, 2.e-300])
     """
     x, y = pair("xlog1py", x, y)
-    return xlog1py.native(x)(x, y)
+    return xlog1py.native(x, y)(x, y)
 
 
 @pluggable(capability="special")

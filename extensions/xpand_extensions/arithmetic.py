@@ -98,7 +98,7 @@ def divide_no_nan(x: Array | Scalar, y: Array | Scalar, /) -> Array:
     array([0.5, 0. , 0. ])
     """
     x, y = together("divide_no_nan", _arguments.FLOATING, x=x, y=y)
-    return divide_no_nan.native(x)(x, y)
+    return divide_no_nan.native(x, y)(x, y)
 
 
 @pluggable
@@ -126,7 +126,7 @@ def quotient(x: Array | Scalar, y: Array | Scalar, /) -> Array:
     array([ 3, -3, -3,  0])
     """
     x, y = together("quotient", _arguments.INTEGERS, x=x, y=y)
-    return quotient.native(x)(x, y)
+    return quotient.native(x, y)(x, y)
 
 
 @pluggable
@@ -156,4 +156,4 @@ def truncated_remainder(x: Array | Scalar, y: Array | Scalar, /) -> Array:
     array([ 1.5, -1.5])
     """
     x, y = together("truncated_remainder", _arguments.REAL_VALUED, x=x, y=y)
-    return truncated_remainder.native(x)(x, y)
+    return truncated_remainder.native(x, y)(x, y)

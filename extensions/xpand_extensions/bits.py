@@ -138,7 +138,7 @@ def shift_left(x: Array | int, n: Array | int, /) -> Array:
     array([16,  0], dtype=int8)
     """
     x, n = together("shift_left", _arguments.INTEGERS, x=x, n=n)
-    return shift_left.native(x)(x, n)
+    return shift_left.native(x, n)(x, n)
 
 
 @pluggable
@@ -164,7 +164,7 @@ def shift_right(x: Array | int, n: Array | int, /) -> Array:
     array([-4, -1,  0], dtype=int8)
     """
     x, n = together("shift_right", _arguments.INTEGERS, x=x, n=n)
-    return shift_right.native(x)(x, n)
+    return shift_right.native(x, n)(x, n)
 
 
 @pluggable
@@ -189,7 +189,7 @@ def shift_right_logical(x: Array | int, n: Array | int, /) -> Array:
     array([60,  4], dtype=int8)
     """
     x, n = together("shift_right_logical", _arguments.INTEGERS, x=x, n=n)
-    return shift_right_logical.native(x)(x, n)
+    return shift_right_logical.native(x, n)(x, n)
 
 
 @pluggable

@@ -151,7 +151,8 @@ def _log_minus(xp: Namespace, ratio: Array, change: Array) -> Array:
     """Compute log(ratio) - change without cancellation: the change is the ratio less one, known exactly."""
     near = (change > -0.5) & (change < 1.0)
     tiny = float(xp.finfo(ratio.dtype).smallest_normal)
-    ratio = xp.where(near | (ratio < tiny), xp.full_like(ratio, tiny), ratio)
+    # 1 where it isn't taken: of the smallest number the logarithm's second derivative overflows.
+    ratio = xp.where(near, xp.ones_like(ratio), xp.where(ratio < tiny, xp.full_like(ratio, tiny), ratio))
     return xp.where(near, log1p_minus(xp, xp.where(near, change, xp.zeros_like(change))), xp.log(ratio) - change)
 
 

@@ -51,7 +51,9 @@ def _gauss(xp: Any, x: Any, rate: float) -> Any:
 def _density_over_ndtr(xp: Any, out: Any, x: Any) -> Any:
     """Compute the derivative of log_ndtr: for x far below 0 not by the quotient, of which both parts vanish."""
     below = x <= -0.75
-    far = math.sqrt(2.0 / math.pi) / erfcx(xp.where(below, -x, 1.0) * math.sqrt(0.5))
+    ordinary = below & (x > -math.inf)
+    far = math.sqrt(2.0 / math.pi) / erfcx(xp.where(ordinary, -x, 1.0) * math.sqrt(0.5))
+    far = xp.where(ordinary, far, math.inf)
     near = xp.exp(xp.where(below, 0.0, -out))
     return xp.where(below, far, _DENSITY * _gauss(xp, xp.where(below, 0.0, x), 0.5) * near)
 
@@ -102,6 +104,7 @@ def _of_cbrt(xp: Any, out: Any, x: Any) -> Any:
 
 
 def _of_logit(xp: Any, out: Any, x: Any) -> Any:
+    x = xp.clip(x, -1e9, 1e9)  # beyond 0 and 1 nothing matters, but squares overflow
     y = x * (1.0 - x)
     return xp.where(y == 0.0, math.inf, 1.0 / xp.where(y == 0.0, 1.0, y))
 
@@ -114,41 +117,43 @@ def _product_with_log(name: str, least: float) -> tuple[factor, factor]:
     """Make the factors of x and y in x times a logarithm of y that ends at `least`: 0 for x = 0 and y at an end."""
     function = getattr(special, name)
 
-    def undefined(xp: Any, x: Any, y: Any) -> Any:
-        return (x == 0.0) & ((y <= least) | (y == math.inf))
-
     def of_x(xp: Any, out: Any, x: Any, y: Any) -> Any:
-        return function(xp.where(undefined(xp, x, y), xp.zeros_like(x), xp.ones_like(x)), y)
+        undefined = (x == 0.0) & ((y <= least) | (y == math.inf))
+        return function(xp.where(undefined, xp.zeros_like(x), xp.ones_like(x)), y)
 
     def of_y(xp: Any, out: Any, x: Any, y: Any) -> Any:
-        size = y - least
-        end = size == 0.0
-        steep = xp.where(x < 0.0, -math.inf, xp.full_like(x, math.inf))
-        slope = xp.where(end, steep, x / xp.where(end, 1.0, size))
-        return xp.where(undefined(xp, x, y), 0.0, slope)
+        inside = (y > least) & (y < math.inf)
+        slope = x / xp.where(inside, y - least, 1.0)
+        steep = xp.where(x < 0.0, -math.inf, xp.where(x > 0.0, math.inf, x))
+        return xp.where(inside, slope, xp.where(y == least, steep, 0.0))
 
     return factor(of_x), factor(of_y)
 
 
-def _weights(xp: Any, out: Any, x: Any, axis: Any, keepdims: bool) -> Any:
-    """Compute exp(x - out), 0 where that is not finite."""
+def _shares(xp: Any, out: Any, x: Any, axis: Any, keepdims: bool, b: Any) -> Any:
+    """Compute exp(x) over the sum of b exp(x); 0 where the sum's logarithm is not finite."""
     if not keepdims:
         for i in sorted(axis):
             out = xp.expand_dims(out, axis=i)
     finite = xp.isfinite(out)
-    return xp.exp(xp.where(finite, xp.subtract(x, xp.where(finite, out, 0.0)), -math.inf))
+    terms = xp.exp(xp.where(finite, xp.subtract(x, xp.where(finite, out, 0.0)), -math.inf))
+    # Their sum is 1 but for the rounding of a large logarithm.
+    total = xp.sum(terms if b is None else xp.multiply(terms, b), axis=axis, keepdims=True)
+    return terms / xp.where(finite, total, 1.0)
 
 
 def _pushed_logsumexp(
     xp: Any, t: Any, out: Any, x: Any, axis: Any = None, keepdims: bool = False, b: Any = None
 ) -> Any:
-    weights = _weights(xp, out, x, axis, keepdims)
-    return xp.sum(t * (weights if b is None else weights * b), axis=axis, keepdims=keepdims)
+    if b is not None:
+        x = xp.where(b == 0.0, -math.inf, x)
+    shares = _shares(xp, out, x, axis, keepdims, b)
+    return xp.sum(t * (shares if b is None else xp.multiply(shares, b)), axis=axis, keepdims=keepdims)
 
 
 def _pushed_weights(xp: Any, t: Any, out: Any, x: Any, axis: Any = None, keepdims: bool = False, b: Any = None) -> Any:
-    weights = xp.where(b == 0.0, 0.0, _weights(xp, out, xp.where(b == 0.0, 0.0, x), axis, keepdims))
-    return xp.sum(t * weights, axis=axis, keepdims=keepdims)
+    shares = _shares(xp, out, xp.where(b == 0.0, -math.inf, x), axis, keepdims, b)
+    return xp.sum(t * shares, axis=axis, keepdims=keepdims)
 
 
 def _pushed_softmax(xp: Any, t: Any, out: Any, x: Any, axis: int = -1) -> Any:
@@ -181,7 +186,7 @@ _OF_X: Final[dict[str, factor]] = {
     "logit": _f(_of_logit),
     "ndtr": _f(lambda xp, y, x: _DENSITY * _gauss(xp, x, 0.5)),
     "ndtri": _f(lambda xp, y, x: 1.0 / _DENSITY * xp.exp(0.5 * (y * y))),
-    "rsqrt": _f(lambda xp, y, x: -0.5 * (y * (y * y))),
+    "rsqrt": _f(lambda xp, y, x: -0.5 * (y / x)),  # infinity by zero, of which nothing warns
     "sigmoid": _f(lambda xp, y, x: y * (1.0 - y)),
     "sinc": _pushed(generic.sinc, "x"),
     "softplus": _f(lambda xp, y, x: special.sigmoid(x)),
