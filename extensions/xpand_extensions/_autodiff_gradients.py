@@ -96,7 +96,7 @@ def _value_and_grad(
 
 
 def pullback(chosen: Chosen) -> tuple[tuple[Array, ...], Callable[..., tuple[Array, ...]], tuple[Array, ...]]:
-    """Call a function at its chosen arguments: return the results, what pulls derivatives back, and what came beside."""
+    """Call a function at its chosen arguments: return results, what pulls derivatives back, and what came beside."""
     arrays = chosen.arrays
     if not arrays:
         outs, aux = chosen()

@@ -4,8 +4,27 @@ The library is that of the arrays of a call. A function may take and return arra
 The gradient of a real function of complex numbers is JAX's: its conjugate is the direction of steepest ascent.
 """
 
+from ._autodiff_check import check_grads
+from ._autodiff_checkpoint import checkpoint
 from ._autodiff_gradients import grad, value_and_grad
 from ._autodiff_jacobians import hessian, jacfwd, jacrev
+from ._autodiff_linear import linear_transpose, linearize
 from ._autodiff_products import jvp, stop_gradient, vjp
+from ._autodiff_rules import custom_jvp, custom_vjp
 
-__all__ = ["grad", "hessian", "jacfwd", "jacrev", "jvp", "stop_gradient", "value_and_grad", "vjp"]
+__all__ = [
+    "check_grads",
+    "checkpoint",
+    "custom_jvp",
+    "custom_vjp",
+    "grad",
+    "hessian",
+    "jacfwd",
+    "jacrev",
+    "jvp",
+    "linear_transpose",
+    "linearize",
+    "stop_gradient",
+    "value_and_grad",
+    "vjp",
+]

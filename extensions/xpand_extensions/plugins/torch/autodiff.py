@@ -1,54 +1,8 @@
-"""Derivatives on PyTorch: those of torch.func, complex ones in JAX's convention, which are the conjugates."""
+"""Derivatives on PyTorch: those of torch.func, and what it has not."""
 
-import warnings
-from collections.abc import Callable, Sequence
-from typing import Any
+from ._autodiff_checkpoint import checkpoint
+from ._autodiff_linear import linear_transpose, linearize
+from ._autodiff_products import jvp, stop_gradient, vjp
+from ._autodiff_rules import custom_jvp, custom_vjp
 
-import torch
-
-from xpand._typing import Array
-
-# PyTorch imports it when forward mode is first used, and warns of a function of its own. Here, not in the user's call.
-with warnings.catch_warnings():
-    warnings.simplefilter("ignore", DeprecationWarning)
-    import torch._decomp.decompositions_for_jvp
-
-
-def stop_gradient(x: Array, /) -> Array:
-    return x.detach()
-
-
-def jvp(
-    function: Callable[..., Any], primals: Sequence[Array], tangents: Sequence[Array], /, *, has_aux: bool = False
-) -> tuple[Any, ...]:
-    found: tuple[Any, ...] = torch.func.jvp(function, tuple(primals), tuple(tangents), has_aux=has_aux)
-    return found
-
-
-def vjp(function: Callable[..., Any], /, *primals: Array, has_aux: bool = False) -> tuple[Any, ...]:
-    floating: list[bool] = []
-
-    # torch.func takes floating-point outputs alone: the others go past it.
-    def divided(*arrays: Array) -> Any:
-        outs, aux = function(*arrays)
-        floating[:] = [_is_floating(x) for x in outs]
-        return tuple(filter(_is_floating, outs)), (tuple(x for x in outs if not _is_floating(x)), aux)
-
-    found, pull, (others, aux) = torch.func.vjp(divided, *primals, has_aux=True)
-    first, second = iter(found), iter(others)
-    outs = tuple(next(first) if is_floating else next(second) for is_floating in floating)
-    chosen = tuple(floating)
-
-    def pullback(*cotangents: Array) -> tuple[Array, ...]:
-        given = tuple(_conjugated(x) for x, is_floating in zip(cotangents, chosen) if is_floating)
-        return tuple(map(_conjugated, pull(given)))
-
-    return outs, pullback, aux
-
-
-def _is_floating(x: Array) -> bool:
-    return bool(x.is_floating_point() or x.is_complex())
-
-
-def _conjugated(x: Array) -> Array:
-    return torch.conj(x).resolve_conj() if x.is_complex() else x
+__all__ = ["checkpoint", "custom_jvp", "custom_vjp", "jvp", "linear_transpose", "linearize", "stop_gradient", "vjp"]

@@ -1,0 +1,127 @@
+"""Functions computed again for their derivatives, on PyTorch, under torch.func too, where its own way doesn't work."""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from typing import Any, TypeAlias
+
+import torch
+import torch.utils.checkpoint
+from torch.autograd import forward_ad
+from torch.overrides import TorchFunctionMode
+from torch.utils._pytree import tree_leaves, tree_map_only
+
+from xpand._typing import Array
+
+from ._autodiff_levels import USER_CODE, Rule, call, is_floating, is_followed_anywhere, observed_by
+from ._autodiff_products import jvp, vjp
+
+Arrays: TypeAlias = "tuple[Array, ...]"
+Function: TypeAlias = Callable[..., Arrays]
+
+
+def checkpoint(function: Function, /, *, prevent_cse: bool = True) -> Function:
+    def checkpointed(*xs: Array) -> Arrays:
+        # Below the levels of torch.func, too, PyTorch's own way is closed.
+        if torch.compiler.is_dynamo_compiling() or torch._C._autograd._saved_tensors_hooks_is_enabled():
+            found: Arrays = torch.utils.checkpoint.checkpoint(function, *xs, use_reentrant=False)
+            return found
+        # What is kept must be told, and what the function uses from outside is seen only when it runs.
+        closed = _Closed()
+        if closed.outer is not None:
+            xs = tuple(map(closed.outer.resolve, xs))
+        aliases = [x.detach() for x in xs]  # what is given may be used from outside, too
+        with torch.no_grad(), forward_ad._set_fwd_grad_enabled(False), closed.observing(aliases):
+            function(*aliases)
+
+        def of_all(*arrays: Array) -> Arrays:
+            with closed.replaced(arrays[len(xs) :]):
+                return function(*arrays[: len(xs)])
+
+        return _recomputed(of_all, (*xs, *closed.found))
+
+    return checkpointed
+
+
+def _recomputed(function: Function, xs: Arrays) -> Arrays:
+    def of_floating(*floating: Array, kept: Arrays) -> tuple[Arrays, Arrays]:
+        given = iter(floating)
+        return function(*(next(given) if is_floating(x) else x for x in kept)), ()
+
+    def pull(kept: Arrays, cotangents: Arrays) -> Arrays:
+        floating = filter(is_floating, kept)
+        back = iter(vjp(partial(of_floating, kept=kept), *floating, has_aux=True)[1](*cotangents))
+        return tuple(next(back) if is_floating(x) else torch.zeros_like(x) for x in kept)
+
+    def push(kept: Arrays, tangents: Arrays) -> Arrays:
+        primals = tuple(filter(is_floating, kept))
+        given = tuple(t for x, t in zip(kept, tangents) if is_floating(x))
+        found: Arrays = jvp(partial(of_floating, kept=kept), primals, given, has_aux=True)[1]
+        return found
+
+    return call(Rule(function, lambda *arrays: (_recomputed(function, arrays), arrays), pull, push), xs)
+
+
+class _Closed:
+    """The arrays from outside that a function uses and that may be followed, to be replaced by others."""
+
+    def __init__(self) -> None:
+        self.found: list[Array] = []
+        self._used: list[Array] = []
+        """Those found, as the function has them."""
+        self.outer = USER_CODE.get()
+        self._known: set[int] = set()
+        self._replacements: dict[int, Array] = {}
+
+    def resolve(self, x: Array) -> Array:
+        """Say what stands for an array that the function uses."""
+        if id(x) in self._replacements:
+            return self._replacements[id(x)]
+        return x if self.outer is None else self.outer.resolve(x)
+
+    def note_made(self, xs: Sequence[Array]) -> None:
+        """Note arrays that are not from outside."""
+        self._known.update(map(id, xs))
+
+    @contextmanager
+    def observing(self, xs: Sequence[Array]) -> Iterator[None]:
+        """Find the arrays that are used in this context and neither made in it nor given."""
+        self.note_made(xs)
+
+        def note(x: Array) -> Array:
+            stands = self.resolve(x)
+            if id(x) not in self._known and is_followed_anywhere(stands):
+                self._known.add(id(x))
+                self._used.append(x)
+                self.found.append(stands)
+            return stands
+
+        with observed_by(self), _Mode(self, note):
+            yield
+
+    @contextmanager
+    def replaced(self, arrays: Sequence[Array]) -> Iterator[None]:
+        """Use others in the place of those found."""
+        before = self._replacements
+        self._replacements = {id(x): y for x, y in zip(self._used, arrays)}
+        try:
+            with observed_by(self), _Mode(self, self.resolve):
+                yield
+        finally:
+            self._replacements = before
+
+
+class _Mode(TorchFunctionMode):  # type: ignore[misc]
+    """Sees the arrays given to each of PyTorch's functions in user code, and those it returns."""
+
+    def __init__(self, closed: _Closed, given: Callable[[Array], Array]) -> None:
+        super().__init__()
+        self.closed, self.given = closed, given
+
+    def __torch_function__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if USER_CODE.get() is not self.closed:
+            return function(*args, **(kwargs or {}))
+        args, kwargs = tree_map_only(torch.Tensor, self.given, (args, kwargs or {}))
+        result = function(*args, **kwargs)
+        self.closed.note_made([x for x in tree_leaves(result) if isinstance(x, torch.Tensor)])
+        return result

@@ -1,0 +1,229 @@
+"""Operations with derivatives of their own on PyTorch, under any nesting of torch.func's transformations.
+
+`torch.autograd.Function` alone can't give JAX's meaning: under two derivatives it is asked for its own derivative at
+both levels, where JAX asks for it at the inner one and lets the outer one look into the rule. So the levels are taken
+apart here: at the innermost that follows an argument, the rule's operations run below that level, and the derivative is
+attached there alone.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
+from functools import partial
+from typing import Any, NamedTuple, Protocol, TypeAlias
+
+import torch
+from torch._C import _functorch as levels  # torch.func has no public way to tell its levels apart
+from torch._functorch.pyfunctorch import retrieve_current_functorch_interpreter
+from torch._functorch.utils import enable_single_level_autograd_function
+from torch.autograd import forward_ad
+from torch.autograd.function import _SingleLevelFunction
+
+from xpand import UnsupportedError
+from xpand._typing import Array
+
+Arrays: TypeAlias = "tuple[Array, ...]"
+
+
+class Rule(NamedTuple):
+    """An operation on arrays, and its derivative as linear maps that depend on what is kept of the operation."""
+
+    function: Callable[..., Arrays]
+    """The operation, where no derivative is asked for."""
+    forward: Callable[..., tuple[Arrays, Arrays]]
+    """The operation, and what is kept of it."""
+    pull: Callable[[Arrays, Arrays], Arrays]
+    """From what is kept and cotangents of the results to those of the arguments, in JAX's convention."""
+    push: Callable[[Arrays, Arrays], Arrays]
+    """From what is kept and tangents of the arguments to those of the results."""
+
+
+class Observer(Protocol):
+    """What looks at the operations of user code."""
+
+    def note_made(self, xs: Arrays) -> None: ...
+
+    def resolve(self, x: Array) -> Array: ...
+
+
+USER_CODE: ContextVar[Observer | None] = ContextVar("USER_CODE", default=None)
+"""Who looks at operations; None while those of this module run, which work at other levels."""
+
+
+@contextmanager
+def observed_by(observer: Observer | None) -> Iterator[None]:
+    """Have another one look at the operations in this context."""
+    token = USER_CODE.set(observer)
+    try:
+        yield
+    finally:
+        USER_CODE.reset(token)
+
+
+def _within(observer: Observer, function: Callable[..., Any], *args: Any) -> Any:
+    with observed_by(observer):
+        return function(*args)
+
+
+def call(rule: Rule, xs: Arrays) -> Arrays:
+    """Apply an operation with derivatives of its own."""
+    if torch.compiler.is_dynamo_compiling():
+        if torch._C._are_functorch_transforms_active():
+            # PyTorch 2.13 would take the derivative of the operation instead, and say nothing.
+            raise UnsupportedError(
+                "torch.compile can't compile torch.func's transformations of functions with derivatives of their own; "
+                "use `xpand_extensions.jit.jit`, which can"
+            )
+        rule.forward(*xs)  # what it notes of its results can't be noted inside a graph
+        compiled: Arrays = _Compiled.apply(rule, *xs)
+        return compiled
+    seen = USER_CODE.get()
+    if seen is None:
+        return _call(rule, xs)
+    xs = tuple(map(seen.resolve, xs))
+    with observed_by(None):
+        outs = _call(Rule(*(partial(_within, seen, each) for each in rule)), xs)
+    seen.note_made(outs)
+    return outs
+
+
+def _call(rule: Rule, xs: Arrays) -> Arrays:
+    if not torch._C._are_functorch_transforms_active():
+        return _Application(rule, xs).attached(xs) if any(map(_is_followed, xs)) else rule.function(*xs)
+    interpreter = retrieve_current_functorch_interpreter()
+    level = interpreter.level()
+    if interpreter.key() == levels.TransformType.Vmap:
+        return _mapped(rule, xs, interpreter)
+    below = tuple(levels._unwrap_for_grad(x, level) for x in xs)
+    if any(levels.maybe_get_level(x) == level and _is_followed(x) for x in xs):
+        return _Application(rule, below, interpreter).attached(xs)
+    with interpreter.lower():
+        outs = _call(rule, below)
+    return tuple(levels._wrap_for_grad(x, level) for x in outs)
+
+
+def is_floating(x: Array) -> bool:
+    """Tell whether an array has derivatives."""
+    return bool(x.is_floating_point() or x.is_complex())
+
+
+def conjugated(x: Array) -> Array:
+    """Change between PyTorch's convention for the gradients of complex functions and JAX's."""
+    return torch.conj(x).resolve_conj() if x.is_complex() else x
+
+
+def _is_followed(x: Array) -> bool:
+    """Tell whether the innermost level differentiates with respect to an array."""
+    if x.requires_grad and torch.is_grad_enabled():
+        return True
+    return forward_ad._current_level >= 0 and forward_ad.unpack_dual(x).tangent is not None
+
+
+def is_followed_anywhere(x: Array) -> bool:
+    """Tell whether some level may differentiate with respect to an array, or map over it."""
+    return bool(x.requires_grad or levels.maybe_get_level(x) > 0)
+
+
+def depends(x: Array, xs: Sequence[Array]) -> bool:
+    """Tell whether what was computed from arrays that the innermost level follows depends on them."""
+    return bool(x.requires_grad and levels.maybe_get_level(x) == max(map(levels.maybe_get_level, xs)))
+
+
+class _Application:
+    """An operation applied to arrays below the innermost level, and what is kept for its derivative there."""
+
+    def __init__(self, rule: Rule, below: Arrays, interpreter: Any = None) -> None:
+        """Take the arguments as they are below the level of an interpreter of torch.func, or without any."""
+        self.rule, self.interpreter = rule, interpreter
+        if interpreter is None:
+            with torch.no_grad(), forward_ad._set_fwd_grad_enabled(False):
+                outs, self.kept = rule.forward(*below)
+            # PyTorch takes what is returned as it was given for changed in place, and never frees what keeps itself.
+            self.outs = tuple(x.detach() if any(x is y for y in (*below, *self.kept)) else x for x in outs)
+        else:
+            with interpreter.lower():
+                outs, self.kept = rule.forward(*below)
+            self.outs = tuple(levels._wrap_for_grad(x, interpreter.level()) for x in outs)
+
+    def attached(self, xs: Arrays) -> Arrays:
+        """Return the results with their derivative in the arguments as they are at the level."""
+        with enable_single_level_autograd_function():
+            found: Arrays = _Attached.apply(self, *xs)
+        return found
+
+    def taken(self) -> Arrays:
+        """Give the results away, which must not be kept by what they keep."""
+        outs, self.outs = self.outs, ()
+        return outs
+
+
+class _Attached(_SingleLevelFunction):  # type: ignore[misc]
+    """The derivative of an operation, at one level."""
+
+    @staticmethod
+    def forward(application: _Application, *xs: Array) -> Arrays:
+        return application.taken()
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Arrays) -> None:
+        ctx.application, *ctx.xs = inputs
+        _note(ctx, output)
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Any) -> Any:
+        rule, kept = ctx.application.rule, ctx.application.kept
+        if ctx.application.interpreter is None and torch.is_grad_enabled():
+            # PyTorch's own second derivative, at the same level: what is kept must depend on the arguments.
+            kept = rule.forward(*ctx.xs)[1]
+        return (None, *_pulled(ctx, rule, kept, gradients))
+
+    @staticmethod
+    def jvp(ctx: Any, _: None, *tangents: Any) -> Any:
+        given = tuple(torch.zeros_like(x) if t is None else t for x, t in zip(ctx.xs, tangents))
+        # PyTorch calls this with derivatives switched off, which the levels below ask for.
+        with torch.enable_grad(), forward_ad._set_fwd_grad_enabled(True):
+            found = ctx.application.rule.push(ctx.application.kept, given)
+        return tuple(t if is_floating(t) else None for t in found)
+
+
+class _Compiled(torch.autograd.Function):  # type: ignore[misc]
+    """The same for PyTorch's compiler, which follows no levels."""
+
+    @staticmethod
+    def forward(ctx: Any, rule: Rule, *xs: Array) -> Arrays:
+        outs, kept = rule.forward(*xs)
+        ctx.rule = rule
+        ctx.save_for_backward(*kept)
+        _note(ctx, outs)
+        return outs
+
+    @staticmethod
+    def backward(ctx: Any, *gradients: Any) -> Any:
+        return (None, *_pulled(ctx, ctx.rule, ctx.saved_tensors, gradients))
+
+
+def _note(ctx: Any, outs: Arrays) -> None:
+    ctx.like = [(tuple(x.shape), x.dtype, x.device) for x in outs]
+    ctx.mark_non_differentiable(*(x for x in outs if not is_floating(x)))
+
+
+def _pulled(ctx: Any, rule: Rule, kept: Arrays, gradients: Sequence[Any]) -> list[Any]:
+    """Pull PyTorch's gradients back, which are missing where they are zero and conjugates of JAX's."""
+    cotangents = tuple(
+        torch.zeros(shape, dtype=dtype, device=device) if x is None or not is_floating(x) else conjugated(x)
+        for x, (shape, dtype, device) in zip(gradients, ctx.like)
+    )
+    return [conjugated(x) if is_floating(x) else None for x in rule.pull(kept, cotangents)]
+
+
+def _mapped(rule: Rule, xs: Arrays, interpreter: Any) -> Arrays:
+    """Apply an operation to all members of a batch below the level that maps."""
+    level, size = interpreter.level(), interpreter.batch_size()
+    below = []
+    for x in xs:
+        whole, axis = levels._unwrap_batched(x, level)
+        below.append(whole.expand(size, *whole.shape) if axis is None else whole.movedim(axis, 0))
+    each = partial(torch.func.vmap, randomness=interpreter.randomness())
+    with interpreter.lower():
+        outs = _call(Rule(*map(each, rule)), tuple(below))
+    return tuple(levels._add_batch_dim(x, 0, level) for x in outs)

@@ -1,0 +1,48 @@
+"""Derivatives along directions, those of torch.func; complex ones in JAX's convention, which are the conjugates."""
+
+import warnings
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import torch
+
+from xpand._typing import Array
+
+from ._autodiff_levels import conjugated, is_floating
+
+# PyTorch imports it when forward mode is first used, and warns of a function of its own. Here, not in the user's call.
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore", DeprecationWarning)
+    import torch._decomp.decompositions_for_jvp
+
+
+def stop_gradient(x: Array, /) -> Array:
+    return x.detach()
+
+
+def jvp(
+    function: Callable[..., Any], primals: Sequence[Array], tangents: Sequence[Array], /, *, has_aux: bool = False
+) -> tuple[Any, ...]:
+    found: tuple[Any, ...] = torch.func.jvp(function, tuple(primals), tuple(tangents), has_aux=has_aux)
+    return found
+
+
+def vjp(function: Callable[..., Any], /, *primals: Array, has_aux: bool = False) -> tuple[Any, ...]:
+    floating: list[bool] = []
+
+    # torch.func takes floating-point outputs alone: the others go past it.
+    def divided(*arrays: Array) -> Any:
+        outs, aux = function(*arrays)
+        floating[:] = [is_floating(x) for x in outs]
+        return tuple(filter(is_floating, outs)), (tuple(x for x in outs if not is_floating(x)), aux)
+
+    found, pull, (others, aux) = torch.func.vjp(divided, *primals, has_aux=True)
+    first, second = iter(found), iter(others)
+    outs = tuple(next(first) if is_floating else next(second) for is_floating in floating)
+    chosen = tuple(floating)
+
+    def pullback(*cotangents: Array) -> tuple[Array, ...]:
+        given = tuple(conjugated(x) for x, is_floating in zip(cotangents, chosen) if is_floating)
+        return tuple(map(conjugated, pull(given)))
+
+    return outs, pullback, aux

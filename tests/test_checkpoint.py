@@ -1,0 +1,135 @@
+"""Functions computed again for their derivatives: the same values and derivatives, and less that is kept."""
+
+import gc
+import weakref
+from typing import Any
+
+import numpy as np
+import pytest
+
+import xpand
+from tests.libraries import Library
+from tests.test_derivatives import WITH_DERIVATIVES
+from xpand import trees
+from xpand_extensions.autodiff import checkpoint, grad, hessian, jacfwd, jvp, vjp
+from xpand_extensions.vmap import vmap
+
+WITH_RULES = [library for library in WITH_DERIVATIVES if library.id in ("torch", "jax", "torch-cuda")]
+X, Y = np.asarray([0.3, -0.7, 1.2]), np.asarray([1.5, 0.4, -0.2])
+NAMESPACE = xpand.array_namespace
+
+
+@pytest.fixture(params=WITH_RULES, ids=str)
+def able(request: pytest.FixtureRequest) -> Library:
+    return request.param
+
+
+def loss(wrap: Any) -> Any:
+    """A function of nested parts that use arrays from outside, one of them also given."""
+
+    def f(x: Any, w: Any) -> Any:
+        xp = NAMESPACE(x)
+        inner = wrap(lambda x: xp.sin(x * w) * x)
+        outer = wrap(lambda x, v: inner(x) * w + inner(v) * x)
+        return xp.sum(wrap(lambda tree: {"y": tree["x"] ** 2})({"x": outer(x, w)})["y"])
+
+    return f
+
+
+NESTINGS = {
+    "grad": lambda f: grad(f, (0, 1)),
+    "hessian": lambda f: hessian(f, (0, 1)),
+    "jacfwd-jacfwd": lambda f: jacfwd(jacfwd(f)),
+    "grad-grad": lambda f: grad(lambda x, w: (grad(f, 1)(x, w) ** 2).sum(), (0, 1)),
+    "vmap-grad": lambda f: lambda x, w: vmap(grad(f, (0, 1)), (None, 0))(x, NAMESPACE(w).stack([w, 2 * w])),
+    "grad-vmap": lambda f: grad(lambda x, w: vmap(f, (None, 0))(x, NAMESPACE(w).stack([w, 2 * w])).sum(), (0, 1)),
+    "jvp": lambda f: lambda x, w: jvp(f, (x, w), (w, x)),
+}
+
+
+@pytest.mark.parametrize("nesting", NESTINGS)
+def test_nestings(able: Library, nesting: str) -> None:
+    arrays = able.asarray(X), able.asarray(Y)
+    expected = NESTINGS[nesting](loss(lambda f: f))(*arrays)
+    found = NESTINGS[nesting](loss(checkpoint))(*arrays)
+    for got, wanted in zip(trees.leaves(found), trees.leaves(expected)):
+        able.assert_equal(got, able.to_numpy(wanted), rtol=1e-11, atol=1e-12)
+
+
+def test_values_integers_and_keywords(able: Library) -> None:
+    f = checkpoint(lambda x, *, n: {"x": x * n, "n": n + 1}, prevent_cse=False)
+    x, n = able.asarray(X), able.asarray(np.asarray([1, 2, 3]))
+    able.assert_equal(f(x, n=n)["n"], np.asarray([2, 3, 4]))
+    able.assert_equal(grad(lambda x: able.xp.sum(f(x, n=n)["x"]))(x), np.asarray([1.0, 2.0, 3.0]))
+
+
+def test_complex_numbers(able: Library) -> None:
+    z = able.asarray(X + 1j * Y)
+    f = lambda wrap: lambda z: able.xp.sum(able.xp.real(wrap(lambda z: z * able.xp.exp(z))(z)))
+    able.assert_equal(grad(f(checkpoint))(z), able.to_numpy(grad(f(lambda g: g))(z)), rtol=1e-13)
+
+
+def test_less_is_kept(able: Library) -> None:
+    def kept(wrap: Any) -> int:
+        """Count the steps' values that are alive between the function and the pullback."""
+        alive = []
+
+        def chain(x: Any) -> Any:
+            for _ in range(10):
+                x = able.xp.sin(x)
+                if able.id != "jax":
+                    alive.append(weakref.ref(x))
+            return x
+
+        value, pullback = vjp(wrap(chain), able.asarray(np.ones(1000)))
+        gc.collect()
+        if able.id == "jax":
+            return len(
+                [x for x in __import__("jax").tree.leaves(pullback.__closure__[0].cell_contents) if x.size == 1000]
+            )
+        count = sum(ref() is not None for ref in alive)
+        assert value.shape == (1000,)
+        return count
+
+    if able.id == "jax":
+        assert residuals(checkpoint) <= 2 < 9 <= residuals(lambda f: f)
+    else:
+        assert kept(checkpoint) <= 1 < 9 <= kept(lambda f: f)
+
+
+def residuals(wrap: Any) -> int:
+    """Count the arrays that JAX keeps."""
+    import jax
+
+    def chain(x: Any) -> Any:
+        for _ in range(10):
+            x = jax.numpy.sin(x)
+        return x
+
+    return len(jax.tree.leaves(jax.vjp(wrap(chain), jax.numpy.ones(1000))[1]))
+
+
+def test_pytorchs_own_derivatives_and_compiler() -> None:
+    import torch
+
+    x, w = (torch.asarray(each).requires_grad_() for each in (X, Y))
+    expected = grad(loss(lambda f: f), (0, 1))(x.detach(), w.detach())
+    for f in (loss(checkpoint), torch.compile(loss(checkpoint), backend="eager", fullgraph=True)):
+        for found, wanted in zip(torch.autograd.grad(f(x, w), (x, w)), expected):
+            torch.testing.assert_close(found, wanted)
+
+
+def test_bad_input(able: Library) -> None:
+    with pytest.raises(TypeError, match="checkpoint: takes a function, got int"):
+        checkpoint(3)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="checkpoint: the arguments holds str"):
+        checkpoint(lambda x: x)("text")
+
+    def fails(x: Any) -> Any:
+        raise ZeroDivisionError
+
+    x = able.asarray(X)
+    for _ in range(20):
+        with pytest.raises(ZeroDivisionError):
+            grad(checkpoint(fails))(x)
+    able.assert_equal(grad(checkpoint(lambda x: able.xp.sum(x * x)))(x), 2 * X)

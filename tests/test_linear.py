@@ -1,0 +1,113 @@
+"""Derivatives kept to be applied, and transposed functions: against JAX's own; bad input."""
+
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import xpand
+from tests.libraries import Library
+from tests.test_derivatives import WITH_DERIVATIVES
+from xpand_extensions.autodiff import grad, jvp, linear_transpose, linearize, vjp
+from xpand_extensions.vmap import vmap
+
+WITH_RULES = [library for library in WITH_DERIVATIVES if library.id in ("torch", "jax", "torch-cuda")]
+X, Y = np.asarray([0.3, -0.7, 1.2]), np.asarray([1.5, 0.4, -0.2])
+NAMESPACE = xpand.array_namespace
+
+
+@pytest.fixture(params=WITH_RULES, ids=str)
+def able(request: pytest.FixtureRequest) -> Library:
+    return request.param
+
+
+def f(tree: Any, y: Any) -> Any:
+    xp = NAMESPACE(y)
+    return {"a": xp.sin(tree["x"]) * y, "n": xp.astype(y, xp.int32), "none": None}
+
+
+def test_the_derivative_is_that_of_jvp(able: Library) -> None:
+    x, y = able.asarray(X), able.asarray(Y)
+    value, derivative = linearize(f, {"x": x}, y)
+    for direction in (({"x": y}, x), ({"x": 2 * y}, x)):
+        expected = jvp(f, ({"x": x}, y), direction)
+        found = derivative(*direction)
+        for key in ("a", "n"):
+            able.assert_equal(value[key], able.to_numpy(expected[0][key]))
+            able.assert_equal(found[key], able.to_numpy(expected[1][key]), rtol=1e-14)
+    assert found["none"] is None
+
+
+def test_the_function_is_not_called_again(able: Library) -> None:
+    calls = []
+    _, derivative = linearize(lambda x: (calls.append(1), able.xp.sin(x))[1], able.asarray(X))
+    before = len(calls)
+    for _ in range(3):
+        able.assert_equal(derivative(able.asarray(Y)), np.cos(X) * Y, rtol=1e-14)
+    assert len(calls) == before
+
+
+def test_complex_numbers_and_auxiliary_data(able: Library) -> None:
+    z = able.asarray(X + 1j * Y)
+    g = lambda z: (z * z * able.xp.conj(z), {"text": "kept", "twice": 2 * z})
+    value, derivative, aux = linearize(g, z, has_aux=True)
+    expected = jvp(lambda z: g(z)[0], (z,), (1j * z,))
+    able.assert_equal(derivative(1j * z), able.to_numpy(expected[1]), rtol=1e-14)
+    able.assert_equal(aux["twice"], 2 * (X + 1j * Y))
+    assert aux["text"] == "kept"
+
+
+def test_compositions(able: Library) -> None:
+    x = able.asarray(X)
+    square = lambda x: linearize(able.xp.sin, x)[1](x * x)
+    able.assert_equal(vmap(square)(x), np.cos(X) * X * X, rtol=1e-14)
+    found = grad(lambda x: able.xp.sum(square(x)))(x)
+    able.assert_equal(found, -np.sin(X) * X * X + np.cos(X) * 2 * X, rtol=1e-12)
+
+
+def test_transposed(able: Library) -> None:
+    matrix = able.asarray(np.arange(6.0).reshape(2, 3))
+    linear = lambda x, tree: {"out": matrix @ x + tree["y"][:2] * 2.0}
+    x, y, c = able.asarray(X), able.asarray(Y), able.asarray(Y[:2])
+    expected = vjp(linear, x, {"y": y})[1]({"out": c})
+    spec = SimpleNamespace(shape=(3,), dtype=able.xp.float64)
+    for primals in ((x, {"y": y}), (x, {"y": spec}), (spec, {"y": spec})):
+        transposed = linear_transpose(linear, *primals)
+        for _ in range(2):
+            found = transposed({"out": c})
+            able.assert_equal(found[0], able.to_numpy(expected[0]), rtol=1e-14)
+            able.assert_equal(found[1]["y"], able.to_numpy(expected[1]["y"]), rtol=1e-14)
+    with xpand.use(able.xp):
+        assert float(able.to_numpy(linear_transpose(lambda x: 0.5 * x, 3.0)(1.0)[0])) == 0.5
+
+
+def test_transposed_of_complex_numbers_is_not_conjugated(able: Library) -> None:
+    z = able.asarray(X + 1j * Y)
+    able.assert_equal(linear_transpose(lambda x: x * (2 + 3j), z)(z)[0], (X + 1j * Y) * (2 + 3j), rtol=1e-14)
+
+
+@pytest.mark.parametrize("name", ["sin", "square", "abs"])
+def test_what_is_not_linear_is_refused(able: Library, name: str) -> None:
+    x = able.asarray(X)
+    with pytest.raises(TypeError, match="linear_transpose: .*not linear"):
+        linear_transpose(getattr(able.xp, name), x)(x)
+
+
+def test_bad_input(able: Library) -> None:
+    x = able.asarray(X)
+    for function in (linearize, linear_transpose):
+        with pytest.raises(TypeError, match=f"{function.__name__}: takes a function, got int"):
+            function(3, x)
+        with pytest.raises(TypeError, match=f"{function.__name__}: .*floating-point"):
+            function(lambda x: x, able.asarray([1, 2]))
+    with pytest.raises(TypeError, match="linearize: tangents must have the structure"):
+        linearize(able.xp.sin, x)[1](x, x)
+    with pytest.raises(ValueError, match="linearize: tangents must have the shape"):
+        linearize(able.xp.sin, x)[1](x[:2])
+    with pytest.raises(TypeError, match="linear_transpose: cotangents must have the structure"):
+        linear_transpose(lambda x: 2.0 * x, x)((x, x))
+    with pytest.raises(ValueError, match="linear_transpose: cotangents must have the shape"):
+        linear_transpose(lambda x: 2.0 * x, x)(x[:2])
+    with pytest.raises(TypeError, match="linear_transpose: primals must be arrays, or have"):
+        linear_transpose(lambda x: x, "text")
