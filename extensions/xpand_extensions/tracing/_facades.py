@@ -19,9 +19,10 @@ from ._core import Op, TracedArray, bind
 from ._rows import at
 
 INLINED: Final = frozenset(
-    {"sorting.unique", "statistics.gradient", "statistics.reduce", "windows.window_reduce"}
+    {"linalg.diagonal", "sorting.unique", "statistics.gradient", "statistics.reduce", "windows.window_reduce"}
 )
-"""Operations whose generic implementation is always followed: they take functions, or return what isn't just arrays."""
+"""Operations whose generic implementation is always followed: they take functions, or return what isn't just arrays, or
+are called as a function of the standard is, whose rules aren't theirs."""
 
 
 class _Hole:
@@ -114,9 +115,12 @@ class FacadeOp(Op):
         return template.call(self.implementation, arrays)
 
     def entries(self, count: int, params: dict[str, Any]) -> Any:
-        if not isinstance(self.derivative, dict):
-            return self.derivative
-        return tuple(self.derivative.get(name) for name in params["template"].names)
+        template, found = params["template"], self.derivative
+        if callable(found):  # it depends on what is static
+            found = found(template.fill([None] * len(template.names)))
+        if not isinstance(found, dict):
+            return found
+        return tuple(found.get(name) for name in template.names)
 
     def transposes(self, count: int, params: dict[str, Any]) -> Any:
         if self.transpose is None:

@@ -1,4 +1,4 @@
-"""Rules of factorizations: Cholesky, eigenvalues, QR, singular values, LU; triangular systems, least squares, logarithms.
+"""Rules of factorizations: Cholesky, eigenvalues, QR, singular values, LU; triangular systems, least squares.
 
 Eigenvectors and singular vectors are determined but for a factor each; what the derivatives assume of it is what JAX's
 do: its change is such that the vector's is orthogonal to the vector.
@@ -14,7 +14,7 @@ from xpand_extensions.generic import _linalg_factorizations as generic
 from .._core import Aval
 from .._derivatives import LINEAR, contribution, joint
 from .linalg import adjoint, dtypes_of_matrix_function, identity, matrices, stacked
-from .products import conjugate, device_of, is_complex, widened
+from .products import device_of, is_complex, widened
 
 
 class EigResult(NamedTuple):

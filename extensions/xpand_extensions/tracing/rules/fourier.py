@@ -11,7 +11,7 @@ from .._core import Aval
 from .._derivatives import LINEAR
 from .elementwise import dtype_of_result
 from .products import conjugate
-from .reductions import axes_of
+from .shapes import axes_of, axis_of
 
 _SWAPPED: Final = {"backward": "forward", "ortho": "ortho", "forward": "backward"}
 """Which transform has the factor: with the other, a transform there has that of the one back."""
@@ -149,7 +149,7 @@ def _length(name: str, size: int, n: Any) -> int:
 def _shape(name: str) -> Callable[..., Any]:
     def rule(namespace: Any, x: Any, n: Any = None, axis: int = -1, norm: str = "backward") -> Any:
         shape = list(x.shape)
-        (place,) = axes_of(axis, x.ndim)
+        place = axis_of(name, axis, x.ndim)
         shape[place] = _length(name, shape[place], n)
         return Aval(tuple(shape), dtype_of_result(namespace, f"fft.{name}", (x,), {"n": 1}), x.device)
 
@@ -159,7 +159,7 @@ def _shape(name: str) -> Callable[..., Any]:
 def _shape_along_several(name: str) -> Callable[..., Any]:
     def rule(namespace: Any, x: Any, s: Any = None, axes: Any = None, norm: str = "backward") -> Any:
         shape = list(x.shape)
-        places = axes_of(_axes(s, axes, x.ndim), x.ndim)
+        places = axes_of(name, _axes(s, axes, x.ndim), x.ndim)
         for i, place in enumerate(places):
             along = name[:-1] if i == len(places) - 1 else "fft"
             shape[place] = _length(along, shape[place], None if s is None else s[i])

@@ -14,7 +14,7 @@ from .._derivatives import LINEAR, contribution, joint
 from .._shapes import broadcast
 from .elementwise import dtype_of_result
 from .products import conjugate, device_of, is_complex, widened
-from .reductions import axes_of
+from .shapes import axes_of
 
 
 def adjoint(xp: Any, x: Any) -> Any:
@@ -258,7 +258,7 @@ def _solve_members(xp: Any, mapped: tuple[bool, ...], x1: Any, x2: Any) -> Any:
 def _vector_norm_members(xp: Any, mapped: tuple[bool, ...], x: Any, axis: Any = None, **params: Any) -> Any:
     if x.ndim == 1:
         return xp.linalg.vector_norm(x[:, None], axis=1, ord=params["ord"])
-    return xp.linalg.vector_norm(x, axis=tuple(i + 1 for i in axes_of(axis, x.ndim - 1)), **params)
+    return xp.linalg.vector_norm(x, axis=tuple(i + 1 for i in axes_of("vector_norm", axis, x.ndim - 1)), **params)
 
 
 BATCHING: Final[dict[str, Any]] = {
@@ -345,7 +345,7 @@ def _trace_shape(namespace: Any, x: Any, offset: int = 0, dtype: Any = None) -> 
 
 
 def _vector_norm_shape(namespace: Any, x: Any, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> Any:
-    axes = axes_of(axis, x.ndim)
+    axes = axes_of("vector_norm", axis, x.ndim)
     shape = tuple(1 if i in axes else length for i, length in enumerate(x.shape) if keepdims or i not in axes)
     return Aval(shape, dtype_of_result(namespace, "linalg.vector_norm", (x,), {}), x.device)
 
