@@ -7,7 +7,17 @@ from xpand import _arguments, array_namespace, trees
 from xpand._namespace import describe
 from xpand._typing import Array
 
-from ._control_flow_trees import Arrays, Results, described, first_array, function_of, one_library, scalar_bool
+from ._control_flow_trees import (
+    Arrays,
+    Results,
+    described,
+    filled,
+    first_array,
+    function_of,
+    one_library,
+    scalar_bool,
+    skeleton,
+)
 from ._dispatch import pluggable
 from ._transforms import as_array
 
@@ -45,8 +55,8 @@ def cond(pred: bool | Array, true_fun: Branch, false_fun: Branch, *operands: tre
     function_of("cond", "false_fun", false_fun)
     known = isinstance(pred, bool)
     chosen = pred if known else scalar_bool("cond", "pred must be", pred, None)
-    arrays, structure = _operands("cond", operands, () if known else (chosen,))
-    results, flat = _flattened("cond", (true_fun, false_fun), structure, first_array((*arrays, chosen)))
+    arrays = _operands("cond", operands, () if known else (chosen,))
+    results, flat = _flattened("cond", (true_fun, false_fun), skeleton(operands), first_array((*arrays, chosen)))
     if known:
         return results.tree(flat[0 if pred else 1](*arrays))
     return results.tree(cond.native(chosen)(chosen, *flat, *arrays))
@@ -89,32 +99,30 @@ def switch(index: int | Array, branches: Sequence[Branch], *operands: trees.Tree
         chosen = _arguments.integer("switch", "index", chosen)
     elif tuple(chosen.shape) != () or not array_namespace(chosen).isdtype(chosen.dtype, "integral"):
         raise TypeError(f"switch: index must be an integer, or an array of one, got {described(chosen)}")
-    arrays, structure = _operands("switch", operands, () if known else (chosen,))
-    results, flat = _flattened("switch", branches, structure, first_array((*arrays, chosen)))
+    arrays = _operands("switch", operands, () if known else (chosen,))
+    results, flat = _flattened("switch", branches, skeleton(operands), first_array((*arrays, chosen)))
     if known:
         return results.tree(flat[min(max(chosen, 0), len(flat) - 1)](*arrays))
     return results.tree(switch.native(chosen)(chosen, flat, *arrays))
 
 
-def _operands(
-    function: str, operands: tuple[trees.Tree, ...], chosen: Sequence[Array]
-) -> tuple[list[Array], trees.Structure]:
-    leaves, structure = trees.flatten(operands)
+def _operands(function: str, operands: tuple[trees.Tree, ...], chosen: Sequence[Array]) -> list[Array]:
+    leaves = trees.leaves(operands)
     like = first_array((*leaves, *chosen))
     arrays = [as_array(f"{function}: the operands hold", leaf, like) for leaf in leaves]
     one_library(function, "the arrays", (*chosen, *arrays))
-    return arrays, structure
+    return arrays
 
 
 def _flattened(
-    function: str, branches: Sequence[Branch], structure: trees.Structure, like: Array | None
+    function: str, branches: Sequence[Branch], form: trees.Tree, like: Array | None
 ) -> tuple[Results, tuple[Branch, ...]]:
     """Make functions of trees functions of arrays, whose results must be alike."""
     results = Results(function, "what the functions return", like)
 
     def flat(branch: Branch) -> Branch:
         def of_arrays(*arrays: Array) -> Arrays:
-            return results.flatten(branch(*trees.unflatten(structure, arrays)))
+            return results.flatten(branch(*filled(form, arrays)))
 
         return of_arrays
 

@@ -7,7 +7,7 @@ from xpand import _arguments, trees
 from xpand._namespace import describe
 from xpand._typing import Array
 
-from ._control_flow_trees import Arrays, Carry, Results, first_array, function_of, one_library, paths
+from ._control_flow_trees import Arrays, Carry, Results, filled, first_array, function_of, one_library, paths, skeleton
 from ._dispatch import pluggable
 from ._transforms import as_array
 
@@ -54,7 +54,7 @@ def scan(
     """
     function_of("scan", "f", f)
     _arguments.boolean("scan", "reverse", reverse)
-    parts, structure = trees.flatten(xs)
+    parts, form = trees.leaves(xs), skeleton(xs)
     carry = Carry("scan", "init", "f", init, parts)
     parts = [as_array("scan: xs holds", x, first_array((*carry.arrays, *parts))) for x in parts]
     steps = _length("scan", xs, parts, length)
@@ -67,7 +67,7 @@ def scan(
         yields = Results("scan", "what f yields", everything[0])
 
         def step(carried: Arrays, x: Arrays) -> tuple[Arrays, Arrays]:
-            result = f(carry.tree(carried), trees.unflatten(structure, x))
+            result = f(carry.tree(carried), filled(form, x))
             if not isinstance(result, tuple) or len(result) != 2:
                 raise TypeError(
                     "scan: f must return a pair, of the next value carried and what to stack (or None), got "
@@ -112,7 +112,7 @@ def map(f: Callable[..., Any], xs: trees.Tree, *, batch_size: int | None = None)
     function_of("map", "f", f)
     if batch_size is not None:
         batch_size = _arguments.integer("map", "batch_size", batch_size, minimum=1)
-    parts, structure = trees.flatten(xs)
+    parts, form = trees.leaves(xs), skeleton(xs)
     if not parts:
         raise TypeError("map: xs must hold an array, got none")
     parts = [as_array("map: xs holds", x, first_array(parts)) for x in parts]
@@ -120,7 +120,7 @@ def map(f: Callable[..., Any], xs: trees.Tree, *, batch_size: int | None = None)
     one_library("map", "xs", parts)
     results = Results("map", "what f returns", parts[0])
     native = map.native(parts[0])
-    found = native(lambda *x: results.flatten(f(trees.unflatten(structure, x))), tuple(parts), batch_size=batch_size)
+    found = native(lambda *x: results.flatten(f(filled(form, x))), tuple(parts), batch_size=batch_size)
     return results.tree(found)
 
 
@@ -152,7 +152,7 @@ def associative_scan(fn: Callable[..., Any], elems: trees.Tree, reverse: bool = 
     """
     function_of("associative_scan", "fn", fn)
     _arguments.boolean("associative_scan", "reverse", reverse)
-    parts, structure = trees.flatten(elems)
+    parts, form = trees.leaves(elems), skeleton(elems)
     if not parts:
         raise TypeError("associative_scan: elems must hold an array, got none")
     parts = [as_array("associative_scan: elems holds", x, first_array(parts)) for x in parts]
@@ -161,13 +161,13 @@ def associative_scan(fn: Callable[..., Any], elems: trees.Tree, reverse: bool = 
     _one_size("associative_scan", "elems", elems, [x.shape[k] for x, k in zip(parts, axes)])
 
     def combined(a: Arrays, b: Arrays) -> Arrays:
-        like = Carry("associative_scan", "the arguments", "fn", trees.unflatten(structure, a))
+        like = Carry("associative_scan", "the arguments", "fn", filled(form, a))
         return like.fit(fn(like.tree(a), like.tree(b)))
 
     native = associative_scan.native(parts[0])
     # Counted from the front where that is the same for all.
     where = axes[0] if len(set(axes)) == 1 else axis
-    return trees.unflatten(structure, native(combined, tuple(parts), reverse=reverse, axis=where))
+    return filled(form, native(combined, tuple(parts), reverse=reverse, axis=where))
 
 
 def _length(function: str, xs: trees.Tree, parts: list[Array], length: int | None) -> int:

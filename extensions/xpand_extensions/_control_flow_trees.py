@@ -33,16 +33,16 @@ class Carry:
     def __init__(self, function: str, name: str, step: str, tree: trees.Tree, beside: Sequence[Any] = ()) -> None:
         """Flatten `tree`, the argument `name`; what `step` returns is to be like it."""
         self.function, self.name, self.step = function, name, step
-        found, self.structure = trees.flatten(tree)
+        found = trees.leaves(tree)
+        self.skeleton = skeleton(tree)
         given = [x for x in (*found, *beside) if _arguments.is_array(x)]
         self._weak = [not _arguments.is_array(leaf) for leaf in found]
         self._promoted: dict[int, DType] = {}
-        self._tree = tree
         self.arrays: Arrays = tuple([_begin(f"{function}: {name} holds", leaf, given) for leaf in found])
 
     def tree(self, arrays: Sequence[Array]) -> trees.Tree:
         """Give flat values the structure of the carry."""
-        return trees.unflatten(self.structure, arrays)
+        return filled(self.skeleton, arrays)
 
     def run(self, loop: Callable[[Arrays], Any]) -> Any:
         """Call a loop with what it begins with."""
@@ -61,14 +61,20 @@ class Carry:
     def fit(self, tree: trees.Tree) -> Arrays:
         """Flatten what a step returned, which must be like what it was given."""
         found, structure = trees.flatten(tree)
-        if structure != self.structure:
+        wanted = trees.structure(self.skeleton)
+        if structure != wanted:
             raise TypeError(
-                f"{self.function}: {self.step} must return a tree like {self.name}, of the structure "
-                f"{self.structure}, got {structure}"
+                f"{self.function}: {self.step} must return a tree like {self.name}, of the structure {wanted}, got "
+                f"{structure}"
             )
-        wanted = self.arrays
-        result = [self._as_array(leaf, x) for leaf, x in zip(found, wanted)]
-        changed = [i for i, leaf in enumerate(result) if not _alike(leaf, wanted[i])]
+        # The common case first, since every step of a loop in Python comes here.
+        if all(
+            type(leaf) is type(x) and leaf.dtype == x.dtype and leaf.shape == x.shape
+            for leaf, x in zip(found, self.arrays)
+        ):
+            return tuple(found)
+        result = [self._as_array(leaf, x) for leaf, x in zip(found, self.arrays)]
+        changed = [i for i, leaf in enumerate(result) if not _alike(leaf, self.arrays[i])]
         if changed:
             self._promote(result, changed)
         return tuple(result)
@@ -92,7 +98,7 @@ class Carry:
         raise _PromotedError(self)
 
     def _path(self, number: int) -> str:
-        return paths(self.name, self._tree)[number]
+        return paths(self.name, self.skeleton)[number]
 
 
 class Results:
@@ -101,7 +107,8 @@ class Results:
     def __init__(self, function: str, what: str, like: Array | None) -> None:
         """Record nothing yet. `what` says in messages what the trees are; `like` gives numbers their library."""
         self.function, self.what, self._like = function, what, like
-        self.structure: trees.Structure | None = None
+        self._skeleton: trees.Tree = None
+        self._called = False
         self._kinds: list[tuple[str, Any, tuple[Any, ...]]] = []
 
     def flatten(self, tree: trees.Tree) -> Arrays:
@@ -112,12 +119,11 @@ class Results:
         kinds = [
             (described(x), x.dtype, tuple(x.shape)) for x in arrays
         ]  # of the arrays themselves, tracers would leak
-        if self.structure is None:
-            self.structure, self._kinds = structure, kinds
-        if structure != self.structure:
-            raise TypeError(
-                f"{self.function}: {self.what} must have one structure, got {self.structure} and {structure}"
-            )
+        if not self._called:
+            self._called, self._skeleton, self._kinds = True, skeleton(tree), kinds
+        wanted = trees.structure(self._skeleton)
+        if structure != wanted:
+            raise TypeError(f"{self.function}: {self.what} must have one structure, got {wanted} and {structure}")
         for i, (before, after) in enumerate(zip(self._kinds, kinds)):
             if before[1] != after[1] or not same_shape(before[2], after[2]):
                 raise TypeError(
@@ -128,8 +134,33 @@ class Results:
 
     def tree(self, arrays: Sequence[Array]) -> trees.Tree:
         """Give flat values the structure of the trees."""
-        assert self.structure is not None, "the function has been called"
-        return trees.unflatten(self.structure, arrays)
+        assert self._called, "the function has been called"
+        return filled(self._skeleton, arrays)
+
+
+def skeleton(tree: trees.Tree) -> trees.Tree:
+    """Return what is left of a tree without its leaves: a tree of their numbers, in their order.
+
+    torch.compile takes a tree across the border of what it traces, and no structure of optree's.
+    """
+    found, structure = trees.flatten(tree)
+    return trees.unflatten(structure, [_Place(number) for number in range(len(found))])
+
+
+def filled(skeleton: trees.Tree, arrays: Sequence[Array]) -> trees.Tree:
+    """Put arrays in the places of the leaves of a tree."""
+    if type(skeleton) is _Place:  # the common case, at every step of a loop in Python
+        return arrays[0]
+    return trees.map(lambda place: arrays[place.number], skeleton)
+
+
+class _Place:
+    """The number of a leaf. A plain integer would be a constant, for which PyTorch 2.13 can't trace optree."""
+
+    __slots__ = ("number",)
+
+    def __init__(self, number: int) -> None:
+        self.number = number
 
 
 def one_library(function: str, name: str, arrays: Sequence[Array]) -> None:
@@ -165,8 +196,7 @@ def scalar_bool(function: str, what: str, value: Any, like: Array | None) -> Arr
         return as_array(f"{function}: {what}", value, like)
     if not _arguments.is_array(value):
         raise TypeError(f"{function}: {what} one bool, True, False or an array of shape (), got {describe(value)}")
-    xp = array_namespace(value)
-    if tuple(value.shape) != () or not xp.isdtype(value.dtype, "bool"):
+    if tuple(value.shape) != () or not array_namespace(value).isdtype(value.dtype, "bool"):
         mend = "reduce it with `xp.any` or `xp.all`" if tuple(value.shape) else "compare it with something"
         raise TypeError(f"{function}: {what} one bool, an array of shape (), got {described(value)}; {mend}")
     return value
