@@ -64,7 +64,7 @@ def dynamic_slice(
     if mode != "wrap" or 0 in shape:
         _check_spans(name, shape, spans)
     starts = [_resolve_start(name, start, axis, shape[axis], spans[axis], mode) for axis, start in enumerate(starts)]
-    return dynamic_slice.native(x)(x, tuple(starts), sizes, strides=steps, mode=mode)
+    return dynamic_slice.native(x, *_traced(starts))(x, tuple(starts), sizes, strides=steps, mode=mode)
 
 
 @pluggable(capability="indexing")
@@ -107,7 +107,7 @@ def put_slice(x: Array, values: Array, starts: Sequence[int | Array], /, *, mode
         raise ValueError(f"{name}: values must have as many axes as x, {x.ndim}, got {len(spans)}; reshape them")
     _check_spans(name, shape, spans)
     starts = [_resolve_start(name, start, axis, shape[axis], spans[axis], mode) for axis, start in enumerate(starts)]
-    return put_slice.native(x)(x, values, tuple(starts), mode=mode)
+    return put_slice.native(x, values, *_traced(starts))(x, values, tuple(starts), mode=mode)
 
 
 @pluggable(capability="indexing")
@@ -157,6 +157,11 @@ def repeat(
     else:
         repeats = _arguments.integer("repeat", "repeats", repeats, minimum=0)
     return repeat.native(x)(x, repeats, axis=axis, total_repeat_length=total_repeat_length)
+
+
+def _traced(starts: Sequence[int | Array]) -> list[Array]:
+    """List the starts whose values aren't known."""
+    return [start for start in starts if not isinstance(start, int)]
 
 
 def _check_starts(function: str, x: Array, starts: Any, mode: Any) -> None:

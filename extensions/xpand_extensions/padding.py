@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any, Final, Literal, TypeAlias
 
-from xpand import _arguments
+from xpand import _arguments, trees
 from xpand._namespace import describe
 from xpand._typing import Array, Namespace, Scalar
 
@@ -102,12 +102,15 @@ def pad(
             raise ValueError(
                 f"pad: pad_width={pad_width!r} takes away more than there is of axis {k}, of size {shape[k]}"
             )
-    return pad.native(x)(
+    constant = _values(xp, x, "constant_values", constant_values) if mode == "constant" else 0
+    end = _values(xp, x, "end_values", end_values) if mode == "linear_ramp" else 0
+    given = [each for each in trees.leaves((constant, end)) if _arguments.is_array(each)]
+    return pad.native(x, *given)(
         x,
         widths,
         mode=mode,
-        constant_values=_values(xp, x, "constant_values", constant_values) if mode == "constant" else 0,
-        end_values=_values(xp, x, "end_values", end_values) if mode == "linear_ramp" else 0,
+        constant_values=constant,
+        end_values=end,
         reflect_type=reflect_type,
         interior=between,
     )

@@ -129,7 +129,7 @@ def segment_sum(
     array([5., 0., 2., 0.])
     """
     num_segments, axis, mode = _check("segment_sum", values, segment_ids, num_segments, axis, indices_are_sorted, mode)
-    return segment_sum.native(values)(
+    return segment_sum.native(values, segment_ids)(
         values, segment_ids, num_segments=num_segments, axis=axis, indices_are_sorted=indices_are_sorted, mode=mode
     )
 
@@ -154,7 +154,7 @@ def segment_prod(
     array([12.,  1.,  2.,  1.])
     """
     num_segments, axis, mode = _check("segment_prod", values, segment_ids, num_segments, axis, indices_are_sorted, mode)
-    return segment_prod.native(values)(
+    return segment_prod.native(values, segment_ids)(
         values, segment_ids, num_segments=num_segments, axis=axis, indices_are_sorted=indices_are_sorted, mode=mode
     )
 
@@ -180,7 +180,7 @@ def segment_min(
     array([ 3., inf,  2.])
     """
     num_segments, axis, mode = _check("segment_min", values, segment_ids, num_segments, axis, indices_are_sorted, mode)
-    return segment_min.native(values)(
+    return segment_min.native(values, segment_ids)(
         values, segment_ids, num_segments=num_segments, axis=axis, indices_are_sorted=indices_are_sorted, mode=mode
     )
 
@@ -206,7 +206,7 @@ def segment_max(
     array([  4., -inf,   2.])
     """
     num_segments, axis, mode = _check("segment_max", values, segment_ids, num_segments, axis, indices_are_sorted, mode)
-    return segment_max.native(values)(
+    return segment_max.native(values, segment_ids)(
         values, segment_ids, num_segments=num_segments, axis=axis, indices_are_sorted=indices_are_sorted, mode=mode
     )
 
@@ -232,7 +232,7 @@ def segment_mean(
     array([3.5, nan, 2. ])
     """
     num_segments, axis, mode = _check("segment_mean", values, segment_ids, num_segments, axis, indices_are_sorted, mode)
-    return segment_mean.native(values)(
+    return segment_mean.native(values, segment_ids)(
         values, segment_ids, num_segments=num_segments, axis=axis, indices_are_sorted=indices_are_sorted, mode=mode
     )
 

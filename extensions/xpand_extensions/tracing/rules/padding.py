@@ -1,0 +1,79 @@
+"""Rules of padding: linear in the array and in what it is padded with."""
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from xpand import trees
+from xpand_extensions.padding import pad
+
+from .._core import Aval
+from .._derivatives import joint
+
+
+def _of_constants(tangents: Any) -> Any:
+    """Put zeros in the places of numbers and of arrays that have no tangent."""
+    if isinstance(tangents, (tuple, list)):
+        return tuple([_of_constants(t) for t in tangents])
+    return tangents if hasattr(tangents, "dtype") else 0
+
+
+def _padded(
+    xp: Any, tangents: Any, out: Any, x: Any, pad_width: Any, constant_values: Any, end_values: Any, **options: Any
+) -> Any:
+    t = tangents["x"]
+    t = xp.zeros_like(x) if t is None else t
+    constants = {name: _of_constants(tangents[name]) for name in ("constant_values", "end_values")}
+    given = [each for each in trees.leaves(constants) if hasattr(each, "dtype")]
+    return pad.native(t, *given)(t, pad_width, **constants, **options)
+
+
+_BY_TANGENTS: Final = joint(_padded)
+
+DERIVATIVES: Final[dict[str, Any]] = {
+    # A ramp asks whether its ends are finite, which tangents don't tell: the generic implementation is followed.
+    "padding.pad": lambda static: None if static["mode"] == "linear_ramp" else _BY_TANGENTS,
+}
+
+
+def _batched_pad(
+    xp: Any,
+    mapped: Any,
+    x: Any,
+    pad_width: Any,
+    constant_values: Any,
+    end_values: Any,
+    interior: Any,
+    **options: Any,
+) -> Any:
+    first = lambda values: ((0, 0), *values) if isinstance(values, tuple) else values
+    return pad.native(x)(
+        x,
+        ((0, 0), *pad_width),
+        constant_values=first(constant_values),
+        end_values=first(end_values),
+        interior=(0, *interior),
+        **options,
+    )
+
+
+def _batch_of_pad(trace: Any, op: Any, args: Sequence[Any], params: dict[str, Any]) -> Any:
+    """Pad all members at once, where they are padded with the same."""
+    names = params["template"].names
+    same = all(name == "x" or not trace.own(value) for name, value in zip(names, args))
+    return trace.by_rule(op, args, params) if same else op.decompose(args, params)
+
+
+BATCHING: Final[dict[str, Any]] = {"padding.pad": _batched_pad}
+
+OVERRIDES: Final[dict[str, Any]] = {"padding.pad": {"batch": _batch_of_pad}}
+
+
+def _padded_shape(namespace: Any, x: Any, pad_width: Any, interior: Any, **options: Any) -> Aval:
+    sizes = [
+        max(size + between * max(size - 1, 0) + low + high, 0)
+        for size, (low, high), between in zip(x.shape, pad_width, interior)
+    ]
+    return Aval(tuple(sizes), x.dtype, x.device)
+
+
+SHAPES: Final[dict[str, Any]] = {"padding.pad": _padded_shape}

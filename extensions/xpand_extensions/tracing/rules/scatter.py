@@ -1,0 +1,180 @@
+"""Rules of the facades that read and write at indices, and of reductions over segments.
+
+Where the operation is the same on tangents as on values, it is applied to them: on the library's own arrays it is then
+the library's, else it is followed, and comes to taking elements and writing rows.
+"""
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from xpand_extensions import indexing, scatter
+from xpand_extensions._bounds import index_dtype, resolve
+from xpand_extensions.generic._rows import kin
+
+from .._core import Aval
+from .._derivatives import LINEAR, contribution, joint
+from .._shapes import broadcast
+from .rows import numbered
+
+_READING: Final = ("take", "take_along_axis", "gather", "gather_nd")
+_SEGMENTS: Final = ("segment_sum", "segment_prod", "segment_min", "segment_max", "segment_mean")
+
+
+def native(facade: Any, *args: Any, **options: Any) -> Any:
+    """Apply the operation of a facade whose arguments are checked, on traced arrays or a library's."""
+    return facade.native(*[x for x in args if hasattr(x, "dtype")])(*args, **options)
+
+
+def _read(name: str) -> joint:
+    facade = getattr(indexing, name)
+
+    def rule(xp: Any, tangents: Any, out: Any, x: Any, indices: Any, fill_value: Any = None, **options: Any) -> Any:
+        t, fill = tangents["x"], tangents["fill_value"]
+        t = xp.zeros_like(x) if t is None else t
+        # What is read out of bounds has the derivative of the fill value.
+        return native(facade, t, indices, **options, fill_value=fill if hasattr(fill, "dtype") else 0.0)
+
+    return joint(rule)
+
+
+def _written(name: str) -> Callable[[dict[str, Any]], joint | None]:
+    """Make the rule of writing where that is linear in all arrays; else the generic implementation is followed."""
+    facade = getattr(scatter, name)
+
+    def rule(xp: Any, tangents: Any, out: Any, x: Any, indices: Any, values: Any, **options: Any) -> Any:
+        t, of_values = tangents["x"], tangents["values"]
+        t = xp.zeros_like(x) if t is None else t
+        return native(facade, t, indices, of_values if hasattr(of_values, "dtype") else 0.0, **options)
+
+    linear = joint(rule)
+    return lambda static: linear if static["operation"] in ("set", "add", "subtract", "mean") else None
+
+
+def _of_segments(xp: Any, y: Any, segment_ids: Any, num_segments: int, axis: int, mode: Any, **options: Any) -> Any:
+    """Give each position what its segment has; those dropped get zero."""
+    index, dropped = resolve(
+        "segment_sum", xp, segment_ids, num_segments, mode, kin(segment_ids).bounds, axis=None, from_end=False
+    )
+    if not num_segments:
+        shape = (*y.shape[:axis], *segment_ids.shape, *y.shape[axis + 1 :])
+        return xp.zeros(shape, dtype=y.dtype, device=getattr(y, "device", None))
+    if not dropped:
+        return xp.take(y, index, axis=axis)
+    inside = index < num_segments
+    found = xp.take(y, xp.where(inside, index, xp.zeros_like(index)), axis=axis)
+    inside = xp.reshape(inside, (-1, *(1,) * (len(y.shape) - axis - 1)))
+    return xp.where(inside, found, xp.zeros_like(found))
+
+
+def _sum_transposed(xp: Any, ct: Any, values: Any, segment_ids: Any, **options: Any) -> Any:
+    return _of_segments(xp, ct, segment_ids, **options)
+
+
+def _mean(xp: Any, t: Any, out: Any, values: Any, segment_ids: Any, axis: int, **options: Any) -> Any:
+    device = getattr(segment_ids, "device", None)
+    ones = xp.ones_like(segment_ids, dtype=index_dtype(xp, device))
+    count = native(scatter.segment_sum, ones, segment_ids, axis=0, **options)
+    count = xp.astype(xp.maximum(count, xp.ones_like(count)), out.dtype)
+    shape = (-1, *(1,) * (len(out.shape) - axis - 1))
+    return native(scatter.segment_sum, t, segment_ids, axis=axis, **options) / xp.reshape(count, shape)
+
+
+def _extremum(xp: Any, t: Any, out: Any, values: Any, segment_ids: Any, **options: Any) -> Any:
+    """Push a tangent through minima or maxima: the mean over all values that are it, NaN where it is NaN."""
+    is_it = xp.astype(xp.equal(values, _of_segments(xp, out, segment_ids, **options)), out.dtype)
+    count = native(scatter.segment_sum, is_it, segment_ids, **options)
+    count = xp.where(xp.isnan(out), out, xp.maximum(count, xp.ones_like(count)))
+    return native(scatter.segment_sum, t * is_it, segment_ids, **options) / count
+
+
+DERIVATIVES: Final[dict[str, Any]] = {
+    **{f"indexing.{name}": _read(name) for name in _READING},
+    "scatter.scatter": _written("scatter"),
+    "scatter.scatter_nd": _written("scatter_nd"),
+    "scatter.segment_max": {"values": contribution(_extremum)},
+    "scatter.segment_mean": {"values": contribution(_mean)},
+    "scatter.segment_min": {"values": contribution(_extremum)},
+    "scatter.segment_sum": {"values": LINEAR},
+}
+
+TRANSPOSES: Final[dict[str, Any]] = {"scatter.segment_sum": {"values": _sum_transposed}}
+
+
+def _batched_segments(name: str) -> Callable[..., Any]:
+    facade = getattr(scatter, name)
+
+    def rule(
+        xp: Any, mapped: Any, values: Any, segment_ids: Any, num_segments: int, axis: int, mode: Any, **options: Any
+    ) -> Any:
+        if not mapped["segment_ids"]:
+            return native(facade, values, segment_ids, num_segments=num_segments, axis=axis + 1, mode=mode, **options)
+        members, size = segment_ids.shape
+        if not mapped["values"]:
+            values = xp.broadcast_to(xp.expand_dims(values, axis=0), (members, *values.shape))
+        rows = xp.moveaxis(values, axis + 1, 1) if axis else values
+        rest = tuple(rows.shape[2:])
+        index, dropped = resolve(
+            name, xp, segment_ids, num_segments, mode, kin(segment_ids).bounds, axis=None, from_end=False
+        )
+        found = native(
+            facade,
+            xp.reshape(rows, (members * size, *rest)),
+            numbered(xp, index, num_segments, dropped),
+            num_segments=members * num_segments,
+            axis=0,
+            indices_are_sorted=False,
+            mode="drop" if dropped else mode,
+        )
+        found = xp.reshape(found, (members, num_segments, *rest))
+        return xp.moveaxis(found, 1, axis + 1) if axis else found
+
+    return rule
+
+
+BATCHING: Final[dict[str, Any]] = {f"scatter.{name}": _batched_segments(name) for name in _SEGMENTS}
+
+
+# Shapes
+
+
+def _like(shape: tuple[int, ...], x: Any) -> Aval:
+    return Aval(tuple(shape), x.dtype, x.device)
+
+
+def _segments_shape(
+    namespace: Any, values: Any, segment_ids: Any, num_segments: int, axis: int, **options: Any
+) -> Aval:
+    return _like((*values.shape[:axis], num_segments, *values.shape[axis + 1 :]), values)
+
+
+def _along_shape(namespace: Any, x: Any, indices: Any, axis: int, **options: Any) -> Aval:
+    other = (*indices.shape[:axis], 1, *indices.shape[axis + 1 :])
+    shape = broadcast((*x.shape[:axis], 1, *x.shape[axis + 1 :]), other)
+    return _like((*shape[:axis], indices.shape[axis], *shape[axis + 1 :]), x)
+
+
+def _gathered_shape(namespace: Any, x: Any, indices: Any, axis: int, batch_dims: int = 0, **options: Any) -> Aval:
+    batch = broadcast(x.shape[:batch_dims], indices.shape[:batch_dims])
+    return _like((*batch, *x.shape[batch_dims:axis], *indices.shape[batch_dims:], *x.shape[axis + 1 :]), x)
+
+
+def _gathered_nd_shape(
+    namespace: Any, x: Any, indices: Any, axes: tuple[int, ...], batch_dims: int = 0, **options: Any
+) -> Aval:
+    batch = broadcast(x.shape[:batch_dims], indices.shape[:batch_dims])
+    rest = [size for i, size in enumerate(x.shape) if i >= batch_dims and i not in axes]
+    return _like((*batch, *indices.shape[batch_dims:-1], *rest), x)
+
+
+SHAPES: Final[dict[str, Any]] = {
+    **{f"scatter.{name}": _segments_shape for name in _SEGMENTS},
+    **dict.fromkeys(
+        ["scatter.scatter", "scatter.scatter_nd", "indexing.put_slice"],
+        lambda namespace, x, **options: _like(x.shape, x),
+    ),
+    "indexing.dynamic_slice": lambda namespace, x, sizes, **options: _like(sizes, x),
+    "indexing.gather": _gathered_shape,
+    "indexing.gather_nd": _gathered_nd_shape,
+    "indexing.take": _gathered_shape,
+    "indexing.take_along_axis": _along_shape,
+}
