@@ -14,7 +14,8 @@ from tests.libraries import EAGER_LIBRARIES, LIBRARIES, Library
 from tests.operations import TRANSFORMATIONS, Case, check_values, transformation_id
 from xpand_extensions import UnsupportedError
 from xpand_extensions.autodiff import grad, hessian, jvp
-from xpand_extensions.control_flow import fori_loop, while_loop
+from xpand_extensions.control_flow import cond, fori_loop, scan, switch, while_loop
+from xpand_extensions.jit import jit
 from xpand_extensions.vmap import vmap
 
 TRANSFORMED = [library for library in LIBRARIES if library.id in ("torch", "jax")]
@@ -319,6 +320,29 @@ def test_compiled_on_torch() -> None:
     )
     found = compiled(torch.tensor(2.0, dtype=torch.float64))
     np.testing.assert_allclose([float(x) for x in found], [np.sqrt(2.0), 192.0], rtol=1e-15)
+
+
+def test_jit_of_every_loop_and_branch(transformed: Library) -> None:
+    """With trees, and conditions of values."""
+    xp = transformed.xp
+
+    def f(x: Any) -> Any:
+        start = {"x": x, "n": 0}
+        doubled = while_loop(lambda c: xp.all(c["x"] < 9.0), lambda c: {"x": c["x"] * 2.0, "n": c["n"] + 1}, start)
+        negative = cond(xp.sum(x) > 0, lambda x: {"b": -x["b"], "a": x["b"]}, lambda x: x, {"b": x, "a": x})
+        chosen = switch(doubled["n"] - 2, [lambda x: x, lambda x: x * 3.0, lambda x: x * 5.0], x)
+        return doubled, negative, chosen, fori_loop(0, 9, lambda i, x: x + 1.0, x), scan(lambda c, x: (c, x), 0.0, x)
+
+    values = np.asarray([1.0, 2.0])
+    doubled, negative, chosen, added, (last, ys) = jit(f)(transformed.asarray(values))
+    transformed.assert_equal(doubled["x"], 8 * values)
+    assert int(doubled["n"]) == 3
+    transformed.assert_equal(negative["a"], values)
+    transformed.assert_equal(negative["b"], -values)
+    transformed.assert_equal(chosen, 3 * values)
+    transformed.assert_equal(added, values + 9)
+    transformed.assert_equal(last, 0.0)
+    transformed.assert_equal(ys, values)
 
 
 # Bad input
