@@ -47,7 +47,7 @@ def _own_operations() -> Iterator[None]:
 
 def test_plugins_are_for_known_libraries() -> None:
     names = {package.rpartition(".")[2] for package in PLUGINS}
-    assert {"numpy", "torch", "jax", "cupy"} <= names <= set(xpand.wrapped_libraries())
+    assert {"numpy", "torch", "jax", "cupy"} <= names <= {*xpand.wrapped_libraries(), "traced"}
 
 
 def _is_installed(package: str) -> bool:

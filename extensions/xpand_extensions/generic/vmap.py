@@ -1,24 +1,68 @@
 """Mapping on any library, by tracing."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from xpand import array_namespace
+from xpand import array_namespace, default_namespace
+from xpand._typing import Array
 
+from .. import _vmap_names as names
 from ..tracing import traced_namespace
 from ..tracing._batching import batched
+from ..tracing._collectives import collective
 
 
-def vmap(function: Callable[..., Any], /, in_axes: Any = 0, out_axes: Any = 0) -> Callable[..., Any]:
-    def mapped(*arrays: Any) -> Any:
-        namespace = traced_namespace(array_namespace(*arrays))
-        size = next(x.shape[axis] for x, axis in zip(arrays, in_axes) if axis is not None)
-        outs, mapped = batched(namespace, function, arrays, in_axes, size)
-        # What is the same for all members has no axis yet.
-        xp = array_namespace(*arrays)
-        return tuple(
+def vmap(
+    function: Callable[..., Any],
+    /,
+    in_axes: Any = 0,
+    out_axes: Any = 0,
+    axis_name: Any = None,
+    axis_size: int | None = None,
+) -> Callable[..., Any]:
+    def over_axes(*arrays: Array) -> Any:
+        xp = array_namespace(*arrays) if arrays else default_namespace()
+        size = axis_size
+        if size is None:
+            size = next(x.shape[axis] for x, axis in zip(arrays, in_axes) if axis is not None)
+        count = 0
+
+        def flat(*given: Array) -> tuple[Array, ...]:
+            nonlocal count
+            own, same = (function(*given), ()) if out_axes == 0 else function(*given)
+            count = len(own)
+            return (*own, *same)
+
+        outs, mapped = batched(traced_namespace(xp), flat, arrays, in_axes, size, axis_name)
+        own = tuple(
             x if is_mapped else xp.broadcast_to(xp.expand_dims(x, axis=0), (size, *x.shape))
-            for x, is_mapped in zip(outs, mapped)
+            for x, is_mapped in zip(outs[:count], mapped)
         )
+        if out_axes == 0:
+            return own
+        if any(mapped[count:]):
+            raise ValueError("vmap: out_axes has None for a result that differs between calls; give it an axis")
+        return own, outs[count:]
 
-    return mapped
+    return over_axes
+
+
+def psum(x: Array, /, axis_name: Any) -> Array:
+    for name in axis_name:
+        x = collective(x, names.axis_of("psum", name), "sum")
+    return x
+
+
+def all_gather(x: Array, /, axis_name: Any, *, axis: int = 0, tiled: bool = False) -> Array:
+    found = collective(x, names.axis_of("all_gather", axis_name), "gather")
+    xp = array_namespace(found)
+    found = xp.moveaxis(found, 0, axis)
+    if not tiled:
+        return found
+    shape = found.shape
+    return xp.reshape(found, (*shape[:axis], shape[axis] * shape[axis + 1], *shape[axis + 2 :]))
+
+
+def ppermute(x: Array, /, axis_name: Any, perm: Sequence[tuple[int, int]]) -> Array:
+    sources = tuple(source for source, _ in sorted(perm, key=lambda pair: pair[1]))
+    return collective(x, names.axis_of("ppermute", axis_name), "permute", sources)

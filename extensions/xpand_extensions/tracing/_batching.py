@@ -9,6 +9,7 @@ from typing import Any
 
 from xpand._typing import Array
 
+from .. import _vmap_names as names
 from ._core import Op, Trace, TracedArray, TracedError, bare, rebuilt
 from ._fit import namespace_for
 
@@ -89,6 +90,12 @@ def batched(
                 xp = namespace_for(namespace, x)
                 x = namespace.array(trace, bare(xp.moveaxis(x, axis, 0) if axis else x))
             given.append(x if isinstance(x, TracedArray) else namespace.wrap(x))
-        outs = function(*given)
+        if axis_name is None:
+            outs = function(*given)
+        else:
+            device = getattr(arrays[0], "device", None) if arrays else None
+            positions = namespace.base.arange(size, dtype=namespace.base.int32, device=device)
+            with names.bound(axis_name, names.Axis(size, lambda: namespace.array(trace, positions))):
+                outs = function(*given)
         mapped = tuple(trace.own(x) for x in outs)
         return tuple(x._value if trace.own(x) else bare(x) for x in outs), mapped

@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 from itertools import count
 from typing import Any, ClassVar, Final, Protocol
 
+from xpand._arguments import device_of
 from xpand._typing import Array, Device, DType
 
 from .._dispatch import UnsupportedError
@@ -123,7 +124,7 @@ class Trace:
 
     def device(self, x: TracedArray) -> Device:
         """Tell the device of an array of this trace."""
-        return x._value.device
+        return device_of(x._value)
 
     def concrete(self, x: TracedArray, what: str) -> Any:
         """Return the array whose values are those of an array of this trace, or raise `TracedError`."""

@@ -1,0 +1,27 @@
+"""Rules of functions of the members along a named axis."""
+
+from typing import Any, Final
+
+from .._core import Aval, bind
+from .._derivatives import LINEAR
+from ._late import late
+
+
+def _transposed(xp: Any, ct: Any, x: Any, position: Any, *, kind: str, sources: Any, size: int) -> Any:
+    from .._collectives import _not_mapped
+
+    other = {"sum": "sum", "gather": "scatter", "scatter": "gather", "permute": "permute"}[kind]
+    destinations = tuple(sorted(range(len(sources)), key=sources.__getitem__))
+    op = type(position)._namespace.operation("collective", _not_mapped)
+    return bind(op, (ct, position), {"kind": other, "sources": destinations, "size": size})
+
+
+def _shape(namespace: Any, x: Any, position: Any, *, kind: str, sources: Any, size: int) -> Any:
+    shape = {"gather": (size, *x.shape), "scatter": x.shape[1:]}.get(kind, x.shape)
+    return Aval(shape, x.dtype, x.device)
+
+
+DERIVATIVES: Final[dict[str, Any]] = {"collective": (LINEAR, None)}
+TRANSPOSES: Final[dict[str, Any]] = {"collective": (_transposed, None)}
+SHAPES: Final[dict[str, Any]] = {"collective": _shape}
+OVERRIDES: Final[dict[str, Any]] = {"collective": {"batch": late("_collectives", "collective_batch")}}
