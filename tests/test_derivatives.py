@@ -221,3 +221,18 @@ def test_two_libraries_are_refused() -> None:
     torch, jax = WITH_DERIVATIVES[:2]
     with pytest.raises(TypeError, match="grad: takes arrays of one library"):
         grad(lambda x, y: x, (0, 1))(torch.asarray(X), jax.asarray(X))
+
+
+def test_integers_have_zeros_for_gradients_where_they_are_allowed(able: Library) -> None:
+    tree = {"x": able.asarray(X), "n": able.asarray([1, 2, 3])}
+    f = lambda tree: able.xp.sum(tree["x"] * able.xp.astype(tree["n"], able.xp.float64))
+    for found in (grad(f, allow_int=True)(tree), value_and_grad(f, allow_int=True)(tree)[1]):
+        able.assert_equal(found["x"], np.asarray([1.0, 2.0, 3.0]))
+        able.assert_equal(found["n"], np.asarray([0, 0, 0]))
+    g = lambda tree: tree["x"] * able.xp.astype(tree["n"], able.xp.float64)
+    found = jacrev(g, allow_int=True)(tree)
+    able.assert_equal(found["x"], np.diag([1.0, 2.0, 3.0]))
+    able.assert_equal(found["n"], np.zeros((3, 3), dtype=int))
+    able.assert_equal(grad(lambda n: able.asarray(2.0), allow_int=True)(tree["n"]), np.asarray([0, 0, 0]))
+    with pytest.raises(TypeError, match="floating-point data types"):
+        grad(f)(tree)

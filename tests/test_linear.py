@@ -51,7 +51,7 @@ def test_the_function_is_not_called_again(able: Library) -> None:
 def test_complex_numbers_and_auxiliary_data(able: Library) -> None:
     z = able.asarray(X + 1j * Y)
     g = lambda z: (z * z * able.xp.conj(z), {"text": "kept", "twice": 2 * z})
-    value, derivative, aux = linearize(g, z, has_aux=True)
+    _, derivative, aux = linearize(g, z, has_aux=True)
     expected = jvp(lambda z: g(z)[0], (z,), (1j * z,))
     able.assert_equal(derivative(1j * z), able.to_numpy(expected[1]), rtol=1e-14)
     able.assert_equal(aux["twice"], 2 * (X + 1j * Y))

@@ -3,10 +3,13 @@
 from functools import wraps
 from typing import Any
 
+from xpand import trees
+from xpand._typing import Array
+
 from ._autodiff_arguments import check_callable
 from ._autodiff_products import Function
 from ._dispatch import pluggable
-from ._transforms import Flat, arrays_of
+from ._transforms import arrays_of, as_array
 
 
 @pluggable(capability="autodiff")
@@ -38,9 +41,18 @@ def checkpoint(function: Function, /, *, prevent_cse: bool = True) -> Function:
 
     @wraps(function)
     def checkpointed(*args: Any, **kwargs: Any) -> Any:
-        leaves, structure = arrays_of("checkpoint", "the arguments", (args, kwargs))
-        flat = Flat("checkpoint", lambda given, named: function(*given, **named), structure, False)
-        outs = checkpoint.native(*leaves)(lambda *xs: flat(*xs)[0], prevent_cse=prevent_cse)(*leaves)
-        return flat.output(outs)
+        # PyTorch's compiler reads no dictionaries in trees, an empty one neither.
+        leaves, structure = arrays_of("checkpoint", "the arguments", (args, kwargs) if kwargs else (args,))
+        result: list[trees.Structure] = []
+
+        def of_arrays(*xs: Array) -> tuple[Array, ...]:
+            given, *named = trees.unflatten(structure, xs)
+            found, of_result = trees.flatten(function(*given, **(named[0] if named else {})))
+            if not result:  # once: PyTorch's compiler lets nothing be changed when it is called again
+                result.append(of_result)
+            return tuple(as_array("checkpoint: the function returned", x, xs[0]) for x in found)
+
+        outs = checkpoint.native(*leaves)(of_arrays, prevent_cse=prevent_cse)(*leaves)
+        return trees.unflatten(result[0], outs)
 
     return checkpointed

@@ -111,8 +111,8 @@ class _Custom:
             given.apply_defaults()
             if given.kwargs:
                 raise TypeError(
-                    f"{self.name}: arguments that are keyword-only can't be differentiated, got {sorted(given.kwargs)}; "
-                    "make them positional, or bind them with functools.partial"
+                    f"{self.name}: arguments that are keyword-only can't be differentiated, got "
+                    f"{sorted(given.kwargs)}; make them positional, or bind them with functools.partial"
                 )
             args = given.args
         return _Call(self, args)

@@ -22,6 +22,8 @@ Function: TypeAlias = Callable[..., Arrays]
 
 def checkpoint(function: Function, /, *, prevent_cse: bool = True) -> Function:
     def checkpointed(*xs: Array) -> Arrays:
+        if torch.compiler.is_dynamo_compiling():
+            function(*xs)  # what it notes of its results can't be noted inside a graph
         # Below the levels of torch.func, too, PyTorch's own way is closed.
         if torch.compiler.is_dynamo_compiling() or torch._C._autograd._saved_tensors_hooks_is_enabled():
             found: Arrays = torch.utils.checkpoint.checkpoint(function, *xs, use_reentrant=False)
