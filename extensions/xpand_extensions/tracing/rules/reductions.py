@@ -118,7 +118,7 @@ def _differences(xp: Any, x: Any, prepend: Any, append: Any, axis: int = -1, n: 
     place = axis_of("diff", axis, x.ndim)
     if n and (prepend is not None or append is not None):
         x = xp.concat([part for part in (prepend, x, append) if part is not None], axis=place)
-    for _ in range(n):
+    for _ in range(min(n, x.shape[place])):
         x = xp.subtract(_part(x, place, 1, None), _part(x, place, None, -1))
     return x
 

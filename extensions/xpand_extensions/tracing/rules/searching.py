@@ -13,8 +13,9 @@ from .shapes import axis_of, flattened, spread_over_batch
 
 
 def _sorted(xp: Any, x: Any, axis: int = -1, descending: bool = False, stable: bool = True) -> Any:
-    order = xp.argsort(x, axis=axis, descending=descending, stable=stable)
-    return xp.take_along_axis(x, order, axis=axis)
+    """Take the elements in their order; among ties JAX's, which of descending values is the ascending one reversed."""
+    order = xp.argsort(x, axis=axis, stable=stable)
+    return xp.take_along_axis(x, xp.flip(order, axis=axis) if descending else order, axis=axis)
 
 
 # The sorted values of several members, in rows: `sorting.searchsorted` searches each of them
@@ -38,6 +39,16 @@ def searched(xp: Any, mapped: Any, x1: Any, x2: Any, sorter: Any = None, side: A
     ndim = max(x1.ndim, x2.ndim)
     x1, x2 = (xp.reshape(x, (x.shape[0], *(1,) * (ndim - x.ndim), *x.shape[1:])) for x in (x1, x2))
     return sorting.searchsorted(x1, x2, side=side)
+
+
+def _searched(xp: Any, mapped: Any, x1: Any, x2: Any, sorter: Any = None, side: Any = "left") -> Any:
+    _check_sorted(x1.ndim - mapped[0])
+    return searched(xp, mapped, x1, x2, sorter, side)
+
+
+def _check_sorted(ndim: int) -> None:
+    if ndim != 1:
+        raise ValueError(f"searchsorted: x1 must have one axis, got {ndim}; use `searchsorted` of `{sorting.__name__}`")
 
 
 def _is_in(xp: Any, mapped: Any, x1: Any, x2: Any, invert: bool = False) -> Any:
@@ -109,7 +120,7 @@ CONSTANT: Final[dict[str, str]] = {
 BATCHING: Final[dict[str, Any]] = {
     **{name: line_batch(name, of_standard(name)) for name in ("argsort", "sort")},
     "isin": _is_in,
-    "searchsorted": searched,
+    "searchsorted": _searched,
     **{name: _no_shape(name, instead) for name, instead in _SIZED_BY_VALUES.items()},
 }
 
@@ -123,8 +134,7 @@ def _along(name: str) -> Any:
 
 
 def _search_shape(namespace: Any, x1: Aval, x2: Any, sorter: Any = None, side: Any = "left") -> Aval:
-    if x1.ndim != 1:
-        raise ValueError(f"searchsorted: x1 must have one axis, got the shape {x1.shape}; see `sorting.searchsorted`")
+    _check_sorted(x1.ndim)
     dtype = dtype_of_result(namespace, "searchsorted", (Aval((1,), x1.dtype), Aval((1,), x1.dtype), None), {})
     return Aval(getattr(x2, "shape", ()), dtype, x1.device)
 
