@@ -118,7 +118,10 @@ class _Check:
 
     def differences(self, f: Function, args: tuple[Any, ...], direction: tuple[Any, ...]) -> trees.Tree:
         """Take the central differences of fourth order along a direction."""
-        at = lambda steps: f(*_map(lambda x, t: x + t * (steps * self.eps), args, direction))
+
+        def at(steps: int) -> trees.Tree:
+            return f(*_map(lambda x, t: x + t * (steps * self.eps), args, direction))
+
         near = _map(lambda x, y: x - y, at(1), at(-1))
         far = _map(lambda x, y: x - y, at(2), at(-2))
         return _map(lambda x, y: (x * 8.0 - y) / (12.0 * self.eps), near, far)

@@ -4,7 +4,7 @@ import inspect
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import update_wrapper
-from typing import Any
+from typing import Any, cast
 
 from xpand import _arguments, array_namespace, trees
 from xpand._namespace import describe
@@ -97,7 +97,7 @@ class _Custom:
         check_callable(name, function)
         self.name, self.function = name, function
         self.nondiff_argnums = argnums_of(name, nondiff_argnums, "nondiff_argnums")
-        update_wrapper(self, function)
+        update_wrapper(cast(Any, self), function)
 
     @property
     def label(self) -> str:
@@ -348,9 +348,12 @@ def _pair(what: str, found: Any) -> tuple[Any, Any]:
 
 def _filled(label: str, tree: trees.Tree, like: trees.Tree) -> trees.Tree:
     """Put zeros where a tree has None in the place of a part of another."""
-    zeros = lambda part: trees.map(lambda like: like.zeros(), part)
+
+    def filled(x: Any, part: trees.Tree) -> trees.Tree:
+        return trees.map(lambda like: like.zeros(), part) if x is None else x
+
     try:
-        return trees.map(lambda x, part: zeros(part) if x is None else x, tree, like, is_leaf=lambda x: x is None)
+        return trees.map(filled, tree, like, is_leaf=lambda x: x is None)
     except (ValueError, TypeError):
         raise TypeError(
             f"{label} must return the structure {trees.structure(like)}, got {trees.structure(tree)}"

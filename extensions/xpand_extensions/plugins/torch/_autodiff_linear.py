@@ -39,9 +39,11 @@ def _filled(like: list[tuple[Any, ...]], arrays: Arrays) -> Arrays:
 
 def linear_transpose(function: Callable[..., Any], /, *primals: Array) -> Callable[..., Arrays]:
     zeros = tuple(map(torch.zeros_like, primals))
-    pulled = lambda *xs: vjp(lambda *leaves: (function(*leaves), ()), *xs, has_aux=True)
 
-    def derivative(*xs: Array) -> tuple[Arrays, tuple[bool, ...]]:
+    def pulled(*xs: Array) -> tuple[Any, ...]:
+        return vjp(lambda *leaves: (function(*leaves), ()), *xs, has_aux=True)
+
+    def derivative(*xs: Array) -> tuple[Arrays, Arrays]:
         outs, pull, _ = pulled(*xs)
         back = pull(*map(torch.ones_like, outs))
         nonlinear.extend(depends(x, xs) for x in back)
@@ -52,4 +54,5 @@ def linear_transpose(function: Callable[..., Any], /, *primals: Array) -> Callab
     if any(nonlinear):
         raise TypeError("linear_transpose: the function is not linear: its derivative depends on where it is taken")
     _, pull, _ = pulled(*zeros)
-    return lambda *cotangents: pull(*cotangents)
+    transposed: Callable[..., Arrays] = pull
+    return transposed
