@@ -132,8 +132,17 @@ def _zeros(xp: Any, ct: Any, x: Any, shape: Sequence[int] | None = None) -> Any:
 
 def _ungot(xp: Any, ct: Any, x: Any, *arrays: Any, key: tuple[Any, ...]) -> Any:
     """Put what was selected back to where it was, and add up what was selected several times."""
+    if not arrays and any(part is None for part in key):
+        # What is set has no axes that `None` made.
+        key = tuple(part for part in key if part is not None) or (Ellipsis,)
+        ct = xp.reshape(ct, selected(xp, x.shape, key, ())[0])
+        if all(part is Ellipsis or part == slice(None) for part in key):
+            return ct
     if all(is_mask(xp, array) for array in arrays):
         zeros = _zeros(xp, ct, x)
+        if None in key and not arrays:  # which not every library sets elements at
+            key = tuple([part for part in key if part is not None])
+            ct = xp.reshape(ct, selected(xp, x.shape, key, ())[0])
         if hasattr(xp, "operations"):
             return put(xp, zeros, ct, key, arrays)
         zeros[put_together(key, arrays)] = ct
@@ -198,6 +207,10 @@ def _kept(xp: Any, ct: Any, i: int, x: Any, value: Any, *arrays: Any, key: tuple
 
 def _got(xp: Any, ct: Any, i: int, x: Any, value: Any, *arrays: Any, key: tuple[Any, ...]) -> Any:
     """Select what was set: of several values for one element the one that stayed."""
+    if not value.shape and len(arrays) == 1 and _is_rows(key) and is_mask(xp, arrays[0]):
+        # The same for all places, so that it doesn't matter how many there are.
+        mask = xp.reshape(arrays[0], (*arrays[0].shape, *(1,) * (len(ct.shape) - len(arrays[0].shape))))
+        return xp.sum(xp.where(mask, ct, xp.zeros_like(ct)), dtype=ct.dtype)
     found = get(xp, ct, key, arrays)
     if any(not is_mask(xp, array) for array in arrays):
         shape = tuple(found.shape)
@@ -330,7 +343,10 @@ def _set_shape(namespace: Any, x: Any, value: Any, *arrays: Any, key: tuple[Any,
     if not any(is_mask(namespace, array) for array in arrays):
         shape, _ = selected(namespace, x.shape, key, arrays)
         sizes = tuple(value.shape)
-        if broadcast(sizes[max(len(sizes) - len(shape), 0) :], shape) != shape:
+        more = max(len(sizes) - len(shape), 0)
+        if any(length not in (1, wanted) for length, wanted in zip(reversed(sizes[more:]), reversed(shape))) or any(
+            length != 1 for length in sizes[:more]
+        ):
             raise ValueError(f"x[key] = value: a value of shape {sizes} doesn't broadcast to the selection's {shape}")
     return Aval(x.shape, x.dtype, x.device)
 
