@@ -95,7 +95,7 @@ def triangular_solve(
         _arguments.boolean("triangular_solve", name, value)
     size, _ = checks.matrices("triangular_solve", "a", a, square=True)
     checks.right_sides("triangular_solve", a, b, size, left_side=left_side)
-    return checks.computed(triangular_solve.native(a), a, b, **options)
+    return checks.computed(triangular_solve.native(a, b), a, b, **options)
 
 
 @pluggable(capability="linalg")
@@ -127,7 +127,7 @@ def cho_solve(c: Array, b: Array, /, *, lower: bool = True) -> Array:
     _arguments.boolean("cho_solve", "lower", lower)
     size, _ = checks.matrices("cho_solve", "c", c, square=True)
     checks.right_sides("cho_solve", c, b, size)
-    return checks.computed(cho_solve.native(c), c, b, lower=lower)
+    return checks.computed(cho_solve.native(c, b), c, b, lower=lower)
 
 
 @pluggable(capability="linalg")
@@ -230,7 +230,7 @@ def lu_solve(
             f"factors, got {tuple(permutation.shape)}; pass what lu_factor returned"
         )
     checks.right_sides("lu_solve", factors, b, size)
-    solve = lu_solve.native(factors)
+    solve = lu_solve.native(factors, permutation, b)
     return checks.computed(solve, factors, permutation, b, transpose=transpose, conjugate=conjugate)
 
 
@@ -273,7 +273,7 @@ def lstsq(a: Array, b: Array, /, *, rtol: float | None = None) -> LeastSquares:
     xp = array_namespace(a)
     if rtol is None and checks.narrow(xp, a.dtype):
         rtol = max(a.shape[-2:]) * float(xp.finfo(a.dtype).eps)  # not that of float32, in which it is computed
-    return checks.computed(lstsq.native(a), a, b, rtol=rtol)
+    return checks.computed(lstsq.native(a, b), a, b, rtol=rtol)
 
 
 def _tolerance(function: str, rtol: Any) -> float | None:

@@ -54,7 +54,7 @@ def einsum(subscripts: str, /, *operands: Array, optimize: bool | str = True) ->
     if optimize is not True and optimize is not False:
         _arguments.choice("einsum", "optimize", optimize, METHODS)
     plan_of(subscripts, tuple([tuple(x.shape) for x in operands]), optimize)
-    return einsum.native(operands[0])(subscripts, *operands, optimize=optimize)
+    return einsum.native(*operands)(subscripts, *operands, optimize=optimize)
 
 
 @pluggable(capability="linalg")
@@ -101,7 +101,7 @@ def dot_general(
                 f"dot_general: an axis is summed over or runs along, not both; axes and batch_axes both have {both} of "
                 f"{name}, of shape {tuple(x.shape)}"
             )
-    return dot_general.native(x1)(x1, x2, axes=axes, batch_axes=batch_axes)
+    return dot_general.native(x1, x2)(x1, x2, axes=axes, batch_axes=batch_axes)
 
 
 def _pairs(name: str, value: Any, x1: Array, x2: Array) -> tuple[tuple[int, ...], tuple[int, ...]]:
@@ -155,7 +155,7 @@ def matvec(a: Array, x: Array, /) -> Array:
             raise ValueError(
                 f"matvec: the stacks of a, of shape {tuple(a.shape)}, and x, of shape {tuple(x.shape)}, don't broadcast"
             )
-    return matvec.native(a)(a, x)
+    return matvec.native(a, x)(a, x)
 
 
 @pluggable(capability="linalg")
@@ -182,7 +182,7 @@ def kron(a: Array, b: Array, /) -> Array:
            [ 3,  4, 30, 40]])
     """
     a, b = checks.alike("kron", _arguments.NUMERIC, a=a, b=b)
-    return kron.native(a)(a, b)
+    return kron.native(a, b)(a, b)
 
 
 @pluggable(capability="linalg")
