@@ -13,8 +13,8 @@ from xpand_extensions.generic import _linalg_factorizations as generic
 
 from .._core import Aval
 from .._derivatives import LINEAR, contribution, joint
-from .linalg import adjoint, dtypes_of_matrix_function, identity, matrices, stacked
-from .products import device_of, is_complex, widened
+from .linalg import adjoint, dtypes_of_matrix_function, identity, matrices, solve_shape, stacked
+from .products import is_complex, widened
 
 
 class EigResult(NamedTuple):
@@ -87,7 +87,7 @@ def _eigh(xp: Any, tangents: Any, out: Any, x: Any) -> Any:
     (t,), (values, vectors) = tangents, out
     inner = xp.matmul(xp.matmul(adjoint(xp, vectors), 0.5 * (t + adjoint(xp, t))), vectors)
     gaps = _inverse_gaps(xp, values[..., None, :] - values[..., :, None])
-    return _real(xp, _diagonal(xp, inner)), xp.matmul(vectors, xp.astype(gaps, x.dtype) * inner)
+    return _real(xp, _diagonal(xp, inner)), xp.matmul(vectors, inner * xp.astype(gaps, x.dtype))
 
 
 def _real(xp: Any, x: Any) -> Any:
@@ -102,16 +102,16 @@ def _eig(xp: Any, tangents: Any, out: Any, x: Any) -> Any:
     (t,), (values, vectors) = tangents, out
     inner = xp.linalg.solve(vectors, xp.matmul(xp.astype(t, vectors.dtype), vectors))
     gaps = _inverse_gaps(xp, values[..., None, :] - values[..., :, None])
-    change = xp.matmul(vectors, gaps * inner)
+    change = xp.matmul(vectors, inner * gaps)
     size = xp.abs(vectors)
     rows = xp.arange(size.shape[-2], device=x.device)[:, None]
     is_largest = rows == xp.argmax(size, axis=-2, keepdims=True)
     zeros = xp.zeros_like(vectors)
     largest = xp.real(xp.sum(xp.where(is_largest, vectors, zeros), axis=-2, keepdims=True))
-    along = xp.real(xp.sum(xp.conj(vectors) * change, axis=-2, keepdims=True))
+    along = xp.real(xp.sum(change * xp.conj(vectors), axis=-2, keepdims=True))
     across = xp.imag(xp.sum(xp.where(is_largest, change, zeros), axis=-2, keepdims=True)) / largest
     turn = xp.astype(along, vectors.dtype) + 1j * xp.astype(across, vectors.dtype)
-    return _diagonal(xp, inner), change - vectors * turn
+    return _diagonal(xp, inner), change - turn * vectors
 
 
 # QR
@@ -143,7 +143,7 @@ def _reduced_qr(xp: Any, t: Any, q: Any, r: Any) -> tuple[Any, Any]:
     lower = xp.tril(inner, k=-1)
     turn = lower - adjoint(xp, lower)  # skew-Hermitian, as the change of a unitary matrix is
     if is_complex(xp, q):
-        turn = turn + identity(xp, q, q.shape[-1]) * (0.5 * (inner - xp.conj(inner)))
+        turn = turn + (inner - xp.conj(inner)) * (0.5 * identity(xp, q, q.shape[-1]))
     return xp.matmul(q, turn - inner) + relative, xp.matmul(inner - turn, r)
 
 
@@ -169,11 +169,12 @@ def _svd(xp: Any, tangents: Any, out: Any, x: Any, full_matrices: bool = True) -
     row, column = s[..., None, :], s[..., :, None]
     gaps = xp.astype(_inverse_gaps(xp, (row - column) * (row + column)), x.dtype)
     row, column = (xp.astype(side, x.dtype) for side in (row, column))
-    change_u = xp.matmul(u, gaps * (inner * row + column * other))
-    change_v = xp.matmul(v, gaps * (column * inner + other * row))
+    change_u = xp.matmul(u, (inner * row + other * column) * gaps)
+    change_v = xp.matmul(v, (inner * column + other * row) * gaps)
     if is_complex(xp, x):
         angle = xp.imag(_diagonal(xp, inner)) / xp.where(s == 0, xp.ones_like(s), s)
-        change_u = change_u + u * (1j * xp.astype(xp.where(s == 0, xp.zeros_like(s), angle), x.dtype))[..., None, :]
+        turn = xp.astype(xp.where(s == 0, xp.zeros_like(s), angle), x.dtype)[..., None, :]
+        change_u = change_u + turn * (1j * u)
     # What of the tangent is outside of the spaces of the vectors
     if rows > columns:
         change_u = change_u + (of_v - xp.matmul(u, inner)) / _never_zero(xp, row)
@@ -186,14 +187,21 @@ def _svd(xp: Any, tangents: Any, out: Any, x: Any, full_matrices: bool = True) -
 # Triangular systems
 
 
-def _triangle(xp: Any, t: Any, lower: bool, transpose: bool, conjugate: bool, unit_diagonal: bool) -> Any:
+def _triangle(
+    xp: Any,
+    t: Any,
+    lower: bool = True,
+    transpose: bool = False,
+    conjugate: bool = False,
+    unit_diagonal: bool = False,
+) -> Any:
     """Return what a triangular system reads of a matrix."""
     t = xp.tril(t, k=-int(unit_diagonal)) if lower else xp.triu(t, k=int(unit_diagonal))
     t = xp.matrix_transpose(t) if transpose else t
     return xp.conj(t) if conjugate and is_complex(xp, t) else t
 
 
-def _triangular_matrix(xp: Any, t: Any, out: Any, a: Any, b: Any, left_side: bool, **options: Any) -> Any:
+def _triangular_matrix(xp: Any, t: Any, out: Any, a: Any, b: Any, left_side: bool = True, **options: Any) -> Any:
     """Push a tangent of the matrix through a solution."""
     t = _triangle(xp, t, **options)
     if left_side:
@@ -204,7 +212,9 @@ def _triangular_matrix(xp: Any, t: Any, out: Any, a: Any, b: Any, left_side: boo
     return found if b.ndim > 1 else found[..., 0] if left_side else found[..., 0, :]
 
 
-def _triangular_transposed(xp: Any, ct: Any, a: Any, b: Any, transpose: bool, left_side: bool, **options: Any) -> Any:
+def _triangular_transposed(
+    xp: Any, ct: Any, a: Any, b: Any, transpose: bool = False, left_side: bool = True, **options: Any
+) -> Any:
     is_vector = b.ndim == 1
     if is_vector:
         ct = ct[..., None] if left_side else ct[..., None, :]
@@ -212,7 +222,9 @@ def _triangular_transposed(xp: Any, ct: Any, a: Any, b: Any, transpose: bool, le
     return found if not is_vector else found[..., 0] if left_side else found[..., 0, :]
 
 
-def _triangular_members(xp: Any, mapped: dict[str, bool], a: Any, b: Any, left_side: bool, **options: Any) -> Any:
+def _triangular_members(
+    xp: Any, mapped: dict[str, bool], a: Any, b: Any, left_side: bool = True, **options: Any
+) -> Any:
     of_a, of_b = mapped["a"], mapped["b"]
     ndim_a, ndim_b = a.ndim - of_a, b.ndim - of_b
     is_vector = ndim_b == 1
@@ -270,7 +282,7 @@ def _completed(xp: Any, x: Any, size: int, start: int) -> Any:
 # Least squares
 
 
-def _lstsq(xp: Any, a: Any, b: Any, rtol: float | None) -> Any:
+def _lstsq(xp: Any, a: Any, b: Any, rtol: float | None = None) -> Any:
     """Solve by pseudo-inverses: their derivatives are finite where singular values are equal, unlike the vectors'."""
     is_vector = b.ndim == 1
     a, matrix, finite = generic.finite_matrices(xp, a, b[:, None] if is_vector else b)
@@ -363,15 +375,12 @@ def _svdvals_shape(namespace: Any, x: Any) -> Any:
     return _svd_shape(namespace, x)[1]
 
 
-def _triangular_shape(namespace: Any, a: Any, b: Any, **options: Any) -> Any:
-    # As the systems that any matrix makes, from the left or the right.
-    from .linalg import SHAPES
-
-    if options["left_side"] or b.ndim == 1:
-        return SHAPES["linalg.solve"](namespace, a, b)
-    turned = Aval((*b.shape[:-2], b.shape[-1], b.shape[-2]), b.dtype, b.device)
-    found = SHAPES["linalg.solve"](namespace, a, turned)
-    return Aval((*found.shape[:-2], found.shape[-1], found.shape[-2]), found.dtype, device_of(a, b))
+def _triangular_shape(namespace: Any, a: Any, b: Any, left_side: bool = True, **options: Any) -> Any:
+    # As of systems with any matrices.
+    if left_side or b.ndim == 1:
+        return solve_shape(namespace, a, b)
+    found = solve_shape(namespace, a, Aval((*b.shape[:-2], b.shape[-1], b.shape[-2]), b.dtype, b.device))
+    return Aval((*found.shape[:-2], found.shape[-1], found.shape[-2]), found.dtype, found.device)
 
 
 def _lu_factor_shape(namespace: Any, x: Any) -> Any:

@@ -74,10 +74,10 @@ def _slogdet(xp: Any, tangents: Any, out: Any, x: Any) -> Any:
     is_singular = sign == 0
     change = xp.sum(t * _inverse_transposed(xp, x, is_singular[..., None, None]), axis=(-2, -1))
     if not is_complex(xp, x):
-        return None, xp.where(is_singular, xp.full_like(sign, float("nan")), xp.ones_like(sign)) * change
+        return None, change * xp.where(is_singular, xp.full_like(sign, float("nan")), xp.ones_like(sign))
     real = xp.real(sign)
     valid = xp.where(is_singular, xp.full_like(real, float("nan")), xp.ones_like(real))
-    return 1j * sign * xp.astype(valid * xp.imag(change), x.dtype), valid * xp.real(change)
+    return xp.astype(xp.imag(change) * valid, x.dtype) * (1j * sign), xp.real(change) * valid
 
 
 class SlogdetResult(NamedTuple):
@@ -323,7 +323,8 @@ def _rank_shape(namespace: Any, x: Any, rtol: Any = None) -> Any:
     return Aval(stack, dtypes_of_matrix_function(namespace, "matrix_rank", x)[0], x.device)
 
 
-def _solve_shape(namespace: Any, x1: Any, x2: Any) -> Any:
+def solve_shape(namespace: Any, x1: Any, x2: Any) -> Any:
+    """Tell the shape of the solution of systems."""
     stack, size, _ = matrices("solve", x1, square=True)
     dtype = dtypes_of_matrix_function(namespace, "solve", x1, x2)[0]
     is_vector = x2.ndim == 1
@@ -365,7 +366,7 @@ SHAPES: Final[dict[str, Any]] = {
     "linalg.matrix_rank": _rank_shape,
     "linalg.pinv": _pinv_shape,
     "linalg.slogdet": _slogdet_shape,
-    "linalg.solve": _solve_shape,
+    "linalg.solve": solve_shape,
     "linalg.trace": _trace_shape,
     "linalg.vector_norm": _vector_norm_shape,
 }
