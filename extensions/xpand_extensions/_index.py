@@ -153,7 +153,7 @@ def _consumes(function: str, xp: Namespace, x: Array, item: Any) -> int:
             f"{function}: index holds {describe(item)}; takes integers, slices, None, '...', and integer or boolean "
             "arrays"
         ) from None
-    if other is not xp:
+    if other is not xp and _apart(xp, x, item):
         raise TypeError(
             f"{function}: takes arrays of one library, got x of {describe(x)}, index of {describe(item)}; convert one "
             "to the other's library first, for example with `xp.asarray` or `xp.from_dlpack`"
@@ -163,6 +163,14 @@ def _consumes(function: str, xp: Namespace, x: Array, item: Any) -> int:
         raise TypeError(f"{function}: index must have an integer or boolean data type, got {item.dtype}")
     _arguments.one_device(function, x=x, index=item)
     return int(item.ndim) if kind == "bool" else 1
+
+
+def _apart(xp: Namespace, x: Array, item: Array) -> bool:
+    """Tell whether an index isn't of the library of the array, nor of that under a traced array."""
+    try:
+        return array_namespace(x, item) is not xp
+    except TypeError:
+        return True
 
 
 def _check_mask(function: str, mask: Array, dim: int, shape: tuple[int, ...]) -> None:
