@@ -1,6 +1,6 @@
 """The gamma function's family on NumPy: SciPy's functions, mended where they are not exact.
 
-What is missing here is generic: it is as fast as SciPy's `zeta`, `polygamma` and `gamma`, and exact where SciPy's
+What is missing here is generic: it is as fast as SciPy's `polygamma` and `gamma`, and exact where SciPy's
 `betaln` is off by 4e3 ulps.
 """
 
@@ -9,6 +9,7 @@ import scipy.special
 
 from xpand._typing import Array
 from xpand_extensions.generic import special as generic
+from xpand_extensions.generic._blocks import in_blocks
 
 from ._scipy import scipy_or
 
@@ -16,6 +17,7 @@ _gammaln = scipy_or(scipy.special.gammaln, generic.gammaln)
 digamma = scipy_or(scipy.special.digamma, generic.digamma)
 gammainc = scipy_or(scipy.special.gammainc, generic.gammainc)
 gammaincc = scipy_or(scipy.special.gammaincc, generic.gammaincc)
+zeta = in_blocks(generic.zeta)
 _betainc = scipy_or(scipy.special.betainc, generic.betainc)
 
 

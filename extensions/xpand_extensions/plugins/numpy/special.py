@@ -2,7 +2,7 @@
 
 from ._special_bessel import i0, i0e, i1, i1e
 from ._special_error import erf, erfc, erfcinv, erfinv, log_ndtr, ndtr, ndtri
-from ._special_gamma import betainc, digamma, gammainc, gammaincc, gammaln
+from ._special_gamma import betainc, digamma, gammainc, gammaincc, gammaln, zeta
 from ._special_logistic import (
     entr,
     expit,
@@ -50,4 +50,5 @@ __all__ = [
     "softplus",
     "xlog1py",
     "xlogy",
+    "zeta",
 ]

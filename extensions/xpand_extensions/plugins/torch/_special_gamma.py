@@ -8,8 +8,10 @@ from typing import Final
 
 import torch
 
+from xpand import is_concrete
 from xpand._typing import Array
 from xpand_extensions.generic import special as generic
+from xpand_extensions.generic._blocks import in_blocks
 from xpand_extensions.generic._special_gamma import factorials
 from xpand_extensions.generic._width import widened
 
@@ -18,6 +20,15 @@ from ._mended import mended
 _UNSIGNED: Final = (torch.uint16, torch.uint32, torch.uint64)
 """Types for which PyTorch has few functions."""
 
+
+def _suits_blocks(x: Array) -> bool:
+    return x.device.type == "cpu" and not x.requires_grad and is_concrete(x)
+
+
+gammainc = in_blocks(generic.gammainc, _suits_blocks)
+gammaincc = in_blocks(generic.gammaincc, _suits_blocks)
+betainc = in_blocks(generic.betainc, _suits_blocks)
+zeta = in_blocks(generic.zeta, _suits_blocks)
 gammaln = widened(torch.special.gammaln)
 # PyTorch's own is off by 1e3 ulps near its zero.
 digamma = widened(mended(torch.special.digamma, generic.digamma, lambda x: (x - 1.4616).abs() < 0.3, 1.0))

@@ -2,7 +2,7 @@
 
 from ._special_bessel import i0, i0e, i1, i1e
 from ._special_error import erf, erfc, erfinv, log_ndtr, ndtr, ndtri
-from ._special_gamma import digamma, factorial, gammaln
+from ._special_gamma import betainc, digamma, factorial, gammainc, gammaincc, gammaln, zeta
 from ._special_logistic import (
     entr,
     expit,
@@ -19,6 +19,7 @@ from ._special_logistic import (
 from ._special_powers import cbrt, exp2, rsqrt, sinc
 
 __all__ = [
+    "betainc",
     "cbrt",
     "digamma",
     "entr",
@@ -28,6 +29,8 @@ __all__ = [
     "exp2",
     "expit",
     "factorial",
+    "gammainc",
+    "gammaincc",
     "gammaln",
     "i0",
     "i0e",
@@ -47,4 +50,5 @@ __all__ = [
     "softplus",
     "xlog1py",
     "xlogy",
+    "zeta",
 ]
