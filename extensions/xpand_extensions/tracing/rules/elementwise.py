@@ -1,5 +1,7 @@
 """Rules of the functions that act element by element."""
 
+import cmath
+import math
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -15,22 +17,23 @@ def _where(xp: Any, condition: Any, x: Any, y: Any) -> Any:
     return xp.where(condition, x, y)
 
 
-def _chosen(pick: Callable[[Any, Any, Any, Any], Any]) -> factor:
-    """Make the factor of the argument that a maximum or minimum took: a half where both are equal."""
-
-    def of(xp: Any, out: Any, x1: Any, x2: Any) -> Any:
-        mine, other = pick(xp, out, x1, x2)
-        is_mine = xp.astype(xp.equal(out, mine), out.dtype)
-        return is_mine / (is_mine + xp.astype(xp.equal(out, other), out.dtype))
-
-    return factor(of)
+def _share(xp: Any, out: Any, mine: Any, other: Any) -> Any:
+    """Tell where a maximum or minimum is one of its arguments: 1, a half where both are equal, or 0."""
+    is_mine = xp.astype(xp.equal(out, mine), out.dtype)
+    return is_mine / (1 + xp.astype(xp.equal(out, other), out.dtype))
 
 
-def _conj_sign(xp: Any, t: Any, out: Any, x: Any) -> Any:
-    """Push a tangent through the absolute value: along the direction of `x`, zero at zero."""
+_CHOSEN: Final = (
+    factor(lambda xp, z, x, y: _share(xp, z, x, y)),
+    factor(lambda xp, z, x, y: _share(xp, z, y, x)),
+)
+
+
+def _slope_of_abs(xp: Any, t: Any, out: Any, x: Any) -> Any:
+    """Push a tangent through the absolute value: at zero as on its right; of complex numbers zero there."""
     if xp.isdtype(x.dtype, "complex floating"):
         return xp.real(t * xp.conj(xp.sign(x)))
-    return t * xp.sign(x)
+    return t * xp.where(x >= 0, xp.ones_like(x), -1)
 
 
 def _sign_of_complex(xp: Any, t: Any, out: Any, x: Any) -> Any:
@@ -45,19 +48,23 @@ def _sign_of_complex(xp: Any, t: Any, out: Any, x: Any) -> Any:
 
 def _power_of_base(xp: Any, out: Any, x1: Any, x2: Any) -> Any:
     if not hasattr(x2, "dtype"):
-        return x2 * xp.pow(x1, x2 - 1) if x2 != 0 else xp.zeros_like(x1)
-    one = xp.where(x2 == 0, xp.ones_like(x2), x2 - 1)
-    return xp.where(x2 == 0, xp.zeros_like(out), x2 * xp.pow(x1, one))
+        return 2 * x1 if x2 == 2 else x2 * xp.pow(x1, x2 - 1) if x2 != 0 else xp.zeros_like(x1)
+    zero = x2 == 0
+    return xp.where(zero, 0, x2 * xp.pow(x1, xp.where(zero, 0, x2 - 1)))
 
 
 def _power_of_exponent(xp: Any, out: Any, x1: Any, x2: Any) -> Any:
     if not hasattr(x1, "dtype"):
-        x1 = xp.full_like(x2, x1)
-    is_zero = x1 == 0
-    if not xp.isdtype(x1.dtype, ("real floating", "complex floating")):
-        x1 = xp.astype(x1, out.dtype)
-    logarithm = xp.log(xp.where(is_zero, xp.ones_like(x1), x1))
-    return xp.where(is_zero, xp.zeros_like(out), out * logarithm)
+        return out * _logarithm(x1) if x1 else xp.zeros_like(out)
+    zero = x1 == 0
+    logarithm = xp.log(xp.where(zero, xp.ones_like(x1), x1))
+    return xp.where(zero, 0, out) * logarithm
+
+
+def _logarithm(x: complex) -> complex:
+    if isinstance(x, complex):
+        return cmath.log(x)
+    return math.log(x) if x > 0 else math.nan
 
 
 def _reciprocal(x: Any, xp: Any) -> Any:
@@ -67,36 +74,47 @@ def _reciprocal(x: Any, xp: Any) -> Any:
 
 
 def _hypotenuse(xp: Any, out: Any, x: Any) -> Any:
-    return x / xp.where(out == 0, xp.ones_like(out), out)
+    zero = out == 0
+    return xp.where(zero, 0.5, x / xp.where(zero, xp.ones_like(out), out))
 
 
-def _of_square(x1: Any, x2: Any) -> Any:
-    return 1 / (x1 * x1 + x2 * x2)
+def _over_square(xp: Any, x: Any, x1: Any, x2: Any) -> Any:
+    """Compute x / (x1² + x2²), of which the squares would overflow."""
+    size = xp.hypot(x1, x2)
+    return x / size / size
 
 
-def _clipped(xp: Any, out: Any, x: Any, low: Any, high: Any) -> Any:
-    """Tell where the array itself is the result of clipping."""
-    inside = None
-    for bound, is_inside in ((low, xp.greater), (high, xp.less)):
-        if bound is not None:
-            found = is_inside(x, bound)
-            inside = found if inside is None else xp.logical_and(inside, found)
-    return 1 if inside is None else xp.astype(inside, out.dtype)
+def _softmax(xp: Any, out: Any, x: Any) -> Any:
+    """Compute exp(x - out), 1 where both are infinite."""
+    same = x == out
+    return xp.exp(xp.where(same, 0, x) - xp.where(same, 0, out))
 
 
-def _bound(is_beyond: str) -> factor:
-    def of(xp: Any, out: Any, x: Any, low: Any, high: Any) -> Any:
-        mine = low if is_beyond == "less" else high
-        return xp.astype(getattr(xp, is_beyond)(x, mine), out.dtype)
+def _sign_kept(xp: Any, out: Any, x: Any, y: Any) -> Any:
+    return xp.where(xp.equal(x >= 0, xp.signbit(out)), -1, xp.ones_like(out))
 
-    return factor(of)
+
+def _of_clipped(xp: Any, out: Any, x: Any, low: Any, high: Any) -> Any:
+    raised = x if low is None else xp.maximum(x, low)
+    found = 1 if low is None else _share(xp, raised, x, low)
+    return found if high is None else found * _share(xp, out, raised, high)
+
+
+def _of_low(xp: Any, out: Any, x: Any, low: Any, high: Any) -> Any:
+    raised = xp.maximum(x, low)
+    found = _share(xp, raised, low, x)
+    return found if high is None else found * _share(xp, out, raised, high)
+
+
+def _of_high(xp: Any, out: Any, x: Any, low: Any, high: Any) -> Any:
+    return _share(xp, out, high, x if low is None else xp.maximum(x, low))
 
 
 _LOG2: Final = 0.6931471805599453
 _LOG10: Final = 2.302585092994046
 
 DERIVATIVES: Final[dict[str, Any]] = {
-    "abs": (contribution(_conj_sign),),
+    "abs": (contribution(_slope_of_abs),),
     "acos": (_f(lambda xp, y, x: -1 / xp.sqrt((1 - x) * (1 + x))),),
     "acosh": (_f(lambda xp, y, x: 1 / (xp.sqrt(x - 1) * xp.sqrt(x + 1))),),
     "add": (1, 1),
@@ -105,13 +123,13 @@ DERIVATIVES: Final[dict[str, Any]] = {
     "astype": (LINEAR,),
     "atan": (_f(lambda xp, y, x: 1 / (1 + x * x)),),
     "atan2": (
-        _f(lambda xp, z, x, y: y * _of_square(x, y)),
-        _f(lambda xp, z, x, y: -x * _of_square(x, y)),
+        _f(lambda xp, z, x, y: _over_square(xp, y, x, y)),
+        _f(lambda xp, z, x, y: _over_square(xp, -x, x, y)),
     ),
     "atanh": (_f(lambda xp, y, x: 1 / ((1 - x) * (1 + x))),),
-    "clip": (_f(_clipped), _bound("less"), _bound("greater")),
+    "clip": (_f(_of_clipped), _f(_of_low), _f(_of_high)),  # the minimum of a maximum, at ties too
     "conj": (LINEAR,),
-    "copysign": (_f(lambda xp, z, x, y: xp.sign(x) * xp.sign(z)), None),
+    "copysign": (_f(_sign_kept), None),
     "cos": (_f(lambda xp, y, x: -xp.sin(x)),),
     "cosh": (_f(lambda xp, y, x: xp.sinh(x)),),
     "divide": (
@@ -127,18 +145,19 @@ DERIVATIVES: Final[dict[str, Any]] = {
     "log1p": (_f(lambda xp, y, x: 1 / (1 + x)),),
     "log2": (_f(lambda xp, y, x: 1 / (x * _LOG2)),),
     "logaddexp": (
-        _f(lambda xp, z, x, y: xp.exp(x - z)),
-        _f(lambda xp, z, x, y: xp.exp(y - z)),
+        _f(lambda xp, z, x, y: _softmax(xp, z, x)),
+        _f(lambda xp, z, x, y: _softmax(xp, z, y)),
     ),
-    "maximum": (_chosen(lambda xp, z, x, y: (x, y)), _chosen(lambda xp, z, x, y: (y, x))),
-    "minimum": (_chosen(lambda xp, z, x, y: (x, y)), _chosen(lambda xp, z, x, y: (y, x))),
+    "maximum": _CHOSEN,
+    "minimum": _CHOSEN,
     "multiply": (scale(lambda xp, z, x, y: y), scale(lambda xp, z, x, y: x)),
     "negative": (-1,),
     "positive": (1,),
     "pow": (_f(_power_of_base), _f(_power_of_exponent)),
     "real": (LINEAR,),
     "reciprocal": (_f(lambda xp, y, x: -y * y),),
-    "remainder": (1, _f(lambda xp, z, x, y: -xp.floor(x / y))),
+    # What was taken away is a whole multiple of y; rounding mends the quotient.
+    "remainder": (1, _f(lambda xp, z, x, y: -xp.round((x - z) / y))),
     "sign": (contribution(_sign_of_complex),),
     "sin": (_f(lambda xp, y, x: xp.cos(x)),),
     "sinh": (_f(lambda xp, y, x: xp.cosh(x)),),
@@ -205,12 +224,20 @@ def result_of(name: str) -> Callable[..., Any]:
 
 
 def dtype_of_result(namespace: Any, name: str, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
-    """Find the data type of a function's result: that of the function on single elements, remembered."""
+    """Find the data type of a function's result: that of the function on an example, remembered.
+
+    The example has single elements, or, where the function acts element by element, none, of which nothing can warn.
+    """
     key = (name, tuple(_kind(x) for x in args), tuple(map(repr, params.items())))
     found = namespace.dtypes_of_results.get(key)
     if found is None:
-        base = namespace.base
-        ones = [base.ones((1,) * min(x.ndim, 1), dtype=x.dtype) if isinstance(x, Aval) else x for x in args]
+        length = 0 if name in _ALL else 1
+        given = [x for x in args if isinstance(x, Aval)]
+        least = 1 if not length and not any(x.ndim for x in given) else 0
+        ones = [
+            namespace.base.ones((length,) * max(least, min(x.ndim, 1)), dtype=x.dtype) if isinstance(x, Aval) else x
+            for x in args
+        ]
         found = namespace.dtypes_of_results[key] = namespace.operations[name].function(*ones, **params).dtype
     return found
 
