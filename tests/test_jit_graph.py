@@ -13,7 +13,7 @@ from xpand_extensions.autodiff import grad, jvp, stop_gradient
 from xpand_extensions.jit import ShapeDtype, eval_shape, jit, lower, make_graph, named_call, pure_callback
 from xpand_extensions.vmap import vmap
 
-ABLE = [library for library in LIBRARIES if library.id in ("torch", "jax", "torch-cuda")]
+ABLE = LIBRARIES
 X = np.asarray([0.5, -1.5, 2.0])
 Y = np.asarray([[1.0, 2.0, 0.5], [0.25, -1.0, 3.0]])
 
@@ -57,7 +57,7 @@ def test_graphs_run(able: Library) -> None:
 
         (found,) = jax.core.eval_jaxpr(graph.jaxpr, graph.consts, x, 3.0)
     else:
-        (found,) = graph(x, able.asarray(3.0))
+        (found,) = getattr(graph, "run", graph)(x, able.asarray(3.0))
     able.assert_equal(found, np.sin(X) * 3.0, rtol=1e-15)
 
 
@@ -70,8 +70,8 @@ def test_text_of_what_is_compiled(able: Library) -> None:
         lower(wave)(of(able, (3,))).as_text(),
     ]
     for text in texts:
-        assert "sine" in text or "aten.sin" in text
-        assert "3xf64" in text or "f64[3]" in text
+        assert "sine" in text or "aten.sin" in text or "= sin(" in text
+        assert "3xf64" in text or "f64[3]" in text or "float64[3]" in text
     assert make_graph(wave).__name__ == lower(wave).__name__ == "wave"
 
 
@@ -159,6 +159,20 @@ def test_names(able: Library) -> None:
 # Functions of the host
 
 
+@pytest.fixture(params=[library for library in ABLE if not library.lazy], ids=str)
+def hosted(request: pytest.FixtureRequest) -> Iterator[Library]:
+    with xpand.use(xpand.library_name(request.param.xp)):
+        yield request.param
+
+
+def test_host_functions_are_not_called_with_what_is_lazy() -> None:
+    (lazy,) = [library for library in ABLE if library.lazy]
+    f = lambda x: pure_callback(lambda x: x, of(lazy, (3,)), x)
+    for function in (f, jit(f), lambda x: vmap(f)(x[None, ...])):
+        with pytest.raises(xpand.UnsupportedError, match="pure_callback: the values of lazy arrays of dask would have"):
+            function(lazy.asarray(X))
+
+
 def host(tree: dict[str, np.ndarray], n: np.ndarray) -> tuple[np.ndarray, dict[str, np.ndarray]]:
     """What no library traces: values decide, and NumPy is given NumPy's arrays."""
     x, y = tree["x"], tree["y"]
@@ -168,65 +182,66 @@ def host(tree: dict[str, np.ndarray], n: np.ndarray) -> tuple[np.ndarray, dict[s
 
 
 def called(x: Any, y: Any) -> Any:
-    library = next(each for each in ABLE if each.xp is xpand.array_namespace(x))
+    xp = xpand.array_namespace(x)
+    library = next(each for each in ABLE if each.xp is getattr(xp, "base", xp))
     declared = (of(library, (3,)), {"argmax": of(library, (2,), "int32")})
     return pure_callback(host, declared, {"x": x, "y": y}, 2.0)
 
 
-def test_host_functions(able: Library) -> None:
-    x, y = able.asarray(X), able.asarray(Y)
+def test_host_functions(hosted: Library) -> None:
+    x, y = hosted.asarray(X), hosted.asarray(Y)
     expected, argmax = np.cumsum(X)[::-1] * 2.0, np.asarray([1, 2], dtype=np.int32)
     for function in (called, jit(called)):
         found, second = function(x, y)
-        able.assert_equal(found, expected)
-        able.assert_equal(second["argmax"], argmax)
+        hosted.assert_equal(found, expected)
+        hosted.assert_equal(second["argmax"], argmax)
     after = jit(lambda x, y: called(-x, y)[0] + called(x * 1.0, y)[0])(x, y)
-    able.assert_equal(after, -X + expected)
+    hosted.assert_equal(after, -X + expected)
     assert trees.map(lambda each: each.shape, eval_shape(called, x, y)) == ((3,), {"argmax": (2,)})
 
 
 @pytest.mark.parametrize("method", ["sequential", "expand_dims", "broadcast_all"])
-def test_host_functions_mapped(able: Library, method: str) -> None:
-    x, y = able.asarray(X), able.asarray(Y)
+def test_host_functions_mapped(hosted: Library, method: str) -> None:
+    x, y = hosted.asarray(X), hosted.asarray(Y)
     shapes: list[tuple[int, ...]] = []
 
     def product(x: np.ndarray, y: np.ndarray) -> np.ndarray:
         shapes.append((x.shape, y.shape))
         return x * y
 
-    f = lambda x, y: pure_callback(product, of(able, (2,)), x, y, vmap_method=method)
+    f = lambda x, y: pure_callback(product, of(hosted, (2,)), x, y, vmap_method=method)
     for mapped in (vmap(f, (0, None)), jit(vmap(f, (0, None)))):
         shapes.clear()
-        able.assert_equal(mapped(able.asarray(Y.T), y[:, 0]), Y.T * Y[:, 0])
+        hosted.assert_equal(mapped(hosted.asarray(Y.T), y[:, 0]), Y.T * Y[:, 0])
         assert set(shapes) == {
             {"sequential": ((2,), (2,)), "expand_dims": ((3, 2), (1, 2)), "broadcast_all": ((3, 2), (3, 2))}[method]
         }
     twice = vmap(
-        vmap(lambda a, b: pure_callback(product, of(able, ()), a, b, vmap_method=method), (None, 0)), (0, None)
+        vmap(lambda a, b: pure_callback(product, of(hosted, ()), a, b, vmap_method=method), (None, 0)), (0, None)
     )
-    able.assert_equal(twice(x, y[0, :]), np.outer(X, Y[0]))
+    hosted.assert_equal(twice(x, y[0, :]), np.outer(X, Y[0]))
 
 
-def test_host_functions_of_nothing(able: Library) -> None:
-    found = pure_callback(lambda: np.arange(3.0), of(able, (3,)))
-    able.assert_equal(found, np.arange(3.0))
-    able.assert_equal(
-        jit(lambda x: x + pure_callback(lambda: np.arange(3.0), of(able, (3,))))(able.asarray(X)), X + np.arange(3)
-    )
-    assert pure_callback(lambda x: (), (), able.asarray(X)) == ()
+def test_host_functions_of_nothing(hosted: Library) -> None:
+    found = pure_callback(lambda: np.arange(3.0), of(hosted, (3,)))
+    np.testing.assert_array_equal(hosted.to_numpy(found), np.arange(3.0))
+    if hosted.device is None:  # what is made from nothing is on the default device
+        added = jit(lambda x: x + pure_callback(lambda: np.arange(3.0), of(hosted, (3,))))
+        hosted.assert_equal(added(hosted.asarray(X)), X + np.arange(3))
+    assert pure_callback(lambda x: (), (), hosted.asarray(X)) == ()
 
 
-def test_what_the_host_returns_is_copied(able: Library) -> None:
+def test_what_the_host_returns_is_copied(hosted: Library) -> None:
     kept = np.zeros(3)
-    found = pure_callback(lambda x: kept, of(able, (3,)), able.asarray(X))
+    found = pure_callback(lambda x: kept, of(hosted, (3,)), hosted.asarray(X))
     kept += 1
-    able.assert_equal(found, np.zeros(3))
+    hosted.assert_equal(found, np.zeros(3))
 
 
-def test_host_functions_have_no_derivative(able: Library) -> None:
-    x = able.asarray(X)
-    f = lambda x: pure_callback(lambda x: x * x, of(able, (3,)), x)
-    one = lambda x: pure_callback(lambda x: x * x, of(able, ()), x)
+def test_host_functions_have_no_derivative(hosted: Library) -> None:
+    x = hosted.asarray(X)
+    f = lambda x: pure_callback(lambda x: x * x, of(hosted, (3,)), x)
+    one = lambda x: pure_callback(lambda x: x * x, of(hosted, ()), x)
     for derivative in (
         lambda: grad(lambda x: total(f(x)))(x),
         lambda: jvp(f, (x,), (x,)),
@@ -236,12 +251,12 @@ def test_host_functions_have_no_derivative(able: Library) -> None:
     ):
         with pytest.raises((TypeError, ValueError), match="no derivative|do not support JVP"):
             derivative()
-    able.assert_equal(jit(grad(lambda x: total(f(stop_gradient(x)) * x)))(x), X * X)
+    hosted.assert_equal(jit(grad(lambda x: total(f(stop_gradient(x)) * x)))(x), X * X)
 
 
-def test_bad_host_functions(able: Library) -> None:
-    x = able.asarray(X)
-    declared = of(able, (3,))
+def test_bad_host_functions(hosted: Library) -> None:
+    x = hosted.asarray(X)
+    declared = of(hosted, (3,))
     with pytest.raises(TypeError, match="pure_callback: takes a function, got int"):
         pure_callback(3, declared, x)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="result_shape_dtypes must hold things with a shape and a dtype .*, got float"):
@@ -258,4 +273,4 @@ def test_bad_host_functions(able: Library) -> None:
         (lambda x: {}["mine"], "mine"),
     ):
         with pytest.raises(Exception, match=match):
-            np.asarray(able.to_numpy(pure_callback(function, declared, x)))
+            np.asarray(hosted.to_numpy(pure_callback(function, declared, x)))

@@ -1,15 +1,16 @@
 """Graphs compiled: straight-line calls of the library's own functions, with no dispatch between them.
 
-What a library can do better with several operations at once, its plug-in fuses into one step before.
+What a library can do better with several operations at once, its plug-in fuses into steps of its own.
 """
 
 import math
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
-from ._core import Op
-from ._graph import Graph, Variable
+from ._aliases import to_be_copied
+from ._graph import Equation, Graph, Variable
 from ._simplify import simplified
+from ._specialise import specialised
 
 
 class Step:
@@ -35,37 +36,35 @@ Fuse: TypeAlias = Callable[[Graph], list[Step]]
 
 def steps_of(graph: Graph) -> list[Step]:
     """Make a step of each operation."""
-    return [
-        Step(
-            specialised(x.op, x.params),
-            x.inputs,
-            {} if x.op.specialise else x.params,
-            x.outputs,
-            x.op.result is not None,
-        )
-        for x in graph.equations
-    ]
+    return [step_of(equation) for equation in graph.equations]
 
 
-def specialised(op: Op, params: dict[str, Any]) -> Callable[..., Any]:
-    """Return the function of an operation, bound to its parameters where it has a faster way then."""
-    return op.specialise(params) if op.specialise is not None else op.function
+def step_of(equation: Equation) -> Step:
+    """Make the step of an operation."""
+    function, params = specialised(equation)
+    return Step(function, equation.inputs, params, equation.outputs, equation.op.result is not None)
 
 
-def compiled(graph: Graph, fuse: Fuse = steps_of) -> Callable[..., tuple[Any, ...]]:
-    """Make a function of the library's own arrays that does what a graph does."""
-    graph = simplified(graph)
-    steps = fuse(graph)
-    source = _Source(graph)
+def compiled(graph: Graph, fuse: Fuse = steps_of, single: bool = False) -> Callable[..., Any]:
+    """Make a function of the library's own arrays that does what a graph does.
+
+    Args:
+        graph: The graph.
+        fuse: Makes steps of a simplified graph.
+        single: The function returns the one output itself, and not a tuple of outputs.
+    """
+    short = simplified(graph)
+    steps = fuse(short)
+    source = _Source(short)
     last: dict[Variable, int] = {}
     for number, step in enumerate(steps):
         last.update((x, number) for x in step.inputs if isinstance(x, Variable))
-    kept = {x for x in graph.outputs if isinstance(x, Variable)} | set(graph.inputs) | set(graph.constants)
+    kept = {x for x in short.outputs if isinstance(x, Variable)} | set(short.constants)
     for number, step in enumerate(steps):
         source.call(step)
-        gone = {x for x in (*step.inputs, *step.outputs) if isinstance(x, Variable) and x not in kept}
+        gone = dict.fromkeys(x for x in (*step.inputs, *step.outputs) if isinstance(x, Variable) and x not in kept)
         source.forget([x for x in gone if last.get(x, number) == number])
-    return source.function()
+    return source.function(to_be_copied(graph, short), single)
 
 
 class _Source:
@@ -103,20 +102,22 @@ class _Source:
         given = [self.value(x) for x in step.inputs] + [f"{key}={self.bound(x)}" for key, x in step.params.items()]
         outputs = ", ".join(self.name(x) for x in step.outputs)
         comma = "," if step.several and len(step.outputs) == 1 else ""
-        self.lines.append(f"{outputs}{comma} = {self.bound(step.function)}({', '.join(given)})")
+        left = f"{outputs}{comma} = " if step.outputs else ""
+        self.lines.append(f"{left}{self.bound(step.function)}({', '.join(given)})")
 
     def forget(self, variables: Sequence[Variable]) -> None:
         if variables:
             self.lines.append(f"del {', '.join(self.name(x) for x in variables)}")
 
-    def function(self) -> Callable[..., tuple[Any, ...]]:
-        copy = self.bound(lambda x: self.graph.namespace.base.asarray(x, copy=True))
-        results = "".join(
-            f"{copy}({self.value(x)}), " if x in self.graph.constants else f"{self.value(x)}, "
-            for x in self.graph.outputs
-        )
+    def function(self, copied: set[int], single: bool) -> Callable[..., Any]:
+        copy = self.bound(lambda x: self.graph.namespace.base.asarray(x, copy=True)) if copied else ""
+        results = [
+            f"{copy}({self.value(x)})" if place in copied else self.value(x)
+            for place, x in enumerate(self.graph.outputs)
+        ]
         arguments = ", ".join(self.names[x] for x in self.graph.inputs)
-        body = "".join(f"    {line}\n" for line in (*self.lines, f"return ({results})"))
+        last = results[0] if single else f"({''.join(f'{each}, ' for each in results)})"
+        body = "".join(f"    {line}\n" for line in (*self.lines, f"return {last}"))
         exec(f"def run({arguments}):\n{body}", self.scope)
-        run: Callable[..., tuple[Any, ...]] = self.scope["run"]
+        run: Callable[..., Any] = self.scope["run"]
         return run

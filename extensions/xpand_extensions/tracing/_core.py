@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 from itertools import count
 from typing import Any, ClassVar, Final, Protocol
 
+from xpand import is_concrete
 from xpand._arguments import device_of
 from xpand._typing import Array, Device, DType
 
@@ -132,7 +133,7 @@ class Trace:
 
     def is_traced(self, x: TracedArray) -> bool:
         """Tell whether the values of an array of this trace are out of reach."""
-        return isinstance(x._value, TracedArray) and x._value._trace.is_traced(x._value)
+        return not is_concrete(x._value)
 
     def own(self, x: Any) -> bool:
         """Tell whether something is an array of this trace."""
@@ -169,7 +170,6 @@ class Op:
         "overrides",
         "result",
         "shape",
-        "specialise",
         "transpose",
     )
 
@@ -187,8 +187,6 @@ class Op:
         """The class of a result of several arrays: a named tuple, `tuple` or `list`."""
         self.linear = name in rules.LINEAR
         """Whether the operation is linear in all its arrays together, and not in each alone."""
-        self.specialise: Callable[[dict[str, Any]], Callable[..., Any]] | None = None
-        """Makes of static parameters a function of the arrays alone, where that is faster to call."""
         self.effects = False
         """Whether the operation does more than return something, so that it is done as often as it is written."""
         self.overrides = rules.OVERRIDES.get(name, {})

@@ -31,8 +31,18 @@ def _called(*arrays: Array, function: Callable[..., Any], declared: Any, vmap_me
             "first, or use the library's own way to map a function over blocks"
         )
     host = namespace("numpy")
-    if xp is host:
-        return tuple(function(*arrays))
     default = xp.__array_namespace_info__().default_device()
-    given = [host.asarray(xp.asarray(x, device=default)) for x in arrays]
-    return tuple(xp.asarray(x, dtype=each.dtype, device=device) for x, each in zip(function(*given), declared))
+    given = arrays if xp is host else [host.asarray(xp.asarray(x, device=default)) for x in arrays]
+    results = function(*map(_array_of_host, given))
+    for x, each in zip(results, declared):
+        if tuple(x.shape) != tuple(each.shape):
+            raise ValueError(
+                f"pure_callback: the function must return the shape declared, {tuple(each.shape)}, got {tuple(x.shape)}"
+            )
+    # A copy: what the function returns it may keep, and change.
+    return tuple(xp.asarray(x, dtype=each.dtype, device=device, copy=True) for x, each in zip(results, declared))
+
+
+def _array_of_host(x: Any) -> Any:
+    """Make an array of what NumPy returns for elements."""
+    return namespace("numpy").asarray(x)

@@ -1,7 +1,7 @@
-"""Functions compiled by tracing: one graph for each signature."""
+"""Functions compiled by tracing: one program for each signature."""
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
 from xpand import array_namespace, choose_namespace, trees
 from xpand._typing import Array
@@ -12,34 +12,71 @@ from ._core import TracedArray, aval_of, bare
 from ._namespace import traced_namespace
 from ._staging import stage
 
+Signature: TypeAlias = Callable[[Sequence[Any]], Any]
 
-def jit(function: Callable[..., Any], fuse: Fuse = steps_of) -> Callable[..., Any]:
+
+def signature_of(leaves: Sequence[Any]) -> tuple[Any, ...]:
+    """Return what a program is compiled for: the classes, shapes, data types and devices of arrays.
+
+    Raises:
+        AttributeError: One is a number.
+    """
+    return tuple([(type(x), x.shape, x.dtype, x.device) for x in leaves])
+
+
+def _of_any(leaves: Sequence[Any]) -> tuple[Any, ...]:
+    """Return the same of arrays that may have no device, and of numbers, whose values have no say."""
+    return tuple(
+        [
+            type(x) if type(x) in NUMBERS else (type(x), tuple(x.shape), x.dtype, getattr(x, "device", None))
+            for x in leaves
+        ]
+    )
+
+
+def jit(function: Callable[..., Any], fuse: Fuse = steps_of, signature: Signature = signature_of) -> Callable[..., Any]:
     """Make the compiled version of a function of arrays and numbers that returns a tree."""
     programs: Compiled[Callable[..., Any]] = Compiled(function, "shapes or data types of the arrays")
+    last: tuple[Any, Any] = (None, None)  # most calls are like the one before
 
     def call(*leaves: Any) -> Any:
+        nonlocal last
         try:
-            key = tuple([(x.shape, x.dtype, x.device) for x in leaves])
-        except AttributeError:  # a Python number
-            arrays = [x for x in leaves if type(x) not in NUMBERS]
-            xp = array_namespace(*arrays) if arrays else choose_namespace(*leaves)
-            leaves = as_arrays(leaves, xp, arrays)
-            key = tuple([(x.shape, x.dtype, x.device) for x in leaves])
-        program = programs.get(key)
-        if program is None:
-            if any(isinstance(bare(x), TracedArray) for x in leaves):
-                return function(*leaves)  # part of the transformation around it
-            program, result = _program(function, tuple(map(bare, leaves)), fuse)
+            key = signature(leaves)
+        except AttributeError:
+            key = _of_any(leaves)
+        known, program = last
+        if key != known:
+            program = programs.get(key)
             if program is None:
-                return result
-            programs.add(key, program)
-        if isinstance(leaves[0] if leaves else None, TracedArray) or any([isinstance(x, TracedArray) for x in leaves]):
-            if any(isinstance(bare(x), TracedArray) for x in leaves):
-                return function(*leaves)
-            leaves = tuple(map(bare, leaves))
+                program, result = _program(function, leaves, fuse)
+                if program is None:
+                    return result
+                programs.add(key, program)
+            last = key, program
         return program(*leaves)
 
     return call
+
+
+def _program(function: Callable[..., Any], leaves: tuple[Any, ...], fuse: Fuse) -> tuple[Any, Any]:
+    """Make the program for arrays and numbers like these; or None, and the result where others follow the arrays."""
+    if any(isinstance(bare(x), TracedArray) for x in leaves):
+        return None, function(*leaves)  # part of the transformation around it
+    if any(isinstance(x, TracedArray) for x in leaves):
+        plain = jit(function, fuse)
+        return None, trees.map(
+            next(x for x in leaves if isinstance(x, TracedArray))._namespace.wrap, plain(*map(bare, leaves))
+        )
+    if all(type(x) not in NUMBERS for x in leaves):
+        return _of_arrays(function, leaves, (), fuse)
+    places = tuple([i for i, x in enumerate(leaves) if type(x) in NUMBERS])
+    arrays = [x for x in leaves if type(x) not in NUMBERS]
+    xp = array_namespace(*arrays) if arrays else choose_namespace(*leaves)
+    run, result = _of_arrays(function, as_arrays(leaves, xp, arrays), places, fuse)
+    if run is None:
+        return None, result
+    return lambda *given: run(*as_arrays(given, xp, [x for x in given if type(x) not in NUMBERS])), None
 
 
 def as_arrays(leaves: Sequence[Any], xp: Any, arrays: Sequence[Array]) -> tuple[Any, ...]:
@@ -64,9 +101,11 @@ def _real(xp: Any, dtype: Any) -> Any:
     return xp.finfo(dtype).dtype if xp.isdtype(dtype, "complex floating") else dtype
 
 
-def _program(function: Callable[..., Any], leaves: tuple[Array, ...], fuse: Fuse) -> tuple[Any, Any]:
-    """Trace and compile: the program; or None and the result where arrays that others follow are used."""
-    namespace = traced_namespace(array_namespace(*leaves))
+def _of_arrays(
+    function: Callable[..., Any], leaves: tuple[Array, ...], weak: Sequence[int], fuse: Fuse
+) -> tuple[Any, Any]:
+    """Trace and compile; `weak` are the places of arrays made of numbers."""
+    namespace = traced_namespace(array_namespace(*leaves) if leaves else choose_namespace())
     structure: trees.Structure | None = None
 
     def flat(*inputs: Any) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
@@ -74,11 +113,12 @@ def _program(function: Callable[..., Any], leaves: tuple[Array, ...], fuse: Fuse
         found, structure = trees.flatten(function(*inputs))
         return tuple(found), ()
 
-    graph, _ = stage(namespace, "jit", flat, [aval_of(x) for x in leaves])
+    graph, _ = stage(namespace, "jit", flat, [aval_of(x) for x in leaves], weak)
     made = structure
     assert made is not None, "the function has been called"
     if any(isinstance(x, TracedArray) for x in graph.constants.values()):
         return None, trees.unflatten(made, graph.run(*leaves))
+    if made == trees.structure(0):
+        return compiled(graph, fuse, single=True), None
     run = compiled(graph, fuse)
-    single = made == trees.structure(0)
-    return (lambda *arrays: run(*arrays)[0]) if single else (lambda *arrays: trees.unflatten(made, run(*arrays))), None
+    return lambda *arrays: trees.unflatten(made, run(*arrays)), None

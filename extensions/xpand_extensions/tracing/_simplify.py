@@ -4,7 +4,10 @@ import math
 from collections.abc import Callable
 from typing import Any, Final
 
+from xpand import is_concrete
+
 from ._core import TracedArray, bare
+from ._facades import Template
 from ._graph import Equation, Graph, Variable
 
 FOLDED: Final = 100_000
@@ -84,8 +87,12 @@ def _key(equation: Equation) -> Any:
 
 
 def _hashable(value: Any) -> Any:
+    if isinstance(value, (float, complex)):
+        return type(value), repr(value)  # 0.0 and -0.0 are equal, and not the same
+    if isinstance(value, Template):
+        return value.names, value.structure, tuple(map(_hashable, value.static))
     if isinstance(value, list):
-        return tuple(map(_hashable, value))
+        return "list", *map(_hashable, value)
     if isinstance(value, dict):
         return tuple((key, _hashable(x)) for key, x in value.items())
     if isinstance(value, slice):

@@ -5,9 +5,11 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Any, Final
 
+from xpand import _arguments
 from xpand._typing import Array, DType
 
 from ._core import Aval, Op, Trace, TracedArray, TracedError, aval_of, bare, rebuilt
+from ._functions import BINARY, UNARY
 from ._graph import Equation, Graph, Variable
 from ._shapes import avals_of_result
 
@@ -33,11 +35,13 @@ def scope(name: str) -> Iterator[None]:
 class Staging(Trace):
     """The interpreter that writes a graph: its arrays hold variables."""
 
-    __slots__ = ("constants", "equations", "held", "token")
+    __slots__ = ("constants", "equations", "token", "weak")
 
     def __init__(self, what: str, namespace: Any) -> None:
         super().__init__(what, namespace)
         self.equations: list[Equation] = []
+        self.weak: set[Variable] = set()
+        """Variables that are numbers, and take the data type of the arrays that they are combined with."""
         self.constants: dict[int, tuple[Variable, Any]] = {}
 
     def __enter__(self) -> "Staging":
@@ -62,8 +66,33 @@ class Staging(Trace):
     def written(self, op: Op, args: Sequence[Any], params: dict[str, Any]) -> Any:
         """Write down an operation as it is."""
         inputs = [self.atom(x) for x in args]
+        is_weak = False
+        if self.weak and op.name in _COMBINING:
+            inputs, is_weak = self.combined(op, inputs)
         avals = avals_of_result(op, [x.aval if isinstance(x, Variable) else x for x in inputs], params)
-        return self.equation(op, inputs, params, avals)
+        found = self.equation(op, inputs, params, avals)
+        if is_weak and any(isinstance(x, Variable) and x.dtype == avals.dtype for x in inputs):
+            self.weak.add(found._value)
+        return found
+
+    def combined(self, op: Op, inputs: list[Any]) -> tuple[list[Any], bool]:
+        """Give numbers that are variables the data type of the arrays beside them; tell whether there are none."""
+        first = 1 if op.name == "where" else 0  # of the condition the data type has no say
+        arrays = [x for x in inputs[first:] if isinstance(x, Variable)]
+        strong = [x.dtype for x in arrays if x not in self.weak]
+        if not strong:
+            return inputs, bool(arrays)
+        base = self.namespace.base
+        dtype = strong[0] if len(set(strong)) == 1 else base.result_type(*strong)
+        found = list(inputs)
+        for i, x in enumerate(inputs):
+            if i >= first and isinstance(x, Variable) and x in self.weak:
+                wanted = _dtype_beside(base, x.dtype, dtype)
+                if wanted != x.dtype:
+                    aval = Aval(x.shape, wanted, x.aval.device)
+                    params = {"dtype": wanted, "copy": False}
+                    found[i] = self.equation(self.namespace.operations["astype"], [x], params, aval)._value
+        return found, False
 
     def equation(self, op: Op, inputs: list[Any], params: dict[str, Any], avals: Any) -> Any:
         """Add an equation; return the array, or the arrays, that it defines."""
@@ -113,16 +142,42 @@ class Staging(Trace):
         )
 
 
+_COMBINING: Final = frozenset((*BINARY, *UNARY, "clip", "where"))
+_HOLDS: Final[dict[str | None, frozenset[str | None]]] = {
+    "bool": frozenset({"bool"}),
+    "signed": frozenset({"signed", "unsigned", "real", "complex"}),
+    "real": frozenset({"real", "complex"}),
+    "complex": frozenset({"complex"}),
+}
+"""The kinds of data types that hold a number of a kind."""
+
+
+def _dtype_beside(base: Any, number: DType, dtype: DType) -> DType:
+    """Return the data type of a number that is combined with arrays: theirs, where it holds numbers of this kind."""
+    mine, theirs = _arguments.kind(base, number), _arguments.kind(base, dtype)
+    if theirs in _HOLDS[mine]:
+        return dtype
+    return base.result_type(dtype, base.complex64) if (mine, theirs) == ("complex", "real") else number
+
+
 def stage(
-    namespace: Any, what: str, function: Callable[..., Any], avals: Sequence[Aval]
+    namespace: Any, what: str, function: Callable[..., Any], avals: Sequence[Aval], weak: Sequence[int] = ()
 ) -> tuple[Graph, tuple[Array, ...]]:
     """Write down a function of arrays that returns two tuples of arrays: the graph's outputs, and what comes beside.
+
+    Args:
+        namespace: That of the traced arrays.
+        what: The transformation.
+        function: The function.
+        avals: What is known of its arguments.
+        weak: The places of those that are numbers, and take the data type of the arrays that they are combined with.
 
     Returns:
         The graph, and what comes beside.
     """
     with Staging(what, namespace) as trace:
         inputs = [trace.variable(aval) for aval in avals]
+        trace.weak.update(inputs[i]._value for i in weak)
         # Others than the inputs, since what the function sets elements of becomes another array.
         outs, beside = function(*(namespace.array(trace, x._value) for x in inputs))
         return trace.graph(inputs, outs), beside

@@ -11,7 +11,7 @@ from typing import Any, Final
 
 import numpy as np
 
-from ...tracing._compile import Step, specialised
+from ...tracing._compile import Step, step_of
 from ...tracing._graph import Equation, Graph, Variable
 from ...tracing.rules import ELEMENTWISE
 
@@ -35,7 +35,7 @@ def fused(graph: Graph) -> list[Step]:
         if len(members) > 1:
             steps.append(_kernel(members, users))
         else:
-            steps.extend(map(_step, members))
+            steps.extend(map(step_of, members))
 
     for equation in graph.equations:
         shape = equation.outputs[0].shape if equation.outputs else ()
@@ -47,16 +47,10 @@ def fused(graph: Graph) -> list[Step]:
             groups.setdefault(shape, []).append(equation)
             where[equation.outputs[0]] = shape
         else:
-            steps.append(_step(equation))
+            steps.append(step_of(equation))
     for shape in list(groups):
         flush(shape)
     return steps
-
-
-def _step(equation: Equation) -> Step:
-    op = equation.op
-    params = {} if op.specialise else equation.params
-    return Step(specialised(op, equation.params), equation.inputs, params, equation.outputs, op.result is not None)
 
 
 def _users(graph: Graph) -> dict[Variable, list[Any]]:

@@ -15,4 +15,8 @@ def jit(
     static_argnames: str | Iterable[str] | None = None,
     donate_argnums: int | Sequence[int] = (),
 ) -> Callable[..., Any]:
-    return _jit(function, fused)
+    return _jit(function, fused, _signature)
+
+
+def _signature(leaves: Sequence[Any]) -> tuple[Any, ...]:
+    return tuple([(type(x), x.shape, x.dtype) for x in leaves])
