@@ -5,6 +5,7 @@ from typing import Any, Final
 
 from xpand import is_writeable_array
 
+from ._matrices import MATRICES
 from ._rows import ROWS
 
 ARRAY: Final = "array"
@@ -14,7 +15,7 @@ ARRAY: Final = "array"
 def taken_apart(key: Any) -> tuple[tuple[Any, ...], list[Any]]:
     """Divide a key into its static part and its arrays."""
     arrays: list[Any] = []
-    parts = []
+    parts: list[Any] = []
     for part in key if isinstance(key, tuple) else (key,):
         if hasattr(part, "dtype"):
             arrays.append(part)
@@ -76,6 +77,7 @@ INDEXING: Final[dict[str, Callable[[Any], Callable[..., Any]]]] = {
     "setitem": _setitem,
     "to_device": _to_device,
     "stop_gradient": _stop_gradient,
+    **MATRICES,
     **ROWS,
 }
 """Operations that are no functions of the namespace."""

@@ -13,6 +13,8 @@ from xpand_extensions.generic import _linalg_factorizations as generic
 
 from .._core import Aval
 from .._derivatives import LINEAR, contribution, joint
+from .._matrices import block
+from .._rows import applied
 from .linalg import adjoint, dtypes_of_matrix_function, identity, matrices, solve_shape, stacked
 from .products import is_complex, widened
 
@@ -267,7 +269,8 @@ def _lu_factor(xp: Any, tangents: Any, out: Any, x: Any) -> Any:
 
 def _completed(xp: Any, x: Any, size: int, start: int) -> Any:
     """Cut matrices or fill them with zeros to be square, and add ones to the diagonal from a place on."""
-    x = x[..., :size, :size]
+    rows, columns = x.shape[-2:]
+    x = x[..., : min(size, rows), : min(size, columns)]
     for axis in (-2, -1):
         missing = size - x.shape[axis]
         if missing > 0:
@@ -293,10 +296,34 @@ def _lstsq(xp: Any, a: Any, b: Any, rtol: float | None = None) -> Any:
     return generic.least_squares(xp, a, matrix, x, s, s > tolerance * s[..., :1], finite, is_vector)
 
 
+# The logarithm
+
+
+def _logm(xp: Any, t: Any, out: Any, x: Any) -> Any:
+    return applied(xp, "linalg.logm_along", (x, t), {})
+
+
+def _logm_along(xp: Any, t: Any, out: Any, x: Any, e: Any) -> Any:
+    """Push a tangent of the matrix through the derivative along another."""
+    size, zeros = x.shape[-1], xp.zeros_like(x)
+    t = xp.concat([xp.concat([t, zeros], axis=-1), xp.concat([zeros, t], axis=-1)], axis=-2)
+    return applied(xp, "linalg.logm_along", (block(xp, x, e), t), {})[..., :size, size:]
+
+
+def _logm_along_transposed(xp: Any, ct: Any, x: Any, e: Any) -> Any:
+    return applied(xp, "linalg.logm_along", (xp.matrix_transpose(x), ct), {})
+
+
+def _logm_along_members(xp: Any, mapped: tuple[bool, ...], x: Any, e: Any) -> Any:
+    return applied(xp, "linalg.logm_along", xp.broadcast_arrays(x, e), {})
+
+
 DERIVATIVES: Final[dict[str, Any]] = {
     "linalg.cholesky": (contribution(_cholesky),),
     "linalg.eig": joint(_eig),
     "linalg.eigh": joint(_eigh),
+    "linalg.logm": {"x": contribution(_logm)},
+    "linalg.logm_along": (contribution(_logm_along), LINEAR),
     "linalg.lu_factor": joint(_lu_factor),
     "linalg.qr": joint(_qr),
     "linalg.svd": joint(_svd),
@@ -304,6 +331,7 @@ DERIVATIVES: Final[dict[str, Any]] = {
 }
 
 TRANSPOSES: Final[dict[str, Any]] = {
+    "linalg.logm_along": (None, _logm_along_transposed),
     "linalg.triangular_solve": {"b": _triangular_transposed},
 }
 
@@ -336,6 +364,7 @@ BATCHING: Final[dict[str, Any]] = {
         for name in ("cholesky", "eig", "eigh", "eigvals", "eigvalsh", "qr", "svd", "svdvals")
     },
     **{f"linalg.{name}": _facade_members(name) for name in ("expm", "logm", "lu_factor")},
+    "linalg.logm_along": _logm_along_members,
     "linalg.triangular_solve": _triangular_members,
 }
 
@@ -392,6 +421,7 @@ def _lu_factor_shape(namespace: Any, x: Any) -> Any:
 SHAPES: Final[dict[str, Any]] = {
     **{f"linalg.{name}": _square(name) for name in ("cholesky", "eig", "eigh", "eigvals", "eigvalsh")},
     **{f"linalg.{name}": lambda namespace, x: x for name in ("expm", "logm")},
+    "linalg.logm_along": lambda namespace, x, e: x,
     "linalg.lu_factor": _lu_factor_shape,
     "linalg.qr": _qr_shape,
     "linalg.svd": _svd_shape,
