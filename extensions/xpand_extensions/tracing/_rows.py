@@ -24,7 +24,7 @@ def _written(operation: Operation) -> Callable[[Any], Callable[..., Any]]:
 
             if 0 in values.shape or 0 in table.shape:
                 return base.asarray(table, copy=True)
-            rows = Rows(index, *table.shape, tuple(index.shape), unique, dropped)
+            rows = Rows(index, table.shape[0], table.shape[1], tuple(index.shape), unique, dropped)
             return kin(table)._write_rows(table, rows, values, operation)
 
         return write
@@ -43,8 +43,8 @@ def applied(xp: Any, name: str, args: Any, params: dict[str, Any]) -> Array:
     from ._indexing import INDEXING
 
     if hasattr(xp, "operations"):
-        return xp.wrap(bind(xp.operations[name], args, params))  # type: ignore[no-any-return]
-    return INDEXING[name](xp)(*args, **params)  # type: ignore[no-any-return]
+        return xp.wrap(bind(xp.operations[name], args, params))
+    return INDEXING[name](xp)(*args, **params)
 
 
 def write_rows(

@@ -10,7 +10,7 @@ from .._indexing import ARRAY, put_together
 from .._rows import applied, write_rows
 from .._shapes import broadcast
 from .rows import numbered
-from .shapes import axis_of, flattened
+from .shapes import axis_of, flattened, lifted
 
 # What a key selects
 
@@ -319,8 +319,8 @@ def _batched_take(xp: Any, mapped: Any, x: Any, indices: Any, axis: int | None =
 
 def _batched_take_along_axis(xp: Any, mapped: Any, x: Any, indices: Any, axis: int = -1) -> Any:
     axis = axis_of("take_along_axis", axis, x.ndim - mapped[0])
-    given = [a if is_mapped else xp.expand_dims(a, axis=0) for a, is_mapped in zip((x, indices), mapped)]
-    return xp.take_along_axis(*given, axis=axis + 1)
+    x, indices = lifted(xp, mapped, (x, indices))
+    return xp.take_along_axis(x, indices, axis=axis + 1)
 
 
 BATCHING: Final[dict[str, Any]] = {

@@ -45,15 +45,19 @@ def _batched_pad(
     interior: Any,
     **options: Any,
 ) -> Any:
-    first = lambda values: ((0, 0), *values) if isinstance(values, tuple) else values
     return pad.native(x)(
         x,
         ((0, 0), *pad_width),
-        constant_values=first(constant_values),
-        end_values=first(end_values),
+        constant_values=_with_batch(constant_values),
+        end_values=_with_batch(end_values),
         interior=(0, *interior),
         **options,
     )
+
+
+def _with_batch(values: Any) -> Any:
+    """Put what the batch axis would be padded with, were it padded, before the values for the others."""
+    return ((0, 0), *values) if isinstance(values, tuple) else values
 
 
 def _batch_of_pad(trace: Any, op: Any, args: Sequence[Any], params: dict[str, Any]) -> Any:

@@ -17,7 +17,7 @@ def _multiplied(xp: Any, table: Any, values: Any, index: Any, *, dropped: bool, 
     if 0 in values.shape or 0 in table.shape:
         return table
     table = xp.wrap(table)
-    rows = Rows(xp.wrap(index), *table.shape, tuple(index.shape), unique, dropped)
+    rows = Rows(xp.wrap(index), table.shape[0], table.shape[1], tuple(index.shape), unique, dropped)
     return GenericAt(table)._write_rows(table, rows, xp.wrap(values), "multiply")
 
 
@@ -89,11 +89,11 @@ def _batched(name: str) -> Callable[..., Any]:
         if not mapped[2]:
             # The same rows of all members: the members are columns.
             wide = [xp.reshape(xp.moveaxis(x, 0, 1), (x.shape[1], members * width)) for x in spread]
-            found = write_rows(xp, operation, *wide, index, dropped=dropped, unique=unique)
+            found = write_rows(xp, operation, wide[0], wide[1], index, dropped=dropped, unique=unique)
             return xp.moveaxis(xp.reshape(found, (count, members, width)), 1, 0)
         index = numbered(xp, index, count, dropped)
         long = [xp.reshape(x, (members * x.shape[1], width)) for x in spread]
-        found = write_rows(xp, operation, *long, index, dropped=dropped, unique=unique)
+        found = write_rows(xp, operation, long[0], long[1], index, dropped=dropped, unique=unique)
         return xp.reshape(found, (members, count, width))
 
     return rule

@@ -399,7 +399,8 @@ def _squeezed_shape(namespace: Any, x: Any, axis: Any) -> Aval:
 
 def _unstacked_shape(namespace: Any, x: Any, axis: int = 0) -> tuple[Aval, ...]:
     axis = axis_of("unstack", axis, x.ndim)
-    return (_with(x, x.shape[:axis] + x.shape[axis + 1 :]),) * x.shape[axis]
+    member = _with(x, x.shape[:axis] + x.shape[axis + 1 :])
+    return tuple([member] * x.shape[axis])
 
 
 SHAPES: Final[dict[str, Any]] = {
