@@ -362,6 +362,8 @@ def test_constants_of_a_facade(library):
     none = library.asarray(np.zeros(2))
     found = grad(lambda v: xpand.array_namespace(v).sum(scatter.scatter(none, ids, v * v, operation="add")))(values)
     library.assert_equal(found, np.asarray([1.0, 3.0, -4.0]))
+    found = grad(lambda v: xpand.array_namespace(v).sum(scatter.at(none)[ids].add(v * v)))(values)
+    library.assert_equal(found, np.asarray([1.0, 3.0, -4.0]))
     both = library.asarray(np.asarray([[1, 0, 1], [0, 0, 1]]))
     library.assert_equal(vmap(lambda i: indexing.take(table, i, axis=0))(both), X[np.asarray([[1, 0, 1], [0, 0, 1]])])
     found = vmap(lambda i: scatter.segment_sum(values, i, num_segments=2))(both)

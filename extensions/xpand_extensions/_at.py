@@ -123,9 +123,20 @@ class At:
         if operation != "set":
             _arguments.dtype(name, "x", array_namespace(self.x), self.x, _KINDS[operation])
         self._check_value(name, "values", values)
+        if hasattr(values, "dtype"):
+            xp = array_namespace(self.x, values)
+            if xp is not array_namespace(self.x):  # values that are traced, over the library of x
+                return self._of(xp.asarray(self.x))._update(operation, values, mode)
         if operation == "power":
             self._check_exponent(values)
         return self._write(operation, values, mode)
+
+    def _of(self, x: Array) -> "At":
+        """Return another array at the same index."""
+        from .scatter import at
+
+        found: At = at.native(x)(x, self.index)
+        return found
 
     def _check_value(self, function: str, name: str, value: Any) -> None:
         if type(value) not in (bool, int, float, complex):
