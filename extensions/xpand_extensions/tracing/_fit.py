@@ -54,8 +54,25 @@ def total(namespace: Any, terms: list[Array]) -> Array:
     """Add up arrays of one shape and data type."""
     found = terms[0]
     for term in terms[1:]:
-        found = found + term
+        found = plus(found, term)
     return found
+
+
+def alike(namespace: Any, args: list[Any]) -> list[Any]:
+    """Wrap the library's own arrays that a traced one is among: not every library's leave operators to the other."""
+    if not any(isinstance(x, TracedArray) for x in args):
+        return args
+    return [namespace.wrap(x) if hasattr(x, "dtype") else x for x in args]
+
+
+def plus(x: Array, y: Array) -> Array:
+    """Add two arrays, a traced one first."""
+    return y + x if isinstance(y, TracedArray) else x + y
+
+
+def product(x: Array, y: Array) -> Array:
+    """Multiply two arrays, a traced one first."""
+    return y * x if isinstance(y, TracedArray) else x * y
 
 
 def zeros(namespace: Any, like: Any) -> Array:

@@ -7,7 +7,7 @@ from xpand._typing import Array
 
 from ._core import Op, Trace, TracedArray, bare, bind, rebuilt
 from ._derivatives import LINEAR, contribution, factor, joint
-from ._fit import cast, namespace_for, spread, total, zeros
+from ._fit import alike, cast, namespace_for, product, spread, total, zeros
 
 
 class Forward(Trace):
@@ -106,9 +106,10 @@ def _term(
     if isinstance(entry, int):
         return t if entry == 1 else -t if entry == -1 else t * entry
     xp = namespace_for(namespace, t, out, *primals)
+    primals = alike(namespace, primals)
     if isinstance(entry, factor):
         found = op.apply(entry.of, (xp, out), primals, params)
-        return t * found  # type: ignore[no-any-return]
+        return product(t, found)  # type: ignore[no-any-return]
     assert isinstance(entry, contribution)
     return op.apply(entry.of, (xp, t, out), primals, params)  # type: ignore[no-any-return]
 

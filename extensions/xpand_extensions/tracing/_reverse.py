@@ -14,7 +14,7 @@ from xpand._typing import Array
 
 from ._core import Aval, NonlinearError, Op, Trace, TracedArray, aval_of, bare, bind, rebuilt
 from ._derivatives import LINEAR, contribution, factor, joint, scale
-from ._fit import gathered, namespace_for, spread, zeros
+from ._fit import alike, gathered, namespace_for, plus, product, spread, zeros
 from ._shapes import avals_of_result
 
 _ORDER: Final = count()
@@ -60,7 +60,7 @@ class Sum(Node):
             t = tangents.get(node)
             if t is not None:
                 t = spread(namespace, _times(t, times), self.shape, self.dtype)
-                found = t if found is None else found + t
+                found = t if found is None else plus(found, t)
         return found
 
 
@@ -154,7 +154,7 @@ class Opaque(Node):
 def _times(t: Any, factor: Any) -> Any:
     if type(factor) is int:
         return t if factor == 1 else -t if factor == -1 else t * factor
-    return t * factor
+    return product(t, factor)
 
 
 class Tape(Trace):
@@ -266,6 +266,7 @@ class Linearize(Trace):
             return self.process_other(op, args, params, primals, nodes)
         if lower:
             out = bind(op, primals, params)
+            primals = alike(self.namespace, primals)
             xp = self.namespace
         else:
             out = op.function(*primals, **params)
@@ -330,6 +331,7 @@ class Linearize(Trace):
             return [(Applied(_shaped(out), op, given, params, {i: node}), 1)]
         if isinstance(entry, int):
             return [(node, entry)]
+        primals = alike(self.namespace, primals)
         if isinstance(entry, factor):
             xp = namespace_for(self.namespace, out, *primals)
             return [(node, bare(op.apply(entry.of, (xp, out), primals, params)))]
@@ -413,7 +415,7 @@ class Linear:
         for node, ct in zip(self.outputs, cotangents):
             if node is not None:
                 ct = bare(ct)
-                cts[node] = cts[node] + ct if node in cts else ct
+                cts[node] = plus(cts[node], ct) if node in cts else ct
         for node in reversed(self.records()):
             ct = cts.get(node)
             if ct is None:
@@ -424,11 +426,11 @@ class Linear:
                     if type(times) is int:
                         c = ct if times == 1 else -ct if times == -1 else ct * times
                     else:
-                        c = ct * times
+                        c = times * ct if isinstance(times, TracedArray) else ct * times
                     if c.shape != parent.shape or c.dtype != parent.dtype:
                         c = gathered(namespace, c, parent.shape, parent.dtype)
                     old = cts.get(parent)
-                    cts[parent] = c if old is None else old + c
+                    cts[parent] = c if old is None else plus(old, c)
             elif type(node) is Part:
                 del cts[node]
                 parts = cts.setdefault(node.whole, {})
@@ -440,7 +442,7 @@ class Linear:
                 for parent, c in node.pull(namespace, ct):
                     c = gathered(namespace, c, parent.shape, parent.dtype)
                     old = cts.get(parent)
-                    cts[parent] = c if old is None else old + c
+                    cts[parent] = c if old is None else plus(old, c)
         zero = lambda node, ct: zeros(namespace, node) if ct is None else ct
         return tuple(zero(node, cts.get(node)) for node in self.inputs)
 
