@@ -157,7 +157,7 @@ CONSTANT: Final[dict[str, str]] = {
 
 def of_standard(name: str) -> Callable[[Any], Function]:
     """Say that it is one of the standard."""
-    return lambda xp: getattr(xp, name)  # type: ignore[no-any-return]
+    return lambda xp: getattr(xp, name)
 
 
 def reduced_batch(name: str, of: Callable[[Any], Function]) -> Function:
