@@ -185,7 +185,7 @@ class Tape(Trace):
         chosen = [entries[i] for i in places]
         avals = avals_of_result(op, [aval_of(x) for x in given], params)
         if all(isinstance(entry, (scale, int)) for entry in chosen):
-            terms = [(node, self.factor(op, entries[i], given)) for i, node in places.items()]
+            terms = [(node, self.factor(op, entries[i], given, params)) for i, node in places.items()]
             return self.array(Sum(avals.shape, avals.dtype, terms))
         if any(entry is not LINEAR for entry in chosen) or (len(places) > 1 and not op.linear):
             if op.decomposition is None:
@@ -193,11 +193,11 @@ class Tape(Trace):
             return op.decompose(args, params)
         return applied(self, op, without_values(entries, given, places) if op.linear else given, params, places, avals)
 
-    def factor(self, op: Op, entry: Any, given: list[Any]) -> Any:
+    def factor(self, op: Op, entry: Any, given: list[Any], params: dict[str, Any]) -> Any:
         """Compute the factor of a tangent."""
         if isinstance(entry, int):
             return entry
-        found = bare(op.apply(entry.of, (namespace_for(self.namespace, *given), None), given, {}))
+        found = bare(op.apply(entry.of, (namespace_for(self.namespace, *given), None), given, params))
         if isinstance(found, Aval):
             raise self.nonlinear(op)
         return found
