@@ -19,7 +19,14 @@ from ._core import Op, TracedArray, bind
 from ._rows import at
 
 INLINED: Final = frozenset(
-    {"linalg.diagonal", "sorting.unique", "statistics.gradient", "statistics.reduce", "windows.window_reduce"}
+    {
+        "linalg.diagonal",
+        "histograms.histogramdd",
+        "sorting.unique",
+        "statistics.gradient",
+        "statistics.reduce",
+        "windows.window_reduce",
+    }
 )
 """Operations whose generic implementation is always followed: they take functions, or return what isn't just arrays, or
 are called as a function of the standard is, whose rules aren't theirs."""
