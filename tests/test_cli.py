@@ -61,6 +61,8 @@ class TestInfo:
             assert text in out
         for function in capabilities():
             assert function in out
+        for support in ("● native", "◐ traced", "○ generic"):
+            assert support in out
 
     def test_json(self, capsys: pytest.CaptureFixture[str]) -> None:
         code, out, _ = run(capsys, "info", "--json")

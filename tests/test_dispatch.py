@@ -467,7 +467,21 @@ def test_capabilities_cover_every_library() -> None:
     columns = {*xpand.wrapped_libraries(), "other"}
     for name, row in capabilities().items():
         assert columns <= set(row), name
-        assert set(row.values()) <= {"native", "generic", "unsupported"}, name
+        assert set(row.values()) <= {"native", "traced", "generic", "unsupported"}, name
+
+
+def test_transformations_are_traced_where_a_library_has_none() -> None:
+    table = capabilities()
+    for name in ("autodiff.vjp", "vmap.vmap", "jit.jit", "control_flow.scan"):
+        assert table[name] == {
+            **dict.fromkeys(table[name], "traced"),
+            "torch": "native",
+            "jax": "native",
+        }, name
+    # Made of the standard's functions, which PyTorch's own transformations follow.
+    assert table["control_flow.associative_scan"]["torch"] == "generic"
+    traced = {name for name, row in table.items() if "traced" in row.values()}
+    assert {name.partition(".")[0] for name in traced} == {"autodiff", "control_flow", "jit", "vmap"}
 
 
 def test_a_strangers_library_is_asked_each_time() -> None:

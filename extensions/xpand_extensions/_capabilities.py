@@ -6,17 +6,20 @@ import inspect
 import pkgutil
 from collections.abc import Callable, Iterator
 from importlib.util import find_spec
-from typing import Any, Final, Literal, TypeAlias
+from typing import Any, Final, Literal, NamedTuple, TypeAlias
 
 import xpand_extensions
 from xpand import wrapped_libraries
 
 from ._dispatch import OPERATIONS, Operation, plugin_package, third_party_plugins
 
-Support: TypeAlias = Literal["native", "generic", "unsupported"]
+Support: TypeAlias = Literal["native", "traced", "generic", "unsupported"]
 
 OTHER: Final = "other"
 """The column of any conforming library that has no plug-in of its own."""
+
+TRANSFORMATIONS: Final = frozenset({"autodiff", "control_flow", "jit", "vmap"})
+"""The capabilities that a library has by tracing, where it has none of its own."""
 
 
 def capabilities() -> dict[str, dict[str, Support]]:
@@ -24,11 +27,14 @@ def capabilities() -> dict[str, dict[str, Support]]:
 
     Returns:
         A dictionary from function ("scatter.segment_sum") to library ("torch", and "other" for any conforming library
-        without a plug-in) to "native", "generic" or "unsupported". A library need not be installed to be listed:
-        plug-ins are read, not imported.
+        without a plug-in) to "native", "generic" or "unsupported"; transformations that a library has through
+        `xpand_extensions.tracing` are "traced". A library need not be installed to be listed: plug-ins are read, not
+        imported.
 
     >>> capabilities()["scatter.segment_sum"]["torch"]
     'native'
+    >>> capabilities()["autodiff.vjp"]["numpy"]
+    'traced'
     """
     import_facades()
     libraries = {*third_party_plugins(), *(name for op in OPERATIONS.values() for name in op.registered)}
@@ -56,36 +62,49 @@ def _support(operation: Operation[..., Any], library: str) -> Support:
     if library in operation.registered:
         return "native"
     package = None if library == OTHER else plugin_package(library, operation.package)
-    if package is not None:
-        functions, unsupported = _names_in(f"{package}.{operation.capability}")
-        if operation.name in unsupported:
-            return "unsupported"
-        if operation.name in functions:
-            return "native"
-    return "generic" if operation.generic_implementation() is not None else "unsupported"
+    offered = _Offered() if package is None else _read(f"{package}.{operation.capability}")
+    if operation.name in offered.unsupported:
+        return "unsupported"
+    if operation.name in offered.names:
+        return "traced" if offered.traces else "native"
+    if operation.generic_implementation() is None:
+        return "unsupported"
+    ours = operation.package == xpand_extensions.__name__ and operation.capability in TRANSFORMATIONS
+    own = offered.names and not offered.traces
+    return "traced" if ours and not own else "generic"
 
 
-def _names_in(module: str) -> tuple[set[str], set[str]]:
-    """Read which functions a plug-in module offers and which it rules out, without importing its library."""
+class _Offered(NamedTuple):
+    """What a plug-in module says: which functions it offers, which it rules out, whether it has them by tracing."""
+
+    names: frozenset[str] = frozenset()
+    unsupported: frozenset[str] = frozenset()
+    traces: bool = False
+
+
+def _read(module: str) -> _Offered:
+    """Read a plug-in module without importing its library."""
     spec = find_spec(module)
     if spec is None or spec.origin is None:
-        return set(), set()
+        return _Offered()
     with open(spec.origin, encoding="utf-8") as file:
         tree = ast.parse(file.read())
     names: set[str] = set()
     unsupported: set[str] = set()
+    traces = False
     for node in tree.body:
         if isinstance(node, ast.FunctionDef):
             names.add(node.name)
         elif isinstance(node, ast.ImportFrom):
             names.update(alias.asname or alias.name for alias in node.names)
+            traces |= "tracing" in (node.module or "").split(".")
         elif isinstance(node, (ast.Assign, ast.AnnAssign)):
             targets = node.targets if isinstance(node, ast.Assign) else [node.target]
             assigned = {target.id for target in targets if isinstance(target, ast.Name)}
             names |= assigned
             if "UNSUPPORTED" in assigned and node.value is not None:
                 unsupported.update(ast.literal_eval(node.value))
-    return {name for name in names if not name.startswith("_")}, unsupported
+    return _Offered(frozenset(name for name in names if not name.startswith("_")), frozenset(unsupported), traces)
 
 
 def check_plugin(package: str) -> None:

@@ -13,7 +13,12 @@ from xpand_extensions import capabilities
 from ._libraries import Library, find, known_names
 from ._output import absent_libraries, console, progress, write_json
 
-_MARKS: Final = {"native": ("● native", "green"), "generic": ("○ generic", ""), "unsupported": ("– none", "red")}
+_MARKS: Final = {
+    "native": ("● native", "green"),
+    "traced": ("◐ traced", ""),
+    "generic": ("○ generic", ""),
+    "unsupported": ("– none", "red"),
+}
 _STATUS_STYLES: Final = {"ready": "green", "missing": "dim", "broken": "red"}
 
 
@@ -67,8 +72,8 @@ def _print(libraries: list[Library], table: dict[str, Any]) -> None:
     if table:
         out.print(_capability_table(table))
         out.print(
-            "● native: the library's own way.  ○ generic: by the standard alone.  – none: not available, with an error "
-            "that says what to use instead.",
+            "● native: the library's own way.  ◐ traced: by following the standard's functions.  ○ generic: by the "
+            "standard alone.  – none: not available, with an error that says what to use instead.",
             style="dim",
         )
 
