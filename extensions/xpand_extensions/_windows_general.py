@@ -71,7 +71,7 @@ def window_reduce(
     window, axes, steps, pairs, dilation = check_windows(
         "window_reduce", x, window_shape, axis, strides, padding, window_dilation
     )
-    return window_reduce.native(x)(
+    return window_reduce.native(x, initial)(
         x, function, initial, window, axis=axes, strides=steps, padding=pairs, window_dilation=dilation
     )
 
@@ -123,7 +123,9 @@ def window_scatter_max(
     """
     checked = _check_scatter("window_scatter_max", x, source, initial, window_shape, axis, strides, padding)
     window, axes, steps, pairs = checked
-    return window_scatter_max.native(x)(x, source, initial, window, axis=axes, strides=steps, padding=pairs)
+    return window_scatter_max.native(x, source, initial)(
+        x, source, initial, window, axis=axes, strides=steps, padding=pairs
+    )
 
 
 @pluggable(capability="windows")
@@ -149,7 +151,9 @@ def window_scatter_min(
     """
     checked = _check_scatter("window_scatter_min", x, source, initial, window_shape, axis, strides, padding)
     window, axes, steps, pairs = checked
-    return window_scatter_min.native(x)(x, source, initial, window, axis=axes, strides=steps, padding=pairs)
+    return window_scatter_min.native(x, source, initial)(
+        x, source, initial, window, axis=axes, strides=steps, padding=pairs
+    )
 
 
 def _check_scatter(

@@ -97,7 +97,7 @@ def conv(
     pairs = _padding("conv", padding, taps, kernel_dilation)
     if pairs is None:
         pairs = _same(x.shape[2:], taps, strides, input_dilation, kernel_dilation)
-    return conv.native(x)(
+    return conv.native(x, kernel)(
         x,
         kernel,
         strides=strides,
@@ -169,7 +169,7 @@ def conv_transpose(
     pairs = _padding("conv_transpose", padding, taps, kernel_dilation)
     if pairs is None:
         pairs = tuple([_split(span(k, d) - stride) for k, d, stride in zip(taps, kernel_dilation, strides)])
-    return conv_transpose.native(x)(
+    return conv_transpose.native(x, kernel)(
         x,
         kernel,
         strides=strides,
@@ -219,7 +219,7 @@ def convolve(
     array([1., 3., 6.])
     """
     x, kernel, mode, axes, method = _check_signals("convolve", x, kernel, mode, axes, method)
-    return convolve.native(x)(x, kernel, mode=mode, axes=axes, method=method)
+    return convolve.native(x, kernel)(x, kernel, mode=mode, axes=axes, method=method)
 
 
 @pluggable
@@ -243,7 +243,7 @@ def correlate(
     array([12., 24.])
     """
     x, kernel, mode, axes, method = _check_signals("correlate", x, kernel, mode, axes, method)
-    return correlate.native(x)(x, kernel, mode=mode, axes=axes, method=method)
+    return correlate.native(x, kernel)(x, kernel, mode=mode, axes=axes, method=method)
 
 
 def _check_arrays(function: str, x: Array, kernel: Array) -> tuple[Array, Array, int]:

@@ -77,7 +77,7 @@ def grid_sample(grid: Array, coordinates: Array, /, *, extrapolation: Extrapolat
         raise ValueError(f"grid_sample: grid must have points along each spatial axis, got the shape {shape}")
     if extrapolation in (None, "undefined"):
         extrapolation = "boundary"
-    return grid_sample.native(grid)(grid, coordinates, extrapolation=extrapolation)
+    return grid_sample.native(grid, coordinates)(grid, coordinates, extrapolation=extrapolation)
 
 
 @pluggable
@@ -141,7 +141,7 @@ def interp(
         raise ValueError(
             f"interp: values must have the shape (*batch, {shape[0]}), one value for each of the points; got {given}"
         )
-    return interp.native(x)(x, points, values, left=left, right=right, period=period)
+    return interp.native(x, points, values)(x, points, values, left=left, right=right, period=period)
 
 
 def _number(function: str, name: str, value: Any, widest: type) -> None:

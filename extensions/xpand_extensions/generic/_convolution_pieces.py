@@ -18,7 +18,7 @@ _FFT_COST_OF_MORE_AXES: Final = 2.0
 
 def by_taps(what: Geometry, x: Array, kernel: Array) -> Array:
     """Sum over taps, so that no more than a slice of the input is copied at a time."""
-    xp = array_namespace(x)
+    xp = array_namespace(x, kernel)
     taps = kernel.shape[2:]
     sizes = what.sizes(x.shape[2:], taps)
     x = padded(xp, dilated(xp, x, what.input_dilation), what.padding)

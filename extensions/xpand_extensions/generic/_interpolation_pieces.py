@@ -26,7 +26,7 @@ Take: TypeAlias = Callable[[Array, Array, int], Array]
 
 def sampled(grid: Array, coordinates: Array, extrapolation: str, take: Take) -> Array:
     """Sample with a library's own way to take elements."""
-    xp = array_namespace(grid)
+    xp = array_namespace(grid, coordinates)
     batch, *spatial, channels = grid.shape
     *points, d = coordinates.shape[1:]
     members = coordinates.shape[0]

@@ -53,13 +53,13 @@ def scatter_to_extremes(
     x: Array, source: Array, initial: Array | Scalar, steps: Sequence[Pass], *, largest: bool
 ) -> Array:
     """Add to the places of the extremes of windows."""
-    xp = array_namespace(x, source)
-    places = extreme_places(xp, x, steps, largest=largest)
+    xp = array_namespace(x, source, initial)
+    places = extreme_places(array_namespace(x), x, steps, largest=largest)
     size = math.prod(x.shape)
     total = segment_sum(xp.reshape(source, (-1,)), xp.reshape(places, (-1,)), num_segments=size, mode="drop")
     if not isinstance(initial, (bool, int, float, complex)):
         initial = xp.astype(initial, source.dtype)
-    return xp.reshape(total + initial, x.shape)
+    return xp.reshape(xp.add(total, initial), x.shape)
 
 
 def extreme_places(xp: Namespace, x: Array, steps: Sequence[Pass], *, largest: bool) -> Array:

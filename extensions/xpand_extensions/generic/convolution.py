@@ -16,17 +16,17 @@ conv_transpose = transposer(by_dilation(by_taps))
 
 
 def convolve(x: Array, kernel: Array, /, *, mode: Any = "full", axes: Any = None, method: Any = "auto") -> Array:
-    xp = array_namespace(x)
+    xp = array_namespace(x, kernel)
     parts = [part_of(mode, x.shape[axis], kernel.shape[axis]) for axis in axes]
     if 0 in x.shape or 0 in kernel.shape or any(length == 0 for _, length in parts):
-        return zeros_beside(xp, x, _result_shape(x, kernel, axes, parts))
+        return zeros_beside(xp, x, result_shape(x, kernel, axes, parts))
     if takes_fft(x, kernel, axes, method):
         return _by_fft(xp, x, kernel, axes, parts)
     return _directly(xp, x, kernel, axes, parts)
 
 
 def correlate(x: Array, kernel: Array, /, *, mode: Any = "full", axes: Any = None, method: Any = "auto") -> Array:
-    return convolution.convolve.native(x)(x, _reversed(kernel, axes), mode=mode, axes=axes, method=method)
+    return convolution.convolve.native(x, kernel)(x, _reversed(kernel, axes), mode=mode, axes=axes, method=method)
 
 
 def _reversed(kernel: Array, axes: tuple[int, ...]) -> Array:
@@ -34,7 +34,7 @@ def _reversed(kernel: Array, axes: tuple[int, ...]) -> Array:
     return flipped(xp, xp.conj(kernel) if xp.isdtype(kernel.dtype, "complex floating") else kernel, axes)
 
 
-def _result_shape(x: Array, kernel: Array, axes: Sequence[int], parts: Sequence[tuple[int, int]]) -> tuple[int, ...]:
+def result_shape(x: Array, kernel: Array, axes: Sequence[int], parts: Sequence[tuple[int, int]]) -> tuple[int, ...]:
     shape = [k if n == 1 else n for n, k in zip(x.shape, kernel.shape)]
     for axis, (_, length) in zip(axes, parts):
         shape[axis] = length
@@ -61,7 +61,7 @@ def _directly(xp: Namespace, x: Array, kernel: Array, axes: Sequence[int], parts
         x, kernel = kernel, x
     n = len(axes)
     last = tuple(range(-n, 0))
-    shape = _result_shape(x, kernel, axes, parts)
+    shape = result_shape(x, kernel, axes, parts)
     rest = tuple([shape[axis] for axis in range(len(shape)) if axis not in axes])
     x, kernel = (xp.moveaxis(array, axes, last) for array in (x, flipped(xp, kernel, axes)))
     padding = []
@@ -78,7 +78,7 @@ def _directly(xp: Namespace, x: Array, kernel: Array, axes: Sequence[int], parts
         x = xp.broadcast_to(x, (*rest, *size_shape))
         kernel = xp.broadcast_to(kernel, (*rest, *taps_shape))
     ones = (1,) * n
-    result = convolution.conv.native(x)(
+    result = convolution.conv.native(x, kernel)(
         xp.reshape(x, (batch, groups, *size_shape)),
         xp.reshape(kernel, (kernels, 1, *taps_shape)),
         strides=ones,

@@ -9,14 +9,14 @@ from ._interpolation_pieces import remainder, sampled
 
 
 def grid_sample(grid: Array, coordinates: Array, /, *, extrapolation: Any = "undefined") -> Array:
-    xp = array_namespace(grid)
+    xp = array_namespace(grid, coordinates)
     return sampled(grid, coordinates, extrapolation, lambda table, index, axis: xp.take(table, index, axis=axis))
 
 
 def interp(
     x: Array, points: Array, values: Array, /, *, left: Any = None, right: Any = None, period: Any = None
 ) -> Array:
-    xp = array_namespace(x)
+    xp = array_namespace(x, points, values)
     dtype = xp.result_type(x.dtype, points.dtype, values.dtype)
     common = xp.result_type(x.dtype, points.dtype)
     values = xp.astype(values, dtype, copy=False)

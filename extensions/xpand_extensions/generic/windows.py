@@ -76,7 +76,7 @@ def window_reduce(
     padding: Any = "valid",
     window_dilation: Any = 1,
 ) -> Array:
-    xp = array_namespace(x)
+    xp = array_namespace(x, initial)
     if isinstance(initial, (bool, int, float, complex)):
         initial = xp.full((), initial, dtype=x.dtype, device=_arguments.device_of(x))
     else:
