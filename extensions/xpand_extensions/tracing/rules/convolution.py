@@ -1,0 +1,350 @@
+"""Rules of convolutions, which are linear in the input and in the kernel.
+
+Transposed in the input, a convolution is a transposed convolution with the same kernel. In the kernel it is the
+convolution of the input with the cotangent, channels and batch exchanged; or, where there are few taps, one product of
+matrices for each.
+"""
+
+import itertools
+import math
+from collections.abc import Sequence
+from typing import Any, Final
+
+from xpand_extensions import convolution
+from xpand_extensions._convolution import Geometry, part_of, span, transposed_sizes
+from xpand_extensions.generic._convolution_pieces import dilated, padded, reached
+from xpand_extensions.generic.convolution import result_shape
+
+from .._core import Aval
+from .._derivatives import LINEAR
+from .products import device_of
+from .scatter import native
+
+
+def _zeros(xp: Any, like: Any, x: Any) -> Any:
+    return xp.zeros(tuple(x.shape), dtype=like.dtype, device=x.device)
+
+
+def _taps(kernel: Any, n: int) -> tuple[int, ...]:
+    return tuple(kernel.shape[len(kernel.shape) - n :])
+
+
+# Transposed in the input
+
+
+def _input_of_conv(
+    xp: Any,
+    ct: Any,
+    x: Any,
+    kernel: Any,
+    strides: Any,
+    padding: Any,
+    input_dilation: Any,
+    kernel_dilation: Any,
+    feature_groups: int,
+    batch_groups: int = 1,
+) -> Any:
+    what = Geometry(strides, padding, input_dilation, kernel_dilation, feature_groups)
+    if 0 in ct.shape or 0 in x.shape or 0 in kernel.shape or what.cuts_all(x.shape[2:]):
+        return _zeros(xp, ct, x)
+    spans = what.spans(_taps(kernel, len(strides)))
+    wholes = [span(size, step) for size, step in zip(x.shape[2:], input_dilation)]
+    ends = [
+        (low, (points - 1) * stride + covered - low - whole)
+        for (low, _), points, stride, covered, whole in zip(padding, ct.shape[2:], strides, spans, wholes)
+    ]
+    found = native(
+        convolution.conv_transpose,
+        ct,
+        kernel,
+        strides=strides,
+        padding=tuple(ends),
+        output_padding=(0,) * len(strides),
+        kernel_dilation=kernel_dilation,
+        feature_groups=feature_groups,
+    )
+    if all(step == 1 for step in input_dilation):
+        return found
+    return found[(..., *[slice(None, None, step) for step in input_dilation])]
+
+
+def _input_of_transposed(
+    xp: Any,
+    ct: Any,
+    x: Any,
+    kernel: Any,
+    strides: Any,
+    padding: Any,
+    output_padding: Any,
+    kernel_dilation: Any,
+    feature_groups: int,
+) -> Any:
+    if 0 in ct.shape:
+        return _zeros(xp, ct, x)
+    return native(
+        convolution.conv,
+        ct,
+        kernel,
+        strides=strides,
+        padding=padding,
+        input_dilation=(1,) * len(strides),
+        kernel_dilation=kernel_dilation,
+        feature_groups=feature_groups,
+        batch_groups=1,
+    )
+
+
+# Transposed in the kernel
+
+
+def _kernel_of_conv(
+    xp: Any,
+    ct: Any,
+    x: Any,
+    kernel: Any,
+    strides: Any,
+    padding: Any,
+    input_dilation: Any,
+    kernel_dilation: Any,
+    feature_groups: int,
+    batch_groups: int = 1,
+) -> Any:
+    what = Geometry(strides, padding, input_dilation, kernel_dilation, feature_groups)
+    return _kernel(xp, what, x, ct, kernel)
+
+
+def _kernel_of_transposed(
+    xp: Any,
+    ct: Any,
+    x: Any,
+    kernel: Any,
+    strides: Any,
+    padding: Any,
+    output_padding: Any,
+    kernel_dilation: Any,
+    feature_groups: int,
+) -> Any:
+    what = Geometry(strides, padding, (1,) * len(strides), kernel_dilation, feature_groups)
+    return _kernel(xp, what, ct, x, kernel)
+
+
+def _kernel(xp: Any, what: Geometry, x: Any, ct: Any, kernel: Any) -> Any:
+    """Sum over batch and points what each tap meets of the input, times the convolution's cotangent."""
+    if 0 in ct.shape or 0 in x.shape or 0 in kernel.shape or what.cuts_all(x.shape[2:]):
+        return _zeros(xp, ct, kernel)
+    n = len(what.strides)
+    taps = _taps(kernel, n)
+    if kernel.ndim > n + 2 and kernel.shape[0] > 1:
+        # Each member has a kernel of its own: as groups of channels of one member.
+        x, ct = (xp.reshape(each, (1, each.shape[0] * each.shape[1], *each.shape[2:])) for each in (x, ct))
+        what = what._replace(groups=kernel.shape[0] * what.groups)
+    into = kernel.shape[kernel.ndim - n - 1]
+    flat = into == x.shape[0] == 1 and what.strides[-1:] == what.kernel_dilation[-1:] == (1,)
+    many = flat or math.prod(taps) > math.prod(ct.shape[2:])
+    found = (_by_convolution if many else _by_taps)(xp, what, x, ct, into, taps)
+    return xp.reshape(found, tuple(kernel.shape))
+
+
+def _by_taps(xp: Any, what: Geometry, x: Any, ct: Any, into: int, taps: Sequence[int]) -> Any:
+    groups, sizes = what.groups, tuple(ct.shape[2:])
+    x = padded(xp, dilated(xp, x, what.input_dilation), what.padding)
+    x = xp.moveaxis(xp.reshape(x, (x.shape[0], groups, into, *x.shape[2:])), 0, 2)
+    ct = xp.moveaxis(xp.reshape(ct, (ct.shape[0], groups, -1, *sizes)), 0, 2)
+    ct = xp.reshape(ct, (*ct.shape[:2], -1))
+    parts = []
+    for tap in itertools.product(*map(range, taps)):
+        met = xp.reshape(x[(..., *reached(what, sizes, tap))], (groups, into, -1))
+        parts.append(xp.matmul(ct, xp.matrix_transpose(met)))
+    return xp.stack(parts, axis=-1)
+
+
+def _by_convolution(xp: Any, what: Geometry, x: Any, ct: Any, into: int, taps: Sequence[int]) -> Any:
+    batch, points = x.shape[0], ct.shape[2:]
+    x = xp.moveaxis(xp.reshape(x, (batch, what.groups, into, *x.shape[2:])), 0, 2)
+    x = xp.moveaxis(x, 1, 0)
+    ends = [
+        (low, (count - 1) * apart + span(size, stride) - span(whole, step) - low)
+        for (low, _), count, apart, size, stride, whole, step in zip(
+            what.padding, taps, what.kernel_dilation, points, what.strides, x.shape[3:], what.input_dilation
+        )
+    ]
+    found = native(
+        convolution.conv,
+        xp.reshape(x, (into, what.groups * batch, *x.shape[3:])),
+        xp.moveaxis(ct, 0, 1),
+        strides=what.kernel_dilation,
+        padding=tuple(ends),
+        input_dilation=what.input_dilation,
+        kernel_dilation=what.strides,
+        feature_groups=what.groups,
+        batch_groups=1,
+    )
+    return xp.moveaxis(found, 0, 1)
+
+
+def _in_groups_of_features(xp: Any, x: Any, kernel: Any, feature_groups: int, batch_groups: int, **options: Any) -> Any:
+    """Convolve groups of the batch as groups of channels."""
+    return native(
+        convolution.conv,
+        _batch_to_features(xp, x, batch_groups),
+        kernel,
+        feature_groups=batch_groups,
+        batch_groups=1,
+        **options,
+    )
+
+
+def _batch_to_features(xp: Any, x: Any, groups: int) -> Any:
+    batch, channels, *spatial = x.shape
+    x = xp.moveaxis(xp.reshape(x, (groups, batch // groups, channels, *spatial)), 0, 1)
+    return xp.reshape(x, (batch // groups, groups * channels, *spatial))
+
+
+_BILINEAR: Final = {"x": LINEAR, "kernel": LINEAR}
+
+DERIVATIVES: Final[dict[str, Any]] = {
+    "convolution.conv": lambda static: None if static.get("batch_groups", 1) > 1 else _BILINEAR,
+    "convolution.conv_transpose": _BILINEAR,
+}
+
+TRANSPOSES: Final[dict[str, Any]] = {
+    "convolution.conv": {"x": _input_of_conv, "kernel": _kernel_of_conv},
+    "convolution.conv_transpose": {"x": _input_of_transposed, "kernel": _kernel_of_transposed},
+}
+
+DECOMPOSITIONS: Final[dict[str, Any]] = {"convolution.conv": _in_groups_of_features}
+
+
+# Batches
+
+
+def _batched_conv(
+    xp: Any, mapped: Any, x: Any, kernel: Any, feature_groups: int, batch_groups: int = 1, **options: Any
+) -> Any:
+    if batch_groups > 1:
+        if mapped["x"]:
+            members, batch, *rest = x.shape
+            x = xp.moveaxis(xp.reshape(x, (members, batch_groups, batch // batch_groups, *rest)), 1, 2)
+            x = xp.reshape(x, (members, batch // batch_groups, batch_groups * rest[0], *rest[1:]))
+        else:
+            x = _batch_to_features(xp, x, batch_groups)
+        feature_groups = batch_groups
+    return _batched(xp, convolution.conv, 0, mapped, x, kernel, feature_groups, {**options, "batch_groups": 1})
+
+
+def _batched_transpose(xp: Any, mapped: Any, x: Any, kernel: Any, feature_groups: int, **options: Any) -> Any:
+    return _batched(xp, convolution.conv_transpose, 1, mapped, x, kernel, feature_groups, options)
+
+
+def _batched(
+    xp: Any, facade: Any, given: int, mapped: Any, x: Any, kernel: Any, groups: int, options: dict[str, Any]
+) -> Any:
+    """Convolve the members of a batch as further members of the convolution's own batch, or as channels.
+
+    `given` is the axis of the kernel, before its taps, of the channels of the result.
+    """
+    n = len(options["strides"])
+    own = kernel.ndim - mapped["kernel"] == n + 3
+    if not mapped["kernel"]:
+        members, batch = x.shape[:2]
+        if own and kernel.shape[0] > 1:
+            kernel = _merged(xp, xp.broadcast_to(kernel, (members, *kernel.shape)))
+        found = native(facade, _merged(xp, x), kernel, feature_groups=groups, **options)
+        return xp.reshape(found, (members, batch, *found.shape[1:]))
+    members = kernel.shape[0]
+    if own:
+        # A kernel for each member of each batch.
+        x = x if mapped["x"] else xp.broadcast_to(x, (members, *x.shape))
+        batch = x.shape[1]
+        kernel = xp.broadcast_to(kernel, (members, batch, *kernel.shape[2:]))
+        found = native(facade, _merged(xp, x), _merged(xp, kernel), feature_groups=groups, **options)
+        return xp.reshape(found, (members, batch, *found.shape[1:]))
+    if mapped["x"]:
+        batch, channels, *spatial = x.shape[1:]
+        x = xp.reshape(xp.moveaxis(x, 0, 1), (batch, members * channels, *spatial))
+        found = native(facade, x, _merged(xp, kernel), feature_groups=members * groups, **options)
+        found = xp.reshape(found, (batch, members, found.shape[1] // members, *found.shape[2:]))
+        return xp.moveaxis(found, 1, 0)
+    # All meet the same input: more channels of the result, in each group.
+    out, into, *taps = kernel.shape[1:]
+    if given:
+        kernel = xp.reshape(xp.moveaxis(kernel, 0, 1), (out, members * into, *taps))
+    else:
+        kernel = xp.moveaxis(xp.reshape(kernel, (members, groups, out // groups, into, *taps)), 0, 1)
+        kernel = xp.reshape(kernel, (members * out, into, *taps))
+    found = native(facade, x, kernel, feature_groups=groups, **options)
+    batch, channels, *spatial = found.shape
+    found = xp.reshape(found, (batch, groups, members, channels // (groups * members), *spatial))
+    return xp.reshape(xp.moveaxis(found, 2, 0), (members, batch, channels // members, *spatial))
+
+
+def _merged(xp: Any, x: Any) -> Any:
+    return xp.reshape(x, (x.shape[0] * x.shape[1], *x.shape[2:]))
+
+
+def _batched_signals(name: str) -> Any:
+    facade = getattr(convolution, name)
+
+    def rule(xp: Any, mapped: Any, x: Any, kernel: Any, axes: Any, **options: Any) -> Any:
+        x = x if mapped["x"] else xp.expand_dims(x, axis=0)
+        kernel = kernel if mapped["kernel"] else xp.expand_dims(kernel, axis=0)
+        return native(facade, x, kernel, axes=tuple([axis + 1 for axis in axes]), **options)
+
+    return rule
+
+
+BATCHING: Final[dict[str, Any]] = {
+    "convolution.conv": _batched_conv,
+    "convolution.conv_transpose": _batched_transpose,
+    "convolution.convolve": _batched_signals("convolve"),
+    "convolution.correlate": _batched_signals("correlate"),
+}
+
+
+# Shapes
+
+
+def _conv_shape(
+    namespace: Any,
+    x: Any,
+    kernel: Any,
+    strides: Any,
+    padding: Any,
+    input_dilation: Any,
+    kernel_dilation: Any,
+    feature_groups: int,
+    batch_groups: int = 1,
+) -> Aval:
+    n = len(strides)
+    sizes = Geometry(strides, padding, input_dilation, kernel_dilation).sizes(x.shape[2:], _taps(kernel, n))
+    channels = kernel.shape[kernel.ndim - n - 2]
+    return Aval((x.shape[0] // batch_groups, channels, *sizes), x.dtype, device_of(x, kernel))
+
+
+def _transposed_shape(
+    namespace: Any,
+    x: Any,
+    kernel: Any,
+    strides: Any,
+    padding: Any,
+    kernel_dilation: Any,
+    feature_groups: int,
+    **options: Any,
+) -> Aval:
+    n = len(strides)
+    what = Geometry(strides, padding, (1,) * n, kernel_dilation)
+    channels = kernel.shape[kernel.ndim - n - 1] * feature_groups
+    sizes = transposed_sizes(what, x.shape[2:], _taps(kernel, n))
+    return Aval((x.shape[0], channels, *sizes), x.dtype, device_of(x, kernel))
+
+
+def _signal_shape(namespace: Any, x: Any, kernel: Any, mode: Any, axes: Any, **options: Any) -> Aval:
+    parts = [part_of(mode, x.shape[axis], kernel.shape[axis]) for axis in axes]
+    return Aval(result_shape(x, kernel, axes, parts), x.dtype, device_of(x, kernel))
+
+
+SHAPES: Final[dict[str, Any]] = {
+    "convolution.conv": _conv_shape,
+    "convolution.conv_transpose": _transposed_shape,
+    **dict.fromkeys(["convolution.convolve", "convolution.correlate"], _signal_shape),
+}

@@ -1,0 +1,276 @@
+"""Rules of windows: sums are linear, and an extreme is the element that it was taken from."""
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+from xpand import array_namespace
+from xpand_extensions import windows
+from xpand_extensions._windows_arguments import Pass, passes
+from xpand_extensions.generic._windows_pieces import extreme_places, inside, scatter_to_extremes
+from xpand_extensions.padding import pad
+
+from .._core import Aval
+from .._derivatives import LINEAR, contribution
+from .._rows import applied
+from .products import device_of
+from .scatter import native
+
+_REDUCTIONS: Final = ("window_max", "window_mean", "window_min", "window_prod", "window_sum")
+_SCATTERS: Final = ("window_scatter_max", "window_scatter_min")
+
+
+def _zeros(xp: Any, like: Any, x: Any) -> Any:
+    return xp.zeros(tuple(x.shape), dtype=like.dtype, device=x.device)
+
+
+def _padded(x: Any, widths: Sequence[tuple[int, int]], interior: Sequence[int]) -> Any:
+    if not any(map(any, widths)) and not any(interior):
+        return x
+    return native(
+        pad,
+        x,
+        tuple(widths),
+        mode="constant",
+        constant_values=0,
+        end_values=0,
+        reflect_type="even",
+        interior=tuple(interior),
+    )
+
+
+# Sums
+
+
+def _touches(each: Pass) -> bool:
+    """Tell whether the windows lie side by side, so that no element is in two of them."""
+    return each.stride == each.size and each.dilation == 1
+
+
+def _sum_transposed(
+    xp: Any, ct: Any, x: Any, window_shape: Any, axis: Any, strides: Any, padding: Any, window_dilation: Any
+) -> Any:
+    """Add up for each element what the windows have that it is in: windows that slide over the windows."""
+    if 0 in ct.shape or 0 in x.shape:
+        return _zeros(xp, ct, x)
+    widths, interior = [(0, 0)] * x.ndim, [0] * x.ndim
+    over = []
+    for each in passes(window_shape, axis, strides, padding, window_dilation):
+        k, size, length = each.axis, x.shape[each.axis], ct.shape[each.axis]
+        if _touches(each):
+            ct = _repeated(xp, ct, k, each.size)
+            widths[k] = -each.low, size + each.low - length * each.size
+            continue
+        low = each.span - 1 - each.low
+        interior[k] = each.stride - 1
+        widths[k] = low, size + each.low - (length - 1) * each.stride - 1
+        if each.size > 1:
+            over.append(each)
+    reached = [(0, 0)] * len(over)
+    for i, each in enumerate(over):
+        if not interior[each.axis] and min(widths[each.axis]) >= 0:
+            reached[i], widths[each.axis] = widths[each.axis], (0, 0)
+    ct = _padded(ct, widths, interior)
+    if not over:
+        return ct
+    return native(
+        windows.window_sum,
+        ct,
+        tuple([each.size for each in over]),
+        axis=tuple([each.axis for each in over]),
+        strides=(1,) * len(over),
+        padding=tuple(reached),
+        window_dilation=tuple([each.dilation for each in over]),
+    )
+
+
+def _repeated(xp: Any, x: Any, axis: int, times: int) -> Any:
+    """Repeat each element along an axis."""
+    if times == 1:
+        return x
+    before, after = x.shape[: axis + 1], x.shape[axis + 1 :]
+    spread = xp.broadcast_to(xp.expand_dims(x, axis=axis + 1), (*before, times, *after))
+    return xp.reshape(spread, (*before[:-1], before[-1] * times, *after))
+
+
+def _mean(
+    xp: Any,
+    t: Any,
+    out: Any,
+    x: Any,
+    window_shape: Any,
+    axis: Any,
+    strides: Any,
+    padding: Any,
+    window_dilation: Any,
+    count_include_pad: bool,
+) -> Any:
+    where = {"axis": axis, "strides": strides, "padding": padding, "window_dilation": window_dilation}
+    total = native(windows.window_sum, t, window_shape, **where)
+    if count_include_pad or not any(map(any, padding)):
+        return total / math.prod(window_shape)
+    for each in passes(window_shape, **where):
+        number = inside(xp, each, x.shape[each.axis], getattr(x, "device", None))
+        number = xp.reshape(number, tuple([-1 if k == each.axis else 1 for k in range(len(x.shape))]))
+        # A window of nothing has nothing to be divided.
+        total = total / xp.astype(xp.maximum(number, xp.ones_like(number)), out.dtype)
+    return total
+
+
+# Extremes
+
+
+def _extreme(largest: bool) -> contribution:
+    """Make the rule of minima or maxima: the first of equal elements is the one that is taken."""
+
+    def rule(
+        xp: Any,
+        t: Any,
+        out: Any,
+        x: Any,
+        window_shape: Any,
+        axis: Any,
+        strides: Any,
+        padding: Any,
+        window_dilation: Any,
+    ) -> Any:
+        if 0 in x.shape or 0 in out.shape:
+            return None
+        mine = array_namespace(x)
+        x = applied(mine, "stop_gradient", (x,), {})
+        places = extreme_places(mine, x, passes(window_shape, axis, strides, padding, window_dilation), largest=largest)
+        index = mine.reshape(places, (-1,))
+        if not any(map(any, padding)):
+            return xp.reshape(xp.take(xp.reshape(t, (-1,)), index, axis=0), tuple(out.shape))
+        exists = index >= 0
+        taken = xp.take(xp.reshape(t, (-1,)), mine.where(exists, index, mine.zeros_like(index)), axis=0)
+        return xp.reshape(xp.where(exists, taken, xp.zeros_like(taken)), tuple(out.shape))
+
+    return contribution(rule)
+
+
+def _scattered(largest: bool) -> Callable[..., Any]:
+    """Make what scattering to extremes comes to: where they are doesn't depend on anything differentiably."""
+
+    def rule(
+        xp: Any, x: Any, source: Any, initial: Any, window_shape: Any, axis: Any, strides: Any, padding: Any
+    ) -> Any:
+        steps = passes(window_shape, axis, strides, padding, (1,) * len(axis))
+        return scatter_to_extremes(
+            applied(array_namespace(x), "stop_gradient", (x,), {}), source, initial, steps, largest=largest
+        )
+
+    return rule
+
+
+# Views
+
+
+def _view_transposed(xp: Any, ct: Any, x: Any, window_shape: Any, axis: Any, strides: Any, window_dilation: Any) -> Any:
+    """Add up for each element the places that it has in windows, one axis after the other."""
+    if 0 in ct.shape:
+        return _zeros(xp, ct, x)
+    for k, window, stride, dilation in reversed(list(zip(axis, window_shape, strides, window_dilation))):
+        size, length = x.shape[k], ct.shape[k]
+        before = [(0, 0)] * k
+        if stride == window and dilation == 1:
+            ct = xp.moveaxis(ct, -1, k + 1)
+            ct = xp.reshape(ct, (*ct.shape[:k], length * window, *ct.shape[k + 2 :]))
+            ct = _padded(ct, [*before, (0, size - length * window), *[(0, 0)] * (ct.ndim - k - 1)], [0] * ct.ndim)
+            continue
+        # All first elements in one row, all second ones in the next: with rows so much longer than the result as the
+        # elements of a window are apart, written one after the other, and cut to the result's length, each lies in the
+        # column of the element that it is.
+        ct = xp.moveaxis(ct, -1, k)
+        row = size + dilation
+        widths = [*before, (0, 0), (0, row - (length - 1) * stride - 1), *[(0, 0)] * (ct.ndim - k - 2)]
+        ct = _padded(ct, widths, [stride - 1 if i == k + 1 else 0 for i in range(ct.ndim)])
+        ct = xp.reshape(ct, (*ct.shape[:k], window * row, *ct.shape[k + 2 :]))
+        ct = ct[(slice(None),) * k + (slice(0, window * size), ...)]
+        ct = xp.sum(xp.reshape(ct, (*ct.shape[:k], window, size, *ct.shape[k + 1 :])), axis=k, dtype=ct.dtype)
+    return ct
+
+
+DERIVATIVES: Final[dict[str, Any]] = {
+    "windows.sliding_window_view": {"x": LINEAR},
+    "windows.window_max": {"x": _extreme(largest=True)},
+    "windows.window_mean": {"x": contribution(_mean)},
+    "windows.window_min": {"x": _extreme(largest=False)},
+    "windows.window_sum": {"x": LINEAR},
+}
+
+TRANSPOSES: Final[dict[str, Any]] = {
+    "windows.sliding_window_view": {"x": _view_transposed},
+    "windows.window_sum": {"x": _sum_transposed},
+}
+
+DECOMPOSITIONS: Final[dict[str, Any]] = {
+    "windows.window_scatter_max": _scattered(largest=True),
+    "windows.window_scatter_min": _scattered(largest=False),
+}
+
+
+# Batches and shapes
+
+
+def _batched(name: str) -> Callable[..., Any]:
+    facade = getattr(windows, name)
+
+    def rule(xp: Any, mapped: Any, x: Any, window_shape: Any, axis: Any, **options: Any) -> Any:
+        return native(facade, x, window_shape, axis=tuple([k + 1 for k in axis]), **options)
+
+    return rule
+
+
+def _batched_scatter(name: str) -> Callable[..., Any]:
+    facade = getattr(windows, name)
+
+    def rule(
+        xp: Any, mapped: Any, x: Any, source: Any, initial: Any, window_shape: Any, axis: Any, **options: Any
+    ) -> Any:
+        if mapped["x"] or mapped["source"]:
+            members = x.shape[0] if mapped["x"] else source.shape[0]
+            x = x if mapped["x"] else xp.broadcast_to(x, (members, *x.shape))
+            source = source if mapped["source"] else xp.broadcast_to(source, (members, *source.shape))
+            axis = tuple([k + 1 for k in axis])
+        total = native(facade, x, source, 0, window_shape, axis=axis, **options)
+        if mapped["initial"]:
+            ndim = total.ndim if mapped["x"] or mapped["source"] else total.ndim + 1
+            initial = xp.reshape(initial, (-1, *(1,) * (ndim - 1)))
+        return xp.add(total, xp.astype(initial, total.dtype) if hasattr(initial, "dtype") else initial)
+
+    return rule
+
+
+BATCHING: Final[dict[str, Any]] = {
+    **{f"windows.{name}": _batched(name) for name in (*_REDUCTIONS, "sliding_window_view")},
+    **{f"windows.{name}": _batched_scatter(name) for name in _SCATTERS},
+}
+
+
+def _counts(x: Any, steps: Sequence[Pass]) -> tuple[int, ...]:
+    shape = list(x.shape)
+    for each in steps:
+        shape[each.axis] = each.count(shape[each.axis])
+    return tuple(shape)
+
+
+def _reduced(
+    namespace: Any, x: Any, window_shape: Any, axis: Any, strides: Any, padding: Any, window_dilation: Any, **_: Any
+) -> Aval:
+    return Aval(_counts(x, passes(window_shape, axis, strides, padding, window_dilation)), x.dtype, x.device)
+
+
+def _seen(namespace: Any, x: Any, window_shape: Any, axis: Any, strides: Any, window_dilation: Any) -> Aval:
+    steps = passes(window_shape, axis, strides, ((0, 0),) * len(axis), window_dilation)
+    return Aval((*_counts(x, steps), *window_shape), x.dtype, x.device)
+
+
+SHAPES: Final[dict[str, Any]] = {
+    **{f"windows.{name}": _reduced for name in _REDUCTIONS},
+    **dict.fromkeys(
+        [f"windows.{name}" for name in _SCATTERS],
+        lambda namespace, x, source, **options: Aval(tuple(x.shape), source.dtype, device_of(x, source)),
+    ),
+    "windows.sliding_window_view": _seen,
+}
