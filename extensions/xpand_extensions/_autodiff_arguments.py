@@ -7,7 +7,7 @@ from xpand import _arguments, array_namespace, trees
 from xpand._namespace import describe
 from xpand._typing import Array
 
-from ._transforms import Flat, arrays_of, differentiable, is_floating
+from ._transforms import Flat, arrays_of, beside, differentiable, is_floating
 
 
 class Chosen:
@@ -25,11 +25,13 @@ class Chosen:
         allow_int: bool,
     ) -> None:
         """Take the arguments with given numbers, for the transformation `name`; hold the others."""
-        chosen, of_chosen = _choose(name, function, args, kwargs, numbers)
+        self._function, self._args, self._kwargs = function, args, kwargs
+        self._numbers = places_of(name, numbers, len(args))
+        chosen = tuple(args[place] for place in self._numbers)
         self.leaves, self.structure = arrays_of(name, "the arguments", chosen, (args, kwargs))
         if not allow_int:
             differentiable(name, "the arguments", self.leaves)
-        self.flat = Flat(name, of_chosen, self.structure, has_aux)
+        self.flat = Flat(name, self._of_chosen, self.structure, has_aux)
         self._places = [i for i, x in enumerate(self.leaves) if is_floating(array_namespace(x), x)]
 
     @property
@@ -42,7 +44,17 @@ class Chosen:
         given = list(self.leaves)
         for i, x in zip(self._places, arrays):
             given[i] = x
+        if len(arrays) < len(given):
+            given = beside(arrays, given)
         return self.flat(*given)
+
+    def _of_chosen(self, *chosen: Any) -> Any:
+        given, kwargs = list(self._args), self._kwargs
+        if len(chosen) < len(given) or kwargs:
+            given, kwargs = beside(trees.leaves(chosen), (given, kwargs))
+        for place, value in zip(self._numbers, chosen):
+            given[place] = value
+        return self._function(*given, **kwargs)
 
     def tree(self, derivatives: Sequence[Array], shape: tuple[int, ...] = ()) -> Any:
         """Make a tree like the arguments of derivatives whose first axes are those of a result of a shape.
@@ -85,21 +97,6 @@ def places_of(name: str, numbers: tuple[int, ...], count: int, argument: str = "
     if len(set(places)) < len(places):
         raise ValueError(f"{name}: {argument}={numbers} names an argument twice")
     return places
-
-
-def _choose(
-    name: str, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], numbers: tuple[int, ...]
-) -> tuple[tuple[Any, ...], Callable[..., Any]]:
-    """Take the arguments with given numbers; make the function of them alone, the others held."""
-    places = places_of(name, numbers, len(args))
-
-    def of_chosen(*chosen: Any) -> Any:
-        given = list(args)
-        for place, value in zip(places, chosen):
-            given[place] = value
-        return function(*given, **kwargs)
-
-    return tuple(args[place] for place in places), of_chosen
 
 
 def check_scalar(name: str, outs: Sequence[Array], holomorphic: bool) -> None:

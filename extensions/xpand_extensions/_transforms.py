@@ -67,6 +67,18 @@ def as_array(what: str, value: Any, like: Array | None) -> Array:
     raise TypeError(f"{what} {describe(value)}, which is neither an array nor a number, nor a tree of such")
 
 
+def beside(arrays: Sequence[Array], tree: trees.Tree) -> trees.Tree:
+    """Make the arrays of a tree of the namespace that arrays which are followed have, where it is one of its own.
+
+    So a function finds one namespace for its arguments, whichever of them it asks.
+    """
+    # Asked of the class: modules take a microsecond to say that they lack something.
+    namespace = getattr(type(arrays[0]), "_namespace", None) if arrays else None
+    if namespace is None:
+        return tree
+    return trees.map(lambda x: namespace.wrap(x) if _arguments.is_array(x) else x, tree)
+
+
 def arrays_of(
     function: str, name: str, tree: trees.Tree, beside: trees.Tree = None
 ) -> tuple[list[Array], trees.Structure]:

@@ -374,14 +374,17 @@ def linearize(
     found = [x._extra if trace.own(x) else None for x in outs]
     values = tuple(x._value if trace.own(x) else bare(x) for x in outs)
     aux = tuple(x._value if trace.own(x) else bare(x) for x in beside)
-    return values, aux, Linear(namespace, nodes, found, [aval_of(x) for x in values])
+    return values, aux, Linear(namespace, nodes, found, list(map(aval_of, primals)), list(map(aval_of, values)))
 
 
 class Linear:
     """A linear map between tuples of arrays, from the tape: it can be applied, and its transpose."""
 
-    def __init__(self, namespace: Any, inputs: list[Node], outputs: list[Node | None], avals: list[Any]) -> None:
-        self.namespace, self.inputs, self.outputs, self.avals = namespace, inputs, outputs, avals
+    def __init__(
+        self, namespace: Any, inputs: list[Node], outputs: list[Node | None], given: list[Any], avals: list[Any]
+    ) -> None:
+        """Take the nodes of inputs and outputs, and the types of both."""
+        self.namespace, self.inputs, self.outputs, self.given, self.avals = namespace, inputs, outputs, given, avals
         self.order: list[Node] | None = None
 
     def records(self) -> list[Node]:
@@ -443,8 +446,8 @@ class Linear:
                     c = gathered(namespace, c, parent.shape, parent.dtype)
                     old = cts.get(parent)
                     cts[parent] = c if old is None else plus(old, c)
-        zero = lambda node, ct: zeros(namespace, node) if ct is None else ct
-        return tuple(zero(node, cts.get(node)) for node in self.inputs)
+        zero = lambda aval, ct: zeros(namespace, aval) if ct is None else ct
+        return tuple(zero(aval, cts.get(node)) for node, aval in zip(self.inputs, self.given))
 
 
 def _whole(namespace: Any, node: Any, parts: dict[int, Any]) -> list[Any]:
@@ -473,4 +476,4 @@ def transposed(
     with Tape(namespace, getattr(templates[0], "device", None)) as tape:
         outs = function(*map(tape.array, nodes))
     found = [x._extra if tape.own(x) else None for x in outs]
-    return Linear(namespace, nodes, found, [aval_of(x) for x in outs]).pull
+    return Linear(namespace, nodes, found, list(map(aval_of, templates)), list(map(aval_of, outs))).pull
