@@ -73,12 +73,18 @@ def extreme_places(xp: Namespace, x: Array, steps: Sequence[Pass], *, largest: b
     floating = _arguments.kind(xp, x.dtype) == "real"
     places = xp.reshape(xp.arange(math.prod(x.shape), dtype=index_dtype(xp, device), device=device), x.shape)
 
+    has_ends = any(each.low or each.high for each in steps)
+    better_one = binary(xp, "max" if largest else "min", x.dtype)
+
     def combine(a: _Placed, b: _Placed) -> _Placed:
-        better = b.values > a.values if largest else b.values < a.values
         if floating:
-            better = better | (xp.isnan(b.values) & ~xp.isnan(a.values))
-        better = (b.places >= 0) & (better | (a.places < 0))
-        return _Placed(xp.where(better, b.values, a.values), xp.where(better, b.places, a.places))
+            # Another one that isn't worse, such as NaN; better than NaN there is none.
+            better = ~(b.values <= a.values if largest else b.values >= a.values) & (a.values == a.values)
+        else:
+            better = b.values > a.values if largest else b.values < a.values
+        if has_ends:
+            better = (b.places >= 0) & (better | (a.places < 0))
+        return _Placed(better_one(a.values, b.values), xp.where(better, b.places, a.places))
 
     fill = identity(xp, x.dtype, "max" if largest else "min")
     found = _Placed(x, places)
