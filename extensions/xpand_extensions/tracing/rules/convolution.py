@@ -139,8 +139,8 @@ def _kernel(xp: Any, what: Geometry, x: Any, ct: Any, kernel: Any) -> Any:
         x, ct = (xp.reshape(each, (1, each.shape[0] * each.shape[1], *each.shape[2:])) for each in (x, ct))
         what = what._replace(groups=kernel.shape[0] * what.groups)
     into = kernel.shape[kernel.ndim - n - 1]
-    flat = into == x.shape[0] == 1 and what.strides[-1:] == what.kernel_dilation[-1:] == (1,)
-    many = flat or math.prod(taps) > math.prod(ct.shape[2:])
+    row = n == into == x.shape[0] == 1 and what.strides == what.kernel_dilation == (1,)
+    many = row or math.prod(taps) > math.prod(ct.shape[2:])
     found = (_by_convolution if many else _by_taps)(xp, what, x, ct, into, taps)
     return xp.reshape(found, tuple(kernel.shape))
 
