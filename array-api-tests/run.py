@@ -50,6 +50,8 @@ class Target:
     environment: dict[str, str] = field(default_factory=dict)
     reference: bool = False
     """Shown for comparison: its failures are counted and fail nothing."""
+    package: str = ""
+    """What must be installed, where that isn't what the target is called."""
 
 
 TARGETS: Final = {
@@ -60,6 +62,13 @@ TARGETS: Final = {
     "dask": Target("xpand.dask.array", ("dask",), {"DASK_SCHEDULER": "synchronous"}),
     # One distribution per version of CUDA.
     "cupy": Target("xpand.cupy", ("cupy-cuda13x", "cupy-cuda12x", "cupy")),
+    # The arrays that transformations follow where a library has none of its own: `traced_numpy.py` of this folder.
+    "traced-numpy": Target(
+        "traced_numpy",
+        ("numpy",),
+        {"PYTHONPATH": os.pathsep.join(filter(None, (str(HERE), os.environ.get("PYTHONPATH"))))},
+        package="numpy",
+    ),
 }
 
 
@@ -227,8 +236,7 @@ class Result:
 def installed(library: str) -> bool:
     """Tell whether a library is there to be tested; CuPy is only with a GPU."""
     target = target_of(library)
-    root = library.partition(".")[0]
-    if importlib.util.find_spec(root) is None:
+    if importlib.util.find_spec(target.package or library.partition(".")[0]) is None:
         return False
     if target.module == "xpand.cupy":
         import cupy

@@ -19,17 +19,29 @@ from xpand._arguments import device_of
 from xpand._typing import Array, Device, DType
 
 from .._dispatch import UnsupportedError
+from ._where import place
 
 
-class TracedError(TypeError):
+class _Located(Exception):
+    """An error that says where in the user's code it comes from."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message)
+        self.where = place()
+
+    def __str__(self) -> str:
+        return f"{super().__str__()} (at {self.where})" if self.where else super().__str__()
+
+
+class TracedError(_Located, TypeError):
     """The value of a traced array is asked for where it is not known."""
 
 
-class LeakedArrayError(RuntimeError):
+class LeakedArrayError(_Located, RuntimeError):
     """A traced array is used after the transformation that made it has ended."""
 
 
-class NonlinearError(TypeError):
+class NonlinearError(_Located, TypeError):
     """A function that is promised to be linear is not."""
 
 
@@ -71,8 +83,7 @@ class TracedArray:
 
     __slots__ = ("_extra", "_trace", "_value")
 
-    # NumPy's arrays leave operators to the other operand.
-    __array_ufunc__: ClassVar[None] = None
+    # NumPy's arrays leave operators to the other operand, in place too: `x += y` makes another array.
     __array_priority__: ClassVar[float] = 1e6
     _namespace: ClassVar[Any]
 

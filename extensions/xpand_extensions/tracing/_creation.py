@@ -2,12 +2,11 @@
 
 import inspect
 from collections.abc import Callable
+from inspect import Parameter
 from typing import Any, Final
 
 from ._core import EVALUATION, Op, TracedArray, bare, bind
 from ._staging import CURRENT
-
-_KEEP: Final = object()
 
 
 def _made(name: str) -> Callable[[Any], Callable[..., Any]]:
@@ -16,23 +15,46 @@ def _made(name: str) -> Callable[[Any], Callable[..., Any]]:
     def make(namespace: Any) -> Callable[..., Any]:
         found = _lookup(namespace.base, name)
         from . import rules
+        from .rules.creation import SIGNATURES
 
         op = namespace.operations[name] = Op(
             name, lambda **params: found(*params["args"], **params["kwargs"]), namespace, rules
         )
 
         def create(*args: Any, **kwargs: Any) -> Any:
+            args = tuple([_value(name, x) for x in args])
             trace = CURRENT.get()
             if trace is None or trace.namespace is not namespace:
-                return namespace.array(EVALUATION, found(*map(bare, args), **kwargs))
+                return namespace.array(EVALUATION, found(*args, **kwargs))
             return trace.process(op, (), {"args": args, "kwargs": kwargs})
 
-        create.__name__ = create.__qualname__ = name.rpartition(".")[2]
-        create.__doc__ = found.__doc__
-        create.__signature__ = inspect.signature(found)  # type: ignore[attr-defined]
-        return create
+        return _declared(name, SIGNATURES[name], create, found.__doc__)
 
     return make
+
+
+def _value(name: str, x: Any) -> Any:
+    """Return the value of an argument that must have one."""
+    if not isinstance(x, TracedArray):
+        return x
+    found = x._trace.concrete(x, f"an argument of {name}")
+    return _value(name, found)
+
+
+def _declared(
+    name: str, signature: inspect.Signature, function: Callable[..., Any], doc: str | None
+) -> Callable[..., Any]:
+    """Make the function with the standard's signature, which passes by name what must be named, all else by position."""
+    parameters = signature.parameters.values()
+    by_name = [p.name for p in parameters if p.kind is p.KEYWORD_ONLY]
+    given = [f"*{p.name}" if p.kind is p.VAR_POSITIONAL else p.name for p in parameters if p.kind is not p.KEYWORD_ONLY]
+    call = ", ".join([*given, *(f"{each}={each}" for each in by_name)])
+    last = name.rpartition(".")[2]
+    scope: dict[str, Any] = {"function": function}
+    exec(f"def {last}{signature}: return function({call})", scope)
+    made: Callable[..., Any] = scope[last]
+    made.__doc__ = doc
+    return made
 
 
 def _lookup(base: Any, name: str) -> Any:
@@ -105,7 +127,7 @@ def _linspace(namespace: Any) -> Callable[..., Any]:
     ) -> Any:
         traced = [x for x in (start, stop) if isinstance(x, TracedArray) and bare(x) is x]
         if not traced:
-            return make(start, stop, num=num, dtype=dtype, device=device, endpoint=endpoint)
+            return make(start, stop, num, dtype=dtype, device=device, endpoint=endpoint)
         found = traced[0].dtype if dtype is None else dtype
         steps = namespace.linspace(0.0, 1.0, num, dtype=found, device=device, endpoint=endpoint)
         return start * (1 - steps) + stop * steps
@@ -119,9 +141,9 @@ def _astype(namespace: Any) -> Callable[..., Any]:
 
     op = namespace.operations["astype"] = Op("astype", base.astype, namespace, rules)
 
-    def astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = _KEEP) -> Any:
+    def astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> Any:
         params = {"dtype": dtype, "copy": copy}
-        if device is not _KEEP and device is not None:
+        if device is not None:
             params["device"] = device
         return namespace.wrap(bind(op, (x,), params))
 
@@ -143,18 +165,27 @@ def _on_dtypes(name: str) -> Callable[[Any], Callable[..., Any]]:
     def make(namespace: Any) -> Callable[..., Any]:
         found = getattr(namespace.base, name)
 
-        def of_dtypes(*args: Any, **kwargs: Any) -> Any:
-            return found(*(_without_values(x) for x in args), **kwargs)
+        def of_dtypes(*args: Any) -> Any:
+            return found(*(_without_values(x) for x in args))
 
-        of_dtypes.__name__ = of_dtypes.__qualname__ = name
-        of_dtypes.__doc__ = found.__doc__
-        return of_dtypes
+        return _declared(name, _ON_DTYPES[name], of_dtypes, found.__doc__)
 
     return make
 
 
 def _without_values(x: Any) -> Any:
     return x.dtype if isinstance(x, TracedArray) else x
+
+
+_ON_DTYPES: Final = {
+    name: inspect.Signature([Parameter(parameter, kind) for parameter in parameters])
+    for name, kind, parameters in (
+        ("can_cast", Parameter.POSITIONAL_ONLY, ("from_", "to")),
+        ("finfo", Parameter.POSITIONAL_ONLY, ("type",)),
+        ("iinfo", Parameter.POSITIONAL_ONLY, ("type",)),
+        ("result_type", Parameter.VAR_POSITIONAL, ("arrays_and_dtypes",)),
+    )
+}
 
 
 def _as_it_is(name: str) -> Callable[[Any], Callable[..., Any]]:
@@ -170,6 +201,6 @@ CREATION: Final[dict[str, Callable[[Any], Callable[..., Any]]]] = {
     "asarray": _asarray,
     "astype": _astype,
     "from_dlpack": _from_dlpack,
-    **{name: _on_dtypes(name) for name in ("can_cast", "finfo", "iinfo", "result_type")},
+    **{name: _on_dtypes(name) for name in _ON_DTYPES},
     **{name: _as_it_is(name) for name in ("broadcast_shapes", "isdtype")},
 }

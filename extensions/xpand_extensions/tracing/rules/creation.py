@@ -12,14 +12,14 @@ def _like_one(name: str, shape_of: Callable[..., tuple[int, ...]], smallest: dic
     """Make the rule for a shape: the data type is that of a result with as few elements as can be."""
 
     def rule(namespace: Any, *, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        given = _SIGNATURES[name].bind(*args, **kwargs)
+        given = SIGNATURES[name].bind(*args, **kwargs)
         given.apply_defaults()
         arguments = given.arguments
         device = arguments["device"]
         dtype = arguments["dtype"]
         if dtype is None:
             small = {**arguments, **smallest}
-            one = inspect.BoundArguments(_SIGNATURES[name], small)  # type: ignore[arg-type]
+            one = inspect.BoundArguments(SIGNATURES[name], small)  # type: ignore[arg-type]
             dtype = _find(namespace.base, name)(*one.args, **one.kwargs).dtype
         if device is None:
             device = namespace.base.__array_namespace_info__().default_device()
@@ -51,7 +51,7 @@ def _signature(parameters: str) -> inspect.Signature:
     return inspect.signature(scope["f"])
 
 
-_SIGNATURES: Final[dict[str, inspect.Signature]] = {
+SIGNATURES: Final[dict[str, inspect.Signature]] = {
     name: _signature(parameters)
     for name, parameters in {
         "arange": "start, /, stop=None, step=1, *",

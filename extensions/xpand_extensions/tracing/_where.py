@@ -1,0 +1,31 @@
+"""The place in the user's code that an error comes from."""
+
+import sys
+from typing import Final
+
+import xpand
+from xpand._namespace import LIBRARIES
+
+_OURS: Final = (__name__.rpartition(".tracing.")[0], xpand.__name__)
+_ROOTS: Final = frozenset(
+    (
+        *(library.native.partition(".")[0] for library in LIBRARIES.values()),
+        *("array_api_compat", "array_api_extra", "array_api_strict", "contextlib", "functools", "scipy"),
+    )
+)
+"""What works on arrays for others: their own code is not where one looks for the cause."""
+
+
+def place() -> str:
+    """Name the innermost line that is in neither this project nor a library of arrays; nothing where there is none."""
+    frame = sys._getframe(1)
+    while frame is not None:
+        module = frame.f_globals.get("__name__")  # which functions made from text don't have
+        if module is not None and not _is_of_a_library(module):
+            return f"{frame.f_code.co_filename}:{frame.f_lineno}, in {frame.f_code.co_name}"
+        frame = frame.f_back  # type: ignore[assignment]
+    return ""
+
+
+def _is_of_a_library(module: str) -> bool:
+    return any(module == ours or module.startswith(f"{ours}.") for ours in _OURS) or module.partition(".")[0] in _ROOTS
