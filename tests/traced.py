@@ -8,8 +8,11 @@ import xpand
 from tests.cases import Case, as_tuple, assert_close, batches, eager, library_of_name, weighted_sum
 from tests.libraries import Library
 from xpand_extensions.autodiff import grad, jvp
+from xpand_extensions.plugins.numpy._jit_blocks import fused
 from xpand_extensions.tracing import traced_namespace
+from xpand_extensions.tracing._compile import compiled
 from xpand_extensions.tracing._core import aval_of
+from xpand_extensions.tracing._simplify import simplified
 from xpand_extensions.tracing._staging import stage
 from xpand_extensions.vmap import vmap
 
@@ -30,6 +33,9 @@ def traced_stage(case: Case) -> None:
         assert variable.shape == wanted.shape, f"{variable.shape} was foretold, it is {wanted.shape}"
         assert variable.dtype == wanted.dtype, f"{variable.dtype} was foretold, it is {wanted.dtype}"
     assert_close(library, graph.run(*arrays), expected, case)
+    graph.check()
+    simplified(graph).check()
+    assert_close(library, compiled(graph, fused)(*arrays), expected, case)
 
 
 def traced_vmap(case: Case) -> None:
@@ -122,6 +128,9 @@ def traced_grad(case: Case) -> None:
         function = lambda *given: (as_tuple(gradients(*given)), ())
         graph, _ = stage(traced_namespace(library.xp), "jit", function, [aval_of(x) for x in arrays])
         assert_close(library, graph.run(*arrays), expected, case, TO_JAX)
+        graph.check()
+        simplified(graph).check()
+        assert_close(library, compiled(graph, fused)(*arrays), expected, case, TO_JAX)
 
 
 def traced_second(case: Case) -> None:

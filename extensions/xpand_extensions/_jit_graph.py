@@ -175,11 +175,12 @@ def _stands_for_array(x: Any) -> bool:
 def namespace_with(dtype: DType) -> Namespace:
     """Return the namespace with a data type: the default one among those that share it."""
     default = default_namespace()
-    if _library_of(dtype) in (_library_of(default.float32), _library_of(default.asarray(0).dtype)):
+    if library_of_dtype(dtype) in (library_of_dtype(default.float32), library_of_dtype(default.asarray(0).dtype)):
         return default
-    return namespace(_library_of(dtype))
+    return namespace(library_of_dtype(dtype))
 
 
-def _library_of(dtype: DType) -> str:
+def library_of_dtype(dtype: DType) -> str:
+    """Name the package that a data type is from."""
     cls = dtype if isinstance(dtype, type) else type(dtype)
     return cls.__module__.partition(".")[0]

@@ -200,7 +200,7 @@ class _Names(dict[Any, str]):
     """Names for the variables of a graph, in their order: a, b, …, z, ba, …; a number is its own name."""
 
     def __init__(self, graph: Graph) -> None:
-        super().__init__((variable, _letters(i)) for i, variable in enumerate(graph.variables()))
+        super().__init__((variable, _letters(i)) for i, variable in enumerate(dict.fromkeys(graph.variables())))
 
     def __missing__(self, key: Any) -> str:
         return "?" if isinstance(key, Variable) else repr(key)

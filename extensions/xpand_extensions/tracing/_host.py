@@ -33,16 +33,11 @@ def _called(*arrays: Array, function: Callable[..., Any], declared: Any, vmap_me
     host = namespace("numpy")
     default = xp.__array_namespace_info__().default_device()
     given = arrays if xp is host else [host.asarray(xp.asarray(x, device=default)) for x in arrays]
-    results = function(*map(_array_of_host, given))
+    # Copies: what the function returns it may keep, and change; and libraries don't take every layout of memory.
+    results = [host.asarray(x).copy() for x in function(*map(host.asarray, given))]
     for x, each in zip(results, declared):
         if tuple(x.shape) != tuple(each.shape):
             raise ValueError(
-                f"pure_callback: the function must return the shape declared, {tuple(each.shape)}, got {tuple(x.shape)}"
+                f"pure_callback: the function must return the shape declared, {tuple(each.shape)}, got {x.shape}"
             )
-    # A copy: what the function returns it may keep, and change.
-    return tuple(xp.asarray(x, dtype=each.dtype, device=device, copy=True) for x, each in zip(results, declared))
-
-
-def _array_of_host(x: Any) -> Any:
-    """Make an array of what NumPy returns for elements."""
-    return namespace("numpy").asarray(x)
+    return tuple(xp.asarray(x, dtype=each.dtype, device=device) for x, each in zip(results, declared))

@@ -64,19 +64,26 @@ def _program(function: Callable[..., Any], leaves: tuple[Any, ...], fuse: Fuse) 
     if any(isinstance(bare(x), TracedArray) for x in leaves):
         return None, function(*leaves)  # part of the transformation around it
     if any(isinstance(x, TracedArray) for x in leaves):
-        plain = jit(function, fuse)
-        return None, trees.map(
-            next(x for x in leaves if isinstance(x, TracedArray))._namespace.wrap, plain(*map(bare, leaves))
-        )
+        wrap = next(x for x in leaves if isinstance(x, TracedArray))._namespace.wrap
+        return None, trees.map(wrap, jit(function, fuse)(*map(bare, leaves)))
     if all(type(x) not in NUMBERS for x in leaves):
         return _of_arrays(function, leaves, (), fuse)
-    places = tuple([i for i, x in enumerate(leaves) if type(x) in NUMBERS])
+    places = [i for i, x in enumerate(leaves) if type(x) in NUMBERS]
     arrays = [x for x in leaves if type(x) not in NUMBERS]
     xp = array_namespace(*arrays) if arrays else choose_namespace(*leaves)
-    run, result = _of_arrays(function, as_arrays(leaves, xp, arrays), places, fuse)
+    like = as_arrays(leaves, xp, arrays)
+    run, result = _of_arrays(function, like, places, fuse)
     if run is None:
         return None, result
-    return lambda *given: run(*as_arrays(given, xp, [x for x in given if type(x) not in NUMBERS])), None
+    kinds = [(i, like[i].dtype, getattr(like[i], "device", None)) for i in places]
+
+    def program(*given: Any) -> Any:
+        converted = list(given)
+        for i, dtype, device in kinds:
+            converted[i] = xp.asarray(given[i], dtype=dtype, device=device)
+        return run(*converted)
+
+    return program, None
 
 
 def as_arrays(leaves: Sequence[Any], xp: Any, arrays: Sequence[Array]) -> tuple[Any, ...]:

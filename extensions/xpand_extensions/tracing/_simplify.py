@@ -1,15 +1,18 @@
 """Graphs made simpler: what is known is computed once, what is equal is computed once, what isn't used not at all."""
 
-import math
 from collections.abc import Callable
 from typing import Any, Final
 
-from xpand import is_concrete
+from xpand import _arguments, array_namespace, is_concrete
 
 from ._core import TracedArray, bare
 from ._facades import Template
+from ._functions import BINARY
 from ._graph import Equation, Graph, Variable
+from ._shapes import broadcast
 
+BROADCASTING: Final = frozenset((*BINARY, "where"))
+"""Operations that broadcast their arrays."""
 FOLDED: Final = 100_000
 """Constants that are computed while compiling have at most this many elements."""
 
@@ -24,7 +27,7 @@ def without_unused(graph: Graph) -> Graph:
     used = {x for x in graph.outputs if isinstance(x, Variable)}
     kept = []
     for equation in reversed(graph.equations):
-        if any(x in used for x in equation.outputs):
+        if equation.op.effects or any(x in used for x in equation.outputs):
             kept.append(equation)
             used.update(x for x in equation.inputs if isinstance(x, Variable))
     constants = {x: value for x, value in graph.constants.items() if x in used}
@@ -32,13 +35,15 @@ def without_unused(graph: Graph) -> Graph:
 
 
 def _forward(graph: Graph) -> Graph:
-    """Go through the operations in order: fold those of constants, merge those that are equal, drop those that do nothing."""
+    """Go through the operations in order: fold those of constants, merge equal ones, drop those that do nothing."""
     known: dict[Variable, Any] = {}  # what stands for a variable: another, or a number
     constants = dict(graph.constants)
     seen: dict[Any, Equation] = {}
+    spread: dict[Variable, Variable] = {}  # what a variable is broadcast from
     equations = []
     for equation in graph.equations:
         equation = equation.with_inputs([known.get(x, x) if isinstance(x, Variable) else x for x in equation.inputs])
+        equation = _unspread(equation, spread)
         same = _stands_for(equation, constants)
         if same is not None:
             known[equation.outputs[0]] = same
@@ -56,9 +61,26 @@ def _forward(graph: Graph) -> Graph:
             continue
         if key is not None:
             seen[key] = equation
+        if equation.op.name == "broadcast_to":
+            spread[equation.outputs[0]] = equation.inputs[0]
         equations.append(equation)
     outputs = [known.get(x, x) if isinstance(x, Variable) else x for x in graph.outputs]
     return Graph(graph.namespace, graph.inputs, constants, equations, outputs)
+
+
+def _unspread(equation: Equation, spread: dict[Variable, Variable]) -> Equation:
+    """Leave to an elementwise operation what it is given broadcast: it does so itself."""
+    if equation.op.name not in BROADCASTING or not any(x in spread for x in equation.inputs):
+        return equation
+    inputs = list(equation.inputs)
+    for i, x in enumerate(inputs):
+        if isinstance(x, Variable) and x in spread:
+            others = [y for j, y in enumerate(inputs) if j != i and isinstance(y, Variable)]
+            # Of one data type: libraries differ in what they make of two where one array has no axes.
+            alike = all(y.dtype == x.dtype for y in others[equation.op.name == "where" and i > 0 :])
+            if alike and broadcast(spread[x].shape, *(y.shape for y in others)) == equation.outputs[0].shape:
+                inputs[i] = spread[x]
+    return equation.with_inputs(inputs)
 
 
 def _is_known(equation: Equation, constants: dict[Variable, Any]) -> bool:
@@ -105,38 +127,36 @@ def _hashable(value: Any) -> Any:
 def _stands_for(equation: Equation, constants: dict[Variable, Any]) -> Any:
     """Return the input that an operation returns unchanged; None where there is none."""
     rule = _SAME.get(equation.op.name)
-    if rule is None:
-        return None
-    found = rule(equation, lambda x: _scalar(x, constants))
+    found = None if rule is None else rule(equation, constants)
     if not isinstance(found, Variable):
         return None
     out = equation.outputs[0].aval
     return found if (found.shape, found.dtype) == (out.shape, out.dtype) else None
 
 
-def _scalar(x: Any, constants: dict[Variable, Any]) -> Any:
-    """Return the number that an operand is in every element; None where that isn't known."""
+def _is_one(x: Any, constants: dict[Variable, Any]) -> bool:
+    """Tell whether an operand is known to be the number one."""
     if not isinstance(x, Variable):
-        return x
-    value = constants.get(x)
-    if value is None or isinstance(bare(value), TracedArray) or math.prod(x.shape) != 1 or "complex" in str(x.dtype):
-        return None
-    return float(bare(value)) if not x.shape else None
+        return type(x) in (int, float) and x == 1
+    value = bare(constants.get(x))
+    if value is None or x.shape or isinstance(value, TracedArray) or not is_concrete(value):
+        return False
+    kind = _arguments.kind(array_namespace(value), value.dtype)
+    return kind in ("signed", "unsigned", "real") and float(value) == 1
 
 
-def _neutral(number: float, both: bool) -> Callable[..., Any]:
-    def rule(equation: Equation, scalar: Callable[[Any], Any]) -> Any:
-        left, right = equation.inputs
-        if scalar(right) == number and not isinstance(scalar(right), bool):
-            return left
-        return right if both and scalar(left) == number and not isinstance(scalar(left), bool) else None
-
-    return rule
+def _neutral(equation: Equation, constants: dict[Variable, Any]) -> Any:
+    """Return the other operand where one is the number one and so changes nothing."""
+    left, right = equation.inputs
+    if equation.op.namespace.is_complex(equation.outputs[0].dtype):
+        return None  # where a product with one makes NaN of infinities
+    if _is_one(right, constants):
+        return left
+    return right if equation.op.name == "multiply" and _is_one(left, constants) else None
 
 
 _SAME: Final[dict[str, Callable[..., Any]]] = {
-    **dict.fromkeys(["astype", "broadcast_to", "positive", "reshape"], lambda equation, scalar: equation.inputs[0]),
-    "divide": _neutral(1.0, False),
-    "multiply": _neutral(1.0, True),
+    **dict.fromkeys(["astype", "broadcast_to", "positive", "reshape"], lambda equation, constants: equation.inputs[0]),
+    **dict.fromkeys(["divide", "multiply"], _neutral),
 }
 """Operations that may do nothing, and what they then return. (Adding zero changes the sign of a negative zero.)"""

@@ -138,7 +138,8 @@ class Staging(Trace):
         raise TracedError(
             f"{what}: the value of a traced array of shape {self.shape(x)} and data type {self.dtype(x)} is not known "
             f"while `{self.what}` traces the function; use `xp.where`, or `cond`, `switch`, `while_loop` of "
-            "`xpand_extensions.control_flow` in place of Python's control flow, or make the argument that it depends on static"
+            "`xpand_extensions.control_flow` in place of Python's control flow, or make the argument that it depends "
+            "on static"
         )
 
 

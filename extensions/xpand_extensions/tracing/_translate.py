@@ -1,13 +1,20 @@
 """A graph traced on one library, for another."""
 
-from typing import Any
+from typing import Any, Final
 
 from xpand import is_concrete, library_name
 from xpand._typing import DType
 
+from .._jit_graph import ShapeDtype, library_of_dtype
+from ._bodies import Body
 from ._core import Aval, Op
-from ._facades import FacadeOp
+from ._creation import CREATION
+from ._facades import FacadeOp, Template
+from ._functions import FUNCTIONS
 from ._graph import Equation, Graph, Variable
+
+_OF_LIBRARIES: Final = frozenset((*CREATION, *FUNCTIONS))
+"""Operations that are functions of each library; the others are made of operations, or of functions of the host."""
 
 
 def translated(graph: Graph, xp: Any) -> Graph:
@@ -28,7 +35,7 @@ def translated(graph: Graph, xp: Any) -> Graph:
         Equation(
             _operation(equation.op, namespace),
             [of(x) for x in equation.inputs],
-            {name: _param(name, value, dtypes) for name, value in equation.params.items()},
+            _params(equation.op, equation.params, dtypes, xp),
             [of(x) for x in equation.outputs],
             equation.scope,
         )
@@ -43,14 +50,22 @@ class _Dtypes:
 
     def __init__(self, source: Any, target: Any) -> None:
         names = source.__array_namespace_info__().dtypes()
-        self.found = {dtype: getattr(target, name, None) for name, dtype in names.items()}
-        self.source, self.target = source, target
+        self.found = [(dtype, getattr(target, name, None)) for name, dtype in names.items()]
+        self.library = library_of_dtype(self.found[0][0])
+        self.target = target
 
     def of(self, dtype: DType) -> DType:
-        found = self.found.get(dtype)
+        # By equality: a data type may be given as something that is equal to it, such as NumPy's classes.
+        found = next((mine for theirs, mine in self.found if theirs == dtype), None)
         if found is None:
             raise TypeError(f"graph: {library_name(self.target)} has no data type {dtype}, which the graph uses")
         return found
+
+    def of_any(self, value: Any) -> Any:
+        """Return the same for what may be a data type, or something else."""
+        if library_of_dtype(value) != self.library:
+            return value
+        return next((mine for theirs, mine in self.found if theirs == value), value)
 
 
 def _operation(op: Op, namespace: Any) -> Op:
@@ -60,18 +75,35 @@ def _operation(op: Op, namespace: Any) -> Op:
             path, FacadeOp(op.operation, namespace)
         )  # type: ignore[no-any-return]
     found = namespace.operations.get(op.name)
-    if found is None:
+    if found is not None:
+        return found  # type: ignore[no-any-return]
+    if op.name in _OF_LIBRARIES:
         raise TypeError(f"graph: {library_name(namespace.base)} has no {op.name}, which the graph uses")
-    return found  # type: ignore[no-any-return]
+    return namespace.operation(op.name, op.function)  # type: ignore[no-any-return]
 
 
-def _param(name: str, value: Any, dtypes: _Dtypes) -> Any:
+def _params(op: Op, params: dict[str, Any], dtypes: _Dtypes, xp: Any) -> dict[str, Any]:
+    if "run" in params:
+        raise TypeError(
+            f"graph: it holds a function with rules of its own ({op.name}), which can't be translated; trace it on "
+            f"{library_name(xp)}"
+        )
+    return {name: _param(name, value, dtypes, xp) for name, value in params.items()}
+
+
+def _param(name: str, value: Any, dtypes: _Dtypes, xp: Any) -> Any:
     if name == "device":
         return None
+    if isinstance(value, Body):
+        return Body(translated(value.graph, xp))
+    if isinstance(value, Template):
+        return Template(value.signature, value.names, tuple(map(dtypes.of_any, value.static)), value.structure)
+    if isinstance(value, ShapeDtype):
+        return ShapeDtype(value.shape, dtypes.of(value.dtype))
     if isinstance(value, dict):
-        return {key: _param(key, x, dtypes) for key, x in value.items()}
-    if isinstance(value, tuple) and not hasattr(value, "_fields"):
-        return tuple(_param("", x, dtypes) for x in value)
+        return {key: _param(key, x, dtypes, xp) for key, x in value.items()}
+    if type(value) in (tuple, list):
+        return type(value)(_param("", x, dtypes, xp) for x in value)
     return dtypes.of(value) if name == "dtype" and value is not None else value
 
 

@@ -1,0 +1,497 @@
+"""Graphs: what a check finds, how they are printed, walked, transformed, simplified, and run on other libraries."""
+
+import re
+import shutil
+import subprocess
+import threading
+import warnings
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import xpand
+from tests.libraries import EAGER_LIBRARIES, LIBRARIES, Library
+from xpand_extensions import scatter, special
+from xpand_extensions.autodiff import custom_jvp, grad
+from xpand_extensions.control_flow import cond, scan, while_loop
+from xpand_extensions.jit import ShapeDtype, jit, make_graph, named_call, pure_callback
+from xpand_extensions.plugins.numpy import _jit_blocks
+from xpand_extensions.tracing import Equation, Graph, GraphError, Variable, traced_namespace
+from xpand_extensions.tracing._compile import compiled
+from xpand_extensions.tracing._core import Aval
+from xpand_extensions.tracing._simplify import simplified
+
+NP = xpand.namespace("numpy")
+TRACED = traced_namespace(NP)
+X = np.asarray([0.5, -1.5, 2.0])
+Y = np.asarray([[1.0, 2.0, 0.5], [0.25, -1.0, 3.0]])
+
+
+def graph_of(function: Callable[..., Any], *arrays: Any) -> Graph:
+    found: Graph = make_graph(function)(*arrays)
+    return found
+
+
+def names(graph: Graph) -> list[str]:
+    return [equation.op.name for equation in graph.equations]
+
+
+def wave(x: Any, y: Any) -> Any:
+    xp = xpand.array_namespace(x)
+    return xp.sin(x) * y + 2.0, xp.sum(y, axis=0)
+
+
+# Checks
+
+
+def parts() -> tuple[Graph, Variable, Variable]:
+    """A graph `b = sin(a); return b`, and its variables."""
+    a, b = (Variable(Aval((3,), NP.float64)) for _ in range(2))
+    sin = TRACED.operations["sin"]
+    return Graph(TRACED, [a], {}, [Equation(sin, [a], {}, [b])], [b]), a, b
+
+
+def test_check_takes_what_is_well_formed() -> None:
+    parts()[0].check()
+    graph = graph_of(wave, X, Y)
+    graph.check()
+    simplified(graph).check()
+    graph_of(lambda x: (x, 1.0), X).check()
+    Graph(TRACED, [], {}, [], []).check()
+
+
+@pytest.mark.parametrize(
+    ("broken", "message"),
+    [
+        (lambda g, a, b: Graph(TRACED, [a, a], {}, g.equations, [b]), "a is defined twice"),
+        (lambda g, a, b: Graph(TRACED, [a], {a: X}, g.equations, [b]), "a is defined twice"),
+        (lambda g, a, b: Graph(TRACED, [a], {}, g.equations * 2, [b]), "b is defined twice"),
+        (lambda g, a, b: Graph(TRACED, [], {}, g.equations, [b]), r"\? is used by sin before it is defined"),
+        (lambda g, a, b: Graph(TRACED, [a], {}, [], [b]), r"\? is used as an output before it is defined"),
+        (
+            lambda g, a, b: Graph(TRACED, [a], {}, [g.equations[0].with_inputs([b])], [b]),
+            "b is used by sin before it is defined",
+        ),
+        (
+            lambda g, a, b: Graph(TRACED, [a], {}, [Equation(g.equations[0].op, [a], {}, [b, Variable(b.aval)])], [b]),
+            "sin returns 1 arrays, not 2",
+        ),
+        (
+            lambda g, a, b: Graph(TRACED, [a], {}, [_of_type(g, (4,), NP.float64)], []),
+            r"sin returns float64\[3\], and b is float64\[4\]",
+        ),
+        (
+            lambda g, a, b: Graph(TRACED, [a], {}, [_of_type(g, (3,), NP.float32)], []),
+            r"sin returns float64\[3\], and b is float32\[3\]",
+        ),
+    ],
+    ids=["input", "constant", "equation", "unknown", "output", "later", "number", "shape", "dtype"],
+)
+def test_check_finds(broken: Callable[..., Graph], message: str) -> None:
+    with pytest.raises(GraphError, match=f"graph: {message}"):
+        broken(*parts()).check()
+
+
+def _of_type(graph: Graph, shape: tuple[int, ...], dtype: Any) -> Equation:
+    (equation,) = graph.equations
+    return Equation(equation.op, equation.inputs, equation.params, [Variable(Aval(shape, dtype))])
+
+
+def test_check_finds_shapes_that_do_not_fit() -> None:
+    a, b, c = (Variable(Aval((n,), NP.float64)) for n in (3, 4, 4))
+    with pytest.raises(ValueError, match=r"can't be broadcast"):
+        Graph(TRACED, [a, b], {}, [Equation(TRACED.operations["add"], [a, b], {}, [c])], [c]).check()
+
+
+# Text, pictures, walks
+
+
+def test_text() -> None:
+    constant = np.asarray([1.0, 2.0, 3.0])
+    named = named_call(lambda x: x * constant, name="scale")
+    graph = graph_of(lambda x: named(xpand.array_namespace(x).sin(x)) + 2.0, X)
+    assert str(graph) == repr(graph)
+    assert str(graph).splitlines() == [
+        "graph(a: float64[3]) over numpy:",
+        "    b: float64[3] = [1. 2. 3.]",
+        "    c: float64[3] = sin(a)",
+        "    d: float64[3] = multiply(c, b)  # scale",
+        "    e: float64[3] = add(d, 2.0)",
+        "    return e",
+    ]
+
+
+def test_more_than_26_names() -> None:
+    def f(x: Any) -> Any:
+        for _ in range(30):
+            x = xpand.array_namespace(x).sin(x)
+        return x
+
+    text = str(graph_of(f, X))
+    assert "z: float64[3] = sin(y)" in text
+    assert "aa: float64[3] = sin(z)" in text
+    assert "return ae" in text
+
+
+def test_dot() -> None:
+    graph = graph_of(wave, X, Y)
+    text = graph.dot()
+    nodes = set(re.findall(r"^    (\w+) \[", text, re.MULTILINE)) - {"node"}
+    edges = re.findall(r"^    (\w+) -> (\w+);$", text, re.MULTILINE)
+    assert {end for edge in edges for end in edge} <= nodes
+    assert len(text.splitlines()) == len(nodes) + len(edges) + 3
+    assert len([node for node in nodes if node.startswith("op")]) == len(graph.equations)
+    if shutil.which("dot"):
+        subprocess.run(["dot", "-Tsvg"], input=text, text=True, check=True, capture_output=True)
+
+
+def test_dot_of_numbers_and_quotes() -> None:
+    graph = graph_of(lambda x: (x, xpand.array_namespace(x).astype(x, NP.float32), 3.0), X)
+    for line in graph.dot().splitlines():
+        assert line.count('"') in (0, 2)
+
+
+def test_walks_and_replacements() -> None:
+    """A user replaces an operation by another, and leaves the rest."""
+    graph = graph_of(wave, X, Y)
+    assert names(graph) == ["sin", "multiply", "add", "sum"]
+    assert [equation.params for equation in graph.equations][:2] == [{}, {}]
+    assert [x.shape for x in graph.variables()] == [(3,), (2, 3), (3,), (2, 3), (2, 3), (3,)]
+    cos = graph.namespace.operations["cos"]
+    equations = [
+        Equation(cos if each.op.name == "sin" else each.op, each.inputs, each.params, each.outputs)
+        for each in graph.equations
+    ]
+    changed = Graph(graph.namespace, graph.inputs, graph.constants, equations, graph.outputs)
+    changed.check()
+    found, total = changed.run(X, Y)
+    np.testing.assert_allclose(found, np.cos(X) * Y + 2.0, rtol=1e-15)
+    np.testing.assert_allclose(total, Y.sum(axis=0), rtol=1e-15)
+    np.testing.assert_allclose(compiled(changed)(X, Y)[0], found, rtol=1e-15)
+
+
+def test_graphs_are_followed_by_transformations() -> None:
+    graph = graph_of(lambda x: xpand.array_namespace(x).sum(x**3), X)
+    np.testing.assert_allclose(grad(lambda x: graph.run(x)[0])(X), 3 * X**2, rtol=1e-14)
+    again = graph_of(lambda x: graph.run(x)[0], X)
+    assert names(again) == names(graph)
+
+
+def test_graphs_refuse_other_arrays() -> None:
+    graph = graph_of(wave, X, Y)
+    with pytest.raises(TypeError, match="graph: takes 2 arrays, got 1"):
+        graph.run(X)
+    with pytest.raises(ValueError, match=r"graph: array 1 must have the shape \(2, 3\), .* got \(3,\); trace it again"):
+        graph.run(X, X)
+
+
+# On other libraries
+
+CONSTANT = np.asarray([3.0, -1.0, 0.25])
+
+
+def many(x: Any, y: Any) -> Any:
+    """Constants, data types, arrays made from nothing, facades."""
+    xp = xpand.array_namespace(x)
+    narrow = xp.astype(x + CONSTANT, xp.float32)
+    sums = scatter.segment_sum(x, xp.asarray([0, 1, 0]), num_segments=2)
+    return narrow, sums, special.erf(y) + xp.arange(3, dtype=xp.float64), xp.argmax(y, axis=1), y > xp.zeros(3)
+
+
+def loops(x: Any, y: Any) -> Any:
+    """Graphs within graphs."""
+    xp = xpand.array_namespace(x)
+    carried, rows = scan(lambda c, row: (c + row, c * row), x, y)
+    chosen = cond(xp.sum(x) > 0, lambda a: xp.sin(a), lambda a: a * CONSTANT, x)
+    last = while_loop(lambda c: xp.sum(c) < 50.0, lambda c: c + 1.5, xp.abs(x))
+    return carried, rows, chosen, last
+
+
+@pytest.mark.parametrize("function", [wave, many, loops, lambda x, y: grad(lambda x: _total(wave(x, y)[0]))(x)])
+@pytest.mark.parametrize("library", [each for each in EAGER_LIBRARIES if each.device is None], ids=str)
+def test_run_on_another_library(library: Library, function: Callable[..., Any]) -> None:
+    graph = graph_of(function, X, Y)
+    expected = graph.run(X, Y)
+    for wanted, found in zip(expected, graph.run(library.asarray(X), library.asarray(Y)), strict=True):
+        library.assert_equal(found, wanted, rtol=1e-6 if wanted.dtype == np.float32 else 1e-13)
+
+
+def _total(x: Any) -> Any:
+    return xpand.array_namespace(x).sum(x)
+
+
+def test_a_library_that_lacks_a_data_type() -> None:
+    graph = graph_of(lambda x: xpand.array_namespace(x).astype(x, np.longdouble), X)
+    with pytest.raises(TypeError, match="graph: torch has no data type .*longdouble.*, which the graph uses"):
+        graph.run(xpand.namespace("torch").asarray(X.copy()))
+
+
+def test_what_can_not_be_translated() -> None:
+    @custom_jvp
+    def f(x: Any) -> Any:
+        return x * 2.0
+
+    f.defjvp(lambda primals, tangents: (f(*primals), tangents[0]))
+    graph = graph_of(f, X)
+    np.testing.assert_array_equal(graph.run(X)[0], 2 * X)
+    with pytest.raises(TypeError, match="a function with rules of its own .* trace it on torch"):
+        graph.run(xpand.namespace("torch").asarray(X.copy()))
+
+
+def test_functions_of_the_host_on_another_library() -> None:
+    graph = graph_of(lambda x: pure_callback(lambda x: x[::-1], ShapeDtype((3,), NP.float64), x), X)
+    for library in EAGER_LIBRARIES:
+        if library.device is None:
+            library.assert_equal(graph.run(library.asarray(X))[0], X[::-1])
+
+
+# Simplification
+
+
+def short(function: Callable[..., Any], *arrays: Any) -> list[str]:
+    """The operations that are left; that they give what all of them give is checked."""
+    graph = graph_of(function, *arrays)
+    found = simplified(graph)
+    found.check()
+    for program in (found.run, compiled(graph), compiled(graph, _jit_blocks.fused)):
+        for actual, expected in zip(program(*arrays), graph.run(*arrays), strict=True):
+            assert actual.dtype == expected.dtype
+            assert np.asarray(actual).tobytes() == np.asarray(expected).tobytes()
+    return names(found)
+
+
+EDGES = np.asarray([0.0, -0.0, np.nan, np.inf, -np.inf, 1.5])
+
+
+def test_what_does_nothing_is_left_out() -> None:
+    assert short(lambda x: NP_OF(x).reshape(NP_OF(x).astype(x * 1.0, x.dtype), (6,)) / 1, EDGES) == []
+    assert short(lambda x: 1 * NP_OF(x).broadcast_to(+x, (6,)), EDGES) == []
+    assert short(lambda x: x * NP.asarray(1.0), EDGES) == []
+    # These change the sign of zeros, the shape, the data type, or infinities.
+    assert short(lambda x: x + 0.0, EDGES) == ["add"]
+    assert short(lambda x: x * NP.ones((2, 1)), EDGES) == ["multiply"]
+    assert short(lambda x: x * 1.0, np.arange(3)) == ["multiply"]
+    assert short(lambda x: 1 / x, np.asarray([1.0, -0.0, np.inf]) + 2) == ["divide"]
+    with np.errstate(invalid="ignore"):
+        assert short(lambda x: x * 1.0, np.asarray([complex(np.inf, 1.0)])) == ["multiply"]
+
+
+def NP_OF(x: Any) -> Any:
+    return xpand.array_namespace(x)
+
+
+def test_equal_operations_are_done_once() -> None:
+    assert short(lambda x: NP_OF(x).sin(x) + NP_OF(x).sin(x), X) == ["sin", "add"]
+    assert short(lambda x: (x[1:], x[1:], x[:-1]), X) == ["getitem", "getitem"]
+    ids = np.asarray([0, 1, 0])
+    sums = lambda x, n: scatter.segment_sum(x, ids, num_segments=n)
+    assert short(lambda x: sums(x, 2) + sums(x, 2), X) == ["scatter.segment_sum", "add"]
+    assert len(short(lambda x: (sums(x, 2), sums(x, 3)), X)) == 2
+    host = lambda x: x + 1.0
+    call = lambda x: pure_callback(host, ShapeDtype((3,), NP.float64), x)
+    assert len(short(lambda x: (call(x), call(2.0 * x)), X)) == 3
+
+
+def test_numbers_that_are_equal_and_not_the_same() -> None:
+    assert short(lambda x: (x * 0.0, x * -0.0), X) == ["multiply"] * 2
+    assert len(short(lambda x: (x * 2, x * 2.0), np.arange(3))) == 2
+    assert len(short(lambda x: (NP_OF(x).where(x > 0, x, 0.0), NP_OF(x).where(x > 0, x, -0.0)), EDGES)) == 3
+    filled = lambda x, value: x * NP_OF(x).full((400_000, 1), value)
+    graph = simplified(graph_of(lambda x: (filled(x, 0.0), filled(x, -0.0)), X))
+    assert names(graph).count("full") == 2
+
+
+def test_what_is_known_is_computed_once_and_what_is_large_is_not_kept() -> None:
+    assert short(lambda x: x + NP_OF(x).sum(NP_OF(x).arange(10.0)), X) == ["add"]
+    assert short(lambda x: scatter.segment_sum(NP.arange(3.0), NP.asarray([0, 1, 0]), num_segments=3) + x, X) == ["add"]
+    graph = simplified(graph_of(lambda x: x + NP_OF(x).zeros(10_000_000)[0], X))
+    assert names(graph) == ["zeros", "getitem", "add"]
+    assert not graph.constants
+
+
+def test_unused_is_left_out() -> None:
+    def f(x: Any) -> Any:
+        NP_OF(x).sin(x) + NP.asarray(Y)
+        return x * 2.0
+
+    graph = simplified(graph_of(f, X))
+    assert (names(graph), graph.constants) == (["multiply"], {})
+
+
+def test_broadcasting_is_left_to_the_operation() -> None:
+    assert short(lambda x, y: NP_OF(x).broadcast_to(x, (2, 3)) * y, X, Y) == ["multiply"]
+    assert len(short(lambda x: NP_OF(x).broadcast_to(x, (2, 3)) * 2.0, X)) == 2
+    assert len(short(lambda x: NP_OF(x).broadcast_to(x, (2, 3)) * x, X)) == 2
+
+
+def test_results_share_no_memory_that_they_did_not_share() -> None:
+    constant = np.asarray([1.0, 2.0, 3.0])
+
+    @jit
+    def f(x: Any) -> Any:
+        xp = NP_OF(x)
+        return x * 1.0, xp.sin(x), xp.sin(x), xp.sin(x)[:2], constant, xp.astype(x, x.dtype), x
+
+    x = X.copy()
+    found = f(x)
+    before = [np.array(each) for each in found]
+    for i, each in enumerate(found[:-1]):
+        each += 100.0
+        for j, other in enumerate(found):
+            if j > i:
+                np.testing.assert_array_equal(other, before[j])
+    np.testing.assert_array_equal(x, X)
+    np.testing.assert_array_equal(constant, [1.0, 2.0, 3.0])
+    again = f(x)
+    np.testing.assert_array_equal(again[4], constant)
+
+
+# Numbers take the data type of the arrays beside them
+
+
+@pytest.mark.parametrize("library", [each for each in LIBRARIES if each.id in ("numpy", "strict", "dask")], ids=str)
+def test_numbers_are_weak(library: Library) -> None:
+    x, i = library.asarray(X, "float32"), library.asarray([1, 2, 3], "int8")
+    f = lambda x, i, n, a: (x * n, (n + n) * x - n, x + a, NP_OF(x).where(x > 0, x, a), i * n, i + n * n, x ** (-n))
+    numbers = jit(f)
+    for n, a in ((2, 0.5), (3, 0.25)):
+        for found, expected in zip(numbers(x, i, n, a), f(x, i, n, a), strict=True):
+            library.assert_equal(found, library.to_numpy(expected), rtol=1e-6)
+
+
+# What is run again, and by many
+
+
+def test_a_thousand_failing_calls_leave_no_state() -> None:
+    def f(x: Any, fail: bool) -> Any:
+        y = NP_OF(x).sin(x) + NP_OF(x).zeros(3)
+        if fail:
+            raise RuntimeError("mine")
+        return y
+
+    def work(_: int) -> bool:
+        compiled = jit(f, static_argnums=1)
+        for _ in range(1000):
+            with pytest.raises(RuntimeError, match="mine"):
+                compiled(X, True)
+        assert isinstance(traced_namespace(NP).zeros(2)._value, np.ndarray)
+        return bool(np.array_equal(compiled(X, False), np.sin(X)))
+
+    assert work(0)
+    with ThreadPoolExecutor(16) as pool:
+        assert all(pool.map(lambda i: work(i), range(2)))
+
+
+def test_sixteen_threads_share_a_program() -> None:
+    compiled = jit(lambda x: NP_OF(x).cumulative_sum(x * 2.0, axis=0) + 1.0)
+    barrier = threading.Barrier(16)
+    shapes = [(n % 4 + 1,) for n in range(16)]
+
+    def work(i: int) -> bool:
+        barrier.wait()
+        x = np.arange(float(shapes[i][0])) + i
+        return all(np.array_equal(compiled(x), np.cumsum(x * 2.0) + 1.0) for _ in range(50))
+
+    with ThreadPoolExecutor(16) as pool:
+        assert all(pool.map(work, range(16)))
+
+
+def test_shapes_without_end_are_said() -> None:
+    compiled = jit(lambda x: x + 1.0)
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        for n in range(70):
+            compiled(np.zeros(n))
+    (warning,) = found
+    assert "compiled 65 times, each time for other shapes or data types" in str(warning.message)
+    assert warning.filename == __file__
+
+
+# Elementwise operations block by block
+
+UNARY = ["sin", "abs", "negative", "square", "floor", "isnan"]
+BINARY = ["add", "multiply", "subtract", "maximum", "less", "copysign"]
+DTYPES = ["float32", "float64", "int32", "int8"]
+
+
+@st.composite
+def inputs(draw: st.DrawFn) -> list[np.ndarray]:
+    """Arrays that broadcast together, of few elements or many, of any layout."""
+    shape = draw(st.sampled_from([(7,), (40,), (5, 8), (3, 2, 9), (0, 4), (64, 1), (2, 30), (1,), ()]))
+    arrays = []
+    for _ in range(draw(st.integers(1, 3))):
+        mine = tuple(draw(st.sampled_from([n, n, 1])) for n in shape)[draw(st.integers(0, 1)) * (len(shape) > 1) :]
+        dtype = draw(st.sampled_from(DTYPES))
+        x = (np.arange(np.prod(mine, dtype=int)).reshape(mine) * 3 - 7).astype(dtype)
+        layout = draw(st.sampled_from(["C", "F", "strided", "reversed"]))
+        if layout == "F":
+            x = np.asfortranarray(x)
+        elif layout == "strided" and x.ndim:
+            x = np.repeat(x, 2, axis=-1)[..., ::2]
+        elif layout == "reversed" and x.ndim:
+            x = x[::-1]
+        x = np.asarray(x)  # an operation on an array without axes returns an element
+        x.flags.writeable = draw(st.booleans())
+        arrays.append(x)
+    return arrays
+
+
+@st.composite
+def programs(draw: st.DrawFn) -> tuple[list[tuple[str, int, int]], list[int]]:
+    """Operations on values by their numbers, and which values are returned."""
+    steps = draw(
+        st.lists(
+            st.tuples(st.sampled_from(UNARY + BINARY), st.integers(0, 9), st.integers(0, 9)), min_size=1, max_size=8
+        )
+    )
+    return steps, draw(st.lists(st.integers(0, 9), min_size=1, max_size=3))
+
+
+def run_program(program: tuple[list[tuple[str, int, int]], list[int]], *arrays: Any) -> tuple[Any, ...]:
+    steps, returned = program
+    xp = xpand.array_namespace(*arrays)
+    values = list(arrays)
+    for name, i, j in steps:
+        x, y = values[i % len(values)], values[j % len(values)]
+        if "bool" in str(x.dtype):
+            x = xp.astype(x, xp.float64)
+        if name in ("sin", "copysign") and "int" in str(x.dtype):
+            x = xp.astype(x, xp.float64)
+        if name in UNARY:
+            values.append(getattr(xp, name)(x))
+        else:
+            values.append(getattr(xp, name)(x, xp.astype(y, x.dtype)))
+    return tuple(values[i % len(values)] for i in returned)
+
+
+@settings(max_examples=60, deadline=None)
+@given(inputs(), programs(), st.sampled_from([1, 16, 1000]))
+def test_blocks_give_what_numpy_gives(arrays: list[np.ndarray], program: Any, block: int) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_jit_blocks, "BLOCK", block)
+        patch.setattr(_jit_blocks, "LEAST", 2 * block)
+        compiled = jit(lambda *arrays: run_program(program, *arrays))
+        before = [x.copy() for x in arrays]
+        with np.errstate(all="ignore"):
+            found, expected = compiled(*arrays), run_program(program, *arrays)
+    for actual, wanted in zip(found, expected, strict=True):
+        assert (actual.dtype, actual.shape) == (wanted.dtype, wanted.shape)
+        assert np.asarray(actual).tobytes() == np.asarray(wanted).tobytes()
+    for x, old in zip(arrays, before):
+        np.testing.assert_array_equal(x, old)
+
+
+def test_large_arrays_are_done_block_by_block() -> None:
+    x = np.linspace(-3.0, 3.0, 3 * _jit_blocks.LEAST + 5)
+    wide = x[: 2 * _jit_blocks.LEAST].reshape(-1, 256)
+    f = lambda x: (x * NP_OF(x).exp(-x * x) + 1.0, NP_OF(x).sum(NP_OF(x).cos(x) ** 2))
+    for each in (x, wide, wide.T, x[::2]):
+        steps = _jit_blocks.fused(simplified(graph_of(f, each)))
+        assert len(steps) < len(graph_of(f, each).equations)
+        for actual, wanted in zip(jit(f)(each), f(each)):
+            np.testing.assert_array_equal(actual, wanted)
