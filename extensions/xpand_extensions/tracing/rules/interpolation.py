@@ -1,0 +1,72 @@
+"""Rules of interpolation: batches and shapes.
+
+Derivatives follow the generic implementation: with rules of their own, measured, they took as long.
+"""
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from xpand_extensions import interpolation
+
+from .._core import Aval
+from .elementwise import dtype_of_result
+from .products import device_of
+from .scatter import native
+
+
+def _batched_grid(xp: Any, mapped: Any, grid: Any, coordinates: Any, extrapolation: str) -> Any:
+    if not mapped["grid"]:
+        # More places in the same grids.
+        places = xp.moveaxis(coordinates, 0, 1)
+        return xp.moveaxis(native(interpolation.grid_sample, grid, places, extrapolation=extrapolation), 1, 0)
+    members, batch, *_, channels = grid.shape
+    if not mapped["coordinates"]:
+        # More channels at the same places.
+        grid = xp.moveaxis(grid, 0, -2)
+        grid = xp.reshape(grid, (*grid.shape[:-2], members * channels))
+        found = native(interpolation.grid_sample, grid, coordinates, extrapolation=extrapolation)
+        return xp.moveaxis(xp.reshape(found, (*found.shape[:-1], members, channels)), -2, 0)
+    if batch == 1:
+        return native(interpolation.grid_sample, grid[:, 0, ...], coordinates, extrapolation=extrapolation)
+    coordinates = xp.broadcast_to(coordinates, (members, batch, *coordinates.shape[2:]))
+    merged = [xp.reshape(x, (members * batch, *x.shape[2:])) for x in (grid, coordinates)]
+    found = native(interpolation.grid_sample, *merged, extrapolation=extrapolation)
+    return xp.reshape(found, (members, batch, *found.shape[1:]))
+
+
+def _grid_shape(namespace: Any, grid: Any, coordinates: Any, extrapolation: str) -> Aval:
+    sizes = grid.shape[0], coordinates.shape[0]
+    batch = 0 if 0 in sizes else max(sizes)
+    dtype = dtype_of_result(namespace, "multiply", (grid, coordinates), {})
+    return Aval((batch, *coordinates.shape[1:-1], grid.shape[-1]), dtype, device_of(grid, coordinates))
+
+
+def _batched_interp(xp: Any, mapped: Any, x: Any, points: Any, values: Any, **options: Any) -> Any:
+    found = native(interpolation.interp, x, points, values, **options)
+    return xp.moveaxis(found, values.ndim - 1, 0) if mapped["x"] else found
+
+
+def _batch_of_interp(trace: Any, op: Any, args: Sequence[Any], params: dict[str, Any]) -> Any:
+    """Interpolate all members at once, where they have the same points, and places or values are the same."""
+    mapped = {name for name, x in zip(params["template"].names, args) if trace.own(x)}
+    at_once = mapped == {"x"} or mapped == {"values"}
+    return trace.by_rule(op, args, params) if at_once else op.decompose(args, params)
+
+
+def _interp_shape(namespace: Any, x: Any, points: Any, values: Any, **options: Any) -> Aval:
+    place = Aval((), dtype_of_result(namespace, "multiply", (x, points), {}))
+    dtype = dtype_of_result(namespace, "multiply", (place, values), {})
+    return Aval((*values.shape[:-1], *x.shape), dtype, device_of(x, points, values))
+
+
+BATCHING: Final[dict[str, Any]] = {
+    "interpolation.grid_sample": _batched_grid,
+    "interpolation.interp": _batched_interp,
+}
+
+SHAPES: Final[dict[str, Any]] = {
+    "interpolation.grid_sample": _grid_shape,
+    "interpolation.interp": _interp_shape,
+}
+
+OVERRIDES: Final[dict[str, Any]] = {"interpolation.interp": {"batch": _batch_of_interp}}
