@@ -26,7 +26,7 @@ from tests.coverage import (
     table,
     unfinished,
 )
-from tests.libraries import Library
+from tests.libraries import LIBRARIES, Library
 from tests.operations import Case
 from xpand.creation import iota
 from xpand.inspection import inspect
@@ -36,6 +36,7 @@ from xpand_extensions import (
     bits,
     convolution,
     indexing,
+    jit,
     linalg,
     padding,
     pluggable,
@@ -44,6 +45,7 @@ from xpand_extensions import (
     statistics,
     windows,
 )
+from xpand_extensions.tracing import Graph
 
 TABLE = table("nx")
 
@@ -203,6 +205,34 @@ PADDED: dict[str, Any] = {"strides": (1, 3), "padding": [(1, 0), (0, 2)], "windo
 
 def binary_backend(library: Library) -> None:
     assert xpand.default_namespace() is xpand.namespace("numpy")
+
+
+def softmax(x: Any) -> Any:
+    xp = xpand.array_namespace(x)
+    powers = xp.exp(x - xp.max(x, axis=-1, keepdims=True))
+    return powers / xp.sum(powers, axis=-1, keepdims=True)
+
+
+def templates(library: Library) -> None:
+    template = jit.ShapeDtype((100_000, 1_000_000), library.xp.float32)
+    found = jit.eval_shape(lambda x: {"softmax": softmax(x), "sign": xpand.array_namespace(x).all(x > 0)}, template)
+    assert found["softmax"] == template
+    assert (found["sign"].shape, found["sign"].dtype) == ((), library.xp.bool)
+
+
+def expressions(library: Library) -> None:
+    x = library.asarray(A)
+    graph = jit.make_graph(softmax)(x)
+    text = str(graph)
+    assert text.index("exp") < text.index("div")
+    if isinstance(graph, Graph):  # of a library that has none of its own
+        graph.check()
+        assert [equation.op.name for equation in graph.equations] == ["max", "subtract", "exp", "sum", "divide"]
+        assert graph.dot().startswith("digraph {")
+        assert [x.shape for x in graph.outputs] == [A.shape]
+        for other in LIBRARIES:  # also on those with graphs of their own
+            (found,) = graph.run(other.asarray(A))
+            other.assert_equal(found, scipy.special.softmax(A, axis=-1), rtol=1e-14)
 
 
 CASES: dict[str, Row] = {
@@ -473,6 +503,8 @@ CASES: dict[str, Row] = {
         Case(lambda x: windows.window_sum(x, (2, 2), **PADDED), (IMAGE,), padded_windows(np.sum, 0.0)),
     ),
     "BinaryBackend (a default that needs no library)": binary_backend,
+    "TemplateBackend (shapes and dtypes without data)": templates,
+    "Defn.Expr (a public expression graph)": expressions,
 }
 
 

@@ -1,5 +1,6 @@
 """A test for each row of docs/coverage/phiml.toml, on every library, against NumPy, SciPy or JAX."""
 
+from collections.abc import Callable
 from itertools import pairwise
 from typing import Any
 
@@ -35,16 +36,19 @@ from xpand import manipulation, trees
 from xpand_extensions import (
     arithmetic,
     autodiff,
+    control_flow,
     convolution,
     histograms,
     indexing,
     interpolation,
+    jit,
     linalg,
     padding,
     scatter,
     sorting,
     special,
     statistics,
+    vmap,
 )
 
 TABLE = table("phiml")
@@ -290,349 +294,471 @@ def no_backend(library: Library) -> None:
             xpand.choose_namespace(library.asarray(A), other.asarray(A))
 
 
-CASES: dict[str, Row] = {
-    "Backend.name": name,
-    "Backend.supports": supports,
-    "Backend.prefers_channels_last": channels_come_first,
-    "Backend.requires_fixed_shapes_when_tracing": fixed_shapes,
-    "Backend.as_registered": as_registered,
-    "Backend.combine_types": combine_types,
-    "Backend.auto_cast": auto_cast,
-    "Backend.is_tensor": is_tensor,
-    "Backend.as_tensor": as_tensor,
-    "Backend.is_available": is_available,
-    "Backend.to_dlpack": dlpack,
-    "Backend.from_dlpack": dlpack,
-    "Backend.copy": copy,
-    "Backend.copy_leaves": copy_leaves,
-    "Backend.determine_size": determine_size,
-    "Backend.tile_to": Case(lambda x: manipulation.tile_to(x, 4, axis=0), (A,), lambda x: np.tile(x, (2, 1))),
-    "Backend.transpose": standard("permute_dims", GRID, axes=(2, 0, 1), reference=lambda x: np.transpose(x, (2, 0, 1))),
-    "Backend.stack": Case(
-        lambda x, y: xpand.array_namespace(x).stack([x, y], axis=1),
-        (A, POSITIVE),
-        lambda x, y: np.stack([x, y], axis=1),
-    ),
-    "Backend.stack_leaves": stack_leaves,
-    "Backend.concat": Case(
-        lambda x, y: xpand.array_namespace(x).concat([x, y], axis=1),
-        (A, POSITIVE),
-        lambda x, y: np.concatenate([x, y], axis=1),
-    ),
-    "Backend.pad": Case(
-        lambda x: padding.pad(x, [(1, 0), (2, 1)], mode="wrap"),
-        (A,),
-        lambda x: np.pad(x, [(1, 0), (2, 1)], mode="wrap"),
-    ),
-    "Backend.pad_to": Case(
-        lambda x: manipulation.pad_to(x, 5, fill_value=9.0),
-        (A,),
-        lambda x: np.pad(x, [(0, 0), (0, 2)], constant_values=9.0),
-    ),
-    "Backend.reshape": standard("reshape", A, shape=(3, 2), reference=lambda x: x.reshape(3, 2)),
-    "Backend.flip": standard("flip", A, axis=(0, 1)),
-    "Backend.sum": standard("sum", A, axis=1, keepdims=True),
-    "Backend.prod": standard("prod", A, axis=0),
-    "Backend.divide_no_nan": Case(
-        arithmetic.divide_no_nan,
-        (A, np.asarray([0.0, 2.0, -0.0])),
-        lambda x, y: np.where(y == 0, 0.0, x / np.where(y == 0, 1.0, y)),
-    ),
-    "Backend.where": standard("where", BOOLEANS, A, POSITIVE),
-    "Backend.nonzero": (
-        Case(
-            lambda x: indexing.argwhere(x, size=5, fill_value=-1),
-            (INTEGERS % 2,),
-            lambda x: np.pad(np.argwhere(x), [(0, 1), (0, 0)], constant_values=-1),
-        ),
-        Case(lambda x: indexing.argwhere(x, size=2), (INTEGERS % 2,), lambda x: np.argwhere(x)[:2]),
-    ),
-    "Backend.mean": standard("mean", A, axis=0),
-    "Backend.range": created("arange", 1, 9, 2, dtype="int32"),
-    "Backend.zeros": created("zeros", (2, 3), dtype="complex64"),
-    "Backend.zeros_like": standard("zeros_like", A),
-    "Backend.ones": created("ones", (2, 3), dtype="int64"),
-    "Backend.ones_like": standard("ones_like", INTEGERS),
-    "Backend.meshgrid": meshgrid,
-    "Backend.linspace": linspace(True),
-    "Backend.linspace_without_last": linspace(False),
-    "Backend.tensordot": standard("tensordot", GRID, A[:, :, None], axes=((0, 1), (0, 1))),
-    "Backend.mul_matrix_batched_vector": Case(
-        multiplied, (SQUARE, A), lambda a, b: np.einsum("ij,bj->bi", a, b), rtol=1e-12
-    ),
-    "Backend.einsum": Case(
-        lambda x, y: linalg.einsum("bsc,bs->c", x, y), (GRID, A), lambda x, y: np.einsum("bsc,bs->c", x, y), rtol=1e-12
-    ),
-    "Backend.cumsum": standard("cumulative_sum", A, axis=1, reference=lambda x: np.cumsum(x, axis=1)),
-    "Backend.abs": standard("abs", COMPLEX),
-    "Backend.sign": standard("sign", A),
-    "Backend.round": standard("round", np.append(A, [0.5, 1.5, -0.5, 2.5])),
-    "Backend.ceil": standard("ceil", A),
-    "Backend.floor": standard("floor", A),
-    "Backend.max": standard("max", A, axis=0),
-    "Backend.min": standard("min", A, axis=1, keepdims=True),
-    "Backend.maximum": standard("maximum", A, POSITIVE - 2.0),
-    "Backend.minimum": standard("minimum", A, POSITIVE - 2.0),
-    "Backend.clip": standard("clip", A, min=-1.0, max=1.0),
-    "Backend.argmax": (standard("argmax", A, axis=1), standard("argmax", BOOLEANS * 3, axis=1, keepdims=True)),
-    "Backend.argmin": (standard("argmin", A, axis=0), standard("argmin", BOOLEANS * 3, axis=1)),
-    "Backend.sqrt": standard("sqrt", POSITIVE),
-    "Backend.exp": standard("exp", A),
-    "Backend.erf": Case(special.erf, (A,), scipy.special.erf, rtol=1e-14),
-    "Backend.softplus": Case(special.softplus, (A * 100,), lambda x: np.logaddexp(0.0, x), rtol=1e-14),
-    "Backend.log_gamma": Case(special.gammaln, (POSITIVE,), scipy.special.gammaln, rtol=1e-13),
-    "Backend.gamma_inc_l": Case(special.gammainc, (POSITIVE, POSITIVE[::-1]), scipy.special.gammainc, rtol=1e-12),
-    "Backend.gamma_inc_u": Case(special.gammaincc, (POSITIVE, POSITIVE[::-1]), scipy.special.gammaincc, rtol=1e-12),
-    "Backend.factorial": Case(
-        special.factorial, (np.asarray([0, 1, 5, 12]),), lambda x: np.asarray([1, 1, 120, 479001600])
-    ),
-    "Backend.conv": tuple(
-        Case(
-            lambda x, k: convolution.conv(x, k, padding="same"),
-            (np.moveaxis(GRID, 2, 1), np.arange(36.0 * kernels).reshape(kernels, 3, 4, 3)),
-            convolved,
-            rtol=1e-12,
+def energy(x: Any, y: Any) -> Any:
+    xp = xpand.array_namespace(x)
+    return xp.sum(xp.sin(x) * y**2)
+
+
+def vectorized(library: Library) -> None:
+    diagonal = lambda x: xpand.array_namespace(x).sum(x**2)
+    expected = np.sum(GRID**2, axis=(1, 2))
+    library.assert_equal(vmap.vmap(diagonal)(library.asarray(GRID)), expected, rtol=1e-14)
+    library.assert_equal(control_flow.map(diagonal, library.asarray(GRID)), expected, rtol=1e-14)
+
+
+def on_the_host(library: Library) -> None:
+    declared = {"sorted": jit.ShapeDtype(A.shape, library.xp.float64)}
+    call = lambda x: jit.pure_callback(lambda x: {"sorted": np.sort(x, axis=-1)}, declared, x)["sorted"]
+    for function in (call, jit.jit(call)):
+        if library.lazy:
+            with pytest.raises(xpand.UnsupportedError, match="would have to be computed"):
+                function(library.asarray(A))
+        else:
+            library.assert_equal(function(library.asarray(A)), np.sort(A, axis=-1))
+
+
+def compiled(library: Library) -> None:
+    fast = jit.jit(lambda state: {"next": energy(state["x"], 2.0) + state["x"]})
+    for x in (A, WITHIN):
+        library.assert_equal(
+            fast({"x": library.asarray(x)})["next"], 4.0 * np.sum(np.sin(x)) + x, rtol=1e-14, atol=1e-14
         )
-        for kernels in (1, 2)
-    ),
-    "Backend.expand_dims": standard("expand_dims", A, axis=(0, 2)),
-    "Backend.shape": shape,
-    "Backend.staticshape": shape,
-    "Backend.cast": cast("float32"),
-    "Backend.to_float": cast("float64", INTEGERS),
-    "Backend.to_int32": cast("int32"),
-    "Backend.to_int64": cast("int64"),
-    "Backend.to_complex": cast("complex128"),
-    "Backend.unravel_index": Case(
-        lambda i: indexing.unravel_index(i, (3, 4)), (np.asarray([0, 5, 11]),), lambda i: np.unravel_index(i, (3, 4))
-    ),
-    "Backend.ravel_multi_index": (
-        *(
+
+
+GRADIENT = np.cos(A) * POSITIVE**2
+
+
+def differentiated(transform: Callable[..., Any]) -> Row:
+    def check(library: Library) -> None:
+        x, y = library.asarray(A), library.asarray(POSITIVE)
+        value, gradient = transform(autodiff.value_and_grad(energy))(x, y)
+        library.assert_equal(value, np.sum(np.sin(A) * POSITIVE**2), rtol=1e-14)
+        library.assert_equal(gradient, GRADIENT, rtol=1e-14)
+        library.assert_equal(transform(autodiff.grad(energy))(x, y), GRADIENT, rtol=1e-14)
+
+    return check
+
+
+def jacobian(library: Library) -> None:
+    product = lambda x, y: x * y
+    found = autodiff.jacrev(product, argnums=(0, 1))(library.asarray(A[0]), library.asarray(A[1]))
+    for x, expected in zip(found, (np.diag(A[1]), np.diag(A[0]))):
+        library.assert_equal(x, expected)
+
+
+def twice_differentiated(transform: Callable[..., Any]) -> Row:
+    def check(library: Library) -> None:
+        x, y = A[0], POSITIVE[0]
+        given = library.asarray(x), library.asarray(y)
+        expected = np.diag(-np.sin(x) * y**2), np.diag(2.0 * np.cos(x) * y)
+        for x, second in zip(transform(autodiff.hessian(energy, argnums=(0, 1)))(*given)[0], expected):
+            library.assert_equal(x, second, rtol=1e-14)
+
+    return check
+
+
+def own_gradient(library: Library) -> None:
+    @autodiff.custom_vjp
+    def clipped(x: Any) -> Any:
+        return x
+
+    clip = lambda _, g: (xpand.array_namespace(g).clip(g, -1.0, 1.0),)
+    clipped.defvjp(lambda x: (x, None), clip)
+    gradient = autodiff.grad(lambda x: energy(clipped(x), 2.0))
+    expected = np.clip(4.0 * np.cos(A), -1.0, 1.0)
+    for function in (gradient, jit.jit(gradient)):
+        library.assert_equal(function(library.asarray(A)), expected, rtol=1e-14)
+
+
+def repeated(library: Library) -> None:
+    x = library.asarray(1.0)
+    grown = lambda max_iter: control_flow.while_loop(lambda x: x < 100.0, lambda x: 2.0 * x, x, max_iter=max_iter)
+    if not library.lazy:  # asks for the condition's value
+        library.assert_equal(grown(None), np.asarray(128.0))
+    library.assert_equal(grown(3), np.asarray(8.0))
+    library.assert_equal(grown((0, 2, 20)), np.asarray([1.0, 4.0, 128.0]))
+
+
+def recorded(library: Library) -> None:
+    value, pull = autodiff.vjp(energy, library.asarray(A), library.asarray(POSITIVE))
+    library.assert_equal(value, np.sum(np.sin(A) * POSITIVE**2), rtol=1e-14)
+    library.assert_equal(pull(value)[0], GRADIENT * np.sum(np.sin(A) * POSITIVE**2), rtol=1e-13)
+
+
+TRANSFORMATIONS: dict[str, Row] = {
+    "Backend.vectorized_call": vectorized,
+    "Backend.numpy_call": on_the_host,
+    "Backend.jit_compile": compiled,
+    "Backend.jacobian": (differentiated(lambda f: f), jacobian),
+    "Backend.hessian": twice_differentiated(lambda f: f),
+    "Backend.custom_gradient": own_gradient,
+    "Backend.jit_compile_grad": differentiated(jit.jit),
+    "Backend.jit_compile_hessian": twice_differentiated(jit.jit),
+    "Backend.while_loop": repeated,
+    "Backend.variable": recorded,
+}
+
+CASES: dict[str, Row] = (
+    TRANSFORMATIONS
+    | {
+        "Backend.name": name,
+        "Backend.supports": supports,
+        "Backend.prefers_channels_last": channels_come_first,
+        "Backend.requires_fixed_shapes_when_tracing": fixed_shapes,
+        "Backend.as_registered": as_registered,
+        "Backend.combine_types": combine_types,
+        "Backend.auto_cast": auto_cast,
+        "Backend.is_tensor": is_tensor,
+        "Backend.as_tensor": as_tensor,
+        "Backend.is_available": is_available,
+        "Backend.to_dlpack": dlpack,
+        "Backend.from_dlpack": dlpack,
+        "Backend.copy": copy,
+        "Backend.copy_leaves": copy_leaves,
+        "Backend.determine_size": determine_size,
+        "Backend.tile_to": Case(lambda x: manipulation.tile_to(x, 4, axis=0), (A,), lambda x: np.tile(x, (2, 1))),
+        "Backend.transpose": standard(
+            "permute_dims", GRID, axes=(2, 0, 1), reference=lambda x: np.transpose(x, (2, 0, 1))
+        ),
+        "Backend.stack": Case(
+            lambda x, y: xpand.array_namespace(x).stack([x, y], axis=1),
+            (A, POSITIVE),
+            lambda x, y: np.stack([x, y], axis=1),
+        ),
+        "Backend.stack_leaves": stack_leaves,
+        "Backend.concat": Case(
+            lambda x, y: xpand.array_namespace(x).concat([x, y], axis=1),
+            (A, POSITIVE),
+            lambda x, y: np.concatenate([x, y], axis=1),
+        ),
+        "Backend.pad": Case(
+            lambda x: padding.pad(x, [(1, 0), (2, 1)], mode="wrap"),
+            (A,),
+            lambda x: np.pad(x, [(1, 0), (2, 1)], mode="wrap"),
+        ),
+        "Backend.pad_to": Case(
+            lambda x: manipulation.pad_to(x, 5, fill_value=9.0),
+            (A,),
+            lambda x: np.pad(x, [(0, 0), (0, 2)], constant_values=9.0),
+        ),
+        "Backend.reshape": standard("reshape", A, shape=(3, 2), reference=lambda x: x.reshape(3, 2)),
+        "Backend.flip": standard("flip", A, axis=(0, 1)),
+        "Backend.sum": standard("sum", A, axis=1, keepdims=True),
+        "Backend.prod": standard("prod", A, axis=0),
+        "Backend.divide_no_nan": Case(
+            arithmetic.divide_no_nan,
+            (A, np.asarray([0.0, 2.0, -0.0])),
+            lambda x, y: np.where(y == 0, 0.0, x / np.where(y == 0, 1.0, y)),
+        ),
+        "Backend.where": standard("where", BOOLEANS, A, POSITIVE),
+        "Backend.nonzero": (
             Case(
-                lambda i, j, mode=mode: indexing.ravel_multi_index((i, j), (3, 4), mode=mode),
-                (np.asarray([0, 4, -1]), np.asarray([3, -2, 9])),
-                lambda i, j, mode=mode: np.ravel_multi_index((i, j), (3, 4), mode=mode),
-            )
-            for mode in ("wrap", "clip")
+                lambda x: indexing.argwhere(x, size=5, fill_value=-1),
+                (INTEGERS % 2,),
+                lambda x: np.pad(np.argwhere(x), [(0, 1), (0, 0)], constant_values=-1),
+            ),
+            Case(lambda x: indexing.argwhere(x, size=2), (INTEGERS % 2,), lambda x: np.argwhere(x)[:2]),
         ),
-        Case(
-            lambda i, j: indexing.ravel_multi_index((i, j), (3, 4), mode="fill", fill_value=-7),
-            (np.asarray([0, 4, -1, 2]), np.asarray([3, 1, 2, 4])),
-            lambda i, j: np.asarray([3, -7, -7, -7]),
+        "Backend.mean": standard("mean", A, axis=0),
+        "Backend.range": created("arange", 1, 9, 2, dtype="int32"),
+        "Backend.zeros": created("zeros", (2, 3), dtype="complex64"),
+        "Backend.zeros_like": standard("zeros_like", A),
+        "Backend.ones": created("ones", (2, 3), dtype="int64"),
+        "Backend.ones_like": standard("ones_like", INTEGERS),
+        "Backend.meshgrid": meshgrid,
+        "Backend.linspace": linspace(True),
+        "Backend.linspace_without_last": linspace(False),
+        "Backend.tensordot": standard("tensordot", GRID, A[:, :, None], axes=((0, 1), (0, 1))),
+        "Backend.mul_matrix_batched_vector": Case(
+            multiplied, (SQUARE, A), lambda a, b: np.einsum("ij,bj->bi", a, b), rtol=1e-12
         ),
-    ),
-    "Backend.gather": Case(lambda x, i: indexing.take(x, i, axis=1), (A, np.asarray([2, 0, 2])), lambda x, i: x[:, i]),
-    "Backend.gather_by_component_indices": Case(
-        lambda x, i, j: scatter.at(x)[i, j].get(), (A, np.asarray([1, 0]), np.asarray([2, 1])), lambda x, i, j: x[i, j]
-    ),
-    "Backend.batched_gather_nd": tuple(
-        Case(  # as many batches on both sides, or one on either
-            lambda x, i: indexing.gather_nd(x, i, batch_dims=1),
-            (grid, places),
-            lambda x, i: np.stack([x[b % len(x), i[b % len(i), :, 0]] for b in range(2)]),
-        )
-        for grid, places in ((GRID, PLACES), (GRID[:1], PLACES), (GRID, PLACES[:1]))
-    ),
-    "Backend.batched_gather_1d": Case(
-        lambda x, i: indexing.gather(x, i, axis=1, batch_dims=1),
-        (A, np.asarray([[0, 2], [1, 1]])),
-        lambda x, i: np.take_along_axis(x, i, axis=1),
-    ),
-    "Backend.gather_nd": Case(
-        indexing.gather_nd, (GRID, np.asarray([[0, 2], [1, 0]])), lambda x, i: x[i[:, 0], i[:, 1]]
-    ),
-    "Backend.gather_1d": Case(lambda x, i: indexing.take(x, i, axis=0), (A, np.asarray([1, 1, 0])), lambda x, i: x[i]),
-    "Backend.flatten": standard("reshape", A, shape=(-1,), reference=np.ravel),
-    "Backend.std": standard("std", A, axis=1),
-    "Backend.boolean_mask": Case(
-        lambda x, m: indexing.boolean_mask(x, m, axis=1, size=3, fill_value=7.0),
-        (A, np.asarray([True, False, True])),
-        lambda x, m: np.pad(x[:, m], [(0, 0), (0, 1)], constant_values=7.0),
-    ),
-    "Backend.isfinite": standard("isfinite", [1.0, np.nan, np.inf]),
-    "Backend.isnan": standard("isnan", [1.0, np.nan, np.inf]),
-    "Backend.isinf": standard("isinf", [1.0, np.nan, -np.inf]),
-    "Backend.scatter": tuple(
-        Case(
-            lambda x, i, v: scatter.scatter_nd(x, i, v, batch_dims=1, operation="add"),
-            (GRID, places, updates),
-            lambda x, i, v: scattered(x, np.broadcast_to(i, PLACES.shape), np.broadcast_to(v, UPDATES.shape)),
-            rtol=1e-14,
-        )
-        for places, updates in (
-            (PLACES, UPDATES),
-            (PLACES[:1], UPDATES),
-            (PLACES, UPDATES[:1]),
-            (PLACES, UPDATES[:1, :1]),
-            (PLACES, UPDATES[:1, :, :1]),
-        )
-    ),
-    "Backend.scatter_nd": Case(scatter.scatter_nd, (GRID[0], PLACES[0], UPDATES[0]), updated),
-    "Backend.scatter_1d_scalar": Case(
-        lambda x, i, v: scatter.scatter(x, i, v, operation="add"),
-        (A[0], np.asarray([2, 0, 2]), np.asarray([1.0, 2.0, 4.0])),
-        lambda x, i, v: x + np.asarray([2.0, 0.0, 5.0]),
-    ),
-    "Backend.scatter_nd_scalar": Case(
-        lambda x, i, v: scatter.scatter_nd(x, i, v, operation="max"),
-        (A, np.asarray([[0, 1], [1, 2], [0, 1]]), np.asarray([1.0, -5.0, 2.0])),
-        lambda x, i, v: np.asarray([[0.5, 2.0, 2.0], [3.0, -0.25, 0.75]]),
-    ),
-    "Backend.histogram1d": Case(
-        lambda x, e, w: histograms.histogram(x, e, weights=w)[0],
-        (A, np.asarray([[-2.0, 0.0, 2.0], [-1.0, 1.0, 3.0]]), POSITIVE),
-        batched_histogram,
-        rtol=1e-14,
-    ),
-    "Backend.bincount": Case(
-        lambda x, w: histograms.bincount(x, weights=w, length=5),
-        (np.asarray([0, 3, 3]), np.asarray([0.5, 1.0, 2.0])),
-        lambda x, w: np.bincount(x, w, minlength=5),
-    ),
-    "Backend.batched_bincount": Case(
-        lambda x: histograms.bincount(x, length=5),
-        (np.asarray([[0, 3, 3], [1, 1, 4]]),),
-        lambda x: np.stack([np.bincount(row, minlength=5) for row in x]),
-    ),
-    "Backend.unique": Case(
-        lambda x: sorting.unique(x, axis=1, return_inverse=True, return_counts=True, size=2),
-        (np.asarray([[2, 1, 2], [0, 3, 0]]),),
-        lambda x: np.unique(x, axis=1, return_inverse=True, return_counts=True),
-    ),
-    "Backend.any": standard("any", BOOLEANS, axis=0, keepdims=True),
-    "Backend.all": standard("all", BOOLEANS, axis=1),
-    "Backend.quantile": Case(
-        lambda x, q: statistics.quantile(x, q, axis=-1),
-        (A, np.asarray([0.1, 0.5])),
-        lambda x, q: np.quantile(x, q, axis=-1),
-        rtol=1e-14,
-    ),
-    "Backend.argsort": standard("argsort", A, axis=0),
-    "Backend.sort": standard("sort", A, axis=1),
-    "Backend.searchsorted": Case(
-        lambda s, v: sorting.searchsorted(s, v, side="right"),
-        (np.asarray([[1.0, 2.0, 4.0], [0.0, 0.5, 9.0]]), np.asarray([[2.0, 0.0], [0.7, 10.0]])),
-        lambda s, v: np.stack([np.searchsorted(a, b, side="right") for a, b in zip(s, v)]),
-    ),
-    "Backend.fft": standard("fft.fftn", COMPLEX, axes=(0, 1)),
-    "Backend.ifft": standard("fft.ifftn", COMPLEX, axes=(1,)),
-    "Backend.imag": standard("imag", COMPLEX),
-    "Backend.real": standard("real", COMPLEX),
-    "Backend.conj": standard("conj", COMPLEX),
-    "Backend.sin": standard("sin", A),
-    "Backend.arcsin": standard("asin", WITHIN),
-    "Backend.cos": standard("cos", A),
-    "Backend.arccos": standard("acos", WITHIN),
-    "Backend.tan": standard("tan", A),
-    "Backend.arctan": standard("atan", A),
-    "Backend.arctan2": standard("atan2", A, POSITIVE - 2.0),
-    "Backend.sinh": standard("sinh", A),
-    "Backend.arcsinh": standard("asinh", A),
-    "Backend.cosh": standard("cosh", A),
-    "Backend.arccosh": standard("acosh", POSITIVE),
-    "Backend.tanh": standard("tanh", A),
-    "Backend.arctanh": standard("atanh", WITHIN),
-    "Backend.log": standard("log", POSITIVE),
-    "Backend.log2": standard("log2", POSITIVE),
-    "Backend.log10": standard("log10", POSITIVE),
-    "Backend.sigmoid": Case(special.sigmoid, (A * 100,), scipy.special.expit, rtol=1e-14),
-    "Backend.dtype": dtype,
-    "Backend.tile": Case(lambda x: xpand.array_namespace(x).tile(x, (2, 2)), (A,), lambda x: np.tile(x, (2, 2))),
-    "Backend.repeat": Case(
-        lambda x, r: indexing.repeat(x, r, axis=1, total_repeat_length=4),
-        (A, np.asarray([2, 0, 2])),
-        lambda x, r: np.repeat(x, r, axis=1),
-    ),
-    "Backend.get_diagonal": Case(
-        lambda x: xpand.array_namespace(x).matrix_transpose(linalg.diagonal(x, offset=1, axis1=1, axis2=2)),
-        (np.arange(36.0).reshape(2, 3, 3, 2),),
-        lambda x: np.stack([x[:, 0, 1], x[:, 1, 2]], axis=1),
-    ),
-    "Backend.indexed_segment_sum": (
-        Case(
-            lambda x, o: scatter.segment_reduce(x, o, axis=1),
-            (GRID, np.asarray([0, 2, 2, 3])),
-            lambda x, o: np.stack([x[:, a:b].sum(axis=1) for a, b in pairwise(o)], axis=1),
-            rtol=1e-14,
-        ),
-        Case(
-            lambda x, o: scatter.segment_reduce(x, o, axis=1),
-            (GRID, np.asarray([[0, 2, 3], [0, 1, 3]])),
-            lambda x, o: np.stack([[m[a:b].sum(axis=0) for a, b in pairwise(own)] for m, own in zip(x, o)]),
-            rtol=1e-14,
-        ),
-    ),
-    "Backend.matrix_solve_least_squares": least_squares,
-    "Backend.solve_triangular_dense": (
-        Case(
-            lambda a, b: linalg.triangular_solve(a, b, lower=False),
-            (np.triu(SQUARE), A.T.copy()),
-            lambda a, b: scipy.linalg.solve_triangular(a, b, lower=False),
+        "Backend.einsum": Case(
+            lambda x, y: linalg.einsum("bsc,bs->c", x, y),
+            (GRID, A),
+            lambda x, y: np.einsum("bsc,bs->c", x, y),
             rtol=1e-12,
         ),
-        Case(  # what is above the diagonal, and on it, isn't read
-            lambda a, b: linalg.triangular_solve(a, b[..., None], unit_diagonal=True)[..., 0],
-            (np.stack([SQUARE, SQUARE + 1.0]), A),
-            lambda a, b: np.linalg.solve(np.tril(a, -1) + np.eye(3), b[..., None])[..., 0],
-            rtol=1e-12,
+        "Backend.cumsum": standard("cumulative_sum", A, axis=1, reference=lambda x: np.cumsum(x, axis=1)),
+        "Backend.abs": standard("abs", COMPLEX),
+        "Backend.sign": standard("sign", A),
+        "Backend.round": standard("round", np.append(A, [0.5, 1.5, -0.5, 2.5])),
+        "Backend.ceil": standard("ceil", A),
+        "Backend.floor": standard("floor", A),
+        "Backend.max": standard("max", A, axis=0),
+        "Backend.min": standard("min", A, axis=1, keepdims=True),
+        "Backend.maximum": standard("maximum", A, POSITIVE - 2.0),
+        "Backend.minimum": standard("minimum", A, POSITIVE - 2.0),
+        "Backend.clip": standard("clip", A, min=-1.0, max=1.0),
+        "Backend.argmax": (standard("argmax", A, axis=1), standard("argmax", BOOLEANS * 3, axis=1, keepdims=True)),
+        "Backend.argmin": (standard("argmin", A, axis=0), standard("argmin", BOOLEANS * 3, axis=1)),
+        "Backend.sqrt": standard("sqrt", POSITIVE),
+        "Backend.exp": standard("exp", A),
+        "Backend.erf": Case(special.erf, (A,), scipy.special.erf, rtol=1e-14),
+        "Backend.softplus": Case(special.softplus, (A * 100,), lambda x: np.logaddexp(0.0, x), rtol=1e-14),
+        "Backend.log_gamma": Case(special.gammaln, (POSITIVE,), scipy.special.gammaln, rtol=1e-13),
+        "Backend.gamma_inc_l": Case(special.gammainc, (POSITIVE, POSITIVE[::-1]), scipy.special.gammainc, rtol=1e-12),
+        "Backend.gamma_inc_u": Case(special.gammaincc, (POSITIVE, POSITIVE[::-1]), scipy.special.gammaincc, rtol=1e-12),
+        "Backend.factorial": Case(
+            special.factorial, (np.asarray([0, 1, 5, 12]),), lambda x: np.asarray([1, 1, 120, 479001600])
         ),
-    ),
-    "Backend.stop_gradient": Case(autodiff.stop_gradient, (A,), lambda x: x),
-    "Backend.stop_gradient_tree": Case(lambda x: autodiff.stop_gradient({"x": (x,)})["x"], (A,), lambda x: (x,)),
-    "Backend.grid_sample": (
-        *(
+        "Backend.conv": tuple(
             Case(
-                lambda g, c, name=name: interpolation.grid_sample(g, c, extrapolation=name),
-                (GRID, np.asarray([[[0.5], [1.75], [-1.0], [-0.25]], [[2.0], [0.25], [7.0], [2.5]]])),
-                sampled(mode),
+                lambda x, k: convolution.conv(x, k, padding="same"),
+                (np.moveaxis(GRID, 2, 1), np.arange(36.0 * kernels).reshape(kernels, 3, 4, 3)),
+                convolved,
                 rtol=1e-12,
             )
-            for name, mode in EXTRAPOLATIONS.items()
+            for kernels in (1, 2)
         ),
-        Case(
-            lambda g, c: interpolation.grid_sample(g, c, extrapolation="undefined"),
-            (GRID, np.asarray([[[0.5], [2.0]], [[0.0], [1.25]]])),  # within the grid, where it is defined
-            sampled("nearest"),
-            rtol=1e-12,
+        "Backend.expand_dims": standard("expand_dims", A, axis=(0, 2)),
+        "Backend.shape": shape,
+        "Backend.staticshape": shape,
+        "Backend.cast": cast("float32"),
+        "Backend.to_float": cast("float64", INTEGERS),
+        "Backend.to_int32": cast("int32"),
+        "Backend.to_int64": cast("int64"),
+        "Backend.to_complex": cast("complex128"),
+        "Backend.unravel_index": Case(
+            lambda i: indexing.unravel_index(i, (3, 4)),
+            (np.asarray([0, 5, 11]),),
+            lambda i: np.unravel_index(i, (3, 4)),
         ),
-    ),
-    "Backend.ndims": ndims,
-    "Backend.size": size,
-    "Backend.multi_slice": Case(
-        lambda x, i: indexing.dynamic_slice(x, (0, i), (2, 2)),
-        (A, np.asarray(1)),
-        lambda x, i: x[:, int(i) : int(i) + 2],
-    ),
-    "Backend.batch_gather": Case(lambda x, i: indexing.take(x, i, axis=0), (GRID, np.asarray([1])), lambda x, i: x[i]),
-    "Backend.unstack": standard("unstack", A, axis=1, reference=lambda x: tuple(x.T.copy())),
-    "Backend.equal": standard("equal", INTEGERS, np.asarray([3, 9, 5])),
-    "Backend.not_equal": standard("not_equal", INTEGERS, np.asarray([3, 9, 5])),
-    "Backend.greater_than": standard("greater", A, POSITIVE - 2.0),
-    "Backend.greater_or_equal": standard("greater_equal", A, A),
-    "Backend.add": standard("add", A, POSITIVE),
-    "Backend.sub": standard("subtract", A, POSITIVE),
-    "Backend.mul": standard("multiply", A, POSITIVE),
-    "Backend.div": standard("divide", A, POSITIVE),
-    "Backend.pow": standard("pow", POSITIVE, A),
-    "Backend.mod": standard("remainder", INTEGERS, OTHERS),
-    "Backend.and_": standard("bitwise_and", BOOLEANS, OTHER_BOOLEANS),
-    "Backend.or_": standard("bitwise_or", INTEGERS, OTHERS),
-    "Backend.xor": standard("bitwise_xor", INTEGERS, OTHERS),
-    "Backend.floordiv": standard("floor_divide", INTEGERS, OTHERS),
-    "Backend.shift_bits_left": standard("bitwise_left_shift", INTEGERS, SHIFTS),
-    "Backend.shift_bits_right": standard("bitwise_right_shift", INTEGERS, SHIFTS),
-    "Backend.invert": standard("bitwise_invert", INTEGERS),
-    "Backend.eig": eigenvectors,
-    "Backend.eigvals": eigenvalues,
-    "Backend.svd": svd,
-    "Backend.matrix_rank_dense": standard("linalg.matrix_rank", SQUARE, reference=lambda x: np.asarray(3)),
-    "Backend.__enter__ (with backend:)": use,
-    "choose_backend": choose,
-    "context_backend": use,
-    "default_backend": use,
-    "set_global_default_backend": set_default,
-    "NoBackendFound": no_backend,
-}
+        "Backend.ravel_multi_index": (
+            *(
+                Case(
+                    lambda i, j, mode=mode: indexing.ravel_multi_index((i, j), (3, 4), mode=mode),
+                    (np.asarray([0, 4, -1]), np.asarray([3, -2, 9])),
+                    lambda i, j, mode=mode: np.ravel_multi_index((i, j), (3, 4), mode=mode),
+                )
+                for mode in ("wrap", "clip")
+            ),
+            Case(
+                lambda i, j: indexing.ravel_multi_index((i, j), (3, 4), mode="fill", fill_value=-7),
+                (np.asarray([0, 4, -1, 2]), np.asarray([3, 1, 2, 4])),
+                lambda i, j: np.asarray([3, -7, -7, -7]),
+            ),
+        ),
+        "Backend.gather": Case(
+            lambda x, i: indexing.take(x, i, axis=1), (A, np.asarray([2, 0, 2])), lambda x, i: x[:, i]
+        ),
+        "Backend.gather_by_component_indices": Case(
+            lambda x, i, j: scatter.at(x)[i, j].get(),
+            (A, np.asarray([1, 0]), np.asarray([2, 1])),
+            lambda x, i, j: x[i, j],
+        ),
+        "Backend.batched_gather_nd": tuple(
+            Case(  # as many batches on both sides, or one on either
+                lambda x, i: indexing.gather_nd(x, i, batch_dims=1),
+                (grid, places),
+                lambda x, i: np.stack([x[b % len(x), i[b % len(i), :, 0]] for b in range(2)]),
+            )
+            for grid, places in ((GRID, PLACES), (GRID[:1], PLACES), (GRID, PLACES[:1]))
+        ),
+        "Backend.batched_gather_1d": Case(
+            lambda x, i: indexing.gather(x, i, axis=1, batch_dims=1),
+            (A, np.asarray([[0, 2], [1, 1]])),
+            lambda x, i: np.take_along_axis(x, i, axis=1),
+        ),
+        "Backend.gather_nd": Case(
+            indexing.gather_nd, (GRID, np.asarray([[0, 2], [1, 0]])), lambda x, i: x[i[:, 0], i[:, 1]]
+        ),
+        "Backend.gather_1d": Case(
+            lambda x, i: indexing.take(x, i, axis=0), (A, np.asarray([1, 1, 0])), lambda x, i: x[i]
+        ),
+        "Backend.flatten": standard("reshape", A, shape=(-1,), reference=np.ravel),
+        "Backend.std": standard("std", A, axis=1),
+        "Backend.boolean_mask": Case(
+            lambda x, m: indexing.boolean_mask(x, m, axis=1, size=3, fill_value=7.0),
+            (A, np.asarray([True, False, True])),
+            lambda x, m: np.pad(x[:, m], [(0, 0), (0, 1)], constant_values=7.0),
+        ),
+        "Backend.isfinite": standard("isfinite", [1.0, np.nan, np.inf]),
+        "Backend.isnan": standard("isnan", [1.0, np.nan, np.inf]),
+        "Backend.isinf": standard("isinf", [1.0, np.nan, -np.inf]),
+        "Backend.scatter": tuple(
+            Case(
+                lambda x, i, v: scatter.scatter_nd(x, i, v, batch_dims=1, operation="add"),
+                (GRID, places, updates),
+                lambda x, i, v: scattered(x, np.broadcast_to(i, PLACES.shape), np.broadcast_to(v, UPDATES.shape)),
+                rtol=1e-14,
+            )
+            for places, updates in (
+                (PLACES, UPDATES),
+                (PLACES[:1], UPDATES),
+                (PLACES, UPDATES[:1]),
+                (PLACES, UPDATES[:1, :1]),
+                (PLACES, UPDATES[:1, :, :1]),
+            )
+        ),
+        "Backend.scatter_nd": Case(scatter.scatter_nd, (GRID[0], PLACES[0], UPDATES[0]), updated),
+        "Backend.scatter_1d_scalar": Case(
+            lambda x, i, v: scatter.scatter(x, i, v, operation="add"),
+            (A[0], np.asarray([2, 0, 2]), np.asarray([1.0, 2.0, 4.0])),
+            lambda x, i, v: x + np.asarray([2.0, 0.0, 5.0]),
+        ),
+        "Backend.scatter_nd_scalar": Case(
+            lambda x, i, v: scatter.scatter_nd(x, i, v, operation="max"),
+            (A, np.asarray([[0, 1], [1, 2], [0, 1]]), np.asarray([1.0, -5.0, 2.0])),
+            lambda x, i, v: np.asarray([[0.5, 2.0, 2.0], [3.0, -0.25, 0.75]]),
+        ),
+        "Backend.histogram1d": Case(
+            lambda x, e, w: histograms.histogram(x, e, weights=w)[0],
+            (A, np.asarray([[-2.0, 0.0, 2.0], [-1.0, 1.0, 3.0]]), POSITIVE),
+            batched_histogram,
+            rtol=1e-14,
+        ),
+        "Backend.bincount": Case(
+            lambda x, w: histograms.bincount(x, weights=w, length=5),
+            (np.asarray([0, 3, 3]), np.asarray([0.5, 1.0, 2.0])),
+            lambda x, w: np.bincount(x, w, minlength=5),
+        ),
+        "Backend.batched_bincount": Case(
+            lambda x: histograms.bincount(x, length=5),
+            (np.asarray([[0, 3, 3], [1, 1, 4]]),),
+            lambda x: np.stack([np.bincount(row, minlength=5) for row in x]),
+        ),
+        "Backend.unique": Case(
+            lambda x: sorting.unique(x, axis=1, return_inverse=True, return_counts=True, size=2),
+            (np.asarray([[2, 1, 2], [0, 3, 0]]),),
+            lambda x: np.unique(x, axis=1, return_inverse=True, return_counts=True),
+        ),
+        "Backend.any": standard("any", BOOLEANS, axis=0, keepdims=True),
+        "Backend.all": standard("all", BOOLEANS, axis=1),
+        "Backend.quantile": Case(
+            lambda x, q: statistics.quantile(x, q, axis=-1),
+            (A, np.asarray([0.1, 0.5])),
+            lambda x, q: np.quantile(x, q, axis=-1),
+            rtol=1e-14,
+        ),
+        "Backend.argsort": standard("argsort", A, axis=0),
+        "Backend.sort": standard("sort", A, axis=1),
+        "Backend.searchsorted": Case(
+            lambda s, v: sorting.searchsorted(s, v, side="right"),
+            (np.asarray([[1.0, 2.0, 4.0], [0.0, 0.5, 9.0]]), np.asarray([[2.0, 0.0], [0.7, 10.0]])),
+            lambda s, v: np.stack([np.searchsorted(a, b, side="right") for a, b in zip(s, v)]),
+        ),
+        "Backend.fft": standard("fft.fftn", COMPLEX, axes=(0, 1)),
+        "Backend.ifft": standard("fft.ifftn", COMPLEX, axes=(1,)),
+        "Backend.imag": standard("imag", COMPLEX),
+        "Backend.real": standard("real", COMPLEX),
+        "Backend.conj": standard("conj", COMPLEX),
+        "Backend.sin": standard("sin", A),
+        "Backend.arcsin": standard("asin", WITHIN),
+        "Backend.cos": standard("cos", A),
+        "Backend.arccos": standard("acos", WITHIN),
+        "Backend.tan": standard("tan", A),
+        "Backend.arctan": standard("atan", A),
+        "Backend.arctan2": standard("atan2", A, POSITIVE - 2.0),
+        "Backend.sinh": standard("sinh", A),
+        "Backend.arcsinh": standard("asinh", A),
+        "Backend.cosh": standard("cosh", A),
+        "Backend.arccosh": standard("acosh", POSITIVE),
+        "Backend.tanh": standard("tanh", A),
+        "Backend.arctanh": standard("atanh", WITHIN),
+        "Backend.log": standard("log", POSITIVE),
+        "Backend.log2": standard("log2", POSITIVE),
+        "Backend.log10": standard("log10", POSITIVE),
+        "Backend.sigmoid": Case(special.sigmoid, (A * 100,), scipy.special.expit, rtol=1e-14),
+        "Backend.dtype": dtype,
+        "Backend.tile": Case(lambda x: xpand.array_namespace(x).tile(x, (2, 2)), (A,), lambda x: np.tile(x, (2, 2))),
+        "Backend.repeat": Case(
+            lambda x, r: indexing.repeat(x, r, axis=1, total_repeat_length=4),
+            (A, np.asarray([2, 0, 2])),
+            lambda x, r: np.repeat(x, r, axis=1),
+        ),
+        "Backend.get_diagonal": Case(
+            lambda x: xpand.array_namespace(x).matrix_transpose(linalg.diagonal(x, offset=1, axis1=1, axis2=2)),
+            (np.arange(36.0).reshape(2, 3, 3, 2),),
+            lambda x: np.stack([x[:, 0, 1], x[:, 1, 2]], axis=1),
+        ),
+        "Backend.indexed_segment_sum": (
+            Case(
+                lambda x, o: scatter.segment_reduce(x, o, axis=1),
+                (GRID, np.asarray([0, 2, 2, 3])),
+                lambda x, o: np.stack([x[:, a:b].sum(axis=1) for a, b in pairwise(o)], axis=1),
+                rtol=1e-14,
+            ),
+            Case(
+                lambda x, o: scatter.segment_reduce(x, o, axis=1),
+                (GRID, np.asarray([[0, 2, 3], [0, 1, 3]])),
+                lambda x, o: np.stack([[m[a:b].sum(axis=0) for a, b in pairwise(own)] for m, own in zip(x, o)]),
+                rtol=1e-14,
+            ),
+        ),
+        "Backend.matrix_solve_least_squares": least_squares,
+        "Backend.solve_triangular_dense": (
+            Case(
+                lambda a, b: linalg.triangular_solve(a, b, lower=False),
+                (np.triu(SQUARE), A.T.copy()),
+                lambda a, b: scipy.linalg.solve_triangular(a, b, lower=False),
+                rtol=1e-12,
+            ),
+            Case(  # what is above the diagonal, and on it, isn't read
+                lambda a, b: linalg.triangular_solve(a, b[..., None], unit_diagonal=True)[..., 0],
+                (np.stack([SQUARE, SQUARE + 1.0]), A),
+                lambda a, b: np.linalg.solve(np.tril(a, -1) + np.eye(3), b[..., None])[..., 0],
+                rtol=1e-12,
+            ),
+        ),
+        "Backend.stop_gradient": Case(autodiff.stop_gradient, (A,), lambda x: x),
+        "Backend.stop_gradient_tree": Case(lambda x: autodiff.stop_gradient({"x": (x,)})["x"], (A,), lambda x: (x,)),
+        "Backend.grid_sample": (
+            *(
+                Case(
+                    lambda g, c, name=name: interpolation.grid_sample(g, c, extrapolation=name),
+                    (GRID, np.asarray([[[0.5], [1.75], [-1.0], [-0.25]], [[2.0], [0.25], [7.0], [2.5]]])),
+                    sampled(mode),
+                    rtol=1e-12,
+                )
+                for name, mode in EXTRAPOLATIONS.items()
+            ),
+            Case(
+                lambda g, c: interpolation.grid_sample(g, c, extrapolation="undefined"),
+                (GRID, np.asarray([[[0.5], [2.0]], [[0.0], [1.25]]])),  # within the grid, where it is defined
+                sampled("nearest"),
+                rtol=1e-12,
+            ),
+        ),
+        "Backend.ndims": ndims,
+        "Backend.size": size,
+        "Backend.multi_slice": Case(
+            lambda x, i: indexing.dynamic_slice(x, (0, i), (2, 2)),
+            (A, np.asarray(1)),
+            lambda x, i: x[:, int(i) : int(i) + 2],
+        ),
+        "Backend.batch_gather": Case(
+            lambda x, i: indexing.take(x, i, axis=0), (GRID, np.asarray([1])), lambda x, i: x[i]
+        ),
+        "Backend.unstack": standard("unstack", A, axis=1, reference=lambda x: tuple(x.T.copy())),
+        "Backend.equal": standard("equal", INTEGERS, np.asarray([3, 9, 5])),
+        "Backend.not_equal": standard("not_equal", INTEGERS, np.asarray([3, 9, 5])),
+        "Backend.greater_than": standard("greater", A, POSITIVE - 2.0),
+        "Backend.greater_or_equal": standard("greater_equal", A, A),
+        "Backend.add": standard("add", A, POSITIVE),
+        "Backend.sub": standard("subtract", A, POSITIVE),
+        "Backend.mul": standard("multiply", A, POSITIVE),
+        "Backend.div": standard("divide", A, POSITIVE),
+        "Backend.pow": standard("pow", POSITIVE, A),
+        "Backend.mod": standard("remainder", INTEGERS, OTHERS),
+        "Backend.and_": standard("bitwise_and", BOOLEANS, OTHER_BOOLEANS),
+        "Backend.or_": standard("bitwise_or", INTEGERS, OTHERS),
+        "Backend.xor": standard("bitwise_xor", INTEGERS, OTHERS),
+        "Backend.floordiv": standard("floor_divide", INTEGERS, OTHERS),
+        "Backend.shift_bits_left": standard("bitwise_left_shift", INTEGERS, SHIFTS),
+        "Backend.shift_bits_right": standard("bitwise_right_shift", INTEGERS, SHIFTS),
+        "Backend.invert": standard("bitwise_invert", INTEGERS),
+        "Backend.eig": eigenvectors,
+        "Backend.eigvals": eigenvalues,
+        "Backend.svd": svd,
+        "Backend.matrix_rank_dense": standard("linalg.matrix_rank", SQUARE, reference=lambda x: np.asarray(3)),
+        "Backend.__enter__ (with backend:)": use,
+        "choose_backend": choose,
+        "context_backend": use,
+        "default_backend": use,
+        "set_global_default_backend": set_default,
+        "NoBackendFound": no_backend,
+    }
+)
 
 
 @pytest.mark.parametrize("row", CASES)
