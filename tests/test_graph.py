@@ -4,6 +4,7 @@ import re
 import shutil
 import subprocess
 import threading
+import tracemalloc
 import warnings
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
@@ -19,12 +20,13 @@ from tests.libraries import EAGER_LIBRARIES, LIBRARIES, Library
 from xpand_extensions import scatter, special
 from xpand_extensions.autodiff import custom_jvp, grad
 from xpand_extensions.control_flow import cond, scan, while_loop
-from xpand_extensions.jit import ShapeDtype, jit, make_graph, named_call, pure_callback
+from xpand_extensions.jit import ShapeDtype, eval_shape, jit, make_graph, named_call, pure_callback
 from xpand_extensions.plugins.numpy import _jit_blocks
 from xpand_extensions.tracing import Equation, Graph, GraphError, Variable, traced_namespace
 from xpand_extensions.tracing._compile import compiled
 from xpand_extensions.tracing._core import Aval
 from xpand_extensions.tracing._simplify import simplified
+from xpand_extensions.vmap import vmap
 
 NP = xpand.namespace("numpy")
 TRACED = traced_namespace(NP)
@@ -269,8 +271,8 @@ EDGES = np.asarray([0.0, -0.0, np.nan, np.inf, -np.inf, 1.5])
 
 
 def test_what_does_nothing_is_left_out() -> None:
-    assert short(lambda x: NP_OF(x).reshape(NP_OF(x).astype(x * 1.0, x.dtype), (6,)) / 1, EDGES) == []
-    assert short(lambda x: 1 * NP_OF(x).broadcast_to(+x, (6,)), EDGES) == []
+    assert short(lambda x: of(x).reshape(of(x).astype(x * 1.0, x.dtype), (6,)) / 1, EDGES) == []
+    assert short(lambda x: 1 * of(x).broadcast_to(+x, (6,)), EDGES) == []
     assert short(lambda x: x * NP.asarray(1.0), EDGES) == []
     # These change the sign of zeros, the shape, the data type, or infinities.
     assert short(lambda x: x + 0.0, EDGES) == ["add"]
@@ -281,42 +283,51 @@ def test_what_does_nothing_is_left_out() -> None:
         assert short(lambda x: x * 1.0, np.asarray([complex(np.inf, 1.0)])) == ["multiply"]
 
 
-def NP_OF(x: Any) -> Any:
+def of(x: Any) -> Any:
     return xpand.array_namespace(x)
 
 
 def test_equal_operations_are_done_once() -> None:
-    assert short(lambda x: NP_OF(x).sin(x) + NP_OF(x).sin(x), X) == ["sin", "add"]
+    assert short(lambda x: of(x).sin(x) + of(x).sin(x), X) == ["sin", "add"]
     assert short(lambda x: (x[1:], x[1:], x[:-1]), X) == ["getitem", "getitem"]
     ids = np.asarray([0, 1, 0])
-    sums = lambda x, n: scatter.segment_sum(x, ids, num_segments=n)
+
+    def sums(x: Any, n: int) -> Any:
+        return scatter.segment_sum(x, ids, num_segments=n)
+
     assert short(lambda x: sums(x, 2) + sums(x, 2), X) == ["scatter.segment_sum", "add"]
     assert len(short(lambda x: (sums(x, 2), sums(x, 3)), X)) == 2
     host = lambda x: x + 1.0
-    call = lambda x: pure_callback(host, ShapeDtype((3,), NP.float64), x)
+
+    def call(x: Any) -> Any:
+        return pure_callback(host, ShapeDtype((3,), NP.float64), x)
+
     assert len(short(lambda x: (call(x), call(2.0 * x)), X)) == 3
 
 
 def test_numbers_that_are_equal_and_not_the_same() -> None:
     assert short(lambda x: (x * 0.0, x * -0.0), X) == ["multiply"] * 2
     assert len(short(lambda x: (x * 2, x * 2.0), np.arange(3))) == 2
-    assert len(short(lambda x: (NP_OF(x).where(x > 0, x, 0.0), NP_OF(x).where(x > 0, x, -0.0)), EDGES)) == 3
-    filled = lambda x, value: x * NP_OF(x).full((400_000, 1), value)
+    assert len(short(lambda x: (of(x).where(x > 0, x, 0.0), of(x).where(x > 0, x, -0.0)), EDGES)) == 3
+
+    def filled(x: Any, value: float) -> Any:
+        return x * of(x).full((400_000, 1), value)
+
     graph = simplified(graph_of(lambda x: (filled(x, 0.0), filled(x, -0.0)), X))
     assert names(graph).count("full") == 2
 
 
 def test_what_is_known_is_computed_once_and_what_is_large_is_not_kept() -> None:
-    assert short(lambda x: x + NP_OF(x).sum(NP_OF(x).arange(10.0)), X) == ["add"]
+    assert short(lambda x: x + of(x).sum(of(x).arange(10.0)), X) == ["add"]
     assert short(lambda x: scatter.segment_sum(NP.arange(3.0), NP.asarray([0, 1, 0]), num_segments=3) + x, X) == ["add"]
-    graph = simplified(graph_of(lambda x: x + NP_OF(x).zeros(10_000_000)[0], X))
+    graph = simplified(graph_of(lambda x: x + of(x).zeros(10_000_000)[0], X))
     assert names(graph) == ["zeros", "getitem", "add"]
     assert not graph.constants
 
 
 def test_unused_is_left_out() -> None:
     def f(x: Any) -> Any:
-        NP_OF(x).sin(x) + NP.asarray(Y)
+        of(x).sin(x) + NP.asarray(Y)
         return x * 2.0
 
     graph = simplified(graph_of(f, X))
@@ -324,9 +335,9 @@ def test_unused_is_left_out() -> None:
 
 
 def test_broadcasting_is_left_to_the_operation() -> None:
-    assert short(lambda x, y: NP_OF(x).broadcast_to(x, (2, 3)) * y, X, Y) == ["multiply"]
-    assert len(short(lambda x: NP_OF(x).broadcast_to(x, (2, 3)) * 2.0, X)) == 2
-    assert len(short(lambda x: NP_OF(x).broadcast_to(x, (2, 3)) * x, X)) == 2
+    assert short(lambda x, y: of(x).broadcast_to(x, (2, 3)) * y, X, Y) == ["multiply"]
+    assert len(short(lambda x: of(x).broadcast_to(x, (2, 3)) * 2.0, X)) == 2
+    assert len(short(lambda x: of(x).broadcast_to(x, (2, 3)) * x, X)) == 2
 
 
 def test_results_share_no_memory_that_they_did_not_share() -> None:
@@ -334,7 +345,7 @@ def test_results_share_no_memory_that_they_did_not_share() -> None:
 
     @jit
     def f(x: Any) -> Any:
-        xp = NP_OF(x)
+        xp = of(x)
         return x * 1.0, xp.sin(x), xp.sin(x), xp.sin(x)[:2], constant, xp.astype(x, x.dtype), x
 
     x = X.copy()
@@ -357,7 +368,10 @@ def test_results_share_no_memory_that_they_did_not_share() -> None:
 @pytest.mark.parametrize("library", [each for each in LIBRARIES if each.id in ("numpy", "strict", "dask")], ids=str)
 def test_numbers_are_weak(library: Library) -> None:
     x, i = library.asarray(X, "float32"), library.asarray([1, 2, 3], "int8")
-    f = lambda x, i, n, a: (x * n, (n + n) * x - n, x + a, NP_OF(x).where(x > 0, x, a), i * n, i + n * n, x ** (-n))
+
+    def f(x: Any, i: Any, n: Any, a: Any) -> Any:
+        return x * n, (n + n) * x - n, x + a, of(x).where(x > 0, x, a), i * n, i + n * n, x ** (-n)
+
     numbers = jit(f)
     for n, a in ((2, 0.5), (3, 0.25)):
         for found, expected in zip(numbers(x, i, n, a), f(x, i, n, a), strict=True):
@@ -369,7 +383,7 @@ def test_numbers_are_weak(library: Library) -> None:
 
 def test_a_thousand_failing_calls_leave_no_state() -> None:
     def f(x: Any, fail: bool) -> Any:
-        y = NP_OF(x).sin(x) + NP_OF(x).zeros(3)
+        y = of(x).sin(x) + of(x).zeros(3)
         if fail:
             raise RuntimeError("mine")
         return y
@@ -388,13 +402,13 @@ def test_a_thousand_failing_calls_leave_no_state() -> None:
 
 
 def test_sixteen_threads_share_a_program() -> None:
-    compiled = jit(lambda x: NP_OF(x).cumulative_sum(x * 2.0, axis=0) + 1.0)
+    compiled = jit(lambda x: of(x).cumulative_sum(x * 2.0, axis=0) + 1.0)
     barrier = threading.Barrier(16)
     shapes = [(n % 4 + 1,) for n in range(16)]
 
     def work(i: int) -> bool:
         barrier.wait()
-        x = np.arange(float(shapes[i][0])) + i
+        x: np.ndarray = np.arange(float(shapes[i][0])) + i
         return all(np.array_equal(compiled(x), np.cumsum(x * 2.0) + 1.0) for _ in range(50))
 
     with ThreadPoolExecutor(16) as pool:
@@ -427,7 +441,7 @@ def inputs(draw: st.DrawFn) -> list[np.ndarray]:
     for _ in range(draw(st.integers(1, 3))):
         mine = tuple(draw(st.sampled_from([n, n, 1])) for n in shape)[draw(st.integers(0, 1)) * (len(shape) > 1) :]
         dtype = draw(st.sampled_from(DTYPES))
-        x = (np.arange(np.prod(mine, dtype=int)).reshape(mine) * 3 - 7).astype(dtype)
+        x: np.ndarray = (np.arange(np.prod(mine, dtype=int)).reshape(mine) * 3 - 7).astype(dtype)
         layout = draw(st.sampled_from(["C", "F", "strided", "reversed"]))
         if layout == "F":
             x = np.asfortranarray(x)
@@ -489,9 +503,79 @@ def test_blocks_give_what_numpy_gives(arrays: list[np.ndarray], program: Any, bl
 def test_large_arrays_are_done_block_by_block() -> None:
     x = np.linspace(-3.0, 3.0, 3 * _jit_blocks.LEAST + 5)
     wide = x[: 2 * _jit_blocks.LEAST].reshape(-1, 256)
-    f = lambda x: (x * NP_OF(x).exp(-x * x) + 1.0, NP_OF(x).sum(NP_OF(x).cos(x) ** 2))
+
+    def f(x: Any) -> Any:
+        return x * of(x).exp(-x * x) + 1.0, of(x).sum(of(x).cos(x) ** 2)
+
     for each in (x, wide, wide.T, x[::2]):
         steps = _jit_blocks.fused(simplified(graph_of(f, each)))
         assert len(steps) < len(graph_of(f, each).equations)
         for actual, wanted in zip(jit(f)(each), f(each)):
             np.testing.assert_array_equal(actual, wanted)
+
+
+# Inside other transformations
+
+
+@pytest.mark.parametrize("library", [each for each in LIBRARIES if each.id in ("numpy", "strict", "dask")], ids=str)
+def test_closures_over_arrays_that_others_follow(library: Library) -> None:
+    x, y = library.asarray(X), library.asarray(Y)
+
+    def f(x: Any) -> Any:
+        inner = jit(lambda y, n: y * x * n)
+        return _total(inner(y, 2.0) * inner(y, 3.0) * inner(x, 1))
+
+    gradient = 6 * np.sum(Y * Y, axis=0) * 4 * X**3
+    library.assert_equal(grad(f)(x), gradient, rtol=1e-13)
+    library.assert_equal(jit(grad(f))(x), gradient, rtol=1e-13)
+    library.assert_equal(jit(grad(jit(f)))(x), gradient, rtol=1e-13)
+    library.assert_equal(vmap(grad(f))(library.asarray(np.stack([X, 2 * X])))[1, :], 8 * gradient, rtol=1e-13)
+
+
+def test_compiled_inside_loops() -> None:
+    step = jit(lambda c, x: (c * x, of(c).sin(c)))
+    f = lambda x: scan(step, x, Y)[0]
+    np.testing.assert_allclose(jit(f)(X), X * Y[0] * Y[1], rtol=1e-15)
+    np.testing.assert_allclose(jit(grad(lambda x: _total(f(x))))(X), Y[0] * Y[1], rtol=1e-15)
+
+
+# Shapes of what would not fit into memory
+
+N = 10**7
+
+
+@pytest.mark.parametrize(
+    ("function", "shapes", "expected"),
+    [
+        (lambda x, y: of(x).exp(x) * y + of(x).where(x > 0, x, y), [(N, N), (N,)], (N, N)),
+        (lambda x: of(x).sum(of(x).max(x, axis=0), keepdims=True), [(N, N)], (1,)),
+        (lambda x: of(x).cumulative_sum(of(x).sort(x, axis=0), axis=1), [(N, N)], (N, N)),
+        (lambda x: of(x).reshape(of(x).permute_dims(x, (1, 0))[::2, 1:], (-1,)), [(N, N)], (N // 2 * (N - 1),)),
+        (lambda x, y: of(x).concat([x, y]) @ of(x).stack([x[0, :], y[0, :]], axis=1), [(N, N), (N, N)], (2 * N, 2)),
+        (
+            lambda x: x + of(x).arange(N) + of(x).zeros((N, N)) + of(x).linspace(0, 1, N) + of(x).ones_like(x),
+            [(N,)],
+            (N, N),
+        ),
+        (lambda x: of(x).fft.rfft(x, axis=0), [(N, N)], (N // 2 + 1, N)),
+        (lambda x, y: of(x).linalg.solve(of(x).linalg.cholesky(x), y), [(N, N), (N, 3)], (N, 3)),
+        (lambda x: of(x).linalg.svd(x, full_matrices=False).Vh, [(2 * N, N)], (N, N)),
+        (lambda x: of(x).take(x, of(x).argmax(x, axis=1), axis=0), [(N, N)], (N, N)),
+        (lambda x: of(x).tile(of(x).repeat(of(x).flip(x), 3, axis=0), (2, 1)), [(N, N)], (6 * N, N)),
+        (lambda x: of(x).std(x, axis=1) + of(x).searchsorted(x[0, :], x[:, 1]), [(N, N)], (N,)),
+        (lambda x: special.erf(special.logsumexp(x, axis=0)), [(N, N)], (N,)),
+        (lambda x: scan(lambda c, row: (c + row, c), x[0, :], x)[1], [(N, N)], (N, N)),
+        (lambda x: vmap(grad(lambda x: _total(of(x).tanh(x) ** 2)))(x), [(N, N)], (N, N)),
+    ],
+)
+def test_shapes_without_memory(function: Callable[..., Any], shapes: Any, expected: Any) -> None:
+    given = [ShapeDtype(shape, NP.float64) for shape in shapes]
+    eval_shape(function, *given)  # what is imported and remembered the first time isn't counted
+    tracemalloc.start()
+    try:
+        found = eval_shape(function, *given)
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert found.shape == expected
+    assert peak < 10**6

@@ -8,7 +8,7 @@ from xpand._typing import Array
 
 from .._jit_graph import ShapeDtype, namespace_with
 from ..tracing import Graph, traced_namespace
-from ..tracing._core import Aval
+from ..tracing._core import Aval, aval_of
 from ..tracing._host import pure_callback as _pure_callback
 from ..tracing._jit import as_arrays
 from ..tracing._jit import jit as _jit
@@ -84,8 +84,9 @@ def _staged(name: str, function: Callable[..., Any], leaves: Sequence[Any]) -> t
         return tuple(found), ()
 
     numbers = iter(as_arrays([x for x, aval in zip(leaves, avals) if aval is None], namespace.base, arrays))
-    avals = [_aval(next(numbers)) if x is None else x for x in avals]
-    graph, _ = stage(namespace, name, flat, avals)
+    weak = [i for i, x in enumerate(avals) if x is None]
+    given = [aval_of(next(numbers)) if x is None else x for x in avals]
+    graph, _ = stage(namespace, name, flat, given, weak)
     assert structure is not None, "the function has been called"
     return graph, structure
 

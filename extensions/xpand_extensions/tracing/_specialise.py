@@ -42,7 +42,7 @@ def _bound(function: Callable[..., Any], template: Template) -> Callable[..., An
     """Return the function of the arrays of a call alone."""
     filled = template.fill([_Place(i) for i in range(len(template.names))])
     in_order = {name: filled[name] for name in template.signature.parameters if name in filled}
-    bound = inspect.BoundArguments(template.signature, in_order)  # type: ignore[arg-type]
+    bound = inspect.BoundArguments(template.signature, in_order)
     scope: dict[str, Any] = {"function": function}
     given = [(f"{name}=", x) for name, x in bound.kwargs.items()]
     texts = [(name, _text(x, scope)) for name, x in [*(("", x) for x in bound.args), *given]]

@@ -30,7 +30,10 @@ def translated(graph: Graph, xp: Any) -> Graph:
     variables: dict[Variable, Variable] = {
         x: Variable(Aval(x.shape, dtypes.of(x.dtype), None)) for x in graph.variables()
     }
-    of = lambda x: variables[x] if isinstance(x, Variable) else x
+
+    def of(x: Any) -> Any:
+        return variables[x] if isinstance(x, Variable) else x
+
     equations = [
         Equation(
             _operation(equation.op, namespace),
@@ -68,18 +71,17 @@ class _Dtypes:
         return next((mine for theirs, mine in self.found if theirs == value), value)
 
 
-def _operation(op: Op, namespace: Any) -> Op:
+def _operation(op: Op, namespace: Any) -> Any:
     if isinstance(op, FacadeOp):
         path = op.operation.path
-        return namespace.operations.get(path) or namespace.operations.setdefault(
-            path, FacadeOp(op.operation, namespace)
-        )  # type: ignore[no-any-return]
+        found = namespace.operations.get(path)
+        return namespace.operations.setdefault(path, FacadeOp(op.operation, namespace)) if found is None else found
     found = namespace.operations.get(op.name)
     if found is not None:
-        return found  # type: ignore[no-any-return]
+        return found
     if op.name in _OF_LIBRARIES:
         raise TypeError(f"graph: {library_name(namespace.base)} has no {op.name}, which the graph uses")
-    return namespace.operation(op.name, op.function)  # type: ignore[no-any-return]
+    return namespace.operation(op.name, op.function)
 
 
 def _params(op: Op, params: dict[str, Any], dtypes: _Dtypes, xp: Any) -> dict[str, Any]:

@@ -19,6 +19,7 @@ def _like_one(name: str, shape_of: Callable[..., tuple[int, ...]], smallest: dic
         dtype = arguments["dtype"]
         if dtype is None:
             small = {**arguments, **smallest}
+            small.update((name, x(arguments[name])) for name, x in smallest.items() if callable(x))
             one = inspect.BoundArguments(SIGNATURES[name], small)  # type: ignore[arg-type]
             dtype = _find(namespace.base, name)(*one.args, **one.kwargs).dtype
         if device is None:
@@ -28,6 +29,11 @@ def _like_one(name: str, shape_of: Callable[..., tuple[int, ...]], smallest: dic
         )
 
     return rule
+
+
+def _one(x: Any) -> Any:
+    """Return a number of the same class that makes few elements."""
+    return None if x is None else type(x)(1)
 
 
 def _find(base: Any, name: str) -> Any:
@@ -67,7 +73,7 @@ SIGNATURES: Final[dict[str, inspect.Signature]] = {
 }
 
 SHAPES: Final[dict[str, Any]] = {
-    "arange": _like_one("arange", _arange, {}),
+    "arange": _like_one("arange", _arange, {name: _one for name in ("start", "stop", "step")}),
     "empty": _like_one("empty", lambda shape: _tuple(shape), {"shape": ()}),
     "eye": _like_one("eye", lambda n_rows, n_cols, k: (n_rows, n_rows if n_cols is None else n_cols), {"n_rows": 1}),
     "fft.fftfreq": _like_one("fft.fftfreq", lambda n, d: (n,), {"n": 1}),
