@@ -3,10 +3,9 @@
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from xpand._namespace import library_of
 from xpand._typing import Device, DType
 
-from ._core import EVALUATION, TracedArray, TracedError, bare, bind
+from ._core import EVALUATION, TracedArray, TracedError, bare, bind, leaked
 from ._functions import COMPARISONS, OPERATORS
 from ._indexing import taken_apart
 
@@ -72,12 +71,18 @@ class _Methods(TracedArray):
     def __getitem__(self, key: Any) -> Any:
         namespace = self._namespace
         parts, arrays = taken_apart(key)
+        for x in arrays:
+            namespace.check(x)
         return namespace.wrap(bind(namespace.operations["getitem"], (self, *arrays), {"key": parts}))
 
     def __setitem__(self, key: Any, value: Any) -> None:
         namespace = self._namespace
         parts, arrays = taken_apart(key)
-        if not hasattr(value, "dtype"):
+        for x in arrays:
+            namespace.check(x)
+        if hasattr(value, "dtype"):
+            namespace.check(value)
+        else:
             value = namespace.base.asarray(value, dtype=self.dtype, device=self.device)
         found = namespace.wrap(bind(namespace.operations["setitem"], (self, value, *arrays), {"key": parts}))
         # The array becomes the one that has the elements: whoever holds it sees them.
@@ -122,6 +127,12 @@ class _Methods(TracedArray):
     def __array__(self, *args: Any, **kwargs: Any) -> Any:
         return _bare(self, "conversion to NumPy").__array__(*args, **kwargs)
 
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(
+            f"a traced array has no {name!r}: its attributes are those of the standard; of a function of the standard, "
+            f"write `xp.{name}(x)` with `xp = xpand.array_namespace(x)`"
+        )
+
     def __repr__(self) -> str:
         if self._trace is EVALUATION:
             return f"Traced({self._value!r})"
@@ -132,6 +143,8 @@ class _Methods(TracedArray):
 
 def _concrete(x: Any, what: str) -> Any:
     while isinstance(x, TracedArray):
+        if not x._trace.alive:
+            raise leaked(what, x._trace)
         x = x._trace.concrete(x, what)
     return x
 
@@ -139,6 +152,8 @@ def _concrete(x: Any, what: str) -> Any:
 def _bare(x: TracedArray, what: str) -> Any:
     found = bare(x)
     if found is x:
+        if not x._trace.alive:
+            raise leaked(what, x._trace)
         raise TracedError(
             f"{what}: an array that `{x._trace.what}` follows can't be handed to another library; use the functions of "
             "its own namespace (`xpand.array_namespace(x)`), `stop_gradient`, or `pure_callback`"
@@ -172,17 +187,12 @@ def _unary(namespace: Any, op: Any) -> Callable[..., Any]:
 
 
 def _binary(namespace: Any, op: Any, reflected: bool) -> Callable[..., Any]:
-    numbers = (int, float, complex, TracedArray)
+    known = namespace.known
 
     def operator(self: Any, other: Any) -> Any:
-        if not isinstance(other, numbers) and not _is_of(namespace, other):
+        if type(other) not in known and not namespace.takes(self, other):
             return NotImplemented
         found = bind(op, (other, self) if reflected else (self, other), {})
         return found if isinstance(found, TracedArray) else namespace.array(EVALUATION, found)
 
     return operator
-
-
-def _is_of(namespace: Any, x: Any) -> bool:
-    """Tell whether an array is of the library under the namespace."""
-    return hasattr(x, "dtype") and (library_of(type(x)) is not None or hasattr(x, "__array_namespace__"))

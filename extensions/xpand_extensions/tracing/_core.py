@@ -271,11 +271,16 @@ def bind(op: Op, args: Sequence[Any], params: dict[str, Any]) -> Any:
     if not level:
         return op.function(*[x._value if isinstance(x, TracedArray) else x for x in args], **params)
     if not top.alive:
-        raise LeakedArrayError(
-            f"{op.name}: got a traced array of a call of `{top.what}` that has ended; return it from the function "
-            "that is transformed instead of keeping it elsewhere (in a list, an attribute, a global variable)"
-        )
+        raise leaked(op.name, top)
     return top.process(op, args, params)
+
+
+def leaked(what: str, trace: Trace) -> LeakedArrayError:
+    """Make the error of an array whose transformation has ended."""
+    return LeakedArrayError(
+        f"{what}: got a traced array of a call of `{trace.what}` that has ended; return it from the function that is "
+        "transformed instead of keeping it elsewhere (in a list, an attribute, a global variable)"
+    )
 
 
 def bare(x: Any) -> Any:

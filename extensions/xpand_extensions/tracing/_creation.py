@@ -44,7 +44,7 @@ def _value(name: str, x: Any) -> Any:
 def _declared(
     name: str, signature: inspect.Signature, function: Callable[..., Any], doc: str | None
 ) -> Callable[..., Any]:
-    """Make the function with the standard's signature, which passes by name what must be named, all else by position."""
+    """Make the function with the standard's signature. It passes by name what must be named, all else by position."""
     parameters = signature.parameters.values()
     by_name = [p.name for p in parameters if p.kind is p.KEYWORD_ONLY]
     given = [f"*{p.name}" if p.kind is p.VAR_POSITIONAL else p.name for p in parameters if p.kind is not p.KEYWORD_ONLY]
@@ -70,7 +70,7 @@ def _asarray(namespace: Any) -> Callable[..., Any]:
         if isinstance(obj, (list, tuple)) and _holds_traced(obj):
             parts = [asarray(part, dtype=dtype, device=device) for part in obj]
             return namespace.stack(parts)
-        if not isinstance(obj, TracedArray):
+        if not _is_traced(obj):
             return namespace.array(EVALUATION, base.asarray(obj, dtype=dtype, device=device, copy=copy))
         if dtype is None or dtype == obj.dtype:
             if device is not None and device != obj.device:
@@ -125,7 +125,7 @@ def _linspace(namespace: Any) -> Callable[..., Any]:
     def linspace(
         start: Any, stop: Any, /, num: int, *, dtype: Any = None, device: Any = None, endpoint: bool = True
     ) -> Any:
-        traced = [x for x in (start, stop) if isinstance(x, TracedArray) and bare(x) is x]
+        traced = [x for x in (start, stop) if _is_traced(x) and bare(x) is x]
         if not traced:
             return make(start, stop, num, dtype=dtype, device=device, endpoint=endpoint)
         found = traced[0].dtype if dtype is None else dtype
@@ -174,7 +174,11 @@ def _on_dtypes(name: str) -> Callable[[Any], Callable[..., Any]]:
 
 
 def _without_values(x: Any) -> Any:
-    return x.dtype if isinstance(x, TracedArray) else x
+    return x.dtype if _is_traced(x) else x
+
+
+def _is_traced(x: Any) -> bool:
+    return isinstance(x, TracedArray)
 
 
 _ON_DTYPES: Final = {

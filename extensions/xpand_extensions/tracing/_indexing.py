@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from xpand import is_writeable_array
+from xpand._namespace import describe
 
 from ._matrices import MATRICES
 from ._rows import ROWS
@@ -28,7 +29,14 @@ def taken_apart(key: Any) -> tuple[tuple[Any, ...], list[Any]]:
 
 
 def _index(x: Any) -> Any:
-    return x if x is None else x.__index__() if hasattr(x, "__index__") else x
+    if x is None:
+        return None
+    if not hasattr(x, "__index__"):
+        raise TypeError(
+            f"x[key]: takes integers, slices, None, '...', and integer or boolean arrays, got {describe(x)}; turn a "
+            "list into an array with `xp.asarray`"
+        )
+    return x.__index__()
 
 
 def put_together(key: tuple[Any, ...], arrays: Sequence[Any]) -> Any:

@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from typing import Any, Final
 
-from xpand import _arguments, library_name
-from xpand._namespace import register_wrapper
+from xpand import _arguments, array_namespace, library_name
+from xpand._namespace import describe, register_wrapper
 from xpand._typing import DType
 
 from . import rules
@@ -48,6 +48,8 @@ class TracedNamespace:
         self.base = base
         self.__name__ = f"traced.{library_name(base)}"
         self.operations: dict[str, Op] = {}
+        self.known: set[type] = {bool, int, float, complex}
+        """Classes of what goes together with the arrays of this namespace."""
         self._floating: dict[DType, bool] = {}
         self._complex: dict[DType, bool] = {}
         self.dtypes_of_results: dict[Any, Any] = {}
@@ -70,6 +72,7 @@ class TracedNamespace:
             if _find(base, name) is not None:
                 self._add(name, make(self))
         self.array: type[TracedArray] = array_class(self)
+        self.known.add(self.array)
         register_wrapper(self.array, self)
 
     def _add(self, name: str, function: Callable[..., Any]) -> None:
@@ -87,6 +90,34 @@ class TracedNamespace:
     def wraps(self, base: Any) -> bool:
         """Tell whether this namespace takes the arrays of another."""
         return base is self.base
+
+    def check(self, x: Any) -> None:
+        """Check that an array goes together with those of this namespace.
+
+        Raises:
+            TypeError: It is of another library.
+        """
+        if type(x) not in self.known and (isinstance(x, TracedArray) or _arguments.is_array(x)):
+            xp: Any = array_namespace(x)
+            if xp is not self and xp is not self.base:
+                raise TypeError(
+                    f"arrays of two libraries: traced arrays of {library_name(self.base)}, and {describe(x)}; convert "
+                    "one to the other's library first, for example with `xp.asarray` or `xp.from_dlpack`"
+                )
+            self.known.add(type(x))
+
+    def takes(self, x: Any, other: Any) -> bool:
+        """Tell whether the operators of an array of this namespace take another operand.
+
+        Raises:
+            TypeError: It is an array of another library.
+        """
+        if isinstance(other, (int, float, complex)):  # of classes of their own
+            return True
+        if not isinstance(other, TracedArray) and not _arguments.is_array(other):
+            return False
+        self.check(other)
+        return True
 
     def is_floating(self, dtype: DType) -> bool:
         """Tell whether a data type is floating-point, real or complex."""
@@ -155,10 +186,14 @@ def _function(namespace: TracedNamespace, name: str, signature: str) -> Callable
     op = namespace.operations[name] = Op(name, _called(found, sequence, variadic, positional, extra), namespace, rules)
     source = (
         f"def {name.rpartition('.')[2]}({header}):\n"
-        f"    result = bind(op, ({given},), {{{params}}})\n"
+        f"    args = ({given},)\n"
+        f"    for x in args:\n"
+        f"        if type(x) not in known: check(x)\n"
+        f"    result = bind(op, args, {{{params}}})\n"
         f"    return result if isinstance(result, TracedArray) else wrap(result)\n"
     )
     scope = {"bind": bind, "op": op, "TracedArray": TracedArray, "wrap": _wrapper(namespace, op)}
+    scope |= {"known": namespace.known, "check": namespace.check}
     exec(source, scope)
     made: Callable[..., Any] = scope[name.rpartition(".")[2]]  # type: ignore[assignment]
     made.__doc__ = getattr(found, "__doc__", None)
