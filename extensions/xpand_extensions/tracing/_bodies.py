@@ -1,7 +1,7 @@
 """Graphs as bodies of loops and branches: made of functions, and transformed into other graphs."""
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Final
 
 from xpand._typing import Array
 
@@ -10,9 +10,13 @@ from ._compile import compiled
 from ._core import TracedArray, aval_of, bare
 from ._fit import zeros
 from ._forward import jvp
-from ._graph import Graph
+from ._graph import Equation, Graph
 from ._reverse import linearize
+from ._simplify import without_unused
 from ._staging import stage
+
+RULES: Final = ("custom_jvp", "custom_vjp")
+"""The operations that are functions with rules of their users'."""
 
 
 class Body:
@@ -46,7 +50,7 @@ class Body:
         return tuple(is_floating(x.dtype) for x in getattr(self.graph, which))
 
     def pushed(self, has: tuple[bool, ...]) -> "Body":
-        """Return the body of forward mode: inputs, and the tangents of those that have some; outputs, and their tangents.
+        """Return the body of forward mode: inputs, tangents of those that have some; outputs, and their tangents.
 
         Of the outputs those of floating point have tangents.
         """
@@ -70,8 +74,32 @@ class Body:
         avals = [x.aval for x in graph.inputs]
         return body_of(graph.namespace, function, [*avals, *(x for x, each in zip(avals, has) if each)])
 
+    def followed(self, wanted: tuple[bool, ...]) -> "Body":
+        """Return the body whose outputs are computed as derivatives in some inputs do: by the rules of their users.
+
+        So the derivative of a derivative looks into the rules, as it does where there is no loop.
+        """
+        if not any(wanted) or not self.has_rules:
+            return self
+        return self.made(("followed", wanted), lambda: self._followed(wanted))  # type: ignore[no-any-return]
+
+    def _followed(self, wanted: tuple[bool, ...]) -> "Body":
+        graph = self.graph
+        chosen = [i for i, each in enumerate(wanted) if each]
+
+        def function(*arrays: Array) -> tuple[Any, Any]:
+            run = lambda *x: (graph.run(*_replaced(arrays, chosen, x)), ())
+            return linearize(graph.namespace, "vjp", run, [arrays[i] for i in chosen])[0], ()
+
+        return Body(without_unused(body_of(graph.namespace, function, [x.aval for x in graph.inputs]).graph))
+
+    @property
+    def has_rules(self) -> bool:
+        """Whether a function with a derivative of its users' own is called."""
+        return any(_calls_rules(equation) for equation in self.graph.equations)
+
     def pulled(self, wanted: tuple[bool, ...]) -> "Body":
-        """Return the body of reverse mode: inputs, and the cotangents of floating-point outputs; those of inputs wanted."""
+        """Return the body of reverse mode: inputs, cotangents of floating-point outputs; those of inputs wanted."""
         return self.made(("pulled", wanted), lambda: self._pulled(wanted))  # type: ignore[no-any-return]
 
     def _pulled(self, wanted: tuple[bool, ...]) -> "Body":
@@ -116,6 +144,11 @@ class Body:
         avals = [_wider(x.aval, size) if each else x.aval for x, each in zip(self.graph.inputs, axes)]
         body = body_of(namespace, function, avals)
         return body, which
+
+
+def _calls_rules(equation: Equation) -> bool:
+    inner = (x for value in equation.params.values() for x in (value if isinstance(value, tuple) else (value,)))
+    return equation.op.name in RULES or any(isinstance(x, Body) and x.has_rules for x in inner)
 
 
 def _wider(aval: Any, size: int) -> Any:

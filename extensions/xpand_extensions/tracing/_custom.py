@@ -203,7 +203,7 @@ def checkpoint_linearize(trace: Linearize, op: Op, args: Sequence[Any], params: 
     primals, nodes = _plain(trace, args), _nodes(trace, args)
     wanted = tuple(node is not None for node in nodes)
     floats = body.floats("outputs")
-    outs = _again(namespace, body, primals)
+    outs = _again(namespace, body.followed(wanted), primals)
 
     def back(*cotangents: Any) -> list[Any]:
         cts = [x for x, each in zip(cotangents, floats) if each]

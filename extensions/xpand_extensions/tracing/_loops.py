@@ -6,12 +6,15 @@ two of these again when the cotangents come by.
 
 import math
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, TypeAlias
 
 from xpand import is_concrete
+from xpand._arguments import device_of
 from xpand._errors import UnsupportedError
 from xpand._typing import Array
 
+from ..generic import control_flow as eagerly
 from ._batching import Batching
 from ._bodies import Body, closed
 from ._core import Aval, Op, aval_of, bare, bind
@@ -43,7 +46,7 @@ def scan(
 ) -> tuple[list[Any], list[Any]]:
     """Call `function(carry, x)` for each row, which returns the next carry and what is stacked; both flat tuples."""
     count = len(init)
-    avals = [*map(aval_of, init), *(Aval(tuple(x.shape[1:]), x.dtype, getattr(x, "device", None)) for x in xs)]
+    avals = [*map(aval_of, init), *(Aval(tuple(x.shape[1:]), x.dtype, device_of(x)) for x in xs)]
 
     def flat(*arrays: Array) -> tuple[Any, Any]:
         carry, ys = function(tuple(arrays[:count]), tuple(arrays[count:]))
@@ -178,6 +181,7 @@ def _scanned(
     fixed, init, xs = _split(primals, count, carry)
     floats = body.floats("inputs")
     wanted = tuple(f and (a or count <= i < count + carry) for i, (a, f) in enumerate(zip(active, floats)))
+    followed = body.followed(wanted)
     size = max(1, math.isqrt(length))
     segments = length // size
     parts = [(segments, size)] if segments else []
@@ -186,7 +190,7 @@ def _scanned(
     carried, stacked, kept, start = init, [], [], 0
     for number, each in parts:
         rows = [_segments(namespace, x, start, number, each) for x in xs]
-        carried, found = _outer(namespace, body, fixed, carried, rows, number, each)
+        carried, found = _outer(namespace, followed, fixed, carried, rows, number, each)
         kept.append(found[:carry])
         stacked.append([_merged(namespace, y) for y in found[carry:]])
         start += number * each
@@ -261,7 +265,7 @@ def _outer_back(
 ) -> tuple[list[Any], list[Any], list[Any]]:
     """Go through the segments backwards, each computed again: cotangents of what is carried, of constants, of rows."""
     count, carry = params["constants"], params["carry"]
-    pulled = body.pulled(wanted)
+    pulled, followed = body.pulled(wanted), body.followed(wanted)
     of_fixed, of_carry = sum(wanted[:count]), sum(wanted[count : count + carry])
 
     def step(cts: Arrays, given: Arrays) -> tuple[Any, Any]:
@@ -272,7 +276,7 @@ def _outer_back(
         return (*from_carry, *[x + y for x, y in zip(ct_so_far, from_fixed)]), tuple(from_row)
 
     def states(carry: Arrays, row: Arrays) -> tuple[Any, Any]:
-        return body.graph.run(*fixed, *carry, *row)[: len(carry)], carry
+        return followed.graph.run(*fixed, *carry, *row)[: len(carry)], carry
 
     def segment(cts: Arrays, given: Arrays) -> tuple[Any, Any]:
         start, row, ct_row = _split(given, carry, len(given) - carry - len(ct_ys))
@@ -322,11 +326,8 @@ def while_body(
 def _run_while(*args: Array, test: Body, body: Body, tested: int, constants: int, limit: int | None) -> Arrays:
     of_test, of_body, carry = _split(args, tested, constants)
     holds, step = test.program, body.program
-    number = 0
-    while (limit is None or number < limit) and bool(holds(*of_test, *carry)[0]):
-        carry = list(step(*of_body, *carry))
-        number += 1
-    return tuple(carry)
+    condition = lambda *carry: holds(*of_test, *carry)[0]
+    return eagerly.while_loop(condition, lambda *carry: step(*of_body, *carry), tuple(carry), max_iter=limit)
 
 
 def while_shapes(
@@ -397,6 +398,10 @@ def while_forward(trace: Forward, op: Op, args: Sequence[Any], params: dict[str,
     return tuple(trace.pair(x, next(derivatives) if each else None) for x, each in zip(found[:count], floats))
 
 
+def _device_of(arrays: Sequence[Any]) -> Any:
+    return device_of(arrays[0]) if arrays else None
+
+
 def while_linearize(trace: Linearize, op: Op, args: Sequence[Any], params: dict[str, Any]) -> Any:
     """Scan over as many steps as the loop takes; where that isn't known, over as many as it may take."""
     namespace, limit = trace.namespace, params["limit"]
@@ -411,10 +416,10 @@ def while_linearize(trace: Linearize, op: Op, args: Sequence[Any], params: dict[
         namespace,
         lambda number, *carry: test.graph.run(*of_test, *carry)[0],
         counted,
-        [bare(namespace.base.asarray(0)), *init],
+        [namespace.base.asarray(0, device=_device_of(primals)), *init],
         limit,
     )[0]
-    _, given_body, given = _parts_of_while(args, params)
+    given_test, given_body, given = _parts_of_while(args, params)
     if is_concrete(number):
         step = lambda carry, _: (body.graph.run(*given_body, *carry), ())
         return tuple(map(namespace.wrap, scan(namespace, step, given, [], int(number))[0]))
@@ -425,11 +430,14 @@ def while_linearize(trace: Linearize, op: Op, args: Sequence[Any], params: dict[
         )
 
     def step_or_stay(carry: Arrays, _: Arrays) -> tuple[Any, Any]:
-        active = test.graph.run(*of_test_given, *carry)[0]
+        active = namespace.wrap(test.graph.run(*given_test, *carry)[0])
+
+        def stepped(*carry: Array) -> Arrays:
+            # Where all are computed, those that have ended step on from where they began, as in `while_batch`.
+            return tuple(body.graph.run(*given_body, *[_where(namespace, active, x, y) for x, y in zip(carry, given)]))
+
         return tuple(cond(namespace, active, [lambda *x: x, stepped], carry)), ()
 
-    of_test_given = _parts_of_while(args, params)[0]
-    stepped = lambda *carry: tuple(body.graph.run(*given_body, *carry))
     return tuple(map(namespace.wrap, scan(namespace, step_or_stay, given, [], limit)[0]))
 
 
@@ -460,8 +468,10 @@ def given_to(number: int, counts: tuple[int, ...], args: Sequence[Any]) -> list[
 
 
 def _run_cond(index: Array, *args: Array, bodies: tuple[Body, ...], counts: tuple[int, ...]) -> Arrays:
-    number = min(max(int(index), 0), len(bodies) - 1)
-    return bodies[number].program(*given_to(number, counts, args))
+    branches = [partial(body.program, *given_to(i, counts, args)) for i, body in enumerate(bodies)]
+    if bodies[0].graph.namespace.base.isdtype(index.dtype, "bool"):
+        return eagerly.cond(index, branches[1], branches[0])
+    return eagerly.switch(index, branches)
 
 
 def cond_shapes(namespace: Any, index: Any, *avals: Any, bodies: tuple[Body, ...], counts: tuple[int, ...]) -> Any:
@@ -516,9 +526,10 @@ def cond_linearize(trace: Linearize, op: Op, args: Sequence[Any], params: dict[s
         return tuple(map(namespace.wrap, bodies[number].graph.run(*given_to(number, counts, given))))
     primals = [x._value if trace.own(x) else bare(x) for x in given]
     nodes = [x._extra if trace.own(x) else None for x in given]
-    outs = cond_bodies(namespace, index, bodies, counts, primals)
     floats = bodies[0].floats("outputs")
     active = [node is not None for node in nodes]
+    followed = [body.followed(tuple(given_to(i, counts, active))) for i, body in enumerate(bodies)]
+    outs = cond_bodies(namespace, index, followed, counts, primals)
 
     def back(*cotangents: Any) -> list[Any]:
         cts = _chosen(cotangents, floats)

@@ -162,8 +162,8 @@ class Tape(Trace):
 
     __slots__ = ("of_device",)
 
-    def __init__(self, namespace: Any, of_device: Any) -> None:
-        super().__init__("linearize", namespace)
+    def __init__(self, what: str, namespace: Any, of_device: Any) -> None:
+        super().__init__(what, namespace)
         self.of_device = of_device
 
     def array(self, node: Node) -> Any:
@@ -204,7 +204,7 @@ class Tape(Trace):
 
     def nonlinear(self, op: Op) -> NonlinearError:
         """Make the error of an operation that isn't linear."""
-        return NonlinearError(f"{op.name}: not linear in the arguments that the function must be linear in")
+        return NonlinearError(f"{self.what}: {op.name} is not linear in what the function must be linear in")
 
     def concrete(self, x: TracedArray, what: str) -> Any:
         raise NonlinearError(f"{what}: asks for the value of an argument that the function must be linear in")
@@ -241,7 +241,7 @@ class Linearize(Trace):
     def __init__(self, what: str, namespace: Any, device: Any = None) -> None:
         super().__init__(what, namespace)
         self.array = namespace.array
-        self.tape = Tape(namespace, device)
+        self.tape = Tape(what, namespace, device)
 
     def process(self, op: Op, args: Sequence[Any], params: dict[str, Any]) -> Any:
         """Apply an operation to the values, and record its derivative."""
@@ -473,7 +473,7 @@ def transposed(
         NonlinearError: The function isn't linear.
     """
     nodes = [Node(tuple(x.shape), x.dtype) for x in templates]
-    with Tape(namespace, getattr(templates[0], "device", None)) as tape:
+    with Tape("linear_transpose", namespace, getattr(templates[0], "device", None)) as tape:
         outs = function(*map(tape.array, nodes))
     found = [x._extra if tape.own(x) else None for x in outs]
     return Linear(namespace, nodes, found, list(map(aval_of, templates)), list(map(aval_of, outs))).pull
