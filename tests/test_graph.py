@@ -514,6 +514,41 @@ def test_large_arrays_are_done_block_by_block() -> None:
             np.testing.assert_array_equal(actual, wanted)
 
 
+def test_blocks_take_less_memory() -> None:
+    x = np.linspace(-3.0, 3.0, 1_000_000)
+
+    def f(x: Any) -> Any:
+        return of(x).exp(-x * x / 2) * (1 + 0.3 * x) / (1 + of(x).abs(x))
+
+    def peak(function: Callable[..., Any]) -> int:
+        function(x)
+        tracemalloc.start()
+        try:
+            function(x)
+            return tracemalloc.get_traced_memory()[1]
+        finally:
+            tracemalloc.stop()
+
+    assert peak(jit(f)) < 1.2 * x.nbytes  # the result, and a few blocks
+    assert peak(f) > 1.9 * x.nbytes
+
+
+def test_arrays_that_are_done_with_are_given_up() -> None:
+    x = np.ones((500, 500))
+
+    def f(x: Any) -> Any:
+        for _ in range(8):
+            x = x @ x / 500.0
+        return x
+
+    tracemalloc.start()
+    try:
+        jit(f)(x)
+        assert tracemalloc.get_traced_memory()[1] < 4.5 * x.nbytes
+    finally:
+        tracemalloc.stop()
+
+
 # Inside other transformations
 
 

@@ -13,7 +13,7 @@ from xpand import _arguments, trees
 from xpand._namespace import describe, library_of
 
 from ._dispatch import pluggable
-from ._jit_calls import MAX_ENTRIES, Compiled, Flat, Statics, arrays_among, check_leaves
+from ._jit_calls import MAX_ENTRIES, NUMBERS, Compiled, Flat, Statics, arrays_among, check_leaves
 from ._jit_graph import Lowered, ShapeDtype, eval_shape, lower, make_graph
 from ._jit_host import named_call, pure_callback
 
@@ -108,7 +108,7 @@ def jit(
     given = donate_argnums if isinstance(donate_argnums, (tuple, list)) else (donate_argnums,)
     donated = tuple(_arguments.integer("jit", "donate_argnums", number) for number in given)
     signatures: Compiled[Function] = Compiled(function, "static values or structures of the arguments", 2)
-    # What is called with arrays alone, which need no flattening, is found by their types.
+    # What is called with arrays and numbers alone, which need no flattening, is found by their types.
     by_types: dict[tuple[type, ...], Function] = {}
 
     def compiled(*args: Any, **kwargs: Any) -> Any:
@@ -132,7 +132,8 @@ def jit(
             numbers = _leaf_numbers(args, traced[0], values, donated)
             flat = make(Flat("jit", function, structure, values), donate_argnums=numbers)
             found = signatures.add((make, structure, values), flat)
-        if args and not kwargs and not statics.any and all(library_of(type(x)) for x in args):
+        arrays = [x for x in args if type(x) not in NUMBERS]
+        if arrays and not kwargs and not statics.any and all(library_of(type(x)) for x in arrays):
             if len(by_types) >= MAX_ENTRIES:
                 by_types.clear()
             by_types[tuple([type(x) for x in args])] = found

@@ -5,12 +5,15 @@ What a library can do better with several operations at once, its plug-in fuses 
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 from ._aliases import to_be_copied
 from ._graph import Equation, Graph, Variable
 from ._simplify import simplified
 from ._specialise import specialised
+
+LARGE: Final = 1024
+"""Arrays of this many elements are given up as soon as they aren't needed; others when the program ends."""
 
 
 class Step:
@@ -62,8 +65,8 @@ def compiled(graph: Graph, fuse: Fuse = steps_of, single: bool = False) -> Calla
     kept = {x for x in short.outputs if isinstance(x, Variable)} | set(short.constants)
     for number, step in enumerate(steps):
         source.call(step)
-        gone = dict.fromkeys(x for x in (*step.inputs, *step.outputs) if isinstance(x, Variable) and x not in kept)
-        source.forget([x for x in gone if last.get(x, number) == number])
+        used = dict.fromkeys(x for x in (*step.inputs, *step.outputs) if isinstance(x, Variable) and x not in kept)
+        source.forget([x for x in used if last.get(x, number) == number and x.aval.size >= LARGE])
     return source.function(to_be_copied(graph, short), single)
 
 

@@ -73,7 +73,7 @@ SIGNATURES: Final[dict[str, inspect.Signature]] = {
 }
 
 SHAPES: Final[dict[str, Any]] = {
-    "arange": _like_one("arange", _arange, {name: _one for name in ("start", "stop", "step")}),
+    "arange": _like_one("arange", _arange, dict.fromkeys(("start", "stop", "step"), _one)),
     "empty": _like_one("empty", lambda shape: _tuple(shape), {"shape": ()}),
     "eye": _like_one("eye", lambda n_rows, n_cols, k: (n_rows, n_rows if n_cols is None else n_cols), {"n_rows": 1}),
     "fft.fftfreq": _like_one("fft.fftfreq", lambda n, d: (n,), {"n": 1}),
