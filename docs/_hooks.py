@@ -8,7 +8,7 @@ import inspect
 import pkgutil
 import re
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from types import FunctionType
 from typing import Any, Final
@@ -24,12 +24,25 @@ import _tables  # noqa: E402 - found once the folder is on the path
 import xpand  # noqa: E402
 from xpand_extensions import _capabilities  # noqa: E402
 
+TRACING: Final = (
+    "Graph",
+    "Equation",
+    "Variable",
+    "GraphError",
+    "traced_namespace",
+    "TracedArray",
+    "TracedError",
+    "LeakedArrayError",
+    "NonlinearError",
+)
+
 _MARKER: Final = re.compile(r"^<!-- table: (\w+) -->$", re.MULTILINE)
 
 TABLES: Final[Mapping[str, Callable[[], str]]] = {
     "benchmarks": lambda: _tables.benchmarks(DOCS / "benchmarks.json"),
     "capabilities": _tables.capability_table,
     "conformance": lambda: _tables.conformance(DOCS / "conformance.json"),
+    "coverage_jax": lambda: _tables.coverage(DOCS / "coverage" / "jax.toml"),
     "coverage_nx": lambda: _tables.coverage(DOCS / "coverage" / "nx.toml"),
     "coverage_phiml": lambda: _tables.coverage(DOCS / "coverage" / "phiml.toml"),
     "estimators": lambda: _tables.sources(DOCS / "examples" / "estimators"),
@@ -42,7 +55,7 @@ TABLES: Final[Mapping[str, Callable[[], str]]] = {
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
     """Add a reference page for every capability to the navigation."""
     reference = next(entry["Reference"] for entry in config.nav or [] if "Reference" in entry)
-    reference += [f"reference/{name}.md" for name in (*topics(), *_capabilities.facade_names())]
+    reference += [f"reference/{name}.md" for name in (*topics(), *_capabilities.facade_names(), "tracing")]
     return config
 
 
@@ -71,6 +84,11 @@ def reference_pages() -> dict[str, str]:
         + "What ties a capability to the libraries, and says what works where.\n\n"
         + _objects("xpand_extensions", ["pluggable", "Pluggable", "UnsupportedError", "capabilities", "check_plugin"]),
     }
+    pages["reference/tracing.md"] = (
+        "# tracing\n\nWhat [transformations](../transformations.md) of libraries that have none are made of, as far as "
+        "it is seen from outside: graphs, the namespace of traced arrays, and the errors of what is traced.\n\n"
+        + _objects("xpand_extensions.tracing", TRACING)
+    )
     modules = {name: f"xpand.{name}" for name in topics()}
     modules |= {name: f"xpand_extensions.{name}" for name in _capabilities.facade_names()}
     for name, module in modules.items():
@@ -100,5 +118,5 @@ def _is_ours(function: FunctionType) -> bool:
     return function.__module__.startswith("xpand.")
 
 
-def _objects(package: str, names: list[str]) -> str:
+def _objects(package: str, names: Iterable[str]) -> str:
     return "".join(f"::: {package}.{name}\n\n" for name in names)

@@ -49,7 +49,7 @@ def name_of(library: str) -> str:
 
 
 def capability_table() -> str:
-    """Say for every operation and library: native, generic or unsupported."""
+    """Say for every operation and library: native, traced, generic or unsupported."""
     capabilities = xpand_extensions.capabilities()
     columns = list(next(iter(capabilities.values()), {}))
     rows = (

@@ -235,7 +235,7 @@ def test_the_lists_of_mends_and_imports_follow_the_sources():
         assert line in imports
 
 
-@pytest.mark.parametrize("name", ["nx", "phiml"])
+@pytest.mark.parametrize("name", ["jax", "nx", "phiml"])
 def test_the_tables_of_coverage_name_every_row(name):
     path = ROOT / "docs" / "coverage" / f"{name}.toml"
     page = _tables.coverage(path)
