@@ -97,5 +97,5 @@ def _decide(active: Array, bounded: bool) -> tuple[bool, bool]:
 
 
 def _select(active: Array, new: Arrays, old: Arrays) -> Arrays:
-    xp = array_namespace(active)
+    xp = array_namespace(active, *new, *old)
     return tuple([xp.where(active, x, y) for x, y in zip(new, old)])

@@ -105,10 +105,10 @@ class _Methods(TracedArray):
         return int(_concrete(self, "int(x)"))
 
     def __float__(self) -> float:
-        return float(_concrete(self, "float(x)"))
+        return float(_constant(self, "float(x)"))
 
     def __complex__(self) -> complex:
-        return complex(_concrete(self, "complex(x)"))
+        return complex(_constant(self, "complex(x)"))
 
     def __index__(self) -> int:
         found: int = _concrete(self, "x as an index").__index__()
@@ -133,6 +133,10 @@ class _Methods(TracedArray):
             f"write `xp.{name}(x)` with `xp = xpand.array_namespace(x)`"
         )
 
+    def to_dask_array(self) -> Any:
+        # Dask takes whatever has a shape for an array, and would only find out when it computes, or never.
+        return _bare(self, "conversion to Dask")
+
     def __repr__(self) -> str:
         if self._trace is EVALUATION:
             return f"Traced({self._value!r})"
@@ -147,6 +151,17 @@ def _concrete(x: Any, what: str) -> Any:
             raise leaked(what, x._trace)
         x = x._trace.concrete(x, what)
     return x
+
+
+def _constant(x: Any, what: str) -> Any:
+    """Return the values of an array without a derivative; from one that has one, it may not be lost silently."""
+    concrete = _concrete(x, what)
+    if x._trace is not EVALUATION and x._namespace.is_floating(x.dtype):
+        raise TracedError(
+            f"{what}: the number would have no derivative, and x has one, which `{x._trace.what}` follows; use the "
+            f"functions of `xpand.array_namespace(x)` in place of Python's, or `{what[:-2]}stop_gradient(x))`"
+        )
+    return concrete
 
 
 def _bare(x: TracedArray, what: str) -> Any:
