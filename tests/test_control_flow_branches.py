@@ -10,17 +10,13 @@ import torch
 import xpand
 from tests.libraries import LIBRARIES, Library
 from tests.operations import TRANSFORMATIONS, Case, check_values, transformation_id
+from tests.test_derivatives import total
 from xpand_extensions.autodiff import grad, hessian, jvp
 from xpand_extensions.control_flow import cond, switch
 from xpand_extensions.vmap import vmap
 
-TRANSFORMED = [library for library in LIBRARIES if library.id in ("torch", "jax")]
+TRANSFORMED = LIBRARIES
 X = np.asarray([0.5, -1.5, 2.0])
-
-
-@pytest.fixture(params=TRANSFORMED, ids=str)
-def transformed(request: pytest.FixtureRequest) -> Library:
-    return request.param
 
 
 def cube_or_sine(x: Any, y: Any) -> Any:
@@ -97,8 +93,10 @@ def test_empty_arrays_numbers_and_closures(library: Library) -> None:
 def test_lazy_conditions_are_not_computed() -> None:
     dask = next(library for library in LIBRARIES if library.lazy)
     pred = dask.asarray([True]).map_blocks(lambda block: pytest.fail("computed"), meta=np.zeros(0, bool))
-    found = cond(dask.xp.all(pred), lambda x: x, lambda x: -x, dask.asarray(X))
-    assert found.shape == (3,)
+    f = lambda x: cond(dask.xp.all(pred), lambda x: x, lambda x: -x, x)
+    x = dask.asarray(X)
+    for function in (f, vmap(f), grad(lambda x: total(f(x))), lambda x: jvp(f, (x,), (x,))[1]):
+        assert function(x).shape == (3,)
 
 
 # Transformations
@@ -106,52 +104,54 @@ def test_lazy_conditions_are_not_computed() -> None:
 BATCH = np.stack([X, -X, X * 2, X - 3])
 
 
-def test_vmap_takes_each_member_as_if_alone(transformed: Library) -> None:
-    found = vmap(cube_or_sine)(transformed.asarray(BATCH), transformed.asarray(BATCH))
-    transformed.assert_equal(found, [cube_or_sine_in_numpy(x, x) for x in BATCH], rtol=1e-14)
+def test_vmap_takes_each_member_as_if_alone(library: Library) -> None:
+    found = vmap(cube_or_sine)(library.asarray(BATCH), library.asarray(BATCH))
+    library.assert_equal(found, [cube_or_sine_in_numpy(x, x) for x in BATCH], rtol=1e-14)
     numbers = np.asarray([3, -1, 1, 9])
-    found = vmap(chosen)(transformed.asarray(numbers), transformed.asarray(BATCH))
-    transformed.assert_equal(found, [chosen_in_numpy(n, x) for n, x in zip(numbers, BATCH)], rtol=1e-14)
+    found = vmap(chosen)(library.asarray(numbers), library.asarray(BATCH))
+    library.assert_equal(found, [chosen_in_numpy(n, x) for n, x in zip(numbers, BATCH)], rtol=1e-14)
     for number in (-1, 1, 9):  # one for all
-        found = vmap(chosen, (None, 0))(transformed.asarray(number), transformed.asarray(BATCH))
-        transformed.assert_equal(found, [chosen_in_numpy(number, x) for x in BATCH], rtol=1e-14)
-        found = vmap(chosen)(transformed.asarray(np.full(4, number)), transformed.asarray(BATCH))
-        transformed.assert_equal(found, [chosen_in_numpy(number, x) for x in BATCH], rtol=1e-14)
+        found = vmap(chosen, (None, 0))(library.asarray(number), library.asarray(BATCH))
+        library.assert_equal(found, [chosen_in_numpy(number, x) for x in BATCH], rtol=1e-14)
+        found = vmap(chosen)(library.asarray(np.full(4, number)), library.asarray(BATCH))
+        library.assert_equal(found, [chosen_in_numpy(number, x) for x in BATCH], rtol=1e-14)
 
 
-def test_vmap_of_vmap(transformed: Library) -> None:
+def test_vmap_of_vmap(library: Library) -> None:
     signs = vmap(vmap(lambda x: cond(x > 0, lambda x: x, lambda x: -x * 2.0, x)))
-    transformed.assert_equal(signs(transformed.asarray(BATCH)), np.where(BATCH > 0, BATCH, -2 * BATCH))
+    library.assert_equal(signs(library.asarray(BATCH)), np.where(BATCH > 0, BATCH, -2 * BATCH))
 
 
-def test_derivatives_as_jax_has_them(transformed: Library) -> None:
+def test_derivatives_as_jax_has_them(library: Library) -> None:
     def f(cond: Any) -> Any:
         def g(x: Any) -> Any:
             xp = xpand.array_namespace(x)
-            return cond(xp.sum(x) > 0, lambda x: xp.sum(x**3), lambda x: xp.sum(xp.sin(x)), x)
+            return cond(xp.sum(x) > 0, lambda x: xp.sum(x**3.0), lambda x: xp.sum(xp.sin(x)), x)
 
         return g
 
-    batch = transformed.asarray(BATCH)
+    batch = library.asarray(BATCH)
     wanted = jax.vmap(jax.grad(f(jax.lax.cond)))(BATCH)
-    transformed.assert_equal(vmap(grad(f(cond)))(batch), np.asarray(wanted), rtol=1e-13)
-    found = grad(lambda x: transformed.xp.sum(vmap(f(cond))(x)))(batch)
-    transformed.assert_equal(found, np.asarray(wanted), rtol=1e-13)
+    library.assert_equal(vmap(grad(f(cond)))(batch), np.asarray(wanted), rtol=1e-13)
+    found = grad(lambda x: total(vmap(f(cond))(x)))(batch)
+    library.assert_equal(found, np.asarray(wanted), rtol=1e-13)
     wanted = jax.hessian(f(jax.lax.cond))(-X)
-    transformed.assert_equal(hessian(f(cond))(transformed.asarray(-X)), np.asarray(wanted), rtol=1e-13)
+    library.assert_equal(hessian(f(cond))(library.asarray(-X)), np.asarray(wanted), rtol=1e-13)
 
 
-def test_the_branch_not_taken_does_not_reach_gradients(transformed: Library) -> None:
-    f = lambda x: cond(x > 0, transformed.xp.sqrt, lambda x: x * 2.0, x)
-    x = transformed.asarray(0.0)
-    transformed.assert_equal(grad(f)(x), 2.0)
-    transformed.assert_equal(jvp(f, (x,), (x + 1.0,))[1], 2.0)
+def test_the_branch_not_taken_does_not_reach_gradients(library: Library) -> None:
+    f = lambda x: cond(x > 0, xpand.array_namespace(x).sqrt, lambda x: x * 2.0, x)
+    x = library.asarray(0.0)
+    # Of lazy arrays both branches are computed, and NumPy warns of the one that is not taken.
+    with np.errstate(divide="ignore" if library.lazy else "warn"):
+        library.assert_equal(grad(f)(x), 2.0)
+        library.assert_equal(jvp(f, (x,), (x + 1.0,))[1], 2.0)
 
 
-def test_closures_are_differentiated(transformed: Library) -> None:
-    x = transformed.asarray(X)
-    f = lambda a: transformed.xp.sum(cond(x[0] > 0, lambda: a * x, lambda: a + x))
-    transformed.assert_equal(grad(f)(transformed.asarray(2.0)), X.sum())
+def test_closures_are_differentiated(library: Library) -> None:
+    x = library.asarray(X)
+    f = lambda a: total(cond(x[0] > 0, lambda: a * x, lambda: a + x))
+    library.assert_equal(grad(f)(library.asarray(2.0)), X.sum())
 
 
 def test_compiled_on_torch_and_differentiated_inside() -> None:

@@ -7,19 +7,21 @@ import numpy as np
 import pytest
 
 import xpand
-from tests.libraries import Library
-from tests.test_derivatives import WITH_DERIVATIVES
+from tests.libraries import LIBRARIES, Library
+from tests.test_derivatives import NAMESPACE, total
 from xpand_extensions.autodiff import grad, jvp, linear_transpose, linearize, vjp
 from xpand_extensions.vmap import vmap
 
-WITH_RULES = [library for library in WITH_DERIVATIVES if library.id in ("torch", "jax", "torch-cuda")]
 X, Y = np.asarray([0.3, -0.7, 1.2]), np.asarray([1.5, 0.4, -0.2])
-NAMESPACE = xpand.array_namespace
 
 
-@pytest.fixture(params=WITH_RULES, ids=str)
+@pytest.fixture(params=LIBRARIES, ids=str)
 def able(request: pytest.FixtureRequest) -> Library:
     return request.param
+
+
+def sine(x: Any) -> Any:
+    return NAMESPACE(x).sin(x)
 
 
 def f(tree: Any, y: Any) -> Any:
@@ -41,7 +43,7 @@ def test_the_derivative_is_that_of_jvp(able: Library) -> None:
 
 def test_the_function_is_not_called_again(able: Library) -> None:
     calls = []
-    _, derivative = linearize(lambda x: (calls.append(1), able.xp.sin(x))[1], able.asarray(X))
+    _, derivative = linearize(lambda x: (calls.append(1), NAMESPACE(x).sin(x))[1], able.asarray(X))
     before = len(calls)
     for _ in range(3):
         able.assert_equal(derivative(able.asarray(Y)), np.cos(X) * Y, rtol=1e-14)
@@ -50,25 +52,25 @@ def test_the_function_is_not_called_again(able: Library) -> None:
 
 def test_complex_numbers_and_auxiliary_data(able: Library) -> None:
     z = able.asarray(X + 1j * Y)
-    g = lambda z: (z * z * able.xp.conj(z), {"text": "kept", "twice": 2 * z})
+    g = lambda z: (z * z * NAMESPACE(z).conj(z), {"text": "kept", "twice": 2.0 * z})
     _, derivative, aux = linearize(g, z, has_aux=True)
-    expected = jvp(lambda z: g(z)[0], (z,), (1j * z,))
-    able.assert_equal(derivative(1j * z), able.to_numpy(expected[1]), rtol=1e-14)
+    expected = jvp(lambda z: g(z)[0], (z,), (z * 1j,))
+    able.assert_equal(derivative(z * 1j), able.to_numpy(expected[1]), rtol=1e-14)
     able.assert_equal(aux["twice"], 2 * (X + 1j * Y))
     assert aux["text"] == "kept"
 
 
 def test_compositions(able: Library) -> None:
     x = able.asarray(X)
-    square = lambda x: linearize(able.xp.sin, x)[1](x * x)
+    square = lambda x: linearize(sine, x)[1](x * x)
     able.assert_equal(vmap(square)(x), np.cos(X) * X * X, rtol=1e-14)
-    found = grad(lambda x: able.xp.sum(square(x)))(x)
+    found = grad(lambda x: total(square(x)))(x)
     able.assert_equal(found, -np.sin(X) * X * X + np.cos(X) * 2 * X, rtol=1e-12)
 
 
 def test_transposed(able: Library) -> None:
     matrix = able.asarray(np.arange(6.0).reshape(2, 3))
-    linear = lambda x, tree: {"out": matrix @ x + tree["y"][:2] * 2.0}
+    linear = lambda x, tree: {"out": NAMESPACE(x).matmul(matrix, x) + tree["y"][:2] * 2.0}
     x, y, c = able.asarray(X), able.asarray(Y), able.asarray(Y[:2])
     expected = vjp(linear, x, {"y": y})[1]({"out": c})
     spec = SimpleNamespace(shape=(3,), dtype=able.xp.float64)
@@ -84,14 +86,14 @@ def test_transposed(able: Library) -> None:
 
 def test_transposed_of_complex_numbers_is_not_conjugated(able: Library) -> None:
     z = able.asarray(X + 1j * Y)
-    able.assert_equal(linear_transpose(lambda x: x * (2 + 3j), z)(z)[0], (X + 1j * Y) * (2 + 3j), rtol=1e-14)
+    able.assert_equal(linear_transpose(lambda x: x * (2.0 + 3.0j), z)(z)[0], (X + 1j * Y) * (2 + 3j), rtol=1e-14)
 
 
 @pytest.mark.parametrize("name", ["sin", "square", "abs"])
 def test_what_is_not_linear_is_refused(able: Library, name: str) -> None:
     x = able.asarray(X)
     with pytest.raises(TypeError, match="linear_transpose: .*not linear"):
-        linear_transpose(getattr(able.xp, name), x)(x)
+        linear_transpose(lambda x: getattr(NAMESPACE(x), name)(x), x)(x)
 
 
 def test_bad_input(able: Library) -> None:
@@ -102,9 +104,9 @@ def test_bad_input(able: Library) -> None:
         with pytest.raises(TypeError, match=f"{function.__name__}: .*floating-point"):
             function(lambda x: x, able.asarray([1, 2]))
     with pytest.raises(TypeError, match="linearize: tangents must have the structure"):
-        linearize(able.xp.sin, x)[1](x, x)
+        linearize(sine, x)[1](x, x)
     with pytest.raises(ValueError, match="linearize: tangents must have the shape"):
-        linearize(able.xp.sin, x)[1](x[:2])
+        linearize(sine, x)[1](x[:2])
     with pytest.raises(TypeError, match="linear_transpose: cotangents must have the structure"):
         linear_transpose(lambda x: 2.0 * x, x)((x, x))
     with pytest.raises(ValueError, match="linear_transpose: cotangents must have the shape"):

@@ -11,12 +11,11 @@ from tests.libraries import LIBRARIES, Library
 from xpand_extensions.autodiff import grad
 from xpand_extensions.vmap import axis_index, vmap
 
-ABLE = [library for library in LIBRARIES if library.id in ("torch", "jax", "torch-cuda")]
 X = np.arange(12.0).reshape(3, 4) ** 1.5
 Y = np.asarray([2.0, -1.0, 0.5, 3.0])
 
 
-@pytest.fixture(params=ABLE, ids=str)
+@pytest.fixture(params=LIBRARIES, ids=str)
 def able(request: pytest.FixtureRequest) -> Library:
     return request.param
 
@@ -41,7 +40,7 @@ def test_axes(able: Library, in_axes: Any, x: np.ndarray, y: np.ndarray, expecte
 
 @pytest.mark.parametrize("out_axes", [0, 1, -1])
 def test_out_axes(able: Library, out_axes: int) -> None:
-    found = vmap(lambda x: xpand.array_namespace(x).stack([x, x * 2]), out_axes=out_axes)(able.asarray(X))
+    found = vmap(lambda x: xpand.array_namespace(x).stack([x, x * 2.0]), out_axes=out_axes)(able.asarray(X))
     able.assert_equal(
         found, np.stack([X, 2 * X], axis=1) if out_axes == 0 else np.moveaxis(np.stack([X, 2 * X], axis=1), 0, out_axes)
     )
@@ -82,7 +81,7 @@ def test_no_arguments(able: Library) -> None:
     with xpand.use(able.xp):
         found = vmap(lambda: (able.asarray(Y), axis_index("i")), axis_name="i", axis_size=2)()
     able.assert_equal(found[0], np.stack([Y, Y]))
-    able.assert_equal(found[1], np.arange(2, dtype=np.int32))
+    np.testing.assert_array_equal(able.to_numpy(found[1]), np.arange(2, dtype=np.int32))
 
 
 def test_one_call_of_the_function_whatever_the_axes_of_its_results(able: Library) -> None:
@@ -103,11 +102,11 @@ def test_one_call_of_the_function_whatever_the_axes_of_its_results(able: Library
 
 def test_the_same_for_all_members_of_an_inner_axis(able: Library) -> None:
     """What an outer axis maps is no obstacle."""
-    inner = vmap(lambda x, y: (x + y, y * 2), (0, None), (0, None))
+    inner = vmap(lambda x, y: (x + y, y * 2.0), (0, None), (0, None))
     summed, doubled = vmap(inner, (None, 0))(able.asarray(X), able.asarray(X))
     able.assert_equal(summed, X[None, :, :] + X[:, None, :])
     able.assert_equal(doubled, 2 * X)
-    slope = grad(lambda x: vmap(inner, (None, 0))(x, x)[1].sum())(able.asarray(X))
+    slope = grad(lambda x: xpand.array_namespace(x).sum(vmap(inner, (None, 0))(x, x)[1]))(able.asarray(X))
     able.assert_equal(slope, np.full_like(X, 2.0))
 
 
@@ -121,7 +120,7 @@ def test_an_axis_without_members(able: Library) -> None:
 
 
 def test_under_torch_compile() -> None:
-    library = next(library for library in ABLE if library.id == "torch")
+    library = next(library for library in LIBRARIES if library.id == "torch")
     torch.compiler.reset()
     f = lambda x, y: vmap(lambda x, y: (x * y, y), (0, None), (1, None))(x, y)
     product, same = torch.compile(f, fullgraph=True, backend="eager")(library.asarray(X), library.asarray(Y))

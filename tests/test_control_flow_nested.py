@@ -1,0 +1,243 @@
+"""Loops and branches within one another and under several transformations: against JAX's own of the same function."""
+
+from collections.abc import Callable
+from functools import cache
+from types import SimpleNamespace
+from typing import Any
+
+import jax
+import numpy as np
+import pytest
+
+import xpand
+from tests.libraries import LIBRARIES, Library
+from tests.test_derivatives import NAMESPACE, total
+from xpand import trees
+from xpand_extensions import autodiff, control_flow
+from xpand_extensions.jit import jit
+from xpand_extensions.vmap import vmap
+
+X, W = np.asarray([0.4, -0.8, 1.3]), np.asarray([1.2, 0.7, 0.5])
+BATCH = np.stack([X, W, X * 0.5 - W])
+
+
+def bounded_while_of_jax(condition: Any, step: Any, init: Any, max_iter: int) -> Any:
+    """JAX has no reverse mode through its own: a scan over as many steps, that stays where the condition fails."""
+    stay_or_step = lambda carry, _: (jax.lax.cond(condition(carry), step, lambda c: c, carry), None)
+    return jax.lax.scan(stay_or_step, init, None, length=max_iter)[0]
+
+
+OURS = SimpleNamespace(**{
+    name: getattr(module, name)
+    for module in (autodiff, control_flow)
+    for name in module.__all__
+}, jit=jit, vmap=vmap)  # fmt: skip
+THEIRS = SimpleNamespace(
+    **{
+        name: getattr(jax, name)
+        for name in ("grad", "hessian", "jacfwd", "jvp", "jit", "vmap", "custom_jvp", "custom_vjp", "checkpoint")
+    },
+    **{name: getattr(jax.lax, name) for name in ("scan", "map", "cond", "switch", "fori_loop", "associative_scan")},
+    while_loop=bounded_while_of_jax,
+)
+
+
+# Programs: each makes, of the functions of a library for transformations, a function of two arrays
+
+
+def scan_with_closure(m: Any) -> Any:
+    def f(x: Any, w: Any) -> Any:
+        xp = NAMESPACE(x)
+        last, ys = m.scan(lambda c, row: (xp.sin(c) * w + row, c * row), x * 0.5, xp.stack([x, w, x * w]))
+        return total(last) + total(ys * ys)
+
+    return f
+
+
+def nested_scans(m: Any) -> Any:
+    def f(x: Any, w: Any) -> Any:
+        xp = NAMESPACE(x)
+
+        def outer(c: Any, row: Any) -> Any:
+            inner, ys = m.scan(lambda d, e: (d * c + e, d * w[0]), row[0], w)
+            return c * 0.5 + inner, total(ys)
+
+        last, ys = m.scan(outer, x[0], xp.stack([x, w]))
+        return last * last + total(ys)
+
+    return f
+
+
+def scan_with_integers(m: Any) -> Any:
+    def f(x: Any, w: Any) -> Any:
+        xp = NAMESPACE(x)
+        step = lambda c, row: ((c[0] * row, c[1] + 1), (c[1], xp.sin(row)))
+        (product, n), (counts, sines) = m.scan(
+            step, (total(x), xp.asarray(0, dtype=xp.int32, device=xpand.device(x))), w
+        )
+        weights = xp.astype(counts * 2 + n, x.dtype)
+        return product + total(weights * sines)
+
+    return f
+
+
+def scan_of_nothing(m: Any) -> Any:
+    def f(x: Any, w: Any) -> Any:
+        xp = NAMESPACE(x)
+        _, ys = m.scan(lambda c, row: ((), row * row * w[0]), (), x)
+        last, none = m.scan(lambda c, row: (c * row, c), total(w), x[:0])
+        return total(ys) + last * last + xp.sum(none)
+
+    return f
+
+
+def checkpoint_in_scan(m: Any) -> Any:
+    def f(x: Any, w: Any) -> Any:
+        xp = NAMESPACE(x)
+        body = m.checkpoint(lambda c, row: (xp.sin(c * row) + w[1], c * c))
+        last, ys = m.scan(body, x[0], w)
+        return last * total(ys)
+
+    return f
+
+
+def custom_rules_in_scan(m: Any) -> Any:
+    """Rules that are not the derivative: so it is seen that they are what is asked."""
+    forward = m.custom_jvp(lambda x: NAMESPACE(x).sin(x))
+    forward.defjvp(lambda p, t: (NAMESPACE(p[0]).sin(p[0]), 2.0 * NAMESPACE(p[0]).cos(p[0]) * t[0]))
+
+    def f(x: Any, w: Any) -> Any:
+        last, ys = m.scan(lambda c, row: (forward(c * row) + c, forward(c)), x, NAMESPACE(x).stack([w, x]))
+        return total(last) + total(ys * ys)
+
+    return f
+
+
+def reverse_rule_in_scan(m: Any) -> Any:
+    clipped = m.custom_vjp(lambda x: x * 1.0)
+    clipped.defvjp(lambda x: (x * 1.0, x), lambda x, g: (g * x * 3.0,))
+
+    def f(x: Any, w: Any) -> Any:
+        last, ys = m.scan(lambda c, row: (clipped(c * row), c), x, NAMESPACE(x).stack([w, x]))
+        return total(last) + total(ys * ys)
+
+    return f
+
+
+def branches_in_scan(m: Any) -> Any:
+    def f(x: Any, w: Any) -> Any:
+        xp = NAMESPACE(x)
+
+        def step(c: Any, row: Any) -> Any:
+            c = m.cond(total(c * row) > 0, lambda c: xp.sin(c) * w, lambda c: c - row * w, c)
+            return c, total(c)
+
+        last, ys = m.scan(step, x, xp.stack([x, w, -x]))
+        return total(last) * total(ys)
+
+    return f
+
+
+def switch_in_fori(m: Any) -> Any:
+    def f(x: Any, w: Any) -> Any:
+        xp = NAMESPACE(x)
+        branches = (lambda c: xp.sin(c), lambda c: c * w, lambda c: c * c - w)
+        turn = lambda i, c: m.switch((i + xp.astype(x[0] > 0, i.dtype)) % 3, branches, c)
+        return total(m.fori_loop(0, 5, turn, x))
+
+    return f
+
+
+def while_with_closures(m: Any) -> Any:
+    """As many steps as the argument asks for, which differ between the members of a batch."""
+
+    def f(x: Any, w: Any) -> Any:
+        xp = NAMESPACE(x)
+        step = lambda c: (c[0] * (1.5 + w[0] * w[0]) + x[1] * 0.01, c[1] * xp.cos(x))
+        last, product = m.while_loop(lambda c: c[0] < 4.0 + w[1], step, (0.2 + xp.abs(x[0]), w), max_iter=12)
+        return last * last + total(product)
+
+    return f
+
+
+def while_in_scan(m: Any) -> Any:
+    def f(x: Any, w: Any) -> Any:
+        def step(c: Any, row: Any) -> Any:
+            grown = m.while_loop(lambda d: d < 3.0, lambda d: d * 1.7 + w[0] * row * row, 0.3 + row * row, max_iter=7)
+            return c + grown, grown * c
+
+        last, ys = m.scan(step, total(w), x)
+        return last * total(ys)
+
+    return f
+
+
+def maps_and_associative_scans(m: Any) -> Any:
+    def f(x: Any, w: Any) -> Any:
+        xp = NAMESPACE(x)
+        affine = lambda a, b: (a[0] * b[0], a[1] * b[0] + b[1])
+        a, b = m.associative_scan(affine, (x, w))
+        c = m.map(lambda row: total(xp.sin(row) * w) * a, xp.stack([x, b]))
+        return total(b) + total(c * c)
+
+    return f
+
+
+def derivatives_inside(m: Any) -> Any:
+    """Newton's steps, each with the derivatives of a function that uses what is around it."""
+
+    def f(x: Any, w: Any) -> Any:
+        g = lambda y: total(w * w * y * y * y * y) * 0.1 + total(x * y)
+        step = lambda i, y: y - 0.1 * m.grad(g)(y) + 0.01 * m.jvp(m.grad(g), (y,), (x,))[1]
+        return total(m.fori_loop(0, 4, step, w))
+
+    return f
+
+
+PROGRAMS = [
+    scan_with_closure, nested_scans, scan_with_integers, scan_of_nothing, checkpoint_in_scan, custom_rules_in_scan,
+    reverse_rule_in_scan, branches_in_scan, switch_in_fori, while_with_closures, while_in_scan,
+    maps_and_associative_scans, derivatives_inside,
+]  # fmt: skip
+both = (0, 1)
+TRANSFORMED: dict[str, Callable[[Any, Any], Any]] = {
+    "grad": lambda m, f: m.grad(f, both),
+    "jit(vmap(grad))": lambda m, f: lambda x, w: m.jit(m.vmap(m.grad(f, both), (0, None)))(batch_of(x, w), w),
+    "grad(vmap)": lambda m, f: m.grad(lambda x, w: total(m.vmap(f, (0, None))(batch_of(x, w), w) ** 2.0), both),
+    "hessian": lambda m, f: m.hessian(f, both),
+    "grad(grad)": lambda m, f: m.jit(m.grad(lambda x, w: total(m.grad(f)(x, w) ** 2.0), both)),
+    "vmap(jvp)": lambda m, f: lambda x, w: m.vmap(lambda x: m.jvp(f, (x, w), (w, x)))(batch_of(x, w)),
+}
+
+
+def batch_of(x: Any, w: Any) -> Any:
+    return NAMESPACE(x, w).stack([x, w, x * 0.5 - w])
+
+
+@cache
+def of_jax(program: Any, transformation: str) -> list[np.ndarray]:
+    found = TRANSFORMED[transformation](THEIRS, program(THEIRS))
+    return [np.asarray(x) for x in jax.tree.leaves(found(jax.numpy.asarray(X), jax.numpy.asarray(W)))]
+
+
+def check(library: Library, program: Any, transformation: str) -> None:
+    found = TRANSFORMED[transformation](OURS, program(OURS))(library.asarray(X), library.asarray(W))
+    for ours, theirs in zip(trees.leaves(found), of_jax(program, transformation), strict=True):
+        library.assert_equal(ours, theirs, rtol=1e-11, atol=1e-12)
+
+
+@pytest.mark.parametrize("transformation", TRANSFORMED)
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.__name__)
+@pytest.mark.parametrize("library", [x for x in LIBRARIES if x.id in ("numpy", "strict-device1")], ids=str)
+def test_as_on_jax(library: Library, program: Any, transformation: str) -> None:
+    if program is reverse_rule_in_scan and transformation == "vmap(jvp)":
+        with pytest.raises(TypeError, match="forward mode"):
+            check(library, program, transformation)
+        return
+    check(library, program, transformation)
+
+
+@pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.__name__)
+@pytest.mark.parametrize("library", [x for x in LIBRARIES if x.id in ("torch", "strict", "dask")], ids=str)
+def test_gradients_of_batches_on_the_other_libraries(library: Library, program: Any) -> None:
+    check(library, program, "grad(vmap)")
