@@ -39,7 +39,7 @@ RNG = np.random.default_rng(7)
 
 
 def graph_layer(nodes: Any, weight: Any, query: Any, sources: Any, targets: Any) -> Any:
-    xp = array_namespace(nodes)
+    xp = array_namespace(nodes, weight, query, sources, targets)
     n = nodes.shape[0]
     messages = indexing.take(nodes @ weight, sources, axis=0)
     scores = xp.sum(messages * query, axis=-1)
@@ -66,7 +66,7 @@ def graph_layer_reference(nodes: Any, weight: Any, query: Any, sources: Any, tar
 
 
 def warped_features(images: Any, kernel: Any, places: Any) -> Any:
-    xp = array_namespace(images)
+    xp = array_namespace(images, kernel, places)
     extended = padding.pad(images, ((0, 0), (0, 0), (1, 1), (1, 1)), mode="reflect")
     features = convolution.conv(extended, kernel)
     pooled = windows.max_pool(features, 2)
@@ -93,7 +93,7 @@ def warped_features_reference(images: Any, kernel: Any, places: Any) -> Any:
 
 
 def match_histogram(values: Any, weights: Any, target: Any, widths: Any) -> Any:
-    xp = array_namespace(values)
+    xp = array_namespace(values, weights, target, widths)
     edges = xp.cumulative_sum(widths, include_initial=True)
     counts = histograms.histogram(values, edges, weights=weights).hist
     wanted = histograms.histogram(target, edges).hist
@@ -119,7 +119,7 @@ def match_histogram_reference(values: Any, weights: Any, target: Any, widths: An
 
 
 def gaussian_process(points: Any, observed: Any, log_scales: Any, log_noises: Any) -> Any:
-    xp = array_namespace(points)
+    xp = array_namespace(points, observed, log_scales, log_noises)
     differences = points[:, None, :] - points[None, :, :]
     distances = linalg.einsum("ijd,ijd,d->ij", differences, differences, xp.exp(-2.0 * log_scales))
     identity = xp.tril(xp.triu(xp.ones_like(distances)))
@@ -148,7 +148,7 @@ def gaussian_process_reference(points: Any, observed: Any, log_scales: Any, log_
 
 
 def particle_in_cell(positions: Any, charges: Any, grid: Any) -> Any:
-    xp = array_namespace(positions)
+    xp = array_namespace(positions, charges, grid)
     corners = xp.floor(positions)
     fractions = positions - corners
     cells = xp.astype(corners, xp.int64)
@@ -177,7 +177,7 @@ def particle_in_cell_reference(positions: Any, charges: Any, grid: Any) -> Any:
 
 
 def robust_line(x: Any, y: Any) -> Any:
-    xp = array_namespace(x)
+    xp = array_namespace(x, y)
     residuals = y - polynomial.polyval(polynomial.polyfit(x, y, 1), x)
     centred = xp.abs(residuals - statistics.median(residuals))
     weights = 1.0 / (1.0 + (centred / (3.0 * statistics.median(centred))) ** 2)
@@ -196,7 +196,7 @@ def robust_line_reference(x: Any, y: Any) -> Any:
 
 
 def nearest_neighbours(points: Any, labels: Any, queries: Any) -> Any:
-    xp = array_namespace(points)
+    xp = array_namespace(points, labels, queries)
     differences = queries[:, None, :] - points[None, :, :]
     distances = linalg.einsum("qpd,qpd->qp", differences, differences)
     nearest = sorting.top_k(distances, 3, largest=False).indices
@@ -219,7 +219,7 @@ def nearest_neighbours_reference(points: Any, labels: Any, queries: Any) -> Any:
 
 
 def survival(times: Any, observed: Any, covariates: Any, coefficients: Any, log_shape: Any) -> Any:
-    xp = array_namespace(times)
+    xp = array_namespace(times, observed, covariates, coefficients, log_shape)
     rates = xp.exp(linalg.matvec(covariates, coefficients))
     shape = xp.exp(log_shape)
     scaled = times * rates
@@ -233,7 +233,7 @@ def survival_reference(times: Any, observed: Any, covariates: Any, coefficients:
 
 
 def counts_and_choices(counts: Any, chosen: Any, covariates: Any, coefficients: Any) -> Any:
-    xp = array_namespace(covariates)
+    xp = array_namespace(counts, chosen, covariates, coefficients)
     linear = linalg.matvec(covariates, coefficients)
     number = xp.astype(counts, linear.dtype)
     poisson = special.xlogy(number, xp.exp(linear)) - xp.exp(linear) - special.gammaln(number + 1.0)
@@ -255,7 +255,7 @@ def counts_and_choices_reference(counts: Any, chosen: Any, covariates: Any, coef
 
 
 def bloom_filter(table: Any, members: Any, queries: Any) -> Any:
-    xp = array_namespace(members)
+    xp = array_namespace(table, members, queries)
 
     def hashes(keys: Any) -> Any:
         mixed = [keys * factor + (factor >> 3) for factor in (40503, 25717, 60493)]
@@ -307,7 +307,7 @@ def exponential_steps_reference(generator: Any, position: Any, velocities: Any) 
 
 
 def peaks(signal: Any, kernel: Any) -> Any:
-    xp = array_namespace(signal)
+    xp = array_namespace(signal, kernel)
     filled = xp.where(xp.isnan(signal), statistics.nanmedian(signal), signal)
     smooth = convolution.convolve(filled, kernel, mode="same")
     highest = windows.window_max(smooth, 5, padding="same")
