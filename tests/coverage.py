@@ -95,3 +95,17 @@ def created(name: str, *arguments: Any, dtype: str = "float64", **options: Any) 
         library.assert_equal(made, of(np, name)(*arguments, dtype=dtype, **options))
 
     return check
+
+
+class _Standard:
+    """The standard's functions, for arrays of any library, traced ones too: those of the first array's namespace."""
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        def function(x: Any, /, *args: Any, **kwargs: Any) -> Any:
+            first = x[0] if isinstance(x, list) else x
+            return getattr(xpand.array_namespace(first), name)(x, *args, **kwargs)
+
+        return function
+
+
+STANDARD: Any = _Standard()

@@ -9,12 +9,14 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
-from tests.coverage import POSITIVE, A, Row, check_name, check_row, table, unfinished
+from tests.coverage import POSITIVE, STANDARD, A, Row, check_name, check_row, table, unfinished
 from tests.libraries import Library
-from xpand import array_namespace, trees
+from xpand import trees
 from xpand_extensions import autodiff, jit, vmap
 
 TABLE = table("jax")
+
+xp = STANDARD
 
 OURS = SimpleNamespace(
     **{name: getattr(module, name) for module in (autodiff, jit, vmap) for name in module.__all__},
@@ -22,20 +24,6 @@ OURS = SimpleNamespace(
 THEIRS = SimpleNamespace(**vars(jax) | {"vectorize": jnp.vectorize, "psum": jax.lax.psum})
 X = np.asarray([0.5, -1.25, 2.0])
 Y = np.asarray([1.5, 0.75, -0.5])
-
-
-class _Standard:
-    """The standard's functions, for arrays of any library, traced ones too: those of the first array's namespace."""
-
-    def __getattr__(self, name: str) -> Callable[..., Any]:
-        def function(x: Any, /, *args: Any, **kwargs: Any) -> Any:
-            first = x[0] if isinstance(x, list) else x
-            return getattr(array_namespace(first), name)(x, *args, **kwargs)
-
-        return function
-
-
-xp = _Standard()
 
 
 def compared(row: Callable[..., Any], *arrays: np.ndarray) -> Row:
