@@ -200,9 +200,12 @@ def test_modes_agree_under_vmap(library: Library) -> None:
 
 def test_closures_are_differentiated(library: Library) -> None:
     xs = library.asarray(np.ones(40))
-    f = lambda a: scan(lambda c, x: (c + a * x, None), library.asarray(0.0), xs)[0]
+    f = lambda a: scan(lambda c, x: (a * x + c, None), library.asarray(0.0), xs)[0]
     library.assert_equal(grad(f)(library.asarray(3.0)), 40.0)
     library.assert_equal(grad(lambda a: map(lambda x: a * x, xs, batch_size=3)[-1])(library.asarray(3.0)), 1.0)
+    scanned = lambda scan, xs: lambda a: scan(lambda x, y: a * x + y, xs, reverse=True)[0]
+    wanted = jax.grad(scanned(jax.lax.associative_scan, np.ones(40)))(1.5)
+    library.assert_equal(grad(scanned(associative_scan, xs))(library.asarray(1.5)), np.asarray(wanted), rtol=1e-13)
 
 
 def test_memory_grows_as_the_square_root_on_jax() -> None:

@@ -16,25 +16,26 @@ def scan(
     if not length:
         return init, _no_rows(xp, f(init, _zeros(xp, xs))[1])
     carry, rows = steps(f, init, cut(xs, length, reverse))
-    return carry, stacked(xp, rows[::-1] if reverse else rows)
+    return carry, stacked(_shared(rows, xp), rows[::-1] if reverse else rows)
 
 
 def map(f: Callable[..., Any], xs: Arrays, *, batch_size: int | None = None) -> Arrays:
     xp = array_namespace(xs[0])
     if not xs[0].shape[0]:
         return _no_rows(xp, f(*_zeros(xp, xs)))
-    return stacked(xp, [f(*row) for row in zip(*[xp.unstack(x) for x in xs])])
+    rows = [f(*row) for row in zip(*[xp.unstack(x) for x in xs])]
+    return stacked(_shared(rows, xp), rows)
 
 
 def associative_scan(fn: Callable[..., Any], elems: Arrays, reverse: bool = False, axis: int = 0) -> Arrays:
     xp = array_namespace(elems[0])
     first = [xp.moveaxis(x, axis, 0) for x in elems]
     ahead = tuple([xp.flip(x, axis=0) for x in first] if reverse else first)
-    combine = lambda a, b: _moved(xp, fn(_moved(xp, a, 0, axis), _moved(xp, b, 0, axis)), axis, 0)
-    found = _combined(xp, combine, ahead)
+    combine = lambda a, b: _moved(fn(_moved(a, 0, axis), _moved(b, 0, axis)), axis, 0)
+    found = _combined(combine, ahead)
     if reverse:
-        found = tuple([xp.flip(x, axis=0) for x in found])
-    return _moved(xp, found, 0, axis)
+        found = tuple([array_namespace(x).flip(x, axis=0) for x in found])
+    return _moved(found, 0, axis)
 
 
 def cut(xs: Arrays, length: int, reverse: bool) -> list[Arrays]:
@@ -58,13 +59,14 @@ def stacked(xp: Namespace, rows: list[Arrays]) -> Arrays:
     return tuple([xp.stack(column) for column in zip(*rows)])
 
 
-def _combined(xp: Namespace, fn: Callable[..., Any], elems: Arrays) -> Arrays:
+def _combined(fn: Callable[..., Any], elems: Arrays) -> Arrays:
     """Combine pairs, scan those, which gives every second position, and fill in the ones between."""
     size = elems[0].shape[0]
     if size < 2:
         return elems
     pairs = fn(tuple([x[: size - 1 : 2, ...] for x in elems]), tuple([x[1::2, ...] for x in elems]))
-    odd = _combined(xp, fn, pairs)
+    odd = _combined(fn, pairs)
+    xp = array_namespace(*odd, *elems)
     before = tuple([x[: (size - 1) // 2, ...] for x in odd])
     even = fn(before, tuple([x[2::2, ...] for x in elems])) if size > 2 else before
     even = tuple([xp.concat([x[:1, ...], y]) for x, y in zip(elems, even)])
@@ -77,8 +79,14 @@ def _interleaved(xp: Namespace, even: Array, odd: Array) -> Array:
     return both if even.shape[0] == size else xp.concat([both, even[size:, ...]])
 
 
-def _moved(xp: Namespace, arrays: Arrays, source: int, destination: int) -> Arrays:
-    return tuple([xp.moveaxis(x, source, destination) for x in arrays])
+def _moved(arrays: Arrays, source: int, destination: int) -> Arrays:
+    return tuple([array_namespace(x).moveaxis(x, source, destination) for x in arrays])
+
+
+def _shared(rows: list[Arrays], xp: Namespace) -> Namespace:
+    """Return the namespace of what was yielded: not `xp` where the function uses traced arrays from outside."""
+    found = [y for row in rows for y in row]
+    return array_namespace(*found) if found else xp
 
 
 def _zeros(xp: Namespace, xs: Arrays) -> Arrays:
