@@ -1,14 +1,16 @@
 """Gradients of functions of trees whose result is one number."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Container, Sequence
 from functools import wraps
 from typing import Any
 
-from xpand import array_namespace
+from xpand import _arguments, array_namespace
 from xpand._typing import Array
 
 from ._autodiff_arguments import Chosen, argnums_of, check_callable, check_scalar
 from ._autodiff_products import Function, vjp
+from ._dispatch import pluggable
+from ._transforms import Direct, IndirectError, compiled_as
 
 
 def grad(
@@ -53,6 +55,7 @@ def grad(
     return gradient
 
 
+@pluggable(capability="autodiff")
 def value_and_grad(
     function: Function,
     argnums: int | Sequence[int] = 0,
@@ -82,8 +85,7 @@ def _value_and_grad(
     check_callable(name, function)
     numbers = argnums_of(name, argnums)
 
-    @wraps(function)
-    def both(*args: Any, **kwargs: Any) -> Any:
+    def of_trees(*args: Any, **kwargs: Any) -> Any:
         chosen = Chosen(name, function, args, kwargs, numbers, has_aux=has_aux, allow_int=allow_int)
         outs, pull, aux = pullback(chosen)
         check_scalar(name, outs, holomorphic)
@@ -92,7 +94,34 @@ def _value_and_grad(
         gradient = back if isinstance(argnums, (tuple, list)) else back[0]
         return ((value, chosen.flat.aux(aux)), gradient) if has_aux else (value, gradient)
 
-    return both
+    # What is frequent is done directly: a real function of arrays. Implementations are made for that alone.
+    if has_aux or holomorphic or allow_int:
+        return wraps(function)(of_trees)
+
+    direct = Direct(
+        function,
+        lambda args, checked: value_and_grad.native(*args)(checked, argnums),
+        lambda x: x.shape == () and _is_of(("real",), x),
+    )
+
+    @wraps(function)
+    def both(*args: Any, **kwargs: Any) -> Any:
+        native = None if kwargs else direct.find(args)
+        if native is not None and all(_is_of(_arguments.FLOATING, args[number]) for number in numbers):
+            try:
+                return native(*args)
+            except IndirectError:
+                direct.turn_off()
+        found = of_trees(*args, **kwargs)
+        if not kwargs and hasattr(found[0], "dtype"):
+            direct.add(args)
+        return found
+
+    return compiled_as(of_trees, both)
+
+
+def _is_of(kinds: Container[Any], x: Array) -> bool:
+    return _arguments.kind(array_namespace(x), x.dtype) in kinds
 
 
 def pullback(chosen: Chosen) -> tuple[tuple[Array, ...], Callable[..., tuple[Array, ...]], tuple[Array, ...]]:

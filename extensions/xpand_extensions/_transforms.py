@@ -4,11 +4,82 @@ So a tree is the same on every library, whatever each calls a tree: what is a no
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Final, TypeVar
 
 from xpand import _arguments, array_namespace, choose_namespace, trees
-from xpand._namespace import describe
+from xpand._namespace import describe, library_of
 from xpand._typing import Array, Namespace
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+_MAX_TYPES: Final = 256  # array classes made without end must not make a table grow without end
+
+
+class IndirectError(Exception):
+    """A function called with arrays alone returned something for which the call must be made as of trees."""
+
+
+class Direct:
+    """What a transformation makes of a function for calls with arrays alone: no tree is taken apart, nothing checked.
+
+    What is right for one call is so for all of the same types. Which those are is known after a call as of trees.
+    """
+
+    __slots__ = ("_accepts", "_arrays", "_by_types", "_function", "_is_off", "_make")
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        make: Callable[..., Callable[..., Any]],
+        accepts: Callable[[Array], bool] | None = None,
+    ) -> None:
+        """Keep the function, what makes of arrays and a function the transformed one, and which results will do."""
+        self._function, self._make, self._accepts = function, make, accepts
+        self._by_types: dict[tuple[type, ...], Callable[..., Any]] = {}
+        self._arrays: set[type] = set()
+        self._is_off = False
+
+    def find(self, args: tuple[Any, ...]) -> Callable[..., Any] | None:
+        """Find the transformed function for a call; None where it must be made as of trees."""
+        return self._by_types.get(tuple([type(x) for x in args]))
+
+    def add(self, args: tuple[Any, ...]) -> None:
+        """Have calls like one that has succeeded be made directly, where their types say which library does them."""
+        types = tuple([type(x) for x in args])
+        if (
+            not self._is_off
+            and types not in self._by_types
+            and len(self._by_types) < _MAX_TYPES
+            and all(map(library_of, types))
+        ):
+            self._by_types[types] = self._make(args, self._checked)
+
+    def turn_off(self) -> None:
+        """Make all calls as of trees from now on: the function was called in vain, which shall not happen each time."""
+        self._is_off = True
+        self._by_types.clear()
+
+    def _checked(self, *arrays: Array) -> Array:
+        result = self._function(*arrays)
+        if type(result) not in self._arrays:
+            if not _arguments.is_array(result):
+                raise IndirectError
+            if len(self._arrays) < _MAX_TYPES:
+                self._arrays.add(type(result))
+        if self._accepts is not None and not self._accepts(result):
+            raise IndirectError
+        return result
+
+
+def compiled_as(function: Callable[..., Any], wrapper: F) -> F:
+    """Have torch.compile take one function into what it compiles where another is called, with its look-up."""
+    for name, value in {
+        "_torchdynamo_inline": function,
+        "_torchdynamo_orig_callable": function,
+        "_torchdynamo_wrapper_id": id(wrapper),
+    }.items():
+        setattr(wrapper, name, value)
+    return wrapper
 
 
 class Flat:

@@ -10,7 +10,7 @@ from xpand._typing import Array
 
 from . import _vmap_names as names
 from ._dispatch import pluggable
-from ._transforms import Flat, arrays_of
+from ._transforms import Direct, Flat, IndirectError, arrays_of, compiled_as
 
 Axes: TypeAlias = "int | Sequence[Any] | dict[Any, Any] | None"
 """An axis for all arrays of a tree, or a tree of axes whose nodes are the first of the tree's own; None: not mapped."""
@@ -64,8 +64,7 @@ def vmap(
     if axis_size is not None:
         axis_size = _arguments.integer("vmap", "axis_size", axis_size, minimum=0)
 
-    @wraps(function)
-    def over_axes(*args: Any, **kwargs: Any) -> Any:
+    def of_trees(*args: Any, **kwargs: Any) -> Any:
         # torch.compile can't flatten a dictionary that is empty.
         leaves, structure = _leaves((args, kwargs) if kwargs else (args,), axis_size)
         axes = _in_axes(in_axes, args, leaves)
@@ -92,13 +91,51 @@ def vmap(
         found, same = map(iter, native(divided, axes, (0, None), *named)(*leaves))
         return flat.output([next(same) if place is None else _placed(next(found), place) for place in places])
 
-    return over_axes
+    if out_axes is None or not isinstance(out_axes, int) or out_axes or axis_name is not None or axis_size is not None:
+        return wraps(function)(of_trees)
+    direct = Direct(function, lambda args, checked: vmap.native(*args)(checked, _plain(in_axes, len(args)), 0))
+
+    @wraps(function)
+    def over_axes(*args: Any, **kwargs: Any) -> Any:
+        native = None if kwargs else direct.find(args)
+        if native is not None and _fits(_plain(in_axes, len(args)), args):
+            try:
+                return native(*args)
+            except IndirectError:
+                direct.turn_off()
+        found = of_trees(*args, **kwargs)
+        if not kwargs and hasattr(found, "dtype") and _plain(in_axes, len(args)) is not None:
+            direct.add(args)
+        return found
+
+    return compiled_as(of_trees, over_axes)
 
 
 def mapped(function: Callable[[Array], tuple[Array, ...]], x: Array) -> tuple[Array, ...]:
     """Map a function of an array, which returns a tuple of arrays, over the first axis."""
     found: tuple[Array, ...] = vmap.native(x)(function, (0,), 0)(x)
     return found
+
+
+def _plain(in_axes: Axes, count: int) -> tuple[int | None, ...] | None:
+    """List the axes of arguments that are arrays, where each is said by itself and none counts from the end."""
+    if type(in_axes) is int:
+        return (in_axes,) * count if in_axes >= 0 else None
+    if not isinstance(in_axes, (tuple, list)) or len(in_axes) != count:
+        return None
+    return tuple(in_axes) if all(axis is None or (type(axis) is int and axis >= 0) for axis in in_axes) else None
+
+
+def _fits(axes: tuple[int | None, ...] | None, arrays: Sequence[Array]) -> bool:
+    """Tell whether arrays have the axes to be mapped over, of one size."""
+    size = None
+    for axis, x in zip(axes or (), arrays):
+        if axis is not None:
+            shape = x.shape
+            if axis >= len(shape) or (size is not None and shape[axis] != size):
+                return False
+            size = shape[axis]
+    return size is not None
 
 
 def _leaves(arguments: tuple[Any, ...], axis_size: int | None) -> tuple[list[Array], trees.Structure]:

@@ -34,6 +34,32 @@ def vjp(function: Callable[..., Any], /, *primals: Array, has_aux: bool = False)
     return outs, linear.pull, aux
 
 
+def value_and_grad(
+    function: Callable[..., Any],
+    argnums: int | Sequence[int] = 0,
+    has_aux: bool = False,
+    holomorphic: bool = False,
+    allow_int: bool = False,
+) -> Callable[..., Any]:
+    places = argnums if isinstance(argnums, (tuple, list)) else (argnums,)
+
+    def both(*arrays: Array) -> tuple[Array, Any]:
+        xp = array_namespace(*arrays)
+        namespace = traced_namespace(xp)
+
+        def of_chosen(*chosen: Array) -> tuple[tuple[Array, ...], tuple[Array, ...]]:
+            given = [namespace.wrap(x) for x in arrays]
+            for place, x in zip(places, chosen):
+                given[place] = x
+            return (function(*given),), ()
+
+        (value,), _, linear = _linearize(namespace, "grad", of_chosen, [arrays[place] for place in places])
+        gradients = linear.pull(xp.ones_like(value))
+        return value, gradients if isinstance(argnums, (tuple, list)) else gradients[0]
+
+    return both
+
+
 def linearize(function: Callable[..., Any], /, *primals: Array, has_aux: bool = False) -> tuple[Any, ...]:
     namespace = traced_namespace(array_namespace(*primals))
     outs, aux, linear = _linearize(namespace, "linearize", function, primals)

@@ -25,11 +25,15 @@ def vmap(
         size = axis_size
         if size is None:
             size = next(x.shape[axis] for x, axis in zip(arrays, in_axes) if axis is not None)
-        count = 0
+        count, alone = 0, False
 
         def flat(*given: Array) -> tuple[Array, ...]:
-            nonlocal count
-            own, same = (function(*given), ()) if out_axes == 0 else function(*given)
+            nonlocal count, alone
+            found = function(*given)
+            own, same = (found, ()) if out_axes == 0 else found
+            alone = not isinstance(own, tuple)
+            if alone:
+                own = (own,)
             count = len(own)
             return (*own, *same)
 
@@ -39,7 +43,7 @@ def vmap(
             for x, is_mapped in zip(outs[:count], mapped)
         )
         if out_axes == 0:
-            return own
+            return own[0] if alone else own
         if any(mapped[count:]):
             raise ValueError("vmap: out_axes has None for a result that differs between calls; give it an axis")
         return own, outs[count:]

@@ -31,6 +31,17 @@ def vjp(function: Callable[..., Any], /, *primals: Array, has_aux: bool = False)
     return outs, pullback, aux
 
 
+def value_and_grad(
+    function: Callable[..., Any],
+    argnums: int | Sequence[int] = 0,
+    has_aux: bool = False,
+    holomorphic: bool = False,
+    allow_int: bool = False,
+) -> Callable[..., Any]:
+    both: Callable[..., Any] = jax.value_and_grad(function, argnums, has_aux, holomorphic, allow_int)
+    return both
+
+
 def linearize(function: Callable[..., Any], /, *primals: Array, has_aux: bool = False) -> tuple[Any, ...]:
     outs, derivative, aux = jax.linearize(function, *primals, has_aux=True)
     return outs, lambda *tangents: tuple(map(_tangent, outs, derivative(*tangents))), aux

@@ -46,3 +46,19 @@ def vjp(function: Callable[..., Any], /, *primals: Array, has_aux: bool = False)
         return tuple(map(conjugated, pull(given)))
 
     return outs, pullback, aux
+
+
+def value_and_grad(
+    function: Callable[..., Any],
+    argnums: int | Sequence[int] = 0,
+    has_aux: bool = False,
+    holomorphic: bool = False,
+    allow_int: bool = False,
+) -> Callable[..., Any]:
+    native = torch.func.grad_and_value(function, tuple(argnums) if isinstance(argnums, list) else argnums)
+
+    def both(*arrays: Array) -> tuple[Array, Any]:
+        gradient, value = native(*arrays)
+        return value, tuple(map(conjugated, gradient)) if isinstance(gradient, tuple) else conjugated(gradient)
+
+    return both

@@ -2,7 +2,17 @@
 
 from ._autodiff_checkpoint import checkpoint
 from ._autodiff_linear import linear_transpose, linearize
-from ._autodiff_products import jvp, stop_gradient, vjp
+from ._autodiff_products import jvp, stop_gradient, value_and_grad, vjp
 from ._autodiff_rules import custom_jvp, custom_vjp
 
-__all__ = ["checkpoint", "custom_jvp", "custom_vjp", "jvp", "linear_transpose", "linearize", "stop_gradient", "vjp"]
+__all__ = [
+    "checkpoint",
+    "custom_jvp",
+    "custom_vjp",
+    "jvp",
+    "linear_transpose",
+    "linearize",
+    "stop_gradient",
+    "value_and_grad",
+    "vjp",
+]
