@@ -34,7 +34,9 @@ def _made(name: str) -> Callable[[Any], Callable[..., Any]]:
 
 
 def _value(name: str, x: Any) -> Any:
-    """Return the value of an argument that must have one."""
+    """Return the value of an argument, such as a shape, that must have one."""
+    if isinstance(x, tuple):
+        return tuple([_value(name, part) for part in x])
     if not isinstance(x, TracedArray):
         return x
     found = x._trace.concrete(x, f"an argument of {name}")

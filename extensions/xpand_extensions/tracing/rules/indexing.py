@@ -4,7 +4,7 @@ import math
 from collections.abc import Sequence
 from typing import Any, Final
 
-from .._core import Aval, TracedArray, bare
+from .._core import Aval, TracedArray, TracedError, bare
 from .._derivatives import LINEAR, First
 from .._indexing import ARRAY, put_together
 from .._rows import applied, write_rows
@@ -117,7 +117,7 @@ def put(xp: Any, x: Any, value: Any, key: tuple[Any, ...], arrays: Sequence[Any]
 
 def _unknown_mask(xp: Any, arrays: Sequence[Any], where: str) -> None:
     if any(is_mask(xp, x) for x in arrays):
-        raise TypeError(
+        raise TracedError(
             f"x[mask]: the size of the result depends on the values of the mask, which aren't known under {where}; use "
             "`xp.where`, or `xpand_extensions.indexing.boolean_mask` with size"
         )
@@ -145,6 +145,7 @@ def _ungot(xp: Any, ct: Any, x: Any, *arrays: Any, key: tuple[Any, ...]) -> Any:
             ct = xp.reshape(ct, selected(xp, x.shape, key, ())[0])
         if hasattr(xp, "operations"):
             return put(xp, zeros, ct, key, arrays)
+        if 0 not in ct.shape:  # Dask sets no elements where there are none
         zeros[put_together(key, arrays)] = ct
         return zeros
     if _is_rows(key):

@@ -1,0 +1,420 @@
+"""What goes wrong says so: the function, what it got, what to do instead, and where in the user's code.
+
+After it, everything is as before: no state is left behind, in no thread, and nothing is kept in memory.
+"""
+
+import gc
+import pickle
+import re
+import threading
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import xpand
+from tests.libraries import LIBRARIES
+from xpand_extensions.autodiff import custom_jvp, custom_vjp, grad, jvp, linear_transpose, linearize, stop_gradient, vjp
+from xpand_extensions.jit import jit
+from xpand_extensions.tracing import LeakedArrayError, NonlinearError, TracedArray, TracedError
+from xpand_extensions.tracing._core import Trace
+from xpand_extensions.tracing._reverse import Node
+from xpand_extensions.vmap import vmap
+
+HERE = re.escape(__file__)
+
+
+def _array(*values: float) -> Any:
+    x = np.asarray(values)
+    x.flags.writeable = False
+    return x
+
+
+X = _array(1.0, 2.0)
+
+
+def _sum(x: Any) -> Any:
+    return xpand.array_namespace(x).sum(x)
+
+
+def _grad(function: Callable[..., Any]) -> Callable[..., Any]:
+    return grad(lambda x: _sum(function(x)))
+
+
+TRANSFORMS = {"grad": _grad, "jvp": lambda f: lambda x: jvp(f, (x,), (x,)), "jit": jit, "vmap": vmap}
+BLIND = {"jit": jit, "vmap": vmap}  # those under which no value is known
+by_transform = pytest.mark.parametrize("transform", TRANSFORMS.values(), ids=TRANSFORMS)
+by_blind = pytest.mark.parametrize("transform", BLIND.values(), ids=BLIND)
+
+
+def _array_of(x: Any) -> Any:
+    """Put back the axis that vmap takes."""
+    return x if x.ndim else xpand.array_namespace(x).stack([x, x])
+
+
+# The arguments of transformations
+
+ARGUMENTS = {
+    "output": (
+        lambda: grad(lambda x: x * 2.0)(X),
+        TypeError,
+        r"grad: the function must return one number.*\(2,\).*sum",
+    ),
+    "integers": (lambda: grad(_sum)(np.asarray([1, 2])), TypeError, r"grad: .*floating.*int64.*xp\.astype"),
+    "integers of jvp": (lambda: jvp(_sum, (np.asarray(1),), (np.asarray(1),)), TypeError, r"jvp: primals.*int64"),
+    "trees": (lambda: jvp(lambda x: x["a"], ({"a": X},), ({"b": X},)), TypeError, r"jvp: tangents .*structure.*'b'"),
+    "count": (lambda: jvp(_sum, (X,), (X, X)), TypeError, r"jvp: tangents must have the structure"),
+    "shapes": (lambda: jvp(_sum, (X,), (X[:1],)), ValueError, r"jvp: tangents must have the shape \(2,\), got \(1,\)"),
+    "cotangents": (lambda: vjp(lambda x: x, X)[1](1.0), ValueError, r"vjp: cotangents must have the shape \(2,\)"),
+    "tree of cotangents": (lambda: vjp(lambda x: (x, x), X)[1](X), TypeError, r"vjp: cotangents .*structure"),
+    "argnums": (lambda: grad(_sum, 3)(X), ValueError, r"grad: argnums names argument 3.*1 positional"),
+    "in_axes": (lambda: vmap(lambda x, y: x, in_axes=(0,))(X, X), ValueError, r"vmap: in_axes=\(0,\).*there are 2"),
+    "axis": (lambda: vmap(lambda x: x, in_axes=3)(X), ValueError, r"vmap: in_axes=3 is out of range.*-1 to 0"),
+    "sizes": (lambda: vmap(lambda x, y: x)(X, X[:1]), ValueError, r"vmap: .*one size.*\(2,\) along 0, \(1,\) along 0"),
+    "no axis": (lambda: vmap(lambda x: x, in_axes=None)(X), ValueError, r"vmap: no argument is mapped.*axis_size"),
+    "kind of axis": (
+        lambda: vmap(lambda x: x, in_axes="a")(X),
+        TypeError,
+        r"vmap: in_axes must be an integer, got 'a'",
+    ),
+    "result of jit": (lambda: jit(lambda x: "text")(X), TypeError, r"jit: the function returned str"),
+    "result of vmap": (lambda: vmap(lambda x: "text")(X), TypeError, r"vmap: the function returned str"),
+    "linear": (lambda: linear_transpose(lambda x: x * x, X)(X), NonlinearError, r"multiply.*linear"),
+}
+
+
+@pytest.mark.parametrize(("call", "error", "message"), ARGUMENTS.values(), ids=ARGUMENTS)
+def test_arguments(call: Callable[[], Any], error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        call()
+
+
+def _rule_jvp() -> Any:
+    f = custom_jvp(lambda x: x * 2.0)
+    f.defjvp(lambda primals, tangents: primals[0])
+    return f
+
+
+def _rule_vjp() -> Any:
+    f = custom_vjp(lambda x: x * 2.0)
+    f.defvjp(lambda x: (x * 2.0, None), lambda kept, ct: (ct, ct))
+    return f
+
+
+@pytest.mark.parametrize("make", [_rule_jvp, _rule_vjp])
+def test_rules_of_wrong_structure(make: Any) -> None:
+    with pytest.raises((TypeError, ValueError), match=r"custom_[jv][vj]p: .*must"):
+        _grad(make())(X)
+
+
+# Values that are not known
+
+VALUES = {
+    "bool": lambda x: x if _sum(x) > 0.0 else -x,
+    "int": lambda x: x * int(_sum(x)),
+    "float": lambda x: x * float(_sum(x)),
+    "complex": lambda x: x * complex(_sum(x)),
+    "index": lambda x: [x, x][xpand.array_namespace(x).argmax(_array_of(x))],
+    "arange": lambda x: xpand.array_namespace(x).arange(_sum(x)),
+    "zeros": lambda x: xpand.array_namespace(x).zeros((xpand.array_namespace(x).argmax(_array_of(x)),)),
+}
+
+
+@by_blind
+@pytest.mark.parametrize("what", VALUES)
+def test_values_asked_for(transform: Any, what: str) -> None:
+    with pytest.raises(TracedError, match=r"use `xp\.where`") as caught:
+        transform(VALUES[what])(X)
+    line = VALUES[what].__code__.co_firstlineno
+    assert re.search(rf"\(at {HERE}:{line}, in <lambda>\)$", str(caught.value))
+    assert what in str(caught.value) or what == "zeros"
+
+
+@by_blind
+def test_where_it_says(transform: Any) -> None:
+    """The line is that of the user's own code, below the frames of the project and of libraries of arrays."""
+    from array_api_extra import apply_where
+
+    def branch(x: Any) -> Any:
+        return x if x > 0.0 else -x
+
+    with pytest.raises(TracedError) as caught:
+        transform(lambda x: xpand.trees.map(branch, [_sum(x)]))(X)
+    assert caught.value.where == f"{__file__}:{branch.__code__.co_firstlineno + 1}, in branch"
+    copied = pickle.loads(pickle.dumps(caught.value))
+    assert (str(copied), copied.where) == (str(caught.value), caught.value.where)
+
+    def call(x: Any) -> Any:
+        return apply_where(x > 0.0, x, lambda x: x, fill_value=0.0)
+
+    with pytest.raises(TracedError, match="mask") as caught:
+        transform(call)(X[None])
+    assert caught.value.where == f"{__file__}:{call.__code__.co_firstlineno + 1}, in call"
+
+
+@pytest.mark.parametrize("name", ["grad", "jvp"])
+def test_values_known(name: str) -> None:
+    """Under derivatives Python may look at values, as with JAX; no derivative is lost silently for a number."""
+    transform = TRANSFORMS[name]
+    for what in ("bool", "int", "index"):
+        transform(VALUES[what])(X)
+    for what in ("float", "complex"):
+        with pytest.raises(TracedError, match=rf"{what}\(x\): the number would have no derivative.*stop_gradient"):
+            transform(VALUES[what])(X)
+    np.testing.assert_array_equal(_grad(lambda x: x * float(stop_gradient(_sum(x))))(X), [3.0, 3.0])
+
+
+SIZES = {
+    "nonzero": lambda x: xpand.array_namespace(x).nonzero(x)[0],
+    "unique_values": lambda x: xpand.array_namespace(x).unique_values(x),
+    "mask": lambda x: x[x > 0.0],
+}
+
+
+@by_blind
+@pytest.mark.parametrize("what", SIZES)
+def test_sizes_that_depend_on_values(transform: Any, what: str) -> None:
+    with pytest.raises(TypeError, match=rf"{what}.*size"):
+        transform(lambda x: SIZES[what](_array_of(x)))(X)
+
+
+# Traced arrays in the wrong hands
+
+NUMPY = {
+    "sin": np.sin,
+    "asarray": np.asarray,
+    "norm": np.linalg.norm,
+    "sum": np.sum,
+    "concatenate": lambda x: np.concatenate([x, x]),
+}
+
+
+@by_transform
+@pytest.mark.parametrize("what", NUMPY)
+def test_given_to_numpy(transform: Any, what: str) -> None:
+    with pytest.raises(TracedError, match=r"conversion to NumPy: .*xpand\.array_namespace.*pure_callback"):
+        transform(lambda x: NUMPY[what](_array_of(x)))(X)
+
+
+@by_transform
+def test_two_libraries(transform: Any) -> None:
+    for other in (library for library in LIBRARIES if library.id in ("torch", "jax", "strict")):
+        y = other.asarray([1.0, 2.0])
+        for mixed in (
+            lambda x, y=y: x + y,
+            lambda x, y=y: xpand.array_namespace(x).add(x, y),
+            lambda x, y=y: xpand.array_namespace(x).stack([_array_of(x), y]),
+            lambda x, y=y: _array_of(x)[y],
+        ):
+            with pytest.raises(TypeError, match=r"arrays of two libraries: traced arrays of numpy, and .*xp\.asarray"):
+                transform(mixed)(X)
+
+
+@by_transform
+def test_operands_and_keys(transform: Any) -> None:
+    for other in ("text", None, [1.0, 2.0]):
+        with pytest.raises(TypeError, match="unsupported operand"):
+            transform(lambda x, other=other: x + other)(X)
+    for key in ("text", [0, 1], 0.5):
+        with pytest.raises(TypeError, match=r"x\[key\]: takes integers, slices.*xp\.asarray"):
+            transform(lambda x, key=key: _array_of(x)[key])(X)
+    with pytest.raises(AttributeError, match=r"a traced array has no 'mean'.*xp\.mean\(x\)"):
+        transform(lambda x: x.mean())(X)
+    with pytest.raises(TypeError, match="unhashable"):
+        transform(lambda x: {x: 1})(X)
+
+
+# Leaks
+
+USES = {
+    "operator": lambda x: x + 1.0,
+    "function": lambda x: _sum(x),
+    "index": lambda x: x[...],
+    "numpy": np.asarray,
+    "float": float,
+    "bool": bool,
+}
+
+
+@by_transform
+@pytest.mark.parametrize("use", USES)
+def test_leaks(transform: Any, use: str) -> None:
+    kept = []
+
+    def function(x: Any) -> Any:
+        kept.append(_sum(x) if use in ("float", "bool") else x * 2.0)
+        return x * 1.0
+
+    transform(function)(X)
+    with pytest.raises(LeakedArrayError, match=r"a call of `\w+` that has ended; return it.*in <lambda>|has ended"):
+        USES[use](kept[0])
+    assert "shape" in repr(kept[0])
+    with pytest.raises(LeakedArrayError, match="has ended"):
+        transform(lambda x: x + kept[0])(X)
+    found = []
+    thread = threading.Thread(target=lambda: found.append(_error(lambda: USES[use](kept[0]))))
+    thread.start()
+    thread.join()
+    assert type(found[0]) is LeakedArrayError
+
+
+def _error(call: Callable[[], Any]) -> Exception | None:
+    try:
+        call()
+    except Exception as error:
+        return error
+    return None
+
+
+def test_leaks_name_the_transformation() -> None:
+    kept: list[Any] = []
+    for name, transform in (("jit", jit), ("vmap", vmap), ("jvp", TRANSFORMS["jvp"])):
+        kept.clear()
+        transform(lambda x: (kept.append(x * 2.0), x)[1])(X)
+        with pytest.raises(LeakedArrayError, match=f"a call of `{name}` that has ended"):
+            _ = kept[0] + 1.0
+    _, linear = linearize(lambda x: (kept.append(x * 2.0), x)[1], X)
+    with pytest.raises(LeakedArrayError, match="`linearize`"):
+        _ = kept[-1] + 1.0
+    np.testing.assert_array_equal(linear(X), X)
+
+
+# Changes in place
+
+
+def _set(x: Any) -> Any:
+    x[...] = 3.0 * x
+    return x
+
+
+def _add(x: Any) -> Any:
+    y = x
+    y += 1.0
+    return x * 2.0
+
+
+@by_transform
+def test_inputs_are_never_changed(transform: Any) -> None:
+    x = np.asarray([1.0, 2.0])
+    for function, expected in ((_set, [3.0, 6.0]), (_add, [2.0, 4.0])):
+        found = transform(function)(x)
+        np.testing.assert_array_equal(x, [1.0, 2.0])
+        if transform in (jit, vmap):
+            np.testing.assert_array_equal(found, expected)
+
+
+def test_gradients_of_changes() -> None:
+    np.testing.assert_array_equal(_grad(_set)(X), [3.0, 3.0])
+    np.testing.assert_array_equal(_grad(_add)(X), [2.0, 2.0])
+
+
+@by_transform
+def test_constants(transform: Any) -> None:
+    """A raw array can't hold traced elements: it isn't written to. Adding in place makes another, as with JAX."""
+    w = np.zeros(2)
+
+    def element(x: Any) -> Any:
+        w[0] = _sum(x)
+        return x
+
+    def all_of_it(x: Any) -> Any:
+        w[...] = x
+        return x
+
+    for function in (element, all_of_it):
+        with pytest.raises((ValueError, TypeError)) as caught:
+            transform(function)(X)
+        assert isinstance(caught.value, TracedError) or isinstance(caught.value.__cause__, TracedError)
+
+    def added(x: Any) -> Any:
+        y = w
+        y += x
+        return y
+
+    transform(added)(X)
+    np.testing.assert_array_equal(w, [0.0, 0.0])
+
+
+# The state after an error
+
+FAILURES = {
+    "raises": lambda x: [][1],
+    "value": lambda x: np.sin(x),
+    "key": lambda x: x["text"],
+    "shapes": lambda x: _array_of(x) + np.ones(7),
+}
+GOOD = {"grad": [2.0, 4.0], "jit": [1.0, 4.0], "vmap": [1.0, 4.0]}
+
+
+def _fail_and_succeed(times: int) -> None:
+    transforms = {name: TRANSFORMS[name] for name in GOOD}
+    for i in range(times):
+        for transform in transforms.values():
+            nested = transform if i % 2 else lambda f, transform=transform: _grad(jit(vmap(f)))
+            for function in FAILURES.values():
+                assert _error(lambda nested=nested, function=function: nested(function)(X)) is not None
+    for name, transform in transforms.items():
+        np.testing.assert_array_equal(transform(lambda x: x * x)(X), GOOD[name])
+        np.testing.assert_array_equal(_grad(jit(vmap(lambda x: x * x)))(X), [2.0, 4.0])
+
+
+def test_a_thousand_failures() -> None:
+    _fail_and_succeed(1000 // (len(FAILURES) * len(GOOD)) + 1)
+
+
+def test_failures_in_threads() -> None:
+    errors: list[Any] = []
+    threads = [threading.Thread(target=lambda: errors.append(_error(lambda: _fail_and_succeed(4)))) for _ in range(16)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert errors == [None] * 16
+
+
+def _living() -> int:
+    return sum(issubclass(type(x), (TracedArray, Trace, Node)) for x in gc.get_objects())
+
+
+@by_transform
+def test_nothing_is_kept(transform: Any) -> None:
+    """Traces, arrays and tapes are freed at the end of a call without the collector; after an error, with it."""
+
+    def failing(x: Any) -> Any:
+        _ = x * x
+        raise RuntimeError("on purpose")
+
+    transform(lambda x: x * x)(X)
+    gc.collect()
+    gc.disable()
+    try:
+        before = _living()
+        transform(lambda x: x * x)(X)
+        assert _living() == before
+    finally:
+        gc.enable()
+    assert isinstance(_error(lambda: transform(failing)(X)), RuntimeError)
+    gc.collect()
+    assert _living() == before
+
+
+def test_memory_does_not_grow() -> None:
+    import tracemalloc
+
+    def work() -> None:
+        _fail_and_succeed(1)
+        gc.collect()
+
+    work()
+    work()
+    tracemalloc.start()
+    try:
+        work()
+        before = tracemalloc.get_traced_memory()[0]
+        for _ in range(4):
+            work()
+        grown = tracemalloc.get_traced_memory()[0] - before
+    finally:
+        tracemalloc.stop()
+    assert grown < 10_000, f"{grown} bytes in four rounds of 12 calls"
