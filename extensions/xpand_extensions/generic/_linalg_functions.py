@@ -72,7 +72,7 @@ def exponential(xp: Namespace, x: Array, squared: Callable[[Array, Array], Array
     limits = _SINGLE if xp.finfo(x.dtype).bits < 64 else _DOUBLE
     degree = max(limits)
     if is_concrete(norm):
-        largest = float(xp.max(norm))
+        largest = xp.max(norm)
         degree = next((each for each, limit in limits.items() if largest <= limit), degree)
     squarings = xp.ceil(xp.log2(xp.maximum(norm / limits[degree], xp.ones_like(norm))))
     squarings = xp.minimum(squarings, xp.full_like(squarings, MAX_SQUARINGS))
