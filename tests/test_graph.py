@@ -436,10 +436,10 @@ DTYPES = ["float32", "float64", "int32", "int8"]
 @st.composite
 def inputs(draw: st.DrawFn) -> list[np.ndarray]:
     """Arrays that broadcast together, of few elements or many, of any layout."""
-    shape = draw(st.sampled_from([(7,), (40,), (5, 8), (3, 2, 9), (0, 4), (64, 1), (2, 30), (1,), ()]))
+    shape = draw(st.sampled_from([(40,), (5, 8), (3, 2, 9), (7, 9), (64, 1), (2, 30), (0, 4), ()]))
     arrays = []
     for _ in range(draw(st.integers(1, 3))):
-        mine = tuple(draw(st.sampled_from([n, n, 1])) for n in shape)[draw(st.integers(0, 1)) * (len(shape) > 1) :]
+        mine = tuple(draw(st.sampled_from([n, n, n, 1])) for n in shape)[draw(st.integers(0, 1)) * (len(shape) > 1) :]
         dtype = draw(st.sampled_from(DTYPES))
         x: np.ndarray = (np.arange(np.prod(mine, dtype=int)).reshape(mine) * 3 - 7).astype(dtype)
         layout = draw(st.sampled_from(["C", "F", "strided", "reversed"]))
@@ -457,7 +457,7 @@ def inputs(draw: st.DrawFn) -> list[np.ndarray]:
 
 @st.composite
 def programs(draw: st.DrawFn) -> tuple[list[tuple[str, int, int]], list[int]]:
-    """Operations on values by their numbers, and which values are returned."""
+    """Operations on values, counted from the last one, and which values are returned."""
     steps = draw(
         st.lists(
             st.tuples(st.sampled_from(UNARY + BINARY), st.integers(0, 9), st.integers(0, 9)), min_size=1, max_size=8
@@ -471,7 +471,7 @@ def run_program(program: tuple[list[tuple[str, int, int]], list[int]], *arrays: 
     xp = xpand.array_namespace(*arrays)
     values = list(arrays)
     for name, i, j in steps:
-        x, y = values[i % len(values)], values[j % len(values)]
+        x, y = values[-1 - i % len(values)], values[-1 - j % len(values)]
         if "bool" in str(x.dtype):
             x = xp.astype(x, xp.float64)
         if name in ("sin", "copysign") and "int" in str(x.dtype):
@@ -480,11 +480,11 @@ def run_program(program: tuple[list[tuple[str, int, int]], list[int]], *arrays: 
             values.append(getattr(xp, name)(x))
         else:
             values.append(getattr(xp, name)(x, xp.astype(y, x.dtype)))
-    return tuple(values[i % len(values)] for i in returned)
+    return tuple(values[-1 - i % len(values)] for i in returned)
 
 
-@settings(max_examples=60, deadline=None)
-@given(inputs(), programs(), st.sampled_from([1, 16, 1000]))
+@settings(max_examples=120, deadline=None)
+@given(inputs(), programs(), st.sampled_from([1, 6]))
 def test_blocks_give_what_numpy_gives(arrays: list[np.ndarray], program: Any, block: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(_jit_blocks, "BLOCK", block)

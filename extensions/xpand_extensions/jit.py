@@ -68,7 +68,10 @@ def jit(
 
     On JAX this is `jax.jit`. On PyTorch the function is traced as `torch.func` traces it, through derivatives and maps,
     and the graph compiled by TorchInductor, forwards and, for arrays that require gradients, backwards; where the
-    machine has no C++ compiler, or TorchInductor fails, a warning says why and the graph is run as it is. Inside other
+    machine has no C++ compiler, or TorchInductor fails, a warning says why and the graph is run as it is. On other
+    libraries the operations of the standard, and of xpand, are written down in a graph: what is known, equal or unused
+    in it is done once or not at all, and the rest is straight-line calls of the library's own functions; on NumPy
+    elementwise operations on large arrays are done together, block by block. On Dask the result is lazy. Inside other
     transformations, of xpand or of the library, and inside another compiled function, the function is part of what is
     around it.
 
@@ -76,7 +79,8 @@ def jit(
         function: Takes trees of arrays and Python numbers, and static values, and returns a tree of arrays and numbers;
             the numbers come back as arrays. Numbers are traced too: other values don't compile again. On PyTorch a real
             or complex number is traced as an array of shape () and of the widest floating-point precision among the
-            arrays of the call, an integer as one of int64.
+            arrays of the call, an integer as one of int64; so it is on libraries other than JAX and PyTorch, where it
+            takes the data type of the arrays that it is combined with.
         static_argnums: The numbers of arguments that are values for the function's own Python code: sizes, names,
             functions. They must be hashable; each value compiles anew. Negative ones count from the end.
         static_argnames: The same by name. An argument declared by one is static both ways.
@@ -91,7 +95,6 @@ def jit(
             a tree of such, nor static; a static one that is not hashable; arrays of two libraries; a result that is not
             a tree of arrays and numbers; or Python code that asks for the value of a traced array.
         ValueError: An argument declared static that the function doesn't take.
-        UnsupportedError: By the function returned: the library has no compiler.
 
     Source: `jax.jit`.
 

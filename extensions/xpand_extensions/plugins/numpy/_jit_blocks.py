@@ -163,7 +163,7 @@ class _Writer:
                     held[out] = self._buffer(np.dtype(out.dtype))
                     place = f"u{held[out]}"
                 names[out] = f"y{len(names)}"
-                lines += [f"{names[out]} = {place}", f"{call}, {names[out]})"]
+                lines += [f"{names[out]} = {place}", f"{call}, out={names[out]})"]
             else:
                 names[out] = f"y{len(names)}"
                 params = "".join(f", {key}={self._bound(value)}" for key, value in equation.params.items())
