@@ -195,7 +195,7 @@ _ON_DTYPES: Final = {
 
 
 def _as_it_is(name: str) -> Callable[[Any], Callable[..., Any]]:
-    return lambda namespace: getattr(namespace.base, name)  # type: ignore[no-any-return]
+    return lambda namespace: getattr(namespace.base, name)
 
 
 CREATION: Final[dict[str, Callable[[Any], Callable[..., Any]]]] = {

@@ -73,7 +73,8 @@ class TracedNamespace:
                 self._add(name, make(self))
         self.array: type[TracedArray] = array_class(self)
         self.known.add(self.array)
-        register_wrapper(self.array, self)
+        itself: Any = self  # which stands for a module
+        register_wrapper(self.array, itself)
 
     def _add(self, name: str, function: Callable[..., Any]) -> None:
         setattr(_part(self, name), name.rpartition(".")[2], function)
