@@ -116,19 +116,18 @@ class Results:
         found, structure = trees.flatten(tree)
         like = self._like if self._like is not None else first_array(found)
         arrays = [as_array(f"{self.function}: {self.what} holds", leaf, like) for leaf in found]
-        kinds = [
-            (described(x), x.dtype, tuple(x.shape)) for x in arrays
-        ]  # of the arrays themselves, tracers would leak
         if not self._called:
-            self._called, self._skeleton, self._kinds = True, skeleton(tree), kinds
+            # Not the arrays themselves: tracers would leak.
+            self._kinds = [(described(x), x.dtype, tuple(x.shape)) for x in arrays]
+            self._called, self._skeleton = True, skeleton(tree)
         wanted = trees.structure(self._skeleton)
         if structure != wanted:
             raise TypeError(f"{self.function}: {self.what} must have one structure, got {wanted} and {structure}")
-        for i, (before, after) in enumerate(zip(self._kinds, kinds)):
-            if before[1] != after[1] or not same_shape(before[2], after[2]):
+        for i, ((text, dtype, shape), x) in enumerate(zip(self._kinds, arrays)):
+            if dtype != x.dtype or not (shape == x.shape or same_shape(shape, x.shape)):
                 raise TypeError(
-                    f"{self.function}: {self.what} must have one shape and data type, got {before[0]} and {after[0]} "
-                    f"for {paths('the result', tree)[i]}; {_mend(before[2], arrays[i])}"
+                    f"{self.function}: {self.what} must have one shape and data type, got {text} and {described(x)} "
+                    f"for {paths('the result', tree)[i]}; {_mend(shape, x)}"
                 )
         return tuple(arrays)
 

@@ -52,7 +52,7 @@ def counted(
     dtype = next((x.dtype for x in (lower, upper) if not isinstance(x, int)), None)
 
     def as_index(i: Any) -> Array:
-        return i if _arguments.is_array(i) else xp.asarray(i, dtype=dtype, device=_arguments.device_of(like))
+        return xp.asarray(i, dtype=dtype, device=_arguments.device_of(like)) if isinstance(i, int) else i
 
     if all(isinstance(x, int) or is_known(x) for x in (lower, upper)):
         carry = init_val
