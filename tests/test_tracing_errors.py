@@ -19,7 +19,7 @@ from xpand_extensions.autodiff import custom_jvp, custom_vjp, grad, jvp, linear_
 from xpand_extensions.jit import jit
 from xpand_extensions.tracing import LeakedArrayError, NonlinearError, TracedArray, TracedError
 from xpand_extensions.tracing._core import Trace
-from xpand_extensions.tracing._reverse import Node
+from xpand_extensions.tracing._tape import Node
 from xpand_extensions.vmap import vmap
 
 HERE = re.escape(__file__)

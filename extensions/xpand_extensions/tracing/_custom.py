@@ -10,8 +10,9 @@ from ._bodies import Body, closed
 from ._core import Op, TracedArray, aval_of, bare, bind
 from ._fit import zeros
 from ._forward import Forward
-from ._reverse import Linearize, Tape, opaque
+from ._reverse import Linearize, opaque
 from ._staging import Staging
+from ._tape import Tape
 
 Arrays: TypeAlias = "tuple[Array, ...]"
 

@@ -9,7 +9,7 @@ from xpand._typing import Array
 from ...generic.control_flow import associative_scan as associative_scan
 from ...generic.control_flow import cond as _cond
 from ...generic.control_flow import switch as _switch
-from ...tracing import _loops
+from ...tracing import _branches, _scan, _while
 
 Arrays: TypeAlias = "tuple[Array, ...]"
 
@@ -20,13 +20,13 @@ def scan(
     namespace = array_namespace(*init, *xs)
     flip = (lambda x: namespace.flip(x, axis=0)) if reverse else (lambda x: x)
     rows = [flip(x) for x in xs]
-    carry, ys = _loops.scan(namespace, f, init, rows, length)
+    carry, ys = _scan.scan(namespace, f, init, rows, length)
     return _wrapped(namespace, carry), tuple(flip(namespace.wrap(y)) for y in ys)
 
 
 def map(f: Callable[..., Any], xs: Arrays, *, batch_size: int | None = None) -> Arrays:
     namespace = array_namespace(*xs)
-    _, ys = _loops.scan(namespace, lambda _, row: ((), f(*row)), (), xs, xs[0].shape[0])
+    _, ys = _scan.scan(namespace, lambda _, row: ((), f(*row)), (), xs, xs[0].shape[0])
     return _wrapped(namespace, ys)
 
 
@@ -38,10 +38,10 @@ def fori_loop(lower: Any, upper: Any, body_fun: Callable[..., Any], init_val: Ar
     if all(isinstance(x, int) or is_concrete(x) for x in (lower, upper)):
         steps = namespace.arange(int(lower), max(int(lower), int(upper)), dtype=dtype, device=device)
         step = lambda carry, row: (body_fun(row[0], *carry), ())
-        return _wrapped(namespace, _loops.scan(namespace, step, init_val, (steps,), steps.shape[0])[0])
+        return _wrapped(namespace, _scan.scan(namespace, step, init_val, (steps,), steps.shape[0])[0])
     last = as_index(upper)
     stepped = lambda i, *carry: (i + 1, *body_fun(i, *carry))
-    found = _loops.while_loop(namespace, lambda i, *_: i < last, stepped, (as_index(lower), *init_val), None)
+    found = _while.while_loop(namespace, lambda i, *_: i < last, stepped, (as_index(lower), *init_val), None)
     return _wrapped(namespace, found[1:])
 
 
@@ -50,12 +50,12 @@ def while_loop(
 ) -> Arrays:
     namespace = array_namespace(*init_val)
     if not isinstance(max_iter, tuple):
-        return _wrapped(namespace, _loops.while_loop(namespace, cond_fun, body_fun, init_val, max_iter))
+        return _wrapped(namespace, _while.while_loop(namespace, cond_fun, body_fun, init_val, max_iter))
     # The trajectory: from each number of steps asked for to the next.
     found: dict[int, Arrays] = {}
     carry, done = init_val, 0
     for number in sorted(set(max_iter)):
-        carry = _wrapped(namespace, _loops.while_loop(namespace, cond_fun, body_fun, carry, number - done))
+        carry = _wrapped(namespace, _while.while_loop(namespace, cond_fun, body_fun, carry, number - done))
         found[number], done = carry, number
     return tuple(namespace.stack(list(column)) for column in zip(*[found[number] for number in max_iter]))
 
@@ -64,14 +64,14 @@ def cond(pred: Array, true_fun: Callable[..., Any], false_fun: Callable[..., Any
     if is_concrete(pred):
         return _cond(pred, true_fun, false_fun, *operands)
     namespace = array_namespace(pred, *operands)
-    return _wrapped(namespace, _loops.cond(namespace, pred, [false_fun, true_fun], operands))
+    return _wrapped(namespace, _branches.cond(namespace, pred, [false_fun, true_fun], operands))
 
 
 def switch(index: Array, branches: Sequence[Callable[..., Any]], *operands: Array) -> Arrays:
     if is_concrete(index):
         return _switch(index, branches, *operands)
     namespace = array_namespace(index, *operands)
-    return _wrapped(namespace, _loops.cond(namespace, index, branches, operands))
+    return _wrapped(namespace, _branches.cond(namespace, index, branches, operands))
 
 
 def _wrapped(namespace: Any, arrays: Sequence[Any]) -> Arrays:

@@ -4,14 +4,16 @@ from typing import Any, Final
 
 from ._late import late
 
-_OPERATIONS: Final = {"cond": "cond", "scan": "scan", "while_loop": "while"}
+_OPERATIONS: Final = {"cond": ("_branches", "cond"), "scan": ("_scan", "scan"), "while_loop": ("_while", "while")}
 
 OVERRIDES: Final[dict[str, Any]] = {
     operation: {
-        name: late("_loops", f"{kind}_{name}")
+        name: late(module, f"{kind}_{name}")
         for name in ("batch", "forward", "linearize", *(("tape",) if operation == "scan" else ()))
     }
-    for operation, kind in _OPERATIONS.items()
+    for operation, (module, kind) in _OPERATIONS.items()
 }
 RESULTS: Final[dict[str, Any]] = dict.fromkeys(_OPERATIONS, tuple)
-SHAPES: Final[dict[str, Any]] = {operation: late("_loops", f"{kind}_shapes") for operation, kind in _OPERATIONS.items()}
+SHAPES: Final[dict[str, Any]] = {
+    operation: late(module, f"{kind}_shapes") for operation, (module, kind) in _OPERATIONS.items()
+}

@@ -1,0 +1,134 @@
+"""Choices among functions as operations."""
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+from xpand import is_concrete
+from xpand._typing import Array
+
+from ..generic import control_flow as eagerly
+from ._batching import Batching
+from ._bodies import Body, closed
+from ._core import Op, aval_of, bare, bind
+from ._fit import zeros
+from ._flow import Arrays, chosen, push, where
+from ._forward import Forward
+from ._reverse import Linearize, opaque
+
+
+def cond(namespace: Any, index: Array, functions: Sequence[Callable[..., Any]], operands: Sequence[Array]) -> list[Any]:
+    """Call the function of a number, which is one of integers or truth values, with operands."""
+    avals = list(map(aval_of, operands))
+    made = [closed(namespace, "cond", lambda *x, f=f: (tuple(f(*x)), ()), avals) for f in functions]
+    constants = [x for _, found in made for x in found]
+    counts = tuple(len(found) for _, found in made)
+    return cond_bodies(namespace, index, [body for body, _ in made], counts, [*constants, *operands])
+
+
+def cond_bodies(
+    namespace: Any, index: Any, bodies: Sequence[Body], counts: tuple[int, ...], args: Sequence[Any]
+) -> list[Any]:
+    """Choose among bodies, each of constants of its own and of operands for all."""
+    op = namespace.operation("cond", _run_cond)
+    return list(map(bare, bind(op, [index, *args], {"bodies": tuple(bodies), "counts": counts})))
+
+
+def given_to(number: int, counts: tuple[int, ...], args: Sequence[Any]) -> list[Any]:
+    """Return the arguments of one of the bodies."""
+    start = sum(counts[:number])
+    return [*args[start : start + counts[number]], *args[sum(counts) :]]
+
+
+def _run_cond(index: Array, *args: Array, bodies: tuple[Body, ...], counts: tuple[int, ...]) -> Arrays:
+    branches = [partial(body.program, *given_to(i, counts, args)) for i, body in enumerate(bodies)]
+    if bodies[0].graph.namespace.base.isdtype(index.dtype, "bool"):
+        return eagerly.cond(index, branches[1], branches[0])
+    return eagerly.switch(index, branches)
+
+
+def cond_shapes(namespace: Any, index: Any, *avals: Any, bodies: tuple[Body, ...], counts: tuple[int, ...]) -> Any:
+    return tuple(bodies[0].avals)
+
+
+def cond_batch(trace: Batching, op: Op, args: Sequence[Any], params: dict[str, Any]) -> Any:
+    namespace, bodies, counts = trace.namespace, params["bodies"], params["counts"]
+    index, *given = args
+    every = (True,) * len(bodies[0].graph.outputs)
+    axes = [tuple(map(trace.own, given_to(i, counts, given))) for i in range(len(bodies))]
+    mapped = [body.mapped(each, trace.size, every)[0] for body, each in zip(bodies, axes)]
+    plain = [x._value if trace.own(x) else bare(x) for x in given]
+    if not trace.own(index):
+        found = cond_bodies(namespace, bare(index), mapped, counts, plain)
+        return tuple(namespace.array(trace, x) for x in found)
+    # Members differ: all are computed, and each member takes its own.
+    number = namespace.wrap(index._value)
+    outs = [body.graph.run(*given_to(i, counts, plain)) for i, body in enumerate(mapped)]
+    found = list(outs[0])
+    for i, each in enumerate(outs[1:], 1):
+        is_it = number if namespace.isdtype(number.dtype, "bool") else number >= i
+        found = [where(namespace, is_it, x, y) for x, y in zip(each, found)]
+    return tuple(namespace.array(trace, bare(x)) for x in found)
+
+
+def cond_forward(trace: Forward, op: Op, args: Sequence[Any], params: dict[str, Any]) -> Any:
+    namespace, bodies, counts = trace.namespace, params["bodies"], params["counts"]
+    primals, tangents = trace.split(args)
+    index, *given = primals
+    along = tangents[1:]
+    floats = bodies[0].floats("outputs")
+    pushed = []
+    for i, body in enumerate(bodies):
+        has = tuple(t is not None for t in given_to(i, counts, along))
+        pushed.append(
+            (body.pushed(has), given_to(i, counts, given), [t for t in given_to(i, counts, along) if t is not None])
+        )
+    functions = [lambda body=body, x=x, t=t: body.graph.run(*x, *t) for body, x, t in pushed]
+    found = cond(namespace, index, functions, [])
+    derivatives = iter(found[len(floats) :])
+    return tuple(trace.pair(x, next(derivatives) if each else None) for x, each in zip(found, floats))
+
+
+def cond_linearize(trace: Linearize, op: Op, args: Sequence[Any], params: dict[str, Any]) -> Any:
+    """Follow the body that is chosen; where that isn't known, choose again among the pullbacks."""
+    namespace, bodies, counts = trace.namespace, params["bodies"], params["counts"]
+    index = args[0]._value if trace.own(args[0]) else bare(args[0])
+    given = list(args[1:])
+    if is_concrete(index):
+        number = min(max(int(index), 0), len(bodies) - 1)
+        return tuple(map(namespace.wrap, bodies[number].graph.run(*given_to(number, counts, given))))
+    primals = [x._value if trace.own(x) else bare(x) for x in given]
+    nodes = [x._extra if trace.own(x) else None for x in given]
+    floats = bodies[0].floats("outputs")
+    active = [node is not None for node in nodes]
+    followed = [body.followed(tuple(given_to(i, counts, active))) for i, body in enumerate(bodies)]
+    outs = cond_bodies(namespace, index, followed, counts, primals)
+
+    def back(*cotangents: Any) -> list[Any]:
+        cts = chosen(cotangents, floats)
+
+        def pull(number: int) -> Callable[[], Any]:
+            wanted = tuple(given_to(number, counts, active))
+            places = given_to(number, counts, list(range(len(primals))))
+
+            def pulled() -> Any:
+                found = list(bodies[number].pulled(wanted).graph.run(*given_to(number, counts, primals), *cts))
+                by_place = dict(zip([p for p, each in zip(places, wanted) if each], found))
+                return tuple(
+                    by_place.get(i) if i in by_place else zeros(namespace, x)
+                    for i, x in enumerate(primals)
+                    if active[i]
+                )
+
+            return pulled
+
+        found = iter(cond(namespace, index, [pull(i) for i in range(len(bodies))], []))
+        return [next(found) if each else None for each in active]
+
+    return opaque(
+        trace,
+        outs,
+        [None, *nodes],
+        lambda *ct: [None, *back(*ct)],
+        lambda *t: push(namespace, op, [index, *primals], t, params),
+    )

@@ -1,0 +1,259 @@
+"""Scans as operations: their bodies are graphs, and what they use from around them are arguments.
+
+Reverse mode keeps what is carried at about the square root of the steps, and computes the steps between two of these
+again when the cotangents come by.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from xpand._arguments import device_of
+from xpand._typing import Array
+
+from ._batching import Batching
+from ._bodies import Body, closed
+from ._core import Aval, Op, aval_of, bare, bind
+from ._fit import zeros
+from ._flow import Arrays, chosen, push, split
+from ._forward import Forward
+from ._reverse import Linearize, opaque
+from ._tape import Opaque, Part, Tape
+
+
+def scan(
+    namespace: Any, function: Callable[..., Any], init: Sequence[Array], xs: Sequence[Array], length: int
+) -> tuple[list[Any], list[Any]]:
+    """Call `function(carry, x)` for each row, which returns the next carry and what is stacked; both flat tuples."""
+    count = len(init)
+    avals = [*map(aval_of, init), *(Aval(tuple(x.shape[1:]), x.dtype, device_of(x)) for x in xs)]
+
+    def flat(*arrays: Array) -> tuple[Any, Any]:
+        carry, ys = function(tuple(arrays[:count]), tuple(arrays[count:]))
+        return (*carry, *ys), ()
+
+    body, constants = closed(namespace, "scan", flat, avals)
+    return scan_body(namespace, body, constants, init, xs, length)
+
+
+def scan_body(
+    namespace: Any, body: Body, constants: Sequence[Any], init: Sequence[Any], xs: Sequence[Any], length: int
+) -> tuple[list[Any], list[Any]]:
+    """Scan with a body of constants, what is carried, and a row."""
+    op = namespace.operation("scan", _run_scan)
+    params = {"body": body, "constants": len(constants), "carry": len(init), "length": length}
+    found = bind(op, [*constants, *init, *xs], params)
+    carried, stacked = split(list(map(bare, found)), len(init))
+    return carried, stacked
+
+
+def _run_scan(*args: Array, body: Body, constants: int, carry: int, length: int) -> Arrays:
+    fixed, carried, xs = split(args, constants, carry)
+    step = body.program
+    rows = []
+    for i in range(length):
+        out = step(*fixed, *carried, *[x[i, ...] for x in xs])
+        carried = list(out[:carry])
+        rows.append(out[carry:])
+    base = body.graph.namespace.base
+    if not length:
+        empty = [base.zeros((0, *x.shape), dtype=x.dtype, device=x.device) for x in body.avals[carry:]]
+        return (*carried, *empty)
+    return (*carried, *[base.stack(column) for column in zip(*rows)])
+
+
+def scan_shapes(namespace: Any, *avals: Any, body: Body, constants: int, carry: int, length: int) -> Any:
+    found = body.avals
+    return (*found[:carry], *(Aval((length, *x.shape), x.dtype, x.device) for x in found[carry:]))
+
+
+def scan_batch(trace: Batching, op: Op, args: Sequence[Any], params: dict[str, Any]) -> Any:
+    body, count, carry = params["body"], params["constants"], params["carry"]
+    fixed, init, xs = split(args, count, carry)
+    axes = (*map(trace.own, fixed), *(True for _ in init), *map(trace.own, xs))
+    all_of = (True,) * len(body.graph.outputs)
+    mapped, _ = body.mapped(axes, trace.size, all_of)
+    first = lambda x: trace.namespace.moveaxis(x._value, 0, 1) if trace.own(x) else x
+    plain = lambda x: x._value if trace.own(x) else bare(x)
+    carried, ys = scan_body(
+        trace.namespace,
+        mapped,
+        [plain(x) for x in fixed],
+        [trace.lifted(x) for x in init],
+        [bare(first(x)) for x in xs],
+        params["length"],
+    )
+    turned = [bare(trace.namespace.moveaxis(y, 1, 0)) for y in ys]
+    return tuple(trace.namespace.array(trace, x) for x in (*carried, *turned))
+
+
+def scan_forward(trace: Forward, op: Op, args: Sequence[Any], params: dict[str, Any]) -> Any:
+    body, count, carry = params["body"], params["constants"], params["carry"]
+    primals, tangents = trace.split(args)
+    floats = body.floats("inputs")
+    has = [
+        is_floating and (t is not None or count <= i < count + carry)
+        for i, (t, is_floating) in enumerate(zip(tangents, floats))
+    ]
+    given = [zeros(trace.namespace, x) if t is None and each else t for t, x, each in zip(tangents, primals, has)]
+    fixed, init, xs = split(primals, count, carry)
+    t_fixed, t_init, t_xs = (chosen(t, each) for t, each in zip(split(given, count, carry), split(has, count, carry)))
+    outs = body.floats("outputs")
+    pushed = _reordered(
+        body.pushed(tuple(has)), (count, carry, len(xs)), tuple(map(len, (t_fixed, t_init, t_xs))), carry, outs
+    )
+    carried, ys = scan_body(
+        trace.namespace, pushed, [*fixed, *t_fixed], [*init, *t_init], [*xs, *t_xs], params["length"]
+    )
+    values = [*carried[:carry], *ys[: len(outs) - carry]]
+    derivatives = iter([*carried[carry:], *ys[len(outs) - carry :]])
+    return tuple(trace.pair(x, next(derivatives) if each else None) for x, each in zip(values, outs))
+
+
+def _reordered(
+    pushed: Body, counts: tuple[int, int, int], tangents: tuple[int, int, int], carry: int, outs: tuple[bool, ...]
+) -> Body:
+    """Bring the inputs and outputs of forward mode's body into the order of a scan's: constants, carried, rows."""
+    from ._graph import Graph
+
+    graph = pushed.graph
+    values, along = split(list(graph.inputs), sum(counts))
+    inputs = [x for pair in zip(split(values, *counts[:2]), split(along, *tangents[:2])) for part in pair for x in part]
+    results, derivatives = split(list(graph.outputs), len(outs))
+    of_carry = sum(outs[:carry])
+    outputs = [*results[:carry], *derivatives[:of_carry], *results[carry:], *derivatives[of_carry:]]
+    return Body(Graph(graph.namespace, inputs, graph.constants, graph.equations, outputs))
+
+
+def scan_linearize(trace: Linearize, op: Op, args: Sequence[Any], params: dict[str, Any]) -> Any:
+    primals = [x._value if trace.own(x) else bare(x) for x in args]
+    nodes = [x._extra if trace.own(x) else None for x in args]
+    outs, back = _scanned(trace.namespace, primals, [node is not None for node in nodes], params)
+    return opaque(trace, outs, nodes, back, lambda *t: push(trace.namespace, op, primals, t, params))
+
+
+def scan_tape(trace: Tape, op: Op, args: Sequence[Any], params: dict[str, Any]) -> Any:
+    """Record a scan that is linear in some of its arrays: its transpose is the one at zero."""
+    primals = [zeros(trace.namespace, x) if trace.own(x) else bare(x) for x in args]
+    nodes = [x._extra if trace.own(x) else None for x in args]
+    outs, back = _scanned(trace.namespace, primals, [node is not None for node in nodes], params)
+    whole = Opaque(list(map(aval_of, outs)), nodes, back, lambda *t: push(trace.namespace, op, primals, t, params))
+    return tuple(trace.array(Part(aval_of(x), whole, i)) for i, x in enumerate(outs))
+
+
+def _scanned(
+    namespace: Any, primals: list[Any], active: list[bool], params: dict[str, Any]
+) -> tuple[list[Any], Callable[..., Any]]:
+    """Scan, keeping what is carried at the beginning of each segment; return the results, and the pullback."""
+    body, count, carry, length = params["body"], params["constants"], params["carry"], params["length"]
+    fixed, init, xs = split(primals, count, carry)
+    floats = body.floats("inputs")
+    wanted = tuple(f and (a or count <= i < count + carry) for i, (a, f) in enumerate(zip(active, floats)))
+    followed = body.followed(wanted)
+    size = max(1, math.isqrt(length))
+    segments = length // size
+    parts = [(segments, size)] if segments else []
+    if length % size:
+        parts.append((1, length % size))
+    carried, stacked, kept, start = init, [], [], 0
+    for number, each in parts:
+        rows = [_segments(namespace, x, start, number, each) for x in xs]
+        carried, found = _outer(namespace, followed, fixed, carried, rows, number, each)
+        kept.append(found[:carry])
+        stacked.append([_merged(namespace, y) for y in found[carry:]])
+        start += number * each
+    if stacked:
+        ys = [bare(namespace.concat(list(column))) if len(column) > 1 else column[0] for column in zip(*stacked)]
+    else:
+        ys = split(list(bind(namespace.operation("scan", _run_scan), primals, params)), carry)[1]
+    outs = [*carried, *map(bare, ys)]
+    of_outs = body.floats("outputs")
+
+    def back(*cotangents: Any) -> list[Any]:
+        ct_carry = chosen(cotangents[:carry], of_outs[:carry])
+        ct_ys = chosen(cotangents[carry:], of_outs[carry:])
+        ct_fixed = [zeros(namespace, x) for x in chosen(fixed, wanted[:count])]
+        of_rows: list[list[Any]] = []
+        end = length
+        for (number, each), starts in zip(reversed(parts), reversed(kept)):
+            begin = end - number * each
+            rows = [_segments(namespace, x, begin, number, each) for x in xs]
+            cts = [_segments(namespace, y, begin, number, each) for y in ct_ys]
+            ct_carry, ct_fixed, ct_rows = _outer_back(
+                namespace, body, wanted, fixed, starts, rows, cts, ct_carry, ct_fixed, number, each, params
+            )
+            of_rows.insert(0, [_merged(namespace, x) for x in ct_rows])
+            end = begin
+        wanted_xs = chosen(xs, wanted[count + carry :])
+        ct_xs = [
+            bare(namespace.concat([part[i] for part in of_rows])) if of_rows else zeros(namespace, x)
+            for i, x in enumerate(wanted_xs)
+        ]
+        found = iter([*ct_fixed, *ct_carry, *ct_xs])
+        return [next(found) if each else None for each in wanted]
+
+    return outs, back
+
+
+def _segments(namespace: Any, x: Any, start: int, number: int, size: int) -> Any:
+    """Take rows out of an array, as segments."""
+    part = namespace.wrap(x)[start : start + number * size, ...]
+    return bare(namespace.reshape(part, (number, size, *part.shape[1:])))
+
+
+def _merged(namespace: Any, x: Any) -> Any:
+    return bare(namespace.reshape(x, (x.shape[0] * x.shape[1], *x.shape[2:])))
+
+
+def _outer(
+    namespace: Any, body: Body, fixed: list[Any], init: list[Any], rows: list[Any], number: int, size: int
+) -> tuple[list[Any], list[Any]]:
+    """Scan segments: what is stacked is first what is carried at the beginning of each, then what each stacks."""
+
+    def segment(carry: Arrays, xs: Arrays) -> tuple[Any, Any]:
+        carried, ys = scan_body(namespace, body, fixed, carry, xs, size)
+        return carried, (*carry, *ys)
+
+    return scan(namespace, segment, init, rows, number)
+
+
+def _outer_back(
+    namespace: Any,
+    body: Body,
+    wanted: tuple[bool, ...],
+    fixed: list[Any],
+    starts: list[Any],
+    rows: list[Any],
+    ct_ys: list[Any],
+    ct_carry: list[Any],
+    ct_fixed: list[Any],
+    number: int,
+    size: int,
+    params: dict[str, Any],
+) -> tuple[list[Any], list[Any], list[Any]]:
+    """Go through the segments backwards, each computed again: cotangents of what is carried, of constants, of rows."""
+    count, carry = params["constants"], params["carry"]
+    pulled, followed = body.pulled(wanted), body.followed(wanted)
+    of_fixed, of_carry = sum(wanted[:count]), sum(wanted[count : count + carry])
+
+    def step(cts: Arrays, given: Arrays) -> tuple[Any, Any]:
+        carried, row, ct_row = split(given, carry, len(given) - carry - len(ct_ys))
+        ct_now, ct_so_far = split(cts, of_carry)
+        found = list(map(bare, pulled.graph.run(*fixed, *carried, *row, *ct_now, *ct_row)))
+        from_fixed, from_carry, from_row = split(found, of_fixed, of_carry)
+        return (*from_carry, *[x + y for x, y in zip(ct_so_far, from_fixed)]), tuple(from_row)
+
+    def states(carry: Arrays, row: Arrays) -> tuple[Any, Any]:
+        return followed.graph.run(*fixed, *carry, *row)[: len(carry)], carry
+
+    def segment(cts: Arrays, given: Arrays) -> tuple[Any, Any]:
+        start, row, ct_row = split(given, carry, len(given) - carry - len(ct_ys))
+        _, carried = scan(namespace, states, start, row, size)
+        backwards = [bare(namespace.flip(x, axis=0)) for x in (*carried, *row, *ct_row)]
+        found, ct_xs = scan(namespace, step, cts, backwards, size)
+        return found, tuple(bare(namespace.flip(x, axis=0)) for x in ct_xs)
+
+    backwards = [bare(namespace.flip(x, axis=0)) for x in (*starts, *rows, *ct_ys)]
+    cts, ct_xs = scan(namespace, segment, [*ct_carry, *ct_fixed], backwards, number)
+    found = split(cts, of_carry)
+    return found[0], found[1], [bare(namespace.flip(x, axis=0)) for x in ct_xs]

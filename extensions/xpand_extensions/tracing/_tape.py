@@ -1,0 +1,239 @@
+"""The tape: what linear operations make of tangents, recorded so that cotangents can be pulled back through it.
+
+A node is a tangent: an input, or what a record computes from other nodes. Most records are sums of tangents times
+factors; others apply a linear operation, or functions of somebody's own.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
+from itertools import count
+from typing import Any, Final
+
+from ._core import Aval, NonlinearError, Op, Trace, TracedArray, aval_of, bare, bind, rebuilt
+from ._derivatives import LINEAR, joint, scale
+from ._fit import namespace_for, plus, product, spread, zeros
+from ._shapes import avals_of_result
+
+_ORDER: Final = count()
+
+
+class Node:
+    """A tangent on the tape: an input, or what a record computes. Its shape and data type are its value's."""
+
+    __slots__ = ("dtype", "order", "shape")
+
+    def __init__(self, shape: tuple[int, ...], dtype: Any) -> None:
+        self.shape, self.dtype = shape, dtype
+        self.order = next(_ORDER)
+
+    def parents(self) -> Iterable["Node"]:
+        """The tangents it is computed from."""
+        return ()
+
+    def pull(self, namespace: Any, ct: Any) -> Iterable[tuple["Node", Any]]:
+        """Say what a cotangent contributes to those of the parents."""
+        return ()
+
+    def push(self, namespace: Any, tangents: dict["Node", Any]) -> Any:
+        """Compute the tangent from those of the parents; None for zero."""
+        return tangents.get(self)
+
+
+class Sum(Node):
+    """The sum of tangents, each times a factor."""
+
+    __slots__ = ("terms",)
+
+    def __init__(self, shape: tuple[int, ...], dtype: Any, terms: list[tuple[Node, Any]]) -> None:
+        self.shape, self.dtype, self.terms = shape, dtype, terms
+        self.order = next(_ORDER)
+
+    def parents(self) -> Iterable[Node]:
+        return [node for node, _ in self.terms]
+
+    def push(self, namespace: Any, tangents: dict[Node, Any]) -> Any:
+        found = None
+        for node, times in self.terms:
+            t = tangents.get(node)
+            if t is not None:
+                t = spread(namespace, _times(t, times), self.shape, self.dtype)
+                found = t if found is None else plus(found, t)
+        return found
+
+
+class Applied(Node):
+    """A linear operation applied to tangents; where it returns several arrays, they are `Part`s of it."""
+
+    __slots__ = ("args", "op", "params", "places")
+
+    def __init__(self, aval: Any, op: Op, args: list[Any], params: dict[str, Any], places: dict[int, Node]) -> None:
+        """Take the arguments with an `Aval` in the place of each tangent."""
+        super().__init__(aval.shape, aval.dtype)
+        self.op, self.args, self.params, self.places = op, args, params, places
+
+    def parents(self) -> Iterable[Node]:
+        return self.places.values()
+
+    def pull(self, namespace: Any, ct: Any) -> Iterable[tuple[Node, Any]]:
+        override = self.op.overrides.get("transpose")
+        if override is not None:
+            found = override(self, namespace, ct)
+            yield from ((self.places[i], x) for i, x in found.items() if x is not None)
+            return
+        rules = self.op.transposes(len(self.args), self.params)
+        if rules is None:
+            raise self.op.no_rule("its transpose")
+        flat = ct if isinstance(ct, (list, tuple)) else (ct,)
+        xp = namespace_for(namespace, *flat, *self.args)
+        for i, node in self.places.items():
+            first = (xp, ct, i) if self.op.result is not None or self.op.linear else (xp, ct)
+            yield node, bare(self.op.apply(rules[i], first, self.args, self.params))
+
+    def push(self, namespace: Any, tangents: dict[Node, Any]) -> Any:
+        if all(tangents.get(node) is None for node in self.places.values()):
+            return None
+        args = list(self.args)
+        for i, x in enumerate(args):
+            if isinstance(x, Aval):
+                t = tangents.get(self.places[i]) if i in self.places else None
+                args[i] = zeros(namespace, x) if t is None else t
+        out = bind(self.op, args, self.params)
+        return tuple(map(bare, out)) if self.op.result is not None else bare(out)
+
+
+class Part(Node):
+    """One of the arrays that a linear operation returns."""
+
+    __slots__ = ("place", "whole")
+
+    def __init__(self, aval: Any, whole: Node, place: int) -> None:
+        super().__init__(aval.shape, aval.dtype)
+        self.whole, self.place = whole, place
+
+    def parents(self) -> Iterable[Node]:
+        return (self.whole,)
+
+    def push(self, namespace: Any, tangents: dict[Node, Any]) -> Any:
+        found = tangents.get(self.whole)
+        return None if found is None else found[self.place]
+
+
+class Opaque(Node):
+    """Tangents that a function of one's own computes, and pulls cotangents back through: its arrays are `Part`s."""
+
+    __slots__ = ("avals", "back", "forth", "nodes")
+
+    def __init__(
+        self,
+        avals: Sequence[Any],
+        nodes: Sequence[Node | None],
+        back: Callable[..., Any],
+        forth: Callable[..., Any] | None,
+    ) -> None:
+        """Take `back(*cotangents)` and `forth(*tangents)`, functions of as many arrays as there are avals and nodes."""
+        super().__init__((), None)
+        self.avals, self.nodes, self.back, self.forth = avals, nodes, back, forth
+
+    def parents(self) -> Iterable[Node]:
+        return [node for node in self.nodes if node is not None]
+
+    def pull(self, namespace: Any, ct: Any) -> Iterable[tuple[Node, Any]]:
+        for node, x in zip(self.nodes, self.back(*ct)):
+            if node is not None and x is not None:
+                yield node, bare(x)
+
+    def push(self, namespace: Any, tangents: dict[Node, Any]) -> Any:
+        if self.forth is None:
+            raise NonlinearError("the derivative of a function with a rule for reverse mode alone is asked for forward")
+        return tuple(map(bare, self.forth(*(tangents.get(node) if node is not None else None for node in self.nodes))))
+
+
+def _times(t: Any, factor: Any) -> Any:
+    if type(factor) is int:
+        return t if factor == 1 else -t if factor == -1 else t * factor
+    return product(t, factor)
+
+
+class Tape(Trace):
+    """The interpreter of the rules' linear operations: its arrays hold a node, and no value."""
+
+    __slots__ = ("of_device",)
+
+    def __init__(self, what: str, namespace: Any, of_device: Any) -> None:
+        super().__init__(what, namespace)
+        self.of_device = of_device
+
+    def array(self, node: Node) -> Any:
+        """Make an array that stands for a tangent."""
+        return self.namespace.array(self, Aval(node.shape, node.dtype, self.of_device), node)
+
+    def process(self, op: Op, args: Sequence[Any], params: dict[str, Any]) -> Any:
+        """Record a linear operation."""
+        override = op.overrides.get("tape")
+        if override is not None:
+            return override(self, op, args, params)
+        places = {i: x._extra for i, x in enumerate(args) if self.own(x)}
+        given = [x._value if i in places else bare(x) for i, x in enumerate(args)]
+        entries = op.entries(len(args), params)
+        if entries is None or isinstance(entries, joint):
+            if op.decomposition is None:
+                raise self.nonlinear(op)
+            return op.decompose(args, params)
+        chosen = [entries[i] for i in places]
+        avals = avals_of_result(op, [aval_of(x) for x in given], params)
+        if all(isinstance(entry, (scale, int)) for entry in chosen):
+            terms = [(node, self.factor(op, entries[i], given, params)) for i, node in places.items()]
+            return self.array(Sum(avals.shape, avals.dtype, terms))
+        if any(entry is not LINEAR for entry in chosen) or (len(places) > 1 and not op.linear):
+            if op.decomposition is None:
+                raise self.nonlinear(op)
+            return op.decompose(args, params)
+        return applied(self, op, without_values(entries, given, places) if op.linear else given, params, places, avals)
+
+    def factor(self, op: Op, entry: Any, given: list[Any], params: dict[str, Any]) -> Any:
+        """Compute the factor of a tangent."""
+        if isinstance(entry, int):
+            return entry
+        found = bare(op.apply(entry.of, (namespace_for(self.namespace, *given), None), given, params))
+        if isinstance(found, Aval):
+            raise self.nonlinear(op)
+        return found
+
+    def nonlinear(self, op: Op) -> NonlinearError:
+        """Make the error of an operation that isn't linear."""
+        return NonlinearError(f"{self.what}: {op.name} is not linear in what the function must be linear in")
+
+    def concrete(self, x: TracedArray, what: str) -> Any:
+        raise NonlinearError(f"{what}: asks for the value of an argument that the function must be linear in")
+
+    def is_traced(self, x: TracedArray) -> bool:
+        return True
+
+
+def without_values(entries: Any, args: list[Any], places: dict[int, Node]) -> list[Any]:
+    """Take away the values of arguments that an operation is linear in: those that aren't tangents count as zero."""
+    given = []
+    for i, (entry, x) in enumerate(zip(entries, args)):
+        if i in places or (entry is LINEAR and hasattr(x, "dtype")):
+            x = aval_of(x)
+        elif entry is LINEAR and isinstance(x, (int, float, complex)):
+            x = 0.0
+        given.append(x)
+    return given
+
+
+def applied(tape: Tape, op: Op, given: list[Any], params: dict[str, Any], places: dict[int, Node], avals: Any) -> Any:
+    """Record a linear operation, of one result or several."""
+    if op.result is None:
+        return tape.array(Applied(avals, op, given, params, places))
+    whole = Applied(Aval((), None), op, given, params, places)
+    return rebuilt(op, avals, [tape.array(Part(aval, whole, i)) for i, aval in enumerate(avals)])
+
+
+def whole_of(namespace: Any, node: Any, parts: dict[int, Any]) -> list[Any]:
+    """List the cotangents of all arrays of a result, zeros where there is none."""
+    avals = (
+        node.avals
+        if isinstance(node, Opaque)
+        else avals_of_result(node.op, [aval_of(x) for x in node.args], node.params)
+    )
+    return [parts[i][1] if i in parts else zeros(namespace, aval) for i, aval in enumerate(avals)]

@@ -1,0 +1,162 @@
+"""Loops that end by a condition as operations; reverse mode is that of a scan over their steps."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from xpand import is_concrete
+from xpand._arguments import device_of
+from xpand._errors import UnsupportedError
+from xpand._typing import Array
+
+from ..generic import control_flow as eagerly
+from ._batching import Batching
+from ._bodies import Body, closed
+from ._branches import cond
+from ._core import Op, aval_of, bare, bind
+from ._fit import zeros
+from ._flow import Arrays, split, where
+from ._forward import Forward
+from ._reverse import Linearize
+from ._scan import scan
+
+
+def while_loop(
+    namespace: Any,
+    condition: Callable[..., Any],
+    function: Callable[..., Any],
+    init: Sequence[Array],
+    limit: int | None,
+) -> list[Any]:
+    """Call `function(*carry)` as long as `condition(*carry)` holds, and at most `limit` times."""
+    avals = list(map(aval_of, init))
+    test, of_test = closed(namespace, "while_loop", lambda *carry: ((condition(*carry),), ()), avals)
+    body, of_body = closed(namespace, "while_loop", lambda *carry: (tuple(function(*carry)), ()), avals)
+    return while_body(namespace, test, body, of_test, of_body, init, limit)
+
+
+def while_body(
+    namespace: Any,
+    test: Body,
+    body: Body,
+    of_test: Sequence[Any],
+    of_body: Sequence[Any],
+    init: Sequence[Any],
+    limit: int | None,
+) -> list[Any]:
+    """Loop with bodies of constants and what is carried."""
+    op = namespace.operation("while_loop", _run_while)
+    params = {"test": test, "body": body, "tested": len(of_test), "constants": len(of_body), "limit": limit}
+    return list(map(bare, bind(op, [*of_test, *of_body, *init], params)))
+
+
+def _run_while(*args: Array, test: Body, body: Body, tested: int, constants: int, limit: int | None) -> Arrays:
+    of_test, of_body, carry = split(args, tested, constants)
+    holds, step = test.program, body.program
+    condition = lambda *carry: holds(*of_test, *carry)[0]
+    return eagerly.while_loop(condition, lambda *carry: step(*of_body, *carry), tuple(carry), max_iter=limit)
+
+
+def while_shapes(
+    namespace: Any, *avals: Any, test: Body, body: Body, tested: int, constants: int, limit: int | None
+) -> Any:
+    return tuple(body.avals)
+
+
+def _parts_of_while(args: Sequence[Any], params: dict[str, Any]) -> list[list[Any]]:
+    return split(args, params["tested"], params["constants"])
+
+
+def while_batch(trace: Batching, op: Op, args: Sequence[Any], params: dict[str, Any]) -> Any:
+    namespace, size, limit = trace.namespace, trace.size, params["limit"]
+    of_test, of_body, init = _parts_of_while(args, params)
+    every = (True,) * len(init)
+    test, (has_members,) = params["test"].mapped((*map(trace.own, of_test), *every), size)
+    body, _ = params["body"].mapped((*map(trace.own, of_body), *every), size, every)
+    plain = lambda x: x._value if trace.own(x) else bare(x)
+    given_test, given_body = [plain(x) for x in of_test], [plain(x) for x in of_body]
+    carry = [trace.lifted(x) for x in init]
+    if not has_members:
+        found = while_body(namespace, test, body, given_test, given_body, carry, limit)
+        return tuple(namespace.array(trace, x) for x in found)
+
+    def goes_on(*carry: Array) -> Array:
+        return namespace.any(test.graph.run(*given_test, *carry)[0])
+
+    def step(*carry: Array) -> Arrays:
+        active = namespace.wrap(test.graph.run(*given_test, *carry)[0])
+        # Members that have ended step on from where they began: a step from where they ended may be undefined.
+        safe = [where(namespace, active, x, first) for x, first in zip(carry, starts(carry))]
+        stepped = body.graph.run(*given_body, *safe)
+        return tuple(where(namespace, active, x, y) for x, y in zip(stepped, carry))
+
+    starts = lambda carried: carry
+    return tuple(namespace.array(trace, x) for x in while_loop(namespace, goes_on, step, carry, limit))
+
+
+def while_forward(trace: Forward, op: Op, args: Sequence[Any], params: dict[str, Any]) -> Any:
+    namespace = trace.namespace
+    primals, tangents = trace.split(args)
+    of_test, of_body, init = _parts_of_while(primals, params)
+    _, t_body, t_init = _parts_of_while(tangents, params)
+    body, test = params["body"], params["test"]
+    floats = body.floats("outputs")
+    has = (*(t is not None for t in t_body), *floats)
+    pushed = body.pushed(has)
+    along = [zeros(namespace, x) if t is None else t for t, x, each in zip(t_init, init, floats) if each]
+    count, inner = len(init), [t for t in t_body if t is not None]
+
+    def step(*carry: Array) -> Arrays:
+        return tuple(pushed.graph.run(*of_body, *carry[:count], *inner, *carry[count:]))
+
+    found = while_loop(
+        namespace,
+        lambda *carry: test.graph.run(*of_test, *carry[:count])[0],
+        step,
+        [*init, *along],
+        params["limit"],
+    )
+    derivatives = iter(found[count:])
+    return tuple(trace.pair(x, next(derivatives) if each else None) for x, each in zip(found[:count], floats))
+
+
+def _device_of(arrays: Sequence[Any]) -> Any:
+    return device_of(arrays[0]) if arrays else None
+
+
+def while_linearize(trace: Linearize, op: Op, args: Sequence[Any], params: dict[str, Any]) -> Any:
+    """Scan over as many steps as the loop takes; where that isn't known, over as many as it may take."""
+    namespace, limit = trace.namespace, params["limit"]
+    primals = [x._value if trace.own(x) else bare(x) for x in args]
+    of_test, of_body, init = _parts_of_while(primals, params)
+    test, body = params["test"], params["body"]
+
+    def counted(number: Array, *carry: Array) -> Arrays:
+        return (number + 1, *body.graph.run(*of_body, *carry))
+
+    number = while_loop(
+        namespace,
+        lambda number, *carry: test.graph.run(*of_test, *carry)[0],
+        counted,
+        [namespace.base.asarray(0, device=_device_of(primals)), *init],
+        limit,
+    )[0]
+    given_test, given_body, given = _parts_of_while(args, params)
+    if is_concrete(number):
+        step = lambda carry, _: (body.graph.run(*given_body, *carry), ())
+        return tuple(map(namespace.wrap, scan(namespace, step, given, [], int(number))[0]))
+    if limit is None:
+        raise UnsupportedError(
+            "while_loop: has no derivative by reverse mode where the number of steps is not known, under `jit` or "
+            "`vmap`; give max_iter, or take forward mode (`jvp`, `jacfwd`)"
+        )
+
+    def step_or_stay(carry: Arrays, _: Arrays) -> tuple[Any, Any]:
+        active = namespace.wrap(test.graph.run(*given_test, *carry)[0])
+
+        def stepped(*carry: Array) -> Arrays:
+            # Where all are computed, those that have ended step on from where they began, as in `while_batch`.
+            return tuple(body.graph.run(*given_body, *[where(namespace, active, x, y) for x, y in zip(carry, given)]))
+
+        return tuple(cond(namespace, active, [lambda *x: x, stepped], carry)), ()
+
+    return tuple(map(namespace.wrap, scan(namespace, step_or_stay, given, [], limit)[0]))
