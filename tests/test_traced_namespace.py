@@ -128,6 +128,16 @@ def test_an_array_of_parts(base: Library) -> None:
     base.assert_equal(xp.asarray([[one, 2 * one], (one, one)])._value, np.asarray([[1.0, 2.0], [1.0, 1.0]]))
 
 
+@pytest.mark.parametrize("dtype", ["bool", "int32", "float64"])
+def test_copies_are_others(base: Library, dtype: str) -> None:
+    xp = traced_namespace(base.xp)
+    x = xp.zeros(2, dtype=getattr(xp, dtype))
+    y = xp.asarray(x, copy=True)
+    y[0] = True if dtype == "bool" else 1
+    base.assert_equal(x._value, np.zeros(2, dtype))
+    base.assert_equal(y._value, np.asarray([1, 0], dtype))
+
+
 def test_data_types(base: Library) -> None:
     xp = traced_namespace(base.xp)
     x = xp.ones(2, dtype=xp.float32)

@@ -77,7 +77,11 @@ def _asarray(namespace: Any) -> Callable[..., Any]:
         if dtype is None or dtype == obj.dtype:
             if device is not None and device != obj.device:
                 obj = obj.to_device(device)
-            return namespace.positive(obj) if copy and namespace.isdtype(obj.dtype, "numeric") else obj
+            if not copy:
+                return obj
+            return (
+                namespace.positive(obj) if namespace.isdtype(obj.dtype, "numeric") else namespace.astype(obj, obj.dtype)
+            )
         return namespace.astype(obj, dtype, **({} if device is None else {"device": device}))
 
     return asarray
