@@ -12,8 +12,8 @@ with that array type and remembers it, so a call costs one look-up. The implemen
 
 `<package>.<capability>` is the module of the facade, or, for a facade too long for one file, the public module that
 gathers it: `pluggable(capability="special")`. A module that exists and can't be imported raises; it is never
-taken for an absent one. A plug-in package may also make implementations itself, of operations that it has no module for:
-its function `implementation(operation)` returns one, or None.
+taken for an absent one. A plug-in package may also make implementations itself, of operations that it has no module
+for: its function `implementation(operation)` returns one, or None.
 """
 
 import importlib

@@ -81,7 +81,9 @@ def scatter(
     _check_batch("scatter", x, indices, batch_dims)
     shape = tuple(x.shape)
     _check_shape("scatter", values, (*shape[:axis], *indices.shape[batch_dims:], *shape[axis + 1 :]))
-    return scatter.native(x, indices, values)(x, indices, values, axis=axis, batch_dims=batch_dims, operation=operation, mode=mode)
+    return scatter.native(x, indices, values)(
+        x, indices, values, axis=axis, batch_dims=batch_dims, operation=operation, mode=mode
+    )
 
 
 @pluggable(capability="scatter")
@@ -126,7 +128,9 @@ def scatter_nd(
     [[0.0, 0.0, 1.0], [2.0, 0.0, 0.0]]
     """
     batch_dims, axes = _check_nd("scatter_nd", x, indices, values, batch_dims, axes, operation, mode)
-    return scatter_nd.native(x, indices, values)(x, indices, values, batch_dims=batch_dims, axes=axes, operation=operation, mode=mode)
+    return scatter_nd.native(x, indices, values)(
+        x, indices, values, batch_dims=batch_dims, axes=axes, operation=operation, mode=mode
+    )
 
 
 def indexed_add(
@@ -143,7 +147,9 @@ def indexed_add(
     array([7., 2.])
     """
     _, axes = _check_nd("indexed_add", x, indices, values, 0, axes, "add", mode)
-    return scatter_nd.native(x, indices, values)(x, indices, values, batch_dims=0, axes=axes, operation="add", mode=mode)
+    return scatter_nd.native(x, indices, values)(
+        x, indices, values, batch_dims=0, axes=axes, operation="add", mode=mode
+    )
 
 
 def indexed_put(
@@ -160,7 +166,9 @@ def indexed_put(
     array([1., 5.])
     """
     _, axes = _check_nd("indexed_put", x, indices, values, 0, axes, "set", mode)
-    return scatter_nd.native(x, indices, values)(x, indices, values, batch_dims=0, axes=axes, operation="set", mode=mode)
+    return scatter_nd.native(x, indices, values)(
+        x, indices, values, batch_dims=0, axes=axes, operation="set", mode=mode
+    )
 
 
 def _check_nd(

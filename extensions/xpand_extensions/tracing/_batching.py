@@ -1,7 +1,7 @@
 """Batching: arrays with an axis more than the function sees, which comes first.
 
-The rule of an operation is `rule(xp, mapped, *args, **params)`: `mapped` tells of each argument whether it has that axis.
-It returns the result, or a tuple of results, with the axis first.
+The rule of an operation is `rule(xp, mapped, *args, **params)`: `mapped` tells of each argument whether it has that
+axis. It returns the result, or a tuple of results, with the axis first.
 """
 
 from collections.abc import Callable, Hashable, Sequence
@@ -98,4 +98,4 @@ def batched(
             with names.bound(axis_name, names.Axis(size, lambda: namespace.array(trace, positions))):
                 outs = function(*given)
         mapped = tuple(trace.own(x) for x in outs)
-        return tuple(x._value if trace.own(x) else bare(x) for x in outs), mapped
+        return tuple(trace.plain(x) for x in outs), mapped

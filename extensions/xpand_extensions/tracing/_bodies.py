@@ -125,8 +125,8 @@ class Body:
 
         All outputs that are wanted with the axis get it.
         """
-        found = self.made(("mapped", axes, size, wanted), lambda: self._mapped(axes, size, wanted))
-        return found  # type: ignore[no-any-return]
+        found: tuple[Body, Any] = self.made(("mapped", axes, size, wanted), lambda: self._mapped(axes, size, wanted))
+        return found
 
     def _mapped(self, axes: tuple[bool, ...], size: int, wanted: tuple[bool, ...] | None) -> tuple["Body", Any]:
         namespace = self.graph.namespace

@@ -57,7 +57,7 @@ def cond_batch(trace: Batching, op: Op, args: Sequence[Any], params: dict[str, A
     every = (True,) * len(bodies[0].graph.outputs)
     axes = [tuple(map(trace.own, given_to(i, counts, given))) for i in range(len(bodies))]
     mapped = [body.mapped(each, trace.size, every)[0] for body, each in zip(bodies, axes)]
-    plain = [x._value if trace.own(x) else bare(x) for x in given]
+    plain = [trace.plain(x) for x in given]
     if not trace.own(index):
         found = cond_bodies(namespace, bare(index), mapped, counts, plain)
         return tuple(namespace.array(trace, x) for x in found)
@@ -97,7 +97,7 @@ def cond_linearize(trace: Linearize, op: Op, args: Sequence[Any], params: dict[s
     if is_concrete(index):
         number = min(max(int(index), 0), len(bodies) - 1)
         return tuple(map(namespace.wrap, bodies[number].graph.run(*given_to(number, counts, given))))
-    primals = [x._value if trace.own(x) else bare(x) for x in given]
+    primals = [trace.plain(x) for x in given]
     nodes = [x._extra if trace.own(x) else None for x in given]
     floats = bodies[0].floats("outputs")
     active = [node is not None for node in nodes]

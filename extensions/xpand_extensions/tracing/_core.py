@@ -12,7 +12,7 @@ and none that threads share.
 
 from collections.abc import Callable, Sequence
 from itertools import count
-from typing import Any, ClassVar, Final, Protocol
+from typing import Any, ClassVar, Final, Protocol, Self
 
 from xpand import is_concrete
 from xpand._arguments import device_of
@@ -115,7 +115,7 @@ class Trace:
         self.level = next(_LEVELS)
         self.alive = True
 
-    def __enter__(self) -> "Trace":
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *exception: object) -> None:
@@ -149,6 +149,10 @@ class Trace:
     def own(self, x: Any) -> bool:
         """Tell whether something is an array of this trace."""
         return isinstance(x, TracedArray) and x._trace is self
+
+    def plain(self, x: Any) -> Any:
+        """Return what an array of this trace holds, and other things as they are at the levels below."""
+        return x._value if self.own(x) else bare(x)
 
 
 class Evaluation(Trace):

@@ -18,7 +18,7 @@ Arrays: TypeAlias = "tuple[Array, ...]"
 
 
 def _plain(trace: Any, args: Sequence[Any]) -> list[Any]:
-    return [x._value if trace.own(x) else bare(x) for x in args]
+    return [trace.plain(x) for x in args]
 
 
 def _nodes(trace: Linearize, args: Sequence[Any]) -> list[Any]:

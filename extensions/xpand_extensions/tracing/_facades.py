@@ -80,7 +80,7 @@ class Template:
         """Call a function with the arguments."""
         filled = self.fill(arrays)
         in_order = {name: filled[name] for name in self.signature.parameters if name in filled}
-        bound = inspect.BoundArguments(self.signature, in_order)  # type: ignore[arg-type]
+        bound = inspect.BoundArguments(self.signature, in_order)
         return function(*bound.args, **bound.kwargs)
 
     def __eq__(self, other: object) -> bool:
@@ -143,7 +143,7 @@ class FacadeOp(Op):
         return rule(*first, **params["template"].fill(args))
 
     @property
-    def decomposition(self) -> Any:  # type: ignore[override]
+    def decomposition(self) -> Any:
         """The generic implementation, where no rule says otherwise."""
         return self._decomposition or self.operation.generic_implementation()
 

@@ -79,7 +79,12 @@ class Forward(Trace):
         namespace = self.namespace
         traced = namespace_for(namespace, *primals, *(t for t in tangents if t is not None))
         if isinstance(entries, joint):
-            found = op.apply(entries.of, (traced, op.named(tangents, params), out), primals, params)
+            count = len(primals)
+            several = op.result is not None
+            given = alike(namespace, [*primals, *tangents, *(out if several else [out])])
+            primals, along, outs = given[:count], given[count : 2 * count], given[2 * count :]
+            out = rebuilt(op, out, outs) if several else outs[0]
+            found = op.apply(entries.of, (traced, op.named(along, params), out), primals, params)
             return tuple(
                 None if t is None else bare(t) for t in (found if isinstance(found, (tuple, list)) else (found,))
             )
@@ -102,16 +107,16 @@ def _term(
     if entry is LINEAR:
         given = list(primals)
         given[i] = t
-        return bind(op, given, params)  # type: ignore[no-any-return]
+        return bind(op, given, params)
     if isinstance(entry, int):
         return t if entry == 1 else -t if entry == -1 else t * entry
     xp = namespace_for(namespace, t, out, *primals)
-    primals = alike(namespace, primals)
+    t, out, *primals = alike(namespace, [t, out, *primals])
     if isinstance(entry, factor):
         found = op.apply(entry.of, (xp, out), primals, params)
-        return product(t, found)  # type: ignore[no-any-return]
+        return product(t, found)
     assert isinstance(entry, contribution)
-    return op.apply(entry.of, (xp, t, out), primals, params)  # type: ignore[no-any-return]
+    return op.apply(entry.of, (xp, t, out), primals, params)
 
 
 def jvp(
@@ -129,4 +134,4 @@ def jvp(
         else:
             values.append(bare(x))
             derivatives.append(zeros(namespace, x))
-    return tuple(values), tuple(derivatives), tuple(x._value if trace.own(x) else bare(x) for x in beside)
+    return tuple(values), tuple(derivatives), tuple(trace.plain(x) for x in beside)

@@ -56,10 +56,11 @@ class Linearize(Trace):
             out = op.function(*primals, **params)
             xp = self.namespace.base
         terms = []
-        for node, times in zip(nodes, factors):
+        for node, factor_of in zip(nodes, factors):
             if node is not None:
-                if type(times) is not int:
-                    times = times(xp, out, *primals)
+                times = factor_of
+                if not isinstance(factor_of, int):
+                    times = factor_of(xp, out, *primals)
                     if isinstance(times, TracedArray) and times._trace.level == 0:
                         times = times._value
                 terms.append((node, times))
@@ -82,7 +83,11 @@ class Linearize(Trace):
         out = bind(op, primals, params)
         if isinstance(entries, joint):
             tangents = [None if node is None else self.tape.array(node) for node in nodes]
-            found = op.apply(entries.of, (self.namespace, op.named(tangents, params), out), primals, params)
+            # The tangents are traced: not every library's own arrays leave operators to them.
+            wrap = self.namespace.wrap
+            like = wrap(out) if op.result is None else rebuilt(op, out, list(map(wrap, out)))
+            given = [wrap(x) if hasattr(x, "dtype") else x for x in primals]
+            found = op.apply(entries.of, (self.namespace, op.named(tangents, params), like), given, params)
             if op.result is None:
                 return self.value(out, found)
             return rebuilt(op, out, [self.value(x, t) for x, t in zip(out, found)])
@@ -115,12 +120,13 @@ class Linearize(Trace):
             return [(Applied(_shaped(out), op, given, params, {i: node}), 1)]
         if isinstance(entry, int):
             return [(node, entry)]
-        primals = alike(self.namespace, primals)
         if isinstance(entry, factor):
+            out, *primals = alike(self.namespace, [out, *primals])
             xp = namespace_for(self.namespace, out, *primals)
             return [(node, bare(op.apply(entry.of, (xp, out), primals, params)))]
         assert isinstance(entry, contribution)
-        t = op.apply(entry.of, (self.namespace, self.tape.array(node), out), primals, params)
+        along, out, *primals = alike(self.namespace, [self.tape.array(node), out, *primals])
+        t = op.apply(entry.of, (self.namespace, along, out), primals, params)
         return [] if t is None else [(t._extra, 1)]
 
     def value(self, x: Any, t: Any) -> Any:
@@ -156,8 +162,8 @@ def linearize(
         outs, beside = function(*(namespace.array(trace, x, node) for x, node in zip(primals, nodes)))
     trace.tape.alive = False
     found = [x._extra if trace.own(x) else None for x in outs]
-    values = tuple(x._value if trace.own(x) else bare(x) for x in outs)
-    aux = tuple(x._value if trace.own(x) else bare(x) for x in beside)
+    values = tuple(trace.plain(x) for x in outs)
+    aux = tuple(trace.plain(x) for x in beside)
     return values, aux, Linear(namespace, nodes, found, list(map(aval_of, primals)), list(map(aval_of, values)))
 
 
@@ -189,11 +195,8 @@ class Linear:
         found: dict[Node, Any] = {node: bare(t) for node, t in zip(self.inputs, tangents)}
         for node in self.records():
             found[node] = node.push(self.namespace, found)
-        results = []
-        for node, aval in zip(self.outputs, self.avals):
-            t = None if node is None else found[node]
-            results.append(zeros(self.namespace, aval) if t is None else t)
-        return tuple(results)
+        tangents_of = [None if node is None else found[node] for node in self.outputs]
+        return tuple(zeros(self.namespace, aval) if t is None else t for t, aval in zip(tangents_of, self.avals))
 
     def pull(self, *cotangents: Array) -> tuple[Array, ...]:
         """Apply the transpose of the map."""
@@ -230,8 +233,7 @@ class Linear:
                     c = gathered(namespace, c, parent.shape, parent.dtype)
                     old = cts.get(parent)
                     cts[parent] = c if old is None else plus(old, c)
-        zero = lambda aval, ct: zeros(namespace, aval) if ct is None else ct
-        return tuple(zero(aval, cts.get(node)) for node, aval in zip(self.inputs, self.given))
+        return tuple(cts[node] if node in cts else zeros(namespace, x) for node, x in zip(self.inputs, self.given))
 
 
 def _order(node: Node) -> int:

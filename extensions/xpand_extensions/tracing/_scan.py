@@ -73,14 +73,12 @@ def scan_batch(trace: Batching, op: Op, args: Sequence[Any], params: dict[str, A
     axes = (*map(trace.own, fixed), *(True for _ in init), *map(trace.own, xs))
     all_of = (True,) * len(body.graph.outputs)
     mapped, _ = body.mapped(axes, trace.size, all_of)
-    first = lambda x: trace.namespace.moveaxis(x._value, 0, 1) if trace.own(x) else x
-    plain = lambda x: x._value if trace.own(x) else bare(x)
     carried, ys = scan_body(
         trace.namespace,
         mapped,
-        [plain(x) for x in fixed],
+        [trace.plain(x) for x in fixed],
         [trace.lifted(x) for x in init],
-        [bare(first(x)) for x in xs],
+        [bare(trace.namespace.moveaxis(x._value, 0, 1)) if trace.own(x) else bare(x) for x in xs],
         params["length"],
     )
     turned = [bare(trace.namespace.moveaxis(y, 1, 0)) for y in ys]
@@ -99,9 +97,8 @@ def scan_forward(trace: Forward, op: Op, args: Sequence[Any], params: dict[str, 
     fixed, init, xs = split(primals, count, carry)
     t_fixed, t_init, t_xs = (chosen(t, each) for t, each in zip(split(given, count, carry), split(has, count, carry)))
     outs = body.floats("outputs")
-    pushed = _reordered(
-        body.pushed(tuple(has)), (count, carry, len(xs)), tuple(map(len, (t_fixed, t_init, t_xs))), carry, outs
-    )
+    tangent_counts = len(t_fixed), len(t_init), len(t_xs)
+    pushed = _reordered(body.pushed(tuple(has)), (count, carry, len(xs)), tangent_counts, carry, outs)
     carried, ys = scan_body(
         trace.namespace, pushed, [*fixed, *t_fixed], [*init, *t_init], [*xs, *t_xs], params["length"]
     )
@@ -126,7 +123,7 @@ def _reordered(
 
 
 def scan_linearize(trace: Linearize, op: Op, args: Sequence[Any], params: dict[str, Any]) -> Any:
-    primals = [x._value if trace.own(x) else bare(x) for x in args]
+    primals = [trace.plain(x) for x in args]
     nodes = [x._extra if trace.own(x) else None for x in args]
     outs, back = _scanned(trace.namespace, primals, [node is not None for node in nodes], params)
     return opaque(trace, outs, nodes, back, lambda *t: push(trace.namespace, op, primals, t, params))

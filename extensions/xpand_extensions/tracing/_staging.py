@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
-from typing import Any, Final
+from typing import Any, Final, Self
 
 from xpand import _arguments
 from xpand._typing import Array, DType
@@ -44,7 +44,7 @@ class Staging(Trace):
         """Variables that are numbers, and take the data type of the arrays that they are combined with."""
         self.constants: dict[int, tuple[Variable, Any]] = {}
 
-    def __enter__(self) -> "Staging":
+    def __enter__(self) -> Self:
         self.token = CURRENT.set(self)
         return self
 

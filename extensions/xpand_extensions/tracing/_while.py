@@ -72,11 +72,10 @@ def while_batch(trace: Batching, op: Op, args: Sequence[Any], params: dict[str, 
     every = (True,) * len(init)
     test, (has_members,) = params["test"].mapped((*map(trace.own, of_test), *every), size)
     body, _ = params["body"].mapped((*map(trace.own, of_body), *every), size, every)
-    plain = lambda x: x._value if trace.own(x) else bare(x)
-    given_test, given_body = [plain(x) for x in of_test], [plain(x) for x in of_body]
-    carry = [trace.lifted(x) for x in init]
+    given_test, given_body = [trace.plain(x) for x in of_test], [trace.plain(x) for x in of_body]
+    first = [trace.lifted(x) for x in init]
     if not has_members:
-        found = while_body(namespace, test, body, given_test, given_body, carry, limit)
+        found = while_body(namespace, test, body, given_test, given_body, first, limit)
         return tuple(namespace.array(trace, x) for x in found)
 
     def goes_on(*carry: Array) -> Array:
@@ -85,12 +84,11 @@ def while_batch(trace: Batching, op: Op, args: Sequence[Any], params: dict[str, 
     def step(*carry: Array) -> Arrays:
         active = namespace.wrap(test.graph.run(*given_test, *carry)[0])
         # Members that have ended step on from where they began: a step from where they ended may be undefined.
-        safe = [where(namespace, active, x, first) for x, first in zip(carry, starts(carry))]
+        safe = [where(namespace, active, x, y) for x, y in zip(carry, first)]
         stepped = body.graph.run(*given_body, *safe)
         return tuple(where(namespace, active, x, y) for x, y in zip(stepped, carry))
 
-    starts = lambda carried: carry
-    return tuple(namespace.array(trace, x) for x in while_loop(namespace, goes_on, step, carry, limit))
+    return tuple(namespace.array(trace, x) for x in while_loop(namespace, goes_on, step, first, limit))
 
 
 def while_forward(trace: Forward, op: Op, args: Sequence[Any], params: dict[str, Any]) -> Any:
@@ -126,7 +124,7 @@ def _device_of(arrays: Sequence[Any]) -> Any:
 def while_linearize(trace: Linearize, op: Op, args: Sequence[Any], params: dict[str, Any]) -> Any:
     """Scan over as many steps as the loop takes; where that isn't known, over as many as it may take."""
     namespace, limit = trace.namespace, params["limit"]
-    primals = [x._value if trace.own(x) else bare(x) for x in args]
+    primals = [trace.plain(x) for x in args]
     of_test, of_body, init = _parts_of_while(primals, params)
     test, body = params["test"], params["body"]
 

@@ -18,10 +18,13 @@ def scan(
     f: Callable[..., Any], init: Arrays, xs: Any = None, length: Any = None, reverse: bool = False, unroll: Any = 1
 ) -> tuple[Arrays, Arrays]:
     namespace = array_namespace(*init, *xs)
-    flip = (lambda x: namespace.flip(x, axis=0)) if reverse else (lambda x: x)
-    rows = [flip(x) for x in xs]
+
+    def turned(x: Array) -> Array:
+        return namespace.flip(x, axis=0) if reverse else x
+
+    rows = [turned(x) for x in xs]
     carry, ys = _scan.scan(namespace, f, init, rows, length)
-    return _wrapped(namespace, carry), tuple(flip(namespace.wrap(y)) for y in ys)
+    return _wrapped(namespace, carry), tuple(turned(namespace.wrap(y)) for y in ys)
 
 
 def map(f: Callable[..., Any], xs: Arrays, *, batch_size: int | None = None) -> Arrays:
@@ -34,7 +37,10 @@ def fori_loop(lower: Any, upper: Any, body_fun: Callable[..., Any], init_val: Ar
     namespace = array_namespace(*init_val)
     device = init_val[0].device
     dtype = next((x.dtype for x in (lower, upper) if not isinstance(x, int)), namespace.int64)
-    as_index = lambda i: i if hasattr(i, "dtype") else namespace.asarray(i, dtype=dtype, device=device)
+
+    def as_index(i: Any) -> Array:
+        return i if hasattr(i, "dtype") else namespace.asarray(i, dtype=dtype, device=device)
+
     if all(isinstance(x, int) or is_concrete(x) for x in (lower, upper)):
         steps = namespace.arange(int(lower), max(int(lower), int(upper)), dtype=dtype, device=device)
         step = lambda carry, row: (body_fun(row[0], *carry), ())

@@ -20,7 +20,7 @@ def _like_one(name: str, shape_of: Callable[..., tuple[int, ...]], smallest: dic
         if dtype is None:
             small = {**arguments, **smallest}
             small.update((name, x(arguments[name])) for name, x in smallest.items() if callable(x))
-            one = inspect.BoundArguments(SIGNATURES[name], small)  # type: ignore[arg-type]
+            one = inspect.BoundArguments(SIGNATURES[name], small)
             dtype = _find(namespace.base, name)(*one.args, **one.kwargs).dtype
         if device is None:
             device = namespace.base.__array_namespace_info__().default_device()

@@ -146,7 +146,7 @@ def _ungot(xp: Any, ct: Any, x: Any, *arrays: Any, key: tuple[Any, ...]) -> Any:
         if hasattr(xp, "operations"):
             return put(xp, zeros, ct, key, arrays)
         if 0 not in ct.shape:  # Dask sets no elements where there are none
-        zeros[put_together(key, arrays)] = ct
+            zeros[put_together(key, arrays)] = ct
         return zeros
     if _is_rows(key):
         return _untaken(xp, ct, x, xp.reshape(arrays[0], (-1,)), 0, len(arrays[0].shape))
