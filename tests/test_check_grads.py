@@ -8,6 +8,8 @@ import pytest
 from tests.libraries import LIBRARIES, Library
 from tests.test_derivatives import NAMESPACE
 from xpand_extensions.autodiff import check_grads, custom_jvp, custom_vjp
+from xpand_extensions.tracing._functions import FUNCTIONS as ALL_FUNCTIONS
+from xpand_extensions.tracing.rules import CONSTANT
 
 X, Y = np.asarray([0.3, -0.7, 1.2]), np.asarray([1.5, 0.4, -0.2])
 
@@ -41,7 +43,9 @@ def test_wrong_derivatives(able: Library) -> None:
     x = able.asarray(X)
     f = custom_jvp(sine)
     f.defjvp(lambda p, t: (sine(p[0]), 1.00001 * cosine(p[0]) * t[0]))
-    with pytest.raises(AssertionError, match=r"(?s)check_grads: fwd: output\['a'\]\[0\]: differences give .*derivative is"):
+    with pytest.raises(
+        AssertionError, match=r"(?s)check_grads: fwd: output\['a'\]\[0\]: differences give .*derivative is"
+    ):
         check_grads(lambda x: {"a": [f(x)]}, (x,))
     with pytest.raises(AssertionError, match="check_grads: rev: the product of the differences"):
         check_grads(f, (x,), modes="rev")
@@ -76,3 +80,129 @@ def test_bad_input(able: Library) -> None:
         check_grads(sine, (able.asarray([1, 2]),))
     with pytest.raises(TypeError, match="check_grads: takes a function, got int"):
         check_grads(3, (x,))  # type: ignore[arg-type]
+
+
+# Every differentiable function of the standard: by differences, to second order, in both modes
+
+A = np.asarray([[0.31, -0.64, 0.17], [0.78, 0.45, -0.29]])
+B = np.asarray([[-0.52, 0.23, 0.91], [0.14, -0.83, 0.66]])
+POSITIVE = A * A + 0.4
+SQUARE = np.asarray([[2.1, 0.3, -0.2], [0.5, 1.4, 0.7], [-0.4, 0.1, 0.9]])
+SYMMETRIC = SQUARE @ SQUARE.T
+APART = SQUARE * 0.3 + np.diag([0.0, 2.0, 5.0])  # of eigenvalues that stay in order
+INDEX = np.asarray([2, 0])
+LONG = np.asarray([[1, 0, 2], [0, 1, 0]])
+
+Call = tuple[Any, ...]
+"""A function of the namespace and arrays; then the arrays; those after three dots are not differentiated."""
+
+
+def named(name: str, *arrays: np.ndarray, **options: Any) -> Call:
+    return (lambda xp, *x: find(xp, name)(*x, **options), *arrays)
+
+
+def find(xp: Any, name: str) -> Any:
+    part, _, last = name.rpartition(".")
+    return getattr(getattr(xp, part) if part else xp, last)
+
+
+def shifted(function: Any) -> Any:
+    """Make of a matrix a symmetric one, as the functions of such take them."""
+    return lambda xp, x: function(xp, x + xp.matrix_transpose(x))
+
+
+def spectrum(name: str) -> Any:
+    """Take of the vectors what their signs don't change."""
+
+    def function(xp: Any, x: Any) -> Any:
+        values, vectors = find(xp, name)(x)
+        magnitudes = xp.real(vectors * xp.conj(vectors))
+        return xp.real(values), magnitudes / xp.sum(magnitudes, axis=0, keepdims=True)
+
+    return function
+
+
+def complex_of(name: str, **options: Any) -> Any:
+    """A function of complex numbers: made of two real arrays, since differences are along real directions."""
+
+    def function(xp: Any, x: Any, y: Any) -> Any:
+        found = find(xp, name)(xp.astype(x, xp.complex128) + xp.astype(y, xp.complex128) * 1j, **options)
+        return (xp.real(found), xp.imag(found)) if xp.isdtype(found.dtype, "complex floating") else found
+
+    return function
+
+
+UNARY = [
+    "abs", "acos", "asin", "asinh", "atan", "atanh", "cos", "cosh", "exp", "expm1", "log1p", "negative", "positive",
+    "real", "conj", "sign", "sin", "sinh", "square", "tan", "tanh", "fft.fftshift", "fft.ifftshift", "cumulative_sum",
+    "cumulative_prod", "diff", "flip", "matrix_transpose", "max", "mean", "min", "prod", "sum", "std", "var", "sort",
+    "tril", "triu", "linalg.diagonal", "linalg.matrix_norm", "linalg.trace", "linalg.vector_norm", "linalg.svdvals",
+    "linalg.pinv", "unique_values",
+]  # fmt: skip
+UNARY_OF_POSITIVE = ["log", "log10", "log2", "reciprocal", "sqrt"]
+BINARY = [
+    "add", "atan2", "copysign", "divide", "hypot", "logaddexp", "maximum", "minimum", "multiply", "remainder",
+    "subtract", "vecdot", "linalg.cross",
+]  # fmt: skip
+FUNCTIONS: dict[str, Call] = {
+    **{name: named(name, A, **({"axis": -1} if name.startswith("cumulative") else {})) for name in UNARY},
+    **{name: named(name, POSITIVE) for name in UNARY_OF_POSITIVE},
+    **{name: named(name, A, B) for name in BINARY},
+    "acosh": named("acosh", POSITIVE + 1.0),
+    "pow": named("pow", POSITIVE, B),
+    "clip": (lambda xp, x, low: xp.clip(x, low, 0.6), A, B * 0.3),
+    "where": (lambda xp, x, y: xp.where(x > y, x * y, y), A, B),
+    "imag": (complex_of("imag"), A, B),
+    "broadcast_arrays": named("broadcast_arrays", A, B[:1]),
+    "broadcast_to": named("broadcast_to", A, shape=(2, 2, 3)),
+    "concat": (lambda xp, x, y: xp.concat([x, y], axis=1), A, B),
+    "expand_dims": named("expand_dims", A, axis=1),
+    "meshgrid": named("meshgrid", A[0], B[0]),
+    "moveaxis": (lambda xp, x: xp.moveaxis(x, 0, 1), A),
+    "permute_dims": (lambda xp, x: xp.permute_dims(x, (1, 0)), A),
+    "repeat": (lambda xp, x: xp.repeat(x, 2, axis=1), A),
+    "reshape": (lambda xp, x: xp.reshape(x, (3, 2)), A),
+    "roll": (lambda xp, x: xp.roll(x, 2, axis=1), A),
+    "squeeze": named("squeeze", A[None], axis=0),
+    "stack": (lambda xp, x, y: xp.stack([x, y], axis=1), A, B),
+    "take": (lambda xp, x, i: xp.take(x, i, axis=1), A, ..., INDEX),
+    "take_along_axis": (lambda xp, x, i: xp.take_along_axis(x, i, axis=1), A, ..., LONG),
+    "tile": (lambda xp, x: xp.tile(x, (2, 1)), A),
+    "unstack": (lambda xp, x: xp.unstack(x), A),
+    "unique_all": (lambda xp, x: xp.unique_all(x).values, A),
+    "unique_counts": (lambda xp, x: xp.unique_counts(x).values, A),
+    "unique_inverse": (lambda xp, x: xp.unique_inverse(x).values, A),
+    "matmul": (lambda xp, x, y: xp.matmul(x, xp.matrix_transpose(y)), A, B),
+    "tensordot": (lambda xp, x, y: xp.tensordot(x, y, axes=((1,), (1,))), A, B),
+    **{f"fft.{name}": (complex_of(f"fft.{name}"), A, B) for name in ("fft", "ifft", "fftn", "ifftn", "irfftn")},
+    **{f"fft.{name}": (complex_of(f"fft.{name}", n=5), A, B) for name in ("irfft", "hfft")},
+    "fft.rfft": (lambda xp, x: xp.real(xp.fft.rfft(x) * (2.0 - 1.0j)), A),
+    "fft.ihfft": (lambda xp, x: xp.real(xp.fft.ihfft(x) * (2.0 - 1.0j)), A),
+    "fft.rfftn": (lambda xp, x: xp.real(xp.fft.rfftn(x) * (2.0 - 1.0j)), A),
+    "linalg.cholesky": (shifted(lambda xp, x: xp.linalg.cholesky(x)), SYMMETRIC),
+    "linalg.det": named("linalg.det", SQUARE),
+    "linalg.eig": (spectrum("linalg.eig"), APART),
+    "linalg.eigvals": (lambda xp, x: xp.real(xp.linalg.eigvals(x) ** 2.0), APART),
+    "linalg.eigh": (shifted(spectrum("linalg.eigh")), SYMMETRIC),
+    "linalg.eigvalsh": (shifted(lambda xp, x: xp.linalg.eigvalsh(x)), SYMMETRIC),
+    "linalg.inv": named("linalg.inv", SQUARE),
+    "linalg.matrix_power": (lambda xp, x: xp.linalg.matrix_power(x, 3), SQUARE),
+    "linalg.outer": named("linalg.outer", A[0], B[0]),
+    "linalg.qr": (lambda xp, x: tuple(y * y for y in xp.linalg.qr(x)), SQUARE),
+    "linalg.slogdet": (lambda xp, x: xp.linalg.slogdet(x)[1], SQUARE),
+    "linalg.solve": (lambda xp, x, y: xp.linalg.solve(x, xp.matrix_transpose(y)), SQUARE, B),
+    "linalg.svd": (lambda xp, x: [y * y for y in xp.linalg.svd(x, full_matrices=False)], A),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("library", [x for x in LIBRARIES if x.id in ("numpy", "strict-device1")], ids=str)
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_functions_of_the_standard(library: Library, name: str) -> None:
+    function, *given = FUNCTIONS[name]
+    end = next((i for i, x in enumerate(given) if x is ...), len(given))
+    chosen, held = [library.asarray(x) for x in given[:end]], [library.asarray(x) for x in given[end + 1 :]]
+    check_grads(lambda *x: function(NAMESPACE(*x), *x, *held), chosen, 2)
+
+
+def test_all_differentiable_functions_of_the_standard_are_checked() -> None:
+    assert set(FUNCTIONS) == {name for name in ALL_FUNCTIONS if name not in CONSTANT}

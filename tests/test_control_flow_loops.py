@@ -1,5 +1,6 @@
 """Loops by a condition or a count: values, trajectories, trees, transformations, bad input."""
 
+import tracemalloc
 from typing import Any
 
 import jax
@@ -285,6 +286,30 @@ def test_memory_grows_as_the_square_root_on_jax() -> None:
 
     assert kept(1600) < 1600 * 100 / 15
     assert kept(6400) < 2.2 * kept(1600)
+
+
+def test_memory_of_a_bounded_loop_grows_as_the_square_root_on_numpy() -> None:
+    size = 10_000
+
+    def peak(bound: int) -> float:
+        """Return the most memory that is taken at a time, in states."""
+
+        def f(x: Any) -> Any:
+            step = lambda c: (NAMESPACE(x).sin(c[0]) * x, c[1] + 1)
+            return total(while_loop(lambda c: c[1] < 10**9, step, (x, 0), max_iter=bound)[0])
+
+        tracemalloc.start()
+        try:
+            grad(f)(np.full(size, 0.5))
+            return tracemalloc.get_traced_memory()[1] / (8 * size)
+        finally:
+            tracemalloc.stop()
+
+    short, middle, long = (peak(steps) for steps in (100, 400, 1600))
+    # What ten blocks begin with, the steps of one of them, and their derivatives.
+    assert short < 45
+    assert middle < 2.2 * short
+    assert long < 2.2 * middle
 
 
 @pytest.mark.parametrize("kind", ["while", "fori"])
