@@ -15,7 +15,9 @@ SIZES: Final = (8, 256, 2_048)
 SMALL: Final[dict[str, tuple[int, ...]]] = {"sizes": (4,)}
 """The sizes at which the tests run every row."""
 
-REASONS: Final[Mapping[tuple[str, str], str]] = {}
+REASONS: Final[Mapping[tuple[str, str], str]] = {
+    ("torch", "vmap"): "the sizes of the arguments are compared, and the type of the result is looked at"
+}
 """Why a transformation of a library is over the budget: (library, transformation)."""
 
 

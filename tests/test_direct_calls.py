@@ -7,7 +7,7 @@ import pytest
 
 from tests.libraries import LIBRARIES, Library
 from xpand import array_namespace
-from xpand_extensions.autodiff import grad, value_and_grad
+from xpand_extensions.autodiff import grad, hessian, jvp, value_and_grad
 from xpand_extensions.vmap import vmap
 
 X = np.asarray([0.5, -1.5, 2.0])
@@ -124,3 +124,15 @@ def test_arrays_of_two_libraries(able: Library) -> None:
     if able.id not in ("numpy", "dask"):
         with pytest.raises(TypeError):
             function(x, Y)
+
+
+def test_forward_over_reverse_mode_of_products(able: Library) -> None:
+    matrix = able.asarray(np.stack([X, Y]))
+    gradient = grad(lambda x: array_namespace(x).sum((array_namespace(x).abs(matrix) @ x) ** 2))
+    x, t = able.asarray(X), able.asarray(Y)
+    square = 2 * np.abs(np.stack([X, Y])).T @ np.abs(np.stack([X, Y]))
+    for _ in range(2):
+        value, along = jvp(gradient, (x,), (t,))
+        able.assert_equal(value, square @ X, rtol=1e-13)
+        able.assert_equal(along, square @ Y, rtol=1e-13)
+    able.assert_equal(hessian(lambda x: product(x, x))(x), np.diag(6 * X), rtol=1e-13)

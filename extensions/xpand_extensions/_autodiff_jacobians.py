@@ -124,6 +124,9 @@ def _by_rows(chosen: Chosen) -> tuple[Any, list[list[Array]], Any]:
         def pull_one(unit: Array, i: int = i, zeros: list[Array] = zeros) -> tuple[Array, ...]:
             return tuple(pull(*zeros[:i], unit, *zeros[i + 1 :]))
 
+        if out.shape == ():  # a gradient, for which nothing is mapped
+            blocks.append(list(pull_one(array_namespace(out).ones_like(out))))
+            continue
         back = mapped(pull_one, _units(out))
         blocks.append([array_namespace(x).reshape(x, (*out.shape, *x.shape[1:])) for x in back])
     return outs, blocks, aux

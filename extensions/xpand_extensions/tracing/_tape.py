@@ -83,10 +83,14 @@ class Applied(Node):
         if rules is None:
             raise self.op.no_rule("its transpose")
         flat = ct if isinstance(ct, (list, tuple)) else (ct,)
-        xp = namespace_for(namespace, *flat, *self.args)
+        args = self.args
+        xp = namespace_for(namespace, *flat, *args)
+        if xp is namespace:  # some are traced, and not every library's arrays leave operators to those
+            wrap = lambda x: namespace.wrap(x) if hasattr(x, "dtype") and not isinstance(x, Aval) else x
+            args, ct = list(map(wrap, args)), type(ct)(map(wrap, ct)) if flat is ct else wrap(ct)
         for i, node in self.places.items():
             first = (xp, ct, i) if self.op.result is not None or self.op.linear else (xp, ct)
-            yield node, bare(self.op.apply(rules[i], first, self.args, self.params))
+            yield node, bare(self.op.apply(rules[i], first, args, self.params))
 
     def push(self, namespace: Any, tangents: dict[Node, Any]) -> Any:
         if all(tangents.get(node) is None for node in self.places.values()):
