@@ -122,3 +122,11 @@ def fast_length(size: int) -> int:
 
 def flipped(xp: Namespace, kernel: Array, axes: Sequence[int]) -> Array:
     return xp.flip(kernel, axis=tuple(axes)) if axes else kernel
+
+
+def result_shape(x: Array, kernel: Array, axes: Sequence[int], parts: Sequence[tuple[int, int]]) -> tuple[int, ...]:
+    """Return the shape of a convolution along axes of which `parts` are kept; elsewhere axes broadcast."""
+    shape = [k if n == 1 else n for n, k in zip(x.shape, kernel.shape)]
+    for axis, (_, length) in zip(axes, parts):
+        shape[axis] = length
+    return tuple(shape)

@@ -9,7 +9,7 @@ from xpand._typing import Array, Namespace
 from xpand_extensions import convolution
 from xpand_extensions._convolution import by_dilation, convolver, part_of, transposer
 
-from ._convolution_pieces import by_taps, fast_length, flipped, takes_fft, zeros_beside
+from ._convolution_pieces import by_taps, fast_length, flipped, result_shape, takes_fft, zeros_beside
 
 conv = convolver(by_taps)
 conv_transpose = transposer(by_dilation(by_taps))
@@ -32,13 +32,6 @@ def correlate(x: Array, kernel: Array, /, *, mode: Any = "full", axes: Any = Non
 def _reversed(kernel: Array, axes: tuple[int, ...]) -> Array:
     xp = array_namespace(kernel)
     return flipped(xp, xp.conj(kernel) if xp.isdtype(kernel.dtype, "complex floating") else kernel, axes)
-
-
-def result_shape(x: Array, kernel: Array, axes: Sequence[int], parts: Sequence[tuple[int, int]]) -> tuple[int, ...]:
-    shape = [k if n == 1 else n for n, k in zip(x.shape, kernel.shape)]
-    for axis, (_, length) in zip(axes, parts):
-        shape[axis] = length
-    return tuple(shape)
 
 
 def _by_fft(xp: Namespace, x: Array, kernel: Array, axes: Sequence[int], parts: Sequence[tuple[int, int]]) -> Array:

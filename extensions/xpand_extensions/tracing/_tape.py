@@ -86,8 +86,8 @@ class Applied(Node):
         args = self.args
         xp = namespace_for(namespace, *flat, *args)
         if xp is namespace:  # some are traced, and not every library's arrays leave operators to those
-            wrap = lambda x: namespace.wrap(x) if hasattr(x, "dtype") and not isinstance(x, Aval) else x
-            args, ct = list(map(wrap, args)), type(ct)(map(wrap, ct)) if flat is ct else wrap(ct)
+            args = [_wrapped(namespace, x) for x in args]
+            ct = [_wrapped(namespace, x) for x in ct] if flat is ct else _wrapped(namespace, ct)
         for i, node in self.places.items():
             first = (xp, ct, i) if self.op.result is not None or self.op.linear else (xp, ct)
             yield node, bare(self.op.apply(rules[i], first, args, self.params))
@@ -241,3 +241,8 @@ def whole_of(namespace: Any, node: Any, parts: dict[int, Any]) -> list[Any]:
         else avals_of_result(node.op, [aval_of(x) for x in node.args], node.params)
     )
     return [parts[i][1] if i in parts else zeros(namespace, aval) for i, aval in enumerate(avals)]
+
+
+def _wrapped(namespace: Any, x: Any) -> Any:
+    """Wrap an array; leave what stands for one, and what is none."""
+    return namespace.wrap(x) if hasattr(x, "dtype") and not isinstance(x, Aval) else x
