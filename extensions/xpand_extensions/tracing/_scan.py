@@ -57,14 +57,14 @@ def _run_scan(*args: Array, body: Body, constants: int, carry: int, length: int)
         rows.append(out[carry:])
     base = body.graph.namespace.base
     if not length:
-        empty = [base.zeros((0, *x.shape), dtype=x.dtype, device=x.device) for x in body.avals[carry:]]
+        empty = [base.zeros((0, *x.shape), dtype=x.dtype, device=device_of(x)) for x in body.avals[carry:]]
         return (*carried, *empty)
     return (*carried, *[base.stack(column) for column in zip(*rows)])
 
 
 def scan_shapes(namespace: Any, *avals: Any, body: Body, constants: int, carry: int, length: int) -> Any:
     found = body.avals
-    return (*found[:carry], *(Aval((length, *x.shape), x.dtype, x.device) for x in found[carry:]))
+    return (*found[:carry], *(Aval((length, *x.shape), x.dtype, device_of(x)) for x in found[carry:]))
 
 
 def scan_batch(trace: Batching, op: Op, args: Sequence[Any], params: dict[str, Any]) -> Any:

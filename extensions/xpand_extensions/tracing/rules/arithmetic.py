@@ -2,6 +2,8 @@
 
 from typing import Any, Final
 
+from xpand._arguments import device_of
+
 from ... import arithmetic, bits
 from ..._arithmetic_operands import element_width
 from .._core import Aval
@@ -30,7 +32,7 @@ CONSTANT: Final[dict[str, str]] = {
 def _bitcast(namespace: Any, x: Any, dtype: Any) -> Aval:
     ours, theirs = (element_width(namespace.base, each) for each in (x.dtype, dtype))
     shape = (*x.shape, ours // theirs) if ours > theirs else x.shape if ours == theirs else x.shape[:-1]
-    return Aval(shape, dtype, x.device)
+    return Aval(shape, dtype, device_of(x))
 
 
 def _along(name: str) -> Any:

@@ -2,6 +2,8 @@
 
 from typing import Any, Final
 
+from xpand._arguments import device_of
+
 from .._core import Aval, bind
 from .._derivatives import LINEAR
 from ._late import late
@@ -18,7 +20,7 @@ def _transposed(xp: Any, ct: Any, x: Any, position: Any, *, kind: str, sources: 
 
 def _shape(namespace: Any, x: Any, position: Any, *, kind: str, sources: Any, size: int) -> Any:
     shape = {"gather": (size, *x.shape), "scatter": x.shape[1:]}.get(kind, x.shape)
-    return Aval(shape, x.dtype, x.device)
+    return Aval(shape, x.dtype, device_of(x))
 
 
 DERIVATIVES: Final[dict[str, Any]] = {"collective": (LINEAR, None)}

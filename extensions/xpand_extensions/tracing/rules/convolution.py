@@ -21,7 +21,7 @@ from .scatter import native
 
 
 def _zeros(xp: Any, like: Any, x: Any) -> Any:
-    return xp.zeros(tuple(x.shape), dtype=like.dtype, device=x.device)
+    return xp.zeros(tuple(x.shape), dtype=like.dtype, device=device_of(x))
 
 
 def _taps(kernel: Any, n: int) -> tuple[int, ...]:

@@ -5,6 +5,8 @@ import math
 from collections.abc import Callable
 from typing import Any, Final
 
+from xpand._arguments import device_of
+
 from .._core import Aval
 from .._derivatives import LINEAR, contribution, factor, scale
 from .._functions import BINARY, UNARY
@@ -176,7 +178,7 @@ TRANSPOSES: Final[dict[str, Any]] = {
     "conj": (lambda xp, ct, x: xp.conj(ct),),
     "imag": (lambda xp, ct, x: xp.astype(ct, x.dtype) * -1j,),
     "real": (lambda xp, ct, x: xp.astype(ct, x.dtype),),
-    "to_device": (lambda xp, ct, x, device: xp.asarray(ct, device=x.device) if x.device is not None else ct,),
+    "to_device": (lambda xp, ct, x, device: xp.asarray(ct, device=device_of(x)) if device_of(x) is not None else ct,),
     "where": (
         None,
         lambda xp, ct, i, c, x, y: _where(xp, c, ct, xp.zeros_like(ct)),
@@ -217,7 +219,7 @@ def result_of(name: str) -> Callable[..., Any]:
     def rule(namespace: Any, *args: Any, **params: Any) -> Any:
         arrays = [x for x in args if isinstance(x, Aval)]
         dtype = dtype_of_result(namespace, name, args, params)
-        device = next((x.device for x in arrays if x.device is not None), None)
+        device = next((device_of(x) for x in arrays if device_of(x) is not None), None)
         return Aval(broadcast(*(x.shape for x in arrays)), dtype, device)
 
     return rule
@@ -262,7 +264,7 @@ SHAPES: Final[dict[str, Any]] = {
     **{name: result_of(name) for name in _ALL},
     "stop_gradient": lambda namespace, x: x,
     "to_device": lambda namespace, x, device: Aval(x.shape, x.dtype, device),
-    "astype": lambda namespace, x, dtype, device=None, **params: Aval(x.shape, dtype, device or x.device),
+    "astype": lambda namespace, x, dtype, device=None, **params: Aval(x.shape, dtype, device or device_of(x)),
 }
 
 _STEP: Final = "piecewise constant"

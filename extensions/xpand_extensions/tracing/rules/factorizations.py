@@ -8,6 +8,7 @@ from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 
 from xpand import UnsupportedError
+from xpand._arguments import device_of
 from xpand_extensions import linalg
 from xpand_extensions.generic import _linalg_factorizations as generic
 
@@ -106,7 +107,7 @@ def _eig(xp: Any, tangents: Any, out: Any, x: Any) -> Any:
     gaps = _inverse_gaps(xp, values[..., None, :] - values[..., :, None])
     change = xp.matmul(vectors, inner * gaps)
     size = xp.abs(vectors)
-    rows = xp.arange(size.shape[-2], device=x.device)[:, None]
+    rows = xp.arange(size.shape[-2], device=device_of(x))[:, None]
     is_largest = rows == xp.argmax(size, axis=-2, keepdims=True)
     zeros = xp.zeros_like(vectors)
     largest = xp.real(xp.sum(xp.where(is_largest, vectors, zeros), axis=-2, keepdims=True))
@@ -275,10 +276,10 @@ def _completed(xp: Any, x: Any, size: int, start: int) -> Any:
         missing = size - x.shape[axis]
         if missing > 0:
             shape = [*x.shape[:-2], missing, size] if axis == -2 else [*x.shape[:-1], missing]
-            x = xp.concat([x, xp.zeros(tuple(shape), dtype=x.dtype, device=x.device)], axis=axis)
+            x = xp.concat([x, xp.zeros(tuple(shape), dtype=x.dtype, device=device_of(x))], axis=axis)
     if start >= size:
         return x
-    ones = xp.astype(xp.arange(size, device=x.device) >= start, x.dtype)
+    ones = xp.astype(xp.arange(size, device=device_of(x)) >= start, x.dtype)
     return x + identity(xp, x, size) * ones
 
 
@@ -376,10 +377,10 @@ def _square(name: str) -> Callable[..., Any]:
         stack, size, _ = matrices(name, x, square=True)
         dtypes = dtypes_of_matrix_function(namespace, name, x)
         if name.endswith(("vals", "valsh")):
-            return Aval((*stack, size), dtypes[0], x.device)
+            return Aval((*stack, size), dtypes[0], device_of(x))
         if len(dtypes) == 1:
-            return Aval(x.shape, dtypes[0], x.device)
-        return Aval((*stack, size), dtypes[0], x.device), Aval(x.shape, dtypes[1], x.device)
+            return Aval(x.shape, dtypes[0], device_of(x))
+        return Aval((*stack, size), dtypes[0], device_of(x)), Aval(x.shape, dtypes[1], device_of(x))
 
     return rule
 
@@ -388,7 +389,7 @@ def _qr_shape(namespace: Any, x: Any, mode: str = "reduced") -> Any:
     stack, rows, columns = matrices("qr", x)
     between = rows if mode == "complete" else min(rows, columns)
     of_q, of_r = dtypes_of_matrix_function(namespace, "qr", x)
-    return Aval((*stack, rows, between), of_q, x.device), Aval((*stack, between, columns), of_r, x.device)
+    return Aval((*stack, rows, between), of_q, device_of(x)), Aval((*stack, between, columns), of_r, device_of(x))
 
 
 def _svd_shape(namespace: Any, x: Any, full_matrices: bool = True) -> Any:
@@ -397,7 +398,7 @@ def _svd_shape(namespace: Any, x: Any, full_matrices: bool = True) -> Any:
     left, right = (rows, columns) if full_matrices else (size, size)
     shapes = (*stack, rows, left), (*stack, size), (*stack, right, columns)
     dtypes = dtypes_of_matrix_function(namespace, "svd", x)
-    return tuple(Aval(shape, dtype, x.device) for shape, dtype in zip(shapes, dtypes))
+    return tuple(Aval(shape, dtype, device_of(x)) for shape, dtype in zip(shapes, dtypes))
 
 
 def _svdvals_shape(namespace: Any, x: Any) -> Any:
@@ -408,14 +409,14 @@ def _triangular_shape(namespace: Any, a: Any, b: Any, left_side: bool = True, **
     # As of systems with any matrices.
     if left_side or b.ndim == 1:
         return solve_shape(namespace, a, b)
-    found = solve_shape(namespace, a, Aval((*b.shape[:-2], b.shape[-1], b.shape[-2]), b.dtype, b.device))
-    return Aval((*found.shape[:-2], found.shape[-1], found.shape[-2]), found.dtype, found.device)
+    found = solve_shape(namespace, a, Aval((*b.shape[:-2], b.shape[-1], b.shape[-2]), b.dtype, device_of(b)))
+    return Aval((*found.shape[:-2], found.shape[-1], found.shape[-2]), found.dtype, device_of(found))
 
 
 def _lu_factor_shape(namespace: Any, x: Any) -> Any:
     matrices("lu_factor", x)
     integer = namespace.base.arange(0).dtype
-    return x, Aval(x.shape[:-1], integer, x.device)
+    return x, Aval(x.shape[:-1], integer, device_of(x))
 
 
 SHAPES: Final[dict[str, Any]] = {

@@ -7,6 +7,8 @@ zeros on the other side.
 from collections.abc import Callable
 from typing import Any, Final
 
+from xpand._arguments import device_of
+
 from .._core import Aval
 from .._derivatives import LINEAR
 from .elementwise import dtype_of_result
@@ -26,7 +28,7 @@ def fitted(xp: Any, x: Any, axis: int, size: int) -> Any:
     if found > size:
         return x[(*(slice(None),) * axis, slice(0, size), ...)]
     shape = [size - found if i == axis else length for i, length in enumerate(x.shape)]
-    return xp.concat([x, xp.zeros(tuple(shape), dtype=x.dtype, device=x.device)], axis=axis)
+    return xp.concat([x, xp.zeros(tuple(shape), dtype=x.dtype, device=device_of(x))], axis=axis)
 
 
 def _transposed(name: str) -> Callable[..., Any]:
@@ -50,9 +52,9 @@ def _transposed_along_all(name: str) -> Callable[..., Any]:
 def _weights(xp: Any, like: Any, n: int, axis: int, twice: float) -> Any:
     """Make the factors of the terms of half a spectrum that stand for two of the whole; of the others it is 1."""
     size = n // 2 + 1
-    index = xp.arange(size, device=like.device)
+    index = xp.arange(size, device=device_of(like))
     single = xp.logical_or(index == 0, 2 * index == n)
-    one = xp.ones((size,), dtype=like.dtype, device=like.device)
+    one = xp.ones((size,), dtype=like.dtype, device=device_of(like))
     return xp.reshape(xp.where(single, one, twice * one), (size, *(1,) * (like.ndim - 1 - axis % like.ndim)))
 
 
@@ -151,7 +153,7 @@ def _shape(name: str) -> Callable[..., Any]:
         shape = list(x.shape)
         place = axis_of(name, axis, x.ndim)
         shape[place] = _length(name, shape[place], n)
-        return Aval(tuple(shape), dtype_of_result(namespace, f"fft.{name}", (x,), {"n": 1}), x.device)
+        return Aval(tuple(shape), dtype_of_result(namespace, f"fft.{name}", (x,), {"n": 1}), device_of(x))
 
     return rule
 
@@ -164,7 +166,7 @@ def _shape_along_several(name: str) -> Callable[..., Any]:
             along = name[:-1] if i == len(places) - 1 else "fft"
             shape[place] = _length(along, shape[place], None if s is None else s[i])
         dtype = dtype_of_result(namespace, f"fft.{name}", (x,), {"s": (1,), "axes": (-1,)})
-        return Aval(tuple(shape), dtype, x.device)
+        return Aval(tuple(shape), dtype, device_of(x))
 
     return rule
 

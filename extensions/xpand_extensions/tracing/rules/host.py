@@ -4,6 +4,7 @@ from collections.abc import Callable
 from typing import Any, Final, NoReturn
 
 from xpand import array_namespace
+from xpand._arguments import device_of
 from xpand._errors import UnsupportedError
 
 from .._core import Aval
@@ -11,7 +12,7 @@ from .._derivatives import joint
 
 
 def _shapes(namespace: Any, *avals: Any, function: Callable[..., Any], declared: Any, vmap_method: str) -> Any:
-    device = next((x.device for x in avals if isinstance(x, Aval)), None)
+    device = next((device_of(x) for x in avals if isinstance(x, Aval)), None)
     return tuple(Aval(tuple(x.shape), x.dtype, device) for x in declared)
 
 

@@ -4,6 +4,8 @@ import math
 from collections.abc import Sequence
 from typing import Any, Final
 
+from xpand._arguments import device_of
+
 from .._core import Aval, TracedArray, TracedError, bare
 from .._derivatives import LINEAR, First
 from .._indexing import ARRAY, put_together
@@ -127,7 +129,7 @@ def _unknown_mask(xp: Any, arrays: Sequence[Any], where: str) -> None:
 
 
 def _zeros(xp: Any, ct: Any, x: Any, shape: Sequence[int] | None = None) -> Any:
-    return xp.zeros(tuple(x.shape if shape is None else shape), dtype=ct.dtype, device=x.device)
+    return xp.zeros(tuple(x.shape if shape is None else shape), dtype=ct.dtype, device=device_of(x))
 
 
 def _ungot(xp: Any, ct: Any, x: Any, *arrays: Any, key: tuple[Any, ...]) -> Any:
@@ -150,7 +152,7 @@ def _ungot(xp: Any, ct: Any, x: Any, *arrays: Any, key: tuple[Any, ...]) -> Any:
         return zeros
     if _is_rows(key):
         return _untaken(xp, ct, x, xp.reshape(arrays[0], (-1,)), 0, len(arrays[0].shape))
-    number = flattened(xp, _numbers(xp, x.shape, key, arrays, x.device))
+    number = flattened(xp, _numbers(xp, x.shape, key, arrays, device_of(x)))
     size = math.prod(x.shape)
     found = write_rows(xp, "add", _zeros(xp, ct, x, (size, 1)), xp.reshape(ct, (-1, 1)), number)
     return xp.reshape(found, tuple(x.shape))
@@ -193,7 +195,7 @@ def _take_along_axis_transposed(xp: Any, ct: Any, x: Any, indices: Any, axis: in
     stride = 1
     for i in reversed(range(ndim)):
         if i != axis and shape[i] != 1:
-            steps = xp.arange(shape[i], dtype=number.dtype, device=x.device) * stride
+            steps = xp.arange(shape[i], dtype=number.dtype, device=device_of(x)) * stride
             number = number + xp.reshape(steps, (-1, *(1,) * (ndim - 1 - i)))
         stride *= shape[i]
     number = flattened(xp, xp.broadcast_to(number, tuple(ct.shape)))
@@ -215,8 +217,8 @@ def _got(xp: Any, ct: Any, i: int, x: Any, value: Any, *arrays: Any, key: tuple[
     found = get(xp, ct, key, arrays)
     if any(not is_mask(xp, array) for array in arrays):
         shape = tuple(found.shape)
-        number = xp.reshape(xp.arange(math.prod(shape), device=x.device), shape)
-        writer = put(xp, xp.full(tuple(x.shape), -1, dtype=number.dtype, device=x.device), number, key, arrays)
+        number = xp.reshape(xp.arange(math.prod(shape), device=device_of(x)), shape)
+        writer = put(xp, xp.full(tuple(x.shape), -1, dtype=number.dtype, device=device_of(x)), number, key, arrays)
         found = xp.where(get(xp, writer, key, arrays) == number, found, xp.zeros_like(found))
     # The caller adds up over the axes that the value was broadcast along, but it may have axes of length 1 too many.
     more = len(value.shape) - len(found.shape)
@@ -337,7 +339,7 @@ BATCHING: Final[dict[str, Any]] = {
 
 def _got_shape(namespace: Any, x: Any, *arrays: Any, key: tuple[Any, ...]) -> Aval:
     _unknown_mask(namespace, arrays, "jit")
-    return Aval(selected(namespace, x.shape, key, arrays)[0], x.dtype, x.device)
+    return Aval(selected(namespace, x.shape, key, arrays)[0], x.dtype, device_of(x))
 
 
 def _set_shape(namespace: Any, x: Any, value: Any, *arrays: Any, key: tuple[Any, ...]) -> Aval:
@@ -349,14 +351,14 @@ def _set_shape(namespace: Any, x: Any, value: Any, *arrays: Any, key: tuple[Any,
             length != 1 for length in sizes[:more]
         ):
             raise ValueError(f"x[key] = value: a value of shape {sizes} doesn't broadcast to the selection's {shape}")
-    return Aval(x.shape, x.dtype, x.device)
+    return Aval(x.shape, x.dtype, device_of(x))
 
 
 def _taken_shape(namespace: Any, x: Any, indices: Any, axis: int | None = None) -> Aval:
     if axis is None and x.ndim != 1:
         raise ValueError(f"take: axis must be given for an array of {x.ndim} axes")
     axis = axis_of("take", 0 if axis is None else axis, x.ndim)
-    return Aval((*x.shape[:axis], *indices.shape, *x.shape[axis + 1 :]), x.dtype, x.device)
+    return Aval((*x.shape[:axis], *indices.shape, *x.shape[axis + 1 :]), x.dtype, device_of(x))
 
 
 def _taken_along_shape(namespace: Any, x: Any, indices: Any, axis: int = -1) -> Aval:
@@ -366,7 +368,7 @@ def _taken_along_shape(namespace: Any, x: Any, indices: Any, axis: int = -1) -> 
     shape = broadcast(
         (*x.shape[:axis], 1, *x.shape[axis + 1 :]), (*indices.shape[:axis], 1, *indices.shape[axis + 1 :])
     )
-    return Aval((*shape[:axis], indices.shape[axis], *shape[axis + 1 :]), x.dtype, x.device)
+    return Aval((*shape[:axis], indices.shape[axis], *shape[axis + 1 :]), x.dtype, device_of(x))
 
 
 SHAPES: Final[dict[str, Any]] = {
@@ -400,7 +402,7 @@ def _staged_repeat(trace: Any, op: Any, args: Sequence[Any], params: dict[str, A
     if axis is None:
         x, axis = trace.namespace.reshape(x, (math.prod(x.shape),)), 0
     axis = axis_of("repeat", axis, len(x.shape))
-    index = base.repeat(base.arange(x.shape[axis], device=x.device), repeats)
+    index = base.repeat(base.arange(x.shape[axis], device=device_of(x)), repeats)
     return trace.namespace.take(x, index, axis=axis)
 
 

@@ -24,7 +24,7 @@ def adjoint(xp: Any, x: Any) -> Any:
 
 def identity(xp: Any, like: Any, size: int) -> Any:
     """Make an identity of the data type and on the device of matrices."""
-    return xp.eye(size, dtype=like.dtype, device=like.device)
+    return xp.eye(size, dtype=like.dtype, device=device_of(like))
 
 
 # Determinants
@@ -61,9 +61,9 @@ def _cofactors_of_singular(xp: Any, x: Any, is_singular: Any) -> Any:
     size = x.shape[-1]
     one = identity(xp, x, size)
     # In the place of others one whose singular values differ, so that derivatives are finite.
-    ramp = xp.astype(xp.arange(1, size + 1, device=x.device), x.dtype)
+    ramp = xp.astype(xp.arange(1, size + 1, device=device_of(x)), x.dtype)
     u, s, vh = xp.linalg.svd(xp.where(is_singular, x, ramp * one))
-    is_own = xp.eye(size, dtype=s.dtype, device=x.device) == 1
+    is_own = xp.eye(size, dtype=s.dtype, device=device_of(x)) == 1
     others = xp.prod(xp.where(is_own, xp.ones_like(s)[..., None, :], s[..., None, :]), axis=-1)
     turn = (xp.linalg.det(u) * xp.linalg.det(vh))[..., None, None]
     return turn * xp.matmul(conjugate(xp, u) * xp.astype(others, x.dtype)[..., None, :], conjugate(xp, vh))
@@ -143,16 +143,16 @@ def _diagonal_transposed(xp: Any, ct: Any, x: Any, offset: int = 0) -> Any:
     parts = [ct]
     for at, length in ((0, before), (2, rows - before - size)):
         if length > 0:
-            zeros = xp.zeros((*ct.shape[:-1], length), dtype=ct.dtype, device=ct.device)
+            zeros = xp.zeros((*ct.shape[:-1], length), dtype=ct.dtype, device=device_of(ct))
             parts.insert(at, zeros)
     ct = xp.concat(parts, axis=-1) if len(parts) > 1 else ct
-    is_it = xp.eye(rows, columns, k=offset, dtype=ct.dtype, device=ct.device) == 1
+    is_it = xp.eye(rows, columns, k=offset, dtype=ct.dtype, device=device_of(ct)) == 1
     column = ct[..., :rows, None]
     return xp.where(is_it, column, xp.zeros_like(column))
 
 
 def _trace_transposed(xp: Any, ct: Any, x: Any, offset: int = 0, dtype: Any = None) -> Any:
-    return ct[..., None, None] * xp.eye(*x.shape[-2:], k=offset, dtype=ct.dtype, device=ct.device)
+    return ct[..., None, None] * xp.eye(*x.shape[-2:], k=offset, dtype=ct.dtype, device=device_of(ct))
 
 
 # Norms
@@ -298,29 +298,29 @@ def _square(name: str) -> Callable[..., Any]:
 
     def rule(namespace: Any, x: Any, *args: Any, **params: Any) -> Any:
         matrices(name, x, square=True)
-        return Aval(x.shape, dtypes_of_matrix_function(namespace, "inv", x)[0], x.device)
+        return Aval(x.shape, dtypes_of_matrix_function(namespace, "inv", x)[0], device_of(x))
 
     return rule
 
 
 def _det_shape(namespace: Any, x: Any) -> Any:
     stack, _, _ = matrices("det", x, square=True)
-    return Aval(stack, dtypes_of_matrix_function(namespace, "det", x)[0], x.device)
+    return Aval(stack, dtypes_of_matrix_function(namespace, "det", x)[0], device_of(x))
 
 
 def _slogdet_shape(namespace: Any, x: Any) -> Any:
     stack, _, _ = matrices("slogdet", x, square=True)
-    return tuple(Aval(stack, dtype, x.device) for dtype in dtypes_of_matrix_function(namespace, "slogdet", x))
+    return tuple(Aval(stack, dtype, device_of(x)) for dtype in dtypes_of_matrix_function(namespace, "slogdet", x))
 
 
 def _pinv_shape(namespace: Any, x: Any, rtol: Any = None) -> Any:
     stack, rows, columns = matrices("pinv", x)
-    return Aval((*stack, columns, rows), dtypes_of_matrix_function(namespace, "pinv", x)[0], x.device)
+    return Aval((*stack, columns, rows), dtypes_of_matrix_function(namespace, "pinv", x)[0], device_of(x))
 
 
 def _rank_shape(namespace: Any, x: Any, rtol: Any = None) -> Any:
     stack, _, _ = matrices("matrix_rank", x)
-    return Aval(stack, dtypes_of_matrix_function(namespace, "matrix_rank", x)[0], x.device)
+    return Aval(stack, dtypes_of_matrix_function(namespace, "matrix_rank", x)[0], device_of(x))
 
 
 def solve_shape(namespace: Any, x1: Any, x2: Any) -> Any:
@@ -337,24 +337,24 @@ def solve_shape(namespace: Any, x1: Any, x2: Any) -> Any:
 def _diagonal_shape(namespace: Any, x: Any, offset: int = 0) -> Any:
     stack, rows, columns = matrices("diagonal", x)
     size = max(min(rows + min(offset, 0), columns - max(offset, 0)), 0)
-    return Aval((*stack, size), x.dtype, x.device)
+    return Aval((*stack, size), x.dtype, device_of(x))
 
 
 def _trace_shape(namespace: Any, x: Any, offset: int = 0, dtype: Any = None) -> Any:
     stack, _, _ = matrices("trace", x)
-    return Aval(stack, dtype_of_result(namespace, "sum", (x,), {"dtype": dtype}), x.device)
+    return Aval(stack, dtype_of_result(namespace, "sum", (x,), {"dtype": dtype}), device_of(x))
 
 
 def _vector_norm_shape(namespace: Any, x: Any, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> Any:
     axes = axes_of("vector_norm", axis, x.ndim)
     shape = tuple(1 if i in axes else length for i, length in enumerate(x.shape) if keepdims or i not in axes)
-    return Aval(shape, dtype_of_result(namespace, "linalg.vector_norm", (x,), {}), x.device)
+    return Aval(shape, dtype_of_result(namespace, "linalg.vector_norm", (x,), {}), device_of(x))
 
 
 def _matrix_norm_shape(namespace: Any, x: Any, keepdims: bool = False, ord: Any = "fro") -> Any:
     stack, _, _ = matrices("matrix_norm", x)
     dtype = dtype_of_result(namespace, "linalg.vector_norm", (x,), {})
-    return Aval((*stack, 1, 1) if keepdims else stack, dtype, x.device)
+    return Aval((*stack, 1, 1) if keepdims else stack, dtype, device_of(x))
 
 
 SHAPES: Final[dict[str, Any]] = {

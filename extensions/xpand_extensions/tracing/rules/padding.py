@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from xpand import trees
+from xpand._arguments import device_of
 from xpand_extensions.padding import pad
 
 from .._core import Aval
@@ -77,7 +78,7 @@ def _padded_shape(namespace: Any, x: Any, pad_width: Any, interior: Any, **optio
         max(size + between * max(size - 1, 0) + low + high, 0)
         for size, (low, high), between in zip(x.shape, pad_width, interior)
     ]
-    return Aval(tuple(sizes), x.dtype, x.device)
+    return Aval(tuple(sizes), x.dtype, device_of(x))
 
 
 SHAPES: Final[dict[str, Any]] = {"padding.pad": _padded_shape}

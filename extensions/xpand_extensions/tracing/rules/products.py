@@ -24,9 +24,9 @@ def conjugate(xp: Any, x: Any) -> Any:
     return xp.conj(x) if is_complex(xp, x) else x
 
 
-def device_of(*avals: Any) -> Any:
-    """Tell the device of the first array that has one."""
-    return next((x.device for x in avals if isinstance(x, Aval) and x.device is not None), None)
+def device_of(*arrays: Any) -> Any:
+    """Tell the device of the first array, or of what is known of one, that has one."""
+    return next((x.device for x in arrays if getattr(x, "device", None) is not None), None)
 
 
 def widened(xp: Any, x: Any, is_mapped: bool, ndim: int) -> Any:

@@ -4,6 +4,8 @@ import math
 from collections.abc import Callable
 from typing import Any, Final
 
+from xpand._arguments import device_of
+
 from ...generic._control_flow_scans import associative_scan
 from ...generic._statistics_reduce import reduce
 from .._core import Aval
@@ -107,7 +109,7 @@ def _products(xp: Any, x: Any, axis: int | None = None, dtype: Any = None, inclu
     if not include_initial:
         return found
     shape = tuple(1 if i == place else length for i, length in enumerate(x.shape))
-    return xp.concat([xp.ones(shape, dtype=x.dtype, device=x.device), found], axis=place)
+    return xp.concat([xp.ones(shape, dtype=x.dtype, device=device_of(x)), found], axis=place)
 
 
 def _differences(xp: Any, x: Any, prepend: Any, append: Any, axis: int = -1, n: int = 1) -> Any:
@@ -222,7 +224,7 @@ def reduced_shape(name: str, dtype: Function, needs_elements: bool = False) -> F
         if needs_elements and not math.prod(x.shape[i] for i in axes):
             raise ValueError(f"{name}: has no result of no elements, as along axis {axis} of the shape {x.shape}")
         shape = [1 if i in axes else length for i, length in enumerate(x.shape) if keepdims or i not in axes]
-        return Aval(tuple(shape), dtype(namespace, x, params), x.device)
+        return Aval(tuple(shape), dtype(namespace, x, params), device_of(x))
 
     return rule
 
@@ -233,7 +235,7 @@ def _cumulative_shape(name: str) -> Function:
     def rule(namespace: Any, x: Aval, axis: int | None = None, include_initial: bool = False, **params: Any) -> Aval:
         place = _line_axis(name, axis, x.ndim)
         shape = tuple([length + (include_initial and i == place) for i, length in enumerate(x.shape or (1,))])
-        return Aval(shape, dtype(namespace, x, params), x.device)
+        return Aval(shape, dtype(namespace, x, params), device_of(x))
 
     return rule
 

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any, Final
 
+from xpand._arguments import device_of
 from xpand_extensions._index import Rows
 from xpand_extensions.generic._at import GenericAt
 
@@ -40,7 +41,7 @@ def _extremum(
 
 
 def _kept(xp: Any, ct: Any, i: int, table: Any, values: Any, index: Any, **options: Any) -> Any:
-    zeros = xp.zeros(tuple(values.shape), dtype=ct.dtype, device=values.device)
+    zeros = xp.zeros(tuple(values.shape), dtype=ct.dtype, device=device_of(values))
     return write_rows(xp, "set", ct, zeros, index, **options)
 
 
@@ -53,8 +54,8 @@ def _read_last(xp: Any, ct: Any, i: int, table: Any, values: Any, index: Any, *,
     found = read_rows(xp, ct, index, dropped=dropped)
     if unique:
         return found
-    number = xp.reshape(xp.arange(index.shape[0], dtype=index.dtype, device=values.device), (-1, 1))
-    none = xp.zeros((table.shape[0], 1), dtype=index.dtype, device=values.device)
+    number = xp.reshape(xp.arange(index.shape[0], dtype=index.dtype, device=device_of(values)), (-1, 1))
+    none = xp.zeros((table.shape[0], 1), dtype=index.dtype, device=device_of(values))
     writer = write_rows(xp, "set", none, number, index, dropped=dropped)
     return xp.where(read_rows(xp, writer, index, dropped=dropped) == number, found, xp.zeros_like(found))
 

@@ -7,6 +7,7 @@ the library's, else it is followed, and comes to taking elements and writing row
 from collections.abc import Callable
 from typing import Any, Final
 
+from xpand._arguments import device_of
 from xpand_extensions import indexing, scatter
 from xpand_extensions._bounds import index_dtype, resolve
 from xpand_extensions.generic._rows import kin
@@ -138,7 +139,7 @@ BATCHING: Final[dict[str, Any]] = {f"scatter.{name}": _batched_segments(name) fo
 
 
 def _like(shape: tuple[int, ...], x: Any) -> Aval:
-    return Aval(tuple(shape), x.dtype, x.device)
+    return Aval(tuple(shape), x.dtype, device_of(x))
 
 
 def _segments_shape(

@@ -2,6 +2,7 @@
 
 from typing import Any, Final
 
+from xpand._arguments import device_of
 from xpand._common.unique import UniqueAllResult, UniqueCountsResult, UniqueInverseResult
 
 from ... import sorting
@@ -128,7 +129,7 @@ BATCHING: Final[dict[str, Any]] = {
 def _along(name: str) -> Any:
     def rule(namespace: Any, x: Aval, axis: int = -1, **params: Any) -> Aval:
         axis_of(name, axis, x.ndim)
-        return Aval(x.shape, dtype_of_result(namespace, name, (Aval((1,), x.dtype),), {}), x.device)
+        return Aval(x.shape, dtype_of_result(namespace, name, (Aval((1,), x.dtype),), {}), device_of(x))
 
     return rule
 
@@ -136,13 +137,13 @@ def _along(name: str) -> Any:
 def _search_shape(namespace: Any, x1: Aval, x2: Any, sorter: Any = None, side: Any = "left") -> Aval:
     _check_sorted(x1.ndim)
     dtype = dtype_of_result(namespace, "searchsorted", (Aval((1,), x1.dtype), Aval((1,), x1.dtype), None), {})
-    return Aval(getattr(x2, "shape", ()), dtype, x1.device)
+    return Aval(getattr(x2, "shape", ()), dtype, device_of(x1))
 
 
 SHAPES: Final[dict[str, Any]] = {
     **{name: _along(name) for name in ("argsort", "sort")},
     "isin": lambda namespace, x1, x2, invert=False: Aval(
-        getattr(x1, "shape", ()), namespace.bool, x1.device if isinstance(x1, Aval) else x2.device
+        getattr(x1, "shape", ()), namespace.bool, device_of(x1) if isinstance(x1, Aval) else device_of(x2)
     ),
     "searchsorted": _search_shape,
     **{name: _no_shape(name, instead) for name, instead in _SIZED_BY_VALUES.items()},

@@ -4,6 +4,8 @@ import math
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
+from xpand._arguments import device_of
+
 from .._core import Aval, Each
 from .._derivatives import LINEAR, First
 from .._shapes import broadcast
@@ -156,7 +158,7 @@ def _unrepeated(xp: Any, ct: Any, x: Any, repeats: Any, axis: int | None = None)
     from xpand_extensions.scatter import segment_sum
 
     base = getattr(xp, "base", xp)
-    ids = base.repeat(base.arange(size, device=x.device), repeats)
+    ids = base.repeat(base.arange(size, device=device_of(x)), repeats)
     return xp.reshape(segment_sum(ct, ids, num_segments=size, axis=axis, indices_are_sorted=True), tuple(x.shape))
 
 
@@ -292,7 +294,7 @@ BATCHING: Final[dict[str, Any]] = {
 
 
 def _with(x: Any, shape: Sequence[int], dtype: Any = None) -> Aval:
-    return Aval(tuple(shape), x.dtype if dtype is None else dtype, x.device)
+    return Aval(tuple(shape), x.dtype if dtype is None else dtype, device_of(x))
 
 
 def _reshaped(namespace: Any, x: Any, shape: Any, copy: Any = None) -> Any:

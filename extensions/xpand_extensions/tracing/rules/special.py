@@ -8,6 +8,8 @@ import math
 from collections.abc import Callable
 from typing import Any, Final
 
+from xpand._arguments import device_of
+
 from ... import special
 from ...generic import special as generic
 from ...generic._special_bessel import small_i1
@@ -238,7 +240,7 @@ def promoted(namespace: Any, **given: Any) -> Aval:
     """Tell the shape and data type of an elementwise facade's result: what its arrays broadcast and promote to."""
     arrays = [x for x in given.values() if isinstance(x, Aval)]
     dtype = arrays[0].dtype if len(arrays) == 1 else namespace.base.result_type(*(x.dtype for x in arrays))
-    device = next((x.device for x in arrays if x.device is not None), None)
+    device = next((device_of(x) for x in arrays if device_of(x) is not None), None)
     return Aval(broadcast(*(x.shape for x in arrays)), dtype, device)
 
 
@@ -261,7 +263,7 @@ def _batched_logsumexp(
 def _reduced(namespace: Any, x: Any, axis: Any = None, keepdims: bool = False, b: Any = None) -> Aval:
     whole = promoted(namespace, x=x, b=b)
     kept = tuple(1 if i in axis else length for i, length in enumerate(whole.shape) if keepdims or i not in axis)
-    return Aval(kept, whole.dtype, whole.device)
+    return Aval(kept, whole.dtype, device_of(whole))
 
 
 _ELEMENTWISE: Final = (*_OF_X, "betainc", "betaln", "gammainc", "gammaincc", "polygamma", "xlog1py", "xlogy", "zeta")

@@ -7,6 +7,8 @@ import math
 from collections.abc import Callable
 from typing import Any, Final
 
+from xpand._arguments import device_of
+
 from ... import sorting, statistics
 from ..._bounds import index_dtype
 from ...generic._statistics_cumulative import with_initial
@@ -46,7 +48,7 @@ def _sums_of_exponentials(xp: Any, x: Any, axis: int, include_initial: bool = Fa
     # NumPy warns of NaN among exponentials: as in the generic version.
     nan = xp.isnan(x)
     total = scanned(xp.logaddexp, xp.where(nan, xp.zeros_like(x), x), axis)
-    seen = xp.cumulative_sum(xp.astype(nan, index_dtype(xp, x.device)), axis=axis) > 0
+    seen = xp.cumulative_sum(xp.astype(nan, index_dtype(xp, device_of(x))), axis=axis) > 0
     total = xp.where(seen, xp.full_like(total, math.nan), total)
     return with_initial(total, "logcumsumexp", axis, include_initial)
 
@@ -103,19 +105,21 @@ _DTYPES: Final = {"nanprod": dtype_of("prod"), "nansum": dtype_of("sum")}
 
 def _cumulative(namespace: Any, x: Aval, axis: int, include_initial: bool = False) -> Aval:
     shape = tuple([length + (include_initial and i == axis) for i, length in enumerate(x.shape)])
-    return Aval(shape, x.dtype, x.device)
+    return Aval(shape, x.dtype, device_of(x))
 
 
 def _top(namespace: Any, x: Aval, k: int, axis: int, largest: bool) -> sorting.TopK:
     shape = (*x.shape[:axis], k, *x.shape[axis + 1 :])
-    return sorting.TopK(Aval(shape, x.dtype, x.device), Aval(shape, index_dtype(namespace, x.device), x.device))
+    return sorting.TopK(
+        Aval(shape, x.dtype, device_of(x)), Aval(shape, index_dtype(namespace, device_of(x)), device_of(x))
+    )
 
 
 def _indices(shape: Callable[..., tuple[int, ...]]) -> Function:
     """Make the rule of a function that returns indices."""
 
     def rule(namespace: Any, **arguments: Any) -> Aval:
-        place = next(x.device for x in arguments.values() if isinstance(x, Aval))
+        place = next(device_of(x) for x in arguments.values() if isinstance(x, Aval))
         return Aval(shape(**arguments), index_dtype(namespace, place), place)
 
     return rule

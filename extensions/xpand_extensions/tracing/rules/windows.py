@@ -21,7 +21,7 @@ _SCATTERS: Final = ("window_scatter_max", "window_scatter_min")
 
 
 def _zeros(xp: Any, like: Any, x: Any) -> Any:
-    return xp.zeros(tuple(x.shape), dtype=like.dtype, device=x.device)
+    return xp.zeros(tuple(x.shape), dtype=like.dtype, device=device_of(x))
 
 
 def _padded(x: Any, widths: Sequence[tuple[int, int]], interior: Sequence[int]) -> Any:
@@ -258,12 +258,12 @@ def _counts(x: Any, steps: Sequence[Pass]) -> tuple[int, ...]:
 def _reduced(
     namespace: Any, x: Any, window_shape: Any, axis: Any, strides: Any, padding: Any, window_dilation: Any, **_: Any
 ) -> Aval:
-    return Aval(_counts(x, passes(window_shape, axis, strides, padding, window_dilation)), x.dtype, x.device)
+    return Aval(_counts(x, passes(window_shape, axis, strides, padding, window_dilation)), x.dtype, device_of(x))
 
 
 def _seen(namespace: Any, x: Any, window_shape: Any, axis: Any, strides: Any, window_dilation: Any) -> Aval:
     steps = passes(window_shape, axis, strides, ((0, 0),) * len(axis), window_dilation)
-    return Aval((*_counts(x, steps), *window_shape), x.dtype, x.device)
+    return Aval((*_counts(x, steps), *window_shape), x.dtype, device_of(x))
 
 
 SHAPES: Final[dict[str, Any]] = {
