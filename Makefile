@@ -44,7 +44,11 @@ unit: .venv/test.stamp ## run the tests, the docs' code blocks and the examples
 docs: .venv/test.stamp ## build the site into site/, warnings as errors
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
 
-bench: .venv/test.stamp ## measure, and print ratios beside their budgets
+.venv/bench.stamp: .venv/test.stamp
+	$(PIP) -e '.[bench]'
+	@touch $@
+
+bench: .venv/bench.stamp ## measure, and print ratios beside their budgets
 	$(BIN)/python -m benchmarks $(ARGS)
 
 conformance: .venv/test.stamp ## run the official test suite: make conformance SUITE=path LIBRARY=torch EXAMPLES=200
