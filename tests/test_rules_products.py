@@ -117,7 +117,9 @@ def test_second_derivatives(name: str) -> None:
     traced_second(CASES[name])
 
 
-@pytest.mark.parametrize("function", [matmul, tensordot(1), vecdot(), outer], ids=str)
+@pytest.mark.parametrize(
+    "function", [matmul, tensordot(1), vecdot(), outer], ids=["matmul", "tensordot", "vecdot", "outer"]
+)
 @pytest.mark.parametrize("dtypes", [("float32", "float64"), ("float32", "complex128"), ("float64", "float32")], ids=str)
 def test_gradients_have_the_type_of_the_array(function: Any, dtypes: tuple[str, str]) -> None:
     arrays = [normal(3).astype(dtype) for dtype in dtypes]
