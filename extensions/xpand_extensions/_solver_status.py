@@ -74,7 +74,7 @@ def summary(codes: Sequence[int]) -> str:
     """
     if len(codes) == 1:
         return message(codes[0])
-    parts = []
+    parts: list[str] = []
     for status in sorted(set(codes), reverse=True):
         count = sum(1 for each in codes if each == status)
         if status == Status.CONVERGED:
