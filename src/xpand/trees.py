@@ -1,7 +1,7 @@
 """Trees of arrays: lists, tuples, dictionaries, and what else is registered with optree, nested to any depth.
 
 What is a node and what a leaf is optree's to say, as in `optree.tree_map`: None is a node without children,
-dictionaries are ordered by their keys, classes are registered with `optree.register_pytree_node_class`.
+dictionaries are ordered by their keys, classes are registered with `register` or with optree itself.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -22,6 +22,7 @@ __all__ = [
     "flatten",
     "leaves",
     "map",
+    "register",
     "stack",
     "structure",
     "unflatten",
@@ -33,6 +34,41 @@ Tree: TypeAlias = Any
 
 Structure: TypeAlias = optree.PyTreeSpec
 """What is left of a tree without its leaves."""
+
+
+def register(
+    cls: type,
+    flatten: Callable[[Any], tuple[Iterable[Tree], Any]],
+    unflatten: Callable[[Any, Iterable[Tree]], Any],
+    /,
+) -> None:
+    """Make the instances of a class nodes of trees, here and in optree.
+
+    Args:
+        cls: The class; subclasses are registered by themselves.
+        flatten: Takes an instance and returns its children, and what else it consists of: static data that can be
+            compared.
+        unflatten: Takes the static data and the children, and returns an instance. In transformations the children may
+            be anything, so it must not check them.
+
+    Raises:
+        ValueError: The class is registered already.
+
+    Source: `jax.tree_util.register_pytree_node`.
+
+    >>> class Pair:
+    ...     def __init__(self, a, b):
+    ...         self.a, self.b = a, b
+    >>> register(Pair, lambda pair: ((pair.a, pair.b), None), lambda _, children: Pair(*children))
+    >>> leaves([Pair(1, 2), 3])
+    [1, 2, 3]
+    """
+    optree.register_pytree_node(
+        cls,
+        lambda node: (*flatten(node), None),  # None: children have their positions for names
+        unflatten,
+        namespace=optree.registry.__GLOBAL_NAMESPACE,
+    )
 
 
 def map(function: Callable[..., Any], tree: Tree, /, *rest: Tree, is_leaf: Callable[[Any], bool] | None = None) -> Tree:

@@ -1,0 +1,327 @@
+"""From one format to another: dense arrays, COO, CSR and CSC."""
+
+from typing import Any, Literal, TypeAlias
+
+from xpand import _arguments, array_namespace, is_concrete
+from xpand._namespace import describe
+from xpand._typing import Array
+
+from . import _sparse_checks as checks
+from . import _sparse_order as order
+from . import indexing, scatter
+from ._sparse_containers import COO, CSC, CSR, Sparse, namespace_of
+
+Format: TypeAlias = Literal["coo", "csr", "csc"]
+FORMATS: tuple[Format, ...] = ("coo", "csr", "csc")
+
+
+def is_sparse(x: Any, /) -> bool:
+    """Tell whether something is one of the containers, or a sparse array of a library's own.
+
+    >>> import numpy as np
+    >>> is_sparse(np.zeros((2, 2))), is_sparse(COO(np.ones(1), (np.asarray([0]),), (3,)))
+    (False, True)
+    """
+    from ._sparse_native import native_format
+
+    return isinstance(x, Sparse) or native_format(x) is not None
+
+
+def sparse_format(x: Any, /) -> str:
+    """Name the format of a sparse array: "coo", "csr", "csc", what a library calls its own; "dense" for other arrays.
+
+    Raises:
+        TypeError: Something is no array.
+
+    >>> import numpy as np
+    >>> sparse_format(np.zeros((2, 2)))
+    'dense'
+    """
+    from ._sparse_native import native_format
+
+    if isinstance(x, Sparse):
+        return x.format
+    found = native_format(x)
+    if found is not None:
+        return found
+    checks.like("sparse_format", "x", x)
+    return "dense"
+
+
+def todense(a: Sparse | Array, /) -> Array:
+    """Return the array that a container means; where entries have the same place, their sum.
+
+    Args:
+        a: A container, a sparse array of a library's own, or a dense array, which is returned as it is.
+
+    Raises:
+        TypeError: Something else.
+
+    >>> import numpy as np
+    >>> todense(COO(np.asarray([1.0, 2.0]), (np.asarray([1, 1]),), (3,)))
+    array([0., 3., 0.])
+    """
+    a = any_sparse("todense", "a", a)
+    if not isinstance(a, Sparse):
+        return a
+    return _scattered(tocoo(a))
+
+
+def tocoo(a: Sparse, /) -> COO:
+    """Convert a container to COO: the entries stay as many, and in their order.
+
+    >>> import numpy as np
+    >>> a = CSR(np.asarray([1.0, 2.0]), np.asarray([2, 0]), np.asarray([0, 1, 2]), (2, 3))
+    >>> [x.tolist() for x in tocoo(a).coords]
+    [[0, 1], [2, 0]]
+    """
+    a = container("tocoo", a)
+    if isinstance(a, COO):
+        return a
+    trimmed = _trimmed(a)
+    major, minor = order.expanded(namespace_of(a), trimmed.indptr, trimmed.nse), trimmed.indices
+    coords = (major, minor) if isinstance(a, CSR) else (minor, major)
+    is_sorted = a.is_sorted and isinstance(a, CSR)
+    return COO._of(trimmed.values, coords, (a._sparse_shape, is_sorted, a.is_unique, 0))
+
+
+def tocsr(a: Sparse, /) -> CSR:
+    """Convert a matrix to CSR: entries are brought into the order of rows, and as they were within a row.
+
+    Entries of one place stay apart; `sum_duplicates` sums them.
+
+    Raises:
+        TypeError: `a` is no container.
+        ValueError: It is no matrix, or batch of matrices.
+
+    >>> import numpy as np
+    >>> a = COO(np.asarray([1.0, 2.0]), (np.asarray([1, 0]), np.asarray([0, 2])), (2, 3)).tocsr()
+    >>> a.values, a.indices, a.indptr
+    (array([2., 1.]), array([2, 0]), array([0, 1, 2]))
+    """
+    a = container("tocsr", a)
+    return a if isinstance(a, CSR) else _compressed("tocsr", a, CSR)
+
+
+def tocsc(a: Sparse, /) -> CSC:
+    """Convert a matrix to CSC: entries are brought into the order of columns. Otherwise as `tocsr`.
+
+    >>> import numpy as np
+    >>> a = COO(np.asarray([1.0, 2.0]), (np.asarray([1, 0]), np.asarray([0, 2])), (2, 3)).tocsc()
+    >>> a.values, a.indices, a.indptr
+    (array([1., 2.]), array([1, 0]), array([0, 1, 1, 2]))
+    """
+    a = container("tocsc", a)
+    return a if isinstance(a, CSC) else _compressed("tocsc", a, CSC)
+
+
+def convert(a: Sparse, format: Format, /) -> Sparse:
+    """Convert a container to a format by its name.
+
+    Raises:
+        ValueError: There is no such format, or the container is no matrix where that needs one.
+
+    >>> import numpy as np
+    >>> convert(COO(np.ones(1), (np.asarray([0]), np.asarray([1])), (2, 2)), "csc")
+    <CSC of shape (2, 2), 1 entries of float64>
+    """
+    _arguments.choice("convert", "format", format, FORMATS)
+    return {"coo": tocoo, "csr": tocsr, "csc": tocsc}[format](a)
+
+
+def matrix_transpose(a: Sparse, /) -> Sparse:
+    """Exchange rows and columns of a matrix or a batch: CSR becomes CSC and the other way round. Nothing is copied.
+
+    Raises:
+        ValueError: `a` is no matrix.
+
+    >>> import numpy as np
+    >>> matrix_transpose(CSR(np.ones(1), np.asarray([2]), np.asarray([0, 1, 1]), (2, 3)))
+    <CSC of shape (3, 2), 1 entries of float64>
+    """
+    a = container("matrix_transpose", a)
+    checks.matrix("matrix_transpose", "a", a)
+    shape = a._sparse_shape[::-1]
+    if isinstance(a, COO):
+        return COO._of(a.values, a.coords[::-1], (shape, False, a.is_unique, 0))
+    other = CSC if isinstance(a, CSR) else CSR
+    return other._of(a.values, a.pattern, (shape, a.is_sorted, a.is_unique))
+
+
+def container(function: str, a: Any, name: str = "a") -> Sparse:
+    """Return a container, made of a library's own sparse array where it is one.
+
+    Raises:
+        TypeError: It is neither.
+    """
+    found = any_sparse(function, name, a)
+    if isinstance(found, Sparse):
+        return found
+    raise TypeError(
+        f"{function}: {name} must be sparse, got {describe(a)}; `sparse.from_dense` makes a container of an array"
+    )
+
+
+def any_sparse(function: str, name: str, a: Any) -> Any:
+    """Return a container for what is sparse, and arrays as they are.
+
+    Raises:
+        TypeError: It is neither.
+    """
+    from ._sparse_native import from_native, native_format
+
+    if isinstance(a, Sparse):
+        return a
+    if native_format(a) is not None:
+        return from_native(a)
+    checks.like(function, name, a)
+    return a
+
+
+def _scattered(a: COO) -> Array:
+    """Add the entries of a COO into zeros."""
+    xp = namespace_of(a)
+    values, batch = a.values, a.batch_ndim
+    coords = list(a.coords)
+    if batch:
+        # One axis of the batch in front, and which member an entry is of as a coordinate more.
+        members = _count(values.shape[:batch])
+        values = xp.reshape(values, (members, *values.shape[batch:]))
+        index = xp.reshape(_arange(xp, members, coords[0]), (members, 1))
+        coords = [index, *(xp.reshape(x, (-1, a.nse)) for x in coords)]
+        zeros = xp.zeros((members, *a.shape[batch:]), dtype=a.dtype, device=_arguments.device_of(values))
+        found = scatter.at(zeros)[tuple(coords)].add(values, mode="drop")
+        return xp.reshape(found, a.shape)
+    zeros = xp.zeros(a.shape, dtype=a.dtype, device=_arguments.device_of(values))
+    return scatter.at(zeros)[tuple(coords)].add(values, mode="drop")
+
+
+def _compressed(function: str, a: Sparse, cls: Any) -> Any:
+    """Bring the entries of a matrix into the order of its rows or columns."""
+    checks.matrix(function, "a", a)
+    xp, coo = namespace_of(a), tocoo(a)
+    major, minor = coo.coords if cls is CSR else coo.coords[::-1]
+    size = coo._sparse_shape[0 if cls is CSR else 1]
+    values, is_sorted = coo.values, coo.is_sorted and cls is CSR
+    if not is_sorted:
+        places = xp.argsort(major, axis=-1, stable=True)
+        major, minor = (xp.take_along_axis(x, places, axis=-1) for x in (major, minor))
+        values = _along(xp, values, places)
+        is_sorted = isinstance(a, (CSR, CSC)) and a.is_sorted
+    indptr = _ends(xp, major, size)
+    return cls._of(values, (minor, indptr), (coo._sparse_shape, is_sorted, coo.is_unique))
+
+
+def _ends(xp: Any, major: Array, size: int) -> Array:
+    """Return where rows begin and end, from the sorted row of each entry."""
+    if major.ndim > 1:
+        members = xp.reshape(major, (-1, major.shape[-1]))
+        ends = [_ends(xp, members[i, :], size) for i in range(members.shape[0])]
+        stacked = xp.stack(ends) if ends else xp.zeros((0, size + 1), dtype=major.dtype)
+        return xp.reshape(stacked, (*major.shape[:-1], size + 1))
+    rows = xp.arange(size + 1, dtype=major.dtype, device=_arguments.device_of(major))
+    return xp.astype(xp.searchsorted(major, rows, side="left"), major.dtype)
+
+
+def _along(xp: Any, values: Array, places: Array) -> Array:
+    """Take entries of values, of which there may be more batch axes than of the places."""
+    if places.ndim == 1:
+        return xp.take(values, places, axis=-1)
+    return xp.take_along_axis(values, places, axis=-1)
+
+
+def _trimmed(a: Any) -> Any:
+    """Leave out the padding of a matrix whose last entries belong to no row, where that is known."""
+    if a.indptr.ndim > 1 or not is_concrete(a.indptr):
+        return a
+    used = int(a.indptr[-1])
+    if used == a.nse:
+        return a
+    return type(a)._of(a.values[..., :used], (a.indices[:used], a.indptr), a._static())
+
+
+def _count(shape: tuple[int, ...]) -> int:
+    count = 1
+    for size in shape:
+        count *= size
+    return count
+
+
+def _arange(xp: Any, size: int, like: Array) -> Array:
+    return xp.arange(size, dtype=like.dtype, device=_arguments.device_of(like))
+
+
+def from_dense(
+    x: Array,
+    /,
+    format: Format = "csr",
+    *,
+    nse: int | None = None,
+    batch_ndim: int = 0,
+    dense_ndim: int = 0,
+) -> Sparse:
+    """Make a container of an array: of the places where it isn't zero, in order.
+
+    Args:
+        x: An array of any data type.
+        format: "coo", "csr" or "csc".
+        nse: How many entries to keep: the rest is padding, of value zero. None: as many as there are, which needs the
+            values of `x`. With batch axes a place is kept where it isn't zero in any member.
+        batch_ndim: How many axes come before the sparse ones.
+        dense_ndim: How many axes come after them: an entry is kept where it isn't zero in any of these.
+
+    Returns:
+        A container, sorted, and unique but for padding.
+
+    Raises:
+        TypeError: `x` is no array, or lazy or traced without `nse`.
+        ValueError: No such format, axes that don't fit, or more places than `nse`.
+
+    >>> import numpy as np
+    >>> from_dense(np.asarray([[0.0, 3.0], [0.0, 0.0]]))
+    <CSR of shape (2, 2), 1 entries of float64>
+    """
+    xp = checks.like("from_dense", "x", x)
+    _arguments.choice("from_dense", "format", format, FORMATS)
+    batch = _arguments.integer("from_dense", "batch_ndim", batch_ndim, minimum=0)
+    dense = _arguments.integer("from_dense", "dense_ndim", dense_ndim, minimum=0)
+    sparse_ndim = x.ndim - batch - dense
+    if sparse_ndim < 1 or (format != "coo" and (sparse_ndim, dense) != (2, 0)):
+        raise ValueError(
+            f"from_dense: {x.ndim} axes with batch_ndim={batch} and dense_ndim={dense} leave {sparse_ndim} sparse "
+            f"axes; {format} takes {'one or more' if format == 'coo' else 'two, and no dense ones'}"
+        )
+    if nse is None and not is_concrete(x):
+        raise TypeError(
+            "from_dense: how many entries an array has that are not zero isn't known under jit and vmap, nor for lazy "
+            "arrays; say `nse`"
+        )
+    kept = x != xp.zeros((), dtype=x.dtype, device=_arguments.device_of(x))
+    if batch or dense:
+        others = (*range(batch), *range(x.ndim - dense, x.ndim))
+        kept = xp.any(kept, axis=others)
+    coords = indexing.nonzero(kept, size=nse) if nse is not None else xp.nonzero(kept)
+    values = _picked(xp, x, coords, batch)
+    if nse is not None:
+        count = xp.sum(xp.astype(kept, xp.int64))
+        checks.room("from_dense", count, nse)
+        used = xp.arange(nse, dtype=xp.int64, device=_arguments.device_of(x)) < count
+        used = xp.reshape(used, (nse,) + (1,) * dense)
+        values = xp.where(used, values, xp.zeros((), dtype=x.dtype, device=_arguments.device_of(x)))
+    made = COO._of(values, coords, (tuple(x.shape[batch : x.ndim - dense]), nse is None, nse is None, dense))
+    return convert(made, format)
+
+
+def _picked(xp: Any, x: Array, coords: tuple[Array, ...], batch: int) -> Array:
+    """Return the values at places of the sparse axes, for all members of the batch."""
+    sizes = x.shape[batch : batch + len(coords)]
+    flat = xp.reshape(x, (*x.shape[:batch], _count(sizes), *x.shape[batch + len(coords) :]))
+    index = coords[0]
+    for each, size in zip(coords[1:], sizes[1:]):
+        index = index * size + each
+    return xp.take(flat, index, axis=batch)
+
+
+def namespace_like(x: Any) -> Any:
+    """Return the namespace of a container's parts, or of an array."""
+    return namespace_of(x) if isinstance(x, Sparse) else array_namespace(x)

@@ -1,0 +1,82 @@
+"""The order of the entries of sparse containers: the rows they are in, sorting them, and finding those of one place."""
+
+from collections.abc import Sequence
+from math import prod
+from typing import Final
+
+from xpand import _arguments
+from xpand._typing import Array, Namespace
+
+_MOST_KEYS: Final = 2**63 - 1
+
+
+def expanded(xp: Namespace, indptr: Array, nse: int) -> Array:
+    """Return the row of each entry, from where rows begin: of shape (nse,), or (*batch, nse).
+
+    Entries from the last end on are padding; they get the number of rows, which is out of bounds.
+    """
+    if indptr.ndim > 1:
+        members = xp.reshape(indptr, (-1, indptr.shape[-1]))
+        rows = [expanded(xp, members[i, :], nse) for i in range(members.shape[0])]
+        stacked = (
+            xp.stack(rows) if rows else xp.zeros((0, nse), dtype=indptr.dtype, device=_arguments.device_of(indptr))
+        )
+        return xp.reshape(stacked, (*indptr.shape[:-1], nse))
+    places = xp.arange(nse, dtype=indptr.dtype, device=_arguments.device_of(indptr))
+    return xp.astype(xp.searchsorted(indptr[1:], places, side="right"), indptr.dtype)
+
+
+def keys(xp: Namespace, coords: Sequence[Array], sizes: Sequence[int]) -> list[Array]:
+    """Return what orders entries: one integer array where one can hold the place, else the coordinates themselves."""
+    if prod(sizes) > _MOST_KEYS or len(coords) == 1:
+        return list(coords)
+    key = xp.astype(coords[0], xp.int64)
+    for x, size in zip(coords[1:], sizes[1:]):
+        key = key * size + xp.astype(x, xp.int64)
+    return [key]
+
+
+def sorting(xp: Namespace, coords: Sequence[Array], sizes: Sequence[int]) -> Array:
+    """Return the indices that bring entries into the order of their places; equal ones stay as they were."""
+    order: Array | None = None
+    for key in reversed(keys(xp, coords, sizes)):
+        given = key if order is None else xp.take_along_axis(key, order, axis=-1)
+        step = xp.argsort(given, axis=-1, stable=True)
+        order = step if order is None else xp.take_along_axis(order, step, axis=-1)
+    assert order is not None, "containers have a sparse axis"
+    return order
+
+
+def falls(xp: Namespace, coords: Sequence[Array]) -> bool:
+    """Tell whether an entry has a place before that of the entry before it."""
+    same: Array | None = None
+    fallen: Array | None = None
+    for x in coords:
+        before, after = x[..., :-1], x[..., 1:]
+        less = after < before
+        less = less if same is None else same & less
+        fallen = less if fallen is None else fallen | less
+        same = after == before if same is None else same & (after == before)
+    return bool(xp.any(fallen))
+
+
+def equal_neighbours(xp: Namespace, coords: Sequence[Array]) -> Array:
+    """Tell of each entry but the first whether it has the place of the one before."""
+    same: Array | None = None
+    for x in coords:
+        equal = x[..., 1:] == x[..., :-1]
+        same = equal if same is None else same & equal
+    assert same is not None, "containers have a sparse axis"
+    return same
+
+
+def duplicated(xp: Namespace, coords: Sequence[Array], sizes: Sequence[int], is_sorted: bool) -> bool:
+    """Tell whether two entries have the same place."""
+    found = keys(xp, coords, sizes)
+    if not is_sorted:
+        if len(found) == 1:
+            found = [xp.sort(found[0], axis=-1)]
+        else:
+            order = sorting(xp, coords, sizes)
+            found = [xp.take_along_axis(x, order, axis=-1) for x in found]
+    return bool(xp.any(equal_neighbours(xp, found)))
