@@ -1,20 +1,21 @@
-"""Loops of many steps on PyTorch, differentiated by `backward` in the memory of the square root of their number.
+"""Loops of many steps on PyTorch, differentiated in the memory of the square root of their number.
 
-What a block of steps needs for its derivative is computed anew when it is asked for. The transformations of torch.func
-have no way to do so for functions that close over arrays: inside of them all steps are kept.
+What a block of steps needs for its derivative is computed anew when it is asked for.
 """
 
 import math
 from collections.abc import Callable
+from itertools import chain
 from typing import Any, TypeAlias
 
 import torch
-from torch.utils.checkpoint import checkpoint
+from torch._C import _functorch as levels
 
 from xpand._typing import Array
 
 from ...generic._control_flow_loops import looped
 from ...generic._control_flow_scans import steps
+from ._autodiff_checkpoint import checkpoint
 from ._control_flow_known import holds
 
 Arrays: TypeAlias = "tuple[Array, ...]"
@@ -26,7 +27,7 @@ _FEW_STEPS = 64
 
 def is_long(length: int) -> bool:
     """Tell whether a loop is one to cut into blocks, should something in it be differentiated."""
-    return length >= _FEW_STEPS and torch.is_grad_enabled() and not torch._C._are_functorch_transforms_active()
+    return length >= _FEW_STEPS and torch.is_grad_enabled()
 
 
 def steps_in_blocks(f: Function, carry: Arrays, rows: list[Arrays]) -> tuple[Arrays, list[Arrays]]:
@@ -37,9 +38,24 @@ def steps_in_blocks(f: Function, carry: Arrays, rows: list[Arrays]) -> tuple[Arr
         return carry, found + rest
     size = math.isqrt(len(rows))
     for start in range(1, len(rows), size):
-        carry, ys = _recomputed(lambda carry, start=start: steps(f, carry, rows[start : start + size]), carry)
+        carry, ys = _steps_recomputed(f, carry, rows[start : start + size])
         found += ys
     return carry, found
+
+
+def _steps_recomputed(f: Function, carry: Arrays, rows: list[Arrays]) -> tuple[Arrays, list[Arrays]]:
+    carried, across = len(carry), len(rows[0])
+
+    def block(*arrays: Array) -> Arrays:
+        last, found = steps(f, arrays[:carried], _grouped(arrays[carried:], across, len(rows)))
+        return (*last, *chain(*found))
+
+    outs = checkpoint(block)(*carry, *chain(*rows))
+    return outs[:carried], _grouped(outs[carried:], (len(outs) - carried) // len(rows), len(rows))
+
+
+def _grouped(arrays: Arrays, size: int, count: int) -> list[Arrays]:
+    return [arrays[size * i : size * (i + 1)] for i in range(count)]
 
 
 def bounded_in_blocks(cond_fun: Function, body_fun: Function, carry: Arrays, max_iter: int) -> Arrays:
@@ -55,13 +71,17 @@ def bounded_in_blocks(cond_fun: Function, body_fun: Function, carry: Arrays, max
     for start in range(1, max_iter, size):
         if not holds(cond_fun(*carry))[0]:
             break
-        carry = _recomputed(block, carry, min(size, max_iter - start))
+        length = min(size, max_iter - start)
+        carry = checkpoint(lambda *carry, length=length: block(carry, length))(*carry)
     return carry
 
 
 def _is_followed(arrays: Arrays) -> bool:
-    return any(x.requires_grad for x in arrays)
+    return any(map(_keeps, arrays))
 
 
-def _recomputed(function: Function, *args: Any) -> Any:
-    return checkpoint(function, *args, use_reentrant=False)
+def _keeps(x: Array) -> bool:
+    """Tell whether what an array was computed from is kept for reverse mode, at some level of torch.func."""
+    while not x.requires_grad and levels.is_functorch_wrapped_tensor(x):
+        x = levels.get_unwrapped(x)
+    return bool(x.requires_grad)
