@@ -1,9 +1,9 @@
 """Sparse arrays on every library: containers whose parts are arrays of that library, and functions of them.
 
-A container says where its values belong: `COO` by coordinates, for arrays of any number of axes, `CSR` and `CSC` by rows
-and by columns, for matrices. It is immutable, and a tree: it passes through `jit`, `vmap`, loops and derivatives, and the
-gradient with respect to a container is one of the same pattern. Functions take the sparse arrays that libraries have
-themselves, too.
+A container says where its values belong: `COO` by coordinates, for arrays of any number of axes, `CSR` and `CSC` by
+rows and by columns, for matrices. It is immutable, and a tree: it passes through `jit`, `vmap`, loops and derivatives,
+and the gradient with respect to a container is one of the same pattern. Functions take the sparse arrays that libraries
+have themselves, too.
 """
 
 from ._sparse_containers import COO, CSC, CSR, Sparse
