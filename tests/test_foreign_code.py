@@ -155,7 +155,7 @@ SCIPY_STOPS: dict[str, dict[str, str]] = {
     "signal.savgol_filter": {**ALL_NUMPY, "jit": MASK},
     # Masks, except on arrays that they know to be lazy
     **_stop({"jit": MASK, "vmap": MASK}, "special.rel_entr", "stats.tvar", "stats.tstd", "stats.tsem"),
-    **_stop({"jit": MASK, "vmap": "nonzero on 0d"}, "stats.variation", "stats.tmean"),
+    **_stop({"jit": MASK}, "stats.variation", "stats.tmean"),
     # Python's `if`
     **_stop({"jit": BOOL, "vmap": BOOL}, "stats.hmean", "stats.iqr", "stats.pmean", "stats.quantile"),
 }

@@ -11,6 +11,7 @@ from tests.libraries import LIBRARIES
 from tests.traced import traced_forward, traced_grad, traced_second, traced_stage, traced_vmap
 from xpand_extensions import indexing, scatter
 from xpand_extensions.autodiff import grad, jvp
+from xpand_extensions.jit import jit
 from xpand_extensions.padding import pad
 from xpand_extensions.tracing import traced_namespace
 from xpand_extensions.tracing._core import Aval
@@ -432,3 +433,27 @@ def test_masks_of_each_member():
         vmap(lambda x: x[x > 0.0])(X)
     found = vmap(lambda x: _masked(x, x[1]))(X)
     np.testing.assert_allclose(found, np.stack([_masked(x.copy(), x[1]) for x in X]))
+
+
+M = np.asarray([True, False])
+BARE = {
+    "alone": lambda mask: (mask,),
+    "before": lambda mask: (mask, slice(1, None), ...),
+    "after": lambda mask: (slice(None), mask),
+    "at the end": lambda mask: (..., mask),
+    "beside an integer": lambda mask: (1, mask),
+    "beside a mask": lambda mask: (slice(None), mask, M),
+    "twice": lambda mask: (mask, slice(None), mask),
+}
+
+
+@pytest.mark.parametrize("holds", [True, False])
+@pytest.mark.parametrize("key", BARE.values(), ids=BARE)
+def test_masks_of_no_axes(key: Any, holds: bool) -> None:
+    x = BLOCK[0, :, :2]
+    function = _got(key(np.asarray(holds)))
+    expected = function(x)
+    np.testing.assert_array_equal(jit(function)(x), expected)
+    np.testing.assert_array_equal(vmap(function)(np.stack([x, -2.0 * x])), np.stack([expected, 4.0 * expected]))
+    sum_of = lambda x: xpand.array_namespace(x).sum(function(x))
+    np.testing.assert_allclose(np.sum(x * grad(sum_of)(x)), 2.0 * np.sum(expected), rtol=1e-13)

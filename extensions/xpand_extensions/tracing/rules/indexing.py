@@ -101,6 +101,17 @@ def without_masks(xp: Any, key: tuple[Any, ...], arrays: Sequence[Any]) -> tuple
     return tuple(parts), found, sources
 
 
+def _axis_for_mask(xp: Any, ndim: int, key: tuple[Any, ...], arrays: Sequence[Any]) -> tuple[int, list[Any]] | None:
+    """Make of the first mask of no axes one of one axis, that is then to be added to what is indexed."""
+    i = next((i for i, x in enumerate(arrays) if not len(x.shape) and is_mask(xp, x)), None)
+    if i is None:
+        return None
+    parts = _spelled_out(xp, ndim, key, arrays)
+    before = next(place for place, part in enumerate(parts) if part is arrays[i])
+    axis = sum(_axes_taken(xp, part) for part in parts[:before])
+    return axis, [*arrays[:i], xp.reshape(arrays[i], (1,)), *arrays[i + 1 :]]
+
+
 def _numbers(xp: Any, shape: Sequence[int], key: tuple[Any, ...], arrays: Sequence[Any], device: Any) -> Any:
     """Number the elements that a key selects, of an array of a shape."""
     shape = tuple(shape)
@@ -258,6 +269,8 @@ def _batched_getitem(xp: Any, mapped: Any, x: Any, *arrays: Any, key: tuple[Any,
     if not arrays:
         return get(xp, x, (slice(None), *key))
     _unknown_mask(xp, [array for array, is_mapped in zip(arrays, mapped[1:]) if is_mapped], "vmap")
+    if added := _axis_for_mask(xp, x.ndim - mapped[0], key, arrays):
+        return _batched_getitem(xp, mapped, xp.expand_dims(x, axis=added[0] + mapped[0]), *added[1], key=key)
     if any(is_mask(xp, array) for array in arrays):
         key, found, sources = without_masks(xp, key, arrays)
         arrays, mapped = tuple(found), (mapped[0], *(mapped[1 + i] for i in sources))
@@ -388,6 +401,8 @@ def _staged_getitem(trace: Any, op: Any, args: Sequence[Any], params: dict[str, 
     key, base = params["key"], trace.namespace.base
     if any(is_mask(base, array) for array in arrays):
         _unknown_mask(base, [array for array in arrays if isinstance(array, TracedArray)], "jit")
+        if added := _axis_for_mask(base, len(x.shape), key, arrays):
+            return get(trace.namespace, trace.namespace.expand_dims(x, axis=added[0]), key, added[1])
         key, arrays, _ = without_masks(base, key, arrays)
     return trace.written(op, (x, *arrays), {"key": key})
 
