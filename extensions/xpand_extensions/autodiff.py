@@ -11,11 +11,13 @@ from ._autodiff_jacobians import hessian, jacfwd, jacrev
 from ._autodiff_linear import linear_transpose, linearize
 from ._autodiff_products import jvp, stop_gradient, vjp
 from ._autodiff_rules import custom_jvp, custom_vjp
+from ._autodiff_solve import custom_linear_solve
 
 __all__ = [
     "check_grads",
     "checkpoint",
     "custom_jvp",
+    "custom_linear_solve",
     "custom_vjp",
     "grad",
     "hessian",

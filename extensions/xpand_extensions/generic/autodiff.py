@@ -12,6 +12,7 @@ from ..tracing._custom import called, checkpointed
 from ..tracing._forward import jvp as _jvp
 from ..tracing._reverse import linearize as _linearize
 from ..tracing._reverse import transposed
+from ._autodiff_solve import custom_linear_solve as custom_linear_solve
 
 
 def stop_gradient(x: Array, /) -> Array:

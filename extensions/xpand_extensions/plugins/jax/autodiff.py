@@ -9,6 +9,8 @@ import numpy as np
 
 from xpand._typing import Array
 
+from ._autodiff_solve import custom_linear_solve as custom_linear_solve
+
 
 def stop_gradient(x: Array, /) -> Array:
     return jax.lax.stop_gradient(x)

@@ -1,0 +1,50 @@
+"""Linear systems and roots with implicit derivatives on any library, by tracing."""
+
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+from xpand import array_namespace
+from xpand._typing import Array
+
+from .._autodiff_solve_arguments import unfollowed
+from ..tracing import traced_namespace
+from ..tracing._core import TracedArray, aval_of, bare
+from ..tracing._solve import System, solved
+
+Arrays: TypeAlias = tuple[Array, ...]
+
+
+def custom_linear_solve(
+    matvec: Callable[..., Any],
+    b: Arrays,
+    /,
+    *,
+    solve: Callable[..., Any],
+    transpose_solve: Callable[..., Any] | None = None,
+    args: Arrays = (),
+    symmetric: bool = False,
+    has_aux: bool = False,
+) -> tuple[Arrays, Arrays]:
+    arrays = (*b, *args)
+    found, has_closures = unfollowed(_is_followed, arrays, lambda: solve(b, *args), matvec, solve, transpose_solve)
+    if found is not None:
+        return found  # type: ignore[no-any-return]
+    count: list[int] = []
+
+    def flat(b: Arrays, *args: Array) -> Arrays:
+        xs, aux = solve(b, *args)
+        count[:] = [len(xs)]
+        return (*xs, *aux)
+
+    def flat_of_transposed(xs: Arrays, *args: Array) -> Arrays:
+        assert transpose_solve is not None, "there is one"
+        return sum(transpose_solve(xs, *args), ())
+
+    of_transposed = None if transpose_solve is None else flat_of_transposed
+    system = System(matvec, flat, of_transposed, symmetric, list(map(aval_of, b)), count)
+    outs = solved(traced_namespace(array_namespace(*arrays)), system, arrays, has_closures)
+    return tuple(outs[: count[0]]), tuple(outs[count[0] :])
+
+
+def _is_followed(x: Array) -> bool:
+    return isinstance(bare(x), TracedArray)

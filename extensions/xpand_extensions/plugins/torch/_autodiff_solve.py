@@ -1,0 +1,129 @@
+"""Linear systems and roots with implicit derivatives, on PyTorch."""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeAlias
+
+import torch
+
+from xpand._typing import Array
+
+from ..._autodiff_solve_arguments import unfollowed
+from ._autodiff_levels import Rule, call, is_floating, is_followed_anywhere
+from ._autodiff_linear import linear_transpose
+from ._autodiff_products import jvp, vjp
+
+Arrays: TypeAlias = tuple[Array, ...]
+Function: TypeAlias = Callable[..., Arrays]
+
+
+def custom_linear_solve(
+    matvec: Callable[..., Any],
+    b: Arrays,
+    /,
+    *,
+    solve: Callable[..., Any],
+    transpose_solve: Callable[..., Any] | None = None,
+    args: Arrays = (),
+    symmetric: bool = False,
+    has_aux: bool = False,
+) -> tuple[Arrays, Arrays]:
+    count: list[int] = []
+    if not torch.compiler.is_dynamo_compiling():
+        found, has_closures = unfollowed(
+            is_followed_anywhere, (*b, *args), lambda: solve(b, *args), matvec, solve, transpose_solve
+        )
+        if found is not None:
+            return found  # type: ignore[no-any-return]
+        if has_closures:
+            raise _outer()
+
+    def flat(b: Arrays, *args: Array) -> Arrays:
+        xs, aux = solve(b, *args)
+        if not count:  # once: the compiler lets nothing be changed when it is called again
+            count.append(len(xs))
+        return (*xs, *aux)
+
+    def flat_of_transposed(xs: Arrays, *args: Array) -> Arrays:
+        assert transpose_solve is not None, "there is one"
+        found, aux = transpose_solve(xs, *args)
+        return (*found, *aux)
+
+    system = _System(matvec, flat, None if transpose_solve is None else flat_of_transposed, symmetric, len(b), count)
+    outs = system(*b, *args)
+    return outs[: count[0]], outs[count[0] :]
+
+
+def _outer() -> TypeError:
+    return TypeError(
+        "custom_linear_solve: a function uses an array from outside that is being differentiated or mapped over; hand "
+        "it over as one of `args`"
+    )
+
+
+class _System(NamedTuple):
+    """A linear system: functions of the arrays of a solution, or of a right-hand side, and of further arguments.
+
+    Those that solve may return more arrays after those of the solution, whose number `count` holds once there is one.
+    """
+
+    matvec: Function
+    solve: Function
+    transpose_solve: Function | None
+    symmetric: bool
+    rows: int
+    count: list[int]
+
+    def __call__(self, *arrays: Array) -> Arrays:
+        """Solve, for a right-hand side and further arguments."""
+        return call(Rule(self.solved, self.forward, self.pull, self.push), arrays)
+
+    def solved(self, *arrays: Array) -> Arrays:
+        return self.solve(arrays[: self.rows], *arrays[self.rows :])
+
+    def forward(self, *arrays: Array) -> tuple[Arrays, Arrays]:
+        outs = self(*arrays)
+        return outs, (*outs[: self.count[0]], *arrays[self.rows :])
+
+    def transposed(self, like: Arrays) -> "_System":
+        """Return the transposed system, for solutions like some."""
+        if self.symmetric:
+            return self
+        if self.transpose_solve is None:
+            raise TypeError(
+                "custom_linear_solve: reverse mode needs the solver of the transposed system; give it as "
+                "`transpose_solve`, or say symmetric=True where the system equals its transposed"
+            )
+
+        def matvec(ys: Arrays, *args: Array) -> Arrays:
+            return linear_transpose(lambda *xs: self.matvec(xs, *args), *like)(*ys)
+
+        return _System(matvec, self.transpose_solve, self.solve, False, len(like), [self.rows])
+
+    def product(self, xs: Arrays, args: Arrays) -> tuple[Function, Arrays]:
+        """Make the product with the matrix a function of the further arguments that have derivatives."""
+
+        def of_floating(*floating: Array) -> tuple[Arrays, Arrays]:
+            given = iter(floating)
+            return self.matvec(xs, *(next(given) if is_floating(x) else x for x in args)), ()
+
+        return of_floating, tuple(filter(is_floating, args))
+
+    def push(self, kept: Arrays, tangents: Arrays) -> Arrays:
+        columns = self.count[0]
+        xs, args = kept[:columns], kept[columns:]
+        rhs, along = tangents[: self.rows], tangents[self.rows :]
+        product, floating = self.product(xs, args)
+        if floating:
+            given = tuple(t for x, t in zip(args, along) if is_floating(x))
+            _, changes, _ = jvp(product, floating, given, has_aux=True)
+            rhs = tuple(t - change for t, change in zip(rhs, changes))
+        outs = self(*rhs, *args)
+        return (*outs[:columns], *map(torch.zeros_like, outs[columns:]))
+
+    def pull(self, kept: Arrays, cotangents: Arrays) -> Arrays:
+        columns = self.count[0]
+        xs, args = kept[:columns], kept[columns:]
+        back = self.transposed(xs)(*cotangents[:columns], *args)[: self.rows]
+        product, floating = self.product(xs, args)
+        found = iter(vjp(product, *floating, has_aux=True)[1](*map(torch.neg, back)) if floating else ())
+        return (*back, *(next(found) if is_floating(x) else torch.zeros_like(x) for x in args))

@@ -1,0 +1,12 @@
+"""Rules of solvers, whose derivatives are those of what they solve."""
+
+from typing import Any, Final
+
+from ._late import late
+
+OVERRIDES: Final[dict[str, Any]] = {
+    "custom_linear_solve": {
+        kind: late("_solve", f"solve_{kind}") for kind in ("batch", "forward", "linearize", "stage", "tape")
+    },
+}
+RESULTS: Final[dict[str, Any]] = dict.fromkeys(OVERRIDES, tuple)
