@@ -1,0 +1,112 @@
+"""Direct solvers: factor once, solve for as many right sides as there are."""
+
+from typing import Final
+
+from xpand import _arguments, array_namespace
+from xpand._typing import Array
+
+from . import _linalg_checks as checks
+from . import _linear_solve_factors as factors
+from . import autodiff
+from ._linear_solve_dense import CholeskyFactorization, LUFactorization, QRFactorization
+from ._linear_solve_factorization import Factorization
+from ._linear_solve_sparse import SparseFactorization, SymmetricSparseFactorization
+from ._sparse_containers import Sparse
+from ._sparse_convert import any_sparse
+
+METHODS: Final = ("auto", "direct", "lu", "cholesky", "qr")
+"""What `factorize` takes for its method."""
+
+
+def factorize(
+    A: Array | Sparse,
+    /,
+    *,
+    method: str = "auto",
+    positive_definite: bool | None = None,
+    symmetric: bool | None = None,
+) -> Factorization:
+    """Factor a matrix, or a stack of them, to solve with.
+
+    Args:
+        A: Square matrices of a floating-point data type: an array of shape `(..., n, n)`, a sparse container of such a
+            shape, or a sparse matrix of a library's own.
+        method: "lu"; "cholesky", for Hermitian positive definite matrices, of which it reads the lower triangle; "qr";
+            "auto" or "direct": "cholesky" where a dense matrix is said to be positive definite, else "lu". For sparse
+            matrices there is "lu" alone.
+        positive_definite: Whether the matrices are known to be Hermitian and positive definite.
+        symmetric: Whether they are known to be Hermitian. For sparse matrices that saves work and memory.
+
+    Returns:
+        The factorisation: `solve(b)`, `solve_transposed(b)`, `status`, `condition`, `method`. An immutable tree.
+
+    Raises:
+        TypeError: No matrix, or a data type that isn't floating-point.
+        ValueError: Matrices that aren't square, or an unknown method.
+        UnsupportedError: A sparse matrix of a lazy library.
+
+    No matrix raises for its values: `status` says for each whether it has factors, and the others of the stack are
+    solved. A matrix counts as SINGULAR where a pivot is zero, or where the estimate of its condition number, which
+    scaling rows doesn't change, is beyond 1 / eps: then no digit of a solution need be right.
+
+    A dense factorisation costs 2/3 n**3 operations ("cholesky" half of that, "qr" twice), the estimate four solutions.
+    Sparse matrices are factored by SuperLU, on the host: those of other libraries than NumPy are copied there, once for
+    the factorisation and once for each solution.
+
+    Source: `scipy.linalg.lu_factor`, `scipy.linalg.cho_factor`, `scipy.sparse.linalg.splu`.
+
+    >>> import numpy as np
+    >>> factorization = factorize(np.asarray([[2.0, 1.0], [1.0, 3.0]]))
+    >>> factorization.solve(np.asarray([3.0, 4.0]))
+    array([1., 1.])
+    >>> factorization.method, int(factorization.status)
+    ('lu (numpy)', 0)
+    """
+    A = any_sparse("factorize", "A", A)
+    _arguments.choice("factorize", "method", method, METHODS)
+    for name, value in (("positive_definite", positive_definite), ("symmetric", symmetric)):
+        if value is not None:
+            _arguments.boolean("factorize", name, value)
+    if isinstance(A, Sparse):
+        return _sparse(A, method, bool(symmetric or positive_definite))
+    checks.alike("factorize", _arguments.FLOATING, A=A)
+    checks.matrices("factorize", "A", A, square=True)
+    constant = autodiff.stop_gradient(A)
+    if method == "cholesky" or (method in ("auto", "direct") and positive_definite):
+        return CholeskyFactorization(A, *factors.factor_cholesky(constant))
+    if method == "qr":
+        return QRFactorization(A, *factors.factor_qr(constant))
+    return LUFactorization(A, *factors.factor_lu(constant))
+
+
+def _sparse(a: Sparse, method: str, symmetric: bool) -> Factorization:
+    if method in ("cholesky", "qr"):
+        raise ValueError(
+            f"factorize: method={method!r} is for dense matrices; sparse ones are factored with method='lu', or made "
+            "dense with `A.todense()`"
+        )
+    xp = array_namespace(a.values)
+    _arguments.dtype("factorize", "A", xp, a.values, _arguments.FLOATING)
+    if a.sparse_ndim != 2 or a.dense_ndim or a.shape[-1] != a.shape[-2]:
+        raise ValueError(f"factorize: A must hold square matrices, (..., n, n), got {a!r}")
+    cls = SymmetricSparseFactorization if symmetric else SparseFactorization
+    return cls.of(a, autodiff.stop_gradient(a))
+
+
+def direct_solve(
+    A: Array | Sparse,
+    b: Array,
+    /,
+    *,
+    method: str = "auto",
+    positive_definite: bool | None = None,
+    symmetric: bool | None = None,
+) -> Array:
+    """Solve `A x = b` by factors: `factorize(A, …).solve(b)`, with the arguments and errors of both.
+
+    >>> import numpy as np
+    >>> direct_solve(np.asarray([[2.0, 1.0], [1.0, 3.0]]), np.asarray([3.0, 4.0]))
+    array([1., 1.])
+    """
+    found = factorize(A, method=method, positive_definite=positive_definite, symmetric=symmetric)
+    return found.solve(b)

@@ -1,0 +1,48 @@
+"""Factorisations of sparse matrices, which the host makes and keeps."""
+
+from typing import Any, ClassVar, NamedTuple
+
+from xpand import array_namespace, library_name
+from xpand._typing import Array
+
+from . import _linear_solve_factors as factors
+from ._linear_solve_factorization import Factorization
+from ._sparse_containers import Sparse
+
+
+class _SparseFields(NamedTuple):
+    matrix: Any
+    number: Array
+    condition: Array
+    status: Array
+
+
+class SparseFactorization(_SparseFields, Factorization):
+    """A sparse matrix with the number of its triangular factors, which the host has. See `factor_sparse`."""
+
+    __slots__ = ()
+    _kind: ClassVar[str] = "general"
+
+    @property
+    def method(self) -> str:
+        """Who did it, in words."""
+        library = library_name(array_namespace(self.matrix.values))
+        return "SuperLU" if library == "numpy" else f"SuperLU on the host, called from {library}"
+
+    @classmethod
+    def of(cls, matrix: Sparse, constant: Sparse) -> "SparseFactorization":
+        """Factor matrices; `constant` is the same without derivatives."""
+        options: dict[str, Any] = {"format": matrix.format, "size": matrix.shape[-1], "kind": cls._kind}
+        return cls(matrix, *factors.factor_sparse(constant.values, constant.pattern, **options))
+
+    def _solved(self, b: Array, transposed: bool) -> Array:
+        a = self.matrix
+        options: dict[str, Any] = {"format": a.format, "size": a.shape[-1], "kind": self._kind}
+        return factors.solve_sparse(self.number, a.values, a.pattern, b, **options, transposed=transposed)
+
+
+class SymmetricSparseFactorization(SparseFactorization):
+    """The same of a matrix known to be symmetric: pivots stay on the diagonal where they can."""
+
+    __slots__ = ()
+    _kind = "symmetric"

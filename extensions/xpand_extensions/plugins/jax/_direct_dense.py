@@ -1,0 +1,18 @@
+"""Factors of dense matrices on JAX: each with its verdict compiled as a whole."""
+
+import jax
+
+import xpand.jax as xp
+from xpand._typing import Array
+from xpand_extensions._linear_solve_factors import CholeskyParts
+from xpand_extensions.generic import _direct_dense as generic
+
+factor_lu = jax.jit(generic.factor_lu)
+factor_qr = jax.jit(generic.factor_qr)
+
+
+@jax.jit  # type: ignore[untyped-decorator]
+def factor_cholesky(a: Array, /) -> CholeskyParts:
+    finite, safe = generic.finite_or_identity(xp, a)
+    factor = jax.lax.linalg.cholesky(safe, symmetrize_input=False)  # NaN where it fails
+    return generic.judged_cholesky(xp, a, finite, factor, xp.all(xp.isfinite(factor), axis=(-2, -1)))
