@@ -1,0 +1,130 @@
+"""How a method is run: its steps, its trajectory and callback, how it ended."""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from xpand import _arguments, array_namespace, trees
+from xpand._typing import Array
+
+from ._optimize_arguments import Limits
+from ._optimize_iterate import iterate
+from ._optimize_results import RUNNING, status_like
+from ._solver_status import Status
+from .generic._optimize_vectors import select
+
+
+class Record(NamedTuple):
+    """What is told of a state: of each problem, where it is and how it got there."""
+
+    x: Array
+    """Vectors, of shape `(*batch, n)`."""
+    optimality: Array
+    iterations: Array
+    function_evaluations: Array
+    gradient_evaluations: Array
+    status: Array
+
+
+class _Run(NamedTuple):
+    state: Any
+    kept: Any
+    """Records of the trajectory, with an axis for them after those of the batch; None where none is asked for."""
+
+
+def run(
+    step: Callable[[Any], Any],
+    state: Any,
+    limits: Limits,
+    record: Callable[[Any], Record],
+    *,
+    slack: int = 1,
+    callback: Callable[[Any], Any] | None = None,
+) -> tuple[Record, Record | None]:
+    """Take steps until all problems have ended; return the last record, and those of the trajectory, stacked first.
+
+    Args:
+        step: One step of a method.
+        state: Its state, a named tuple with `iterations` and `status` among its fields.
+        limits: When to stop.
+        record: What is told of a state.
+        slack: How many steps an iteration takes on lazy arrays, whose steps must be counted in advance.
+        callback: Called with the record after each iteration.
+    """
+    aborted = False
+    first = state.status
+    numbers = _numbers(first, limits.checkpoints)
+    seen = [record(state).iterations]
+
+    def running(carried: _Run) -> Array:
+        return (carried.state.status == RUNNING) & (carried.state.iterations < limits.max_steps)
+
+    def whole_step(carried: _Run) -> _Run:
+        after = step(carried.state)
+        return _Run(after, None if numbers is None else _keep(numbers, record(after), carried.kept))
+
+    def told(carried: _Run) -> bool:
+        nonlocal aborted
+        found = record(carried.state)
+        xp = array_namespace(found.iterations, seen[0])
+        ended = xp.any(carried.state.status != RUNNING)
+        if bool(xp.any(found.iterations > seen[0])) or bool(ended):
+            seen[0] = found.iterations
+            aborted = callback is not None and bool(callback(_ended(found, Status.MAX_STEPS)))
+        return aborted
+
+    kept = None if numbers is None else _spread(record(state), numbers)
+    carried = iterate(
+        whole_step,
+        _Run(state, kept),
+        running=running,
+        lazy_steps=limits.max_steps * slack if limits.given else None,
+        callback=None if callback is None else told,
+    )
+    last = _ended(record(carried.state), Status.ABORTED if aborted else Status.MAX_STEPS)
+    if carried.kept is None:
+        return last, None
+    trajectory = trees.map(
+        lambda x: array_namespace(x).moveaxis(x, first.ndim, 0), _ended(carried.kept, Status.MAX_STEPS)
+    )
+    return last, trajectory
+
+
+def stacked_records(records: list[Record]) -> Record:
+    """Stack records along a new first axis."""
+    return Record(*[array_namespace(*parts).stack(parts) for parts in zip(*records)])
+
+
+def _ended(record: Record, otherwise: Status) -> Record:
+    """Give what has not ended a status."""
+    xp = array_namespace(record.status)
+    running = record.status == RUNNING
+    return record._replace(status=xp.where(running, status_like(record.status, otherwise), record.status))
+
+
+def _numbers(like: Array, checkpoints: tuple[int, ...] | None) -> Array | None:
+    if checkpoints is None:
+        return None
+    xp = array_namespace(like)
+    return xp.asarray(checkpoints, dtype=xp.int32, device=_arguments.device_of(like))
+
+
+def _spread(record: Record, numbers: Array) -> Record:
+    """Repeat a record for each number of steps."""
+    batch_ndim = record.status.ndim
+
+    def repeated(x: Array) -> Array:
+        xp = array_namespace(x)
+        shape = (*x.shape[:batch_ndim], numbers.shape[0], *x.shape[batch_ndim:])
+        # Added to zeros, so that it is a whole array and no view that repeats its elements.
+        return xp.expand_dims(x, axis=batch_ndim) + xp.zeros(shape, dtype=x.dtype, device=_arguments.device_of(x))
+
+    return trees.map(repeated, record)
+
+
+def _keep(numbers: Array, now: Record, kept: Record) -> Record:
+    """Put a record where it is the newest within a number of steps."""
+    new = now.iterations[..., None]
+    changed = (new <= numbers) & ((new > kept.iterations) | (now.status[..., None] != RUNNING))
+    batch_ndim = now.status.ndim
+    expanded = trees.map(lambda x: array_namespace(x).expand_dims(x, axis=batch_ndim), now)
+    return select(changed, expanded, kept)

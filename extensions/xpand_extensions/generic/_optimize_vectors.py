@@ -1,0 +1,81 @@
+"""Vectors of several problems at once: shape `(*batch, n)`, and what the methods of `optimize` compute with them."""
+
+from typing import Any
+
+from xpand import _arguments, array_namespace, trees
+from xpand._typing import Array, DType, Namespace
+
+
+def dot(x: Array, y: Array) -> Array:
+    """Multiply vectors: shape `(*batch)`."""
+    return array_namespace(x, y).sum(x * y, axis=-1)
+
+
+def largest(x: Array) -> Array:
+    """Return the largest absolute value in each vector; 0 for a vector without elements, NaN where it holds NaN."""
+    xp = array_namespace(x)
+    return xp.max(xp.abs(x), axis=-1) if x.shape[-1] else xp.sum(x, axis=-1)
+
+
+def norm(x: Array) -> Array:
+    """Return the length of each vector, by scaling, so that squares neither overflow nor vanish."""
+    xp = array_namespace(x)
+    scale = largest(x)
+    safe = xp.where((scale > 0.0) & xp.isfinite(scale), scale, xp.ones_like(scale))
+    ratio = x / safe[..., None]
+    bounded = xp.where(xp.abs(ratio) <= 1.0, ratio, xp.zeros_like(ratio))
+    return xp.where(xp.isfinite(scale), safe * xp.sqrt(dot(bounded, bounded)), scale)
+
+
+def is_finite(x: Array) -> Array:
+    """Tell of each vector whether all its elements are finite."""
+    xp = array_namespace(x)
+    return xp.all(xp.isfinite(x), axis=-1)
+
+
+def eps_of(xp: Namespace, dtype: DType) -> float:
+    """Return the spacing of numbers at one."""
+    return float(xp.finfo(dtype).eps)
+
+
+def times(scale: Array, x: Array) -> Array:
+    """Multiply each vector by a number of its own."""
+    return scale[..., None] * x
+
+
+def select(condition: Array, new: trees.Tree, old: trees.Tree) -> trees.Tree:
+    """Take one tree where a condition holds and another where it doesn't; the condition has the first axes of all."""
+
+    def chosen(x: Array, y: Array) -> Array:
+        mask = condition
+        for _ in range(x.ndim - condition.ndim):
+            mask = mask[..., None]
+        return array_namespace(mask, x, y).where(mask, x, y)
+
+    return trees.map(chosen, new, old)
+
+
+def full_like(x: Array, value: Any, dtype: DType | None = None) -> Array:
+    """Fill an array like another, on its device."""
+    return array_namespace(x).full_like(x, value, dtype=dtype)
+
+
+def quotient(x: Array, y: Array, otherwise: float = 0.0) -> Array:
+    """Divide where the divisor isn't zero and both are finite; elsewhere return another number."""
+    xp = array_namespace(x, y)
+    valid = (y != 0.0) & xp.isfinite(x) & xp.isfinite(y)
+    one = xp.ones_like(y)
+    return xp.where(valid, xp.where(valid, x, one) / xp.where(valid, y, one), full_like(y, otherwise))
+
+
+def identity(x: Array) -> Array:
+    """Make the identity matrix of each vector: shape `(*batch, n, n)`."""
+    xp = array_namespace(x)
+    n = x.shape[-1]
+    eye = xp.eye(n, dtype=x.dtype, device=_arguments.device_of(x))
+    return xp.broadcast_to(eye, (*x.shape, n))
+
+
+def apply(matrix: Array, x: Array) -> Array:
+    """Multiply matrices with vectors."""
+    return array_namespace(matrix, x).matmul(matrix, x[..., None])[..., 0]
