@@ -575,3 +575,10 @@ def test_torch_compile_takes_a_compiled_function() -> None:
         torch.compiler.reset()
         found = torch.compile(function, fullgraph=True, backend="eager")(x)
         np.testing.assert_array_equal(found.numpy(), 2 * X)
+
+
+def test_one_array_given_twice_on_torch_is_compiled_as_two() -> None:
+    compiled = jit(lambda a, b: a - 2.0 * b)
+    x, y = torch.asarray([1.0, 2.0]), torch.asarray([10.0, 20.0])
+    assert compiled(x, x).tolist() == [-1.0, -2.0]
+    assert compiled(x, y).tolist() == [-19.0, -38.0]

@@ -92,12 +92,18 @@ def without_values() -> FakeTensorMode:
 
 def stand_ins(mode: FakeTensorMode, leaves: Sequence[Any]) -> list[Array]:
     """Make tensors without values."""
-    arrays = as_tensors(leaves)
+    seen: set[int] = set()
     with mode:
-        return [
-            mode.from_tensor(x) if isinstance(x, torch.Tensor) else torch.empty(tuple(x.shape), dtype=x.dtype)
-            for x in arrays
-        ]
+        return [_stand_in(mode, x, seen) for x in as_tensors(leaves)]
+
+
+def _stand_in(mode: FakeTensorMode, x: Any, seen: set[int]) -> Array:
+    if not isinstance(x, torch.Tensor):
+        return torch.empty(tuple(x.shape), dtype=x.dtype)
+    if id(x) in seen:  # another one: what is compiled would take two arguments for one for ever
+        return torch.empty_strided(x.shape, x.stride(), dtype=x.dtype, device=x.device)
+    seen.add(id(x))
+    return mode.from_tensor(x)
 
 
 def as_tensors(leaves: Sequence[Any]) -> list[Any]:
