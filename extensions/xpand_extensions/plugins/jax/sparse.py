@@ -1,0 +1,15 @@
+"""Sparse matrices on JAX."""
+
+from ._sparse_native import to_native
+from ._sparse_products import coo_matmul, coo_todense, csr_matmul, csr_plan, csr_rmatmul, csr_rows, sampled_matmul
+
+__all__ = [
+    "coo_matmul",
+    "coo_todense",
+    "csr_matmul",
+    "csr_plan",
+    "csr_rmatmul",
+    "csr_rows",
+    "sampled_matmul",
+    "to_native",
+]

@@ -1,0 +1,6 @@
+"""Sparse matrices on PyTorch."""
+
+from ._sparse_native import to_native
+from ._sparse_products import coo_matmul, csr_matmul, csr_rmatmul, csr_rows, sampled_matmul
+
+__all__ = ["coo_matmul", "csr_matmul", "csr_rmatmul", "csr_rows", "sampled_matmul", "to_native"]
