@@ -2,20 +2,21 @@
 
 from typing import Final
 
-from xpand import _arguments, array_namespace
+from xpand import _arguments
 from xpand._typing import Array
 
-from . import _linalg_checks as checks
 from . import _linear_solve_factors as factors
 from . import autodiff
 from ._linear_solve_dense import CholeskyFactorization, LUFactorization, QRFactorization
-from ._linear_solve_factorization import Factorization
-from ._linear_solve_sparse import SparseFactorization, SymmetricSparseFactorization
+from ._linear_solve_factorization import Factorization, check_square
+from ._linear_solve_sparse import SparseFactorization, SymmetricSparseFactorization, square_container
+from ._linear_solve_triangular import triangular
 from ._sparse_containers import Sparse
 from ._sparse_convert import any_sparse
 
-METHODS: Final = ("auto", "direct", "lu", "cholesky", "qr")
+METHODS: Final = ("auto", "direct", "lu", "cholesky", "qr", "lower", "upper")
 """What `factorize` takes for its method."""
+_TRIANGLES: Final = ("lower", "upper")
 
 
 def factorize(
@@ -32,8 +33,9 @@ def factorize(
         A: Square matrices of a floating-point data type: an array of shape `(..., n, n)`, a sparse container of such a
             shape, or a sparse matrix of a library's own.
         method: "lu"; "cholesky", for Hermitian positive definite matrices, of which it reads the lower triangle; "qr";
-            "auto" or "direct": "cholesky" where a dense matrix is said to be positive definite, else "lu". For sparse
-            matrices there is "lu" alone.
+            "lower" or "upper", for a triangle of the matrices, of which the rest isn't read; "auto" or "direct":
+            "cholesky" where a dense matrix is said to be positive definite, else "lu". For sparse matrices there are
+            "lu", "lower" and "upper" alone.
         positive_definite: Whether the matrices are known to be Hermitian and positive definite.
         symmetric: Whether they are known to be Hermitian. For sparse matrices that saves work and memory.
 
@@ -69,8 +71,9 @@ def factorize(
             _arguments.boolean("factorize", name, value)
     if isinstance(A, Sparse):
         return _sparse(A, method, bool(symmetric or positive_definite))
-    checks.alike("factorize", _arguments.FLOATING, A=A)
-    checks.matrices("factorize", "A", A, square=True)
+    check_square("factorize", A)
+    if method in _TRIANGLES:
+        return triangular(A, lower=method == "lower", unit_diagonal=False)
     constant = autodiff.stop_gradient(A)
     if method == "cholesky" or (method in ("auto", "direct") and positive_definite):
         return CholeskyFactorization(A, *factors.factor_cholesky(constant))
@@ -85,10 +88,9 @@ def _sparse(a: Sparse, method: str, symmetric: bool) -> Factorization:
             f"factorize: method={method!r} is for dense matrices; sparse ones are factored with method='lu', or made "
             "dense with `A.todense()`"
         )
-    xp = array_namespace(a.values)
-    _arguments.dtype("factorize", "A", xp, a.values, _arguments.FLOATING)
-    if a.sparse_ndim != 2 or a.dense_ndim or a.shape[-1] != a.shape[-2]:
-        raise ValueError(f"factorize: A must hold square matrices, (..., n, n), got {a!r}")
+    square_container("factorize", a)
+    if method in _TRIANGLES:
+        return triangular(a, lower=method == "lower", unit_diagonal=False)
     cls = SymmetricSparseFactorization if symmetric else SparseFactorization
     return cls.of(a, autodiff.stop_gradient(a))
 

@@ -7,6 +7,7 @@ from typing import Any, Final, cast
 from xpand import _arguments, array_namespace
 from xpand._typing import Array
 
+from . import _linalg_checks as checks
 from . import autodiff, linalg
 from ._sparse_containers import Sparse
 
@@ -70,26 +71,41 @@ class Factorization:
         return cast(Array, autodiff.custom_linear_solve(product, b, solve=solve, transpose_solve=other, args=(self,)))
 
     def _right_sides(self, name: str, b: Array) -> Array:
-        """Check right sides, and bring them to the shape and data type of the solutions."""
         values = self.matrix.values if isinstance(self.matrix, Sparse) else self.matrix
-        xp = _arguments.namespace_of(name, A=values, b=b)
-        _arguments.one_device(name, A=values, b=b)
-        _arguments.dtype(name, "b", xp, b, _arguments.FLOATING)
-        size, shape = self.shape[-1], _arguments.known_shape(name, "b", b)
-        if not shape or shape[-1] != size:
-            raise ValueError(
-                f"{name}: b must hold vectors of size {size} along its last axis, (..., {size}), got the shape "
-                f"{shape}; the columns of a matrix are meant by `xp.matrix_transpose(b)`"
-            )
-        batch = _arguments.broadcast_shapes(name, A=self.shape[:-2], b=shape[:-1])
-        _, b = _arguments.promote(name, xp, A=values, b=b)
-        return b if (*batch, size) == shape else xp.broadcast_to(b, (*batch, size))
+        return right_sides(name, values, self.shape, b)
 
     def _times(self, x: Array, transposed: bool) -> Array:
         return matvec(transpose(self.matrix) if transposed else self.matrix, x)
 
     def _solved(self, b: Array, transposed: bool) -> Array:
         raise NotImplementedError
+
+
+def check_square(name: str, A: Array) -> None:
+    """Check for square matrices of a floating-point data type.
+
+    Raises:
+        TypeError: No array, or another data type.
+        ValueError: Another shape.
+    """
+    checks.alike(name, _arguments.FLOATING, A=A)
+    checks.matrices(name, "A", A, square=True)
+
+
+def right_sides(name: str, values: Array, shape: tuple[int, ...], b: Array) -> Array:
+    """Check right sides for matrices of a shape, and bring them to the shape and data type of the solutions."""
+    xp = _arguments.namespace_of(name, A=values, b=b)
+    _arguments.one_device(name, A=values, b=b)
+    _arguments.dtype(name, "b", xp, b, _arguments.FLOATING)
+    size, given = shape[-2], _arguments.known_shape(name, "b", b)
+    if not given or given[-1] != size:
+        raise ValueError(
+            f"{name}: b must hold vectors of size {size} along its last axis, (..., {size}), got the shape {given}; "
+            "the columns of a matrix are meant by `xp.matrix_transpose(b)`"
+        )
+    batch = _arguments.broadcast_shapes(name, A=shape[:-2], b=given[:-1])
+    _, b = _arguments.promote(name, xp, A=values, b=b)
+    return b if (*batch, size) == given else xp.broadcast_to(b, (*batch, size))
 
 
 def _product(x: Array, a: Factorization) -> Array:

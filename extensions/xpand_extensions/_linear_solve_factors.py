@@ -46,6 +46,15 @@ class QRParts(NamedTuple):
     """A `Status` code for each matrix."""
 
 
+class TriangularParts(NamedTuple):
+    """What `factor_triangular` returns."""
+
+    condition: Array
+    """An estimate of the condition number, as that of `LUParts`."""
+    status: Array
+    """A `Status` code for each matrix."""
+
+
 class SparseParts(NamedTuple):
     """What `factor_sparse` returns."""
 
@@ -105,6 +114,24 @@ def factor_qr(a: Array, /) -> QRParts:
     """
     _check("factor_qr", a)
     return checks.computed(factor_qr.native(a), a)
+
+
+@pluggable(capability="linear_solve")
+def factor_triangular(a: Array, /, *, lower: bool = True) -> TriangularParts:
+    """Say which triangular matrices are singular.
+
+    Args:
+        a: Matrices, shape `(..., n, n)`, of a floating-point data type, with zeros outside the triangle.
+        lower: Which triangle.
+
+    Errors are those of `factor_lu`.
+
+    >>> import numpy as np
+    >>> factor_triangular(np.asarray([[1.0, 0.0], [1.0, 0.0]])).status.tolist()
+    5
+    """
+    _check("factor_triangular", a)
+    return checks.computed(factor_triangular.native(a), a, lower=lower)
 
 
 @pluggable(capability="linear_solve")

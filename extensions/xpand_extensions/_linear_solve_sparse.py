@@ -2,12 +2,24 @@
 
 from typing import Any, ClassVar, NamedTuple
 
-from xpand import array_namespace, library_name
+from xpand import _arguments, array_namespace, library_name
 from xpand._typing import Array
 
 from . import _linear_solve_factors as factors
 from ._linear_solve_factorization import Factorization
 from ._sparse_containers import Sparse
+
+
+def square_container(name: str, a: Sparse) -> None:
+    """Check for square matrices of a floating-point data type.
+
+    Raises:
+        TypeError: Another data type.
+        ValueError: Another shape.
+    """
+    _arguments.dtype(name, "A", array_namespace(a.values), a.values, _arguments.FLOATING)
+    if a.sparse_ndim != 2 or a.dense_ndim or a.shape[-1] != a.shape[-2]:
+        raise ValueError(f"{name}: A must hold square matrices, (..., n, n), got {a!r}")
 
 
 class _SparseFields(NamedTuple):

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from xpand import _arguments, array_namespace
 from xpand._typing import Array, Namespace
 from xpand_extensions import linalg
-from xpand_extensions._linear_solve_factors import CholeskyParts, LUParts, QRParts
+from xpand_extensions._linear_solve_factors import CholeskyParts, LUParts, QRParts, TriangularParts
 from xpand_extensions._solver_status import Status
 
 from ._direct_condition import estimate, verdict
@@ -69,6 +69,22 @@ def factor_qr(a: Array, /) -> QRParts:
     condition = estimate(xp, row_sums(xp, safe), a.dtype, forward, transposed)
     condition, status = verdict(xp, condition, finite, regular, Status.SINGULAR)
     return QRParts(orthogonal, triangle, condition, status)
+
+
+def factor_triangular(a: Array, /, *, lower: bool = True) -> TriangularParts:
+    xp = array_namespace(a)
+    finite, safe = finite_or_identity(xp, a)
+    regular = no_zeros(xp, xp.linalg.diagonal(safe))
+    safe = instead(xp, regular, safe, identity(xp, a))
+    solve = linalg.triangular_solve.native(a)
+    condition = estimate(
+        xp,
+        row_sums(xp, safe),
+        a.dtype,
+        lambda b: solve(safe, b, lower=lower),
+        lambda b: solve(safe, b, lower=lower, transpose=True),
+    )
+    return TriangularParts(*verdict(xp, condition, finite, regular, Status.SINGULAR))
 
 
 def _cholesky(xp: Namespace, a: Array) -> tuple[Array, Array]:

@@ -6,7 +6,7 @@ import numpy as np
 
 from xpand._typing import Array
 from xpand_extensions import _linear_solve_factors as facades
-from xpand_extensions._linear_solve_factors import CholeskyParts, LUParts, QRParts
+from xpand_extensions._linear_solve_factors import CholeskyParts, LUParts, QRParts, TriangularParts
 
 from .linalg import _over_stacks
 
@@ -23,7 +23,11 @@ def factor_qr(a: Array, /) -> QRParts:
     return QRParts(*_factored(facades.factor_qr, "(i,i),(i,i),(),()", a, [a.dtype, a.dtype]))
 
 
-def _factored(function: Any, results: str, a: Array, dtypes: list[Any]) -> Any:
+def factor_triangular(a: Array, /, *, lower: bool = True) -> TriangularParts:
+    return TriangularParts(*_factored(facades.factor_triangular, "(),()", a, [], lower=lower))
+
+
+def _factored(function: Any, results: str, a: Array, dtypes: list[Any], **options: Any) -> Any:
     real = np.empty(0, dtype=a.dtype).real.dtype
     every = [np.dtype(dtype) for dtype in (*dtypes, real, np.int32)]
-    return _over_stacks(function, f"(i,i)->{results}", [a], every)
+    return _over_stacks(function, f"(i,i)->{results}", [a], every, **options)

@@ -9,6 +9,7 @@ from xpand_extensions.generic import _direct_dense as generic
 
 factor_lu = jax.jit(generic.factor_lu)
 factor_qr = jax.jit(generic.factor_qr)
+factor_triangular = jax.jit(generic.factor_triangular, static_argnames=("lower",))
 
 
 @jax.jit  # type: ignore[untyped-decorator]

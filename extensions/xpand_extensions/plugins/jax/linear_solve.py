@@ -1,5 +1,5 @@
 """Solvers of linear systems on JAX: compiled as a whole."""
 
-from ._direct_dense import factor_cholesky, factor_lu, factor_qr
+from ._direct_dense import factor_cholesky, factor_lu, factor_qr, factor_triangular
 
-__all__ = ["factor_cholesky", "factor_lu", "factor_qr"]
+__all__ = ["factor_cholesky", "factor_lu", "factor_qr", "factor_triangular"]

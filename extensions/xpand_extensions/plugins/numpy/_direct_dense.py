@@ -5,7 +5,7 @@ from scipy.linalg import get_lapack_funcs
 
 import xpand.numpy as xp
 from xpand._typing import Array
-from xpand_extensions._linear_solve_factors import CholeskyParts, LUParts, QRParts
+from xpand_extensions._linear_solve_factors import CholeskyParts, LUParts, QRParts, TriangularParts
 from xpand_extensions.generic import _direct_dense as generic
 
 
@@ -19,6 +19,11 @@ def factor_lu(a: Array, /) -> LUParts:
 def factor_qr(a: Array, /) -> QRParts:
     with np.errstate(all="ignore"):
         return generic.factor_qr(a)
+
+
+def factor_triangular(a: Array, /, *, lower: bool = True) -> TriangularParts:
+    with np.errstate(all="ignore"):
+        return generic.factor_triangular(a, lower=lower)
 
 
 def factor_cholesky(a: Array, /) -> CholeskyParts:

@@ -1,6 +1,6 @@
 """Solvers of linear systems on NumPy: LAPACK's and SuperLU's factors."""
 
-from ._direct_dense import factor_cholesky, factor_lu, factor_qr
+from ._direct_dense import factor_cholesky, factor_lu, factor_qr, factor_triangular
 from ._direct_sparse import factor_sparse, solve_sparse
 
-__all__ = ["factor_cholesky", "factor_lu", "factor_qr", "factor_sparse", "solve_sparse"]
+__all__ = ["factor_cholesky", "factor_lu", "factor_qr", "factor_sparse", "factor_triangular", "solve_sparse"]
