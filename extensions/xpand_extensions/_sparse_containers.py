@@ -14,6 +14,7 @@ from xpand import array_namespace
 from xpand._typing import Array, Device, DType, Namespace
 
 from . import _sparse_checks as checks
+from ._sparse_known import make_known
 from ._sparse_operators import Operators
 
 Shape = tuple[int, ...]
@@ -183,6 +184,7 @@ class COO(Sparse):
     ) -> None:
         """Check the parts, and keep them."""
         self._sparse_shape = checks.coo(values, coords, shape, dense_ndim, is_sorted, is_unique, check)
+        make_known(values)
         self._values, self._coords, self._dense_ndim = values, tuple(coords), dense_ndim
         self._is_sorted, self._is_unique, self._plan = is_sorted, is_unique, None
 
@@ -206,6 +208,7 @@ class COO(Sparse):
 
     @classmethod
     def _of(cls, values: Any, pattern: tuple[Any, ...], static: tuple[Any, ...], plan: Any = None) -> Self:
+        make_known(values)
         made = object.__new__(cls)
         made._sparse_shape, made._is_sorted, made._is_unique, made._dense_ndim = static
         made._values, made._coords, made._plan = values, tuple(pattern), plan
@@ -235,6 +238,7 @@ class _Compressed(Sparse):
     ) -> None:
         """Check the parts, and keep them."""
         self._sparse_shape = checks.compressed(self, values, indices, indptr, shape, is_sorted, is_unique, check)
+        make_known(values)
         self._values, self._indices, self._indptr = values, indices, indptr
         self._is_sorted, self._is_unique, self._plan = is_sorted, is_unique, None
 
@@ -255,6 +259,7 @@ class _Compressed(Sparse):
 
     @classmethod
     def _of(cls, values: Any, pattern: tuple[Any, ...], static: tuple[Any, ...], plan: Any = None) -> Self:
+        make_known(values)
         made = object.__new__(cls)
         made._sparse_shape, made._is_sorted, made._is_unique = static
         made._indices, made._indptr = pattern

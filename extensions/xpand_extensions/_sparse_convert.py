@@ -10,6 +10,7 @@ from . import _sparse_checks as checks
 from . import _sparse_order as order
 from . import indexing, scatter
 from ._sparse_containers import COO, CSC, CSR, Sparse, namespace_of
+from ._sparse_libraries import container_of, native_format
 
 Format: TypeAlias = Literal["coo", "csr", "csc"]
 FORMATS: tuple[Format, ...] = ("coo", "csr", "csc")
@@ -22,8 +23,6 @@ def is_sparse(x: Any, /) -> bool:
     >>> is_sparse(np.zeros((2, 2))), is_sparse(COO(np.ones(1), (np.asarray([0]),), (3,)))
     (False, True)
     """
-    from ._sparse_native import native_format
-
     return isinstance(x, Sparse) or native_format(x) is not None
 
 
@@ -37,8 +36,6 @@ def sparse_format(x: Any, /) -> str:
     >>> sparse_format(np.zeros((2, 2)))
     'dense'
     """
-    from ._sparse_native import native_format
-
     if isinstance(x, Sparse):
         return x.format
     found = native_format(x)
@@ -78,11 +75,11 @@ def tocoo(a: Sparse, /) -> COO:
     a = container("tocoo", a)
     if isinstance(a, COO):
         return a
-    trimmed = _trimmed(a)
-    major, minor = order.expanded(namespace_of(a), trimmed.indptr, trimmed.nse), trimmed.indices
+    used = trimmed(a)
+    major, minor = order.expanded(namespace_of(a), used.indptr, used.nse), used.indices
     coords = (major, minor) if isinstance(a, CSR) else (minor, major)
     is_sorted = a.is_sorted and isinstance(a, CSR)
-    return COO._of(trimmed.values, coords, (a._sparse_shape, is_sorted, a.is_unique, 0))
+    return COO._of(used.values, coords, (a._sparse_shape, is_sorted, a.is_unique, 0))
 
 
 def tocsr(a: Sparse, /) -> CSR:
@@ -168,12 +165,10 @@ def any_sparse(function: str, name: str, a: Any) -> Any:
     Raises:
         TypeError: It is neither.
     """
-    from ._sparse_native import from_native, native_format
-
     if isinstance(a, Sparse):
         return a
     if native_format(a) is not None:
-        return from_native(a)
+        return container_of(a)
     checks.like(function, name, a)
     return a
 
@@ -230,7 +225,7 @@ def _along(xp: Any, values: Array, places: Array) -> Array:
     return xp.take_along_axis(values, places, axis=-1)
 
 
-def _trimmed(a: Any) -> Any:
+def trimmed(a: Any) -> Any:
     """Leave out the padding of a matrix whose last entries belong to no row, where that is known."""
     if a.indptr.ndim > 1 or not is_concrete(a.indptr):
         return a

@@ -20,7 +20,8 @@ from ._sparse_convert import (
     todense,
 )
 from ._sparse_matmul import matmul
-from ._sparse_trees import register_trees as register_trees
+from ._sparse_native import from_native, to_native
+from ._sparse_trees import disassemble
 
 __all__ = [
     "COO",
@@ -29,7 +30,9 @@ __all__ = [
     "Format",
     "Sparse",
     "convert",
+    "disassemble",
     "from_dense",
+    "from_native",
     "is_sparse",
     "matmul",
     "matrix_transpose",
@@ -37,5 +40,6 @@ __all__ = [
     "tocoo",
     "tocsc",
     "tocsr",
+    "to_native",
     "todense",
 ]

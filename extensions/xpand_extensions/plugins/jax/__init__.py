@@ -1,1 +1,4 @@
 """What JAX does natively."""
+
+SPARSE = ("jax",)
+"""The modules that the classes of its sparse arrays come from."""

@@ -1,1 +1,4 @@
 """What NumPy does natively."""
+
+SPARSE = ("scipy",)
+"""The modules that the classes of its sparse arrays come from."""

@@ -1,1 +1,4 @@
 """What PyTorch does natively."""
+
+SPARSE = ("torch",)
+"""The modules that the classes of its sparse arrays come from."""
