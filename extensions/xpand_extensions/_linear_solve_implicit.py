@@ -1,0 +1,143 @@
+"""Iterative solutions as functions of the system, whose derivatives are solutions again."""
+
+from typing import Any, NamedTuple
+
+from xpand import _arguments, array_namespace
+from xpand._typing import Array
+
+from . import autodiff
+from ._linear_solve_krylov import Found, System, krylov
+from ._linear_solve_methods import Method
+from ._linear_solve_operators import conj
+
+
+class Criterion(NamedTuple):
+    """When to stop."""
+
+    rtol: Array
+    atol: Array
+
+
+class Options(NamedTuple):
+    """What is static in a call."""
+
+    method: Method
+    stops: tuple[int, ...]
+    """After how many steps to look, in ascending order."""
+
+    def last(self) -> "Options":
+        """Look at the end alone."""
+        return self._replace(stops=self.stops[-1:])
+
+    def solution(self, found: Found) -> Array:
+        """Return the solution at the end."""
+        return found.x if len(self.stops) == 1 else found.x[-1, ...]
+
+
+def square(system: System, b: Array, x0: Array | None, criterion: Criterion, options: Options) -> tuple[Array, Found]:
+    """Solve a square system; return the solution and, of no derivative, how it was found."""
+
+    def solve(b: Array, system: System, start: Any, criterion: Criterion) -> tuple[Array, Found]:
+        found = _found(system, b, _start(b, start, b.shape[-1]), criterion, options)
+        return options.solution(found), found
+
+    def transpose_solve(b: Array, system: System, start: Any, criterion: Criterion) -> tuple[Array, Found]:
+        xp = array_namespace(b)
+        if system.operator.symmetric:
+            found = _found(system, conj(xp, b), xp.zeros_like(b), criterion, options.last())
+            return conj(xp, found.x), found
+        found = _found(system.transposed(), b, xp.zeros_like(b), criterion, options.last())
+        return found.x, found
+
+    start = () if x0 is None else autodiff.stop_gradient((b, x0))
+    args = (system, start, autodiff.stop_gradient(criterion))
+    solution: tuple[Array, Found] = autodiff.custom_linear_solve(
+        _product, b, solve=solve, transpose_solve=transpose_solve, args=args, has_aux=True
+    )
+    return solution
+
+
+def least_squares(
+    system: System, b: Array, x0: Array | None, criterion: Criterion, options: Options
+) -> tuple[Array, Found]:
+    """Solve a system of any shape by least squares: of the solutions that fit best, the least.
+
+    What is solved is the square, Hermitian system of residual and solution, `r + A x = f` and `adjoint(A) r = g`. For a
+    matrix of more rows than columns `f` is the right side; for one of more columns the roles are exchanged, and the
+    solution is the `r` of the adjoint matrix.
+    """
+    is_tall = system.rows.size >= system.columns.size
+
+    def product(pair: tuple[Array, Array], system: System, start: Any, criterion: Criterion) -> tuple[Array, Array]:
+        r, x = pair
+        if is_tall:
+            return r + system.product(x), system.adjoint(r)
+        return r + system.adjoint(x), system.product(r)
+
+    def solve(
+        sides: tuple[Array, Array], system: System, start: Any, criterion: Criterion
+    ) -> tuple[tuple[Array, Array], Found]:
+        f, g = sides
+        if is_tall:
+            w = _of_adjoint(system, g, criterion, options)
+            found = _found(system, f - w, _start(f, start, g.shape[-1]), criterion, options)
+            x = options.solution(found)
+            return (f - system.product(x), x), found
+        found = _found(system, g, _start(g, start, f.shape[-1]), criterion, options)
+        w = options.solution(found)
+        outside = f - system.adjoint(_of_adjoint(system, f, criterion, options))
+        return (w + outside, _of_adjoint(system, f - w, criterion, options)), found
+
+    def transpose_solve(
+        sides: tuple[Array, Array], system: System, start: Any, criterion: Criterion
+    ) -> tuple[tuple[Array, Array], Found]:
+        xp = array_namespace(b)
+        (r, x), found = solve((conj(xp, sides[0]), conj(xp, sides[1])), system, (), criterion)
+        return (conj(xp, r), conj(xp, x)), found
+
+    xp = array_namespace(b)
+    none = _zeros(b, system.columns.size)
+    sides = (b, none) if is_tall else (none, b)
+    start = () if x0 is None else autodiff.stop_gradient((b, x0))
+    (r, x), found = autodiff.custom_linear_solve(
+        product,
+        sides,
+        solve=solve,
+        transpose_solve=transpose_solve,
+        args=(system, start, autodiff.stop_gradient(criterion)),
+        has_aux=True,
+    )
+    return (x if is_tall else r), found
+
+
+def _product(x: Array, system: System, start: Any, criterion: Criterion) -> Array:
+    return system.product(x)
+
+
+def _found(system: System, b: Array, x0: Array, criterion: Criterion, options: Options) -> Found:
+    method, stops = options
+    order = min(method.order, max(b.shape[-1], 1)) if method.name == "gmres" else method.order
+    return krylov(b, x0, criterion.rtol, criterion.atol, system=system, method=method.name, order=order, stops=stops)
+
+
+def _of_adjoint(system: System, b: Array, criterion: Criterion, options: Options) -> Array:
+    """Solve with the adjoint matrix."""
+    xp, other = array_namespace(b), system.transposed()
+    x0 = _zeros(b, system.rows.size)
+    return conj(xp, _found(other, conj(xp, b), x0, criterion, options.last()).x)
+
+
+def _start(b: Array, start: Any, size: int) -> Array:
+    """Return where to begin: at the guess, if this is the system that was guessed of, and not one of a derivative."""
+    if not start:
+        return _zeros(b, size)
+    of, x0 = start
+    xp = array_namespace(b, of, x0)
+    return xp.where(xp.all(b == of, axis=-1)[..., None], x0, xp.zeros_like(x0))
+
+
+def _zeros(b: Array, size: int) -> Array:
+    xp = array_namespace(b)
+    if b.shape[-1] == size:
+        return xp.zeros_like(b)
+    return xp.zeros((*b.shape[:-1], size), dtype=b.dtype, device=_arguments.device_of(b))

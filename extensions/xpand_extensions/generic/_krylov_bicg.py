@@ -1,0 +1,113 @@
+"""Biconjugate gradients, and their stabilised form with minimal residuals of any degree."""
+
+from typing import Any, NamedTuple
+
+from xpand import array_namespace
+from xpand._typing import Array
+
+from ._krylov_pieces import BROKEN, Method, Step, System, conj, flags, inner, norm, ratio, scaled, squared
+
+
+class _BiCG(NamedTuple):
+    x: Array
+    r: Array
+    s: Array
+    p: Array
+    q: Array
+    rho: Array
+
+
+def _start_bicg(system: System, x: Array, r: Array, order: int) -> _BiCG:
+    z = system.precondition(r)
+    return _BiCG(x, r, r, z, system.precondition_adjoint(r), inner(r, z))
+
+
+def _step_bicg(system: System, state: _BiCG, order: int) -> Step:
+    x, r, s, p, q, rho = state
+    ap, aq = system.product(p), system.adjoint(q)
+    below = inner(q, ap)
+    length = ratio(rho, below)
+    x, r, s = x + scaled(length, p), r - scaled(length, ap), s - scaled(conj(length), aq)
+    z = system.precondition(r)
+    new = inner(s, z)
+    turn = ratio(new, rho)
+    p, q = z + scaled(turn, p), system.precondition_adjoint(s) + scaled(conj(turn), q)
+    return Step(_BiCG(x, r, s, p, q, new), norm(r), flags((below == 0) | (new == 0), BROKEN))
+
+
+class _Stabilised(NamedTuple):
+    base: Array
+    change: Array
+    """What is added to `base`, before the preconditioner is applied."""
+    shadow: Array
+    r: Array
+    u: Array
+    rho: Array
+    alpha: Array
+    omega: Array
+
+
+def _start_stabilised(system: System, x: Array, r: Array, order: int) -> _Stabilised:
+    xp = array_namespace(r)
+    zeros = xp.zeros_like(r)
+    one = xp.ones_like(inner(r, r))
+    return _Stabilised(x, zeros, r, r, zeros, one, xp.zeros_like(one), one)
+
+
+def _step_stabilised(system: System, state: _Stabilised, order: int) -> Step:
+    base, change, shadow, r0, u0, rho, alpha, omega = state
+    size = norm(r0)
+    rho = -omega * rho
+    r, u = [r0], [u0]
+    broken = size < 0
+    for j in range(order):
+        new = inner(shadow, r[j])
+        beta = alpha * ratio(new, rho)
+        broken = broken | (rho == 0) | (new == 0)
+        rho = new
+        u = [each - scaled(beta, other) for each, other in zip(r, u)]
+        u.append(system.product(system.precondition(u[j])))
+        below = inner(shadow, u[-1])
+        alpha = ratio(rho, below)
+        broken = broken | (below == 0)
+        r = [each - scaled(alpha, other) for each, other in zip(r, u[1:])]
+        r.append(system.product(system.precondition(r[j])))
+        change = change + scaled(alpha, u[0])
+    weights = _least(r, order)
+    omega = weights[-1]
+    for j, weight in enumerate(weights):
+        u[0] = u[0] - scaled(weight, u[j + 1])
+        change = change + scaled(weight, r[j])
+        r[0] = r[0] - scaled(weight, r[j + 1])
+    found = _Stabilised(base, change, shadow, r[0], u[0], rho, alpha, omega)
+    return Step(found, norm(r[0]), flags(broken | (omega == 0), BROKEN))
+
+
+def _least(r: list[Array], order: int) -> list[Array]:
+    """The weights of r[1:] that bring r[0] nearest: by their orthogonal basis, made one after the other."""
+    basis, upper, along = [], {}, []
+    for j in range(order):
+        vector = r[j + 1]
+        for i, each in enumerate(basis):
+            upper[i, j] = ratio(inner(each, vector), inner(each, each))
+            vector = vector - scaled(upper[i, j], each)
+        basis.append(vector)
+        along.append(ratio(inner(vector, r[0]), inner(vector, vector)))
+    weights = list(along)
+    for j in reversed(range(order)):
+        for i in range(j):
+            weights[i] = weights[i] - upper[i, j] * weights[j]
+    return weights
+
+
+def _solution_stabilised(system: System, state: _Stabilised, order: int) -> Array:
+    return state.base + system.precondition(state.change)
+
+
+def _solution_bicg(system: System, state: Any, order: int) -> Array:
+    x: Array = state.x
+    return x
+
+
+BICG = Method(_start_bicg, _step_bicg, _solution_bicg, lambda order: 2)
+BICGSTAB = Method(_start_stabilised, _step_stabilised, _solution_stabilised, lambda order: 2 * order)

@@ -1,0 +1,65 @@
+"""Conjugate gradients, and their adaptive kin."""
+
+from typing import Any, NamedTuple
+
+from xpand import array_namespace
+from xpand._typing import Array
+
+from ._krylov_pieces import BROKEN, Method, Step, System, flags, inner, like, ratio, real, scaled, squared
+
+
+class _Plain(NamedTuple):
+    x: Array
+    r: Array
+    p: Array
+    rz: Array
+
+
+def _start(system: System, x: Array, r: Array, order: int) -> _Plain:
+    z = system.precondition(r)
+    return _Plain(x, r, z, real(inner(r, z)))
+
+
+def _step(system: System, state: _Plain, order: int) -> Step:
+    x, r, p, rz = state
+    xp = array_namespace(r)
+    q = system.product(p)
+    curvature = real(inner(p, q))
+    length = scaled(like(ratio(rz, curvature), r), p), scaled(like(ratio(rz, curvature), r), q)
+    x, r = x + length[0], r - length[1]
+    z = system.precondition(r)
+    rr = squared(r)
+    new = real(inner(r, z)) if system.is_preconditioned else rr
+    p = z + scaled(like(ratio(new, rz), r), p)
+    return Step(_Plain(x, r, p, new), xp.sqrt(rr), flags((curvature == 0) | (new == 0), BROKEN))
+
+
+class _Adaptive(NamedTuple):
+    x: Array
+    r: Array
+    p: Array
+
+
+def _start_adaptive(system: System, x: Array, r: Array, order: int) -> _Adaptive:
+    return _Adaptive(x, r, system.precondition(r))
+
+
+def _step_adaptive(system: System, state: _Adaptive, order: int) -> Step:
+    x, r, p = state
+    xp = array_namespace(r)
+    q = system.product(p)
+    curvature = inner(p, q)
+    length = ratio(inner(p, r), curvature)
+    x, r = x + scaled(length, p), r - scaled(length, q)
+    z = system.precondition(r)
+    p = z - scaled(ratio(inner(q, z), curvature), p)
+    return Step(_Adaptive(x, r, p), xp.sqrt(squared(r)), flags(curvature == 0, BROKEN))
+
+
+def _solution(system: System, state: Any, order: int) -> Array:
+    x: Array = state.x
+    return x
+
+
+CG = Method(_start, _step, _solution, lambda order: 1)
+CG_ADAPTIVE = Method(_start_adaptive, _step_adaptive, _solution, lambda order: 1)

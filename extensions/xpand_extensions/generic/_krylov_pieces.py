@@ -1,0 +1,107 @@
+"""What Krylov methods are made of: inner products of vectors along the last axis, and what a method is."""
+
+from collections.abc import Callable
+from typing import Any, Final, NamedTuple, Protocol
+
+from xpand import array_namespace
+from xpand._typing import Array
+
+GOING: Final = 0
+MET: Final = 1
+"""The recursion says that the criterion is met."""
+ROLLED: Final = 2
+"""The method is to begin again from where it is."""
+BROKEN: Final = 3
+"""The next step would divide by zero."""
+BLOWN: Final = 4
+"""The residual has grown beyond measure."""
+NOT_FINITE: Final = 5
+"""The first step met NaN or infinities."""
+
+
+class System(Protocol):
+    """What the methods ask of a system."""
+
+    @property
+    def is_preconditioned(self) -> bool: ...
+    def product(self, x: Array) -> Array: ...
+    def adjoint(self, y: Array) -> Array: ...
+    def precondition(self, r: Array) -> Array: ...
+    def precondition_adjoint(self, r: Array) -> Array: ...
+
+
+class Step(NamedTuple):
+    """What a step of a method returns."""
+
+    state: Any
+    """A tree of arrays whose first axes are the batch."""
+    norm: Array
+    """The norm of the residual, by the recursion."""
+    flag: Array
+    """GOING, ROLLED or BROKEN."""
+    normal: Array | None = None
+    """Of methods of least squares: the norm of the adjoint times the residual, over that of the matrix."""
+
+
+class Method(NamedTuple):
+    """A method: how to begin, to step, and to read the solution."""
+
+    start: Callable[[System, Array, Array, int], Any]
+    """Takes the system, where it begins, the residual there, and the order; returns the state."""
+    step: Callable[[System, Any, int], Step]
+    """Takes the system, the state, and the order."""
+    solution: Callable[[System, Any, int], Array]
+    """Takes the system, the state, and the order."""
+    cost: Callable[[int], int]
+    """How many products a step takes, by the order."""
+    size: Callable[[Any], Array] | None = None
+    """Of methods of least squares: takes the state, and returns the norm of the matrix, as far as it is known."""
+
+
+def inner(x: Array, y: Array) -> Array:
+    """The inner products of vectors, of which the first is conjugated."""
+    return array_namespace(x).vecdot(x, y)
+
+
+def real(x: Array) -> Array:
+    """The real parts of complex arrays; others as they are."""
+    xp = array_namespace(x)
+    return xp.real(x) if xp.isdtype(x.dtype, "complex floating") else x
+
+
+def conj(x: Array) -> Array:
+    """Conjugate complex arrays; others are returned as they are."""
+    xp = array_namespace(x)
+    return xp.conj(x) if xp.isdtype(x.dtype, "complex floating") else x
+
+
+def squared(x: Array) -> Array:
+    """The squares of the norms of vectors, real."""
+    return real(inner(x, x))
+
+
+def norm(x: Array) -> Array:
+    """The norms of vectors, real."""
+    return array_namespace(x).sqrt(squared(x))
+
+
+def ratio(x: Array, y: Array) -> Array:
+    """Divide; by zero, to zero."""
+    xp = array_namespace(x, y)
+    is_zero = y == 0
+    return xp.where(is_zero, xp.zeros_like(x), x / xp.where(is_zero, xp.ones_like(y), y))
+
+
+def like(x: Array, y: Array) -> Array:
+    """Bring real numbers to the data type of an array that may be complex."""
+    return x if x.dtype == y.dtype else array_namespace(x).astype(x, y.dtype)
+
+
+def flags(condition: Array, flag: int) -> Array:
+    """Return a flag where a condition holds, and GOING elsewhere."""
+    return array_namespace(condition).astype(condition, array_namespace(condition).int32) * flag
+
+
+def scaled(weights: Array, x: Array) -> Array:
+    """Multiply each vector by its weight."""
+    return weights[..., None] * x

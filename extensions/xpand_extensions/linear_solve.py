@@ -1,0 +1,27 @@
+"""Linear systems on every library: solved directly or by iteration, differentiable, with a verdict on each.
+
+`solve` takes dense and sparse matrices, functions and operators, batches of systems, and vectors that are trees of
+arrays. How a system ended is a number in its result, `Status`, and no silent failure: what counts as solved is judged
+by the residual, computed anew.
+"""
+
+from ._linear_solve_direct import direct_solve, factorize
+from ._linear_solve_factorization import Factorization
+from ._linear_solve_krylov import krylov as krylov
+from ._linear_solve_methods import METHODS
+from ._linear_solve_operators import LinearOperator
+from ._linear_solve_results import SolveResult
+from ._linear_solve_solve import solve
+from ._solver_status import ConvergenceError, Status
+
+__all__ = [
+    "METHODS",
+    "ConvergenceError",
+    "Factorization",
+    "LinearOperator",
+    "SolveResult",
+    "Status",
+    "direct_solve",
+    "factorize",
+    "solve",
+]
