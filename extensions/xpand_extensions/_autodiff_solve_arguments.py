@@ -120,25 +120,25 @@ def pair(what: str, found: Any) -> tuple[Any, Any]:
     return found
 
 
-def unfollowed(
-    is_followed: Callable[[Array], bool], arrays: Sequence[Array], solve: Callable[[], Any], *users: Any
-) -> tuple[Any, bool]:
-    """Call a solver as it is, where no array is followed by a transformation, given or brought along by functions.
+def unfollowed(is_followed: Callable[[Array], bool], arrays: Sequence[Array], solve: Callable[[], Any]) -> Any:
+    """Call a solver as it is where no transformation follows the arrays that it is given or brings along.
 
     Returns:
-        What the solver returned, a tuple of arrays and something else, or None where arrays are followed; and whether
-        functions bring such along.
+        What it returned, a tuple of arrays and something else; None where an array is followed.
     """
-    has_closures = any(map(is_followed, closed_over(*users)))
-    if has_closures or any(map(is_followed, arrays)):
-        return None, has_closures
+    if any(map(is_followed, arrays)):
+        return None
     found = solve()
-    # What was brought along and not found is seen by what came of it.
-    return (None, True) if any(map(is_followed, found[0])) else (found, False)
+    # What it brings along and where that wasn't found is seen by what comes of it.
+    return None if any(map(is_followed, found[0])) else found
 
 
-def closed_over(*functions: Any) -> Iterator[Array]:
-    """List the arrays that functions bring with them: in closures, bound arguments, the objects of methods."""
+def brought(is_followed: Callable[[Array], bool], *functions: Any) -> list[Array]:
+    """List the followed arrays that functions bring along: in closures, bound arguments, the objects of methods."""
+    return list({id(x): x for x in _closed_over(*functions) if is_followed(x)}.values())
+
+
+def _closed_over(*functions: Any) -> Iterator[Array]:
     seen: set[int] = set()
     stack: list[Any] = list(functions)
     while stack:

@@ -6,7 +6,7 @@ from typing import Any, TypeAlias
 from xpand import array_namespace
 from xpand._typing import Array
 
-from .._autodiff_solve_arguments import unfollowed
+from .._autodiff_solve_arguments import brought, unfollowed
 from ..tracing import traced_namespace
 from ..tracing._core import TracedArray, aval_of, bare
 from ..tracing._solve import System, solved
@@ -26,7 +26,8 @@ def custom_linear_solve(
     has_aux: bool = False,
 ) -> tuple[Arrays, Arrays]:
     arrays = (*b, *args)
-    found, has_closures = unfollowed(_is_followed, arrays, lambda: solve(b, *args), matvec, solve, transpose_solve)
+    outer = brought(_is_followed, matvec, solve, transpose_solve)
+    found = unfollowed(_is_followed, (*arrays, *outer), lambda: solve(b, *args))
     if found is not None:
         return found  # type: ignore[no-any-return]
     count: list[int] = []
@@ -42,6 +43,8 @@ def custom_linear_solve(
 
     of_transposed = None if transpose_solve is None else flat_of_transposed
     system = System(matvec, flat, of_transposed, symmetric, list(map(aval_of, b)), count)
+    # Those that were not found, too.
+    has_closures = bool(outer) or not any(map(_is_followed, arrays))
     outs = solved(traced_namespace(array_namespace(*arrays)), system, arrays, has_closures)
     return tuple(outs[: count[0]]), tuple(outs[count[0] :])
 

@@ -11,7 +11,7 @@ from jax.extend.core import jaxpr_as_fun
 
 from xpand._typing import Array
 
-from ..._autodiff_solve_arguments import unfollowed
+from ..._autodiff_solve_arguments import brought, unfollowed
 
 Arrays: TypeAlias = tuple[Array, ...]
 
@@ -27,7 +27,8 @@ def custom_linear_solve(
     symmetric: bool = False,
     has_aux: bool = False,
 ) -> tuple[Arrays, Arrays]:
-    found, _ = unfollowed(_is_followed, (*b, *args), lambda: solve(b, *args), matvec, solve, transpose_solve)
+    outer = brought(_is_followed, matvec, solve, transpose_solve)
+    found = unfollowed(_is_followed, (*b, *args, *outer), lambda: solve(b, *args))
     if found is not None:
         return found  # type: ignore[no-any-return]
     # Once, since what JAX takes as the shapes of solutions, those of right-hand sides, may be others.

@@ -7,7 +7,8 @@ import torch
 
 from xpand._typing import Array
 
-from ..._autodiff_solve_arguments import unfollowed
+from ..._autodiff_solve_arguments import brought, unfollowed
+from ._autodiff_closures import with_arguments
 from ._autodiff_levels import Rule, call, is_floating, is_followed_anywhere
 from ._autodiff_linear import linear_transpose
 from ._autodiff_products import jvp, vjp
@@ -28,13 +29,14 @@ def custom_linear_solve(
     has_aux: bool = False,
 ) -> tuple[Arrays, Arrays]:
     count: list[int] = []
+    outer: list[Array] = []
     if not torch.compiler.is_dynamo_compiling():
-        found, has_closures = unfollowed(
-            is_followed_anywhere, (*b, *args), lambda: solve(b, *args), matvec, solve, transpose_solve
-        )
+        outer = brought(is_followed_anywhere, matvec, solve, transpose_solve)
+        followed = (*b, *args, *outer)
+        found = unfollowed(is_followed_anywhere, followed, lambda: solve(b, *args))
         if found is not None:
             return found  # type: ignore[no-any-return]
-        if has_closures:
+        if not any(map(is_followed_anywhere, followed)):
             raise _outer()
 
     def flat(b: Arrays, *args: Array) -> Arrays:
@@ -48,8 +50,15 @@ def custom_linear_solve(
         found, aux = transpose_solve(xs, *args)
         return (*found, *aux)
 
-    system = _System(matvec, flat, None if transpose_solve is None else flat_of_transposed, symmetric, len(b), count)
-    outs = system(*b, *args)
+    system = _System(
+        with_arguments(matvec, outer),
+        with_arguments(flat, outer),
+        None if transpose_solve is None else with_arguments(flat_of_transposed, outer),
+        symmetric,
+        len(b),
+        count,
+    )
+    outs = system(*b, *args, *outer)
     return outs[: count[0]], outs[count[0] :]
 
 
@@ -63,7 +72,7 @@ def _outer() -> TypeError:
 class _System(NamedTuple):
     """A linear system: functions of the arrays of a solution, or of a right-hand side, and of further arguments.
 
-    Those that solve may return more arrays after those of the solution, whose number `count` holds once there is one.
+    Those that solve may return more arrays after those of the solution, whose number `size` holds once there is one.
     """
 
     matvec: Function
@@ -71,7 +80,7 @@ class _System(NamedTuple):
     transpose_solve: Function | None
     symmetric: bool
     rows: int
-    count: list[int]
+    size: list[int]
 
     def __call__(self, *arrays: Array) -> Arrays:
         """Solve, for a right-hand side and further arguments."""
@@ -82,7 +91,7 @@ class _System(NamedTuple):
 
     def forward(self, *arrays: Array) -> tuple[Arrays, Arrays]:
         outs = self(*arrays)
-        return outs, (*outs[: self.count[0]], *arrays[self.rows :])
+        return outs, (*outs[: self.size[0]], *arrays[self.rows :])
 
     def transposed(self, like: Arrays) -> "_System":
         """Return the transposed system, for solutions like some."""
@@ -93,11 +102,13 @@ class _System(NamedTuple):
                 "custom_linear_solve: reverse mode needs the solver of the transposed system; give it as "
                 "`transpose_solve`, or say symmetric=True where the system equals its transposed"
             )
+        kinds = [(tuple(x.shape), x.dtype, x.device) for x in like]  # not the arrays: their levels end before
 
         def matvec(ys: Arrays, *args: Array) -> Arrays:
-            return linear_transpose(lambda *xs: self.matvec(xs, *args), *like)(*ys)
+            zeros = [torch.zeros(shape, dtype=dtype, device=device) for shape, dtype, device in kinds]
+            return linear_transpose(lambda *xs: self.matvec(xs, *args), *zeros)(*ys)
 
-        return _System(matvec, self.transpose_solve, self.solve, False, len(like), [self.rows])
+        return _System(matvec, self.transpose_solve, self.solve, False, len(kinds), [self.rows])
 
     def product(self, xs: Arrays, args: Arrays) -> tuple[Function, Arrays]:
         """Make the product with the matrix a function of the further arguments that have derivatives."""
@@ -109,7 +120,7 @@ class _System(NamedTuple):
         return of_floating, tuple(filter(is_floating, args))
 
     def push(self, kept: Arrays, tangents: Arrays) -> Arrays:
-        columns = self.count[0]
+        columns = self.size[0]
         xs, args = kept[:columns], kept[columns:]
         rhs, along = tangents[: self.rows], tangents[self.rows :]
         product, floating = self.product(xs, args)
@@ -121,7 +132,7 @@ class _System(NamedTuple):
         return (*outs[:columns], *map(torch.zeros_like, outs[columns:]))
 
     def pull(self, kept: Arrays, cotangents: Arrays) -> Arrays:
-        columns = self.count[0]
+        columns = self.size[0]
         xs, args = kept[:columns], kept[columns:]
         back = self.transposed(xs)(*cotangents[:columns], *args)[: self.rows]
         product, floating = self.product(xs, args)

@@ -1,0 +1,60 @@
+"""Arrays that functions bring along in closures, made arguments of theirs, on PyTorch."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+import torch
+from torch.overrides import TorchFunctionMode
+from torch.utils._pytree import tree_map_only
+
+from xpand._typing import Array
+
+from ._autodiff_levels import USER_CODE, observed_by
+
+R = TypeVar("R")
+
+
+def with_arguments(function: Callable[..., R], brought: Sequence[Array]) -> Callable[..., R]:
+    """Make a function of further arguments last, used in the place of the arrays that it brings along."""
+    if not brought:
+        return function
+    places = list(map(id, brought))
+
+    def replaced(*given: Any) -> R:
+        count = len(given) - len(places)
+        replacing = _Replacing(dict(zip(places, given[count:])))
+        with observed_by(replacing), _Mode(replacing):
+            return function(*given[:count])
+
+    return replaced
+
+
+class _Replacing:
+    """Says what is used in the place of arrays, to operations with derivatives of their own too."""
+
+    def __init__(self, replacements: dict[int, Array]) -> None:
+        self.replacements, self.outer = replacements, USER_CODE.get()
+
+    def note_made(self, xs: Any) -> None:
+        """Tell the observer around this one."""
+        if self.outer is not None:
+            self.outer.note_made(xs)
+
+    def resolve(self, x: Array) -> Array:
+        """Say what stands for an array."""
+        if id(x) in self.replacements:
+            return self.replacements[id(x)]
+        return x if self.outer is None else self.outer.resolve(x)
+
+
+class _Mode(TorchFunctionMode):  # type: ignore[misc]
+    """Replaces the arrays given to each of PyTorch's functions in user code."""
+
+    def __init__(self, replacing: _Replacing) -> None:
+        super().__init__()
+        self.replacing = replacing
+
+    def __torch_function__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        if USER_CODE.get() is self.replacing:
+            args, kwargs = tree_map_only(torch.Tensor, self.replacing.resolve, (args, kwargs or {}))
+        return function(*args, **(kwargs or {}))
