@@ -124,7 +124,8 @@ def minimize(
         ConvergenceError: A problem has not converged, with `throw`.
 
     The derivative of the solution with respect to `args` is that of the root of the gradient, whatever the method:
-    an n by n system for each problem, whose matrix is the Hessian. Variables at a bound that holds them don't move.
+    an n by n system for each problem, whose matrix is the Hessian. Variables that a bound holds move with it
+    alone.
 
     Source: `scipy.optimize.minimize`; PhiML's `Backend.minimize`; Nocedal and Wright, Numerical Optimization.
 
@@ -160,7 +161,7 @@ def minimize(
     if not vectors.start.shape[-1]:
         chosen = "gradient-descent"
 
-    def solve(start: Array, *given: Any) -> tuple[Array, Any]:
+    def solve(start: Array, box: Box, *given: Any) -> tuple[Array, Any]:
         told = None if callback is None else lambda record: callback(_result(objective, record, given))
         if chosen in SCIPY_METHODS:
             value = lambda x: objective.value(x, given)
@@ -170,13 +171,11 @@ def minimize(
             last, kept = _solved(objective, chosen, options, start, given, box, limits, told)
         return last.x, (last, kept)
 
-    def condition(x: Array, *given: Any) -> Array:
-        slope = objective.gradient(x, given)
-        free = box.free(x, slope)
-        # Variables that a bound holds are where it is, whatever the parameters.
-        return slope if free is None else array_namespace(slope).where(free, slope, x - autodiff.stop_gradient(x))
+    def condition(x: Array, box: Box, *given: Any) -> Array:
+        # For variables that a bound holds this is how far they are from it.
+        return box.projected(x, objective.gradient(x, given))
 
-    x, (last, kept) = implicit(condition, vectors.start, solve, parameters)
+    x, (last, kept) = implicit(condition, vectors.start, solve, (box, *parameters))
     result = _result(objective, last._replace(x=x), parameters)
     if kept is not None:
         result = result._replace(trajectory=_result(objective, kept, parameters, stacked=True))
