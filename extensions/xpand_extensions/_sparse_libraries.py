@@ -4,14 +4,12 @@ A plug-in package says in `SPARSE` which modules the classes of its library's sp
 `_sparse_native` has `format_of` and `from_native`.
 """
 
-import sys
 from functools import cache
-from importlib import import_module
 from pkgutil import iter_modules
 from types import ModuleType
 from typing import Any, Final
 
-from xpand._namespace import untraced
+from xpand._namespace import import_module, untraced
 
 from . import plugins
 from ._dispatch import third_party_plugins
@@ -40,16 +38,20 @@ def container_of(x: Any) -> Sparse:
     return found
 
 
-@untraced
 def module_of(cls: type) -> ModuleType | None:
     """Find the plug-in module that knows a class of sparse arrays; None where none does."""
     if cls not in _found:
         if len(_found) > _MAX_TYPES:
             _found.clear()
-        root = cls.__module__.partition(".")[0]
-        package = None if cls in _NUMBERS else _packages().get(root)
-        _found[cls] = None if package is None else import_module(f"{package}._sparse_native")
+        name = _module_name(cls)
+        _found[cls] = None if name is None else import_module(name)
     return _found[cls]
+
+
+@untraced
+def _module_name(cls: type) -> str | None:
+    package = None if cls in _NUMBERS else _packages().get(cls.__module__.partition(".")[0])
+    return None if package is None else f"{package}._sparse_native"
 
 
 @cache
@@ -58,7 +60,6 @@ def _packages() -> dict[str, str]:
     own = [f"{plugins.__name__}.{each.name}" for each in iter_modules(plugins.__path__)]
     found: dict[str, str] = {}
     for package in (*own, *third_party_plugins().values()):
-        module = sys.modules.get(package) or import_module(package)
-        for root in getattr(module, "SPARSE", ()):
+        for root in getattr(import_module(package), "SPARSE", ()):
             found.setdefault(root, package)
     return found

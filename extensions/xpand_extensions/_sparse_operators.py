@@ -1,8 +1,8 @@
 """What containers take part in as operands and methods; the functions themselves are those of `sparse`."""
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
+from xpand._namespace import import_module
 from xpand._typing import Array
 
 if TYPE_CHECKING:
@@ -11,9 +11,12 @@ if TYPE_CHECKING:
     from ._sparse_containers import COO, CSC, CSR, Sparse
 
 
+_MODULE: Final = f"{__name__.rpartition('.')[0]}.sparse"
+
+
 def _functions() -> "ModuleType":
     # Not at the head: those functions are made of containers.
-    return import_module("xpand_extensions.sparse")
+    return import_module(_MODULE)
 
 
 class Operators:

@@ -15,13 +15,12 @@ _FORMATS: Final = {
     torch.sparse_bsr: "bsr",
     torch.sparse_bsc: "bsc",
 }
-_DENSE: Final = torch.strided
 
 
 def format_of(x: Any) -> str | None:
     # What isn't a tensor has no layout: data types, devices.
-    layout = getattr(x, "layout", _DENSE)
-    return None if layout is _DENSE else _FORMATS.get(layout)
+    layout = getattr(x, "layout", torch.strided)
+    return None if layout is torch.strided else _FORMATS.get(layout)
 
 
 def from_native(x: Any) -> Sparse:
