@@ -578,6 +578,7 @@ def test_torch_compile_takes_a_compiled_function() -> None:
 
 
 def test_one_array_given_twice_on_torch_is_compiled_as_two() -> None:
+    torch = pytest.importorskip("torch")
     compiled = jit(lambda a, b: a - 2.0 * b)
     x, y = torch.asarray([1.0, 2.0]), torch.asarray([10.0, 20.0])
     assert compiled(x, x).tolist() == [-1.0, -2.0]

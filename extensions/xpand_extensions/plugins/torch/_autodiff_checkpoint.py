@@ -28,7 +28,7 @@ def checkpoint(function: Function, /, *, prevent_cse: bool = True) -> Function:
             found: Arrays = torch.utils.checkpoint.checkpoint(function, *xs, use_reentrant=False)
             return found
         # What is kept must be told, and what the function uses from outside is seen only when it runs.
-        closed = _Closed()
+        closed = Closed()
         if closed.outer is not None:
             xs = tuple(map(closed.outer.resolve, xs))
         aliases = [x.detach() for x in xs]  # what is given may be used from outside, too
@@ -45,28 +45,40 @@ def checkpoint(function: Function, /, *, prevent_cse: bool = True) -> Function:
 
 
 def _recomputed(function: Function, xs: Arrays) -> Arrays:
-    def of_floating(*floating: Array, kept: Arrays) -> tuple[Arrays, Arrays]:
-        given = iter(floating)
-        return function(*(next(given) if is_floating(x) else x for x in kept)), ()
-
     def pull(kept: Arrays, cotangents: Arrays) -> Arrays:
-        floating = filter(is_floating, kept)
-        back = iter(vjp(partial(of_floating, kept=kept), *floating, has_aux=True)[1](*cotangents))
-        return tuple(next(back) if is_floating(x) else torch.zeros_like(x) for x in kept)
+        return pulled_back(function, kept, cotangents)
 
     def push(kept: Arrays, tangents: Arrays) -> Arrays:
-        primals = tuple(filter(is_floating, kept))
-        given = tuple(t for x, t in zip(kept, tangents) if is_floating(x))
-        found: Arrays = jvp(partial(of_floating, kept=kept), primals, given, has_aux=True)[1]
-        return found
+        return pushed_forward(function, kept, tangents)[1]
 
     return call(Rule(function, lambda *arrays: (_recomputed(function, arrays), arrays), pull, push), xs)
 
 
-class _Closed:
-    """The arrays from outside that a function uses and that may be followed, to be replaced by others."""
+def pulled_back(function: Function, primals: Arrays, cotangents: Arrays) -> Arrays:
+    """Pull cotangents of a function's results back to its arguments, in JAX's convention; to zeros for integers."""
+    floating = filter(is_floating, primals)
+    back = iter(vjp(partial(_of_floating, function, primals), *floating, has_aux=True)[1](*cotangents))
+    return tuple(next(back) if is_floating(x) else torch.zeros_like(x) for x in primals)
 
-    def __init__(self) -> None:
+
+def pushed_forward(function: Function, primals: Arrays, tangents: Arrays) -> tuple[Arrays, Arrays]:
+    """Return a function's results, and the tangents of them."""
+    given = tuple(t for x, t in zip(primals, tangents) if is_floating(x))
+    floating = tuple(filter(is_floating, primals))
+    outs, found, _ = jvp(partial(_of_floating, function, primals), floating, given, has_aux=True)
+    return outs, found
+
+
+def _of_floating(function: Function, primals: Arrays, *floating: Array) -> tuple[Arrays, Arrays]:
+    given = iter(floating)
+    return function(*(next(given) if is_floating(x) else x for x in primals)), ()
+
+
+class Closed:
+    """The arrays from outside that a function uses, those that are wanted, to be replaced by others."""
+
+    def __init__(self, wanted: Callable[[Array], bool] = is_followed_anywhere) -> None:
+        self._wanted = wanted
         self.found: list[Array] = []
         self._used: list[Array] = []
         """Those found, as the function has them."""
@@ -91,7 +103,7 @@ class _Closed:
 
         def note(x: Array) -> Array:
             stands = self.resolve(x)
-            if id(x) not in self._known and is_followed_anywhere(stands):
+            if id(x) not in self._known and self._wanted(stands):
                 self._known.add(id(x))
                 self._used.append(x)
                 self.found.append(stands)
@@ -115,7 +127,7 @@ class _Closed:
 class _Mode(TorchFunctionMode):  # type: ignore[misc]
     """Sees the arrays given to each of PyTorch's functions in user code, and those it returns."""
 
-    def __init__(self, closed: _Closed, given: Callable[[Array], Array]) -> None:
+    def __init__(self, closed: Closed, given: Callable[[Array], Array]) -> None:
         super().__init__()
         self.closed, self.given = closed, given
 

@@ -9,14 +9,13 @@ from itertools import chain
 from typing import Any, TypeAlias
 
 import torch
-from torch._C import _functorch as levels
 
 from xpand._typing import Array
 
 from ...generic._control_flow_loops import looped
 from ...generic._control_flow_scans import steps
 from ._autodiff_checkpoint import checkpoint
-from ._control_flow_known import holds
+from ._control_flow_known import holds, is_kept
 
 Arrays: TypeAlias = "tuple[Array, ...]"
 Function: TypeAlias = Callable[..., Any]
@@ -77,11 +76,4 @@ def bounded_in_blocks(cond_fun: Function, body_fun: Function, carry: Arrays, max
 
 
 def _is_followed(arrays: Arrays) -> bool:
-    return any(map(_keeps, arrays))
-
-
-def _keeps(x: Array) -> bool:
-    """Tell whether what an array was computed from is kept for reverse mode, at some level of torch.func."""
-    while not x.requires_grad and levels.is_functorch_wrapped_tensor(x):
-        x = levels.get_unwrapped(x)
-    return bool(x.requires_grad)
+    return any(map(is_kept, arrays))

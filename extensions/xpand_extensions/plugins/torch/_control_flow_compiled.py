@@ -1,7 +1,7 @@
-"""Loops and branches inside torch.compile: the operators of PyTorch that a graph has for them.
+"""Loops and branches in what is compiled: operations of our own in what `jit` traces, PyTorch's inside torch.compile.
 
-Those operators know nothing of the transformations of torch.func. Inside of these, loops of a known number of steps
-are written out step by step, and all branches are computed.
+PyTorch's operators know nothing of the transformations of torch.func. Inside of these, in torch.compile, loops of a
+known number of steps are written out step by step, and all branches are computed.
 """
 
 from collections.abc import Callable, Sequence
@@ -17,6 +17,7 @@ from xpand._typing import Array
 
 from ...generic import _control_flow_branches, _control_flow_scans
 from ...generic._control_flow_loops import looped
+from ._control_flow_traced import either, repeated, scanned
 
 Arrays: TypeAlias = "tuple[Array, ...]"
 Function: TypeAlias = Callable[..., Any]
@@ -27,7 +28,7 @@ _FEW_STEPS = 16
 
 def compiled_while(cond_fun: Function, body_fun: Function, init_val: Arrays, max_iter: Any) -> Arrays:
     """Step as long as a condition holds."""
-    if get_dynamic_layer_stack_depth():
+    if torch.compiler.is_dynamo_compiling() and get_dynamic_layer_stack_depth():
         return looped(cond_fun, body_fun, init_val, max_iter, _undecided)
     if not isinstance(max_iter, tuple):
         return _while(cond_fun, body_fun, init_val, max_iter)
@@ -48,6 +49,8 @@ def _undecided(active: Array, bounded: bool) -> tuple[bool, bool]:
 
 
 def _while(cond_fun: Function, body_fun: Function, init_val: Arrays, max_iter: int | None) -> Arrays:
+    if not torch.compiler.is_dynamo_compiling():
+        return repeated(cond_fun, body_fun, init_val, max_iter)
     step = _unaliased(body_fun)
     if max_iter is None:
         return tuple(while_operator(cond_fun, step, init_val))
@@ -62,11 +65,14 @@ def _while(cond_fun: Function, body_fun: Function, init_val: Arrays, max_iter: i
 
 def compiled_scan(f: Function, init: Arrays, xs: Arrays, length: int, reverse: bool) -> tuple[Arrays, Arrays]:
     """Scan, in one operator where there are many steps."""
-    if length <= _FEW_STEPS or get_dynamic_layer_stack_depth():
+    ours = not torch.compiler.is_dynamo_compiling()
+    if length <= _FEW_STEPS or (not ours and get_dynamic_layer_stack_depth()):
         return _control_flow_scans.scan(f, init, xs, length, reverse)
     if not xs:
         numbers = torch.arange(length, device=init[0].device)
         return compiled_scan(lambda carry, _: f(carry, ()), init, (numbers,), length, reverse)
+    if ours:
+        return scanned(f, init, xs, reverse)
     if not init:
         nothing = (torch.zeros((), device=xs[0].device),)
         return (), compiled_scan(lambda carry, x: (carry, f((), x)[1]), nothing, xs, length, reverse)[1]
@@ -82,6 +88,8 @@ def compiled_scan(f: Function, init: Arrays, xs: Arrays, length: int, reverse: b
 
 def compiled_cond(pred: Array, true_fun: Function, false_fun: Function, operands: Arrays) -> Arrays:
     """Call one of two functions."""
+    if not torch.compiler.is_dynamo_compiling():
+        return either(pred, true_fun, false_fun, operands)
     # The facade notes what the results are when a function is first called, which it may not inside the operator. The
     # compiler drops what nothing depends on.
     chosen, other = true_fun(*operands), false_fun(*operands)

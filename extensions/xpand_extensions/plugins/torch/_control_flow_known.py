@@ -3,7 +3,7 @@
 from typing import Any
 
 import torch
-from torch._C._functorch import is_functorch_wrapped_tensor
+from torch._C._functorch import get_unwrapped, is_functorch_wrapped_tensor
 
 from xpand._typing import Array
 
@@ -25,6 +25,13 @@ def is_known(x: Array) -> bool:
     levels = _Levels()
     _AnyMember.apply(x == x, levels)
     return not levels.mapped
+
+
+def is_kept(x: Array) -> bool:
+    """Tell whether what an array was computed from is kept for reverse mode, at some level of torch.func."""
+    while not x.requires_grad and is_functorch_wrapped_tensor(x):
+        x = get_unwrapped(x)
+    return bool(x.requires_grad)
 
 
 class _Levels:

@@ -44,7 +44,7 @@ def compiled(function: Callable[..., Any], leaves: Sequence[Array]) -> tuple[Cal
     elif torch.is_grad_enabled() and any(x.requires_grad for x in leaves):
         run = _with_gradients(name, function, leaves)
     else:
-        run = _by_inductor(name, graph, leaves)
+        run = compiled_graph(name, graph.module, graph.mode, leaves)
     return run, None if graph.structure.is_leaf() else graph.structure
 
 
@@ -52,13 +52,14 @@ def _resolved(x: Array) -> Array:
     return x.resolve_neg().resolve_conj()
 
 
-def _by_inductor(name: str, graph: Graph, leaves: Sequence[Array]) -> Callable[..., Any]:
+def compiled_graph(name: str, module: Any, mode: Any, leaves: Sequence[Array]) -> Callable[..., Any]:
+    """Compile a graph for the signature of tensors, `mode` being the one in which tensors have no values."""
     try:
         with _own_warnings():
-            run: Callable[..., Any] = torch._inductor.compile(graph.module, stand_ins(graph.mode, leaves))
+            run: Callable[..., Any] = torch._inductor.compile(module, stand_ins(mode, leaves))
     except InductorError as error:
         _warn(name, error)
-        return graph.module  # type: ignore[no-any-return]
+        return module  # type: ignore[no-any-return]
     return run
 
 
