@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
-from types import FunctionType, MethodType
+from types import FunctionType, MethodType, ModuleType
 from typing import Any, Final, TypeAlias
 
 from xpand import _arguments, array_namespace, trees
@@ -179,4 +179,4 @@ class _Hole:
 
 
 _HOLE: Final = _Hole()
-_PLAIN: Final = (bool, int, float, complex, str, bytes, type(None))
+_PLAIN: Final = (bool, int, float, complex, str, bytes, type(None), ModuleType)
