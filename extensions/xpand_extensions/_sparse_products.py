@@ -67,7 +67,7 @@ def csr_matmul(
     array([201.,  30.])
     """
     values, x = _operands("csr_matmul", values, x, shape[1], indices=indices, indptr=indptr)
-    indices, indptr = _usual(indices, indptr)
+    indices, indptr = usual_indices(indices, indptr)
     if indices.ndim > 1:
         rows = csr_rows(indptr, nse=values.shape[-1])
         return blocks.multiplied(coo_matmul, values, rows, indices, x, shape)
@@ -111,7 +111,7 @@ def csr_rmatmul(
     array([ 1., 30.,  2.])
     """
     values, x = _operands("csr_rmatmul", values, x, shape[0], indices=indices, indptr=indptr)
-    indices, indptr = _usual(indices, indptr)
+    indices, indptr = usual_indices(indices, indptr)
     if indices.ndim > 1:
         rows = csr_rows(indptr, nse=values.shape[-1])
         return blocks.multiplied(coo_matmul, values, indices, rows, x, shape[::-1])
@@ -155,7 +155,7 @@ def coo_matmul(
     array([200.,   4.])
     """
     values, x = _operands("coo_matmul", values, x, shape[1], rows=rows, columns=columns)
-    rows, columns = _usual(rows, columns)
+    rows, columns = usual_indices(rows, columns)
     if rows.ndim > 1:
         return blocks.multiplied(coo_matmul, values, rows, columns, x, shape)
     return coo_matmul.native(values, rows, columns, x)(
@@ -201,7 +201,7 @@ def sampled_matmul(x: Array, y: Array, rows: Array, columns: Array, /) -> Array:
         )
     _arguments.broadcast_shapes("sampled_matmul", x=tuple(x.shape[:-2]), y=tuple(y.shape[:-2]))
     x, y = _arguments.promote("sampled_matmul", xp, x=x, y=y)
-    rows, columns = _usual(rows, columns)
+    rows, columns = usual_indices(rows, columns)
     return sampled_matmul.native(x, y, rows, columns)(x, y, rows, columns)
 
 
@@ -230,7 +230,7 @@ def csr_rows(indptr: Array, /, *, nse: int) -> Array:
     nse = _arguments.integer("csr_rows", "nse", nse, minimum=0)
     if not indptr.ndim or not indptr.shape[-1]:
         raise ValueError(f"csr_rows: indptr must have the shape (..., m + 1), got {tuple(indptr.shape)}")
-    (indptr,) = _usual(indptr)
+    (indptr,) = usual_indices(indptr)
     return csr_rows.native(indptr)(indptr, nse=nse)
 
 
@@ -260,7 +260,7 @@ def csr_plan(indices: Array, indptr: Array, /, *, shape: Shape) -> CSRPlan | Non
     _indices("csr_plan", xp, (1,), indices=indices, indptr=indptr)
     if not is_concrete(indptr):
         return None
-    indices, indptr = _usual(indices, indptr)
+    indices, indptr = usual_indices(indices, indptr)
     return csr_plan.native(indices, indptr)(indices, indptr, shape=shape)
 
 
@@ -291,7 +291,7 @@ def coo_todense(values: Array, rows: Array, columns: Array, /, *, shape: Shape) 
     if _arguments.kind(xp, values.dtype) == "bool":
         counts = coo_todense(xp.astype(values, xp.int32), rows, columns, shape=shape)
         return counts != 0
-    rows, columns = _usual(rows, columns)
+    rows, columns = usual_indices(rows, columns)
     if rows.ndim > 1:
         return blocks.filled(coo_todense, values, rows, columns, shape)
     return coo_todense.native(values, rows, columns)(values, rows, columns, shape=shape)
@@ -362,7 +362,7 @@ def _indices(function: str, xp: Namespace, ndims: tuple[int, ...], **arrays: Arr
             raise ValueError(f"{function}: {name} must have {ndims[0]} axis, got the shape {tuple(given.shape)}")
 
 
-def _usual(*indices: Array) -> list[Array]:
+def usual_indices(*indices: Array) -> list[Array]:
     """Bring index arrays to int32 or int64, so that sums of indices and numbers of rows fit; and all to the same."""
     xp = array_namespace(*indices)
     dtype = indices[0].dtype

@@ -1,5 +1,7 @@
 """Sparse matrices with the standard alone."""
 
+from ._sparse_assembly import csr_assembly
+from ._sparse_pattern import at_once
 from ._sparse_products import (
     coo_matmul,
     coo_todense,
@@ -11,8 +13,10 @@ from ._sparse_products import (
 )
 
 __all__ = [
+    "at_once",
     "coo_matmul",
     "coo_todense",
+    "csr_assembly",
     "csr_matmul",
     "csr_plan",
     "csr_rmatmul",

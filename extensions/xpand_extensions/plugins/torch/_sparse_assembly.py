@@ -1,0 +1,27 @@
+"""Assembly of sparse matrices on PyTorch: that of NumPy where the pattern is known, on the CPU."""
+
+from typing import Any
+
+import torch
+
+from xpand import is_concrete
+from xpand._typing import Array
+from xpand_extensions._sparse_assembly import CSRAssembly, Shape
+from xpand_extensions.generic._sparse_assembly import csr_assembly as generic_assembly
+from xpand_extensions.plugins.numpy._sparse_assembly import csr_assembly as host_assembly
+
+
+def csr_assembly(
+    rows: Array,
+    columns: Array,
+    /,
+    *,
+    shape: Shape,
+    sum_duplicates: bool = True,
+    size: int | None = None,
+) -> CSRAssembly:
+    options: dict[str, Any] = {"shape": shape, "sum_duplicates": sum_duplicates, "size": size}
+    if not (is_concrete(rows) and is_concrete(columns) and rows.device.type == "cpu"):
+        return generic_assembly(rows, columns, **options)
+    found = host_assembly(rows.numpy(), columns.numpy(), **options)
+    return CSRAssembly(*[torch.from_numpy(x) for x in found])
