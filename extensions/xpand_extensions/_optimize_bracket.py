@@ -12,7 +12,7 @@ from ._optimize_implicit import implicit
 from ._optimize_results import OptimizeResult
 from ._optimize_run import Record, run
 from ._solver_status import throw_unless_converged
-from ._transforms import as_array
+from ._transforms import as_array, beside
 from .generic import _optimize_bracket as bracket
 
 _METHODS: Final = {"brent": bracket.brent, "bisect": bracket.bisect}
@@ -155,16 +155,16 @@ def _bracketed(
     halvings = math.log2(float(info.max)) - math.log2(eps)
     limits = limits_of(name, atol, rtol, max_steps, vectors, powers=(1.0, 1.0), default=2 * int(halvings))
     width = (4.0 * eps if atol is None else limits.atol), max(4.0 * eps, limits.rtol)
-    value = lambda x, given: vectors.scalar("f must return", f(x, *given))
+    value = lambda x, given: vectors.scalar("f must return", f(x, *beside([x], given)))
 
     def told(given: tuple[Any, ...]) -> Any:
         return None if callback is None else lambda record: callback(_result(value, record, given))
 
     def solve(start: Array, right: Array, *given: Any) -> tuple[Array, Any]:
         of_x = lambda x: value(x, given)
-        first = bracket.begin(of_x, start, right, *width)
+        begin = lambda ends: bracket.begin(of_x, *ends, *width)
         step = lambda state: bracket.step(of_x, _METHODS[method], *width, state)
-        last, kept = run(step, first, limits, _of, callback=told(given))
+        last, kept = run(step, begin, (start, right), limits, _of, callback=told(given))
         return last.x, (last, kept)
 
     def condition(x: Array, _: Array, *given: Any) -> Array:

@@ -6,6 +6,7 @@ from typing import Any
 from xpand import array_namespace
 from xpand._typing import Array
 
+from ._autodiff_root import custom_root
 from ._optimize_residuals import matrix_of
 
 
@@ -30,4 +31,5 @@ def implicit(
         args: The parameters.
         tangent_solve: Solves a linear equation, given by a function of vectors.
     """
-    return solve(start, *args)
+    found, beside = custom_root(condition, start, solve=solve, tangent_solve=tangent_solve, args=args, has_aux=True)
+    return found, beside

@@ -19,6 +19,7 @@ def iterate(
     /,
     *,
     running: Callable[[Any], Array],
+    begin: Callable[[Any], Any] | None = None,
     lazy_steps: int | None = None,
     callback: Callable[[Any], Any] | None = None,
 ) -> trees.Tree:
@@ -29,6 +30,7 @@ def iterate(
         state: The state to begin with, a tree of arrays.
         running: Takes the state; says which problems have not ended: booleans, of shape `(*batch)`. The arrays of the
             state then have these axes first. What has ended is never changed again.
+        begin: Takes `state` and returns the state to begin with; on JAX it is compiled together with the loop.
         lazy_steps: How many steps to take of lazy arrays (Dask), whose end can't be seen: all of them become part of
             the graph. Other arrays don't need it, and it is not looked at.
         callback: Called with the state after each step; if it returns True, the loop ends. Only where the values of the
@@ -50,7 +52,7 @@ def iterate(
     >>> np.round(root, 6)
     array([1.414214, 1.414214])
     """
-    for name, value in (("step", step), ("running", running)):
+    for name, value in (("step", step), ("running", running), ("begin", step if begin is None else begin)):
         if not callable(value):
             raise TypeError(f"iterate: {name} must be a function, got {describe(value)}")
     if not (callback is None or callable(callback)):
@@ -66,4 +68,4 @@ def iterate(
         after = step(before)
         return select(active, after, before) if active.ndim else after
 
-    return iterate.native(like)(masked, state, running=running, lazy_steps=lazy_steps, callback=callback)
+    return iterate.native(like)(masked, state, running=running, begin=begin, lazy_steps=lazy_steps, callback=callback)

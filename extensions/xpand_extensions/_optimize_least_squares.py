@@ -79,9 +79,9 @@ def least_squares(
 
     >>> import numpy as np
     >>> t, y = np.asarray([0.0, 1.0, 2.0]), np.asarray([2.0, 1.0, 0.5])
-    >>> found = least_squares(lambda x: x[0] * np.exp(-x[1] * t) - y, np.asarray([1.0, 0.0]))
+    >>> found = least_squares(lambda x: x[0] * x[1] ** t - y, np.asarray([1.0, 1.0]))
     >>> np.round(found.x, 4), found.message
-    (array([2.    , 0.6931]), 'converged')
+    (array([2. , 0.5]), 'converged')
     """
     callable_of("least_squares", "f", f)
     if callback is not None:
@@ -132,11 +132,13 @@ def _solved(
 ) -> tuple[Record, Record | None]:
     linearize = residuals.linearizer(args)
     if method == "levenberg-marquardt":
-        damped = levenberg.begin(linearize, start, limits.atol, limits.rtol, damping)
-        return run(lambda state: levenberg.step(linearize, state), damped, limits, _of, slack=2, callback=callback)
+        begin = lambda x: levenberg.begin(linearize, x, limits.atol, limits.rtol, damping)
+        return run(
+            lambda state: levenberg.step(linearize, state), begin, start, limits, _of, slack=2, callback=callback
+        )
     steps = newton.GaussNewton(_enough(linearize), is_root=False)
-    first = newton.begin(steps, start, limits.atol, limits.rtol)
-    return run(lambda state: newton.step(steps, state), first, limits, _of, slack=2, callback=callback)
+    begun = lambda x: newton.begin(steps, x, limits.atol, limits.rtol)
+    return run(lambda state: newton.step(steps, state), begun, start, limits, _of, slack=2, callback=callback)
 
 
 def _enough(linearize: newton.Linearize) -> newton.Linearize:

@@ -14,6 +14,7 @@ from ._optimize_implicit import implicit
 from ._optimize_results import OptimizeResult
 from ._optimize_run import Record, run
 from ._solver_status import throw_unless_converged
+from ._transforms import beside
 from .generic import _optimize_descent as descent
 from .generic import _optimize_first_order as first_order
 from .generic import _optimize_simplex as simplex
@@ -193,7 +194,7 @@ class Objective:
 
     def value(self, x: Array, args: tuple[Any, ...]) -> Array:
         """Evaluate the function: shape `(*batch)`."""
-        return self.vectors.scalar("f must return", self.f(self.vectors.unflatten(x), *args))
+        return self.vectors.scalar("f must return", self.f(self.vectors.unflatten(x), *beside([x], args)))
 
     def gradient(self, x: Array, args: tuple[Any, ...]) -> Array:
         """Evaluate the gradient."""
@@ -205,7 +206,7 @@ class Objective:
         if own is not None:
 
             def given(x: Array) -> tuple[Array, Array]:
-                slope = own(self.vectors.unflatten(x), *args)
+                slope = own(self.vectors.unflatten(x), *beside([x], args))
                 return self.value(x, args), self.vectors.flatten("gradient must return", slope)
 
             return given
@@ -245,20 +246,34 @@ def _solved(
     n = start.shape[-1]
     if method == "nelder-mead":
         value = lambda x: objective.value(x, args)
-        first = simplex.begin(value, start, box, limits.atol, limits.rtol, options.initial_size)
         return run(
-            lambda state: simplex.step(value, box, state), first, limits, _of_simplex, slack=n + 3, callback=callback
+            lambda state: simplex.step(value, box, state),
+            lambda x: simplex.begin(value, x, box, limits.atol, limits.rtol, options.initial_size),
+            start,
+            limits,
+            _of_simplex,
+            slack=n + 3,
+            callback=callback,
         )
     evaluate = objective.evaluator(args)
     rule = _rule(method, options)
     if rule is not None:
-        memory = first_order.Moments(full_like(start, 0.0), full_like(start, 0.0)) if method == "adam" else ()
-        begun = first_order.begin(evaluate, start, box, memory, limits.atol, limits.rtol)
-        return run(lambda state: first_order.step(evaluate, box, rule, state), begun, limits, _of, callback=callback)
+
+        def begin(x: Array) -> first_order.FirstOrder:
+            memory = first_order.Moments(full_like(x, 0.0), full_like(x, 0.0)) if method == "adam" else ()
+            return first_order.begin(evaluate, x, box, memory, limits.atol, limits.rtol)
+
+        step = lambda state: first_order.step(evaluate, box, rule, state)
+        return run(step, begin, start, limits, _of, callback=callback)
     directions = _directions(method, options, objective, args, n)
-    searched = descent.begin(evaluate, start, box, directions, limits.atol, limits.rtol)
     return run(
-        lambda state: descent.step(evaluate, box, directions, state), searched, limits, _of, slack=2, callback=callback
+        lambda state: descent.step(evaluate, box, directions, state),
+        lambda x: descent.begin(evaluate, x, box, directions, limits.atol, limits.rtol),
+        start,
+        limits,
+        _of,
+        slack=2,
+        callback=callback,
     )
 
 

@@ -10,6 +10,7 @@ from . import autodiff
 from ._optimize_arguments import Vectors
 from ._optimize_results import OptimizeResult
 from ._optimize_run import Record
+from ._transforms import beside
 from .generic._optimize_residuals import Linearize
 from .vmap import vmap
 
@@ -32,7 +33,7 @@ class Residuals:
     def value(self, x: Array, args: tuple[Any, ...]) -> Array:
         """Evaluate the residuals: shape `(*batch, m)`."""
         vectors = self.vectors
-        found = self.f(vectors.unflatten(x), *args)
+        found = self.f(vectors.unflatten(x), *beside([x], args))
         if self.is_square:
             flat = vectors.flatten("f must return", found)
             return flat - x if self.shift else flat
@@ -56,7 +57,7 @@ class Residuals:
     def result(self, record: Record, args: tuple[Any, ...], *, stacked: bool = False) -> OptimizeResult:
         """Make the result of a record; its residuals are differentiable, since they are computed anew."""
         vectors = self.vectors
-        at = lambda x: self.f(vectors.unflatten(x), *args)
+        at = lambda x: self.f(vectors.unflatten(x), *beside([x], args))
         if stacked:
             fun = trees.stack([at(record.x[i, ...]) for i in range(record.x.shape[0])])
         else:

@@ -135,12 +135,13 @@ def solved(
             steps: newton.Method = newton.Broyden(value, linearize)
             if method != "broyden":
                 steps = newton.GaussNewton(linearize, is_root)
-            first = newton.begin(steps, start, limits.atol, limits.rtol)
-            last, kept = run(lambda state: newton.step(steps, state), first, limits, _of, slack=2, callback=told)
+            begin = lambda x: newton.begin(steps, x, limits.atol, limits.rtol)
+            step = lambda state: newton.step(steps, state)
+            last, kept = run(step, begin, start, limits, _of, slack=2, callback=told)
         else:
-            begun = anderson.begin(value, start, history, amount, limits.atol, limits.rtol, is_root)
-            mixed = lambda state: anderson.step(value, history, limits.rtol, limits.atol, is_root, state)
-            last, kept = run(mixed, begun, limits, _of_mixing, callback=told)
+            begin = lambda x: anderson.begin(value, x, history, amount, limits.atol, limits.rtol, is_root)
+            step = lambda state: anderson.step(value, history, limits.rtol, limits.atol, is_root, state)
+            last, kept = run(step, begin, start, limits, _of_mixing, callback=told)
         return last.x, (last, kept)
 
     x, (last, kept) = implicit(lambda x, *given: residuals.value(x, given), residuals.vectors.start, solve, parameters)

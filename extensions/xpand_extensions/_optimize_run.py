@@ -33,7 +33,8 @@ class _Run(NamedTuple):
 
 def run(
     step: Callable[[Any], Any],
-    state: Any,
+    begin: Callable[[Any], Any],
+    start: Any,
     limits: Limits,
     record: Callable[[Any], Record],
     *,
@@ -44,38 +45,43 @@ def run(
 
     Args:
         step: One step of a method.
-        state: Its state, a named tuple with `iterations` and `status` among its fields.
+        begin: Makes its state, a named tuple with `iterations` and `status` among its fields, of `start`.
+        start: Where to begin: arrays.
         limits: When to stop.
         record: What is told of a state.
         slack: How many steps an iteration takes on lazy arrays, whose steps must be counted in advance.
         callback: Called with the record after each iteration.
     """
     aborted = False
-    first = state.status
-    numbers = _numbers(first, limits.checkpoints)
-    seen = [record(state).iterations]
+    seen = -1
+    numbers = _numbers(trees.leaves(start)[0], limits.checkpoints)
 
     def running(carried: _Run) -> Array:
         return (carried.state.status == RUNNING) & (carried.state.iterations < limits.max_steps)
+
+    def begun(start: Any) -> _Run:
+        state = begin(start)
+        return _Run(state, None if numbers is None else _spread(record(state), numbers))
 
     def whole_step(carried: _Run) -> _Run:
         after = step(carried.state)
         return _Run(after, None if numbers is None else _keep(numbers, record(after), carried.kept))
 
     def told(carried: _Run) -> bool:
-        nonlocal aborted
+        nonlocal aborted, seen
         found = record(carried.state)
-        xp = array_namespace(found.iterations, seen[0])
-        ended = xp.any(carried.state.status != RUNNING)
-        if bool(xp.any(found.iterations > seen[0])) or bool(ended):
-            seen[0] = found.iterations
+        xp = array_namespace(found.iterations)
+        # One step of a line search is no step of the method.
+        total = int(xp.sum(found.iterations)) + int(xp.sum(xp.astype(found.status != RUNNING, xp.int32)))
+        if total != seen:
+            seen = total
             aborted = callback is not None and bool(callback(_ended(found, Status.MAX_STEPS)))
         return aborted
 
-    kept = None if numbers is None else _spread(record(state), numbers)
     carried = iterate(
         whole_step,
-        _Run(state, kept),
+        start,
+        begin=begun,
         running=running,
         lazy_steps=limits.max_steps * slack if limits.given else None,
         callback=None if callback is None else told,
@@ -84,7 +90,7 @@ def run(
     if carried.kept is None:
         return last, None
     trajectory = trees.map(
-        lambda x: array_namespace(x).moveaxis(x, first.ndim, 0), _ended(carried.kept, Status.MAX_STEPS)
+        lambda x: array_namespace(x).moveaxis(x, last.status.ndim, 0), _ended(carried.kept, Status.MAX_STEPS)
     )
     return last, trajectory
 

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, Protocol
 from xpand import array_namespace
 from xpand._typing import Array
 
+from ..linalg import triangular_solve
 from ._optimize_iterate import is_known, looped, stepped
 from ._optimize_vectors import apply, dot, eps_of, full_like, identity, norm, quotient, select, times
 
@@ -70,19 +71,20 @@ class Gradient:
 
 
 class Pairs(NamedTuple):
-    """The last steps of L-BFGS, the newest last; those not taken yet are zero, and so is their weight."""
+    """The last steps of L-BFGS, the newest last; those not taken yet are zero."""
 
     moved: Array
     """Shape `(*batch, history, n)`."""
     changed: Array
-    weights: Array
-    """Reciprocals of the products of the two, shape `(*batch, history)`."""
     scale: Array
     """The inverse Hessian to begin with, a multiple of the identity: shape `(*batch)`."""
 
 
 class LimitedMemory:
-    """L-BFGS: Nocedal and Wright, Numerical Optimization, algorithm 7.4."""
+    """L-BFGS, in the compact form of Byrd, Nocedal and Schnabel (1994), theorem 2.2.
+
+    It takes a few products of matrices in the place of two loops over the history, which are many small operations.
+    """
 
     is_steepest = True
 
@@ -93,39 +95,40 @@ class LimitedMemory:
     def begin(self, x: Array, gradient: Array) -> Pairs:
         none = full_like(gradient[..., None, :], 0.0)
         empty = array_namespace(x).concat([none] * self.history, axis=-2)
-        return Pairs(empty, empty, empty[..., 0], first_scale(gradient))
+        return Pairs(empty, empty, first_scale(gradient))
 
     reset = begin
 
     def update(self, memory: Pairs, moved: Array, changed: Array) -> Pairs:
         xp = array_namespace(moved)
+
+        def appended(rows: Array, row: Array) -> Array:
+            return xp.concat([rows[..., 1:, :], row[..., None, :]], axis=-2)
+
+        # Scaled so that the products are one, and the matrices made of them of one scale.
         product = dot(moved, changed)
-        one = xp.ones_like(product)
-
-        def appended(rows: Array, row: Array, axis: int) -> Array:
-            rest = rows[..., 1:, :] if axis == -2 else rows[..., 1:]
-            return xp.concat([rest, xp.expand_dims(row, axis=axis)], axis=axis)
-
-        new = Pairs(
-            appended(memory.moved, moved, -2),
-            appended(memory.changed, changed, -2),
-            appended(memory.weights, quotient(one, product), -1),
-            quotient(product, dot(changed, changed), 1.0),
+        weight = quotient(xp.ones_like(product), xp.sqrt(xp.abs(product)))
+        rows = appended(memory.moved, times(weight, moved)), appended(memory.changed, times(weight, changed))
+        found: Pairs = select(
+            is_curved(moved, changed), Pairs(*rows, quotient(product, dot(changed, changed), 1.0)), memory
         )
-        found: Pairs = select(is_curved(moved, changed), new, memory)
         return found
 
     def direction(self, memory: Pairs, x: Array, gradient: Array) -> Array:
-        result, shares = gradient, []
-        for i in reversed(range(self.history)):
-            share = memory.weights[..., i] * dot(memory.moved[..., i, :], result)
-            result = result - times(share, memory.changed[..., i, :])
-            shares.append(share)
-        result = times(memory.scale, result)
-        for i, share in enumerate(reversed(shares)):
-            back = memory.weights[..., i] * dot(memory.changed[..., i, :], result)
-            result = result + times(share - back, memory.moved[..., i, :])
-        return -result
+        xp = array_namespace(x)
+        moved, changed = memory.moved, memory.changed
+        columns = xp.matrix_transpose(changed)
+        squares = xp.matmul(changed, columns)
+        # Products of each step with the changes since; one for steps not taken yet, on the diagonal.
+        eye = identity(squares[..., 0, :])
+        is_new = xp.astype(xp.all(moved == 0.0, axis=-1), x.dtype)
+        upper = xp.triu(xp.matmul(moved, columns)) + eye * is_new[..., None, :]
+        diagonal = xp.sum(upper * eye, axis=-1)
+        inner = triangular_solve(upper, apply(moved, gradient)[..., None], lower=False)[..., 0]
+        right = diagonal * inner + times(memory.scale, apply(squares, inner) - apply(changed, gradient))
+        outer = triangular_solve(upper, right[..., None], lower=False, transpose=True)[..., 0]
+        back = apply(xp.matrix_transpose(moved), outer) - times(memory.scale, apply(columns, inner))
+        return -(times(memory.scale, gradient) + back)
 
 
 class Inverse(NamedTuple):

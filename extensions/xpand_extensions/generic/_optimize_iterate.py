@@ -15,9 +15,11 @@ def iterate(
     /,
     *,
     running: Callable[[Any], Array],
+    begin: Callable[[Any], Any] | None = None,
     lazy_steps: int | None = None,
     callback: Callable[[Any], Any] | None = None,
 ) -> trees.Tree:
+    state = state if begin is None else begin(state)
     if is_known(state):
         return stepped(step, state, running, callback)
     return looped(step, state, running, callback)

@@ -15,6 +15,7 @@ def iterate(
     /,
     *,
     running: Callable[[Any], Array],
+    begin: Callable[[Any], Any] | None = None,
     lazy_steps: int | None = None,
     callback: Callable[[Any], Any] | None = None,
 ) -> trees.Tree:
@@ -23,4 +24,4 @@ def iterate(
             "iterate: how many steps it takes is not known, for the arrays are lazy; give lazy_steps, all of which "
             "become part of the graph, or compute the arrays first"
         )
-    return looped(step, state, running, callback, max_iter=lazy_steps)
+    return looped(step, state if begin is None else begin(state), running, callback, max_iter=lazy_steps)

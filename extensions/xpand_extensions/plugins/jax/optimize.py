@@ -17,15 +17,35 @@ def iterate(
     /,
     *,
     running: Callable[[Any], Array],
+    begin: Callable[[Any], Any] | None = None,
     lazy_steps: int | None = None,
     callback: Callable[[Any], Any] | None = None,
 ) -> trees.Tree:
-    if callback is None or not is_known(state):
-        return looped(step, state, running, callback)
+    if callback is not None and is_known(state):
+        begun = state if begin is None else begin(state)
+        if is_known(begun):
+            return stepped(_compiled(step, begun), begun, running, callback)
+
+    def whole(state: trees.Tree) -> trees.Tree:
+        return looped(step, state if begin is None else begin(state), running, callback)
+
+    # Inside of other transformations this is part of what is around it.
+    return _compiled(whole, state)(state)
+
+
+def _compiled(function: Callable[[Any], Any], state: trees.Tree) -> Callable[[Any], Any]:
+    """Compile a function of trees that are like a state."""
     structure = trees.structure(state)
+    result: list[trees.Structure] = []
 
     @jax.jit
-    def compiled(leaves: list[Any]) -> list[Any]:
-        return trees.leaves(step(trees.unflatten(structure, leaves)))
+    def of_leaves(leaves: list[Any]) -> list[Any]:
+        found, spec = trees.flatten(function(trees.unflatten(structure, leaves)))
+        result[:] = [spec]
+        return found
 
-    return stepped(lambda before: trees.unflatten(structure, compiled(trees.leaves(before))), state, running, callback)
+    def compiled(state: trees.Tree) -> trees.Tree:
+        leaves = of_leaves(trees.leaves(state))
+        return trees.unflatten(result[0], leaves)
+
+    return compiled
