@@ -7,6 +7,7 @@ from xpand._namespace import describe
 from xpand._typing import Array, Namespace
 
 from . import _sparse_order as order
+from ._sparse_pattern import at_once
 
 Shape = tuple[int, ...]
 
@@ -40,7 +41,7 @@ def coo(values: Array, coords: Any, shape: Any, dense_ndim: Any, is_sorted: Any,
     if check:
         for (name, x), size in zip(named.items(), sparse):
             in_bounds("COO", name, xp, x, size)
-        _promised("COO", xp, list(coords), sparse, is_sorted, is_unique)
+        _promised("COO", list(coords), sparse, is_sorted, is_unique)
     return sparse
 
 
@@ -74,11 +75,12 @@ def compressed(
         )
     if check:
         in_bounds(name, "indices", xp, indices, sizes[-3 - major])
-        _ends(name, xp, indptr, values.shape[batch])
+        _ends(name, indptr, values.shape[batch])
         if (is_sorted or is_unique) and is_concrete(indptr):
             major_sizes = (sizes[major], sizes[-3 - major])
-            coords = [order.expanded(xp, indptr, values.shape[batch]), indices]
-            _promised(name, xp, coords, major_sizes, is_sorted, is_unique)
+            rows = at_once(lambda given: order.expanded(array_namespace(given), given, values.shape[batch]), indptr)
+            coords = [rows, indices]
+            _promised(name, coords, major_sizes, is_sorted, is_unique)
     return sizes[batch:]
 
 
@@ -109,12 +111,17 @@ def in_bounds(function: str, name: str, xp: Namespace, x: Array, size: int) -> N
     """
     if not is_concrete(x) or 0 in x.shape:
         return
-    low, high = int(xp.min(x)), int(xp.max(x))
+    low, high = at_once(_extremes, x)
     if low < 0 or high >= size:
         raise IndexError(
             f"{function}: {name} holds {low if low < 0 else high}, which is out of bounds for an axis of size {size}; "
             "takes 0 to one less than the size"
         )
+
+
+def _extremes(x: Array) -> tuple[int, int]:
+    xp = array_namespace(x)
+    return int(xp.min(x)), int(xp.max(x))
 
 
 def _parts(function: str, values: Array, named: dict[str, Any]) -> Namespace:
@@ -140,9 +147,13 @@ def _entries(function: str, name: str, x: Array, values: Array, batch: int) -> N
         )
 
 
-def _ends(function: str, xp: Namespace, indptr: Array, nse: int) -> None:
-    if not is_concrete(indptr):
-        return
+def _ends(function: str, indptr: Array, nse: int) -> None:
+    if is_concrete(indptr):
+        at_once(lambda given: _check_ends(function, given, nse), indptr)
+
+
+def _check_ends(function: str, indptr: Array, nse: int) -> None:
+    xp = array_namespace(indptr)
     if bool(xp.any(indptr[..., 0] != 0)) or bool(xp.any(indptr[..., -1] > nse)):
         raise ValueError(
             f"{function}: indptr must begin with 0 and end with at most the number of entries, {nse}, got "
@@ -152,12 +163,15 @@ def _ends(function: str, xp: Namespace, indptr: Array, nse: int) -> None:
         raise ValueError(f"{function}: indptr must never fall from one element to the next")
 
 
-def _promised(
-    function: str, xp: Namespace, coords: list[Array], sizes: Shape, is_sorted: bool, is_unique: bool
-) -> None:
+def _promised(function: str, coords: list[Array], sizes: Shape, is_sorted: bool, is_unique: bool) -> None:
     """Check what is promised of the order of entries and of their places."""
     if not (is_sorted or is_unique) or not all(is_concrete(x) for x in coords) or coords[0].shape[-1] < 2:
         return
+    at_once(lambda *given: _check_promised(function, given, sizes, is_sorted, is_unique), *coords)
+
+
+def _check_promised(function: str, coords: tuple[Array, ...], sizes: Shape, is_sorted: bool, is_unique: bool) -> None:
+    xp = array_namespace(*coords)
     if is_sorted and order.falls(xp, coords):
         raise ValueError(
             f"{function}: is_sorted=True is claimed, and the entries are not in the order of their places; sort them "

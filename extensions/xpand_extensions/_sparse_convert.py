@@ -11,6 +11,7 @@ from . import _sparse_order as order
 from . import indexing, scatter
 from ._sparse_containers import COO, CSC, CSR, Sparse, namespace_of
 from ._sparse_libraries import container_of, native_format
+from ._sparse_pattern import along, at_once, known
 
 Format: TypeAlias = Literal["coo", "csr", "csc"]
 FORMATS: tuple[Format, ...] = ("coo", "csr", "csc")
@@ -76,7 +77,7 @@ def tocoo(a: Sparse, /) -> COO:
     if isinstance(a, COO):
         return a
     used = trimmed(a)
-    major, minor = order.expanded(namespace_of(a), used.indptr, used.nse), used.indices
+    major, minor = _majors(used.indptr, used.nse), used.indices
     coords = (major, minor) if isinstance(a, CSR) else (minor, major)
     is_sorted = a.is_sorted and isinstance(a, CSR)
     return COO._of(used.values, coords, (a._sparse_shape, is_sorted, a.is_unique, 0))
@@ -194,17 +195,34 @@ def _scattered(a: COO) -> Array:
 def _compressed(function: str, a: Sparse, cls: Any) -> Any:
     """Bring the entries of a matrix into the order of its rows or columns."""
     checks.matrix(function, "a", a)
-    xp, coo = namespace_of(a), tocoo(a)
+    coo = tocoo(a)
     major, minor = coo.coords if cls is CSR else coo.coords[::-1]
     size = coo._sparse_shape[0 if cls is CSR else 1]
     values, is_sorted = coo.values, coo.is_sorted and cls is CSR
     if not is_sorted:
-        places = xp.argsort(major, axis=-1, stable=True)
-        major, minor = (xp.take_along_axis(x, places, axis=-1) for x in (major, minor))
-        values = _along(xp, values, places)
+        arrange = lambda *given: _arranged(*given, size)
+        places, minor, indptr = at_once(arrange, major, minor) if known(major, minor) else arrange(major, minor)
+        values = along(values, places, coo.batch_ndim)
         is_sorted = isinstance(a, (CSR, CSC)) and a.is_sorted
-    indptr = _ends(xp, major, size)
+    else:
+        ends = lambda given: _ends(array_namespace(given), given, size)
+        indptr = at_once(ends, major) if known(major) else ends(major)
     return cls._of(values, (minor, indptr), (coo._sparse_shape, is_sorted, coo.is_unique))
+
+
+def _majors(indptr: Array, nse: int) -> Array:
+    """Return the row of each entry."""
+    expand = lambda given: order.expanded(array_namespace(given), given, nse)
+    found: Array = at_once(expand, indptr) if known(indptr) else expand(indptr)
+    return found
+
+
+def _arranged(major: Array, minor: Array, size: int) -> tuple[Array, Array, Array]:
+    """Return which entry comes first, second, … by rows, their columns, and where rows begin and end."""
+    xp = array_namespace(major, minor)
+    places = xp.argsort(major, axis=-1, stable=True)
+    major, minor = (xp.take_along_axis(x, places, axis=-1) for x in (major, minor))
+    return places, minor, _ends(xp, major, size)
 
 
 def _ends(xp: Any, major: Array, size: int) -> Array:
@@ -212,27 +230,24 @@ def _ends(xp: Any, major: Array, size: int) -> Array:
     if major.ndim > 1:
         members = xp.reshape(major, (-1, major.shape[-1]))
         ends = [_ends(xp, members[i, :], size) for i in range(members.shape[0])]
-        stacked = xp.stack(ends) if ends else xp.zeros((0, size + 1), dtype=major.dtype)
+        stacked = (
+            xp.stack(ends) if ends else xp.zeros((0, size + 1), dtype=major.dtype, device=_arguments.device_of(major))
+        )
         return xp.reshape(stacked, (*major.shape[:-1], size + 1))
     rows = xp.arange(size + 1, dtype=major.dtype, device=_arguments.device_of(major))
     return xp.astype(xp.searchsorted(major, rows, side="left"), major.dtype)
-
-
-def _along(xp: Any, values: Array, places: Array) -> Array:
-    """Take entries of values, of which there may be more batch axes than of the places."""
-    if places.ndim == 1:
-        return xp.take(values, places, axis=-1)
-    return xp.take_along_axis(values, places, axis=-1)
 
 
 def trimmed(a: Any) -> Any:
     """Leave out the padding of a matrix whose last entries belong to no row, where that is known."""
     if a.indptr.ndim > 1 or not is_concrete(a.indptr):
         return a
-    used = int(a.indptr[-1])
+    used = at_once(lambda indptr: int(indptr[-1]), a.indptr)
     if used == a.nse:
         return a
-    return type(a)._of(a.values[..., :used], (a.indices[:used], a.indptr), a._static())
+    shorten = lambda indices: indices[:used]
+    indices = at_once(shorten, a.indices) if known(a.indices) else shorten(a.indices)
+    return type(a)._of(a.values[..., :used], (indices, a.indptr), a._static())
 
 
 def _count(shape: tuple[int, ...]) -> int:

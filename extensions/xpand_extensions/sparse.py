@@ -6,6 +6,7 @@ and the gradient with respect to a container is one of the same pattern. Functio
 have themselves, too.
 """
 
+from ._sparse_arithmetic import add, divide, multiply, subtract
 from ._sparse_containers import COO, CSC, CSR, Sparse
 from ._sparse_convert import (
     Format,
@@ -19,8 +20,12 @@ from ._sparse_convert import (
     tocsr,
     todense,
 )
+from ._sparse_elementwise import abs, astype, conj, imag, map_values, negative, power, real, sign, sqrt, square
 from ._sparse_matmul import matmul
 from ._sparse_native import from_native, to_native
+from ._sparse_pattern import at_once as at_once
+from ._sparse_reduce import count_nonzero, diagonal, max, mean, min, norm, sum, trace
+from ._sparse_structure import eliminate_zeros, reshape, sort, sum_duplicates, transpose, tril, triu
 from ._sparse_trees import disassemble
 
 __all__ = [
@@ -29,17 +34,47 @@ __all__ = [
     "CSR",
     "Format",
     "Sparse",
+    "abs",
+    "add",
+    "astype",
+    "conj",
     "convert",
+    "count_nonzero",
+    "diagonal",
     "disassemble",
+    "divide",
+    "eliminate_zeros",
     "from_dense",
     "from_native",
+    "imag",
     "is_sparse",
+    "map_values",
     "matmul",
     "matrix_transpose",
+    "max",
+    "mean",
+    "min",
+    "multiply",
+    "negative",
+    "norm",
+    "power",
+    "real",
+    "reshape",
+    "sign",
+    "sort",
     "sparse_format",
+    "sqrt",
+    "square",
+    "subtract",
+    "sum",
+    "sum_duplicates",
+    "to_native",
     "tocoo",
     "tocsc",
     "tocsr",
-    "to_native",
     "todense",
+    "trace",
+    "transpose",
+    "tril",
+    "triu",
 ]

@@ -1,0 +1,129 @@
+"""Products of sparse arrays with each other: pairs of entries are found once, and their values multiplied."""
+
+from typing import Any
+
+from xpand import _arguments, array_namespace
+from xpand._typing import Array
+
+from . import _sparse_checks as checks
+from ._sparse_containers import COO, Sparse, namespace_of
+from ._sparse_convert import convert, matrix_transpose, tocoo
+from ._sparse_forms import coo_of, full, over_entries, pattern_work, shared_format
+from ._sparse_operands import with_like_patterns
+from ._sparse_pattern import Merge, along, at_once, joined, known, merge, numbered, summed, used
+
+
+def intersection(a: COO, b: COO) -> COO:
+    """Multiply element by element arrays that are sorted and unique.
+
+    Where patterns aren't known, or differ among the members of a batch, the places are those of `a`.
+    """
+    if known(*a.coords, *b.coords) and a.coords[0].ndim == b.coords[0].ndim == 1:
+        return _common(a, b)
+    a, b = with_like_patterns(a, b)
+    xp, half = namespace_of(a), a.sparse_ndim
+    if not b.nse:
+        return a._replace(xp.zeros_like(a.values))
+
+    def work(*given: Array) -> tuple[Array, Array]:
+        names = array_namespace(*given)
+        (left, right), beyond = numbered(names, [given[:half], given[half:]], a._sparse_shape)
+        places = _positions(names, right, left)
+        met = names.take_along_axis(right, places, axis=-1)
+        return places, (met == left) & (left < full(left, beyond))
+
+    places, met = pattern_work(work, *a.coords, *b.coords)
+    met = over_entries(a, met)
+    # Both are masked: the derivative of a product that isn't used must not be infinite times zero.
+    left, right = a.values, along(b.values, places, b.batch_ndim)
+    return a._replace(xp.where(met, left, full(left, 0)) * xp.where(met, right, full(right, 0)))
+
+
+def _common(a: COO, b: COO) -> COO:
+    half = a.sparse_ndim
+
+    def work(*given: Array) -> tuple[Array, Array, tuple[Array, ...]]:
+        xp = array_namespace(*given)
+        (left, right), beyond = numbered(xp, [given[:half], given[half:]], a._sparse_shape)
+        if not right.shape[0] or not left.shape[0]:
+            none = xp.zeros((0,), dtype=xp.int64, device=_arguments.device_of(left))
+            return none, none, tuple(x[:0] for x in given[:half])
+        places = _positions(xp, right, left)
+        (kept,) = xp.nonzero((xp.take(right, places) == left) & (left < full(left, beyond)))
+        return kept, xp.take(places, kept), tuple(xp.take(x, kept) for x in given[:half])
+
+    first, second, coords = at_once(work, *a.coords, *b.coords)
+    values = along(a.values, first, a.batch_ndim) * along(b.values, second, b.batch_ndim)
+    return coo_of(values, coords, a._sparse_shape, is_sorted=True, is_unique=True, dense_ndim=a.dense_ndim)
+
+
+def _positions(xp: Any, sorted_numbers: Array, numbers: Array) -> Array:
+    """Return where in sorted numbers each number stands, or the last place where it is greater than all."""
+    if numbers.ndim > 1:
+        members = [
+            _positions(xp, x, y) for x, y in zip(_members(xp, sorted_numbers), _members(xp, numbers), strict=True)
+        ]
+        if not members:
+            return xp.zeros_like(numbers)
+        return xp.reshape(xp.stack(members), numbers.shape)
+    found = xp.searchsorted(sorted_numbers, numbers)
+    return xp.minimum(found, full(found, sorted_numbers.shape[0] - 1))
+
+
+def _members(xp: Any, x: Array) -> list[Array]:
+    flat = xp.reshape(x, (-1, x.shape[-1]))
+    return [flat[i, :] for i in range(flat.shape[0])]
+
+
+def matrix_product(a: Sparse, b: Sparse) -> Any:
+    """Multiply sparse matrices, of which a pattern is known: the product is sorted and unique.
+
+    Raises:
+        TypeError: A pattern isn't known, or data types that don't promote.
+        ValueError: Shapes that don't fit, or members of a batch with patterns of their own.
+    """
+    for name, x in (("a", a), ("b", b)):
+        checks.matrix("matmul", name, x)
+    xp = _arguments.namespace_of("matmul", a=a.values, b=b.values)
+    _arguments.one_device("matmul", a=a.values, b=b.values)
+    for name, x in (("a", a), ("b", b)):
+        _arguments.dtype("matmul", name, xp, x.values, _arguments.NUMERIC)
+        if x.pattern[0].ndim > 1:
+            raise ValueError(
+                f"matmul: {name} is a batch in which each member has a pattern of its own, and so would the product, "
+                "of another size each; multiply member by member"
+            )
+    if a.shape[-1] != b.shape[-2]:
+        raise ValueError(f"matmul: a of shape {a.shape} and b of shape {b.shape} do not fit together")
+    _arguments.broadcast_shapes("matmul", a=a.shape[:-2], b=b.shape[:-2])
+    if not known(*a.pattern, *b.pattern):
+        raise TypeError(
+            "matmul: how many entries the product of two sparse matrices has isn't known under jit where containers "
+            "are arguments, nor for lazy arrays; close over the containers and make their values arguments, or "
+            "multiply with `sparse.todense(b)`"
+        )
+    x, y = _arguments.promote("matmul", xp, a=a.values, b=b.values)
+    a, b = a._replace(x), b._replace(y)
+    if shared_format((a, b)) == "csc":
+        return matrix_transpose(convert(_by_rows(tocoo(matrix_transpose(b)), tocoo(matrix_transpose(a))), "csr"))
+    return convert(_by_rows(tocoo(a), tocoo(b)), shared_format((a, b)))
+
+
+def _by_rows(a: COO, b: COO) -> COO:
+    sizes = (a._sparse_shape[0], b._sparse_shape[1])
+
+    def work(*given: Array) -> tuple[Array, Array, Merge]:
+        xp = array_namespace(*given)
+        left, right = given[:2], given[2:]
+        # Padding of either side meets nothing: each gets a number that the other side has none of.
+        inner, outer = xp.astype(left[1], xp.int64), xp.astype(right[0], xp.int64)
+        inner = xp.where(used(xp, left, a._sparse_shape), inner, full(inner, -1))
+        outer = xp.where(used(xp, right, b._sparse_shape), outer, full(outer, -2))
+        first, second = joined(inner, outer)
+        plan = merge((xp.take(left[0], first), xp.take(right[1], second)), sizes)
+        return xp.take(first, plan.order), xp.take(second, plan.order), plan
+
+    first, second, plan = at_once(work, *a.coords, *b.coords)
+    products = along(a.values, first, a.batch_ndim) * along(b.values, second, b.batch_ndim)
+    values = summed(products, plan.ids, plan.size, products.ndim - 1, is_sorted=True)
+    return coo_of(values, plan.coords, sizes, is_sorted=True, is_unique=True)

@@ -1,0 +1,19 @@
+"""Work on patterns on JAX: with NumPy on the host, since under jit the operations of known arrays would be put off too."""
+
+from collections.abc import Callable
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from xpand._typing import Array
+
+
+def at_once(function: Callable[..., Any], /, *arrays: Array) -> Any:
+    found = function(*(np.asarray(x) for x in arrays))
+    device = next(iter(arrays[0].devices()))
+    with jax.ensure_compile_time_eval():
+        return jax.tree.map(
+            lambda x: jax.device_put(jnp.asarray(x), device) if isinstance(x, (np.ndarray, np.generic)) else x, found
+        )
