@@ -13,7 +13,7 @@ from ._sparse_forms import by_coordinates, coo_of, pattern_work
 from ._sparse_operands import at_places, promoted, same_places, with_batch_of, with_like_patterns, with_promise
 from ._sparse_pattern import known, merge, merged_values
 from ._sparse_sparse import intersection
-from ._sparse_structure import sum_duplicates
+from ._sparse_structure import sort, sum_duplicates
 
 _SCALARS: Final = operands.SCALARS
 
@@ -196,7 +196,7 @@ def _product(a: Sparse, b: Sparse) -> Any:
     a, b = sum_duplicates(a), sum_duplicates(b)
     if same_places(a, b):
         return with_promise(a, b, a.values * b.values)
-    return by_coordinates(intersection, a, b)
+    return by_coordinates(lambda x, y: intersection(sort(x), sort(y)), a, b)
 
 
 def _scaled(function: str, a: Sparse, number: Scalar) -> Sparse:

@@ -50,23 +50,24 @@ def promoted(function: str, a: Sparse, b: Sparse) -> tuple[Any, Any]:
             f"{function}: takes sparse arrays of one shape, but for batch axes, got {a!r} and {b!r} with "
             f"{a.dense_ndim} and {b.dense_ndim} dense axes"
         )
-    batch = _arguments.broadcast_shapes(function, a=_batch(a), b=_batch(b))
+    batch = _arguments.broadcast_shapes(function, a=batch_of(a), b=batch_of(b))
     x, y = _arguments.promote(function, xp, a=a.values, b=b.values)
-    return _spread(a, x, batch), _spread(b, y, batch)
+    return spread(a, x, batch), spread(b, y, batch)
 
 
 def _dense(a: Sparse) -> tuple[int, ...]:
     return tuple(a.values.shape[a.batch_ndim + 1 :])
 
 
-def _batch(a: Sparse) -> tuple[int, ...]:
+def batch_of(a: Sparse) -> tuple[int, ...]:
+    """Return the sizes of a container's batch axes."""
     return tuple(a.values.shape[: a.batch_ndim])
 
 
-def _spread(a: Sparse, values: Array, batch: tuple[int, ...]) -> Sparse:
+def spread(a: Sparse, values: Array, batch: tuple[int, ...]) -> Sparse:
     """Broadcast a container over batch axes; a pattern that is the same for all stays one."""
     xp = namespace_of(a)
-    if _batch(a) != batch:
+    if batch_of(a) != batch:
         values = xp.broadcast_to(values, (*batch, a.nse, *_dense(a)))
     pattern = tuple(xp.broadcast_to(x, (*batch, x.shape[-1])) if x.ndim > 1 else x for x in a.pattern)
     return type(a)._of(values, pattern, a._static(), a.plan)
@@ -78,11 +79,19 @@ def with_like_patterns(a: COO, b: COO) -> tuple[COO, COO]:
 
 
 def _apart(a: COO, ndim: int) -> COO:
-    if a.coords[0].ndim >= ndim:
+    return a if a.coords[0].ndim >= ndim else with_own_patterns(a)
+
+
+def with_own_patterns(a: Any) -> Any:
+    """Give each member of a batch a pattern of its own."""
+    batch = batch_of(a)
+    if all(x.ndim == len(batch) + 1 for x in a.pattern):
         return a
-    shape = (*_batch(a), a.nse)
-    coords = pattern_work(lambda *given: tuple(array_namespace(x).broadcast_to(x, shape) for x in given), *a.coords)
-    return COO._of(a.values, coords, a._static())
+
+    def work(*given: Array) -> tuple[Array, ...]:
+        return tuple(array_namespace(x).broadcast_to(x, (*batch, x.shape[-1])) for x in given)
+
+    return type(a)._of(a.values, pattern_work(work, *a.pattern), a._static())
 
 
 def at_places(function: str, a: Sparse, coords: tuple[Array, ...], x: Array) -> Array:
@@ -100,7 +109,7 @@ def at_places(function: str, a: Sparse, coords: tuple[Array, ...], x: Array) -> 
     batch = tuple(x.shape[: x.ndim - inner])
     sizes = tuple(x.shape[x.ndim - inner : x.ndim - a.dense_ndim])
     dense = tuple(x.shape[x.ndim - a.dense_ndim :])
-    _arguments.broadcast_shapes(function, a=_batch(a), b=batch)
+    _arguments.broadcast_shapes(function, a=batch_of(a), b=batch)
     for size, limit in zip((*sizes, *dense), (*a._sparse_shape, *_dense(a))):
         if size not in (1, limit):
             raise ValueError(
@@ -125,7 +134,7 @@ def at_places(function: str, a: Sparse, coords: tuple[Array, ...], x: Array) -> 
     index = pattern_work(work, *coords)
     x = xp.reshape(x, (*batch, prod(sizes), *dense))
     if index.ndim > 1:
-        return along(xp.broadcast_to(x, (*_batch(a), prod(sizes), *dense)), index, a.batch_ndim)
+        return along(xp.broadcast_to(x, (*batch_of(a), prod(sizes), *dense)), index, a.batch_ndim)
     return along(x, index, len(batch))
 
 
@@ -134,4 +143,4 @@ def with_batch_of(function: str, a: Sparse, x: Array) -> Sparse:
     inner = a.sparse_ndim + a.dense_ndim
     if a.pattern[0].ndim == 1 or x.ndim <= inner:
         return a
-    return _spread(a, a.values, _arguments.broadcast_shapes(function, a=_batch(a), b=tuple(x.shape[: x.ndim - inner])))
+    return spread(a, a.values, _arguments.broadcast_shapes(function, a=batch_of(a), b=tuple(x.shape[: x.ndim - inner])))

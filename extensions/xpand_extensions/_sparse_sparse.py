@@ -28,7 +28,7 @@ def intersection(a: COO, b: COO) -> COO:
     def work(*given: Array) -> tuple[Array, Array]:
         names = array_namespace(*given)
         (left, right), beyond = numbered(names, [given[:half], given[half:]], a._sparse_shape)
-        places = _positions(names, right, left)
+        places = positions(names, right, left)
         met = names.take_along_axis(right, places, axis=-1)
         return places, (met == left) & (left < full(left, beyond))
 
@@ -48,7 +48,7 @@ def _common(a: COO, b: COO) -> COO:
         if not right.shape[0] or not left.shape[0]:
             none = xp.zeros((0,), dtype=xp.int64, device=_arguments.device_of(left))
             return none, none, tuple(x[:0] for x in given[:half])
-        places = _positions(xp, right, left)
+        places = positions(xp, right, left)
         (kept,) = xp.nonzero((xp.take(right, places) == left) & (left < full(left, beyond)))
         return kept, xp.take(places, kept), tuple(xp.take(x, kept) for x in given[:half])
 
@@ -57,11 +57,11 @@ def _common(a: COO, b: COO) -> COO:
     return coo_of(values, coords, a._sparse_shape, is_sorted=True, is_unique=True, dense_ndim=a.dense_ndim)
 
 
-def _positions(xp: Any, sorted_numbers: Array, numbers: Array) -> Array:
+def positions(xp: Any, sorted_numbers: Array, numbers: Array) -> Array:
     """Return where in sorted numbers each number stands, or the last place where it is greater than all."""
     if numbers.ndim > 1:
         members = [
-            _positions(xp, x, y) for x, y in zip(_members(xp, sorted_numbers), _members(xp, numbers), strict=True)
+            positions(xp, x, y) for x, y in zip(_members(xp, sorted_numbers), _members(xp, numbers), strict=True)
         ]
         if not members:
             return xp.zeros_like(numbers)

@@ -7,6 +7,7 @@ have themselves, too.
 """
 
 from ._sparse_arithmetic import add, divide, multiply, subtract
+from ._sparse_build import block, block_diag, concat, diags, eye, kron, stack
 from ._sparse_containers import COO, CSC, CSR, Sparse
 from ._sparse_convert import (
     Format,
@@ -21,6 +22,7 @@ from ._sparse_convert import (
     todense,
 )
 from ._sparse_elementwise import abs, astype, conj, imag, map_values, negative, power, real, sign, sqrt, square
+from ._sparse_index import getitem
 from ._sparse_matmul import matmul
 from ._sparse_native import from_native, to_native
 from ._sparse_pattern import at_once as at_once
@@ -37,17 +39,24 @@ __all__ = [
     "abs",
     "add",
     "astype",
+    "block",
+    "block_diag",
+    "concat",
     "conj",
     "convert",
     "count_nonzero",
     "diagonal",
+    "diags",
     "disassemble",
     "divide",
     "eliminate_zeros",
+    "eye",
     "from_dense",
     "from_native",
+    "getitem",
     "imag",
     "is_sparse",
+    "kron",
     "map_values",
     "matmul",
     "matrix_transpose",
@@ -65,6 +74,7 @@ __all__ = [
     "sparse_format",
     "sqrt",
     "square",
+    "stack",
     "subtract",
     "sum",
     "sum_duplicates",
