@@ -10,6 +10,7 @@ from ._autodiff_gradients import grad, value_and_grad
 from ._autodiff_jacobians import hessian, jacfwd, jacrev
 from ._autodiff_linear import linear_transpose, linearize
 from ._autodiff_products import jvp, stop_gradient, vjp
+from ._autodiff_root import custom_root
 from ._autodiff_rules import custom_jvp, custom_vjp
 from ._autodiff_solve import custom_linear_solve
 
@@ -18,6 +19,7 @@ __all__ = [
     "checkpoint",
     "custom_jvp",
     "custom_linear_solve",
+    "custom_root",
     "custom_vjp",
     "grad",
     "hessian",

@@ -6,9 +6,11 @@ from typing import Any, TypeAlias
 from xpand import array_namespace
 from xpand._typing import Array
 
+from .._autodiff_products import jvp
 from .._autodiff_solve_arguments import brought, unfollowed
 from ..tracing import traced_namespace
 from ..tracing._core import TracedArray, aval_of, bare
+from ..tracing._root import Root, found_root
 from ..tracing._solve import System, solved
 
 Arrays: TypeAlias = tuple[Array, ...]
@@ -47,6 +49,34 @@ def custom_linear_solve(
     has_closures = bool(outer) or not any(map(_is_followed, arrays))
     outs = solved(traced_namespace(array_namespace(*arrays)), system, arrays, has_closures)
     return tuple(outs[: count[0]]), tuple(outs[count[0] :])
+
+
+def custom_root(
+    f: Callable[..., Any],
+    initial_guess: Arrays,
+    /,
+    *,
+    solve: Callable[..., Any],
+    tangent_solve: Any = None,
+    args: Arrays = (),
+    has_aux: bool = False,
+) -> tuple[Arrays, Arrays]:
+    arrays = (*initial_guess, *args)
+    outer = brought(_is_followed, f, solve, tangent_solve)
+    found = unfollowed(_is_followed, (*arrays, *outer), lambda: solve(initial_guess, *args))
+    if found is not None:
+        return found  # type: ignore[no-any-return]
+    count = len(initial_guess)
+
+    def of_tangents(ys: Arrays, *given: Array) -> Arrays:
+        along = lambda vs: jvp(lambda *xs: f(xs, *given[count:]), given[:count], tuple(vs))[1]
+        found: Arrays = tangent_solve(along, ys)
+        return found
+
+    root = Root(f, lambda xs, *args: sum(solve(xs, *args), ()), of_tangents, list(map(aval_of, initial_guess)))
+    has_closures = bool(outer) or not any(map(_is_followed, arrays))
+    outs = found_root(traced_namespace(array_namespace(*arrays)), root, arrays, has_closures)
+    return tuple(outs[:count]), tuple(outs[count:])
 
 
 def _is_followed(x: Array) -> bool:

@@ -13,6 +13,7 @@ from ..tracing._forward import jvp as _jvp
 from ..tracing._reverse import linearize as _linearize
 from ..tracing._reverse import transposed
 from ._autodiff_solve import custom_linear_solve as custom_linear_solve
+from ._autodiff_solve import custom_root as custom_root
 
 
 def stop_gradient(x: Array, /) -> Array:

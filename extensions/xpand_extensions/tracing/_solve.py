@@ -25,7 +25,7 @@ Function: TypeAlias = Callable[..., Arrays]
 class System:
     """A linear system: functions of the arrays of a solution, or of a right-hand side, and of further arguments."""
 
-    __slots__ = ("columns", "count", "matvec", "rows", "solve", "symmetric", "transpose_solve")
+    __slots__ = ("beside", "columns", "count", "matvec", "rows", "solve", "symmetric", "transpose_solve")
 
     def __init__(
         self,
@@ -44,6 +44,14 @@ class System:
         """
         self.matvec, self.solve, self.transpose_solve, self.symmetric = matvec, solve, transpose_solve, symmetric
         self.rows, self.count, self.columns = rows, count, columns
+        self.beside: list[Any] | None = None
+        """The types of further arrays, once there are some."""
+
+    def note(self, outs: Sequence[Any]) -> None:
+        """Note the types of all that is returned."""
+        if self.beside is None:
+            self.columns = list(map(aval_of, outs[: self.count[0]]))
+            self.beside = list(map(aval_of, outs[self.count[0] :]))
 
     def transposed(self, namespace: Any) -> "System":
         """Return the transposed system."""
@@ -79,8 +87,7 @@ def solve(namespace: Any, system: System, arrays: Sequence[Any]) -> list[Any]:
     """Apply the operation."""
     op = namespace.operation("custom_linear_solve", _run)
     found = list(map(bare, bind(op, arrays, {"system": system})))
-    if system.columns is None:
-        system.columns = list(map(aval_of, found[: system.count[0]]))
+    system.note(found)
     return found
 
 
@@ -95,23 +102,34 @@ def staged(namespace: Any, system: System, avals: Sequence[Any]) -> tuple[System
     Returns:
         The system; followed arrays that the functions bring along, which become arguments; the types of all results.
     """
-    args = list(avals[len(system.rows) :])
-    constants: list[TracedArray] = []
-
-    def graph_of(function: Function, first: Sequence[Any]) -> tuple[Function, list[Any]]:
-        of_arrays = lambda *x: (tuple(function(x[: len(first)], *x[len(first) :])), ())
-        body, found = closed(namespace, "custom_linear_solve", of_arrays, [*first, *args])
-        start = len(args) + len(constants)
-        end = start + len(found)
-        constants.extend(found)
-        return lambda x, *given: _called(body, [*given[start:end], *x, *given[: len(args)]]), body.avals
-
-    solve, outs = graph_of(system.solve, system.rows)
-    columns = system.columns = outs[: system.count[0]]
-    matvec, _ = graph_of(system.matvec, columns)
-    transpose_solve = None if system.transpose_solve is None else graph_of(system.transpose_solve, columns)[0]
+    graphs = Graphs(namespace, "custom_linear_solve", avals[len(system.rows) :])
+    solve, outs = graphs.of(system.solve, system.rows)
+    system.note(outs)
+    columns = system.columns
+    assert columns is not None, "they are noted"
+    matvec, _ = graphs.of(system.matvec, columns)
+    transpose_solve = None if system.transpose_solve is None else graphs.of(system.transpose_solve, columns)[0]
     found = System(matvec, solve, transpose_solve, system.symmetric, system.rows, system.count, columns)
-    return found, constants, tuple(outs)
+    return found, graphs.constants, tuple(outs)
+
+
+class Graphs:
+    """Functions made graphs, with the followed arrays that they bring along as further arguments."""
+
+    def __init__(self, namespace: Any, what: str, args: Sequence[Any]) -> None:
+        """Take what is known of the arguments that all functions have last."""
+        self.namespace, self.what, self.args = namespace, what, args
+        self.constants: list[TracedArray] = []
+
+    def of(self, function: Function, first: Sequence[Any]) -> tuple[Function, list[Any]]:
+        """Make the graph of a function, and tell the types of its results."""
+        of_arrays = lambda *x: (tuple(function(x[: len(first)], *x[len(first) :])), ())
+        body, found = closed(self.namespace, self.what, of_arrays, [*first, *self.args])
+        count = len(self.args)
+        start = count + len(self.constants)
+        end = start + len(found)
+        self.constants.extend(found)
+        return lambda x, *given: _called(body, [*given[start:end], *x, *given[:count]]), body.avals
 
 
 def _called(body: Body, arrays: Sequence[Any]) -> Arrays:
@@ -121,12 +139,12 @@ def _called(body: Body, arrays: Sequence[Any]) -> Arrays:
     return tuple(map(body.graph.namespace.wrap, run(*arrays)))
 
 
-def _check(trace: Trace, arrays: Sequence[Any], *, own: bool = False) -> None:
+def check(trace: Trace, op: Op, arrays: Sequence[Any], *, own: bool = False) -> None:
     """Check that functions given arrays of lower levels, or `own` ones, returned such: others are brought along."""
     if any(isinstance(x, TracedArray) and x._trace.level + (not own) > trace.level for x in arrays):
         raise TypeError(
-            f"custom_linear_solve: a function uses an array from outside that `{trace.what}` follows; hand it over "
-            "as one of `args`"
+            f"{op.name}: a function uses an array from outside that `{trace.what}` follows; hand it over as one of "
+            "`args`"
         )
 
 
@@ -136,28 +154,31 @@ def solve_stage(trace: Staging, op: Op, args: Sequence[Any], params: dict[str, A
     return trace.equation(op, inputs, {"system": system}, avals)
 
 
-def _residual(trace: Any, system: System, xs: Sequence[Any], args: Sequence[Any]) -> Arrays:
-    """Multiply by the matrix as the trace follows it, at a solution that it doesn't follow."""
+def followed(trace: Any, op: Op, function: Function, xs: Sequence[Any], args: Sequence[Any]) -> Arrays:
+    """Call a function as the trace follows it, at a solution that it doesn't follow."""
     wrap = trace.namespace.wrap
-    found = system.matvec(tuple(map(wrap, xs)), *map(wrap, args))
-    _check(trace, found, own=True)
+    found = function(tuple(map(wrap, xs)), *map(wrap, args))
+    check(trace, op, found, own=True)
     return found
 
 
 def solve_forward(trace: Forward, op: Op, args: Sequence[Any], params: dict[str, Any]) -> Any:
     namespace, system = trace.namespace, params["system"]
     primals, tangents = trace.split(args)
-    count = len(system.rows)
+    rows = len(system.rows)
     outs = solve(namespace, system, primals)
-    _check(trace, outs)
-    columns = len(system.columns)
-    products = _residual(trace, system, outs[:columns], args[count:])
+    check(trace, op, outs)
+    products = followed(trace, op, system.matvec, outs[: len(system.columns)], args[rows:])
     rhs = [_minus(namespace, t, m._extra if trace.own(m) else None) for t, m in zip(tangents, products)]
+    return pushed(trace, system, outs, rhs, primals[rows:])
+
+
+def pushed(trace: Forward, system: System, outs: Sequence[Any], rhs: Sequence[Any], given: Sequence[Any]) -> Any:
+    """Give results the tangents that solve a system for the tangents of a right-hand side, None for zero."""
     if all(t is None for t in rhs):
         return tuple(outs)
-    given = [zeros(namespace, x) if t is None else t for t, x in zip(rhs, system.rows)]
-    found = solve(namespace, system, [*given, *primals[count:]])
-    return (*map(trace.pair, outs, found[:columns]), *outs[columns:])
+    found = linear(trace.namespace, system, given)[1](*rhs)
+    return (*map(trace.pair, outs, found), *outs[len(found) :])
 
 
 def _minus(namespace: Any, t: Any, m: Any) -> Any:
@@ -169,77 +190,87 @@ def _minus(namespace: Any, t: Any, m: Any) -> Any:
 
 def solve_linearize(trace: Linearize, op: Op, args: Sequence[Any], params: dict[str, Any]) -> Any:
     namespace, system = trace.namespace, params["system"]
-    count = len(system.rows)
+    rows = len(system.rows)
     primals = [trace.plain(x) for x in args]
     outs = solve(namespace, system, primals)
-    _check(trace, outs)
-    columns = len(system.columns)
-    products = _residual(trace, system, outs[:columns], args[count:])
-    nodes = [_difference(trace, b, m) for b, m in zip(args, products)]
+    check(trace, op, outs)
+    products = followed(trace, op, system.matvec, outs[: len(system.columns)], args[rows:])
+    nodes = [difference(trace, b, m) for b, m in zip(args, products)]
+    return linearized(trace, system, outs, nodes, primals[rows:])
+
+
+def difference(trace: Linearize, b: Any, m: Any) -> Any:
+    """Record the tangent of a difference; None for zero."""
+    terms = [(x._extra, sign) for x, sign in ((b, 1), (m, -1)) if trace.own(x)]
+    return Sum(tuple(m.shape), m.dtype, terms) if terms else None
+
+
+def linearized(
+    trace: Linearize, system: System, outs: Sequence[Any], nodes: Sequence[Any], given: Sequence[Any]
+) -> Any:
+    """Record results whose tangents solve a system for those of a right-hand side."""
     if all(node is None for node in nodes):
         return tuple(outs)
-    back, forth = _linear(namespace, system, primals[count:])
-    return (*opaque(trace, outs[:columns], nodes, back, forth), *outs[columns:])
+    count = system.count[0]
+    back, forth = linear(trace.namespace, system, given)
+    return (*opaque(trace, outs[:count], nodes, back, forth), *outs[count:])
 
 
-def _difference(trace: Linearize, b: Any, m: Any) -> Any:
-    terms = [(x._extra, sign) for x, sign in ((b, 1), (m, -1)) if trace.own(x)]
-    return Sum(tuple(b.shape), b.dtype, terms) if terms else None
-
-
-def _linear(namespace: Any, system: System, given: Sequence[Any]) -> tuple[Callable[..., Any], Callable[..., Any]]:
+def linear(namespace: Any, system: System, given: Sequence[Any]) -> tuple[Callable[..., Any], Callable[..., Any]]:
     """Make what pulls cotangents of a solution back, and what pushes tangents of a right-hand side."""
-    rows, columns = system.rows, system.columns
-    assert columns is not None, "the types of the solution are known"
 
     def back(*cotangents: Any) -> list[Any]:
-        return solve(namespace, system.transposed(namespace), [*cotangents, *given])[: len(rows)]
+        return solve(namespace, system.transposed(namespace), [*cotangents, *given])[: len(system.rows)]
 
     def forth(*tangents: Any) -> list[Any]:
-        b = [zeros(namespace, x) if t is None else t for t, x in zip(tangents, rows)]
-        return solve(namespace, system, [*b, *given])[: len(columns)]
+        b = [zeros(namespace, x) if t is None else t for t, x in zip(tangents, system.rows)]
+        return solve(namespace, system, [*b, *given])[: system.count[0]]
 
     return back, forth
 
 
 def solve_tape(trace: Tape, op: Op, args: Sequence[Any], params: dict[str, Any]) -> Any:
     namespace, system = trace.namespace, params["system"]
-    count = len(system.rows)
-    given = [bare(x) for x in args[count:]]
+    rows = len(system.rows)
+    given = [bare(x) for x in args[rows:]]
     if any(map(trace.own, given)):
         raise trace.nonlinear(op)
-    if system.columns is None:  # a system is known by its solution, and here is none: by one of shapes alone
+    if system.beside is None:  # what it returns is known by solving it, and here is nothing but shapes
         staged(namespace, system, list(map(aval_of, args)))
-    back, forth = _linear(namespace, system, given)
-    whole = Opaque(system.columns, [x._extra if trace.own(x) else None for x in args[:count]], back, forth)
-    return tuple(trace.array(Part(aval, whole, i)) for i, aval in enumerate(system.columns))
+    back, forth = linear(namespace, system, given)
+    whole = Opaque(system.columns, [x._extra if trace.own(x) else None for x in args[:rows]], back, forth)
+    parts = [trace.array(Part(aval, whole, i)) for i, aval in enumerate(system.columns)]
+    return (*parts, *(zeros(namespace, aval) for aval in system.beside))
 
 
 def solve_batch(trace: Batching, op: Op, args: Sequence[Any], params: dict[str, Any]) -> Any:
     namespace, system = trace.namespace, params["system"]
-    count = len(system.rows)
-    axes = [0 if trace.own(x) else None for x in args[count:]]
-    arrays = [*map(trace.lifted, args[:count]), *map(trace.plain, args[count:])]
-    mapped = _mapped(trace, system, axes, list(map(aval_of, arrays[:count])))
+    rows = len(system.rows)
+    arrays = [*map(trace.lifted, args[:rows]), *map(trace.plain, args[rows:])]
+    axes = [0 if trace.own(x) else None for x in args[rows:]]
+    mapped = System(
+        of_batch(trace, system.matvec, axes),
+        of_batch(trace, system.solve, axes),
+        None if system.transpose_solve is None else of_batch(trace, system.transpose_solve, axes),
+        system.symmetric,
+        list(map(aval_of, arrays[:rows])),
+        system.count,
+    )
     outs = solve(namespace, mapped, arrays)
-    _check(trace, outs)
+    check(trace, op, outs)
     return tuple(namespace.array(trace, x) for x in outs)
 
 
-def _mapped(trace: Batching, system: System, axes: Sequence[int | None], rows: list[Any]) -> System:
-    """Make the system of all members of a batch, which differ in some of the further arguments."""
-    namespace = trace.namespace
+def of_batch(trace: Batching, function: Function, axes: Sequence[int | None]) -> Function:
+    """Make a function of all members of a batch, which may have some of the further arguments in common."""
+    namespace, size = trace.namespace, trace.size
 
-    def of_all(function: Function) -> Function:
-        def mapped(x: Arrays, *given: Array) -> Arrays:
-            each = lambda *arrays: function(arrays[: len(x)], *arrays[len(x) :])
-            outs, which = batched(namespace, each, (*x, *given), [*[0] * len(x), *axes], trace.size)
-            return tuple(
-                namespace.wrap(y) if is_mapped else namespace.broadcast_to(y, (trace.size, *y.shape))
-                for y, is_mapped in zip(outs, which)
-            )
+    def mapped(x: Arrays, *given: Array) -> Arrays:
+        each = lambda *arrays: function(arrays[: len(x)], *arrays[len(x) :])
+        outs, which = batched(namespace, each, (*x, *given), [*[0] * len(x), *axes], size)
+        return tuple(
+            namespace.wrap(y) if is_mapped else namespace.broadcast_to(y, (size, *y.shape))
+            for y, is_mapped in zip(outs, which)
+        )
 
-        return mapped
-
-    transpose_solve = None if system.transpose_solve is None else of_all(system.transpose_solve)
-    return System(of_all(system.matvec), of_all(system.solve), transpose_solve, system.symmetric, rows, system.count)
+    return mapped

@@ -57,6 +57,46 @@ def custom_linear_solve(
     return form.arrays(x), tuple(aux)
 
 
+def custom_root(
+    f: Callable[..., Any],
+    initial_guess: Arrays,
+    /,
+    *,
+    solve: Callable[..., Any],
+    tangent_solve: Any = None,
+    args: Arrays = (),
+    has_aux: bool = False,
+) -> tuple[Arrays, Arrays]:
+    outer = brought(_is_followed, f, solve, tangent_solve)
+    found = unfollowed(_is_followed, (*initial_guess, *args, *outer), lambda: solve(initial_guess, *args))
+    if found is not None:
+        return found  # type: ignore[no-any-return]
+    dtypes: list[Any] = []
+
+    def solved(_: Any, guess: Arrays) -> tuple[Arrays, Arrays]:
+        xs, aux = solve(guess, *args)
+        dtypes[:] = [x.dtype for x in aux]
+        return xs, tuple(map(_as_floats, aux))
+
+    xs, aux = jax.lax.custom_root(lambda xs: f(xs, *args), tuple(initial_guess), solved, tangent_solve, has_aux=True)
+    return xs, tuple(_from_floats(x, dtype) for x, dtype in zip(aux, dtypes))
+
+
+def _as_floats(x: Array) -> Array:
+    """Hand integers over as floats of the same bits: the rule of JAX's custom_root has no tangents for integers."""
+    if jnp.issubdtype(x.dtype, jnp.inexact):
+        return x
+    if x.dtype.itemsize < 4:
+        return x.astype(jnp.float32)
+    return jax.lax.bitcast_convert_type(x, jnp.float32 if x.dtype.itemsize == 4 else jnp.float64)
+
+
+def _from_floats(x: Array, dtype: Any) -> Array:
+    if x.dtype == dtype:
+        return x
+    return x.astype(dtype) if dtype.itemsize < 4 else jax.lax.bitcast_convert_type(x, dtype)
+
+
 def _is_followed(x: Array) -> bool:
     return isinstance(x, jax.core.Tracer)
 

@@ -10,6 +10,7 @@ import numpy as np
 from xpand._typing import Array
 
 from ._autodiff_solve import custom_linear_solve as custom_linear_solve
+from ._autodiff_solve import custom_root as custom_root
 
 
 def stop_gradient(x: Array, /) -> Array:

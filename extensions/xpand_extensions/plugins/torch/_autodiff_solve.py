@@ -37,7 +37,7 @@ def custom_linear_solve(
         if found is not None:
             return found  # type: ignore[no-any-return]
         if not any(map(is_followed_anywhere, followed)):
-            raise _outer()
+            raise _outer("custom_linear_solve")
 
     def flat(b: Arrays, *args: Array) -> Arrays:
         xs, aux = solve(b, *args)
@@ -62,9 +62,9 @@ def custom_linear_solve(
     return outs[: count[0]], outs[count[0] :]
 
 
-def _outer() -> TypeError:
+def _outer(name: str) -> TypeError:
     return TypeError(
-        "custom_linear_solve: a function uses an array from outside that is being differentiated or mapped over; hand "
+        f"{name}: a function uses an array from outside that is being differentiated or mapped over; hand "
         "it over as one of `args`"
     )
 
@@ -110,20 +110,11 @@ class _System(NamedTuple):
 
         return _System(matvec, self.transpose_solve, self.solve, False, len(kinds), [self.rows])
 
-    def product(self, xs: Arrays, args: Arrays) -> tuple[Function, Arrays]:
-        """Make the product with the matrix a function of the further arguments that have derivatives."""
-
-        def of_floating(*floating: Array) -> tuple[Arrays, Arrays]:
-            given = iter(floating)
-            return self.matvec(xs, *(next(given) if is_floating(x) else x for x in args)), ()
-
-        return of_floating, tuple(filter(is_floating, args))
-
     def push(self, kept: Arrays, tangents: Arrays) -> Arrays:
         columns = self.size[0]
         xs, args = kept[:columns], kept[columns:]
         rhs, along = tangents[: self.rows], tangents[self.rows :]
-        product, floating = self.product(xs, args)
+        product, floating = _of_floating(self.matvec, xs, args)
         if floating:
             given = tuple(t for x, t in zip(args, along) if is_floating(x))
             _, changes, _ = jvp(product, floating, given, has_aux=True)
@@ -135,6 +126,123 @@ class _System(NamedTuple):
         columns = self.size[0]
         xs, args = kept[:columns], kept[columns:]
         back = self.transposed(xs)(*cotangents[:columns], *args)[: self.rows]
-        product, floating = self.product(xs, args)
+        product, floating = _of_floating(self.matvec, xs, args)
         found = iter(vjp(product, *floating, has_aux=True)[1](*map(torch.neg, back)) if floating else ())
         return (*back, *(next(found) if is_floating(x) else torch.zeros_like(x) for x in args))
+
+
+def _of_floating(function: Function, xs: Arrays, args: Arrays) -> tuple[Function, Arrays]:
+    """Make a function at a solution one of the further arguments that have derivatives."""
+
+    def of_floating(*floating: Array) -> tuple[Arrays, Arrays]:
+        given = iter(floating)
+        return function(xs, *(next(given) if is_floating(x) else x for x in args)), ()
+
+    return of_floating, tuple(filter(is_floating, args))
+
+
+def custom_root(
+    f: Callable[..., Any],
+    initial_guess: Arrays,
+    /,
+    *,
+    solve: Callable[..., Any],
+    tangent_solve: Any = None,
+    args: Arrays = (),
+    has_aux: bool = False,
+) -> tuple[Arrays, Arrays]:
+    outer: list[Array] = []
+    if not torch.compiler.is_dynamo_compiling():
+        outer = brought(is_followed_anywhere, f, solve, tangent_solve)
+        followed = (*initial_guess, *args, *outer)
+        found = unfollowed(is_followed_anywhere, followed, lambda: solve(initial_guess, *args))
+        if found is not None:
+            return found  # type: ignore[no-any-return]
+        if not any(map(is_followed_anywhere, followed)):
+            raise _outer("custom_root")
+
+    def flat(xs: Arrays, *args: Array) -> Arrays:
+        found, aux = solve(xs, *args)
+        return (*found, *aux)
+
+    count = len(initial_guess)
+    root = _Root(
+        with_arguments(f, outer),
+        with_arguments(flat, outer),
+        with_arguments(tangent_solve, outer),
+        count,
+        len(args) + len(outer),
+        len(outer),
+    )
+    outs = root(*initial_guess, *args, *outer)
+    return outs[:count], outs[count:]
+
+
+class _Root(NamedTuple):
+    """An equation and its solver: functions of the arrays of a solution and of further arguments.
+
+    `solve` may return more arrays after those of the solution. `tangent_solve` takes a linear function, a right-hand
+    side, and the last `outer` of the further arguments.
+    """
+
+    f: Function
+    solve: Function
+    tangent_solve: Function
+    rows: int
+    args: int
+    outer: int
+
+    def __call__(self, *arrays: Array) -> Arrays:
+        """Find the root, from an initial guess and further arguments."""
+        return call(Rule(self.solved, self.forward, self.pull, self.push), arrays)
+
+    def solved(self, *arrays: Array) -> Arrays:
+        return self.solve(arrays[: self.rows], *arrays[self.rows :])
+
+    def forward(self, *arrays: Array) -> tuple[Arrays, Arrays]:
+        outs = self(*arrays)
+        return outs, (*outs[: self.rows], *arrays[self.rows :], *outs[self.rows :])
+
+    def parted(self, kept: Arrays) -> tuple[Arrays, Arrays, Arrays]:
+        """Take apart what is kept: the solution, the further arguments, and what came beside."""
+        end = self.rows + self.args
+        return kept[: self.rows], kept[self.rows : end], kept[end:]
+
+    @property
+    def system(self) -> _System:
+        """The linear system of the Jacobian, whose further arguments are the solution and those of the root."""
+        return _System(self.along, self.tangent, self.transposed_tangent, False, self.rows, [self.rows])
+
+    def along(self, tangents: Arrays, *given: Array) -> Arrays:
+        of_solution = lambda *xs: (self.f(xs, *given[self.rows :]), ())
+        found: Arrays = jvp(of_solution, given[: self.rows], tuple(tangents), has_aux=True)[1]
+        return found
+
+    def tangent(self, ys: Arrays, *given: Array) -> Arrays:
+        outer = given[len(given) - self.outer :]
+        return self.tangent_solve(lambda vs: self.along(vs, *given), ys, *outer)
+
+    def transposed_tangent(self, cotangents: Arrays, *given: Array) -> Arrays:
+        zeros = map(torch.zeros_like, cotangents)
+        back: Arrays = vjp(lambda *ys: (self.tangent(ys, *given), ()), *zeros, has_aux=True)[1](*cotangents)
+        return back
+
+    def push(self, kept: Arrays, tangents: Arrays) -> Arrays:
+        xs, args, aux = self.parted(kept)
+        residual, floating = _of_floating(self.f, xs, args)
+        beside = tuple(map(torch.zeros_like, aux))
+        if not floating:
+            return (*map(torch.zeros_like, xs), *beside)
+        given = tuple(t for x, t in zip(args, tangents[self.rows :]) if is_floating(x))
+        changes = jvp(residual, floating, given, has_aux=True)[1]
+        return (*self.system(*map(torch.neg, changes), *xs, *args), *beside)
+
+    def pull(self, kept: Arrays, cotangents: Arrays) -> Arrays:
+        xs, args, _ = self.parted(kept)
+        back = self.system.transposed(xs)(*cotangents[: self.rows], *xs, *args)
+        residual, floating = _of_floating(self.f, xs, args)
+        found = iter(vjp(residual, *floating, has_aux=True)[1](*map(torch.neg, back)) if floating else ())
+        return (
+            *map(torch.zeros_like, xs),
+            *(next(found) if is_floating(x) else torch.zeros_like(x) for x in args),
+        )

@@ -4,12 +4,13 @@ from ._autodiff_checkpoint import checkpoint
 from ._autodiff_linear import linear_transpose, linearize
 from ._autodiff_products import jvp, stop_gradient, value_and_grad, vjp
 from ._autodiff_rules import custom_jvp, custom_vjp
-from ._autodiff_solve import custom_linear_solve
+from ._autodiff_solve import custom_linear_solve, custom_root
 
 __all__ = [
     "checkpoint",
     "custom_jvp",
     "custom_linear_solve",
+    "custom_root",
     "custom_vjp",
     "jvp",
     "linear_transpose",

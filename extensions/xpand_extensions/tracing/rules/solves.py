@@ -8,5 +8,6 @@ OVERRIDES: Final[dict[str, Any]] = {
     "custom_linear_solve": {
         kind: late("_solve", f"solve_{kind}") for kind in ("batch", "forward", "linearize", "stage", "tape")
     },
+    "custom_root": {kind: late("_root", f"root_{kind}") for kind in ("batch", "forward", "linearize", "stage")},
 }
 RESULTS: Final[dict[str, Any]] = dict.fromkeys(OVERRIDES, tuple)
