@@ -49,6 +49,8 @@ class QRParts(NamedTuple):
 class TriangularParts(NamedTuple):
     """What `factor_triangular` returns."""
 
+    factor: Array
+    """The matrix; the identity for one that can't be solved with."""
     condition: Array
     """An estimate of the condition number, as that of `LUParts`."""
     status: Array

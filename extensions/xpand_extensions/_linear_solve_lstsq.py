@@ -19,9 +19,9 @@ class LstsqResult(NamedTuple):
     residuals: Array
     """The sum of squares of `A x - b`, real: shape `(...)`."""
     rank: Array
-    """How many singular values count as different from zero, of each matrix: integers."""
+    """How many singular values of the matrix count as different from zero: integers, shape `(...)`."""
     singular_values: Array
-    """All singular values of each matrix, in descending order, real: shape `(..., min(m, n))`."""
+    """All singular values of the matrix, in descending order, real: shape `(..., min(m, n))`."""
 
 
 def lstsq(A: Array, b: Array, /, *, rtol: float | None = None) -> LstsqResult:
@@ -35,7 +35,8 @@ def lstsq(A: Array, b: Array, /, *, rtol: float | None = None) -> LstsqResult:
             type's `eps`.
 
     Returns:
-        A named tuple `(x, residuals, rank, singular_values)`. NaN, for a matrix of rank 0, where values aren't finite.
+        A named tuple `(x, residuals, rank, singular_values)`, each for every system. NaN where values aren't finite; a
+            matrix with such has rank 0.
 
     Raises:
         TypeError: No array, arrays of two libraries, data types that aren't floating-point, a sparse matrix.
@@ -83,6 +84,7 @@ def _of_one(a: Array, b: Array, rtol: float | None) -> LstsqResult:
     columns = xp.matrix_transpose(xp.reshape(b, (count, b.shape[-1])))
     x, residuals, rank, s = linalg.lstsq(a, columns, rtol=rtol)
     x = xp.reshape(xp.matrix_transpose(x), (*batch, a.shape[-1]))
+    rank, s = xp.broadcast_to(rank, batch), xp.broadcast_to(s, (*batch, *s.shape))
     return LstsqResult(x, xp.reshape(residuals, batch), rank, s)
 
 

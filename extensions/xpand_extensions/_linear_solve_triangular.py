@@ -15,6 +15,7 @@ from ._sparse_convert import any_sparse, tocoo
 
 class _TriangularFields(NamedTuple):
     matrix: Array
+    factor: Array
     condition: Array
     status: Array
 
@@ -32,7 +33,7 @@ class LowerFactorization(_TriangularFields, Factorization):
 
     def _solved(self, b: Array, transposed: bool) -> Array:
         options = {"lower": self._lower, "transpose": transposed}
-        return by_columns(self.matrix, b, lambda columns: linalg.triangular_solve(self.matrix, columns, **options))
+        return by_columns(self.factor, b, lambda columns: linalg.triangular_solve(self.factor, columns, **options))
 
 
 class UpperFactorization(LowerFactorization):

@@ -15,7 +15,7 @@ def factor_lu(a: Array, /) -> LUParts:
     xp = array_namespace(a)
     finite, safe = finite_or_identity(xp, a)
     factors, permutation = linalg.lu_factor.native(a)(safe)
-    regular = no_zeros(xp, xp.linalg.diagonal(factors))
+    regular = no_zeros(xp, factors)
     factors = instead(xp, regular, factors, identity(xp, a))
     solve = linalg.lu_solve.native(a, permutation)
     condition = estimate(
@@ -57,7 +57,7 @@ def factor_qr(a: Array, /) -> QRParts:
         orthogonal, triangle = safe, safe
     else:
         orthogonal, triangle = xp.linalg.qr(safe)
-    regular = no_zeros(xp, xp.linalg.diagonal(triangle))
+    regular = no_zeros(xp, triangle)
     triangle = instead(xp, regular, triangle, identity(xp, a))
     solve = linalg.triangular_solve.native(a)
     adjoint = _conj(xp, xp.matrix_transpose(orthogonal))
@@ -74,7 +74,7 @@ def factor_qr(a: Array, /) -> QRParts:
 def factor_triangular(a: Array, /, *, lower: bool = True) -> TriangularParts:
     xp = array_namespace(a)
     finite, safe = finite_or_identity(xp, a)
-    regular = no_zeros(xp, xp.linalg.diagonal(safe))
+    regular = no_zeros(xp, safe)
     safe = instead(xp, regular, safe, identity(xp, a))
     solve = linalg.triangular_solve.native(a)
     condition = estimate(
@@ -84,7 +84,7 @@ def factor_triangular(a: Array, /, *, lower: bool = True) -> TriangularParts:
         lambda b: solve(safe, b, lower=lower),
         lambda b: solve(safe, b, lower=lower, transpose=True),
     )
-    return TriangularParts(*verdict(xp, condition, finite, regular, Status.SINGULAR))
+    return TriangularParts(safe, *verdict(xp, condition, finite, regular, Status.SINGULAR))
 
 
 def _cholesky(xp: Namespace, a: Array) -> tuple[Array, Array]:
@@ -125,10 +125,12 @@ def row_sums(xp: Namespace, a: Array) -> Array:
     return xp.sum(xp.abs(a), axis=-1)
 
 
-def no_zeros(xp: Namespace, pivots: Array) -> Array:
-    """Say of which matrices no pivot is so small that its inverse is infinite."""
-    least = float(xp.finfo(pivots.dtype).smallest_normal)
-    return xp.all(xp.abs(pivots) >= least, axis=-1)
+def no_zeros(xp: Namespace, triangle: Array) -> Array:
+    """Say which triangles have no pivot so small that its inverse is infinite."""
+    least = float(xp.finfo(triangle.dtype).smallest_normal)
+    # No diagonal is taken, at which PyTorch's compiler warns.
+    is_pivot = xp.eye(triangle.shape[-1], dtype=xp.bool, device=_arguments.device_of(triangle))
+    return xp.all((xp.abs(triangle) >= least) | ~is_pivot, axis=(-2, -1))
 
 
 def _conj(xp: Namespace, x: Array) -> Array:

@@ -24,7 +24,7 @@ def factor_qr(a: Array, /) -> QRParts:
 
 
 def factor_triangular(a: Array, /, *, lower: bool = True) -> TriangularParts:
-    return TriangularParts(*_factored(facades.factor_triangular, "(),()", a, [], lower=lower))
+    return TriangularParts(*_factored(facades.factor_triangular, "(i,i),(),()", a, [a.dtype], lower=lower))
 
 
 def _factored(function: Any, results: str, a: Array, dtypes: list[Any], **options: Any) -> Any:

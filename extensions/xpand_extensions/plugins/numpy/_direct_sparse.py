@@ -53,7 +53,7 @@ class _Factors:
         if not np.isfinite(a.data).all():
             return np.nan, Status.NON_FINITE
         if size == 0:
-            self.solve = lambda b, trans: b
+            self.solve = lambda columns, trans: columns
             return 0.0, Status.CONVERGED
         try:
             factors = splu(a, **_OPTIONS.get(self.kind, _OPTIONS["triangle"]))
@@ -149,6 +149,9 @@ def _solved(factors: _Factors, b: Array, transposed: bool) -> Array:
     """Solve for vectors along the last axis."""
     if factors.solve is None:
         return np.full_like(b, np.nan)
-    columns = np.ascontiguousarray(b.reshape(-1, b.shape[-1])).T
-    x = factors.solve(columns, "T" if transposed else "N") if columns.size else columns
-    return x.T.reshape(b.shape)
+    if b.dtype.kind == "c" and factors.parts[0].dtype.kind != "c":
+        return _solved(factors, b.real, transposed) + 1j * _solved(factors, b.imag, transposed)
+    if b.size == 0:
+        return b
+    columns = np.ascontiguousarray(b.reshape(-1, b.shape[-1]), dtype=factors.parts[0].dtype).T
+    return factors.solve(columns, "T" if transposed else "N").T.reshape(b.shape)

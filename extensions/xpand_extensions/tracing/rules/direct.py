@@ -9,7 +9,12 @@ from .._core import Aval
 from .linalg import matrices
 from .products import device_of, is_complex
 
-_FACTORS: Final = {"factor_lu": "matrix permutation", "factor_cholesky": "matrix", "factor_qr": "matrix matrix"}
+_FACTORS: Final = {
+    "factor_lu": ("matrix", "permutation"),
+    "factor_cholesky": ("matrix",),
+    "factor_qr": ("matrix", "matrix"),
+    "factor_triangular": ("matrix",),
+}
 
 
 def _members(name: str) -> Callable[..., Any]:
@@ -29,12 +34,11 @@ def _shape(name: str) -> Callable[..., Any]:
         if is_complex(namespace, a):
             real = base.float64 if float(base.finfo(a.dtype).eps) < 1e-10 else base.float32
         of = {"matrix": a, "permutation": Aval(a.shape[:-1], base.arange(0).dtype, device)}
-        found = [of[each] for each in _FACTORS.get(name, "").split()]
+        found = [of[each] for each in _FACTORS[name]]
         return (*found, Aval(stack, real, device), Aval(stack, base.int32, device))
 
     return rule
 
 
-_NAMES: Final = (*_FACTORS, "factor_triangular")
-BATCHING: Final[dict[str, Any]] = {f"linear_solve.{name}": _members(name) for name in _NAMES}
-SHAPES: Final[dict[str, Any]] = {f"linear_solve.{name}": _shape(name) for name in _NAMES}
+BATCHING: Final[dict[str, Any]] = {f"linear_solve.{name}": _members(name) for name in _FACTORS}
+SHAPES: Final[dict[str, Any]] = {f"linear_solve.{name}": _shape(name) for name in _FACTORS}
