@@ -9,9 +9,10 @@ from . import _sparse_checks as checks
 from . import scatter
 from ._sparse_containers import Sparse, namespace_of
 from ._sparse_convert import any_sparse, matrix_transpose, tocoo
+from ._sparse_sparse import matrix_product
 
 
-def matmul(a: Any, b: Any, /) -> Array:
+def matmul(a: Any, b: Any, /) -> Any:
     """Multiply matrices, of which one or both are sparse, as `a @ b`.
 
     Args:
@@ -19,10 +20,12 @@ def matmul(a: Any, b: Any, /) -> Array:
         b: An array of shape (n,) or (…, n, k), or a container of shape (*batch, n, k).
 
     Returns:
-        An array as `xp.matmul` returns it.
+        An array as `xp.matmul` returns it. Of two containers one, sorted and unique, of their format, or COO where they
+        have two; their patterns must be known.
 
     Raises:
-        TypeError: Neither is sparse, or data types that don't promote.
+        TypeError: Neither is sparse, data types that don't promote, or two containers of patterns that aren't known:
+            under jit, where they are arguments, and lazy ones.
         ValueError: Shapes that don't fit.
 
     >>> import numpy as np
@@ -32,6 +35,8 @@ def matmul(a: Any, b: Any, /) -> Array:
     array([3., 2.])
     """
     a, b = any_sparse("matmul", "a", a), any_sparse("matmul", "b", b)
+    if isinstance(a, Sparse) and isinstance(b, Sparse):
+        return matrix_product(a, b)
     if isinstance(a, Sparse):
         return _times_dense(a, b)
     if b.ndim < 2:

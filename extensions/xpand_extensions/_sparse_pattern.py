@@ -133,7 +133,7 @@ def _merge(coords: Coords, sizes: Sequence[int], nse: int | None, is_known: bool
             raise ValueError(f"sum_duplicates: nse={nse} is too few for the {found} places that there are")
         size = found if nse is None else nse
     ids = xp.where(within, ids, xp.full((), size, dtype=ids.dtype, device=_arguments.device_of(ids)))
-    leads = xp.argsort(xp.astype(~first, xp.uint8), axis=-1, stable=True)[..., :size]
+    leads = xp.argsort(xp.astype(~first, xp.uint8), axis=-1, stable=True)[..., : min(size, keys.shape[-1])]
     if size > leads.shape[-1]:
         more = xp.zeros(
             (*leads.shape[:-1], size - leads.shape[-1]), dtype=leads.dtype, device=_arguments.device_of(leads)
