@@ -8,10 +8,12 @@ by the residual, computed anew.
 from ._linear_solve_direct import direct_solve, factorize
 from ._linear_solve_factorization import Factorization
 from ._linear_solve_krylov import krylov as krylov
+from ._linear_solve_lstsq import LstsqResult, lstsq
 from ._linear_solve_methods import METHODS
 from ._linear_solve_operators import LinearOperator
 from ._linear_solve_results import SolveResult
 from ._linear_solve_solve import solve
+from ._linear_solve_triangular import solve_triangular
 from ._solver_status import ConvergenceError, Status
 
 __all__ = [
@@ -19,9 +21,12 @@ __all__ = [
     "ConvergenceError",
     "Factorization",
     "LinearOperator",
+    "LstsqResult",
     "SolveResult",
     "Status",
     "direct_solve",
     "factorize",
+    "lstsq",
     "solve",
+    "solve_triangular",
 ]
