@@ -23,6 +23,8 @@ INLINED: Final = frozenset(
         "linalg.diagonal",
         "histograms.histogramdd",
         "sorting.unique",
+        "sparse.at_once",
+        "sparse.to_native",
         "statistics.gradient",
         "statistics.reduce",
         "windows.window_reduce",
