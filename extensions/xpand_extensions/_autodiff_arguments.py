@@ -7,7 +7,8 @@ from xpand import _arguments, array_namespace, trees
 from xpand._namespace import describe
 from xpand._typing import Array
 
-from ._transforms import Flat, arrays_of, beside, differentiable, is_floating
+from ._transforms import Flat, differentiable, is_floating, values_of
+from ._transforms_patterns import Patterned, beside
 
 
 class Chosen:
@@ -28,7 +29,7 @@ class Chosen:
         self._function, self._args, self._kwargs = function, args, kwargs
         self._numbers = places_of(name, numbers, len(args))
         chosen = tuple(args[place] for place in self._numbers)
-        self.leaves, self.structure = arrays_of(name, "the arguments", chosen, (args, kwargs))
+        self.leaves, self.structure = values_of(name, "the arguments", chosen, (args, kwargs))
         if not allow_int:
             differentiable(name, "the arguments", self.leaves)
         self.flat = Flat(name, self._of_chosen, self.structure, has_aux)
@@ -66,7 +67,10 @@ class Chosen:
             if i not in found:
                 xp = array_namespace(x)
                 found[i] = xp.zeros((*shape, *x.shape), dtype=x.dtype, device=_arguments.device_of(x))
-        return trees.unflatten(self.structure, [found[i] for i in range(len(self.leaves))])
+        leaves = [found[i] for i in range(len(self.leaves))]
+        if type(self.structure) is Patterned:
+            return self.structure.tree(leaves, shape)
+        return trees.unflatten(self.structure, leaves)
 
 
 def check_callable(name: str, function: Any) -> None:

@@ -124,11 +124,11 @@ def _is_of(kinds: Container[Any], x: Array) -> bool:
     return _arguments.kind(array_namespace(x), x.dtype) in kinds
 
 
-def pullback(chosen: Chosen) -> tuple[tuple[Array, ...], Callable[..., tuple[Array, ...]], tuple[Array, ...]]:
+def pullback(chosen: Chosen) -> tuple[tuple[Array, ...], Callable[..., tuple[Array, ...]], Sequence[Array]]:
     """Call a function at its chosen arguments: return results, what pulls derivatives back, and what came beside."""
     arrays = chosen.arrays
     if not arrays:
         outs, aux = chosen()
-        return outs, lambda *cotangents: (), aux
-    found: tuple[Any, Any, Any] = vjp.native(*arrays)(chosen, *arrays, has_aux=True)
-    return found
+        return outs, lambda *cotangents: (), chosen.flat.settled(aux)
+    outs, pull, aux = vjp.native(*arrays)(chosen, *arrays, has_aux=True)
+    return outs, pull, chosen.flat.settled(aux)

@@ -150,7 +150,7 @@ def _by_columns(chosen: Chosen) -> tuple[Any, list[list[Array]], Any]:
         found = mapped(push, _units(leaf))
         last = [array_namespace(x).moveaxis(x, 0, -1) for x in found]
         columns.append([array_namespace(x).reshape(x, (*x.shape[:-1], *leaf.shape)) for x in last])
-    return outs, [list(row) for row in zip(*columns)], aux
+    return outs, [list(row) for row in zip(*columns)], chosen.flat.settled(aux)
 
 
 def _units(x: Array) -> Array:

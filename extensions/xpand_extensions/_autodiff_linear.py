@@ -10,7 +10,8 @@ from xpand._typing import Array, Namespace
 from ._autodiff_arguments import check_callable
 from ._autodiff_products import Function
 from ._dispatch import pluggable
-from ._transforms import Flat, arrays_of, as_array, differentiable, like_tree
+from ._transforms import Flat, Structure, as_array, differentiable, like_tree, values_of
+from ._transforms_patterns import flatten_values, unflatten
 
 
 @pluggable(capability="autodiff")
@@ -42,15 +43,16 @@ def linearize(function: Function, /, *primals: trees.Tree, has_aux: bool = False
     (tensor(9.), tensor(6.), tensor(12.))
     """
     check_callable("linearize", function)
-    leaves, structure = arrays_of("linearize", "primals", primals)
+    leaves, structure = values_of("linearize", "primals", primals)
     differentiable("linearize", "primals", leaves)
     flat = Flat("linearize", function, structure, has_aux)
     outs, push, aux = linearize.native(*leaves)(flat, *leaves, has_aux=True)
+    aux = flat.settled(aux)
     result = flat.result
     assert result is not None, "the function has been called"
 
     def derivative(*tangents: trees.Tree) -> trees.Tree:
-        return trees.unflatten(result, push(*like_tree("linearize", "tangents", tangents, structure, leaves)))
+        return unflatten(result, push(*like_tree("linearize", "tangents", tangents, structure, leaves)))
 
     return (flat.output(outs), derivative, flat.aux(aux)) if has_aux else (flat.output(outs), derivative)
 
@@ -81,7 +83,7 @@ def linear_transpose(function: Function, /, *primals: trees.Tree) -> Function:
     (array([3., 6., 0.]),)
     """
     check_callable("linear_transpose", function)
-    found, structure = trees.flatten(primals)
+    found, structure = flatten_values(primals)
     like = next((x for x in found if _arguments.is_array(x)), None)
     if like is not None:
         return _Transposed(function, found, structure, like)
@@ -99,9 +101,7 @@ def linear_transpose(function: Function, /, *primals: trees.Tree) -> Function:
 class _Transposed:
     """A linear function transposed, for arrays of one library."""
 
-    def __init__(
-        self, function: Callable[..., Any], templates: list[Any], structure: trees.Structure, like: Array
-    ) -> None:
+    def __init__(self, function: Callable[..., Any], templates: list[Any], structure: Structure, like: Array) -> None:
         xp = array_namespace(like)
         leaves = [_stand_in(xp, x, like) for x in templates]
         differentiable("linear_transpose", "primals", leaves)
@@ -122,7 +122,7 @@ class _Transposed:
         result = self.flat.result
         assert result is not None, "the function has been called"
         given = like_tree("linear_transpose", "cotangents", cotangents, result, self.outs)
-        return trees.unflatten(self.structure, self.pull(*given))
+        return unflatten(self.structure, self.pull(*given))
 
 
 def _check_template(x: Any) -> None:

@@ -7,7 +7,8 @@ from xpand import _arguments, trees
 from xpand._namespace import describe
 
 from ._dispatch import pluggable
-from ._transforms import Flat, arrays_of, differentiable, like_tree
+from ._transforms import Flat, differentiable, like_tree, values_of
+from ._transforms_patterns import unflatten
 
 Function: TypeAlias = Callable[..., Any]
 
@@ -65,11 +66,12 @@ def jvp(
     for name, value in (("primals", primals), ("tangents", tangents)):
         if not isinstance(value, (tuple, list)):
             raise TypeError(f"jvp: {name} must be a tuple or a list of arguments, got {describe(value)}")
-    leaves, structure = arrays_of("jvp", "primals", tuple(primals))
+    leaves, structure = values_of("jvp", "primals", tuple(primals))
     differentiable("jvp", "primals", leaves)
     directions = like_tree("jvp", "tangents", tuple(tangents), structure, leaves)
     flat = Flat("jvp", function, structure, has_aux)
     outs, derivatives, aux = jvp.native(*leaves)(flat, tuple(leaves), tuple(directions), has_aux=True)
+    aux = flat.settled(aux)
     result = flat.output(outs), flat.output(derivatives)
     return (*result, flat.aux(aux)) if has_aux else result
 
@@ -98,15 +100,16 @@ def vjp(function: Function, /, *primals: trees.Tree, has_aux: bool = False) -> t
     >>> value, pullback(torch.tensor(1.0))
     (tensor(6.), (tensor(3.), tensor(2.)))
     """
-    leaves, structure = arrays_of("vjp", "primals", primals)
+    leaves, structure = values_of("vjp", "primals", primals)
     differentiable("vjp", "primals", leaves)
     flat = Flat("vjp", function, structure, has_aux)
     outs, pull, aux = vjp.native(*leaves)(flat, *leaves, has_aux=True)
+    aux = flat.settled(aux)
     result = flat.result
     assert result is not None, "the function has been called"
 
     def pullback(cotangents: trees.Tree) -> tuple[trees.Tree, ...]:
-        back: tuple[trees.Tree, ...] = trees.unflatten(
+        back: tuple[trees.Tree, ...] = unflatten(
             structure, pull(*like_tree("vjp", "cotangents", cotangents, result, outs))
         )
         return back

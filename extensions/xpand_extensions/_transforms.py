@@ -4,13 +4,18 @@ So a tree is the same on every library, whatever each calls a tree: what is a no
 """
 
 from collections.abc import Callable, Sequence
-from typing import Any, Final, TypeVar
+from typing import Any, Final, TypeAlias, TypeVar
 
 from xpand import _arguments, array_namespace, choose_namespace, trees
 from xpand._namespace import describe, library_of
 from xpand._typing import Array, Namespace
 
+from ._transforms_patterns import Patterned, flatten_values, unflatten
+
 F = TypeVar("F", bound=Callable[..., Any])
+S = TypeVar("S")
+
+Structure: TypeAlias = "trees.Structure | Patterned"
 
 _MAX_TYPES: Final = 256  # array classes made without end must not make a table grow without end
 
@@ -88,18 +93,29 @@ class Flat:
     Calling it returns two tuples of arrays: those of the result and those of what comes beside it (`has_aux`).
     """
 
-    __slots__ = ("_aux", "function", "has_aux", "name", "result", "structure")
+    __slots__ = ("_aux", "_flatten", "function", "has_aux", "name", "result", "structure")
 
-    def __init__(self, name: str, function: Callable[..., Any], structure: trees.Structure, has_aux: bool) -> None:
-        """Keep the function, called by the transformation `name` with trees of a structure."""
+    def __init__(
+        self,
+        name: str,
+        function: Callable[..., Any],
+        structure: Structure,
+        has_aux: bool,
+        flatten: Callable[[trees.Tree], tuple[list[Any], Structure]] = flatten_values,
+    ) -> None:
+        """Keep the function, called by the transformation `name` with trees of a structure.
+
+        The patterns of containers that it returns come beside the result, unless `flatten` makes leaves of them.
+        """
         self.name, self.function, self.structure, self.has_aux = name, function, structure, has_aux
-        self.result: trees.Structure | None = None
+        self._flatten = flatten
+        self.result: Structure | None = None
         """The structure of the last result."""
         self._aux: tuple[list[Any], trees.Structure] | None = None
 
     def __call__(self, *leaves: Array) -> tuple[tuple[Array, ...], tuple[Array, ...]]:
         """Call the function of trees."""
-        result = self.function(*trees.unflatten(self.structure, leaves))
+        result = self.function(*unflatten(self.structure, leaves))
         beside: tuple[Array, ...] = ()
         if self.has_aux:
             if not isinstance(result, tuple) or len(result) != 2:
@@ -111,14 +127,20 @@ class Flat:
             found, structure = trees.flatten(aux)
             beside = tuple(leaf for leaf in found if _arguments.is_array(leaf))
             self._aux = [None if _arguments.is_array(leaf) else leaf for leaf in found], structure
-        arrays, self.result = trees.flatten(result)
+        arrays, self.result = self._flatten(result)
+        if type(self.result) is Patterned:
+            beside += self.result.take()
         like = next((leaf for leaf in (*arrays, *leaves) if _arguments.is_array(leaf)), None)
         return tuple(as_array(f"{self.name}: the function returned", leaf, like) for leaf in arrays), beside
 
     def output(self, arrays: Sequence[Array]) -> trees.Tree:
         """Give arrays in the order of the result the structure of the result."""
         assert self.result is not None, "the function has been called"
-        return trees.unflatten(self.result, arrays)
+        return unflatten(self.result, arrays)
+
+    def settled(self, beside: Sequence[Array]) -> Sequence[Array]:
+        """Take the patterns of what was returned from the end of what came beside it; return the rest."""
+        return self.result.give(beside) if type(self.result) is Patterned else beside
 
     def aux(self, arrays: Sequence[Array]) -> trees.Tree:
         """Put the arrays of what came beside the result together with the rest of it."""
@@ -138,16 +160,9 @@ def as_array(what: str, value: Any, like: Array | None) -> Array:
     raise TypeError(f"{what} {describe(value)}, which is neither an array nor a number, nor a tree of such")
 
 
-def beside(arrays: Sequence[Array], tree: trees.Tree) -> trees.Tree:
-    """Make the arrays of a tree of the namespace that arrays which are followed have, where it is one of its own.
-
-    So a function finds one namespace for its arguments, whichever of them it asks.
-    """
-    # Asked of the class: modules take a microsecond to say that they lack something.
-    namespace = getattr(type(arrays[0]), "_namespace", None) if arrays else None
-    if namespace is None:
-        return tree
-    return trees.map(lambda x: namespace.wrap(x) if _arguments.is_array(x) else x, tree)
+def values_of(function: str, name: str, tree: trees.Tree, beside: trees.Tree = None) -> tuple[list[Array], Structure]:
+    """Flatten a tree as `arrays_of` does, of whose containers only the values are leaves."""
+    return _checked(function, name, *flatten_values(tree), beside)
 
 
 def arrays_of(
@@ -161,6 +176,10 @@ def arrays_of(
         TypeError: A leaf is something else, or arrays belong to two libraries.
     """
     leaves, structure = trees.flatten(tree)
+    return _checked(function, name, leaves, structure, beside)
+
+
+def _checked(function: str, name: str, leaves: list[Any], structure: S, beside: trees.Tree) -> tuple[list[Array], S]:
     around = leaves if beside is None else (*leaves, *trees.leaves(beside))
     like = next((leaf for leaf in around if _arguments.is_array(leaf)), None)
     arrays = [as_array(f"{function}: {name} holds", leaf, like) for leaf in leaves]
@@ -190,16 +209,14 @@ def is_floating(xp: Namespace, x: Array) -> bool:
     return _arguments.kind(xp, x.dtype) in _arguments.FLOATING
 
 
-def like_tree(
-    function: str, name: str, tree: trees.Tree, structure: trees.Structure, arrays: Sequence[Array]
-) -> list[Array]:
+def like_tree(function: str, name: str, tree: trees.Tree, structure: Structure, arrays: Sequence[Array]) -> list[Array]:
     """Flatten a tree that must be like another: of its structure, its shapes and its data types.
 
     Raises:
         TypeError: Another structure, or other data types.
         ValueError: Other shapes.
     """
-    leaves, found = trees.flatten(tree)
+    leaves, found = flatten_values(tree) if type(structure) is Patterned else trees.flatten(tree)
     if found != structure:
         raise TypeError(f"{function}: {name} must have the structure {structure}, got {found}")
     result = []

@@ -1,0 +1,156 @@
+"""Containers of sparse arrays in trees: what transformations follow are their values; their patterns are held.
+
+A pattern consists of integers, which have no derivatives: a gradient with respect to a container is one of the same
+pattern, and so are directions and Jacobians.
+"""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from xpand import _arguments, array_namespace, trees
+from xpand._typing import Array
+
+from ._sparse_containers import Sparse
+
+
+def is_container(x: Any) -> bool:
+    """Tell whether something is a container, for walks through trees that end there."""
+    return isinstance(x, Sparse)
+
+
+def has_containers(tree: trees.Tree) -> bool:
+    """Tell whether there are containers in a tree."""
+    return any(isinstance(x, Sparse) for x in trees.leaves(tree, is_leaf=is_container))
+
+
+def flatten_values(tree: trees.Tree) -> "tuple[list[Any], trees.Structure | Patterned]":
+    """Flatten a tree of whose containers only the values are leaves."""
+    leaves, structure = trees.flatten(tree)
+    if len(leaves) < 2 or not has_containers(tree):
+        return leaves, structure
+    patterns: list[tuple[Any, ...]] = []
+
+    def shell(x: Any) -> Any:
+        if not isinstance(x, Sparse):
+            return x
+        patterns.append((x.pattern, x._static(), x._plan))
+        return _Shell(type(x), (x._sparse_shape, x.dense_ndim), x._values)
+
+    leaves, structure = trees.flatten(trees.map(shell, tree, is_leaf=is_container))
+    return leaves, Patterned(structure, patterns)
+
+
+def unflatten(structure: "trees.Structure | Patterned", leaves: Iterable[Any]) -> trees.Tree:
+    """Make the tree of a structure that `flatten_values` found, and of leaves."""
+    return structure.tree(leaves) if type(structure) is Patterned else trees.unflatten(structure, leaves)
+
+
+class _Shell:
+    """A container without its pattern."""
+
+    __slots__ = ("cls", "kind", "values")
+
+    def __init__(self, cls: type[Sparse], kind: tuple[Any, ...], values: Any) -> None:
+        self.cls, self.kind, self.values = cls, kind, values
+
+
+trees.register(_Shell, lambda x: ((x.values,), (x.cls, x.kind)), lambda static, children: _Shell(*static, *children))
+
+
+class Patterned:
+    """The structure of a tree with containers, whose patterns it holds: equal where values fit, whatever the pattern."""
+
+    __slots__ = ("_patterns", "structure")
+
+    def __init__(self, structure: trees.Structure, patterns: list[tuple[Any, ...]]) -> None:
+        """Take the structure with shells in the places of containers, and what these lack."""
+        self.structure, self._patterns = structure, patterns
+
+    def tree(self, leaves: Iterable[Any], shape: tuple[int, ...] = ()) -> trees.Tree:
+        """Make the tree of leaves, those of containers with further axes of a shape before their own."""
+        given = list(leaves)
+        patterns = iter(beside(given, self._patterns))
+
+        def fill(x: Any) -> Any:
+            if type(x) is not _Shell:
+                return x
+            pattern, static, plan = next(patterns)
+            if shape and any(each.ndim > 1 for each in pattern):  # one for each member of the batch
+                pattern, plan = tuple(_repeated(each, shape) for each in pattern), None
+            return x.cls._of(x.values, pattern, static, plan)
+
+        return trees.map(fill, trees.unflatten(self.structure, given), is_leaf=lambda x: type(x) is _Shell)
+
+    def take(self) -> tuple[Array, ...]:
+        """Give the arrays of patterns away: kept, those of a transformation would leave it unseen."""
+        found, kept = [], []
+        for pattern, static, _ in self._patterns:
+            found += pattern
+            kept.append((len(pattern), static, None))
+        self._patterns = kept
+        return tuple(found)
+
+    def give(self, arrays: Sequence[Array]) -> Sequence[Array]:
+        """Take them back, from the end of other arrays; return these."""
+        counts = [count for count, _, _ in self._patterns]
+        rest = len(arrays) - sum(counts)
+        start, kept = rest, []
+        for count, static, plan in self._patterns:
+            kept.append((tuple(arrays[start : start + count]), static, plan))
+            start += count
+        self._patterns = kept
+        return arrays[:rest]
+
+    def __eq__(self, other: object) -> bool:
+        """Tell whether another has its containers, of the same sizes, in the same places."""
+        return isinstance(other, Patterned) and bool(self.structure == other.structure)
+
+    def __hash__(self) -> int:
+        """Return what is equal for equal ones."""
+        return hash(self.structure)
+
+    def __str__(self) -> str:
+        """Write the tree, with stars for leaves."""
+        return str(self.structure).replace("CustomTreeNode(_Shell[", "CustomTreeNode(container[")
+
+
+def beside(arrays: Sequence[Array], tree: trees.Tree) -> trees.Tree:
+    """Make the arrays of a tree of the namespace that arrays which are followed have, where it is one of its own.
+
+    So a function finds one namespace for its arguments, whichever of them it asks.
+    """
+    # Asked of the class: modules take a microsecond to say that they lack something.
+    namespace = getattr(type(arrays[0]), "_namespace", None) if arrays else None
+    if namespace is None:
+        return tree
+    return trees.map(lambda x: namespace.wrap(x) if _arguments.is_array(x) else x, tree)
+
+
+def pattern_places(tree: trees.Tree) -> list[int]:
+    """Return which leaves of a tree, by their numbers, are patterns of containers, or were worked out of them."""
+    if not has_containers(tree):
+        return []
+    places: list[int] = []
+    count = 0
+    for x in trees.leaves(tree, is_leaf=is_container):
+        if isinstance(x, Sparse):
+            held = len(trees.leaves((x.pattern, x._plan)))
+            count += len(trees.leaves(x._values))
+            places += range(count, count + held)
+            count += held
+        else:
+            count += 1
+    return places
+
+
+def without_plans(tree: trees.Tree) -> trees.Tree:
+    """Leave out what has been worked out of patterns, which containers of one structure need not both have."""
+    if not has_containers(tree):
+        return tree
+    return trees.map(
+        lambda x: x._of(x._values, x.pattern, x._static()) if isinstance(x, Sparse) else x, tree, is_leaf=is_container
+    )
+
+
+def _repeated(x: Array, shape: tuple[int, ...]) -> Array:
+    return array_namespace(x).broadcast_to(x, (*shape, *x.shape))
