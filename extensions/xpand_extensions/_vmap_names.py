@@ -45,6 +45,11 @@ def bound(name: Name, axis: Axis) -> Iterator[None]:
         _BOUND.axes = before
 
 
+def are_bound() -> bool:
+    """Tell whether any name is."""
+    return bool(_BOUND.axes)
+
+
 def axis_of(function: str, name: Name) -> Axis:
     """Look a name up.
 

@@ -85,12 +85,22 @@ class Closed:
         self.outer = USER_CODE.get()
         self._known: set[int] = set()
         self._replacements: dict[int, Array] = {}
+        self._observing = False
 
     def resolve(self, x: Array) -> Array:
         """Say what stands for an array that the function uses."""
         if id(x) in self._replacements:
             return self._replacements[id(x)]
         return x if self.outer is None else self.outer.resolve(x)
+
+    def use(self, x: Array) -> Array:
+        """Note an array that the function uses, if that is what is being done, and say what stands for it."""
+        stands = self.resolve(x)
+        if self._observing and id(x) not in self._known and self._wanted(stands):
+            self._known.add(id(x))
+            self._used.append(x)
+            self.found.append(stands)
+        return stands
 
     def note_made(self, xs: Sequence[Array]) -> None:
         """Note arrays that are not from outside."""
@@ -100,17 +110,12 @@ class Closed:
     def observing(self, xs: Sequence[Array]) -> Iterator[None]:
         """Find the arrays that are used in this context and neither made in it nor given."""
         self.note_made(xs)
-
-        def note(x: Array) -> Array:
-            stands = self.resolve(x)
-            if id(x) not in self._known and self._wanted(stands):
-                self._known.add(id(x))
-                self._used.append(x)
-                self.found.append(stands)
-            return stands
-
-        with observed_by(self), _Mode(self, note):
-            yield
+        self._observing = True
+        try:
+            with observed_by(self), _Mode(self):
+                yield
+        finally:
+            self._observing = False
 
     @contextmanager
     def replaced(self, arrays: Sequence[Array]) -> Iterator[None]:
@@ -118,7 +123,7 @@ class Closed:
         before = self._replacements
         self._replacements = {id(x): y for x, y in zip(self._used, arrays)}
         try:
-            with observed_by(self), _Mode(self, self.resolve):
+            with observed_by(self), _Mode(self):
                 yield
         finally:
             self._replacements = before
@@ -127,14 +132,15 @@ class Closed:
 class _Mode(TorchFunctionMode):  # type: ignore[misc]
     """Sees the arrays given to each of PyTorch's functions in user code, and those it returns."""
 
-    def __init__(self, closed: Closed, given: Callable[[Array], Array]) -> None:
+    def __init__(self, closed: Closed) -> None:
         super().__init__()
-        self.closed, self.given = closed, given
+        self.closed = closed
 
     def __torch_function__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         if USER_CODE.get() is not self.closed or function in _OF_NO_VALUES:
             return function(*args, **(kwargs or {}))
-        result = function(*_mapped(self.given, args), **(_mapped(self.given, kwargs) if kwargs else {}))
+        use = self.closed.use
+        result = function(*_mapped(use, args), **(_mapped(use, kwargs) if kwargs else {}))
         self.closed.note_made(list(_tensors(result)))
         return result
 

@@ -18,6 +18,7 @@ from torch._functorch.pyfunctorch import retrieve_current_functorch_interpreter
 from torch._functorch.utils import enable_single_level_autograd_function
 from torch.autograd import forward_ad
 from torch.autograd.function import _SingleLevelFunction
+from torch.utils._pytree import tree_leaves
 
 from xpand import UnsupportedError
 from xpand._typing import Array
@@ -43,7 +44,7 @@ class Observer(Protocol):
 
     def note_made(self, xs: Arrays) -> None: ...
 
-    def resolve(self, x: Array) -> Array: ...
+    def use(self, x: Array) -> Array: ...
 
 
 USER_CODE: ContextVar[Observer | None] = ContextVar("USER_CODE", default=None)
@@ -61,6 +62,8 @@ def observed_by(observer: Observer | None) -> Iterator[None]:
 
 
 def _within(observer: Observer, function: Callable[..., Any], *args: Any) -> Any:
+    # What was taken out of levels is not what the observer has seen.
+    observer.note_made(tuple(x for x in tree_leaves(args) if isinstance(x, torch.Tensor)))
     with observed_by(observer):
         return function(*args)
 
@@ -80,7 +83,7 @@ def call(rule: Rule, xs: Arrays) -> Arrays:
     seen = USER_CODE.get()
     if seen is None:
         return _call(rule, xs)
-    xs = tuple(map(seen.resolve, xs))
+    xs = tuple(map(seen.use, xs))
     with observed_by(None):
         outs = _call(Rule(*(partial(_within, seen, each) for each in rule)), xs)
     seen.note_made(outs)

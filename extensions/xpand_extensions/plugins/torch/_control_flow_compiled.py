@@ -14,6 +14,7 @@ from torch._higher_order_ops.while_loop import while_loop as while_operator
 
 from xpand import UnsupportedError
 from xpand._typing import Array
+from xpand_extensions._vmap_names import are_bound
 
 from ...generic import _control_flow_branches, _control_flow_scans
 from ...generic._control_flow_loops import looped
@@ -28,7 +29,7 @@ _FEW_STEPS = 16
 
 def compiled_while(cond_fun: Function, body_fun: Function, init_val: Arrays, max_iter: Any) -> Arrays:
     """Step as long as a condition holds."""
-    if torch.compiler.is_dynamo_compiling() and get_dynamic_layer_stack_depth():
+    if _is_open() and (max_iter is not None or torch.compiler.is_dynamo_compiling()):
         return looped(cond_fun, body_fun, init_val, max_iter, _undecided)
     if not isinstance(max_iter, tuple):
         return _while(cond_fun, body_fun, init_val, max_iter)
@@ -37,6 +38,11 @@ def compiled_while(cond_fun: Function, body_fun: Function, init_val: Arrays, max
         carry = rows[stop] = _while(cond_fun, body_fun, carry, stop - before)
         before = stop
     return tuple([torch.stack(each) for each in zip(*[rows[number] for number in max_iter])])
+
+
+def _is_open() -> bool:
+    """Tell whether a function can't be one operation: mapped in torch.compile, or using what other members have."""
+    return bool(get_dynamic_layer_stack_depth()) and (torch.compiler.is_dynamo_compiling() or are_bound())
 
 
 def _undecided(active: Array, bounded: bool) -> tuple[bool, bool]:
@@ -65,13 +71,12 @@ def _while(cond_fun: Function, body_fun: Function, init_val: Arrays, max_iter: i
 
 def compiled_scan(f: Function, init: Arrays, xs: Arrays, length: int, reverse: bool) -> tuple[Arrays, Arrays]:
     """Scan, in one operator where there are many steps."""
-    ours = not torch.compiler.is_dynamo_compiling()
-    if length <= _FEW_STEPS or (not ours and get_dynamic_layer_stack_depth()):
+    if length <= _FEW_STEPS or _is_open():
         return _control_flow_scans.scan(f, init, xs, length, reverse)
     if not xs:
         numbers = torch.arange(length, device=init[0].device)
         return compiled_scan(lambda carry, _: f(carry, ()), init, (numbers,), length, reverse)
-    if ours:
+    if not torch.compiler.is_dynamo_compiling():
         return scanned(f, init, xs, reverse)
     if not init:
         nothing = (torch.zeros((), device=xs[0].device),)
@@ -88,12 +93,12 @@ def compiled_scan(f: Function, init: Arrays, xs: Arrays, length: int, reverse: b
 
 def compiled_cond(pred: Array, true_fun: Function, false_fun: Function, operands: Arrays) -> Arrays:
     """Call one of two functions."""
-    if not torch.compiler.is_dynamo_compiling():
+    if not _is_open() and not torch.compiler.is_dynamo_compiling():
         return either(pred, true_fun, false_fun, operands)
     # The facade notes what the results are when a function is first called, which it may not inside the operator. The
     # compiler drops what nothing depends on.
     chosen, other = true_fun(*operands), false_fun(*operands)
-    if get_dynamic_layer_stack_depth():
+    if _is_open():
         return _control_flow_branches.selected(pred, chosen, other)
     return tuple(torch.cond(pred, _unaliased(true_fun), _unaliased(false_fun), operands))
 

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 import torch
 
+from xpand import UnsupportedError
 from xpand import torch as xp
 from xpand._typing import Array
 
@@ -65,6 +66,13 @@ class _Collective(torch.autograd.Function):  # type: ignore[misc]
 @torch.library.custom_op("xpand::collective", mutates_args=())  # type: ignore[untyped-decorator]
 def _operator(x: torch.Tensor, position: torch.Tensor, kind: str, sources: list[int]) -> torch.Tensor:
     raise RuntimeError("a function of the members along a mapped axis was called where the axis isn't mapped")
+
+
+@_operator.register_fake  # type: ignore[untyped-decorator]
+def _(x: torch.Tensor, position: torch.Tensor, kind: str, sources: list[int]) -> torch.Tensor:
+    raise UnsupportedError(
+        "psum, all_gather, ppermute: on PyTorch jit can't compile them in a while_loop without max_iter; give max_iter"
+    )
 
 
 @torch.library.register_vmap("xpand::collective")  # type: ignore[untyped-decorator]
