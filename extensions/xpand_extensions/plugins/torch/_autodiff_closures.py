@@ -46,6 +46,12 @@ class _Replacing:
             return self.replacements[id(x)]
         return x if self.outer is None else self.outer.resolve(x)
 
+    def use(self, x: Array) -> Array:
+        """Say what stands for an array that is used, and tell the observer around this one."""
+        if id(x) in self.replacements:
+            return self.replacements[id(x)]
+        return x if self.outer is None else self.outer.use(x)
+
 
 class _Mode(TorchFunctionMode):  # type: ignore[misc]
     """Replaces the arrays given to each of PyTorch's functions in user code."""
