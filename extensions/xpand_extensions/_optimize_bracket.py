@@ -12,7 +12,8 @@ from ._optimize_implicit import implicit
 from ._optimize_results import OptimizeResult
 from ._optimize_run import Record, run
 from ._solver_status import throw_unless_converged
-from ._transforms import as_array, beside
+from ._transforms import as_array
+from ._transforms_patterns import beside
 from .generic import _optimize_bracket as bracket
 
 _METHODS: Final = {"brent": bracket.brent, "bisect": bracket.bisect}

@@ -45,6 +45,7 @@ _METHODS: Final = {
     "trust-exact": _Method("maxiter", 3, False, ("gtol",)),
 }
 SCIPY_METHODS: Final = tuple(f"scipy-{name}" for name in _METHODS)
+SCIPY_WITHOUT_GRADIENT: Final = tuple(f"scipy-{name}" for name, method in _METHODS.items() if not method.derivatives)
 SCIPY_BOUNDED: Final = tuple(f"scipy-{name}" for name, method in _METHODS.items() if method.bounded)
 
 
@@ -138,14 +139,16 @@ class _Host:
             if not (valid and bool(self.host.all(self.host.isfinite(self.points[self.number])))):
                 self.status[self.number] = Status.NON_FINITE
                 continue
-            tolerance = max(self.limits.atol, self.limits.rtol * float(optimality if self.method.derivatives else fun))
+            relative = self.limits.rtol * float(optimality) if self.method.derivatives else 0.0
+            tolerance = max(self.limits.atol, relative)
             self.keep()
             succeeded = False
             try:
-                found = minimize(self.value, self.points[self.number], **self.arguments(tolerance))
-                self.points[self.number] = found.x
-                succeeded = bool(found.success)
-                self.counts[self.number, 0] = found.get("nit", self.counts[self.number, 0])
+                if self.limits.max_steps and not (self.method.derivatives and optimality <= tolerance):
+                    found = minimize(self.value, self.points[self.number], **self.arguments(tolerance))
+                    self.points[self.number] = found.x
+                    succeeded = bool(found.success)
+                    self.counts[self.number, 0] = found.get("nit", self.counts[self.number, 0])
             except _StopError:
                 aborted = True
             self.end(tolerance, succeeded, aborted)
@@ -175,7 +178,7 @@ class _Host:
     def arguments(self, tolerance: float) -> dict[str, Any]:
         """Say to SciPy what the method needs."""
         steps = "maxiter" if self.name == "cobyla" else self.method.steps
-        options: dict[str, Any] = {steps: max(self.limits.max_steps, 1)}
+        options: dict[str, Any] = {steps: self.limits.max_steps}
         options |= dict.fromkeys(self.method.absolute, tolerance)
         options |= dict.fromkeys(self.method.off, 0.0 if self.name != "slsqp" else 1e-300)
         given: dict[str, Any] = {"method": self.name, "options": options, "callback": self.told}

@@ -9,12 +9,12 @@ from xpand._typing import Array
 from . import autodiff
 from ._optimize_arguments import Limits, Vectors, args_of, callable_of, limits_of, number
 from ._optimize_bounds import box_of
-from ._optimize_host import SCIPY_BOUNDED, SCIPY_METHODS, Functions, minimize_on_host
+from ._optimize_host import SCIPY_BOUNDED, SCIPY_METHODS, SCIPY_WITHOUT_GRADIENT, Functions, minimize_on_host
 from ._optimize_implicit import implicit
 from ._optimize_results import OptimizeResult
 from ._optimize_run import Record, run
 from ._solver_status import throw_unless_converged
-from ._transforms import beside
+from ._transforms_patterns import beside
 from .generic import _optimize_descent as descent
 from .generic import _optimize_first_order as first_order
 from .generic import _optimize_simplex as simplex
@@ -25,6 +25,7 @@ from .generic._optimize_vectors import full_like
 _OWN: Final = ("l-bfgs", "l-bfgs-b", "bfgs", "newton-cg", "gradient-descent", "adam", "nelder-mead")
 _ALIASES: Final = {"auto": None, "L-BFGS-B": "l-bfgs-b", "L-BFGS": "l-bfgs", "GD": "gradient-descent"}
 _BOUNDED: Final = ("l-bfgs-b", "gradient-descent", "adam", "nelder-mead")
+_WITHOUT_GRADIENT: Final = ("nelder-mead", *SCIPY_WITHOUT_GRADIENT)
 _STEPS: Final = {"gradient-descent": 10_000, "adam": 10_000}
 _OPTIONS: Final = {
     "history": ("l-bfgs", "l-bfgs-b"),
@@ -89,11 +90,12 @@ def minimize(
             to those of `x0`, or None. `x0` is moved within them. Not for "l-bfgs", "bfgs", "newton-cg".
         atol: A problem has converged when no element of its gradient is larger; with bounds, of what of it can be
             followed. For "nelder-mead": when no vertex and no value differs by more from the best. None: the
-            cube root of the spacing of numbers at one, 6e-6 in float64 and 5e-3 in float32.
-        rtol: The same relative to the first gradient (for "nelder-mead" the first value): the larger of the two counts.
+            cube root of the spacing of numbers at one, 6e-6 in float64 and 5e-3 in float32; for "nelder-mead" its
+            square root.
+        rtol: The same relative to the first gradient: the larger of the two counts; not for methods without gradients.
             None: 0.75 as an exponent of that spacing, 1.8e-12 in float64.
         max_steps: The most steps. A sequence asks for the trajectory: the results after that many steps each. None:
-            1,000; 10,000 for "gradient-descent" and "adam", 200 for each variable for "nelder-mead".
+            1,000; 10,000 for "gradient-descent" and "adam", 400 for each variable for "nelder-mead".
         batch_ndim: How many first axes of all arrays of `x0` are of independent problems. Each stops by itself.
         callback: Called after each step with the result so far; if it returns True, the iteration ends. Only where
             values are known.
@@ -104,8 +106,8 @@ def minimize(
         beta1: For "adam": how much the average of gradients keeps each step. None: 0.9.
         beta2: For "adam": the same of their squares. None: 0.999.
         epsilon: For "adam": what is added to their root. None: 1e-8.
-        initial_size: For "nelder-mead": the edges of the first simplex relative to the elements of `x0`, 0.05 times
-            that for elements that are zero. None: 0.05.
+        initial_size: For "nelder-mead": the edges of the first simplex relative to the elements of `x0`, and so
+            long for elements that are zero. None: 0.05.
         max_products: For "newton-cg": the most products with the Hessian in a step. None: 2 for each variable, at
             most 200.
 
@@ -155,8 +157,11 @@ def minimize(
         "max_products": max_products,
     }
     options = _options(chosen, given, vectors.start.shape[-1])
-    steps = 200 * vectors.start.shape[-1] if chosen == "nelder-mead" else _STEPS.get(chosen, 1000)
-    limits = limits_of("minimize", atol, rtol, max_steps, vectors, powers=(1 / 3, 0.75), default=steps)
+    steps = 400 * vectors.start.shape[-1] if chosen == "nelder-mead" else _STEPS.get(chosen, 1000)
+    if rtol is not None and chosen in _WITHOUT_GRADIENT:
+        raise TypeError(f"minimize: rtol is relative to the first gradient, and the method {chosen!r} takes none")
+    power = 1 / 2 if chosen == "nelder-mead" else 1 / 3
+    limits = limits_of("minimize", atol, rtol, max_steps, vectors, powers=(power, 0.75), default=steps)
     box = box_of("minimize", bounds, vectors)
     objective = Objective("minimize", f, gradient, vectors)
     if not vectors.start.shape[-1]:
@@ -248,7 +253,7 @@ def _solved(
         value = lambda x: objective.value(x, args)
         return run(
             lambda state: simplex.step(value, box, state),
-            lambda x: simplex.begin(value, x, box, limits.atol, limits.rtol, options.initial_size),
+            lambda x: simplex.begin(value, x, box, limits.atol, options.initial_size),
             start,
             limits,
             _of_simplex,

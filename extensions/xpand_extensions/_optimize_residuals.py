@@ -10,7 +10,7 @@ from . import autodiff
 from ._optimize_arguments import Vectors
 from ._optimize_results import OptimizeResult
 from ._optimize_run import Record
-from ._transforms import beside
+from ._transforms_patterns import beside
 from .generic._optimize_residuals import Linearize
 from .vmap import vmap
 

@@ -44,7 +44,9 @@ class Directions(Protocol):
 def first_scale(gradient: Array) -> Array:
     """Return how much of a gradient to go along at first: a step of length one at most."""
     xp = array_namespace(gradient)
-    return quotient(xp.ones_like(gradient[..., 0]), xp.maximum(norm(gradient), xp.ones_like(gradient[..., 0])), 1.0)
+    length = norm(gradient)
+    one = xp.ones_like(length)
+    return quotient(one, xp.maximum(length, one), 1.0)
 
 
 def is_curved(moved: Array, changed: Array) -> Array:
@@ -195,7 +197,7 @@ class NewtonCG:
         self.product, self.max_products = product, max_products
 
     def begin(self, x: Array, gradient: Array) -> Array:
-        return full_like(gradient[..., 0], 0.0)
+        return 0.0 * first_scale(gradient)
 
     def reset(self, x: Array, gradient: Array) -> Array:
         return first_scale(gradient)

@@ -43,14 +43,14 @@ class Simplex(NamedTuple):
     status: Array
 
 
-def begin(evaluate: Callable[[Array], Array], x: Array, box: Box, atol: float, rtol: float, size: float) -> Simplex:
+def begin(evaluate: Callable[[Array], Array], x: Array, box: Box, atol: float, size: float) -> Simplex:
     """Set the simplex up; its first vertex alone is evaluated."""
     xp = array_namespace(x)
     n = x.shape[-1]
     x = box.project(x)
     fun = evaluate(x)
     valid = xp.isfinite(fun) & is_finite(x)
-    edges = xp.where(x != 0.0, size * xp.abs(x), full_like(x, size / 20.0))
+    edges = xp.where(x != 0.0, size * xp.abs(x), full_like(x, size))
     device = _arguments.device_of(x)
     unit = xp.eye(n, dtype=x.dtype, device=device)
     forward = x[..., None, :] + edges[..., None, :] * unit
@@ -72,7 +72,7 @@ def begin(evaluate: Callable[[Array], Array], x: Array, box: Box, atol: float, r
         x,
         fun,
         infinite,
-        xp.maximum(full_like(fun, atol), rtol * xp.where(valid, xp.abs(fun), xp.zeros_like(fun))),
+        full_like(fun, atol),
         eps_of(xp, x.dtype) ** -2 * xp.where(xp.isfinite(scale), scale, full_like(fun, 1.0)),
         0 * one,
         one,
