@@ -33,6 +33,10 @@ class Options(NamedTuple):
         """Return the solution at the end."""
         return found.x if len(self.stops) == 1 else found.x[-1, ...]
 
+    def residual(self, found: Found) -> Array:
+        """Return what is missing at the end."""
+        return found.residual if len(self.stops) == 1 else found.residual[-1, ...]
+
 
 def square(system: System, b: Array, x0: Array | None, criterion: Criterion, options: Options) -> tuple[Array, Found]:
     """Solve a square system; return the solution and, of no derivative, how it was found."""
@@ -82,7 +86,7 @@ def least_squares(
             w = _of_adjoint(system, g, criterion, options)
             found = _found(system, f - w, _start(f, start, g.shape[-1]), criterion, options)
             x = options.solution(found)
-            return (f - system.product(x), x), found
+            return (w + options.residual(found), x), found
         found = _found(system, g, _start(g, start, f.shape[-1]), criterion, options)
         w = options.solution(found)
         outside = f - system.adjoint(_of_adjoint(system, f, criterion, options))
@@ -95,7 +99,7 @@ def least_squares(
         (r, x), found = solve((conj(xp, sides[0]), conj(xp, sides[1])), system, (), criterion)
         return (conj(xp, r), conj(xp, x)), found
 
-    xp = array_namespace(b)
+    array_namespace(b)
     none = _zeros(b, system.columns.size)
     sides = (b, none) if is_tall else (none, b)
     start = () if x0 is None else autodiff.stop_gradient((b, x0))

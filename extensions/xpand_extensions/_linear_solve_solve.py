@@ -6,14 +6,13 @@ from typing import Any
 from xpand import _arguments, array_namespace, trees
 from xpand._typing import Array
 
-from . import _linalg_checks as checks
 from . import _linear_solve_arguments as arguments
 from . import _linear_solve_methods as methods
 from . import autodiff, linalg
 from ._linear_solve_direct import factorize
 from ._linear_solve_implicit import Criterion, Options, least_squares, square
 from ._linear_solve_krylov import System, along
-from ._linear_solve_operators import LinearOperator, Matrix, operator_of, times
+from ._linear_solve_operators import Matrix, operator_of, times
 from ._linear_solve_results import SolveResult, norm, result_of
 from ._solver_status import Status, throw_unless_converged
 from ._sparse_containers import Sparse

@@ -13,12 +13,23 @@ from ._transforms import as_array
 class Vectors:
     """The trees of arrays that are vectors of one space: their structure, shapes and data type."""
 
-    __slots__ = ("batch", "dtype", "shapes", "skeleton", "size")
+    __slots__ = ("batch", "dtype", "shapes", "size", "skeleton")
 
     def __init__(self, tree: trees.Tree, shapes: Sequence[tuple[int, ...]], batch: tuple[int, ...], dtype: DType):
         """Keep a tree's structure, the shapes of its leaves after the axes of the batch, and the data type."""
         self.skeleton, self.shapes, self.batch, self.dtype = skeleton(tree), tuple(shapes), batch, dtype
         self.size = sum([_product(shape) for shape in shapes])
+
+    def _key(self) -> tuple[Any, ...]:
+        return trees.structure(self.skeleton), self.shapes, self.batch, self.dtype
+
+    def __eq__(self, other: object) -> bool:
+        """Tell whether the vectors are of the same space, for caches of what has been compiled."""
+        return isinstance(other, Vectors) and self._key() == other._key()
+
+    def __hash__(self) -> int:
+        """Hash what two spaces are compared by."""
+        return hash(self._key())
 
     def flat(self, what: str, tree: trees.Tree) -> Array:
         """Write a tree as a flat array, after a check that it is one of these vectors.

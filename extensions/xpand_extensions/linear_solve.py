@@ -14,9 +14,28 @@ from ._linear_solve_operators import LinearOperator
 from ._linear_solve_results import SolveResult
 from ._linear_solve_solve import solve
 from ._linear_solve_triangular import solve_triangular
+from ._matrix_from_function import matrix_from_function
+from ._preconditioners import BlockJacobi, Jacobi, Preconditioner, block_jacobi, jacobi
+from ._preconditioners_chebyshev import Chebyshev, chebyshev
+from ._preconditioners_multilevel import Multilevel, multilevel
+from ._preconditioners_sweeps import Triangles, ic, ilu, ssor
 from ._solver_status import ConvergenceError, Status
 
 __all__ = [
+    "BlockJacobi",
+    "Chebyshev",
+    "Jacobi",
+    "Multilevel",
+    "Preconditioner",
+    "Triangles",
+    "block_jacobi",
+    "chebyshev",
+    "ic",
+    "ilu",
+    "jacobi",
+    "matrix_from_function",
+    "multilevel",
+    "ssor",
     "METHODS",
     "ConvergenceError",
     "Factorization",

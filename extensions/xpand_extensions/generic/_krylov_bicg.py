@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 from xpand import array_namespace
 from xpand._typing import Array
 
-from ._krylov_pieces import BROKEN, Method, Step, System, conj, flags, inner, norm, ratio, scaled, squared
+from ._krylov_pieces import BROKEN, Method, Step, System, conj, flags, inner, norm, ratio, scaled
 
 
 class _BiCG(NamedTuple):
@@ -56,31 +56,35 @@ def _start_stabilised(system: System, x: Array, r: Array, order: int) -> _Stabil
 
 def _step_stabilised(system: System, state: _Stabilised, order: int) -> Step:
     base, change, shadow, r0, u0, rho, alpha, omega = state
-    size = norm(r0)
+    xp = array_namespace(r0)
+    # Below it the residual of the directions taken is rounding alone, of which no more can be made.
+    least = norm(r0) * (4 * float(xp.finfo(r0.dtype).eps))
     rho = -omega * rho
     r, u = [r0], [u0]
-    broken = size < 0
+    zero, broken = xp.zeros_like(rho), least < 0
     for j in range(order):
+        is_left = norm(r[0]) > least
         new = inner(shadow, r[j])
-        beta = alpha * ratio(new, rho)
-        broken = broken | (rho == 0) | (new == 0)
+        beta = xp.where(is_left, alpha * ratio(new, rho), zero)
+        broken = broken | (is_left & ((rho == 0) | (new == 0)))
         rho = new
         u = [each - scaled(beta, other) for each, other in zip(r, u)]
         u.append(system.product(system.precondition(u[j])))
         below = inner(shadow, u[-1])
-        alpha = ratio(rho, below)
-        broken = broken | (below == 0)
+        alpha = xp.where(is_left, ratio(rho, below), zero)
+        broken = broken | (is_left & (below == 0))
         r = [each - scaled(alpha, other) for each, other in zip(r, u[1:])]
         r.append(system.product(system.precondition(r[j])))
         change = change + scaled(alpha, u[0])
-    weights = _least(r, order)
+    is_left = norm(r[0]) > least
+    weights = [xp.where(is_left, weight, zero) for weight in _least(r, order)]
     omega = weights[-1]
     for j, weight in enumerate(weights):
         u[0] = u[0] - scaled(weight, u[j + 1])
         change = change + scaled(weight, r[j])
         r[0] = r[0] - scaled(weight, r[j + 1])
     found = _Stabilised(base, change, shadow, r[0], u[0], rho, alpha, omega)
-    return Step(found, norm(r[0]), flags(broken | (omega == 0), BROKEN))
+    return Step(found, norm(r[0]), flags(broken | ~is_left | (omega == 0), BROKEN))
 
 
 def _least(r: list[Array], order: int) -> list[Array]:

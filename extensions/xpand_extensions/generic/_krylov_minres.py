@@ -1,6 +1,6 @@
 """Minimal residuals: by Lanczos' recursion for symmetric systems, by a kept basis for all."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from xpand import _arguments, array_namespace
 from xpand._typing import Array
@@ -138,11 +138,11 @@ def _solution_gmres(system: System, state: _Gmres, order: int) -> Array:
     is_there = xp.arange(order, dtype=xp.int32, device=_arguments.device_of(basis)) < number[..., None]
     right = scaled(like(beta, basis), turned[..., :order, 0])
     right = xp.where(is_there, right, xp.zeros_like(right))
-    diagonal = linalg.diagonal(upper)
-    zero_columns = (diagonal == 0)[..., None, :]
+    identity = xp.eye(order, dtype=upper.dtype, device=_arguments.device_of(upper))
+    has_pivot = xp.any((identity != 0) & (upper != 0), axis=-2)
     # A column without a pivot has no part in the solution.
-    upper = xp.where(zero_columns, xp.eye(order, dtype=upper.dtype, device=_arguments.device_of(upper)), upper)
-    right = xp.where(zero_columns[..., 0, :], xp.zeros_like(right), right)
+    upper = xp.where(has_pivot[..., None, :], upper, identity)
+    right = xp.where(has_pivot, right, xp.zeros_like(right))
     weights = linalg.triangular_solve(upper, right[..., None], lower=False)
     change = xp.matmul(xp.matrix_transpose(weights), basis[..., :order, :])[..., 0, :]
     return base + system.precondition(change)

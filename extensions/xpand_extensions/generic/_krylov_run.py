@@ -62,10 +62,10 @@ class Loop:
     """A method at work on a system."""
 
     def __init__(
-        self, method: Method, system: Any, order: int, b: Array, rtol: Array, atol: Array, bound: int | None = None
+        self, method: Method, system: Any, order: int, b: Array, rtol: Array, atol: Array, bounded: bool = False
     ) -> None:
         """Take the criterion, and whether loops must have a bound, for arrays whose values nobody knows."""
-        self.method, self.system, self.order, self.b, self.bound = method, system, order, b, bound
+        self.method, self.system, self.order, self.b, self.is_bounded = method, system, order, b, bounded
         self.xp = array_namespace(b)
         size = norm(b)
         self.rtol = rtol
@@ -106,31 +106,36 @@ class Loop:
         def waiting(carry: Carry) -> Array:
             return (carry.status == _RUNNING) & (carry.steps < stop)
 
+        def cycle(carry: Carry) -> Carry:
+            return self.look(self.steps(carry, stop))
+
+        cycles = 2 if self.method is not GMRES else 1 - -stop // self.order
+        return self.repeat(waiting, cycle, carry, cycles)
+
+    def steps(self, carry: Carry, stop: int) -> Carry:
+        """Take steps until all systems have reason to be looked at, or have taken so many."""
+
         def going(carry: Carry) -> Array:
-            return waiting(carry) & (carry.flag == GOING)
+            return (carry.status == _RUNNING) & (carry.steps < stop) & (carry.flag == GOING)
 
         def step(carry: Carry) -> Carry:
-            active = going(carry)
-            return self.merged(active, self.step(carry), carry)
+            return self.merged(going(carry), self.step(carry), carry)
 
-        def cycle(carry: Carry) -> Carry:
-            return self.look(self.repeat(going, step, carry, stop))
-
-        return self.repeat(waiting, cycle, carry, 2 if self.bound else None)
+        return self.repeat(going, step, carry, stop if self.method is not GMRES else min(stop, self.order))
 
     def repeat(
-        self, goes_on: Callable[[Carry], Array], body: Callable[[Carry], Carry], carry: Carry, bound: int | None
+        self, goes_on: Callable[[Carry], Array], body: Callable[[Carry], Carry], carry: Carry, bound: int
     ) -> Carry:
         """Loop while any system goes on: in Python as long as that can be told, else as a loop of the library."""
         any_goes_on = lambda carry: self.xp.any(goes_on(carry))
-        while self.bound is None:
+        while not self.is_bounded:
             more = any_goes_on(carry)
             if not is_concrete(more):
                 break
             if not bool(more):
                 return carry
             carry = body(carry)
-        found: Carry = control_flow.while_loop(any_goes_on, body, carry, max_iter=bound if self.bound else None)
+        found: Carry = control_flow.while_loop(any_goes_on, body, carry, max_iter=bound if self.is_bounded else None)
         return found
 
     def step(self, carry: Carry) -> Carry:
@@ -199,7 +204,7 @@ class Loop:
 
     def merged(self, active: Array, new: Carry, old: Carry) -> Carry:
         """Take new states of the active systems; one system alone is active, else it would not be asked."""
-        if not self.is_batch and self.bound is None:
+        if not self.is_batch and not self.is_bounded:
             return new
         found: Carry = self.merged_tree(active, new, old)
         return found
@@ -225,17 +230,17 @@ def run(
     method: str,
     order: int = 0,
     stops: tuple[int, ...] = (1,),
-    methods: Mapping[str, Method] = METHODS,
+    loop_of: type[Loop] = Loop,
     bounded: bool = False,
 ) -> tuple[Array, ...]:
     """Solve, and say how, after each number of steps asked for.
 
-    With `bounded` a step and a look are taken as often as they may be needed, whether or not a system has ended; and a
-    method begins again but once.
+    With `bounded` as many steps are taken as there may be, whether or not a system has ended; and a method begins again
+    but once.
     """
     xp = array_namespace(b)
     b, x0, atol, scale = _in_range(b, x0, atol)
-    loop = Loop(methods[method], system, order, b, rtol, atol, stops[-1] if bounded else None)
+    loop = loop_of(METHODS[method], system, order, b, rtol, atol, bounded)
     carry = loop.begin(x0, xp.all(b == 0, axis=-1))
     rows = []
     for stop in stops:

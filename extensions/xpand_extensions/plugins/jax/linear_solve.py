@@ -1,5 +1,6 @@
 """Solvers of linear systems on JAX: compiled as a whole."""
 
 from ._direct_dense import factor_cholesky, factor_lu, factor_qr, factor_triangular
+from ._krylov import krylov
 
-__all__ = ["factor_cholesky", "factor_lu", "factor_qr", "factor_triangular"]
+__all__ = ["factor_cholesky", "factor_lu", "factor_qr", "factor_triangular", "krylov"]

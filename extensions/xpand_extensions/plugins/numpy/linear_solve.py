@@ -2,5 +2,6 @@
 
 from ._direct_dense import factor_cholesky, factor_lu, factor_qr, factor_triangular
 from ._direct_sparse import factor_sparse, solve_sparse
+from ._krylov import krylov
 
-__all__ = ["factor_cholesky", "factor_lu", "factor_qr", "factor_sparse", "factor_triangular", "solve_sparse"]
+__all__ = ["factor_cholesky", "factor_lu", "factor_qr", "factor_sparse", "factor_triangular", "krylov", "solve_sparse"]

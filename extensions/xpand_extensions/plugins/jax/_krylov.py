@@ -1,0 +1,59 @@
+"""Krylov methods on JAX: compiled as a whole; once for each kind of system, where that consists of arrays alone."""
+
+from functools import partial
+from typing import Any
+
+import jax
+
+from xpand import _arguments, is_concrete, trees
+from xpand._typing import Array
+
+from ..._linear_solve_krylov import Found
+from ...generic._krylov_run import run
+
+
+def krylov(
+    b: Array,
+    x0: Array,
+    rtol: Array,
+    atol: Array,
+    /,
+    *,
+    system: Any,
+    method: str,
+    order: int = 0,
+    stops: tuple[int, ...] = (1,),
+) -> Found:
+    given = (b, x0, rtol, atol)
+    found, structure = trees.flatten(system)
+    places = tuple([i for i, x in enumerate(found) if _arguments.is_array(x)])
+    arrays = [found[i] for i in places]
+    static = tuple([(i, x) for i, x in enumerate(found) if i not in places])
+    options = {"method": method, "order": order, "stops": stops}
+    if not all(map(is_concrete, (*given, *arrays))):
+        return Found(*run(*given, system=system, **options))
+    if system.is_of_arrays:
+        return _compiled(given, arrays, structure, static, *options.values())
+    # A function may have changed since it was compiled last: what it closes over can't be seen.
+    again = jax.jit(partial(_solve, structure=structure, static=static, **options))
+    result: Found = again(given, arrays)
+    return result
+
+
+def _solve(
+    given: tuple[Array, ...],
+    arrays: list[Array],
+    structure: trees.Structure,
+    static: tuple[tuple[int, Any], ...],
+    method: str,
+    order: int,
+    stops: tuple[int, ...],
+) -> Found:
+    leaves = list(arrays)
+    for i, x in static:
+        leaves.insert(i, x)
+    system = trees.unflatten(structure, leaves)
+    return Found(*run(*given, system=system, method=method, order=order, stops=stops))
+
+
+_compiled = jax.jit(_solve, static_argnums=(2, 3, 4, 5, 6))
