@@ -6,9 +6,10 @@ from xpand import _arguments, array_namespace, is_concrete
 from xpand._typing import Array
 
 from ._dispatch import pluggable
-from ._sparse_products import csr_matmul, usual_indices
+from . import _sparse_parts as checks
+from ._sparse_products import csr_matmul
 
-Shape = tuple[int, int]
+Shape = checks.Shape
 
 
 class CSRAssembly(NamedTuple):
@@ -66,13 +67,7 @@ def csr_assembly(
     """
     xp = _arguments.namespace_of("csr_assembly", rows=rows, columns=columns)
     _arguments.one_device("csr_assembly", rows=rows, columns=columns)
-    for name, given in (("rows", rows), ("columns", columns)):
-        _arguments.dtype("csr_assembly", name, xp, given, _arguments.INTEGERS)
-    if rows.ndim != 1 or tuple(rows.shape) != tuple(columns.shape):
-        raise ValueError(
-            "csr_assembly: rows and columns must have one shape, (nse,), got "
-            f"{tuple(rows.shape)} and {tuple(columns.shape)}"
-        )
+    checks.indices("csr_assembly", xp, rows=rows, columns=columns)
     _arguments.boolean("csr_assembly", "sum_duplicates", sum_duplicates)
     if size is not None:
         size = _arguments.integer("csr_assembly", "size", size, minimum=0)
@@ -81,7 +76,7 @@ def csr_assembly(
             "csr_assembly: size must be given where the values of rows and columns aren't known (under jit or vmap, or "
             "in a lazy array), since it is that of the result"
         )
-    rows, columns = usual_indices(rows, columns)
+    rows, columns = checks.usual_indices(rows, columns)
     return csr_assembly.native(rows, columns)(rows, columns, shape=shape, sum_duplicates=sum_duplicates, size=size)
 
 

@@ -5,16 +5,16 @@ process included. There may be padding, which counts as nothing: entries of a CO
 whose column is that of columns; and entries of a CSR from `indptr[-1]` on.
 """
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from xpand import _arguments, array_namespace, is_concrete
-from xpand._typing import Array, Namespace
+from xpand import _arguments, is_concrete
+from xpand._typing import Array
 
 from . import _sparse_blocks as blocks
-from ._bounds import index_dtype
+from . import _sparse_parts as checks
 from ._dispatch import pluggable
 
-Shape = tuple[int, int]
+Shape = checks.Shape
 
 
 class CSRPlan(NamedTuple):
@@ -66,8 +66,9 @@ def csr_matmul(
     >>> csr_matmul(values, indices, indptr, np.asarray([1.0, 10.0, 100.0]), shape=(2, 3))
     array([201.,  30.])
     """
-    values, x = _operands("csr_matmul", values, x, shape[1], indices=indices, indptr=indptr)
-    indices, indptr = usual_indices(indices, indptr)
+    values, indices, indptr, x = checks.operands(
+        "csr_matmul", values, x, shape, shape[1], indices=indices, indptr=indptr
+    )
     if indices.ndim > 1:
         rows = csr_rows(indptr, nse=values.shape[-1])
         return blocks.multiplied(coo_matmul, values, rows, indices, x, shape)
@@ -110,8 +111,9 @@ def csr_rmatmul(
     >>> csr_rmatmul(values, indices, indptr, np.asarray([1.0, 10.0]), shape=(2, 3))
     array([ 1., 30.,  2.])
     """
-    values, x = _operands("csr_rmatmul", values, x, shape[0], indices=indices, indptr=indptr)
-    indices, indptr = usual_indices(indices, indptr)
+    values, indices, indptr, x = checks.operands(
+        "csr_rmatmul", values, x, shape, shape[0], indices=indices, indptr=indptr
+    )
     if indices.ndim > 1:
         rows = csr_rows(indptr, nse=values.shape[-1])
         return blocks.multiplied(coo_matmul, values, indices, rows, x, shape[::-1])
@@ -154,8 +156,7 @@ def coo_matmul(
     >>> coo_matmul(values, rows, columns, np.asarray([1.0, 10.0, 100.0]), shape=(2, 3))
     array([200.,   4.])
     """
-    values, x = _operands("coo_matmul", values, x, shape[1], rows=rows, columns=columns)
-    rows, columns = usual_indices(rows, columns)
+    values, rows, columns, x = checks.operands("coo_matmul", values, x, shape, shape[1], rows=rows, columns=columns)
     if rows.ndim > 1:
         return blocks.multiplied(coo_matmul, values, rows, columns, x, shape)
     return coo_matmul.native(values, rows, columns, x)(
@@ -191,17 +192,17 @@ def sampled_matmul(x: Array, y: Array, rows: Array, columns: Array, /) -> Array:
     """
     xp = _arguments.namespace_of("sampled_matmul", x=x, y=y, rows=rows, columns=columns)
     _arguments.one_device("sampled_matmul", x=x, y=y, rows=rows, columns=columns)
-    _indices("sampled_matmul", xp, (1,), rows=rows, columns=columns)
+    checks.indices("sampled_matmul", xp, rows=rows, columns=columns)
     for name, given in (("x", x), ("y", y)):
         _arguments.dtype("sampled_matmul", name, xp, given, _arguments.NUMERIC)
-    if x.ndim < 2 or y.ndim < 2 or x.shape[-1] != y.shape[-2] or tuple(rows.shape) != tuple(columns.shape):
+    if x.ndim < 2 or y.ndim < 2 or x.shape[-1] != y.shape[-2]:
         raise ValueError(
-            "sampled_matmul: takes x of shape (..., m, k), y of shape (..., k, n), rows and columns of shape (nse,), "
-            f"got {tuple(x.shape)}, {tuple(y.shape)}, {tuple(rows.shape)} and {tuple(columns.shape)}"
+            "sampled_matmul: takes x of shape (..., m, k) and y of shape (..., k, n), got "
+            f"{tuple(x.shape)} and {tuple(y.shape)}"
         )
     _arguments.broadcast_shapes("sampled_matmul", x=tuple(x.shape[:-2]), y=tuple(y.shape[:-2]))
     x, y = _arguments.promote("sampled_matmul", xp, x=x, y=y)
-    rows, columns = usual_indices(rows, columns)
+    rows, columns = checks.usual_indices(rows, columns)
     return sampled_matmul.native(x, y, rows, columns)(x, y, rows, columns)
 
 
@@ -230,7 +231,7 @@ def csr_rows(indptr: Array, /, *, nse: int) -> Array:
     nse = _arguments.integer("csr_rows", "nse", nse, minimum=0)
     if not indptr.ndim or not indptr.shape[-1]:
         raise ValueError(f"csr_rows: indptr must have the shape (..., m + 1), got {tuple(indptr.shape)}")
-    (indptr,) = usual_indices(indptr)
+    (indptr,) = checks.usual_indices(indptr)
     return csr_rows.native(indptr)(indptr, nse=nse)
 
 
@@ -257,10 +258,11 @@ def csr_plan(indices: Array, indptr: Array, /, *, shape: Shape) -> CSRPlan | Non
     True
     """
     xp = _arguments.namespace_of("csr_plan", indices=indices, indptr=indptr)
-    _indices("csr_plan", xp, (1,), indices=indices, indptr=indptr)
+    checks.indices("csr_plan", xp, indices=indices)
+    checks.indices("csr_plan", xp, indptr=indptr)
     if not is_concrete(indptr):
         return None
-    indices, indptr = usual_indices(indices, indptr)
+    indices, indptr = checks.usual_indices(indices, indptr)
     return csr_plan.native(indices, indptr)(indices, indptr, shape=shape)
 
 
@@ -287,11 +289,11 @@ def coo_todense(values: Array, rows: Array, columns: Array, /, *, shape: Shape) 
     array([[0., 0., 2.],
            [4., 0., 0.]])
     """
-    xp = _parts("coo_todense", values, rows=rows, columns=columns)
+    xp = checks.parts("coo_todense", values, shape, rows=rows, columns=columns)
     if _arguments.kind(xp, values.dtype) == "bool":
         counts = coo_todense(xp.astype(values, xp.int32), rows, columns, shape=shape)
         return counts != 0
-    rows, columns = usual_indices(rows, columns)
+    rows, columns = checks.usual_indices(rows, columns)
     if rows.ndim > 1:
         return blocks.filled(coo_todense, values, rows, columns, shape)
     return coo_todense.native(values, rows, columns)(values, rows, columns, shape=shape)
@@ -318,55 +320,5 @@ def csr_todense(values: Array, indices: Array, indptr: Array, /, *, shape: Shape
     array([[1., 0., 2.],
            [0., 3., 0.]])
     """
-    _parts("csr_todense", values, indices=indices, indptr=indptr)
+    checks.parts("csr_todense", values, shape, indices=indices, indptr=indptr)
     return coo_todense(values, csr_rows(indptr, nse=values.shape[-1]), indices, shape=shape)
-
-
-def _operands(function: str, values: Array, x: Array, size: int, **pattern: Array) -> tuple[Array, Array]:
-    """Check the parts of a matrix and what it is multiplied with; bring both to one data type."""
-    xp = _parts(function, values, x=x, **pattern)
-    _arguments.dtype(function, "values", xp, values, _arguments.NUMERIC)
-    _arguments.dtype(function, "x", xp, x, _arguments.NUMERIC)
-    if not x.ndim or x.shape[-2 if x.ndim > 1 else -1] != size:
-        raise ValueError(f"{function}: x must have the shape ({size},) or (..., {size}, k), got {tuple(x.shape)}")
-    _arguments.broadcast_shapes(function, values=tuple(values.shape[:-1]), x=tuple(x.shape[:-2]))
-    return _arguments.promote(function, xp, values=values, x=x)
-
-
-def _parts(function: str, values: Array, **others: Any) -> Namespace:
-    """Check the parts of a matrix: their library, their device, data types of indices, and shapes."""
-    xp = _arguments.namespace_of(function, values=values, **others)
-    _arguments.one_device(function, values=values, **others)
-    pattern = {name: given for name, given in others.items() if name != "x"}
-    if not values.ndim:
-        raise ValueError(f"{function}: values must have the shape (*batch, nse), got an array of shape ()")
-    _indices(function, xp, (1, values.ndim), **pattern)
-    batch, nse = tuple(values.shape[:-1]), values.shape[-1]
-    for name, given in pattern.items():
-        entries = (given.shape[-1] if name == "indptr" else nse,)
-        if tuple(given.shape) not in (entries, batch + entries):
-            raise ValueError(
-                f"{function}: {name} must have the shape {entries} or {batch + entries} beside values of shape "
-                f"{tuple(values.shape)}, got {tuple(given.shape)}"
-            )
-    if len({given.ndim for given in pattern.values()}) > 1:
-        listed = " and ".join(f"{name} of shape {tuple(given.shape)}" for name, given in pattern.items())
-        raise ValueError(f"{function}: a pattern is for all of a batch or for each member, got {listed}")
-    return xp
-
-
-def _indices(function: str, xp: Namespace, ndims: tuple[int, ...], **arrays: Array) -> None:
-    for name, given in arrays.items():
-        _arguments.dtype(function, name, xp, given, _arguments.INTEGERS)
-        if given.ndim not in ndims:
-            raise ValueError(f"{function}: {name} must have {ndims[0]} axis, got the shape {tuple(given.shape)}")
-
-
-def usual_indices(*indices: Array) -> list[Array]:
-    """Bring index arrays to int32 or int64, so that sums of indices and numbers of rows fit; and all to the same."""
-    xp = array_namespace(*indices)
-    dtype = indices[0].dtype
-    if all(each.dtype == dtype for each in indices) and dtype in (xp.int32, xp.int64):
-        return list(indices)
-    target = index_dtype(xp, _arguments.device_of(indices[0]))
-    return [xp.astype(each, target) for each in indices]

@@ -15,6 +15,7 @@ from jax.custom_derivatives import SymbolicZero
 from xpand import is_concrete
 from xpand._typing import Array
 from xpand_extensions._sparse_products import CSRPlan, Shape
+from xpand_extensions.plugins.numpy import _sparse_products as host
 
 from ._rows import is_on_cpu
 
@@ -23,6 +24,8 @@ _MOST_SLOTS: Final = 64
 _MOST_PADDING: Final = 2.0
 """Slots per entry from which a sum by segments is faster."""
 _STEPS: Final = 512
+_OF_BCSR: Final = frozenset(map(np.dtype, ("int32", "int64", "float32", "float64", "complex64", "complex128")))
+"""What the kernel behind BCSR on the CPU takes; for others it would warn."""
 
 
 def csr_matmul(
@@ -35,8 +38,14 @@ def csr_matmul(
     shape: Shape,
     plan: CSRPlan | None = None,
 ) -> Array:
-    slots = _slots(indptr, values.shape[-1]) if plan is None else plan.slots.shape[0]
-    rows = None if plan is None else plan.rows
+    nse = values.shape[-1]
+    if plan is not None:
+        rows, slots = plan.rows, plan.slots.shape[0]
+    elif _is_on_host(indptr):
+        slots = _slots(indptr, nse)
+        rows = None if slots else csr_rows(indptr, nse=nse)
+    else:
+        rows, slots = None, 0
     return _csr_matmul(values, indices, indptr, x, rows, slots=slots, shape=shape)
 
 
@@ -44,10 +53,10 @@ def csr_matmul(
 def _csr_matmul(
     values: Array, indices: Array, indptr: Array, x: Array, rows: Array | None, *, slots: int, shape: Shape
 ) -> Array:
-    if not slots or 0 in shape:
-        rows = _rows(indptr, values.shape[-1]) if rows is None else rows
-        return _by_columns(lambda x, wide: _sum(values, x, rows, indices, shape, wide, is_sorted=True), x)
-    return _by_columns(lambda x, wide: _in_step(values, x, indices, indptr, rows, slots, shape, wide), x)
+    if 0 in (*shape, *values.shape, *x.shape):
+        rows = jnp.zeros_like(indices)
+        return _by_columns(lambda x, wide: _sum(values, x, rows, indices, shape, wide), x)
+    return _by_columns(lambda x, wide: _by_rows(values, x, indices, indptr, rows, slots, shape, wide), x)
 
 
 @partial(jax.jit, static_argnames=("shape",))
@@ -95,14 +104,15 @@ def sampled_matmul(x: Array, y: Array, rows: Array, columns: Array, /) -> Array:
 
 
 def csr_rows(indptr: Array, /, *, nse: int) -> Array:
+    if _is_on_host(indptr):
+        return jnp.asarray(host.csr_rows(np.asarray(indptr), nse=nse))
     return _rows(indptr, nse)
 
 
 def csr_plan(indices: Array, indptr: Array, /, *, shape: Shape) -> CSRPlan | None:
-    if not is_concrete(indptr):
-        return None
-    slots = jnp.arange(_slots(indptr, indices.shape[0]), dtype=indptr.dtype)
-    return CSRPlan(_rows(indptr, indices.shape[0]), slots)
+    nse = indices.shape[0]
+    slots = _slots(indptr, nse) if _is_on_host(indptr) else 0
+    return CSRPlan(csr_rows(indptr, nse=nse), jnp.arange(slots, dtype=indptr.dtype))
 
 
 @partial(jax.jit, static_argnames=("shape",))
@@ -111,9 +121,13 @@ def coo_todense(values: Array, rows: Array, columns: Array, /, *, shape: Shape) 
     return zeros.at[..., rows, columns].add(values, mode="drop", wrap_negative_indices=False)
 
 
+def _is_on_host(x: Array) -> bool:
+    return is_concrete(x) and is_on_cpu(x)
+
+
 def _slots(indptr: Array, nse: int) -> int:
     """Return how many entries the longest row has, where it is worth while to sum all rows in step; else 0."""
-    if not is_concrete(indptr) or not is_on_cpu(indptr) or indptr.shape[0] == 1:
+    if indptr.shape[0] == 1:
         return 0
     longest = int(np.diff(np.asarray(indptr)).max())
     return longest if longest <= _MOST_SLOTS and longest * (indptr.shape[0] - 1) <= _MOST_PADDING * nse else 0
@@ -127,7 +141,7 @@ def _by_columns(multiply: Any, x: Array) -> Array:
 
 
 @partial(jax.custom_jvp, nondiff_argnums=(5, 6, 7))
-def _in_step(
+def _by_rows(
     values: Array,
     x: Array,
     indices: Array,
@@ -137,6 +151,27 @@ def _in_step(
     shape: Shape,
     wide: bool,
 ) -> Array:
+    def ours(values: Array, x: Array, indices: Array, indptr: Array) -> Array:
+        if slots:
+            return _in_step(values, x, indices, indptr, slots, wide)
+        return _sum(values, x, known(indptr), indices, shape, wide, is_sorted=True)
+
+    def known(indptr: Array) -> Array:
+        return _rows(indptr, values.shape[-1]) if rows is None else rows
+
+    is_one = values.ndim == 1 and x.ndim == 1 + wide
+    if is_one and values.dtype in _OF_BCSR and (wide or not (slots or rows is not None)):
+        return jax.lax.platform_dependent(values, x, indices, indptr, cpu=partial(_of_bcsr, shape), default=ours)
+    return ours(values, x, indices, indptr)
+
+
+def _of_bcsr(shape: Shape, values: Array, x: Array, indices: Array, indptr: Array) -> Array:
+    from jax.experimental.sparse import BCSR  # takes as long to import as all of this plug-in
+
+    return BCSR((values, indices, indptr), shape=shape) @ x
+
+
+def _in_step(values: Array, x: Array, indices: Array, indptr: Array, slots: int, wide: bool) -> Array:
     """Sum all rows in step: the first entries of all, then the second ones, …; what a row lacks is zero."""
     first, end = indptr[:-1], indptr[1:]
     places = [first + i for i in range(slots)]
@@ -149,12 +184,12 @@ def _in_step(
     return sum(v[..., None] * x.at[..., c, :].get(mode="promise_in_bounds") for v, c in zip(taken, columns))
 
 
-def _in_step_jvp(
+def _by_rows_jvp(
     slots: int, shape: Shape, wide: bool, primals: tuple[Any, ...], tangents: tuple[Any, ...]
 ) -> tuple[Array, Array]:
     # By segments: the transposed of that is, to XLA, one product at the places of entries, or one sum by segments.
     values, x, indices, indptr, rows = primals
-    out = _in_step(values, x, indices, indptr, rows, slots, shape, wide)
+    out = _by_rows(values, x, indices, indptr, rows, slots, shape, wide)
     rows = _rows(indptr, values.shape[-1]) if rows is None else rows
     tangent = jnp.zeros_like(out)
     for v, y in ((tangents[0], x), (values, tangents[1])):
@@ -163,7 +198,7 @@ def _in_step_jvp(
     return out, tangent
 
 
-_in_step.defjvp(_in_step_jvp, symbolic_zeros=True)
+_by_rows.defjvp(_by_rows_jvp, symbolic_zeros=True)
 
 
 def _sum(

@@ -1,4 +1,4 @@
-"""Sparse products on PyTorch: its own of a CSR with a vector, and on the CPU else the kernels of NumPy's plug-in.
+"""Sparse products on PyTorch: its own of a large CSR with a vector, and on the CPU else the kernels of NumPy's plug-in.
 
 Measured for the five-point Laplacian of 700x700 cells, in one thread: 95 ms for PyTorch's CSR times 16 columns where
 the kernel takes 25, and 139 for its CSC times a vector where the kernel takes 4.
@@ -22,6 +22,8 @@ from xpand_extensions.plugins.numpy import _sparse_products as host
 Kind: TypeAlias = Literal["csr_matmul", "csr_rmatmul", "coo_matmul"]
 
 _OWN: Final = frozenset({torch.float32, torch.float64} if torch.backends.mkl.is_available() else ())
+_LARGE: Final = 100_000
+"""Entries from which PyTorch's own product gains by several threads."""
 
 with warnings.catch_warnings():
     # PyTorch says once that its CSR may change.
@@ -105,13 +107,17 @@ def _is_plain(*tensors: Array) -> bool:
 
 def _product(values: Array, x: Array, first: Array, second: Array, kind: Kind, shape: Shape) -> Array:
     """Multiply; `x` has the shape `(..., n, k)`."""
-    is_vector = values.ndim == 1 and x.ndim == 2 and x.shape[1] == 1
-    if kind == "csr_matmul" and is_vector and values.dtype in _OWN and values.numel() and shape[0]:
+    if kind == "csr_matmul" and values.ndim == 1 and x.ndim == 2 and x.shape[1] == 1 and _has_own(values):
         matrix = torch.sparse_csr_tensor(second, first, values.detach(), size=shape, check_invariants=False)
         return torch.mv(matrix, x[:, 0])[:, None]
     if values.device.type == "cpu":
         return _on_host(getattr(host, kind), values, first, second, x, shape=shape)
     return getattr(generic, kind)(values, first, second, x, shape=shape)
+
+
+def _has_own(values: Array) -> bool:
+    on_cpu = values.device.type == "cpu"
+    return on_cpu and values.dtype in _OWN and values.numel() > _LARGE and torch.get_num_threads() > 1
 
 
 def _sampled(x: Array, y: Array, rows: Array, columns: Array) -> Array:
@@ -123,13 +129,15 @@ def _sampled(x: Array, y: Array, rows: Array, columns: Array) -> Array:
 
 def _on_host(function: Callable[..., Any], *tensors: Array, **options: Any) -> Array:
     """Call a function of NumPy's arrays, which are the tensors' memory."""
-    dtype = next(x.dtype for x in tensors if not x.dtype.is_floating_point or x.dtype is not torch.bfloat16)
-    return torch.from_numpy(function(*[_as_numpy(x) for x in tensors], **options)).to(dtype)
+    found = torch.from_numpy(function(*[_as_numpy(x) for x in tensors], **options))
+    return found if found.dtype == tensors[0].dtype else found.to(tensors[0].dtype)
 
 
 def _as_numpy(x: Array) -> Any:
-    x = x.detach().resolve_conj().resolve_neg()
-    return (x.float() if x.dtype == torch.bfloat16 else x).numpy()
+    x = x.detach()
+    if x.dtype.is_complex:
+        x = x.resolve_conj()
+    return (x.float() if x.dtype == torch.bfloat16 else x.resolve_neg()).numpy()
 
 
 class _Product(torch.autograd.Function):  # type: ignore[misc]
