@@ -13,11 +13,11 @@ from hypothesis import strategies as st
 import xpand
 from tests.libraries import EAGER_LIBRARIES, LIBRARIES, Library
 from tests.operations import Case, check_values, jax_grad, jax_jit, jax_vmap, torch_compile, torch_grad, torch_vmap
+from tests.systems import SOLVABLE, SYSTEMS, UNSOLVABLE
 from tests.traced import traced_forward, traced_grad, traced_second, traced_stage, traced_vmap
 from xpand_extensions import autodiff, jit, sparse, vmap
-from xpand_extensions._linear_solve_direct import direct_solve, factorize
 from xpand_extensions._linear_solve_factors import factor_cholesky, factor_lu, factor_qr, factor_triangular
-from xpand_extensions._solver_status import Status
+from xpand_extensions.linear_solve import Status, direct_solve, factorize
 
 RNG = np.random.default_rng(0)
 FLOATING = ["float32", "float64", "complex64", "complex128"]
@@ -289,6 +289,54 @@ def test_verdicts_on_sparse_matrices(library: Library, name: str) -> None:
             np.testing.assert_allclose(x, solve(a, np.ones(3)), rtol=1e-12)
         elif name != "to rounding":
             assert np.isnan(x).all()
+
+
+def of_bank(library: Library, systems: list[Any]) -> list[Any]:
+    """All of a bank on NumPy; some, with some of each kind, elsewhere, where the work on each takes longer."""
+    return systems if library.id == "numpy" else systems[:: {"jax": 90, "dask": 20}.get(library.id, 10)]
+
+
+def backward_error(a: np.ndarray, x: np.ndarray, b: np.ndarray) -> float:
+    """Measure by how much, relatively, a system would have to be changed for `x` to solve it."""
+    scale = np.abs(a).sum(axis=-1).max(initial=0.0) * np.abs(x).max(initial=0.0) + np.abs(b).max(initial=0.0)
+    return float(np.abs(b - a @ x).max(initial=0.0) / scale) if scale else 0.0
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_bank(library: Library, dtype: str) -> None:
+    eps = float(np.finfo(dtype).eps)
+    for system in of_bank(library, SOLVABLE):
+        if system.condition > 1e-2 / eps:
+            continue
+        precision = dtype.replace("float32", "complex64").replace("float64", "complex128")
+        a, b = (x.astype(precision if system.is_complex else dtype) for x in (system.matrix, system.b))
+        factorizations = {method: factorize(library.asarray(a), method=method) for method in ("lu", "qr")}
+        if system.is_definite:
+            factorizations["cholesky"] = factorize(library.asarray(a), positive_definite=True)
+        if not library.lazy:
+            factorizations["sparse"] = factorize(container(library, a), symmetric=system.is_symmetric)
+        for method, found in factorizations.items():
+            x = library.to_numpy(found.solve(library.asarray(b)))
+            assert int(library.to_numpy(found.status)) == Status.CONVERGED, (system.name, method)
+            assert backward_error(a, x, b) < 20 * eps * max(len(b), 1), (system.name, method)
+
+
+def test_bank_of_what_has_no_solution(library: Library) -> None:
+    singular = [system for system in SYSTEMS if system.is_singular]
+    for system in of_bank(library, [*UNSOLVABLE, *singular]):
+        a, b = library.asarray(system.matrix), library.asarray(system.b)
+        factorizations = [factorize(a, method="lu"), factorize(a, method="qr")]
+        if not library.lazy:
+            factorizations += [factorize(container(library, system.matrix), symmetric=each) for each in (False, True)]
+        for found in factorizations:
+            status = int(library.to_numpy(found.status))
+            if not np.isfinite(system.matrix).all():
+                assert status == Status.NON_FINITE, system.name
+            elif np.isfinite(system.b).all():
+                assert status == Status.SINGULAR, system.name
+            else:  # the matrix is fine
+                assert status == Status.CONVERGED, system.name
+                assert not np.isfinite(library.to_numpy(found.solve(b))).all()
 
 
 def laplacian(size: int, *, neumann: bool) -> Any:

@@ -11,7 +11,7 @@ import xpand
 from tests.libraries import EAGER_LIBRARIES, LIBRARIES, Library
 from tests.operations import TRANSFORMATIONS, Case, check_values, transformation_id
 from xpand_extensions import autodiff, sparse
-from xpand_extensions._linear_solve_lstsq import lstsq
+from xpand_extensions.linear_solve import lstsq
 
 RNG = np.random.default_rng(0)
 FLOATING = ["float32", "float64", "complex64", "complex128"]

@@ -14,9 +14,7 @@ from tests.libraries import EAGER_LIBRARIES, Library
 from tests.operations import Case, check_values, jax_grad, torch_compile, torch_grad, torch_vmap
 from tests.traced import traced_forward, traced_grad, traced_second, traced_stage, traced_vmap
 from xpand_extensions import autodiff, sparse
-from xpand_extensions._linear_solve_direct import factorize
-from xpand_extensions._linear_solve_triangular import solve_triangular
-from xpand_extensions._solver_status import Status
+from xpand_extensions.linear_solve import Status, factorize, solve_triangular
 
 RNG = np.random.default_rng(0)
 FLOATING = ["float32", "float64", "complex64", "complex128"]

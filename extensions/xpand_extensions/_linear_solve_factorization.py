@@ -50,8 +50,8 @@ class Factorization:
                 with those of the matrices.
 
         Returns:
-            The solutions, of the broadcast shape and promoted data type. NaN for a matrix without factors; of no
-            accuracy where it has some and the status is SINGULAR.
+            The solutions, of the broadcast shape and promoted data type. NaN for a matrix without factors, and for a
+            right side that isn't finite; of no accuracy where the status is SINGULAR.
 
         Raises:
             TypeError: No array, another library's, another data type.
@@ -117,17 +117,19 @@ def _product_transposed(x: Array, a: Factorization) -> Array:
 
 
 def _solve(b: Array, a: Factorization) -> Array:
-    return _or_nan(a, a._solved(b, False))
+    return _of_valid(a, b, transposed=False)
 
 
 def _solve_transposed(b: Array, a: Factorization) -> Array:
-    return _or_nan(a, a._solved(b, True))
+    return _of_valid(a, b, transposed=True)
 
 
-def _or_nan(a: Factorization, x: Array) -> Array:
-    """Put NaN for the solutions with matrices that have no factors."""
-    xp = array_namespace(x, a.condition)
-    return xp.where(xp.isfinite(a.condition)[..., None], x, xp.full_like(x, float("nan")))
+def _of_valid(a: Factorization, b: Array, *, transposed: bool) -> Array:
+    """Solve; put NaN where a matrix has no factors, and where a right side isn't finite, which libraries differ in."""
+    xp = array_namespace(b, a.condition)
+    valid = (xp.isfinite(a.condition) & xp.all(xp.isfinite(b), axis=-1))[..., None]
+    x = a._solved(xp.where(valid, b, xp.zeros_like(b)), transposed)
+    return xp.where(valid, x, xp.full_like(x, float("nan")))
 
 
 _PLAIN: Final = (_product, _solve)
