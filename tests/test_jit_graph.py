@@ -274,3 +274,21 @@ def test_bad_host_functions(hosted: Library) -> None:
     ):
         with pytest.raises(Exception, match=match):
             np.asarray(hosted.to_numpy(pure_callback(function, declared, x)))
+
+
+def test_functions_that_make_arrays_are_written_as_called() -> None:
+    def function(x: Any) -> Any:
+        xp = xpand.array_namespace(x)
+        return xp.zeros((2, 3), dtype=x.dtype) + xp.arange(3, dtype=x.dtype) + xp.sum(x)
+
+    text = str(make_graph(function)(np.ones(2)))
+    assert "zeros((2, 3), dtype=float64)" in text
+    assert "arange(3, None, 1, dtype=float64)" in text
+
+
+def test_pure_callback_takes_the_data_types_of_any_library(hosted: Library) -> None:
+    x = hosted.asarray([1.0, 2.0], "float32")
+    for dtype in ("float32", np.float32, np.dtype("float32"), x.dtype):
+        found = pure_callback(np.cumsum, ShapeDtype((2,), dtype), x)
+        assert found.dtype == x.dtype
+        hosted.assert_equal(found, np.asarray([1.0, 3.0], dtype=np.float32))

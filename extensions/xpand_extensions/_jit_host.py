@@ -4,12 +4,13 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
-from xpand import _arguments, choose_namespace, namespace, trees
+from xpand import _arguments, array_namespace, choose_namespace, namespace, trees
 from xpand._namespace import describe
-from xpand._typing import DType
+from xpand._typing import DType, Namespace
 
 from ._dispatch import pluggable
 from ._jit_calls import name_of
+from ._jit_graph import ShapeDtype
 from ._transforms import arrays_of
 
 
@@ -60,7 +61,8 @@ def pure_callback(
     Args:
         function: Takes NumPy arrays, in the trees of `args`, and returns a tree of NumPy arrays. It must be pure: the
             same arguments give the same results, and nothing else happens, since how often it is called is not said.
-        result_shape_dtypes: What it returns: a tree of `ShapeDtype`, or of anything with a `shape` and a `dtype`.
+        result_shape_dtypes: What it returns: a tree of `ShapeDtype`, or of anything with a `shape` and a `dtype`, of
+            any library, or its name.
         *args: Trees of arrays and Python numbers.
         vmap_method: How a mapped call is made: "sequential" calls the function once for each position;
             "expand_dims" once for all, each array with a first axis more, of size 1 where it isn't mapped over;
@@ -99,7 +101,9 @@ def pure_callback(
     def host(*values: Any) -> tuple[Any, ...]:
         return _checked(function(*trees.unflatten(structure, values[:count])), declared, of_result)
 
-    found = pure_callback.native(*arrays)(host, tuple(declared), *arrays, vmap_method=vmap_method)
+    xp = array_namespace(*arrays)
+    native = tuple(ShapeDtype(tuple(each.shape), _of_library(xp, each.dtype)) for each in declared)
+    found = pure_callback.native(*arrays)(host, native, *arrays, vmap_method=vmap_method)
     return trees.unflatten(of_result, found)
 
 
@@ -119,6 +123,11 @@ def _checked(result: Any, declared: list[Any], of_result: trees.Structure) -> tu
                 f"pure_callback: the function must return the data type declared, {each.dtype}, got {x.dtype}"
             )
     return arrays
+
+
+def _of_library(xp: Namespace, dtype: DType) -> DType:
+    """Return a library's data type of the same name; another's that it hasn't as it is."""
+    return getattr(xp, _dtype_name(dtype), dtype)
 
 
 def _dtype_name(dtype: DType) -> str:

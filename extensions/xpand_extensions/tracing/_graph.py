@@ -212,8 +212,7 @@ def _letters(number: int) -> str:
 
 
 def _type(aval: Aval) -> str:
-    dtype = str(aval.dtype).rpartition(".")[2].removesuffix("'>").strip("'")
-    return f"{dtype}[{','.join(map(str, aval.shape))}]"
+    return f"{_dtype_name(aval.dtype)}[{','.join(map(str, aval.shape))}]"
 
 
 def _short(value: Any) -> str:
@@ -228,5 +227,19 @@ def _short(value: Any) -> str:
 def _arguments(equation: Equation, names: _Names) -> Iterator[str]:
     for x in equation.inputs:
         yield names[x]
-    for name, value in equation.params.items():
-        yield f"{name}={value}"
+    params = equation.params
+    if params.keys() == {"args", "kwargs"}:  # a function that makes an array: as it was called
+        yield from map(_written, params["args"])
+        params = {name: value for name, value in params["kwargs"].items() if value is not None}
+    for name, value in params.items():
+        yield f"{name}={_written(value)}"
+
+
+def _written(value: Any) -> str:
+    """Write a parameter; a data type by its name alone."""
+    found = _dtype_name(value)
+    return found if found.isidentifier() and not isinstance(value, str) else f"{value}"
+
+
+def _dtype_name(value: Any) -> str:
+    return str(value).rpartition(".")[2].removesuffix("'>").strip("'")
