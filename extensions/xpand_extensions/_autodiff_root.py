@@ -70,6 +70,7 @@ def custom_root(
     for function in (f, solve, *(() if tangent_solve is None else (tangent_solve,))):
         check_callable(name, function)
     root = _Root(f, solve, tangent_solve, initial_guess, args, has_aux)
+    vmap.native(*root.guess)  # PyTorch's compiler lets nothing be looked up where derivatives need it first
     native = custom_root.native(*root.guess, *root.given.arrays)
     xs, aux = native(
         OfArrays(root.residual, f),

@@ -102,13 +102,12 @@ class _LinearSystem:
         self.b = tuple(leaves)
         one_library("custom_linear_solve", "b and args", (*self.b, *self.given.arrays))
         self.rows = Form(structure, leaves)
-        self.columns: Form | None = None
+        self.columns: list[Form] = []  # one, once: PyTorch's compiler loses an attribute set beside a loop
         self.aux, self.aux_of_transposed = Aux(), Aux()
 
     def solution(self, xs: Arrays) -> trees.Tree:
         """Give arrays the structure of the solution."""
-        assert self.columns is not None, "the system has been solved"
-        return self.columns.tree(xs)
+        return self.columns[0].tree(xs)
 
     def matvec(self, xs: Arrays, *args: Array) -> Arrays:
         """Multiply by the matrix."""
@@ -122,13 +121,13 @@ class _LinearSystem:
         if self.has_aux:
             found, aux = pair("custom_linear_solve: solve", found)
             beside = self.aux.arrays(aux)
-        if self.columns is None:  # once: PyTorch's compiler lets nothing be changed when it is called again
+        if not self.columns:
             leaves, structure = trees.flatten(found)
             xs = tuple(as_array("custom_linear_solve: solve returned", x, b[0]) for x in leaves)
             differentiable("custom_linear_solve", "the solution", xs)
-            self.columns = Form(structure, xs)
+            self.columns.append(Form(structure, xs))
             return xs, beside
-        return self.columns.arrays("custom_linear_solve: solve must return", "before", found, b[0]), beside
+        return self.columns[0].arrays("custom_linear_solve: solve must return", "before", found, b[0]), beside
 
     def transpose_solve(self, xs: Arrays, *args: Array) -> tuple[Arrays, Arrays]:
         """Solve the transposed system."""

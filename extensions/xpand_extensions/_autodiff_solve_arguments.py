@@ -55,19 +55,18 @@ class Aux:
     __slots__ = ("_found",)
 
     def __init__(self) -> None:
-        self._found: tuple[list[Any], trees.Structure] | None = None
+        self._found: list[tuple[list[Any], trees.Structure]] = []
 
     def arrays(self, tree: trees.Tree) -> Arrays:
         """Take a tree apart, and keep what is no array."""
         leaves, structure = trees.flatten(tree)
-        if self._found is None:  # once: PyTorch's compiler lets nothing be changed when it is called again
-            self._found = [_HOLE if _arguments.is_array(x) else x for x in leaves], structure
+        if not self._found:  # once: PyTorch's compiler lets nothing be changed when it is called again
+            self._found.append(([_HOLE if _arguments.is_array(x) else x for x in leaves], structure))
         return tuple(x for x in leaves if _arguments.is_array(x))
 
     def tree(self, arrays: Sequence[Array]) -> trees.Tree:
         """Put arrays together with the rest."""
-        assert self._found is not None, "the solver has been called"
-        leaves, structure = self._found
+        leaves, structure = self._found[0]
         given = iter(arrays)
         return trees.unflatten(structure, [next(given) if x is _HOLE else x for x in leaves])
 

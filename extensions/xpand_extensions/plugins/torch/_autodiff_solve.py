@@ -10,7 +10,7 @@ from xpand._typing import Array
 from ..._autodiff_solve_arguments import brought, unfollowed
 from ._autodiff_closures import with_arguments
 from ._autodiff_levels import Rule, call, is_floating, is_followed_anywhere
-from ._autodiff_linear import linear_transpose
+from ._autodiff_linear import linear_transpose, linearize
 from ._autodiff_products import jvp, vjp
 
 Arrays: TypeAlias = tuple[Array, ...]
@@ -84,6 +84,8 @@ class _System(NamedTuple):
 
     def __call__(self, *arrays: Array) -> Arrays:
         """Solve, for a right-hand side and further arguments."""
+        if torch.compiler.is_dynamo_compiling():
+            return self.compiled(arrays)
         return call(Rule(self.solved, self.forward, self.pull, self.push), arrays)
 
     def solved(self, *arrays: Array) -> Arrays:
@@ -92,6 +94,38 @@ class _System(NamedTuple):
     def forward(self, *arrays: Array) -> tuple[Arrays, Arrays]:
         outs = self(*arrays)
         return outs, (*outs[: self.size[0]], *arrays[self.rows :])
+
+    def compiled(self, arrays: Arrays) -> Arrays:
+        with torch.no_grad():
+            outs = self.solved(*arrays)
+        if not torch.is_grad_enabled():
+            return outs
+        columns, b, args = self.size[0], arrays[: self.rows], arrays[self.rows :]
+        products = self.matvec(outs[:columns], *args)
+        xs = self.attached(outs[:columns], tuple(map(torch.sub, b, products)), args)
+        return (*xs, *outs[columns:])
+
+    def attached(self, xs: Arrays, rhs: Arrays, given: Arrays) -> Arrays:
+        """Return a solution with the derivative in a right-hand side of the system of its derivatives.
+
+        For PyTorch's compiler, which knows one level of derivatives. What is left to it, the right-hand side, may use
+        arrays in closures, which it follows; in the operation itself it would take them for constants.
+        """
+        if not any(x.requires_grad for x in rhs):
+            return xs
+        ends = len(xs), len(xs) + len(rhs)
+
+        def forward(*arrays: Array) -> Any:
+            return tuple(x.clone() for x in arrays[: ends[0]]), arrays[ends[1] :]
+
+        def pull(kept: Arrays, cotangents: Arrays) -> Any:
+            back = self.transposed(cotangents).solved(*cotangents, *kept)[: self.rows]
+            return (*map(torch.zeros_like, cotangents), *back, *map(torch.zeros_like, kept))
+
+        def push(kept: Arrays, tangents: Arrays) -> Any:
+            return self.solved(*tangents[ends[0] : ends[1]], *kept)[: ends[0]]
+
+        return call(Rule(forward, forward, pull, push), (*xs, *rhs, *(x.detach() for x in given)))
 
     def transposed(self, like: Arrays) -> "_System":
         """Return the transposed system, for solutions like some."""
@@ -134,7 +168,7 @@ class _System(NamedTuple):
 def _of_floating(function: Function, xs: Arrays, args: Arrays) -> tuple[Function, Arrays]:
     """Make a function at a solution one of the further arguments that have derivatives."""
 
-    def of_floating(*floating: Array) -> tuple[Arrays, Arrays]:
+    def of_floating(*floating: Array) -> Any:
         given = iter(floating)
         return function(xs, *(next(given) if is_floating(x) else x for x in args)), ()
 
@@ -194,6 +228,8 @@ class _Root(NamedTuple):
 
     def __call__(self, *arrays: Array) -> Arrays:
         """Find the root, from an initial guess and further arguments."""
+        if torch.compiler.is_dynamo_compiling():
+            return self.compiled(arrays)
         return call(Rule(self.solved, self.forward, self.pull, self.push), arrays)
 
     def solved(self, *arrays: Array) -> Arrays:
@@ -202,6 +238,15 @@ class _Root(NamedTuple):
     def forward(self, *arrays: Array) -> tuple[Arrays, Arrays]:
         outs = self(*arrays)
         return outs, (*outs[: self.rows], *arrays[self.rows :], *outs[self.rows :])
+
+    def compiled(self, arrays: Arrays) -> Arrays:
+        with torch.no_grad():
+            outs = self.solved(*arrays)
+        if not torch.is_grad_enabled():
+            return outs
+        xs, args = outs[: self.rows], arrays[self.rows :]
+        rhs = tuple(map(torch.neg, self.f(xs, *args)))
+        return (*self.system.attached(xs, rhs, (*xs, *args)), *outs[self.rows :])
 
     def parted(self, kept: Arrays) -> tuple[Arrays, Arrays, Arrays]:
         """Take apart what is kept: the solution, the further arguments, and what came beside."""
@@ -213,14 +258,22 @@ class _Root(NamedTuple):
         """The linear system of the Jacobian, whose further arguments are the solution and those of the root."""
         return _System(self.along, self.tangent, self.transposed_tangent, False, self.rows, [self.rows])
 
-    def along(self, tangents: Arrays, *given: Array) -> Arrays:
+    def derivative(self, given: Arrays) -> Function:
+        """Return the derivative of the equation in the solution, a linear function.
+
+        By reverse mode: PyTorch 2.13's forward mode, mapped over and compiled, takes arrays to be on two devices.
+        """
         of_solution = lambda *xs: (self.f(xs, *given[self.rows :]), ())
-        found: Arrays = jvp(of_solution, given[: self.rows], tuple(tangents), has_aux=True)[1]
-        return found
+        push: Function = linearize(of_solution, *given[: self.rows], has_aux=True)[1]
+        return push
+
+    def along(self, tangents: Arrays, *given: Array) -> Arrays:
+        return self.derivative(given)(*tangents)
 
     def tangent(self, ys: Arrays, *given: Array) -> Arrays:
         outer = given[len(given) - self.outer :]
-        return self.tangent_solve(lambda vs: self.along(vs, *given), ys, *outer)
+        derivative = self.derivative(given)
+        return self.tangent_solve(lambda vs: derivative(*vs), ys, *outer)
 
     def transposed_tangent(self, cotangents: Arrays, *given: Array) -> Arrays:
         zeros = map(torch.zeros_like, cotangents)
