@@ -43,9 +43,11 @@ from xpand_extensions import (
     interpolation,
     jit,
     linalg,
+    linear_solve,
     padding,
     scatter,
     sorting,
+    sparse,
     special,
     statistics,
     vmap,
@@ -246,6 +248,35 @@ def svd(library: Library) -> None:
     u, s, vh = (library.to_numpy(part) for part in parts)
     np.testing.assert_allclose(u * s @ vh, TALL, rtol=1e-12, atol=1e-14)
     np.testing.assert_allclose(s, np.linalg.svd(TALL)[1], rtol=1e-12)
+
+
+def triangular_dense(library: Library) -> None:
+    """Vectors of a batch, or one; what is above the diagonal, and on it, isn't read."""
+    upper = linear_solve.solve_triangular(library.asarray(np.triu(SQUARE)), library.asarray(A), lower=False)
+    expected = scipy.linalg.solve_triangular(np.triu(SQUARE), A.T, lower=False).T
+    library.assert_equal(upper, expected, rtol=1e-12)
+    stack = np.stack([SQUARE, SQUARE + 1.0])
+    unit = linear_solve.solve_triangular(library.asarray(stack), library.asarray(A), unit_diagonal=True)
+    expected = np.linalg.solve(np.tril(stack, -1) + np.eye(3), A[..., None])[..., 0]
+    library.assert_equal(unit, expected, rtol=1e-12)
+
+
+def triangular_sparse(library: Library) -> None:
+    """The same of a sparse matrix; on Dask, whose values would have to be computed, an error."""
+    rows, columns = np.nonzero(SQUARE)
+    coords = (library.asarray(rows), library.asarray(columns))
+    matrix = sparse.COO(library.asarray(SQUARE[rows, columns]), coords, (3, 3))
+    solve = lambda lower, unit: linear_solve.solve_triangular(
+        matrix, library.asarray(A), lower=lower, unit_diagonal=unit
+    )
+    if library.lazy:
+        with pytest.raises(xpand.UnsupportedError, match="not available for dask"):
+            solve(True, False)
+        return
+    for lower, unit in ((True, False), (False, False), (True, True)):
+        part = np.tril(SQUARE) if lower else np.triu(SQUARE)
+        options = {"lower": lower, "unit_diagonal": unit}
+        library.assert_equal(solve(lower, unit), scipy.linalg.solve_triangular(part, A.T, **options).T, rtol=1e-12)
 
 
 def least_squares(library: Library) -> None:
@@ -686,20 +717,9 @@ CASES: dict[str, Row] = (
             ),
         ),
         "Backend.matrix_solve_least_squares": least_squares,
-        "Backend.solve_triangular_dense": (
-            Case(
-                lambda a, b: linalg.triangular_solve(a, b, lower=False),
-                (np.triu(SQUARE), A.T.copy()),
-                lambda a, b: scipy.linalg.solve_triangular(a, b, lower=False),
-                rtol=1e-12,
-            ),
-            Case(  # what is above the diagonal, and on it, isn't read
-                lambda a, b: linalg.triangular_solve(a, b[..., None], unit_diagonal=True)[..., 0],
-                (np.stack([SQUARE, SQUARE + 1.0]), A),
-                lambda a, b: np.linalg.solve(np.tril(a, -1) + np.eye(3), b[..., None])[..., 0],
-                rtol=1e-12,
-            ),
-        ),
+        "Backend.solve_triangular": (triangular_dense, triangular_sparse),
+        "Backend.solve_triangular_dense": triangular_dense,
+        "Backend.solve_triangular_sparse": triangular_sparse,
         "Backend.stop_gradient": Case(autodiff.stop_gradient, (A,), lambda x: x),
         "Backend.stop_gradient_tree": Case(lambda x: autodiff.stop_gradient({"x": (x,)})["x"], (A,), lambda x: (x,)),
         "Backend.grid_sample": (
