@@ -14,6 +14,7 @@ from ._autodiff_arguments import argnums_of, check_callable, places_of
 from ._autodiff_products import Function
 from ._dispatch import pluggable
 from ._transforms import Flat, arrays_of, as_array
+from ._transforms_patterns import flatten_planless, pattern_places, without_plans
 
 
 @pluggable(capability="autodiff")
@@ -161,11 +162,13 @@ class _Call:
         self.custom = custom
         self.held = places_of(custom.name, custom.nondiff_argnums, len(args), "nondiff_argnums")
         self.chosen = [i for i in range(len(args)) if i not in self.held]
-        chosen = tuple(args[i] for i in self.chosen)
+        chosen = without_plans(tuple(args[i] for i in self.chosen))
         self.leaves, self.structure = arrays_of(custom.name, "the arguments", chosen, args)
         self.likes = [_Like.of(x) for x in self.leaves]
+        self.patterns = pattern_places(chosen)
+        self.patterns_out: list[int] = []
         self.args = [args[i] if i in self.held else None for i in range(len(args))]
-        self.flat = Flat(custom.name, self.merged(custom.function), self.structure, False)
+        self.flat = Flat(custom.name, self.merged(custom.function), self.structure, False, flatten_planless)
 
     def taken(self) -> list[Array]:
         """Give the arguments away: the rule, which outlives the call, must not keep them."""
@@ -195,7 +198,10 @@ class _Call:
     def outputs(self, output: trees.Tree) -> tuple[Array, ...]:
         """Flatten an output that a rule returned, which must have the structure of the function's own."""
         label = self.custom.label
-        found, structure = trees.flatten(output)
+        found, structure = flatten_planless(output)
+        places = pattern_places(output)
+        if places != self.patterns_out:  # once: PyTorch's compiler lets nothing be changed when it is called again
+            self.patterns_out = places
         if self.flat.result is None:
             self.flat.result = structure
         elif structure != self.flat.result:
@@ -263,7 +269,9 @@ class CustomJVP(_Custom):
         def flat_rule(
             primals: Sequence[Array], tangents: Sequence[Array]
         ) -> tuple[tuple[Array, ...], tuple[Array, ...]]:
-            given = (trees.unflatten(call.structure, list(each)) for each in (primals, tangents))
+            # The direction of a container is one of the same pattern.
+            directions = _replaced(tangents, call.patterns, [primals[i] for i in call.patterns])
+            given = (trees.unflatten(call.structure, list(each)) for each in (primals, directions))
             output, tangent = _pair(f"{self.label} must return a pair (output, tangent)", rule(*call.held_args, *given))
             outs = call.outputs(output)
             likes = [_Like.of(x) for x in outs]
@@ -322,7 +330,10 @@ class _Reverse:
         values, structure = trees.flatten(kept)
         if self.kept is None:
             self.kept = [None if _arguments.is_array(x) else x for x in values], structure
-        return self.call.outputs(output), tuple(x for x in values if _arguments.is_array(x))
+        outs = self.call.outputs(output)
+        # Patterns of the output are kept too: what is like it, of which `backward` takes one, has them.
+        patterns = tuple(outs[i] for i in self.call.patterns_out)
+        return outs, (*(x for x in values if _arguments.is_array(x)), *patterns)
 
     def backward(self, arrays: Sequence[Array], cotangents: Sequence[Array]) -> tuple[Array, ...]:
         """Return the cotangents of the arguments."""
@@ -331,12 +342,13 @@ class _Reverse:
         values, structure = self.kept
         given = iter(arrays)
         kept = trees.unflatten(structure, [next(given) if x is None else x for x in values])
+        cotangents = _replaced(cotangents, call.patterns_out, list(given))
         found = self.backward_of_trees(*call.held_args, kept, call.flat.output(cotangents))
         arguments = trees.unflatten(call.structure, call.likes)
         if not isinstance(found, (tuple, list)) or len(found) != len(arguments):
             got = f"{type(found).__name__} of {len(found)}" if isinstance(found, (tuple, list)) else describe(found)
             raise TypeError(f"{label} must return a tuple of {len(arguments)}, one for each argument, got {got}")
-        back = _filled(label, tuple(found), arguments)
+        back = _filled(label, without_plans(tuple(found)), arguments)
         return _conforming(f"{label}: the derivative", back, call.structure, call.likes)
 
 
@@ -362,7 +374,17 @@ def _filled(label: str, tree: trees.Tree, like: trees.Tree) -> trees.Tree:
 
 def _conforming(what: str, tree: trees.Tree, structure: Any, likes: list[_Like]) -> tuple[Array, ...]:
     """Flatten a tree of derivatives: of a structure, and of given shapes and data types."""
-    leaves, found = trees.flatten(tree)
+    leaves, found = flatten_planless(tree)
     if found != structure:
         raise TypeError(f"{what} must have the structure {structure}, got {found}")
     return tuple(like.conforming(f"{what}, leaf {i},", leaf) for i, (leaf, like) in enumerate(zip(leaves, likes)))
+
+
+def _replaced(arrays: Sequence[Array], places: list[int], by: Sequence[Array]) -> Sequence[Array]:
+    """Put others in some places of arrays."""
+    if not places:
+        return arrays
+    found = list(arrays)
+    for place, x in zip(places, by):
+        found[place] = x
+    return found

@@ -15,13 +15,13 @@ def from_native(x: Any, /) -> Sparse:
     """Make a container of a sparse array of a library's own.
 
     Args:
-        x: A sparse array or matrix of `scipy.sparse`, `cupyx.scipy.sparse` or `jax.experimental.sparse`, a sparse tensor
-            of PyTorch; or a container, which is returned as it is.
+        x: A sparse array or matrix of `scipy.sparse`, `cupyx.scipy.sparse` or `jax.experimental.sparse`, a sparse
+            tensor of PyTorch; or a container, which is returned as it is.
 
     Returns:
         A COO, CSR or CSC, of the values and indices of `x` themselves, where that keeps them in such a format; what is
-        kept in another (by diagonals, blocks, lists or dictionaries) is converted to CSR. What `x` knows of the order of
-        its entries is promised of the container.
+        kept in another (by diagonals, blocks, lists or dictionaries) is converted to CSR. What `x` knows of the order
+        of its entries is promised of the container.
 
     Raises:
         TypeError: `x` is something else.
@@ -38,8 +38,8 @@ def from_native(x: Any, /) -> Sparse:
         return x
     if native_format(x) is None:
         raise TypeError(
-            f"from_native: x must be a sparse array of a library's own, got {describe(x)}; make a container of an array "
-            "with `sparse.from_dense`"
+            f"from_native: x must be a sparse array of a library's own, got {describe(x)}; make a container of an "
+            "array with `sparse.from_dense`"
         )
     return container_of(x)
 
@@ -53,9 +53,9 @@ def to_native(a: Sparse, /, *, format: conversions.Format | None = None) -> Any:
         format: What to convert it to first: "coo", "csr" or "csc". None: its own format.
 
     Returns:
-        NumPy: a `coo_array`, `csr_array` or `csc_array` of SciPy. PyTorch: a sparse tensor, whose indices are copied for
-        "coo", and for batches over one pattern. JAX: a `BCOO` or `BCSR`, or a `CSC`, which has no batches. CuPy: a matrix
-        of `cupyx.scipy.sparse`. Values are not copied, but where entries of no place are left out of them.
+        NumPy: a `coo_array`, `csr_array` or `csc_array` of SciPy. PyTorch: a sparse tensor, whose indices are copied
+        for "coo", and for batches over one pattern. JAX: a `BCOO` or `BCSR`, or a `CSC`, which has no batches. CuPy: a
+        matrix of `cupyx.scipy.sparse`. Values are not copied, but where entries of no place are left out of them.
 
     Raises:
         TypeError: `a` is no container, or (`UnsupportedError`) of a library without sparse arrays.
@@ -79,7 +79,8 @@ def converted(a: Sparse, format: conversions.Format | None) -> Sparse:
     if format is not None and format != a.format:
         a = conversions.convert(a, format)
     if not isinstance(a, COO):
-        return conversions.trimmed(a)
+        shortened: Sparse = conversions.trimmed(a)
+        return shortened
     return _inside(a)
 
 

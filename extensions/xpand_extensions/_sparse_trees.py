@@ -48,7 +48,7 @@ def disassemble(tree: trees.Tree, /) -> tuple[Callable[..., trees.Tree], list[Ar
     >>> assemble(10 * arrays[0], arrays[1])
     {'a': <COO of shape (3,), 1 entries of float64>, 'name': 'x'}
     """
-    formats: dict[int, str] = {}
+    formats: dict[int, Any] = {}
     given = trees.leaves(tree)
     for i, leaf in enumerate(given):
         if native_format(leaf) is not None:

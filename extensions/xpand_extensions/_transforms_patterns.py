@@ -42,7 +42,7 @@ def flatten_values(tree: trees.Tree) -> "tuple[list[Any], trees.Structure | Patt
 
 def unflatten(structure: "trees.Structure | Patterned", leaves: Iterable[Any]) -> trees.Tree:
     """Make the tree of a structure that `flatten_values` found, and of leaves."""
-    return structure.tree(leaves) if type(structure) is Patterned else trees.unflatten(structure, leaves)
+    return structure.tree(leaves) if isinstance(structure, Patterned) else trees.unflatten(structure, leaves)
 
 
 class _Shell:
@@ -58,7 +58,7 @@ trees.register(_Shell, lambda x: ((x.values,), (x.cls, x.kind)), lambda static, 
 
 
 class Patterned:
-    """The structure of a tree with containers, whose patterns it holds: equal where values fit, whatever the pattern."""
+    """The structure of a tree with containers, whose patterns it holds; equal to others that values of it fit."""
 
     __slots__ = ("_patterns", "structure")
 
@@ -150,6 +150,12 @@ def without_plans(tree: trees.Tree) -> trees.Tree:
     return trees.map(
         lambda x: x._of(x._values, x.pattern, x._static()) if isinstance(x, Sparse) else x, tree, is_leaf=is_container
     )
+
+
+def flatten_planless(tree: trees.Tree) -> tuple[list[Any], trees.Structure]:
+    """Flatten a tree, without what has been worked out of the patterns of containers."""
+    leaves, structure = trees.flatten(tree)
+    return trees.flatten(without_plans(tree)) if len(leaves) > 1 and has_containers(tree) else (leaves, structure)
 
 
 def _repeated(x: Array, shape: tuple[int, ...]) -> Array:

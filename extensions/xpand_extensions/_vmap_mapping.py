@@ -11,6 +11,8 @@ from xpand._typing import Array
 from . import _vmap_names as names
 from ._dispatch import pluggable
 from ._transforms import Direct, Flat, IndirectError, arrays_of, compiled_as
+from ._transforms_patterns import flatten_planless, has_containers
+from ._vmap_containers import in_of_containers, out_of_containers, with_fitting_plans
 
 Axes: TypeAlias = "int | Sequence[Any] | dict[Any, Any] | None"
 """An axis for all arrays of a tree, or a tree of axes whose nodes are the first of the tree's own; None: not mapped."""
@@ -66,23 +68,39 @@ def vmap(
 
     def of_trees(*args: Any, **kwargs: Any) -> Any:
         # torch.compile can't flatten a dictionary that is empty.
-        leaves, structure = _leaves((args, kwargs) if kwargs else (args,), axis_size)
-        axes = _in_axes(in_axes, args, leaves)
+        given = (args, kwargs) if kwargs else (args,)
+        leaves, structure = _leaves(given, axis_size)
+        containers = len(leaves) > 1 and has_containers(given)
+        if containers:
+            given = with_fitting_plans(given)
+            leaves, structure = _leaves(given, axis_size)
+            args = given[0]
+        axes = _in_axes(in_axes, args, leaves, given if containers else None)
         size = _size(axes, leaves, axis_size)
-        flat = Flat("vmap", lambda given, named=_NO_KWARGS: function(*given, **named), structure, False)
+        flat = Flat(
+            "vmap", lambda given, named=_NO_KWARGS: function(*given, **named), structure, False, flatten_planless
+        )
         native = vmap.native(*leaves) if leaves else vmap.native(_index(size))
         # In the most frequent case, the library finds the size by itself.
-        plain = out_axes == 0 and axis_name is None and any(axis is not None for axis in axes)
+        plain = out_axes == 0 and not containers and axis_name is None and any(axis is not None for axis in axes)
         named = () if plain else (axis_name, size)
-        if out_axes == 0:
-            return flat.output(native(lambda *arrays: flat(*arrays)[0], axes, 0, *named)(*leaves))
+        if out_axes == 0 and not containers:
+            try:
+                return flat.output(native(lambda *arrays: _no_patterns(flat, arrays), axes, 0, *named)(*leaves))
+            except _PatternsError:  # patterns are for all of the batch where they can be: as of results of two kinds
+                named = (axis_name, size)
         places: list[int | None] = []
 
         # Implementations know two kinds of `out_axes`: 0, and (0, None) for a pair of what is mapped and what isn't.
         # Which result is of which kind is known once the function has been called.
         def divided(*arrays: Array) -> tuple[tuple[Array, ...], tuple[Array, ...]]:
             outs = flat(*arrays)[0]
-            places[:] = _spread("out_axes", out_axes, flat.output(outs))
+            tree = flat.output(outs)
+            places[:] = _spread("out_axes", out_axes, tree)
+            if len(outs) > 1 and has_containers(tree):
+                same = [x for x, axis in zip(arrays, axes) if axis is None]
+                arrays, places[:] = out_of_containers(tree, places, same)
+                outs = tuple(arrays)
             return (
                 tuple(x for x, place in zip(outs, places) if place is not None),
                 tuple(x for x, place in zip(outs, places) if place is None),
@@ -144,8 +162,10 @@ def _leaves(arguments: tuple[Any, ...], axis_size: int | None) -> tuple[list[Arr
     return arrays_of("vmap", "the arguments", arguments)
 
 
-def _in_axes(in_axes: Axes, args: tuple[Any, ...], leaves: Sequence[Array]) -> tuple[int | None, ...]:
-    """Give each array the axis to map over, not negative."""
+def _in_axes(
+    in_axes: Axes, args: tuple[Any, ...], leaves: Sequence[Array], containers: trees.Tree
+) -> tuple[int | None, ...]:
+    """Give each array the axis to map over, not negative. `containers`: all that is given, where there are any."""
     positional = in_axes
     if isinstance(in_axes, (tuple, list)):
         if len(in_axes) != len(args):
@@ -155,6 +175,8 @@ def _in_axes(in_axes: Axes, args: tuple[Any, ...], leaves: Sequence[Array]) -> t
         positional = tuple(in_axes)
     axes = _spread("in_axes", positional, args)
     axes += [0] * (len(leaves) - len(axes))
+    if containers is not None:
+        return in_of_containers(containers, axes, leaves)
     return tuple(
         None if axis is None else _arguments.axis("vmap", axis, x.ndim, "in_axes") for axis, x in zip(axes, leaves)
     )
@@ -181,6 +203,18 @@ def _size(axes: Sequence[int | None], leaves: Sequence[Array], axis_size: int | 
 def _index(size: int) -> Array:
     xp = default_namespace()
     return xp.arange(size, dtype=xp.int32)
+
+
+class _PatternsError(Exception):
+    """A function returned containers."""
+
+
+def _no_patterns(flat: Flat, arrays: Sequence[Array]) -> tuple[Array, ...]:
+    """Call a function that must not return containers."""
+    outs = flat(*arrays)[0]
+    if len(outs) > 1 and has_containers(flat.output(outs)):
+        raise _PatternsError
+    return outs
 
 
 def _placed(x: Array, place: int) -> Array:
