@@ -8,6 +8,7 @@ from xpand._typing import Array, Namespace
 
 from . import _sparse_order as order
 from ._sparse_pattern import at_once
+from ._sparse_products import csr_rows
 
 Shape = tuple[int, ...]
 
@@ -78,9 +79,8 @@ def compressed(
         _ends(name, indptr, values.shape[batch])
         if (is_sorted or is_unique) and is_concrete(indptr):
             major_sizes = (sizes[major], sizes[-3 - major])
-            rows = at_once(lambda given: order.expanded(array_namespace(given), given, values.shape[batch]), indptr)
-            coords = [rows, indices]
-            _promised(name, coords, major_sizes, is_sorted, is_unique)
+            rows = at_once(lambda given: csr_rows(given, nse=values.shape[batch]), indptr)
+            _promised(name, [rows, indices], major_sizes, is_sorted, is_unique)
     return sizes[batch:]
 
 

@@ -7,11 +7,11 @@ from xpand._namespace import describe
 from xpand._typing import Array
 
 from . import _sparse_checks as checks
-from . import _sparse_order as order
 from . import indexing, scatter
 from ._sparse_containers import COO, CSC, CSR, Sparse, namespace_of
 from ._sparse_libraries import container_of, native_format
 from ._sparse_pattern import along, at_once, known
+from ._sparse_products import csr_rows
 
 Format: TypeAlias = Literal["coo", "csr", "csc"]
 FORMATS: tuple[Format, ...] = ("coo", "csr", "csc")
@@ -212,7 +212,7 @@ def _compressed(function: str, a: Sparse, cls: Any) -> Any:
 
 def _majors(indptr: Array, nse: int) -> Array:
     """Return the row of each entry."""
-    expand = lambda given: order.expanded(array_namespace(given), given, nse)
+    expand = lambda given: csr_rows(given, nse=nse)
     found: Array = at_once(expand, indptr) if known(indptr) else expand(indptr)
     return found
 

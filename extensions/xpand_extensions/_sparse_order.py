@@ -4,26 +4,9 @@ from collections.abc import Sequence
 from math import prod
 from typing import Final
 
-from xpand import _arguments
 from xpand._typing import Array, Namespace
 
 _MOST_KEYS: Final = 2**63 - 1
-
-
-def expanded(xp: Namespace, indptr: Array, nse: int) -> Array:
-    """Return the row of each entry, from where rows begin: of shape (nse,), or (*batch, nse).
-
-    Entries from the last end on are padding; they get the number of rows, which is out of bounds.
-    """
-    if indptr.ndim > 1:
-        members = xp.reshape(indptr, (-1, indptr.shape[-1]))
-        rows = [expanded(xp, members[i, :], nse) for i in range(members.shape[0])]
-        stacked = (
-            xp.stack(rows) if rows else xp.zeros((0, nse), dtype=indptr.dtype, device=_arguments.device_of(indptr))
-        )
-        return xp.reshape(stacked, (*indptr.shape[:-1], nse))
-    places = xp.arange(nse, dtype=indptr.dtype, device=_arguments.device_of(indptr))
-    return xp.astype(xp.searchsorted(indptr[1:], places, side="right"), indptr.dtype)
 
 
 def keys(xp: Namespace, coords: Sequence[Array], sizes: Sequence[int]) -> list[Array]:

@@ -157,8 +157,14 @@ class FacadeOp(Op):
         template = params["template"]
         if self._decomposition is not None:
             return self._decomposition(self.namespace, **template.fill(args))
-        given = [self.namespace.wrap(x) for x in args]
-        return template.call(self.operation.generic_implementation(), given)
+        return self.follow(args, template)
+
+    def follow(self, args: Sequence[Any], template: Template) -> Any:
+        """Do the operation as its generic implementation does."""
+        generic = self.operation.generic_implementation()
+        if generic is None:
+            raise self.no_rule("it")
+        return template.call(generic, [self.namespace.wrap(x) for x in args])
 
 
 def _result_class(annotation: Any) -> Any:

@@ -22,6 +22,14 @@ def pure_callback(
     return tuple(map(traced.wrap, found)) if any(isinstance(x, TracedArray) for x in arrays) else tuple(found)
 
 
+def on_host(x: Array) -> Any:
+    """Return an array of any library, whose values are known, as one of NumPy's."""
+    xp, host = array_namespace(x), namespace("numpy")
+    if xp is host:
+        return x
+    return host.asarray(xp.asarray(x, device=xp.__array_namespace_info__().default_device()))
+
+
 def _called(*arrays: Array, function: Callable[..., Any], declared: Any, vmap_method: str) -> tuple[Array, ...]:
     xp = array_namespace(*arrays)
     device = getattr(arrays[0], "device", None)
@@ -31,8 +39,7 @@ def _called(*arrays: Array, function: Callable[..., Any], declared: Any, vmap_me
             "first, or use the library's own way to map a function over blocks"
         )
     host = namespace("numpy")
-    default = xp.__array_namespace_info__().default_device()
-    given = arrays if xp is host else [host.asarray(xp.asarray(x, device=default)) for x in arrays]
+    given = [on_host(x) for x in arrays]
     # Copies: what the function returns it may keep, and change; and libraries don't take every layout of memory.
     results = [host.asarray(x).copy() for x in function(*map(host.asarray, given))]
     for x, each in zip(results, declared):

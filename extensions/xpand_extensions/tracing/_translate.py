@@ -26,7 +26,7 @@ def translated(graph: Graph, xp: Any) -> Graph:
     from ._namespace import traced_namespace
 
     namespace = traced_namespace(xp)
-    dtypes = _Dtypes(graph.namespace.base, namespace.base)
+    dtypes = Dtypes(graph.namespace.base, namespace.base)
     variables: dict[Variable, Variable] = {
         x: Variable(Aval(x.shape, dtypes.of(x.dtype), None)) for x in graph.variables()
     }
@@ -36,9 +36,9 @@ def translated(graph: Graph, xp: Any) -> Graph:
 
     equations = [
         Equation(
-            _operation(equation.op, namespace),
+            operation_on(equation.op, namespace),
             [of(x) for x in equation.inputs],
-            _params(equation.op, equation.params, dtypes, xp),
+            params_on(equation.op, equation.params, dtypes, xp),
             [of(x) for x in equation.outputs],
             equation.scope,
         )
@@ -48,16 +48,22 @@ def translated(graph: Graph, xp: Any) -> Graph:
     return Graph(namespace, [of(x) for x in graph.inputs], constants, equations, [of(x) for x in graph.outputs])
 
 
-class _Dtypes:
+class Dtypes:
     """The data types of one library, as those of another."""
 
     def __init__(self, source: Any, target: Any) -> None:
+        """Take the namespaces of both."""
         names = source.__array_namespace_info__().dtypes()
         self.found = [(dtype, getattr(target, name, None)) for name, dtype in names.items()]
         self.library = library_of_dtype(self.found[0][0])
         self.target = target
 
     def of(self, dtype: DType) -> DType:
+        """Return the data type of the other library.
+
+        Raises:
+            TypeError: It has none.
+        """
         # By equality: a data type may be given as something that is equal to it, such as NumPy's classes.
         found = next((mine for theirs, mine in self.found if theirs == dtype), None)
         if found is None:
@@ -71,7 +77,8 @@ class _Dtypes:
         return next((mine for theirs, mine in self.found if theirs == value), value)
 
 
-def _operation(op: Op, namespace: Any) -> Any:
+def operation_on(op: Op, namespace: Any) -> Any:
+    """Return the same operation over the library of another traced namespace."""
     if isinstance(op, FacadeOp):
         path = op.operation.path
         found = namespace.operations.get(path)
@@ -84,7 +91,8 @@ def _operation(op: Op, namespace: Any) -> Any:
     return namespace.operation(op.name, op.function)
 
 
-def _params(op: Op, params: dict[str, Any], dtypes: _Dtypes, xp: Any) -> dict[str, Any]:
+def params_on(op: Op, params: dict[str, Any], dtypes: Dtypes, xp: Any) -> dict[str, Any]:
+    """Return the static parameters of an operation for another library."""
     if "run" in params:
         raise TypeError(
             f"graph: it holds a function with rules of its own ({op.name}), which can't be translated; trace it on "
@@ -93,7 +101,7 @@ def _params(op: Op, params: dict[str, Any], dtypes: _Dtypes, xp: Any) -> dict[st
     return {name: _param(name, value, dtypes, xp) for name, value in params.items()}
 
 
-def _param(name: str, value: Any, dtypes: _Dtypes, xp: Any) -> Any:
+def _param(name: str, value: Any, dtypes: Dtypes, xp: Any) -> Any:
     if name == "device":
         return None
     if isinstance(value, Body):

@@ -8,11 +8,15 @@ OVERRIDES: Final[dict[str, Any]] = {
     **{
         name: {
             "stage": late("_custom", "custom_stage"),
+            "affine": late("_affine_flow", "custom_affine"),
             **{kind: late("_custom", f"{name}_{kind}") for kind in ("batch", "forward", "linearize")},
         }
         for name in ("custom_jvp", "custom_vjp")
     },
-    "checkpoint": {kind: late("_custom", f"checkpoint_{kind}") for kind in ("batch", "forward", "linearize", "tape")},
+    "checkpoint": {
+        "affine": late("_affine_flow", "checkpoint_affine"),
+        **{kind: late("_custom", f"checkpoint_{kind}") for kind in ("batch", "forward", "linearize", "tape")},
+    },
 }
 RESULTS: Final[dict[str, Any]] = dict.fromkeys(OVERRIDES, tuple)
 SHAPES: Final[dict[str, Any]] = {"checkpoint": late("_custom", "checkpoint_shapes")}

@@ -13,6 +13,8 @@ OVERRIDES: Final[dict[str, Any]] = {
     }
     for operation, (module, kind) in _OPERATIONS.items()
 }
+for _operation in ("scan", "while_loop"):
+    OVERRIDES[_operation]["affine"] = late("_affine_flow", f"{_OPERATIONS[_operation][1]}_affine")
 RESULTS: Final[dict[str, Any]] = dict.fromkeys(_OPERATIONS, tuple)
 SHAPES: Final[dict[str, Any]] = {
     operation: late(module, f"{kind}_shapes") for operation, (module, kind) in _OPERATIONS.items()

@@ -1,0 +1,295 @@
+"""The interpreter of affine functions: its arrays hold, for each element, a linear combination of the argument's.
+
+A linear operation needs no rule of its own. What it does to numbers that stand for elements says which of them each
+element of its result is, and with what factor; where an operation adds up elements, its transposed is asked the same,
+and says to which sum each element goes. Numbers are host arrays, whatever the library of the argument.
+"""
+
+from collections.abc import Callable, Sequence
+from math import prod
+from typing import Any, Final
+
+from xpand import is_concrete
+from xpand._typing import Array, DType, Namespace
+
+from .. import sparse
+from ._affine_maps import Map, compose, coordinates_of, plus, scaled
+from ._core import Aval, NonlinearError, Op, Trace, TracedArray, TracedError, aval_of, bare, bind, rebuilt
+from ._derivatives import LINEAR, joint, scale
+from ._facades import FacadeOp
+from ._host import on_host
+from ._namespace import traced_namespace
+from ._shapes import avals_of_result
+from ._translate import Dtypes, operation_on, params_on
+
+_MOST_PROBES: Final = 1024
+_MOST_PROBED: Final = 2**24
+_PARTS: Final = ("real", "imag", "conj")
+
+
+class Combination:
+    """An array as a function of the argument: for each element a row of the matrix, and the offset."""
+
+    __slots__ = ("device", "dtype", "offset", "rows", "shape")
+
+    def __init__(self, rows: "sparse.CSR", offset: Array, aval: Aval) -> None:
+        self.rows, self.offset = rows, offset
+        self.shape, self.dtype, self.device = aval.shape, aval.dtype, aval.device
+
+
+class Affine(Trace):
+    """The interpreter of affine functions."""
+
+    __slots__ = ("dtypes", "host", "is_complex", "width", "xp")
+
+    def __init__(self, namespace: Any, host: Namespace, width: int, is_complex: bool) -> None:
+        """Follow functions over a traced namespace, of `width` numbers, real or complex."""
+        super().__init__("matrix_from_function", namespace)
+        self.xp, self.host, self.width = host, traced_namespace(host), width
+        self.dtypes = Dtypes(namespace.base, host)
+        self.is_complex = is_complex
+
+    def argument(self, aval: Aval, first: int) -> Any:
+        """Make an array that stands for a part of the argument, whose elements have numbers from `first` on."""
+        xp, count = self.xp, aval.size
+        columns = xp.arange(first, first + count, dtype=xp.int64)
+        rows = Map(xp.ones(count), columns, xp.arange(count + 1, dtype=xp.int64)).matrix(self.width)
+        offset = xp.zeros(aval.shape, dtype=self.dtypes.of(aval.dtype))
+        return self.namespace.array(self, Combination(rows, offset, aval))
+
+    def combination(self, x: Any) -> tuple["sparse.CSR", Array]:
+        """Return rows and offset of a result, which may be a constant."""
+        if self.own(x):
+            return x._value.rows, x._value.offset
+        value = self.on_host(x)
+        return self.nothing(prod(value.shape)), value
+
+    def nothing(self, count: int) -> "sparse.CSR":
+        """Return rows without entries."""
+        xp = self.xp
+        empty = xp.zeros(0, dtype=xp.int64)
+        return Map(xp.zeros(0), empty, xp.zeros(count + 1, dtype=xp.int64)).matrix(self.width)
+
+    def on_host(self, x: Any) -> Any:
+        """Return a constant as an array of the host; what is no array, as it is."""
+        x = bare(x)
+        if not hasattr(x, "dtype"):
+            return x
+        if isinstance(x, TracedArray) or not is_concrete(x):
+            raise TracedError(
+                f"{self.what}: the function uses an array that a transformation around it follows, or a lazy one; the "
+                "matrix is made of known values, and has no derivative with respect to them"
+            )
+        return on_host(x)
+
+    def process(self, op: Op, args: Sequence[Any], params: dict[str, Any]) -> Any:
+        """Apply an operation, which must be affine."""
+        override = op.overrides.get("affine")
+        if override is not None:
+            return override(self, op, args, params)
+        if op.name in _PARTS:
+            return self.part(op, args[0])
+        mine = [i for i, x in enumerate(args) if self.own(x)]
+        entries = op.entries(len(args), params)
+        if entries is None or isinstance(entries, joint) or not all(_is_linear(entries[i]) for i in mine):
+            if op.decomposition is None:
+                raise self.nonlinear(op)
+            return op.decompose(args, params)
+        if len(mine) > 1 and not op.linear and not all(isinstance(entries[i], int) for i in mine):
+            raise self.nonlinear(op)
+        call = _Call(self, op, args, params, mine)
+        if all(isinstance(entries[i], (int, scale)) for i in mine):
+            return self.results(op, call, [[call.factor(entries[i], i)] for i in mine])
+        maps = [call.maps(i) for i in mine]
+        if any(each is None for each in maps):
+            expand = EXPANSIONS.get(op.name)
+            if expand is not None:
+                return expand(self.namespace, *map(self.namespace.wrap, args), **params)
+            if isinstance(op, FacadeOp):
+                return op.follow(args, params["template"])
+            if op.decomposition is not None:
+                return op.decompose(args, params)
+            maps = [call.probed(i) for i in mine]
+        return self.results(op, call, maps)
+
+    def part(self, op: Op, x: Any) -> Any:
+        """Take the real part, the imaginary part or the conjugate: of factors, since the argument is real."""
+        if self.is_complex:
+            raise self.nonlinear(op)
+        value = x._value
+        aval = avals_of_result(op, [Aval(value.shape, value.dtype, value.device)], {})
+        function = getattr(self.xp, op.name)
+        given = value.rows.values
+        values = function(given if self.xp.isdtype(given.dtype, "complex floating") else given + 0j)
+        offset = bind(operation_on(op, self.host), [value.offset], {})
+        return self.namespace.array(self, Combination(value.rows.with_values(values), offset, aval))
+
+    def results(self, op: Op, call: "_Call", maps: list[Any]) -> Any:
+        """Put together what an operation makes of the combinations of its arguments."""
+        offsets, found = call.run([x._value.offset for x in call.own]), []
+        avals = [call.aval] if op.result is None else list(call.aval)
+        for k, (aval, offset) in enumerate(zip(avals, offsets)):
+            parts = [compose(each[k], x._value.rows) for each, x in zip(maps, call.own)]
+            rows = plus(parts)
+            found.append(self.namespace.array(self, Combination(rows, self.xp.reshape(offset, aval.shape), aval)))
+        return found[0] if op.result is None else rebuilt(op, call.aval, found)
+
+    def nonlinear(self, op: Op) -> NonlinearError:
+        """Make the error of an operation that isn't affine."""
+        return NonlinearError(
+            f"{self.what}: the function must be linear, up to an offset, and `{op.name}` of what depends on its "
+            "argument isn't"
+        )
+
+    def shape(self, x: TracedArray) -> tuple[int, ...]:
+        shape: tuple[int, ...] = x._value.shape
+        return shape
+
+    def dtype(self, x: TracedArray) -> DType:
+        return x._value.dtype
+
+    def device(self, x: TracedArray) -> Any:
+        return x._value.device
+
+    def is_traced(self, x: TracedArray) -> bool:
+        return True
+
+    def concrete(self, x: TracedArray, what: str) -> Any:
+        raise TracedError(
+            f"{what}: the value of an array that depends on the argument is not known while `{self.what}` looks at the "
+            "structure of the function; a linear function has no conditions on its argument"
+        )
+
+
+class _Call:
+    """An operation on some arguments that are followed, and others that are known; done on the host."""
+
+    def __init__(self, trace: Affine, op: Op, args: Sequence[Any], params: dict[str, Any], mine: list[int]) -> None:
+        self.trace, self.op, self.mine = trace, op, mine
+        self.own = [args[i] for i in mine]
+        avals = [Aval(x._value.shape, x._value.dtype, x._value.device) if trace.own(x) else aval_of(x) for x in args]
+        self.aval = avals_of_result(op, avals, params)
+        self.shapes = [aval.shape for aval in ([self.aval] if isinstance(self.aval, Aval) else self.aval)]
+        self.given = [None if i in mine else trace.on_host(x) for i, x in enumerate(args)]
+        self.host_op = operation_on(op, trace.host)
+        self.params = params_on(op, params, trace.dtypes, trace.xp)
+        self.zeros = [trace.xp.zeros(x._value.shape) for x in self.own]
+        self._constant: list[Array] | None = None
+
+    def run(self, values: Sequence[Array]) -> list[Array]:
+        """Do the operation with host arrays in the places of those that are followed."""
+        given = list(self.given)
+        for i, x in zip(self.mine, values):
+            given[i] = x
+        found = bind(self.host_op, given, self.params)
+        return [found] if self.op.result is None else list(found)
+
+    def linear(self, i: int, value: Array) -> list[Array]:
+        """Do the linear part of the operation in one argument."""
+        if self._constant is None:
+            self._constant = self.run(self.zeros)
+        values = [value if place == i else zero for place, zero in zip(self.mine, self.zeros)]
+        return [x - constant for x, constant in zip(self.run(values), self._constant)]
+
+    def factor(self, entry: Any, i: int) -> Map:
+        """Return what an operation does that multiplies each element by a factor."""
+        xp, shape = self.trace.xp, self.shapes[0]
+        value: Any = entry
+        if isinstance(entry, scale):
+            primals = [x if place not in self.mine else xp.zeros(()) for place, x in enumerate(self.given)]
+            value = self.host_op.apply(entry.of, (xp, None), primals, self.params)
+        size = prod(self.trace.shape(self.own[self.mine.index(i)]))
+        places = xp.reshape(xp.arange(size, dtype=xp.int64), self.trace.shape(self.own[self.mine.index(i)]))
+        return scaled(xp, xp.reshape(xp.broadcast_to(places, shape), (-1,)), value, shape)
+
+    def maps(self, i: int) -> list[Map] | None:
+        """Return for each result which elements of an argument it holds or sums; None where that isn't all it does."""
+        shape = self.zeros[self.mine.index(i)].shape
+        found = coordinates_of(self.trace.xp, lambda x: self.linear(i, x), shape)
+        if found is not None or self.op.result is not None:
+            return found
+        rules = self.op.transposes(len(self.given), self.params)
+        if rules is None or rules[i] is None:
+            return None
+        back = coordinates_of(self.trace.xp, lambda ct: [self.pulled(rules[i], i, ct)], self.shapes[0])
+        if back is None or back[0].count != prod(shape):
+            return None
+        return [back[0].transposed(prod(self.shapes[0]))]
+
+    def pulled(self, rule: Callable[..., Any], i: int, ct: Array) -> Array:
+        """Do the transposed of the operation in one argument."""
+        avals = iter([aval_of(x) for x in self.zeros])
+        args = [next(avals) if place in self.mine else x for place, x in enumerate(self.given)]
+        first = (self.trace.xp, ct, i) if self.op.linear else (self.trace.xp, ct)
+        return self.host_op.apply(rule, first, args, self.params)
+
+    def probed(self, i: int) -> list[Map]:
+        """Return what an operation does to each element by itself."""
+        xp, zero = self.trace.xp, self.zeros[self.mine.index(i)]
+        size, count = prod(zero.shape), sum(map(prod, self.shapes))
+        if size > _MOST_PROBES or size * count > _MOST_PROBED:
+            raise NonlinearError(
+                f"{self.trace.what}: nothing is known of the structure of `{self.op.name}`, and its argument of shape "
+                f"{zero.shape} has too many elements to try each (at most {_MOST_PROBES}); write it in terms of other "
+                "functions"
+            )
+        unit = xp.eye(size)
+        columns = [self.linear(i, xp.reshape(unit[j, :], zero.shape)) for j in range(size)]
+        found = []
+        for k in range(len(self.shapes)):
+            dense = xp.stack([xp.reshape(column[k], (-1,)) for column in columns], axis=-1)
+            found.append(Map.of_dense(xp, dense))
+        return found
+
+
+def _is_linear(entry: Any) -> bool:
+    return entry is LINEAR or isinstance(entry, (int, scale))
+
+
+def _matmul(xp: Any, x: Any, y: Any) -> Any:
+    """Multiply matrices, by products and sums."""
+    first, second = x.ndim == 1, y.ndim == 1
+    x = x[None, :] if first else x
+    y = y[:, None] if second else y
+    found = xp.sum(x[..., :, :, None] * y[..., None, :, :], axis=-2)
+    found = found[..., 0] if second else found
+    return (found[..., 0] if second else found[..., 0, :]) if first else found
+
+
+def _tensordot(xp: Any, x: Any, y: Any, *, axes: Any = 2) -> Any:
+    """Multiply and sum over pairs of axes."""
+    pairs = (list(range(x.ndim - axes, x.ndim)), list(range(axes))) if isinstance(axes, int) else axes
+    mine, theirs = ([axis % each.ndim for axis in chosen] for each, chosen in zip((x, y), pairs))
+    kept = [axis for axis in range(x.ndim) if axis not in mine]
+    others = [axis for axis in range(y.ndim) if axis not in theirs]
+    x, y = xp.permute_dims(x, (*kept, *mine)), xp.permute_dims(y, (*theirs, *others))
+    shape = (*x.shape[: len(kept)], *y.shape[len(theirs) :])
+    inner = prod(x.shape[len(kept) :])
+    return xp.reshape(_matmul(xp, xp.reshape(x, (-1, inner)), xp.reshape(y, (inner, -1))), shape)
+
+
+def _vecdot(xp: Any, x: Any, y: Any, *, axis: int = -1) -> Any:
+    """Multiply and sum over an axis."""
+    return xp.sum(xp.conj(x) * y if xp.isdtype(x.dtype, "complex floating") else x * y, axis=axis)
+
+
+def _cumulative_sum(xp: Any, x: Any, *, axis: int | None = None, include_initial: bool = False, **_: Any) -> Any:
+    """Sum up along an axis, by a product with ones."""
+    axis = 0 if axis is None else axis
+    lines = xp.moveaxis(x, axis, 0)
+    size = lines.shape[0]
+    ones = xp.tril(xp.ones((size + include_initial, size), dtype=x.dtype), k=-int(include_initial))
+    sums = _matmul(xp, ones, xp.reshape(lines, (size, -1)))
+    return xp.moveaxis(xp.reshape(sums, (sums.shape[0], *lines.shape[1:])), 0, axis)
+
+
+EXPANSIONS: Final[dict[str, Callable[..., Any]]] = {
+    "matmul": _matmul,
+    "linalg.matmul": _matmul,
+    "tensordot": _tensordot,
+    "linalg.tensordot": _tensordot,
+    "vecdot": _vecdot,
+    "linalg.vecdot": _vecdot,
+    "cumulative_sum": _cumulative_sum,
+}
+"""Products and sums of which no element is one of the argument's, nor goes into one sum alone, in terms of others."""

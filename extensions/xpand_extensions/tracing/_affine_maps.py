@@ -1,0 +1,135 @@
+"""What linear operations do: for each element of a result, which elements of the argument it is made of."""
+
+from collections.abc import Callable, Sequence
+from math import prod
+from typing import Any
+
+from xpand import array_namespace
+from xpand._typing import Array, Namespace
+
+from .. import sparse
+
+_TOLERANCE = 1e-12
+_MANY = 8
+
+
+class Map:
+    """The matrix of a linear operation, by rows: elements of the result, as sums of elements of the argument."""
+
+    __slots__ = ("columns", "ends", "is_selection", "weights")
+
+    def __init__(self, weights: Array, columns: Array, ends: Array, *, is_selection: bool = False) -> None:
+        """Take what a CSR holds; `is_selection` where each row has one entry, of weight 1."""
+        self.weights, self.columns, self.ends, self.is_selection = weights, columns, ends, is_selection
+
+    @classmethod
+    def of_dense(cls, xp: Namespace, dense: Array) -> "Map":
+        """Take the entries of a matrix that are not zero."""
+        found = sparse.from_dense(dense, "csr")
+        assert isinstance(found, sparse.CSR), "what was asked for"
+        return cls(found.values, xp.astype(found.indices, xp.int64), xp.astype(found.indptr, xp.int64))
+
+    @property
+    def count(self) -> int:
+        """The number of elements of the result."""
+        return int(self.ends.shape[0]) - 1
+
+    def matrix(self, width: int) -> sparse.CSR:
+        """Return the matrix, for an argument of `width` elements."""
+        return sparse.CSR(self.weights, self.columns, self.ends, (self.count, width), check=False)
+
+    def transposed(self, count: int) -> "Map":
+        """Return the transposed map, to `count` elements."""
+        found = sparse.tocsr(sparse.matrix_transpose(self.matrix(count)))
+        return Map(found.values, found.indices, found.indptr)
+
+
+def coordinates_of(
+    xp: Namespace, operation: Callable[[Array], list[Array]], shape: tuple[int, ...]
+) -> list[Map] | None:
+    """Find for each result of a linear operation which element of its argument each element is, times what factor.
+
+    Returns:
+        A map for each result; None where an element depends on two.
+    """
+    size = prod(shape)
+    numbers = xp.arange(1.0, size + 1.0, dtype=xp.float64)
+    # Values in no order: what takes one element for another, or mixes them, is found out.
+    marks = 1.0 + (numbers * 0.6180339887498949) % 1.0
+    ones = operation(xp.ones(shape))
+    counted = operation(xp.reshape(numbers, shape))
+    marked = operation(xp.reshape(marks, shape))
+    found = []
+    for factor, number, mark in zip(*([xp.reshape(x, (-1,)) for x in each] for each in (ones, counted, marked))):
+        is_there = factor != 0
+        safe = xp.where(is_there, factor, xp.ones((), dtype=factor.dtype))
+        places = xp.astype(xp.round(xp.real(number / safe) if _is_complex(xp, safe) else number / safe), xp.int64)
+        if not bool(xp.all((places >= xp.astype(is_there, xp.int64)) & (places <= size))):
+            return None
+        expected = xp.take(marks, xp.maximum(places, xp.ones((), dtype=xp.int64)) - 1) * factor if size else mark
+        if not bool(xp.all(xp.abs(mark - expected) <= _TOLERANCE * xp.abs(factor))):
+            return None
+        if not bool(xp.all(xp.abs(number - xp.astype(places, factor.dtype) * factor) <= 0.25 * xp.abs(factor))):
+            return None
+        found.append(_kept(xp, places - 1, factor, is_there))
+    return found
+
+
+def scaled(xp: Namespace, places: Array, factor: Any, shape: tuple[int, ...]) -> Map:
+    """Return the map of elements at places, each times its factor; where that is zero, nothing."""
+    if isinstance(factor, (int, float, complex)):
+        factor = xp.asarray(factor, dtype=xp.complex128 if isinstance(factor, complex) else xp.float64)
+    weights = xp.reshape(xp.broadcast_to(factor, shape), (-1,))
+    return _kept(xp, places, weights, weights != 0)
+
+
+def _kept(xp: Namespace, places: Array, weights: Array, is_there: Array) -> Map:
+    if bool(xp.all(is_there)):
+        ends = xp.arange(places.shape[0] + 1, dtype=xp.int64)
+        return Map(weights, places, ends, is_selection=bool(xp.all(weights == 1)))
+    ends = xp.cumulative_sum(xp.astype(is_there, xp.int64), include_initial=True)
+    return Map(weights[is_there], places[is_there], ends)
+
+
+def compose(step: Map, rows: sparse.CSR) -> sparse.CSR:
+    """Apply a map to rows: each becomes a sum of some, times their factors. Entries of one place stay apart."""
+    xp = array_namespace(rows.values)
+    lengths = xp.take(xp.diff(rows.indptr), step.columns)
+    ends = xp.cumulative_sum(lengths, include_initial=True)
+    starts = xp.take(rows.indptr, step.columns) - ends[:-1]
+    places = xp.arange(int(ends[-1]), dtype=xp.int64) + xp.repeat(starts, lengths)
+    values = xp.take(rows.values, places)
+    if not step.is_selection:
+        values = values * xp.repeat(step.weights, lengths)
+    shape = (step.count, rows.shape[1])
+    return sparse.CSR(values, xp.take(rows.indices, places), xp.take(ends, step.ends), shape, check=False)
+
+
+def plus(parts: Sequence[sparse.CSR]) -> sparse.CSR:
+    """Add rows."""
+    if len(parts) == 1:
+        return parts[0]
+    xp = array_namespace(parts[0].values)
+    count = parts[0].shape[0]
+    numbers = xp.arange(count, dtype=xp.int64)
+    columns = xp.reshape(xp.stack([numbers + k * count for k in range(len(parts))], axis=1), (-1,))
+    ends = xp.arange(count + 1, dtype=xp.int64) * len(parts)
+    total = compose(Map(xp.ones(columns.shape[0]), columns, ends, is_selection=True), below(parts))
+    # Where an element is a sum of many, some of them are likely to be of the same.
+    return sparse.sum_duplicates(total) if total.nse > _MANY * (count + 1) else total
+
+
+def below(parts: Sequence[sparse.CSR]) -> sparse.CSR:
+    """Put rows one below the other."""
+    xp = array_namespace(parts[0].values)
+    ends, first = [xp.zeros(1, dtype=xp.int64)], 0
+    for part in parts:
+        ends.append(part.indptr[1:] + first)
+        first += part.nse
+    count = sum(part.shape[0] for part in parts)
+    values, indices = xp.concat([part.values for part in parts]), xp.concat([part.indices for part in parts])
+    return sparse.CSR(values, indices, xp.concat(ends), (count, parts[0].shape[1]), check=False)
+
+
+def _is_complex(xp: Namespace, x: Array) -> bool:
+    return bool(xp.isdtype(x.dtype, "complex floating"))
