@@ -69,6 +69,10 @@ def result_of(method: str, *fields: Any) -> SolveResult:
 
 
 def norm(x: Array) -> Array:
-    """The Euclidean norms of vectors along the last axis, real."""
+    """The Euclidean norms of vectors along the last axis, real; also where their squares can't be held."""
     xp = array_namespace(x)
-    return xp.linalg.vector_norm(x, axis=-1)
+    if x.shape[-1] == 0:
+        return xp.linalg.vector_norm(x, axis=-1)
+    largest = xp.max(xp.abs(x), axis=-1)
+    scale = xp.where((largest > 0) & xp.isfinite(largest), largest, xp.ones_like(largest))
+    return xp.linalg.vector_norm(x / xp.astype(scale, x.dtype)[..., None], axis=-1) * scale

@@ -86,7 +86,8 @@ class Loop:
         status = xp.where(met, zero + int(Status.CONVERGED), zero + _RUNNING)
         status = xp.where(finite, status, zero + int(Status.NON_FINITE))
         self.limit = xp.maximum(self.limit, size / float(xp.finfo(self.b.dtype).eps) ** 0.625)
-        state = self.method.start(self.system, x, residual, self.order)
+        begun = self.select(finite, residual, xp.zeros_like(residual))
+        state = self.method.start(self.system, x, begun, self.order)
         return Carry(state, zero, zero, zero + 1, status, x, residual, measure)
 
     def verify(self, residual: Array, state: Any) -> tuple[Array, Array, Array]:
@@ -160,7 +161,7 @@ class Loop:
         x = self.method.solution(self.system, carry.state, self.order)
         residual = self.b - self.system.product(x)
         met, size, measure = self.verify(residual, carry.state)
-        flagged = flag != GOING
+        flagged = (flag != GOING) & (carry.status == _RUNNING)
         status, share = carry.status, xp.zeros_like(measure)
         for reason, verdict in _VERDICTS.items():
             status = xp.where(flagged & (flag == reason), flags(flagged, 0) + int(verdict), status)
@@ -171,7 +172,7 @@ class Loop:
         better = flagged & (met | (measure <= carry.measure))
         carry = carry._replace(
             calls=carry.calls + flags(flagged, 1 if self.method.size is None else 2),
-            status=xp.where(carry.status == _RUNNING, status, carry.status),
+            status=status,
             flag=xp.where(again, flags(again, GOING), flag),
             x=self.select(better, x, carry.x),
             residual=self.select(better, residual, carry.residual),
