@@ -5,8 +5,8 @@ from typing import NamedTuple
 from xpand import _arguments, array_namespace, is_concrete
 from xpand._typing import Array
 
-from ._dispatch import pluggable
 from . import _sparse_parts as checks
+from ._dispatch import pluggable
 from ._sparse_products import csr_matmul
 
 Shape = checks.Shape

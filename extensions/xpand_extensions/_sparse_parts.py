@@ -10,8 +10,8 @@ from ._bounds import index_dtype
 Shape = tuple[int, int]
 
 
-def operands(function: str, values: Array, x: Array, shape: Any, size: int, /, **pattern: Array) -> tuple[Array, ...]:
-    """Check the parts of a matrix and what it is multiplied with, of `size` rows; return all as kernels take them.
+def operands(function: str, values: Array, x: Array, shape: Any, axis: int, /, **pattern: Array) -> tuple[Array, ...]:
+    """Check the parts of a matrix and what it is multiplied with along an axis; return all as kernels take them.
 
     Raises:
         TypeError: No array, arrays of two libraries, or data types that don't promote.
@@ -20,6 +20,7 @@ def operands(function: str, values: Array, x: Array, shape: Any, size: int, /, *
     xp = parts(function, values, shape, x=x, **pattern)
     _arguments.dtype(function, "values", xp, values, _arguments.NUMERIC)
     _arguments.dtype(function, "x", xp, x, _arguments.NUMERIC)
+    size = shape[axis]
     if not x.ndim or x.shape[-2 if x.ndim > 1 else -1] != size:
         raise ValueError(f"{function}: x must have the shape ({size},) or (..., {size}, k), got {tuple(x.shape)}")
     if values.ndim > 1 and x.ndim > 2:

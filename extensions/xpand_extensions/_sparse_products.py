@@ -66,9 +66,7 @@ def csr_matmul(
     >>> csr_matmul(values, indices, indptr, np.asarray([1.0, 10.0, 100.0]), shape=(2, 3))
     array([201.,  30.])
     """
-    values, indices, indptr, x = checks.operands(
-        "csr_matmul", values, x, shape, shape[1], indices=indices, indptr=indptr
-    )
+    values, indices, indptr, x = checks.operands("csr_matmul", values, x, shape, 1, indices=indices, indptr=indptr)
     if indices.ndim > 1:
         rows = csr_rows(indptr, nse=values.shape[-1])
         return blocks.multiplied(coo_matmul, values, rows, indices, x, shape)
@@ -111,9 +109,7 @@ def csr_rmatmul(
     >>> csr_rmatmul(values, indices, indptr, np.asarray([1.0, 10.0]), shape=(2, 3))
     array([ 1., 30.,  2.])
     """
-    values, indices, indptr, x = checks.operands(
-        "csr_rmatmul", values, x, shape, shape[0], indices=indices, indptr=indptr
-    )
+    values, indices, indptr, x = checks.operands("csr_rmatmul", values, x, shape, 0, indices=indices, indptr=indptr)
     if indices.ndim > 1:
         rows = csr_rows(indptr, nse=values.shape[-1])
         return blocks.multiplied(coo_matmul, values, indices, rows, x, shape[::-1])
@@ -156,7 +152,7 @@ def coo_matmul(
     >>> coo_matmul(values, rows, columns, np.asarray([1.0, 10.0, 100.0]), shape=(2, 3))
     array([200.,   4.])
     """
-    values, rows, columns, x = checks.operands("coo_matmul", values, x, shape, shape[1], rows=rows, columns=columns)
+    values, rows, columns, x = checks.operands("coo_matmul", values, x, shape, 1, rows=rows, columns=columns)
     if rows.ndim > 1:
         return blocks.multiplied(coo_matmul, values, rows, columns, x, shape)
     return coo_matmul.native(values, rows, columns, x)(

@@ -2,6 +2,7 @@
 
 from xpand import _arguments, array_namespace
 from xpand._typing import Array
+from xpand_extensions import scatter
 from xpand_extensions._sparse_assembly import CSRAssembly, Shape
 from xpand_extensions._sparse_order import equal_neighbours, sorting
 
@@ -32,13 +33,23 @@ def csr_assembly(
     # How many values there are up to each entry.
     number = xp.cumulative_sum(xp.astype(is_first, dtype), dtype=dtype)
     size = int(number[-1]) if size is None else size
-    each = xp.arange(size + 1, dtype=dtype, device=device)
+    each = xp.arange(size, dtype=dtype, device=device)
     entries = xp.sum(xp.astype(rows < m, dtype), dtype=dtype)
-    runs = xp.minimum(xp.astype(xp.searchsorted(number, each, side="right"), dtype), entries)
+    runs = xp.minimum(_up_to(number, size + 1), entries)
     first = runs[:-1]
     found = xp.take(columns, xp.where(first < nse, first, xp.zeros_like(first)))
-    indices = xp.where(each[:-1] < number[-1], found, xp.zeros_like(found))
-    numbers = xp.arange(m + 1, dtype=dtype, device=device)
-    before = xp.concat([xp.zeros((1,), dtype=dtype, device=device), number])
-    indptr = xp.take(before, xp.searchsorted(rows, numbers, side="left"))
+    indices = xp.where(each < number[-1], found, xp.zeros_like(found))
+    zero = xp.zeros((1,), dtype=dtype, device=device)
+    indptr = xp.take(xp.concat([zero, number]), xp.concat([zero, _up_to(rows, m)]))
     return CSRAssembly(indices, xp.minimum(indptr, xp.full_like(indptr, size)), order, runs)
+
+
+def _up_to(x: Array, size: int) -> Array:
+    """Count for each of 0, …, size - 1 the numbers that are at most that. They are sorted, and not below zero.
+
+    Not by `searchsorted`, of whose batches PyTorch warns.
+    """
+    xp = array_namespace(x)
+    ones = xp.ones_like(x)
+    counts = scatter.segment_sum(ones, x, num_segments=size, indices_are_sorted=True, mode="drop")
+    return xp.cumulative_sum(counts, dtype=x.dtype)
