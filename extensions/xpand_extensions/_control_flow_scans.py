@@ -10,6 +10,7 @@ from xpand._typing import Array
 from ._control_flow_trees import Arrays, Carry, Results, filled, first_array, function_of, one_library, paths, skeleton
 from ._dispatch import pluggable
 from ._transforms import as_array
+from ._transforms_patterns import sliceable
 
 
 @pluggable(capability="control_flow")
@@ -54,6 +55,7 @@ def scan(
     """
     function_of("scan", "f", f)
     _arguments.boolean("scan", "reverse", reverse)
+    xs = sliceable("scan", "xs", xs)
     parts, form = trees.leaves(xs), skeleton(xs)
     carry = Carry("scan", "init", "f", init, parts)
     parts = [as_array("scan: xs holds", x, first_array((*carry.arrays, *parts))) for x in parts]
@@ -112,6 +114,7 @@ def map(f: Callable[..., Any], xs: trees.Tree, *, batch_size: int | None = None)
     function_of("map", "f", f)
     if batch_size is not None:
         batch_size = _arguments.integer("map", "batch_size", batch_size, minimum=1)
+    xs = sliceable("map", "xs", xs)
     parts, form = trees.leaves(xs), skeleton(xs)
     if not parts:
         raise TypeError("map: xs must hold an array, got none")

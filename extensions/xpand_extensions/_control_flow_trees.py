@@ -13,6 +13,7 @@ from xpand._namespace import describe
 from xpand._typing import Array, DType
 
 from ._transforms import as_array
+from ._transforms_patterns import flatten_planless, stackable, without_plans
 
 Arrays: TypeAlias = "tuple[Array, ...]"
 
@@ -34,6 +35,9 @@ class Carry:
         """Flatten `tree`, the argument `name`; what `step` returns is to be like it."""
         self.function, self.name, self.step = function, name, step
         found = trees.leaves(tree)
+        if len(found) > 1:
+            tree = without_plans(tree)
+            found = trees.leaves(tree)
         self.skeleton = skeleton(tree)
         given = [x for x in (*found, *beside) if _arguments.is_array(x)]
         self._weak = [not _arguments.is_array(leaf) for leaf in found]
@@ -62,6 +66,8 @@ class Carry:
         """Flatten what a step returned, which must be like what it was given."""
         found, structure = trees.flatten(tree)
         wanted = trees.structure(self.skeleton)
+        if structure != wanted:  # perhaps by what a step has worked out of the pattern of a container
+            found, structure = flatten_planless(tree)
         if structure != wanted:
             raise TypeError(
                 f"{self.function}: {self.step} must return a tree like {self.name}, of the structure {wanted}, got "
@@ -113,6 +119,7 @@ class Results:
 
     def flatten(self, tree: trees.Tree) -> Arrays:
         """Take a tree apart, which must be like those before it."""
+        tree = stackable(tree)
         found, structure = trees.flatten(tree)
         like = self._like if self._like is not None else first_array(found)
         arrays = [as_array(f"{self.function}: {self.what} holds", leaf, like) for leaf in found]

@@ -152,6 +152,38 @@ def without_plans(tree: trees.Tree) -> trees.Tree:
     )
 
 
+def stackable(tree: trees.Tree) -> trees.Tree:
+    """Give each member of a batch a pattern of its own, so that all arrays can be cut and stacked alike."""
+    if not has_containers(tree):
+        return tree
+
+    def made(x: Any) -> Any:
+        if not isinstance(x, Sparse):
+            return x
+        batch = x.values.shape[: x.batch_ndim]
+        pattern = tuple(_repeated(each, batch) if batch and each.ndim == 1 else each for each in x.pattern)
+        return x._of(x.values, pattern, x._static())
+
+    return trees.map(made, tree, is_leaf=is_container)
+
+
+def sliceable(function: str, name: str, tree: trees.Tree) -> trees.Tree:
+    """Make containers ones whose arrays can all be cut along the first axis.
+
+    Raises:
+        ValueError: A container is no batch.
+    """
+    if not has_containers(tree):
+        return tree
+
+    for x in trees.leaves(tree, is_leaf=is_container):
+        if isinstance(x, Sparse) and not x.batch_ndim:
+            raise ValueError(
+                f"{function}: takes arrays along their first axes, and {name} holds {x!r}, which is no batch"
+            )
+    return stackable(tree)
+
+
 def flatten_planless(tree: trees.Tree) -> tuple[list[Any], trees.Structure]:
     """Flatten a tree, without what has been worked out of the patterns of containers."""
     leaves, structure = trees.flatten(tree)
