@@ -4,12 +4,14 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
 import torch
+from torch._C import _functorch as levels  # torch.func has no public way to tell its levels apart
+from torch.autograd import forward_ad
 from torch.overrides import TorchFunctionMode
 from torch.utils._pytree import tree_map_only
 
 from xpand._typing import Array
 
-from ._autodiff_levels import USER_CODE, observed_by
+from ._autodiff_levels import USER_CODE, is_followed_anywhere, observed_by
 
 R = TypeVar("R")
 
@@ -27,6 +29,36 @@ def with_arguments(function: Callable[..., R], brought: Sequence[Array]) -> Call
             return function(*given[:count])
 
     return replaced
+
+
+def check_arguments(name: str, function: Callable[..., Any], xs: Sequence[Array], args: Sequence[Array]) -> None:
+    """Check that nothing that a function returns is followed where its arguments aren't: by arrays it brings along.
+
+    Raises:
+        TypeError: Something is: it would have no derivative.
+    """
+    if any(map(is_followed_anywhere, function(tuple(map(_value, xs)), *map(_value, args)))):
+        raise outer_error(name)
+
+
+def outer_error(name: str) -> TypeError:
+    """Make the error of an array that is brought along where it isn't found."""
+    return TypeError(
+        f"{name}: a function uses an array from outside that is being differentiated or mapped over; hand it over as "
+        "one of `args`"
+    )
+
+
+def _value(x: Array) -> Array:
+    """Return the values of an array, those of one member of a batch, as nothing follows them."""
+    while (level := levels.maybe_get_level(x)) > 0:
+        if levels.is_batchedtensor(x):
+            x, axis = levels._unwrap_batched(x, level)
+            if axis is not None:
+                x = x.select(axis, 0) if x.shape[axis] else x.new_zeros(x.movedim(axis, 0).shape[1:])
+        else:
+            x = levels.get_unwrapped(x)
+    return forward_ad.unpack_dual(x).primal.detach() if forward_ad._current_level >= 0 else x.detach()
 
 
 class _Replacing:

@@ -8,7 +8,7 @@ import torch
 from xpand._typing import Array
 
 from ..._autodiff_solve_arguments import brought, unfollowed
-from ._autodiff_closures import with_arguments
+from ._autodiff_closures import check_arguments, outer_error, with_arguments
 from ._autodiff_levels import Rule, call, is_floating, is_followed_anywhere
 from ._autodiff_linear import linear_transpose, linearize
 from ._autodiff_products import jvp, vjp
@@ -37,7 +37,7 @@ def custom_linear_solve(
         if found is not None:
             return found  # type: ignore[no-any-return]
         if not any(map(is_followed_anywhere, followed)):
-            raise _outer("custom_linear_solve")
+            raise outer_error("custom_linear_solve")
 
     def flat(b: Arrays, *args: Array) -> Arrays:
         xs, aux = solve(b, *args)
@@ -59,14 +59,9 @@ def custom_linear_solve(
         count,
     )
     outs = system(*b, *args, *outer)
+    if not torch.compiler.is_dynamo_compiling():
+        check_arguments("custom_linear_solve", system.matvec, outs[: count[0]], (*args, *outer))
     return outs[: count[0]], outs[count[0] :]
-
-
-def _outer(name: str) -> TypeError:
-    return TypeError(
-        f"{name}: a function uses an array from outside that is being differentiated or mapped over; hand "
-        "it over as one of `args`"
-    )
 
 
 class _System(NamedTuple):
@@ -193,7 +188,7 @@ def custom_root(
         if found is not None:
             return found  # type: ignore[no-any-return]
         if not any(map(is_followed_anywhere, followed)):
-            raise _outer("custom_root")
+            raise outer_error("custom_root")
 
     def flat(xs: Arrays, *args: Array) -> Arrays:
         found, aux = solve(xs, *args)
@@ -209,6 +204,8 @@ def custom_root(
         len(outer),
     )
     outs = root(*initial_guess, *args, *outer)
+    if not torch.compiler.is_dynamo_compiling():
+        check_arguments("custom_root", root.f, outs[:count], (*args, *outer))
     return outs[:count], outs[count:]
 
 
