@@ -9,6 +9,7 @@ import scipy.optimize
 from tests.libraries import LIBRARIES, Library
 from tests.minima import PROBLEMS, Problem, himmelblau, rosenbrock
 from xpand import UnsupportedError, array_namespace
+from xpand_extensions.autodiff import grad
 from xpand_extensions.jit import jit
 from xpand_extensions.optimize import ConvergenceError, OptimizeResult, Status, minimize
 from xpand_extensions.vmap import vmap
@@ -42,7 +43,7 @@ def test_minima(problem: Problem, method: str, dtype: str) -> None:
 @pytest.mark.parametrize("problem", PROBLEMS.values(), ids=PROBLEMS)
 def test_no_more_evaluations_than_scipy(problem: Problem, method: str) -> None:
     # A half more is allowed, since line searches differ.
-    gradient = lambda x: scipy.optimize.approx_fprime(x, problem.f, 1e-8)
+    gradient = grad(problem.f)
     names = {"l-bfgs": "L-BFGS-B", "bfgs": "BFGS"}
     theirs = scipy.optimize.minimize(
         problem.f, np.asarray(problem.start), jac=gradient, method=names[method], options={"gtol": 1e-5}
@@ -90,8 +91,10 @@ def test_batches_are_as_if_run_alone(library: Library, method: str) -> None:
 
 @pytest.mark.parametrize(
     ("name", "method"),
-    [("numpy", "l-bfgs"), ("numpy", "nelder-mead"), ("numpy", "newton-cg"), ("numpy", "adam"), ("torch", "bfgs")]
-    + [("strict", "bfgs"), ("jax", "bfgs")],
+    [
+        *(("numpy", method) for method in ("l-bfgs", "nelder-mead", "newton-cg", "adam")),
+        *((name, "bfgs") for name in ("torch", "strict", "jax")),
+    ],
 )
 def test_mapped_and_compiled(name: str, method: str) -> None:
     library = next(x for x in LIBRARIES if x.id == name)
@@ -136,7 +139,8 @@ def test_bounds(method: str, lower: Any, upper: Any) -> None:
     bounds = np.asarray(lower), np.asarray(upper)
     reference = scipy.optimize.minimize(rosenbrock, [-1.2, 1.0], bounds=list(zip(*bounds)), method="L-BFGS-B")
     result = minimize(rosenbrock, np.asarray([-1.2, 1.0]), method=method, bounds=bounds, atol=1e-4)
-    assert np.all(result.x >= bounds[0]) and np.all(result.x <= bounds[1])
+    assert np.all(result.x >= bounds[0])
+    assert np.all(result.x <= bounds[1])
     np.testing.assert_allclose(result.x, reference.x, atol=5e-3)
     assert bool(result.converged)
 
@@ -159,7 +163,9 @@ def test_trajectories(method: str) -> None:
     steps = (0, 3, 1, 100_000) if method != "adam" else (0, 3, 1, 50)
     result = minimize(rosenbrock, np.asarray([-1.2, 1.0]), method=method, max_steps=steps)
     trajectory = result.trajectory
-    assert trajectory is not None and trajectory.x.shape == (4, 2) and trajectory.fun.shape == (4,)
+    assert trajectory is not None
+    assert trajectory.x.shape == (4, 2)
+    assert trajectory.fun.shape == (4,)
     np.testing.assert_array_equal(trajectory.x[0], [-1.2, 1.0])
     np.testing.assert_array_equal(trajectory.iterations[:3], [0, 3, 1])
     for i, count in enumerate(steps[:3]):
@@ -190,7 +196,8 @@ def test_callbacks(method: str) -> None:
         return len(seen) == 4
 
     result = minimize(rosenbrock, np.asarray([-1.2, 1.0]), method=method, callback=note)
-    assert result.message == "stopped by the callback" and int(result.status) == Status.ABORTED
+    assert result.message == "stopped by the callback"
+    assert int(result.status) == Status.ABORTED
     assert len(seen) == 4
     np.testing.assert_array_equal(seen[-1].x, result.x)
     assert np.all(np.diff([int(each.iterations) for each in seen]) == 1)
@@ -213,8 +220,11 @@ def test_own_gradient() -> None:
         calls.append(1)
         return 2.0 * scale * (x - 1.0)
 
-    result = minimize(lambda x, scale: array_namespace(x).sum(scale * (x - 1.0) ** 2), np.zeros(3), args=(4.0,), gradient=gradient)
-    assert len(calls) == int(result.gradient_evaluations) and result.message == "converged"
+    result = minimize(
+        lambda x, scale: array_namespace(x).sum(scale * (x - 1.0) ** 2), np.zeros(3), args=(4.0,), gradient=gradient
+    )
+    assert len(calls) == int(result.gradient_evaluations)
+    assert result.message == "converged"
     np.testing.assert_allclose(result.x, np.ones(3), rtol=1e-5)
 
 

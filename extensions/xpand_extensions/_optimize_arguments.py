@@ -20,6 +20,12 @@ class Vectors:
     A complex number is two real ones, its real and its imaginary part.
     """
 
+    # Not to be looked through for arrays: functions that have one bring none of these along.
+    __slots__ = (
+        "_is_plain", "batch", "batch_ndim", "dtype", "dtypes", "function", "like", "name", "shapes", "sizes", "start",
+        "structure", "tree", "xp",
+    )  # fmt: skip
+
     def __init__(self, function: str, name: str, tree: trees.Tree, batch_ndim: int, beside: trees.Tree = None) -> None:
         """Take the tree whose arrays have `batch_ndim` axes of independent problems first."""
         self.function, self.name, self.tree = function, name, tree

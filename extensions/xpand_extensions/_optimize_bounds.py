@@ -29,7 +29,10 @@ def box_of(function: str, bounds: Any, vectors: Vectors) -> Box:
         raise TypeError(f"{function}: bounds are for real variables, and x0 holds complex ones")
     lower, upper = (_vector(function, name, each, vectors) for name, each in zip(("lower", "upper"), bounds))
     for name, bound in (("lower", lower), ("upper", upper)):
-        if bound is not None and is_concrete(bound) and bool(vectors.xp.any(vectors.xp.isnan(bound))):
+        if bound is None or not is_concrete(bound):
+            continue
+        xp = array_namespace(bound)
+        if bool(xp.any(xp.isnan(bound))):
             raise ValueError(f"{function}: the {name} bounds hold NaN; use infinity where there is no bound")
     if lower is not None and upper is not None:
         crossed = lower > upper

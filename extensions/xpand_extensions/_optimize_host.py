@@ -162,7 +162,7 @@ class _Host:
             self.optimality[self.number] = optimality
             converged = bool(optimality <= tolerance)
         finite = self.host.isfinite(fun) and bool(self.host.all(self.host.isfinite(slope)))
-        reach = float(self.host.finfo("float64").eps) ** -2
+        reach = float(self.host.finfo("float64").eps) ** -1.5
         used = self.counts[self.number, 1 if self.method.steps == "maxfun" else 0] >= self.limits.max_steps
         if converged and finite:
             status = Status.CONVERGED

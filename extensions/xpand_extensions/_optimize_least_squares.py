@@ -62,8 +62,8 @@ def least_squares(
         `x`, `fun`, which is the tree of residuals, and how each problem ended: see `OptimizeResult`. `optimality` is
         the largest element of the gradient. `status` is CONVERGED only where what `atol` and `rtol` say holds for the
         `x` returned; STAGNATED where no shorter step makes the sum of squares less; SINGULAR where for "gauss-newton"
-        the columns of the Jacobian are dependent, too; DIVERGED where points go beyond the square of the reciprocal of
-        the spacing of numbers; NON_FINITE where `x0`, residuals or Jacobian there aren't.
+        the columns of the Jacobian are dependent, too; DIVERGED where points go beyond 3e23 in
+        float64, 2e10 in float32, relative to the first; NON_FINITE where `x0`, residuals or Jacobian there aren't.
 
     Raises:
         TypeError: Something that is no function, no tree of floating-point arrays, an option that the method has none

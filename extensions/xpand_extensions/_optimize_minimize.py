@@ -114,9 +114,9 @@ def minimize(
     Returns:
         `x`, `fun`, and how each problem ended: see `OptimizeResult`. `status` is CONVERGED only where what `atol` and
         `rtol` say holds for the `x` returned; STAGNATED where a line search finds nothing lower along the gradient
-        either; DIVERGED where values or points go beyond the square of the reciprocal of the spacing of numbers
-        (2e31 in float64), or a step without line search leads to where `f` isn't finite; NON_FINITE where `x0` or
-        the value or gradient there isn't. Steps of line searches to where `f` isn't finite are taken back.
+        either; DIVERGED where values or points go beyond 3e23 in float64, 2e10 in float32, relative to the first,
+        or a step without line search leads to where `f` isn't finite; NON_FINITE where `x0` or the value or gradient
+        there isn't. Steps of line searches to where `f` isn't finite are taken back.
 
     Raises:
         TypeError: Something that is no function, no tree of floating-point arrays; `f` or `gradient` returns no such;

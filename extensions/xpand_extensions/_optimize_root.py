@@ -63,7 +63,7 @@ def root(
         `x`, `fun`, which is the tree that `f` returns for it, and how each problem ended: see `OptimizeResult`.
         `status` is CONVERGED only where what `atol` and `rtol` say holds for the `x` returned; STAGNATED where no
         shorter step makes the sum of squares less, as at a minimum of it; SINGULAR where the Jacobian is so, too;
-        DIVERGED where points go beyond the square of the reciprocal of the spacing of numbers, or a step of
+        DIVERGED where points go beyond 3e23 in float64, 2e10 in float32, relative to the first, or a step of
         "anderson" leads to where `f` isn't finite; NON_FINITE where `x0`, `f` or the Jacobian there isn't.
 
     Raises:

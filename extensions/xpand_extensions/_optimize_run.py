@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from xpand import _arguments, array_namespace, trees
+from xpand import _arguments, array_namespace, is_concrete, trees
 from xpand._typing import Array
 
 from ._optimize_arguments import Limits
@@ -53,14 +53,17 @@ def run(
         callback: Called with the record after each iteration.
     """
     aborted = False
-    seen = -1
+    seen = 0
     numbers = _numbers(trees.leaves(start)[0], limits.checkpoints)
 
     def running(carried: _Run) -> Array:
         return (carried.state.status == RUNNING) & (carried.state.iterations < limits.max_steps)
 
     def begun(start: Any) -> _Run:
+        nonlocal seen
         state = begin(start)
+        if callback is not None and is_concrete(state.status):
+            seen = _progress(record(state))
         return _Run(state, None if numbers is None else _spread(record(state), numbers))
 
     def whole_step(carried: _Run) -> _Run:
@@ -70,9 +73,8 @@ def run(
     def told(carried: _Run) -> bool:
         nonlocal aborted, seen
         found = record(carried.state)
-        xp = array_namespace(found.iterations)
         # One step of a line search is no step of the method.
-        total = int(xp.sum(found.iterations)) + int(xp.sum(xp.astype(found.status != RUNNING, xp.int32)))
+        total = _progress(found)
         if total != seen:
             seen = total
             aborted = callback is not None and bool(callback(_ended(found, Status.MAX_STEPS)))
@@ -98,6 +100,13 @@ def run(
 def stacked_records(records: list[Record]) -> Record:
     """Stack records along a new first axis."""
     return Record(*[array_namespace(*parts).stack(parts) for parts in zip(*records)])
+
+
+def _progress(record: Record) -> int:
+    """Return a number that changes with each iteration, and when a problem ends."""
+    xp = array_namespace(record.iterations)
+    ended = xp.astype(record.status != RUNNING, xp.int32)
+    return int(xp.sum(record.iterations)) + int(xp.sum(ended))
 
 
 def _ended(record: Record, otherwise: Status) -> Record:

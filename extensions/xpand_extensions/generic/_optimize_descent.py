@@ -25,6 +25,8 @@ _DECREASE: Final = 1e-4
 """Which part of the decrease that the slope foretells a step must have."""
 _CURVATURE: Final = 0.9
 """Which part of the slope may be left after a step."""
+_PATIENCE: Final = 10
+"""How many steps without progress are taken before it counts as stagnated."""
 MAX_TRIALS: Final = 40
 """How many steps a line search may try."""
 
@@ -56,6 +58,8 @@ class Descent(NamedTuple):
     memory: Any
     is_steepest: Array
     """Whether the direction is that of the gradient, so that there is none to fall back to."""
+    idle: Array
+    """How many steps in a row have made neither the value nor the optimality less."""
     tolerance: Array
     reach: Array
     """How far points and values may go before the iteration counts as diverged."""
@@ -78,7 +82,7 @@ def begin(evaluate: Evaluate, x: Array, box: Box, directions: Directions, atol: 
     direction, slope, fell = _direction(directions, memory, x, gradient, box)
     status = xp.where(optimality <= tolerance, status_like(fun, Status.CONVERGED), status_like(fun, RUNNING))
     one = xp.ones_like(fun, dtype=xp.int32)
-    reach = float(eps_of(xp, x.dtype)) ** -2
+    reach = float(eps_of(xp, x.dtype)) ** -1.5
     scale = xp.maximum(xp.maximum(xp.abs(fun), largest(x)), full_like(fun, 1.0))
     return Descent(
         x,
@@ -90,6 +94,7 @@ def begin(evaluate: Evaluate, x: Array, box: Box, directions: Directions, atol: 
         _new_trial(fun, slope, gradient),
         memory,
         fell if not directions.is_steepest else xp.ones_like(fell),
+        0 * one,
         tolerance,
         reach * xp.where(xp.isfinite(scale), scale, full_like(fun, 1.0)),
         0 * one,
@@ -124,6 +129,8 @@ def step(evaluate: Evaluate, box: Box, directions: Directions, state: Descent) -
     accepted = is_short_enough & (slope >= _CURVATURE * state.slope)
     narrowed = _narrowed(trial, fun, slope, gradient, is_short_enough)
     exhausted = (narrowed.number >= MAX_TRIALS) | (largest(moved) == 0.0)
+    # Downhill without end: it need not be gone to the end of what the data type holds.
+    exhausted = exhausted | (is_short_enough & ((xp.abs(fun) > state.reach) | (largest(x) > state.reach)))
     falls_short = exhausted & ~accepted & (narrowed.low > 0.0)
     x, fun, gradient = select(
         falls_short,
@@ -158,7 +165,11 @@ def _moved(
     )
     optimality = box.measure(x, gradient)
     direction, slope, fell = _direction(directions, memory, x, gradient, box)
-    status = xp.where(~accepted & state.is_steepest, status_like(fun, Status.STAGNATED), state.status)
+    noise = 10.0 * eps_of(xp, x.dtype) * xp.abs(state.fun)
+    progresses = (fun < state.fun - noise) | (optimality < 0.9 * state.optimality)
+    idle = xp.where(accepted & progresses, 0 * state.idle, state.idle + 1)
+    gives_up = (~accepted & state.is_steepest) | (idle > _PATIENCE)
+    status = xp.where(gives_up, status_like(fun, Status.STAGNATED), state.status)
     diverged = (xp.abs(fun) > state.reach) | (largest(x) > state.reach)
     status = xp.where(accepted & diverged, status_like(fun, Status.DIVERGED), status)
     status = xp.where(accepted & (optimality <= state.tolerance), status_like(fun, Status.CONVERGED), status)
@@ -172,6 +183,7 @@ def _moved(
         trial=_new_trial(fun, slope, gradient),
         memory=memory,
         is_steepest=~accepted | fell,
+        idle=idle,
         iterations=state.iterations + xp.astype(accepted, xp.int32),
         status=status,
     )

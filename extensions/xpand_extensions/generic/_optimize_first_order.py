@@ -44,7 +44,7 @@ def begin(evaluate: Evaluate, x: Array, box: Box, memory: Any, atol: float, rtol
     status = xp.where(optimality <= tolerance, status_like(fun, Status.CONVERGED), status_like(fun, RUNNING))
     one = xp.ones_like(fun, dtype=xp.int32)
     scale = xp.maximum(xp.maximum(xp.abs(fun), largest(x)), full_like(fun, 1.0))
-    reach = float(eps_of(xp, x.dtype)) ** -2 * xp.where(xp.isfinite(scale), scale, full_like(fun, 1.0))
+    reach = float(eps_of(xp, x.dtype)) ** -1.5 * xp.where(xp.isfinite(scale), scale, full_like(fun, 1.0))
     status = xp.where(valid, status, status_like(fun, Status.NON_FINITE))
     return FirstOrder(x, fun, gradient, optimality, memory, tolerance, reach, 0 * one, one, one, status)
 

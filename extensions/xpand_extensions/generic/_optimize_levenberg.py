@@ -54,7 +54,7 @@ def begin(linearize: Linearize, x: Array, atol: float, rtol: float, damping: flo
     tolerance = xp.maximum(full_like(optimality, atol), rtol * optimality)
     one = xp.ones_like(optimality, dtype=xp.int32)
     status = xp.where(optimality <= tolerance, 0 * one + int(Status.CONVERGED), 0 * one + RUNNING)
-    reach = eps_of(xp, x.dtype) ** -2 * xp.maximum(largest(x), full_like(optimality, 1.0))
+    reach = eps_of(xp, x.dtype) ** -1.5 * xp.maximum(largest(x), full_like(optimality, 1.0))
     return Damped(
         x,
         residual,

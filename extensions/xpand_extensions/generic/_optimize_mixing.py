@@ -66,7 +66,7 @@ def begin(
         none,
         amounts,
         tolerance,
-        eps_of(xp, x.dtype) ** -2 * scale,
+        eps_of(xp, x.dtype) ** -1.5 * scale,
         0 * one,
         one,
         xp.where(valid, status, status_like(status, Status.NON_FINITE)),

@@ -29,6 +29,8 @@ from ._optimize_vectors import (
 
 _DECREASE: Final = 1e-4
 """Which part of the decrease that the slope foretells a step must have."""
+_PATIENCE: Final = 5
+"""How many steps without progress are taken before it counts as stagnated."""
 _TRIALS: Final = 30
 """How many steps a line search may try."""
 
@@ -51,6 +53,8 @@ class Search(NamedTuple):
     is_exact: Array
     """Whether the direction is of the Jacobian at the point, so that there is none to fall back to."""
     is_singular: Array
+    idle: Array
+    """How many steps in a row have made the residuals no less than rounding errors do."""
     tolerance: Array
     reach: Array
     iterations: Array
@@ -170,8 +174,9 @@ def begin(method: Method, x: Array, atol: float, rtol: float) -> Search:
         memory,
         xp.ones_like(is_singular),
         is_singular,
+        0 * one,
         tolerance,
-        eps_of(xp, x.dtype) ** -2 * xp.where(xp.isfinite(scale), scale, full_like(scale, 1.0)),
+        eps_of(xp, x.dtype) ** -1.5 * xp.where(xp.isfinite(scale), scale, full_like(scale, 1.0)),
         0 * one,
         one,
         one,
@@ -235,10 +240,14 @@ def _moved(method: Method, state: Search, x: Array, residual: Array, found: Any,
         evaluations = evaluations + xp.astype(again, xp.int32)
     optimality = method.measure(residual, memory)
     direction, slope, is_singular = method.direction(residual, memory)
+    progresses = norm(residual) < (1.0 - 10.0 * eps_of(xp, x.dtype)) * norm(state.residual)
+    progresses = progresses | (optimality < 0.9 * state.optimality)
+    idle = xp.where(accepted & ~progresses, state.idle + 1, 0 * state.idle)
+    gives_up = (~accepted & state.is_exact) | (idle > _PATIENCE)
     failed = xp.where(
         state.is_singular, status_like(optimality, Status.SINGULAR), status_like(optimality, Status.STAGNATED)
     )
-    status = xp.where(~accepted & state.is_exact, failed, state.status)
+    status = xp.where(gives_up, failed, state.status)
     diverged = (largest(x) > state.reach) | ~is_finite(direction)
     status = xp.where(accepted & diverged, status_like(optimality, Status.DIVERGED), status)
     status = xp.where(accepted & (optimality <= state.tolerance), status_like(optimality, Status.CONVERGED), status)
@@ -253,6 +262,7 @@ def _moved(method: Method, state: Search, x: Array, residual: Array, found: Any,
         memory=memory,
         is_exact=~accepted if not method.is_newton else xp.ones_like(accepted),
         is_singular=is_singular,
+        idle=idle,
         iterations=state.iterations + xp.astype(accepted, xp.int32),
         gradient_evaluations=evaluations,
         status=status,

@@ -50,11 +50,12 @@ def begin(evaluate: Callable[[Array], Array], x: Array, box: Box, atol: float, s
     x = box.project(x)
     fun = evaluate(x)
     valid = xp.isfinite(fun) & is_finite(x)
-    edges = xp.where(x != 0.0, size * xp.abs(x), full_like(x, size))
+    center = select(is_finite(x), x, xp.zeros_like(x))
+    edges = xp.where(center != 0.0, size * xp.abs(center), full_like(x, size))
     device = _arguments.device_of(x)
     unit = xp.eye(n, dtype=x.dtype, device=device)
-    forward = x[..., None, :] + edges[..., None, :] * unit
-    backward = x[..., None, :] - edges[..., None, :] * unit
+    forward = center[..., None, :] + edges[..., None, :] * unit
+    backward = center[..., None, :] - edges[..., None, :] * unit
     # A vertex that a bound would move onto the first goes the other way.
     others = xp.where(unit > 0.0, _side(box, forward, backward), forward)
     vertices = xp.concat([x[..., None, :], others], axis=-2)
@@ -73,7 +74,7 @@ def begin(evaluate: Callable[[Array], Array], x: Array, box: Box, atol: float, s
         fun,
         infinite,
         full_like(fun, atol),
-        eps_of(xp, x.dtype) ** -2 * xp.where(xp.isfinite(scale), scale, full_like(fun, 1.0)),
+        eps_of(xp, x.dtype) ** -1.5 * xp.where(xp.isfinite(scale), scale, full_like(fun, 1.0)),
         0 * one,
         one,
         status,

@@ -1,0 +1,234 @@
+"""Problems without a solution, and input that is no good: the status of each says why, the errors how to mend it."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.libraries import LIBRARIES, Library
+from xpand import array_namespace
+from xpand_extensions import optimize
+from xpand_extensions.jit import jit
+from xpand_extensions.optimize import ConvergenceError, Status, brentq, fixed_point, least_squares, minimize, root
+
+SEARCHES = ("l-bfgs", "bfgs", "newton-cg", "gradient-descent")
+ALL = (*SEARCHES, "nelder-mead")
+
+
+def total(x: Any) -> Any:
+    return array_namespace(x).sum(x)
+
+
+def status(result: Any) -> Status:
+    return Status(int(result.status))
+
+
+@pytest.mark.parametrize("method", ALL)
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize(
+    "f",
+    [lambda x: -total(x), lambda x: -total(x * x) + x[0], lambda x: total(x**3)],
+    ids=["linear", "concave", "cubic"],
+)
+def test_unbounded_below(f: Any, method: str, dtype: str) -> None:
+    result = minimize(f, np.asarray([-1.0, 2.0], dtype=dtype), method=method)
+    assert status(result) == Status.DIVERGED
+    assert np.isfinite(result.fun)
+    assert result.fun < -1e6
+
+
+@pytest.mark.parametrize("method", [*ALL, "adam", "scipy-bfgs", "scipy-powell"])
+def test_input_that_is_not_finite(method: str) -> None:
+    for x in (np.nan, np.inf):
+        assert status(minimize(lambda x: total(x**2), np.asarray([x, 1.0]), method=method)) == Status.NON_FINITE
+    f = lambda x: total(x**2) * array_namespace(x).where(x[0] > 0.5, np.nan, 1.0)
+    assert status(minimize(f, np.asarray([1.0, 1.0]), method=method)) == Status.NON_FINITE
+
+
+@pytest.mark.parametrize("method", [*ALL, "adam"])
+def test_constant_functions_are_at_a_minimum(method: str) -> None:
+    result = minimize(lambda x: 0.0 * total(x) + 3.0, np.asarray([1.0, 2.0]), method=method)
+    assert status(result) == Status.CONVERGED
+    assert float(result.fun) == 3.0
+
+
+@pytest.mark.parametrize("method", ["l-bfgs", "bfgs", "gradient-descent"])
+def test_gradients_that_are_wrong_stagnate(method: str) -> None:
+    result = minimize(lambda x: total(x**2), np.asarray([1.0, 2.0]), gradient=lambda x: -2.0 * x, method=method)
+    assert status(result) == Status.STAGNATED
+    np.testing.assert_allclose(result.x, [1.0, 2.0], rtol=1e-10)  # but for steps that are rounding errors
+
+
+@pytest.mark.parametrize("method", ["l-bfgs", "bfgs"])
+def test_jumps_stagnate(method: str) -> None:
+    # Downhill to where the function jumps up: no gradient vanishes.
+    f = lambda x: total(array_namespace(x).where(x < 0.0, 10.0 - x, x))
+    result = minimize(f, np.asarray([1.0]), method=method)
+    assert status(result) == Status.STAGNATED
+    assert 0.0 <= result.x[0] < 1e-6
+
+
+def test_kinks_are_not_taken_for_minima() -> None:
+    result = minimize(lambda x: total(array_namespace(x).abs(x - 0.3)), np.asarray([1.0]), method="bfgs")
+    # At the kink itself the gradient is what the library says; elsewhere the status must not be CONVERGED.
+    assert status(result) == Status.STAGNATED or float(result.optimality) == 0.0
+
+
+def test_where_the_function_is_nan_is_avoided() -> None:
+    f = lambda x: array_namespace(x).where(x[0] > 0.0, x[0] - 2.0 * abs(x[0]) ** 0.5, np.nan)
+    result = minimize(f, np.asarray([0.1]))
+    assert status(result) == Status.CONVERGED
+    np.testing.assert_allclose(result.x, [1.0], rtol=1e-4)
+
+
+def test_steps_that_are_too_long_diverge() -> None:
+    result = minimize(
+        lambda x: total(x**4), np.asarray([3.0]), method="gradient-descent", learning_rate=1.0, max_steps=100
+    )
+    assert status(result) == Status.DIVERGED
+    assert np.isfinite(result.x[0])
+
+
+@pytest.mark.parametrize("method", [*ALL, "adam", "scipy-cg"])
+def test_too_few_steps(method: str) -> None:
+    f = lambda x: 100.0 * (x[1] - x[0] ** 2) ** 2 + (1.0 - x[0]) ** 2
+    result = minimize(f, np.asarray([-1.2, 1.0]), method=method, max_steps=3)
+    assert status(result) == Status.MAX_STEPS
+    assert int(result.iterations) == 3
+    assert result.message == "not converged within the steps allowed"
+
+
+def test_each_of_a_batch_has_its_own_status(eager_library: Library) -> None:
+    x = eager_library.asarray([[0.5], [-1.0], [np.nan]])
+    if eager_library.id == "jax":
+        x = eager_library.asarray([[0.5], [np.nan]])
+    # A minimum at 1, and none on the other side.
+    f = lambda x: x[..., 0] ** 3 / 3.0 - x[..., 0]
+    result = minimize(f, x, batch_ndim=1, method="bfgs", max_steps=200, atol=1e-6)
+    found = eager_library.to_numpy(result.status).tolist()
+    assert found == ([0, 6] if eager_library.id == "jax" else [0, 0, 6]) or found == [0, 3, 6]
+
+
+def test_roots_that_are_none() -> None:
+    none = root(lambda x: x**2 + 1.0, np.asarray([0.7]))
+    assert status(none) in (Status.STAGNATED, Status.SINGULAR)
+    np.testing.assert_allclose(none.x, 0.0, atol=1e-6)
+    assert status(root(lambda x: x**2 + 1.0, np.asarray([0.0]))) in (Status.STAGNATED, Status.SINGULAR)
+    assert status(root(lambda x: 0.0 * x + 1.0, np.asarray([0.3]), method="broyden")) in (
+        Status.STAGNATED,
+        Status.SINGULAR,
+    )
+    assert status(root(lambda x: x * np.nan, np.asarray([0.3]))) == Status.NON_FINITE
+    assert status(root(lambda x: x, np.asarray([np.inf]))) == Status.NON_FINITE
+    assert status(root(lambda x: x**3 - 1.0, np.asarray([2.0]), max_steps=1)) == Status.MAX_STEPS
+
+
+def test_singular_systems_with_a_root() -> None:
+    # The Jacobian is singular at each point; so there are many roots.
+    result = root(lambda x: array_namespace(x).stack([x[0] + x[1] - 2.0, 2.0 * x[0] + 2.0 * x[1] - 4.0]), np.zeros(2))
+    assert status(result) in (Status.CONVERGED, Status.SINGULAR, Status.STAGNATED)
+    if status(result) == Status.CONVERGED:
+        np.testing.assert_allclose(np.sum(result.x), 2.0)
+
+
+def test_iterations_that_expand_diverge() -> None:
+    assert status(fixed_point(lambda x: 3.0 * x + 1.0, np.asarray([1.0]))) == Status.DIVERGED
+    assert status(fixed_point(lambda x: -x, np.asarray([1.0]), max_steps=10)) == Status.MAX_STEPS
+    assert status(fixed_point(lambda x: x * np.nan, np.asarray([1.0]))) == Status.NON_FINITE
+    assert status(fixed_point(lambda x: x + 1.0, np.asarray([1.0]), max_steps=10)) == Status.MAX_STEPS
+
+
+def test_least_squares_without_solution() -> None:
+    wrong = least_squares(lambda x: x * np.nan, np.asarray([1.0]))
+    assert status(wrong) == Status.NON_FINITE
+    few = least_squares(lambda x: array_namespace(x).exp(x) - 2.0, np.asarray([3.0]), max_steps=2)
+    assert status(few) == Status.MAX_STEPS
+    # One variable has no part in it.
+    free = least_squares(lambda x: x[:1] - 1.0, np.asarray([0.0, 5.0]))
+    assert status(free) == Status.CONVERGED
+    np.testing.assert_allclose(free.x, [1.0, 5.0], rtol=1e-7)
+
+
+def test_brackets_that_are_none() -> None:
+    result = brentq(
+        lambda x: array_namespace(x).stack([x[0] ** 2 + 1.0, x[1], 1.0 / (x[2] - 0.3), x[3], x[4] * np.nan]),
+        np.asarray([-1.0, -1.0, 0.0, -np.inf, -1.0]),
+        np.asarray([1.0, 2.0, 1.0, 1.0, 1.0]),
+    )
+    wanted = [Status.NO_BRACKET, Status.CONVERGED, Status.STAGNATED, Status.NON_FINITE, Status.NON_FINITE]
+    assert result.status.tolist() == wanted
+    hole = lambda x: array_namespace(x).where(abs(x - 0.3) < 0.2, np.nan, x - 0.3)
+    assert status(brentq(hole, 0.0, 1.0)) == Status.BREAKDOWN
+    with pytest.raises(ConvergenceError, match="the same sign at both ends"):
+        brentq(lambda x: x * x + 1.0, 0.0, 1.0, throw=True)
+
+
+ONE = np.asarray([1.0, 2.0])
+BAD: list[tuple[Any, type[Exception], str]] = [
+    (lambda: minimize(3, ONE), TypeError, "f must be a function, got int"),
+    (lambda: minimize(lambda x: x, ONE), ValueError, r"one number, an array of shape \(\), got shape \(2,\); reduce"),
+    (lambda: minimize(lambda x: total(x) > 0, ONE), TypeError, "real floating-point numbers, got bool"),
+    (lambda: minimize(lambda x: "no", ONE), TypeError, "f must return"),
+    (lambda: minimize(lambda x: x, np.ones((3, 2)), batch_ndim=1), ValueError, r"array of shape \(3,\), got shape"),
+    (lambda: minimize(total, np.asarray([1, 2])), TypeError, "x0 must have a floating-point data type.*int64"),
+    (lambda: minimize(total, {"a": np.asarray([1])}), TypeError, r"x0\['a'\] must have a floating"),
+    (lambda: minimize(total, []), TypeError, "x0 must hold an array or a number"),
+    (lambda: minimize(total, ONE, batch_ndim=2), ValueError, "must have the same first 2 axes"),
+    (lambda: minimize(total, ONE, batch_ndim=-1), ValueError, "batch_ndim must be at least 0"),
+    (lambda: minimize(total, ONE, method="bfgz"), ValueError, "did you mean 'bfgs'"),
+    (lambda: minimize(total, ONE, method="bfgs", bounds=(0.0, 1.0)), ValueError, "'bfgs' takes no bounds.*l-bfgs-b"),
+    (lambda: minimize(total, ONE, method="scipy-cg", bounds=(0.0, 1.0)), ValueError, "takes no bounds"),
+    (lambda: minimize(total, ONE, bounds=(2.0, 1.0)), ValueError, "bounds must not cross"),
+    (lambda: minimize(total, ONE, bounds=(np.zeros(3), None)), ValueError, r"must broadcast to the shape \(2,\)"),
+    (lambda: minimize(total, ONE, bounds=0.0), TypeError, "bounds must be a pair"),
+    (lambda: minimize(total, ONE, bounds=(np.nan, None)), ValueError, "bounds hold NaN"),
+    (lambda: minimize(total, ONE, bounds=({"a": 0.0}, None)), TypeError, "must be a number or a tree like x0"),
+    (lambda: minimize(lambda x: abs(total(x)), ONE * 1j, bounds=(0.0, None)), TypeError, "for real variables"),
+    (lambda: minimize(total, ONE, atol=-1.0), ValueError, "atol must not be negative"),
+    (lambda: minimize(total, ONE, rtol="x"), TypeError, "rtol must be a number"),
+    (lambda: minimize(total, ONE, rtol=0.1, method="nelder-mead"), TypeError, "relative to the first gradient"),
+    (lambda: minimize(total, ONE, max_steps=-1), ValueError, "max_steps must be at least 0"),
+    (lambda: minimize(total, ONE, max_steps=()), ValueError, "max_steps must name a number of steps"),
+    (lambda: minimize(total, ONE, history=3, method="bfgs"), TypeError, "history is for 'l-bfgs'"),
+    (lambda: minimize(total, ONE, learning_rate=-1.0, method="adam"), ValueError, "learning_rate must be positive"),
+    (lambda: minimize(total, ONE, beta1=1.0, method="adam"), ValueError, "beta1 must be below 1"),
+    (lambda: minimize(total, ONE, args=3), TypeError, r"args must be a tuple.*args=\(a,\)"),
+    (lambda: minimize(total, ONE, callback=3), TypeError, "callback must be a function"),
+    (lambda: minimize(total, ONE, throw=1), TypeError, "throw must be True or False"),
+    (lambda: minimize(total, ONE, gradient=lambda x: x[0]), ValueError, "gradient must return.*like x0"),
+    (lambda: root(lambda x: x[0], ONE), ValueError, r"f must return.*the shape \(2,\), got \(\)"),
+    (lambda: root(lambda x: (x, x), ONE), TypeError, "f must return.*structure"),
+    (lambda: root(lambda x: x, ONE, method="newtn"), ValueError, "did you mean 'newton'"),
+    (lambda: root(lambda x: x, ONE, history=3), TypeError, "history is for 'anderson'"),
+    (lambda: root(lambda x: x, ONE, method="anderson", mixing=0.0), ValueError, "mixing must not be zero"),
+    (lambda: fixed_point(lambda x: x[:1], ONE), ValueError, "f must return"),
+    (lambda: fixed_point(3, ONE), TypeError, "f must be a function"),
+    (lambda: least_squares(lambda x: 1, ONE), TypeError, "floating-point data type"),
+    (lambda: least_squares(lambda x: x, np.ones((3, 2)), batch_ndim=1, damping=-1.0), ValueError, "damping must be"),
+    (lambda: least_squares(lambda x: x[0], np.ones((3, 2)), batch_ndim=1), ValueError, "first 1 axes are those of x0"),
+    (lambda: brentq(lambda x: x, 0.0, "b"), TypeError, "b is"),
+    (lambda: brentq(lambda x: x, np.asarray([1]), 2.0), TypeError, "a must have a real floating"),
+    (lambda: brentq(lambda x: x, np.zeros(2), np.ones(3)), ValueError, "broadcast together"),
+    (lambda: brentq(lambda x: total(x), np.zeros(2), 1.0), ValueError, r"array of shape \(2,\), got shape \(\)"),
+    (lambda: optimize.bracketed_root(lambda x: x, 0.0, 1.0, method="brnt"), ValueError, "did you mean 'brent'"),
+    (lambda: optimize.iterate(3, ONE, running=3), TypeError, "step must be a function"),
+    (lambda: optimize.iterate(lambda x: x, (), running=lambda x: x > 3), TypeError, "state must be a tree of arrays"),
+]
+
+
+@pytest.mark.parametrize(("call", "error", "match"), BAD, ids=[str(i) for i in range(len(BAD))])
+def test_bad_input(call: Any, error: type[Exception], match: str) -> None:
+    with pytest.raises(error, match=match):
+        call()
+
+
+def test_what_needs_values_says_so() -> None:
+    with pytest.raises(ValueError, match="runs on the host.*without 'scipy-'"):
+        jit(lambda x: minimize(lambda x: total(x**2), x, method="scipy-bfgs").x)(ONE)
+    with pytest.raises(TypeError, match="throw=True needs to know"):
+        jit(lambda x: minimize(lambda x: total(x**2), x, throw=True).x)(ONE)
+    with pytest.raises(ValueError, match="a callback needs the values"):
+        jit(lambda x: root(lambda x: x, x, callback=lambda r: True).x)(ONE)
+    torch = next(x for x in LIBRARIES if x.id == "torch")
+    with pytest.raises(TypeError, match="one library"):
+        minimize(total, (torch.asarray([1.0]), ONE))
