@@ -30,6 +30,7 @@ from tests.coverage import (
     table,
     unfinished,
 )
+from tests.coverage_sparse import CHECKS as SPARSE
 from tests.libraries import LIBRARIES, Library
 from tests.operations import Case
 from xpand import manipulation, trees
@@ -778,6 +779,7 @@ CASES: dict[str, Row] = (
         "set_global_default_backend": set_default,
         "NoBackendFound": no_backend,
     }
+    | SPARSE
 )
 
 
