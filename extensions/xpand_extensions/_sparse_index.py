@@ -53,7 +53,7 @@ def getitem(a: Sparse, index: Any, /) -> Any:
     inner = [_entry(a, item, batch + i) for i, item in enumerate(items[batch : batch + sparse])]
     a = _outer(a, items[:batch], items[batch + sparse :])
     are_chosen = [not isinstance(item, slice) for item in inner]
-    arrays = [item for item in inner if _arguments.is_array(item)]
+    arrays = [item for item in inner if not isinstance(item, (int, slice))]
     if all(are_chosen):
         return _elements(a, inner)
     if len(arrays) > 1:
@@ -149,7 +149,7 @@ def _outer(a: Sparse, batch: list[Any], dense: list[Any]) -> Sparse:
         pattern = pattern_work(lambda *given: tuple(x[(*batch, _FULL)] for x in given), *pattern)
     if not isinstance(a, COO):
         return type(a)._of(values, pattern, a._static(), a.plan if pattern is a.pattern else None)
-    dense_ndim = sum(isinstance(item, slice) for item in dense)
+    dense_ndim = len([item for item in dense if isinstance(item, slice)])
     return COO._of(values, pattern, (a._sparse_shape, a.is_sorted, a.is_unique, dense_ndim))
 
 

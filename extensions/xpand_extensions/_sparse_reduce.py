@@ -63,7 +63,7 @@ def mean(a: Sparse, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
     array([1.5, 1.5])
     """
     a, axes = _arguments_of("mean", a, axis, keepdims, _arguments.FLOATING)
-    count = prod(a.shape[i] for i in axes)
+    count = prod([a.shape[i] for i in axes])
     total = sum(a, axis=axes, keepdims=keepdims)
     return total / count if count else total + math.nan
 
@@ -240,12 +240,12 @@ def _sum_entries(a: COO, ids: Array, size: int) -> Array:
 
 def _extreme(function: str, a: Any, axis: Any, keepdims: Any, segments: Callable[..., Array]) -> Array:
     a, axes = _arguments_of(function, a, axis, keepdims, _arguments.REAL_VALUED)
-    if prod(a.shape[i] for i in axes) == 0:
+    if prod([a.shape[i] for i in axes]) == 0:
         raise ValueError(f"{function}: there is nothing to choose from along axis={axis} of the shape {a.shape}")
     xp = namespace_of(a)
     better = xp.maximum if function == "max" else xp.minimum
     coo = tocoo(sum_duplicates(a))
-    members = prod(a._sparse_shape[i - a.batch_ndim] for i in axes if 0 <= i - a.batch_ndim < a.sparse_ndim)
+    members = prod([a._sparse_shape[i - a.batch_ndim] for i in axes if 0 <= i - a.batch_ndim < a.sparse_ndim])
 
     def reduce(a: COO, ids: Array, size: int) -> Array:
         found = reduced(segments, a.values, ids, size, a.batch_ndim)

@@ -261,7 +261,7 @@ def reshape(a: Sparse, shape: tuple[int, ...], /) -> COO:
     batch, dense = a.batch_ndim, a.dense_ndim
     inner = sizes[batch : len(sizes) - dense]
     total = prod(a._sparse_shape)
-    rest = prod(size for size in inner if size >= 0)
+    rest = prod([size for size in inner if size >= 0])  # torch.compile takes no generator here
     if inner.count(-1) == 1 and rest and total % rest == 0:
         inner = [total // rest if size < 0 else size for size in inner]
     outer = (*sizes[:batch], *sizes[len(sizes) - dense :])

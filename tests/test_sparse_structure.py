@@ -1,0 +1,315 @@
+"""The structure of sparse arrays: duplicates, order, axes, parts, blocks, against dense arrays of NumPy."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.linalg
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from tests.cases import library_of_name
+from tests.libraries import Library
+from tests.operations import TRANSFORMATIONS, Case, check_values, transformation_id
+from tests.sparse_problems import FORMATS, assert_means, examples, made, matrices
+from xpand_extensions import sparse
+
+VALUES = np.asarray([1.5, -2.0, 0.5, 3.0, -1.0])
+ROWS, COLUMNS = np.asarray([2, 0, 2, 1, 2]), np.asarray([1, 3, 0, 1, 1])
+PROBLEM = ("csr", VALUES, ROWS, COLUMNS, (3, 4))
+OTHER = ("csr", np.asarray([4.0, 2.0]), np.asarray([1, 1]), np.asarray([3, 0]), (3, 4))
+
+
+def example(library: Library, format: str = "csr") -> tuple[Any, np.ndarray]:
+    return made(library, (format, *PROBLEM[1:]))
+
+
+# Order and duplicates
+
+
+def test_order_and_duplicates(library: Library) -> None:
+    @settings(max_examples=examples(library), deadline=None)
+    @given(matrices())
+    def check(problem: Any) -> None:
+        a, x = made(library, problem)
+        for found in (sparse.sort(a), sparse.sum_duplicates(a)):
+            assert found.is_sorted
+            assert_means(library, found, x, a.format)
+        found = sparse.sum_duplicates(a, nse=8)
+        assert found.nse == 8
+        assert_means(library, found, x, a.format)
+        if not library.lazy:
+            assert sparse.sum_duplicates(a).nse == len(set(zip(problem[2].tolist(), problem[3].tolist())))
+            kept = sparse.eliminate_zeros(a)
+            assert kept.nse == np.count_nonzero(x)
+            assert_means(library, kept, x, a.format)
+
+    check()
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_triangles_and_axes(library: Library, format: str) -> None:
+    a, x = example(library, format)
+    for k in (-4, -1, 0, 2):
+        assert_means(library, sparse.tril(a, k=k), np.tril(x, k), format)
+        assert_means(library, sparse.triu(a, k=k), np.triu(x, k), format)
+    assert_means(library, a.T, x.T, {"coo": "coo", "csr": "csc", "csc": "csr"}[format])
+    assert_means(library, sparse.transpose(a, (0, 1)), x, format)
+    for shape in ((2, 6), (-1,), (2, 3, 2), (12, -1)):
+        assert_means(library, sparse.reshape(a, shape), x.reshape(shape), "coo")
+
+
+def test_more_axes(library: Library) -> None:
+    a, x = example(library)
+    cube = sparse.reshape(a, (2, 3, 2))
+    x = x.reshape(2, 3, 2)
+    assert_means(library, sparse.transpose(cube, (2, 0, 1)), x.transpose(2, 0, 1))
+    assert_means(library, cube[1], x[1])
+    assert_means(library, cube[:, 1:, ::-1], x[:, 1:, ::-1])
+    library.assert_equal(cube[1, 2, 0], x[1, 2, 0])
+    library.assert_equal(sparse.sum(cube, axis=(0, 2)), x.sum(axis=(0, 2)))
+    assert_means(library, sparse.concat([cube, cube], axis=1), np.concatenate([x, x], axis=1))
+    # Places that no integer can number.
+    coords = tuple(library.asarray(np.asarray([5, 0, 5])) for _ in range(3))
+    large = sparse.COO(library.asarray(np.asarray([1.0, 2.0, 4.0])), coords, (2**31, 2**31, 2**31))
+    found = sparse.sum_duplicates(large)
+    library.assert_equal(found[5, 5, 5], np.asarray(5.0))
+    library.assert_equal(sparse.sum(large + found), np.asarray(14.0))
+    library.assert_equal(sparse.sum(large * found), np.asarray(29.0))
+
+
+# Parts
+
+INDICES = [
+    0,
+    -1,
+    slice(1, 3),
+    slice(None, None, -1),
+    slice(2, 0, -2),
+    slice(0, 0),
+    ...,
+    (slice(None), 2),
+    (slice(None), slice(3, 0, -2)),
+    (1, 3),
+    (..., 1),
+    (np.asarray([0, 1]), np.asarray([2, -1])),
+    (np.asarray([[0], [2]]), np.asarray([0, 1, 3])),
+    (2, np.asarray([1, 1])),
+]
+CONCRETE = [
+    np.asarray([2, 0, 2]),
+    np.asarray([], dtype=np.int64),
+    np.asarray([True, False, True]),
+    (slice(1, 3), np.asarray([3, 0])),
+    (np.asarray([1, 2]), 3),
+]
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_parts(library: Library, format: str) -> None:
+    a, x = example(library, format)
+    for index in INDICES + ([] if library.lazy else CONCRETE):
+        given = tuple(_item(library, each) for each in index) if isinstance(index, tuple) else _item(library, index)
+        found, expected = a[given], x[index]
+        if isinstance(found, sparse.Sparse):
+            assert_means(library, found, expected, format if expected.ndim == 2 else "coo")
+        else:
+            library.assert_equal(found, expected)
+
+
+def _item(library: Library, item: Any) -> Any:
+    return library.asarray(item) if isinstance(item, np.ndarray) else item
+
+
+def test_parts_at_random(library: Library) -> None:
+    bounds = st.none() | st.integers(-5, 5)
+    slices = st.builds(slice, bounds, bounds, st.sampled_from([None, 1, 2, -1, -2]))
+
+    @settings(max_examples=examples(library), deadline=None)
+    @given(matrices(), slices, slices)
+    def check(problem: Any, first: slice, second: slice) -> None:
+        a, x = made(library, problem)
+        assert_means(library, a[first, second], x[first, second], a.format)
+
+    check()
+
+
+def test_parts_of_batches(library: Library) -> None:
+    a, x = example(library)
+    b, y = made(library, OTHER)
+    both = np.stack([x, y])
+    batch = sparse.stack([a, b])
+    for index in (0, (0, 1), (slice(None), slice(None, None, -1), slice(0, 2)), (..., 1), (1, 2, 0)):
+        found = batch[index]
+        library.assert_equal(found.todense() if isinstance(found, sparse.Sparse) else found, both[index])
+    rows = library.asarray(np.asarray([1, 2]))
+    library.assert_equal(batch[:, rows, 1], both[:, [1, 2], 1])
+
+
+# Building
+
+
+def test_building(library: Library) -> None:
+    xp, device = library.xp, library.device
+    for arguments in ((3,), (2, 4), (4, 2), (0, 3)):
+        for k in (-5, -1, 0, 2):
+            for format in FORMATS:
+                found = sparse.eye(*arguments, xp=xp, k=k, device=device, dtype=xp.float32, format=format)
+                assert_means(library, found, np.eye(*arguments, k=k, dtype=np.float32), format)
+    values = [np.asarray([1.0, 2.0, 3.0]), np.asarray([4.0]), np.asarray([5.0, 6.0])]
+    given = [library.asarray(x) for x in values]
+    dense = np.diag(values[0]) + np.diag(np.full(2, 4.0), -1) + np.diag(values[2], 1)
+    assert_means(library, sparse.diags(given, offsets=(0, -1, 1)), dense, "csr")
+    wide = sparse.diags([library.asarray(np.ones((2, 1)))], offsets=(1,), shape=(2, 5), format="csc")
+    assert_means(library, wide, np.stack([np.eye(2, 5, 1)] * 2), "csc")
+
+
+@pytest.mark.parametrize("format", FORMATS)
+def test_joining(library: Library, format: str) -> None:
+    a, x = example(library, format)
+    b, y = made(library, (format, *OTHER[1:]))
+    assert_means(library, sparse.kron(a, b), np.kron(x, y), format)
+    assert_means(library, sparse.concat([a, b, a]), np.concatenate([x, y, x]), format)
+    assert_means(library, sparse.concat([a, b], axis=-1), np.concatenate([x, y], axis=-1), format)
+    assert_means(library, sparse.block([[a, None], [b, a]]), np.block([[x, np.zeros((3, 4))], [y, x]]), format)
+    assert_means(library, sparse.block_diag([a, b]), scipy.linalg.block_diag(x, y), format)
+    assert_means(library, sparse.stack([a, b]), np.stack([x, y]), format)
+    assert_means(library, sparse.stack([a, b], as_batch=False), np.stack([x, y]), "coo")
+    same = sparse.stack([a, 2 * a])
+    assert all(i is j for i, j in zip(same.pattern, a.pattern))
+    assert_means(library, same, np.stack([x, 2 * x]), format)
+    mixed = sparse.stack([a, b])
+    assert_means(library, sparse.kron(mixed, b), np.stack([np.kron(x, y), np.kron(y, y)]), format)
+    assert_means(library, sparse.concat([mixed, a], axis=1), np.stack([np.concatenate([z, x]) for z in (x, y)]), format)
+    assert_means(library, sparse.transpose(mixed, (0, 2, 1)), np.stack([x.T, y.T]))
+    assert_means(library, sparse.sum_duplicates(mixed), np.stack([x, y]), format)
+    assert_means(library, sparse.tril(mixed), np.tril(np.stack([x, y])), format)
+
+
+# Transformations, with patterns as arguments
+
+
+def _case(operation: Any) -> Case:
+    def function(values: Any, rows: Any, columns: Any) -> Any:
+        found = operation(sparse.COO(values, (rows, columns), (3, 4)))
+        return found.todense() if isinstance(found, sparse.Sparse) else found
+
+    reference = lambda *parts: np.asarray(function(*parts))
+    return Case(function, (VALUES, ROWS, COLUMNS), reference=reference, differentiable=(0,))
+
+
+CASES = {
+    "sum_duplicates": _case(lambda a: sparse.sum_duplicates(a.tocsr())),
+    "reshape": _case(lambda a: sparse.reshape(sparse.tril(a), (2, 6))),
+    "slices": _case(lambda a: a.tocsr()[1:, ::-2]),
+    "element": _case(lambda a: a[2, 1]),
+    "kron": _case(lambda a: sparse.kron(a, a)),
+    "block": _case(lambda a: sparse.block_diag([a, a.T])),
+}
+
+
+@pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+def test_values(library: Library, case: Case) -> None:
+    check_values(library, case)
+
+
+@pytest.mark.parametrize("transformation", TRANSFORMATIONS, ids=transformation_id)
+@pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+def test_transformations(case: Case, transformation: Any) -> None:
+    transformation(case)
+
+
+def test_patterns_as_arguments() -> None:
+    import jax
+
+    library = library_of_name("jax")
+    a, x = example(library)
+    found = jax.jit(lambda a: sparse.sum_duplicates(a)[1:])(a)
+    assert found.nse == a.nse
+    assert_means(library, found, x[1:], "csr")
+    for function in (sparse.eliminate_zeros, lambda a: a[np.asarray([0, 1])], lambda a: a[a.values > 0]):
+        with pytest.raises((TypeError, IndexError)):
+            jax.jit(function)(a)
+
+
+# Bad input
+
+
+def test_errors(library: Library) -> None:
+    a, _ = example(library)
+    batch = a.with_values(library.xp.stack([a.values, a.values]))
+    xp = library.xp
+    eye = lambda *sizes: sparse.eye(*sizes, xp=xp, device=library.device)
+    if not library.lazy:
+        with pytest.raises(ValueError, match="sum_duplicates: nse=1 is too few for the 4 places"):
+            sparse.sum_duplicates(a, nse=1)
+        with pytest.raises(IndexError, match="the mask of shape"):
+            a[library.asarray(np.asarray([True]))]
+        with pytest.raises(IndexError, match="getitem: index 7 is out of bounds for axis 0 of size 3"):
+            a[library.asarray(np.asarray([7]))]
+    else:
+        with pytest.raises(TypeError, match="eliminate_zeros: how many"):
+            sparse.eliminate_zeros(a)
+        with pytest.raises(TypeError, match="getitem: what a mask chooses"):
+            a[library.asarray(np.asarray([True, False, True]))]
+        with pytest.raises(TypeError, match="getitem: how many entries"):
+            a[library.asarray(np.asarray([1]))]
+    for function in (sparse.sort, sparse.sum_duplicates, sparse.eliminate_zeros, sparse.tril, sparse.transpose):
+        with pytest.raises(TypeError, match="a must be sparse"):
+            function(library.asarray(np.ones((2, 2))))
+    with pytest.raises(TypeError, match="tril: k must be an integer"):
+        sparse.tril(a, k=0.5)  # type: ignore[arg-type]
+    with pytest.raises(ValueError, match="transpose: axes must be given"):
+        sparse.transpose(batch)
+    with pytest.raises(ValueError, match="transpose: axes="):
+        sparse.transpose(batch, (1, 0, 2))
+    with pytest.raises(ValueError, match="reshape: shape"):
+        sparse.reshape(a, (5, 2))
+    with pytest.raises(ValueError, match="reshape: shape"):
+        sparse.reshape(batch, (24,))
+    with pytest.raises(IndexError, match="getitem: index 3 is out of bounds for axis 0 of size 3"):
+        a[3]
+    with pytest.raises(IndexError, match="too many indices"):
+        a[0, 0, 0]
+    with pytest.raises(IndexError, match="ellipses"):
+        a[..., ...]
+    with pytest.raises(TypeError, match="index holds None"):
+        a[None]
+    with pytest.raises(TypeError, match="index holds"):
+        a[[0, 1]]
+    with pytest.raises(TypeError, match="index must have a boolean or integer data type"):
+        a[library.asarray(np.asarray([0.5]))]
+    with pytest.raises(TypeError, match="takes integers and slices for batch and dense axes"):
+        batch[library.asarray(np.asarray([0]))]
+    with pytest.raises(ValueError, match="concat: axis=0 must be one of the 2 sparse axes"):
+        sparse.concat([batch, batch])
+    with pytest.raises(ValueError, match="concat: takes arrays whose sizes are the same"):
+        sparse.concat([eye(2), eye(3)])
+    with pytest.raises(ValueError, match="concat: takes one sparse array at least"):
+        sparse.concat([])
+    with pytest.raises(TypeError, match=r"concat: arrays\[1\] must be sparse"):
+        sparse.concat([a, library.asarray(np.ones((3, 4)))])  # type: ignore[list-item]
+    with pytest.raises(ValueError, match="stack: takes arrays of one shape"):
+        sparse.stack([eye(2), eye(3)])
+    with pytest.raises(ValueError, match="stack: a new sparse axis"):
+        sparse.stack([batch, batch], as_batch=False)
+    with pytest.raises(ValueError, match="block: blocks of row 0 must have one size"):
+        sparse.block([[eye(2), eye(3)]])
+    with pytest.raises(ValueError, match="no block at all"):
+        sparse.block([[eye(2), None]])
+    with pytest.raises(ValueError, match="block: rows must have as many blocks"):
+        sparse.block([[eye(2)], []])
+    with pytest.raises(TypeError, match="block: blocks must be a list of lists"):
+        sparse.block(eye(2))  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="block_diag: arrays must be a list"):
+        sparse.block_diag([])
+    with pytest.raises(ValueError, match="kron: takes sparse arrays of as many axes"):
+        sparse.kron(a, sparse.reshape(a, (12,)))
+    with pytest.raises(ValueError, match=r"eye: rows must be at least 0"):
+        eye(-1)
+    with pytest.raises(ValueError, match="diags: offsets must name a diagonal"):
+        sparse.diags([a.values], offsets=(0, 1))
+    with pytest.raises(ValueError, match=r"diags: diagonals\[0\] must have 2 elements"):
+        sparse.diags([a.values], shape=(2, 2))
+    with pytest.raises(TypeError, match="diags: diagonals must be a list"):
+        sparse.diags(a.values)
