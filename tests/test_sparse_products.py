@@ -174,7 +174,7 @@ def as_dense(matrix: scipy.sparse.coo_array) -> np.ndarray:
 
 
 def test_agrees_with_dense_products(library: Library) -> None:
-    @settings(max_examples=8 if library.id in ("dask", "jax") else 25)
+    @settings(max_examples=4 if library.id == "jax" else 8 if library.lazy else 25)
     @given(problem=matrices())
     def run(problem: tuple[scipy.sparse.coo_array, np.ndarray, np.ndarray]) -> None:
         matrix, x, y = problem
@@ -198,7 +198,7 @@ def test_agrees_with_dense_products(library: Library) -> None:
 
 
 def test_agrees_with_scipys_assembly(eager_library: Library) -> None:
-    @settings(max_examples=8 if eager_library.id == "jax" else 25)
+    @settings(max_examples=4 if eager_library.id == "jax" else 25)
     @given(problem=matrices(), more=st.sampled_from([None, 0, 2]))
     def run(problem: tuple[scipy.sparse.coo_array, np.ndarray, np.ndarray], more: int | None) -> None:
         matrix, _, _ = problem

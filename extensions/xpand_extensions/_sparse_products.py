@@ -247,7 +247,7 @@ def csr_plan(indices: Array, indptr: Array, /, *, shape: Shape) -> CSRPlan | Non
     Raises:
         TypeError: No array, or no integers.
 
-    On JAX the product of a plan takes a fifth of the time.
+    On JAX, under jit, a product takes a seventh of the time with a plan: without one it is JAX's own of BCSR.
 
     >>> import numpy as np
     >>> csr_plan(np.asarray([0, 2, 1]), np.asarray([0, 2, 3]), shape=(2, 3)) is None

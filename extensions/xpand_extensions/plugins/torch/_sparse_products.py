@@ -134,10 +134,12 @@ def _on_host(function: Callable[..., Any], *tensors: Array, **options: Any) -> A
 
 
 def _as_numpy(x: Array) -> Any:
-    x = x.detach()
-    if x.dtype.is_complex:
-        x = x.resolve_conj()
-    return (x.float() if x.dtype == torch.bfloat16 else x.resolve_neg()).numpy()
+    # Each only where it has to be: for small matrices these calls are what the product costs.
+    if x.requires_grad:
+        x = x.detach()
+    if x.is_conj() or x.is_neg():
+        x = x.resolve_conj().resolve_neg()
+    return (x.float() if x.dtype == torch.bfloat16 else x).numpy()
 
 
 class _Product(torch.autograd.Function):  # type: ignore[misc]
