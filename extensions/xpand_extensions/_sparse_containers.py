@@ -16,6 +16,7 @@ from xpand._typing import Array, Device, DType, Namespace
 from . import _sparse_checks as checks
 from ._sparse_known import make_known
 from ._sparse_operators import Operators
+from ._sparse_plans import plan_of
 
 Shape = tuple[int, ...]
 
@@ -120,6 +121,15 @@ class Sparse(Operators):
     def _replace(self, values: Array, pattern: tuple[Array, ...] | None = None) -> Self:
         return self._of(values, self.pattern if pattern is None else pattern, self._static(), self._plan)
 
+    def prepared(self) -> Self:
+        """Return the container with its `plan`: what makes products faster where it is an argument of `jit`.
+
+        A product of a container whose pattern is known works that out by itself, the first time. Elsewhere the plan
+        has to come along. It belongs to the tree: containers with and without it are of two structures. On libraries
+        that have no use for one, and where the pattern isn't known, the container is returned as it is.
+        """
+        return self
+
     def _static(self) -> tuple[Any, ...]:
         """What isn't an array, as what two containers must agree in to be of one structure."""
         return (self._sparse_shape, self._is_sorted, self._is_unique)
@@ -218,8 +228,10 @@ class COO(Sparse):
 class _Compressed(Sparse):
     """A sparse matrix whose entries are in the order of its rows, or of its columns."""
 
-    __slots__ = ("_indices", "_indptr")
+    __slots__ = ("_indices", "_indptr", "_worked_out")
 
+    _worked_out: Any
+    """The plan, for this object alone, that the first product made; False before that."""
     _indices: Array
     _indptr: Array
     _major: ClassVar[int]
@@ -241,6 +253,7 @@ class _Compressed(Sparse):
         make_known(values)
         self._values, self._indices, self._indptr = values, indices, indptr
         self._is_sorted, self._is_unique, self._plan = is_sorted, is_unique, None
+        self._worked_out = False
 
     @property
     def indices(self) -> Array:
@@ -263,8 +276,27 @@ class _Compressed(Sparse):
         made = object.__new__(cls)
         made._sparse_shape, made._is_sorted, made._is_unique = static
         made._indices, made._indptr = pattern
-        made._values, made._plan = values, plan
+        made._values, made._plan, made._worked_out = values, plan, False
         return made
+
+    def _replace(self, values: Array, pattern: tuple[Array, ...] | None = None) -> Self:
+        made = super()._replace(values, pattern)
+        if pattern is None:
+            made._worked_out = self._worked_out
+        return made
+
+    def prepared(self) -> Self:
+        plan = self._plan_for_products()
+        return self if plan is None else self._of(self._values, self.pattern, self._static(), plan)
+
+    def _plan_for_products(self) -> Any:
+        """Return the plan that comes along, or is worked out of a pattern that is known; None where there is none."""
+        if self._plan is not None:
+            return self._plan
+        if self._worked_out is False:
+            shape = self._sparse_shape if self._major == -2 else self._sparse_shape[::-1]
+            self._worked_out = plan_of(self._indices, self._indptr, shape)
+        return self._worked_out
 
 
 class CSR(_Compressed):

@@ -6,9 +6,9 @@ from xpand import _arguments
 from xpand._typing import Array
 
 from . import _sparse_checks as checks
-from . import scatter
-from ._sparse_containers import Sparse, namespace_of
-from ._sparse_convert import any_sparse, matrix_transpose, tocoo
+from ._sparse_containers import COO, CSC, CSR, Sparse, namespace_of
+from ._sparse_convert import any_sparse, matrix_transpose
+from ._sparse_products import coo_matmul, csr_matmul, csr_rmatmul
 from ._sparse_sparse import matrix_product
 
 
@@ -48,16 +48,16 @@ def matmul(a: Any, b: Any, /) -> Any:
 
 
 def _times_dense(a: Sparse, x: Array) -> Array:
+    """Multiply a container with a vector, or matrices."""
     checks.matrix("matmul", "a", a)
-    xp = _arguments.namespace_of("matmul", a=a.values, b=x)
-    if x.ndim == 1:
-        return _times_dense(a, x[:, None])[..., 0]
-    if a.shape[-1] != x.shape[-2]:
+    _arguments.namespace_of("matmul", a=a.values, b=x)
+    m, n = a._sparse_shape
+    if not x.ndim or x.shape[0 if x.ndim == 1 else -2] != n:
         raise ValueError(f"matmul: a of shape {a.shape} and b of shape {tuple(x.shape)} do not fit together")
-    coo = tocoo(a)
-    rows, columns = coo.coords
-    products = coo.values[..., None] * xp.take(x, columns, axis=-2)
-    zeros = xp.zeros(
-        (*products.shape[:-2], a.shape[-2], x.shape[-1]), dtype=products.dtype, device=_arguments.device_of(x)
-    )
-    return scatter.at(zeros)[(..., rows, slice(None))].add(products, mode="drop")
+    if isinstance(a, CSR):
+        return csr_matmul(a.values, a.indices, a.indptr, x, shape=(m, n), plan=a._plan_for_products())
+    if isinstance(a, CSC):
+        return csr_rmatmul(a.values, a.indices, a.indptr, x, shape=(n, m), plan=a._plan_for_products())
+    assert isinstance(a, COO), "there are three formats"
+    rows, columns = a.coords
+    return coo_matmul(a.values, rows, columns, x, shape=(m, n), rows_are_sorted=a.is_sorted)

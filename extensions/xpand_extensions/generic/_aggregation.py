@@ -1,6 +1,6 @@
 """Smoothed aggregation: the grids of algebraic multigrid, from a matrix alone. Done once, on the host."""
 
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeAlias
 
 from xpand import array_namespace
 from xpand._typing import Array, Namespace
@@ -11,18 +11,21 @@ _MOST_LEVELS = 30
 _LEAST_COARSENING = 0.8
 
 
-class Hierarchy(NamedTuple):
-    """The grids but the coarsest, each (matrix, restriction, prolongation, weights), and the inverse of that."""
+Grid: TypeAlias = tuple[Any, Any, Any, Array]
+"""The matrix of a grid, the ways to the next coarser one and back, and the weights of its smoother."""
 
-    levels: list[tuple[Any, Any, Any, Array]]
+
+class Hierarchy(NamedTuple):
+    """The grids but the coarsest, and the inverse of that one's matrix."""
+
+    levels: list[Grid]
     coarse: Array
 
 
 def hierarchy(a: sparse.CSR, candidate: Array, strength: float, coarsest: int, builder: str) -> Hierarchy:
     """Make the grids of a matrix."""
     xp = array_namespace(a.values)
-    made, last = _own(a, candidate, strength, coarsest) if builder == "own" else _pyamg(a, candidate, coarsest)
-    levels = [(matrix, down, up, smoother(xp, matrix)) for matrix, down, up in made]
+    levels, last = _own(a, candidate, strength, coarsest) if builder == "own" else _pyamg(a, candidate, coarsest)
     return Hierarchy(levels, xp.linalg.pinv(sparse.todense(last)))
 
 
@@ -35,7 +38,7 @@ def smoother(xp: Namespace, a: sparse.CSR) -> Array:
     return weights
 
 
-def _pyamg(a: sparse.CSR, candidate: Array, coarsest: int) -> tuple[list[tuple[Any, Any, Any]], sparse.CSR]:
+def _pyamg(a: sparse.CSR, candidate: Array, coarsest: int) -> tuple[list[Grid], sparse.CSR]:
     try:
         import pyamg
     except ImportError as error:
@@ -45,25 +48,30 @@ def _pyamg(a: sparse.CSR, candidate: Array, coarsest: int) -> tuple[list[tuple[A
     made = pyamg.smoothed_aggregation_solver(sparse.to_native(a), B=candidate[:, None], max_coarse=coarsest)
     matrices = [sparse.tocsr(sparse.from_native(level.A)) for level in made.levels]
     ways = [(sparse.tocsr(sparse.from_native(x.R)), sparse.tocsr(sparse.from_native(x.P))) for x in made.levels[:-1]]
-    return [(matrix, down, up) for matrix, (down, up) in zip(matrices, ways)], matrices[-1]
-
-
-def _own(
-    a: sparse.CSR, candidate: Array, strength: float, coarsest: int
-) -> tuple[list[tuple[Any, Any, Any]], sparse.CSR]:
     xp = array_namespace(a.values)
-    levels: list[tuple[Any, Any, Any]] = []
+    return [(matrix, down, up, smoother(xp, matrix)) for matrix, (down, up) in zip(matrices, ways)], matrices[-1]
+
+
+def _own(a: sparse.CSR, candidate: Array, strength: float, coarsest: int) -> tuple[list[Grid], sparse.CSR]:
+    xp = array_namespace(a.values)
+    levels: list[Grid] = []
     while a.shape[0] > coarsest and len(levels) < _MOST_LEVELS:
         tentative, coarse_candidate = _tentative(xp, a, candidate, strength)
         if tentative.shape[1] == 0 or tentative.shape[1] > _LEAST_COARSENING * a.shape[0]:
             break
+        # By the host's own sparse arrays: nothing here is differentiated.
         weights = smoother(xp, a)
-        up = tentative - sparse.multiply(a @ tentative, weights[:, None])
-        down = sparse.tocsr(up.mT if not xp.isdtype(a.dtype, "complex floating") else sparse.conj(up.mT))
-        levels.append((a, down, up))
-        a, candidate = sparse.tocsr(down @ (a @ up)), coarse_candidate
+        matrix, columns = sparse.to_native(a), sparse.to_native(tentative)
+        up = columns - sparse.to_native(sparse.diags([weights])) @ (matrix @ columns)
+        down = up.conj().T.tocsr()
+        levels.append((a, _container(down), _container(up), weights))
+        a, candidate = _container(down @ (matrix @ up)), coarse_candidate
         strength *= 0.5
     return levels, a
+
+
+def _container(native: Any) -> sparse.CSR:
+    return sparse.tocsr(sparse.from_native(native))
 
 
 def _tentative(xp: Namespace, a: sparse.CSR, candidate: Array, strength: float) -> tuple[sparse.CSR, Array]:
@@ -71,27 +79,28 @@ def _tentative(xp: Namespace, a: sparse.CSR, candidate: Array, strength: float) 
     rows, columns = _connections(xp, a, strength)
     label, count = aggregates(xp, rows, columns, a.shape[0])
     inside = label >= 0
-    (members,) = xp.nonzero(inside)
     chosen = label[inside]
     values = candidate[inside]
     lengths = xp.sqrt(scatter.segment_sum(xp.abs(values) ** 2, chosen, num_segments=count))
     lengths = xp.where(lengths > 0, lengths, xp.ones_like(lengths))
-    made = sparse.COO(
-        xp.astype(values / xp.take(lengths, chosen), a.dtype), (members, chosen), (a.shape[0], count), check=False
-    )
-    return sparse.tocsr(made), lengths
+    ends = xp.cumulative_sum(xp.astype(inside, xp.int64), include_initial=True)
+    entries = xp.astype(values / xp.take(lengths, chosen), a.dtype)
+    return sparse.CSR(entries, chosen, ends, (a.shape[0], count), is_sorted=True, is_unique=True, check=False), lengths
 
 
 def _connections(xp: Namespace, a: sparse.CSR, strength: float) -> tuple[Array, Array]:
-    """Return the pairs of different unknowns that are strongly connected."""
+    """Return the pairs of different unknowns that are strongly connected, in the order of the first."""
     coo = sparse.tocoo(a)
     rows, columns = coo.coords
     diagonal = xp.sqrt(xp.abs(sparse.diagonal(a)))
     bound = strength * xp.take(diagonal, rows) * xp.take(diagonal, columns)
     strong = (rows != columns) & (xp.abs(coo.values) > bound)
-    # In both directions, since the matrix may be not quite symmetric.
     first, second = rows[strong], columns[strong]
-    return xp.concat([first, second]), xp.concat([second, first])
+    ones = xp.ones(first.shape[0])
+    one_way = sparse.to_native(sparse.COO(ones, (first, second), a.shape, check=False)).tocsr()
+    # In both directions, since the matrix may be not quite symmetric.
+    both = sparse.tocoo(_container(one_way + one_way.T.tocsr()))
+    return both.coords[0], both.coords[1]
 
 
 def aggregates(xp: Namespace, rows: Array, columns: Array, size: int) -> tuple[Array, int]:
@@ -103,14 +112,14 @@ def aggregates(xp: Namespace, rows: Array, columns: Array, size: int) -> tuple[A
 
     def largest_beside(x: Array) -> Array:
         """Return for each node the largest number of its neighbours and itself."""
-        return xp.maximum(x, scatter.segment_max(xp.take(x, columns), rows, num_segments=size))
+        return xp.maximum(x, scatter.segment_max(xp.take(x, columns), rows, num_segments=size, indices_are_sorted=True))
 
     number = xp.arange(size, dtype=xp.int64)
     connected = xp.zeros(size, dtype=xp.int64)
     connected = scatter.at(connected)[rows].set(1) > 0
     # An order without pattern, the same each time: multiplication by a unit modulo a prime.
-    order = (number * 1640531513 + 12345) % 2147483647 + 1
-    rank = xp.argsort(xp.argsort(order, stable=True), stable=True) + 1
+    order = xp.argsort((number * 1640531513 + 12345) % 2147483647, stable=True)
+    rank = scatter.at(xp.zeros(size, dtype=xp.int64))[order].set(number + 1)
     # 0: not a root; up to `size`: undecided; above: a root.
     key = xp.where(connected, rank, xp.zeros_like(rank))
     while True:
