@@ -45,6 +45,7 @@ from xpand_extensions import (
     jit,
     linalg,
     linear_solve,
+    optimize,
     padding,
     scatter,
     sorting,
@@ -278,6 +279,16 @@ def triangular_sparse(library: Library) -> None:
         part = np.tril(SQUARE) if lower else np.triu(SQUARE)
         options = {"lower": lower, "unit_diagonal": unit}
         library.assert_equal(solve(lower, unit), scipy.linalg.solve_triangular(part, A.T, **options).T, rtol=1e-12)
+
+
+def minimize(library: Library) -> None:
+    target = library.asarray([[1.0, 2.0, 3.0], [-1.0, 0.0, 0.5]])
+    f = lambda x, target: xpand.array_namespace(x).sum((x - target) ** 2, axis=-1)
+    # Two problems at once. Dask takes a number of steps that is known.
+    options = {"method": "GD", "learning_rate": 0.5, "max_steps": 2} if library.lazy else {"method": "L-BFGS-B"}
+    found = optimize.minimize(f, 0.0 * target, args=(target,), batch_ndim=1, **options)
+    library.assert_equal(found.x, library.to_numpy(target), rtol=1e-6, atol=1e-6)
+    library.assert_equal(found.converged, [True, True])
 
 
 def least_squares(library: Library) -> None:
@@ -717,6 +728,7 @@ CASES: dict[str, Row] = (
                 rtol=1e-14,
             ),
         ),
+        "Backend.minimize": minimize,
         "Backend.matrix_solve_least_squares": least_squares,
         "Backend.solve_triangular": (triangular_dense, triangular_sparse),
         "Backend.solve_triangular_dense": triangular_dense,
