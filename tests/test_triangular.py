@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tests.libraries import EAGER_LIBRARIES, Library
 from tests.operations import Case, check_values, jax_grad, torch_compile, torch_grad, torch_vmap
 from tests.traced import traced_forward, traced_grad, traced_second, traced_stage, traced_vmap
-from xpand_extensions import autodiff, sparse
+from xpand_extensions import autodiff, jit, sparse, vmap
 from xpand_extensions.linear_solve import Status, factorize, solve_triangular
 
 RNG = np.random.default_rng(0)
@@ -84,8 +84,9 @@ def test_values(library: Library, case: Case) -> None:
     check_values(library, case)
 
 
-CHECKS = [traced_stage, traced_vmap, traced_forward, traced_grad, traced_second, torch_vmap, torch_grad]
-CHOSEN = {"dense": [torch_compile, jax_grad]}
+CHECKS = [traced_forward, traced_second, torch_grad]
+OF_DENSE = [traced_stage, traced_vmap, traced_grad, torch_vmap]
+CHOSEN = {"dense": [*OF_DENSE, torch_compile, jax_grad], "dense, many right sides": OF_DENSE}
 
 
 @pytest.mark.parametrize(
@@ -95,6 +96,22 @@ CHOSEN = {"dense": [torch_compile, jax_grad]}
 )
 def test_transformations(name: str, transformation: Callable[[Case], None]) -> None:
     transformation(CASES[name])
+
+
+@pytest.mark.parametrize("library", EAGER_LIBRARIES, ids=str)
+def test_sparse_triangles_under_jit_and_vmap(library: Library) -> None:
+    """The pattern is the same for all members, or each has its own order of it."""
+    values, orders = normal(3, len(ROWS)) + 4, np.stack([np.roll(np.arange(len(ROWS)), k) for k in range(3)])
+    expected = np.stack([of_pattern_reference(x, ROWS, COLUMNS, B[i]) for i, x in enumerate(values)])
+    rows, columns, b = library.asarray(ROWS), library.asarray(COLUMNS), library.asarray(B)
+    for transform in (lambda f: f, jit.jit):
+        mapped = transform(vmap.vmap(of_pattern, in_axes=(0, None, None, 0)))
+        library.assert_equal(mapped(library.asarray(values), rows, columns, b), expected, rtol=1e-12)
+    shuffled = [np.take_along_axis(values, orders, axis=-1), ROWS[orders], COLUMNS[orders]]
+    found = vmap.vmap(of_pattern)(*map(library.asarray, shuffled), b)
+    library.assert_equal(found, expected, rtol=1e-12)
+    one = jit.jit(of_pattern)(library.asarray(values[0]), rows, columns, b[0, :])
+    library.assert_equal(one, expected[0], rtol=1e-12)
 
 
 @st.composite
