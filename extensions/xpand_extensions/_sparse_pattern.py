@@ -119,7 +119,8 @@ def _merge(coords: Coords, sizes: Sequence[int], nse: int | None, is_known: bool
     xp = array_namespace(*coords)
     (keys,), beyond = numbered(xp, [coords], sizes)
     if not keys.shape[-1]:
-        return Merge(xp.astype(keys, xp.int64), xp.astype(keys, xp.int64), coords, 0)
+        none = xp.astype(keys, xp.int64)
+        return Merge(none, none, _padding(xp, coords, sizes, nse or 0), nse or 0)
     places = xp.argsort(keys, axis=-1, stable=True)
     keys = xp.take_along_axis(keys, places, axis=-1)
     within = keys < beyond
@@ -150,6 +151,14 @@ def _merge(coords: Coords, sizes: Sequence[int], nse: int | None, is_known: bool
         for x, limit in zip(coords, sizes)
     )
     return Merge(places, ids, new, size)
+
+
+def _padding(xp: Namespace, coords: Coords, sizes: Sequence[int], count: int) -> Coords:
+    """Make coordinates that are out of bounds, of a number of entries."""
+    return tuple(
+        xp.full((*x.shape[:-1], count), size, dtype=x.dtype, device=_arguments.device_of(x))
+        for x, size in zip(coords, sizes)
+    )
 
 
 def merged_values(values: Array, plan: Merge, batch: int) -> Array:

@@ -222,11 +222,12 @@ def _without_axes(a: COO, axes: tuple[int, ...], reduce: Entries) -> tuple[Array
 
     def work(*coords: Array) -> Array:
         xp = array_namespace(*coords)
-        places = flat(xp, coords, a._sparse_shape)
-        if not stay:
-            return xp.where(places < full(places, prod(a._sparse_shape)), full(places, 0), full(places, 1))
-        index = flat(xp, tuple(coords[i] for i in stay), sizes)
-        return xp.where(used(xp, coords, a._sparse_shape), index, full(index, prod(sizes)))
+        there = used(xp, coords, a._sparse_shape)
+        if stay:
+            index = flat(xp, tuple(coords[i] for i in stay), sizes)
+        else:
+            index = xp.zeros(there.shape, dtype=xp.int64, device=_arguments.device_of(there))
+        return xp.where(there, index, full(index, prod(sizes)))
 
     ids = pattern_work(work, *a.coords)
     xp = namespace_of(a)
