@@ -86,7 +86,7 @@ def test_directions_and_cotangents_are_containers(lib: Library) -> None:
     a, x = made(lib), lib.asarray(X)
     # Promises, and what was worked out of the pattern, may differ.
     direction = sparse.CSR(lib.asarray(np.ones(4)), a.indices, a.indptr, (3, 4))
-    value, tangent = autodiff.jvp(total, (a, x), (direction, lib.asarray(np.zeros(4))))
+    _, tangent = autodiff.jvp(total, (a, x), (direction, lib.asarray(np.zeros(4))))
     lib.assert_equal(tangent, 2 * (DENSE @ X) @ ((DENSE != 0) @ X), rtol=1e-12)
 
     def squared(a: sparse.Sparse) -> sparse.Sparse:
@@ -257,6 +257,8 @@ def test_trees_of_pytorch() -> None:
     np.testing.assert_allclose(gradient, (2 * np.outer(DENSE @ X, X))[ROWS, INDICES])
     leaves, spec = torch.utils._pytree.tree_flatten({"a": a})
     again = torch.utils._pytree.tree_unflatten(leaves, spec)["a"]
-    assert again.values is a.values and again.plan is None and again.indptr is a.indptr
+    assert again.values is a.values
+    assert again.plan is None
+    assert again.indptr is a.indptr
     compiled = torch.compile(lambda a, x: sparse.matmul(a, x), fullgraph=True)
     np.testing.assert_allclose(compiled(a, x), DENSE @ X)
