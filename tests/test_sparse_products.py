@@ -375,6 +375,25 @@ def test_the_product_of_torch_for_large_matrices() -> None:
     np.testing.assert_allclose(found.numpy(), matrix @ parts[3].numpy(), rtol=1e-12, atol=1e-12)
 
 
+@pytest.mark.parametrize("dtype", ["float64", "complex128"])
+def test_second_derivatives_on_torch(dtype: str) -> None:
+    """`backward`, and through it once more, of real and complex numbers, against differences."""
+    import torch
+    from torch.autograd import gradcheck, gradgradcheck
+
+    rng = np.random.default_rng(0)
+    kind = getattr(torch, dtype)
+    make = lambda *shape: torch.from_numpy(rng.normal(size=shape)).to(kind).requires_grad_()
+    v, x, y = make(7), make(N, 2), make(M, 2)
+    rows, columns, indptr = (torch.from_numpy(each) for each in (ROWS, COLUMNS, INDPTR))
+    forwards = lambda v, x: products.csr_matmul(v, columns, indptr, x, shape=(M, N))
+    backwards = lambda v, y: products.csr_rmatmul(v, columns, indptr, y, shape=(M, N))
+    at_places = lambda y, x: products.sampled_matmul(y, x.mT, rows, columns)
+    for function, arrays in ((forwards, (v, x)), (backwards, (v, y)), (at_places, (y, x))):
+        assert gradcheck(function, arrays)
+        assert gradgradcheck(function, arrays)
+
+
 # Bad input
 
 V, R, C, P = (np.asarray(x) for x in (VALUES, ROWS, COLUMNS, INDPTR))
