@@ -156,14 +156,18 @@ def _bracketed(
     halvings = math.log2(float(info.max)) - math.log2(eps)
     limits = limits_of(name, atol, rtol, max_steps, vectors, powers=(1.0, 1.0), default=2 * int(halvings))
     width = (4.0 * eps if atol is None else limits.atol), max(4.0 * eps, limits.rtol)
-    value = lambda x, given: vectors.scalar("f must return", f(x, *beside([x], given)))
+
+    def value(x: Array, given: tuple[Any, ...]) -> Array:
+        return vectors.scalar("f must return", f(x, *beside([x], given)))
 
     def told(given: tuple[Any, ...]) -> Any:
         return None if callback is None else lambda record: callback(_result(value, record, given))
 
     def solve(start: Array, right: Array, *given: Any) -> tuple[Array, Any]:
-        of_x = lambda x: value(x, given)
-        begin = lambda ends: bracket.begin(of_x, *ends, *width)
+        def of_x(x: Array) -> Array:
+            return value(x, given)
+
+        begin = lambda ends: bracket.begin(of_x, ends[0], ends[1], *width)
         step = lambda state: bracket.step(of_x, _METHODS[method], *width, state)
         last, kept = run(step, begin, (start, right), limits, _of, callback=told(given))
         return last.x, (last, kept)

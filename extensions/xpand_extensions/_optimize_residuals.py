@@ -45,11 +45,13 @@ class Residuals:
             )
         return rows.start if rows.dtype == vectors.dtype else array_namespace(x).astype(rows.start, vectors.dtype)
 
-    def linearizer(self, args: tuple[Any, ...], jacobian: Callable[..., Any] | None = None) -> Linearize:
+    def linearizer(self, args: tuple[Any, ...]) -> Linearize:
         """Make the function that returns residuals and Jacobians for certain parameters."""
 
+        def value(x: Array) -> Array:
+            return self.value(x, args)
+
         def linearize(x: Array) -> tuple[Array, Array]:
-            value = lambda x: self.value(x, args)
             return value(x), matrix_of(lambda direction: autodiff.jvp(value, (x,), (direction,))[1], x)
 
         return linearize

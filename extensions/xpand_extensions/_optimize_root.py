@@ -139,9 +139,9 @@ def solved(
             step = lambda state: newton.step(steps, state)
             last, kept = run(step, begin, start, limits, _of, slack=2, callback=told)
         else:
-            begin = lambda x: anderson.begin(value, x, history, amount, limits.atol, limits.rtol, is_root)
-            step = lambda state: anderson.step(value, history, limits.rtol, limits.atol, is_root, state)
-            last, kept = run(step, begin, start, limits, _of_mixing, callback=told)
+            begun = lambda x: anderson.begin(value, x, history, amount, limits.atol, limits.rtol, is_root)
+            mixed = lambda state: anderson.step(value, history, limits.rtol, limits.atol, is_root, state)
+            last, kept = run(mixed, begun, start, limits, _of_mixing, callback=told)
         return last.x, (last, kept)
 
     x, (last, kept) = implicit(lambda x, *given: residuals.value(x, given), residuals.vectors.start, solve, parameters)

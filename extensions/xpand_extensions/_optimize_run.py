@@ -133,7 +133,8 @@ def _spread(record: Record, numbers: Array) -> Record:
         # Added to zeros, so that it is a whole array and no view that repeats its elements.
         return xp.expand_dims(x, axis=batch_ndim) + xp.zeros(shape, dtype=x.dtype, device=_arguments.device_of(x))
 
-    return trees.map(repeated, record)
+    found: Record = trees.map(repeated, record)
+    return found
 
 
 def _keep(numbers: Array, now: Record, kept: Record) -> Record:
@@ -142,4 +143,5 @@ def _keep(numbers: Array, now: Record, kept: Record) -> Record:
     changed = (new <= numbers) & ((new > kept.iterations) | (now.status[..., None] != RUNNING))
     batch_ndim = now.status.ndim
     expanded = trees.map(lambda x: array_namespace(x).expand_dims(x, axis=batch_ndim), now)
-    return select(changed, expanded, kept)
+    newest: Record = select(changed, expanded, kept)
+    return newest

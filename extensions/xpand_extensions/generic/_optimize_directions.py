@@ -229,7 +229,8 @@ class NewtonCG:
             # At the first step a direction of negative curvature is the gradient's, which leads downhill.
             bad = state._replace(ended=is_bad)
             found: _Conjugate = select(is_bad, bad, new)
-            return select(running(state), found._replace(number=state.number + 1), state)
+            after_it: _Conjugate = select(running(state), found._replace(number=state.number + 1), state)
+            return after_it
 
         known = is_known((start, x))
         last = stepped(step, start, running, None) if known else looped(step, start, running, None)

@@ -38,14 +38,15 @@ def _compiled(function: Callable[[Any], Any], state: trees.Tree) -> Callable[[An
     structure = trees.structure(state)
     result: list[trees.Structure] = []
 
-    @jax.jit
     def of_leaves(leaves: list[Any]) -> list[Any]:
         found, spec = trees.flatten(function(trees.unflatten(structure, leaves)))
         result[:] = [spec]
         return found
 
+    compiled_of_leaves = jax.jit(of_leaves)
+
     def compiled(state: trees.Tree) -> trees.Tree:
-        leaves = of_leaves(trees.leaves(state))
+        leaves = compiled_of_leaves(trees.leaves(state))
         return trees.unflatten(result[0], leaves)
 
     return compiled
