@@ -70,6 +70,7 @@ EXTRAPOLATIONS: dict[Any, str] = {
     "symmetric": "reflect",
     "reflect": "mirror",
 }
+SQUARE_DEFINITE = np.asarray([[4.0, 1.0, 0.5], [1.0, 3.0, -1.0], [0.5, -1.0, 5.0]])
 TALL = np.asarray([[1.0, 2.0], [3.0, -1.0], [0.5, 4.0]])
 
 
@@ -279,6 +280,29 @@ def triangular_sparse(library: Library) -> None:
         part = np.tril(SQUARE) if lower else np.triu(SQUARE)
         options = {"lower": lower, "unit_diagonal": unit}
         library.assert_equal(solve(lower, unit), scipy.linalg.solve_triangular(part, A.T, **options).T, rtol=1e-12)
+
+
+def solved_by(*methods: str) -> Callable[[Library], None]:
+    """Matrices and functions, one system and a batch, by methods under PhiML's names."""
+
+    def row(library: Library) -> None:
+        if library.lazy:
+            found = linear_solve.solve(library.asarray(SQUARE_DEFINITE), library.asarray(A), method="CG", max_steps=3)
+            library.assert_equal(found.x, np.linalg.solve(SQUARE_DEFINITE, A.T).T, rtol=1e-6)
+            return
+        matrix = library.asarray(SQUARE_DEFINITE)
+        times = lambda x: library.xp.matmul(x, library.xp.matrix_transpose(matrix))
+        given = library.asarray(A)
+        expected = np.linalg.solve(SQUARE_DEFINITE, A.T).T
+        for method in methods:
+            for a, batch in ((matrix, 0), (linear_solve.LinearOperator(times, transposed=times), 1)):
+                found = linear_solve.solve(a, given, method=method, batch_ndim=batch)
+                library.assert_equal(found.x, expected, rtol=1e-6, atol=1e-7)
+                assert bool(library.xp.all(found.converged))
+                steps = linear_solve.solve(a, given, method=method, max_steps=(0, 50), batch_ndim=batch)
+                library.assert_equal(steps.x[1, ...], expected, rtol=1e-6, atol=1e-7)
+
+    return row
 
 
 def minimize(library: Library) -> None:
@@ -729,6 +753,10 @@ CASES: dict[str, Row] = (
             ),
         ),
         "Backend.minimize": minimize,
+        "Backend.linear_solve": solved_by("CG", "scipy-GMres"),
+        "Backend.conjugate_gradient": solved_by("CG"),
+        "Backend.conjugate_gradient_adaptive": solved_by("CG-adaptive"),
+        "Backend.bi_conjugate_gradient": solved_by("biCG-stab(0)", "biCG-stab(2)"),
         "Backend.matrix_solve_least_squares": least_squares,
         "Backend.solve_triangular": (triangular_dense, triangular_sparse),
         "Backend.solve_triangular_dense": triangular_dense,
