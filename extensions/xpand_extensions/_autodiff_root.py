@@ -135,9 +135,11 @@ def _eliminated(function: Callable[[Arrays], Arrays], ys: Arrays) -> Arrays:
     sizes = [prod(y.shape) for y in ys]
 
     def joined(arrays: Arrays) -> Array:
+        xp = array_namespace(*arrays)  # mapped over, they may be others
         return xp.concat([xp.reshape(xp.astype(x, dtype), (-1,)) for x in arrays])
 
     def parted(row: Array) -> Arrays:
+        xp = array_namespace(row)
         ends = [sum(sizes[: i + 1]) for i in range(len(sizes))]
         return tuple(
             xp.astype(xp.reshape(row[end - prod(y.shape) : end], tuple(y.shape)), y.dtype) for y, end in zip(ys, ends)
@@ -145,4 +147,5 @@ def _eliminated(function: Callable[[Arrays], Arrays], ys: Arrays) -> Arrays:
 
     unit = xp.eye(sum(sizes), dtype=dtype, device=device_of(ys[0]))
     columns = vmap(lambda row: joined(function(parted(row))))(unit)
+    xp = array_namespace(columns, *ys)
     return parted(xp.linalg.solve(xp.matrix_transpose(columns), joined(ys)))

@@ -40,7 +40,8 @@ class Root:
             return tuple(map(namespace.wrap, found))
 
         def transpose_solve(cotangents: Arrays, *given: Array) -> Arrays:
-            turned = transposed(namespace, lambda *ys: self.tangent_solve(ys, *given), rows)
+            wrapped = list(map(namespace.wrap, given))
+            turned = transposed(namespace, lambda *ys: self.tangent_solve(ys, *wrapped), rows)
             return tuple(map(namespace.wrap, turned(*cotangents)))
 
         return System(matvec, self.tangent_solve, transpose_solve, False, rows, [len(rows)], rows)

@@ -66,7 +66,8 @@ class System:
         assert columns is not None, "the system has been solved"
 
         def matvec(ys: Arrays, *args: Array) -> Arrays:
-            turned = transposed(namespace, lambda *xs: self.matvec(xs, *args), columns)
+            wrapped = list(map(namespace.wrap, args))
+            turned = transposed(namespace, lambda *xs: self.matvec(xs, *wrapped), columns)
             return tuple(map(namespace.wrap, turned(*ys)))
 
         return System(matvec, self.transpose_solve, self.solve, False, columns, [len(self.rows)], self.rows)

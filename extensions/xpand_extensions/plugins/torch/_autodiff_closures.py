@@ -11,7 +11,7 @@ from torch.utils._pytree import tree_map_only
 
 from xpand._typing import Array
 
-from ._autodiff_levels import USER_CODE, is_followed_anywhere, observed_by
+from ._autodiff_levels import USER_CODE, observed_by
 
 R = TypeVar("R")
 
@@ -37,7 +37,7 @@ def check_arguments(name: str, function: Callable[..., Any], xs: Sequence[Array]
     Raises:
         TypeError: Something is: it would have no derivative.
     """
-    if any(map(is_followed_anywhere, function(tuple(map(_value, xs)), *map(_value, args)))):
+    if any(map(_is_followed, function(tuple(map(_value, xs)), *map(_value, args)))):
         raise outer_error(name)
 
 
@@ -47,6 +47,18 @@ def outer_error(name: str) -> TypeError:
         f"{name}: a function uses an array from outside that is being differentiated or mapped over; hand it over as "
         "one of `args`"
     )
+
+
+def _is_followed(x: Array) -> bool:
+    """Tell whether some level differentiates with respect to an array or maps over it, and not only has made it."""
+    while True:
+        if x.requires_grad or (forward_ad._current_level >= 0 and forward_ad.unpack_dual(x).tangent is not None):
+            return True
+        if levels.maybe_get_level(x) <= 0:
+            return False
+        if levels.is_batchedtensor(x):
+            return True
+        x = levels.get_unwrapped(x)
 
 
 def _value(x: Array) -> Array:
