@@ -4,7 +4,7 @@ from typing import Any
 
 from xpand._typing import Array
 
-from ._sparse_pattern import at_once, known
+from ._sparse_pattern import known
 from ._sparse_products import csr_plan
 
 
@@ -12,4 +12,4 @@ def plan_of(indices: Array, indptr: Array, shape: tuple[int, ...]) -> Any:
     """Return the plan of a pattern by rows; None where it isn't known, or the library has no use for one."""
     if indices.ndim > 1 or not known(indices, indptr):
         return None
-    return at_once(lambda *given: csr_plan(*given, shape=shape), indices, indptr)
+    return csr_plan(indices, indptr, shape=shape)

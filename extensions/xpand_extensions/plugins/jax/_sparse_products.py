@@ -112,7 +112,9 @@ def csr_rows(indptr: Array, /, *, nse: int) -> Array:
 def csr_plan(indices: Array, indptr: Array, /, *, shape: Shape) -> CSRPlan | None:
     nse = indices.shape[0]
     slots = _slots(indptr, nse) if _is_on_host(indptr) else 0
-    return CSRPlan(csr_rows(indptr, nse=nse), jnp.arange(slots, dtype=indptr.dtype))
+    # At once inside of what is traced, too: the plan outlives it.
+    with jax.ensure_compile_time_eval():
+        return CSRPlan(csr_rows(indptr, nse=nse), jnp.arange(slots, dtype=indptr.dtype))
 
 
 @partial(jax.jit, static_argnames=("shape",))
