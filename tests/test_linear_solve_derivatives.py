@@ -11,7 +11,7 @@ import xpand
 from tests.libraries import EAGER_LIBRARIES, Library
 from tests.systems import vector
 from xpand_extensions import sparse
-from xpand_extensions.autodiff import check_grads, grad, jvp
+from xpand_extensions.autodiff import check_grads, grad, jvp, stop_gradient
 from xpand_extensions.jit import jit
 from xpand_extensions.linear_solve import solve
 from xpand_extensions.vmap import vmap
@@ -156,7 +156,7 @@ def test_values_of_sparse_matrices(library: Library) -> None:
 @pytest.mark.parametrize("method", ["cg", "bicgstab"])
 def test_parameters_of_functions(library: Library, method: str) -> None:
     def function(x: Any, scale: Any, shift: Any) -> Any:
-        xp = xpand.array_namespace(x, scale, shift)
+        xp = xpand.array_namespace(x, scale, shift["all"])
         return scale * x * shift["all"] - 0.1 * xp.flip(x)
 
     def one(scale: Any, b: Any) -> Any:
@@ -190,14 +190,13 @@ def test_preconditioned_trajectories_and_null_spaces(library: Library) -> None:
 
     def one(a: Any, b: Any) -> Any:
         xp = xpand.array_namespace(a)
-        diagonal = xp.sum(a * library.asarray(np.eye(N)), axis=0)
+        diagonal = stop_gradient(xp.sum(a * library.asarray(np.eye(N)), axis=0))
         found = solve(a, b, method="bicgstab", rtol=1e-13, max_steps=(1, 50), preconditioner=lambda r: r / diagonal)
         return found.x[-1, ...]
 
-    if library.id == "numpy":  # on PyTorch what a preconditioner closes over must not be differentiated
-        gradients = grad(weighted(library, one), (0, 1))(library.asarray(a), library.asarray(B))
-        for found, wanted in zip(gradients, expected_gradients(a, "bicgstab")):
-            library.assert_equal(found, wanted, rtol=1e-8, atol=1e-9)
+    gradients = grad(weighted(library, one), (0, 1))(library.asarray(a), library.asarray(B))
+    for found, wanted in zip(gradients, expected_gradients(a, "bicgstab")):
+        library.assert_equal(found, wanted, rtol=1e-8, atol=1e-9)
     laplace = np.asarray([[1.0, -1.0, 0.0, 0.0], [-1.0, 2.0, -1.0, 0.0], [0.0, -1.0, 2.0, -1.0], [0.0, 0.0, -1.0, 1.0]])
     matrix = library.asarray(laplace)
     pure = lambda b: solve(matrix, b, method="cg", rtol=1e-13, nullspace="constant").x

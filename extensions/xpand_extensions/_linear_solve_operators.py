@@ -12,6 +12,7 @@ from ._control_flow_trees import function_of
 from ._linear_solve_vectors import Vectors
 from ._sparse_containers import Sparse
 from ._sparse_convert import any_sparse
+from ._transforms import beside
 
 _FLAGS: Final = ("symmetric", "positive_definite")
 
@@ -64,7 +65,7 @@ class LinearOperator:
 
     def __call__(self, x: trees.Tree, /) -> trees.Tree:
         """Multiply a vector."""
-        return self.function(x, *self.args)
+        return self.function(x, *beside(trees.leaves(x), self.args))
 
 
 def _flatten(a: LinearOperator) -> tuple[tuple[Any, ...], tuple[Any, ...]]:

@@ -28,12 +28,10 @@ class SolveResult(NamedTuple):
     status: Array
     """How it ended: integers, `Status`."""
 
-    _method = ""
-
     @property
     def method(self) -> str:
         """Who solved it, in words."""
-        return self._method
+        return _TEXTS.get(type(self), "")
 
     @property
     def converged(self) -> Array:
@@ -54,6 +52,7 @@ class SolveResult(NamedTuple):
 
 
 _CLASSES: dict[str, type[SolveResult]] = {}
+_TEXTS: dict[type[SolveResult], str] = {}
 
 
 def result_of(method: str, *fields: Any) -> SolveResult:
@@ -64,7 +63,8 @@ def result_of(method: str, *fields: Any) -> SolveResult:
     """
     found = _CLASSES.get(method)
     if found is None:
-        found = _CLASSES[method] = type("SolveResult", (SolveResult,), {"_method": method, "__slots__": ()})
+        found = _CLASSES[method] = type("SolveResult", (SolveResult,), {"__slots__": ()})
+        _TEXTS[found] = method
     return found(*fields)
 
 

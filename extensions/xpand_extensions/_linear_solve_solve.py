@@ -60,7 +60,8 @@ def solve(
         max_steps: The most steps of an iteration: 10 for each unknown unless told. A sequence asks for the trajectory:
             the result after each of these numbers of steps, or at the end where that came sooner.
         preconditioner: A linear function of a residual, like `b`, that returns an approximate solution; with
-            `transposed`, a function too, where it has it. For "cg" and "minres" it is positive definite.
+            `transposed`, a function too, where it has it. For "cg" and "minres" it is positive definite. The solution
+            does not depend on it, so what it is made of is to go through `autodiff.stop_gradient`.
         symmetric: Whether A is known to equal its transposed, conjugated for complex numbers.
         positive_definite: Whether A is known to be symmetric and have positive eigenvalues.
         nullspace: The vectors that A, and its adjoint, make zero, where it is singular: "constant", a vector like `b`

@@ -89,7 +89,9 @@ def _step_stabilised(system: System, state: _Stabilised, order: int) -> Step:
 
 def _least(r: list[Array], order: int) -> list[Array]:
     """The weights of r[1:] that bring r[0] nearest: by their orthogonal basis, made one after the other."""
-    basis, upper, along = [], {}, []
+    basis: list[Array] = []
+    along: list[Array] = []
+    upper: dict[tuple[int, int], Array] = {}
     for j in range(order):
         vector = r[j + 1]
         for i, each in enumerate(basis):

@@ -128,7 +128,10 @@ class Loop:
         self, goes_on: Callable[[Carry], Array], body: Callable[[Carry], Carry], carry: Carry, bound: int
     ) -> Carry:
         """Loop while any system goes on: in Python as long as that can be told, else as a loop of the library."""
-        any_goes_on = lambda carry: self.xp.any(goes_on(carry))
+
+        def any_goes_on(carry: Carry) -> Array:
+            return self.xp.any(goes_on(carry))
+
         while not self.is_bounded:
             more = any_goes_on(carry)
             if not is_concrete(more):

@@ -29,11 +29,12 @@ def krylov(
     places = tuple([i for i, x in enumerate(found) if _arguments.is_array(x)])
     arrays = [found[i] for i in places]
     static = tuple([(i, x) for i, x in enumerate(found) if i not in places])
-    options = {"method": method, "order": order, "stops": stops}
+    options: dict[str, Any] = {"method": method, "order": order, "stops": stops}
     if not all(map(is_concrete, (*given, *arrays))):
         return Found(*run(*given, system=system, **options))
     if system.is_of_arrays:
-        return _compiled(given, arrays, structure, static, *options.values())
+        compiled: Found = _compiled(given, arrays, structure, static, method, order, stops)
+        return compiled
     # A function may have changed since it was compiled last: what it closes over can't be seen.
     again = jax.jit(partial(_solve, structure=structure, static=static, **options))
     result: Found = again(given, arrays)
