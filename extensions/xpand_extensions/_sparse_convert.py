@@ -49,6 +49,8 @@ def sparse_format(x: Any, /) -> str:
 def todense(a: Sparse | Array, /) -> Array:
     """Return the array that a container means; where entries have the same place, their sum.
 
+    Of booleans that is whether one of them is true.
+
     Args:
         a: A container, a sparse array of a library's own, or a dense array, which is returned as it is.
 
@@ -177,6 +179,8 @@ def any_sparse(function: str, name: str, a: Any) -> Any:
 def _scattered(a: COO) -> Array:
     """Add the entries of a COO into zeros."""
     xp = namespace_of(a)
+    if xp.isdtype(a.dtype, "bool"):  # the sum of booleans is whether one is true
+        return _scattered(a.with_values(xp.astype(a.values, xp.int32))) != 0
     values, batch = a.values, a.batch_ndim
     coords = list(a.coords)
     if batch:
