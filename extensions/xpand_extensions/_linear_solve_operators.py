@@ -12,7 +12,7 @@ from ._control_flow_trees import function_of
 from ._linear_solve_vectors import Vectors
 from ._sparse_containers import Sparse
 from ._sparse_convert import any_sparse
-from ._transforms import beside
+from ._transforms_patterns import beside
 
 _FLAGS: Final = ("symmetric", "positive_definite")
 
