@@ -99,8 +99,8 @@ def vmap(
             places[:] = _spread("out_axes", out_axes, tree)
             if len(outs) > 1 and has_containers(tree):
                 same = [x for x, axis in zip(arrays, axes) if axis is None]
-                arrays, places[:] = out_of_containers(tree, places, same)
-                outs = tuple(arrays)
+                found, places[:] = out_of_containers(tree, places, same)
+                outs = tuple(found)
             return (
                 tuple(x for x, place in zip(outs, places) if place is not None),
                 tuple(x for x, place in zip(outs, places) if place is None),

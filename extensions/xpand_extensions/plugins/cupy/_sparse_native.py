@@ -6,6 +6,7 @@ import cupyx.scipy.sparse as cupy_sparse
 
 from xpand_extensions import _sparse_native as native
 from xpand_extensions._sparse_containers import COO, CSC, CSR, Sparse
+from xpand_extensions._sparse_convert import Format
 
 _COMPRESSED = {"csr": (CSR, cupy_sparse.csr_matrix), "csc": (CSC, cupy_sparse.csc_matrix)}
 
@@ -26,7 +27,7 @@ def from_native(x: Any) -> Sparse:
     return from_native(x.tocsr())
 
 
-def to_native(a: Sparse, /, *, format: str | None = None) -> Any:
+def to_native(a: Sparse, /, *, format: Format | None = None) -> Any:
     a = native.converted(a, format)
     native.plain("CuPy", a)
     if a.sparse_ndim != 2:

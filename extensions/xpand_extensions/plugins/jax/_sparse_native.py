@@ -9,6 +9,7 @@ import jax.numpy as jnp
 from xpand._typing import Array
 from xpand_extensions import _sparse_native as native
 from xpand_extensions._sparse_containers import COO, CSC, CSR, Sparse
+from xpand_extensions._sparse_convert import Format
 
 _FORMATS = {"BCOO": "bcoo", "BCSR": "bcsr", "COO": "coo", "CSR": "csr", "CSC": "csc"}
 
@@ -63,7 +64,7 @@ def _values(x: Array, batch: tuple[int, ...]) -> Array:
     return x if x.shape[: len(batch)] == batch else jnp.broadcast_to(x, (*batch, *x.shape[len(batch) :]))
 
 
-def to_native(a: Sparse, /, *, format: str | None = None) -> Any:
+def to_native(a: Sparse, /, *, format: Format | None = None) -> Any:
     from jax.experimental import sparse
 
     a = native.converted(a, format)

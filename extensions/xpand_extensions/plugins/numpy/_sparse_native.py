@@ -6,6 +6,7 @@ import scipy.sparse as scipy_sparse
 
 from xpand_extensions import _sparse_native as native
 from xpand_extensions._sparse_containers import COO, CSC, CSR, Sparse
+from xpand_extensions._sparse_convert import Format
 
 _COMPRESSED = {"csr": (CSR, scipy_sparse.csr_array), "csc": (CSC, scipy_sparse.csc_array)}
 
@@ -26,7 +27,7 @@ def from_native(x: Any) -> Sparse:
     return from_native(x.tocsr(copy=False))
 
 
-def to_native(a: Sparse, /, *, format: str | None = None) -> Any:
+def to_native(a: Sparse, /, *, format: Format | None = None) -> Any:
     a = native.converted(a, format)
     native.plain("SciPy", a)
     if isinstance(a, COO):

@@ -7,6 +7,7 @@ import torch
 
 from xpand_extensions import _sparse_native as native
 from xpand_extensions._sparse_containers import COO, CSC, CSR, Sparse
+from xpand_extensions._sparse_convert import Format
 
 _FORMATS: Final = {
     torch.sparse_coo: "coo",
@@ -56,7 +57,7 @@ def _members_as_coo(x: Any) -> Any:
     )
 
 
-def to_native(a: Sparse, /, *, format: str | None = None) -> Any:
+def to_native(a: Sparse, /, *, format: Format | None = None) -> Any:
     a = native.converted(a, format)
     if isinstance(a, COO):
         native.plain("PyTorch", a, dense=True)
