@@ -39,17 +39,16 @@ def test_minima(problem: Problem, method: str, dtype: str) -> None:
     check(library, problem, result, rtol=1e-5 if dtype == "float64" else 5e-2)
 
 
-@pytest.mark.parametrize("method", ["l-bfgs", "bfgs"])
-@pytest.mark.parametrize("problem", PROBLEMS.values(), ids=PROBLEMS)
-def test_no_more_evaluations_than_scipy(problem: Problem, method: str) -> None:
-    # A half more is allowed, since line searches differ.
-    gradient = grad(problem.f)
-    names = {"l-bfgs": "L-BFGS-B", "bfgs": "BFGS"}
-    theirs = scipy.optimize.minimize(
-        problem.f, np.asarray(problem.start), jac=gradient, method=names[method], options={"gtol": 1e-5}
-    )
-    ours = minimize(problem.f, np.asarray(problem.start), method=method, atol=1e-5)
-    assert int(ours.function_evaluations) <= 1.5 * theirs.nfev + 5
+@pytest.mark.parametrize(("method", "name"), [("l-bfgs", "L-BFGS-B"), ("bfgs", "BFGS")])
+def test_no_more_evaluations_than_scipy(method: str, name: str) -> None:
+    # Of all problems together: on each by itself the line searches differ, either way. Half as many more are allowed.
+    ours = theirs = 0
+    for problem in PROBLEMS.values():
+        start = np.asarray(problem.start)
+        reference = scipy.optimize.minimize(problem.f, start, jac=grad(problem.f), method=name, options={"gtol": 1e-5})
+        theirs += reference.nfev
+        ours += int(minimize(problem.f, start, method=method, atol=1e-5).function_evaluations)
+    assert ours <= 1.5 * theirs
 
 
 @pytest.mark.parametrize("method", ["gradient-descent", "adam"])

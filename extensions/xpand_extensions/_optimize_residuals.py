@@ -59,7 +59,10 @@ class Residuals:
     def result(self, record: Record, args: tuple[Any, ...], *, stacked: bool = False) -> OptimizeResult:
         """Make the result of a record; its residuals are differentiable, since they are computed anew."""
         vectors = self.vectors
-        at = lambda x: self.f(vectors.unflatten(x), *beside([x], args))
+
+        def at(x: Array) -> trees.Tree:
+            return self.f(vectors.unflatten(x), *beside([x], args))
+
         if stacked:
             fun = trees.stack([at(record.x[i, ...]) for i in range(record.x.shape[0])])
         else:
