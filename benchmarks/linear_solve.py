@@ -1,0 +1,54 @@
+"""Conjugate gradients beside SciPy's, and many systems at once beside one after the other."""
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+import numpy as np
+import scipy.sparse
+import scipy.sparse.linalg
+
+from xpand_extensions import sparse
+from xpand_extensions.linear_solve import solve
+
+from ._measure import Budget, Call, Row
+from .namespaces import libraries
+
+BUDGETS: Final = {"numpy": Budget(ratio=1.0), "torch": Budget(ratio=1.2), "jax": Budget(ratio=1.0)}
+"""Of `scipy.sparse.linalg.cg`."""
+
+AT_ONCE: Final = {"numpy": Budget(ratio=0.5), "torch": Budget(ratio=0.2), "jax": Budget(ratio=0.2)}
+"""Of a loop of single solves."""
+
+SMALL: Final[dict[str, int]] = {"side": 6, "systems": 2, "side_of_many": 4}
+"""The sizes at which the tests run every row."""
+
+
+def rows(side: int = 256, systems: int = 64, side_of_many: int = 64) -> Iterator[Row]:
+    a, b = _poisson(side), np.random.default_rng(0).normal(size=side * side)
+    theirs = Call(scipy.sparse.linalg.cg, a, b, rtol=1e-8)
+    for library in libraries():
+        matrix = _matrix(library.xp, a)
+        ours = Call(solve, matrix, library.xp.asarray(b), method="cg", rtol=1e-8)
+        topic = f"cg to 1e-8 on {side}x{side}"
+        yield Row(topic, library.name, ours, {"scipy.sparse.linalg.cg": theirs}, BUDGETS[library.name])
+    many = np.random.default_rng(1).normal(size=(systems, side_of_many**2))
+    for library in libraries():
+        matrix, right = _matrix(library.xp, _poisson(side_of_many)), library.xp.asarray(many)
+        topic = f"cg of {systems} systems of {side_of_many}x{side_of_many} at once"
+        loop = {"a loop of single solves": Call(_one_by_one, matrix, right)}
+        yield Row(topic, library.name, Call(solve, matrix, right, method="cg"), loop, AT_ONCE[library.name])
+
+
+def _one_by_one(a: Any, b: Any) -> list[Any]:
+    return [solve(a, b[i, :], method="cg").x for i in range(b.shape[0])]
+
+
+def _poisson(side: int) -> Any:
+    line = scipy.sparse.diags_array([-1.0, 2.0, -1.0], offsets=[-1, 0, 1], shape=(side, side))
+    one = scipy.sparse.eye_array(side)
+    return scipy.sparse.csr_array(scipy.sparse.kron(line, one) + scipy.sparse.kron(one, line))
+
+
+def _matrix(xp: Any, a: Any) -> Any:
+    parts = [xp.asarray(each) for each in (a.data, a.indices, a.indptr)]
+    return sparse.CSR(*parts, a.shape)
