@@ -86,7 +86,7 @@ def max(a: Sparse, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
     >>> import numpy as np
     >>> from xpand_extensions.sparse import from_dense
     >>> max(from_dense(np.asarray([[1.0, 0.0], [-2.0, -3.0]])), axis=1)
-    array([1., -2.])
+    array([ 1., -2.])
     """
     return _extreme("max", a, axis, keepdims, scatter.segment_max)
 
