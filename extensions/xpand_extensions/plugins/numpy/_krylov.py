@@ -8,6 +8,7 @@ from scipy.linalg import blas
 from xpand._typing import Array
 
 from ..._linear_solve_krylov import Found
+from ..._linear_solve_operators import Matrix
 from ...generic._krylov_cg import CG
 from ...generic._krylov_pieces import BLOWN, BROKEN, GOING, MET, NOT_FINITE
 from ...generic._krylov_run import Carry, Loop, run
@@ -33,7 +34,27 @@ def krylov(
     options: dict[str, Any] = {"system": system, "method": method, "order": order, "stops": stops}
     # What overflows or divides by zero is a system that fails, and says so in its status.
     with np.errstate(all="ignore"):
-        return Found(*run(b, x0, rtol, atol, loop_of=InPlace, **options))
+        if b.ndim == 1 or method != "cg" or 0 in b.shape or not _is_one_matrix(system):
+            return Found(*run(b, x0, rtol, atol, loop_of=InPlace, **options))
+        # One after the other: what a step works on stays in the cache, and no member waits for another.
+        batch = b.shape[:-1]
+        each = [
+            run(b[i], x0[i], tolerance, least, loop_of=InPlace, **options)
+            for i, tolerance, least in zip(
+                np.ndindex(batch), np.broadcast_to(rtol, batch).flat, np.broadcast_to(atol, batch).flat
+            )
+        ]
+        return Found(*[_stacked(rows, batch, len(stops) > 1) for rows in zip(*each)])
+
+
+def _is_one_matrix(system: Any) -> bool:
+    return isinstance(system.operator, Matrix) and system.operator.values.ndim == 2 and not system.is_preconditioned
+
+
+def _stacked(rows: tuple[Any, ...], batch: tuple[int, ...], is_trajectory: bool) -> Any:
+    axis = 1 if is_trajectory else 0
+    found = np.stack(rows, axis=axis)
+    return found.reshape(*found.shape[:axis], *batch, *found.shape[axis + 1 :])
 
 
 class InPlace(Loop):
