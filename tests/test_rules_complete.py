@@ -40,6 +40,8 @@ OF_TRANSFORMATIONS = {
     "collective",
     "cond",
     "custom_jvp",
+    "custom_linear_solve",
+    "custom_root",
     "custom_vjp",
     "pure_callback",
     "scan",

@@ -102,8 +102,9 @@ def _read(module: str) -> _Offered:
             targets = node.targets if isinstance(node, ast.Assign) else [node.target]
             assigned = {target.id for target in targets if isinstance(target, ast.Name)}
             names |= assigned
-            if "UNSUPPORTED" in assigned and node.value is not None:
-                unsupported.update(ast.literal_eval(node.value))
+            if "UNSUPPORTED" in assigned and isinstance(node.value, ast.Dict):
+                # The names alone: a reason may be written once for several.
+                unsupported.update(ast.literal_eval(key) for key in node.value.keys if key is not None)
     return _Offered(frozenset(name for name in names if not name.startswith("_")), frozenset(unsupported), traces)
 
 
