@@ -9,7 +9,6 @@ from . import autodiff
 from ._dispatch import pluggable
 from ._linear_solve_operators import Map, Matrix, conj
 from ._linear_solve_vectors import Vectors
-from .generic._krylov_run import run
 
 
 class System:
@@ -156,20 +155,3 @@ def krylov(
     """
     native = krylov.native(b)
     return native(b, x0, rtol, atol, system=system, method=method, order=order, stops=stops)
-
-
-@krylov.register("traced")
-def _(
-    b: Array,
-    x0: Array,
-    rtol: Array,
-    atol: Array,
-    /,
-    *,
-    system: System,
-    method: str,
-    order: int = 0,
-    stops: tuple[int, ...] = (1,),
-) -> Found:
-    # Followed step by step, since a system holds functions, which an operation can't.
-    return Found(*run(b, x0, rtol, atol, system=system, method=method, order=order, stops=stops))

@@ -21,6 +21,7 @@ from ._rows import at
 INLINED: Final = frozenset(
     {
         "linalg.diagonal",
+        "linear_solve.krylov",
         "histograms.histogramdd",
         "sorting.unique",
         "sparse.at_once",
