@@ -94,7 +94,7 @@ def test_bank_on_libraries(library: Library) -> None:
     for system in FEW:
         methods = methods_of(system)
         if library.id == "jax":
-            methods = methods[len(system.name) % 3 :: 4]
+            methods = methods[len(system.name) % 3 :: 8]  # each is compiled, for seconds
         for method in methods:
             if method in (*NO_PROMISE, "bicgstab") and not system.is_definite:
                 continue
@@ -164,10 +164,10 @@ def test_unsolvable(system: Unsolvable) -> None:
 
 @pytest.mark.parametrize("library", [library for library in EAGER_LIBRARIES if library.id != "numpy"], ids=str)
 def test_unsolvable_on_libraries(library: Library) -> None:
-    for system in UNSOLVABLE:
+    for system in UNSOLVABLE[::5] if library.id == "jax" else UNSOLVABLE:
         if not np.isfinite(system.matrix).all() and library.id.startswith("strict"):
             continue  # NumPy's products under it warn of infinities
-        for method in ("cg", "gmres", "lu") if library.id == "jax" else ("cg", "cg-adaptive", "gmres", "minres", "lu"):
+        for method in ("cg",) if library.id == "jax" else ("cg", "cg-adaptive", "gmres", "minres", "lu"):
             result = solve(library.asarray(system.matrix), library.asarray(system.b), method=method)
             status = Status(int(library.to_numpy(result.status)))
             assert (status == Status.NON_FINITE) if not system.is_finite else status in ALLOWED, f"{system}, {method}"
