@@ -117,6 +117,20 @@ def test_a_loop_without_bound_has_no_reverse_mode() -> None:
 
 
 @pytest.mark.usefixtures("_not_by_inductor")
+def test_derivatives_of_members_together() -> None:
+    def function(x: Any) -> Any:
+        return cond(x > 0, lambda x: psum(x * x, "i"), lambda x: psum(array_namespace(x).sin(x), "i") * x, x)
+
+    def along(x: Any) -> Any:
+        return jvp(function, (x,), (x,))[1]
+
+    x = torch.asarray([1.0, -2.0, 3.0])
+    for derivative in (grad(function), grad(grad(function)), along):
+        mapped = vmap(derivative, axis_name="i")
+        torch.testing.assert_close(jit(mapped)(x), mapped(x))
+
+
+@pytest.mark.usefixtures("_not_by_inductor")
 def test_members_together_within_a_loop() -> None:
     def function(x: Any) -> Any:
         return fori_loop(0, 20, lambda i, s: s + psum(0.01 * s, "i"), x)

@@ -6,12 +6,15 @@ import mpmath
 import numpy as np
 import pytest
 import scipy.linalg
+import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.libraries import Library
 from tests.operations import TRANSFORMATIONS, Case, check_values, transformation_id
 from xpand_extensions import linalg
+from xpand_extensions.autodiff import jacfwd, jacrev
+from xpand_extensions.jit import jit
 
 RNG = np.random.default_rng(0)
 FLOATING = ["float32", "float64", "complex64", "complex128"]
@@ -70,6 +73,12 @@ def test_values(library: Library, case: Case) -> None:
 @pytest.mark.parametrize("name", ["expm", "logm"])
 def test_transformations(name: str, transformation: Any) -> None:
     transformation(CASES[name])
+
+
+def test_derivatives_of_the_logarithm_compiled_by_torch() -> None:
+    x = torch.asarray(loggable(2, 2))
+    for derivative in (jacfwd(linalg.logm), jacrev(linalg.logm)):
+        torch.testing.assert_close(jit(derivative)(x), derivative(x))
 
 
 @pytest.mark.parametrize("dtype", FLOATING)

@@ -63,4 +63,4 @@ class _Logarithm(torch.autograd.Function):  # type: ignore[misc]
 
 def logm(x: Array, /) -> Array:
     # The compiler of PyTorch 2.13 warns of each class of this kind.
-    return _operation(x) if torch.compiler.is_compiling() else _Logarithm.apply(x)
+    return _operation(x) if torch.compiler.is_dynamo_compiling() else _Logarithm.apply(x)

@@ -27,7 +27,7 @@ def collective(x: Array, position: Array, kind: str, sources: Sequence[int] = ()
         sources: For "permute", the position that each member's result is from.
     """
     # torch.compile doesn't know the rule for mapping of an autograd function, but that of an operator.
-    apply = _operator if torch.compiler.is_compiling() else _Collective.apply
+    apply = _operator if torch.compiler.is_dynamo_compiling() else _Collective.apply
     found: Array = apply(x, position, kind, list(sources))
     return found
 
