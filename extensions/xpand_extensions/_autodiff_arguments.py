@@ -68,7 +68,7 @@ class Chosen:
                 xp = array_namespace(x)
                 found[i] = xp.zeros((*shape, *x.shape), dtype=x.dtype, device=_arguments.device_of(x))
         leaves = [found[i] for i in range(len(self.leaves))]
-        if type(self.structure) is Patterned:
+        if isinstance(self.structure, Patterned):
             return self.structure.tree(leaves, shape)
         return trees.unflatten(self.structure, leaves)
 

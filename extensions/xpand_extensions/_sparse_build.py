@@ -105,7 +105,8 @@ def diags(
     sizes = (size, size) if shape is None else _arguments.shape("diags", "shape", shape)
     if len(sizes) != 2:
         raise ValueError(f"diags: shape must be the numbers of rows and of columns, got {sizes}")
-    lengths = [_length(*sizes, k) for k in given]
+    rows, columns = sizes
+    lengths = [_length(rows, columns, k) for k in given]
     for i, (x, length) in enumerate(zip(values, lengths)):
         if x.shape[-1] not in (1, length):
             raise ValueError(

@@ -294,7 +294,8 @@ class _Compressed(Sparse):
         if self._plan is not None:
             return self._plan
         if self._worked_out is False:
-            shape = self._sparse_shape if self._major == -2 else self._sparse_shape[::-1]
+            rows, columns = self._sparse_shape
+            shape = (rows, columns) if self._major == -2 else (columns, rows)
             self._worked_out = plan_of(self._indices, self._indptr, shape)
         return self._worked_out
 

@@ -1,5 +1,6 @@
 """From one format to another: dense arrays, COO, CSR and CSC."""
 
+from functools import partial
 from typing import Any, Literal, TypeAlias
 
 from xpand import _arguments, array_namespace, is_concrete
@@ -204,42 +205,47 @@ def _compressed(function: str, a: Sparse, cls: Any) -> Any:
     size = coo._sparse_shape[0 if cls is CSR else 1]
     values, is_sorted = coo.values, coo.is_sorted and cls is CSR
     if not is_sorted:
-        arrange = lambda *given: _arranged(*given, size)
+        arrange = partial(_arranged, size)
         places, minor, indptr = at_once(arrange, major, minor) if known(major, minor) else arrange(major, minor)
         values = along(values, places, coo.batch_ndim)
         is_sorted = isinstance(a, (CSR, CSC)) and a.is_sorted
     else:
-        ends = lambda given: _ends(array_namespace(given), given, size)
+        ends = partial(_ends, size)
         indptr = at_once(ends, major) if known(major) else ends(major)
     return cls._of(values, (minor, indptr), (coo._sparse_shape, is_sorted, coo.is_unique))
 
 
 def _majors(indptr: Array, nse: int) -> Array:
     """Return the row of each entry."""
-    expand = lambda given: csr_rows(given, nse=nse)
+    expand = partial(csr_rows, nse=nse)
     found: Array = at_once(expand, indptr) if known(indptr) else expand(indptr)
     return found
 
 
-def _arranged(major: Array, minor: Array, size: int) -> tuple[Array, Array, Array]:
+def _arranged(size: int, major: Array, minor: Array) -> tuple[Array, Array, Array]:
     """Return which entry comes first, second, … by rows, their columns, and where rows begin and end."""
     xp = array_namespace(major, minor)
     places = xp.argsort(major, axis=-1, stable=True)
     major, minor = (xp.take_along_axis(x, places, axis=-1) for x in (major, minor))
-    return places, minor, _ends(xp, major, size)
+    return places, minor, _ends(size, major)
 
 
-def _ends(xp: Any, major: Array, size: int) -> Array:
+def _ends(size: int, major: Array) -> Array:
     """Return where rows begin and end, from the sorted row of each entry."""
+    xp = array_namespace(major)
     if major.ndim > 1:
         members = xp.reshape(major, (-1, major.shape[-1]))
-        ends = [_ends(xp, members[i, :], size) for i in range(members.shape[0])]
+        ends = [_ends(size, members[i, :]) for i in range(members.shape[0])]
         stacked = (
             xp.stack(ends) if ends else xp.zeros((0, size + 1), dtype=major.dtype, device=_arguments.device_of(major))
         )
         return xp.reshape(stacked, (*major.shape[:-1], size + 1))
     rows = xp.arange(size + 1, dtype=major.dtype, device=_arguments.device_of(major))
     return xp.astype(xp.searchsorted(major, rows, side="left"), major.dtype)
+
+
+def _first(count: int, x: Array) -> Array:
+    return x[:count]
 
 
 def trimmed(a: Any) -> Any:
@@ -249,7 +255,7 @@ def trimmed(a: Any) -> Any:
     used = at_once(lambda indptr: int(indptr[-1]), a.indptr)
     if used == a.nse:
         return a
-    shorten = lambda indices: indices[:used]
+    shorten = partial(_first, used)
     indices = at_once(shorten, a.indices) if known(a.indices) else shorten(a.indices)
     return type(a)._of(a.values[..., :used], (indices, a.indptr), a._static())
 

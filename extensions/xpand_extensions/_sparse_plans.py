@@ -8,7 +8,7 @@ from ._sparse_pattern import known
 from ._sparse_products import csr_plan
 
 
-def plan_of(indices: Array, indptr: Array, shape: tuple[int, ...]) -> Any:
+def plan_of(indices: Array, indptr: Array, shape: tuple[int, int]) -> Any:
     """Return the plan of a pattern by rows; None where it isn't known, or the library has no use for one."""
     if indices.ndim > 1 or not known(indices, indptr):
         return None

@@ -1,4 +1,4 @@
-"""Work on patterns on JAX: with NumPy on the host, since under jit the operations of known arrays would be put off too."""
+"""Work on patterns on JAX: with NumPy, since under jit the operations of known arrays would be put off too."""
 
 from collections.abc import Callable
 from typing import Any
