@@ -15,6 +15,8 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
+from torch.fx.experimental.proxy_tensor import make_fx
+from torch.utils.flop_counter import FlopCounterMode
 
 import xpand
 from tests.libraries import LIBRARIES
@@ -273,6 +275,10 @@ def test_is_concrete():
     jax.grad(not_here)(jnp.ones(2))
     torch.func.vmap(not_here)(torch.ones(2, 2))
     torch.func.grad(not_here)(torch.ones(2))
+    make_fx(not_here)(torch.ones(2))
+    make_fx(lambda x: x + not_here(torch.ones(2)))(torch.ones(2))  # it would be a constant of the graph
+    with FlopCounterMode(display=False):
+        assert xpand.is_concrete(torch.ones(2))
 
 
 def test_import_loads_no_array_library():

@@ -66,9 +66,16 @@ def _torch_is_concrete(x: Array) -> bool:
     if torch.compiler.is_compiling() or x.is_meta:
         return False
     # Subclasses such as FakeTensor stand for a tensor without holding its values; a Parameter holds them.
-    # (An attribute, since an import takes as long as all the rest.)
-    wrapped: bool = torch._C._functorch.is_functorch_wrapped_tensor(x)
-    return type(x) in (torch.Tensor, torch.nn.Parameter) and not wrapped
+    # (Attributes, since an import takes as long as all the rest.)
+    if type(x) not in (torch.Tensor, torch.nn.Parameter) or torch._C._functorch.is_functorch_wrapped_tensor(x):
+        return False
+    return not torch._C._len_torch_dispatch_stack() or not _torch_is_traced(torch._C)
+
+
+def _torch_is_traced(module: Any) -> bool:
+    """Tell whether a graph is being made, in which a tensor that has values is a constant."""
+    mode, key = module._get_dispatch_mode, module._TorchDispatchModeKey
+    return mode(key.FAKE) is not None or mode(key.PROXY) is not None
 
 
 def _jax_is_concrete(x: Array) -> bool:
