@@ -21,7 +21,10 @@ from xpand_extensions.autodiff import (
     value_and_grad,
 )
 from xpand_extensions.control_flow import while_loop
-from xpand_extensions.jit import jit
+from xpand_extensions.jit import jit, make_graph
+from xpand_extensions.tracing import GraphError
+from xpand_extensions.tracing._core import Aval
+from xpand_extensions.tracing._simplify import simplified
 from xpand_extensions.vmap import vmap
 
 A = np.asarray([[3.0, 1.0, -0.5], [0.25, 2.5, 1.0], [0.5, -1.0, 4.0]])
@@ -310,6 +313,21 @@ def test_transposed(name: str) -> None:
     a, b = library.asarray(A), library.asarray(B)
     (found,) = linear_transpose(lambda b: by_args(a, b), b)(b)
     library.assert_equal(found, np.linalg.solve(A.T, B), rtol=1e-13)
+
+
+@pytest.mark.parametrize("solver", [by_args, by_closures, by_iteration])
+def test_graphs_are_checked(solver: Any) -> None:
+    """What the operation returns is told by its solver, anew at each check."""
+    mapped = vmap(solver, in_axes=(None, 0))
+    for function, arrays in ((solver, (A, B)), (grad(cubes(solver), BOTH), (A, B)), (mapped, (A, BS))):
+        graph = make_graph(function)(*arrays)
+        assert any(each.op.name == "custom_linear_solve" for each in graph.equations)
+        graph.check()
+        simplified(graph).check()
+    one = next(each for each in graph.equations if each.op.name == "custom_linear_solve")
+    one.outputs[0].aval = Aval((2, 4), one.outputs[0].dtype)
+    with pytest.raises(GraphError, match="custom_linear_solve returns"):
+        graph.check()
 
 
 def test_empty(eager: Library) -> None:

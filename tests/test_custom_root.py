@@ -10,7 +10,8 @@ from tests.test_custom_linear_solve import AS, BOTH, BS, A, B, Held, Ours, cubes
 from tests.test_derivatives import NAMESPACE, against_jax, total
 from xpand_extensions.autodiff import check_grads, custom_linear_solve, custom_root, grad, jvp
 from xpand_extensions.control_flow import while_loop
-from xpand_extensions.jit import jit
+from xpand_extensions.jit import jit, make_graph
+from xpand_extensions.tracing._simplify import simplified
 
 pytestmark = pytest.mark.filterwarnings(
     # Of PyTorch's compiler, by the compiler itself.
@@ -164,6 +165,25 @@ def test_trees_and_auxiliary_data(eager: Library) -> None:
     eager.assert_equal(found["v"], np.asarray(-1.25), rtol=1e-12)
     tangents = jvp(lambda p: root(p)[0], (p,), (p,))[1]
     eager.assert_equal(tangents["a"], np.asarray([2.0, 3.0]) / 3.0, rtol=1e-12)
+
+
+@pytest.mark.parametrize("solver", [by_args, by_closures])
+def test_graphs_are_checked(solver: Any) -> None:
+    for function, arrays in (
+        (solver, (A, B)),
+        (grad(cubes(solver), BOTH), (A, B)),
+        (Ours.vmap(solver), (AS, BS)),
+        (lambda a, b: custom_root(equation, guess(b), solve=with_aux, args=(a, b), has_aux=True)[1], (A, B)),
+    ):
+        graph = make_graph(function)(*arrays)
+        assert any(each.op.name == "custom_root" for each in graph.equations)
+        graph.check()
+        simplified(graph).check()
+
+
+def with_aux(x: Any, a: Any, b: Any) -> Any:
+    found = newton(x, a, b)
+    return found, {"residual": equation(found, a, b) @ found}
 
 
 def test_no_derivative_no_cost() -> None:

@@ -11,11 +11,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import xpand
-from tests.cases import weighted_sum
 from tests.libraries import EAGER_LIBRARIES, LIBRARIES, Library
 from tests.operations import Case, check_values, jax_grad, jax_jit, jax_vmap, torch_compile, torch_grad, torch_vmap
 from tests.systems import SOLVABLE, SYSTEMS, UNSOLVABLE
-from tests.traced import traced_forward, traced_second, traced_vmap
+from tests.traced import traced_forward, traced_grad, traced_second, traced_stage, traced_vmap
 from xpand_extensions import autodiff, jit, sparse, vmap
 from xpand_extensions._linear_solve_factors import factor_cholesky, factor_lu, factor_qr, factor_triangular
 from xpand_extensions.linear_solve import Status, direct_solve, factorize
@@ -123,17 +122,7 @@ def test_values(library: Library, case: Case) -> None:
     check_values(library, case)
 
 
-def traced_jit(case: Case) -> None:
-    """Compiled on NumPy, the function and its gradients are what they are otherwise."""
-    library = LIBRARIES[0]
-    arrays = [library.asarray(x) for x in case.arrays]
-    library.assert_equal(jit.jit(case.function)(*arrays), case.function(*arrays), rtol=1e-12, atol=1e-14)
-    gradients = autodiff.grad(weighted_sum(library, case), case.differentiable)
-    for compiled, eager in zip(jit.jit(gradients)(*arrays), gradients(*arrays), strict=True):
-        library.assert_equal(compiled, eager, rtol=1e-10, atol=1e-12)
-
-
-TRACED = [traced_jit, traced_vmap, traced_forward, traced_second]
+TRACED = [traced_stage, traced_vmap, traced_forward, traced_grad, traced_second]
 OF_TORCH = [torch_vmap, torch_grad]
 OF_JAX = [jax_jit, jax_vmap, jax_grad]
 # JAX takes a second or more for each; what differs between cases is how the factors are applied.

@@ -13,7 +13,19 @@ from ._batching import Batching
 from ._core import Op, aval_of, bare, bind
 from ._forward import Forward, jvp
 from ._reverse import Linearize, transposed
-from ._solve import Arrays, Function, Graphs, System, check, difference, followed, linearized, of_batch, pushed
+from ._solve import (
+    Arrays,
+    Function,
+    Graphs,
+    System,
+    check,
+    difference,
+    followed,
+    linearized,
+    of_batch,
+    pushed,
+    shapes_of,
+)
 from ._staging import Staging
 
 
@@ -87,6 +99,10 @@ def root_stage(trace: Staging, op: Op, args: Sequence[Any], params: dict[str, An
     root, constants, avals = _staged(trace.namespace, params["root"], list(map(aval_of, args)))
     inputs = [trace.atom(x) for x in (*args, *constants)]
     return trace.equation(op, inputs, {"root": root}, avals)
+
+
+def root_shapes(namespace: Any, *avals: Any, root: Root) -> Any:
+    return shapes_of(namespace, "custom_root", root.solve, root.rows, avals)
 
 
 def root_forward(trace: Forward, op: Op, args: Sequence[Any], params: dict[str, Any]) -> Any:
