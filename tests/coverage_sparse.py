@@ -7,7 +7,7 @@ import scipy.sparse
 
 from tests.coverage import Row
 from tests.libraries import Library
-from xpand_extensions import sparse
+from xpand_extensions import linalg, sparse
 
 ROWS = np.asarray([[0, 0, 1, 2], [2, 0, 2, 1]])
 COLUMNS = np.asarray([[1, 3, 0, 3], [0, 1, 3, 2]])
@@ -54,6 +54,16 @@ def multiplied(format: str) -> Row:
     return check
 
 
+def linear(library: Library) -> None:
+    """PhiML's `linear` takes one matrix for all vectors, dense or sparse, matrices for each, or a function."""
+    vectors = X[..., 0]
+    x = library.asarray(vectors)
+    library.assert_equal(linalg.matvec(library.asarray(DENSE[0]), x), vectors @ DENSE[0].T, rtol=1e-14)
+    library.assert_equal(linalg.matvec(library.asarray(DENSE), x), (DENSE @ X)[..., 0], rtol=1e-14)
+    of_each = sparse.matmul(made(library, "csr", None), x[..., None])
+    library.assert_equal(of_each[..., 0], (DENSE @ X)[..., 0], rtol=1e-14)
+
+
 def is_sparse(library: Library) -> None:
     assert sparse.is_sparse(made(library, "csr"))
     assert not sparse.is_sparse(library.asarray(X))
@@ -93,6 +103,7 @@ CHECKS: dict[str, Row] = {
     "Backend.csr_matrix": constructed("csr", 0),
     "Backend.csr_matrix_batched": constructed("csr", None),
     "Backend.mul_csr_dense": multiplied("csr"),
+    "Backend.linear": linear,
     "Backend.csr_to_coo": csr_to_coo,
     "Backend.csr_to_dense": constructed("csr", None),
     "Backend.csc_matrix": constructed("csc", 0),
