@@ -122,6 +122,8 @@ def test_pytorchs_own_derivatives_and_compiler() -> None:
 def test_bad_input(able: Library) -> None:
     with pytest.raises(TypeError, match="checkpoint: takes a function, got int"):
         checkpoint(3)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="checkpoint: policy must be None, got Keeping; everything inside"):
+        checkpoint(lambda x: x, policy=type("Keeping", (), {}))  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="checkpoint: the arguments holds str"):
         checkpoint(lambda x: x)("text")
 

@@ -13,7 +13,7 @@ from ._transforms import arrays_of, as_array
 
 
 @pluggable(capability="autodiff")
-def checkpoint(function: Function, /, *, prevent_cse: bool = True) -> Function:
+def checkpoint(function: Function, /, *, prevent_cse: bool = True, policy: None = None) -> Function:
     """Make the function that keeps only its arguments for reverse mode, and is computed again when that needs more.
 
     Args:
@@ -21,6 +21,8 @@ def checkpoint(function: Function, /, *, prevent_cse: bool = True) -> Function:
             too.
         prevent_cse: Whether a compiler is kept from merging the two computations, which it might find to be the same;
             JAX alone needs that, and not in the body of a `scan`.
+        policy: None. JAX's policies, which say what is kept nevertheless, are its compiler's: to keep more, let several
+            functions be computed again, and what is between them not.
 
     Returns:
         A function of the same arguments, with the same values and derivatives. Reverse mode takes about one more
@@ -28,7 +30,7 @@ def checkpoint(function: Function, /, *, prevent_cse: bool = True) -> Function:
         part.
 
     Raises:
-        TypeError: By the function returned: arguments that are neither arrays nor numbers.
+        TypeError: A policy; by the function returned: arguments that are neither arrays nor numbers.
 
     Source: `jax.checkpoint`; A. Griewank and A. Walther, ACM Trans. Math. Softw. 26 (2000) 19.
 
@@ -38,6 +40,11 @@ def checkpoint(function: Function, /, *, prevent_cse: bool = True) -> Function:
     tensor(1.)
     """
     check_callable("checkpoint", function)
+    if policy is not None:
+        raise TypeError(
+            f"checkpoint: policy must be None, got {getattr(policy, '__name__', policy)}; everything inside is "
+            "computed again: to keep a value, end one function there and begin another"
+        )
 
     @wraps(function)
     def checkpointed(*args: Any, **kwargs: Any) -> Any:

@@ -72,7 +72,7 @@ def linear_transpose(function: Callable[..., Any], /, *primals: Array) -> Callab
     return transposed(traced_namespace(array_namespace(*primals)), function, primals)
 
 
-def checkpoint(function: Callable[..., Any], /, *, prevent_cse: bool = True) -> Callable[..., Any]:
+def checkpoint(function: Callable[..., Any], /, *, prevent_cse: bool = True, policy: None = None) -> Callable[..., Any]:
     return lambda *arrays: checkpointed(traced_namespace(array_namespace(*arrays)), function, arrays)
 
 

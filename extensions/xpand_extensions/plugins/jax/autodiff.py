@@ -63,7 +63,7 @@ def linear_transpose(function: Callable[..., Any], /, *primals: Array) -> Callab
     return of_cotangents
 
 
-def checkpoint(function: Callable[..., Any], /, *, prevent_cse: bool = True) -> Callable[..., Any]:
+def checkpoint(function: Callable[..., Any], /, *, prevent_cse: bool = True, policy: None = None) -> Callable[..., Any]:
     checkpointed: Callable[..., Any] = jax.checkpoint(function, prevent_cse=prevent_cse)
     return checkpointed
 

@@ -19,7 +19,7 @@ Arrays: TypeAlias = "tuple[Array, ...]"
 Function: TypeAlias = Callable[..., Arrays]
 
 
-def checkpoint(function: Function, /, *, prevent_cse: bool = True) -> Function:
+def checkpoint(function: Function, /, *, prevent_cse: bool = True, policy: None = None) -> Function:
     def checkpointed(*xs: Array) -> Arrays:
         if torch.compiler.is_dynamo_compiling():
             function(*xs)  # what it notes of its results can't be noted inside a graph
