@@ -239,3 +239,22 @@ def test_integers_have_zeros_for_gradients_where_they_are_allowed(able: Library)
     able.assert_equal(grad(lambda n: able.asarray(2.0), allow_int=True)(tree["n"]), np.asarray([0, 0, 0]))
     with pytest.raises(TypeError, match="floating-point data types"):
         grad(f)(tree)
+
+
+def test_infinite_derivatives_are_no_warning(eager_library: Library) -> None:
+    root, x, ones = (
+        (lambda x: total(NAMESPACE(x).sqrt(x))),
+        *map(eager_library.asarray, (np.asarray([0.0, 1.0]), np.ones(2))),
+    )
+    expected = np.asarray([np.inf, 0.5])
+    eager_library.assert_equal(grad(root)(x), expected)
+    eager_library.assert_equal(jvp(root, (x,), (ones,))[1], np.asarray(np.inf))
+    eager_library.assert_equal(jacfwd(grad(root))(x)[0, 0], np.asarray(-np.inf))
+    eager_library.assert_equal(grad(lambda x: total(x / NAMESPACE(x).zeros_like(x)))(ones), np.full(2, np.inf))
+
+
+def test_numpy_still_raises_where_it_was_told_to() -> None:
+    with np.errstate(divide="raise"), pytest.raises(FloatingPointError, match="divide by zero"):
+        grad(lambda x: NAMESPACE(x).sqrt(x))(np.asarray(0.0))
+    with pytest.warns(RuntimeWarning, match="divide by zero"):
+        np.ones(2) / np.zeros(2)  # as before

@@ -8,6 +8,7 @@ from xpand._typing import Array
 from ._core import Op, Trace, TracedArray, bare, bind, rebuilt
 from ._derivatives import LINEAR, contribution, factor, joint
 from ._fit import alike, cast, namespace_for, product, spread, total, zeros
+from ._infinities import unwarned
 
 
 class Forward(Trace):
@@ -123,7 +124,7 @@ def jvp(
     namespace: Any, function: Callable[..., Any], primals: Sequence[Array], tangents: Sequence[Array]
 ) -> tuple[tuple[Array, ...], tuple[Array, ...], tuple[Array, ...]]:
     """Push tangents through a function of arrays that returns two tuples of arrays: outputs, and what comes beside."""
-    with Forward("jvp", namespace) as trace:
+    with unwarned(), Forward("jvp", namespace) as trace:
         inputs = [namespace.array(trace, bare(x), bare(t)) for x, t in zip(primals, tangents)]
         outs, beside = function(*inputs)
     values, derivatives = [], []

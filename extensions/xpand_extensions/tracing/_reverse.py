@@ -14,6 +14,7 @@ from xpand._typing import Array
 from ._core import Aval, Op, Trace, TracedArray, aval_of, bare, bind, rebuilt
 from ._derivatives import LINEAR, contribution, factor, joint
 from ._fit import alike, gathered, namespace_for, plus, zeros
+from ._infinities import unwarned
 from ._tape import Applied, Node, Opaque, Part, Sum, Tape, whole_of, without_values
 
 
@@ -157,7 +158,7 @@ def linearize(
 ) -> tuple[tuple[Array, ...], tuple[Array, ...], "Linear"]:
     """Evaluate a function of arrays that returns two tuples of arrays: outputs, and what comes beside; linearise it."""
     primals = [bare(x) for x in primals]
-    with Linearize(what, namespace, getattr(primals[0], "device", None)) as trace:
+    with unwarned(), Linearize(what, namespace, getattr(primals[0], "device", None)) as trace:
         nodes = [Node(tuple(x.shape), x.dtype) for x in primals]
         outs, beside = function(*(namespace.array(trace, x, node) for x, node in zip(primals, nodes)))
     trace.tape.alive = False
@@ -193,13 +194,18 @@ class Linear:
     def push(self, *tangents: Array) -> tuple[Array, ...]:
         """Apply the map."""
         found: dict[Node, Any] = {node: bare(t) for node, t in zip(self.inputs, tangents)}
-        for node in self.records():
-            found[node] = node.push(self.namespace, found)
+        with unwarned():
+            for node in self.records():
+                found[node] = node.push(self.namespace, found)
         tangents_of = [None if node is None else found[node] for node in self.outputs]
         return tuple(zeros(self.namespace, aval) if t is None else t for t, aval in zip(tangents_of, self.avals))
 
     def pull(self, *cotangents: Array) -> tuple[Array, ...]:
         """Apply the transpose of the map."""
+        with unwarned():
+            return self._pull(cotangents)
+
+    def _pull(self, cotangents: Sequence[Array]) -> tuple[Array, ...]:
         namespace = self.namespace
         cts: dict[Node, Any] = {}
         for node, ct in zip(self.outputs, cotangents):
