@@ -1,5 +1,7 @@
 """Sparse products on parts: every library against dense products, transformations, bad input."""
 
+import subprocess
+import sys
 from collections.abc import Callable
 from functools import partial
 from typing import Any
@@ -392,6 +394,69 @@ def test_second_derivatives_on_torch(dtype: str) -> None:
     for function, arrays in ((forwards, (v, x)), (backwards, (v, y)), (at_places, (y, x))):
         assert gradcheck(function, arrays)
         assert gradgradcheck(function, arrays)
+
+
+@pytest.mark.parametrize("dtype", ["float64", "complex128"])
+@pytest.mark.parametrize("name", ["csr", "csr transposed", "coo", "sampled", "assembled"])
+def test_nested_derivatives_on_torch(name: str, dtype: str) -> None:
+    """Forward and reverse mode in one another, and mapped, give what they give of dense products."""
+    import torch
+
+    rng = np.random.default_rng(0)
+    make = lambda *shape: torch.from_numpy(rng.normal(size=shape)).to(getattr(torch, dtype))
+    rows, columns = torch.from_numpy(ROWS), torch.from_numpy(COLUMNS)
+    full = lambda v: torch.zeros(M, N, dtype=v.dtype).index_put((rows, columns), v, accumulate=True)
+    at_size = assembly.csr_assembly(rows, columns, shape=(M, N))
+    of_values = lambda v: assembly.assembled_values(v, at_size)
+    function, reference, arrays = {
+        "csr": (csr(products.csr_matmul), lambda v, x: full(v) @ x, (make(7), make(N, 2))),
+        "csr transposed": (csr(products.csr_rmatmul), lambda v, y: full(v).mT @ y, (make(7), make(M, 2))),
+        "coo": (coo, lambda v, x: full(v[torch.from_numpy(np.argsort(SHUFFLED))]) @ x, (make(7), make(N, 2))),
+        "sampled": (
+            lambda y, x: products.sampled_matmul(y, x, rows, columns),
+            lambda y, x: (y @ x)[rows, columns],
+            (make(M, 2), make(2, N)),
+        ),
+        "assembled": (
+            lambda v, x: csr(products.csr_matmul)(v, x).sum() * of_values(v),
+            lambda v, x: (full(v) @ x).sum() * full(v)[full(torch.ones(7)) != 0],
+            (make(7), make(N, 2)),
+        ),
+    }[name]
+
+    def of_one(multiply: Callable[..., Any]) -> Callable[..., Any]:
+        def total(t: Any) -> Any:
+            out = multiply(*(x * t + torch.sin(x.real * t) for x in arrays))
+            return (out * out.conj()).real.sum()
+
+        return total
+
+    one, t = torch.ones((), dtype=torch.float64), torch.tensor(0.7, dtype=torch.float64)
+    level = {
+        "jvp": lambda f: lambda t: torch.func.jvp(f, (t,), (one,))[1],
+        "grad": torch.func.grad,
+    }
+    nestings = [*((a, b) for a in level for b in level), ("jvp", "jvp", "jvp"), ("grad", "jvp", "jvp")]
+    for nesting in nestings:
+        found, expected = of_one(function), of_one(reference)
+        for each in reversed(nesting):
+            found, expected = level[each](found), level[each](expected)
+        np.testing.assert_allclose(found(t), expected(t), rtol=1e-10, err_msg=str(nesting))
+        ts = torch.stack([t, t + 1])
+        np.testing.assert_allclose(
+            torch.func.vmap(found)(ts), torch.func.vmap(expected)(ts), rtol=1e-10, err_msg=f"mapped {nesting}"
+        )
+
+
+def test_torch_is_first_used_inside_of_a_derivative() -> None:
+    """The plug-in makes no tensors as it is imported: PyTorch's transformations have none of these."""
+    code = (
+        "import torch; from xpand_extensions import _sparse_products as products\n"
+        "i, p, x = torch.tensor([0]), torch.tensor([0, 1]), torch.ones(1)\n"
+        "f = lambda v: products.csr_matmul(v, i, p, x, shape=(1, 1)).sum()\n"
+        "assert torch.func.grad(f)(x) == 1"
+    )
+    subprocess.run([sys.executable, "-c", code], check=True, timeout=120)
 
 
 # Bad input

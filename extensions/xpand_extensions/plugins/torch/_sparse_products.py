@@ -25,11 +25,6 @@ _OWN: Final = frozenset({torch.float32, torch.float64} if torch.backends.mkl.is_
 _LARGE: Final = 100_000
 """Entries from which PyTorch's own product gains by several threads."""
 
-with warnings.catch_warnings():
-    # PyTorch says once that its CSR may change.
-    warnings.simplefilter("ignore")
-    torch.sparse_csr_tensor(torch.tensor([0, 1]), torch.tensor([0]), torch.tensor([1.0]), size=(1, 1))
-
 
 def csr_matmul(
     values: Array,
@@ -108,7 +103,10 @@ def _is_plain(*tensors: Array) -> bool:
 def _product(values: Array, x: Array, first: Array, second: Array, kind: Kind, shape: Shape) -> Array:
     """Multiply; `x` has the shape `(..., n, k)`."""
     if kind == "csr_matmul" and values.ndim == 1 and x.ndim == 2 and x.shape[1] == 1 and _has_own(values):
-        matrix = torch.sparse_csr_tensor(second, first, values.detach(), size=shape, check_invariants=False)
+        with warnings.catch_warnings():
+            # PyTorch says once that its CSR may change.
+            warnings.filterwarnings("ignore", "Sparse CSR tensor support is in beta")
+            matrix = torch.sparse_csr_tensor(second, first, values.detach(), size=shape, check_invariants=False)
         return torch.mv(matrix, x[:, 0])[:, None]
     if values.device.type == "cpu":
         return _on_host(getattr(host, kind), values, first, second, x, shape=shape)
@@ -134,12 +132,8 @@ def _on_host(function: Callable[..., Any], *tensors: Array, **options: Any) -> A
 
 
 def _as_numpy(x: Array) -> Any:
-    # Each only where it has to be: for small matrices these calls are what the product costs.
-    if x.requires_grad:
-        x = x.detach()
-    if x.is_conj() or x.is_neg():
-        x = x.resolve_conj().resolve_neg()
-    return (x.float() if x.dtype == torch.bfloat16 else x).numpy()
+    # By force: forward mode multiplies by tensors that hold nothing, for tangents that are zero.
+    return (x.float() if x.dtype == torch.bfloat16 else x).numpy(force=True)
 
 
 class _Product(torch.autograd.Function):  # type: ignore[misc]
@@ -167,13 +161,15 @@ class _Product(torch.autograd.Function):  # type: ignore[misc]
 
     @staticmethod
     def jvp(ctx: Any, of_values: Array | None, of_x: Array | None, *others: Any) -> Array:
-        values, x, first, second = ctx.saved_tensors
-        parts = []
-        if of_values is not None:
-            parts.append(_Product.apply(of_values, x, first, second, ctx.kind, ctx.shape))
-        if of_x is not None:
-            parts.append(_Product.apply(values, of_x, first, second, ctx.kind, ctx.shape))
-        return sum(parts[1:], parts[0])
+        # PyTorch calls this with derivatives switched off, which the levels below ask for.
+        with torch.enable_grad(), forward_ad._set_fwd_grad_enabled(True):
+            values, x, first, second = (forward_ad.unpack_dual(each).primal for each in ctx.saved_tensors)
+            parts = []
+            if of_values is not None:
+                parts.append(_Product.apply(of_values, x, first, second, ctx.kind, ctx.shape))
+            if of_x is not None:
+                parts.append(_Product.apply(values, of_x, first, second, ctx.kind, ctx.shape))
+            return sum(parts[1:], parts[0])
 
     @staticmethod
     def vmap(
@@ -220,13 +216,15 @@ class _Sampled(torch.autograd.Function):  # type: ignore[misc]
 
     @staticmethod
     def jvp(ctx: Any, of_x: Array | None, of_y: Array | None, *others: Any) -> Array:
-        x, y, rows, columns = ctx.saved_tensors
-        parts = []
-        if of_x is not None:
-            parts.append(_Sampled.apply(of_x, y, rows, columns))
-        if of_y is not None:
-            parts.append(_Sampled.apply(x, of_y, rows, columns))
-        return sum(parts[1:], parts[0])
+        # PyTorch calls this with derivatives switched off, which the levels below ask for.
+        with torch.enable_grad(), forward_ad._set_fwd_grad_enabled(True):
+            x, y, rows, columns = (forward_ad.unpack_dual(each).primal for each in ctx.saved_tensors)
+            parts = []
+            if of_x is not None:
+                parts.append(_Sampled.apply(of_x, y, rows, columns))
+            if of_y is not None:
+                parts.append(_Sampled.apply(x, of_y, rows, columns))
+            return sum(parts[1:], parts[0])
 
     @staticmethod
     def vmap(info: Any, in_dims: tuple[Any, ...], x: Array, y: Array, rows: Array, columns: Array) -> tuple[Array, int]:
