@@ -182,3 +182,19 @@ def test_from_dense_with_room(library: Library) -> None:
     else:
         with pytest.raises(ValueError, match="from_dense: nse=2 is too few for the 3 places"):
             sparse.from_dense(library.asarray(DENSE), nse=2)
+
+
+def test_data_types_and_devices(library: Library) -> None:
+    a = sparse.from_dense(library.asarray(DENSE), "coo", nse=5)
+    assert a.astype(library.xp.float32).dtype == library.xp.float32
+    moved = a.to_device(library.expected_device)
+    assert moved.device == a.device
+    library.assert_equal(moved.todense(), DENSE)
+
+
+def test_another_device() -> None:
+    by_id = {library.id: library for library in LIBRARIES}
+    there = by_id["strict-device1"].device
+    moved = sparse.from_dense(by_id["strict"].asarray(DENSE)).to_device(there)
+    assert {x.device for x in (moved.values, *moved.pattern)} == {there}
+    by_id["strict-device1"].assert_equal(moved.todense(), DENSE)

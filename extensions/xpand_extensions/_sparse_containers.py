@@ -10,7 +10,7 @@ Axes are in the order batch, sparse, dense: `shape == (*batch, *sparse, *dense)`
 
 from typing import Any, ClassVar, Self
 
-from xpand import array_namespace
+from xpand import array_namespace, device
 from xpand._typing import Array, Device, DType, Namespace
 
 from . import _sparse_checks as checks
@@ -90,7 +90,7 @@ class Sparse(Operators):
     @property
     def device(self) -> Device:
         """Where the values lie."""
-        return self._values.device
+        return device(self._values)
 
     @property
     def is_sorted(self) -> bool:

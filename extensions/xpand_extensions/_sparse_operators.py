@@ -2,8 +2,10 @@
 
 from typing import TYPE_CHECKING, Any, Final
 
+from xpand import to_device as move
+from xpand import trees
 from xpand._namespace import import_module
-from xpand._typing import Array
+from xpand._typing import Array, Device, DType
 
 if TYPE_CHECKING:
     from types import ModuleType
@@ -89,6 +91,15 @@ class Operators:
         """Call `sparse.matrix_transpose`."""
         result: Sparse = _functions().matrix_transpose(self)
         return result
+
+    def astype(self, dtype: DType) -> "Sparse":
+        """Call `sparse.astype`."""
+        result: Sparse = _functions().astype(self, dtype)
+        return result
+
+    def to_device(self, device: Device) -> "Sparse":
+        """Return the container with its arrays on another device, in the library's own terms."""
+        return trees.map(lambda x: move(x, device), self)
 
     def todense(self) -> Array:
         """Call `sparse.todense`."""

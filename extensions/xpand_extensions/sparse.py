@@ -7,6 +7,7 @@ have themselves, too.
 """
 
 from ._sparse_arithmetic import add, divide, multiply, subtract
+from ._sparse_assembly import CSRAssembly, assembled_values, csr_assembly
 from ._sparse_build import block, block_diag, concat, diags, eye, kron, stack
 from ._sparse_containers import COO, CSC, CSR, Sparse
 from ._sparse_convert import (
@@ -26,11 +27,34 @@ from ._sparse_index import getitem
 from ._sparse_matmul import matmul
 from ._sparse_native import from_native, to_native
 from ._sparse_pattern import at_once as at_once
+from ._sparse_products import (
+    CSRPlan,
+    coo_matmul,
+    coo_todense,
+    csr_matmul,
+    csr_plan,
+    csr_rmatmul,
+    csr_rows,
+    csr_todense,
+    sampled_matmul,
+)
 from ._sparse_reduce import count_nonzero, diagonal, max, mean, min, norm, sum, trace
 from ._sparse_structure import eliminate_zeros, reshape, sort, sum_duplicates, transpose, tril, triu
 from ._sparse_trees import disassemble
 
 __all__ = [
+    "CSRAssembly",
+    "CSRPlan",
+    "assembled_values",
+    "coo_matmul",
+    "coo_todense",
+    "csr_assembly",
+    "csr_matmul",
+    "csr_plan",
+    "csr_rmatmul",
+    "csr_rows",
+    "csr_todense",
+    "sampled_matmul",
     "COO",
     "CSC",
     "CSR",
