@@ -215,11 +215,11 @@ def _direct(
         x, status, text = factors.solve(b), factors.status, factors.method
     constant, right = autodiff.stop_gradient((x, b))
     residual = right - times(autodiff.stop_gradient(operator.values), constant)
-    size = norm(residual)
-    met = size <= xp.maximum(criterion.rtol * norm(right), criterion.atol)
+    size, wanted = norm(residual), norm(right)
+    met = size <= xp.maximum(criterion.rtol * wanted, criterion.atol)
     zero = xp.astype(xp.zeros_like(size), xp.int32)
     status = xp.astype(status, xp.int32) + zero
-    finite = xp.isfinite(norm(right)) | (norm(right) > 0) & xp.all(xp.isfinite(right), axis=-1)
+    finite = xp.isfinite(wanted) | (wanted > 0) & xp.all(xp.isfinite(right), axis=-1)
     status = xp.where(finite, status, zero + int(Status.NON_FINITE))
     if method.name != "lstsq":
         failed = (status == int(Status.CONVERGED)) & ~met

@@ -13,6 +13,7 @@ def estimate(
     dtype: DType,
     solve: Callable[[Array], Array],
     solve_transposed: Callable[[Array], Array],
+    starts: Array | None = None,
 ) -> Array:
     """Estimate Skeel's condition number: the largest row sum of `|inv(a)| @ |a|`, which scaling rows doesn't change.
 
@@ -25,27 +26,34 @@ def estimate(
         dtype: The data type of the matrices.
         solve: Solves with the matrices, which must be regular, for `(..., n, k)`.
         solve_transposed: The same with the transposes.
+        starts: What `starts_of` returns, where that is at hand.
     """
     size = sums.shape[-1]
     if size == 0:
         return xp.zeros(sums.shape[:-1], dtype=sums.dtype, device=_arguments.device_of(sums))
-    place = xp.arange(size, device=_arguments.device_of(sums))
-    number = xp.astype(place, sums.dtype)
+    starts = starts_of(xp, sums, dtype) if starts is None else starts
     scale = xp.astype(sums, dtype)[..., None]
-    even = xp.full_like(number, 1 / size)
-    # Signs that alternate, which cancellation in the first vector can't hide from.
-    alternating = xp.where(place % 2 == 0, xp.ones_like(number), -xp.ones_like(number)) * (
-        1 + number / max(size - 1, 1)
-    )
-    starts = xp.astype(xp.stack([even, alternating], axis=-1), dtype)
     starts = xp.broadcast_to(starts, (*sums.shape[:-1], size, 2))
     first = scale * solve_transposed(starts)
     lengths = xp.sum(xp.abs(first), axis=-2)
     back = solve(scale * _signs(xp, first[..., :1]))
     row = xp.argmax(xp.abs(back), axis=-2, keepdims=True)  # (..., 1, 1)
-    unit = xp.astype(place[:, None] == row, dtype)
+    unit = xp.astype(xp.arange(size, device=_arguments.device_of(sums))[:, None] == row, dtype)
     last = xp.sum(xp.abs(scale * solve_transposed(unit)), axis=(-2, -1))
     return xp.maximum(xp.maximum(lengths[..., 0], lengths[..., 1] * (2 / (3 * size))), last)
+
+
+def starts_of(xp: Namespace, sums: Array, dtype: DType) -> Array:
+    """Make the right sides that an estimate begins with: two columns."""
+    size = sums.shape[-1]
+    place = xp.arange(size, device=_arguments.device_of(sums))
+    number = xp.astype(place, sums.dtype)
+    even = xp.full_like(number, 1 / size)
+    # Signs that alternate, which cancellation in the first vector can't hide from.
+    alternating = xp.where(place % 2 == 0, xp.ones_like(number), -xp.ones_like(number)) * (
+        1 + number / max(size - 1, 1)
+    )
+    return xp.astype(xp.stack([even, alternating], axis=-1), dtype)
 
 
 def _signs(xp: Namespace, x: Array) -> Array:

@@ -96,22 +96,31 @@ def lu_factor(x: Array, /) -> LUFactors:
     (factor,) = get_lapack_funcs(("getrf",), (x,))
     if x.ndim == 2 and x.size:
         factors, pivots, _ = factor(x)
-        return LUFactors(factors, np.asarray(_permutation(pivots, len(x)), dtype=np.int64))
+        return LUFactors(factors, np.asarray(order_of(pivots, len(x)), dtype=np.int64))
     factors = np.empty_like(x, order="C")
     permutation = np.empty(x.shape[:-1], dtype=np.int64)
     permutation[...] = np.arange(x.shape[-2])
     for index in np.ndindex(x.shape[:-2]) if x.size else ():
         factors[index], pivots, _ = factor(x[index])
-        permutation[index] = _permutation(pivots, x.shape[-2])
+        permutation[index] = order_of(pivots, x.shape[-2])
     return LUFactors(factors, permutation)
 
 
-def _permutation(pivots: Array, rows: int) -> list[int]:
+def order_of(pivots: Array, rows: int) -> list[int]:
     """Turn exchanges of rows, one after the other, into the order that they lead to."""
     order = list(range(rows))
     for row, other in enumerate(pivots.tolist()):
         order[row], order[other] = order[other], order[row]
     return order
+
+
+def lu_solve(
+    factors: Array, permutation: Array, b: Array, /, *, transpose: bool = False, conjugate: bool = False
+) -> Array:
+    if factors.ndim > 2 or b.ndim > 2 or transpose:
+        return generic.lu_solve(factors, permutation, b, transpose=transpose, conjugate=conjugate)
+    x = triangular_solve(factors, b[permutation], unit_diagonal=True, conjugate=conjugate)
+    return triangular_solve(factors, x, lower=False, conjugate=conjugate)
 
 
 def lstsq(a: Array, b: Array, /, *, rtol: float | None = None) -> LeastSquares:

@@ -1,11 +1,33 @@
-"""Cholesky factors by PyTorch, which reports failures for each matrix. The other factors are generic."""
+"""Factors of dense matrices by PyTorch, which reports failures for each matrix."""
+
+from collections.abc import Callable
 
 import torch
 
 import xpand.torch as xp
 from xpand._typing import Array
-from xpand_extensions._linear_solve_factors import CholeskyParts
+from xpand_extensions._linear_solve_factors import CholeskyParts, LUParts
+from xpand_extensions._solver_status import Status
 from xpand_extensions.generic import _direct_dense as generic
+from xpand_extensions.generic._direct_condition import estimate, verdict
+
+from .linalg import order_of
+
+
+def factor_lu(a: Array, /) -> LUParts:
+    if a.numel() == 0:
+        return generic.factor_lu(a)
+    finite, safe = generic.finite_or_identity(xp, a)
+    factors, pivots, _ = torch.linalg.lu_factor_ex(safe)
+    regular = generic.no_zeros(xp, factors)
+    factors = generic.instead(xp, regular, factors, generic.identity(xp, a))
+    solve: Callable[[Array], Array] = lambda b: torch.linalg.lu_solve(factors, pivots, b)
+    transposed: Callable[[Array], Array] = lambda b: (
+        torch.linalg.lu_solve(factors, pivots, b.conj().resolve_conj(), adjoint=True).conj().resolve_conj()
+    )
+    condition = estimate(xp, generic.row_sums(xp, safe), a.dtype, solve, transposed)
+    condition, status = verdict(xp, condition, finite, regular, Status.SINGULAR)
+    return LUParts(factors, order_of(factors, pivots), condition, status)
 
 
 def factor_cholesky(a: Array, /) -> CholeskyParts:
