@@ -313,3 +313,19 @@ def test_errors(library: Library) -> None:
         sparse.diags([a.values], shape=(2, 2))
     with pytest.raises(TypeError, match="diags: diagonals must be a list"):
         sparse.diags(a.values)
+
+
+@pytest.mark.parametrize("format", ["coo", "csr", "csc"])
+def test_assembly_in_one_pass(library: Library, format: str) -> None:
+    rng = np.random.default_rng(2)
+    rows, columns, values = rng.integers(0, 6, 40), rng.integers(0, 5, 40), rng.standard_normal(40)
+    expected = np.zeros((6, 5))
+    np.add.at(expected, (rows, columns), values)
+    coo = sparse.COO(library.asarray(values), tuple(library.asarray(x) for x in (rows, columns)), (6, 5))
+    found = sparse.sum_duplicates(coo, format=format)
+    assert (found.format, found.is_unique) == (format, True)
+    # Where the pattern isn't known, there is padding.
+    assert found.nse == (40 if library.lazy else len(set(zip(rows.tolist(), columns.tolist()))))
+    library.assert_equal(found.todense(), expected, rtol=1e-14, atol=1e-14)
+    with pytest.raises(ValueError, match="sum_duplicates: format must be one of"):
+        sparse.sum_duplicates(coo, format="dia")

@@ -9,6 +9,7 @@ from xpand._typing import Array
 
 from . import _sparse_checks as checks
 from . import indexing, scatter
+from ._sparse_assembly import assembled_values, csr_assembly
 from ._sparse_containers import COO, CSC, CSR, Sparse, namespace_of
 from ._sparse_libraries import container_of, native_format
 from ._sparse_pattern import along, at_once, known
@@ -87,9 +88,9 @@ def tocoo(a: Sparse, /) -> COO:
 
 
 def tocsr(a: Sparse, /) -> CSR:
-    """Convert a matrix to CSR: entries are brought into the order of rows, and as they were within a row.
+    """Convert a matrix to CSR: entries are brought into the order of rows.
 
-    Entries of one place stay apart; `sum_duplicates` sums them.
+    Entries of one place stay apart, in their order; `sum_duplicates` sums them, before or after.
 
     Raises:
         TypeError: `a` is no container.
@@ -204,6 +205,8 @@ def _compressed(function: str, a: Sparse, cls: Any) -> Any:
     major, minor = coo.coords if cls is CSR else coo.coords[::-1]
     size = coo._sparse_shape[0 if cls is CSR else 1]
     values, is_sorted = coo.values, coo.is_sorted and cls is CSR
+    if not is_sorted and major.ndim == 1 and known(major, minor):
+        return assembled(coo, cls, sum_duplicates=False)
     if not is_sorted:
         arrange = partial(_arranged, size)
         places, minor, indptr = at_once(arrange, major, minor) if known(major, minor) else arrange(major, minor)
@@ -213,6 +216,18 @@ def _compressed(function: str, a: Sparse, cls: Any) -> Any:
         ends = partial(_ends, size)
         indptr = at_once(ends, major) if known(major) else ends(major)
     return cls._of(values, (minor, indptr), (coo._sparse_shape, is_sorted, coo.is_unique))
+
+
+def assembled(a: COO, cls: Any, *, sum_duplicates: bool) -> Any:
+    """Bring the entries of a matrix, of one pattern that is known, into the order of its rows or columns.
+
+    Padding is left out. Entries of one place may be summed, where they aren't booleans.
+    """
+    (m, n), (rows, columns) = a._sparse_shape, a.coords
+    shape, (major, minor) = ((m, n), (rows, columns)) if cls is CSR else ((n, m), (columns, rows))
+    found = at_once(partial(csr_assembly, shape=shape, sum_duplicates=sum_duplicates), major, minor)
+    values = assembled_values(a.values, found) if sum_duplicates else along(a.values, found.order, a.batch_ndim)
+    return cls._of(values, (found.indices, found.indptr), (a._sparse_shape, True, sum_duplicates or a.is_unique))
 
 
 def _majors(indptr: Array, nse: int) -> Array:

@@ -99,7 +99,8 @@ class Operators:
 
     def to_device(self, device: Device) -> "Sparse":
         """Return the container with its arrays on another device, in the library's own terms."""
-        return trees.map(lambda x: move(x, device), self)
+        result: Sparse = trees.map(lambda x: move(x, device), self)
+        return result
 
     def todense(self) -> Array:
         """Call `sparse.todense`."""

@@ -1,7 +1,7 @@
 """The structure of sparse arrays: duplicates, order, zeros that are kept, triangles, axes."""
 
 from math import prod
-from typing import Any
+from typing import Any, cast
 
 from xpand import _arguments, array_namespace
 from xpand._typing import Array
@@ -9,26 +9,28 @@ from xpand._typing import Array
 from . import _sparse_checks as checks
 from . import _sparse_order as order
 from ._sparse_containers import COO, CSC, CSR, Sparse, namespace_of
-from ._sparse_convert import container, matrix_transpose, tocoo
+from ._sparse_convert import FORMATS, Format, assembled, container, convert, matrix_transpose, tocoo
 from ._sparse_forms import by_coordinates, chosen, coo_of, full, pattern_work
 from ._sparse_pattern import along, at_once, coords_of, flat, known, merge, merged_values
 
 
-def sum_duplicates(a: Sparse, /, *, nse: int | None = None) -> Any:
+def sum_duplicates(a: Sparse, /, *, nse: int | None = None, format: Format | None = None) -> Any:
     """Sum entries of one place, and sort.
 
     Args:
         a: A container of any format and data type. Of booleans of one place, one must be true.
         nse: How many entries the result keeps; what is left over is padding. None: as many as there are places; where
             the pattern isn't known, as many as before.
+        format: What the result is; None: what `a` is. To assemble a matrix, `sum_duplicates(coo, format="csr")` is one
+            pass.
 
     Returns:
-        A container of the same format, sorted and unique. Members of a batch with a pattern each get padding where
+        A container, sorted and unique. Members of a batch with a pattern each get padding where
         they have fewer places than others.
 
     Raises:
         TypeError: `a` is not sparse.
-        ValueError: There are more places than `nse`.
+        ValueError: There are more places than `nse`, or no such format.
 
     The pattern is worked out apart from the values, whose sums have derivatives. Takes the time of sorting.
 
@@ -42,9 +44,21 @@ def sum_duplicates(a: Sparse, /, *, nse: int | None = None) -> Any:
     a = container("sum_duplicates", a)
     if nse is not None:
         nse = _arguments.integer("sum_duplicates", "nse", nse, minimum=0)
+    into = cast(Format, a.format) if format is None else format
+    _arguments.choice("sum_duplicates", "format", into, FORMATS)
     if a.is_unique and nse in (None, a.nse):
-        return sort(a)
-    return by_coordinates(lambda coo: _summed(coo, nse), a)
+        return convert(sort(a), into)
+    if nse is None and _is_plain_matrix(a):
+        return convert(assembled(tocoo(a), CSC if into == "csc" else CSR, sum_duplicates=True), into)
+    return convert(by_coordinates(lambda coo: _summed(coo, nse), a), into)
+
+
+def _is_plain_matrix(a: Sparse) -> bool:
+    """Tell whether there is one pattern of a matrix, which is known, and values to be added."""
+    if a.sparse_ndim != 2 or a.dense_ndim or any(x.ndim > 1 for x in a.pattern):
+        return False
+    xp = array_namespace(a.values)
+    return known(*a.pattern) and not xp.isdtype(a.dtype, "bool")
 
 
 def _summed(a: COO, nse: int | None) -> COO:
