@@ -14,7 +14,7 @@ from tests.libraries import EAGER_LIBRARIES, Library
 from tests.operations import Case, check_values, jax_grad, torch_compile, torch_grad, torch_vmap
 from tests.traced import traced_forward, traced_grad, traced_second, traced_stage, traced_vmap
 from xpand_extensions import autodiff, jit, sparse, vmap
-from xpand_extensions.linear_solve import Status, factorize, solve_triangular
+from xpand_extensions.linear_solve import Status, factorize, solve, solve_triangular
 
 RNG = np.random.default_rng(0)
 FLOATING = ["float32", "float64", "complex64", "complex128"]
@@ -62,6 +62,12 @@ def of_pattern_reference(values: np.ndarray, rows: np.ndarray, columns: np.ndarr
 
 CASES = {
     "dense": Case(solve_triangular, (STACK, normal(2, 4)), reference=reference, differentiable=(0, 1)),
+    "solve": Case(
+        lambda a, b: solve(a, b, method="upper").x,
+        (A, B),
+        reference=lambda a, b: reference(a, b, lower=False),
+        differentiable=(0, 1),
+    ),
     "dense, many right sides": Case(
         lambda a, b: solve_triangular(a, b, lower=False, unit_diagonal=True, transposed=True),
         (A, B),
@@ -228,3 +234,28 @@ def test_bad_input(library: Library) -> None:
     for call, error, message in calls:
         with pytest.raises(error, match=message):
             call()
+
+
+@pytest.mark.parametrize("lower", [True, False])
+def test_named_as_a_method(library: Library, lower: bool) -> None:
+    """`solve` reads that triangle alone, for its residual too, and says which of a stack is singular."""
+    method = "lower" if lower else "upper"
+    matrices, b = regular(3, 4, 4), normal(3, 4)
+    matrices[:, *((0, 3) if lower else (3, 0))] = np.nan
+    expected = reference(np.nan_to_num(matrices), b, lower=lower)
+    matrices[1, 2, 2] = 0.0
+    result = solve(library.asarray(matrices), library.asarray(b), method=method)
+    status = [Status.CONVERGED, Status.SINGULAR, Status.CONVERGED]
+    library.assert_equal(result.status, np.asarray(status, np.int32))
+    library.assert_equal(result.x[::2, :], expected[::2], rtol=1e-10)
+    assert (library.to_numpy(result.residual_norm)[::2] < 1e-12).all()
+    assert result.method.startswith("triangular (")
+    if not library.lazy:
+        whole = regular(4, 4)
+        result = solve(container(library, whole), library.asarray(b), method=method)
+        library.assert_equal(result.x, reference(whole, b, lower=lower), rtol=1e-10)
+        assert library.to_numpy(result.converged).all()
+    with pytest.raises(ValueError, match=f"solve: method='{method}' needs a matrix, got a function"):
+        solve(lambda x: x, library.asarray(b), method=method)
+    with pytest.raises(ValueError, match=f"solve: method='{method}' needs a square A"):
+        solve(library.asarray(normal(3, 4)), library.asarray(b[:, :3]), method=method)

@@ -6,7 +6,7 @@ from typing import Any, Final, NamedTuple
 
 from xpand._namespace import describe
 
-DIRECT: Final = ("direct", "lu", "cholesky", "qr")
+DIRECT: Final = ("direct", "lu", "cholesky", "qr", "lower", "upper")
 LEAST_SQUARES: Final = ("lsqr", "lsmr")
 _ORDERS: Final = {"bicgstab": 1, "gmres": 30}
 _KRYLOV: Final = ("cg", "cg-adaptive", "bicg", "bicgstab", "gmres", "minres", *LEAST_SQUARES)

@@ -51,7 +51,8 @@ def solve(
             definite, else "lu", and "lstsq" where they aren't square; for sparse matrices and functions "cg", "minres"
             or "bicgstab(2)", as A is said to be positive definite, symmetric or neither, and "lsmr" where it isn't
             square. "bicgstab(l)" and "gmres(restart)" take any number; "gmres" alone restarts after 30 steps. "lsqr"
-            and "lsmr" solve by least squares. PhiML's names, such as "CG" and "scipy-GMres", are taken too.
+            and "lsmr" solve by least squares. "lower" and "upper" solve with that triangle of a matrix, and don't read
+            the rest. PhiML's names, such as "CG" and "scipy-GMres", are taken too.
         x0: What an iteration begins with, like the solution; zero unless told. Its gradient is zero.
         rtol: How small the norm of `b - A x` must be, relative to that of `b`: a number, or one for each system. Left
             out: 1e-8, or 100 times the data type's `eps` if that is more. For "lsqr" and "lsmr" it is enough that
@@ -208,13 +209,14 @@ def _direct(
     xp, b, operator = array_namespace(sides.b), sides.b, sides.operator
     assert isinstance(operator, Matrix), "direct methods are for matrices"
     if method.name == "lstsq":
-        x, status, text = _lstsq(operator.values, b)
+        matrix = operator.values
+        x, status, text = _lstsq(matrix, b)
     else:
         flags = {"positive_definite": operator.positive_definite, "symmetric": operator.symmetric}
         factors = factorize(operator.values, method=method.name, **flags)
-        x, status, text = factors.solve(b), factors.status, factors.method
+        matrix, x, status, text = factors.matrix, factors.solve(b), factors.status, factors.method
     constant, right = autodiff.stop_gradient((x, b))
-    residual = right - times(autodiff.stop_gradient(operator.values), constant)
+    residual = right - times(autodiff.stop_gradient(matrix), constant)
     size, wanted = norm(residual), norm(right)
     met = size <= xp.maximum(criterion.rtol * wanted, criterion.atol)
     zero = xp.astype(xp.zeros_like(size), xp.int32)
