@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -324,8 +325,6 @@ CLOSED = {
 @pytest.mark.parametrize("operation", CLOSED.values(), ids=CLOSED)
 @pytest.mark.parametrize("name", ["numpy", "torch", "jax"])
 def test_closed_patterns(name: str, operation: Any) -> None:
-    if name == "torch" and operation is CLOSED["product_of_results"]:
-        return  # inside of torch.func, patterns that were worked out there aren't known
     library = library_of_name(name)
     (a, _), (b, _) = example(library), example(library, other=True)
     function = lambda v, w: operation(a.with_values(v), b.with_values(w))
@@ -340,6 +339,31 @@ def test_closed_patterns(name: str, operation: Any) -> None:
     wanted = np.stack([fixed, library.to_numpy(dense(pair[0][1], pair[1][1]))])
     library.assert_equal(vmap(dense)(*pair), wanted, rtol=1e-12, atol=1e-12)
     autodiff.check_grads(dense if name != "jax" else jit(dense), (a.values, b.values), order=2, modes=("fwd", "rev"))
+
+
+def test_patterns_inside_of_derivatives_on_pytorch() -> None:
+    """PyTorch wraps patterns that are arguments as it wraps values; those of each member of a batch are unknown."""
+    library = library_of_name("torch")
+    a, b = (sparse.tocoo(example(library, other=other)[0]) for other in (False, True))
+    product = lambda a, b: ((a + b) @ (a * b).T).todense()
+    of_dense = lambda a, b: (a.todense() + b.todense()) @ (a.todense() * b.todense()).T
+
+    def total(operation: Any) -> Any:
+        return lambda v, w, *pattern: (operation(coo(v, *pattern[:2]), coo(w, *pattern[2:])) ** 2).sum()
+
+    arrays = (a.values, b.values, *a.coords, *b.coords)
+    shared = (0, *(None for _ in arrays[1:]))
+    stacked = tuple(torch.stack([x, x]) for x in arrays)
+    for transformed in (
+        lambda f: torch.func.grad(f, 1)(*arrays),
+        lambda f: torch.func.jacfwd(torch.func.jacfwd(f), 1)(*arrays),
+        lambda f: torch.func.jacrev(torch.func.jacfwd(f), 1)(*arrays),
+        lambda f: torch.func.vmap(torch.func.grad(f), shared)(stacked[0], *arrays[1:]),
+    ):
+        expected = library.to_numpy(transformed(total(of_dense)))
+        library.assert_equal(transformed(total(product)), expected, rtol=1e-12, atol=1e-12)
+    with pytest.raises(TypeError, match="how many entries the product of two sparse matrices has isn't known"):
+        torch.func.vmap(torch.func.grad(total(product)))(*stacked)
 
 
 # Bad input

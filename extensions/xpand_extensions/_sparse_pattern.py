@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from math import prod
 from typing import Any, NamedTuple
 
-from xpand import _arguments, array_namespace, is_concrete
+from xpand import _arguments, array_namespace
 from xpand._typing import Array, Namespace
 
 from . import _sparse_order as order
@@ -33,9 +33,15 @@ def at_once(function: Callable[..., Any], /, *arrays: Array) -> Any:
     return at_once.native(*arrays)(function, *arrays)
 
 
+@pluggable(capability="sparse")
 def known(*arrays: Array) -> bool:
-    """Tell whether the values of all arrays are known."""
-    return all(is_concrete(x) for x in arrays)
+    """Tell whether the values of all arrays, one at least, are known to `at_once`.
+
+    >>> import numpy as np
+    >>> known(np.asarray([1, 2]))
+    True
+    """
+    return known.native(*arrays)(*arrays)
 
 
 def used(xp: Namespace, coords: Coords, sizes: Sequence[int]) -> Array:

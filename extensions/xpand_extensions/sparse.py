@@ -27,6 +27,7 @@ from ._sparse_index import getitem
 from ._sparse_matmul import matmul
 from ._sparse_native import from_native, to_native
 from ._sparse_pattern import at_once as at_once
+from ._sparse_pattern import known as known
 from ._sparse_products import (
     CSRPlan,
     coo_matmul,

@@ -3,7 +3,12 @@
 from collections.abc import Callable
 from typing import Any
 
+from xpand import is_concrete
 from xpand._typing import Array
+
+
+def known(*arrays: Array) -> bool:
+    return all(is_concrete(x) for x in arrays)
 
 
 def at_once(function: Callable[..., Any], /, *arrays: Array) -> Any:

@@ -1,7 +1,7 @@
 """Sparse matrices with the standard alone."""
 
 from ._sparse_assembly import csr_assembly
-from ._sparse_pattern import at_once
+from ._sparse_pattern import at_once, known
 from ._sparse_products import (
     coo_matmul,
     coo_todense,
@@ -21,5 +21,6 @@ __all__ = [
     "csr_plan",
     "csr_rmatmul",
     "csr_rows",
+    "known",
     "sampled_matmul",
 ]

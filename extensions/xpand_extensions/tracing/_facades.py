@@ -25,6 +25,7 @@ INLINED: Final = frozenset(
         "histograms.histogramdd",
         "sorting.unique",
         "sparse.at_once",
+        "sparse.known",
         "sparse.to_native",
         "statistics.gradient",
         "statistics.reduce",

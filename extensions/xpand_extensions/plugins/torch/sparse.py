@@ -2,6 +2,17 @@
 
 from ._sparse_assembly import csr_assembly
 from ._sparse_native import to_native
+from ._sparse_pattern import at_once, known
 from ._sparse_products import coo_matmul, csr_matmul, csr_rmatmul, csr_rows, sampled_matmul
 
-__all__ = ["coo_matmul", "csr_assembly", "csr_matmul", "csr_rmatmul", "csr_rows", "sampled_matmul", "to_native"]
+__all__ = [
+    "at_once",
+    "coo_matmul",
+    "csr_assembly",
+    "csr_matmul",
+    "csr_rmatmul",
+    "csr_rows",
+    "known",
+    "sampled_matmul",
+    "to_native",
+]
