@@ -255,8 +255,9 @@ def _ends(size: int, major: Array) -> Array:
             xp.stack(ends) if ends else xp.zeros((0, size + 1), dtype=major.dtype, device=_arguments.device_of(major))
         )
         return xp.reshape(stacked, (*major.shape[:-1], size + 1))
-    rows = xp.arange(size + 1, dtype=major.dtype, device=_arguments.device_of(major))
-    return xp.astype(xp.searchsorted(major, rows, side="left"), major.dtype)
+    ones = xp.ones_like(major)
+    counts = scatter.segment_sum(ones, major, num_segments=size, indices_are_sorted=True, mode="drop")
+    return xp.cumulative_sum(counts, include_initial=True, dtype=major.dtype)
 
 
 def _first(count: int, x: Array) -> Array:

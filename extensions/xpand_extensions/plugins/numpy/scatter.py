@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from contextlib import nullcontext
 from typing import Any, Final
 
 import numpy as np
@@ -154,7 +155,9 @@ def _reduce(what: Reduction, values: Array, ids: Array) -> Array:
         if ids.max() >= what.num_segments:
             raise IndexError
         return np.reshape(_product(what.num_segments, ids, values.reshape(len(ids), -1)), result.shape)
-    _UFUNCS[what.combination].at(result, ids, values)
+    # A ufunc's `at` warns of NaN where the ufunc itself is silent.
+    with np.errstate(invalid="ignore") if what.combination in ("min", "max") else nullcontext():
+        _UFUNCS[what.combination].at(result, ids, values)
     return result
 
 
