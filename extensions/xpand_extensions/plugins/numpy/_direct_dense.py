@@ -13,7 +13,7 @@ from xpand_extensions._solver_status import Status
 from xpand_extensions.generic import _direct_dense as generic
 from xpand_extensions.generic._direct_condition import estimate, starts_of, verdict
 
-from .linalg import order_of
+from ._linalg_pivots import order_of
 
 _MAX_STARTS: Final = 64
 _STARTS: dict[tuple[int, str], Array] = {}

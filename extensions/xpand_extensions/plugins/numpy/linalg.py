@@ -14,6 +14,8 @@ from xpand_extensions._linalg_plan import Pair, Single, plan_of
 from xpand_extensions.generic import _linalg_factorizations as generic
 from xpand_extensions.generic._linalg_products import Axes, execute, product
 
+from ._linalg_pivots import order_of
+
 _TINY: Final = 64
 """Of operands of up to so many elements, one loop over a stack of products is faster than a call of BLAS for each."""
 
@@ -104,14 +106,6 @@ def lu_factor(x: Array, /) -> LUFactors:
         factors[index], pivots, _ = factor(x[index])
         permutation[index] = order_of(pivots, x.shape[-2])
     return LUFactors(factors, permutation)
-
-
-def order_of(pivots: Array, rows: int) -> list[int]:
-    """Turn exchanges of rows, one after the other, into the order that they lead to."""
-    order = list(range(rows))
-    for row, other in enumerate(pivots.tolist()):
-        order[row], order[other] = order[other], order[row]
-    return order
 
 
 def lu_solve(

@@ -11,7 +11,7 @@ from xpand_extensions._solver_status import Status
 from xpand_extensions.generic import _direct_dense as generic
 from xpand_extensions.generic._direct_condition import estimate, verdict
 
-from .linalg import order_of
+from ._linalg_pivots import order_of
 
 
 def factor_lu(a: Array, /) -> LUParts:

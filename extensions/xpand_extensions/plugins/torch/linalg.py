@@ -13,6 +13,7 @@ from xpand_extensions.generic import _linalg_factorizations as generic
 from xpand_extensions.generic._linalg_products import execute, reduce_alone
 
 from ._linalg_logarithm import logm
+from ._linalg_pivots import order_of
 from ._unsigned import SIGNED
 
 __all__ = ["diagonal", "einsum", "expm", "logm", "lstsq", "lu_factor", "triangular_solve"]
@@ -66,24 +67,6 @@ def triangular_solve(
 def lu_factor(x: Array, /) -> LUFactors:
     factors, pivots, _ = torch.linalg.lu_factor_ex(x)
     return LUFactors(factors, order_of(factors, pivots))
-
-
-def order_of(factors: Array, pivots: Array) -> Array:
-    """Turn exchanges of rows, one after the other, into the order that they lead to."""
-    *stack, rows, columns = factors.shape
-    if 0 in (rows, columns):
-        return torch.arange(rows, device=factors.device).expand(factors.shape[:-1])
-    if factors.device.type == "cpu" and is_concrete(pivots):
-        orders = []
-        for exchanges in pivots.reshape(-1, pivots.shape[-1]).tolist():
-            order = list(range(rows))
-            for row, other in enumerate(exchanges):
-                order[row], order[other - 1] = order[other - 1], order[row]
-            orders.append(order)
-        return torch.tensor(orders, dtype=torch.int64).reshape(*stack, rows)
-    matrix = torch.lu_unpack(factors.detach(), pivots, unpack_data=False)[0]
-    # Column j of the permutation matrix has its one where row j came from.
-    return matrix.real.argmax(dim=-2)
 
 
 def lstsq(a: Array, b: Array, /, *, rtol: float | None = None) -> LeastSquares:

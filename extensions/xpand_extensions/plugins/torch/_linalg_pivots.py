@@ -1,0 +1,24 @@
+"""The order that LAPACK's exchanges of rows lead to."""
+
+import torch
+
+from xpand import is_concrete
+from xpand._typing import Array
+
+
+def order_of(factors: Array, pivots: Array) -> Array:
+    """Turn exchanges of rows, one after the other, into the order that they lead to."""
+    *stack, rows, columns = factors.shape
+    if 0 in (rows, columns):
+        return torch.arange(rows, device=factors.device).expand(factors.shape[:-1])
+    if factors.device.type == "cpu" and is_concrete(pivots):
+        orders = []
+        for exchanges in pivots.reshape(-1, pivots.shape[-1]).tolist():
+            order = list(range(rows))
+            for row, other in enumerate(exchanges):
+                order[row], order[other - 1] = order[other - 1], order[row]
+            orders.append(order)
+        return torch.tensor(orders, dtype=torch.int64).reshape(*stack, rows)
+    matrix = torch.lu_unpack(factors.detach(), pivots, unpack_data=False)[0]
+    # Column j of the permutation matrix has its one where row j came from.
+    return matrix.real.argmax(dim=-2)
