@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from tests.libraries import LIBRARIES, Library
-from tests.test_custom_linear_solve import AS, BOTH, BS, A, B, Held, Ours, cubes
+from tests.test_custom_linear_solve import AS, BOTH, BS, A, B, Held, Ours, cubes, of_jax
 from tests.test_derivatives import NAMESPACE, against_jax, total
 from xpand_extensions.autodiff import check_grads, custom_linear_solve, custom_root, grad, jvp
 from xpand_extensions.control_flow import while_loop
@@ -98,41 +98,33 @@ MAPPED = {
 
 @pytest.mark.parametrize("nesting", NESTINGS)
 def test_derivatives_are_those_of_all_steps(eager: Library, nesting: str) -> None:
-    import jax
-
     make = NESTINGS[nesting]
     ours = make(by_args, Ours)
-    against_jax(eager, jit(ours) if eager.id == "jax" else ours, jax.jit(make(reference, jax)), A, B, rtol=1e-9)
+    against_jax(eager, jit(ours) if eager.id == "jax" else ours, of_jax(make, reference), A, B, rtol=1e-9)
 
 
 @pytest.mark.parametrize("nesting", DEEPER)
 @pytest.mark.parametrize("name", ["numpy", "torch"])
 def test_deeper_nestings(name: str, nesting: str) -> None:
-    import jax
-
     library = next(x for x in LIBRARIES if x.id == name)
     make = DEEPER[nesting]
-    against_jax(library, make(by_closures, Ours), jax.jit(make(reference, jax)), A, B, rtol=1e-9)
+    against_jax(library, make(by_closures, Ours), of_jax(make, reference), A, B, rtol=1e-9)
 
 
 @pytest.mark.parametrize("nesting", ["grad", "jacfwd"])
 @pytest.mark.parametrize("name", ["numpy", "jax"])
 def test_solvers_of_the_tangents_system(name: str, nesting: str) -> None:
-    import jax
-
     library = next(x for x in LIBRARIES if x.id == name)
     make = NESTINGS[nesting]
-    against_jax(library, make(by_products, Ours), jax.jit(make(reference, jax)), A, B, rtol=1e-9)
+    against_jax(library, make(by_products, Ours), of_jax(make, reference), A, B, rtol=1e-9)
 
 
 @pytest.mark.parametrize("nesting", MAPPED)
 @pytest.mark.parametrize("name", ["numpy", "torch", "jax"])
 def test_mapped(name: str, nesting: str) -> None:
-    import jax
-
     library = next(x for x in LIBRARIES if x.id == name)
     make = MAPPED[nesting]
-    against_jax(library, make(by_args, Ours), jax.jit(make(reference, jax)), AS, BS, rtol=1e-9)
+    against_jax(library, make(by_args, Ours), of_jax(make, reference), AS, BS, rtol=1e-9)
 
 
 def test_the_guess_has_no_derivative(eager: Library) -> None:

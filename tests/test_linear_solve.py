@@ -1,6 +1,7 @@
 """`solve` against NumPy and SciPy: the bank of systems by every method, what has no solution, batches, trees, forms."""
 
 import pickle
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,11 @@ DTYPES = {"float64": ("float64", "complex128", 1e-8), "float32": ("float32", "co
 
 # Definite on the whole space, or of normal matrices near to that: what conjugate gradients promise nothing beyond.
 NO_PROMISE = ("cg-adaptive",)
+
+
+def some(library: Library, methods: Sequence[str], on_jax: Sequence[str]) -> Sequence[str]:
+    """Choose methods: on JAX, which compiles each for a second, few; all tests together have them all."""
+    return on_jax if library.id == "jax" else methods
 
 
 def methods_of(system: LinearSystem) -> list[str]:
@@ -91,7 +97,7 @@ FEW = [system for system in MILD if system.matrix.shape[0] in (0, 1, 4, 12) and 
 @pytest.mark.parametrize("library", [library for library in EAGER_LIBRARIES if library.id != "numpy"], ids=str)
 def test_bank_on_libraries(library: Library) -> None:
     """A few systems of each kind, stacked by size where JAX would compile each."""
-    for system in FEW:
+    for system in FEW[::2] if library.id == "jax" else FEW:
         methods = methods_of(system)
         if library.id == "jax":
             methods = methods[len(system.name) % 3 :: 8]  # each is compiled, for seconds
@@ -125,7 +131,7 @@ def test_rectangular_on_libraries(library: Library) -> None:
             if 0 in matrix.shape:
                 continue
             b = vector(matrix.shape[0])
-            for method in ("lsqr", "lsmr"):
+            for method in some(library, ("lsqr", "lsmr"), ["lsqr" if matrix is a else "lsmr"]):
                 result = solve(library.asarray(matrix), library.asarray(b), method=method, rtol=1e-12)
                 library.assert_equal(result.x, np.linalg.lstsq(matrix, b)[0], rtol=1e-7, atol=1e-9)
 
@@ -179,7 +185,7 @@ def test_one_that_fails_leaves_the_others_alone(library: Library) -> None:
     a = np.stack([poisson(6), neumann(6), poisson(6), np.full((6, 6), np.nan), poisson(6)])
     b = np.stack([vector(6, seed=i) for i in range(5)])
     b[4] = 0.0
-    for method in ("cg", "gmres", "bicgstab(2)", "minres"):
+    for method in some(library, ("cg", "gmres", "bicgstab(2)", "minres"), ("bicgstab(2)", "minres")):
         result = solve(library.asarray(a), library.asarray(b), method=method)
         status = library.to_numpy(result.status).tolist()
         assert (status[0], status[2:]) == (Status.CONVERGED, [Status.CONVERGED, Status.NON_FINITE, Status.CONVERGED])
@@ -194,7 +200,7 @@ def test_what_is_exact_at_once(library: Library) -> None:
     if library.lazy:
         return
     a, x = poisson(5), vector(5)
-    for method in ("cg", "bicgstab(2)", "gmres", "minres"):
+    for method in some(library, ("cg", "bicgstab(2)", "gmres", "minres"), ("gmres",)):
         result = solve(library.asarray(a), library.asarray(a @ x), x0=library.asarray(x), method=method)
         assert int(library.to_numpy(result.iterations)) == 0
         library.assert_equal(result.x, x)
@@ -231,7 +237,7 @@ def test_batches_are_as_if_alone(library: Library) -> None:
         return
     a = np.stack([poisson(8) + shift * np.eye(8) for shift in (0.0, 1.0, 50.0)])
     b = np.stack([[vector(8, seed=i + 3 * j) for i in range(3)] for j in range(2)])
-    for method in ("cg", "gmres(3)", "bicgstab", "minres", "lsqr"):
+    for method in some(library, ("cg", "gmres(3)", "bicgstab", "minres", "lsqr"), ("gmres(3)", "lsqr")):
         result = solve(library.asarray(a), library.asarray(b), method=method)
         assert tuple(result.status.shape) == (2, 3)
         for i, j in ((0, 0), (1, 2), (0, 1)):
@@ -253,7 +259,7 @@ def test_sparse_matrices(library: Library) -> None:
     parts = [library.asarray(x) for x in (csr.data, csr.indices, csr.indptr)]
     a = sparse.CSR(*parts, csr.shape)
     for matrix in (a, sparse.tocoo(a), sparse.tocsc(a)):
-        for method in ("auto", "gmres"):
+        for method in some(library, ("auto", "gmres"), ["auto" if matrix is a else "gmres"]):
             result = solve(matrix, library.asarray(b), method=method)
             library.assert_equal(result.x, expected, rtol=1e-5, atol=1e-6)
     many = solve(a, library.asarray(np.stack([b, 2 * b])), method="bicgstab")
@@ -287,7 +293,8 @@ def test_functions_of_trees(library: Library, batch: tuple[int, ...]) -> None:
     a, b = (x[: int(np.prod(batch))].reshape(*batch, -1) for x in (a, b))
     right = {"a": library.asarray(a), "b": (library.asarray(b),)}
     shift = library.asarray(0.5)
-    for method in ("cg", "bicg", "gmres", "minres"):
+    on_jax = [("bicg", "gmres", "minres")[len(batch)]]
+    for method in some(library, ("cg", "bicg", "gmres", "minres"), on_jax):
         result = solve(laplace, right, method=method, args=(shift,), symmetric=True, batch_ndim=len(batch))
         assert tuple(result.status.shape) == batch
         for found, given in ((result.x["a"], a), (result.x["b"][0], b)):
@@ -308,7 +315,7 @@ def test_functions_on_grids_and_their_transposed(library: Library) -> None:
     # The strict library's arrays take no traced ones beside them, so it can't follow what closes over an array.
     made = [] if library.id.startswith("strict") else [forward]
     for operator in [*made, LinearOperator(forward, transposed=backward)]:
-        for method in ("bicg", "lsqr", "bicgstab(2)"):
+        for method in some(library, ("bicg", "lsqr", "bicgstab(2)"), ["bicg" if operator is forward else "lsqr"]):
             result = solve(operator, library.asarray(b), method=method, rtol=1e-10)
             library.assert_equal(result.x, expected, rtol=1e-7, atol=1e-8)
 
@@ -328,7 +335,7 @@ def test_preconditioners(library: Library) -> None:
     a = poisson(30) + np.diag(scales)
     b = vector(30)
     inverse = library.asarray(1 / np.diag(a))
-    methods = ["cg", "cg-adaptive", "bicgstab(2)", "gmres", "minres"]
+    methods = some(library, ["cg", "cg-adaptive", "bicgstab(2)", "gmres", "minres"], ["cg-adaptive", "gmres"])
     # The transposed of what closes over one of the strict library's arrays can't be made.
     for method in methods if library.id.startswith("strict") else [*methods, "bicg"]:
         plain = solve(library.asarray(a), library.asarray(b), method=method)
@@ -340,14 +347,14 @@ def test_preconditioners(library: Library) -> None:
 @pytest.mark.parametrize("shape", [(9,), (4, 4)], ids=str)
 def test_null_spaces(library: Library, shape: tuple[int, ...]) -> None:
     """A singular system with a solution: of all solutions the one without a constant part."""
-    if library.lazy:
+    if library.lazy or (library.id == "jax" and len(shape) > 1):
         return
     a = neumann(*shape)
     b = vector(len(a))
     b -= b.mean()
     expected = np.linalg.pinv(a) @ b
     ones = library.asarray(np.ones(len(a)))
-    for method in ("cg", "minres", "gmres", "bicgstab(2)"):
+    for method in some(library, ("cg", "minres", "gmres", "bicgstab(2)"), ("minres", "bicgstab(2)")):
         for nullspace in ("constant", ones, [ones]):
             result = solve(library.asarray(a), library.asarray(b), method=method, nullspace=nullspace)
             library.assert_equal(result.x, expected, rtol=1e-5, atol=1e-6)
@@ -374,12 +381,12 @@ def test_trajectories(library: Library) -> None:
     if library.lazy:
         return
     a, b = library.asarray(poisson(12)), library.asarray(vector(12))
-    for method in ("cg", "gmres(5)", "bicgstab", "lu"):
+    for method in some(library, ("cg", "gmres(5)", "bicgstab", "lu"), ("bicgstab", "lu")):
         stops = (0, 2, 40, 1)
         result = solve(a, b, method=method, max_steps=stops)
         assert tuple(result.x.shape) == (4, 12)
         assert tuple(result.residual_norm.shape) == (4,)
-        for row, stop in enumerate(stops):
+        for row, stop in list(enumerate(stops))[1:3] if library.id == "jax" else enumerate(stops):
             one = solve(a, b, method=method, max_steps=stop)
             np.testing.assert_allclose(library.to_numpy(result.x)[row], library.to_numpy(one.x), rtol=1e-9, atol=1e-12)
             assert int(library.to_numpy(result.status)[row]) == int(library.to_numpy(one.status))
