@@ -30,7 +30,8 @@ def factor_lu(a: Array, /) -> LUParts:
     members = []
     for index in np.ndindex(stack):
         found, pivots, _ = getrf(safe[index])
-        factors[index], order[index] = found, order_of(pivots, size)  # as BLAS is to read it at each solution
+        # Laid out as BLAS is to read it at each solution.
+        factors[index], order[index] = found, order_of(pivots, size)
         members.append((found, pivots))
     regular = generic.no_zeros(xp, factors)
     if not regular.all():
@@ -39,8 +40,8 @@ def factor_lu(a: Array, /) -> LUParts:
         members = [pair if fine else (unit, pair[1]) for pair, fine in zip(members, regular.flat)]
     with np.errstate(all="ignore"):  # it may overflow, to what means singular
         sums = generic.row_sums(xp, safe)
-        solve = [_of_members(getrs, members, transposed=each) for each in (False, True)]
-        condition = estimate(xp, sums, a.dtype, *solve, _starts(sums, a))
+        solve, transposed = (_of_members(getrs, members, transposed=each) for each in (False, True))
+        condition = estimate(xp, sums, a.dtype, solve, transposed, _starts(sums, a))
         condition, status = verdict(xp, condition, finite, regular, Status.SINGULAR)
     return LUParts(factors, order, condition, status)
 
