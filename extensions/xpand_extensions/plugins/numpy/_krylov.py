@@ -1,14 +1,17 @@
 """Krylov methods on NumPy: conjugate gradients of one system in place, by BLAS."""
 
+from collections.abc import Callable
 from typing import Any, Final
 
 import numpy as np
 from scipy.linalg import blas
+from scipy.sparse import _sparsetools as kernels
 
 from xpand._typing import Array
 
 from ..._linear_solve_krylov import Found
 from ..._linear_solve_operators import Matrix
+from ..._sparse_containers import CSR
 from ...generic._krylov_cg import CG
 from ...generic._krylov_pieces import BLOWN, BROKEN, GOING, MET, NOT_FINITE
 from ...generic._krylov_run import Carry, Loop, run
@@ -57,6 +60,23 @@ def _stacked(rows: tuple[Any, ...], batch: tuple[int, ...], is_trajectory: bool)
     return found.reshape(*found.shape[:axis], *batch, *found.shape[axis + 1 :])
 
 
+def _product(system: Any, b: Array) -> Callable[[Array], Array]:
+    """Return the product; of a CSR by the kernel alone, into the same array each time."""
+    a = system.operator.values if isinstance(system.operator, Matrix) else None
+    if not isinstance(a, CSR) or a.ndim != 2 or a.dtype != b.dtype or system.basis is not None or system.is_transposed:
+        multiply: Callable[[Array], Array] = system.product
+        return multiply
+    values, indices, indptr, (m, n) = a.values, a.indices, a.indptr, a.shape
+    out = np.empty(m, dtype=b.dtype)
+
+    def product(x: Array) -> Array:
+        out.fill(0)
+        kernels.csr_matvec(m, n, indptr, indices, values, x, out)
+        return out
+
+    return product
+
+
 class InPlace(Loop):
     """The loop, with steps that make no arrays but the product."""
 
@@ -66,7 +86,7 @@ class InPlace(Loop):
         if routines is None or self.method is not CG or self.b.ndim > 1 or self.b.size == 0:
             return super().steps(carry, stop)
         axpy, dot = routines
-        product, precondition = self.system.product, self.system.precondition
+        product, precondition = _product(self.system, self.b), self.system.precondition
         is_preconditioned = self.system.is_preconditioned
         tolerance, limit = float(self.tolerance), float(self.limit)
         x, r, p = (np.array(each) for each in carry.state[:3])

@@ -1,5 +1,6 @@
 """Solvers of linear systems on PyTorch."""
 
 from ._direct_dense import factor_cholesky, factor_lu
+from ._krylov import krylov
 
-__all__ = ["factor_cholesky", "factor_lu"]
+__all__ = ["factor_cholesky", "factor_lu", "krylov"]
