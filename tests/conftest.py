@@ -7,8 +7,6 @@ from collections.abc import Iterator
 # Before any library is imported: 64-bit types in JAX, one thread each, since the tests run in parallel processes.
 os.environ.setdefault("JAX_ENABLE_X64", "1")
 os.environ.setdefault("JAX_PLATFORMS", "" if os.environ.get("CUDA_VISIBLE_DEVICES") else "cpu")
-# What XLA compiles is run once or twice: it need not be fast, and compiling it takes most of the time of the tests.
-os.environ.setdefault("XLA_FLAGS", "--xla_backend_optimization_level=0 --xla_llvm_disable_expensive_passes=true")
 for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(variable, "1")
 
