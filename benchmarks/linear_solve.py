@@ -8,7 +8,7 @@ import scipy.sparse
 import scipy.sparse.linalg
 
 from xpand_extensions import sparse
-from xpand_extensions.linear_solve import solve
+from xpand_extensions.linear_solve import multilevel, solve
 
 from ._measure import Budget, Call, Row
 from .namespaces import libraries
@@ -19,11 +19,17 @@ BUDGETS: Final = {"numpy": Budget(ratio=1.0), "torch": Budget(ratio=1.2), "jax":
 AT_ONCE: Final = {"numpy": Budget(ratio=0.5), "torch": Budget(ratio=0.2), "jax": Budget(ratio=0.2)}
 """Of a loop of single solves."""
 
-SMALL: Final[dict[str, int]] = {"side": 6, "systems": 2, "side_of_many": 4}
+BUILT: Final = Budget(ratio=0.2)
+"""With a preconditioner that is built already, of plain conjugate gradients."""
+
+WITH_SETUP: Final = Budget(ratio=1.0)
+"""With a preconditioner that is built anew, of plain conjugate gradients."""
+
+SMALL: Final[dict[str, int]] = {"side": 6, "systems": 2, "side_of_many": 4, "side_of_large": 16}
 """The sizes at which the tests run every row."""
 
 
-def rows(side: int = 256, systems: int = 64, side_of_many: int = 64) -> Iterator[Row]:
+def rows(side: int = 256, systems: int = 64, side_of_many: int = 64, side_of_large: int = 512) -> Iterator[Row]:
     a, b = _poisson(side), np.random.default_rng(0).normal(size=side * side)
     theirs = Call(scipy.sparse.linalg.cg, a, b, rtol=1e-8)
     for library in libraries():
@@ -37,10 +43,31 @@ def rows(side: int = 256, systems: int = 64, side_of_many: int = 64) -> Iterator
         topic = f"cg of {systems} systems of {side_of_many}x{side_of_many} at once"
         loop = {"a loop of single solves": Call(_one_by_one, matrix, right)}
         yield Row(topic, library.name, Call(solve, matrix, right, method="cg"), loop, AT_ONCE[library.name])
+        weights = np.linspace(1.0, 2.0, systems)[:, None]
+        batch = matrix.with_values(library.xp.asarray(weights) * matrix.values[None, :])
+        topic = f"cg of {systems} matrices of one pattern, {side_of_many}x{side_of_many}, at once"
+        loop = {"a loop of single solves": Call(_matrix_by_matrix, batch, right)}
+        yield Row(topic, library.name, Call(solve, batch, right, method="cg"), loop, AT_ONCE[library.name])
+    large = np.random.default_rng(2).normal(size=side_of_large**2)
+    for library in libraries():
+        matrix, right = _matrix(library.xp, _poisson(side_of_large)), library.xp.asarray(large)
+        plain = {"plain cg": Call(solve, matrix, right, method="cg", rtol=1e-8)}
+        built = Call(solve, matrix, right, method="cg", rtol=1e-8, preconditioner=multilevel(matrix))
+        topic = f"cg with multilevel to 1e-8 on {side_of_large}x{side_of_large}"
+        yield Row(f"{topic}, built", library.name, built, plain, BUILT)
+        yield Row(f"{topic}, with setup", library.name, Call(_with_setup, matrix, right), plain, WITH_SETUP)
 
 
 def _one_by_one(a: Any, b: Any) -> list[Any]:
     return [solve(a, b[i, :], method="cg").x for i in range(b.shape[0])]
+
+
+def _matrix_by_matrix(a: Any, b: Any) -> list[Any]:
+    return [solve(a.with_values(a.values[i, :]), b[i, :], method="cg").x for i in range(b.shape[0])]
+
+
+def _with_setup(a: Any, b: Any) -> Any:
+    return solve(a, b, method="cg", rtol=1e-8, preconditioner=multilevel(a))
 
 
 def _poisson(side: int) -> Any:
