@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 import xpand
 from tests.libraries import EAGER_LIBRARIES, LIBRARIES, Library
 from xpand_extensions import scatter, special
-from xpand_extensions.autodiff import custom_jvp, grad
+from xpand_extensions.autodiff import custom_jvp, custom_linear_solve, grad
 from xpand_extensions.control_flow import cond, scan, while_loop
 from xpand_extensions.jit import ShapeDtype, eval_shape, jit, make_graph, named_call, pure_callback
 from xpand_extensions.plugins.numpy import _jit_blocks
@@ -242,6 +242,14 @@ def test_what_can_not_be_translated() -> None:
     graph = graph_of(f, X)
     np.testing.assert_array_equal(graph.run(X)[0], 2 * X)
     with pytest.raises(TypeError, match="a function with rules of its own .* trace it on torch"):
+        graph.run(xpand.namespace("torch").asarray(X.copy()))
+
+
+def test_solutions_can_not_be_translated() -> None:
+    solve = lambda b: custom_linear_solve(lambda x: 2.0 * x, b, solve=lambda b: b / 2.0, symmetric=True)
+    graph = graph_of(solve, X)
+    np.testing.assert_array_equal(graph.run(X)[0], X / 2)
+    with pytest.raises(TypeError, match=r"custom_linear_solve.*can't be translated; trace it on torch"):
         graph.run(xpand.namespace("torch").asarray(X.copy()))
 
 

@@ -16,6 +16,9 @@ from ._graph import Equation, Graph, Variable
 _OF_LIBRARIES: Final = frozenset((*CREATION, *FUNCTIONS))
 """Operations that are functions of each library; the others are made of operations, or of functions of the host."""
 
+_OF_USERS: Final = frozenset({"root", "run", "system"})
+"""Parameters that hold functions of one library: with rules of their users' own, or whose solutions are sought."""
+
 
 def translated(graph: Graph, xp: Any) -> Graph:
     """Return the graph over the library of a namespace: its operations, data types and constants.
@@ -93,7 +96,7 @@ def operation_on(op: Op, namespace: Any) -> Any:
 
 def params_on(op: Op, params: dict[str, Any], dtypes: Dtypes, xp: Any) -> dict[str, Any]:
     """Return the static parameters of an operation for another library."""
-    if "run" in params:
+    if not _OF_USERS.isdisjoint(params):
         raise TypeError(
             f"graph: it holds a function with rules of its own ({op.name}), which can't be translated; trace it on "
             f"{library_name(xp)}"
