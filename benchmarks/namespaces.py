@@ -11,9 +11,9 @@ from ._calls import CASES, INTEGER_CASES, NATIVE, NATIVE_INTEGERS, call, native_
 from ._measure import Budget, Row
 from ._samples import Samples
 
-SMALL: Final = Budget(extra=0.5e-6)
+FEW: Final = Budget(extra=0.5e-6)
 PEER: Final = Budget()
-LARGE: Final = Budget(ratio=1.05, extra=0.5e-6)
+MANY: Final = Budget(ratio=1.05, extra=0.5e-6)
 """A view of a million elements costs no more than one of four: what a call may cost comes on top here too."""
 
 NO_PEER: Final = {("torch", "unique_all")}
@@ -89,7 +89,7 @@ def _on_few(library: Library, samples: Samples) -> Iterator[Row]:
         native = native_call(library.native, name, samples, arguments, NATIVE[library.name])
         if native is not None:
             topic = f"{library.name}, {samples.size} elements, beside the native call"
-            yield Row(topic, name, ours, {"native": native}, SMALL, reason)
+            yield Row(topic, name, ours, {"native": native}, FEW, reason)
         peer = call(library.compat, name, arguments) if library.compat else None
         if peer is not None and (library.name, name) not in NO_PEER:
             topic = f"{library.name}, {samples.size} elements, beside array-api-compat"
@@ -108,4 +108,4 @@ def _on_many(library: Library, samples: Samples) -> Iterator[Row]:
             ours = call(library.xp, name, arguments)
             native = native_call(library.native, name, samples, arguments, natives[library.name])
             if ours is not None and native is not None:
-                yield Row(topic, name + suffix, ours, {"native": native}, LARGE, REASONS.get((library.name, name), ""))
+                yield Row(topic, name + suffix, ours, {"native": native}, MANY, REASONS.get((library.name, name), ""))
