@@ -29,6 +29,8 @@ class Case:
     """Whether the function works under jit: its shapes do not depend on values."""
     maps: bool = True
     """The same for vmap."""
+    as_one_program: bool = True
+    """Whether JAX compiles its derivatives whole: not where that takes minutes, or where XLA simplifies NaN away."""
 
     def __str__(self) -> str:
         """Name the case where no id is given."""

@@ -98,7 +98,9 @@ MORE = {
     "max with ties": _case(_plain("max", axis=1), TIES),
     "min with ties": _case(_plain("min", axis=1), TIES),
     "max with ties of all": _case(_plain("max"), TIES),
-    "max beside NaN": _case(_plain("max", axis=1), np.asarray([[1.0, np.nan, 2.0], [1.0, 3.0, 2.0]])),
+    "max beside NaN": _case(
+        _plain("max", axis=1), np.asarray([[1.0, np.nan, 2.0], [1.0, 3.0, 2.0]]), as_one_program=False
+    ),
     "min beside infinities": _case(_plain("min", axis=1), np.asarray([[-np.inf, 1.0, -np.inf], [1.0, np.inf, 2.0]])),
     "prod with zeros": _case(_plain("prod", axis=1), ZEROS),
     "prod with zeros of all": _case(_plain("prod"), ZEROS[:, :2]),

@@ -78,7 +78,7 @@ PROBABILITIES = np.concatenate([reals(0, 1, 160), magnitudes(-300, -1, 80), 1 - 
 
 ACCURACY = {
     "erf": Accuracy(special.erf, mp.erf, (np.append(LINE, 3.0156157),), 4),
-    "erfc": Accuracy(special.erfc, erfc, (TAIL,), 6, argument_ulps=0.5),
+    "erfc": Accuracy(special.erfc, erfc, (TAIL,), 9, argument_ulps=0.5),
     "erfinv": Accuracy(special.erfinv, erfinv, (np.append(INTERVAL, [1.5, -3e300]),), 4),
     "erfcinv": Accuracy(special.erfcinv, erfcinv, (np.append(2 * PROBABILITIES, [-1.0, 3e300]),), 8),
     "ndtr": Accuracy(special.ndtr, ndtr, (-TAIL,), 6, argument_ulps=2),

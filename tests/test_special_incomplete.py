@@ -142,14 +142,32 @@ Q = np.asarray([[1.5, 0.2, 5.0], [2.5, 4.0, 16.0]])
 U = np.asarray([[0.25, 0.6, 0.5], [0.4, 0.3, 0.5]])
 CASES = {
     "gammainc": Case(
-        special.gammainc, (P, Q), scipy.special.gammainc, differentiable=(0, 1), rtol=1e-12, gradient_rtol=1e-5
+        special.gammainc,
+        (P, Q),
+        scipy.special.gammainc,
+        differentiable=(0, 1),
+        rtol=1e-12,
+        gradient_rtol=1e-5,
+        as_one_program=False,
     ),
     "gammaincc": Case(
-        special.gammaincc, (P, Q), scipy.special.gammaincc, differentiable=(0, 1), rtol=1e-12, gradient_rtol=1e-5
+        special.gammaincc,
+        (P, Q),
+        scipy.special.gammaincc,
+        differentiable=(0, 1),
+        rtol=1e-12,
+        gradient_rtol=1e-5,
+        as_one_program=False,
     ),
     "betaln": Case(special.betaln, (P, Q), scipy.special.betaln, differentiable=(0, 1), gradient_rtol=1e-5),
     "betainc": Case(
-        special.betainc, (P, Q, U), scipy.special.betainc, differentiable=(0, 1, 2), rtol=1e-12, gradient_rtol=1e-5
+        special.betainc,
+        (P, Q, U),
+        scipy.special.betainc,
+        differentiable=(0, 1, 2),
+        rtol=1e-12,
+        gradient_rtol=1e-5,
+        as_one_program=False,
     ),
 }
 

@@ -67,8 +67,8 @@ def _of_jax(case: Case, transform: Any, *more: Any) -> tuple[np.ndarray, ...]:
     import jax
 
     transformed = transform(weighted_sum(library, case))
-    # One program compiles quicker than each of its operations.
-    transformed = jax.jit(transformed) if case.compiles else transformed
+    # One program compiles quicker than each of its operations, unless it is very large.
+    transformed = jax.jit(transformed) if case.compiles and case.as_one_program else transformed
     found = transformed(*(library.asarray(x) for x in case.arrays), *more)
     return tuple(np.asarray(x) for x in as_tuple(found))
 

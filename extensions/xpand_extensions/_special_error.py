@@ -37,7 +37,7 @@ def erfc(x: Array, /) -> Array:
 
     Argument, result and errors are those of `erf`, except that values are between 0 and 2.
 
-    Within 6 ulps and half an ulp of the argument, in the far tail x² ulps.
+    Within 9 ulps and half an ulp of the argument, in the far tail x² ulps.
 
     Source: `scipy.special.erfc`.
 
