@@ -1,0 +1,123 @@
+"""Settings that hold for the process, or for a block of code, and that libraries with switches of their own follow.
+
+What a block sets is a context variable: a thread, or an asynchronous task, that sets it leaves the others alone. A
+library whose own switches have to be turned too registers a follower when its namespace is loaded.
+"""
+
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Generic, Protocol, TypeVar
+
+from ._namespace import LIBRARIES, namespace
+
+T = TypeVar("T")
+T_contra = TypeVar("T_contra", contravariant=True)
+
+
+class Follower(Protocol[T_contra]):
+    """What a library does as a setting changes. None stands for what the library does by itself."""
+
+    def entered(self, value: T_contra | None) -> None:
+        """Turn the library's switches for a block that this thread has entered."""
+
+    def left(self, value: T_contra | None) -> None:
+        """Turn them back: tasks of a thread may leave their blocks in any order, and some were never entered here."""
+
+    def process(self, value: T_contra | None) -> None:
+        """Turn the library's switches for the process; None: back to what they were."""
+
+
+class Block(Generic[T]):
+    """What an open block sets, and the block around it."""
+
+    __slots__ = ("around", "value")
+
+    def __init__(self, value: T | None, around: "Block[T] | None") -> None:
+        """Keep the value of a block."""
+        self.value, self.around = value, around
+
+
+class _Thread(threading.local, Generic[T]):
+    block: Block[T] | None = None
+
+
+class Setting(Generic[T]):
+    """A value for the process, and for the blocks of code that are open."""
+
+    def __init__(self, name: str) -> None:
+        """Make a setting that is not set."""
+        self.active = 0
+        """How many blocks are open, in all threads, and one more where the process has a value. While it is 0, which
+        is quick to ask, nothing is set."""
+        self.value: T | None = None
+        """The value of the process."""
+        self.thread: _Thread[T] = _Thread()
+        """The block that this thread has entered last: for torch.compile, which can't ask a context variable."""
+        self._block: ContextVar[Block[T] | None] = ContextVar(name, default=None)
+        self._followers: list[Follower[T]] = []
+        self._lock = threading.RLock()
+
+    def current(self) -> T | None:
+        """Return the value of the innermost block, else that of the process, None where there is neither."""
+        block = self._block.get()
+        return self.value if block is None else block.value
+
+    @contextmanager
+    def block(self, value: T | None) -> Iterator[None]:
+        """Set the value inside a `with` block; None: as if nothing were set."""
+        load_namespaces()
+        block = Block(value, self._block.get())
+        token = self._block.set(block)
+        self._count(1)
+        self.thread.block = block
+        try:
+            for follower in tuple(self._followers):
+                follower.entered(value)
+            yield
+        finally:
+            for follower in tuple(self._followers):
+                follower.left(value)
+            self.thread.block = block.around
+            self._count(-1)
+            self._block.reset(token)
+
+    def set(self, value: T | None) -> None:
+        """Set the value of the process; None: nothing."""
+        load_namespaces()
+        with self._lock:
+            self._count((value is not None) - (self.value is not None))
+            self.value = value
+            for follower in self._followers:
+                follower.process(value)
+
+    def follow(self, follower: Follower[T]) -> None:
+        """Have a library follow, from now on: what is set already, too."""
+        with self._lock:
+            self._followers.append(follower)
+            if self.value is not None:
+                follower.process(self.value)
+        block, values = self._block.get(), []
+        while block is not None:
+            values.append(block.value)
+            block = block.around
+        for value in reversed(values):
+            follower.entered(value)
+
+    def _count(self, change: int) -> None:
+        with self._lock:
+            self.active += change
+
+
+_loaded: set[str] = set()
+
+
+def load_namespaces() -> None:
+    """Load the namespaces of the libraries that are in use, so that they follow."""
+    for library in LIBRARIES.values():
+        module, attribute = library.array_types[0]
+        if library.name not in _loaded and hasattr(sys.modules.get(module), attribute):
+            namespace(library.name)
+            _loaded.add(library.name)
