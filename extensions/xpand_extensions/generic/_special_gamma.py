@@ -33,7 +33,7 @@ _DIGAMMA_Q: Final = (
     0.007561224327355051,
     0.00017933601981804436,
 )
-_TAIL_P: Final = (
+TAIL_P: Final = (
     0.08333333333333326,
     1.5265158318013932,
     8.969259726573686,
@@ -42,7 +42,7 @@ _TAIL_P: Final = (
     4.9017207658015405,
     0.18481485600197364,
 )
-_TAIL_Q: Final = (
+TAIL_Q: Final = (
     1.0,
     18.418189981615505,
     109.42531666972745,
@@ -104,7 +104,7 @@ def digamma(x: Array, /) -> Array:
     near = (d - root[0]) * ratio - root[1] * ratio
     z = xp.where(small, 3.0 * one, size)
     w = 1.0 / z
-    far = xp.log(z) + xp.where(negative, 0.5 * w, -0.5 * w) - w * w * rational(w * w, _TAIL_P, _TAIL_Q)
+    far = xp.log(z) + xp.where(negative, 0.5 * w, -0.5 * w) - w * w * rational(w * w, TAIL_P, TAIL_Q)
     # ψ(x) = ψ(1 + x) - 1/x, and ψ(-z) = ψ(1 + z) + π cot(πz).
     cotangent = math.pi * xp.cos(math.pi * rest) / xp.sin(math.pi * rest)
     reciprocal = 1.0 / xp.where(below_one, size, one)

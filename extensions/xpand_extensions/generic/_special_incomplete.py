@@ -17,7 +17,7 @@ from ._special_gamma import gammaln
 from ._special_pieces import HALF_LOG_2PI, exp_minus, log1p_minus, log_gamma_1p, stirling
 from ._width import widened
 
-_DEPTH: Final = 38.0
+DEPTH: Final = 38.0
 """The exponent at which integrands are cut off: what follows is nothing beside the integral."""
 
 
@@ -38,8 +38,8 @@ def _gauss_legendre(n: int) -> tuple[tuple[float, float], ...]:
 
 _STEPS: Final = 5
 """How often the recurrence of the incomplete beta function is applied."""
-_NODES: Final = _gauss_legendre(32)
-_AT_ONCE: Final = 2**13
+NODES: Final = _gauss_legendre(32)
+AT_ONCE: Final = 2**13
 """How many elements of the integrand are computed at once: more would not stay in a processor's cache."""
 
 
@@ -47,11 +47,11 @@ def _integral(xp: Namespace, integrand: Callable[[Array], Array], end: Array) ->
     """Integrate a function of arrays elementwise from 0 to `end`: at several nodes at once, along a first axis."""
     size = math.prod(end.shape)
     # A compiler makes one loop of it, and takes the less time for it the fewer operations there are.
-    count = max(1, min(len(_NODES), _AT_ONCE // max(size, 1))) if is_concrete(end) else len(_NODES)
+    count = max(1, min(len(NODES), AT_ONCE // max(size, 1))) if is_concrete(end) else len(NODES)
     options = {"dtype": end.dtype, "device": device_of(end)}
     total = xp.zeros_like(end)
-    for first in range(0, len(_NODES), count):
-        group = _NODES[first : first + count]
+    for first in range(0, len(NODES), count):
+        group = NODES[first : first + count]
         shape = (len(group), *(1 for _ in end.shape))
         nodes = xp.reshape(xp.asarray([node for node, _ in group], **options), shape)
         weights = xp.reshape(xp.asarray([weight for _, weight in group], **options), shape)
@@ -99,9 +99,9 @@ def _gamma_tail(xp: Namespace, a: Array, x: Array) -> tuple[Array, Array]:
     is_upper = x > a
     sign = xp.where(is_upper, one, -one)
     rate = xp.where(is_upper, x - a, (a - x) + 2.0)
-    end = 2.0 * _DEPTH / (rate + xp.hypot(rate, xp.sqrt(2.0 * _DEPTH * x)))
+    end = 2.0 * DEPTH / (rate + xp.hypot(rate, xp.sqrt(2.0 * DEPTH * x)))
     # Above the end, as the first guess is: exp(s) - 1 - s is at least s²/2.
-    reach = xp.log1p(end + _DEPTH / x)
+    reach = xp.log1p(end + DEPTH / x)
     end = xp.where(is_upper, xp.minimum(end, reach), end)
 
     def exponent(s: Array) -> tuple[Array, Array]:
@@ -111,7 +111,7 @@ def _gamma_tail(xp: Namespace, a: Array, x: Array) -> tuple[Array, Array]:
 
     for _ in range(2):
         h, expm1 = exponent(end)
-        end = end + (h + _DEPTH) / (rate + sign * x * expm1)
+        end = end + (h + DEPTH) / (rate + sign * x * expm1)
     total = _integral(xp, lambda s: xp.exp(exponent(s)[0]), end)
     factor = xp.where(is_upper, a * total, 1.0 + (x / (a + 1.0)) * (1.0 + x * total))
     tail = gamma_density(xp, a, x) * factor
@@ -235,11 +235,11 @@ def _beta_tail(xp: Namespace, a: Array, b: Array, x: Array, y: Array) -> Array:
         return -(rate * s + n * (log1p_minus(xp, w) + c * exp_minus(xp, s_, expm1)))
 
     curvature = n * x * y
-    end = 2.0 * _DEPTH / (rate + xp.hypot(rate, xp.sqrt(2.0 * _DEPTH * curvature)))
-    reach = xp.log1p(end + _DEPTH / (n * y))
+    end = 2.0 * DEPTH / (rate + xp.hypot(rate, xp.sqrt(2.0 * DEPTH * curvature)))
+    reach = xp.log1p(end + DEPTH / (n * y))
     end = xp.minimum(end, reach)
     for _ in range(3):
-        end = end + (exponent(end) + _DEPTH) / (n * y / (y + x * xp.exp(-end)) - b)
+        end = end + (exponent(end) + DEPTH) / (n * y / (y + x * xp.exp(-end)) - b)
     total = _integral(xp, lambda s: xp.exp(exponent(s)), end)
     factor, term = one, one
     for k in range(1, _STEPS):
