@@ -10,8 +10,9 @@ from xpand._typing import Array
 from . import autodiff
 from ._control_flow_trees import function_of
 from ._linear_solve_vectors import Vectors
-from ._sparse_containers import Sparse
-from ._sparse_convert import any_sparse
+from ._sparse_containers import CSR, Sparse
+from ._sparse_convert import any_sparse, tocsr
+from ._sparse_pattern import known
 from ._transforms_patterns import beside
 
 _FLAGS: Final = ("symmetric", "positive_definite")
@@ -160,6 +161,22 @@ def times(matrix: Any, x: Array) -> Array:
     columns = xp.matrix_transpose(xp.reshape(x, (_count(shape[:-1]), shape[-1])))
     product = xp.matrix_transpose(matrix @ columns)
     return xp.reshape(product, (*shape[:-1], product.shape[-1]))
+
+
+def ready(tree: trees.Tree) -> trees.Tree:
+    """Make sparse matrices in a tree ready for many products in a loop, where patterns can't be looked at any more.
+
+    What is by rows comes with its plan; another format, of a matrix, is brought into the order of rows.
+    """
+    return trees.map(_ready, tree, is_leaf=lambda x: isinstance(x, Sparse))
+
+
+def _ready(x: Any) -> Any:
+    if not isinstance(x, Sparse):
+        return x
+    if not isinstance(x, CSR) and x.sparse_ndim == 2 and x.pattern[0].ndim == 1 and known(*x.pattern):
+        x = tocsr(x)
+    return x.prepared()
 
 
 def conj(xp: Any, x: Array) -> Array:

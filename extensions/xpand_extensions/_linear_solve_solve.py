@@ -12,7 +12,7 @@ from . import autodiff, linalg
 from ._linear_solve_direct import factorize
 from ._linear_solve_implicit import Criterion, Options, least_squares, square
 from ._linear_solve_krylov import System, along
-from ._linear_solve_operators import Matrix, operator_of, times
+from ._linear_solve_operators import Matrix, operator_of, ready, times
 from ._linear_solve_results import SolveResult, norm, result_of
 from ._solver_status import Status, throw_unless_converged
 from ._sparse_containers import Sparse
@@ -131,7 +131,7 @@ def solve(
         result = _direct(wanted, sides, criterion, steps, is_trajectory=isinstance(max_steps, Sequence))
     else:
         basis = arguments.basis_of(nullspace, sides)
-        system = System(operator, preconditioner, basis, sides.rows, sides.columns)
+        system = System(ready(operator), ready(preconditioner), basis, sides.rows, sides.columns)
         result = _iterative(wanted, system, sides, criterion, steps, is_trajectory=isinstance(max_steps, Sequence))
     if throw:
         last = trees.map(lambda x: x[-1, ...], result) if isinstance(max_steps, Sequence) else result

@@ -230,8 +230,8 @@ class _Compressed(Sparse):
 
     __slots__ = ("_indices", "_indptr", "_worked_out")
 
-    _worked_out: Any
-    """The plan, for this object alone, that the first product made; False before that."""
+    _worked_out: list[Any]
+    """The plan that the first product made, if any: one list for all containers made of this one's pattern."""
     _indices: Array
     _indptr: Array
     _major: ClassVar[int]
@@ -253,7 +253,7 @@ class _Compressed(Sparse):
         make_known(values)
         self._values, self._indices, self._indptr = values, indices, indptr
         self._is_sorted, self._is_unique, self._plan = is_sorted, is_unique, None
-        self._worked_out = False
+        self._worked_out = []
 
     @property
     def indices(self) -> Array:
@@ -276,7 +276,7 @@ class _Compressed(Sparse):
         made = object.__new__(cls)
         made._sparse_shape, made._is_sorted, made._is_unique = static
         made._indices, made._indptr = pattern
-        made._values, made._plan, made._worked_out = values, plan, False
+        made._values, made._plan, made._worked_out = values, plan, []
         return made
 
     def _replace(self, values: Array, pattern: tuple[Array, ...] | None = None) -> Self:
@@ -293,11 +293,17 @@ class _Compressed(Sparse):
         """Return the plan that comes along, or is worked out of a pattern that is known; None where there is none."""
         if self._plan is not None:
             return self._plan
-        if self._worked_out is False:
+        if not self._worked_out:
             rows, columns = self._sparse_shape
             shape = (rows, columns) if self._major == -2 else (columns, rows)
-            self._worked_out = plan_of(self._indices, self._indptr, shape)
-        return self._worked_out
+            self._worked_out.append(plan_of(self._indices, self._indptr, shape))
+        return self._worked_out[0]
+
+    def _transposed(self, other: type["_Compressed"]) -> "_Compressed":
+        """Return the transposed, by the other format: the same arrays, and the same plan."""
+        made = other._of(self._values, self.pattern, (self._sparse_shape[::-1], *self._static()[1:]), self._plan)
+        made._worked_out = self._worked_out
+        return made
 
 
 class CSR(_Compressed):

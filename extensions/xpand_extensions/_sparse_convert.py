@@ -143,11 +143,10 @@ def matrix_transpose(a: Sparse, /) -> Sparse:
     """
     a = container("matrix_transpose", a)
     checks.matrix("matrix_transpose", "a", a)
-    shape = a._sparse_shape[::-1]
     if isinstance(a, COO):
-        return COO._of(a.values, a.coords[::-1], (shape, False, a.is_unique, 0))
-    other = CSC if isinstance(a, CSR) else CSR
-    return other._of(a.values, a.pattern, (shape, a.is_sorted, a.is_unique))
+        return COO._of(a.values, a.coords[::-1], (a._sparse_shape[::-1], False, a.is_unique, 0))
+    assert isinstance(a, (CSR, CSC)), "there are three formats"
+    return a._transposed(CSC if isinstance(a, CSR) else CSR)
 
 
 def container(function: str, a: Any, name: str = "a") -> Sparse:

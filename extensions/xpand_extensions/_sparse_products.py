@@ -24,6 +24,9 @@ class CSRPlan(NamedTuple):
     """The row of each entry."""
     slots: Array
     """As many as the longest row has entries, where all rows are about as long: 0, 1, …. Else none."""
+    diagonals: tuple[Array, ...] = ()
+    """Where the entries fill a few diagonals: for each an array of shape (0, column + m) for the column that it has in
+    row 0, so that this is known where values aren't. Else none."""
 
 
 @pluggable(capability="sparse")

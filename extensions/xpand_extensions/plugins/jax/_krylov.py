@@ -8,8 +8,9 @@ import jax
 from xpand import _arguments, is_concrete, trees
 from xpand._typing import Array
 
-from ..._linear_solve_krylov import Found
+from ..._linear_solve_krylov import Found, System
 from ...generic._krylov_run import run
+from ._sparse_diagonals import by_diagonals
 
 
 def krylov(
@@ -31,7 +32,7 @@ def krylov(
     static = tuple([(i, x) for i, x in enumerate(found) if i not in places])
     options: dict[str, Any] = {"method": method, "order": order, "stops": stops}
     if not all(map(is_concrete, (*given, *arrays))):
-        return Found(*run(*given, system=system, **options))
+        return Found(*run(*given, system=_fast(system), **options))
     if system.is_of_arrays:
         compiled: Found = _compiled(given, arrays, structure, static, method, order, stops)
         return compiled
@@ -54,7 +55,16 @@ def _solve(
     for i, x in static:
         leaves.insert(i, x)
     system = trees.unflatten(structure, leaves)
-    return Found(*run(*given, system=system, method=method, order=order, stops=stops))
+    return Found(*run(*given, system=_fast(system), method=method, order=order, stops=stops))
+
+
+def _fast(system: Any) -> Any:
+    """Bring the matrix into the layout that is fastest for many products."""
+    operator = by_diagonals(system.operator)
+    if operator is system.operator:
+        return system
+    parts = (system.preconditioner, system.basis, system.rows, system.columns, system.is_transposed)
+    return System(operator, *parts)
 
 
 _compiled = jax.jit(_solve, static_argnums=(2, 3, 4, 5, 6))

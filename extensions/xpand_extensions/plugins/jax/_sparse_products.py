@@ -18,6 +18,7 @@ from xpand_extensions._sparse_products import CSRPlan, Shape
 from xpand_extensions.plugins.numpy import _sparse_products as host
 
 from ._rows import is_on_cpu
+from ._sparse_diagonals import diagonals_of
 
 _MOST_SLOTS: Final = 64
 """Longer rows are not unrolled: the program would grow with them."""
@@ -112,9 +113,11 @@ def csr_rows(indptr: Array, /, *, nse: int) -> Array:
 def csr_plan(indices: Array, indptr: Array, /, *, shape: Shape) -> CSRPlan | None:
     nse = indices.shape[0]
     slots = _slots(indptr, nse) if _is_on_host(indptr) else 0
+    offsets = diagonals_of(indices, indptr, shape) if slots and _is_on_host(indices) else ()
     # At once inside of what is traced, too: the plan outlives it.
     with jax.ensure_compile_time_eval():
-        return CSRPlan(csr_rows(indptr, nse=nse), jnp.arange(slots, dtype=indptr.dtype))
+        diagonals = tuple([jnp.zeros((0, shape[0] + each), dtype=indptr.dtype) for each in offsets])
+        return CSRPlan(csr_rows(indptr, nse=nse), jnp.arange(slots, dtype=indptr.dtype), diagonals)
 
 
 @partial(jax.jit, static_argnames=("shape",))
