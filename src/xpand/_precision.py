@@ -132,6 +132,12 @@ def kind_of(*values: Any) -> DefaultKind | None:
     return "integral" if int in found else None
 
 
+def floating_kind_of(*values: Any) -> DefaultKind | None:
+    """Name the kind of floating-point default that Python numbers take; None where one is something else."""
+    kind = kind_of(*values)
+    return "real floating" if kind == "integral" else kind
+
+
 def _add_types(values: Sequence[Any], found: set[type]) -> None:
     types = set(map(type, values))
     sequences = types & {list, tuple}

@@ -49,9 +49,9 @@ class Setting(Generic[T]):
 
     def __init__(self, name: str) -> None:
         """Make a setting that is not set."""
-        self.active = 0
-        """How many blocks are open, in all threads, and one more where the process has a value. While it is 0, which
-        is quick to ask, nothing is set."""
+        self.active = False
+        """Whether a block is open in any thread, or the process has a value: quick to ask, where mostly nothing is."""
+        self._count = 0
         self.value: T | None = None
         """The value of the process."""
         self.thread: _Thread[T] = _Thread()
@@ -71,7 +71,7 @@ class Setting(Generic[T]):
         load_namespaces()
         block = Block(value, self._block.get())
         token = self._block.set(block)
-        self._count(1)
+        self._add(1)
         self.thread.block = block
         try:
             for follower in tuple(self._followers):
@@ -81,14 +81,14 @@ class Setting(Generic[T]):
             for follower in tuple(self._followers):
                 follower.left(value)
             self.thread.block = block.around
-            self._count(-1)
+            self._add(-1)
             self._block.reset(token)
 
     def set(self, value: T | None) -> None:
         """Set the value of the process; None: nothing."""
         load_namespaces()
         with self._lock:
-            self._count((value is not None) - (self.value is not None))
+            self._add((value is not None) - (self.value is not None))
             self.value = value
             for follower in self._followers:
                 follower.process(value)
@@ -106,9 +106,10 @@ class Setting(Generic[T]):
         for value in reversed(values):
             follower.entered(value)
 
-    def _count(self, change: int) -> None:
+    def _add(self, change: int) -> None:
         with self._lock:
-            self.active += change
+            self._count += change
+            self.active = self._count > 0
 
 
 _loaded: set[str] = set()

@@ -1,22 +1,32 @@
-"""Creation functions, on the device that is asked for or that of the argument.
+"""Creation functions, on the device that is asked for or that of the argument, of the precision that is set.
 
 CuPy creates on the current device. array-api-compat accepts `device` and ignores it, except in `asarray`.
 """
 
+import sys
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any, cast
 
 import cupy as cp
 import numpy as np
 
+from .._precision import PRECISION, dtype_for, floating_kind_of, kind_of
 from .._typing import Array, Device, DType
 
+_XP: Any = sys.modules[__package__]
 _SCALARS = (float, complex, np.inexact)
 
 
 def on(device: Device | None) -> AbstractContextManager[Any]:
     """The context in which arrays are created on `device`; the current device for `None`."""
     return nullcontext() if device is None else cast(AbstractContextManager[Any], cp.cuda.Device(device))
+
+
+def real(dtype: DType | None) -> DType:
+    """The data type that is named, else that of the precision, else float64."""
+    if dtype is None and PRECISION.active:
+        dtype = dtype_for(_XP, "real floating")
+    return float if dtype is None else dtype
 
 
 def _beside(x: Array, device: Device | None) -> AbstractContextManager[Any]:
@@ -37,6 +47,8 @@ def asarray(
     if isinstance(obj, cp.ndarray):
         with on(obj.device if device is None else device):
             return cp.array(obj, dtype=dtype, copy=copy, **kwargs)
+    if PRECISION.active and dtype is None:
+        dtype = dtype_for(_XP, kind_of(obj))
     with on(device):
         if isinstance(obj, np.ndarray) and obj.ndim == 0:
             obj = obj[()]
@@ -71,6 +83,8 @@ def arange(
     **kwargs: Any,
 ) -> Array:
     """Evenly spaced numbers from `start` (0 if only one bound is given) up to but not including `stop`."""
+    if PRECISION.active and dtype is None:
+        dtype = dtype_for(_XP, kind_of(*(x for x in (start, stop, step) if x is not None)))
     with on(device):
         return cp.arange(start, stop, step, dtype=dtype, **kwargs)
 
@@ -78,7 +92,7 @@ def arange(
 def empty(shape: Any, *, dtype: DType | None = None, device: Device | None = None, **kwargs: Any) -> Array:
     """An array whose values are not set."""
     with on(device):
-        return cp.empty(shape, dtype=float if dtype is None else dtype, **kwargs)
+        return cp.empty(shape, dtype=real(dtype), **kwargs)
 
 
 def empty_like(x: Array, /, *, dtype: DType | None = None, device: Device | None = None, **kwargs: Any) -> Array:
@@ -99,13 +113,15 @@ def eye(
 ) -> Array:
     """A matrix with ones on the `k`-th diagonal and zeros elsewhere."""
     with on(device):
-        return cp.eye(n_rows, n_cols, k=k, dtype=float if dtype is None else dtype, **kwargs)
+        return cp.eye(n_rows, n_cols, k=k, dtype=real(dtype), **kwargs)
 
 
 def full(
     shape: Any, fill_value: Any, *, dtype: DType | None = None, device: Device | None = None, **kwargs: Any
 ) -> Array:
     """An array of one value."""
+    if PRECISION.active and dtype is None:
+        dtype = dtype_for(_XP, kind_of(fill_value))
     with on(device):
         return cp.full(shape, fill_value, dtype=dtype, **kwargs)
 
@@ -130,6 +146,8 @@ def linspace(
     **kwargs: Any,
 ) -> Array:
     """`num` evenly spaced numbers from `start` to `stop`, which is left out if `endpoint` is false."""
+    if PRECISION.active and dtype is None:
+        dtype = dtype_for(_XP, floating_kind_of(start, stop))
     with on(device):
         return cp.linspace(start, stop, num, dtype=dtype, endpoint=endpoint, **kwargs)
 
@@ -137,7 +155,7 @@ def linspace(
 def ones(shape: Any, *, dtype: DType | None = None, device: Device | None = None, **kwargs: Any) -> Array:
     """An array of ones."""
     with on(device):
-        return cp.ones(shape, dtype=float if dtype is None else dtype, **kwargs)
+        return cp.ones(shape, dtype=real(dtype), **kwargs)
 
 
 def ones_like(x: Array, /, *, dtype: DType | None = None, device: Device | None = None, **kwargs: Any) -> Array:
@@ -149,7 +167,7 @@ def ones_like(x: Array, /, *, dtype: DType | None = None, device: Device | None 
 def zeros(shape: Any, *, dtype: DType | None = None, device: Device | None = None, **kwargs: Any) -> Array:
     """An array of zeros."""
     with on(device):
-        return cp.zeros(shape, dtype=float if dtype is None else dtype, **kwargs)
+        return cp.zeros(shape, dtype=real(dtype), **kwargs)
 
 
 def zeros_like(x: Array, /, *, dtype: DType | None = None, device: Device | None = None, **kwargs: Any) -> Array:

@@ -8,7 +8,7 @@ from array_api_compat.cupy import fft as _compat
 from array_api_compat.cupy.fft import *
 
 from .._typing import Array, Device, DType
-from ._creation import on
+from ._creation import on, real
 
 # CuPy keeps single precision, so that its one-dimensional transforms stand as they are.
 fft, ifft, rfft, irfft, hfft, ihfft = (
@@ -60,14 +60,14 @@ def fftfreq(n: int, /, *, d: float = 1.0, dtype: DType | None = None, device: De
     """The sample frequencies of `fft`: `n` of them for samples `d` apart, the positive ones first."""
     with on(device):
         result = cp.fft.fftfreq(n, d)
-        return result if dtype is None else result.astype(dtype, copy=False)
+        return result.astype(real(dtype), copy=False)
 
 
 def rfftfreq(n: int, /, *, d: float = 1.0, dtype: DType | None = None, device: Device | None = None) -> Array:
     """The sample frequencies of `rfft`: `n // 2 + 1` of them for `n` samples `d` apart."""
     with on(device):
         result = cp.fft.rfftfreq(n, d)
-        return result if dtype is None else result.astype(dtype, copy=False)
+        return result.astype(real(dtype), copy=False)
 
 
 __all__ = sorted(set(_compat.__all__))

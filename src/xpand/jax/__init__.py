@@ -9,6 +9,8 @@ from importlib import import_module
 import jax.numpy as _native
 from jax.numpy import *
 
+from . import _switches as _switches
+from ._creation import *
 from ._division import *
 from ._dtypes import *
 from ._elementwise import *

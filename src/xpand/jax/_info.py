@@ -1,9 +1,11 @@
 """What the namespace can do, and on which devices."""
 
+import sys
 from typing import TypeAlias
 
 import jax.numpy as jnp
 
+from .._common.creation import defaults_set
 from .._typing import Device, DType
 
 __all__ = ["__array_namespace_info__"]
@@ -33,8 +35,11 @@ class NamespaceInfo:
         return tuple(device for device in self._native.devices() if device is not None)
 
     def default_dtypes(self, *, device: Device = None) -> dict[str, DType]:
-        """The data type of each kind that a creation function gives when none is named; depends on `jax_enable_x64`."""
-        return dict(self._native.default_dtypes(device=device))
+        """The data type of each kind that a creation function gives when none is named.
+
+        It is that of the precision that is set, else depends on `jax_enable_x64`.
+        """
+        return defaults_set(sys.modules[__package__], dict(self._native.default_dtypes(device=device)), device)
 
     def dtypes(self, *, device: Device = None, kind: Kinds = None) -> dict[str, DType]:
         """The data types of the standard by name, all or those of the given kinds; depends on `jax_enable_x64`."""

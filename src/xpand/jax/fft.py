@@ -3,7 +3,12 @@
 import jax.numpy.fft as _native
 from jax.numpy.fft import *
 
+from ._creation import creating
+
 __all__ = [name for name in dir(_native) if not name.startswith("_")]
+
+fftfreq = creating("fft.fftfreq", _native.fftfreq)
+rfftfreq = creating("fft.rfftfreq", _native.rfftfreq)
 
 
 def __dir__() -> list[str]:

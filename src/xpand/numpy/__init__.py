@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Any
 
 from array_api_compat import numpy as _compat
 from array_api_compat.numpy import *
-from array_api_compat.numpy import __array_namespace_info__
 from numpy import (
     ceil,
     floor,
@@ -45,6 +44,7 @@ from ._creation import (
 )
 from ._dtypes import astype, finfo, iinfo
 from ._elementwise import clip, expm1, floor_divide, tanh
+from ._info import __array_namespace_info__
 from ._searching import (
     argsort,
     count_nonzero,

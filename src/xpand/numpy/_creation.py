@@ -1,13 +1,18 @@
-"""Creation of arrays."""
+"""Creation of arrays, of the data types that the precision says where one is set."""
 
+import sys
 from collections.abc import Callable
 from functools import wraps
 from typing import Any
 
 import numpy as np
 
+from .._common.creation import with_default
+from .._precision import PRECISION, dtype_for, kind_of
 from .._typing import Array, Device, DType
 from ._dtypes import check_device
+
+_XP: Any = sys.modules[__package__]
 
 
 def asarray(
@@ -26,6 +31,8 @@ def asarray(
     """
     if device is not None:
         check_device("asarray", device)
+    if PRECISION.active and dtype is None:
+        dtype = dtype_for(_XP, kind_of(obj))
     return np.array(obj, dtype, copy=copy, **kwargs)
 
 
@@ -42,14 +49,29 @@ def _with_device(function: Callable[..., Array]) -> Callable[..., Array]:
     return create
 
 
-arange = _with_device(np.arange)
-empty = _with_device(np.empty)
+def _creating(function: Callable[..., Array]) -> Callable[..., Array]:
+    """Let a function whose arrays have a default data type heed the precision, and refuse a device in our words."""
+    name = function.__name__
+
+    @wraps(function)
+    def create(*args: Any, device: Device | None = None, **kwargs: Any) -> Array:
+        if device is not None:
+            check_device(name, device)
+        if PRECISION.active:
+            kwargs = with_default(_XP, name, args, kwargs)
+        return function(*args, **kwargs)
+
+    return create
+
+
+arange = _creating(np.arange)
+empty = _creating(np.empty)
 empty_like = _with_device(np.empty_like)
-eye = _with_device(np.eye)
-full = _with_device(np.full)
+eye = _creating(np.eye)
+full = _creating(np.full)
 full_like = _with_device(np.full_like)
-linspace = _with_device(np.linspace)
-ones = _with_device(np.ones)
+linspace = _creating(np.linspace)
+ones = _creating(np.ones)
 ones_like = _with_device(np.ones_like)
-zeros = _with_device(np.zeros)
+zeros = _creating(np.zeros)
 zeros_like = _with_device(np.zeros_like)

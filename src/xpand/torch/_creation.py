@@ -1,18 +1,22 @@
-"""Creation functions."""
+"""Creation functions, of the data types that the precision says where one is set."""
 
 from __future__ import annotations
 
+import sys
 from typing import Any, Literal
 
 import torch
 from torch import Tensor
 
+from .._precision import PRECISION, dtype_for, floating_kind_of, kind_of
 from .._typing import Array, Device, DType
 from ._dtypes import SIGNED, to_signed
 
 __all__ = ["arange", "asarray", "empty", "eye", "full", "linspace", "meshgrid", "ones", "tril", "triu", "zeros"]
 
 _Shape = int | tuple[int, ...]
+
+_XP: Any = sys.modules[__package__]
 
 
 def asarray(
@@ -39,6 +43,8 @@ def asarray(
             device = obj.device
     elif dtype in SIGNED and isinstance(obj, list | tuple):
         obj = _items(obj)
+    if PRECISION.active and dtype is None:
+        dtype = dtype_for(_XP, kind_of(obj), device)
     return torch.asarray(obj, dtype=dtype, device=device, copy=copy, **kwargs)
 
 
@@ -51,16 +57,22 @@ def _items(obj: Any) -> Any:
 
 def empty(shape: _Shape, *, dtype: DType | None = None, device: Device | None = None, **kwargs: Any) -> Array:
     """An array of the given shape with arbitrary elements."""
+    if PRECISION.active and dtype is None:
+        dtype = dtype_for(_XP, "real floating", device)
     return torch.empty(shape, dtype=dtype, device=device, **kwargs)
 
 
 def zeros(shape: _Shape, *, dtype: DType | None = None, device: Device | None = None, **kwargs: Any) -> Array:
     """An array of zeros."""
+    if PRECISION.active and dtype is None:
+        dtype = dtype_for(_XP, "real floating", device)
     return torch.zeros(shape, dtype=dtype, device=device, **kwargs)
 
 
 def ones(shape: _Shape, *, dtype: DType | None = None, device: Device | None = None, **kwargs: Any) -> Array:
     """An array of ones."""
+    if PRECISION.active and dtype is None:
+        dtype = dtype_for(_XP, "real floating", device)
     return torch.ones(shape, dtype=dtype, device=device, **kwargs)
 
 
@@ -73,6 +85,8 @@ def full(
     **kwargs: Any,
 ) -> Array:
     """An array of the given shape, an int for one dimension, filled with a value."""
+    if PRECISION.active and dtype is None:
+        dtype = dtype_for(_XP, kind_of(fill_value), device)
     return torch.full((shape,) if isinstance(shape, int) else shape, fill_value, dtype=dtype, device=device, **kwargs)
 
 
@@ -89,6 +103,8 @@ def arange(
     """Evenly spaced values from `start` (0 if only `stop` is given) to below `stop`; none if `step` leads away."""
     if stop is None:
         start, stop = 0, start
+    if PRECISION.active and dtype is None:
+        dtype = dtype_for(_XP, kind_of(start, stop, step), device)
     if (stop - start) * step <= 0:
         if step == 0:
             raise ValueError("arange: `step` is 0; expected a number that leads from `start` to `stop`")
@@ -122,6 +138,8 @@ def eye(
     """Ones on the `k`-th diagonal, zeros elsewhere."""
     if n_cols is None:
         n_cols = n_rows
+    if PRECISION.active and dtype is None:
+        dtype = dtype_for(_XP, "real floating", device)
     if k == 0 and dtype not in SIGNED:
         return torch.eye(n_rows, n_cols, dtype=dtype, device=device, **kwargs)
     result = torch.zeros(n_rows, n_cols, dtype=dtype, device=device, **kwargs)
@@ -142,6 +160,8 @@ def linspace(
     **kwargs: Any,
 ) -> Array:
     """`num` evenly spaced values from `start` to `stop`, without `stop` itself if `endpoint` is false."""
+    if PRECISION.active and dtype is None:
+        dtype = dtype_for(_XP, floating_kind_of(start, stop), device)
     computed = torch.float64 if dtype in SIGNED else dtype
     if endpoint:
         result = torch.linspace(start, stop, num, dtype=computed, device=device, **kwargs)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import sys
 from functools import cache
 
 import torch
 
+from .._common.creation import defaults_set
 from .._typing import Device, DType
 from ._dtypes import KINDS
 
@@ -38,14 +40,15 @@ class NamespaceInfo:
         return torch.get_default_device()
 
     def default_dtypes(self, *, device: Device | None = None) -> dict[str, DType]:
-        """The default data type of each kind, the same on all devices."""
+        """The default data type of each kind: of the precision that is set, else the same on all devices."""
         real = torch.get_default_dtype()
-        return {
+        own = {
             "real floating": real,
             "complex floating": torch.promote_types(real, torch.complex32),  # `to_complex` does not compile
             "integral": torch.int64,
             "indexing": torch.int64,
         }
+        return defaults_set(sys.modules[__package__], own, device)
 
     def dtypes(self, *, device: Device | None = None, kind: str | tuple[str, ...] | None = None) -> dict[str, DType]:
         """The standard's data types by name, of one kind, of several, or all; those that `device` can hold."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from array_api_compat.dask import array as _compat
 from array_api_compat.dask.array import *
-from array_api_compat.dask.array import __array_namespace_info__
+from numpy import float16
 
 from ._creation import (
     arange,
@@ -49,7 +49,7 @@ from ._elementwise import (
     sqrt,
     tanh,
 )
-from ._info import astype, broadcast_shapes, can_cast, finfo, iinfo, result_type
+from ._info import __array_namespace_info__, astype, broadcast_shapes, can_cast, finfo, iinfo, result_type
 from ._manipulation import (
     broadcast_arrays,
     concat,
@@ -77,7 +77,7 @@ fft, linalg = import_module(".fft", __name__), import_module(".linalg", __name__
 
 __array_api_version__ = "2025.12"
 
-__all__ = sorted({*_compat.__all__, "broadcast_shapes", "from_dlpack", "isdtype", "take_along_axis"})
+__all__ = sorted({*_compat.__all__, "broadcast_shapes", "float16", "from_dlpack", "isdtype", "take_along_axis"})
 
 
 def __dir__() -> list[str]:

@@ -1,6 +1,7 @@
-"""Functions that make arrays."""
+"""Functions that make arrays, of the data types that the precision says where one is set."""
 
 import math
+import sys
 from collections.abc import Callable
 from functools import partial
 from itertools import accumulate, product
@@ -13,10 +14,20 @@ from dask._task_spec import Task
 from dask.array.core import normalize_chunks
 from dask.base import tokenize
 
+from ..._precision import PRECISION, dtype_for, floating_kind_of, kind_of
 from ..._typing import Array, Device, DType
 from ._info import check_device, result_type
 
 Shape = int | tuple[int, ...]
+
+_XP: Any = sys.modules[__package__]
+
+
+def real(dtype: DType | None) -> DType:
+    """The data type that is named, else that of the precision, else float64."""
+    if dtype is None and PRECISION.active:
+        dtype = dtype_for(_XP, "real floating")
+    return np.dtype(np.float64 if dtype is None else dtype)
 
 
 def _chunks(shape: Shape, chunks: Any, dtype: DType) -> tuple[tuple[int, ...], ...]:
@@ -43,6 +54,8 @@ def asarray(
         ValueError: `copy=False` where data would be copied.
     """
     check_device("asarray", device)
+    if PRECISION.active and dtype is None:
+        dtype = dtype_for(_XP, kind_of(obj))
     if isinstance(obj, da.Array):
         if dtype is not None and dtype != obj.dtype:
             if copy is False:
@@ -78,7 +91,7 @@ def empty(
 ) -> Array:
     """Make an array of undefined values."""
     check_device("empty", device)
-    dtype = np.dtype(np.float64 if dtype is None else dtype)
+    dtype = real(dtype)
     return da.empty(shape, dtype=dtype, chunks=_chunks(shape, chunks, dtype), **kwargs)
 
 
@@ -87,7 +100,7 @@ def zeros(
 ) -> Array:
     """Make an array of zeros."""
     check_device("zeros", device)
-    dtype = np.dtype(np.float64 if dtype is None else dtype)
+    dtype = real(dtype)
     return da.zeros(shape, dtype=dtype, chunks=_chunks(shape, chunks, dtype), **kwargs)
 
 
@@ -96,7 +109,7 @@ def ones(
 ) -> Array:
     """Make an array of ones."""
     check_device("ones", device)
-    dtype = np.dtype(np.float64 if dtype is None else dtype)
+    dtype = real(dtype)
     return da.ones(shape, dtype=dtype, chunks=_chunks(shape, chunks, dtype), **kwargs)
 
 
@@ -111,6 +124,8 @@ def full(
 ) -> Array:
     """Make an array of one value."""
     check_device("full", device)
+    if PRECISION.active and dtype is None:
+        dtype = dtype_for(_XP, kind_of(fill_value))
     dtype = np.dtype(getattr(fill_value, "dtype", type(fill_value)) if dtype is None else dtype)
     return da.full(shape, fill_value, dtype=dtype, chunks=_chunks(shape, chunks, dtype), **kwargs)
 
@@ -181,6 +196,8 @@ def arange(
 ) -> Array:
     """Make evenly spaced values in the half-open interval `[start, stop)`; exact for integers of every size."""
     check_device("arange", device)
+    if PRECISION.active and dtype is None:
+        dtype = dtype_for(_XP, kind_of(*(x for x in (start, stop, step) if x is not None)))
     if like is not None:
         return da.arange(*((0, start) if stop is None else (start, stop)), step, dtype=dtype, chunks=chunks, like=like)
     if stop is None:
@@ -227,6 +244,8 @@ def linspace(
 ) -> Array:
     """Make `num` evenly spaced values, the last of which is exactly `stop` if `endpoint` is true."""
     check_device("linspace", device)
+    if PRECISION.active and dtype is None:
+        dtype = dtype_for(_XP, floating_kind_of(start, stop))
     if kwargs:  # `retstep`, which Dask has beyond the standard
         return da.linspace(start, stop, num, endpoint=endpoint, dtype=dtype, chunks=chunks, **kwargs)
     if dtype is None:
@@ -254,7 +273,7 @@ def eye(
 ) -> Array:
     """Make a matrix with ones on the k-th diagonal, for any number of rows, columns and `k`."""
     check_device("eye", device)
-    dtype = np.dtype(np.float64 if dtype is None else dtype)
+    dtype = real(dtype)
     shape = (n_rows, n_rows if n_cols is None else n_cols)
     return _by_position("eye", partial(_eye_block, k=k, dtype=dtype), _chunks(shape, chunks, dtype), dtype)
 

@@ -2,17 +2,31 @@
 
 import builtins
 import math
-from typing import Any
+import sys
+from typing import TYPE_CHECKING, Any
 
 import dask.array as da
 import numpy as np
-from array_api_compat.dask.array import __array_namespace_info__
 
+from ..._common.creation import defaults_set
 from ..._typing import Array, Device, DType
 from ...numpy._dtypes import finfo as _finfo
 from ...numpy._dtypes import iinfo as _iinfo
 
-DEVICES = __array_namespace_info__().devices()
+if TYPE_CHECKING:
+    _Info = Any
+else:
+    from array_api_compat.dask.array import __array_namespace_info__ as _Info
+
+DEVICES = _Info().devices()
+
+
+class __array_namespace_info__(_Info):
+    """The inspection functions of the standard: array-api-compat's, but for the precision that is set."""
+
+    def default_dtypes(self, *, device: Device | None = None) -> dict[str, DType]:
+        """The default data type of each kind."""
+        return defaults_set(sys.modules[__package__], super().default_dtypes(device=device))
 
 
 def check_device(function: str, device: Device | None) -> None:

@@ -10,6 +10,7 @@ from array_api_compat.dask.array.fft import __all__ as _compat_names
 
 from ..._typing import Array, Device, DType
 from ._blocks import along_axis
+from ._creation import real
 from ._info import check_device
 
 _NORMS = ("backward", "ortho", "forward", None)
@@ -127,7 +128,7 @@ def fftfreq(
 ) -> Array:
     """Frequencies of the terms of `fft`, for samples `d` apart."""
     check_device("fftfreq", device)
-    return da.fft.fftfreq(n, d, chunks=chunks).astype(np.float64 if dtype is None else dtype)
+    return da.fft.fftfreq(n, d, chunks=chunks).astype(real(dtype))
 
 
 def rfftfreq(
@@ -141,7 +142,7 @@ def rfftfreq(
 ) -> Array:
     """Frequencies of the terms of `rfft`, for samples `d` apart."""
     check_device("rfftfreq", device)
-    return da.fft.rfftfreq(n, d, chunks=chunks).astype(np.float64 if dtype is None else dtype)
+    return da.fft.rfftfreq(n, d, chunks=chunks).astype(real(dtype))
 
 
 __all__ = sorted({*_compat_names, "hfft", "ihfft"})
