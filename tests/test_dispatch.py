@@ -139,6 +139,38 @@ def test_default_and_registered(library: Library) -> None:
     assert calls == ["default", "registered"]
 
 
+def test_native_for_a_library(library: Library) -> None:
+    @pluggable
+    def which(*, xp=None):
+        return which.native_for(xp)()
+
+    which.default(lambda: "default")
+    name = xpand.library_name(library.xp)
+    assert which(xp=library.xp) == which(xp=name) == "default"
+    which.register(name)(lambda: name)
+    assert which(xp=library.xp) == which(xp=name) == name
+    with xpand.use(library.xp):
+        assert which() == name
+
+
+@pytest.mark.parametrize(
+    ("xp", "error", "message"),
+    [
+        (3, TypeError, "which: xp must be a namespace or a library's name"),
+        ("nosuch", ValueError, "'nosuch' is no known"),
+    ],
+)
+def test_native_for_what_is_no_library(xp: Any, error: type[Exception], message: str) -> None:
+    @pluggable
+    def which(*, xp=None):
+        return which.native_for(xp)()
+
+    which.default(lambda: "default")
+    for _ in range(2):
+        with pytest.raises(error, match=message):
+            which(xp=xp)
+
+
 def test_the_facade_stays_a_plain_function() -> None:
     def double(x, /, *, times=2):
         "Twice."
@@ -334,6 +366,20 @@ def test_torch_compile(called_before: bool) -> None:
     torch.compiler.reset()
     compiled = torch.compile(lambda x: norm(x) + 1, fullgraph=True, backend="eager")
     assert compiled(x).item() == 6.0
+
+
+@pytest.mark.parametrize("xp", ["torch", xpand.namespace("torch")], ids=["name", "namespace"])
+def test_torch_compile_of_native_for(xp: Any) -> None:
+    @pluggable
+    def which(*, xp=None):
+        return which.native_for(xp)()
+
+    which.default(lambda: 1.0)
+    which.register("torch")(lambda: 2.0)
+    expected = which(xp=xp)
+    torch.compiler.reset()
+    compiled = torch.compile(lambda x: x + which(xp=xp), fullgraph=True, backend="eager")
+    assert compiled(torch.zeros(())).item() == expected
 
 
 FIRST_CALLS = {

@@ -2,7 +2,8 @@
 
 A facade is a plain function: its docstring says what it means, its body checks the arguments and ends in
 `return facade.native(array)(array, …)`. `native` finds the implementation for the array's library on the first call
-with that array type and remembers it, so a call costs one look-up. The implementation is looked for in this order:
+with that array type and remembers it, so a call costs one look-up; `native_for(xp)` does so for a function without an array argument, which
+takes the namespace or the name of a library as an option. The implementation is looked for in this order:
 
 1. what was registered for the library with `facade.register("library")`;
 2. the library's plug-in: the function of the facade's name in `<package>.plugins.<library>.<capability>`, or in the
@@ -26,8 +27,9 @@ from typing import Any, Final, Generic, ParamSpec, Protocol, TypeVar, overload
 
 from xpand import UnsupportedError as UnsupportedError
 from xpand import array_namespace, library_name
+from xpand._defaults import namespace_or_default
 from xpand._namespace import import_module, knows_namespace, untraced
-from xpand._typing import Array
+from xpand._typing import Array, Namespace
 
 P = ParamSpec("P")
 R_co = TypeVar("R_co", covariant=True)
@@ -49,6 +51,10 @@ class Pluggable(Protocol[P, R_co]):
 
     def native(self, *arrays: Array) -> Callable[P, R_co]:
         """Return the implementation for the library of the arrays."""
+        ...
+
+    def native_for(self, xp: Namespace | str | None, /) -> Callable[P, R_co]:
+        """Return the implementation for a library, by its namespace or name; None: the default namespace's."""
         ...
 
     def default(self, implementation: F, /) -> F:
@@ -91,14 +97,18 @@ class Operation(Generic[P, R_co]):
             xp = array_namespace(*arrays)
         except TypeError as error:
             raise TypeError(str(error).replace("array_namespace:", f"{self.name}:", 1)) from None
-        library = library_name(xp)
-        found = self.by_library.get(library)
-        if found is None:
-            found = self.by_library[library] = self.implementation(library)
+        found = self.resolve_library(library_name(xp))
         # By type only where the type says which library: a stranger's namespace may depend on the array.
         types = key if isinstance(key, tuple) else (key,)
         if len(self.by_type) < _MAX_TYPES and all(t in _SCALARS or knows_namespace(t) for t in types):
             self.by_type[key] = found
+        return found
+
+    def resolve_library(self, library: str) -> Callable[..., Any]:
+        """Find the implementation for a library, and remember it."""
+        found = self.by_library.get(library)
+        if found is None:
+            found = self.by_library[library] = self.implementation(library)
         return found
 
     def forget(self) -> None:
@@ -162,7 +172,8 @@ def pluggable(facade: Callable[..., Any] | None = None, /, *, capability: str | 
     """Make a function the facade of an operation that libraries implement in their own ways.
 
     The function stays what it is: nothing is wrapped, a call costs what its body costs. It gains `native(*arrays)`, to
-    be called in its body; `register(library)`, to add a version for one library; and `default`, for all the rest.
+    be called in its body, or `native_for(xp)` where it takes no array; `register(library)`, to add a version for one
+    library; and `default`, for all the rest.
 
     Args:
         facade: The function. Left out: returns the decorator.
@@ -198,6 +209,9 @@ def pluggable(facade: Callable[..., Any] | None = None, /, *, capability: str | 
         implementation = found.get(key)
         return operation.resolve(key, arrays) if implementation is None else implementation
 
+    def native_for(xp: Namespace | str | None, /) -> Callable[..., Any]:
+        return operation.resolve_library(library_name(namespace_or_default(xp, operation.name)))
+
     def default(implementation: F, /) -> F:
         operation.default = implementation
         operation.forget()
@@ -214,7 +228,7 @@ def pluggable(facade: Callable[..., Any] | None = None, /, *, capability: str | 
 
         return add
 
-    for attribute in (native, default, register):
+    for attribute in (native, native_for, default, register):
         setattr(facade, attribute.__name__, attribute)
     OPERATIONS[operation.path] = operation
     return facade

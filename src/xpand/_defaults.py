@@ -119,6 +119,15 @@ def _leaves(values: tuple[Any, ...] | list[Any]) -> Iterator[Any]:
             yield value
 
 
+def namespace_or_default(xp: Namespace | str | None, function: str) -> Namespace:
+    """Return the namespace that an option `xp=` stands for: itself, one by a library's name, or the default one.
+
+    Raises:
+        TypeError, ValueError, ModuleNotFoundError: As `set_default_namespace`.
+    """
+    return default_namespace() if xp is None else _as_namespace(xp, function)
+
+
 def _as_namespace(xp: Namespace | str, function: str) -> Namespace:
     if isinstance(xp, str):
         return namespace(xp)
