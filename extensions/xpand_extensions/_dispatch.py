@@ -2,8 +2,9 @@
 
 A facade is a plain function: its docstring says what it means, its body checks the arguments and ends in
 `return facade.native(array)(array, …)`. `native` finds the implementation for the array's library on the first call
-with that array type and remembers it, so a call costs one look-up; `native_for(xp)` does so for a function without an array argument, which
-takes the namespace or the name of a library as an option. The implementation is looked for in this order:
+with that array type and remembers it, so a call costs one look-up. A function without an array argument takes a
+namespace or a library's name as its option `xp`, and calls `facade.native_for(xp)`. The implementation is looked for in
+this order:
 
 1. what was registered for the library with `facade.register("library")`;
 2. the library's plug-in: the function of the facade's name in `<package>.plugins.<library>.<capability>`, or in the
