@@ -1,6 +1,8 @@
 """Krylov methods on NumPy: conjugate gradients of one system in place, by BLAS."""
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Iterator
+from itertools import repeat
 from typing import Any, Final
 
 import numpy as np
@@ -9,12 +11,16 @@ from scipy.sparse import _sparsetools as kernels
 
 from xpand._typing import Array
 
-from ..._linear_solve_krylov import Found
-from ..._linear_solve_operators import Matrix
-from ..._sparse_containers import CSR
+from ..._linear_solve_krylov import Found, System
+from ..._linear_solve_operators import Matrix, ready
+from ..._sparse_containers import CSR, Sparse
 from ...generic._krylov_cg import CG
 from ...generic._krylov_pieces import BLOWN, BROKEN, GOING, MET, NOT_FINITE
 from ...generic._krylov_run import Carry, Loop, run
+
+_FEW_SYSTEMS: Final = 8
+_FEW_UNKNOWNS: Final = 500
+"""Of more systems with fewer unknowns a step costs little but the calls, which all share that are solved at once."""
 
 _ROUTINES: Final = {
     np.dtype(np.float32): (blas.saxpy, blas.sdot),
@@ -37,21 +43,44 @@ def krylov(
     options: dict[str, Any] = {"system": system, "method": method, "order": order, "stops": stops}
     # What overflows or divides by zero is a system that fails, and says so in its status.
     with np.errstate(all="ignore"):
-        if b.ndim == 1 or method != "cg" or 0 in b.shape or not _is_one_matrix(system):
+        if b.ndim == 1 or method != "cg" or not _is_one_by_one(system, b):
             return Found(*run(b, x0, rtol, atol, loop_of=InPlace, **options))
-        # One after the other: what a step works on stays in the cache, and no member waits for another.
         batch = b.shape[:-1]
+        rtol, atol, matrices = np.broadcast_to(rtol, batch), np.broadcast_to(atol, batch), _members(system, batch)
+        options.pop("system")
         each = [
-            run(b[i], x0[i], tolerance, least, loop_of=InPlace, **options)
-            for i, tolerance, least in zip(
-                np.ndindex(batch), np.broadcast_to(rtol, batch).flat, np.broadcast_to(atol, batch).flat
-            )
+            run(b[i], x0[i], rtol[i], atol[i], system=matrix, loop_of=InPlace, **options)
+            for i, matrix in zip(np.ndindex(batch), matrices)
         ]
         return Found(*[_stacked(rows, batch, len(stops) > 1) for rows in zip(*each)])
 
 
-def _is_one_matrix(system: Any) -> bool:
-    return isinstance(system.operator, Matrix) and system.operator.values.ndim == 2 and not system.is_preconditioned
+def _is_one_by_one(system: Any, b: Array) -> bool:
+    """Tell whether to solve one after the other: what a step works on stays in the cache, and none waits."""
+    return (
+        isinstance(system.operator, Matrix)
+        and not system.is_preconditioned
+        and (system.basis is None or system.basis.ndim == 2)
+        and (b.shape[-1] >= _FEW_UNKNOWNS or math.prod(b.shape[:-1]) <= _FEW_SYSTEMS)
+        and 0 not in b.shape
+    )
+
+
+def _members(system: Any, batch: tuple[int, ...]) -> Iterator[Any]:
+    """Return the system of each member."""
+    a, *flags = system.operator.values, system.operator.symmetric, system.operator.positive_definite
+    rest = (None, system.basis, system.rows, system.columns, system.is_transposed)
+    if a.ndim == 2:
+        return repeat(system)
+    if not isinstance(a, Sparse):
+        stack = np.broadcast_to(a, (*batch, *a.shape[-2:]))
+        return (System(Matrix(stack[i], *flags), *rest) for i in np.ndindex(batch))
+    values = np.broadcast_to(a.values, (*batch, a.nse))
+    if a.pattern[0].ndim == 1:
+        return (System(Matrix(a.with_values(values[i]), *flags), *rest) for i in np.ndindex(batch))
+    patterns = [np.broadcast_to(each, (*batch, each.shape[-1])) for each in a.pattern]
+    members = (a._of(values[i], tuple([each[i] for each in patterns]), a._static()) for i in np.ndindex(batch))
+    return (System(Matrix(ready(each), *flags), *rest) for each in members)
 
 
 def _stacked(rows: tuple[Any, ...], batch: tuple[int, ...], is_trajectory: bool) -> Any:

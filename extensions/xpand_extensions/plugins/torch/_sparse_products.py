@@ -19,6 +19,8 @@ from xpand_extensions._sparse_products import CSRPlan, Shape
 from xpand_extensions.generic import _sparse_products as generic
 from xpand_extensions.plugins.numpy import _sparse_products as host
 
+from ._plain import is_plain
+
 Kind: TypeAlias = Literal["csr_matmul", "csr_rmatmul", "coo_matmul"]
 
 _OWN: Final = frozenset({torch.float32, torch.float64} if torch.backends.mkl.is_available() else ())
@@ -68,7 +70,7 @@ def coo_matmul(
 def sampled_matmul(x: Array, y: Array, rows: Array, columns: Array, /) -> Array:
     if torch.compiler.is_compiling():
         return generic.sampled_matmul(x, y, rows, columns)
-    apply = _sampled if _is_plain(x, y, rows, columns) else _Sampled.apply
+    apply = _sampled if is_plain(x, y, rows, columns) else _Sampled.apply
     return apply(x, y.mT, rows, columns)
 
 
@@ -85,19 +87,10 @@ def _multiplied(kind: Kind, values: Array, first: Array, second: Array, x: Array
     if torch.compiler.is_compiling():
         # The compiler has no sparse tensors, and fuses what the generic way is made of.
         return getattr(generic, kind)(values, first, second, x, shape=shape)
-    apply = _product if _is_plain(values, first, second, x) else _Product.apply
+    apply = _product if is_plain(values, first, second, x) else _Product.apply
     if x.ndim == 1:
         return apply(values, x[:, None], first, second, kind, shape)[..., 0]
     return apply(values, x, first, second, kind, shape)
-
-
-def _is_plain(*tensors: Array) -> bool:
-    """Tell whether no transformation needs to know of an operation."""
-    return (
-        not (torch.is_grad_enabled() and any(x.requires_grad for x in tensors))
-        and forward_ad._current_level < 0
-        and all(is_concrete(x) for x in tensors)
-    )
 
 
 def _product(values: Array, x: Array, first: Array, second: Array, kind: Kind, shape: Shape) -> Array:

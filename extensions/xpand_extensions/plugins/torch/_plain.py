@@ -1,0 +1,16 @@
+"""Tensors that nothing but their values is asked of, so that kernels of other libraries may work on their memory."""
+
+import torch
+from torch.autograd import forward_ad
+
+from xpand import is_concrete
+from xpand._typing import Array
+
+
+def is_plain(*tensors: Array) -> bool:
+    """Tell whether no transformation needs to know of an operation."""
+    return (
+        not (torch.is_grad_enabled() and any(x.requires_grad for x in tensors))
+        and forward_ad._current_level < 0
+        and all(is_concrete(x) for x in tensors)
+    )
