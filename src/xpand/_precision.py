@@ -50,6 +50,9 @@ def precision_of(real: str | int, integral: str | None = None) -> Precision:
 
 PRECISION: Final[Setting[Precision]] = Setting("xpand_precision")
 
+MATMUL: Final[Setting[str]] = Setting("xpand_matmul_precision")
+"""How exact products of float32 matrices are: "highest", "high" or "medium". Only libraries with a switch for it have to know."""
+
 
 def current() -> Precision | None:
     """Return the precision that is set here; None where each library has its own defaults."""
@@ -59,6 +62,13 @@ def current() -> Precision | None:
 def _current_while_compiling() -> Precision | None:
     block = PRECISION.thread.block
     return PRECISION.value if block is None else block.value
+
+
+def compiled_for() -> Any:
+    """Return what compiled code depends on, besides its arguments: None where nothing is set."""
+    if not (PRECISION.active or MATMUL.active):
+        return None
+    return PRECISION.current(), MATMUL.current()
 
 
 # torch.compile reads this in its place. It can't follow a context variable; what it does read it guards.

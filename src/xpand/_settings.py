@@ -6,7 +6,7 @@ library whose own switches have to be turned too registers a follower when its n
 
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from typing import Generic, Protocol, TypeVar
@@ -14,6 +14,7 @@ from typing import Generic, Protocol, TypeVar
 from ._namespace import LIBRARIES, namespace
 
 T = TypeVar("T")
+S = TypeVar("S")
 T_contra = TypeVar("T_contra", contravariant=True)
 
 
@@ -110,6 +111,54 @@ class Setting(Generic[T]):
         with self._lock:
             self._count += change
             self.active = self._count > 0
+
+
+class ProcessSwitch(Generic[T, S]):
+    """A follower whose library has one switch for all threads: it stands as the block entered last asks.
+
+    Of several blocks that are open, in one thread or in many, that is the last one that has not been left.
+    """
+
+    def __init__(self, read: Callable[[], S], turn: Callable[[T], None], restore: Callable[[S], None]) -> None:
+        """Keep how the switch is read, turned to a value, and put back to what was read."""
+        self._read, self._turn, self._restore = read, turn, restore
+        self._open: list[T | None] = []
+        self._value: T | None = None
+        self._before: list[S] = []
+        self._lock = threading.Lock()
+
+    def entered(self, value: T | None) -> None:
+        with self._lock:
+            self._open.append(value)
+            self._follow()
+
+    def left(self, value: T | None) -> None:
+        with self._lock:
+            remove_last(self._open, value)
+            self._follow()
+
+    def process(self, value: T | None) -> None:
+        with self._lock:
+            self._value = value
+            self._follow()
+
+    def _follow(self) -> None:
+        value = self._open[-1] if self._open else self._value
+        if value is not None:
+            if not self._before:
+                self._before.append(self._read())
+            self._turn(value)
+        elif self._before:
+            self._restore(self._before.pop())
+
+
+def remove_last(values: list[T], value: T) -> bool:
+    """Remove the last of the equal values, and tell whether there was one."""
+    for i in range(len(values) - 1, -1, -1):
+        if values[i] == value:
+            del values[i]
+            return True
+    return False
 
 
 _loaded: set[str] = set()

@@ -21,6 +21,7 @@ from cupy import (
 )
 
 from .._common.unique import UniqueAllResult, UniqueCountsResult, UniqueInverseResult
+from . import _switches as _switches
 from ._creation import (
     arange,
     asarray,

@@ -1,20 +1,15 @@
 """What the namespace can do."""
 
 import sys
-from typing import TYPE_CHECKING
 
 import cupy as cp
+from array_api_compat.cupy import __array_namespace_info__ as _Info
 
 from .._common.creation import defaults_set
 from .._typing import Device, DType
 
-if TYPE_CHECKING:
-    _Info = object
-else:
-    from array_api_compat.cupy import __array_namespace_info__ as _Info
 
-
-class __array_namespace_info__(_Info):
+class __array_namespace_info__(_Info):  # type: ignore[misc]
     """The inspection functions of the standard: array-api-compat's, but for the defaults."""
 
     def default_device(self) -> Device:

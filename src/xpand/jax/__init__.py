@@ -10,7 +10,7 @@ import jax.numpy as _native
 from jax.numpy import *
 
 from . import _switches as _switches
-from ._creation import *
+from ._creation import *  # type: ignore[no-redef]
 from ._division import *
 from ._dtypes import *
 from ._elementwise import *

@@ -1,18 +1,14 @@
 """What the namespace can do."""
 
 import sys
-from typing import TYPE_CHECKING, Any
+
+from array_api_compat.numpy import __array_namespace_info__ as _Info
 
 from .._common.creation import defaults_set
 from .._typing import Device, DType
 
-if TYPE_CHECKING:
-    _Info = Any
-else:
-    from array_api_compat.numpy import __array_namespace_info__ as _Info
 
-
-class __array_namespace_info__(_Info):
+class __array_namespace_info__(_Info):  # type: ignore[misc]
     """The inspection functions of the standard: array-api-compat's, but for the precision that is set."""
 
     def default_dtypes(self, *, device: Device | None = None) -> dict[str, DType]:

@@ -3,25 +3,21 @@
 import builtins
 import math
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import dask.array as da
 import numpy as np
+from array_api_compat.dask.array import __array_namespace_info__ as _Info
 
 from ..._common.creation import defaults_set
 from ..._typing import Array, Device, DType
 from ...numpy._dtypes import finfo as _finfo
 from ...numpy._dtypes import iinfo as _iinfo
 
-if TYPE_CHECKING:
-    _Info = Any
-else:
-    from array_api_compat.dask.array import __array_namespace_info__ as _Info
-
 DEVICES = _Info().devices()
 
 
-class __array_namespace_info__(_Info):
+class __array_namespace_info__(_Info):  # type: ignore[misc]
     """The inspection functions of the standard: array-api-compat's, but for the precision that is set."""
 
     def default_dtypes(self, *, device: Device | None = None) -> dict[str, DType]:

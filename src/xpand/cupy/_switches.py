@@ -1,0 +1,34 @@
+"""CuPy's own switch, which follows the precision of matrix products that is set. It is that of the process."""
+
+from typing import Any
+
+import cupy as cp
+
+from .._precision import MATMUL
+from .._settings import ProcessSwitch
+
+_TYPES = {"highest": "COMPUTE_TYPE_FP32", "high": "COMPUTE_TYPE_TF32", "medium": "COMPUTE_TYPE_BF16"}
+
+
+def _products() -> Any:
+    from cupy._core import _routines_linalg  # when it is needed: it has no public name
+
+    return _routines_linalg
+
+
+def _read() -> Any:
+    return _products().get_compute_type("float32")
+
+
+def _turn(value: str) -> None:
+    # Older processors have no faster products, and CuPy warns where it is asked for them.
+    level = value if int(cp.cuda.Device().compute_capability) >= 80 else "highest"
+    module = _products()
+    module.set_compute_type("float32", getattr(module, _TYPES[level]))
+
+
+def _restore(state: Any) -> None:
+    _products().set_compute_type("float32", state)
+
+
+MATMUL.follow(ProcessSwitch(_read, _turn, _restore))
