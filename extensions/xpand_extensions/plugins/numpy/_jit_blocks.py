@@ -11,8 +11,9 @@ from typing import Any, Final
 
 import numpy as np
 
-from ...tracing._compile import Step, step_of
+from ...tracing._compile import Step
 from ...tracing._graph import Equation, Graph, Variable
+from ...tracing._groups import Group, grouped
 from ...tracing.rules import ELEMENTWISE
 
 BLOCK: Final = 16384
@@ -23,47 +24,7 @@ LEAST: Final = 2 * BLOCK
 
 def fused(graph: Graph) -> list[Step]:
     """Make the steps of a graph, with groups of elementwise operations on large arrays as single ones."""
-    users = _users(graph)
-    steps: list[Step] = []
-    groups: dict[tuple[int, ...], list[Equation]] = {}  # those not done yet, by the shape of their results
-    where: dict[Variable, tuple[int, ...]] = {}
-
-    def flush(shape: tuple[int, ...]) -> None:
-        members = groups.pop(shape, [])
-        for equation in members:
-            where.pop(equation.outputs[0], None)
-        if len(members) > 1:
-            steps.append(_kernel(members, users))
-        else:
-            steps.extend(map(step_of, members))
-
-    for equation in graph.equations:
-        shape = equation.outputs[0].shape if equation.outputs else ()
-        joins = _is_elementwise(equation)
-        for x in equation.inputs:
-            if isinstance(x, Variable) and x in where and not (joins and where[x] == shape):
-                flush(where[x])
-        if joins:
-            groups.setdefault(shape, []).append(equation)
-            where[equation.outputs[0]] = shape
-        else:
-            steps.append(step_of(equation))
-    for shape in list(groups):
-        flush(shape)
-    return steps
-
-
-def _users(graph: Graph) -> dict[Variable, list[Any]]:
-    """List the equations that use each variable; None for the outputs of the graph."""
-    users: dict[Variable, list[Any]] = {}
-    for equation in graph.equations:
-        for x in equation.inputs:
-            if isinstance(x, Variable):
-                users.setdefault(x, []).append(equation)
-    for x in graph.outputs:
-        if isinstance(x, Variable):
-            users.setdefault(x, []).append(None)
-    return users
+    return grouped(graph, _is_elementwise, lambda group: [_kernel(group)])
 
 
 def _is_elementwise(equation: Equation) -> bool:
@@ -75,32 +36,19 @@ def _is_elementwise(equation: Equation) -> bool:
     return any(isinstance(x, Variable) and x.shape == out.shape for x in equation.inputs)
 
 
-def _kernel(members: list[Equation], users: dict[Variable, list[Any]]) -> Step:
+def _kernel(group: Group) -> Step:
     """Make one step of elementwise operations whose results have one shape."""
-    shape = members[0].outputs[0].shape
-    inside = set(map(id, members))
-    made = [equation.outputs[0] for equation in members]
-    inputs = list(
-        dict.fromkeys(x for equation in members for x in equation.inputs if isinstance(x, Variable) and x not in made)
-    )
-    outputs = [x for x in made if any(id(user) not in inside for user in users.get(x, ()))]
-    return Step(_Writer(members, inputs, outputs, users, shape).function(), inputs, {}, outputs, True)
+    return Step(_Writer(group).function(), group.inputs, {}, group.outputs, True)
 
 
 class _Writer:
     """The text of a kernel."""
 
-    def __init__(
-        self,
-        members: list[Equation],
-        inputs: list[Variable],
-        outputs: list[Variable],
-        users: dict[Variable, list[Any]],
-        shape: tuple[int, ...],
-    ) -> None:
-        self.members, self.inputs, self.outputs, self.users, self.shape = members, inputs, outputs, users, shape
+    def __init__(self, group: Group) -> None:
+        self.members, self.inputs, self.outputs, self.users = group.members, group.inputs, group.outputs, group.users
+        self.shape = shape = group.members[0].outputs[0].shape
         self.scope: dict[str, Any] = {"empty": np.empty, "flat": _flat}
-        self.flat = all(x.shape == shape or math.prod(x.shape) == 1 for x in inputs)
+        self.flat = all(x.shape == shape or math.prod(x.shape) == 1 for x in group.inputs)
         inner = 1 if self.flat else math.prod(shape[1:])
         self.rows = max(1, BLOCK // inner)
         self.length = math.prod(shape) if self.flat else shape[0]
