@@ -11,6 +11,7 @@ from typing import Any, Final, Protocol, TypeAlias
 
 from xpand import _arguments, trees
 from xpand._namespace import describe, library_of
+from xpand._precision import compiled_for
 
 from ._dispatch import pluggable
 from ._jit_calls import MAX_ENTRIES, NUMBERS, Compiled, Flat, Statics, arrays_among, check_leaves
@@ -63,8 +64,8 @@ def jit(
     The function is called once for each *signature*, with arrays that are traced: they have shapes and data types, and
     no values. What it does with them is compiled, and what is compiled is run from then on. What else it does, such as
     printing, is done at that first call only, and arrays that it doesn't take as arguments are constants. The
-    signature of a call is made up of the structure of its arguments, the static values, and the shapes and data types
-    of the arrays. Of what is compiled at most 256 signatures are kept.
+    signature of a call is made up of the structure of its arguments, the static values, the shapes and data types of
+    the arrays, and the precision that is set. Of what is compiled at most 256 signatures are kept.
 
     On JAX this is `jax.jit`. On PyTorch the function is traced as `torch.func` traces it, through derivatives and maps,
     and the graph compiled by TorchInductor, forwards and, for arrays that require gradients, backwards; where the
@@ -111,12 +112,15 @@ def jit(
     given = donate_argnums if isinstance(donate_argnums, (tuple, list)) else (donate_argnums,)
     donated = tuple(_arguments.integer("jit", "donate_argnums", number) for number in given)
     signatures: Compiled[Function] = Compiled(function, "static values or structures of the arguments", 2)
-    # What is called with arrays and numbers alone, which need no flattening, is found by their types.
-    by_types: dict[tuple[type, ...], Function] = {}
+    # What is called with arrays and numbers alone, which need no flattening, is found by their types. What it is made
+    # for beside them is part of that only where something is set.
+    by_types: dict[tuple[Any, ...], Function] = {}
 
     def compiled(*args: Any, **kwargs: Any) -> Any:
+        precision = compiled_for()
         if not kwargs:
-            known = by_types.get(tuple([type(x) for x in args]))
+            types = tuple([type(x) for x in args])
+            known = by_types.get(types if precision is None else (precision, types))
             if known is not None and not _DISABLED.get():
                 return known(*args)
         if _DISABLED.get():
@@ -125,7 +129,8 @@ def jit(
         leaves, structure = trees.flatten(traced)
         try:
             make = jit.native(*arrays_among(leaves))
-            found = signatures.get((make, structure, values))
+            key = (make, structure, values, precision)
+            found = signatures.get(key)
         except TypeError:
             check_leaves("jit", traced)
             statics.check(values)
@@ -134,12 +139,12 @@ def jit(
             statics.check(values)
             numbers = _leaf_numbers(args, traced[0], values, donated)
             flat = make(Flat("jit", function, structure, values), donate_argnums=numbers)
-            found = signatures.add((make, structure, values), flat)
+            found = signatures.add(key, flat)
         arrays = [x for x in args if type(x) not in NUMBERS]
         if arrays and not kwargs and not statics.any and all(library_of(type(x)) for x in arrays):
             if len(by_types) >= MAX_ENTRIES:
                 by_types.clear()
-            by_types[tuple([type(x) for x in args])] = found
+            by_types[types if precision is None else (precision, types)] = found
         return found(*leaves)
 
     def clear_cache() -> None:

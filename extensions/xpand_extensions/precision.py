@@ -209,11 +209,10 @@ def _setting(function: str, real: Any, integer: Any) -> Precision | None:
             )
         return None
     name = _name(function, "the precision", real, _BITS, _REAL, "a real floating-point data type")
-    integral = None
-    if integer is not None:
-        integral = _name(function, "integer", integer, _BITS[1:], _INTEGERS, "int32 or int64")
-        integral = integral if isinstance(integral, str) else f"int{integral}"
-    return precision_of(name, integral)
+    if integer is None:
+        return precision_of(name)
+    found = _name(function, "integer", integer, _BITS[1:], _INTEGERS, "int32 or int64")
+    return precision_of(name, found if isinstance(found, str) else f"int{found}")
 
 
 def _name(function: str, what: str, value: Any, bits: tuple[int, ...], names: tuple[str, ...], takes: str) -> int | str:

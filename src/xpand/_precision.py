@@ -51,7 +51,7 @@ def precision_of(real: str | int, integral: str | None = None) -> Precision:
 PRECISION: Final[Setting[Precision]] = Setting("xpand_precision")
 
 MATMUL: Final[Setting[str]] = Setting("xpand_matmul_precision")
-"""How exact products of float32 matrices are: "highest", "high" or "medium". Only libraries with a switch for it have to know."""
+"""How exact products of float32 matrices are: "highest", "high" or "medium"; libraries with a switch for it follow."""
 
 
 def current() -> Precision | None:
@@ -88,9 +88,9 @@ def default_dtype(xp: Namespace, kind: DefaultKind = "real floating", device: De
 
 
 def _name(setting: Precision, kind: str) -> str:
-    return (
-        setting.real if kind == "real floating" else setting.complex if kind == "complex floating" else setting.integral
-    )
+    if kind == "real floating":
+        return setting.real
+    return setting.complex if kind == "complex floating" else setting.integral
 
 
 def named_dtype(xp: Namespace, name: str, device: Device | None = None) -> DType:

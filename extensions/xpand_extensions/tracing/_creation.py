@@ -5,6 +5,11 @@ from collections.abc import Callable
 from inspect import Parameter
 from typing import Any, Final
 
+from xpand import library_name
+from xpand._common.creation import with_default
+from xpand._namespace import LIBRARIES
+from xpand._precision import PRECISION
+
 from ._core import EVALUATION, Op, TracedArray, bare, bind
 from ._staging import CURRENT
 
@@ -17,6 +22,7 @@ def _made(name: str) -> Callable[[Any], Callable[..., Any]]:
         from . import rules
         from .rules.creation import SIGNATURES
 
+        is_wrapped = library_name(namespace.base) in LIBRARIES  # another creates as it always does
         op = namespace.operations[name] = Op(
             name, lambda **params: found(*params["args"], **params["kwargs"]), namespace, rules
         )
@@ -24,6 +30,8 @@ def _made(name: str) -> Callable[[Any], Callable[..., Any]]:
         def create(*args: Any, **kwargs: Any) -> Any:
             args = tuple([_value(name, x) for x in args])
             trace = CURRENT.get()
+            if PRECISION.active and is_wrapped:
+                kwargs = with_default(namespace.base, name, args, kwargs)
             if trace is None or trace.namespace is not namespace:
                 return namespace.array(EVALUATION, found(*args, **kwargs))
             return trace.process(op, (), {"args": args, "kwargs": kwargs})

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
 from xpand import array_namespace, choose_namespace, trees
+from xpand._precision import default_dtype
 from xpand._typing import Array
 
 from .._jit_calls import NUMBERS, Compiled
@@ -100,7 +101,7 @@ def _dtype_of_number(xp: Any, x: Any, arrays: Sequence[Array]) -> Any:
     if isinstance(x, int):
         return xp.int64
     floating = [y.dtype for y in arrays if xp.isdtype(y.dtype, ("real floating", "complex floating"))]
-    dtype = xp.result_type(*floating) if floating else xp.__array_namespace_info__().default_dtypes()["real floating"]
+    dtype = xp.result_type(*floating) if floating else default_dtype(xp)
     return xp.result_type(dtype, xp.complex64) if isinstance(x, complex) else _real(xp, dtype)
 
 

@@ -21,7 +21,8 @@ from torch._subclasses.fake_tensor import (
 from torch.fx.experimental.proxy_tensor import make_fx
 from torch.fx.experimental.symbolic_shapes import ShapeEnv
 
-from xpand import trees
+from xpand import namespace, trees
+from xpand._precision import default_dtype
 from xpand._typing import Array
 
 _NOT_THE_USERS = tuple(str(Path(path).resolve()) for path in (Path(torch.__file__).parent, Path(__file__).parents[2]))
@@ -112,7 +113,7 @@ def as_tensors(leaves: Sequence[Any]) -> list[Any]:
     if len(arrays) == len(leaves):
         return list(leaves)
     floating = [_real(x.dtype) for x in arrays if x.dtype.is_floating_point or x.dtype.is_complex]
-    real = max(floating, key=lambda dtype: torch.finfo(dtype).bits, default=torch.get_default_dtype())
+    real = max(floating, key=lambda dtype: torch.finfo(dtype).bits) if floating else default_dtype(namespace("torch"))
     device = next((x.device for x in arrays if hasattr(x, "device")), None)
     dtypes = {bool: torch.bool, int: torch.int64, float: real, complex: real.to_complex()}
     return [x if hasattr(x, "dtype") else torch.tensor(x, dtype=dtypes[type(x)], device=device) for x in leaves]
