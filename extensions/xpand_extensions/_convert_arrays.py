@@ -1,0 +1,208 @@
+"""Arrays, and trees of them, to another library.
+
+A conversion has two ends. `exported` is the source's: it checks that the values may leave, and hands over an array that
+others can take. `convert`'s implementation is the target's: it takes that array, through DLPack where it can. Both are
+looked up once for a pair of types.
+"""
+
+from collections.abc import Callable
+from typing import Any, Final, TypeAlias
+
+from xpand import _arguments, array_namespace, is_concrete, library_name, to_device, trees
+from xpand._defaults import namespace_or_default
+from xpand._namespace import describe, library_of, namespace
+from xpand._typing import Array, Device, Namespace
+
+from . import _convert_sparse as sparse
+from ._convert_messages import copy_needed
+from ._dispatch import pluggable
+from .tracing._core import TracedArray, bare
+
+Path: TypeAlias = Callable[[Any, Device, bool | None], Any]
+"""Takes an array, a device and `copy`."""
+
+_paths: Final[dict[tuple[type, Any], Path]] = {}
+_MAX_PATHS: Final = 4096  # classes made without end must not make the table grow without end
+
+
+@pluggable(capability="convert")
+def convert(x: trees.Tree, to: Namespace | str, /, *, device: Device | None = None, copy: bool | None = None) -> Any:
+    """Convert an array, or the arrays of a tree, to another library.
+
+    Args:
+        x: An array of any library, anything with `__dlpack__` or `__array__`, or a tree of these. Of sparse containers
+            the parts are converted; sparse arrays of a library's own become those of the other library. JAX's typed
+            keys for random numbers become their data, of uint32. Leaves that are no arrays stay the same objects.
+        to: The library: a namespace, or a name such as "torch".
+        device: Where the result is to lie, as the library takes it. None: where `x` lies, if the library has arrays
+            there, otherwise on the host.
+        copy: True for memory of its own. False to share memory or raise. None: share where possible.
+
+    Returns:
+        Arrays of the library, with the data types, shapes and values of `x`. What is of this library already, and on
+        this device, is returned as it is, unless `copy` is True; so it is under transformations too.
+
+        Where memory is shared, write into neither array: a PyTorch tensor over the memory of a JAX array, or of a NumPy
+        array, can be written into, and the other then changes. Read-only memory is never shared with a library that
+        could write into it: it is copied.
+
+    Raises:
+        TypeError: `x` is no array and no tree; `to` is no library; the library has no such data type; or the array
+            is followed by a transformation, or requires a gradient, and would lose it.
+        ValueError: `copy` is False and memory can't be shared; or there is no such device.
+
+    Without a copy, costs a few microseconds. Arrays of Dask are computed: their values are asked for.
+
+    Source: PhiML's `convert`, and the standard's `from_dlpack`.
+
+    >>> import numpy as np
+    >>> x = np.asarray([1.0, 2.0])
+    >>> y = convert(x, "torch")
+    >>> y
+    tensor([1., 2.], dtype=torch.float64)
+    >>> y.data_ptr() == x.ctypes.data
+    True
+    >>> convert({"a": y, "name": "y"}, np)
+    {'a': array([1., 2.]), 'name': 'y'}
+    """
+    if copy is not None and copy is not True and copy is not False:
+        raise TypeError(f"convert: copy must be None, True or False, got {copy!r} of {describe(copy)}")
+    try:
+        path = _paths.get((type(x), to))
+    except TypeError:  # `to` is nothing that could be a key
+        path = None
+    return _tree(x, to, device, copy) if path is None else path(x, device, copy)
+
+
+def to_numpy(x: trees.Tree, /, *, copy: bool | None = None) -> Any:
+    """Convert an array, or the arrays of a tree, to NumPy: from any library and any device.
+
+    Arguments, results and errors are those of `convert(x, "numpy")`. An array over the memory of one of JAX is
+    read-only.
+
+    >>> import torch
+    >>> to_numpy([torch.ones(2), 3])
+    [array([1., 1.], dtype=float32), 3]
+    """
+    return convert(x, "numpy", copy=copy)
+
+
+@pluggable(capability="convert")
+def exported(x: Array, /, *, to_host: bool = False, copy: bool | None = None) -> Array:
+    """Return the values of an array as other libraries can take them: the half of `convert` that is the source's.
+
+    For plug-ins that add a library.
+
+    Args:
+        x: An array of the library.
+        to_host: Return a NumPy array; otherwise what other libraries understand, by DLPack or as a NumPy array.
+        copy: True for memory of its own, where `to_host` is True; False to share memory or raise; None: as needed.
+
+    Raises:
+        TypeError: The array is followed by a transformation, or requires a gradient.
+        ValueError: `copy` is False, and memory can't be shared.
+
+    >>> import numpy as np
+    >>> exported(np.asarray([1.0, 2.0]))
+    array([1., 2.])
+    """
+    return exported.native(x)(x, to_host=to_host, copy=copy)
+
+
+def _tree(x: trees.Tree, to: Namespace | str, device: Device, copy: bool | None) -> Any:
+    if to is None:
+        raise TypeError("convert: to must be a namespace or a library's name such as 'torch', got None")
+    xp = namespace_or_default(to, "convert")
+    if _is_leaf(x) or trees.structure(x).num_nodes == 1:
+        if x is not None and not _is_leaf(x):
+            raise TypeError(
+                f"convert: x must be an array, or a tree of arrays, got {describe(x)}; make arrays of numbers with "
+                "`xp.asarray`"
+            )
+        return _leaf(x, to, xp, device, copy)
+    return trees.map(lambda leaf: _leaf(leaf, to, xp, device, copy), x, is_leaf=_is_leaf)
+
+
+def _is_leaf(x: Any) -> bool:
+    return _arguments.is_array(x) or sparse.is_sparse(x) or _is_foreign(x)
+
+
+def _is_foreign(x: Any) -> bool:
+    """Tell whether something is no array of the standard, but says how to make one of it."""
+    return (hasattr(x, "__dlpack__") or hasattr(x, "__array__")) and not isinstance(x, type)
+
+
+def _leaf(x: Any, to: Namespace | str, xp: Namespace, device: Device, copy: bool | None) -> Any:
+    if sparse.is_sparse(x):
+        return sparse.converted(x, xp, copy, lambda part: _leaf(part, to, xp, device, copy))
+    if not _is_leaf(x):
+        return x
+    return path_of(x, to, xp)(x, device, copy)
+
+
+def path_of(x: Any, to: Namespace | str, xp: Namespace) -> Path:
+    """Find out how an array comes to a library, and remember it where its type alone decides."""
+    found = _paths.get((type(x), to))
+    if found is not None:
+        return found
+    if isinstance(x, TracedArray):
+        return _from_traced(x, xp)
+    if not _arguments.is_array(x):
+        return _from_foreign(xp)
+    source = array_namespace(x)
+    found = _within(xp) if source is xp else _between(source, xp)
+    if library_of(type(x)) is not None and len(_paths) < _MAX_PATHS:
+        _paths[type(x), to] = found
+    return found
+
+
+def _between(source: Namespace, xp: Namespace) -> Path:
+    """Make the way from one library to another."""
+    export, import_ = exported.native_for(source), convert.native_for(xp)
+    if library_name(xp) == "numpy":
+
+        def to_host(x: Any, device: Device, copy: bool | None) -> Any:
+            return import_(export(x, to_host=True, copy=copy), xp, device=device)
+
+        return to_host
+
+    def path(x: Any, device: Device, copy: bool | None) -> Any:
+        return import_(export(x, copy=False if copy is False else None), xp, device=device, copy=copy)
+
+    return path
+
+
+def _within(xp: Namespace) -> Path:
+    """Make the way from a library to itself: to another device, or to another copy."""
+
+    def path(x: Any, device: Device, copy: bool | None) -> Any:
+        if device is not None and _arguments.device_of(x) != device:
+            if copy is False:
+                raise copy_needed(f"the values lie on {_arguments.device_of(x)}, not {device}")
+            return to_device(x, device)
+        return xp.asarray(x, copy=True) if copy else x
+
+    return path
+
+
+def _from_traced(x: Any, xp: Namespace) -> Path:
+    """Make the way of an array that a transformation of ours may follow: nowhere but to its own library."""
+    if x._namespace is xp or x._namespace.base is xp:
+        return _within(x._namespace)
+    known = bare(x)
+    if isinstance(known, TracedArray):
+        x.__dlpack__()  # says by whom it is followed
+    return lambda x, device, copy: path_of(known, xp, xp)(known, device, copy)
+
+
+def _from_foreign(xp: Namespace) -> Path:
+    """Make the way of what only says how to make an array of it."""
+    numpy = namespace("numpy")
+
+    def path(x: Any, device: Device, copy: bool | None) -> Any:
+        if not is_concrete(x):
+            raise TypeError(f"convert: {describe(x)} holds no values")
+        on_host = numpy.from_dlpack(x) if hasattr(x, "__dlpack__") else numpy.asarray(x)
+        return path_of(on_host, xp, xp)(on_host, device, copy)
+
+    return path

@@ -1,0 +1,38 @@
+"""What conversion says where it can't be done; shared by the facade and the plug-ins."""
+
+from typing import Any
+
+from xpand._namespace import describe
+
+from ._convert_dtypes import name_of
+
+
+def copy_needed(why: str, function: str = "convert") -> ValueError:
+    """Say why memory can't be shared, where `copy=False` asks for it."""
+    return ValueError(f"{function}: copy=False, but {why}; leave `copy` out to have them copied")
+
+
+def no_values(x: Any) -> TypeError:
+    """Say that an array is followed by a transformation, or has no values for another reason."""
+    return TypeError(
+        f"convert: {describe(x)} is followed by a transformation (jit, vmap, grad) or holds no values, and another "
+        "library could not follow it; convert what goes into the transformed function, or what comes out of it"
+    )
+
+
+def has_gradient(x: Any) -> TypeError:
+    """Say that a derivative would be lost."""
+    return TypeError(
+        f"convert: {describe(x)} requires a gradient, which would end here without a word; convert `x.detach()` (or "
+        "`autodiff.stop_gradient(x)`) if that is meant"
+    )
+
+
+def no_dtype(library: str, dtype: Any, mend: str = "convert it with `xp.astype` first") -> TypeError:
+    """Say that a library has no such data type."""
+    return TypeError(f"convert: {library} has no data type {name_of(dtype)}; {mend}")
+
+
+def no_device(library: str, device: Any) -> ValueError:
+    """Say that a library's arrays lie on the host alone."""
+    return ValueError(f"convert: device must be None or 'cpu', where all arrays of {library} lie, got {device!r}")

@@ -1,0 +1,106 @@
+"""Conversion to and from any conforming library, by DLPack or by way of NumPy."""
+
+import math
+from dataclasses import replace
+from typing import Any
+
+from xpand import UnsupportedError, _arguments, array_namespace, is_concrete, library_name, namespace, to_device
+from xpand._typing import Array, Device, DType, Namespace
+from xpand_extensions import bits
+from xpand_extensions import convert as capability
+from xpand_extensions._convert_dtypes import integer_of, is_short, name_of
+from xpand_extensions._convert_messages import copy_needed, no_dtype, no_values
+from xpand_extensions.convert import ByteOrder, Pointer
+
+
+def exported(x: Array, /, *, to_host: bool = False, copy: bool | None = None) -> Array:
+    if not is_concrete(x):
+        raise no_values(x)
+    if not to_host:
+        return x
+    numpy = namespace("numpy")
+    found = numpy.from_dlpack(x) if hasattr(x, "__dlpack__") else numpy.asarray(x)
+    return numpy.asarray(found, copy=True) if copy else found
+
+
+def convert(x: Any, to: Namespace, /, *, device: Device | None = None, copy: bool | None = None) -> Any:
+    library = library_name(to)
+    if getattr(to, name_of(x.dtype), None) is None:
+        raise no_dtype(library, x.dtype)
+    made = _imported(x, to, library, copy)
+    if device is not None and _arguments.device_of(made) != device:
+        if copy is False:
+            raise copy_needed(f"the values have to move to {device}")
+        return to_device(made, device)
+    return to.asarray(made, copy=True) if copy else made
+
+
+def _imported(x: Any, to: Namespace, library: str, copy: bool | None) -> Any:
+    flags = getattr(x, "flags", None)
+    if flags is not None and not getattr(flags, "writeable", True):
+        # Who takes memory through DLPack may not ask whether it is read-only.
+        if copy is False:
+            raise copy_needed(f"the memory is read-only, which {library} may not heed")
+        x = namespace("numpy").asarray(x, copy=True)
+    try:
+        return to.from_dlpack(x)
+    except (AttributeError, BufferError, NotImplementedError, RuntimeError, TypeError, ValueError) as error:
+        # Libraries say in all these ways that they don't take it.
+        if copy is False:
+            raise copy_needed(f"{library} does not take the memory by DLPack ({error})") from error
+    return to.asarray(capability.exported(x, to_host=True))
+
+
+def to_bytes(x: Array, /, *, limit: int | None = None, byteorder: ByteOrder = "little") -> bytes:
+    xp = array_namespace(x)
+    x = first_elements(x, limit)
+    name = name_of(x.dtype)
+    if is_short(name):
+        x = bits.bitcast(x, getattr(xp, integer_of(name)))
+    return capability.to_bytes(capability.to_numpy(x), byteorder=byteorder)
+
+
+def first_elements(x: Array, limit: int | None) -> Array:
+    """Take as many elements as there may be; where that is not all, in one axis."""
+    size = math.prod(x.shape)
+    if limit is None or limit >= size:
+        return x
+    xp = array_namespace(x)
+    if x.ndim > 1:  # whole rows first, so that no more of the array is copied
+        x = x[: -(-limit // (size // x.shape[0])), ...]
+    return xp.reshape(x, (-1,))[:limit]
+
+
+def from_bytes(
+    data: Any,
+    dtype: DType | str,
+    shape: int | tuple[int, ...] | None = None,
+    /,
+    *,
+    byteorder: ByteOrder = "little",
+    device: Device | None = None,
+    xp: Namespace | str | None = None,
+) -> Array:
+    library: Any = xp
+    name = name_of(dtype)
+    if getattr(library, name, None) is None:
+        raise no_dtype(library_name(library), name)
+    known = integer_of(name) if is_short(name) else name
+    on_host = capability.from_bytes(data, known, shape, byteorder=byteorder, xp="numpy")
+    made = capability.convert(on_host, library, device=device)
+    return made if known == name else bits.bitcast(made, getattr(library, name))
+
+
+def pointer(x: Array, /) -> Pointer:
+    """By a NumPy array over the same memory."""
+    try:
+        on_host = capability.exported(x, to_host=True, copy=False)
+    except (AttributeError, BufferError, RuntimeError) as error:
+        raise UnsupportedError(f"pointer: {library_name(array_namespace(x))} gives no address ({error})") from error
+    return replace(capability.pointer(on_host), owner=x)
+
+
+def from_pointer(memory: Pointer, /, *, xp: Namespace | str | None = None) -> Array:
+    """By a NumPy array over the memory."""
+    library: Any = xp
+    return capability.convert(capability.from_pointer(memory, xp="numpy"), library, copy=False)

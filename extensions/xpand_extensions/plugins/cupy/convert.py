@@ -1,0 +1,53 @@
+"""Conversion from and to CuPy."""
+
+from typing import Any
+
+import cupy as cp
+import numpy as np
+
+from xpand._typing import Array, Device, Namespace
+from xpand_extensions._convert_messages import copy_needed
+from xpand_extensions.convert import Pointer
+from xpand_extensions.convert import exported as export
+
+
+def exported(x: Array, /, *, to_host: bool = False, copy: bool | None = None) -> Array:
+    if not to_host:
+        return x
+    if copy is False:
+        raise copy_needed(f"the values lie on {x.device}, not on the host")
+    return cp.asnumpy(x)
+
+
+def convert(x: Any, to: Namespace, /, *, device: Device | None = None, copy: bool | None = None) -> Any:
+    with cp.cuda.Device() if device is None else cp.cuda.Device(getattr(device, "id", device)):
+        try:
+            made = cp.from_dlpack(x) if not isinstance(x, np.ndarray) else None
+        except (BufferError, NotImplementedError, RuntimeError, TypeError, ValueError):
+            made = None  # it lies on the host, or its library hands nothing over
+        if made is None:
+            if copy is False:
+                raise copy_needed("the values lie on the host, not on a GPU")
+            return cp.asarray(export(x, to_host=True))
+        if device is not None and made.device != device and copy is False:
+            raise copy_needed(f"the values lie on {made.device}, not {device}")
+        return cp.array(made, copy=True) if copy or (device is not None and made.device != device) else made
+
+
+def pointer(x: Array, /) -> Pointer:
+    return Pointer(x.data.ptr, x.shape, x.dtype, x.strides, f"cuda:{x.device.id}", owner=x)
+
+
+def from_pointer(memory: Pointer, /, *, xp: Namespace | str | None = None) -> Array:
+    if memory.read_only:
+        raise ValueError("from_pointer: the memory is read-only, and CuPy has no such arrays")
+    kind, _, number = memory.device.partition(":")
+    if kind != "cuda":
+        raise ValueError(f"from_pointer: arrays of CuPy are on a GPU, and the memory is on {memory.device}")
+    # Where strides are negative, the memory begins before the first element.
+    before = sum(-step * (size - 1) for step, size in zip(memory.strides, memory.shape) if step < 0 and size)
+    after = sum(step * (size - 1) for step, size in zip(memory.strides, memory.shape) if step > 0 and size)
+    span = before + after + memory.itemsize
+    unowned = cp.cuda.UnownedMemory(memory.address - before, span, memory.owner, int(number or 0))
+    start = cp.cuda.MemoryPointer(unowned, before)
+    return cp.ndarray(memory.shape, memory.dtype, start, strides=memory.strides)

@@ -1,0 +1,30 @@
+"""Conversion from and to Dask: values are computed, and taken as one chunk."""
+
+from typing import Any, Final
+
+import dask.array as da
+import numpy as np
+
+from xpand._typing import Array, Device, Namespace
+from xpand_extensions._convert_messages import copy_needed, no_device
+from xpand_extensions.convert import exported as export
+
+UNSUPPORTED: Final = {
+    "pointer": "its arrays have no memory before they are computed; convert to NumPy first",
+    "from_pointer": "it copies arrays; make an array of NumPy and convert that",
+}
+
+
+def exported(x: Array, /, *, to_host: bool = False, copy: bool | None = None) -> Array:
+    if copy is False:
+        raise copy_needed("the values of a Dask array are computed")
+    return np.asarray(x.compute())
+
+
+def convert(x: Any, to: Namespace, /, *, device: Device | None = None, copy: bool | None = None) -> Any:
+    if device is not None and device != "cpu":
+        raise no_device("Dask", device)
+    if copy is False:
+        raise copy_needed("Dask copies arrays")
+    # Without a name made of all the values: that would take longer than the rest.
+    return da.from_array(export(x, to_host=True), chunks=-1, name=False)

@@ -1,0 +1,91 @@
+"""Conversion from and to JAX."""
+
+from dataclasses import replace
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from xpand._typing import Array, Device, Namespace
+from xpand_extensions._convert_messages import copy_needed, no_dtype, no_values
+from xpand_extensions.convert import Pointer
+from xpand_extensions.convert import exported as export
+from xpand_extensions.convert import from_pointer as pointed
+from xpand_extensions.convert import pointer as address_of
+
+
+def exported(x: Array, /, *, to_host: bool = False, copy: bool | None = None) -> Array:
+    if isinstance(x, jax.core.Tracer):
+        raise no_values(x)
+    if not isinstance(x, np.ndarray) and jnp.issubdtype(x.dtype, jax.dtypes.prng_key):
+        x = jax.random.key_data(x)
+    if not to_host:
+        return x
+    if copy is False and (not x.is_fully_addressable or any(d.platform != "cpu" for d in x.devices())):
+        raise copy_needed(f"the values lie on {x.device}, not on the host")
+    return np.array(x) if copy else np.asarray(x)
+
+
+def convert(x: Any, to: Namespace, /, *, device: Device | None = None, copy: bool | None = None) -> Any:
+    if not jax.config.jax_enable_x64 and x.dtype.itemsize == 8 * (2 if "complex" in str(x.dtype) else 1):
+        raise no_dtype(
+            "JAX without 64-bit types",
+            x.dtype,
+            'switch them on with `jax.config.update("jax_enable_x64", True)`, or convert it with `xp.astype` first',
+        )
+    made = _from_numpy(x, device, copy) if isinstance(x, np.ndarray) else _from_dlpack(x, device, copy)
+    if device is not None and made.device != device:
+        if copy is False:
+            raise copy_needed(f"the values lie on {made.device}, not {device}")
+        return jax.device_put(made, device)
+    return made
+
+
+def _from_numpy(x: Any, device: Device, copy: bool | None) -> Any:
+    if not x.dtype.isnative:
+        if copy is False:
+            raise copy_needed("the bytes are in the other order")
+        x = x.astype(x.dtype.newbyteorder("="))
+    if not hasattr(jnp, x.dtype.name):
+        raise no_dtype("JAX", x.dtype)
+    if device is None and jax.default_backend() != "cpu":
+        device = jax.local_devices(backend="cpu")[0]
+    if copy:
+        return jnp.array(x, copy=True, device=device)
+    # Shares memory that begins at a multiple of 64 bytes and has no gaps; read-only memory too, which DLPack may not.
+    made = jax.device_put(x, device)
+    if copy is False and x.size and made.unsafe_buffer_pointer() != x.ctypes.data:
+        raise copy_needed("JAX takes memory without gaps that begins at a multiple of 64 bytes, and this isn't")
+    return made
+
+
+def _from_dlpack(x: Any, device: Device, copy: bool | None) -> Any:
+    try:
+        made = jax.dlpack.from_dlpack(x, copy=False if copy is False else None)
+    except (BufferError, NotImplementedError, RuntimeError, TypeError, ValueError) as error:
+        # Strides with gaps, and devices or data types that JAX doesn't have, are refused in all these ways.
+        if copy is False:
+            raise copy_needed(f"JAX does not take the memory by DLPack ({error})") from error
+        return _from_numpy(export(x, to_host=True), device, True)
+    return jnp.array(made, copy=True) if copy else made
+
+
+def pointer(x: Array, /) -> Pointer:
+    values = exported(x)
+    if len(values.devices()) > 1:
+        raise ValueError("pointer: the values are spread over several devices; take `x.addressable_shards` one by one")
+    (device,) = values.devices()
+    if device.platform == "cpu":
+        return replace(address_of(exported(values, to_host=True)), owner=values)
+    memory = values.__cuda_array_interface__
+    strides = memory["strides"]
+    return Pointer(
+        memory["data"][0], values.shape, values.dtype, strides, f"cuda:{device.local_hardware_id}", values, True
+    )
+
+
+def from_pointer(memory: Pointer, /, *, xp: Namespace | str | None = None) -> Array:
+    if memory.device != "cpu":
+        raise ValueError("from_pointer: JAX takes memory on the host alone; use `from_dlpack` for memory on a GPU")
+    return convert(pointed(memory, xp="numpy"), jnp, copy=False)
