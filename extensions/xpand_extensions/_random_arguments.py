@@ -1,0 +1,194 @@
+"""The arguments that functions of random numbers have in common, checked at the door.
+
+- `key_of(function, key) -> (xp, key)`: one key, of any library;
+- `shape_of(function, shape, *params)`: the shape of the samples, a tuple of ints, to which parameters broadcast;
+- `float_dtype(function, xp, dtype, key)`: a real floating-point data type, the default one where none is asked for.
+
+A key is an array of uint32 of shape (2,) on every library, so that it goes through trees, `vmap`, `scan` and `jit` as
+any array does. JAX's typed keys are keys too.
+"""
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from xpand import _arguments
+from xpand._namespace import describe
+from xpand._precision import current, default_dtype
+from xpand._typing import Array, Device, DType, Namespace
+
+from ._arithmetic_operands import integer_width
+
+_FLOATS: Final = ("float16", "bfloat16", "float32", "float64")
+
+
+def is_typed(key: Array) -> bool:
+    """Tell whether an array holds keys of a data type for keys, as `jax.random.key` makes them."""
+    # A data type of JAX alone: libraries' own have names without brackets.
+    return str(key.dtype).startswith("key<")
+
+
+def key_of(function: str, key: Array) -> tuple[Namespace, Array]:
+    """Check a key, and return it with its namespace.
+
+    Raises:
+        TypeError: It is no array, or not one of keys.
+        ValueError: It is not one key.
+    """
+    xp = _arguments.namespace_of(function, key=key)
+    if is_typed(key):
+        shape, one = tuple(key.shape), ()
+    else:
+        shape, one = tuple(key.shape), (2,)
+        if key.dtype != xp.uint32:
+            raise TypeError(
+                f"{function}: key must be a key, an array of uint32 of shape (2,), got {key.dtype} of shape {shape}; "
+                "make one with `random.key(seed)`"
+            )
+    if shape != one:
+        batch = len(shape) > len(one) and shape[len(shape) - len(one) :] == one
+        raise ValueError(
+            f"{function}: key must be one key, an array of shape {one}, got the shape {shape}"
+            + ("; for several keys use `vmap`" if batch else "; make one with `random.key(seed)`")
+        )
+    return xp, key
+
+
+def shape_of(function: str, shape: Any, *params: Any) -> tuple[int, ...]:
+    """Check the shape of samples, to which parameters (arrays, or numbers) broadcast; None: their common shape.
+
+    Raises:
+        TypeError: Something is no integer.
+        ValueError: A negative size, or parameters that don't broadcast to the shape.
+    """
+    shapes = [tuple(x.shape) for x in params if _arguments.is_array(x)]
+    if shape is None:
+        named = {f"parameter {i}": each for i, each in enumerate(shapes)}
+        return _arguments.broadcast_shapes(function, **named) if named else ()
+    found = _arguments.shape(function, "shape", shape)
+    for each in shapes:
+        fits = len(each) <= len(found) and all(n in (1, m) for n, m in zip(reversed(each), reversed(found)))
+        if not fits:
+            raise ValueError(
+                f"{function}: a parameter of shape {each} does not broadcast to shape={found}; pass a shape that it "
+                "does broadcast to, or none"
+            )
+    return found
+
+
+def float_dtype(function: str, xp: Namespace, dtype: DType | None, key: Array) -> DType:
+    """Check a real floating-point data type; None: the default one.
+
+    Raises:
+        TypeError: It is none.
+    """
+    if dtype is None:
+        return default_dtype(xp, "real floating", _arguments.device_of(key))
+    return _dtype(function, xp, dtype, _arguments.REAL, "a real floating-point data type")
+
+
+def inexact_dtype(function: str, xp: Namespace, dtype: DType | None, key: Array) -> DType:
+    """Check a floating-point data type, real or complex; None: the default real one.
+
+    Raises:
+        TypeError: It is none.
+    """
+    if dtype is None:
+        return default_dtype(xp, "real floating", _arguments.device_of(key))
+    return _dtype(function, xp, dtype, _arguments.FLOATING, "a floating-point data type")
+
+
+def integer_dtype(function: str, xp: Namespace, dtype: DType | None, key: Array) -> DType:
+    """Check an integer data type; None: the default one.
+
+    Raises:
+        TypeError: It is none.
+    """
+    if dtype is None:
+        return default_dtype(xp, "integral", _arguments.device_of(key))
+    return _dtype(function, xp, dtype, _arguments.INTEGERS, "an integer data type")
+
+
+def unsigned_dtype(function: str, xp: Namespace, dtype: DType | None, key: Array) -> DType:
+    """Check an unsigned integer data type; None: the one as wide as the default integers.
+
+    Raises:
+        TypeError: It is none.
+    """
+    if dtype is None:
+        width = integer_width(xp, default_dtype(xp, "integral", _arguments.device_of(key)))
+        return xp.uint64 if width == 64 else xp.uint32
+    return _dtype(function, xp, dtype, frozenset({"unsigned"}), "an unsigned integer data type")
+
+
+def probability_dtype(xp: Namespace, p: Array | float) -> DType:
+    """Return the data type of the numbers that a probability is compared with.
+
+    That of an array; for a number float64, whatever a library's default, so that all agree, or that of the precision.
+    """
+    if _arguments.is_array(p):
+        return p.dtype
+    return xp.float64 if current() is None else default_dtype(xp, "real floating")
+
+
+def number_dtype(function: str, xp: Namespace, dtype: DType | None, key: Array) -> DType:
+    """Check a data type that has negative numbers; None: the default one of integers.
+
+    Raises:
+        TypeError: It has none.
+    """
+    if dtype is None:
+        return default_dtype(xp, "integral", _arguments.device_of(key))
+    kinds: frozenset[_arguments.Kind] = frozenset({"signed", "real", "complex"})
+    return _dtype(function, xp, dtype, kinds, "a numeric data type that isn't unsigned")
+
+
+def _dtype(function: str, xp: Namespace, dtype: DType, kinds: frozenset[_arguments.Kind], takes: str) -> DType:
+    try:
+        found = _arguments.kind(xp, dtype)
+    except (TypeError, AttributeError, ValueError):
+        found = None
+    if found not in kinds:
+        raise TypeError(f"{function}: dtype must be {takes} of the library of key, got {dtype!r}")
+    return dtype
+
+
+def as_array(
+    function: str,
+    xp: Namespace,
+    key: Array,
+    dtype: DType | None,
+    values: Mapping[str, Any],
+    kinds: frozenset[_arguments.Kind],
+) -> list[Any]:
+    """Check parameters: numbers, returned as they are, or arrays of the key's library, returned in a data type, or
+    in their own.
+
+    Raises:
+        TypeError: Something else, an array of another library, or of a kind that isn't among `kinds`.
+        ValueError: An array on another device than the key.
+    """
+    arrays = {name: value for name, value in values.items() if _arguments.is_array(value)}
+    for name, value in values.items():
+        if name not in arrays and (isinstance(value, bool) or not isinstance(value, (int, float))):
+            raise TypeError(
+                f"{function}: {name} must be a real number or an array of such, got {value!r} of {describe(value)}"
+            )
+    if arrays:
+        _arguments.namespace_of(function, key=key, **arrays)
+        _arguments.one_device(function, key=key, **arrays)
+    found: list[Any] = []
+    for name, value in values.items():
+        if name not in arrays:
+            found.append(value)
+            continue
+        _arguments.dtype(function, name, xp, value, kinds)
+        found.append(value if dtype is None or value.dtype == dtype else xp.astype(value, dtype))
+    return found
+
+
+def in_device(xp: Namespace, key: Array, value: Any, dtype: DType) -> Array:
+    """Make an array of a number on the key's device; an array stays what it is."""
+    if _arguments.is_array(value):
+        return value
+    device: Device = _arguments.device_of(key)
+    return xp.asarray(value, dtype=dtype, device=device)

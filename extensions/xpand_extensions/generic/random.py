@@ -1,0 +1,14 @@
+"""Random numbers for any library: the parts, gathered."""
+
+from ._random_choice import choice as choice
+from ._random_choice import permutation as permutation
+from ._random_keys import bits as bits
+from ._random_keys import fold_in as fold_in
+from ._random_keys import key_data as key_data
+from ._random_keys import key_of_seed as key_of_seed
+from ._random_keys import split as split
+from ._random_uniform import bernoulli as bernoulli
+from ._random_uniform import normal as normal
+from ._random_uniform import rademacher as rademacher
+from ._random_uniform import randint as randint
+from ._random_uniform import uniform as uniform
