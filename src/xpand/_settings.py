@@ -42,7 +42,9 @@ class Block(Generic[T]):
 
 
 class _Thread(threading.local, Generic[T]):
-    block: Block[T] | None = None
+    def __init__(self) -> None:
+        # Of each thread, not of the class: what torch.compile finds in the class it takes for the same in all threads.
+        self.block: Block[T] | None = None
 
 
 class Setting(Generic[T]):
