@@ -1,0 +1,79 @@
+"""Devices as the standard has them: a namespace lists them, and arrays move between them. New ones lie on the first."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from xpand import UnsupportedError, library_name
+from xpand import to_device as standard_to_device
+from xpand._arguments import device_of
+from xpand._defaults import namespace_or_default
+from xpand._namespace import array_namespace
+from xpand._typing import Array, Device, Namespace
+
+from .._devices_info import DeviceFacts, DeviceInfo, MemoryStats, host_facts
+
+
+def listed(*, xp: Namespace | str | None = None) -> tuple[DeviceInfo, ...]:
+    """List what the namespace lists. What kind of device each is the standard doesn't tell: the processor, if nothing.
+
+    What is known of the processor holds for it alone.
+    """
+    namespace = namespace_or_default(xp, "devices")
+    found: list[DeviceInfo] = []
+    for device in namespace.__array_namespace_info__().devices():
+        if device is None:
+            continue
+        words = str(device).lower()
+        kind = "gpu" if any(word in words for word in ("gpu", "cuda", "rocm", "hip")) else "cpu"
+        index = sum(each.kind == kind for each in found)
+
+        def facts(name: str = str(device), kind: str = kind) -> DeviceFacts:
+            return host_facts() if kind == "cpu" else DeviceFacts(name)
+
+        found.append(DeviceInfo(library_name(namespace), kind, index, device, kind, facts=facts))
+    return tuple(found)
+
+
+def move(x: Array, device: Device, /, *, copy: bool | None = None) -> Array:
+    here = device_of(x)
+    if here is None or here == device:  # of a lazy array only that it is the processor's is known
+        return array_namespace(x).asarray(x, copy=True) if copy else x
+    if copy is False:
+        raise ValueError(f"to_device: copy=False, but the array lies on {here}, and has to be copied to {device}")
+    return standard_to_device(x, device)
+
+
+def default_device(xp: Namespace | str | None = None) -> Device:
+    return namespace_or_default(xp, "default_device").__array_namespace_info__().default_device()
+
+
+def set_default_device(device: Device, /, *, xp: Namespace | str | None = None) -> None:
+    _check("set_default_device", device, xp)
+
+
+@contextmanager
+def use_device(device: Device, /, *, xp: Namespace | str | None = None) -> Iterator[Device]:
+    _check("use_device", device, xp)
+    yield device
+
+
+def _check(function: str, device: Device, xp: Namespace | str | None) -> None:
+    default = default_device(xp)
+    if device is not None and device != default:
+        library = library_name(namespace_or_default(xp, function))
+        raise UnsupportedError(
+            f"{function}: {library} makes arrays on {default} where none is named, and lets nobody choose; pass "
+            f"`device={device}` to creation functions, or move arrays with `to_device`"
+        )
+
+
+def wait(x: Array, /) -> None:
+    """Nothing to wait for: the library computes at once."""
+
+
+def free(x: Array, /) -> bool:
+    return False
+
+
+def memory_stats(device: Device = None, /, *, xp: Namespace | str | None = None) -> MemoryStats | None:
+    return None

@@ -1,0 +1,64 @@
+"""CuPy's devices: GPUs, of CUDA or of ROCm."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from typing import Any
+
+import cupy
+
+from ..._devices_info import DeviceFacts, DeviceInfo, MemoryStats
+
+
+def listed(*, xp: Any = None) -> tuple[DeviceInfo, ...]:
+    platform = "rocm" if cupy.cuda.runtime.is_hip else "cuda"
+    devices = [cupy.cuda.Device(i) for i in range(cupy.cuda.runtime.getDeviceCount())]
+    return tuple(
+        DeviceInfo("cupy", "gpu", device.id, device, platform, facts=partial(_facts, device)) for device in devices
+    )
+
+
+def _facts(device: Any) -> DeviceFacts:
+    properties = cupy.cuda.runtime.getDeviceProperties(device.id)
+    name = properties["name"]
+    free, total = device.mem_info
+    return DeviceFacts(
+        name.decode() if isinstance(name, bytes) else name,
+        properties["multiProcessorCount"],
+        total,
+        free,
+        f"compute capability {properties['major']}.{properties['minor']}",
+    )
+
+
+def move(x: Any, device: Any, /, *, copy: bool | None = None) -> Any:
+    if x.device == device and not copy:
+        return x
+    if copy is False:
+        raise ValueError(f"to_device: copy=False, but the array lies on {x.device}, and has to be copied to {device}")
+    with device:
+        return cupy.array(x, copy=True)
+
+
+def default_device(xp: Any = None) -> Any:
+    return cupy.cuda.Device()
+
+
+def set_default_device(device: Any, /, *, xp: Any = None) -> None:
+    (cupy.cuda.Device(0) if device is None else device).use()
+
+
+@contextmanager
+def use_device(device: Any, /, *, xp: Any = None) -> Iterator[Any]:
+    with cupy.cuda.Device(device.id):  # a device object remembers one block alone
+        yield device
+
+
+def wait(x: Any, /) -> None:
+    x.device.synchronize()
+
+
+def memory_stats(device: Any = None, /, *, xp: Any = None) -> MemoryStats | None:
+    with cupy.cuda.Device(device.id):
+        pool = cupy.get_default_memory_pool()
+        return MemoryStats(pool.used_bytes(), None, pool.total_bytes(), device.mem_info[1])

@@ -1,0 +1,98 @@
+"""PyTorch's devices: the processor, the accelerators it was built for, and "meta"."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from functools import partial
+from typing import Any
+
+import torch
+
+from ..._devices_info import DeviceFacts, DeviceInfo, MemoryStats, host_facts
+
+
+def listed(*, xp: Any = None) -> tuple[DeviceInfo, ...]:
+    found = [DeviceInfo("torch", "cpu", 0, torch.device("cpu"), "cpu")]
+    accelerator = torch.accelerator.current_accelerator(check_available=True)
+    if accelerator is not None:
+        found += [_accelerator(torch.device(accelerator.type, i)) for i in range(torch.accelerator.device_count())]
+    meta = DeviceInfo("torch", "meta", 0, torch.device("meta"), "meta", facts=lambda: DeviceFacts("no memory"))
+    return (*found, meta)
+
+
+def _accelerator(device: Any) -> DeviceInfo:
+    platform = "rocm" if device.type == "cuda" and torch.version.hip else device.type
+    return DeviceInfo("torch", "gpu", device.index, device, platform, facts=partial(_facts, device))
+
+
+def _facts(device: Any) -> DeviceFacts:
+    if device.type == "mps":
+        # Its memory is the host's, of which the driver recommends how much to take.
+        total = torch.mps.recommended_max_memory()
+        return DeviceFacts(
+            host_facts().name, None, total, total - torch.mps.driver_allocated_memory(), "shares the host's memory"
+        )
+    module = torch.get_device_module(device)
+    properties = module.get_device_properties(device)
+    count = getattr(properties, "multi_processor_count", None) or getattr(properties, "gpu_subslice_count", None)
+    free, total = module.mem_get_info(device)
+    version = f"compute capability {properties.major}.{properties.minor}" if hasattr(properties, "major") else ""
+    return DeviceFacts(properties.name, count, total, free, version)
+
+
+def move(x: Any, device: Any, /, *, copy: bool | None = None) -> Any:
+    if copy is False and x.device != device:
+        raise ValueError(f"to_device: copy=False, but the array lies on {x.device}, and has to be copied to {device}")
+    return x.to(device, copy=True) if copy else x.to(device)
+
+
+def set_default_device(device: Any, /, *, xp: Any = None) -> None:
+    torch.set_default_device(device)
+
+
+@contextmanager
+def use_device(device: Any, /, *, xp: Any = None) -> Iterator[Any]:
+    with device:
+        yield device
+
+
+def wait(x: Any, /) -> None:
+    if x.device.type not in ("cpu", "meta"):
+        torch.get_device_module(x.device).synchronize(*(() if x.device.type == "mps" else (x.device,)))
+
+
+def free(x: Any, /) -> bool:
+    # Strided tensors alone have a storage to look at; what a derivative needs is held by its graph as well.
+    if x.layout is not torch.strided or x.requires_grad or x._is_view() or type(x) is not torch.Tensor:
+        return False
+    storage = x.untyped_storage()
+    # Memory of another library can't be given back, only let go of. Two: the tensor's, and the one just made.
+    if not storage.nbytes() or not storage.resizable() or torch._C._storage_Use_Count(storage._cdata) > 2:
+        return False
+    del storage
+    try:
+        torch.utils.swap_tensors(x, torch.empty_like(x, device="meta"))
+    except RuntimeError:  # something else holds the tensor itself: a weak reference, or C++
+        return False
+    return True
+
+
+def memory_stats(device: Any = None, /, *, xp: Any = None) -> MemoryStats | None:
+    if device.type == "mps":
+        return MemoryStats(
+            torch.mps.current_allocated_memory(),
+            None,
+            torch.mps.driver_allocated_memory(),
+            torch.mps.recommended_max_memory(),
+        )
+    module = torch.get_device_module(device)
+    if not hasattr(module, "memory_stats") or device.type in ("cpu", "meta"):
+        return None
+    counted = module.memory_stats(device)
+    total = module.mem_get_info(device)[1]
+    return MemoryStats(
+        counted.get("allocated_bytes.all.current", 0),
+        counted.get("allocated_bytes.all.peak", 0),
+        counted.get("reserved_bytes.all.current", 0),
+        total,
+        counted,
+    )
