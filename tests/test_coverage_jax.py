@@ -9,6 +9,7 @@ import jax.numpy as jnp
 import numpy as np
 import pytest
 
+from tests import coverage_devices
 from tests.coverage import POSITIVE, STANDARD, A, Row, check_name, check_row, table, unfinished
 from tests.libraries import Library
 from xpand import trees
@@ -287,6 +288,8 @@ CASES: dict[str, Row] = {
     "numpy.vectorize": compared(vectorized, A, POSITIVE),
     "lax.psum (collective in pmap and vmap)": compared(summed, POSITIVE),
 }
+
+CASES |= coverage_devices.JAX
 
 
 @pytest.mark.parametrize("row", CASES)

@@ -9,6 +9,7 @@ import scipy.special
 from numpy.lib.stride_tricks import sliding_window_view
 
 import xpand
+from tests import coverage_devices
 from tests.coverage import (
     BOOLEANS,
     COMPLEX,
@@ -506,6 +507,8 @@ CASES: dict[str, Row] = {
     "TemplateBackend (shapes and dtypes without data)": templates,
     "Defn.Expr (a public expression graph)": expressions,
 }
+
+CASES |= coverage_devices.NX
 
 
 @pytest.mark.parametrize("row", CASES)

@@ -13,6 +13,7 @@ import scipy.special
 
 import xpand
 import xpand_extensions
+from tests import coverage_devices
 from tests.coverage import (
     BOOLEANS,
     COMPLEX,
@@ -821,6 +822,8 @@ CASES: dict[str, Row] = (
     }
     | SPARSE
 )
+
+CASES |= coverage_devices.PHIML
 
 
 @pytest.mark.parametrize("row", CASES)
