@@ -31,6 +31,7 @@ from tests.coverage import (
     table,
     unfinished,
 )
+from tests.coverage_precision import CHECKS as PRECISION
 from tests.coverage_sparse import CHECKS as SPARSE
 from tests.libraries import LIBRARIES, Library
 from tests.operations import Case
@@ -821,6 +822,7 @@ CASES: dict[str, Row] = (
         "NoBackendFound": no_backend,
     }
     | SPARSE
+    | PRECISION
 )
 
 CASES |= coverage_devices.PHIML

@@ -316,7 +316,7 @@ def test_tasks(wrapped: Library) -> None:
 
 
 def test_jax_without_wide_types() -> None:
-    """JAX's switch is turned in the block and its thread alone, in whatever order blocks are left, and if JAX comes late."""
+    """JAX's switch is turned in the block and its thread alone, in any order of leaving, and if JAX comes late."""
     code = """
 import asyncio, threading, warnings
 warnings.simplefilter("error")

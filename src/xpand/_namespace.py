@@ -98,15 +98,26 @@ class _Library:
     """The library's own namespace."""
     is_concrete: Callable[[Array], bool]
     """Whether an array's values can be read now, without computing them."""
+    networks: tuple[tuple[str, str], ...] = ()
+    """(module, attribute) of each base class of neural networks over its arrays, its own first."""
 
 
 LIBRARIES: Final = {
     library.name: library
     for library in (
         _Library("numpy", (("numpy", "ndarray"), ("numpy", "generic")), ".numpy", "numpy", _always),
-        _Library("torch", (("torch", "Tensor"),), ".torch", "torch", _torch_is_concrete),
+        _Library(
+            "torch", (("torch", "Tensor"),), ".torch", "torch", _torch_is_concrete, networks=(("torch.nn", "Module"),)
+        ),
         # From JAX 0.8.2 on, tracers are no subclass of jax.Array.
-        _Library("jax", (("jax", "Array"), ("jax.core", "Tracer")), ".jax", "jax.numpy", _jax_is_concrete),
+        _Library(
+            "jax",
+            (("jax", "Array"), ("jax.core", "Tracer")),
+            ".jax",
+            "jax.numpy",
+            _jax_is_concrete,
+            networks=(("flax.nnx", "Module"), ("flax.linen", "Module"), ("equinox", "Module")),
+        ),
         _Library("cupy", (("cupy", "ndarray"),), ".cupy", "cupy", _always),
         _Library("dask", (("dask.array", "Array"),), ".dask.array", "dask.array", _never),
     )
