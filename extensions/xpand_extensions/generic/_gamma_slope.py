@@ -39,7 +39,7 @@ def log_gamma_slope(a: Array, x: Array, log_x: Array, /) -> Array:
 
 
 def _moments(xp: Namespace, is_upper: Array, rate: Array, x: Array) -> tuple[Array, Array]:
-    """Integrate exp(h(s)) and s exp(h(s)) over s > 0, with h(s) = -rate s - x (exp(±s) - 1 ∓ s), + for the upper tail."""
+    """Integrate exp(h(s)) and s exp(h(s)), h(s) = -rate s - x (exp(±s) - 1 ∓ s), over s > 0; + for the upper tail."""
     one = xp.ones_like(x)
     sign = xp.where(is_upper, one, -one)
 
