@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import jax
 import numpy as np
 import pytest
 import scipy.sparse
@@ -11,19 +12,16 @@ import xpand
 from tests.libraries import EAGER_LIBRARIES, Library
 from tests.sparse_problems import FORMATS, made, matrices
 from xpand_extensions import sparse
-from xpand_extensions._linear_solve_krylov import System
-from xpand_extensions._linear_solve_operators import Matrix, ready
+from xpand_extensions._linear_solve_operators import ready
 from xpand_extensions.autodiff import grad
 from xpand_extensions.jit import jit
 from xpand_extensions.linear_solve import solve
-from xpand_extensions.plugins.jax._krylov import _fast
-from xpand_extensions.plugins.jax._sparse_diagonals import Diagonals, by_diagonals
+from xpand_extensions.plugins.jax._sparse_layouts import Diagonals, Rows, arranged
 from xpand_extensions.plugins.numpy import _krylov as on_numpy
 from xpand_extensions.plugins.torch import _krylov as on_torch
 
 JAX = next(each for each in EAGER_LIBRARIES if each.id == "jax")
 TORCH = next(each for each in EAGER_LIBRARIES if each.id == "torch")
-VECTORS: Any = None
 
 
 def container(library: Library, a: np.ndarray, format: str = "csr") -> Any:
@@ -41,50 +39,80 @@ def line(n: int) -> np.ndarray:
     return 2.5 * np.eye(n) - np.eye(n, k=1) - np.eye(n, k=-1)
 
 
-@pytest.mark.parametrize("shape", [(5, 5), (4, 7), (7, 4), (1, 3)], ids=str)
-@pytest.mark.parametrize("batch", [(), (2,)], ids=str)
+@pytest.mark.parametrize(("shape", "batch"), [((5, 5), ()), ((4, 7), (2,)), ((7, 4), ()), ((1, 3), ())], ids=str)
 def test_products_by_diagonals(shape: tuple[int, int], batch: tuple[int, ...]) -> None:
     m, n = shape
     a = banded(m, n, [-2, 0, 1])
     csr = container(JAX, a)
     weights = np.linspace(1.0, 2.0, 2)[:, None] if batch else np.ones(())
     csr = container(JAX, a).with_values(JAX.asarray(weights * JAX.to_numpy(csr.values)))
-    found = by_diagonals(Matrix(csr.prepared(), False, False))
-    assert isinstance(found, Diagonals)
-    x, y = np.linspace(-1.0, 2.0, n), np.linspace(1.0, -2.0, m)
-    whole = weights[..., None] * a
-    JAX.assert_equal(found.product(JAX.asarray(x), VECTORS, VECTORS), whole @ x, rtol=1e-14)
-    JAX.assert_equal(found.transposed(JAX.asarray(y), VECTORS, VECTORS), y @ whole, rtol=1e-14)
+    assert isinstance(arranged(csr.prepared()), Diagonals)
+    check_products(csr.prepared(), weights[..., None] * a)
 
 
-@settings(max_examples=8, deadline=None)
-@given(matrices(dtypes=["float64", "complex128"]))
+def check_products(prepared: Any, dense: np.ndarray) -> None:
+    *_, m, n = dense.shape
+    given = []
+    for size in (n, m):
+        x = np.linspace(-1.0, 2.0, size).astype(dense.dtype)
+        given.append([x, x[:, None], np.stack([x, x**2], axis=-1)])
+
+    @jax.jit
+    def products(a: Any, xs: Any, ys: Any) -> Any:
+        layout = arranged(a)
+        return [layout @ x for x in xs], [layout.mT @ y for y in ys]
+
+    layout = arranged(prepared)
+    for found, whole, xs in zip(products(prepared, *given), (dense, np.swapaxes(dense, -1, -2)), given):
+        for one, x in zip(found, xs):
+            JAX.assert_equal(one, whole @ x, rtol=1e-13, atol=1e-13)
+    assert layout.ndim == layout.mT.ndim == dense.ndim
+
+
+@settings(max_examples=5, deadline=None)
+@given(matrices((3, 4), ["complex128"]))
 def test_diagonals_of_any_matrix(problem: Any) -> None:
     a, dense = made(JAX, problem)
-    matrix = ready(Matrix(a, False, False))
-    found = by_diagonals(matrix)
-    x, y = np.arange(1.0, 1.0 + dense.shape[1]), np.arange(1.0, 1.0 + dense.shape[0])
-    JAX.assert_equal(found.product(JAX.asarray(x, dense.dtype), VECTORS, VECTORS), dense @ x, rtol=0)
-    JAX.assert_equal(found.transposed(JAX.asarray(y, dense.dtype), VECTORS, VECTORS), dense.T @ y, rtol=0)
+    ready_one = ready(a)
+    found = arranged(ready_one)
+    assert isinstance(found, Diagonals | Rows) == bool(ready_one.plan.slots.shape[0])
+    check_products(ready_one, dense)
+
+
+def test_products_by_places_in_rows() -> None:
+    rng = np.random.default_rng(5)
+    dense = np.zeros((40, 30))
+    for row in dense:
+        row[rng.permutation(30)[:3]] = rng.normal(size=3)
+    one = container(JAX, dense).prepared()
+    assert isinstance(arranged(one), Rows)
+    check_products(one, dense)
+    batch = one.with_values(JAX.asarray(np.stack([JAX.to_numpy(one.values), 2.0 * JAX.to_numpy(one.values)])))
+    check_products(batch, np.stack([dense, 2.0 * dense]))
 
 
 def test_padding_and_duplicates_by_diagonals() -> None:
     parts = [np.asarray([1.0, 2.0, 4.0, 8.0, 99.0]), np.asarray([0, 0, 1, 2, 0]), np.asarray([0, 2, 3, 4])]
     a = sparse.CSR(*map(JAX.asarray, parts), (3, 3))
-    found = by_diagonals(Matrix(a.prepared(), True, True))
+    found = arranged(a.prepared())
     assert isinstance(found, Diagonals)
     assert found.offsets == (0,)
-    JAX.assert_equal(found.product(JAX.asarray(np.ones(3)), VECTORS, VECTORS), np.asarray([3.0, 4.0, 8.0]))
+    JAX.assert_equal(found @ JAX.asarray(np.ones(3)), np.asarray([3.0, 4.0, 8.0]))
 
 
-def test_many_diagonals_stay_as_they_are() -> None:
+def test_what_has_no_layout_stays_as_it_is() -> None:
+    one_long_row = np.eye(50)
+    one_long_row[3, :] = 1.0
+    a = container(JAX, one_long_row).prepared()
+    assert arranged(a) is a
+    assert arranged(a.tocoo()).format == "coo"
+    assert arranged(a.todense()).shape == (50, 50)
+
+
+def test_many_diagonals_are_rows() -> None:
     rng = np.random.default_rng(0)
-    a = container(JAX, np.diag(np.ones(50)) + (rng.random((50, 50)) < 0.05)).prepared()
-    assert a.plan.diagonals == ()
-    matrix = Matrix(a, False, False)
-    assert by_diagonals(matrix) is matrix
-    system = System(matrix, None, None, VECTORS, VECTORS)
-    assert _fast(system) is system
+    dense = np.stack([rng.permutation(np.arange(50.0) % 5) for _ in range(50)])
+    assert container(JAX, dense).prepared().plan.diagonals == ()
 
 
 def test_a_plan_is_shared_by_what_has_the_pattern() -> None:
@@ -96,8 +124,10 @@ def test_a_plan_is_shared_by_what_has_the_pattern() -> None:
     JAX.assert_equal(b.mT @ JAX.asarray(np.arange(5.0)), 2.0 * line(5).T @ np.arange(5.0))
 
 
-@pytest.mark.parametrize("library", EAGER_LIBRARIES, ids=str)
-@pytest.mark.parametrize("format", FORMATS)
+@pytest.mark.parametrize(
+    ("library", "format"),
+    [(x, format) for x in EAGER_LIBRARIES for format in FORMATS if x is not JAX or format == "coo"],
+)
 def test_formats_and_their_derivatives(library: Library, format: str) -> None:
     dense = line(6) + 0.3 * np.eye(6, k=2)
     a, b = container(library, dense, format), library.asarray(np.linspace(1.0, 2.0, 6))
@@ -122,7 +152,7 @@ def test_compiled_with_a_plan(library: Library) -> None:
 
 
 @pytest.mark.parametrize("kind", ["one", "dense", "csr", "coo", "own pattern"])
-@pytest.mark.parametrize("library", EAGER_LIBRARIES, ids=str)
+@pytest.mark.parametrize("library", [each for each in EAGER_LIBRARIES if each is not JAX], ids=str)
 def test_one_by_one_is_as_together(library: Library, kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     n, weights = 12, np.asarray([[1.0], [3.0]])
     dense = weights[..., None] * line(n) if kind != "one" else line(n)

@@ -98,9 +98,9 @@ class Matrix:
 
     def transposed(self, y: Array, rows: Vectors, columns: Vectors) -> Array:
         """Multiply by the transposed matrices."""
-        if isinstance(self.values, Sparse):
-            return times(self.values.mT, y)
-        return times(array_namespace(self.values).matrix_transpose(self.values), y)
+        if _arguments.is_array(self.values):
+            return times(array_namespace(self.values).matrix_transpose(self.values), y)
+        return times(self.values.mT, y)
 
 
 trees.register(

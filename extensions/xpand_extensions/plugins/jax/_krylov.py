@@ -8,9 +8,10 @@ import jax
 from xpand import _arguments, is_concrete, trees
 from xpand._typing import Array
 
-from ..._linear_solve_krylov import Found, System
+from ..._linear_solve_krylov import Found
+from ..._sparse_containers import Sparse
 from ...generic._krylov_run import run
-from ._sparse_diagonals import by_diagonals
+from ._sparse_layouts import arranged
 
 
 def krylov(
@@ -59,12 +60,8 @@ def _solve(
 
 
 def _fast(system: Any) -> Any:
-    """Bring the matrix into the layout that is fastest for many products."""
-    operator = by_diagonals(system.operator)
-    if operator is system.operator:
-        return system
-    parts = (system.preconditioner, system.basis, system.rows, system.columns, system.is_transposed)
-    return System(operator, *parts)
+    """Bring matrices, those of the preconditioner too, into the layouts that are fastest for many products."""
+    return trees.map(arranged, system, is_leaf=lambda x: isinstance(x, Sparse))
 
 
 _compiled = jax.jit(_solve, static_argnums=(2, 3, 4, 5, 6))

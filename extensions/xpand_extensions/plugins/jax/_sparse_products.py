@@ -18,7 +18,7 @@ from xpand_extensions._sparse_products import CSRPlan, Shape
 from xpand_extensions.plugins.numpy import _sparse_products as host
 
 from ._rows import is_on_cpu
-from ._sparse_diagonals import diagonals_of
+from ._sparse_layouts import apart, diagonals_of
 
 _MOST_SLOTS: Final = 64
 """Longer rows are not unrolled: the program would grow with them."""
@@ -158,7 +158,8 @@ def _by_rows(
 ) -> Array:
     def ours(values: Array, x: Array, indices: Array, indptr: Array) -> Array:
         if slots:
-            return _in_step(values, x, indices, indptr, slots, wide)
+            in_step = partial(_in_step, slots=slots, wide=wide)
+            return jax.lax.platform_dependent(values, x, indices, indptr, cpu=partial(apart, in_step), default=in_step)
         return _sum(values, x, known(indptr), indices, shape, wide, is_sorted=True)
 
     def known(indptr: Array) -> Array:
