@@ -585,12 +585,24 @@ def test_bad_questions() -> None:
         default_dtype(xp="nonsense")
 
 
-def test_integers_that_do_not_fit(wrapped: Library) -> None:
-    """Nothing wraps silently."""
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda xp: xp.asarray(2**31),
+        lambda xp: xp.asarray([[1, -(2**31) - 1]]),
+        lambda xp: xp.full((2,), 2**40),
+        lambda xp: xp.arange(2**40, 2**40 + 3),
+        lambda xp: xp.arange(0, 2**40, step=2**38),
+    ],
+)
+def test_integers_that_do_not_fit(wrapped: Library, make: Callable[[Any], Any]) -> None:
+    """Nothing is wrapped silently."""
+    with precision(32), pytest.raises(OverflowError, match=r"^precision: -?\d+ does not fit into int32.*`integer=64`"):
+        make(wrapped.xp)
+    with precision(32, integer=64):
+        assert name_of(make(wrapped.xp)) == "int64"
+
+
+def test_smallest_and_largest_integer(wrapped: Library) -> None:
     with precision(32):
-        if wrapped.id in ("torch", "torch-cuda"):
-            with pytest.raises((OverflowError, RuntimeError)):
-                wrapped.xp.asarray([2**40])
-        else:
-            with pytest.raises(OverflowError):
-                wrapped.xp.asarray([2**40])
+        wrapped.assert_equal(wrapped.xp.asarray([-(2**31), 2**31 - 1]), np.asarray([-(2**31), 2**31 - 1], np.int32))

@@ -5,7 +5,6 @@ the namespaces, random numbers, and whatever else makes arrays out of nothing, a
 have no part in it.
 """
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeAlias
 
@@ -117,45 +116,7 @@ def _dtypes_on(xp: Namespace, device: Device) -> Any:
     return xp.__array_namespace_info__().dtypes(device=device)
 
 
-def dtype_for(xp: Namespace, kind: DefaultKind | None, device: Device | None = None) -> DType | None:
+def dtype_for(xp: Namespace, kind: DefaultKind, device: Device | None = None) -> DType | None:
     """Return the data type that a creation function is to use; None for what the library does by itself."""
-    setting = None if kind is None else current()
-    return None if setting is None or kind is None else named_dtype(xp, _name(setting, kind), device)
-
-
-_NUMBERS: Final = frozenset({bool, int, float, complex})
-
-
-def kind_of(*values: Any) -> DefaultKind | None:
-    """Name the kind of default that Python numbers take, alone or in (nested) sequences.
-
-    None where that isn't for a default to say: truth values alone, or arrays among them, which have data types.
-    """
-    found: set[type] = set()
-    _add_types(values, found)
-    if not found <= _NUMBERS:
-        return None
-    if complex in found:
-        return "complex floating"
-    if float in found or not found:  # the standard has no say on an empty sequence; libraries agree on real
-        return "real floating"
-    return "integral" if int in found else None
-
-
-def floating_kind_of(*values: Any) -> DefaultKind | None:
-    """Name the kind of floating-point default that Python numbers take; None where one is something else."""
-    kind = kind_of(*values)
-    return "real floating" if kind == "integral" else kind
-
-
-def _add_types(values: Sequence[Any], found: set[type]) -> None:
-    types = set(map(type, values))
-    sequences = types & {list, tuple}
-    found |= types - sequences
-    if range in types:
-        found.remove(range)
-        found.add(int)
-    if sequences:
-        for value in values:
-            if type(value) in sequences:
-                _add_types(value, found)
+    setting = current()
+    return None if setting is None else named_dtype(xp, _name(setting, kind), device)

@@ -1,8 +1,9 @@
 """What a call of a creation function leaves to the precision that is set."""
 
+from collections.abc import Sequence
 from typing import Any, Final
 
-from .._precision import PRECISION, DefaultKind, current, dtype_for, floating_kind_of, kind_of
+from .._precision import PRECISION, current, dtype_for
 from .._typing import Device, DType, Namespace
 
 _REAL: Final[tuple[str, ...]] = ()
@@ -23,22 +24,73 @@ _CALLS: Final[dict[str, tuple[int, tuple[str, ...]]]] = {
 }
 
 
-def kind_of_call(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> DefaultKind | None:
-    """Name the kind of default that a call leaves open; None where it names a data type, or its values have one."""
+def with_default(xp: Namespace, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
+    """Return the keyword arguments of a call, with the data type that the precision says where the call names none."""
     place, names = _CALLS[name]
     if len(args) > place or kwargs.get("dtype") is not None:
-        return None
-    if not names:
-        return "real floating"
-    given = [x for i, x in enumerate(args[: len(names)]) if names[i]]
-    given += [kwargs[each] for each in names if each in kwargs]
-    return (floating_kind_of if name == "linspace" else kind_of)(*[x for x in given if x is not None])
-
-
-def with_default(xp: Namespace, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
-    """Return the keyword arguments of a call, with the data type where the precision says one."""
-    dtype = dtype_for(xp, kind_of_call(name, args, kwargs), kwargs.get("device"))
+        return kwargs
+    device = kwargs.get("device")
+    if names:
+        given = [x for i, x in enumerate(args[: len(names)]) if names[i]]
+        given += [kwargs[each] for each in names if each in kwargs]
+        dtype = dtype_of(xp, *given, device=device, is_floating=name == "linspace")
+    else:
+        dtype = dtype_for(xp, "real floating", device)
     return kwargs if dtype is None else {**kwargs, "dtype": dtype}
+
+
+_NUMBERS: Final = frozenset({bool, int, float, complex})
+_SEQUENCES: Final = frozenset({list, tuple})
+
+
+def dtype_of(xp: Namespace, *values: Any, device: Device | None = None, is_floating: bool = False) -> DType | None:
+    """Return the data type that the precision gives Python numbers, alone or in (nested) sequences.
+
+    None where that is not for the precision to say: none is set, or there are truth values alone, or arrays, which have
+    data types. A value of None is passed over. With `is_floating` integers count as real numbers.
+
+    Raises:
+        OverflowError: An integer does not fit.
+    """
+    setting = current()
+    types: set[type] = set()
+    _add_types(values, types)
+    types.discard(type(None))
+    if setting is None or not types <= _NUMBERS:
+        return None
+    if complex in types:
+        return dtype_for(xp, "complex floating", device)
+    # The standard has no say on an empty sequence; libraries agree on real numbers.
+    if float in types or not types or (is_floating and int in types):
+        return dtype_for(xp, "real floating", device)
+    if int not in types:
+        return None
+    if setting.integral == "int32":  # libraries wrap without a word in places
+        _check_range(values)
+    return dtype_for(xp, "integral", device)
+
+
+def _add_types(values: Sequence[Any], found: set[type]) -> None:
+    types = set(map(type, values))
+    found |= types - _SEQUENCES
+    if range in types:
+        found.remove(range)
+        found.add(int)
+    if types & _SEQUENCES:
+        for value in values:
+            if type(value) in _SEQUENCES:
+                _add_types(value, found)
+
+
+def _check_range(values: Sequence[Any]) -> None:
+    for value in values:
+        if type(value) in _SEQUENCES:
+            _check_range(value)
+        elif type(value) is int and not -(2**31) <= value < 2**31:
+            raise OverflowError(
+                f"precision: {value} does not fit into int32, which the precision that is set makes of integers; pass "
+                "dtype=, or set the precision with `integer=64`"
+            )
 
 
 def defaults_set(xp: Namespace, own: dict[str, DType], device: Device | None = None) -> dict[str, DType]:

@@ -10,7 +10,8 @@ from typing import Any, cast
 import cupy as cp
 import numpy as np
 
-from .._precision import PRECISION, dtype_for, floating_kind_of, kind_of
+from .._common.creation import dtype_of
+from .._precision import PRECISION, dtype_for
 from .._typing import Array, Device, DType
 
 _XP: Any = sys.modules[__package__]
@@ -48,7 +49,7 @@ def asarray(
         with on(obj.device if device is None else device):
             return cp.array(obj, dtype=dtype, copy=copy, **kwargs)
     if PRECISION.active and dtype is None:
-        dtype = dtype_for(_XP, kind_of(obj))
+        dtype = dtype_of(_XP, obj)
     with on(device):
         if isinstance(obj, np.ndarray) and obj.ndim == 0:
             obj = obj[()]
@@ -84,7 +85,7 @@ def arange(
 ) -> Array:
     """Evenly spaced numbers from `start` (0 if only one bound is given) up to but not including `stop`."""
     if PRECISION.active and dtype is None:
-        dtype = dtype_for(_XP, kind_of(*(x for x in (start, stop, step) if x is not None)))
+        dtype = dtype_of(_XP, start, stop, step)
     with on(device):
         return cp.arange(start, stop, step, dtype=dtype, **kwargs)
 
@@ -121,7 +122,7 @@ def full(
 ) -> Array:
     """An array of one value."""
     if PRECISION.active and dtype is None:
-        dtype = dtype_for(_XP, kind_of(fill_value))
+        dtype = dtype_of(_XP, fill_value)
     with on(device):
         return cp.full(shape, fill_value, dtype=dtype, **kwargs)
 
@@ -147,7 +148,7 @@ def linspace(
 ) -> Array:
     """`num` evenly spaced numbers from `start` to `stop`, which is left out if `endpoint` is false."""
     if PRECISION.active and dtype is None:
-        dtype = dtype_for(_XP, floating_kind_of(start, stop))
+        dtype = dtype_of(_XP, start, stop, is_floating=True)
     with on(device):
         return cp.linspace(start, stop, num, dtype=dtype, endpoint=endpoint, **kwargs)
 

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from .._common.creation import with_default
-from .._precision import PRECISION, dtype_for, kind_of
+from .._common.creation import dtype_of, with_default
+from .._precision import PRECISION
 from .._typing import Array, Device, DType
 from ._dtypes import check_device
 
@@ -32,7 +32,7 @@ def asarray(
     if device is not None:
         check_device("asarray", device)
     if PRECISION.active and dtype is None:
-        dtype = dtype_for(_XP, kind_of(obj))
+        dtype = dtype_of(_XP, obj)
     return np.array(obj, dtype, copy=copy, **kwargs)
 
 

@@ -8,7 +8,8 @@ from typing import Any, Literal
 import torch
 from torch import Tensor
 
-from .._precision import PRECISION, dtype_for, floating_kind_of, kind_of
+from .._common.creation import dtype_of
+from .._precision import PRECISION, dtype_for
 from .._typing import Array, Device, DType
 from ._dtypes import SIGNED, to_signed
 
@@ -44,7 +45,7 @@ def asarray(
     elif dtype in SIGNED and isinstance(obj, list | tuple):
         obj = _items(obj)
     if PRECISION.active and dtype is None:
-        dtype = dtype_for(_XP, kind_of(obj), device)
+        dtype = dtype_of(_XP, obj, device=device)
     return torch.asarray(obj, dtype=dtype, device=device, copy=copy, **kwargs)
 
 
@@ -86,7 +87,7 @@ def full(
 ) -> Array:
     """An array of the given shape, an int for one dimension, filled with a value."""
     if PRECISION.active and dtype is None:
-        dtype = dtype_for(_XP, kind_of(fill_value), device)
+        dtype = dtype_of(_XP, fill_value, device=device)
     return torch.full((shape,) if isinstance(shape, int) else shape, fill_value, dtype=dtype, device=device, **kwargs)
 
 
@@ -104,7 +105,7 @@ def arange(
     if stop is None:
         start, stop = 0, start
     if PRECISION.active and dtype is None:
-        dtype = dtype_for(_XP, kind_of(start, stop, step), device)
+        dtype = dtype_of(_XP, start, stop, step, device=device)
     if (stop - start) * step <= 0:
         if step == 0:
             raise ValueError("arange: `step` is 0; expected a number that leads from `start` to `stop`")
@@ -161,7 +162,7 @@ def linspace(
 ) -> Array:
     """`num` evenly spaced values from `start` to `stop`, without `stop` itself if `endpoint` is false."""
     if PRECISION.active and dtype is None:
-        dtype = dtype_for(_XP, floating_kind_of(start, stop), device)
+        dtype = dtype_of(_XP, start, stop, device=device, is_floating=True)
     computed = torch.float64 if dtype in SIGNED else dtype
     if endpoint:
         result = torch.linspace(start, stop, num, dtype=computed, device=device, **kwargs)

@@ -14,7 +14,8 @@ from dask._task_spec import Task
 from dask.array.core import normalize_chunks
 from dask.base import tokenize
 
-from ..._precision import PRECISION, dtype_for, floating_kind_of, kind_of
+from ..._common.creation import dtype_of
+from ..._precision import PRECISION, dtype_for
 from ..._typing import Array, Device, DType
 from ._info import check_device, result_type
 
@@ -55,7 +56,7 @@ def asarray(
     """
     check_device("asarray", device)
     if PRECISION.active and dtype is None:
-        dtype = dtype_for(_XP, kind_of(obj))
+        dtype = dtype_of(_XP, obj)
     if isinstance(obj, da.Array):
         if dtype is not None and dtype != obj.dtype:
             if copy is False:
@@ -125,7 +126,7 @@ def full(
     """Make an array of one value."""
     check_device("full", device)
     if PRECISION.active and dtype is None:
-        dtype = dtype_for(_XP, kind_of(fill_value))
+        dtype = dtype_of(_XP, fill_value)
     dtype = np.dtype(getattr(fill_value, "dtype", type(fill_value)) if dtype is None else dtype)
     return da.full(shape, fill_value, dtype=dtype, chunks=_chunks(shape, chunks, dtype), **kwargs)
 
@@ -197,7 +198,7 @@ def arange(
     """Make evenly spaced values in the half-open interval `[start, stop)`; exact for integers of every size."""
     check_device("arange", device)
     if PRECISION.active and dtype is None:
-        dtype = dtype_for(_XP, kind_of(*(x for x in (start, stop, step) if x is not None)))
+        dtype = dtype_of(_XP, start, stop, step)
     if like is not None:
         return da.arange(*((0, start) if stop is None else (start, stop)), step, dtype=dtype, chunks=chunks, like=like)
     if stop is None:
@@ -245,7 +246,7 @@ def linspace(
     """Make `num` evenly spaced values, the last of which is exactly `stop` if `endpoint` is true."""
     check_device("linspace", device)
     if PRECISION.active and dtype is None:
-        dtype = dtype_for(_XP, floating_kind_of(start, stop))
+        dtype = dtype_of(_XP, start, stop, is_floating=True)
     if kwargs:  # `retstep`, which Dask has beyond the standard
         return da.linspace(start, stop, num, endpoint=endpoint, dtype=dtype, chunks=chunks, **kwargs)
     if dtype is None:
