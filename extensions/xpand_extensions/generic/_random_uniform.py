@@ -6,13 +6,13 @@ from typing import Any
 from xpand import _arguments, array_namespace
 from xpand._typing import Array, DType, Namespace
 
-from .. import special
 from .._arithmetic_operands import integer_width
 from .._random_arguments import in_device, probability_dtype
 from .._random_keys import bits, split
 from .._random_uniform import bernoulli as _bernoulli
 from .._random_uniform import normal as _normal
 from .._random_uniform import uniform as _uniform
+from ._random_normal import lowest, normal_of
 
 
 def fractions(xp: Namespace, key: Array, shape: tuple[int, ...], dtype: DType) -> Array:
@@ -34,10 +34,15 @@ def uniform(
     maxval: Array | float = 1.0,
 ) -> Array:
     xp = array_namespace(key)
-    u = fractions(xp, key, shape, dtype)
+    return scaled(key, fractions(xp, key, shape, dtype), minval, maxval)
+
+
+def scaled(key: Array, u: Array, minval: Array | float, maxval: Array | float) -> Array:
+    """Bring numbers from 0 to below 1 between bounds."""
     if not _arguments.is_array(minval) and not _arguments.is_array(maxval) and (minval, maxval) == (0.0, 1.0):
         return u
-    low, high = in_device(xp, key, minval, dtype), in_device(xp, key, maxval, dtype)
+    xp = array_namespace(u)
+    low, high = in_device(xp, key, minval, u.dtype), in_device(xp, key, maxval, u.dtype)
     return xp.maximum(low, u * (high - low) + low)
 
 
@@ -48,8 +53,7 @@ def normal(key: Array, /, shape: Any = (), dtype: DType | None = None) -> Array:
         real = xp.real(xp.zeros(0, dtype=dtype)).dtype
         x, y = (_normal(keys[i, ...], shape, real) for i in range(2))
         return (xp.astype(x, dtype) + xp.astype(y, dtype) * 1j) / math.sqrt(2.0)
-    lowest = -1.0 + float(xp.finfo(dtype).eps) / 2
-    return special.erfinv(_uniform(key, shape, dtype, lowest, 1.0)) * math.sqrt(2.0)
+    return normal_of(xp, _uniform(key, shape, dtype, lowest(float(xp.finfo(dtype).eps)), 1.0), dtype)
 
 
 def randint(key: Array, /, shape: Any, minval: Array | int, maxval: Array | int, dtype: DType | None = None) -> Array:

@@ -1,0 +1,36 @@
+"""Uniform and normal numbers on NumPy."""
+
+from typing import Any, Final
+
+import numpy as np
+
+from xpand import _arguments
+from xpand._typing import Array, DType
+from xpand_extensions.generic import _random_uniform as generic
+
+from ._random_blocks import double, normal_double, normal_single, single
+from ._random_keys import made
+
+_UNIFORM: Final = {np.dtype(np.float32): single, np.dtype(np.float64): double}
+_NORMAL: Final = {np.dtype(np.float32): normal_single, np.dtype(np.float64): normal_double}
+
+
+def uniform(
+    key: Array,
+    /,
+    shape: Any = (),
+    dtype: DType | None = None,
+    minval: Array | float = 0.0,
+    maxval: Array | float = 1.0,
+) -> Array:
+    dtype = np.dtype(dtype)
+    if dtype not in _UNIFORM:
+        return generic.uniform(key, shape, dtype, minval, maxval)
+    return generic.scaled(key, made(key, shape, dtype, _UNIFORM[dtype]), minval, maxval)
+
+
+def normal(key: Array, /, shape: Any = (), dtype: DType | None = None) -> Array:
+    dtype = np.dtype(dtype)
+    if dtype not in _NORMAL:
+        return generic.normal(key, shape, dtype)
+    return made(key, shape, dtype, _NORMAL[dtype])
