@@ -8,8 +8,10 @@ import inspect
 import warnings
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterable, Sequence
+from contextvars import ContextVar
+from functools import wraps
 from threading import Lock
-from typing import Any, Final, Generic, TypeVar
+from typing import Any, Final, Generic, TypeAlias, TypeVar
 
 from xpand import _arguments, choose_namespace, trees
 from xpand._namespace import describe
@@ -22,6 +24,25 @@ MAX_ENTRIES: Final = 256
 MANY: Final = 64
 
 V = TypeVar("V")
+
+Instead: TypeAlias = Callable[[Callable[..., Any], Callable[..., Any], tuple[Any, ...], dict[str, Any]], Any]
+
+INSTEAD: Final[ContextVar[Instead | None]] = ContextVar("instead", default=None)
+"""What is done instead of a call of a compiled function: with the function, the compiled one, and the arguments."""
+
+TRACING: Final[ContextVar[Callable[..., Any] | None]] = ContextVar("tracing", default=None)
+"""What calls a function that is traced to be compiled: with the function and the arguments."""
+
+
+def tracing(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function to be traced, so that whoever asks by `TRACING` is told when that is done."""
+
+    @wraps(function)
+    def traced(*args: Any, **kwargs: Any) -> Any:
+        call = TRACING.get()
+        return function(*args, **kwargs) if call is None else call(function, *args, **kwargs)
+
+    return traced
 
 
 class Compiled(Generic[V]):

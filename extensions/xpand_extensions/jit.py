@@ -5,16 +5,15 @@ The library is that of the arrays of a call: one compiled function serves all.
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from contextvars import ContextVar
 from functools import update_wrapper
-from typing import Any, Final, Protocol, TypeAlias
+from typing import Any, Protocol, TypeAlias
 
 from xpand import _arguments, trees
 from xpand._namespace import describe, library_of
 from xpand._precision import compiled_for
 
 from ._dispatch import pluggable
-from ._jit_calls import MAX_ENTRIES, NUMBERS, Compiled, Flat, Statics, arrays_among, check_leaves
+from ._jit_calls import INSTEAD, MAX_ENTRIES, NUMBERS, Compiled, Flat, Statics, arrays_among, check_leaves, tracing
 from ._jit_graph import Lowered, ShapeDtype, eval_shape, lower, make_graph
 from ._jit_host import named_call, pure_callback
 
@@ -32,9 +31,6 @@ __all__ = [
 ]
 
 Function: TypeAlias = Callable[..., Any]
-
-_DISABLED: Final[ContextVar[bool]] = ContextVar("disable_jit", default=False)
-
 
 class CompiledFunction(Protocol):
     """What `jit` returns: a function of the same arguments."""
@@ -121,10 +117,11 @@ def jit(
         if not kwargs:
             types = tuple([type(x) for x in args])
             known = by_types.get(types if precision is None else (precision, types))
-            if known is not None and not _DISABLED.get():
+            if known is not None and INSTEAD.get() is None:
                 return known(*args)
-        if _DISABLED.get():
-            return function(*args, **kwargs)
+        instead = INSTEAD.get()
+        if instead is not None:
+            return instead(function, compiled, args, kwargs)
         traced, values = statics.divide(args, kwargs)
         leaves, structure = trees.flatten(traced)
         try:
@@ -138,7 +135,7 @@ def jit(
         if found is None:
             statics.check(values)
             numbers = _leaf_numbers(args, traced[0], values, donated)
-            flat = make(Flat("jit", function, structure, values), donate_argnums=numbers)
+            flat = make(Flat("jit", tracing(function), structure, values), donate_argnums=numbers)
             found = signatures.add(key, flat)
         arrays = [x for x in args if type(x) not in NUMBERS]
         if arrays and not kwargs and not statics.any and all(library_of(type(x)) for x in arrays):
@@ -195,8 +192,8 @@ def disable_jit() -> Iterator[None]:
     ...     print(jit(lambda x: 2 * x)(np.asarray([1, 2])))
     [2 4]
     """
-    token = _DISABLED.set(True)
+    token = INSTEAD.set(lambda function, compiled, args, kwargs: function(*args, **kwargs))
     try:
         yield
     finally:
-        _DISABLED.reset(token)
+        INSTEAD.reset(token)
