@@ -1,20 +1,20 @@
 """Arrays, and trees of them, to another library.
 
-A conversion has two ends. `exported` is the source's: it checks that the values may leave, and hands over an array that
-others can take. `convert`'s implementation is the target's: it takes that array, through DLPack where it can. Both are
-looked up once for a pair of types.
+A conversion has two halves. `exported` is the source's: it checks that the values may leave, and hands over an array
+that others can take. `imported` is the target's: it takes that array, through DLPack where it can. Both are looked up
+once for a pair of types.
 """
 
 from collections.abc import Callable
 from typing import Any, Final, TypeAlias
 
-from xpand import _arguments, array_namespace, is_concrete, library_name, to_device, trees
+from xpand import _arguments, array_namespace, is_concrete, library_name, trees
 from xpand._defaults import namespace_or_default
 from xpand._namespace import describe, library_of, namespace
 from xpand._typing import Array, Device, Namespace
 
 from . import _convert_sparse as sparse
-from ._convert_messages import copy_needed
+from . import devices
 from ._dispatch import pluggable
 from .tracing._core import TracedArray, bare
 
@@ -25,7 +25,6 @@ _paths: Final[dict[tuple[type, Any], Path]] = {}
 _MAX_PATHS: Final = 4096  # classes made without end must not make the table grow without end
 
 
-@pluggable(capability="convert")
 def convert(x: trees.Tree, to: Namespace | str, /, *, device: Device | None = None, copy: bool | None = None) -> Any:
     """Convert an array, or the arrays of a tree, to another library.
 
@@ -34,8 +33,8 @@ def convert(x: trees.Tree, to: Namespace | str, /, *, device: Device | None = No
             the parts are converted; sparse arrays of a library's own become those of the other library. JAX's typed
             keys for random numbers become their data, of uint32. Leaves that are no arrays stay the same objects.
         to: The library: a namespace, or a name such as "torch".
-        device: Where the result is to lie, as the library takes it. None: where `x` lies, if the library has arrays
-            there, otherwise on the host.
+        device: Where the result is to lie, as `devices.to_device` takes it: an object of the library, or a string such
+            as "gpu" or "cuda:1". None: where `x` lies, if the library has arrays there, otherwise on the host.
         copy: True for memory of its own. False to share memory or raise. None: share where possible.
 
     Returns:
@@ -49,7 +48,7 @@ def convert(x: trees.Tree, to: Namespace | str, /, *, device: Device | None = No
     Raises:
         TypeError: `x` is no array and no tree; `to` is no library; the library has no such data type; or the array
             is followed by a transformation, or requires a gradient, and would lose it.
-        ValueError: `copy` is False and memory can't be shared; or there is no such device.
+        ValueError: `copy` is False and memory can't be shared; or the library has no such device.
 
     Without a copy, costs a few microseconds. Arrays of Dask are computed: their values are asked for.
 
@@ -89,9 +88,7 @@ def to_numpy(x: trees.Tree, /, *, copy: bool | None = None) -> Any:
 
 @pluggable(capability="convert")
 def exported(x: Array, /, *, to_host: bool = False, copy: bool | None = None) -> Array:
-    """Return the values of an array as other libraries can take them: the half of `convert` that is the source's.
-
-    For plug-ins that add a library.
+    """Return the values of an array as other libraries can take them: the source's half of `convert`, for plug-ins.
 
     Args:
         x: An array of the library.
@@ -106,21 +103,50 @@ def exported(x: Array, /, *, to_host: bool = False, copy: bool | None = None) ->
     >>> exported(np.asarray([1.0, 2.0]))
     array([1., 2.])
     """
+    x = settled(x)
     return exported.native(x)(x, to_host=to_host, copy=copy)
 
 
+@pluggable(capability="convert")
+def imported(x: Array, /, *, copy: bool | None = None, xp: Namespace | str | None = None) -> Array:
+    """Make an array of what `exported` returned: the target's half of `convert`, for plug-ins.
+
+    Args:
+        x: An array of NumPy, or of a library other than `xp` whose memory DLPack hands over.
+        copy: True for memory of its own; False to share memory or raise; None: as needed.
+        xp: The library. None: `xpand.default_namespace()`.
+
+    Raises:
+        TypeError: The library has no such data type.
+        ValueError: `copy` is False, and memory can't be shared.
+
+    >>> import numpy as np
+    >>> imported(np.asarray([1.0, 2.0]), xp="torch")
+    tensor([1., 2.], dtype=torch.float64)
+    """
+    xp = namespace_or_default(xp, "imported")
+    return imported.native_for(xp)(x, copy=copy, xp=xp)
+
+
 def _tree(x: trees.Tree, to: Namespace | str, device: Device, copy: bool | None) -> Any:
-    if to is None:
-        raise TypeError("convert: to must be a namespace or a library's name such as 'torch', got None")
-    xp = namespace_or_default(to, "convert")
-    if _is_leaf(x) or trees.structure(x).num_nodes == 1:
-        if x is not None and not _is_leaf(x):
-            raise TypeError(
-                f"convert: x must be an array, or a tree of arrays, got {describe(x)}; make arrays of numbers with "
-                "`xp.asarray`"
-            )
+    xp = _target(to)
+    if _is_leaf(x):
         return _leaf(x, to, xp, device, copy)
+    if trees.structure(x).is_leaf():
+        raise TypeError(
+            f"convert: x must be an array, or a tree of arrays, got {describe(x)}; make arrays of numbers with "
+            "`xp.asarray`"
+        )
     return trees.map(lambda leaf: _leaf(leaf, to, xp, device, copy), x, is_leaf=_is_leaf)
+
+
+def _target(to: Namespace | str) -> Namespace:
+    try:
+        if to is not None:
+            return namespace_or_default(to, "convert")
+    except TypeError:
+        pass
+    raise TypeError(f"convert: to must be a namespace or a library's name such as 'torch', got {describe(to)}")
 
 
 def _is_leaf(x: Any) -> bool:
@@ -151,6 +177,8 @@ def path_of(x: Any, to: Namespace | str, xp: Namespace) -> Path:
         return _from_foreign(xp)
     source = array_namespace(x)
     found = _within(xp) if source is xp else _between(source, xp)
+    if sparse.has_sparse(type(x)):
+        found = _unless_sparse(found, to, xp)
     if library_of(type(x)) is not None and len(_paths) < _MAX_PATHS:
         _paths[type(x), to] = found
     return found
@@ -158,16 +186,14 @@ def path_of(x: Any, to: Namespace | str, xp: Namespace) -> Path:
 
 def _between(source: Namespace, xp: Namespace) -> Path:
     """Make the way from one library to another."""
-    export, import_ = exported.native_for(source), convert.native_for(xp)
-    if library_name(xp) == "numpy":
-
-        def to_host(x: Any, device: Device, copy: bool | None) -> Any:
-            return import_(export(x, to_host=True, copy=copy), xp, device=device)
-
-        return to_host
+    export, import_, to_host = exported.native_for(source), imported.native_for(xp), library_name(xp) == "numpy"
 
     def path(x: Any, device: Device, copy: bool | None) -> Any:
-        return import_(export(x, copy=False if copy is False else None), xp, device=device, copy=copy)
+        if device is None:
+            return import_(export(x, to_host=to_host, copy=copy), copy=copy, xp=xp)
+        shared = False if copy is False else None  # a move may be the copy already
+        made = import_(export(x, to_host=to_host, copy=shared), copy=shared, xp=xp)
+        return devices.to_device(made, device, copy=copy)
 
     return path
 
@@ -176,11 +202,18 @@ def _within(xp: Namespace) -> Path:
     """Make the way from a library to itself: to another device, or to another copy."""
 
     def path(x: Any, device: Device, copy: bool | None) -> Any:
-        if device is not None and _arguments.device_of(x) != device:
-            if copy is False:
-                raise copy_needed(f"the values lie on {_arguments.device_of(x)}, not {device}")
-            return to_device(x, device)
+        if device is not None:
+            return devices.to_device(x, device, copy=copy)
         return xp.asarray(x, copy=True) if copy else x
+
+    return path
+
+
+def _unless_sparse(dense: Path, to: Namespace | str, xp: Namespace) -> Path:
+    """Make the way of a type whose arrays may be sparse."""
+
+    def path(x: Any, device: Device, copy: bool | None) -> Any:
+        return _leaf(x, to, xp, device, copy) if sparse.is_sparse(x) else dense(x, device, copy)
 
     return path
 
@@ -189,10 +222,20 @@ def _from_traced(x: Any, xp: Namespace) -> Path:
     """Make the way of an array that a transformation of ours may follow: nowhere but to its own library."""
     if x._namespace is xp or x._namespace.base is xp:
         return _within(x._namespace)
-    known = bare(x)
-    if isinstance(known, TracedArray):
-        x.__dlpack__()  # says by whom it is followed
+    known = settled(x)
     return lambda x, device, copy: path_of(known, xp, xp)(known, device, copy)
+
+
+def settled(x: Array) -> Array:
+    """Return an array of a library's own: what a traced one holds, if no transformation of ours follows it.
+
+    Raises:
+        TypeError: One does.
+    """
+    known: Array = bare(x)
+    if isinstance(known, TracedArray):
+        known.__dlpack__()  # says by whom it is followed
+    return known
 
 
 def _from_foreign(xp: Namespace) -> Path:

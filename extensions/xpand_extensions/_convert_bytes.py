@@ -9,6 +9,7 @@ from xpand._defaults import namespace_or_default
 from xpand._namespace import describe
 from xpand._typing import Array, Device, DType, Namespace
 
+from ._convert_arrays import settled
 from ._convert_dtypes import checked
 from ._dispatch import pluggable
 
@@ -45,6 +46,7 @@ def to_bytes(x: Array, /, *, limit: int | None = None, byteorder: ByteOrder = "l
     b'\x00\x01'
     """
     _arguments.namespace_of("to_bytes", x=x)
+    x = settled(x)
     if limit is not None:
         limit = _arguments.integer("to_bytes", "limit", limit, minimum=0)
     return to_bytes.native(x)(x, limit=limit, byteorder=_order("to_bytes", byteorder))

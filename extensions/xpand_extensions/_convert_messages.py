@@ -31,8 +31,3 @@ def has_gradient(x: Any) -> TypeError:
 def no_dtype(library: str, dtype: Any, mend: str = "convert it with `xp.astype` first") -> TypeError:
     """Say that a library has no such data type."""
     return TypeError(f"convert: {library} has no data type {name_of(dtype)}; {mend}")
-
-
-def no_device(library: str, device: Any) -> ValueError:
-    """Say that a library's arrays lie on the host alone."""
-    return ValueError(f"convert: device must be None or 'cpu', where all arrays of {library} lie, got {device!r}")

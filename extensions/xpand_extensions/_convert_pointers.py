@@ -8,6 +8,7 @@ from xpand._defaults import namespace_or_default
 from xpand._namespace import describe
 from xpand._typing import Array, DType, Namespace
 
+from ._convert_arrays import settled
 from ._convert_dtypes import checked
 from ._dispatch import pluggable
 
@@ -120,6 +121,7 @@ def pointer(x: Array, /) -> Pointer:
     (True, (2, 3), (12, 4), 'float32')
     """
     _arguments.namespace_of("pointer", x=x)
+    x = settled(x)
     return pointer.native(x)(x)
 
 

@@ -8,13 +8,18 @@ from xpand._typing import Namespace
 
 from ._convert_messages import copy_needed
 from ._sparse_containers import Sparse
-from ._sparse_libraries import native_format
+from ._sparse_libraries import module_of, native_format
 from ._sparse_native import from_native, to_native
 
 
 def is_sparse(x: Any) -> bool:
     """Tell whether something is a container, or a sparse array of a library's own."""
     return isinstance(x, Sparse) or native_format(x) is not None
+
+
+def has_sparse(cls: type) -> bool:
+    """Tell whether instances of a class of arrays may be sparse."""
+    return module_of(cls) is not None
 
 
 def converted(x: Any, xp: Namespace, copy: bool | None, convert: Callable[[Any], Any]) -> Any:

@@ -5,7 +5,7 @@ gives an array of its own. Nothing is converted silently: the values of a lazy a
 for, and arrays that a transformation follows, whose derivatives would be lost, raise.
 """
 
-from ._convert_arrays import convert, exported, to_numpy
+from ._convert_arrays import convert, exported, imported, to_numpy
 from ._convert_bytes import ByteOrder, from_bytes, to_bytes
 from ._convert_pointers import Pointer, from_pointer, pointer
 
@@ -16,6 +16,7 @@ __all__ = [
     "exported",
     "from_bytes",
     "from_pointer",
+    "imported",
     "pointer",
     "to_bytes",
     "to_numpy",

@@ -4,7 +4,7 @@ import math
 from dataclasses import replace
 from typing import Any
 
-from xpand import UnsupportedError, _arguments, array_namespace, is_concrete, library_name, namespace, to_device
+from xpand import UnsupportedError, array_namespace, is_concrete, library_name, namespace
 from xpand._typing import Array, Device, DType, Namespace
 from xpand_extensions import bits
 from xpand_extensions import convert as capability
@@ -23,15 +23,12 @@ def exported(x: Array, /, *, to_host: bool = False, copy: bool | None = None) ->
     return numpy.asarray(found, copy=True) if copy else found
 
 
-def convert(x: Any, to: Namespace, /, *, device: Device | None = None, copy: bool | None = None) -> Any:
+def imported(x: Any, /, *, copy: bool | None = None, xp: Namespace | str | None = None) -> Array:
+    to: Any = xp
     library = library_name(to)
     if getattr(to, name_of(x.dtype), None) is None:
         raise no_dtype(library, x.dtype)
     made = _imported(x, to, library, copy)
-    if device is not None and _arguments.device_of(made) != device:
-        if copy is False:
-            raise copy_needed(f"the values have to move to {device}")
-        return to_device(made, device)
     return to.asarray(made, copy=True) if copy else made
 
 
@@ -56,7 +53,7 @@ def to_bytes(x: Array, /, *, limit: int | None = None, byteorder: ByteOrder = "l
     x = first_elements(x, limit)
     name = name_of(x.dtype)
     if is_short(name):
-        x = bits.bitcast(x, getattr(xp, integer_of(name)))
+        x = bits.bitcast.native(x)(x, getattr(xp, integer_of(name)))
     return capability.to_bytes(capability.to_numpy(x), byteorder=byteorder)
 
 
@@ -88,7 +85,7 @@ def from_bytes(
     known = integer_of(name) if is_short(name) else name
     on_host = capability.from_bytes(data, known, shape, byteorder=byteorder, xp="numpy")
     made = capability.convert(on_host, library, device=device)
-    return made if known == name else bits.bitcast(made, getattr(library, name))
+    return made if known == name else bits.bitcast.native(made)(made, getattr(library, name))
 
 
 def pointer(x: Array, /) -> Pointer:

@@ -5,7 +5,7 @@ from typing import Any
 import cupy as cp
 import numpy as np
 
-from xpand._typing import Array, Device, Namespace
+from xpand._typing import Array, Namespace
 from xpand_extensions._convert_messages import copy_needed
 from xpand_extensions.convert import Pointer
 from xpand_extensions.convert import exported as export
@@ -19,19 +19,19 @@ def exported(x: Array, /, *, to_host: bool = False, copy: bool | None = None) ->
     return cp.asnumpy(x)
 
 
-def convert(x: Any, to: Namespace, /, *, device: Device | None = None, copy: bool | None = None) -> Any:
-    with cp.cuda.Device() if device is None else cp.cuda.Device(getattr(device, "id", device)):
+def imported(x: Any, /, *, copy: bool | None = None, xp: Namespace | str | None = None) -> Array:
+    if not isinstance(x, np.ndarray):
         try:
-            made = cp.from_dlpack(x) if not isinstance(x, np.ndarray) else None
-        except (BufferError, NotImplementedError, RuntimeError, TypeError, ValueError):
-            made = None  # it lies on the host, or its library hands nothing over
-        if made is None:
+            made = cp.from_dlpack(x)
+        except (BufferError, NotImplementedError, RuntimeError, TypeError, ValueError) as error:
+            # It lies on the host, or its library hands nothing over.
             if copy is False:
-                raise copy_needed("the values lie on the host, not on a GPU")
-            return cp.asarray(export(x, to_host=True))
-        if device is not None and made.device != device and copy is False:
-            raise copy_needed(f"the values lie on {made.device}, not {device}")
-        return cp.array(made, copy=True) if copy or (device is not None and made.device != device) else made
+                raise copy_needed(f"CuPy does not take the memory by DLPack ({error})") from error
+        else:
+            return made.copy() if copy else made
+    if copy is False:
+        raise copy_needed("the values lie on the host, not on a GPU")
+    return cp.asarray(export(x, to_host=True))
 
 
 def pointer(x: Array, /) -> Pointer:

@@ -5,8 +5,8 @@ from typing import Any, Final
 import dask.array as da
 import numpy as np
 
-from xpand._typing import Array, Device, Namespace
-from xpand_extensions._convert_messages import copy_needed, no_device
+from xpand._typing import Array, Namespace
+from xpand_extensions._convert_messages import copy_needed
 from xpand_extensions.convert import exported as export
 
 UNSUPPORTED: Final = {
@@ -21,9 +21,7 @@ def exported(x: Array, /, *, to_host: bool = False, copy: bool | None = None) ->
     return np.asarray(x.compute())
 
 
-def convert(x: Any, to: Namespace, /, *, device: Device | None = None, copy: bool | None = None) -> Any:
-    if device is not None and device != "cpu":
-        raise no_device("Dask", device)
+def imported(x: Any, /, *, copy: bool | None = None, xp: Namespace | str | None = None) -> Array:
     if copy is False:
         raise copy_needed("Dask copies arrays")
     # Without a name made of all the values: that would take longer than the rest.

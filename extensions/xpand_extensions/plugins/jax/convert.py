@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from xpand._typing import Array, Device, Namespace
+from xpand._typing import Array, Namespace
 from xpand_extensions._convert_messages import copy_needed, no_dtype, no_values
 from xpand_extensions.convert import Pointer
 from xpand_extensions.convert import exported as export
@@ -27,30 +27,21 @@ def exported(x: Array, /, *, to_host: bool = False, copy: bool | None = None) ->
     return np.array(x) if copy else np.asarray(x)
 
 
-def convert(x: Any, to: Namespace, /, *, device: Device | None = None, copy: bool | None = None) -> Any:
+def imported(x: Any, /, *, copy: bool | None = None, xp: Namespace | str | None = None) -> Array:
     if not jax.config.jax_enable_x64 and x.dtype.itemsize == 8 * (2 if "complex" in str(x.dtype) else 1):
         raise no_dtype(
             "JAX without 64-bit types",
             x.dtype,
             'switch them on with `jax.config.update("jax_enable_x64", True)`, or convert it with `xp.astype` first',
         )
-    made = _from_numpy(x, device, copy) if isinstance(x, np.ndarray) else _from_dlpack(x, device, copy)
-    if device is not None and made.device != device:
-        if copy is False:
-            raise copy_needed(f"the values lie on {made.device}, not {device}")
-        return jax.device_put(made, device)
-    return made
+    return _from_numpy(x, copy) if isinstance(x, np.ndarray) else _from_dlpack(x, copy)
 
 
-def _from_numpy(x: Any, device: Device, copy: bool | None) -> Any:
-    if not x.dtype.isnative:
-        if copy is False:
-            raise copy_needed("the bytes are in the other order")
-        x = x.astype(x.dtype.newbyteorder("="))
+def _from_numpy(x: Any, copy: bool | None) -> Any:
     if not hasattr(jnp, x.dtype.name):
         raise no_dtype("JAX", x.dtype)
-    if device is None and jax.default_backend() != "cpu":
-        device = jax.local_devices(backend="cpu")[0]
+    # Where a GPU is the default, the array stays on the host all the same.
+    device = None if jax.default_backend() == "cpu" else jax.local_devices(backend="cpu")[0]
     if copy:
         return jnp.array(x, copy=True, device=device)
     # Shares memory that begins at a multiple of 64 bytes and has no gaps; read-only memory too, which DLPack may not.
@@ -60,14 +51,14 @@ def _from_numpy(x: Any, device: Device, copy: bool | None) -> Any:
     return made
 
 
-def _from_dlpack(x: Any, device: Device, copy: bool | None) -> Any:
+def _from_dlpack(x: Any, copy: bool | None) -> Any:
     try:
         made = jax.dlpack.from_dlpack(x, copy=False if copy is False else None)
     except (BufferError, NotImplementedError, RuntimeError, TypeError, ValueError) as error:
         # Strides with gaps, and devices or data types that JAX doesn't have, are refused in all these ways.
         if copy is False:
             raise copy_needed(f"JAX does not take the memory by DLPack ({error})") from error
-        return _from_numpy(export(x, to_host=True), device, True)
+        return _from_numpy(export(x, to_host=True), True)
     return jnp.array(made, copy=True) if copy else made
 
 
@@ -87,5 +78,8 @@ def pointer(x: Array, /) -> Pointer:
 
 def from_pointer(memory: Pointer, /, *, xp: Namespace | str | None = None) -> Array:
     if memory.device != "cpu":
-        raise ValueError("from_pointer: JAX takes memory on the host alone; use `from_dlpack` for memory on a GPU")
-    return convert(pointed(memory, xp="numpy"), jnp, copy=False)
+        raise ValueError(
+            f"from_pointer: JAX takes memory on the host alone, and this is on {memory.device}; make an array of CuPy "
+            "or PyTorch over it, and convert that"
+        )
+    return imported(pointed(memory, xp="numpy"), copy=False)

@@ -9,8 +9,9 @@ import numpy as np
 
 from xpand._typing import Array, Device, DType, Namespace
 from xpand_extensions._convert_dtypes import name_of
-from xpand_extensions._convert_messages import no_device, no_dtype
+from xpand_extensions._convert_messages import copy_needed, no_dtype
 from xpand_extensions.convert import ByteOrder, Pointer
+from xpand_extensions.devices import to_device
 from xpand_extensions.generic.convert import first_elements
 
 
@@ -21,28 +22,22 @@ def exported(x: Array, /, *, to_host: bool = False, copy: bool | None = None) ->
         x = np.asarray(x)
     if x.dtype.kind not in "?biufc" and x.dtype.type.__module__ != "ml_dtypes":
         raise no_dtype("the standard", x.dtype, "convert it to numbers with `x.astype` first")
+    if not x.dtype.isnative:
+        if copy is False:
+            raise copy_needed("the bytes are in the other order")
+        return x.astype(x.dtype.newbyteorder("="))
     return x.copy() if copy and to_host else x
 
 
-def convert(x: Any, to: Namespace, /, *, device: Device | None = None, copy: bool | None = None) -> Any:
-    if device is not None and device != "cpu":
-        raise no_device("NumPy", device)
-    return x.copy() if copy else x
+def imported(x: Any, /, *, copy: bool | None = None, xp: Namespace | str | None = None) -> Array:
+    # On the way to NumPy the source's half makes the array, and the copy.
+    return x
 
 
 def to_bytes(x: Array, /, *, limit: int | None = None, byteorder: ByteOrder = "little") -> bytes:
     x = exported(first_elements(x, limit))
-    data: bytes = _in_order(x, byteorder).tobytes()
+    data: bytes = (x if byteorder == sys.byteorder else x.byteswap()).tobytes()
     return data
-
-
-def _in_order(x: Any, byteorder: str) -> Any:
-    """Bring the bytes of an array into an order."""
-    wanted = {"little": "<", "big": ">"}[byteorder]
-    if x.itemsize == 1 or (x.dtype.byteorder in "<>" and x.dtype.byteorder == wanted):
-        return x
-    is_little = x.dtype.byteorder == "<" or (x.dtype.byteorder != ">" and sys.byteorder == "little")
-    return x if is_little == (wanted == "<") else x.byteswap()
 
 
 def from_bytes(
@@ -55,10 +50,9 @@ def from_bytes(
     device: Device | None = None,
     xp: Namespace | str | None = None,
 ) -> Array:
-    if device is not None and device != "cpu":
-        raise no_device("NumPy", device)
     x = np.frombuffer(data, dtype=_dtype(dtype)).reshape(shape)
-    return x.copy() if byteorder == sys.byteorder else x.byteswap()
+    x = x.copy() if byteorder == sys.byteorder else x.byteswap()
+    return x if device is None else to_device(x, device)
 
 
 def _dtype(dtype: Any) -> Any:
@@ -74,15 +68,8 @@ def _dtype(dtype: Any) -> Any:
 
 
 def pointer(x: Array, /) -> Pointer:
-    if type(x) is not np.ndarray:
-        x = exported(x)
-    if not x.dtype.isnative:
-        raise ValueError(
-            f"pointer: the bytes of {x.dtype} are in the other order than this machine's; convert the array with "
-            "`x.astype(x.dtype.newbyteorder('='))` first"
-        )
-    dtype = exported(x).dtype.name
-    return Pointer(x.ctypes.data, x.shape, dtype, x.strides, owner=x, read_only=not x.flags.writeable)
+    x = exported(x, copy=False)
+    return Pointer(x.ctypes.data, x.shape, x.dtype, x.strides, owner=x, read_only=not x.flags.writeable)
 
 
 class _Memory:

@@ -9,7 +9,7 @@ import numpy as np
 import torch
 
 from xpand import is_concrete
-from xpand._typing import Array, Device, Namespace
+from xpand._typing import Array, Namespace
 from xpand_extensions._convert_dtypes import integer_of, is_short
 from xpand_extensions._convert_messages import copy_needed, has_gradient, no_dtype, no_values
 from xpand_extensions.convert import Pointer
@@ -56,15 +56,8 @@ def _short_on_host(x: Any) -> Any:
     return x.view(_BITS[x.itemsize][0]).numpy().view(dtype)
 
 
-def convert(x: Any, to: Namespace, /, *, device: Device | None = None, copy: bool | None = None) -> Any:
-    if isinstance(x, np.ndarray):
-        made, is_new = _from_numpy(x, copy)
-    else:
-        made, is_new = _from_dlpack(x, copy)
-    if device is not None and made.device != torch.device(device):
-        if copy is False:
-            raise copy_needed(f"the values lie on {made.device}, not {device}")
-        return made.to(device)
+def imported(x: Any, /, *, copy: bool | None = None, xp: Namespace | str | None = None) -> Array:
+    made, is_new = _from_numpy(x, copy) if isinstance(x, np.ndarray) else _from_dlpack(x, copy)
     return made.clone() if copy and not is_new else made
 
 
@@ -73,7 +66,7 @@ def _from_numpy(x: Any, copy: bool | None) -> tuple[Any, bool]:
     if x.flags.writeable:
         try:
             return torch.from_numpy(x), False
-        except (TypeError, ValueError):  # strides, byte order, data types: looked at below
+        except (TypeError, ValueError):  # strides, data types: looked at below
             pass
     name = x.dtype.name
     bits = name.startswith(("bfloat16", "float8_")) and hasattr(torch, name)
@@ -83,7 +76,7 @@ def _from_numpy(x: Any, copy: bool | None) -> tuple[Any, bool]:
     if why:
         if copy is False:
             raise copy_needed(f"{why}, which PyTorch has nothing for")
-        x = np.array(x, dtype=x.dtype.newbyteorder("="), order="C")
+        x = np.array(x, order="C")
     if bits:
         return torch.from_numpy(x.view(_BITS[x.itemsize][1])).view(getattr(torch, name)), bool(why)
     return torch.from_numpy(x), bool(why)
@@ -94,9 +87,8 @@ def _why_copied(x: Any) -> str:
         return "the memory is read-only"
     if any(stride < 0 for stride in x.strides):
         return "the strides are negative"
-    if any(stride % x.itemsize for stride in x.strides):
-        return "the strides are no multiples of the size of an element"
-    return "" if x.dtype.isnative else "the bytes are in the other order"
+    gaps = any(stride % x.itemsize for stride in x.strides)
+    return "the strides are no multiples of the size of an element" if gaps else ""
 
 
 def _from_dlpack(x: Any, copy: bool | None) -> tuple[Any, bool]:
@@ -112,7 +104,7 @@ def _from_dlpack(x: Any, copy: bool | None) -> tuple[Any, bool]:
 def pointer(x: Array, /) -> Pointer:
     x = exported(x, copy=False)
     strides = tuple(step * x.itemsize for step in x.stride())
-    return Pointer(x.data_ptr(), tuple(x.shape), str(x.dtype), strides, str(x.device), owner=x)
+    return Pointer(x.data_ptr(), tuple(x.shape), x.dtype, strides, str(x.device), owner=x)
 
 
 def from_pointer(memory: Pointer, /, *, xp: Namespace | str | None = None) -> Array:
@@ -123,7 +115,7 @@ def from_pointer(memory: Pointer, /, *, xp: Namespace | str | None = None) -> Ar
     if is_short(memory.dtype):
         made = from_pointer(replace(memory, dtype=integer_of(memory.dtype)), xp=xp)
         return made.view(getattr(torch, memory.dtype))
-    return convert(pointed(memory, xp="numpy"), torch, copy=False)
+    return imported(pointed(memory, xp="numpy"), copy=False)
 
 
 class _Memory:

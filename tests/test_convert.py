@@ -1,0 +1,538 @@
+"""Arrays of each library become arrays of each other: the same values, shared memory where that can be, or an error."""
+
+import gc
+import itertools
+from typing import Any
+
+import array_api_strict as strict
+import jax
+import jax.numpy as jnp
+import ml_dtypes
+import numpy as np
+import pytest
+import scipy.sparse
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from jax.experimental import sparse as jax_sparse
+
+import xpand
+from tests.libraries import LIBRARIES, Library
+from xpand_extensions import autodiff, jit, sparse, vmap
+from xpand_extensions.convert import convert, exported, imported, to_numpy
+
+pytestmark = pytest.mark.filterwarnings("ignore:Sparse [BC]S[RC] tensor support is in beta")
+
+DTYPES = [
+    "bool",
+    *(f"{kind}{bits}" for kind in ("int", "uint") for bits in (8, 16, 32, 64)),
+    "float32",
+    "float64",
+    "complex64",
+    "complex128",
+]
+SHAPES = [(2, 3), (), (0, 3), (1,)]
+PAIRS = list(itertools.product(LIBRARIES, LIBRARIES))
+OTHERS = [(source, target) for source, target in PAIRS if source.xp is not target.xp]
+SHARING = ("numpy", "torch", "jax", "strict", "strict-device1")
+ids = lambda pair: f"{pair[0].id}-{pair[1].id}"
+
+
+def named(name: str) -> Library:
+    return next(library for library in LIBRARIES if library.id == name)
+
+
+def values_of(dtype: str, shape: tuple[int, ...]) -> np.ndarray:
+    x = np.random.default_rng(0).integers(0, 2 if dtype == "bool" else 100, shape)
+    return np.asarray(x * (1 - 2j) if dtype.startswith("complex") else x).astype(dtype)
+
+
+def aligned(shape: tuple[int, ...], dtype: Any = np.float64) -> np.ndarray:
+    """Make an array whose memory begins where JAX wants it: at a multiple of 64 bytes."""
+    size = int(np.prod(shape)) * np.dtype(dtype).itemsize
+    memory = np.zeros(size + 64, dtype=np.uint8)
+    start = -memory.ctypes.data % 64
+    return memory[start : start + size].view(dtype).reshape(shape)
+
+
+def address(x: Any) -> int:
+    """Say where the memory of an array is, by the library's own means."""
+    if isinstance(x, np.ndarray):
+        return x.ctypes.data
+    if isinstance(x, torch.Tensor):
+        return x.data_ptr()
+    if isinstance(x, jax.Array):
+        return x.unsafe_buffer_pointer()
+    return x._array.ctypes.data
+
+
+def device_in(target: Library) -> Any:
+    """Say where to convert to: of array-api-strict, which has two devices, one of them in any case."""
+    return target.expected_device if target.id.startswith("strict") else None
+
+
+# Values
+
+
+@pytest.mark.parametrize("pair", PAIRS, ids=ids)
+def test_every_data_type_and_shape(pair: tuple[Library, Library]) -> None:
+    source, target = pair
+    for dtype, shape in [*((dtype, (2, 3)) for dtype in DTYPES), *(("float64", shape) for shape in SHAPES)]:
+        expected = values_of(dtype, shape)
+        x = source.asarray(expected)
+        for copy in (None, True):
+            made = convert(x, target.xp, device=device_in(target), copy=copy)
+            target.assert_equal(made, expected)
+        source.assert_equal(x, expected)
+        assert x.dtype == source.asarray(expected).dtype
+
+
+LAYOUTS = {
+    "contiguous": np.arange(24.0).reshape(4, 6),
+    "axes reversed": np.arange(24.0).reshape(4, 6).T,
+    "every other": np.arange(24.0).reshape(4, 6)[:, ::2],
+    "negative strides": np.arange(24.0).reshape(4, 6)[::-1, ::-2],
+    "strides of zero": np.broadcast_to(np.arange(6.0), (4, 6)),
+    "strides of zero, writeable": np.lib.stride_tricks.as_strided(np.arange(6.0), (4, 6), (0, 8), writeable=True),
+    "big-endian": np.arange(6.0).astype(">f8"),
+    "big-endian complex": (np.arange(6.0) * 1j).astype(">c8"),
+    "field of a record": np.ones(4, dtype=[("a", "i1"), ("b", "f8")])["b"],
+    "between words": np.frombuffer(bytearray(range(8 * 4 + 1)), dtype=np.uint8)[1:].view(np.int64),
+    "numpy scalar": np.float32(1.5),
+}
+
+
+@pytest.mark.parametrize("target", LIBRARIES, ids=str)
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_layouts_of_numpy(layout: str, target: Library) -> None:
+    x = LAYOUTS[layout]
+    native = np.asarray(x).astype(x.dtype.newbyteorder("="))
+    for copy in (None, True):
+        made = convert(x, target.xp, device=device_in(target), copy=copy)
+        if target.id != "numpy":  # whose array is returned as it is
+            target.assert_equal(made, native)
+    np.testing.assert_array_equal(x, native)
+
+
+@pytest.mark.parametrize("target", [library for library in LIBRARIES if library.id != "torch"], ids=str)
+def test_layouts_of_torch(target: Library) -> None:
+    x = torch.arange(24.0).reshape(4, 6)
+    c = torch.complex(x, x + 1)
+    for view in (x.T, x[:, ::2], x[0].expand(4, 6), x[1:, 1:], c.conj(), c.conj().imag, c.mH):
+        expected = view.resolve_conj().resolve_neg().numpy()
+        target.assert_equal(convert(view, target.xp, device=device_in(target)), expected)
+
+
+@pytest.mark.parametrize("name", ["torch", "jax", "array_api_strict", "dask"])
+@settings(max_examples=15, deadline=None)
+@given(data=st.data())
+def test_any_view_goes_there_and_back(name: str, data: st.DataObject) -> None:
+    x = np.arange(60).reshape(3, 4, 5)
+    for axis in range(3):
+        step = data.draw(st.sampled_from([-3, -2, -1, 1, 2]))
+        x = np.moveaxis(np.moveaxis(x, axis, 0)[data.draw(st.integers(0, 2)) :: step], 0, axis)
+    x = np.transpose(x, data.draw(st.permutations(range(3))))
+    there = convert(x, name)
+    np.testing.assert_array_equal(to_numpy(there), x)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16", "float8_e4m3fn", "float8_e5m2"])
+def test_short_types(dtype: str) -> None:
+    numbers = [0.0, -1.5, 2.0, float("inf") if dtype != "float8_e4m3fn" else 8.0]
+    made = {
+        "numpy": np.asarray(numbers).astype(getattr(ml_dtypes, dtype, dtype)),
+        "torch": torch.tensor(numbers).to(getattr(torch, dtype)),
+        "jax": jnp.asarray(numbers).astype(dtype),
+    }
+    for source, target in itertools.permutations(made, 2):
+        x = convert(made[source], target)
+        assert x.dtype == made[target].dtype
+        assert [float(each) for each in x] == numbers
+        assert [float(each) for each in convert(made[source][::2], target)] == numbers[::2]
+    for x in made.values():
+        with pytest.raises(TypeError, match=f"array_api_strict has no data type {dtype}"):
+            convert(x, "array_api_strict")
+    assert [float(each) for each in to_numpy(convert(made["jax"], "dask"))] == numbers
+
+
+@pytest.mark.filterwarnings("ignore:ComplexHalf support is experimental")
+def test_types_that_other_libraries_have_not() -> None:
+    for x in (np.asarray(["a"]), np.asarray([None]), np.zeros(2, "M8[s]"), np.zeros(2, [("a", "i4")])):
+        with pytest.raises(TypeError, match="convert: the standard has no data type"):
+            convert(x, "torch")
+    for target in ("torch", "jax"):
+        with pytest.raises(TypeError, match=f"has no data type {np.dtype(np.longdouble).name}"):
+            convert(np.zeros(2, np.longdouble), target)
+    with pytest.raises(TypeError, match="NumPy has no data type complex32"):
+        convert(torch.zeros(2, dtype=torch.complex32), "numpy")
+    with pytest.raises(TypeError, match="PyTorch has no data type int4"):
+        convert(jnp.zeros(2, dtype=jnp.int4), "torch")
+    masked = np.ma.masked_array([1.0, 2.0], mask=[True, False])
+    with pytest.raises(TypeError, match="no masks; use `x.filled"):
+        convert(masked, "torch")
+    assert convert(np.ma.masked_array([1.0, 2.0]), "torch").tolist() == [1.0, 2.0]
+
+
+def test_jax_without_64_bit_types_narrows_nothing() -> None:
+    with jax.enable_x64(False):
+        for x in (np.ones(2), torch.ones(2, dtype=torch.int64), np.ones(2, np.complex128), np.ones(2, np.uint64)):
+            with pytest.raises(TypeError, match=r"JAX without 64-bit types has no data type .*jax_enable_x64"):
+                convert(x, "jax")
+        assert convert(np.ones(2, np.complex64), "jax").dtype == np.complex64
+
+
+# Memory
+
+
+@pytest.mark.parametrize("pair", OTHERS, ids=ids)
+def test_memory_is_shared_where_both_can(pair: tuple[Library, Library]) -> None:
+    source, target = pair
+    if {source.id, target.id} - {"numpy", "torch", "jax", "strict"}:
+        return
+    for dtype in DTYPES:
+        x = aligned((4, 8), dtype)
+        x = x if source.id == "numpy" else convert(x, source.xp, copy=False)
+        for copy in (None, False):
+            made = convert(x, target.xp, copy=copy)
+            assert address(made) == address(x), dtype
+        assert address(convert(x, target.xp, copy=True)) != address(x), dtype
+
+
+def test_what_is_written_shows_where_memory_is_shared() -> None:
+    x = np.zeros(3)
+    y = convert(x, "torch")
+    y[1] = 5.0
+    assert x[1] == 5.0
+    z = convert(y, "numpy", copy=True)
+    z[0] = 1.0
+    assert y[0] == 0.0
+
+
+@pytest.mark.parametrize("pair", PAIRS, ids=ids)
+def test_a_copy_is_a_copy(pair: tuple[Library, Library]) -> None:
+    source, target = pair
+    x = source.asarray(np.arange(3.0))
+    made = convert(x, target.xp, device=device_in(target), copy=True)
+    assert made is not x
+    if source.id in SHARING and target.id in SHARING:
+        assert address(made) != address(x)
+    target.assert_equal(made, np.arange(3.0))
+
+
+def test_read_only_memory_is_never_written_into(library: Library) -> None:
+    x = aligned((3,))
+    x.flags.writeable = False
+    made = convert(x, library.xp)
+    if library.id == "torch":
+        made[0] = 1.0
+    elif library.id == "jax":
+        assert address(made) == address(x)  # which JAX doesn't write into either
+    elif library.id.startswith("strict"):
+        assert not made._array.flags.writeable or address(made) != address(x)
+    assert x[0] == 0.0
+
+
+@pytest.mark.parametrize(
+    ("x", "target", "message"),
+    [
+        (np.broadcast_to(np.ones(1), 3), "torch", "the memory is read-only"),
+        (np.ones(3)[::-1], "torch", "the strides are negative"),
+        (np.ones(3, dtype=">f8"), "torch", "the bytes are in the other order"),
+        (LAYOUTS["field of a record"], "torch", "no multiples of the size"),
+        (np.ones(3, dtype=">f8"), "jax", "the bytes are in the other order"),
+        (aligned((9,))[1:], "jax", "multiple of 64 bytes"),
+        (aligned((9,))[::2], "jax", "without gaps"),
+        (np.broadcast_to(np.ones(1), 3), "array_api_strict", "the memory is read-only"),
+        (np.ones(3), "dask", "Dask copies arrays"),
+        (torch.ones(8)[::2], "jax", "JAX does not take the memory"),
+        (torch.ones(3, dtype=torch.complex64).conj(), "numpy", "conjugated or negated"),
+        (torch.ones(3, dtype=torch.complex64).conj(), "jax", "conjugated or negated"),
+    ],
+    ids=str,
+)
+def test_what_takes_a_copy_raises_where_none_may_be(x: Any, target: str, message: str) -> None:
+    with pytest.raises(ValueError, match=rf"convert: copy=False, but .*{message}.*leave `copy` out"):
+        convert(x, target, copy=False)
+    np.testing.assert_array_equal(to_numpy(convert(x, target)), to_numpy(x))
+
+
+def test_a_lazy_array_is_computed_because_it_is_asked_for() -> None:
+    computed = []
+    x = named("dask").asarray(np.arange(4.0)).map_blocks(lambda block: (computed.append(1), block)[1], dtype=float)
+    computed.clear()
+    lazy = convert(x, "dask")
+    assert lazy is x
+    assert not computed
+    np.testing.assert_array_equal(to_numpy(x), np.arange(4.0))
+    assert computed
+    with pytest.raises(ValueError, match="copy=False, but the values of a Dask array are computed"):
+        convert(x, "torch", copy=False)
+    made = convert(np.ones((5, 7)), "dask")
+    assert made.chunks == ((5,), (7,))
+
+
+def test_memory_lives_as_long_as_an_array_over_it() -> None:
+    found = []
+    for source, target in itertools.permutations(("numpy", "torch", "jax", "strict"), 2):
+        xp = named(source).xp
+        found.append([convert(convert(np.full(1000, float(i)), xp, copy=True), named(target).xp) for i in range(5)])
+    gc.collect()
+    for made in found:
+        assert [float(x[999]) for x in made] == list(range(5))
+
+
+@pytest.mark.parametrize("library", LIBRARIES, ids=str)
+def test_within_a_library_nothing_happens(library: Library) -> None:
+    x = library.asarray([1.0, 2.0])
+    name = xpand.library_name(library.xp)
+    for copy in (None, False):
+        assert convert(x, library.xp, copy=copy) is x
+        assert convert(x, name, copy=copy) is x
+    assert convert(x, name, copy=True) is not x
+
+
+def test_to_a_device() -> None:
+    x = np.arange(3.0)
+    made = convert(x, strict, device=strict.Device("device1"))
+    assert made.device == strict.Device("device1")
+    assert convert(made, strict, device="device1") is made
+    back = convert(made, strict, device=strict.Device("CPU_DEVICE"))
+    assert back.device == strict.Device("CPU_DEVICE")
+    with pytest.raises(ValueError, match="copy=False"):
+        convert(made, strict, device="CPU_DEVICE", copy=False)
+    assert convert(x, "torch", device="meta").is_meta
+    assert convert(x, "torch", device="cpu").tolist() == [0.0, 1.0, 2.0]
+    for target in ("numpy", "torch", "jax", "dask", "array_api_strict"):
+        with pytest.raises(ValueError, match="quantum"):
+            convert(x, target, device="quantum")
+
+
+# Derivatives and tracing
+
+
+def test_a_gradient_is_not_lost() -> None:
+    x = torch.ones(3, requires_grad=True)
+    for target in ("numpy", "jax", "dask", strict):
+        for tensor in (x, 2 * x):
+            with pytest.raises(TypeError, match=r"requires a gradient.*x\.detach\(\)"):
+                convert(tensor, target)
+        assert to_numpy(convert(x.detach(), target)).tolist() == [1.0, 1.0, 1.0]
+    assert convert(x, "torch") is x
+    with pytest.raises(TypeError, match="requires a gradient"):
+        to_numpy({"x": x})
+
+
+MESSAGE = "convert: .*is followed by a transformation.*what goes into the transformed function, or what comes out"
+
+
+@pytest.mark.parametrize("transform", [jax.jit, jax.grad, jax.vmap, jax.hessian], ids=lambda f: f.__name__)
+@pytest.mark.parametrize("target", ["numpy", "torch", "dask"])
+def test_arrays_that_jax_follows_raise(target: str, transform: Any) -> None:
+    x = jnp.ones(()) if transform in (jax.grad, jax.hessian) else jnp.ones(3)
+    with pytest.raises(TypeError, match=MESSAGE):
+        transform(lambda x: convert(x, target))(x)
+
+
+@pytest.mark.parametrize("transform", [torch.func.grad, torch.func.vmap], ids=["grad", "vmap"])
+@pytest.mark.parametrize("target", ["numpy", "jax"])
+def test_arrays_that_torch_follows_raise(target: str, transform: Any) -> None:
+    x = torch.ones(3) if transform is torch.func.vmap else torch.ones(())
+    with pytest.raises(TypeError, match="convert: .*(requires a gradient|is followed by a transformation)"):
+        transform(lambda x: convert(x, target))(x)
+
+
+def test_arrays_without_values_raise() -> None:
+    with pytest.raises(TypeError, match=MESSAGE):
+        convert(torch.ones(3, device="meta"), "numpy")
+
+
+@pytest.mark.parametrize("name", ["numpy", "strict", "dask"])
+@pytest.mark.parametrize(
+    "transform", [autodiff.grad, vmap.vmap, jit.jit, autodiff.jacfwd], ids=["grad", "vmap", "jit", "jacfwd"]
+)
+def test_arrays_that_ours_follow_raise(name: str, transform: Any) -> None:
+    library = named(name)
+    x = library.asarray(1.0 if transform is autodiff.grad else [1.0, 2.0])
+    with pytest.raises(TypeError, match="can't be handed to another library"):
+        transform(lambda x: convert(x, "torch"))(x)
+
+
+@pytest.mark.parametrize("library", LIBRARIES, ids=str)
+def test_derivatives_go_through_a_conversion_to_the_same_library(library: Library) -> None:
+    def function(x: Any) -> Any:
+        xp = xpand.array_namespace(x)
+        for to in (library.xp, xp, xpand.library_name(library.xp)):
+            x = convert(x, to)
+        y = convert({"x": x}, library.xp, copy=True)["x"]
+        return xp.sum(y * y)
+
+    x = library.asarray([1.0, 2.0])
+    library.assert_equal(autodiff.grad(function)(x), np.asarray([2.0, 4.0]))
+    if library.id != "torch":  # whose compiler takes seconds; see below
+        library.assert_equal(jit.jit(function)(x), np.asarray(5.0))
+    library.assert_equal(vmap.vmap(function)(library.asarray([[1.0, 2.0], [0.0, 3.0]])), np.asarray([5.0, 9.0]))
+
+
+def test_constants_of_a_transformation_can_be_converted() -> None:
+    """What a traced namespace makes of numbers has values all the same."""
+    found = []
+
+    def function(x: Any) -> Any:
+        xp = xpand.array_namespace(x)
+        found.append(convert(xp.asarray([3.0, 4.0]), "torch"))
+        return xp.sum(x)
+
+    autodiff.grad(function)(np.ones(2))
+    assert found[0].tolist() == [3.0, 4.0]
+
+
+def test_torch_compile_sees_nothing_of_a_conversion_to_itself() -> None:
+    torch.compiler.reset()
+    compiled = torch.compile(lambda x: convert(x, "torch") * 2, fullgraph=True, backend="eager")
+    assert compiled(torch.ones(2)).tolist() == [2.0, 2.0]
+
+
+# Trees, sparse arrays, keys, strangers
+
+
+def test_trees() -> None:
+    tree = {"a": [np.ones(2), torch.zeros(1)], "b": (3.0, "name", None, jnp.ones(()))}
+    made = convert(tree, "jax")
+    assert isinstance(made["a"][0], jax.Array)
+    assert isinstance(made["a"][1], jax.Array)
+    assert made["b"][:3] == (3.0, "name", None)
+    assert made["b"][3] is tree["b"][3]
+    assert convert([], "jax") == []
+    assert convert({"x": None}, "jax") == {"x": None}
+
+
+DENSE = np.asarray([[0.0, 3.0, 0.0], [1.0, 0.0, 2.0]])
+
+
+@pytest.mark.parametrize("pair", PAIRS, ids=ids)
+@pytest.mark.parametrize("format", ["coo", "csr", "csc"])
+def test_containers(format: str, pair: tuple[Library, Library]) -> None:
+    source, target = pair
+    made = getattr(scipy.sparse, f"{format}_array")(DENSE)
+    parts = (made.coords,) if format == "coo" else (made.indices, made.indptr)
+    pattern = [tuple(source.asarray(x) for x in part) if format == "coo" else source.asarray(part) for part in parts]
+    cls = {"coo": sparse.COO, "csr": sparse.CSR, "csc": sparse.CSC}[format]
+    a = cls(source.asarray(made.data), *pattern, DENSE.shape, is_sorted=True, is_unique=True)
+    found = convert({"a": a}, target.xp, device=device_in(target))["a"]
+    assert type(found) is cls
+    assert found.is_sorted
+    assert found.is_unique
+    target.assert_equal(sparse.todense(found), DENSE)
+    for part, expected in zip(found.pattern, made.coords if format == "coo" else (made.indices, made.indptr)):
+        target.assert_equal(part, expected)
+    if source is target:
+        assert found is a
+
+
+def test_a_plan_is_left_behind() -> None:
+    made = scipy.sparse.csr_array(DENSE)
+    a = sparse.from_native(made).prepared()
+    found = convert(a, "jax")
+    assert found.plan is None
+    np.testing.assert_array_equal(sparse.matmul(found, jnp.ones(3)), DENSE @ np.ones(3))
+
+
+def test_sparse_arrays_of_libraries() -> None:
+    made = {
+        "numpy": scipy.sparse.csr_array(DENSE),
+        "torch": torch.from_numpy(DENSE.copy()).to_sparse_csr(),
+        "jax": jax_sparse.BCSR.fromdense(jnp.asarray(DENSE)),
+    }
+    for source, target in itertools.product(made, made):
+        found = convert([made[source]], target)[0]
+        if source == target:
+            assert found is made[source]
+            found = convert(made[source], target, copy=True)
+            assert found is not made[source]
+        else:
+            with pytest.raises(ValueError, match="copy=False, but sparse arrays of a library's own"):
+                convert(made[source], target, copy=False)
+        assert type(found) is type(made[target])
+        np.testing.assert_array_equal(sparse.todense(sparse.from_native(found)), DENSE)
+    with pytest.raises(xpand.UnsupportedError, match="to_native"):
+        convert(made["numpy"], "array_api_strict")
+
+
+def test_keys_of_jax_become_their_data() -> None:
+    key = jax.random.key(7)
+    expected = np.asarray(jax.random.key_data(key))
+    for target in ("numpy", "torch", "dask"):
+        made = convert(key, target)
+        assert str(made.dtype).endswith("uint32")
+        np.testing.assert_array_equal(to_numpy(made), expected)
+    assert convert(key, "jax") is key
+    assert jnp.issubdtype(convert(key, "jax", copy=True).dtype, jax.dtypes.prng_key)
+
+
+def test_what_says_how_to_make_an_array_of_it(library: Library) -> None:
+    class Arraylike:
+        def __array__(self, dtype: Any = None, copy: Any = None) -> np.ndarray:
+            return np.asarray([1.0, 2.0])
+
+    class Capsule:
+        def __init__(self) -> None:
+            self.x = np.asarray([1.0, 2.0])
+
+        def __dlpack__(self, **kwargs: Any) -> Any:
+            return self.x.__dlpack__(**kwargs)
+
+        def __dlpack_device__(self) -> Any:
+            return self.x.__dlpack_device__()
+
+    for x in (Arraylike(), Capsule()):
+        library.assert_equal(convert(x, library.xp, device=library.device), np.asarray([1.0, 2.0]))
+        library.assert_equal(convert([x], library.xp, device=library.device)[0], np.asarray([1.0, 2.0]))
+
+
+def test_the_library_by_its_own_namespace() -> None:
+    assert isinstance(convert(torch.ones(2), np), np.ndarray)
+    assert isinstance(convert(np.ones(2), torch), torch.Tensor)
+    assert isinstance(convert(np.ones(2), jnp), jax.Array)
+
+
+@pytest.mark.parametrize("library", LIBRARIES, ids=str)
+def test_to_numpy(library: Library) -> None:
+    x = library.asarray([[1.0, 2.0]])
+    for made in (to_numpy(x), to_numpy(x, copy=True), to_numpy({"x": [x]})["x"][0]):
+        assert type(made) is np.ndarray
+        np.testing.assert_array_equal(made, [[1.0, 2.0]])
+    made = to_numpy(x, copy=True)
+    made[0, 0] = 9.0
+    library.assert_equal(x, np.asarray([[1.0, 2.0]]))
+
+
+@pytest.mark.parametrize("pair", OTHERS, ids=ids)
+def test_the_two_halves(pair: tuple[Library, Library]) -> None:
+    source, target = pair
+    x = source.asarray([1.0, 2.0])
+    np.testing.assert_array_equal(exported(x, to_host=True), [1.0, 2.0])
+    made = imported(exported(x, to_host=target.id == "numpy"), xp=target.xp)
+    np.testing.assert_array_equal(target.to_numpy(made), [1.0, 2.0])
+
+
+# Bad input
+
+
+@pytest.mark.parametrize(
+    ("x", "to", "options", "error", "message"),
+    [
+        (3.0, "torch", {}, TypeError, "convert: x must be an array, or a tree of arrays, got float"),
+        ("text", "torch", {}, TypeError, "convert: x must be an array, or a tree of arrays, got str"),
+        (np.ones, "torch", {}, TypeError, "convert: x must be an array"),
+        (np.ones(2), None, {}, TypeError, "convert: to must be a namespace or a library's name .*, got NoneType"),
+        (np.ones(2), np.linalg.norm, {}, TypeError, "convert: to must be a namespace or a library's name"),
+        (np.ones(2), ["torch"], {}, TypeError, "convert: to must be a namespace or a library's name .*, got list"),
+        (np.ones(2), "torchh", {}, ValueError, "'torchh' is no known array library"),
+        (np.ones(2), "torch", {"copy": 1}, TypeError, "convert: copy must be None, True or False, got 1"),
+        (np.ones(2), "numpy", {"copy": "no"}, TypeError, "convert: copy must be None, True or False"),
+    ],
+    ids=str,
+)
+def test_bad_input(x: Any, to: Any, options: Any, error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        convert(x, to, **options)
