@@ -9,7 +9,7 @@ import scipy.special
 from numpy.lib.stride_tricks import sliding_window_view
 
 import xpand
-from tests import coverage_devices
+from tests import coverage_convert, coverage_devices
 from tests.coverage import (
     BOOLEANS,
     COMPLEX,
@@ -509,6 +509,7 @@ CASES: dict[str, Row] = {
 }
 
 CASES |= coverage_devices.NX
+CASES |= coverage_convert.NX
 
 
 @pytest.mark.parametrize("row", CASES)

@@ -13,7 +13,7 @@ import scipy.special
 
 import xpand
 import xpand_extensions
-from tests import coverage_devices
+from tests import coverage_convert, coverage_devices
 from tests.coverage import (
     BOOLEANS,
     COMPLEX,
@@ -826,6 +826,7 @@ CASES: dict[str, Row] = (
 )
 
 CASES |= coverage_devices.PHIML
+CASES |= coverage_convert.PHIML
 
 
 @pytest.mark.parametrize("row", CASES)

@@ -226,13 +226,13 @@ def _from_traced(x: Any, xp: Namespace) -> Path:
     return lambda x, device, copy: path_of(known, xp, xp)(known, device, copy)
 
 
-def settled(x: Array) -> Array:
+def settled(x: Any) -> Array:
     """Return an array of a library's own: what a traced one holds, if no transformation of ours follows it.
 
     Raises:
         TypeError: One does.
     """
-    known: Array = bare(x)
+    known: Any = bare(x)
     if isinstance(known, TracedArray):
         known.__dlpack__()  # says by whom it is followed
     return known
