@@ -8,6 +8,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from xpand._typing import Array, Namespace
+from xpand_extensions._convert_dtypes import name_of, width_of
 from xpand_extensions._convert_messages import copy_needed, no_dtype, no_values
 from xpand_extensions.convert import Pointer
 from xpand_extensions.convert import exported as export
@@ -28,7 +29,7 @@ def exported(x: Array, /, *, to_host: bool = False, copy: bool | None = None) ->
 
 
 def imported(x: Any, /, *, copy: bool | None = None, xp: Namespace | str | None = None) -> Array:
-    if not jax.config.jax_enable_x64 and x.dtype.itemsize == 8 * (2 if "complex" in str(x.dtype) else 1):
+    if not jax.config.jax_enable_x64 and width_of(name_of(x.dtype)) == (16 if "complex" in str(x.dtype) else 8):
         raise no_dtype(
             "JAX without 64-bit types",
             x.dtype,
@@ -38,13 +39,18 @@ def imported(x: Any, /, *, copy: bool | None = None, xp: Namespace | str | None 
 
 
 def _from_numpy(x: Any, copy: bool | None) -> Any:
+    if x.flags.writeable and not copy:
+        try:
+            return jax.dlpack.from_dlpack(x, copy=copy)
+        except (BufferError, RuntimeError, ValueError):
+            pass  # strides with gaps, data types that NumPy hands over to nobody: they take another way
     if not hasattr(jnp, x.dtype.name):
         raise no_dtype("JAX", x.dtype)
     # Where a GPU is the default, the array stays on the host all the same.
     device = None if jax.default_backend() == "cpu" else jax.local_devices(backend="cpu")[0]
     if copy:
         return jnp.array(x, copy=True, device=device)
-    # Shares memory that begins at a multiple of 64 bytes and has no gaps; read-only memory too, which DLPack may not.
+    # Shares memory that begins at a multiple of 64 bytes and has no gaps, read-only memory too.
     made = jax.device_put(x, device)
     if copy is False and x.size and made.unsafe_buffer_pointer() != x.ctypes.data:
         raise copy_needed("JAX takes memory without gaps that begins at a multiple of 64 bytes, and this isn't")
