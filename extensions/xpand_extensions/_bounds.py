@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import Final, Literal, TypeAlias
 
 from xpand import _arguments, is_concrete
+from xpand._precision import default_dtype
 from xpand._typing import Array, Device, DType, Namespace
 
 Mode: TypeAlias = Literal["raise", "drop", "clip", "wrap", "fill"]
@@ -17,8 +18,8 @@ Bounds: TypeAlias = Callable[[Array], tuple[int, int]]
 
 
 def index_dtype(xp: Namespace, place: Device) -> DType:
-    """Return the library's data type for indices on a device: its default one for integers."""
-    return xp.arange(0, device=place).dtype
+    """Return the library's data type for indices on a device, whatever precision is set for other integers."""
+    return default_dtype(xp, "indexing", place)
 
 
 def resolve(

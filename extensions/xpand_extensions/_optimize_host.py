@@ -95,7 +95,7 @@ class _Host:
         self.number = 0
         self.counts = self.host.zeros((count, 3), dtype="int32")
         self.status = self.host.full(count, RUNNING, dtype="int32")
-        self.optimality = self.host.full(count, float("nan"))
+        self.optimality = self.host.full(count, float("nan"), dtype="float64")
         self.kept: list[tuple[int, Any]] = []
 
     def on_host(self, x: Array) -> Any:
@@ -189,7 +189,7 @@ class _Host:
         if self.method.derivatives == 3:
             given["hess"] = self.hessian
         if self.box.lower is not None or self.box.upper is not None:
-            infinite = self.host.full(self.n, float("inf"))
+            infinite = self.host.full(self.n, float("inf"), dtype="float64")
             lower, upper = (
                 each * infinite if bound is None else self.one(bound)
                 for bound, each in ((self.box.lower, -1.0), (self.box.upper, 1.0))
@@ -226,7 +226,7 @@ class _Host:
 
     def hessian(self, x: Any) -> Any:
         """Make the Hessian, column by column."""
-        return self.host.stack([self.product(x, unit) for unit in self.host.eye(self.n)], axis=-1)
+        return self.host.stack([self.product(x, unit) for unit in self.host.eye(self.n, dtype="float64")], axis=-1)
 
     def told(self, x: Any, *rest: Any) -> None:
         """Note a step of SciPy's."""

@@ -105,7 +105,11 @@ def multilevel(
     host = trees.map(on_host, A)
     if not isinstance(host, sparse.Sparse):
         host = sparse.from_dense(host)
-    near = namespace("numpy").ones(A.shape[-1]) if candidate is None else _candidate(candidate, A.shape[-1])
+    near = (
+        namespace("numpy").ones(A.shape[-1], dtype="float64")
+        if candidate is None
+        else _candidate(candidate, A.shape[-1])
+    )
     found = hierarchy(sparse.sum_duplicates(sparse.tocsr(host)), near, strength, coarsest, builder)
     return _on_library(found, xp, A)
 

@@ -96,7 +96,7 @@ def _connections(xp: Namespace, a: sparse.CSR, strength: float) -> tuple[Array, 
     bound = strength * xp.take(diagonal, rows) * xp.take(diagonal, columns)
     strong = (rows != columns) & (xp.abs(coo.values) > bound)
     first, second = rows[strong], columns[strong]
-    ones = xp.ones(first.shape[0])
+    ones = xp.ones(first.shape[0], dtype=xp.float64)
     one_way = sparse.to_native(sparse.COO(ones, (first, second), a.shape, check=False)).tocsr()
     # In both directions, since the matrix may be not quite symmetric.
     both = sparse.tocoo(_container(one_way + one_way.T.tocsr()))

@@ -73,7 +73,8 @@ class GenericAt(At):
             return out
         # Arrays that can't be written: number the elements, and select the numbers.
         size = math.prod(self.x.shape)
-        numbers = xp.reshape(xp.arange(size, device=_arguments.device_of(self.x)), self.x.shape)
+        place = _arguments.device_of(self.x)
+        numbers = xp.reshape(xp.arange(size, dtype=index_dtype(xp, place), device=place), self.x.shape)
         rows = Rows(xp.reshape(numbers[selection.key], (-1,)), size, 1, selection.sliced, True, False)
         written = self._write_rows(xp.reshape(self.x, (size, 1)), rows, xp.reshape(values, (-1, 1)), "set")
         return xp.reshape(written, self.x.shape)

@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 from xpand import _arguments
 from xpand._typing import Array, DType, Namespace
+from xpand_extensions._bounds import index_dtype
 from xpand_extensions._solver_status import Status
 
 
@@ -38,7 +39,7 @@ def estimate(
     lengths = xp.sum(xp.abs(first), axis=-2)
     back = solve(scale * _signs(xp, first[..., :1]))
     row = xp.argmax(xp.abs(back), axis=-2, keepdims=True)  # (..., 1, 1)
-    unit = xp.astype(xp.arange(size, device=_arguments.device_of(sums))[:, None] == row, dtype)
+    unit = xp.astype(_places(xp, sums)[:, None] == row, dtype)
     last = xp.sum(xp.abs(scale * solve_transposed(unit)), axis=(-2, -1))
     return xp.maximum(xp.maximum(lengths[..., 0], lengths[..., 1] * (2 / (3 * size))), last)
 
@@ -46,7 +47,7 @@ def estimate(
 def starts_of(xp: Namespace, sums: Array, dtype: DType) -> Array:
     """Make the right sides that an estimate begins with: two columns."""
     size = sums.shape[-1]
-    place = xp.arange(size, device=_arguments.device_of(sums))
+    place = _places(xp, sums)
     number = xp.astype(place, sums.dtype)
     even = xp.full_like(number, 1 / size)
     # Signs that alternate, which cancellation in the first vector can't hide from.
@@ -84,3 +85,8 @@ def verdict(xp: Namespace, condition: Array, finite: Array, factored: Array, fai
     status = xp.where(condition < limit, converged, converged + int(Status.SINGULAR))
     status = xp.where(factored, status, converged + int(failure))
     return condition, xp.where(finite, status, converged + int(Status.NON_FINITE))
+
+
+def _places(xp: Namespace, sums: Array) -> Array:
+    device = _arguments.device_of(sums)
+    return xp.arange(sums.shape[-1], dtype=index_dtype(xp, device), device=device)

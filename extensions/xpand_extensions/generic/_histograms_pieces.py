@@ -117,7 +117,7 @@ def edges_of_values(xp: Namespace, x: Array, bins: int, dtype: DType) -> Array:
         high = xp.ones_like(low)
     half = xp.astype(low == high, dtype) / 2
     low, high = low - half, high + half
-    steps = xp.astype(xp.arange(bins, device=place), dtype)
+    steps = xp.astype(xp.arange(bins, dtype=index_dtype(xp, place), device=place), dtype)
     return xp.concat([steps * ((high - low) / bins) + low, high], axis=-1)
 
 

@@ -5,6 +5,7 @@ from typing import NamedTuple
 from xpand import _arguments, array_namespace
 from xpand._typing import Array
 from xpand_extensions import linalg
+from xpand_extensions._bounds import index_dtype
 
 from ._krylov_pieces import BROKEN, ROLLED, Method, Step, System, conj, flags, inner, like, norm, ratio, real, scaled
 
@@ -90,7 +91,7 @@ def _start_gmres(system: System, x: Array, r: Array, order: int) -> _Gmres:
     batch = tuple(r.shape[:-1])
     beta = norm(r)
     first = scaled(like(ratio(xp.ones_like(beta), beta), r), r)
-    at = xp.arange(order + 1, device=device) == 0
+    at = xp.arange(order + 1, dtype=index_dtype(xp, device), device=device) == 0
     basis = xp.where(at[:, None], first[..., None, :], xp.zeros_like(first)[..., None, :])
     turned = xp.broadcast_to(xp.eye(order + 1, dtype=r.dtype, device=device), (*batch, order + 1, order + 1))
     upper = xp.broadcast_to(xp.eye(order, dtype=r.dtype, device=device), (*batch, order, order))

@@ -6,6 +6,7 @@ from xpand import _arguments, array_namespace
 from xpand._typing import Array, Namespace
 from xpand_extensions import _linalg_checks as checks
 from xpand_extensions import linalg
+from xpand_extensions._bounds import index_dtype
 from xpand_extensions._linalg_factorizations import LeastSquares, LUFactors, LUResult
 
 
@@ -67,7 +68,7 @@ def lu_factor(x: Array, /) -> LUFactors:
     xp = array_namespace(x)
     rows, columns = x.shape[-2:]
     place = _arguments.device_of(x)
-    number = xp.arange(rows, device=place)
+    number = xp.arange(rows, dtype=index_dtype(xp, place), device=place)
     permutation = xp.broadcast_to(number, tuple(x.shape[:-1]))
     for step in range(min(rows, columns)):
         # The exchange of two rows, as the order of all.
@@ -172,7 +173,7 @@ def no_values(xp: Namespace, a: Array, b: Array, is_vector: bool) -> LeastSquare
     stack = tuple(a.shape[:-2])
     x = xp.zeros((*stack, a.shape[-1], b.shape[-1]), dtype=a.dtype, device=place)
     residuals = _squares(xp, b)
-    rank = xp.zeros(stack, dtype=xp.arange(0, device=place).dtype, device=place)
+    rank = xp.zeros(stack, dtype=index_dtype(xp, place), device=place)
     s = xp.zeros((*stack, 0), dtype=residuals.dtype, device=place)
     return LeastSquares(x[..., 0] if is_vector else x, residuals[..., 0] if is_vector else residuals, rank, s)
 
@@ -184,7 +185,7 @@ def least_squares(
     nan = float("nan")
     x = xp.where(finite, x, xp.full_like(x, nan))
     residuals = _squares(xp, b - xp.matmul(a, x))
-    rank = xp.sum(xp.astype(kept, xp.arange(0, device=_arguments.device_of(a)).dtype), axis=-1)
+    rank = xp.sum(xp.astype(kept, index_dtype(xp, _arguments.device_of(a))), axis=-1)
     s = xp.where(finite[..., 0], s, xp.full_like(s, nan))
     return LeastSquares(x[..., 0] if is_vector else x, residuals[..., 0] if is_vector else residuals, rank, s)
 

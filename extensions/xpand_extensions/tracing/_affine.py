@@ -53,7 +53,7 @@ class Affine(Trace):
         """Make an array that stands for a part of the argument, whose elements have numbers from `first` on."""
         xp, count = self.xp, aval.size
         columns = xp.arange(first, first + count, dtype=xp.int64)
-        rows = Map(xp.ones(count), columns, xp.arange(count + 1, dtype=xp.int64)).matrix(self.width)
+        rows = Map(xp.ones(count, dtype=xp.float64), columns, xp.arange(count + 1, dtype=xp.int64)).matrix(self.width)
         offset = xp.zeros(aval.shape, dtype=self.dtypes.of(aval.dtype))
         return self.namespace.array(self, Combination(rows, offset, aval))
 
@@ -68,7 +68,7 @@ class Affine(Trace):
         """Return rows without entries."""
         xp = self.xp
         empty = xp.zeros(0, dtype=xp.int64)
-        return Map(xp.zeros(0), empty, xp.zeros(count + 1, dtype=xp.int64)).matrix(self.width)
+        return Map(xp.zeros(0, dtype=xp.float64), empty, xp.zeros(count + 1, dtype=xp.int64)).matrix(self.width)
 
     def on_host(self, x: Any) -> Any:
         """Return a constant as an array of the host; what is no array, as it is."""
@@ -173,7 +173,7 @@ class _Call:
         self.given = [None if i in mine else trace.on_host(x) for i, x in enumerate(args)]
         self.host_op = operation_on(op, trace.host)
         self.params = params_on(op, params, trace.dtypes, trace.xp)
-        self.zeros = [trace.xp.zeros(x._value.shape) for x in self.own]
+        self.zeros = [trace.xp.zeros(x._value.shape, dtype=trace.xp.float64) for x in self.own]
         self._constant: list[Array] | None = None
 
     def run(self, values: Sequence[Array]) -> list[Array]:
@@ -196,7 +196,9 @@ class _Call:
         xp, shape = self.trace.xp, self.shapes[0]
         value: Any = entry
         if isinstance(entry, scale):
-            primals = [x if place not in self.mine else xp.zeros(()) for place, x in enumerate(self.given)]
+            primals = [
+                x if place not in self.mine else xp.zeros((), dtype=xp.float64) for place, x in enumerate(self.given)
+            ]
             value = self.host_op.apply(entry.of, (xp, None), primals, self.params)
         size = prod(self.trace.shape(self.own[self.mine.index(i)]))
         places = xp.reshape(xp.arange(size, dtype=xp.int64), self.trace.shape(self.own[self.mine.index(i)]))
@@ -233,7 +235,7 @@ class _Call:
                 f"{zero.shape} has too many elements to try each (at most {_MOST_PROBES}); write it in terms of other "
                 "functions"
             )
-        unit = xp.eye(size)
+        unit = xp.eye(size, dtype=xp.float64)
         columns = [self.linear(i, xp.reshape(unit[j, :], zero.shape)) for j in range(size)]
         found = []
         for k in range(len(self.shapes)):

@@ -56,7 +56,7 @@ def coordinates_of(
     numbers = xp.arange(1.0, size + 1.0, dtype=xp.float64)
     # Values in no order: what takes one element for another, or mixes them, is found out.
     marks = 1.0 + (numbers * 0.6180339887498949) % 1.0
-    ones = operation(xp.ones(shape))
+    ones = operation(xp.ones(shape, dtype=xp.float64))
     counted = operation(xp.reshape(numbers, shape))
     marked = operation(xp.reshape(marks, shape))
     found = []
@@ -114,7 +114,7 @@ def plus(parts: Sequence[sparse.CSR]) -> sparse.CSR:
     numbers = xp.arange(count, dtype=xp.int64)
     columns = xp.reshape(xp.stack([numbers + k * count for k in range(len(parts))], axis=1), (-1,))
     ends = xp.arange(count + 1, dtype=xp.int64) * len(parts)
-    total = compose(Map(xp.ones(columns.shape[0]), columns, ends, is_selection=True), below(parts))
+    total = compose(Map(xp.ones(columns.shape[0], dtype=xp.float64), columns, ends, is_selection=True), below(parts))
     # Where an element is a sum of many, some of them are likely to be of the same.
     return sparse.sum_duplicates(total) if total.nse > _MANY * (count + 1) else total
 

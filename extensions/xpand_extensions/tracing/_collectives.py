@@ -10,6 +10,7 @@ from typing import Any
 from xpand._arguments import device_of
 from xpand._typing import Array
 
+from .._bounds import index_dtype
 from .._vmap_names import Axis
 from ._batching import Batching
 from ._core import Op, bare, bind
@@ -60,4 +61,4 @@ def collective_batch(trace: Batching, op: Op, args: Sequence[Any], params: dict[
 
 def _times(xp: Any, x: Array, size: int) -> Array:
     """Multiply by the size of an axis; integers that can't hold it wrap around."""
-    return x * xp.astype(xp.asarray(size, device=device_of(x)), x.dtype)
+    return x * xp.astype(xp.asarray(size, dtype=index_dtype(xp, device_of(x)), device=device_of(x)), x.dtype)

@@ -8,6 +8,7 @@ from xpand._arguments import device_of
 from xpand._errors import UnsupportedError
 from xpand._typing import Array
 
+from .._bounds import index_dtype
 from ..generic import control_flow as eagerly
 from ._batching import Batching
 from ._bodies import Body, closed
@@ -131,11 +132,12 @@ def while_linearize(trace: Linearize, op: Op, args: Sequence[Any], params: dict[
     def counted(number: Array, *carry: Array) -> Arrays:
         return (number + 1, *body.graph.run(*of_body, *carry))
 
+    device = _device_of(primals)
     number = while_loop(
         namespace,
         lambda number, *carry: test.graph.run(*of_test, *carry)[0],
         counted,
-        [namespace.base.asarray(0, device=_device_of(primals)), *init],
+        [namespace.base.zeros((), dtype=index_dtype(namespace.base, device), device=device), *init],
         limit,
     )[0]
     given_test, given_body, given = _parts_of_while(args, params)

@@ -5,6 +5,7 @@ from typing import Any, Final
 
 from xpand_extensions import _linear_solve_factors as facades
 
+from ..._bounds import index_dtype
 from .._core import Aval
 from .linalg import matrices
 from .products import device_of, is_complex
@@ -33,7 +34,7 @@ def _shape(name: str) -> Callable[..., Any]:
         real = a.dtype
         if is_complex(namespace, a):
             real = base.float64 if float(base.finfo(a.dtype).eps) < 1e-10 else base.float32
-        of = {"matrix": a, "permutation": Aval(a.shape[:-1], base.arange(0).dtype, device)}
+        of = {"matrix": a, "permutation": Aval(a.shape[:-1], index_dtype(base, device), device)}
         found = [of[each] for each in _FACTORS[name]]
         return (*found, Aval(stack, real, device), Aval(stack, base.int32, device))
 

@@ -12,6 +12,7 @@ from xpand._arguments import device_of
 from xpand_extensions import linalg
 from xpand_extensions.generic import _linalg_factorizations as generic
 
+from ..._bounds import index_dtype
 from .._core import Aval
 from .._derivatives import LINEAR, contribution, joint
 from .._matrices import block
@@ -107,7 +108,7 @@ def _eig(xp: Any, tangents: Any, out: Any, x: Any) -> Any:
     gaps = _inverse_gaps(xp, values[..., None, :] - values[..., :, None])
     change = xp.matmul(vectors, inner * gaps)
     size = xp.abs(vectors)
-    rows = xp.arange(size.shape[-2], device=device_of(x))[:, None]
+    rows = xp.arange(size.shape[-2], dtype=index_dtype(xp, device_of(x)), device=device_of(x))[:, None]
     is_largest = rows == xp.argmax(size, axis=-2, keepdims=True)
     zeros = xp.zeros_like(vectors)
     largest = xp.real(xp.sum(xp.where(is_largest, vectors, zeros), axis=-2, keepdims=True))
@@ -279,7 +280,7 @@ def _completed(xp: Any, x: Any, size: int, start: int) -> Any:
             x = xp.concat([x, xp.zeros(tuple(shape), dtype=x.dtype, device=device_of(x))], axis=axis)
     if start >= size:
         return x
-    ones = xp.astype(xp.arange(size, device=device_of(x)) >= start, x.dtype)
+    ones = xp.astype(xp.arange(size, dtype=index_dtype(xp, device_of(x)), device=device_of(x)) >= start, x.dtype)
     return x + identity(xp, x, size) * ones
 
 
@@ -415,7 +416,7 @@ def _triangular_shape(namespace: Any, a: Any, b: Any, left_side: bool = True, **
 
 def _lu_factor_shape(namespace: Any, x: Any) -> Any:
     matrices("lu_factor", x)
-    integer = namespace.base.arange(0).dtype
+    integer = index_dtype(namespace.base, device_of(x))
     return x, Aval(x.shape[:-1], integer, device_of(x))
 
 

@@ -9,6 +9,7 @@ from typing import Any, Final
 
 from xpand._arguments import device_of
 
+from ..._bounds import index_dtype
 from .._core import Aval
 from .._derivatives import LINEAR
 from .elementwise import dtype_of_result
@@ -52,7 +53,7 @@ def _transposed_along_all(name: str) -> Callable[..., Any]:
 def _weights(xp: Any, like: Any, n: int, axis: int, twice: float) -> Any:
     """Make the factors of the terms of half a spectrum that stand for two of the whole; of the others it is 1."""
     size = n // 2 + 1
-    index = xp.arange(size, device=device_of(like))
+    index = xp.arange(size, dtype=index_dtype(xp, device_of(like)), device=device_of(like))
     single = xp.logical_or(index == 0, 2 * index == n)
     one = xp.ones((size,), dtype=like.dtype, device=device_of(like))
     return xp.reshape(xp.where(single, one, twice * one), (size, *(1,) * (like.ndim - 1 - axis % like.ndim)))

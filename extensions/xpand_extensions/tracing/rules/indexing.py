@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from xpand._arguments import device_of
 
+from ..._bounds import index_dtype
 from .._core import Aval, TracedArray, TracedError, bare
 from .._derivatives import LINEAR, First
 from .._indexing import ARRAY, put_together
@@ -115,7 +116,9 @@ def _axis_for_mask(xp: Any, ndim: int, key: tuple[Any, ...], arrays: Sequence[An
 def _numbers(xp: Any, shape: Sequence[int], key: tuple[Any, ...], arrays: Sequence[Any], device: Any) -> Any:
     """Number the elements that a key selects, of an array of a shape."""
     shape = tuple(shape)
-    return get(xp, xp.reshape(xp.arange(math.prod(shape), device=device), shape), key, arrays)
+    return get(
+        xp, xp.reshape(xp.arange(math.prod(shape), dtype=index_dtype(xp, device), device=device), shape), key, arrays
+    )
 
 
 def get(xp: Any, x: Any, key: tuple[Any, ...], arrays: Sequence[Any] = ()) -> Any:
@@ -185,7 +188,7 @@ def _untaken(xp: Any, ct: Any, x: Any, index: Any, axis: int, several: int = 1) 
 def from_start(xp: Any, index: Any, size: int) -> Any:
     """Count negative indices from the start, in the library's integers."""
     device = getattr(index, "device", None)
-    dtype = xp.arange(0, device=device).dtype
+    dtype = index_dtype(xp, device)
     if index.dtype != dtype:
         index = xp.astype(index, dtype)
     return xp.where(index < 0, index + size, index)
@@ -228,7 +231,9 @@ def _got(xp: Any, ct: Any, i: int, x: Any, value: Any, *arrays: Any, key: tuple[
     found = get(xp, ct, key, arrays)
     if any(not is_mask(xp, array) for array in arrays):
         shape = tuple(found.shape)
-        number = xp.reshape(xp.arange(math.prod(shape), device=device_of(x)), shape)
+        number = xp.reshape(
+            xp.arange(math.prod(shape), dtype=index_dtype(xp, device_of(x)), device=device_of(x)), shape
+        )
         writer = put(xp, xp.full(tuple(x.shape), -1, dtype=number.dtype, device=device_of(x)), number, key, arrays)
         found = xp.where(get(xp, writer, key, arrays) == number, found, xp.zeros_like(found))
     # The caller adds up over the axes that the value was broadcast along, but it may have axes of length 1 too many.
@@ -417,7 +422,7 @@ def _staged_repeat(trace: Any, op: Any, args: Sequence[Any], params: dict[str, A
     if axis is None:
         x, axis = trace.namespace.reshape(x, (math.prod(x.shape),)), 0
     axis = axis_of("repeat", axis, len(x.shape))
-    index = base.repeat(base.arange(x.shape[axis], device=device_of(x)), repeats)
+    index = base.repeat(base.arange(x.shape[axis], dtype=index_dtype(base, device_of(x)), device=device_of(x)), repeats)
     return trace.namespace.take(x, index, axis=axis)
 
 

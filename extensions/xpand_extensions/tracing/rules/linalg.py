@@ -9,6 +9,7 @@ from typing import Any, Final, NamedTuple
 
 from xpand import is_concrete
 
+from ..._bounds import index_dtype
 from .._core import Aval
 from .._derivatives import LINEAR, contribution, joint
 from .._shapes import broadcast
@@ -61,7 +62,7 @@ def _cofactors_of_singular(xp: Any, x: Any, is_singular: Any) -> Any:
     size = x.shape[-1]
     one = identity(xp, x, size)
     # In the place of others one whose singular values differ, so that derivatives are finite.
-    ramp = xp.astype(xp.arange(1, size + 1, device=device_of(x)), x.dtype)
+    ramp = xp.astype(xp.arange(1, size + 1, dtype=index_dtype(xp, device_of(x)), device=device_of(x)), x.dtype)
     u, s, vh = xp.linalg.svd(xp.where(is_singular, x, ramp * one))
     is_own = xp.eye(size, dtype=s.dtype, device=device_of(x)) == 1
     others = xp.prod(xp.where(is_own, xp.ones_like(s)[..., None, :], s[..., None, :]), axis=-1)

@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from xpand._arguments import device_of
 
+from ..._bounds import index_dtype
 from .._core import Aval, Each
 from .._derivatives import LINEAR, First
 from .._shapes import broadcast
@@ -158,7 +159,7 @@ def _unrepeated(xp: Any, ct: Any, x: Any, repeats: Any, axis: int | None = None)
     from xpand_extensions.scatter import segment_sum
 
     base = getattr(xp, "base", xp)
-    ids = base.repeat(base.arange(size, device=device_of(x)), repeats)
+    ids = base.repeat(base.arange(size, dtype=index_dtype(base, device_of(x)), device=device_of(x)), repeats)
     return xp.reshape(segment_sum(ct, ids, num_segments=size, axis=axis, indices_are_sorted=True), tuple(x.shape))
 
 
