@@ -1,19 +1,21 @@
 """Conversion from and to JAX."""
 
 from dataclasses import replace
-from typing import Any
+from typing import Any, Final
 
 import jax
 import jax.numpy as jnp
 import numpy as np
 
 from xpand._typing import Array, Namespace
-from xpand_extensions._convert_dtypes import name_of, width_of
+from xpand_extensions._convert_dtypes import name_of
 from xpand_extensions._convert_messages import copy_needed, no_dtype, no_values
 from xpand_extensions.convert import Pointer
 from xpand_extensions.convert import exported as export
 from xpand_extensions.convert import from_pointer as pointed
 from xpand_extensions.convert import pointer as address_of
+
+_wide: Final[dict[tuple[type, Any], bool]] = {}
 
 
 def exported(x: Array, /, *, to_host: bool = False, copy: bool | None = None) -> Array:
@@ -29,13 +31,21 @@ def exported(x: Array, /, *, to_host: bool = False, copy: bool | None = None) ->
 
 
 def imported(x: Any, /, *, copy: bool | None = None, xp: Namespace | str | None = None) -> Array:
-    if not jax.config.jax_enable_x64 and width_of(name_of(x.dtype)) == (16 if "complex" in str(x.dtype) else 8):
+    if not jax.config.jax_enable_x64 and _is_wide(x.dtype):
         raise no_dtype(
             "JAX without 64-bit types",
             x.dtype,
             'switch them on with `jax.config.update("jax_enable_x64", True)`, or convert it with `xp.astype` first',
         )
     return _from_numpy(x, copy) if isinstance(x, np.ndarray) else _from_dlpack(x, copy)
+
+
+def _is_wide(dtype: Any) -> bool:
+    """Tell whether a data type is one that JAX has only with 64-bit types switched on. Its name takes a while."""
+    key = (type(dtype), dtype)
+    if key not in _wide:
+        _wide[key] = name_of(dtype) in ("int64", "uint64", "float64", "complex128")
+    return _wide[key]
 
 
 def _from_numpy(x: Any, copy: bool | None) -> Any:
