@@ -1,0 +1,92 @@
+"""The block of code that is profiled: what is set up at its begin, and taken down at its end."""
+
+import os
+import sys
+from collections.abc import Callable, Collection, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from types import TracebackType
+from typing import Any
+
+from . import _profile_patch as patch
+from ._jit_calls import INSTEAD, TRACING, name_of
+from ._profile_entries import Label
+from ._profile_memory import Meter
+from ._profile_record import CURRENT, Recorder
+from ._profile_results import Profile
+
+
+class Profiling:
+    """The context manager that `profile` returns. Each `with` makes a profile of its own."""
+
+    def __init__(
+        self,
+        libraries: Collection[str] | None,
+        options: Mapping[str, bool],
+        memory: bool,
+        save: str | os.PathLike[str] | None,
+    ) -> None:
+        """Keep what `profile` was given, checked."""
+        self._libraries, self._options, self._memory, self._save = libraries, options, memory, save
+        self._open: list[tuple[ExitStack, Profile, Recorder]] = []
+
+    def __enter__(self) -> Profile:
+        """Begin to record."""
+        found = Profile(self._libraries, recording)
+        recorder = Recorder(sys._getframe(1), meter=Meter() if self._memory else None, **self._options)
+        with ExitStack() as stack:
+            stack.enter_context(recording(recorder, found))
+            self._open.append((stack.pop_all(), found, recorder))
+        return found
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
+        """End, whatever was raised; save where that was asked for."""
+        stack, found, recorder = self._open.pop()
+        stack.close()
+        memory = None if recorder.meter is None else recorder.meter.close()
+        found._finish(recorder, memory)
+        if self._save is not None:
+            found.save(self._save)
+
+
+@contextmanager
+def recording(recorder: Recorder, profile: Profile | None = None) -> Iterator[None]:
+    """Have a recorder record in this context; what is around it records the same."""
+    outer = CURRENT.get()
+    recorder.profile = profile if profile is not None or outer is None else outer.profile
+    patch.start()
+    current, tracing = CURRENT.set(recorder), TRACING.set(_trace)
+    # Compiled functions may be switched off, which they then stay.
+    instead = INSTEAD.set(INSTEAD.get() or _run)
+    recorder.begin()
+    try:
+        yield
+    finally:
+        recorder.finish()
+        INSTEAD.reset(instead)
+        TRACING.reset(tracing)
+        CURRENT.reset(current)
+        patch.stop()
+        if outer is not None:
+            outer.adopt(recorder)
+
+
+def _run(
+    function: Callable[..., Any], compiled: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> Any:
+    """Record the call of a compiled function; those inside it are part of it."""
+    token = INSTEAD.set(None)
+    try:
+        recorder = CURRENT.get()
+        assert recorder is not None, "both are set by a profile"
+        return recorder.run(Label(f"jit({name_of(function)})", "compiled"), compiled, args, kwargs)
+    finally:
+        INSTEAD.reset(token)
+
+
+def _trace(function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    """Record that a function is traced, and the calls in it, which are made for arrays without values."""
+    recorder = CURRENT.get()
+    assert recorder is not None, "both are set by a profile"
+    return recorder.run_inside(Label(f"{name_of(function)}: tracing", "compilation"), function, args, kwargs)
