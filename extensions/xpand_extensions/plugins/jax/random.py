@@ -9,7 +9,6 @@ from ._random_distributions import categorical as categorical
 from ._random_distributions import cauchy as cauchy
 from ._random_distributions import chisquare as chisquare
 from ._random_distributions import dirichlet as dirichlet
-from ._random_distributions import double_sided_maxwell as double_sided_maxwell
 from ._random_distributions import exponential as exponential
 from ._random_distributions import f as f
 from ._random_distributions import gamma as gamma

@@ -31,12 +31,15 @@ def bits(key: Array, /, shape: Any = (), dtype: DType | None = None) -> Array:
 
 def made(key: Array, shape: tuple[int, ...], dtype: Any, finish: Finish, each: tuple[int, ...] = ()) -> Any:
     """Make the numbers of a key, or of several: an array of shape (…, *shape, *each)."""
-    keys = key.reshape(-1, 2).tolist()
-    size = math.prod(shape)
-    out = np.empty((len(keys), size, *each), dtype=dtype)
-    for (first, second), row in zip(keys, out):
-        if size <= FEW:
+    out = np.empty((math.prod(key.shape[:-1]), math.prod(shape), *each), dtype=dtype)
+    fill_rows(key, out, finish)
+    return out.reshape((*key.shape[:-1], *shape, *each))
+
+
+def fill_rows(keys: Any, out: Any, finish: Finish) -> None:
+    """Write the numbers of each key into a row."""
+    for (first, second), row in zip(keys.reshape(-1, 2).tolist(), out):
+        if len(row) <= FEW:
             fill_few((first, second), row, finish)
         else:
             fill((first, second), 0, row, finish)
-    return out.reshape((*key.shape[:-1], *shape, *each))

@@ -1,4 +1,8 @@
-"""Threefry-2x32 on PyTorch, which has few functions of uint32: with the same bits as int32."""
+"""Threefry-2x32 on PyTorch, which has few functions of uint32: with the same bits as int32.
+
+Keys in the memory of the host, of which nothing but their values is asked, are hashed by NumPy's passes over blocks,
+into the memory of tensors.
+"""
 
 import math
 from typing import Any
@@ -8,29 +12,52 @@ import torch
 from xpand._typing import Array, DType
 from xpand_extensions.generic._random_keys import PARITY, ROTATIONS
 
+from ..numpy import _random_blocks as blocks
+from ..numpy._random_keys import fill_rows
+from ._plain import is_plain
+
 
 def key_of_seed(seed: Array, /) -> Array:
-    if seed.dtype == torch.uint64:
-        seed = seed.view(torch.int64)
-    wide = seed.to(torch.int64)
-    high = wide >> 32 if seed.dtype == torch.int64 else torch.zeros_like(wide)
+    wide = _int64(seed)
+    high = wide >> 32 if seed.dtype.itemsize == 8 else torch.zeros_like(wide)
     return torch.stack([high, wide], dim=-1).to(torch.int32).view(torch.uint32)
 
 
+def _int64(x: Array) -> Array:
+    return x.view(torch.int64) if x.dtype == torch.uint64 else x.to(torch.int64)
+
+
+def is_on_host(key: Array) -> bool:
+    """Tell whether the numbers of a key can be made by NumPy's functions."""
+    return key.device.type == "cpu" and is_plain(key)
+
+
+def made_on_host(key: Array, shape: tuple[int, ...], dtype: DType, finish: blocks.Finish, *each: int) -> Array:
+    """Make the numbers of a key that is on the host: a tensor of shape (*shape, *each)."""
+    out = torch.empty((1, math.prod(shape), *each), dtype=dtype)
+    fill_rows(key.numpy(), out.numpy(), finish)
+    return out.reshape((*shape, *each))
+
+
 def split(key: Array, /, num: Any = 2) -> Array:
+    if is_on_host(key):
+        return made_on_host(key, num, torch.uint32, blocks.both_words, 2)
     return torch.stack(words(key, num), dim=-1).view(torch.uint32)
 
 
 def fold_in(key: Array, /, data: Array | int) -> Array:
     if isinstance(data, int):
+        if is_on_host(key):
+            first, second = key.tolist()
+            return torch.tensor(blocks.hash_one((first, second), 0, data), dtype=torch.uint32)
         data = torch.tensor(data, dtype=torch.int64, device=key.device)
-    elif data.dtype == torch.uint64:
-        data = data.view(torch.int64)
-    low = data.to(torch.int64).to(torch.int32).unsqueeze(-1)
+    low = _int64(data).to(torch.int32).unsqueeze(-1)
     return torch.cat(_hashed(key, torch.zeros_like(low), low), dim=-1).view(torch.uint32)
 
 
 def bits(key: Array, /, shape: Any = (), dtype: DType | None = None) -> Array:
+    if is_on_host(key):
+        return made_on_host(key, shape, dtype, blocks.double_word if dtype == torch.uint64 else blocks.one_word)
     x, y = words(key, shape)
     if dtype == torch.uint64:
         return ((x.to(torch.int64) << 32) | (y.to(torch.int64) & 0xFFFFFFFF)).view(dtype)
@@ -42,11 +69,17 @@ def bits(key: Array, /, shape: Any = (), dtype: DType | None = None) -> Array:
 
 def words(key: Array, shape: tuple[int, ...]) -> tuple[Array, Array]:
     """Return the two words of each place in an array of a shape, as int32."""
-    size = math.prod(shape)
-    places = torch.arange(size, dtype=torch.int64 if size > 2**31 else torch.int32, device=key.device)
-    high = (places >> 32).to(torch.int32) if size > 2**32 else torch.zeros((1,), dtype=torch.int32, device=key.device)
-    x, y = _hashed(key, high, places.to(torch.int32))
+    x, y = _hashed(key, *counters(key, 0, math.prod(shape)))
     return x.reshape(shape), y.reshape(shape)
+
+
+def counters(key: Array, start: int, stop: int) -> tuple[Array, Array]:
+    """Make the counters of a range: their upper words, and their lower words, as int32."""
+    if stop <= 2**31:
+        low = torch.arange(start, stop, dtype=torch.int32, device=key.device)
+        return torch.zeros((1,), dtype=torch.int32, device=key.device), low
+    places = torch.arange(start, stop, dtype=torch.int64, device=key.device)
+    return (places >> 32).to(torch.int32), places.to(torch.int32)
 
 
 def _hashed(key: Array, high: Array, low: Array) -> tuple[Array, Array]:

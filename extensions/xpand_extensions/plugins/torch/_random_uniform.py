@@ -1,20 +1,25 @@
-"""Uniform numbers on PyTorch: of bits as signed integers."""
+"""Uniform and normal numbers on PyTorch: of bits as signed integers."""
 
-from typing import Any
+from typing import Any, Final
 
 import torch
 
-from xpand import _arguments
 from xpand._typing import Array, DType
+from xpand_extensions.generic import _random_uniform as generic
 
-from ._random_keys import bits
+from ..numpy import _random_blocks as blocks
+from ._random_keys import bits, is_on_host, made_on_host
+from ._unsigned import SIGNED
 
-_OF_DTYPE = {
-    torch.float16: (torch.uint16, torch.int16, 6, 10),
-    torch.bfloat16: (torch.uint8, torch.uint8, 1, 7),
-    torch.float32: (torch.uint32, torch.int32, 9, 23),
-    torch.float64: (torch.uint64, torch.int64, 12, 52),
+_BITS: Final = {
+    torch.float16: (torch.uint16, 10),
+    torch.bfloat16: (torch.uint8, 7),
+    torch.float32: (torch.uint32, 23),
+    torch.float64: (torch.uint64, 52),
 }
+"""The type of the bits that numbers are made of, and how many of them are used."""
+_UNIFORM: Final = {torch.float32: blocks.single, torch.float64: blocks.double}
+_NORMAL: Final = {torch.float32: blocks.normal_single, torch.float64: blocks.normal_double}
 
 
 def uniform(
@@ -25,10 +30,16 @@ def uniform(
     minval: Array | float = 0.0,
     maxval: Array | float = 1.0,
 ) -> Array:
-    unsigned, signed, unused, used = _OF_DTYPE[dtype]
-    words = (bits(key, shape, unsigned).view(signed) >> unused) & ((1 << used) - 1)
-    u = words.to(dtype) * 2.0**-used
-    if not _arguments.is_array(minval) and not _arguments.is_array(maxval) and (minval, maxval) == (0.0, 1.0):
-        return u
-    low, high = (torch.as_tensor(x, dtype=dtype, device=key.device) for x in (minval, maxval))
-    return torch.maximum(low, u * (high - low) + low)
+    if dtype in _UNIFORM and is_on_host(key):
+        return generic.scaled(key, made_on_host(key, shape, dtype, _UNIFORM[dtype]), minval, maxval)
+    unsigned, used = _BITS[dtype]
+    signed = SIGNED.get(unsigned, unsigned)
+    unused = 8 * unsigned.itemsize - used
+    u = ((bits(key, shape, unsigned).view(signed) >> unused) & ((1 << used) - 1)).to(dtype) * 2.0**-used
+    return generic.scaled(key, u, minval, maxval)
+
+
+def normal(key: Array, /, shape: Any = (), dtype: DType | None = None) -> Array:
+    if dtype in _NORMAL and is_on_host(key):
+        return made_on_host(key, shape, dtype, _NORMAL[dtype])
+    return generic.normal(key, shape, dtype)
