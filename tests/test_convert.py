@@ -2,6 +2,9 @@
 
 import gc
 import itertools
+import os
+import subprocess
+import sys
 from typing import Any
 
 import array_api_strict as strict
@@ -11,6 +14,7 @@ import ml_dtypes
 import numpy as np
 import pytest
 import scipy.sparse
+import sparse as pydata_sparse
 import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -256,6 +260,43 @@ def test_what_takes_a_copy_raises_where_none_may_be(x: Any, target: str, message
     np.testing.assert_array_equal(to_numpy(convert(x, target)), to_numpy(x))
 
 
+@pytest.mark.parametrize("pair", OTHERS, ids=ids)
+def test_without_a_copy_memory_is_shared_or_it_raises(pair: tuple[Library, Library]) -> None:
+    source, target = pair
+    for shape in SHAPES:
+        x = source.asarray(np.ones(shape))
+        try:
+            made = convert(x, target.xp, copy=False)
+        except ValueError:
+            copied = convert(x, target.xp)
+            if source.id in SHARING and target.id in SHARING and 0 not in shape:
+                assert address(copied) != address(x)
+        else:
+            assert address(made) == address(x) or 0 in shape
+
+
+SHARDED = """
+import jax, numpy as np, pytest
+from xpand_extensions.convert import convert, pointer
+mesh = jax.make_mesh((2,), ("x",))
+x = jax.device_put(np.arange(4.0, dtype=np.float32), jax.sharding.NamedSharding(mesh, jax.sharding.PartitionSpec("x")))
+assert len(x.devices()) == 2
+for target in ("numpy", "torch", "array_api_strict"):
+    assert [float(each) for each in convert(x, target)] == [0.0, 1.0, 2.0, 3.0]
+    with pytest.raises(ValueError, match="copy=False, but"):
+        convert(x, target, copy=False)
+with pytest.raises(ValueError, match="spread over several devices"):
+    pointer(x)
+y = convert(np.ones(2, np.float32), "jax", device=jax.devices()[1])
+assert y.devices() == {jax.devices()[1]}
+"""
+
+
+def test_arrays_over_several_devices() -> None:
+    environment = os.environ | {"XLA_FLAGS": "--xla_force_host_platform_device_count=2", "JAX_PLATFORMS": "cpu"}
+    subprocess.run([sys.executable, "-c", SHARDED], env=environment, check=True)
+
+
 def test_a_lazy_array_is_computed_because_it_is_asked_for() -> None:
     computed = []
     x = named("dask").asarray(np.arange(4.0)).map_blocks(lambda block: (computed.append(1), block)[1], dtype=float)
@@ -487,6 +528,14 @@ def test_what_says_how_to_make_an_array_of_it(library: Library) -> None:
     for x in (Arraylike(), Capsule()):
         library.assert_equal(convert(x, library.xp, device=library.device), np.asarray([1.0, 2.0]))
         library.assert_equal(convert([x], library.xp, device=library.device)[0], np.asarray([1.0, 2.0]))
+
+
+def test_arrays_that_give_no_values_raise() -> None:
+    x = pydata_sparse.COO.from_numpy(np.eye(2))
+    with pytest.raises(TypeError, match="sparse.*gives its values to no other library"):
+        convert(x, "torch")
+    assert convert(x, "sparse") is x
+    np.testing.assert_array_equal(convert(torch.eye(2), "sparse").todense(), np.eye(2))
 
 
 def test_the_library_by_its_own_namespace() -> None:

@@ -8,7 +8,7 @@ once for a pair of types.
 from collections.abc import Callable
 from typing import Any, Final, TypeAlias
 
-from xpand import _arguments, array_namespace, is_concrete, library_name, trees
+from xpand import _arguments, array_namespace, library_name, trees
 from xpand._defaults import namespace_or_default
 from xpand._namespace import describe, library_of, namespace
 from xpand._typing import Array, Device, Namespace
@@ -20,6 +20,9 @@ from .tracing._core import TracedArray, bare
 
 Path: TypeAlias = Callable[[Any, Device, bool | None], Any]
 """Takes an array, a device and `copy`."""
+
+_HOST: Final = 1
+"""DLPack's number for memory of the host."""
 
 _paths: Final[dict[tuple[type, Any], Path]] = {}
 _MAX_PATHS: Final = 4096  # classes made without end must not make the table grow without end
@@ -243,9 +246,12 @@ def _from_foreign(xp: Namespace) -> Path:
     numpy = namespace("numpy")
 
     def path(x: Any, device: Device, copy: bool | None) -> Any:
-        if not is_concrete(x):
-            raise TypeError(f"convert: {describe(x)} holds no values")
-        on_host = numpy.from_dlpack(x) if hasattr(x, "__dlpack__") else numpy.asarray(x)
-        return path_of(on_host, xp, xp)(on_host, device, copy)
+        if not hasattr(x, "__dlpack__"):
+            made = numpy.asarray(x, copy=False if copy is False else None)
+        elif x.__dlpack_device__()[0] == _HOST:
+            made = numpy.from_dlpack(x)  # which takes memory however it is laid out
+        else:
+            made = xp.from_dlpack(x)
+        return path_of(made, xp, xp)(made, device, copy)
 
     return path

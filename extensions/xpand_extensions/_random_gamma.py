@@ -5,7 +5,7 @@ from typing import Any
 from xpand._typing import Array, DType
 
 from ._dispatch import pluggable
-from ._random_parameters import Real, drawn, not_negative, rows_drawn
+from ._random_parameters import Real, drawn, not_negative, positive, rows_drawn
 
 
 @pluggable(capability="random")
@@ -141,7 +141,7 @@ def chisquare(key: Array, /, df: Real, shape: Any = None, dtype: DType | None = 
 def t(key: Array, /, df: Real, shape: Any = None, dtype: DType | None = None) -> Array:
     """Sample from Student's distribution: a normal number by the root of the mean of `df` squares of others.
 
-    Arguments, result, errors and derivatives are those of `gamma`; `df` need not be an integer.
+    Arguments, result, errors and derivatives are those of `gamma`; `df` is above 0, and need not be an integer.
 
     Source: `jax.random.t`, to a few ulps.
 
@@ -151,7 +151,7 @@ def t(key: Array, /, df: Real, shape: Any = None, dtype: DType | None = None) ->
     array([ 1.4308, -0.5762])
     """
     draw = drawn("t", key, shape, dtype, df=df)
-    not_negative("t", df=draw.parameters[0])
+    positive("t", df=draw.parameters[0])
     return t.native(draw.key)(draw.key, *draw.parameters, draw.shape, draw.dtype)
 
 
@@ -159,7 +159,8 @@ def t(key: Array, /, df: Real, shape: Any = None, dtype: DType | None = None) ->
 def f(key: Array, /, dfnum: Real, dfden: Real, shape: Any = None, dtype: DType | None = None) -> Array:
     """Sample from the F distribution: the quotient of the means of `dfnum` and of `dfden` squares of normal numbers.
 
-    Arguments, result, errors and derivatives are those of `gamma`; the parameters need not be integers.
+    Arguments, result, errors and derivatives are those of `gamma`; the parameters are above 0,
+    and need not be integers.
 
     Source: `jax.random.f`, to a few ulps, and some of the logarithm.
 
@@ -169,7 +170,7 @@ def f(key: Array, /, dfnum: Real, dfden: Real, shape: Any = None, dtype: DType |
     array([1.4844, 0.397 ])
     """
     draw = drawn("f", key, shape, dtype, dfnum=dfnum, dfden=dfden)
-    not_negative("f", dfnum=draw.parameters[0], dfden=draw.parameters[1])
+    positive("f", dfnum=draw.parameters[0], dfden=draw.parameters[1])
     return f.native(draw.key)(draw.key, *draw.parameters, draw.shape, draw.dtype)
 
 
@@ -179,7 +180,7 @@ def generalized_normal(key: Array, /, p: Real, shape: Any = (), dtype: DType | N
 
     Args:
         key: A key.
-        p: The exponent, a number or an array that broadcasts to the shape; 0 or above.
+        p: The exponent, a number or an array that broadcasts to the shape; above 0.
         shape: The shape of the result.
         dtype: As in `gamma`.
 
@@ -197,7 +198,7 @@ def generalized_normal(key: Array, /, p: Real, shape: Any = (), dtype: DType | N
     array([ 0.7083, -0.9815])
     """
     draw = drawn("generalized_normal", key, shape, dtype, p=p)
-    not_negative("generalized_normal", p=draw.parameters[0])
+    positive("generalized_normal", p=draw.parameters[0])
     return generalized_normal.native(draw.key)(draw.key, *draw.parameters, draw.shape, draw.dtype)
 
 

@@ -125,6 +125,16 @@ def not_negative(function: str, **parameters: Array) -> None:
         check(~(x < 0.0), f"{function}: {name} must not be negative")
 
 
+def positive(function: str, **parameters: Array) -> None:
+    """Check that values are above 0, or NaN, where they are known.
+
+    Raises:
+        ValueError: One is not.
+    """
+    for name, x in parameters.items():
+        check(~(x <= 0.0), f"{function}: {name} must be above 0")
+
+
 def probabilities(function: str, **parameters: Array) -> None:
     """Check that values lie between 0 and 1, or are NaN, where they are known.
 

@@ -7,7 +7,7 @@ from xpand._typing import Array, DType
 
 from ._dispatch import pluggable
 from ._random_arguments import shape_of
-from ._random_parameters import Real, drawn, not_negative
+from ._random_parameters import Real, drawn, not_negative, positive
 
 
 @pluggable(capability="random")
@@ -52,7 +52,7 @@ def pareto(key: Array, /, b: Real, shape: Any = None, dtype: DType | None = None
 
     Args:
         key: A key.
-        b: The exponent, a number or an array; 0 or above.
+        b: The exponent, a number or an array; above 0.
         shape: The shape of the result, to which the parameters broadcast. None: that to which they broadcast together.
         dtype: A real floating-point data type. None: the default one, or a wider one of the parameters.
 
@@ -62,7 +62,7 @@ def pareto(key: Array, /, b: Real, shape: Any = None, dtype: DType | None = None
     Raises:
         TypeError: No key, no shape, another data type, or parameters that are no real numbers of the key's library.
         ValueError: A key of another shape, a negative size, parameters that don't fit the shape or lie on another
-            device, or (where they are known) negative ones.
+            device, or (where they are known) what is not above 0.
 
     Samples have derivatives in the parameters.
 
@@ -74,7 +74,7 @@ def pareto(key: Array, /, b: Real, shape: Any = None, dtype: DType | None = None
     array([1.7196, 1.0846])
     """
     draw = drawn("pareto", key, shape, dtype, b=b)
-    not_negative("pareto", b=draw.parameters[0])
+    positive("pareto", b=draw.parameters[0])
     return pareto.native(draw.key)(draw.key, *draw.parameters, draw.shape, draw.dtype)
 
 
@@ -82,7 +82,7 @@ def pareto(key: Array, /, b: Real, shape: Any = None, dtype: DType | None = None
 def rayleigh(key: Array, /, scale: Real, shape: Any = None, dtype: DType | None = None) -> Array:
     """Sample from the Rayleigh distribution: the length of a vector of two normal numbers, times `scale`.
 
-    Arguments, result and errors are those of `pareto`.
+    Arguments, result and errors are those of `pareto`; the scale may be 0.
 
     Source: `jax.random.rayleigh`, to a few ulps.
 
@@ -102,7 +102,7 @@ def weibull_min(
 ) -> Array:
     """Sample from the Weibull distribution, whose distribution function is 1 - exp(-(x / scale)^concentration).
 
-    Arguments, result and errors are those of `pareto`.
+    Arguments, result and errors are those of `pareto`; the scale may be 0.
 
     Source: `jax.random.weibull_min`, to a few ulps, and some of the logarithm; for a shape that JAX is given.
 
@@ -112,7 +112,8 @@ def weibull_min(
     array([1.0841, 1.2493])
     """
     draw = drawn("weibull_min", key, shape, dtype, scale=scale, concentration=concentration)
-    not_negative("weibull_min", scale=draw.parameters[0], concentration=draw.parameters[1])
+    not_negative("weibull_min", scale=draw.parameters[0])
+    positive("weibull_min", concentration=draw.parameters[1])
     return weibull_min.native(draw.key)(draw.key, *draw.parameters, draw.shape, draw.dtype)
 
 
@@ -164,7 +165,7 @@ def wald(key: Array, /, mean: Real, shape: Any = None, dtype: DType | None = Non
     array([0.187, 6.751])
     """
     draw = drawn("wald", key, shape, dtype, mean=mean)
-    not_negative("wald", mean=draw.parameters[0])
+    positive("wald", mean=draw.parameters[0])
     return wald.native(draw.key)(draw.key, *draw.parameters, draw.shape, draw.dtype)
 
 
@@ -194,7 +195,7 @@ def triangular(
 def lognormal(key: Array, /, sigma: Real = 1.0, shape: Any = None, dtype: DType | None = None) -> Array:
     """Sample numbers whose logarithm is normal, of mean 0 and standard deviation `sigma`.
 
-    Arguments, result and errors are those of `pareto`.
+    Arguments, result and errors are those of `pareto`; `sigma` may be 0.
 
     Source: `jax.random.lognormal`, to a few ulps, and some of the logarithm; JAX takes complex data types too.
 

@@ -12,7 +12,7 @@ from ._sparse_containers import COO, Sparse, namespace_of
 from ._sparse_convert import FORMATS, Format, container, convert, tocoo
 from ._sparse_forms import coo_of, full, pattern_work, shared_format
 from ._sparse_operands import batch_of, same_places, spread, with_like_patterns, with_own_patterns
-from ._sparse_pattern import used
+from ._sparse_pattern import pattern_of, used
 
 
 def eye(
@@ -54,8 +54,7 @@ def eye(
     _arguments.choice("eye", "format", format, FORMATS)
     length = _length(rows, columns, k)
     values = xp.ones(length, dtype=dtype, device=device)
-    places = xp.arange(length, dtype=xp.int64, device=device)
-    coords = (places - min(k, 0), places + max(k, 0))
+    coords = _places(xp, [k], [length], device)
     return convert(coo_of(values, coords, (rows, columns), is_sorted=True, is_unique=True), format)
 
 
@@ -116,10 +115,22 @@ def diags(
     batch = _arguments.broadcast_shapes("diags", **{name: tuple(x.shape[:-1]) for name, x in named.items()})
     joined = xp.concat([xp.broadcast_to(x, (*batch, n)) for x, n in zip(values, lengths)], axis=-1)
     device = _arguments.device_of(values[0])
-    places = [xp.arange(n, dtype=xp.int64, device=device) for n in lengths]
-    rows = xp.concat([x - min(k, 0) for x, k in zip(places, given)])
-    columns = xp.concat([x + max(k, 0) for x, k in zip(places, given)])
-    return convert(coo_of(joined, (rows, columns), sizes, is_unique=True, is_sorted=len(given) == 1), format)
+    coords = _places(xp, given, lengths, device)
+    return convert(coo_of(joined, coords, sizes, is_unique=True, is_sorted=len(given) == 1), format)
+
+
+def _places(
+    xp: Namespace, offsets: Sequence[int], lengths: Sequence[int], device: Device | None
+) -> tuple[Array, Array]:
+    """Return the rows and the columns of diagonals, one after the other."""
+
+    def work() -> tuple[Array, Array]:
+        places = [xp.arange(n, dtype=xp.int64, device=device) for n in lengths]
+        rows = xp.concat([x - min(k, 0) for x, k in zip(places, offsets)])
+        return rows, xp.concat([x + max(k, 0) for x, k in zip(places, offsets)])
+
+    found: tuple[Array, Array] = pattern_of(work, xp=xp)
+    return found
 
 
 def _length(rows: int, columns: int, k: int) -> int:

@@ -189,7 +189,7 @@ def _scattered(a: COO) -> Array:
         members = _count(values.shape[:batch])
         values = xp.reshape(values, (members, *values.shape[batch:]))
         index = xp.reshape(_arange(xp, members, coords[0]), (members, 1))
-        coords = [index, *(xp.reshape(x, (-1, a.nse)) for x in coords)]
+        coords = [index, *(xp.reshape(x, (1 if x.ndim == 1 else members, a.nse)) for x in coords)]
         zeros = xp.zeros((members, *a.shape[batch:]), dtype=a.dtype, device=_arguments.device_of(values))
         found = scatter.at(zeros)[tuple(coords)].add(values, mode="drop")
         return xp.reshape(found, a.shape)

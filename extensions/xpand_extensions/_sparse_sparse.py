@@ -1,11 +1,13 @@
 """Products of sparse arrays with each other: pairs of entries are found once, and their values multiplied."""
 
+from math import prod
 from typing import Any
 
 from xpand import _arguments, array_namespace
 from xpand._typing import Array
 
 from . import _sparse_checks as checks
+from ._sparse_build import stack
 from ._sparse_containers import COO, Sparse, namespace_of
 from ._sparse_convert import convert, matrix_transpose, tocoo
 from ._sparse_forms import coo_of, full, over_entries, pattern_work, shared_format
@@ -80,7 +82,7 @@ def matrix_product(a: Sparse, b: Sparse) -> Any:
 
     Raises:
         TypeError: A pattern isn't known, or data types that don't promote.
-        ValueError: Shapes that don't fit, or members of a batch with patterns of their own.
+        ValueError: Shapes that don't fit.
     """
     for name, x in (("a", a), ("b", b)):
         checks.matrix("matmul", name, x)
@@ -88,25 +90,61 @@ def matrix_product(a: Sparse, b: Sparse) -> Any:
     _arguments.one_device("matmul", a=a.values, b=b.values)
     for name, x in (("a", a), ("b", b)):
         _arguments.dtype("matmul", name, xp, x.values, _arguments.NUMERIC)
-        if x.pattern[0].ndim > 1:
-            raise ValueError(
-                f"matmul: {name} is a batch in which each member has a pattern of its own, and so would the product, "
-                "of another size each; multiply member by member"
-            )
     if a.shape[-1] != b.shape[-2]:
         raise ValueError(f"matmul: a of shape {a.shape} and b of shape {b.shape} do not fit together")
-    _arguments.broadcast_shapes("matmul", a=a.shape[:-2], b=b.shape[:-2])
+    batch = _arguments.broadcast_shapes("matmul", a=a.shape[:-2], b=b.shape[:-2])
     if not known(*a.pattern, *b.pattern):
         raise TypeError(
-            "matmul: how many entries the product of two sparse matrices has isn't known under jit where containers "
-            "are arguments, nor for lazy arrays; close over the containers and make their values arguments, or "
-            "multiply with `sparse.todense(b)`"
+            "matmul: how many entries the product of two sparse matrices has isn't known under jit and JAX's and "
+            "PyTorch's vmap where containers are arguments, nor for lazy arrays; close over the containers and make "
+            "their values arguments, use `xpand_extensions.vmap`, or multiply with `sparse.todense(b)`"
         )
     x, y = _arguments.promote("matmul", xp, a=a.values, b=b.values)
     a, b = a._replace(x), b._replace(y)
+    if a.pattern[0].ndim > 1 or b.pattern[0].ndim > 1:
+        return _member_by_member(a, b, batch)
     if shared_format((a, b)) == "csc":
         return matrix_transpose(convert(_by_rows(tocoo(matrix_transpose(b)), tocoo(matrix_transpose(a))), "csr"))
     return convert(_by_rows(tocoo(a), tocoo(b)), shared_format((a, b)))
+
+
+def _member_by_member(a: Sparse, b: Sparse, batch: tuple[int, ...]) -> Any:
+    """Multiply members that have patterns of their own: the products do too, with padding, but are of one size."""
+    if 0 in batch:
+        return matrix_product(_of_nothing(a), _of_nothing(b))
+    found = stack([matrix_product(x, y) for x, y in zip(_apart(a, batch), _apart(b, batch))])
+    xp = namespace_of(found)
+
+    def work(*given: Array) -> tuple[Array, ...]:
+        names = array_namespace(*given)
+        return tuple([x if x.ndim == 1 else names.reshape(x, (*batch, x.shape[-1])) for x in given])
+
+    pattern = pattern_work(work, *found.pattern)
+    return found._replace(xp.reshape(found.values, (*batch, found.nse)), pattern)
+
+
+def _apart(a: Sparse, batch: tuple[int, ...]) -> list[Sparse]:
+    """Return the members of a batch, broadcast to a larger one."""
+    count = prod(batch)
+
+    def rows(x: Array) -> list[Array]:
+        names = array_namespace(x)
+        flat = names.reshape(names.broadcast_to(x, (*batch, x.shape[-1])), (count, x.shape[-1]))
+        return [flat[i, :] for i in range(count)]
+
+    patterns = at_once(lambda *given: tuple([rows(x) for x in given]), *a.pattern)
+    return [type(a)._of(values, tuple(pattern), a._static()) for values, *pattern in zip(rows(a.values), *patterns)]
+
+
+def _of_nothing(a: Sparse) -> Sparse:
+    """Return a container without entries, of one pattern, for a batch without members."""
+
+    def work(*given: Array) -> tuple[Array, ...]:
+        xp = array_namespace(*given)
+        sizes = [0 if isinstance(a, COO) or i == 0 else x.shape[-1] for i, x in enumerate(given)]
+        return tuple([xp.zeros(n, dtype=x.dtype, device=_arguments.device_of(x)) for n, x in zip(sizes, given)])
+
+    return type(a)._of(a.values[..., :0], pattern_work(work, *a.pattern), a._static())
 
 
 def _by_rows(a: COO, b: COO) -> COO:

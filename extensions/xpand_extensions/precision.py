@@ -54,7 +54,8 @@ def precision(
 
     Args:
         real: 16, 32 or 64 bits; or a real floating-point data type of any library, or its name, such as "bfloat16".
-            None: each library's own defaults, whatever is set around the block.
+            None: each library's own defaults, whatever is set around the block (PyTorch's own is
+            `torch.get_default_dtype()`, which `set_precision` sets).
         integer: 32 or 64 bits, or one of these data types. Left out: 64 where `real` has 64, else 32.
 
     Returns:
@@ -161,7 +162,7 @@ def matmul_precision(level: MatmulPrecision | None, /) -> AbstractContextManager
     block asks that was entered last, by any thread, and is turned back when the last block is left.
 
     Args:
-        level: "highest", "high" or "medium"; None: what holds outside of blocks.
+        level: "highest", "high" or "medium"; None: what holds for the process.
 
     Raises:
         TypeError, ValueError: Not one of them.
@@ -194,7 +195,7 @@ def get_matmul_precision() -> MatmulPrecision | None:
     >>> get_matmul_precision() is None
     True
     """
-    return MATMUL.current()  # type: ignore[return-value]
+    return MATMUL.current() or MATMUL.value  # type: ignore[return-value]
 
 
 def _namespace(function: str, xp: Namespace | str | None) -> Namespace:

@@ -8,9 +8,9 @@ import math
 from xpand import array_namespace
 from xpand._typing import Array, DType
 
-from .. import special
 from .._random_keys import bits
 from .._random_keys import split as _split
+from ._random_normal import lowest, normal_of
 
 
 def split(keys: Array, count: int) -> Array:
@@ -30,6 +30,6 @@ def uniform(keys: Array, dtype: DType, shape: tuple[int, ...] = ()) -> Array:
 
 def normal(keys: Array, dtype: DType) -> Array:
     """Make normal numbers, of shape (…)."""
-    lowest = -1.0 + 0.5 * float(array_namespace(keys).finfo(dtype).eps)
-    u = uniform(keys, dtype) * (1.0 - lowest) + lowest
-    return special.erfinv(u) * math.sqrt(2.0)
+    xp = array_namespace(keys)
+    least = lowest(float(xp.finfo(dtype).eps))
+    return normal_of(xp, uniform(keys, dtype) * (1.0 - least) + least, dtype)

@@ -41,8 +41,11 @@ def beta(key: Array, /, a: Array, b: Array, shape: Any = None, dtype: DType | No
     log_a = loggamma_(keys[0, ...], a, shape, dtype)
     log_b = loggamma_(keys[1, ...], b, shape, dtype)
     largest = xp.maximum(log_a, log_b)
+    # Both samples are 0 where both parameters are.
+    none = largest == -math.inf
+    largest = xp.where(none, xp.zeros_like(largest), largest)
     scaled_a, scaled_b = xp.exp(log_a - largest), xp.exp(log_b - largest)
-    return scaled_a / (scaled_a + scaled_b)
+    return scaled_a / xp.where(none, math.nan + largest, scaled_a + scaled_b)
 
 
 def dirichlet(key: Array, /, alpha: Array, shape: Any = None, dtype: DType | None = None) -> Array:
@@ -59,13 +62,20 @@ def t(key: Array, /, df: Array, shape: Any = None, dtype: DType | None = None) -
     keys = split(key)
     half = 0.5 * df
     x = normal(keys[0, ...], shape, dtype=dtype)
-    return x * xp.sqrt(half / gamma_(keys[1, ...], half, shape, dtype))
+    return x * xp.sqrt(_divided(xp, half, gamma_(keys[1, ...], half, shape, dtype)))
+
+
+def _divided(xp: Namespace, x: Array, y: Array) -> Array:
+    """Divide what is positive by what may be 0, where the quotient is infinite."""
+    zero = y == 0.0
+    return xp.where(zero, xp.full_like(y, math.inf), x / xp.where(zero, xp.ones_like(y), y))
 
 
 def f(key: Array, /, dfnum: Array, dfden: Array, shape: Any = None, dtype: DType | None = None) -> Array:
+    xp = array_namespace(key, dfnum, dfden)
     keys = split(key)
     above = chisquare_(keys[1, ...], dfnum, shape, dtype) / dfnum
-    return above / (chisquare_(keys[0, ...], dfden, shape, dtype) / dfden)
+    return _divided(xp, above, chisquare_(keys[0, ...], dfden, shape, dtype) / dfden)
 
 
 def generalized_normal(key: Array, /, p: Array, shape: Any = (), dtype: DType | None = None) -> Array:

@@ -10,13 +10,16 @@ from .. import autodiff, special
 from .._random_continuous import exponential, maxwell
 from .._random_keys import split
 from .._random_uniform import normal, rademacher, uniform
+from ._random_normal import normal_of
 
 
 def truncated_normal(key: Array, /, lower: Array, upper: Array, shape: Any = None, dtype: DType | None = None) -> Array:
     xp = array_namespace(key, lower, upper)
     root = math.sqrt(2.0)
     u = uniform(key, shape, dtype=dtype, minval=special.erf(lower / root), maxval=special.erf(upper / root))
-    x = root * special.erfinv(u)
+    certain = xp.abs(u) == 1.0
+    x = normal_of(xp, xp.where(certain, xp.zeros_like(u), u), dtype)
+    x = xp.where(certain, xp.copysign(xp.full_like(u, math.inf), u), x)
     least, most = _inside(xp, lower, math.inf), _inside(xp, upper, -math.inf)
     return xp.minimum(xp.maximum(x, least), most)
 

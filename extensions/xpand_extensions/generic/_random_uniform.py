@@ -13,6 +13,7 @@ from .._random_uniform import bernoulli as _bernoulli
 from .._random_uniform import normal as _normal
 from .._random_uniform import uniform as _uniform
 from ._random_normal import lowest, normal_of
+from ._random_scaled import scaled
 
 
 def fractions(xp: Namespace, key: Array, shape: tuple[int, ...], dtype: DType) -> Array:
@@ -35,15 +36,6 @@ def uniform(
 ) -> Array:
     xp = array_namespace(key)
     return scaled(key, fractions(xp, key, shape, dtype), minval, maxval)
-
-
-def scaled(key: Array, u: Array, minval: Array | float, maxval: Array | float) -> Array:
-    """Bring numbers from 0 to below 1 between bounds."""
-    if not _arguments.is_array(minval) and not _arguments.is_array(maxval) and (minval, maxval) == (0.0, 1.0):
-        return u
-    xp = array_namespace(u)
-    low, high = in_device(xp, key, minval, u.dtype), in_device(xp, key, maxval, u.dtype)
-    return xp.maximum(low, u * (high - low) + low)
 
 
 def normal(key: Array, /, shape: Any = (), dtype: DType | None = None) -> Array:

@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from xpand import UnsupportedError, array_namespace, is_concrete, library_name, namespace
+from xpand._namespace import describe
 from xpand._typing import Array, Device, DType, Namespace
 from xpand_extensions import bits
 from xpand_extensions import convert as capability
@@ -19,7 +20,11 @@ def exported(x: Array, /, *, to_host: bool = False, copy: bool | None = None) ->
     if not to_host:
         return x
     numpy = namespace("numpy")
-    found = numpy.from_dlpack(x) if hasattr(x, "__dlpack__") else numpy.asarray(x)
+    try:
+        found = numpy.from_dlpack(x) if hasattr(x, "__dlpack__") else numpy.asarray(x)
+    except (AttributeError, BufferError, NotImplementedError, RuntimeError, TypeError, ValueError) as error:
+        # Libraries say in all these ways that they don't hand it over.
+        raise TypeError(f"convert: {describe(x)} gives its values to no other library ({error})") from error
     return numpy.asarray(found, copy=True) if copy else found
 
 
@@ -92,7 +97,7 @@ def pointer(x: Array, /) -> Pointer:
     """By a NumPy array over the same memory."""
     try:
         on_host = capability.exported(x, to_host=True, copy=False)
-    except (AttributeError, BufferError, RuntimeError) as error:
+    except TypeError as error:
         raise UnsupportedError(f"pointer: {library_name(array_namespace(x))} gives no address ({error})") from error
     return replace(capability.pointer(on_host), owner=x)
 

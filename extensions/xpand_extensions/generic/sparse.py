@@ -1,7 +1,7 @@
 """Sparse matrices with the standard alone."""
 
 from ._sparse_assembly import csr_assembly
-from ._sparse_pattern import at_once, known
+from ._sparse_pattern import at_once, known, pattern_of
 from ._sparse_products import (
     coo_matmul,
     coo_todense,
@@ -22,5 +22,6 @@ __all__ = [
     "csr_rmatmul",
     "csr_rows",
     "known",
+    "pattern_of",
     "sampled_matmul",
 ]

@@ -4,7 +4,6 @@ from functools import partial
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
 from xpand import is_concrete
@@ -13,6 +12,7 @@ from xpand_extensions._sparse_assembly import CSRAssembly, Shape
 from xpand_extensions.generic._sparse_assembly import csr_assembly as generic_assembly
 from xpand_extensions.plugins.numpy._sparse_assembly import csr_assembly as host_assembly
 
+from ._placement import beside
 from ._rows import is_on_cpu
 
 _compiled = partial(jax.jit, static_argnames=("shape", "sum_duplicates", "size"))(generic_assembly)
@@ -34,4 +34,4 @@ def csr_assembly(
     if not is_on_cpu(rows):
         return generic_assembly(rows, columns, **options)
     found = host_assembly(np.asarray(rows), np.asarray(columns), **options)
-    return CSRAssembly(*[jnp.asarray(x) for x in found])
+    return CSRAssembly(*[beside(rows, x) for x in found])

@@ -7,7 +7,7 @@ import jax
 import jax.numpy as jnp
 import numpy as np
 
-from xpand._typing import Array
+from xpand._typing import Array, Namespace
 
 
 def at_once(function: Callable[..., Any], /, *arrays: Array) -> Any:
@@ -17,3 +17,8 @@ def at_once(function: Callable[..., Any], /, *arrays: Array) -> Any:
         return jax.tree.map(
             lambda x: jax.device_put(jnp.asarray(x), device) if isinstance(x, (np.ndarray, np.generic)) else x, found
         )
+
+
+def pattern_of(function: Callable[..., Any], /, *, xp: Namespace) -> Any:
+    with jax.ensure_compile_time_eval():
+        return function()

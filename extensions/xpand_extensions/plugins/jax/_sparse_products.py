@@ -17,6 +17,7 @@ from xpand._typing import Array
 from xpand_extensions._sparse_products import CSRPlan, Shape
 from xpand_extensions.plugins.numpy import _sparse_products as host
 
+from ._placement import beside
 from ._rows import is_on_cpu
 from ._sparse_layouts import apart, diagonals_of
 
@@ -106,7 +107,7 @@ def sampled_matmul(x: Array, y: Array, rows: Array, columns: Array, /) -> Array:
 
 def csr_rows(indptr: Array, /, *, nse: int) -> Array:
     if _is_on_host(indptr):
-        return jnp.asarray(host.csr_rows(np.asarray(indptr), nse=nse))
+        return beside(indptr, host.csr_rows(np.asarray(indptr), nse=nse))
     return _rows(indptr, nse)
 
 
@@ -116,8 +117,8 @@ def csr_plan(indices: Array, indptr: Array, /, *, shape: Shape) -> CSRPlan | Non
     offsets = diagonals_of(indices, indptr, shape) if slots and _is_on_host(indices) else ()
     # At once inside of what is traced, too: the plan outlives it.
     with jax.ensure_compile_time_eval():
-        diagonals = tuple([jnp.zeros((0, shape[0] + each), dtype=indptr.dtype) for each in offsets])
-        return CSRPlan(csr_rows(indptr, nse=nse), jnp.arange(slots, dtype=indptr.dtype), diagonals)
+        diagonals = tuple([beside(indptr, np.zeros((0, shape[0] + each), dtype=indptr.dtype)) for each in offsets])
+        return CSRPlan(csr_rows(indptr, nse=nse), beside(indptr, np.arange(slots, dtype=indptr.dtype)), diagonals)
 
 
 @partial(jax.jit, static_argnames=("shape",))

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
 import jax
-import jax.numpy as jnp
+import numpy as np
 
 from xpand._typing import Array
 
@@ -28,7 +28,7 @@ def fori_loop(lower: Any, upper: Any, body_fun: Function, init_val: Arrays, *, u
     if not (isinstance(lower, int) and isinstance(upper, int)):
         found: Arrays = jax.lax.fori_loop(lower, upper, lambda i, carry: body_fun(i, *carry), init_val, unroll=unroll)
         return found
-    numbers = jnp.arange(lower, max(lower, upper))
+    numbers = np.arange(lower, max(lower, upper))
     step = lambda carry, i: (body_fun(i, *carry), ())
     last, _ = checkpointed(step, init_val, numbers, numbers.shape[0], False, 1 if unroll is None else unroll)
     return tuple(last)

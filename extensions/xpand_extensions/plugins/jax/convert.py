@@ -25,8 +25,8 @@ def exported(x: Array, /, *, to_host: bool = False, copy: bool | None = None) ->
         x = jax.random.key_data(x)
     if not to_host:
         return x
-    if copy is False and (not x.is_fully_addressable or any(d.platform != "cpu" for d in x.devices())):
-        raise copy_needed(f"the values lie on {x.device}, not on the host")
+    if copy is False and [device.platform for device in x.devices()] != ["cpu"]:
+        raise copy_needed(f"the values lie on {x.device}, not on the host alone")
     return np.array(x) if copy else np.asarray(x)
 
 
@@ -74,7 +74,7 @@ def _from_dlpack(x: Any, copy: bool | None) -> Any:
         # Strides with gaps, and devices or data types that JAX doesn't have, are refused in all these ways.
         if copy is False:
             raise copy_needed(f"JAX does not take the memory by DLPack ({error})") from error
-        return _from_numpy(export(x, to_host=True), True)
+        return _from_numpy(export(x, to_host=True), copy)
     return jnp.array(made, copy=True) if copy else made
 
 

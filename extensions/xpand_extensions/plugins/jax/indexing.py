@@ -14,12 +14,13 @@ from xpand_extensions.generic import indexing as generic
 from xpand_extensions.generic._indexing_mask import masked, nonzero_padded
 from xpand_extensions.generic._indexing_take import along
 
+from ._placement import argument
 from ._rows import mode_once_checked
 
 
 def _fill(x: Array, value: Array | Scalar | None) -> Array | None:
     """Make an array of a fill value: compiled functions take no integers beyond int64."""
-    return None if value is None else jnp.asarray(value, dtype=x.dtype)
+    return None if value is None else argument(value, x.dtype)
 
 
 def _read(x: Array, index: Array, /, *, axis: int) -> Array:
@@ -151,7 +152,7 @@ def put_slice(x: Array, values: Array, starts: Sequence[int | Array], /, *, mode
 
 def _as_arrays(starts: Sequence[int | Array]) -> tuple[Any, ...]:
     """Make arrays of all starts: one compiled function serves them all."""
-    return tuple([jnp.asarray(start, dtype=int) for start in starts])
+    return tuple([argument(start, int) for start in starts])
 
 
 _dynamic_slice = jax.jit(generic.dynamic_slice, static_argnums=(2,), static_argnames=("strides", "mode"))

@@ -24,6 +24,7 @@ from xpand_extensions.generic._scatter_nd import scatter_nd as generic_scatter_n
 from xpand_extensions.generic._scatter_offsets import segment_reduce as generic_segment_reduce
 from xpand_extensions.scatter import Index
 
+from ._placement import argument
 from ._rows import bounds, is_on_cpu, mode_once_checked
 
 
@@ -166,7 +167,7 @@ def scatter(
 ) -> Array:
     mode = mode_once_checked("scatter", x, indices, (axis,), mode)
     if getattr(values, "dtype", None) != x.dtype:
-        values = jnp.asarray(values, dtype=x.dtype)
+        values = argument(values, x.dtype)
     return _scatter_along(x, indices, values, axis=axis, batch_dims=batch_dims, operation=operation, mode=mode)
 
 
@@ -184,7 +185,7 @@ def scatter_nd(
     assert axes is not None, "the facade fills them in"
     mode = mode_once_checked("scatter_nd", x, indices, tuple(axes), mode, multi=True)
     if getattr(values, "dtype", None) != x.dtype:
-        values = jnp.asarray(values, dtype=x.dtype)
+        values = argument(values, x.dtype)
     return _scatter_nd(x, indices, values, batch_dims=batch_dims, axes=axes, operation=operation, mode=mode)
 
 

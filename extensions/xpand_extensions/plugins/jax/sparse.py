@@ -2,7 +2,7 @@
 
 from ._sparse_assembly import csr_assembly
 from ._sparse_native import to_native
-from ._sparse_pattern import at_once
+from ._sparse_pattern import at_once, pattern_of
 from ._sparse_products import coo_matmul, coo_todense, csr_matmul, csr_plan, csr_rmatmul, csr_rows, sampled_matmul
 
 __all__ = [
@@ -14,6 +14,7 @@ __all__ = [
     "csr_plan",
     "csr_rmatmul",
     "csr_rows",
+    "pattern_of",
     "sampled_matmul",
     "to_native",
 ]

@@ -8,6 +8,8 @@ from xpand._typing import Array
 from xpand_extensions.generic import statistics as generic
 from xpand_extensions.generic._statistics_cumulative import with_initial
 
+from ._placement import argument
+
 _REDUCTION = ("axis", "keepdims")
 _nansum = jax.jit(generic.nansum, static_argnames=_REDUCTION)
 _nanprod = jax.jit(generic.nanprod, static_argnames=_REDUCTION)
@@ -78,11 +80,11 @@ def average(x: Array, /, *, axis: Any = None, weights: Array | None = None, keep
 
 
 def quantile(x: Array, q: Any, /, *, axis: Any = None, method: Any = "linear", keepdims: bool = False) -> Array:
-    return _quantile(x, jax.numpy.asarray(q, dtype=float), axis=axis, method=method, keepdims=keepdims)
+    return _quantile(x, argument(q, float), axis=axis, method=method, keepdims=keepdims)
 
 
 def nanquantile(x: Array, q: Any, /, *, axis: Any = None, method: Any = "linear", keepdims: bool = False) -> Array:
-    return _nanquantile(x, jax.numpy.asarray(q, dtype=float), axis=axis, method=method, keepdims=keepdims)
+    return _nanquantile(x, argument(q, float), axis=axis, method=method, keepdims=keepdims)
 
 
 def cov(

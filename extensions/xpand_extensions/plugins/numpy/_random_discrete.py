@@ -7,7 +7,7 @@ import numpy as np
 
 from xpand_extensions.generic import _random_discrete as generic
 
-from ._random_elements import Words, hashed, uniform
+from ._random_elements import DTYPES, Words, hashed, uniform
 
 _AT_ONCE: Final = 2**15
 
@@ -17,7 +17,10 @@ def poisson_elements(keys: Any, lam: Any, /) -> Any:
 
 
 def binomial_elements(keys: Any, n: Any, p: Any, /) -> Any:
-    return _rows(_binomial, keys, n, p)
+    if p.dtype in DTYPES:
+        return _rows(_binomial, keys, n, p)
+    with np.errstate(all="ignore"):  # narrow numbers overflow in what is not taken
+        return generic.binomial_elements(keys, n, p)
 
 
 def _rows(function: Callable[..., Any], keys: Any, *parameters: Any) -> Any:

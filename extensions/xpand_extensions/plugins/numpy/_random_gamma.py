@@ -1,19 +1,27 @@
 """The gamma distribution on NumPy: a part of the array after the other, and only the elements still tried."""
 
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
-from ._random_elements import AT_ONCE, Words, hashed, normal, taken, uniform
+from xpand_extensions.generic import _random_gamma as generic
+
+from ._random_elements import DTYPES, Words, hashed, normal, taken, uniform
+
+_AT_ONCE: Final = 2**15
+"""How many elements are worked on at once."""
 
 
 def gamma_elements(keys: Any, a: Any, /, *, log_space: bool) -> Any:
+    if a.dtype not in DTYPES:
+        with np.errstate(all="ignore"):  # narrow numbers overflow in what is not taken
+            return generic.gamma_elements(keys, a, log_space=log_space)
     words = np.ascontiguousarray(np.moveaxis(keys, -1, 0)).reshape(2, -1)
     parameters = np.ascontiguousarray(a).reshape(-1)
     result = np.empty_like(parameters)
     with np.errstate(all="ignore"):
-        for start in range(0, result.size, AT_ONCE):
-            part = slice(start, start + AT_ONCE)
+        for start in range(0, result.size, _AT_ONCE):
+            part = slice(start, start + _AT_ONCE)
             result[part] = _part((words[0, part], words[1, part]), parameters[part], log_space)
     return result.reshape(a.shape)
 

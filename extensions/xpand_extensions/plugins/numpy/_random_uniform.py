@@ -7,6 +7,7 @@ import numpy as np
 from xpand import _arguments
 from xpand._typing import Array, DType
 from xpand_extensions.generic import _random_uniform as generic
+from xpand_extensions.generic._random_scaled import scaled
 
 from ._random_blocks import double, normal_double, normal_single, single
 from ._random_keys import made
@@ -26,7 +27,7 @@ def uniform(
     dtype = np.dtype(dtype)
     if dtype not in _UNIFORM:
         return generic.uniform(key, shape, dtype, minval, maxval)
-    return generic.scaled(key, made(key, shape, dtype, _UNIFORM[dtype]), minval, maxval)
+    return scaled(key, made(key, shape, dtype, _UNIFORM[dtype]), minval, maxval)
 
 
 def normal(key: Array, /, shape: Any = (), dtype: DType | None = None) -> Array:

@@ -18,7 +18,7 @@ def order_of(factors: Array, pivots: Array) -> Array:
             for row, other in enumerate(exchanges):
                 order[row], order[other - 1] = order[other - 1], order[row]
             orders.append(order)
-        return torch.tensor(orders, dtype=torch.int64).reshape(*stack, rows)
+        return torch.tensor(orders, dtype=torch.int64, device=factors.device).reshape(*stack, rows)
     matrix = torch.lu_unpack(factors.detach(), pivots, unpack_data=False)[0]
     # Column j of the permutation matrix has its one where row j came from.
     return matrix.real.argmax(dim=-2)

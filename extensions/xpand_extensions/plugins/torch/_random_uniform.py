@@ -6,6 +6,7 @@ import torch
 
 from xpand._typing import Array, DType
 from xpand_extensions.generic import _random_uniform as generic
+from xpand_extensions.generic._random_scaled import scaled
 
 from ..numpy import _random_blocks as blocks
 from ._random_keys import bits, is_on_host, made_on_host
@@ -31,12 +32,12 @@ def uniform(
     maxval: Array | float = 1.0,
 ) -> Array:
     if dtype in _UNIFORM and is_on_host(key):
-        return generic.scaled(key, made_on_host(key, shape, dtype, _UNIFORM[dtype]), minval, maxval)
+        return scaled(key, made_on_host(key, shape, dtype, _UNIFORM[dtype]), minval, maxval)
     unsigned, used = _BITS[dtype]
     signed = SIGNED.get(unsigned, unsigned)
     unused = 8 * unsigned.itemsize - used
     u = ((bits(key, shape, unsigned).view(signed) >> unused) & ((1 << used) - 1)).to(dtype) * 2.0**-used
-    return generic.scaled(key, u, minval, maxval)
+    return scaled(key, u, minval, maxval)
 
 
 def normal(key: Array, /, shape: Any = (), dtype: DType | None = None) -> Array:
