@@ -75,7 +75,8 @@ def test_process() -> None:
         assert seen == [("high", "high", "high")]
         with matmul_precision("medium"):
             look()
-        look()
+            with matmul_precision(None):
+                look()
         assert seen[1:] == [("medium", "medium", "default"), ("high", "high", "high")]
     finally:
         set_matmul_precision(None)

@@ -1,5 +1,6 @@
 """Precision: the data types of new arrays, on every library, in blocks, threads and tasks, and in what is compiled."""
 
+import ast
 import asyncio
 import os
 import subprocess
@@ -8,16 +9,18 @@ import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 import xpand
+import xpand_extensions
 from tests.libraries import LIBRARIES, Library
-from xpand import UnsupportedError, array_namespace, creation
+from xpand import UnsupportedError, _arguments, array_namespace, creation, trees
 from xpand._precision import PRECISION
-from xpand_extensions import sparse
+from xpand_extensions import histograms, indexing, linalg, optimize, scatter, sorting, sparse, special, statistics
 from xpand_extensions.autodiff import grad
 from xpand_extensions.jit import jit, make_graph
 from xpand_extensions.precision import (
@@ -138,8 +141,9 @@ def test_scalars_of_numpy_have_data_types() -> None:
 def test_libraries_as_they_are(library: Library) -> None:
     """With no precision set nothing is changed, nor inside of a block of None."""
     for _, make in CREATED.values():
-        with precision(32), precision(None):
-            assert make(library.xp).dtype == make(library.xp).dtype
+        own = make(library.xp).dtype
+        with precision(16), precision(None):
+            assert make(library.xp).dtype == own
     own = library.xp.__array_namespace_info__().default_dtypes()
     with precision(16), precision(None):
         assert library.xp.__array_namespace_info__().default_dtypes() == own
@@ -212,6 +216,47 @@ def test_device_without_the_data_type() -> None:
             xpand.namespace("torch").asarray(1j, device=device)
     with precision(32):
         assert default_dtype(xp="torch", device=device) == torch.float32
+
+
+def functions_of_indices(library: Library) -> list[Any]:
+    x, table = library.asarray(np.asarray([2.0, 1.0, 2.0])), library.asarray(np.eye(3))
+    return [
+        *sorting.unique(library.asarray(np.asarray([2, 1, 2])), return_inverse=True, size=2),
+        indexing.nonzero(x, size=2),
+        statistics.nanargmin(x),
+        *histograms.histogram(x, 2),
+        scatter.segment_sum(x, library.asarray(np.asarray([0, 1, 0])), num_segments=2),
+        linalg.lu_factor(table)[1],
+        special.gammainc(x, x),
+        [] if library.lazy else optimize.root(lambda x: x * x - 2.0, x).x,
+    ]
+
+
+def test_what_computes_with_arrays_is_not_affected(library: Library) -> None:
+    """Not in its results, nor in the data types of indices, nor by what it makes on the way."""
+    wanted = [x for x in trees.leaves(functions_of_indices(library)) if _arguments.is_array(x)]
+    with precision(16):
+        found = [x for x in trees.leaves(functions_of_indices(library)) if _arguments.is_array(x)]
+    assert len(found) == len(wanted) > 8
+    for x, y in zip(found, wanted):
+        library.assert_equal(x, library.to_numpy(y), rtol=1e-14)
+
+
+def test_helpers_name_their_data_types() -> None:
+    """No array that a function makes on the way has a data type by default: those are the precision's."""
+    creation = {"arange", "empty", "eye", "fftfreq", "full", "linspace", "ones", "rfftfreq", "zeros"}
+    wanted = {"arithmetic.py", "_tour_tasks.py"}  # where it is the default that is asked for; an example
+    unnamed = []
+    for path in sorted(Path(xpand_extensions.__file__).parent.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.args):
+                continue
+            names = {keyword.arg for keyword in node.keywords}
+            namespace = ast.unparse(node.func.value)
+            is_namespace = namespace in {"xp", "base", "host", "namespace"} or namespace.endswith((".xp", ".base"))
+            if node.func.attr in creation and is_namespace and not names & {"dtype", None} and path.name not in wanted:
+                unnamed.append(f"{path.name}:{node.lineno}: {ast.unparse(node)}")
+    assert not unnamed
 
 
 def test_get_precision(library: Library) -> None:
@@ -412,6 +457,19 @@ def test_number_that_is_traced_on_torch(monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setattr(torch._inductor, "compile", lambda module, inputs: module)
     with xpand.use("torch"), precision(64):
         assert jit(lambda x: x + 0)(1.5).dtype == torch.float64
+
+
+@pytest.mark.parametrize("name", ["numpy", "jax", "dask"])
+def test_block_inside_of_what_is_compiled(name: str) -> None:
+    library = next(each for each in LIBRARIES if each.id == name)
+
+    @jit
+    def function(x: Any) -> Any:
+        with precision(16):
+            return array_namespace(x).zeros(3), array_namespace(x).asarray(2.5) * x
+
+    inner, product = function(library.asarray(np.ones(1)))
+    assert (name_of(inner), name_of(product)) == ("float16", "float64")
 
 
 def test_graphs_keep_what_they_were_made_for() -> None:

@@ -118,7 +118,8 @@ class Setting(Generic[T]):
 class ProcessSwitch(Generic[T, S]):
     """A follower whose library has one switch for all threads: it stands as the block entered last asks.
 
-    Of several blocks that are open, in one thread or in many, that is the last one that has not been left.
+    Of several blocks that are open, in one thread or in many, that is the last one that has not been left. One of None
+    asks for what holds for the process.
     """
 
     def __init__(self, read: Callable[[], S], turn: Callable[[T], None], restore: Callable[[S], None]) -> None:
@@ -145,7 +146,8 @@ class ProcessSwitch(Generic[T, S]):
             self._follow()
 
     def _follow(self) -> None:
-        value = self._open[-1] if self._open else self._value
+        value = self._open[-1] if self._open else None
+        value = self._value if value is None else value
         if value is not None:
             if not self._before:
                 self._before.append(self._read())
