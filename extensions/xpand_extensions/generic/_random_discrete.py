@@ -16,6 +16,7 @@ from .._random_continuous import gumbel
 from .._random_discrete import binomial as binomial_
 from .._random_discrete import binomial_elements as binomial_elements_
 from .._random_discrete import poisson_elements as poisson_elements_
+from .._random_elements import split_each
 from .._random_keys import split
 from .._random_uniform import uniform
 from . import _random_elements as elements
@@ -108,8 +109,8 @@ def _counted(xp: Namespace, keys: Array, lam: Array) -> Array:
     nothing = xp.zeros_like(lam)
 
     def step(state: Any) -> Any:
-        both = elements.split(state["keys"], 2)
-        u = elements.uniform(both[..., 1, :], lam.dtype, (lam.shape[-1],))
+        both = split_each(state["keys"], num=2)
+        u = elements.uniforms(both[..., 1, :], lam.dtype, lam.shape[-1])
         above = state["log"] > -lam
         # 0 has no logarithm; that of the smallest number is as far below -10.
         log = xp.log(xp.maximum(u, xp.full_like(u, float(xp.finfo(u.dtype).smallest_normal))))
@@ -148,8 +149,8 @@ def _waited(xp: Namespace, keys: Array, n: Array, p: Array) -> Array:
     log_failure = xp.log1p(-xp.where(never, 0.5 + nothing, p))
 
     def step(state: Any) -> Any:
-        both = elements.split(state["keys"], 2)
-        u = elements.uniform(both[..., 0, :], p.dtype, (p.shape[-1],))
+        both = split_each(state["keys"], num=2)
+        u = elements.uniforms(both[..., 0, :], p.dtype, p.shape[-1])
         # As far beyond the last trial as an infinite number.
         u = xp.maximum(u, xp.full_like(u, float(xp.finfo(u.dtype).smallest_normal)))
         within = state["trials"] <= n
@@ -168,12 +169,12 @@ def _by_rejection(keys: Array, target: "PoissonTrial | BinomialTrial") -> Array:
     As long as one element of a key needs another trial, all the others take that of theirs too, if it is good.
     """
     xp, like = target.xp, target.like
-    size = (like.shape[-1],)
+    size = like.shape[-1]
 
     def step(state: Any) -> Any:
-        three = elements.split(state["keys"], 3)
-        u = elements.uniform(three[..., 1, :], like.dtype, size) - 0.5
-        v = elements.uniform(three[..., 2, :], like.dtype, size)
+        three = split_each(state["keys"], num=3)
+        u = elements.uniforms(three[..., 1, :], like.dtype, size) - 0.5
+        v = elements.uniforms(three[..., 2, :], like.dtype, size)
         count, good = target.tried(u, v)
         still = xp.any(~state["taken"], axis=-1, keepdims=True)
         return {

@@ -13,6 +13,7 @@ from ._random_discrete import geometric as geometric
 from ._random_discrete import multinomial as multinomial
 from ._random_discrete import poisson as poisson
 from ._random_discrete import poisson_elements as poisson_elements
+from ._random_elements import split_each as split_each
 from ._random_gamma import beta as beta
 from ._random_gamma import chisquare as chisquare
 from ._random_gamma import dirichlet as dirichlet

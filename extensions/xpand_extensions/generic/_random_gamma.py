@@ -11,6 +11,7 @@ from xpand import array_namespace
 from xpand._typing import Array, DType, Namespace
 
 from .. import autodiff, control_flow, special
+from .._random_elements import split_each
 from .._random_gamma import chisquare as chisquare_
 from .._random_gamma import gamma as gamma_
 from .._random_gamma import gamma_elements as gamma_elements_
@@ -32,7 +33,7 @@ def loggamma(key: Array, /, a: Array, shape: Any = None, dtype: DType | None = N
 def _samples(key: Array, a: Array, shape: tuple[int, ...], *, log_space: bool) -> Array:
     xp = array_namespace(key, a)
     keys = xp.reshape(split(key, math.prod(shape)), (*shape, 2))
-    return gamma_elements_(keys, xp.broadcast_to(a, shape), log_space=log_space)
+    return _elements(log_space, keys, xp.broadcast_to(a, shape))
 
 
 def beta(key: Array, /, a: Array, b: Array, shape: Any = None, dtype: DType | None = None) -> Array:
@@ -85,32 +86,15 @@ def generalized_normal(key: Array, /, p: Array, shape: Any = (), dtype: DType | 
     return sign * gamma_(keys[0, ...], power, shape, dtype) ** power
 
 
-def gamma_elements(keys: Array, a: Array, /, *, log_space: bool) -> Array:
-    return _elements(log_space, keys, a)
-
-
 @partial(autodiff.custom_jvp, nondiff_argnums=(0,))
 def _elements(log_space: bool, keys: Array, a: Array) -> Array:
-    xp = array_namespace(keys, a)
-    one = xp.ones_like(a)
-    # Of a parameter below 1 by way of one above it.
-    small, zero = ~(a >= 1.0), a == 0.0
-    d = xp.where(small, a + 1.0, a) - 1.0 / 3.0
-    both = elements.split(keys, 2)
-    volume = _volume(xp, both[..., 0, :], d)
-    power = 1.0 / xp.where(zero, one, a)
-    u = elements.uniform(both[..., 1, :], a.dtype)
-    if log_space:
-        logarithm = xp.where(zero, -math.inf * one, xp.log1p(-u) * power)
-        return xp.log(d) + xp.log(volume) + xp.where(small & (u > 0.0), logarithm, 0.0 * one)
-    boost = xp.where(zero, 0.0 * one, (1.0 - u) ** power)
-    return d * volume * xp.where(small, boost, one)
+    return gamma_elements_(keys, a, log_space=log_space)
 
 
 @_elements.defjvp
 def _pushed(log_space: bool, primals: Any, tangents: Any) -> tuple[Array, Array]:
     (keys, a), (_, change) = primals, tangents
-    out = gamma_elements_(keys, a, log_space=log_space)
+    out = _elements(log_space, keys, a)
     return out, gamma_slope(a, out, log_space=log_space) * change
 
 
@@ -123,6 +107,23 @@ def gamma_slope(a: Array, out: Array, *, log_space: bool) -> Array:
     zero = out == 0.0
     x = xp.where(zero, xp.ones_like(out), out)
     return xp.where(zero, xp.zeros_like(out), x * log_gamma_slope(a, x, xp.log(x)))
+
+
+def gamma_elements(keys: Array, a: Array, /, *, log_space: bool) -> Array:
+    xp = array_namespace(keys, a)
+    one = xp.ones_like(a)
+    # Of a parameter below 1 by way of one above it.
+    small, zero = ~(a >= 1.0), a == 0.0
+    d = xp.where(small, a + 1.0, a) - 1.0 / 3.0
+    both = split_each(keys, num=2)
+    volume = _volume(xp, both[..., 0, :], d)
+    power = 1.0 / xp.where(zero, one, a)
+    u = elements.uniform(both[..., 1, :], a.dtype)
+    if log_space:
+        logarithm = xp.where(zero, -math.inf * one, xp.log1p(-u) * power)
+        return xp.log(d) + xp.log(volume) + xp.where(small & (u > 0.0), logarithm, 0.0 * one)
+    boost = xp.where(zero, 0.0 * one, (1.0 - u) ** power)
+    return d * volume * xp.where(small, boost, one)
 
 
 def _volume(xp: Namespace, keys: Array, d: Array) -> Array:
@@ -140,10 +141,10 @@ def _volume(xp: Namespace, keys: Array, d: Array) -> Array:
 
     def step(state: Any) -> Any:
         tried, begins = state["tried"], state["begins"]
-        three = elements.split(state["key"], 3)
+        three = split_each(state["key"], num=3)
         begins_ = xp.expand_dims(begins, axis=-1)
         normals, uniforms = xp.where(begins_, three[..., 1, :], state["normals"]), three[..., 2, :]
-        two = elements.split(normals, 2)
+        two = split_each(normals, num=2)
         x = elements.normal(two[..., 1, :], d.dtype)
         v = 1.0 + x * c
         above = v > 0.0

@@ -35,6 +35,7 @@ from ._random_distributions import triangular as triangular
 from ._random_distributions import truncated_normal as truncated_normal
 from ._random_distributions import wald as wald
 from ._random_distributions import weibull_min as weibull_min
+from ._random_distributions import split_each as split_each
 from ._random_keys import bits as bits
 from ._random_keys import fold_in as fold_in
 from ._random_keys import key_data as key_data

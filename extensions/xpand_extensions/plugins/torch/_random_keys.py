@@ -68,9 +68,10 @@ def bits(key: Array, /, shape: Any = (), dtype: DType | None = None) -> Array:
 
 
 def words(key: Array, shape: tuple[int, ...]) -> tuple[Array, Array]:
-    """Return the two words of each place in an array of a shape, as int32."""
+    """Return the two words of each place in an array of a shape, as int32; of several keys, of shape (…, *shape)."""
     x, y = _hashed(key, *counters(key, 0, math.prod(shape)))
-    return x.reshape(shape), y.reshape(shape)
+    full = (*key.shape[:-1], *shape)
+    return x.reshape(full), y.reshape(full)
 
 
 def counters(key: Array, start: int, stop: int) -> tuple[Array, Array]:
@@ -83,7 +84,7 @@ def counters(key: Array, start: int, stop: int) -> tuple[Array, Array]:
 
 
 def _hashed(key: Array, high: Array, low: Array) -> tuple[Array, Array]:
-    first, second = key[0:1].view(torch.int32), key[1:2].view(torch.int32)
+    first, second = key[..., 0:1].view(torch.int32), key[..., 1:2].view(torch.int32)
     schedule = (first, second, first ^ second ^ PARITY)
     x, y = high + first, low + second
     for i in range(5):
