@@ -42,6 +42,8 @@ TABLES: Final[Mapping[str, Callable[[], str]]] = {
     "benchmarks": lambda: _tables.benchmarks(DOCS / "benchmarks.json"),
     "capabilities": _tables.capability_table,
     "conformance": lambda: _tables.conformance(DOCS / "conformance.json"),
+    "conversions": lambda: _tables.conversions(DOCS / "convert.json", "libraries"),
+    "conversions_special": lambda: _tables.conversions(DOCS / "convert.json", "special"),
     "coverage_jax": lambda: _tables.coverage(DOCS / "coverage" / "jax.toml"),
     "coverage_nx": lambda: _tables.coverage(DOCS / "coverage" / "nx.toml"),
     "coverage_phiml": lambda: _tables.coverage(DOCS / "coverage" / "phiml.toml"),

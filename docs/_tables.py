@@ -212,6 +212,18 @@ def conformance(path: Path) -> str:
     return "\n".join(parts)
 
 
+def conversions(path: Path, part: str) -> str:
+    """Show which conversions share memory and which copy."""
+    rows: dict[str, dict[str, str]] = json.loads(path.read_text(encoding="utf-8"))[part]
+    columns = list(next(iter(rows.values())))
+    header = ["from" if part == "libraries" else "", *(_pair(column) for column in columns)]
+    return table(header, ([name_of(row), *(cells[column] for column in columns)] for row, cells in rows.items()))
+
+
+def _pair(names: str) -> str:
+    return " to ".join(map(name_of, names.split(" to ")))
+
+
 def _entries(run: dict[str, Any]) -> str:
     parts = []
     for key, title in (("expected_failures", "Expected failures"), ("skips", "Skipped")):

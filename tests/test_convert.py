@@ -2,6 +2,7 @@
 
 import gc
 import itertools
+import json
 import os
 import subprocess
 import sys
@@ -21,6 +22,7 @@ from hypothesis import strategies as st
 from jax.experimental import sparse as jax_sparse
 
 import xpand
+from tests import conversions
 from tests.libraries import LIBRARIES, Library
 from xpand_extensions import autodiff, jit, sparse, vmap
 from xpand_extensions.convert import convert, exported, imported, to_numpy
@@ -346,6 +348,10 @@ def test_to_a_device() -> None:
     for target in ("numpy", "torch", "jax", "dask", "array_api_strict"):
         with pytest.raises(ValueError, match="quantum"):
             convert(x, target, device="quantum")
+
+
+def test_the_tables_of_the_docs() -> None:
+    assert json.loads(conversions.OUTPUT.read_text(encoding="utf-8")) == conversions.measured()
 
 
 # Derivatives and tracing

@@ -44,9 +44,9 @@ def convert(x: trees.Tree, to: Namespace | str, /, *, device: Device | None = No
         Arrays of the library, with the data types, shapes and values of `x`. What is of this library already, and on
         this device, is returned as it is, unless `copy` is True; so it is under transformations too.
 
-        Where memory is shared, write into neither array: a PyTorch tensor over the memory of a JAX array, or of a NumPy
-        array, can be written into, and the other then changes. Read-only memory is never shared with a library that
-        could write into it: it is copied.
+        Where memory is shared, write into neither array: the other would change too, arrays of JAX included, which are
+        taken for constants. A NumPy array that is read-only is copied where the other library could write into it; one
+        over the memory of a JAX array is read-only. PyTorch has no such tensors: of a JAX array it can write into.
 
     Raises:
         TypeError: `x` is no array and no tree; `to` is no library; the library has no such data type; or the array
