@@ -20,7 +20,18 @@ import xpand_extensions
 from tests.libraries import LIBRARIES, Library
 from xpand import UnsupportedError, _arguments, array_namespace, creation, trees
 from xpand._precision import PRECISION
-from xpand_extensions import histograms, indexing, linalg, optimize, scatter, sorting, sparse, special, statistics
+from xpand_extensions import (
+    histograms,
+    indexing,
+    linalg,
+    optimize,
+    random,
+    scatter,
+    sorting,
+    sparse,
+    special,
+    statistics,
+)
 from xpand_extensions.autodiff import grad
 from xpand_extensions.jit import jit, make_graph
 from xpand_extensions.precision import (
@@ -216,6 +227,16 @@ def test_device_without_the_data_type() -> None:
             xpand.namespace("torch").asarray(1j, device=device)
     with precision(32):
         assert default_dtype(xp="torch", device=device) == torch.float32
+
+
+@pytest.mark.parametrize("bits", [32, 64])
+def test_random_numbers(library: Library, bits: int) -> None:
+    """Also of libraries that xpand doesn't wrap."""
+    key = random.key(0, xp=library.xp, device=library.device)
+    with precision(bits):
+        made = [random.uniform(key, (2,)), random.normal(key, (2,)), random.randint(key, (2,), 0, 5)]
+        assert [name_of(x) for x in made] == [f"float{bits}", f"float{bits}", f"int{bits}"]
+        assert name_of(random.uniform(key, (2,), dtype=library.xp.float32)) == "float32"
 
 
 def functions_of_indices(library: Library) -> list[Any]:
