@@ -1,8 +1,9 @@
 """Every code block of the README and of the site runs, every example in a docstring holds, every named target exists.
 
-Each page runs in a process of its own, its blocks one after another in one namespace, as a reader would type them:
+Each page runs in a process of its own, its blocks one after another in one namespace, as a reader would type them. The
+docstrings of several modules share a process, since starting one takes longer than most of them:
 
-    python tests/test_docs.py docs/start.md      # or the name of a module, for its docstrings
+    python tests/test_docs.py docs/start.md      # or names of modules, for their docstrings
 """
 
 import contextlib
@@ -69,10 +70,13 @@ def run_blocks(name: str, blocks: list[Block]) -> None:
             assert not runner.summarize(verbose=False).failed, f"{name}:{block.line}"
 
 
-def run_docstrings(name: str) -> None:
-    result = doctest.testmod(importlib.import_module(name))
-    assert result.attempted, f"{name}: no examples were found"
-    assert not result.failed
+def run_docstrings(names: list[str]) -> None:
+    failed = []
+    for name in names:
+        result = doctest.testmod(importlib.import_module(name))
+        if result.failed or not result.attempted:
+            failed.append(f"{name}: {result.failed} of {result.attempted} examples failed")
+    assert not failed, failed
 
 
 def modules_with_examples() -> Iterator[str]:
@@ -84,12 +88,17 @@ def modules_with_examples() -> Iterator[str]:
                 yield ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
 
 
-def run_alone(argument: str) -> subprocess.CompletedProcess[str]:
+def groups(modules: list[str], size: int = 15) -> dict[str, list[str]]:
+    """Part modules into groups of about a size, by the name of their first."""
+    return {modules[i]: modules[i : i + size] for i in range(0, len(modules), size)}
+
+
+def run_alone(*arguments: str) -> subprocess.CompletedProcess[str]:
     """Run this file in a process of its own, in the environment that a reader has."""
     ours = ("JAX_ENABLE_X64", "SCIPY_ARRAY_API")
     environment = {name: value for name, value in os.environ.items() if name not in ours}
     environment |= {"JAX_PLATFORMS": "cpu"}
-    command = [sys.executable, "-W", "error", str(Path(__file__).resolve()), argument]
+    command = [sys.executable, "-W", "error", str(Path(__file__).resolve()), *arguments]
     return subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, text=True)
 
 
@@ -97,7 +106,7 @@ if __name__ == "__main__":
     if sys.argv[1].endswith(".md"):
         run_blocks(sys.argv[1], blocks_of(Path(sys.argv[1]).read_text(encoding="utf-8")))
     else:
-        run_docstrings(sys.argv[1])
+        run_docstrings(sys.argv[1:])
     sys.exit()
 
 import pytest  # noqa: E402 - a page runs without it
@@ -115,10 +124,29 @@ def test_the_code_of_a_page_runs(page):
     assert done.returncode == 0, done.stdout + done.stderr
 
 
-@pytest.mark.parametrize("module", list(modules_with_examples()))
-def test_the_examples_of_a_module_hold(module):
-    done = run_alone(module)
+GROUPS = groups(list(modules_with_examples()))
+
+
+@pytest.mark.parametrize("modules", GROUPS.values(), ids=GROUPS)
+def test_the_examples_of_modules_hold(modules):
+    done = run_alone(*modules)
     assert done.returncode == 0, done.stdout + done.stderr
+
+
+def test_a_wrong_example_and_a_module_without_one_are_named():
+    with contextlib.redirect_stdout(io.StringIO()), pytest.raises(AssertionError, match="1 of 2 examples failed"):
+        run_docstrings([__name__])
+    with pytest.raises(AssertionError, match="xpand_extensions.generic: 0 of 0 examples failed"):
+        run_docstrings(["xpand_extensions.generic"])
+
+
+def wrong_example():
+    """
+    >>> 1
+    1
+    >>> 2
+    1
+    """
 
 
 @pytest.mark.parametrize("page", PAGES)
