@@ -1,5 +1,6 @@
 """Derivatives of solutions, under `jit` and `vmap`: by every method, in both modes, on every library."""
 
+from functools import partial
 from typing import Any
 
 import jax
@@ -13,7 +14,7 @@ from tests.systems import vector
 from xpand_extensions import sparse
 from xpand_extensions.autodiff import check_grads, grad, jvp, stop_gradient
 from xpand_extensions.jit import jit
-from xpand_extensions.linear_solve import solve
+from xpand_extensions.linear_solve import ConvergenceError, solve
 from xpand_extensions.vmap import vmap
 
 N = 4
@@ -240,3 +241,27 @@ def test_complex_gradients() -> None:
         assert found == pytest.approx(expected, rel=1e-5), method
         _, tangent = jvp(lambda a, total=total: total(a, b), (matrix,), (direction,))
         assert float(tangent) == pytest.approx(expected, rel=1e-5), method
+
+
+@pytest.mark.parametrize("mode", ["reverse", "forward"])
+@pytest.mark.parametrize("method", ["cg", "bicgstab", "lsmr"])
+def test_derivatives_that_do_not_converge(method: str, mode: str) -> None:
+    a, b, ones = np.diag(np.arange(1.0, 31.0)), np.eye(30)[2], np.ones(30)
+
+    def total(b: np.ndarray, throw: bool, max_steps: int = 6) -> Any:
+        x = solve(a, b, method=method, throw=throw, max_steps=max_steps, rtol=1e-10).x
+        return xpand.array_namespace(x).sum(x)
+
+    def derivative(**options: Any) -> Any:
+        if mode == "reverse":
+            return grad(partial(total, **options))(b) @ ones
+        return jvp(partial(total, **options), (b,), (ones,))[1]
+
+    # The system itself takes a step or two: its right side is an eigenvector. That of the derivative is not.
+    assert total(b, True) == pytest.approx(1 / 3)
+    with pytest.raises(ConvergenceError, match=f"the derivative of a solution is a solution too, which by '{method}"):
+        derivative(throw=True)
+    exact = (1 / np.arange(1.0, 31.0)).sum()
+    assert derivative(throw=True, max_steps=300) == pytest.approx(exact, rel=1e-7)
+    # Without, it is what the steps gave.
+    assert derivative(throw=False) != pytest.approx(exact, rel=1e-7)

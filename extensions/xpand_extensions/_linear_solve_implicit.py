@@ -2,13 +2,14 @@
 
 from typing import Any, NamedTuple
 
-from xpand import _arguments, array_namespace
+from xpand import _arguments, array_namespace, is_concrete
 from xpand._typing import Array
 
 from . import autodiff
 from ._linear_solve_krylov import Found, System, krylov
 from ._linear_solve_methods import Method
 from ._linear_solve_operators import conj
+from ._solver_status import ConvergenceError, Status
 
 
 class Criterion(NamedTuple):
@@ -24,6 +25,8 @@ class Options(NamedTuple):
     method: Method
     stops: tuple[int, ...]
     """After how many steps to look, in ascending order."""
+    throw: bool = False
+    """Whether a derivative whose solution does not converge raises, where that can be told."""
 
     def last(self) -> "Options":
         """Look at the end alone."""
@@ -40,17 +43,22 @@ class Options(NamedTuple):
 
 def square(system: System, b: Array, x0: Array | None, criterion: Criterion, options: Options) -> tuple[Array, Found]:
     """Solve a square system; return the solution and, of no derivative, how it was found."""
+    of_derivative = _Derivatives()
 
     def solve(b: Array, system: System, start: Any, criterion: Criterion) -> tuple[Array, Found]:
         found = _found(system, b, _start(b, start, b.shape[-1]), criterion, options)
+        of_derivative.look(found, options)
+        of_derivative.go_on()
         return options.solution(found), found
 
     def transpose_solve(b: Array, system: System, start: Any, criterion: Criterion) -> tuple[Array, Found]:
         xp = array_namespace(b)
         if system.operator.symmetric:
             found = _found(system, conj(xp, b), xp.zeros_like(b), criterion, options.last())
+            of_derivative.look(found, options.last())
             return conj(xp, found.x), found
         found = _found(system.transposed(), b, xp.zeros_like(b), criterion, options.last())
+        of_derivative.look(found, options.last())
         return found.x, found
 
     start = () if x0 is None else autodiff.stop_gradient((b, x0))
@@ -71,6 +79,7 @@ def least_squares(
     solution is the `r` of the adjoint matrix.
     """
     is_tall = system.rows.size >= system.columns.size
+    of_derivative = _Derivatives()
 
     def product(pair: tuple[Array, Array], system: System, start: Any, criterion: Criterion) -> tuple[Array, Array]:
         r, x = pair
@@ -82,24 +91,36 @@ def least_squares(
         sides: tuple[Array, Array], system: System, start: Any, criterion: Criterion
     ) -> tuple[tuple[Array, Array], Found]:
         f, g = sides
+
+        def adjoint(b: Array) -> Array:
+            found = _of_adjoint(system, b, criterion, options)
+            of_derivative.look(found, options.last())
+            return conj(xp, found.x)
+
+        xp = array_namespace(f)
         if is_tall:
-            w = _of_adjoint(system, g, criterion, options)
+            w = adjoint(g)
             found = _found(system, f - w, _start(f, start, g.shape[-1]), criterion, options)
             x = options.solution(found)
+            of_derivative.look(found, options)
+            of_derivative.go_on()
             return (w + options.residual(found), x), found
         found = _found(system, g, _start(g, start, f.shape[-1]), criterion, options)
         w = options.solution(found)
-        outside = f - system.adjoint(_of_adjoint(system, f, criterion, options))
-        return (w + outside, _of_adjoint(system, f - w, criterion, options)), found
+        of_derivative.look(found, options)
+        outside = f - system.adjoint(adjoint(f))
+        x = adjoint(f - w)
+        of_derivative.go_on()
+        return (w + outside, x), found
 
     def transpose_solve(
         sides: tuple[Array, Array], system: System, start: Any, criterion: Criterion
     ) -> tuple[tuple[Array, Array], Found]:
-        xp = array_namespace(b)
+        # Not of b: functions that bring followed arrays along are made graphs, whose values aren't known.
+        xp = array_namespace(*sides)
         (r, x), found = solve((conj(xp, sides[0]), conj(xp, sides[1])), system, (), criterion)
         return (conj(xp, r), conj(xp, x)), found
 
-    array_namespace(b)
     none = _zeros(b, system.columns.size)
     sides = (b, none) if is_tall else (none, b)
     start = () if x0 is None else autodiff.stop_gradient((b, x0))
@@ -119,16 +140,39 @@ def _product(x: Array, system: System, start: Any, criterion: Criterion) -> Arra
 
 
 def _found(system: System, b: Array, x0: Array, criterion: Criterion, options: Options) -> Found:
-    method, stops = options
+    method, stops, _ = options
     order = min(method.order, max(b.shape[-1], 1)) if method.name == "gmres" else method.order
     return krylov(b, x0, criterion.rtol, criterion.atol, system=system, method=method.name, order=order, stops=stops)
 
 
-def _of_adjoint(system: System, b: Array, criterion: Criterion, options: Options) -> Array:
-    """Solve with the adjoint matrix."""
-    xp, other = array_namespace(b), system.transposed()
-    x0 = _zeros(b, system.rows.size)
-    return conj(xp, _found(other, conj(xp, b), x0, criterion, options.last()).x)
+class _Derivatives:
+    """Looks at the solutions that derivatives are made of: those after the caller's own."""
+
+    def __init__(self) -> None:
+        """Begin with the caller's."""
+        self.is_first = True
+
+    def go_on(self) -> None:
+        """Take note that the caller's is found."""
+        self.is_first = False
+
+    def look(self, found: Found, options: Options) -> None:
+        """Raise where a solution has not converged, if told to, and where that is known."""
+        status = found.status if len(options.stops) == 1 else found.status[-1, ...]
+        if self.is_first or not options.throw or not is_concrete(status):
+            return
+        if bool(array_namespace(status).any(status != int(Status.CONVERGED))):
+            raise ConvergenceError(
+                f"solve: the derivative of a solution is a solution too, which by {str(options.method)!r} has not "
+                "converged; give it more max_steps, a larger rtol, or a preconditioner",
+                found,
+            )
+
+
+def _of_adjoint(system: System, b: Array, criterion: Criterion, options: Options) -> Found:
+    """Solve with the adjoint matrix: for the conjugated solution."""
+    xp = array_namespace(b)
+    return _found(system.transposed(), conj(xp, b), _zeros(b, system.rows.size), criterion, options.last())
 
 
 def _start(b: Array, start: Any, size: int) -> Array:

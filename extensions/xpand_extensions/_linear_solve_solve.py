@@ -69,7 +69,8 @@ def solve(
             without its batch, or a list of vectors. Of the solutions the one is found that has no part along them.
         batch_ndim: For functions, how many of the first axes of all arrays in `b` are systems, which A takes at once.
         args: What a function A takes besides: trees of arrays, in which the solution is differentiable, or anything.
-        throw: Raise where a system has not converged. Needs values that are known, as they aren't under `jit`.
+        throw: Raise where a system has not converged, or one that a derivative is made of. Needs values that are known,
+            as they aren't under `jit`.
 
     Returns:
         A `SolveResult` with `x`, the true `residual` and `residual_norm`, `iterations`, `function_evaluations`, and
@@ -87,7 +88,8 @@ def solve(
 
     Each system of a batch ends at its own convergence, as if solved alone. The solution is differentiable in `b`, the
     entries of A and `args`, in both modes and to any order, by solving again with the same method, tolerances,
-    factors and preconditioner: how exact a derivative is, the tolerance says as well. Along a trajectory the
+    factors and preconditioner: how exact a derivative is, the tolerance says as well. One that does not converge there
+    gives the best that was looked at, or raises with `throw`. Along a trajectory the
     derivative of each row is that of the solution. By "lsqr", "lsmr" and "lstsq" it needs full rank. `x` of a system
     that fails is the best that was looked at.
 
@@ -132,7 +134,8 @@ def solve(
     else:
         basis = arguments.basis_of(nullspace, sides)
         system = System(ready(operator), ready(preconditioner), basis, sides.rows, sides.columns)
-        result = _iterative(wanted, system, sides, criterion, steps, is_trajectory=isinstance(max_steps, Sequence))
+        options = Options(wanted, tuple(sorted(set(steps))), throw)
+        result = _iterative(system, sides, criterion, options, steps, is_trajectory=isinstance(max_steps, Sequence))
     if throw:
         last = trees.map(lambda x: x[-1, ...], result) if isinstance(max_steps, Sequence) else result
         throw_unless_converged("solve", last)
@@ -163,23 +166,23 @@ def _applies(method: methods.Method, sides: arguments.Sides, preconditioner: Any
 
 
 def _iterative(
-    method: methods.Method,
     system: System,
     sides: arguments.Sides,
     criterion: Criterion,
+    options: Options,
     steps: tuple[int, ...],
     *,
     is_trajectory: bool,
 ) -> SolveResult:
     xp, b, x0 = array_namespace(sides.b), sides.b, sides.x0
-    stops = tuple(sorted(set(steps)))
+    method, stops = options.method, options.stops
     outside = None
     if system.basis is not None:
         outside = along(system.basis, b)
         b = b - outside
         x0 = None if x0 is None else x0 - along(system.basis, x0)
     by = least_squares if method.name in methods.LEAST_SQUARES else square
-    x, found = by(system, b, x0, criterion, Options(method, stops))
+    x, found = by(system, b, x0, criterion, options)
     residual, status = found.residual, found.status
     if outside is not None:
         outside = autodiff.stop_gradient(outside)

@@ -21,11 +21,12 @@ def matmul(a: Any, b: Any, /) -> Any:
 
     Returns:
         An array as `xp.matmul` returns it. Of two containers one, sorted and unique, of their format, or COO where they
-        have two; their patterns must be known.
+        have two; their patterns must be known. Where members of a batch have patterns of their own, those of the
+        product do too, with padding.
 
     Raises:
         TypeError: Neither is sparse, data types that don't promote, or two containers of patterns that aren't known:
-            under jit, where they are arguments, and lazy ones.
+            under jit, and the vmap of JAX and PyTorch, where they are arguments, and lazy ones.
         ValueError: Shapes that don't fit.
 
     >>> import numpy as np
