@@ -540,7 +540,7 @@ def on_holes(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
         from xpand import array_namespace
 
         xp = array_namespace(x)
-        return function(xp.where((x > 2.2) & (x < 3.5), xp.asarray(np.nan, dtype=x.dtype), x))
+        return function(xp.where((x > 2.2) & (x < 3.5), xp.full_like(x, np.nan), x))
 
     return made
 

@@ -13,4 +13,6 @@ def is_plain(*tensors: Array) -> bool:
         not (torch.is_grad_enabled() and any(x.requires_grad for x in tensors))
         and forward_ad._current_level < 0
         and all(is_concrete(x) for x in tensors)
+        # Inside of torch.func's transformations not even a tensor from outside has memory that NumPy could see.
+        and not torch._C._are_functorch_transforms_active()
     )

@@ -10,6 +10,8 @@ from xpand_extensions._sparse_assembly import CSRAssembly, Shape
 from xpand_extensions.generic._sparse_assembly import csr_assembly as generic_assembly
 from xpand_extensions.plugins.numpy._sparse_assembly import csr_assembly as host_assembly
 
+from ._sparse_pattern import at_once
+
 
 def csr_assembly(
     rows: Array,
@@ -23,5 +25,6 @@ def csr_assembly(
     options: dict[str, Any] = {"shape": shape, "sum_duplicates": sum_duplicates, "size": size}
     if not (is_concrete(rows) and is_concrete(columns) and rows.device.type == "cpu"):
         return generic_assembly(rows, columns, **options)
-    found = host_assembly(rows.numpy(), columns.numpy(), **options)
+    # Inside of torch.func's transformations no tensor has memory that NumPy could see.
+    found = at_once(lambda *each: host_assembly(*(x.numpy() for x in each), **options), rows, columns)
     return CSRAssembly(*[torch.from_numpy(x) for x in found])

@@ -65,6 +65,7 @@ def _on_host(x: Array) -> bool:
         x.device.type == "cpu"
         and x.dtype in (torch.float32, torch.float64, torch.int64, torch.int32)
         and is_concrete(x)
+        and not torch._C._are_functorch_transforms_active()  # in which tensors have no memory that NumPy could see
         and not x.requires_grad
     )
 
