@@ -15,8 +15,7 @@ from xpand._typing import Array, Device, Namespace
 
 from . import _convert_sparse as sparse
 from . import devices
-from ._dispatch import pluggable
-from .tracing._core import TracedArray, bare
+from ._dispatch import OPERATIONS, pluggable
 
 Path: TypeAlias = Callable[[Any, Device, bool | None], Any]
 """Takes an array, a device and `copy`."""
@@ -146,7 +145,9 @@ def _tree(x: trees.Tree, to: Namespace | str, device: Device, copy: bool | None)
 def _target(to: Namespace | str) -> Namespace:
     try:
         if to is not None:
-            return namespace_or_default(to, "convert")
+            xp = namespace_or_default(to, "convert")
+            # Under a transformation of ours arrays of the library itself go together with those that it follows.
+            return getattr(xp, "base", xp) if hasattr(xp, "wraps") else xp
     except TypeError:
         pass
     raise TypeError(f"convert: to must be a namespace or a library's name such as 'torch', got {describe(to)}")
@@ -174,8 +175,8 @@ def path_of(x: Any, to: Namespace | str, xp: Namespace) -> Path:
     found = _paths.get((type(x), to))
     if found is not None:
         return found
-    if isinstance(x, TracedArray):
-        return _from_traced(x, xp)
+    if hasattr(x, "is_traced"):
+        return _from_traced(x, to, xp)
     if not _arguments.is_array(x):
         return _from_foreign(xp)
     source = array_namespace(x)
@@ -189,9 +190,12 @@ def path_of(x: Any, to: Namespace | str, xp: Namespace) -> Path:
 
 def _between(source: Namespace, xp: Namespace) -> Path:
     """Make the way from one library to another."""
-    export, import_, to_host = exported.native_for(source), imported.native_for(xp), library_name(xp) == "numpy"
+    library = library_name(xp)
+    to_host = library == "numpy"
+    imports = OPERATIONS[f"{__package__}.convert.imported"].by_library
 
     def path(x: Any, device: Device, copy: bool | None) -> Any:
+        export, import_ = exported.native(x), imports.get(library) or imported.native_for(xp)
         if device is None:
             return import_(export(x, to_host=to_host, copy=copy), copy=copy, xp=xp)
         shared = False if copy is False else None  # a move may be the copy already
@@ -221,12 +225,15 @@ def _unless_sparse(dense: Path, to: Namespace | str, xp: Namespace) -> Path:
     return path
 
 
-def _from_traced(x: Any, xp: Namespace) -> Path:
+def _from_traced(x: Any, to: Namespace | str, xp: Namespace) -> Path:
     """Make the way of an array that a transformation of ours may follow: nowhere but to its own library."""
-    if x._namespace is xp or x._namespace.base is xp:
-        return _within(x._namespace)
+    source = array_namespace(x)
+    if xp in (source, getattr(source, "base", None)):
+        return _within(source)
     known = settled(x)
-    return lambda x, device, copy: path_of(known, xp, xp)(known, device, copy)
+    if known is x:  # it is a stranger's, which has the same attribute
+        return _between(source, xp)
+    return lambda x, device, copy: path_of(known, to, xp)(known, device, copy)
 
 
 def settled(x: Any) -> Array:
@@ -235,9 +242,13 @@ def settled(x: Any) -> Array:
     Raises:
         TypeError: One does.
     """
-    known: Any = bare(x)
+    if not hasattr(x, "is_traced"):
+        return x
+    from .tracing._core import TracedArray, bare  # which loads all rules
+
+    known: Array = bare(x)
     if isinstance(known, TracedArray):
-        known.__dlpack__()  # says by whom it is followed
+        x.__dlpack__()  # says by whom it is followed
     return known
 
 

@@ -4,23 +4,22 @@ import math
 import sys
 from typing import Any, Final, Literal, TypeAlias
 
-from xpand import _arguments
+from xpand import _arguments, array_namespace
 from xpand._defaults import namespace_or_default
 from xpand._namespace import describe
 from xpand._typing import Array, Device, DType, Namespace
 
-from ._convert_arrays import settled
-from ._convert_dtypes import checked
+from . import bits
+from ._convert_arrays import exported, settled
+from ._convert_dtypes import checked, integer_of, is_short, name_of
 from ._dispatch import pluggable
 
 ByteOrder: TypeAlias = Literal["little", "big", "native"]
 """Which byte of a number comes first: the lowest, the highest, or as this machine has it."""
 
 _ORDERS: Final = ("little", "big", "native")
-_MACHINE: Final = "little" if sys.byteorder == "little" else "big"
 
 
-@pluggable(capability="convert")
 def to_bytes(x: Array, /, *, limit: int | None = None, byteorder: ByteOrder = "little") -> bytes:
     r"""Return the elements of an array as bytes, the last axis fastest, without gaps.
 
@@ -46,10 +45,27 @@ def to_bytes(x: Array, /, *, limit: int | None = None, byteorder: ByteOrder = "l
     b'\x00\x01'
     """
     _arguments.namespace_of("to_bytes", x=x)
-    x = settled(x)
     if limit is not None:
         limit = _arguments.integer("to_bytes", "limit", limit, minimum=0)
-    return to_bytes.native(x)(x, limit=limit, byteorder=_order("to_bytes", byteorder))
+    order = _order("to_bytes", byteorder)
+    x = _first(settled(x), limit)
+    xp, name = array_namespace(x), name_of(x.dtype)
+    if is_short(name) and hasattr(xp, name):
+        x = bits.bitcast.native(x)(x, getattr(xp, integer_of(name)))
+    on_host = exported.native(x)(x, to_host=True)
+    data: bytes = (on_host if order == sys.byteorder else on_host.byteswap()).tobytes()
+    return data
+
+
+def _first(x: Array, limit: int | None) -> Array:
+    """Take as many elements as there may be; where that is not all, in one axis."""
+    size = math.prod(x.shape)
+    if limit is None or limit >= size:
+        return x
+    xp = array_namespace(x)
+    if x.ndim > 1:  # whole rows first, so that no more of the array is copied
+        x = x[: -(-limit // (size // x.shape[0])), ...]
+    return xp.reshape(x, (-1,))[:limit]
 
 
 @pluggable(capability="convert")
@@ -111,4 +127,4 @@ def _memory(data: Any) -> memoryview:
 def _order(function: str, byteorder: Any) -> Any:
     """Check the order of bytes, and say it without "native"."""
     _arguments.choice(function, "byteorder", byteorder, _ORDERS)
-    return _MACHINE if byteorder == "native" else byteorder
+    return sys.byteorder if byteorder == "native" else byteorder

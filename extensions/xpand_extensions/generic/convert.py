@@ -1,6 +1,5 @@
 """Conversion to and from any conforming library, by DLPack or by way of NumPy."""
 
-import math
 from dataclasses import replace
 from typing import Any
 
@@ -51,26 +50,6 @@ def _imported(x: Any, to: Namespace, library: str, copy: bool | None) -> Any:
         if copy is False:
             raise copy_needed(f"{library} does not take the memory by DLPack ({error})") from error
     return to.asarray(capability.exported(x, to_host=True))
-
-
-def to_bytes(x: Array, /, *, limit: int | None = None, byteorder: ByteOrder = "little") -> bytes:
-    xp = array_namespace(x)
-    x = first_elements(x, limit)
-    name = name_of(x.dtype)
-    if is_short(name):
-        x = bits.bitcast.native(x)(x, getattr(xp, integer_of(name)))
-    return capability.to_bytes(capability.to_numpy(x), byteorder=byteorder)
-
-
-def first_elements(x: Array, limit: int | None) -> Array:
-    """Take as many elements as there may be; where that is not all, in one axis."""
-    size = math.prod(x.shape)
-    if limit is None or limit >= size:
-        return x
-    xp = array_namespace(x)
-    if x.ndim > 1:  # whole rows first, so that no more of the array is copied
-        x = x[: -(-limit // (size // x.shape[0])), ...]
-    return xp.reshape(x, (-1,))[:limit]
 
 
 def from_bytes(

@@ -12,7 +12,6 @@ from xpand_extensions._convert_dtypes import name_of
 from xpand_extensions._convert_messages import copy_needed, no_dtype
 from xpand_extensions.convert import ByteOrder, Pointer
 from xpand_extensions.devices import to_device
-from xpand_extensions.generic.convert import first_elements
 
 
 def exported(x: Array, /, *, to_host: bool = False, copy: bool | None = None) -> Array:
@@ -32,12 +31,6 @@ def exported(x: Array, /, *, to_host: bool = False, copy: bool | None = None) ->
 def imported(x: Any, /, *, copy: bool | None = None, xp: Namespace | str | None = None) -> Array:
     # On the way to NumPy the source's half makes the array, and the copy.
     return x
-
-
-def to_bytes(x: Array, /, *, limit: int | None = None, byteorder: ByteOrder = "little") -> bytes:
-    x = exported(first_elements(x, limit))
-    data: bytes = (x if byteorder == sys.byteorder else x.byteswap()).tobytes()
-    return data
 
 
 def from_bytes(
