@@ -10,7 +10,7 @@ from typing import Any, Protocol, TypeAlias
 
 from xpand import _arguments, trees
 from xpand._namespace import describe, library_of
-from xpand._precision import compiled_for
+from xpand._precision import MATMUL, PRECISION, compiled_for
 
 from ._dispatch import pluggable
 from ._jit_calls import INSTEAD, MAX_ENTRIES, NUMBERS, Compiled, Flat, Statics, arrays_among, check_leaves, tracing
@@ -113,7 +113,7 @@ def jit(
     by_types: dict[tuple[Any, ...], Function] = {}
 
     def compiled(*args: Any, **kwargs: Any) -> Any:
-        precision = compiled_for()
+        precision = compiled_for() if PRECISION.active or MATMUL.active else None
         if not kwargs:
             types = tuple([type(x) for x in args])
             known = by_types.get(types if precision is None else (precision, types))

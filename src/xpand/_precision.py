@@ -64,9 +64,7 @@ def _current_while_compiling() -> Precision | None:
 
 
 def compiled_for() -> Any:
-    """Return what compiled code depends on, besides its arguments: None where nothing is set."""
-    if not (PRECISION.active or MATMUL.active):
-        return None
+    """Return what compiled code depends on besides its arguments, where something is set: `active` of either."""
     return PRECISION.current(), MATMUL.current()
 
 
