@@ -24,7 +24,7 @@ from jax.experimental import sparse as jax_sparse
 import xpand
 from tests import conversions
 from tests.libraries import LIBRARIES, Library
-from xpand_extensions import autodiff, jit, sparse, vmap
+from xpand_extensions import _convert_arrays, autodiff, jit, random, sparse, vmap
 from xpand_extensions._dispatch import OPERATIONS
 from xpand_extensions.convert import convert, exported, imported, to_numpy
 
@@ -178,6 +178,17 @@ def test_types_that_other_libraries_have_not() -> None:
     with pytest.raises(TypeError, match="no masks; use `x.filled"):
         convert(masked, "torch")
     assert convert(np.ma.masked_array([1.0, 2.0]), "torch").tolist() == [1.0, 2.0]
+
+
+def test_gradients_of_integers_in_jax_are_no_numbers() -> None:
+    gradients = jax.grad(lambda x: 1.0 * x, allow_int=True)(3), np.zeros((), jax.dtypes.float0)
+    _convert_arrays._paths.clear()  # the ways of a type are remembered, and these are of NumPy's
+    for x in gradients:
+        for target in ("numpy", "torch", "array_api_strict"):
+            with pytest.raises(TypeError, match="the standard has no data type void"):
+                convert(x, target)
+        assert convert(x, "jax") is x
+    assert convert(np.ones(1), "torch").tolist() == [1.0]
 
 
 def test_jax_without_64_bit_types_narrows_nothing() -> None:
@@ -551,6 +562,7 @@ def test_keys_of_jax_become_their_data() -> None:
         made = convert(key, target)
         assert str(made.dtype).endswith("uint32")
         np.testing.assert_array_equal(to_numpy(made), expected)
+        np.testing.assert_array_equal(to_numpy(random.bits(made, (3,))), np.asarray(jax.random.bits(key, (3,))))
     assert convert(key, "jax") is key
     assert jnp.issubdtype(convert(key, "jax", copy=True).dtype, jax.dtypes.prng_key)
 

@@ -183,7 +183,8 @@ def path_of(x: Any, to: Namespace | str, xp: Namespace) -> Path:
     found = _within(xp) if source is xp else _between(source, xp)
     if sparse.has_sparse(type(x)):
         found = _unless_sparse(found, to, xp)
-    if library_of(type(x)) is not None and len(_paths) < _MAX_PATHS:
+    # Not of a stranger, nor of JAX's gradients of integers, which are NumPy arrays: the type alone doesn't tell.
+    if library_of(type(x)) == library_name(source) and len(_paths) < _MAX_PATHS:
         _paths[type(x), to] = found
     return found
 

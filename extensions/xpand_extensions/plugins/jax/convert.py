@@ -21,7 +21,9 @@ _wide: Final[dict[tuple[type, Any], bool]] = {}
 def exported(x: Array, /, *, to_host: bool = False, copy: bool | None = None) -> Array:
     if isinstance(x, jax.core.Tracer):
         raise no_values(x)
-    if not isinstance(x, np.ndarray) and jnp.issubdtype(x.dtype, jax.dtypes.prng_key):
+    if isinstance(x, np.ndarray):
+        raise no_dtype("the standard", x.dtype, "a gradient of integers has no values")
+    if jnp.issubdtype(x.dtype, jax.dtypes.prng_key):
         x = jax.random.key_data(x)
     if not to_host:
         return x
