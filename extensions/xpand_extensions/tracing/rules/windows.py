@@ -234,7 +234,7 @@ def _batched_scatter(name: str) -> Callable[..., Any]:
             source = source if mapped["source"] else xp.broadcast_to(source, (members, *source.shape))
             axis = tuple([k + 1 for k in axis])
         total = native(facade, x, source, 0, window_shape, axis=axis, **options)
-        if mapped["initial"]:
+        if mapped["initial"] is True:  # of a number it is that number
             ndim = total.ndim if mapped["x"] or mapped["source"] else total.ndim + 1
             initial = xp.reshape(initial, (-1, *(1,) * (ndim - 1)))
         return xp.add(total, xp.astype(initial, total.dtype) if hasattr(initial, "dtype") else initial)
