@@ -1,0 +1,283 @@
+"""Every public function on a device that is not the default one: the cases, and the check on JAX.
+
+The cases are those of the other test files, and `MORE`, for operations that have none there. JAX has several devices on
+a processor only where it is told so before it starts:
+
+    XLA_FLAGS=--xla_force_host_platform_device_count=2 python -m tests.wrong_device
+"""
+
+import importlib
+import sys
+import traceback
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import wraps
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import xpand
+from tests.cases import Case
+from xpand import trees
+from xpand_extensions import (
+    autodiff,
+    convert,
+    devices,
+    jit,
+    linear_solve,
+    optimize,
+    random,
+    scatter,
+    sparse,
+    special,
+    vmap,
+)
+from xpand_extensions._capabilities import import_facades
+from xpand_extensions._dispatch import OPERATIONS
+
+X = np.asarray([0.5, 1.5, 2.5])
+KEY = np.asarray([0, 7], dtype=np.uint32)
+SPD = np.asarray([[4.0, 1.0, 0.0], [1.0, 3.0, 1.0], [0.0, 1.0, 2.0]])
+
+Function = Callable[..., Any]
+
+
+def total(x: Any) -> Any:
+    xp = xpand.array_namespace(x)
+    return xp.sum(xp.sin(x) * x)
+
+
+def with_rule(make: Function) -> Function:
+    """Differentiate x**3 by a rule of one's own."""
+
+    def differentiated(x: Any) -> Any:
+        if make is autodiff.custom_jvp:
+            cube = autodiff.custom_jvp(lambda x: x**3)
+            cube.defjvp(lambda primals, tangents: (primals[0] ** 3, 3.0 * primals[0] ** 2 * tangents[0]))
+        else:
+            cube = autodiff.custom_vjp(lambda x: x**3)
+            cube.defvjp(lambda x: (x**3, x), lambda x, ct: (3.0 * x**2 * ct,))
+        return autodiff.grad(lambda x: xpand.array_namespace(x).sum(cube(x)))(x)
+
+    return differentiated
+
+
+def square_root(x: Any) -> Any:
+    root = lambda x: autodiff.custom_root(lambda y, x: y * y - x, x, solve=lambda y, x: x**0.5, args=(x,))
+    return autodiff.grad(lambda x: xpand.array_namespace(x).sum(root(x)))(x)
+
+
+def csr(x: Any) -> Any:
+    xp, device = xpand.array_namespace(x), xpand.device(x)
+    indices, indptr = (xp.asarray(each, device=device) for each in ([0, 2, 1], [0, 1, 3]))
+    return sparse.CSR(x, indices, indptr, (2, 3))
+
+
+def collective(function: Function) -> Function:
+    return lambda x: vmap.vmap(lambda each: function(each, "i"), axis_name="i")(x)
+
+
+def of_random(name: str, *args: Any, **options: Any) -> tuple[Function, np.ndarray]:
+    return lambda key: getattr(random, name)(key, *args, **options), KEY
+
+
+def as_bytes(x: Any) -> Any:
+    return convert.from_bytes(
+        convert.to_bytes(x), "float64", x.shape, device=xpand.device(x), xp=xpand.array_namespace(x)
+    )
+
+
+ONE_PARAMETER = ("chisquare", "dirichlet", "gamma", "loggamma", "lognormal", "pareto", "poisson")
+TWO_PARAMETERS = ("beta", "f", "weibull_min")
+SHAPED = ("cauchy", "exponential", "gumbel", "laplace", "logistic", "maxwell", "normal", "rademacher", "uniform")
+
+MORE: dict[str, tuple[Any, ...]] = {
+    "checkpoint": (lambda x: autodiff.grad(autodiff.checkpoint(total))(x), X),
+    "custom_jvp": (with_rule(autodiff.custom_jvp), X),
+    "custom_vjp": (with_rule(autodiff.custom_vjp), X),
+    "custom_root": (square_root, X),
+    "jvp": (lambda x: autodiff.jvp(total, (x,), (x,)), X),
+    "vjp": (lambda x: autodiff.vjp(total, x)[1](total(x)), X),
+    "linearize": (lambda x: autodiff.linearize(total, x)[1](x), X),
+    "linear_transpose": (lambda x: autodiff.linear_transpose(lambda y: y + y, x)(x), X),
+    "value_and_grad": (autodiff.value_and_grad(total), X),
+    "hessian": (autodiff.hessian(total), X),
+    "from_bytes": (as_bytes, X),
+    "to_device": (lambda x: devices.to_device(x, xpand.device(x), copy=True), X),
+    "jit": (lambda x: jit.jit(total)(x), X),
+    "krylov": (lambda a, b: linear_solve.solve(a, b, method="cg").x, SPD, X),
+    "minimize": (lambda x: optimize.minimize(lambda y: xpand.array_namespace(y).sum((y - 1.0) ** 2), x).x, X),
+    "segment_mean": (lambda x: scatter.segment_mean(x, scatter_ids(x), num_segments=2), X),
+    "segment_min": (lambda x: scatter.segment_min(x, scatter_ids(x), num_segments=2), X),
+    "segment_prod": (lambda x: scatter.segment_prod(x, scatter_ids(x), num_segments=2), X),
+    "csr": (lambda x: sparse.todense(csr(x)), X),
+    "csr product": (lambda x, y: csr(x) @ y, X, X),
+    "expit": (special.expit, X),
+    "vmap": (lambda x: vmap.vmap(lambda each: each * 2.0)(x), X),
+    "psum": (collective(vmap.psum), X),
+    "all_gather": (collective(vmap.all_gather), X),
+    "ppermute": (collective(lambda x, i: vmap.ppermute(x, i, [(0, 1), (1, 2), (2, 0)])), X),
+    **{name: of_random(name, shape=(3,)) for name in SHAPED},
+    **{name: (lambda key, x, name=name: getattr(random, name)(key, x), KEY, X) for name in ONE_PARAMETER},
+    **{name: (lambda key, x, name=name: getattr(random, name)(key, x, x + 1.0), KEY, X) for name in TWO_PARAMETERS},
+    "ball": of_random("ball", 2),
+    "bernoulli": (lambda key, x: random.bernoulli(key, x / 4.0), KEY, X),
+    "binomial": (lambda key, x: random.binomial(key, 5.0, x / 4.0), KEY, X),
+    "bits": of_random("bits", (3,)),
+    "categorical": (random.categorical, KEY, X),
+    "choice": (lambda key, x: random.choice(key, x, (2,), p=x / 4.5), KEY, X),
+    "choice without replacement": (lambda key, x: random.choice(key, x, (2,), replace=False), KEY, X),
+    "double_sided_maxwell": (lambda key, x: random.double_sided_maxwell(key, x, x, (3,)), KEY, X),
+    "fold_in": of_random("fold_in", 3),
+    "generalized_normal": (lambda key, x: random.generalized_normal(key, x, (3,)), KEY, X),
+    "geometric": (lambda key, x: random.geometric(key, x / 4.0), KEY, X),
+    "key_data": of_random("key_data"),
+    "multinomial": (lambda key, x: random.multinomial(key, 5.0, x / 4.5), KEY, X),
+    "multivariate_normal": (random.multivariate_normal, KEY, X, SPD),
+    "orthogonal": of_random("orthogonal", 2),
+    "permutation": (random.permutation, KEY, X),
+    "randint": of_random("randint", (3,), 0, 10),
+    "rayleigh": (random.rayleigh, KEY, X),
+    "shuffle": (random.shuffle, KEY, X),
+    "split": of_random("split", 3),
+    "t": (random.t, KEY, X),
+    "triangular": (lambda key, x: random.triangular(key, x - 1.0, x, x + 1.0), KEY, X),
+    "truncated_normal": (lambda key, x: random.truncated_normal(key, -x, x), KEY, X),
+    "wald": (random.wald, KEY, X),
+}
+"""A function of arrays, and their values; it returns an array, or a tree of them."""
+
+
+def scatter_ids(x: Any) -> Any:
+    return xpand.array_namespace(x).asarray([0, 1, 0], device=xpand.device(x))
+
+
+def modules() -> list[str]:
+    """Name the test files that have cases. Those of rules are about traced arrays, and make constants themselves."""
+    folder = Path(__file__).parent
+    files = sorted(folder.glob("test_*.py"))
+    return [
+        path.stem for path in files if "Case(" in path.read_text("utf-8") and not path.stem.startswith("test_rules")
+    ]
+
+
+def cases(module: str) -> dict[str, Case]:
+    """Gather the cases of a test file, under whatever names it has them; each once."""
+    found: dict[str, Case] = {}
+    for table in vars(importlib.import_module(f"tests.{module}")).values():
+        if isinstance(table, dict):
+            for name, row in table.items():
+                for number, case in enumerate(row if isinstance(row, tuple) else (row,)):
+                    if isinstance(case, Case):
+                        found.setdefault(f"{name} {number}", case)
+    return found
+
+
+def more() -> dict[str, Case]:
+    return {name: Case(function, arrays) for name, (function, *arrays) in MORE.items()}
+
+
+def every() -> dict[str, Case]:
+    return {f"{module}: {name}": case for module in modules() for name, case in cases(module).items()} | more()
+
+
+def assert_there(result: Any, device: Any) -> None:
+    arrays = [leaf for leaf in trees.leaves(result) if hasattr(leaf, "device")]
+    assert all(x.device == device for x in arrays), f"on {[str(x.device) for x in arrays]}, not on {device}"
+
+
+def failures(cases: dict[str, Case], check: Callable[[Case], None]) -> list[str]:
+    """Check all cases, and describe those that fail, with the lines that led there."""
+    found = []
+    for name, case in cases.items():
+        try:
+            check(case)
+        except Exception as error:  # whatever a library says of two devices
+            frames = [f"{Path(f.filename).name}:{f.lineno}" for f in traceback.extract_tb(error.__traceback__)]
+            found.append(f"{name}: {' '.join(frames[-6:])}: {type(error).__name__}: {str(error)[:300]}")
+    return found
+
+
+@contextmanager
+def recorded() -> Iterator[set[str]]:
+    """Note the operations that are called."""
+    import_facades()
+    called: set[str] = set()
+    facades: list[Any] = [operation.facade for operation in OPERATIONS.values()]
+    originals = [(facade.native, facade.native_for) for facade in facades]
+
+    def noting(name: str, find: Function) -> Function:
+        def noted(*args: Any) -> Any:
+            called.add(name)
+            return find(*args)
+
+        return noted
+
+    for operation, facade, (native, native_for) in zip(OPERATIONS.values(), facades, originals):
+        facade.native = noting(operation.qualified_name, native)
+        facade.native_for = noting(operation.qualified_name, native_for)
+    try:
+        yield called
+    finally:
+        for facade, (native, native_for) in zip(facades, originals):
+            facade.native, facade.native_for = native, native_for
+
+
+# JAX
+
+
+CREATION = ("empty", "empty_like", "full", "full_like", "ones", "ones_like", "zeros", "zeros_like")
+"""What JAX itself makes on the default device and then moves, also where a device is named."""
+
+
+def check_jax(chosen: dict[str, Case]) -> list[str]:
+    """Run cases on the second of two devices, where JAX may copy nothing from one device to another by itself."""
+    import jax
+    import jax.numpy as jnp
+
+    def allowing(function: Function) -> Function:
+        @wraps(function)
+        def allowed(*args: Any, **kwargs: Any) -> Any:
+            with jax.transfer_guard_device_to_device("allow"):
+                return function(*args, **kwargs)
+
+        return allowed
+
+    for namespace in (jnp, jax.lax, xpand.namespace("jax")):
+        for name in (*CREATION, "cumulative_prod", "cumulative_sum"):  # the last two make the initial value so
+            if hasattr(namespace, name):
+                setattr(namespace, name, allowing(getattr(namespace, name)))
+    device = jax.devices()[1]
+
+    def check(case: Case) -> None:
+        with jax.transfer_guard_device_to_device("disallow"):
+            assert_there(case.function(*(jax.device_put(np.asarray(x), device) for x in case.arrays)), device)
+
+    return failures(chosen, check)
+
+
+def covering(cases: dict[str, Case], library: Any) -> dict[str, Case]:
+    """Choose cases that call every operation that any of them calls, as few as it takes one after the other."""
+    seen: set[str] = set()
+    chosen = {}
+    for name, case in cases.items():
+        with recorded() as called:
+            case.function(*(library.asarray(x) for x in case.arrays))
+        if called - seen:
+            seen |= called
+            chosen[name] = case
+    return chosen
+
+
+def main() -> int:
+    from tests.libraries import LIBRARIES
+
+    numpy = next(library for library in LIBRARIES if library.id == "numpy")
+    found = check_jax(covering(every(), numpy))
+    sys.stdout.write("\n".join(found))
+    return 1 if found else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
