@@ -60,7 +60,7 @@ def shape_of(function: str, shape: Any, *params: Any) -> tuple[int, ...]:
         TypeError: Something is no integer.
         ValueError: A negative size, or parameters that don't broadcast to the shape.
     """
-    shapes = [tuple(x.shape) for x in params if _arguments.is_array(x)]
+    shapes = [tuple(x.shape) for x in arrays_of(*params)]
     if shape is None:
         named = {f"parameter {i}": each for i, each in enumerate(shapes)}
         return _arguments.broadcast_shapes(function, **named) if named else ()
@@ -116,7 +116,7 @@ def unsigned_dtype(function: str, xp: Namespace, dtype: DType | None, key: Array
     """
     if dtype is None:
         width = integer_width(xp, default_dtype(xp, "integral", _arguments.device_of(key)))
-        return xp.uint64 if width == 64 else xp.uint32
+        return plain_dtype(xp, xp.uint64 if width == 64 else xp.uint32)
     return _dtype(function, xp, dtype, frozenset({"unsigned"}), "an unsigned integer data type")
 
 
@@ -127,7 +127,7 @@ def probability_dtype(xp: Namespace, p: Array | float) -> DType:
     """
     if _arguments.is_array(p):
         return p.dtype
-    return xp.float64 if current() is None else default_dtype(xp, "real floating")
+    return plain_dtype(xp, xp.float64) if current() is None else default_dtype(xp, "real floating")
 
 
 def number_dtype(function: str, xp: Namespace, dtype: DType | None, key: Array) -> DType:
@@ -149,7 +149,12 @@ def _dtype(function: str, xp: Namespace, dtype: DType, kinds: frozenset[_argumen
         found = None
     if found not in kinds:
         raise TypeError(f"{function}: dtype must be {takes} of the library of key, got {dtype!r}")
-    return dtype
+    return plain_dtype(xp, dtype)
+
+
+def plain_dtype(xp: Namespace, dtype: DType) -> DType:
+    """Return a data type as arrays have it: NumPy's names of types are classes, which look like arrays."""
+    return getattr(xp, "dtype", xp.result_type)(dtype) if isinstance(dtype, type) else dtype
 
 
 def as_array(
@@ -167,9 +172,11 @@ def as_array(
         TypeError: Something else, an array of another library, or of a kind that isn't among `kinds`.
         ValueError: An array on another device than the key.
     """
-    arrays = {name: value for name, value in values.items() if _arguments.is_array(value)}
+    # NumPy's float64 is a float, which any library takes.
+    numbers = {name: value for name, value in values.items() if isinstance(value, (int, float))}
+    arrays = {name: value for name, value in values.items() if name not in numbers}
     for name, value in values.items():
-        if name not in arrays and (isinstance(value, bool) or not isinstance(value, (int, float))):
+        if isinstance(value, bool) or (name in arrays and not _arguments.is_array(value)):
             raise TypeError(
                 f"{function}: {name} must be a real number or an array of such, got {value!r} of {describe(value)}"
             )
@@ -178,12 +185,17 @@ def as_array(
         _arguments.one_device(function, key=key, **arrays)
     found: list[Any] = []
     for name, value in values.items():
-        if name not in arrays:
-            found.append(value)
+        if name in numbers:
+            found.append(value if isinstance(value, int) else float(value))
             continue
         _arguments.dtype(function, name, xp, value, kinds)
         found.append(value if dtype is None or value.dtype == dtype else xp.astype(value, dtype))
     return found
+
+
+def arrays_of(*values: Any) -> list[Array]:
+    """Return those of the parameters that are arrays."""
+    return [x for x in values if _arguments.is_array(x)]
 
 
 def in_device(xp: Namespace, key: Array, value: Any, dtype: DType) -> Array:

@@ -7,6 +7,7 @@ from xpand._typing import Array, DType
 
 from ._dispatch import pluggable
 from ._random_arguments import (
+    arrays_of,
     as_array,
     float_dtype,
     inexact_dtype,
@@ -42,7 +43,7 @@ def uniform(
 
     Raises:
         TypeError: No key, no shape, another data type, or bounds that are no real numbers of the key's library.
-        ValueError: A key of another shape, a negative size, or bounds that don't fit the shape or are on another device.
+        ValueError: A key of another shape, a negative size, or bounds that do not fit the shape, or on another device.
 
     Samples have derivatives in the bounds.
 
@@ -57,7 +58,7 @@ def uniform(
     dtype = float_dtype("uniform", xp, dtype, key)
     minval, maxval = as_array("uniform", xp, key, dtype, {"minval": minval, "maxval": maxval}, _arguments.REAL_VALUED)
     shape = shape_of("uniform", shape, minval, maxval)
-    return uniform.native(key)(key, shape, dtype, minval, maxval)
+    return uniform.native(key, *arrays_of(minval, maxval))(key, shape, dtype, minval, maxval)
 
 
 @pluggable(capability="random")
@@ -107,7 +108,7 @@ def randint(key: Array, /, shape: Any, minval: Array | int, maxval: Array | int,
 
     Raises:
         TypeError: No key, no shape, another data type, or bounds that are no integers of the key's library.
-        ValueError: A key of another shape, a negative size, or bounds that don't fit the shape or are on another device.
+        ValueError: A key of another shape, a negative size, or bounds that do not fit the shape, or on another device.
 
     Source: `jax.random.randint`, bit by bit.
 
@@ -124,7 +125,7 @@ def randint(key: Array, /, shape: Any, minval: Array | int, maxval: Array | int,
             bounds[name] = _arguments.integer("randint", name, value)
     minval, maxval = as_array("randint", xp, key, None, bounds, _arguments.INTEGERS)
     shape = shape_of("randint", shape, minval, maxval)
-    return randint.native(key)(key, shape, minval, maxval, dtype)
+    return randint.native(key, *arrays_of(minval, maxval))(key, shape, minval, maxval, dtype)
 
 
 @pluggable(capability="random")
@@ -159,7 +160,7 @@ def bernoulli(key: Array, /, p: Array | float = 0.5, shape: Any = None, mode: Li
     _arguments.choice("bernoulli", "mode", mode, ("low", "high"))
     check(~((p < 0.0) | (p > 1.0)) if _arguments.is_array(p) else not (p < 0.0 or p > 1.0), _PROBABILITY)
     shape = shape_of("bernoulli", shape, p)
-    return bernoulli.native(key)(key, p, shape, mode)
+    return bernoulli.native(key, *arrays_of(p))(key, p, shape, mode)
 
 
 _PROBABILITY: Final = "bernoulli: p must hold probabilities, from 0 to 1"

@@ -7,7 +7,7 @@ from xpand import _arguments, array_namespace
 from xpand._typing import Array, DType, Namespace
 
 from .._arithmetic_operands import integer_width
-from .._random_arguments import in_device, probability_dtype
+from .._random_arguments import arrays_of, plain_dtype, probability_dtype
 from .._random_keys import bits, split
 from .._random_uniform import bernoulli as _bernoulli
 from .._random_uniform import normal as _normal
@@ -21,7 +21,7 @@ def fractions(xp: Namespace, key: Array, shape: tuple[int, ...], dtype: DType) -
     info = xp.finfo(dtype)
     mantissa = -round(math.log2(float(info.eps)))
     width = 8 if mantissa < 8 else info.bits
-    words = bits(key, shape, getattr(xp, f"uint{width}"))
+    words = bits.native(key)(key, shape, plain_dtype(xp, getattr(xp, f"uint{width}")))
     # Exact: no more bits than the mantissa has.
     return xp.astype(xp.bitwise_right_shift(words, width - mantissa), dtype) * 2.0**-mantissa
 
@@ -41,23 +41,27 @@ def uniform(
 def normal(key: Array, /, shape: Any = (), dtype: DType | None = None) -> Array:
     xp = array_namespace(key)
     if xp.isdtype(dtype, "complex floating"):
-        keys = split(key)
         real = xp.real(xp.zeros(0, dtype=dtype)).dtype
-        x, y = (_normal(keys[i, ...], shape, real) for i in range(2))
+        x, y = (_normal.native(each)(each, shape, real) for each in _two(key))
         return (xp.astype(x, dtype) + xp.astype(y, dtype) * 1j) / math.sqrt(2.0)
-    return normal_of(xp, _uniform(key, shape, dtype, lowest(float(xp.finfo(dtype).eps)), 1.0), dtype)
+    u = _uniform.native(key)(key, shape, dtype, lowest(float(xp.finfo(dtype).eps)), 1.0)
+    return normal_of(xp, u, dtype)
+
+
+def _two(key: Array) -> tuple[Array, Array]:
+    keys = split.native(key)(key, (2,))
+    return keys[..., 0, :], keys[..., 1, :]
 
 
 def randint(key: Array, /, shape: Any, minval: Array | int, maxval: Array | int, dtype: DType | None = None) -> Array:
     xp = array_namespace(key)
     # Of narrower types a remainder would favour small numbers.
     width = max(32, integer_width(xp, dtype))
-    unsigned = xp.uint32 if width == 32 else xp.uint64
-    keys = split(key)
+    unsigned = plain_dtype(xp, xp.uint32 if width == 32 else xp.uint64)
     full = shape or (1,)  # NumPy warns where numbers that aren't arrays wrap
-    higher, lower = (bits(keys[i, ...], full, unsigned) for i in range(2))
+    higher, lower = (bits.native(each)(each, full, unsigned) for each in _two(key))
     limits = _arguments.integer_range(xp, dtype)
-    if _arguments.is_array(minval) or _arguments.is_array(maxval):
+    if arrays_of(minval, maxval):
         first, span = spans(xp, key, minval, maxval, limits, xp.int32 if width > integer_width(xp, dtype) else dtype)
         offset = offsets(xp, higher, lower, xp.astype(span, unsigned), width)
         first = xp.astype(first, unsigned)
@@ -129,11 +133,11 @@ def bernoulli(key: Array, /, p: Array | float = 0.5, shape: Any = None, mode: An
     xp = array_namespace(key)
     dtype = probability_dtype(xp, p)
     if mode == "low":
-        return _uniform(key, shape, dtype) < p
-    both = _uniform(key, (2, *shape), dtype)
+        return _uniform.native(key)(key, shape, dtype) < p
+    both = _uniform.native(key)(key, (2, *shape), dtype)
     return both[1, ...] * float(xp.finfo(both.dtype).eps) < p - both[0, ...]
 
 
 def rademacher(key: Array, /, shape: Any = (), dtype: DType | None = None) -> Array:
     xp = array_namespace(key)
-    return 2 * xp.astype(_bernoulli(key, 0.5, shape), dtype) - 1
+    return 2 * xp.astype(_bernoulli.native(key)(key, 0.5, shape), dtype) - 1

@@ -24,16 +24,19 @@ _MASK: Final = 0xFFFFFFFF
 _LOW, _HIGH = (0, 1) if sys.byteorder == "little" else (1, 0)
 
 
-def fill(key: tuple[int, int], start: int, out: Any, finish: Finish) -> None:
-    """Write the numbers of a range of counters into an array of one axis.
+def fill(key: tuple[int, int], out: Any, finish: Finish, start: int = 0) -> None:
+    """Write the numbers of a range of counters into an array, along its first axis.
 
     Args:
         key: The words of the key.
-        start: The first counter.
         out: Where to write.
         finish: Makes numbers of words.
+        start: The first counter.
     """
     size = out.shape[0]
+    if size <= FEW:
+        _fill_few(key, out, finish, start)
+        return
     block = min(size, BLOCK)
     base = np.arange(block, dtype=np.uint32)
     x, y, spare = (np.empty(block, dtype=np.uint32) for _ in range(3))
@@ -76,9 +79,8 @@ def hash_one(key: tuple[int, int], high: int, low: int) -> tuple[int, int]:
     return x, y
 
 
-def fill_few(key: tuple[int, int], out: Any, finish: Finish) -> None:
-    """Write the first few numbers of a key, as `fill` does."""
-    pairs = [hash_one(key, 0, i) for i in range(out.shape[0])]
+def _fill_few(key: tuple[int, int], out: Any, finish: Finish, start: int) -> None:
+    pairs = [hash_one(key, *divmod(start + i, 2**32)) for i in range(out.shape[0])]
     words = np.array(pairs, dtype=np.uint32).T.reshape(2, -1)
     finish(words[0], words[1], out)
 

@@ -8,7 +8,7 @@ import numpy as np
 from xpand._typing import Array, DType
 from xpand_extensions.generic import _random_keys as generic
 
-from ._random_blocks import FEW, Finish, both_words, double_word, fill, fill_few, hash_one, one_word
+from ._random_blocks import Finish, both_words, double_word, fill, hash_one, one_word
 
 _UINT64: Final = np.dtype(np.uint64)
 
@@ -32,14 +32,6 @@ def bits(key: Array, /, shape: Any = (), dtype: DType | None = None) -> Array:
 def made(key: Array, shape: tuple[int, ...], dtype: Any, finish: Finish, each: tuple[int, ...] = ()) -> Any:
     """Make the numbers of a key, or of several: an array of shape (…, *shape, *each)."""
     out = np.empty((math.prod(key.shape[:-1]), math.prod(shape), *each), dtype=dtype)
-    fill_rows(key, out, finish)
+    for (first, second), row in zip(key.reshape(-1, 2).tolist(), out):
+        fill((first, second), row, finish)
     return out.reshape((*key.shape[:-1], *shape, *each))
-
-
-def fill_rows(keys: Any, out: Any, finish: Finish) -> None:
-    """Write the numbers of each key into a row."""
-    for (first, second), row in zip(keys.reshape(-1, 2).tolist(), out):
-        if len(row) <= FEW:
-            fill_few((first, second), row, finish)
-        else:
-            fill((first, second), 0, row, finish)

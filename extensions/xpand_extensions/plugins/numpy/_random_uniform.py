@@ -4,7 +4,6 @@ from typing import Any, Final
 
 import numpy as np
 
-from xpand import _arguments
 from xpand._typing import Array, DType
 from xpand_extensions.generic import _random_uniform as generic
 from xpand_extensions.generic._random_scaled import scaled

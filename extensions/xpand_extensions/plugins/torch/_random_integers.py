@@ -2,10 +2,12 @@
 
 from typing import Any, Final
 
+import numpy as np
 import torch
 
 from xpand import _arguments, namespace
 from xpand._typing import Array, DType
+from xpand_extensions._random_arguments import arrays_of
 from xpand_extensions.generic import _random_uniform as generic
 
 from ._random_keys import bits, is_on_host, split
@@ -15,11 +17,11 @@ _LEAST: Final = -(2**63)
 
 
 def randint(key: Array, /, shape: Any, minval: Array | int, maxval: Array | int, dtype: DType | None = None) -> Array:
-    if all(is_on_host(x) for x in (key, minval, maxval) if _arguments.is_array(x)):
-        low, high = (x.numpy() if _arguments.is_array(x) else x for x in (minval, maxval))
+    if not arrays_of(minval, maxval) and is_on_host(key):
         # NumPy's data types have the names of PyTorch's.
-        named = getattr(namespace("numpy"), str(dtype).removeprefix("torch."))
-        return torch.from_numpy(generic.randint(key.numpy(), shape, low, high, named))
+        named = np.dtype(str(dtype).removeprefix("torch."))
+        words = np.asarray(key.tolist(), dtype=np.uint32)
+        return torch.from_numpy(generic.randint(words, shape, minval, maxval, named))
     width = 64 if dtype.itemsize == 8 else 32
     unsigned = torch.uint64 if width == 64 else torch.uint32
     keys = split(key, (2,))

@@ -7,13 +7,14 @@ into the memory of tensors.
 import math
 from typing import Any
 
+import numpy as np
 import torch
 
 from xpand._typing import Array, DType
 from xpand_extensions.generic._random_keys import PARITY, ROTATIONS
 
 from ..numpy import _random_blocks as blocks
-from ..numpy._random_keys import fill_rows
+from ..numpy._random_keys import fill
 from ._plain import is_plain
 
 
@@ -34,9 +35,11 @@ def is_on_host(key: Array) -> bool:
 
 def made_on_host(key: Array, shape: tuple[int, ...], dtype: DType, finish: blocks.Finish, *each: int) -> Array:
     """Make the numbers of a key that is on the host: a tensor of shape (*shape, *each)."""
-    out = torch.empty((1, math.prod(shape), *each), dtype=dtype)
-    fill_rows(key.numpy(), out.numpy(), finish)
-    return out.reshape((*shape, *each))
+    first, second = key.tolist()
+    # NumPy's data types have the names of PyTorch's. (Memory of a tensor may be out of reach inside `torch.func`.)
+    out = np.empty((math.prod(shape), *each), dtype=str(dtype).removeprefix("torch."))
+    fill((first, second), out, finish)
+    return torch.from_numpy(out.reshape((*shape, *each)))
 
 
 def split(key: Array, /, num: Any = 2) -> Array:
@@ -49,7 +52,7 @@ def fold_in(key: Array, /, data: Array | int) -> Array:
     if isinstance(data, int):
         if is_on_host(key):
             first, second = key.tolist()
-            return torch.tensor(blocks.hash_one((first, second), 0, data), dtype=torch.uint32)
+            return torch.tensor(blocks.hash_one((first, second), 0, data), dtype=torch.uint32, device="cpu")
         data = torch.tensor(data, dtype=torch.int64, device=key.device)
     low = _int64(data).to(torch.int32).unsqueeze(-1)
     return torch.cat(_hashed(key, torch.zeros_like(low), low), dim=-1).view(torch.uint32)
