@@ -96,6 +96,8 @@ def poisson(key: Array, /, lam: Real, shape: Any = None, dtype: DType | None = N
         ValueError: A key of another shape, a negative size, a mean that doesn't fit the shape or lies on another
             device, or (where it is known) is negative or infinite.
 
+    For derivatives samples are constants.
+
     Below a mean of 10 a sample takes one uniform number for each event, and above two for each of about 1.1 trials.
 
     Source: `jax.random.poisson`, to the bit where rounding doesn't decide (in about 1 of 1e6); Knuth, and Hörmann,
@@ -134,6 +136,8 @@ def binomial(key: Array, /, n: Real, p: Real, shape: Any = None, dtype: DType | 
         TypeError: No key, no shape, another data type, or parameters that are no real numbers of the key's library.
         ValueError: A key of another shape, a negative size, parameters that don't fit the shape or lie on another
             device, or (where they are known) are negative, or for `p` above 1.
+
+    For derivatives samples are constants.
 
     Where `n` times the smaller of `p` and 1 - `p` is at most 10, a sample takes a uniform number for each success, and
     above two for each of about 1.2 trials.
@@ -205,7 +209,7 @@ def multinomial(key: Array, /, n: Real, p: Array, *, shape: Any = None, dtype: D
         TypeError: As `binomial`.
         ValueError: As `binomial`, or `p` has no axis.
 
-    Draws from the binomial distribution for one outcome after the other.
+    Draws from the binomial distribution for one outcome after the other. For derivatives samples are constants.
 
     Source: `jax.random.multinomial`, to the bit where rounding doesn't decide.
 

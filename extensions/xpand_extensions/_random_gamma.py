@@ -204,7 +204,7 @@ def generalized_normal(key: Array, /, p: Real, shape: Any = (), dtype: DType | N
 
 @pluggable(capability="random")
 def gamma_elements(keys: Array, a: Array, /, *, log_space: bool) -> Array:
-    """Sample from gamma distributions, one for each of many keys: for `gamma`, after all checks and without derivatives.
+    """Sample from gamma distributions, one for each of many keys: for `gamma`, after all checks; without derivatives.
 
     Args:
         keys: Keys, of the shape of `a` and two words.

@@ -79,7 +79,7 @@ def multivariate_normal(
     bound = _ROUNDING * float(xp.finfo(cov.dtype).eps) * xp.abs(cov)
     check(~(xp.abs(cov - transposed) > bound), "multivariate_normal: cov must be symmetric")
     if method == "cholesky" and is_concrete(cov):
-        whole = factor_cholesky(cov).status == Status.CONVERGED
+        whole = factor_cholesky(cov).status == int(Status.CONVERGED)
         check(whole, "multivariate_normal: cov must be positive definite; use method='eigh' for a singular one")
     return multivariate_normal.native(key, mean, cov)(key, mean, cov, batch, dtype, method)
 

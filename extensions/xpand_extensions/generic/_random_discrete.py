@@ -11,7 +11,7 @@ from typing import Any, Final
 from xpand import _arguments, array_namespace, is_concrete
 from xpand._typing import Array, DType, Namespace
 
-from .. import control_flow
+from .. import autodiff, control_flow
 from .._random_continuous import gumbel
 from .._random_discrete import binomial as binomial_
 from .._random_discrete import binomial_elements as binomial_elements_
@@ -83,7 +83,8 @@ def _of_elements(
     function: Callable[..., Array], key: Array, parameters: tuple[Array, ...], shape: tuple[int, ...], dtype: DType
 ) -> Array:
     xp = array_namespace(key, *parameters)
-    flat = [xp.reshape(xp.broadcast_to(x, shape), (math.prod(shape),)) for x in parameters]
+    constants = [autodiff.stop_gradient(x) for x in parameters]
+    flat = [xp.reshape(xp.broadcast_to(x, shape), (math.prod(shape),)) for x in constants]
     return xp.astype(xp.reshape(function(key, *flat), shape), dtype)
 
 

@@ -105,11 +105,12 @@ def categorical(
 
 
 def poisson(key: Array, /, lam: Array, shape: Any = None, dtype: DType | None = None) -> Array:
-    return jax.random.poisson(key, lam, shape, dtype)
+    return jax.random.poisson(key, jax.lax.stop_gradient(lam), shape, dtype)
 
 
 def binomial(key: Array, /, n: Array, p: Array, shape: Any = None, dtype: DType | None = None) -> Array:
-    return jax.random.binomial(key, n, p, shape, dtype)
+    # The loop has no derivative by reverse mode; that of a count is 0.
+    return jax.random.binomial(key, *jax.lax.stop_gradient((n, p)), shape, dtype)
 
 
 def geometric(key: Array, /, p: Array, shape: Any = None, dtype: DType | None = None) -> Array:
@@ -117,6 +118,7 @@ def geometric(key: Array, /, p: Array, shape: Any = None, dtype: DType | None = 
 
 
 def multinomial(key: Array, /, n: Array, p: Array, *, shape: Any = None, dtype: DType | None = None) -> Array:
+    n, p = jax.lax.stop_gradient((n, p))
     return jax.random.multinomial(key, n, p, shape=(*shape, p.shape[-1]), dtype=dtype)
 
 

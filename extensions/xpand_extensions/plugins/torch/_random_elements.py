@@ -1,14 +1,26 @@
-"""Random numbers of many keys at once on PyTorch; those of tensors in the host's memory by NumPy's loops."""
+"""Random numbers of many keys at once on PyTorch: the samplers, whose loops depend on values, as one operation.
+
+PyTorch's compiler must not see their steps, which it takes minutes for. In the host's memory they are NumPy's.
+"""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any, Final
 
 import torch
 
 from xpand._typing import Array
 from xpand_extensions.generic import random as generic
 
-from ..numpy import _random_discrete as discrete
-from ..numpy import _random_gamma as continuous
-from ._plain import is_plain
+from ..numpy import random as of_host
 from ._random_keys import words
+
+_SAMPLERS: Final[dict[str, Callable[[Any], Callable[..., Any]]]] = {
+    "gamma": lambda module: partial(module.gamma_elements, log_space=False),
+    "loggamma": lambda module: partial(module.gamma_elements, log_space=True),
+    "poisson": lambda module: module.poisson_elements,
+    "binomial": lambda module: module.binomial_elements,
+}
 
 
 def split_each(keys: Array, /, *, num: int) -> Array:
@@ -16,22 +28,59 @@ def split_each(keys: Array, /, *, num: int) -> Array:
 
 
 def gamma_elements(keys: Array, a: Array, /, *, log_space: bool) -> Array:
-    if not _on_host(keys, a):
-        return generic.gamma_elements(keys, a, log_space=log_space)
-    return torch.from_numpy(continuous.gamma_elements(keys.numpy(), a.numpy(), log_space=log_space))
+    return _sampled("loggamma" if log_space else "gamma", keys, a)
 
 
 def poisson_elements(keys: Array, lam: Array, /) -> Array:
-    if not _on_host(keys, lam):
-        return generic.poisson_elements(keys, lam)
-    return torch.from_numpy(discrete.poisson_elements(keys.numpy(), lam.numpy()))
+    return _sampled("poisson", keys, lam)
 
 
 def binomial_elements(keys: Array, n: Array, p: Array, /) -> Array:
-    if not _on_host(keys, n, p):
-        return generic.binomial_elements(keys, n, p)
-    return torch.from_numpy(discrete.binomial_elements(keys.numpy(), n.numpy(), p.numpy()))
+    return _sampled("binomial", keys, n, p)
 
 
-def _on_host(keys: Array, *parameters: Array) -> bool:
-    return all(x.device.type == "cpu" and x.dtype != torch.bfloat16 and is_plain(x) for x in (keys, *parameters))
+def _sampled(name: str, keys: Array, *parameters: Array) -> Array:
+    # The compiler of PyTorch 2.13 warns of each class of this kind.
+    if torch.compiler.is_dynamo_compiling():
+        return _operation(name, keys, list(parameters))
+    return _Sampling.apply(name, keys, *parameters)
+
+
+@torch.library.custom_op("xpand::sample", mutates_args=())  # type: ignore[untyped-decorator]
+def _operation(name: str, keys: torch.Tensor, parameters: list[torch.Tensor]) -> torch.Tensor:
+    find = _SAMPLERS[name]
+    if keys.device.type != "cpu" or parameters[0].dtype == torch.bfloat16:
+        return find(generic)(keys, *parameters).contiguous()
+    found = find(of_host)(keys.numpy(), *[x.detach().numpy() for x in parameters])
+    return torch.from_numpy(found)
+
+
+@_operation.register_fake  # type: ignore[untyped-decorator]
+def _(name: str, keys: Array, parameters: list[Array]) -> Array:
+    last = parameters[-1]
+    return torch.empty(last.shape, dtype=last.dtype, device=last.device)
+
+
+class _Sampling(torch.autograd.Function):  # type: ignore[misc]
+    """The operation for torch.func: without a derivative, which `gamma` gives its own."""
+
+    @staticmethod
+    def forward(name: str, keys: Array, *parameters: Array) -> Array:
+        return _operation(name, keys, list(parameters))
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Array) -> None:
+        ctx.mark_non_differentiable(output)
+        ctx.count = len(inputs)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Array) -> tuple[None, ...]:
+        return (None,) * ctx.count
+
+    @staticmethod
+    def vmap(info: Any, in_dims: tuple[int | None, ...], name: str, *tensors: Array) -> tuple[Array, int]:
+        mapped = [
+            x.expand(info.batch_size, *x.shape) if axis is None else x.movedim(axis, 0)
+            for x, axis in zip(tensors, in_dims[1:])
+        ]
+        return _sampled(name, *mapped), 0
