@@ -32,6 +32,7 @@ from tests.coverage import (
     unfinished,
 )
 from tests.coverage_precision import CHECKS as PRECISION
+from tests.coverage_profile import CHECKS as PROFILE
 from tests.coverage_sparse import CHECKS as SPARSE
 from tests.libraries import LIBRARIES, Library
 from tests.operations import Case
@@ -821,6 +822,7 @@ CASES: dict[str, Row] = (
         "set_global_default_backend": set_default,
         "NoBackendFound": no_backend,
     }
+    | PROFILE
     | SPARSE
     | PRECISION
 )

@@ -32,9 +32,9 @@ class Profiling:
     def __enter__(self) -> Profile:
         """Begin to record."""
         found = Profile(self._libraries, recording)
-        recorder = Recorder(sys._getframe(1), meter=Meter() if self._memory else None, **self._options)
+        recorder = Recorder(sys._getframe(1), **self._options)
         with ExitStack() as stack:
-            stack.enter_context(recording(recorder, found))
+            stack.enter_context(recording(recorder, found, memory=self._memory))
             self._open.append((stack.pop_all(), found, recorder))
         return found
 
@@ -44,32 +44,32 @@ class Profiling:
         """End, whatever was raised; save where that was asked for."""
         stack, found, recorder = self._open.pop()
         stack.close()
-        memory = None if recorder.meter is None else recorder.meter.close()
-        found._finish(recorder, memory)
+        found._finish(recorder, None if recorder.meter is None else recorder.meter.used)
         if self._save is not None:
             found.save(self._save)
 
 
 @contextmanager
-def recording(recorder: Recorder, profile: Profile | None = None) -> Iterator[None]:
+def recording(recorder: Recorder, profile: Profile, *, memory: bool = False) -> Iterator[None]:
     """Have a recorder record in this context; what is around it records the same."""
     outer = CURRENT.get()
-    recorder.profile = profile if profile is not None or outer is None else outer.profile
-    patch.start()
-    current, tracing = CURRENT.set(recorder), TRACING.set(_trace)
-    # Compiled functions may be switched off, which they then stay.
-    instead = INSTEAD.set(INSTEAD.get() or _run)
-    recorder.begin()
-    try:
-        yield
-    finally:
-        recorder.finish()
-        INSTEAD.reset(instead)
-        TRACING.reset(tracing)
-        CURRENT.reset(current)
-        patch.stop()
+    recorder.profile = profile
+    with ExitStack() as stack:
         if outer is not None:
-            outer.adopt(recorder)
+            stack.callback(outer.adopt, recorder)
+        patch.start()
+        stack.callback(patch.stop)
+        if memory:  # once all is there that recording needs itself
+            recorder.meter = Meter()
+            stack.callback(recorder.meter.close)
+        # Compiled functions may be switched off, which they then stay.
+        for variable, value in ((CURRENT, recorder), (TRACING, _trace), (INSTEAD, INSTEAD.get() or _run)):
+            stack.callback(variable.reset, variable.set(value))
+        recorder.begin()
+        try:
+            yield
+        finally:
+            recorder.finish()
 
 
 def _run(

@@ -72,11 +72,13 @@ class ArrayInfo:
 class Label:
     """What is the same in all calls of a function."""
 
-    __slots__ = ("kind", "library", "name")
+    __slots__ = ("closed", "kind", "library", "name")
 
     def __init__(self, name: str, kind: Kind, library: str = "") -> None:
         """Name a function; `library` where all its calls are of one."""
         self.name, self.kind, self.library = name, kind, library
+        # What happens inside is one entry: a library's own calls are its own business, and so is what is compiled.
+        self.closed = kind in ("namespace", "compiled")
 
 
 class _Named:
@@ -137,6 +139,8 @@ def _reader(value: Any) -> Callable[[Any], Any]:
         return lambda x: (library, x.aval, None, x.sharding)
     if hasattr(value, "aval") or not hasattr(value, "device"):
         return lambda x: (library, x.shape, x.dtype, None)
+    if hasattr(value, "is_cpu"):  # PyTorch's, which makes a new object of its device each time
+        return lambda x: (library, x.shape, x.dtype, "cpu" if x.is_cpu else x.device)
     return lambda x: (library, x.shape, x.dtype, x.device)
 
 

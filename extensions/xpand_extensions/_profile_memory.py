@@ -35,6 +35,8 @@ class Meter:
             if memory_stats.native_for(library)(info.device, xp=library) is not None
         ]
         self._open: list[tuple[int, int]] = []  # of each call: what was held before, and the most since
+        self.used = MemoryUse(0, 0)
+        """What all calls together used, once all have ended."""
         self.begin()
 
     def begin(self) -> None:
@@ -53,12 +55,11 @@ class Meter:
         tracemalloc.reset_peak()
         return MemoryUse(held - before, most - before)
 
-    def close(self) -> MemoryUse:
-        """End all; return what all calls together used."""
-        used = self.end()
+    def close(self) -> None:
+        """End all."""
+        self.used = self.end()
         if self._started:
             tracemalloc.stop()
-        return used
 
     def _measure(self) -> int:
         """Return the bytes held; keep the most so far for the innermost open call."""

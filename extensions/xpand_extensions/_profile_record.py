@@ -11,14 +11,11 @@ from typing import Any, Final
 
 from xpand import _arguments, is_concrete, trees, wrapped_libraries
 
-from ._profile_entries import Frames, Kind, Label, Written, read
+from ._profile_entries import Frames, Label, Written, read
 from ._profile_memory import Meter
 from .devices import wait
 
 CURRENT: Final[ContextVar["Recorder | None"]] = ContextVar("profile", default=None)
-
-# What happens inside is one entry: a library's own calls are its own business, and so is what is compiled.
-_CLOSED: Final[frozenset[Kind]] = frozenset({"namespace", "compiled"})
 
 _PACKAGES: Final = ("xpand", "xpand_extensions", "array_api_compat", "array_api_extra", "array_api_strict", "optree")
 """The packages, beside the libraries, whose lines aren't the user's."""
@@ -89,13 +86,13 @@ class Recorder:
         outer = lane.top
         inner: list[Written] = []
         lane.top = inner
-        lane.closed = label.kind in _CLOSED
+        lane.closed = label.closed
         frames: Frames = ()
         given: Sequence[Any] = ()
         named, kept = _NOTHING, None
         error, concrete, memory = None, True, None
         if self.trace:
-            frames = self.frames(sys._getframe(1))
+            frames = self.frames(sys._getframe(2))  # the one between is always ours
             given = list(map(read, args))
             if kwargs:
                 named = {name: read(x) for name, x in kwargs.items()}
@@ -225,6 +222,18 @@ def _awaited(x: Any) -> bool:
     return concrete
 
 
+def _awaited_on_devices(x: Any) -> bool:
+    concrete = is_concrete(x)
+    if concrete and not x.is_cpu:
+        wait.native(x)(x)
+    return concrete
+
+
+def _awaited_itself(x: Any) -> bool:
+    x.block_until_ready()
+    return True
+
+
 _FINISH: Final[dict[type, Callable[[Any], bool]]] = {bool: _at_once, int: _at_once, float: _at_once}
 
 
@@ -234,5 +243,10 @@ def _finish(result: Any) -> Callable[[Any], bool]:
         return _all_finished
     if not _arguments.is_array(result):
         return _tree_finished
+    # What every call pays is kept short: a class that tells more than the library's general function asks.
+    if hasattr(result, "block_until_ready"):
+        return _awaited_itself
+    if hasattr(result, "is_cpu"):
+        return _awaited_on_devices
     computes_at_once = wait.native(result).__module__.rpartition(".")[0].endswith(".generic")
     return is_concrete if computes_at_once else _awaited

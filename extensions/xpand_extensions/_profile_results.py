@@ -16,8 +16,8 @@ from ._profile_print import print_tree
 from ._profile_record import Recorder
 from ._profile_tree import GROUPINGS, Grouping, table, tree
 
-Recording: TypeAlias = Callable[[Recorder], AbstractContextManager[None]]
-"""A context in which a recorder records."""
+Recording: TypeAlias = "Callable[[Recorder, Profile], AbstractContextManager[None]]"
+"""A context in which a recorder records for a profile."""
 
 
 class Profile:
@@ -165,7 +165,7 @@ class Profile:
         """
         self._ended("retime")
         recorder = Recorder()
-        with self._recording(recorder):
+        with self._recording(recorder, self):
             yield
         self._retime([recorder])
 

@@ -159,7 +159,7 @@ def profile_function(
         again = []
         for _ in range(repeats):
             recorder = Recorder(trace=trace and not retime, subtract=subtract_trace_time, synchronize=synchronize)
-            with recording(recorder):
+            with recording(recorder, found):
                 function(*given, **named)
             again.append(recorder)
         found._retime(again)

@@ -1,0 +1,70 @@
+"""What a call costs while a profile is active, and that it costs nothing otherwise."""
+
+from collections.abc import Iterator
+from typing import Any, Final
+
+from xpand_extensions import pluggable, profile
+
+from ._measure import Budget, Call, Row
+from .namespaces import libraries
+
+ON: Final = Budget(extra=3e-6)
+OFF: Final = Budget()
+
+_WARM: Final = 50
+
+SMALL: Final[dict[str, int]] = {}
+"""The sizes at which the tests run every row."""
+
+
+def rows() -> Iterator[Row]:
+    for library in libraries():
+        x = library.xp.ones(4)
+        # Taken before a profile has replaced anything, and put back when it had: the very same function.
+        before = library.xp.square
+        native = Call(before, x)
+        yield Row("profile", f"{library.name}: square(x), on", Recorded(library.xp, x), {"off": native}, ON)
+        with profile.profile():
+            library.xp.square(x)
+        yield Row("profile", f"{library.name}: square(x), off", Call(library.xp.square, x), {"before": native}, OFF)
+        yield _extension(library.name, x)
+
+
+@pluggable
+def _same(x: Any, /) -> Any:
+    return _same.native(x)(x)
+
+
+@_same.default
+def _itself(x: Any, /) -> Any:
+    return x
+
+
+def _never_recorded(x: Any, /) -> Any:
+    return _same.native(x)(x)
+
+
+def _extension(name: str, x: Any) -> Row:
+    """Compare an extension that was recorded with one whose code has never been exchanged."""
+    with profile.profile():
+        _same(x)
+    return Row(
+        "profile",
+        f"{name}: an extension, off",
+        Call(_same, x),
+        {"one never recorded": Call(_never_recorded, x)},
+        OFF,
+    )
+
+
+class Recorded:
+    """Calls of a namespace's function within a profile, timed as a program makes them."""
+
+    def __init__(self, xp: Any, x: Any) -> None:
+        self.xp, self.x = xp, x
+
+    def time(self, number: int) -> float:
+        with profile.profile():
+            calls = Call(self.xp.square, self.x)
+            calls.time(_WARM)  # a profile's first calls find cold caches
+            return calls.time(number)
