@@ -100,6 +100,7 @@ def test_what_has_bytes() -> None:
         (bytes(8), "float32", 2.0, {}, TypeError, "shape must be an integer"),
         (bytes(8), "float99", None, {}, TypeError, "dtype must be a numeric data type or its name.*got 'float99'"),
         (bytes(8), float, None, {}, TypeError, "dtype must be a numeric data type"),
+        (b"\0\1\2", "bool", None, {}, ValueError, "a boolean is a byte of 0 or 1"),
         ("text", "int8", None, {}, TypeError, "data must be bytes, a bytearray or a memoryview, got str"),
         ([1, 2], "int8", None, {}, TypeError, "data must be bytes"),
         (bytes(8), "int8", None, {"byteorder": "middle"}, ValueError, "byteorder must be"),
@@ -130,6 +131,8 @@ def test_bad_options(library: Library, options: Any, error: type[Exception], mes
 def test_what_has_no_values_raises() -> None:
     with pytest.raises(TypeError, match="to_bytes: x must be an array, got list"):
         to_bytes([1.0])
+    with pytest.raises(TypeError, match="x is a sparse tensor"):
+        to_bytes(torch.eye(2).to_sparse())
     with pytest.raises(TypeError, match="requires a gradient"):
         to_bytes(torch.ones(2, requires_grad=True))
     with pytest.raises(TypeError, match="another library"):

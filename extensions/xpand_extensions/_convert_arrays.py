@@ -6,6 +6,7 @@ once for a pair of types.
 """
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any, Final, TypeAlias
 
 from xpand import _arguments, array_namespace, library_name, trees
@@ -178,62 +179,62 @@ def path_of(x: Any, to: Namespace | str, xp: Namespace) -> Path:
     if hasattr(x, "is_traced"):
         return _from_traced(x, to, xp)
     if not _arguments.is_array(x):
-        return _from_foreign(xp)
+        return partial(_from_foreign, xp)
     source = array_namespace(x)
-    found = _within(xp) if source is xp else _between(source, xp)
+    found = partial(_within, xp) if source is xp else _to(xp)
     if sparse.has_sparse(type(x)):
-        found = _unless_sparse(found, to, xp)
+        found = partial(_unless_sparse, found, to, xp)
     # Not of a stranger, nor of JAX's gradients of integers, which are NumPy arrays: the type alone doesn't tell.
     if library_of(type(x)) == library_name(source) and len(_paths) < _MAX_PATHS:
         _paths[type(x), to] = found
     return found
 
 
-def _between(source: Namespace, xp: Namespace) -> Path:
-    """Make the way from one library to another."""
+def _to(xp: Namespace) -> Path:
+    """Make the way to a library from another."""
     library = library_name(xp)
-    to_host = library == "numpy"
-    imports = OPERATIONS[f"{__package__}.convert.imported"].by_library
-
-    def path(x: Any, device: Device, copy: bool | None) -> Any:
-        export, import_ = exported.native(x), imports.get(library) or imported.native_for(xp)
-        if device is None:
-            return import_(export(x, to_host=to_host, copy=copy), copy=copy, xp=xp)
-        shared = False if copy is False else None  # a move may be the copy already
-        made = import_(export(x, to_host=to_host, copy=shared), copy=shared, xp=xp)
-        return devices.to_device(made, device, copy=copy)
-
-    return path
+    return partial(_between, xp, library, library == "numpy", OPERATIONS[f"{__package__}.convert.imported"].by_library)
 
 
-def _within(xp: Namespace) -> Path:
-    """Make the way from a library to itself: to another device, or to another copy."""
-
-    def path(x: Any, device: Device, copy: bool | None) -> Any:
-        if device is not None:
-            return devices.to_device(x, device, copy=copy)
-        return xp.asarray(x, copy=True) if copy else x
-
-    return path
+# The ways are `partial` functions, not closures: torch.compile can keep these.
 
 
-def _unless_sparse(dense: Path, to: Namespace | str, xp: Namespace) -> Path:
-    """Make the way of a type whose arrays may be sparse."""
+def _between(
+    xp: Namespace,
+    library: str,
+    to_host: bool,
+    imports: dict[str, Callable[..., Any]],
+    x: Any,
+    device: Device,
+    copy: bool | None,
+) -> Any:
+    export, import_ = exported.native(x), imports.get(library) or imported.native_for(xp)
+    if device is None:
+        return import_(export(x, to_host=to_host, copy=copy), copy=copy, xp=xp)
+    shared = False if copy is False else None  # a move may be the copy already
+    made = import_(export(x, to_host=to_host, copy=shared), copy=shared, xp=xp)
+    return devices.to_device(made, device, copy=copy)
 
-    def path(x: Any, device: Device, copy: bool | None) -> Any:
-        return _leaf(x, to, xp, device, copy) if sparse.is_sparse(x) else dense(x, device, copy)
 
-    return path
+def _within(xp: Namespace, x: Any, device: Device, copy: bool | None) -> Any:
+    """Bring an array to another device of its library, or to another copy."""
+    if device is not None:
+        return devices.to_device(x, device, copy=copy)
+    return xp.asarray(x, copy=True) if copy else x
+
+
+def _unless_sparse(dense: Path, to: Namespace | str, xp: Namespace, x: Any, device: Device, copy: bool | None) -> Any:
+    return _leaf(x, to, xp, device, copy) if sparse.is_sparse(x) else dense(x, device, copy)
 
 
 def _from_traced(x: Any, to: Namespace | str, xp: Namespace) -> Path:
-    """Make the way of an array that a transformation of ours may follow: nowhere but to its own library."""
+    """Find the way of an array that a transformation of ours may follow: nowhere but to its own library."""
     source = array_namespace(x)
     if xp in (source, getattr(source, "base", None)):
-        return _within(source)
+        return partial(_within, source)
     known = settled(x)
     if known is x:  # it is a stranger's, which has the same attribute
-        return _between(source, xp)
+        return _to(xp)
     return lambda x, device, copy: path_of(known, to, xp)(known, device, copy)
 
 
@@ -253,17 +254,13 @@ def settled(x: Any) -> Array:
     return known
 
 
-def _from_foreign(xp: Namespace) -> Path:
-    """Make the way of what only says how to make an array of it."""
+def _from_foreign(xp: Namespace, x: Any, device: Device, copy: bool | None) -> Any:
+    """Convert what only says how to make an array of it."""
     numpy = namespace("numpy")
-
-    def path(x: Any, device: Device, copy: bool | None) -> Any:
-        if not hasattr(x, "__dlpack__"):
-            made = numpy.asarray(x, copy=False if copy is False else None)
-        elif x.__dlpack_device__()[0] == _HOST:
-            made = numpy.from_dlpack(x)  # which takes memory however it is laid out
-        else:
-            made = xp.from_dlpack(x)
-        return path_of(made, xp, xp)(made, device, copy)
-
-    return path
+    if not hasattr(x, "__dlpack__"):
+        made = numpy.asarray(x, copy=False if copy is False else None)
+    elif x.__dlpack_device__()[0] == _HOST:
+        made = numpy.from_dlpack(x)  # which takes memory however it is laid out
+    else:
+        made = xp.from_dlpack(x)
+    return path_of(made, xp, xp)(made, device, copy)

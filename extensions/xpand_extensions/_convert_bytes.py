@@ -91,8 +91,8 @@ def from_bytes(
 
     Raises:
         TypeError: `data` has no bytes, or the library has no such data type.
-        ValueError: There are more bytes than `shape` takes, or fewer; or their number is no multiple of an element's;
-            or there is no such order, or a negative size.
+        ValueError: There are more bytes than `shape` takes, or fewer; their number is no multiple of an element's; a
+            byte of a boolean is neither 0 nor 1; or there is no such order, or a negative size.
 
     Source: `Nx.from_binary`.
 
@@ -107,6 +107,8 @@ def from_bytes(
         raise ValueError(
             f"from_bytes: {len(memory)} bytes are no multiple of the {width} that an element of {name} has"
         )
+    if name == "bool" and memory.tobytes().translate(None, b"\0\1"):
+        raise ValueError("from_bytes: a boolean is a byte of 0 or 1, and data has others")
     shape = (count,) if shape is None else _arguments.shape("from_bytes", "shape", shape)
     if math.prod(shape) != count:
         raise ValueError(

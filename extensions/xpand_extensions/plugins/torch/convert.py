@@ -25,6 +25,8 @@ def exported(x: Array, /, *, to_host: bool = False, copy: bool | None = None) ->
         raise has_gradient(x)
     if not is_concrete(x):
         raise no_values(x)
+    if x.layout is not torch.strided:
+        raise TypeError("convert: x is a sparse tensor, whose values have no memory of one kind; convert its parts")
     if x.is_conj() or x.is_neg():  # NumPy would take the memory without the sign
         if copy is False:
             raise copy_needed("the values are conjugated or negated only when they are read")
