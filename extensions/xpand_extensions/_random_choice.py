@@ -34,7 +34,7 @@ def permutation(key: Array, /, x: Array | int, axis: int = 0, independent: bool 
     >>> import numpy as np
     >>> from xpand_extensions import random
     >>> random.permutation(random.key(0), 5)
-    array([4, 0, 3, 1, 2])
+    array([0, 1, 4, 3, 2])
     """
     _, key = key_of("permutation", key)
     _arguments.boolean("permutation", "independent", independent)
@@ -65,7 +65,9 @@ def shuffle(key: Array, /, x: Array, axis: int = 0) -> Array:
     >>> import numpy as np
     >>> from xpand_extensions import random
     >>> random.shuffle(random.key(0), np.asarray([[1, 2], [3, 4], [5, 6]]))
-    array([[4, 0, 3, 1, 2]])
+    array([[1, 2],
+           [5, 6],
+           [3, 4]])
     """
     return permutation(key, x, axis, independent=True)
 
@@ -106,7 +108,7 @@ def choice(
     >>> import numpy as np
     >>> from xpand_extensions import random
     >>> random.choice(random.key(0), np.asarray([10, 20, 30]), (4,))
-    array([10, 20, 30, 40])
+    array([10, 30, 30, 30])
     """
     _, key = key_of("choice", key)
     _arguments.boolean("choice", "replace", replace)

@@ -2,7 +2,8 @@
 
 A key makes the same numbers on all libraries, and those of `jax.random`. The parts: `_random_keys` (keys and bits),
 `_random_uniform` (uniform and normal numbers, integers, truth values), `_random_choice` (orders and choices), and the
-distributions made of these, by topic. What they have in common is checked by `_random_arguments`.
+distributions made of these, by topic. What they have in common is checked by `_random_arguments`. `Generator` holds a key
+for those who want none (`_random_generators`).
 """
 
 from ._random_choice import choice, permutation, shuffle
@@ -38,10 +39,13 @@ from ._random_distributions import (
     wald,
     weibull_min,
 )
+from ._random_generators import Generator, NativeGenerator, default_generator, native_generator, seed
 from ._random_keys import bits, fold_in, key, key_data, split
 from ._random_uniform import bernoulli, normal, rademacher, randint, uniform
 
 __all__ = [
+    "Generator",
+    "NativeGenerator",
     "ball",
     "bernoulli",
     "beta",
@@ -51,6 +55,7 @@ __all__ = [
     "cauchy",
     "chisquare",
     "choice",
+    "default_generator",
     "dirichlet",
     "double_sided_maxwell",
     "exponential",
@@ -69,6 +74,7 @@ __all__ = [
     "maxwell",
     "multinomial",
     "multivariate_normal",
+    "native_generator",
     "normal",
     "orthogonal",
     "pareto",
@@ -77,6 +83,7 @@ __all__ = [
     "rademacher",
     "randint",
     "rayleigh",
+    "seed",
     "shuffle",
     "split",
     "t",

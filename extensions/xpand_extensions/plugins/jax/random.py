@@ -36,6 +36,7 @@ from ._random_keys import fold_in as fold_in
 from ._random_keys import key_data as key_data
 from ._random_keys import key_of_seed as key_of_seed
 from ._random_keys import split as split
+from ._random_native import native_generator as native_generator
 from ._random_uniform import bernoulli as bernoulli
 from ._random_uniform import normal as normal
 from ._random_uniform import rademacher as rademacher

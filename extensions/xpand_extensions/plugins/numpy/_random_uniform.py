@@ -11,8 +11,8 @@ from xpand_extensions.generic._random_scaled import scaled
 from ._random_blocks import double, normal_double, normal_single, single
 from ._random_keys import made
 
-_UNIFORM: Final = {np.dtype(np.float32): single, np.dtype(np.float64): double}
-_NORMAL: Final = {np.dtype(np.float32): normal_single, np.dtype(np.float64): normal_double}
+UNIFORM: Final = {np.dtype(np.float32): single, np.dtype(np.float64): double}
+NORMAL: Final = {np.dtype(np.float32): normal_single, np.dtype(np.float64): normal_double}
 
 
 def uniform(
@@ -24,13 +24,13 @@ def uniform(
     maxval: Array | float = 1.0,
 ) -> Array:
     dtype = np.dtype(dtype)
-    if dtype not in _UNIFORM:
+    if dtype not in UNIFORM:
         return generic.uniform(key, shape, dtype, minval, maxval)
-    return scaled(key, made(key, shape, dtype, _UNIFORM[dtype]), minval, maxval)
+    return scaled(key, made(key, shape, dtype, UNIFORM[dtype]), minval, maxval)
 
 
 def normal(key: Array, /, shape: Any = (), dtype: DType | None = None) -> Array:
     dtype = np.dtype(dtype)
-    if dtype not in _NORMAL:
+    if dtype not in NORMAL:
         return generic.normal(key, shape, dtype)
-    return made(key, shape, dtype, _NORMAL[dtype])
+    return made(key, shape, dtype, NORMAL[dtype])
