@@ -113,7 +113,8 @@ def test_second_device(module: str) -> None:
 
 @pytest.mark.usefixtures("meta")
 def test_more_beside_meta() -> None:
-    check(PROCESSOR, more(), value)
+    cases = {name: case for name, case in more().items() if name != "jit"}  # which PyTorch takes ten seconds for
+    check(PROCESSOR, cases, value)
 
 
 def test_every_operation_on_the_second_device() -> None:
@@ -126,7 +127,8 @@ def test_every_operation_on_the_second_device() -> None:
 @pytest.mark.slow
 def test_jax_on_the_second_of_two_devices() -> None:
     environment = os.environ | {
-        "XLA_FLAGS": "--xla_force_host_platform_device_count=2",
+        # Nothing is computed twice, so that optimising takes longer than it saves.
+        "XLA_FLAGS": "--xla_force_host_platform_device_count=2 --xla_backend_optimization_level=0",
         "JAX_PLATFORMS": "cpu",
         "JAX_ENABLE_X64": "1",
     }

@@ -13,9 +13,7 @@ from ._devices_list import device_info, resolve
 from ._dispatch import pluggable
 
 _SAYS_SO: Final = re.compile(r"RESOURCE_EXHAUSTED|out of memory|can't allocate memory|MemoryError", re.IGNORECASE)
-_SIZE: Final = re.compile(
-    r"(?:allocat\w*|required)\s+(?:more than )?([\d.,]+)\s*([KMGTPE]?i?)(?:B\b|bytes?\b)", re.IGNORECASE
-)
+_SIZE: Final = re.compile(r"allocat\w*\s+(?:request for )?([\d.,]+)\s*(?:bytes?\b|([KMGTPE]?)i?B\b)", re.IGNORECASE)
 _UNITS: Final = "KMGTPE"
 
 
@@ -90,7 +88,7 @@ def _requested(message: str) -> int | None:
     found = _SIZE.search(message)
     if found is None:
         return None
-    number, unit = found.group(1).replace(",", "").rstrip("."), found.group(2)[:1].upper()
+    number, unit = found.group(1).replace(",", "").rstrip("."), (found.group(2) or "").upper()
     factor: int = 1024 ** (_UNITS.index(unit) + 1 if unit else 0)
     return round(float(number) * factor)
 
