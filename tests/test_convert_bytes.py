@@ -10,9 +10,10 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import xpand
 from tests.libraries import LIBRARIES, Library
 from tests.test_convert import DTYPES, SHAPES, named, values_of
-from xpand_extensions import jit
+from xpand_extensions import autodiff, jit
 from xpand_extensions.convert import from_bytes, to_bytes
 
 ORDERS = {"little": "<", "big": ">", "native": "="}
@@ -137,6 +138,17 @@ def test_what_has_no_values_raises() -> None:
         to_bytes(torch.ones(2, requires_grad=True))
     with pytest.raises(TypeError, match="another library"):
         jit.jit(lambda x: (to_bytes(x), x)[1])(np.ones(2))
+
+
+@pytest.mark.parametrize("transform", [jit.jit, autodiff.grad], ids=["jit", "grad"])
+def test_constants_of_a_transformation(transform: Any) -> None:
+    def function(x: Any) -> Any:
+        xp = xpand.array_namespace(x)
+        assert to_bytes(xp.asarray([1.0])) == np.asarray([1.0]).tobytes()
+        return xp.sum(x * from_bytes(np.asarray([2.0, 3.0]).tobytes(), "float64", xp=xp))
+
+    expected = 5.0 if transform is jit.jit else [2.0, 3.0]
+    np.testing.assert_array_equal(transform(function)(np.ones(2)), expected)
 
 
 @pytest.mark.parametrize("library", LIBRARIES, ids=str)

@@ -16,6 +16,7 @@ from xpand._typing import Array, Device, Namespace
 
 from . import _convert_sparse as sparse
 from . import devices
+from ._devices_list import library_under
 from ._dispatch import OPERATIONS, pluggable
 
 Path: TypeAlias = Callable[[Any, Device, bool | None], Any]
@@ -127,7 +128,7 @@ def imported(x: Array, /, *, copy: bool | None = None, xp: Namespace | str | Non
     >>> imported(np.asarray([1.0, 2.0]), xp="torch")
     tensor([1., 2.], dtype=torch.float64)
     """
-    xp = namespace_or_default(xp, "imported")
+    xp = library_under(namespace_or_default(xp, "imported"))
     return imported.native_for(xp)(x, copy=copy, xp=xp)
 
 
@@ -146,9 +147,8 @@ def _tree(x: trees.Tree, to: Namespace | str, device: Device, copy: bool | None)
 def _target(to: Namespace | str) -> Namespace:
     try:
         if to is not None:
-            xp = namespace_or_default(to, "convert")
             # Under a transformation of ours arrays of the library itself go together with those that it follows.
-            return getattr(xp, "base", xp) if hasattr(xp, "wraps") else xp
+            return library_under(namespace_or_default(to, "convert"))
     except TypeError:
         pass
     raise TypeError(f"convert: to must be a namespace or a library's name such as 'torch', got {describe(to)}")

@@ -12,6 +12,7 @@ from xpand._typing import Array, Device, DType, Namespace
 from . import bits
 from ._convert_arrays import exported, settled
 from ._convert_dtypes import checked, integer_of, is_short, name_of
+from ._devices_list import library_under
 from ._dispatch import pluggable
 
 ByteOrder: TypeAlias = Literal["little", "big", "native"]
@@ -99,7 +100,7 @@ def from_bytes(
     >>> from_bytes(bytes([1, 0, 2, 1]), "int16", xp="numpy")
     array([  1, 258], dtype=int16)
     """
-    xp = namespace_or_default(xp, "from_bytes")
+    xp = library_under(namespace_or_default(xp, "from_bytes"))
     memory = _memory(data)
     name, width = checked("from_bytes", dtype)
     count, rest = divmod(len(memory), width)

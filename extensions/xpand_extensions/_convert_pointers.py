@@ -10,6 +10,7 @@ from xpand._typing import Array, DType, Namespace
 
 from ._convert_arrays import settled
 from ._convert_dtypes import checked
+from ._devices_list import library_under
 from ._dispatch import pluggable
 
 
@@ -164,5 +165,5 @@ def from_pointer(memory: Pointer, /, *, xp: Namespace | str | None = None) -> Ar
         raise ValueError("from_pointer: owner is None, so that nothing keeps the memory; name the object that does")
     if memory.address == 0 and memory.nbytes:
         raise ValueError("from_pointer: there is no memory at the address 0")
-    xp = namespace_or_default(xp, "from_pointer")
+    xp = library_under(namespace_or_default(xp, "from_pointer"))
     return from_pointer.native_for(xp)(memory, xp=xp)
