@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import xpand
-from tests.coverage import Row
+from tests.coverage import COMPLEX, INTEGERS, A, Row
 from tests.libraries import Library
 from xpand import UnsupportedError, networks
 from xpand_extensions import precision
@@ -57,6 +57,21 @@ def process(library: Library) -> None:
         precision.set_precision(None)
 
 
+def to_float(library: Library) -> None:
+    double = library.asarray(np.asarray([1.5, 2.5]))
+    with precision.precision(32):
+        library.assert_equal(precision.to_float(double), np.asarray([1.5, 2.5], np.float32))
+        library.assert_equal(precision.to_float(library.asarray(INTEGERS)), INTEGERS.astype(np.float32))
+    library.assert_equal(precision.to_float(double), np.asarray([1.5, 2.5]))
+
+
+def to_complex(library: Library) -> None:
+    library.assert_equal(precision.to_complex(library.asarray(A)), A.astype(np.complex128))
+    with precision.precision(32):
+        library.assert_equal(precision.to_complex(library.asarray(COMPLEX)), COMPLEX.astype(np.complex64))
+        library.assert_equal(precision.to_complex(library.asarray(INTEGERS)), INTEGERS.astype(np.complex64))
+
+
 def is_module(library: Library) -> None:
     import torch
 
@@ -82,6 +97,8 @@ CHECKS: dict[str, Row] = {
     "Backend.precision": get_precision,
     "Backend.float_type": float_type,
     "Backend.complex_type": complex_type,
+    "Backend.to_float": to_float,
+    "Backend.to_complex": to_complex,
     "Backend.nn_library": nn_library,
     "Backend.is_module": is_module,
     "get_precision": get_precision,

@@ -584,10 +584,8 @@ CASES: dict[str, Row] = (
         "Backend.shape": shape,
         "Backend.staticshape": shape,
         "Backend.cast": cast("float32"),
-        "Backend.to_float": cast("float64", INTEGERS),
         "Backend.to_int32": cast("int32"),
         "Backend.to_int64": cast("int64"),
-        "Backend.to_complex": cast("complex128"),
         "Backend.unravel_index": Case(
             lambda i: indexing.unravel_index(i, (3, 4)),
             (np.asarray([0, 5, 11]),),
