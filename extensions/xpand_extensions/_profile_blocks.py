@@ -21,7 +21,7 @@ class Profiling:
     def __init__(
         self,
         libraries: Collection[str] | None,
-        options: Mapping[str, bool],
+        options: Mapping[str, Any],
         memory: bool,
         save: str | os.PathLike[str] | None,
     ) -> None:
@@ -62,9 +62,10 @@ def recording(recorder: Recorder, profile: Profile, *, memory: bool = False) -> 
         if memory:  # once all is there that recording needs itself
             recorder.meter = Meter()
             stack.callback(recorder.meter.close)
+        stack.callback(CURRENT.reset, CURRENT.set(recorder))
+        stack.callback(TRACING.reset, TRACING.set(_trace))
         # Compiled functions may be switched off, which they then stay.
-        for variable, value in ((CURRENT, recorder), (TRACING, _trace), (INSTEAD, INSTEAD.get() or _run)):
-            stack.callback(variable.reset, variable.set(value))
+        stack.callback(INSTEAD.reset, INSTEAD.set(INSTEAD.get() or _run))
         recorder.begin()
         try:
             yield

@@ -103,7 +103,7 @@ class Recorder:
         try:
             result = function(*args, **kwargs)
             if self.synchronize:
-                concrete = finished(result)
+                concrete = (_FINISH.get(type(result)) or finished)(result)
             stop = clock()
             if self.trace:
                 kept = read(result)
@@ -139,13 +139,13 @@ class Recorder:
         last = self.frame
         while frame is not None:
             code = frame.f_code
-            if code is _RUN:
-                break
             hidden = _HIDDEN.get(code.co_filename)
             if hidden is None:
                 hidden = _is_hidden(code.co_filename)
             if not hidden:
                 found.append((code, frame.f_lasti))
+            elif code is _RUN:
+                break
             if frame is last:
                 break
             frame = frame.f_back
