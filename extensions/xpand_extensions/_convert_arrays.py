@@ -54,7 +54,8 @@ def convert(x: trees.Tree, to: Namespace | str, /, *, device: Device | None = No
             is followed by a transformation, or requires a gradient, and would lose it.
         ValueError: `copy` is False and memory can't be shared; or the library has no such device.
 
-    Without a copy, costs a few microseconds. Arrays of Dask are computed: their values are asked for.
+    Without a copy, takes microseconds: 20 to JAX, 1 to 5 otherwise. Arrays of Dask are computed: their values are
+    asked for.
 
     Source: PhiML's `convert`, and the standard's `from_dlpack`.
 
