@@ -4,14 +4,15 @@ PYTHON ?= python3
 BIN := .venv/bin
 EXAMPLES ?= 200
 LIBRARY ?= all
+PACKAGES ?=
 JOBS ?= 2
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help tour test lint types unit docs bench conformance dropin format clean
+.PHONY: help tour test lint types unit docs bench conformance dropin test-gpu format clean
 
 help: ## say what there is to make
-	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed 's/:[^#]*## /\t/' | expand -t 14
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:[^#]*## /\t/' | expand -t 14
 
 .venv/bin/python:
 	$(PYTHON) -c 'import sys; sys.exit("xpand needs Python 3.11 or newer, got " + sys.version if sys.version_info < (3, 11) else 0)'
@@ -56,6 +57,9 @@ conformance: .venv/test.stamp ## run the official test suite: make conformance S
 
 dropin: .venv/test.stamp ## run all of scikit-learn's array API tests on xpand in place of array-api-compat
 	$(BIN)/python tests/sklearn_swap.py
+
+test-gpu: ## with PYTHON's own packages, on a GPU: the tests, the official suite (SUITE=path), the benchmarks
+	PYTHONPATH="src:extensions:.:$(PACKAGES)" $(PYTHON) -m tests.gpu --suite "$(SUITE)" --examples $(EXAMPLES) --jobs $(JOBS) $(ARGS)
 
 format: .venv/test.stamp ## format and mend what can be mended
 	$(BIN)/ruff format .

@@ -4,7 +4,8 @@ Each entry is as strict as its library allows: NumPy arrays are read-only, JAX h
 with its strictest flags and once on a device that is not the default, warnings are errors everywhere.
 """
 
-import importlib
+import importlib.util
+import os
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -12,6 +13,7 @@ from typing import Any
 import numpy as np
 
 import xpand
+from xpand_extensions.devices import device_count
 
 
 @dataclass(frozen=True)
@@ -65,29 +67,38 @@ def _libraries() -> list[Library]:
     import array_api_strict as strict
     import dask
     import jax
-    import torch
 
     jax.config.update("jax_enable_x64", True)
     strict.set_array_api_strict_flags(api_version="2025.12")
     # Threads would only get into each other's way in tests.
     dask.config.set(scheduler="synchronous")
-    found = [
+    return [
         Library("numpy", xpand.namespace("numpy"), read_only=True),
-        Library("torch", xpand.namespace("torch"), to_numpy=lambda x: x.detach().cpu().resolve_conj().numpy()),
+        Library("torch", xpand.namespace("torch"), to_numpy=_torch_to_numpy),
         Library("jax", xpand.namespace("jax")),
         Library("strict", strict, to_numpy=_strict_to_numpy),
         Library("strict-device1", strict, device=strict.Device("device1"), to_numpy=_strict_to_numpy),
         Library("dask", xpand.namespace("dask"), lazy=True),
+        *_on_gpus(),
     ]
+
+
+def _torch_to_numpy(x: Any) -> np.ndarray:
+    return x.detach().cpu().resolve_conj().resolve_neg().numpy()
+
+
+def _on_gpus() -> list[Library]:
+    """List the libraries that have a GPU here: PyTorch, CuPy, and JAX where the tests let it look for one."""
+    import jax
+    import torch
+
+    found = []
     if torch.cuda.is_available():
         found.append(
-            Library(
-                "torch-cuda",
-                xpand.namespace("torch"),
-                device=torch.device("cuda:0"),
-                to_numpy=lambda x: x.cpu().numpy(),
-            )
+            Library("torch-cuda", xpand.namespace("torch"), device=torch.device("cuda:0"), to_numpy=_torch_to_numpy)
         )
+    if "cuda" in os.environ.get("JAX_PLATFORMS", "") and device_count("jax", "gpu"):
+        found.append(Library("jax-cuda", xpand.namespace("jax"), device=jax.devices("gpu")[0]))
     if importlib.util.find_spec("cupy") is not None:
         import cupy
 
