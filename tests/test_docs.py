@@ -153,7 +153,7 @@ def wrong_example():
 def test_named_targets_and_extras_exist(page):
     text = (ROOT / page).read_text(encoding="utf-8")
     makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
-    known = set(re.findall(r"^([a-z]+):", makefile, re.MULTILINE))
+    known = set(re.findall(r"^([a-z-]+):", makefile, re.MULTILINE))
     commands = [line for block in blocks_of(text) if block.language == "bash" for line in block.code.splitlines()]
     commands += re.findall(r"`(make [^`]*)`", text)
     for command in commands:
