@@ -7,6 +7,7 @@ import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
@@ -247,6 +248,8 @@ def test_inside_the_compilers_of_the_libraries() -> None:
         np.testing.assert_allclose(graph(torch.asarray(VALUES)), expected)
         graph = torch.compile(scatter.segment_sum, fullgraph=True, backend="eager")
         segments = torch.asarray([0, 1, 1, 0])
+        named = torch.compile(lambda x: call(torch.sin, x, name="mine"), fullgraph=True, backend="eager")
+        np.testing.assert_allclose(named(torch.asarray(VALUES)), np.sin(VALUES))
         found = graph(torch.sin(torch.asarray(VALUES)), segments, num_segments=2, mode="drop")
         np.testing.assert_allclose(found, expected)
     assert "scatter.segment_sum" in names(p.entries)
@@ -347,6 +350,18 @@ def test_what_others_replace_stays(monkeypatch: pytest.MonkeyPatch) -> None:
         assert strict.sin is mine
     finally:
         strict.sin = original
+
+
+def test_namespaces_that_lack_functions_of_the_standard(monkeypatch: pytest.MonkeyPatch) -> None:
+    module: Any = ModuleType("poor_namespace")
+    module.__array_api_version__ = "2025.12"
+    module.__array_namespace_info__ = xpand.namespace("numpy").__array_namespace_info__
+    module.asarray, module.sin = np.asarray, np.sin
+    monkeypatch.setitem(sys.modules, "poor_namespace", module)
+    with profile() as p:
+        module.sin(VALUES)
+    assert names(p.entries) == ["poor_namespace.sin"]
+    assert module.sin is np.sin
 
 
 def test_functions_look_the_same() -> None:

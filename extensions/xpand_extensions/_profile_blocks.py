@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator
 from contextlib import ExitStack, contextmanager
 from types import TracebackType
 from typing import Any
@@ -21,18 +21,18 @@ class Profiling:
     def __init__(
         self,
         libraries: Collection[str] | None,
-        options: Mapping[str, Any],
+        options: dict[str, Any],
         memory: bool,
         save: str | os.PathLike[str] | None,
     ) -> None:
         """Keep what `profile` was given, checked."""
-        self._libraries, self._options, self._memory, self._save = libraries, options, memory, save
+        self._libraries, self.options, self._memory, self._save = libraries, options, memory, save
         self._open: list[tuple[ExitStack, Profile, Recorder]] = []
 
     def __enter__(self) -> Profile:
         """Begin to record."""
-        found = Profile(self._libraries, recording)
-        recorder = Recorder(sys._getframe(1), **self._options)
+        found = Profile(self._libraries, self.options, recording)
+        recorder = Recorder(sys._getframe(1), **self.options)
         with ExitStack() as stack:
             stack.enter_context(recording(recorder, found, memory=self._memory))
             self._open.append((stack.pop_all(), found, recorder))

@@ -26,9 +26,9 @@ class Profile:
     While it is recorded, it has no entries yet.
     """
 
-    def __init__(self, libraries: Collection[str] | None, recording: Recording) -> None:
+    def __init__(self, libraries: Collection[str] | None, options: dict[str, Any], recording: Recording) -> None:
         """Begin with nothing recorded; `profile` is what users call."""
-        self._libraries, self._recording = libraries, recording
+        self._libraries, self._options, self._recording = libraries, options, recording
         self._threads: list[tuple[Entry, ...]] | None = None
         self._duration = 0.0
         self._messages: list[str] = []
@@ -164,7 +164,7 @@ class Profile:
             RuntimeError: The profile has not ended, or the block calls something else.
         """
         self._ended("retime")
-        recorder = Recorder()
+        recorder = Recorder(**(self._options | {"trace": False}))
         with self._recording(recorder, self):
             yield
         self._retime([recorder])

@@ -47,7 +47,15 @@ def namespaces() -> list[Any]:
         _modules = len(sys.modules)
     found = [namespace(name) for name in wrapped_libraries() if name in sys.modules]
     found += _strangers.values()
-    return [*found, *map(traced_namespace, found)]
+    return [*found, *_traced(found)]
+
+
+def _traced(found: list[Any]) -> Iterator[Any]:
+    for xp in found:
+        try:
+            yield traced_namespace(xp)  # made now, of the library's own functions, since it stays
+        except (AttributeError, KeyError):
+            continue  # a stranger's that lacks functions of the standard can't be traced at all
 
 
 def _find_strangers() -> Iterator[tuple[str, Any]]:

@@ -156,12 +156,11 @@ def profile_function(
     with block as found:
         function(*given, **named)
     if retime or repeats > 1:
-        again = []
+        again: list[Recorder] = []
         for _ in range(repeats):
-            recorder = Recorder(trace=trace and not retime, subtract=subtract_trace_time, synchronize=synchronize)
-            with recording(recorder, found):
+            again.append(Recorder(**(block.options | {"trace": trace and not retime})))
+            with recording(again[-1], found):
                 function(*given, **named)
-            again.append(recorder)
         found._retime(again)
     return found
 
@@ -209,6 +208,14 @@ def call(function: Callable[..., Any], /, *args: Any, name: str | None = None, *
     if recorder is None:
         return function(*args, **kwargs)
     return recorder.run(Label(name or name_of(function), "call"), function, args, kwargs)
+
+
+def _called(function: Callable[..., Any], /, *args: Any, name: str | None = None, **kwargs: Any) -> Any:
+    return function(*args, **kwargs)
+
+
+# torch.compile can't follow what belongs to a thread, and takes this in the place of `call`.
+call.__dict__["_torchdynamo_inline"] = _called
 
 
 def _names(function: str, libraries: Iterable[Namespace | str] | None) -> frozenset[str] | None:
