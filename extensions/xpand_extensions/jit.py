@@ -32,6 +32,7 @@ __all__ = [
 
 Function: TypeAlias = Callable[..., Any]
 
+
 class CompiledFunction(Protocol):
     """What `jit` returns: a function of the same arguments."""
 

@@ -4,8 +4,9 @@ What is set holds for all libraries alike, and for defaults alone: existing arra
 is what the standard says.
 """
 
-from contextlib import AbstractContextManager
-from typing import Any, Final, Literal, TypeAlias, get_args
+from collections.abc import Callable
+from types import TracebackType
+from typing import Any, Final, Literal, Protocol, TypeAlias, TypeVar, get_args
 
 from xpand import _arguments, default_namespace
 from xpand._defaults import _as_namespace
@@ -18,6 +19,7 @@ from ._precision_casts import to_complex, to_float, to_int
 
 __all__ = [
     "MatmulPrecision",
+    "PrecisionBlock",
     "default_dtype",
     "get_matmul_precision",
     "get_precision",
@@ -30,6 +32,8 @@ __all__ = [
     "to_int",
 ]
 
+F = TypeVar("F", bound=Callable[..., Any])
+
 MatmulPrecision: TypeAlias = Literal["highest", "high", "medium"]
 """How exact products of float32 matrices are: all 24 bits, about half of them, or about a third."""
 
@@ -38,9 +42,19 @@ _REAL: Final = ("float16", "bfloat16", "float32", "float64")
 _INTEGERS: Final = ("int32", "int64")
 
 
-def precision(
-    real: int | str | DType | None, /, *, integer: int | str | DType | None = None
-) -> AbstractContextManager[None]:
+class PrecisionBlock(Protocol):
+    """What holds inside a `with` block, or, as a decorator, in the calls of a function."""
+
+    def __enter__(self) -> None: ...
+
+    def __exit__(
+        self, cls: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None, /
+    ) -> bool | None: ...
+
+    def __call__(self, function: F, /) -> F: ...
+
+
+def precision(real: int | str | DType | None, /, *, integer: int | str | DType | None = None) -> PrecisionBlock:
     """Set the data types of new arrays inside a `with` block, on every library.
 
     They are those of the creation functions of the standard (`zeros`, `ones`, `empty`, `full`, `arange`, `linspace`,
@@ -149,7 +163,7 @@ def default_dtype(
     return _default_dtype(_namespace("default_dtype", xp), kind, device)
 
 
-def matmul_precision(level: MatmulPrecision | None, /) -> AbstractContextManager[None]:
+def matmul_precision(level: MatmulPrecision | None, /) -> PrecisionBlock:
     """Set how exact products of float32 matrices are inside a `with` block.
 
     GPUs and TPUs have units that multiply matrices of short numbers, several times as fast as float32: "high" permits
