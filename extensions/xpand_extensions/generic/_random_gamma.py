@@ -32,8 +32,7 @@ def loggamma(key: Array, /, a: Array, shape: Any = None, dtype: DType | None = N
 
 def _samples(key: Array, a: Array, shape: tuple[int, ...], *, log_space: bool) -> Array:
     xp = array_namespace(key, a)
-    keys = xp.reshape(split(key, math.prod(shape)), (*shape, 2))
-    return _elements(log_space, keys, xp.broadcast_to(a, shape))
+    return _elements(log_space, split(key, shape), xp.broadcast_to(a, shape))
 
 
 def beta(key: Array, /, a: Array, b: Array, shape: Any = None, dtype: DType | None = None) -> Array:
@@ -63,7 +62,7 @@ def t(key: Array, /, df: Array, shape: Any = None, dtype: DType | None = None) -
     keys = split(key)
     half = 0.5 * df
     x = normal(keys[0, ...], shape, dtype=dtype)
-    return x * xp.sqrt(_divided(xp, half, gamma_(keys[1, ...], half, shape, dtype)))
+    return xp.multiply(x, xp.sqrt(_divided(xp, half, gamma_(keys[1, ...], half, shape, dtype))))
 
 
 def _divided(xp: Namespace, x: Array, y: Array) -> Array:
@@ -80,10 +79,11 @@ def f(key: Array, /, dfnum: Array, dfden: Array, shape: Any = None, dtype: DType
 
 
 def generalized_normal(key: Array, /, p: Array, shape: Any = (), dtype: DType | None = None) -> Array:
+    xp = array_namespace(key, p)
     keys = split(key)
     power = 1.0 / p
     sign = rademacher(keys[1, ...], shape, dtype=dtype)
-    return sign * gamma_(keys[0, ...], power, shape, dtype) ** power
+    return xp.multiply(sign, gamma_(keys[0, ...], power, shape, dtype) ** power)
 
 
 @partial(autodiff.custom_jvp, nondiff_argnums=(0,))
@@ -94,7 +94,7 @@ def _elements(log_space: bool, keys: Array, a: Array) -> Array:
 @_elements.defjvp
 def _pushed(log_space: bool, primals: Any, tangents: Any) -> tuple[Array, Array]:
     (keys, a), (_, change) = primals, tangents
-    out = _elements(log_space, keys, a)
+    out = _elements(log_space, keys, a)  # with its derivative, for those of higher order
     return out, gamma_slope(a, out, log_space=log_space) * change
 
 
@@ -132,9 +132,10 @@ def _volume(xp: Namespace, keys: Array, d: Array) -> Array:
     A number that has no cube above 0 is another step, and not a trial: so what the keys of an element make does not
     depend on the others.
     """
-    c = (1.0 / 3.0) / xp.sqrt(d)
     nothing = xp.zeros_like(d)
-    tried = ~xp.isnan(d)
+    tried = xp.isfinite(d)
+    d = xp.where(tried, d, nothing + 1.0)
+    c = (1.0 / 3.0) / xp.sqrt(d)
 
     def go_on(state: Any) -> Array:
         return xp.any(state["tried"])

@@ -32,7 +32,7 @@ def _inside(xp: Namespace, bound: Array, towards: float) -> Array:
 
 def pareto(key: Array, /, b: Array, shape: Any = None, dtype: DType | None = None) -> Array:
     xp = array_namespace(key, b)
-    return xp.exp(exponential(key, shape, dtype) / b)
+    return xp.exp(xp.divide(exponential(key, shape, dtype), b))
 
 
 def rayleigh(key: Array, /, scale: Array, shape: Any = None, dtype: DType | None = None) -> Array:
@@ -43,13 +43,15 @@ def rayleigh(key: Array, /, scale: Array, shape: Any = None, dtype: DType | None
 def weibull_min(
     key: Array, /, scale: Array, concentration: Array, shape: Any = None, dtype: DType | None = None
 ) -> Array:
-    return exponential(key, shape, dtype) ** (1.0 / concentration) * scale
+    xp = array_namespace(key, scale, concentration)
+    return xp.multiply(xp.pow(exponential(key, shape, dtype), 1.0 / concentration), scale)
 
 
 def double_sided_maxwell(key: Array, /, loc: Array, scale: Array, shape: Any = (), dtype: DType | None = None) -> Array:
+    xp = array_namespace(key, loc, scale)
     keys = split(key)
-    x = maxwell(keys[0, ...], shape, dtype)
-    return rademacher(keys[1, ...], shape, dtype=dtype) * x * scale + loc
+    x = rademacher(keys[1, ...], shape, dtype=dtype) * maxwell(keys[0, ...], shape, dtype)
+    return xp.add(xp.multiply(x, scale), loc)
 
 
 def wald(key: Array, /, mean: Array, shape: Any = None, dtype: DType | None = None) -> Array:
@@ -58,7 +60,7 @@ def wald(key: Array, /, mean: Array, shape: Any = None, dtype: DType | None = No
     y = normal(keys[0, ...], shape, dtype=dtype) ** 2
     square = mean * mean
     x = mean + square * y / 2.0 - mean / 2.0 * xp.sqrt(4.0 * mean * y + square * (y * y))
-    return xp.where(uniform(keys[1, ...], shape, dtype=dtype) <= mean / (mean + x), x, square / x)
+    return xp.where(xp.less_equal(uniform(keys[1, ...], shape, dtype=dtype), mean / (mean + x)), x, square / x)
 
 
 def triangular(
@@ -67,13 +69,13 @@ def triangular(
     xp = array_namespace(key, left, mode, right)
     u = uniform(key, shape, dtype=dtype)
     width = right - left
-    rises = u < (mode - left) / width
+    rises = xp.less(u, (mode - left) / width)
     # The root of 0 where it isn't taken has no derivative.
-    square = xp.where(rises, u * width * (mode - left), (1.0 - u) * width * (right - mode))
+    square = xp.where(rises, width * u * (mode - left), width * (1.0 - u) * (right - mode))
     root = xp.sqrt(square)
     return xp.where(rises, left + root, right - root)
 
 
 def lognormal(key: Array, /, sigma: Array = 1.0, shape: Any = None, dtype: DType | None = None) -> Array:
-    xp = array_namespace(key)
-    return xp.exp(normal(key, shape, dtype=dtype) * sigma)
+    xp = array_namespace(key, sigma)
+    return xp.exp(xp.multiply(normal(key, shape, dtype=dtype), sigma))

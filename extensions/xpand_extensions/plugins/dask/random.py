@@ -1,5 +1,8 @@
 """Random numbers on Dask: by chunks."""
 
+from ._random_elements import binomial_elements as binomial_elements
+from ._random_elements import gamma_elements as gamma_elements
+from ._random_elements import poisson_elements as poisson_elements
 from ._random_keys import bits as bits
 from ._random_keys import normal as normal
 from ._random_keys import uniform as uniform

@@ -9,11 +9,12 @@ from typing import Any, Final
 
 import torch
 
-from xpand._typing import Array
+from xpand._typing import Array, DType
 from xpand_extensions.generic import random as generic
+from xpand_extensions.generic._random_gamma import gamma_slope
 
 from ..numpy import random as of_host
-from ._random_keys import words
+from ._random_keys import split, words
 
 _SAMPLERS: Final[dict[str, Callable[[Any], Callable[..., Any]]]] = {
     "gamma": lambda module: partial(module.gamma_elements, log_space=False),
@@ -25,6 +26,18 @@ _SAMPLERS: Final[dict[str, Callable[[Any], Callable[..., Any]]]] = {
 
 def split_each(keys: Array, /, *, num: int) -> Array:
     return torch.stack(words(keys, (num,)), dim=-1).view(torch.uint32)
+
+
+def gamma(key: Array, /, a: Array, shape: Any = None, dtype: DType | None = None) -> Array:
+    if torch.compiler.is_dynamo_compiling():
+        return _operation("gamma", split(key, shape), [a.expand(shape)])
+    return generic.gamma(key, a, shape, dtype)
+
+
+def loggamma(key: Array, /, a: Array, shape: Any = None, dtype: DType | None = None) -> Array:
+    if torch.compiler.is_dynamo_compiling():
+        return _operation("loggamma", split(key, shape), [a.expand(shape)])
+    return generic.loggamma(key, a, shape, dtype)
 
 
 def gamma_elements(keys: Array, a: Array, /, *, log_space: bool) -> Array:
@@ -59,6 +72,21 @@ def _operation(name: str, keys: torch.Tensor, parameters: list[torch.Tensor]) ->
 def _(name: str, keys: Array, parameters: list[Array]) -> Array:
     last = parameters[-1]
     return torch.empty(last.shape, dtype=last.dtype, device=last.device)
+
+
+def _save(ctx: Any, inputs: tuple[Any, ...], output: Array) -> None:
+    ctx.name, ctx.count = inputs[0], len(inputs[2])
+    ctx.save_for_backward(inputs[2][0], output)
+
+
+def _backward(ctx: Any, gradient: Array) -> tuple[None, None, list[Array | None]]:
+    if ctx.name not in ("gamma", "loggamma"):
+        return None, None, [None] * ctx.count
+    return None, None, [gradient * gamma_slope(*ctx.saved_tensors, log_space=ctx.name == "loggamma")]
+
+
+# For the compiler, which can't follow the rule that `gamma` has elsewhere.
+_operation.register_autograd(_backward, setup_context=_save)
 
 
 class _Sampling(torch.autograd.Function):  # type: ignore[misc]

@@ -1,7 +1,9 @@
 """Random numbers on PyTorch: the parts, gathered."""
 
 from ._random_elements import binomial_elements as binomial_elements
+from ._random_elements import gamma as gamma
 from ._random_elements import gamma_elements as gamma_elements
+from ._random_elements import loggamma as loggamma
 from ._random_elements import poisson_elements as poisson_elements
 from ._random_elements import split_each as split_each
 from ._random_integers import randint as randint
