@@ -68,6 +68,11 @@ def square_root(x: Any) -> Any:
     return autodiff.grad(lambda x: xpand.array_namespace(x).sum(root(x)))(x)
 
 
+def rooted(x: Any) -> Any:
+    found = optimize.root(lambda y, x: y**3 - x, x, args=(x,))
+    return xpand.array_namespace(x).sum(found.x)
+
+
 def csr(x: Any) -> Any:
     xp, device = xpand.array_namespace(x), xpand.device(x)
     indices, indptr = (xp.asarray(each, device=device) for each in ([0, 2, 1], [0, 1, 3]))
@@ -101,13 +106,14 @@ MORE: dict[str, tuple[Any, ...]] = {
     "vjp": (lambda x: autodiff.vjp(total, x)[1](total(x)), X),
     "linearize": (lambda x: autodiff.linearize(total, x)[1](x), X),
     "linear_transpose": (lambda x: autodiff.linear_transpose(lambda y: y + y, x)(x), X),
-    "value_and_grad": (autodiff.value_and_grad(total), X),
-    "hessian": (autodiff.hessian(total), X),
+    "value_and_grad": (lambda x: autodiff.value_and_grad(total)(x), X),
+    "hessian": (lambda x: autodiff.hessian(total)(x), X),
     "from_bytes": (as_bytes, X),
     "to_device": (lambda x: devices.to_device(x, xpand.device(x), copy=True), X),
     "jit": (lambda x: jit.jit(total)(x), X),
     "krylov": (lambda a, b: linear_solve.solve(a, b, method="cg").x, SPD, X),
     "minimize": (lambda x: optimize.minimize(lambda y: xpand.array_namespace(y).sum((y - 1.0) ** 2), x).x, X),
+    "root": (lambda x: autodiff.grad(rooted)(x), X),
     "segment_mean": (lambda x: scatter.segment_mean(x, scatter_ids(x), num_segments=2), X),
     "segment_min": (lambda x: scatter.segment_min(x, scatter_ids(x), num_segments=2), X),
     "segment_prod": (lambda x: scatter.segment_prod(x, scatter_ids(x), num_segments=2), X),
@@ -132,6 +138,7 @@ MORE: dict[str, tuple[Any, ...]] = {
     "fold_in": of_random("fold_in", 3),
     "generalized_normal": (lambda key, x: random.generalized_normal(key, x, (3,)), KEY, X),
     "geometric": (lambda key, x: random.geometric(key, x / 4.0), KEY, X),
+    "key": (lambda x: random.key(x[0], device=xpand.device(x)), KEY.astype("int64")),
     "key_data": of_random("key_data"),
     "multinomial": (lambda key, x: random.multinomial(key, 5.0, x / 4.5), KEY, X),
     "multivariate_normal": (random.multivariate_normal, KEY, X, SPD),
