@@ -4,6 +4,7 @@ import asyncio
 import inspect
 import sys
 import threading
+import tracemalloc
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -424,6 +425,35 @@ def test_tasks_and_the_threads_they_run_in() -> None:
     assert names(asyncio.run(both()).entries) == ["numpy.sin", "numpy.cos"]
 
 
+def test_tasks_that_outlive_the_profile() -> None:
+    xp = xpand.namespace("numpy")
+    compiled = jit.jit(lambda x: xpand.array_namespace(x).sin(x))
+    compiled(np.ones(2))
+
+    async def later(ended: asyncio.Event) -> None:
+        await ended.wait()
+        assert get_current_profile() is None
+        with profile():  # has calls recorded again, of its own context
+            await asyncio.create_task(same())
+        compiled(np.ones(2))
+        assert call(abs, -1) == 1
+
+    async def same() -> None:
+        xp.cos(np.ones(2))
+
+    async def main() -> Profile:
+        ended = asyncio.Event()
+        with profile() as p:
+            task = asyncio.create_task(later(ended))
+            await asyncio.sleep(0)
+            xp.sin(np.ones(2))
+        ended.set()
+        await task
+        return p
+
+    assert names(asyncio.run(main()).entries) == ["numpy.sin"]
+
+
 # Profiles within profiles, times taken anew
 
 
@@ -619,7 +649,22 @@ def test_memory() -> None:
         xp.ones(3)
     assert q.memory is None
     assert q.entries[0].memory is None
-    assert "tracemalloc" in sys.modules
+
+
+def test_memory_within_memory() -> None:
+    xp = xpand.namespace("numpy")
+    with profile(memory=True) as outer:
+        call(lambda: xp.ones(400_000), name="before")
+        with profile(memory=True) as inner:
+            xp.ones(100_000)
+        xp.ones(10)
+    assert outer.memory is not None
+    assert inner.memory is not None
+    assert 0 <= outer.memory.peak - 3_200_000 < 100_000
+    assert 0 <= inner.memory.peak - 800_000 < 20_000
+    assert names(outer.entries) == ["before", "numpy.ones", "numpy.ones"]
+    assert [entry.memory is not None for entry in outer.entries] == [True] * 3
+    assert not tracemalloc.is_tracing()
 
 
 # Bad input

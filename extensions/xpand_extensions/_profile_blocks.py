@@ -10,7 +10,7 @@ from typing import Any
 from . import _profile_patch as patch
 from ._jit_calls import INSTEAD, TRACING, name_of
 from ._profile_entries import Label
-from ._profile_memory import Meter
+from ._profile_memory import MemoryUse, Meter
 from ._profile_record import CURRENT, Recorder
 from ._profile_results import Profile
 
@@ -34,7 +34,7 @@ class Profiling:
         found = Profile(self._libraries, self.options, recording)
         recorder = Recorder(sys._getframe(1), **self.options)
         with ExitStack() as stack:
-            stack.enter_context(recording(recorder, found, memory=self._memory))
+            stack.enter_context(recording(recorder, found, found._measured if self._memory else None))
             self._open.append((stack.pop_all(), found, recorder))
         return found
 
@@ -44,14 +44,19 @@ class Profiling:
         """End, whatever was raised; save where that was asked for."""
         stack, found, recorder = self._open.pop()
         stack.close()
-        found._finish(recorder, None if recorder.meter is None else recorder.meter.used)
+        found._finish(recorder)
         if self._save is not None:
             found.save(self._save)
 
 
 @contextmanager
-def recording(recorder: Recorder, profile: Profile, *, memory: bool = False) -> Iterator[None]:
-    """Have a recorder record in this context; what is around it records the same."""
+def recording(
+    recorder: Recorder, profile: Profile, measured: Callable[[MemoryUse], None] | None = None
+) -> Iterator[None]:
+    """Have a recorder record in this context; what is around it records the same.
+
+    With `measured`, memory is measured, and what was used in all is given to that.
+    """
     outer = CURRENT.get()
     recorder.profile = profile
     with ExitStack() as stack:
@@ -59,9 +64,13 @@ def recording(recorder: Recorder, profile: Profile, *, memory: bool = False) -> 
             stack.callback(outer.adopt, recorder)
         patch.start()
         stack.callback(patch.stop)
-        if memory:  # once all is there that recording needs itself
-            recorder.meter = Meter()
-            stack.callback(recorder.meter.close)
+        if measured is not None:  # once all is there that recording needs itself
+            around = None if outer is None else outer.lane().meter
+            meter = recorder.lane().meter = Meter() if around is None else around
+            if around is None:
+                stack.callback(meter.close)
+            meter.begin()
+            stack.callback(lambda: measured(meter.end()))
         stack.callback(CURRENT.reset, CURRENT.set(recorder))
         stack.callback(TRACING.reset, TRACING.set(_trace))
         # Compiled functions may be switched off, which they then stay.

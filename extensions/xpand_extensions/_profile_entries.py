@@ -18,7 +18,7 @@ from ._profile_memory import MemoryUse
 
 Kind: TypeAlias = Literal["namespace", "extension", "call", "compiled", "compilation"]
 """What is called: a function of a namespace, one of xpand's extensions, one of the user's given to `call`, a compiled
-function, or a compiled function for the first time with its kind of arguments."""
+function, or one that is traced to be compiled."""
 
 Frames: TypeAlias = "Sequence[tuple[CodeType, int]]"
 """Functions of the user's, the innermost first, each with the offset of its instruction."""

@@ -35,9 +35,6 @@ class Meter:
             if memory_stats.native_for(library)(info.device, xp=library) is not None
         ]
         self._open: list[tuple[int, int]] = []  # of each call: what was held before, and the most since
-        self.used = MemoryUse(0, 0)
-        """What all calls together used, once all have ended."""
-        self.begin()
 
     def begin(self) -> None:
         """Begin a call."""
@@ -56,8 +53,7 @@ class Meter:
         return MemoryUse(held - before, most - before)
 
     def close(self) -> None:
-        """End all."""
-        self.used = self.end()
+        """Count no more."""
         if self._started:
             tracemalloc.stop()
 

@@ -27,7 +27,7 @@ _MAX_TYPES: Final = 4096
 class Lane:
     """What one thread calls."""
 
-    __slots__ = ("closed", "overhead", "root", "top")
+    __slots__ = ("closed", "meter", "overhead", "root", "top")
 
     def __init__(self) -> None:
         """Begin with nothing recorded."""
@@ -35,6 +35,8 @@ class Lane:
         self.top = self.root  # where the next record goes
         self.overhead = 0  # nanoseconds spent on recording
         self.closed = False
+        self.meter: Meter | None = None
+        """What measures memory; the calls of one thread can be told apart."""
 
 
 class Recorder:
@@ -44,7 +46,6 @@ class Recorder:
         "frame",
         "lanes",
         "lock",
-        "meter",
         "profile",
         "start_ns",
         "stop_ns",
@@ -60,11 +61,10 @@ class Recorder:
         trace: bool = False,
         subtract: bool = True,
         synchronize: bool = True,
-        meter: Meter | None = None,
     ) -> None:
         """Record calls; with `trace`, their arguments and the user's functions from `frame` inwards."""
         self.frame, self.trace, self.subtract = frame, trace, subtract
-        self.synchronize, self.meter = synchronize, meter
+        self.synchronize = synchronize
         self.lock = Lock()
         self.lanes: dict[int, Lane] = {}
         self.lane()
@@ -81,7 +81,7 @@ class Recorder:
         """Call a function and record it."""
         entered = clock()
         lane = self.lanes.get(get_ident()) or self.lane()
-        if lane.closed:
+        if lane.closed or self.stop_ns:  # a task may outlive the profile that it was started in
             return function(*args, **kwargs)
         outer = lane.top
         inner: list[Written] = []
@@ -96,8 +96,8 @@ class Recorder:
             given = list(map(read, args))
             if kwargs:
                 named = {name: read(x) for name, x in kwargs.items()}
-        if self.meter is not None:
-            self.meter.begin()
+        if lane.meter is not None:
+            lane.meter.begin()
         start = clock()
         overhead = lane.overhead = lane.overhead + start - entered
         try:
@@ -113,8 +113,8 @@ class Recorder:
             error = type(raised)
             raise
         finally:
-            if self.meter is not None:
-                memory = self.meter.end()
+            if lane.meter is not None:
+                memory = lane.meter.end()
             lane.closed = False
             lane.top = outer
             before = lane.overhead

@@ -34,8 +34,10 @@ class Profile:
         self._messages: list[str] = []
         self._memory: MemoryUse | None = None
 
-    def _finish(self, recorder: Recorder, memory: MemoryUse | None) -> None:
+    def _finish(self, recorder: Recorder) -> None:
         self._threads, self._duration = _recorded(recorder)
+
+    def _measured(self, memory: MemoryUse) -> None:
         self._memory = memory
 
     @property

@@ -177,7 +177,7 @@ def get_current_profile() -> Profile | None:
     True
     """
     recorder = CURRENT.get()
-    return None if recorder is None else recorder.profile
+    return None if recorder is None or recorder.stop_ns else recorder.profile
 
 
 def call(function: Callable[..., Any], /, *args: Any, name: str | None = None, **kwargs: Any) -> Any:
