@@ -49,7 +49,7 @@ def checkpointed(step: Function, init: Any, xs: Any, length: int, reverse: bool,
 
 def bounded(cond_fun: Function, body_fun: Function, init: Arrays, max_iter: int) -> Arrays:
     """Step as long as a condition holds, at most so many times."""
-    count = np.zeros((), dtype=int)
+    count: Any = np.zeros((), dtype=int)
     _, _, carry = _until(cond_fun, body_fun, init, (cond_fun(*init), count, init), max_iter, count + max_iter)
     return tuple(carry)
 
@@ -63,7 +63,7 @@ def trajectory(cond_fun: Function, body_fun: Function, init: Arrays, numbers: tu
         state = _until(cond_fun, body_fun, init, state, longest, stop)
         return state, state[2]
 
-    state = cond_fun(*init), np.zeros((), dtype=int), init
+    state: Any = (cond_fun(*init), np.zeros((), dtype=int), init)
     _, rows = jax.lax.scan(to_stop, state, np.asarray(stops))
     order = np.asarray([stops.index(number) for number in numbers])
     return tuple([jnp.take(x, order, axis=0) for x in rows])
