@@ -104,7 +104,7 @@ def least_squares(
         value, pull = autodiff.vjp(lambda x: residuals.value(x, given), x)
         return pull(value)[0]
 
-    x, (last, kept) = implicit(condition, vectors.start, solve, parameters)
+    x, (last, kept) = implicit(condition, vectors.start, solve, parameters, is_symmetric=True)
     return finished(residuals, x, last, kept, parameters, throw)
 
 

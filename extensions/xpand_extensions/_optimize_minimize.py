@@ -181,7 +181,7 @@ def minimize(
         # For variables that a bound holds this is how far they are from it.
         return box.projected(x, objective.gradient(x, given))
 
-    x, (last, kept) = implicit(condition, vectors.start, solve, (box, *parameters))
+    x, (last, kept) = implicit(condition, vectors.start, solve, (box, *parameters), is_symmetric=bounds is None)
     result = _result(objective, last._replace(x=x), parameters)
     if kept is not None:
         result = result._replace(trajectory=_result(objective, kept, parameters, stacked=True))

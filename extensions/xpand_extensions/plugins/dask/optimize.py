@@ -6,7 +6,10 @@ from typing import Any
 from xpand import UnsupportedError, trees
 from xpand._typing import Array
 
+from ...generic._optimize_implicit import by_matrix as tangent_of
 from ...generic._optimize_iterate import looped
+
+__all__ = ["iterate", "tangent_of"]
 
 
 def iterate(

@@ -7,6 +7,7 @@ from typing import Any, Final, TypeAlias
 
 import torch
 import torch.utils.checkpoint
+from torch._C import _functorch as levels  # torch.func has no public way to tell its levels apart
 from torch.autograd import forward_ad
 from torch.overrides import TorchFunctionMode
 
@@ -86,6 +87,7 @@ class Closed:
         self._known: set[int] = set()
         self._replacements: dict[int, Array] = {}
         self._observing = False
+        self._depth = 0
 
     def resolve(self, x: Array) -> Array:
         """Say what stands for an array that the function uses."""
@@ -96,7 +98,9 @@ class Closed:
     def use(self, x: Array) -> Array:
         """Note an array that the function uses, if that is what is being done, and say what stands for it."""
         stands = self.resolve(x)
-        if self._observing and id(x) not in self._known and self._wanted(stands):
+        # What is at a deeper level is of a transformation within, which has told what it was given.
+        is_within = levels.maybe_get_level(x) > self._depth
+        if self._observing and not is_within and id(x) not in self._known and self._wanted(stands):
             self._known.add(id(x))
             self._used.append(x)
             self.found.append(stands)
@@ -110,6 +114,7 @@ class Closed:
     def observing(self, xs: Sequence[Array]) -> Iterator[None]:
         """Find the arrays that are used in this context and neither made in it nor given."""
         self.note_made(xs)
+        self._depth = levels.get_dynamic_layer_stack_depth()
         self._observing = True
         try:
             with observed_by(self), _Mode(self):

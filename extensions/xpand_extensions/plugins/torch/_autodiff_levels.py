@@ -18,7 +18,7 @@ from torch._functorch.pyfunctorch import retrieve_current_functorch_interpreter
 from torch._functorch.utils import enable_single_level_autograd_function
 from torch.autograd import forward_ad
 from torch.autograd.function import _SingleLevelFunction
-from torch.utils._pytree import tree_leaves
+from torch.utils._pytree import tree_leaves, tree_map_only
 
 from xpand import UnsupportedError
 from xpand._typing import Array
@@ -90,6 +90,16 @@ def call(rule: Rule, xs: Arrays) -> Arrays:
         outs = _call(Rule(*(partial(_within, seen, each) for each in rule)), xs)
     seen.note_made(outs)
     return outs
+
+
+def told(transformed: Callable[..., Any], *args: Any) -> Any:
+    """Call what torch.func transforms, and tell who looks at operations what goes in and what comes out."""
+    seen = None if torch.compiler.is_dynamo_compiling() else USER_CODE.get()
+    if seen is None:
+        return transformed(*args)
+    found = transformed(*tree_map_only(torch.Tensor, seen.use, args))
+    seen.note_made(tuple([x for x in tree_leaves(found) if isinstance(x, torch.Tensor)]))
+    return found
 
 
 def _call(rule: Rule, xs: Arrays) -> Arrays:

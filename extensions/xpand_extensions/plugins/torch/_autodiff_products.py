@@ -2,13 +2,14 @@
 
 import warnings
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import torch
 
 from xpand._typing import Array
 
-from ._autodiff_levels import conjugated, is_floating
+from ._autodiff_levels import conjugated, is_floating, told
 
 # PyTorch imports it when forward mode is first used, and warns of a function of its own. Here, not in the user's call.
 with warnings.catch_warnings():
@@ -23,7 +24,8 @@ def stop_gradient(x: Array, /) -> Array:
 def jvp(
     function: Callable[..., Any], primals: Sequence[Array], tangents: Sequence[Array], /, *, has_aux: bool = False
 ) -> tuple[Any, ...]:
-    found: tuple[Any, ...] = torch.func.jvp(function, tuple(primals), tuple(tangents), has_aux=has_aux)
+    pushed = partial(torch.func.jvp, function, has_aux=has_aux)
+    found: tuple[Any, ...] = told(pushed, tuple(primals), tuple(tangents))
     return found
 
 
@@ -36,14 +38,14 @@ def vjp(function: Callable[..., Any], /, *primals: Array, has_aux: bool = False)
         floating[:] = [is_floating(x) for x in outs]
         return tuple(filter(is_floating, outs)), (tuple(x for x in outs if not is_floating(x)), aux)
 
-    found, pull, (others, aux) = torch.func.vjp(divided, *primals, has_aux=True)
+    found, pull, (others, aux) = told(partial(torch.func.vjp, divided, has_aux=True), *primals)
     first, second = iter(found), iter(others)
     outs = tuple(next(first) if is_floating else next(second) for is_floating in floating)
     chosen = tuple(floating)
 
     def pullback(*cotangents: Array) -> tuple[Array, ...]:
         given = tuple(conjugated(x) for x, is_floating in zip(cotangents, chosen) if is_floating)
-        return tuple(map(conjugated, pull(given)))
+        return tuple(map(conjugated, told(pull, given)))
 
     return outs, pullback, aux
 
@@ -58,7 +60,7 @@ def value_and_grad(
     native = torch.func.grad_and_value(function, tuple(argnums) if isinstance(argnums, list) else argnums)
 
     def both(*arrays: Array) -> tuple[Array, Any]:
-        gradient, value = native(*arrays)
+        gradient, value = told(native, *arrays)
         return value, tuple(map(conjugated, gradient)) if isinstance(gradient, tuple) else conjugated(gradient)
 
     return both

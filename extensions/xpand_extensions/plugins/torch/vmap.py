@@ -1,6 +1,7 @@
 """Mapping on PyTorch."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import torch
@@ -8,6 +9,7 @@ import torch
 from xpand._typing import Array
 from xpand_extensions import _vmap_names as names
 
+from ._autodiff_levels import told
 from ._vmap_collectives import collective
 
 
@@ -20,8 +22,7 @@ def vmap(
     axis_size: int | None = None,
 ) -> Callable[..., Any]:
     if axis_size is None:
-        direct: Callable[..., Any] = torch.func.vmap(function, in_axes, out_axes)
-        return direct
+        return partial(told, torch.func.vmap(function, in_axes, out_axes))
     size = axis_size
 
     # The positions are mapped too: they tell `collective` which axis is meant, and there is always something to map.
@@ -37,7 +38,7 @@ def vmap(
             same[:] = [collective(x, position, "same") for x in result[1]]
             return result[0]
 
-        found = torch.func.vmap(at_position, (0, *in_axes))(positions, *arrays)
+        found = told(torch.func.vmap(at_position, (0, *in_axes)), positions, *arrays)
         return found if out_axes == 0 else (found, tuple(same))
 
     return mapped
