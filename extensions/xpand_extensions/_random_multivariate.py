@@ -57,9 +57,9 @@ def multivariate_normal(
     >>> random.multivariate_normal(random.key(0), np.zeros(2), cov).round(4)
     array([-0.2911, -0.7005])
     """
-    xp, key = key_of("multivariate_normal", key)
+    _, key = key_of("multivariate_normal", key)
     arrays = {"mean": mean, "cov": cov}
-    _arguments.namespace_of("multivariate_normal", key=key, **arrays)
+    xp = _arguments.namespace_of("multivariate_normal", key=key, **arrays)
     _arguments.one_device("multivariate_normal", key=key, **arrays)
     for name, x in arrays.items():
         _arguments.dtype("multivariate_normal", name, xp, x, _arguments.REAL)

@@ -131,7 +131,7 @@ def multivariate_normal(
     dtype: DType | None = None,
     method: Any = "cholesky",
 ) -> Array:
-    return jax.random.multivariate_normal(key, mean, cov, shape, dtype, method)
+    return jax.random.multivariate_normal(key, mean, cov, shape, dtype, method).astype(dtype)
 
 
 def orthogonal(key: Array, /, n: int, shape: Any = (), dtype: DType | None = None, m: int | None = None) -> Array:

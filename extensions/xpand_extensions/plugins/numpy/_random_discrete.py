@@ -1,5 +1,6 @@
 """Counts on NumPy: a part of the array after the other, and only the elements still tried."""
 
+import math
 from collections.abc import Callable
 from typing import Any, Final
 
@@ -26,8 +27,9 @@ def binomial_elements(keys: Any, n: Any, p: Any, /) -> Any:
 def _rows(function: Callable[..., Any], keys: Any, *parameters: Any) -> Any:
     """Call a function with each key and its row of parameters."""
     shape = parameters[0].shape
-    rows = [x.reshape(-1, shape[-1]) for x in parameters]
-    words = np.broadcast_to(keys, (*shape[:-1], 2)).reshape(-1, 2)
+    count = math.prod(shape[:-1])
+    rows = [x.reshape(count, shape[-1]) for x in parameters]
+    words = np.broadcast_to(keys, (*shape[:-1], 2)).reshape(count, 2)
     result = np.empty_like(rows[0])
     with np.errstate(all="ignore"):
         for i, key in enumerate(words):
