@@ -651,6 +651,12 @@ def test_memory() -> None:
     assert q.entries[0].memory is None
 
 
+def test_memory_within_a_profile() -> None:
+    with profile() as outer, profile(memory=True) as inner:
+        xpand.namespace("numpy").ones(10)
+    assert names(outer.entries) == names(inner.entries) == ["numpy.ones"]
+
+
 def test_memory_within_memory() -> None:
     xp = xpand.namespace("numpy")
     with profile(memory=True) as outer:

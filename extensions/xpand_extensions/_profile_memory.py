@@ -3,11 +3,15 @@
 import sys
 import tracemalloc
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from xpand import wrapped_libraries
 
-from .devices import devices, memory_stats
+from .devices import listed, memory_stats
+
+
+_COUNTED_HERE: Final = ("cpu", "meta")
+"""The kinds of devices whose memory is the host's, or none."""
 
 
 class MemoryUse(NamedTuple):
@@ -31,8 +35,9 @@ class Meter:
             _counter(library, info.device)
             for library in wrapped_libraries()
             if library in sys.modules
-            for info in devices(library)
-            if memory_stats.native_for(library)(info.device, xp=library) is not None
+            # The implementation, since a profile around this one would record the function.
+            for info in listed.native_for(library)(xp=library)
+            if info.kind not in _COUNTED_HERE and memory_stats.native_for(library)(info.device, xp=library) is not None
         ]
         self._open: list[tuple[int, int]] = []  # of each call: what was held before, and the most since
 
@@ -63,7 +68,7 @@ class Meter:
         held, peak = tracemalloc.get_traced_memory()
         if self._open:
             before, most = self._open[-1]
-            self._open[-1] = (before, max(most, peak + on_devices, held + on_devices))
+            self._open[-1] = (before, max(most, peak + on_devices))
         return held + on_devices
 
 
