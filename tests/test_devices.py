@@ -155,7 +155,8 @@ def x_device() -> Any:
 
 def test_transformations(library: Library) -> None:
     """Derivatives go through, compiled too, and members of a batch are moved together."""
-    move = lambda x: devices.to_device(x, library.expected_device)
+    info = devices.device_info(library.expected_device, xp=library.xp)
+    move = lambda x: devices.to_device(devices.to_device(x, library.expected_device), info)
     x = library.asarray(X)
     library.assert_equal(autodiff.grad(lambda x: xpand.array_namespace(x).sum(move(x) ** 2))(x), 2.0 * X)
     library.assert_equal(vmap.vmap(lambda x: move(x) * 2.0)(x), 2.0 * X)
@@ -413,6 +414,7 @@ def test_memory_of_the_host(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_no_statistics_of_the_processor(library: Library) -> None:
     if devices.device_info(xp=library.xp).kind == "cpu":
         assert devices.memory_stats(xp=library.xp) is None
+    assert devices.memory_stats("meta", xp="torch") is None
 
 
 # Several devices of JAX: it must be told before it starts

@@ -182,8 +182,8 @@ def library_under(xp: Namespace) -> Namespace:
 
 
 def _same_library(function: str, library: str, xp: Namespace | str | None) -> None:
-    if xp is not None and library_name(namespace_or_default(xp, function)) != library:
-        asked = library_name(namespace_or_default(xp, function))
+    asked = library if xp is None else library_name(library_under(namespace_or_default(xp, function)))
+    if asked != library:
         raise ValueError(
             f"{function}: takes a device of {asked}, got one of {library}; find it with `devices({asked!r})`"
         )
@@ -213,7 +213,7 @@ def _is_same(info: DeviceInfo, device: Any) -> bool:
     if info.device == device:
         return True
     # PyTorch's "cuda" without a number is the current one; the first stands for it where none was chosen.
-    return getattr(device, "index", 0) is None and info.index == 0 and getattr(device, "type", "") == info.platform
+    return getattr(device, "index", 0) is None and info.index == 0 and device.type == info.device.type
 
 
 def _names(info: DeviceInfo) -> set[str]:

@@ -77,6 +77,8 @@ def free(x: Any, /) -> bool:
 
 
 def memory_stats(device: Any = None, /, *, xp: Any = None) -> MemoryStats | None:
+    if device.type in ("cpu", "meta"):
+        return None
     if device.type == "mps":
         return MemoryStats(
             torch.mps.current_allocated_memory(),
@@ -85,7 +87,7 @@ def memory_stats(device: Any = None, /, *, xp: Any = None) -> MemoryStats | None
             torch.mps.recommended_max_memory(),
         )
     module = torch.get_device_module(device)
-    if not hasattr(module, "memory_stats") or device.type in ("cpu", "meta"):
+    if not hasattr(module, "memory_stats"):
         return None
     counted = module.memory_stats(device)
     total = module.mem_get_info(device)[1]
