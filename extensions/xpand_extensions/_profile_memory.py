@@ -9,7 +9,6 @@ from xpand import wrapped_libraries
 
 from .devices import listed, memory_stats
 
-
 _COUNTED_HERE: Final = ("cpu", "meta")
 """The kinds of devices whose memory is the host's, or none."""
 
