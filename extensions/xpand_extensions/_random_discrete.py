@@ -153,7 +153,7 @@ def binomial(key: Array, /, n: Real, p: Real, shape: Any = None, dtype: DType | 
     draw = drawn("binomial", key, shape, dtype, computed_in=p, n=n, p=p)
     not_negative("binomial", n=draw.parameters[0])
     probabilities("binomial", p=draw.parameters[1])
-    return binomial.native(draw.key)(draw.key, *draw.parameters, draw.shape, draw.dtype)
+    return binomial.native(draw.key)(draw.key, draw.parameters[0], draw.parameters[1], draw.shape, draw.dtype)
 
 
 @pluggable(capability="random")
@@ -221,7 +221,7 @@ def multinomial(key: Array, /, n: Real, p: Array, *, shape: Any = None, dtype: D
     draw = rows_drawn("multinomial", key, shape, dtype, "p", n=n, p=p)
     not_negative("multinomial", n=draw.parameters[0], p=draw.parameters[1])
     native = multinomial.native(draw.key)
-    return native(draw.key, *draw.parameters, shape=draw.shape, dtype=draw.dtype)
+    return native(draw.key, draw.parameters[0], draw.parameters[1], shape=draw.shape, dtype=draw.dtype)
 
 
 @pluggable(capability="random")

@@ -42,7 +42,7 @@ def gamma(key: Array, /, a: Real, shape: Any = None, dtype: DType | None = None)
     """
     draw = drawn("gamma", key, shape, dtype, a=a)
     not_negative("gamma", a=draw.parameters[0])
-    return gamma.native(draw.key)(draw.key, *draw.parameters, draw.shape, draw.dtype)
+    return gamma.native(draw.key)(draw.key, draw.parameters[0], draw.shape, draw.dtype)
 
 
 @pluggable(capability="random")
@@ -63,7 +63,7 @@ def loggamma(key: Array, /, a: Real, shape: Any = None, dtype: DType | None = No
     """
     draw = drawn("loggamma", key, shape, dtype, a=a)
     not_negative("loggamma", a=draw.parameters[0])
-    return loggamma.native(draw.key)(draw.key, *draw.parameters, draw.shape, draw.dtype)
+    return loggamma.native(draw.key)(draw.key, draw.parameters[0], draw.shape, draw.dtype)
 
 
 @pluggable(capability="random")
@@ -84,7 +84,7 @@ def beta(key: Array, /, a: Real, b: Real, shape: Any = None, dtype: DType | None
     """
     draw = drawn("beta", key, shape, dtype, a=a, b=b)
     not_negative("beta", a=draw.parameters[0], b=draw.parameters[1])
-    return beta.native(draw.key)(draw.key, *draw.parameters, draw.shape, draw.dtype)
+    return beta.native(draw.key)(draw.key, draw.parameters[0], draw.parameters[1], draw.shape, draw.dtype)
 
 
 @pluggable(capability="random")
@@ -116,7 +116,7 @@ def dirichlet(key: Array, /, alpha: Array, shape: Any = None, dtype: DType | Non
     """
     draw = rows_drawn("dirichlet", key, shape, dtype, "alpha", alpha=alpha)
     not_negative("dirichlet", alpha=draw.parameters[0])
-    return dirichlet.native(draw.key)(draw.key, *draw.parameters, draw.shape, draw.dtype)
+    return dirichlet.native(draw.key)(draw.key, draw.parameters[0], draw.shape, draw.dtype)
 
 
 @pluggable(capability="random")
@@ -134,7 +134,7 @@ def chisquare(key: Array, /, df: Real, shape: Any = None, dtype: DType | None = 
     """
     draw = drawn("chisquare", key, shape, dtype, df=df)
     not_negative("chisquare", df=draw.parameters[0])
-    return chisquare.native(draw.key)(draw.key, *draw.parameters, draw.shape, draw.dtype)
+    return chisquare.native(draw.key)(draw.key, draw.parameters[0], draw.shape, draw.dtype)
 
 
 @pluggable(capability="random")
@@ -152,7 +152,7 @@ def t(key: Array, /, df: Real, shape: Any = None, dtype: DType | None = None) ->
     """
     draw = drawn("t", key, shape, dtype, df=df)
     positive("t", df=draw.parameters[0])
-    return t.native(draw.key)(draw.key, *draw.parameters, draw.shape, draw.dtype)
+    return t.native(draw.key)(draw.key, draw.parameters[0], draw.shape, draw.dtype)
 
 
 @pluggable(capability="random")
@@ -171,7 +171,7 @@ def f(key: Array, /, dfnum: Real, dfden: Real, shape: Any = None, dtype: DType |
     """
     draw = drawn("f", key, shape, dtype, dfnum=dfnum, dfden=dfden)
     positive("f", dfnum=draw.parameters[0], dfden=draw.parameters[1])
-    return f.native(draw.key)(draw.key, *draw.parameters, draw.shape, draw.dtype)
+    return f.native(draw.key)(draw.key, draw.parameters[0], draw.parameters[1], draw.shape, draw.dtype)
 
 
 @pluggable(capability="random")
@@ -199,7 +199,7 @@ def generalized_normal(key: Array, /, p: Real, shape: Any = (), dtype: DType | N
     """
     draw = drawn("generalized_normal", key, shape, dtype, p=p)
     positive("generalized_normal", p=draw.parameters[0])
-    return generalized_normal.native(draw.key)(draw.key, *draw.parameters, draw.shape, draw.dtype)
+    return generalized_normal.native(draw.key)(draw.key, draw.parameters[0], draw.shape, draw.dtype)
 
 
 @pluggable(capability="random")

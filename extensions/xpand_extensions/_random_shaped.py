@@ -75,7 +75,7 @@ def pareto(key: Array, /, b: Real, shape: Any = None, dtype: DType | None = None
     """
     draw = drawn("pareto", key, shape, dtype, b=b)
     positive("pareto", b=draw.parameters[0])
-    return pareto.native(draw.key)(draw.key, *draw.parameters, draw.shape, draw.dtype)
+    return pareto.native(draw.key)(draw.key, draw.parameters[0], draw.shape, draw.dtype)
 
 
 @pluggable(capability="random")
@@ -93,7 +93,7 @@ def rayleigh(key: Array, /, scale: Real, shape: Any = None, dtype: DType | None 
     """
     draw = drawn("rayleigh", key, shape, dtype, scale=scale)
     not_negative("rayleigh", scale=draw.parameters[0])
-    return rayleigh.native(draw.key)(draw.key, *draw.parameters, draw.shape, draw.dtype)
+    return rayleigh.native(draw.key)(draw.key, draw.parameters[0], draw.shape, draw.dtype)
 
 
 @pluggable(capability="random")
@@ -114,7 +114,7 @@ def weibull_min(
     draw = drawn("weibull_min", key, shape, dtype, scale=scale, concentration=concentration)
     not_negative("weibull_min", scale=draw.parameters[0])
     positive("weibull_min", concentration=draw.parameters[1])
-    return weibull_min.native(draw.key)(draw.key, *draw.parameters, draw.shape, draw.dtype)
+    return weibull_min.native(draw.key)(draw.key, draw.parameters[0], draw.parameters[1], draw.shape, draw.dtype)
 
 
 @pluggable(capability="random")
@@ -148,7 +148,7 @@ def double_sided_maxwell(key: Array, /, loc: Real, scale: Real, shape: Any = (),
     not_negative("double_sided_maxwell", scale=draw.parameters[1])
     count = shape_of("double_sided_maxwell", shape) or draw.shape
     native = double_sided_maxwell.native(draw.key)
-    return native(draw.key, *draw.parameters, (*count, *draw.shape), draw.dtype)
+    return native(draw.key, draw.parameters[0], draw.parameters[1], (*count, *draw.shape), draw.dtype)
 
 
 @pluggable(capability="random")
@@ -166,7 +166,7 @@ def wald(key: Array, /, mean: Real, shape: Any = None, dtype: DType | None = Non
     """
     draw = drawn("wald", key, shape, dtype, mean=mean)
     positive("wald", mean=draw.parameters[0])
-    return wald.native(draw.key)(draw.key, *draw.parameters, draw.shape, draw.dtype)
+    return wald.native(draw.key)(draw.key, draw.parameters[0], draw.shape, draw.dtype)
 
 
 @pluggable(capability="random")
@@ -206,4 +206,4 @@ def lognormal(key: Array, /, sigma: Real = 1.0, shape: Any = None, dtype: DType 
     """
     draw = drawn("lognormal", key, shape, dtype, sigma=sigma)
     not_negative("lognormal", sigma=draw.parameters[0])
-    return lognormal.native(draw.key)(draw.key, *draw.parameters, draw.shape, draw.dtype)
+    return lognormal.native(draw.key)(draw.key, draw.parameters[0], draw.shape, draw.dtype)

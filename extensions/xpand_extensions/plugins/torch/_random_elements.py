@@ -103,7 +103,8 @@ class _Sampling(torch.autograd.Function):  # type: ignore[misc]
 
     @staticmethod
     def backward(ctx: Any, gradient: Array) -> tuple[None, ...]:
-        return (None,) * ctx.count
+        nothing: tuple[None, ...] = (None,) * ctx.count
+        return nothing
 
     @staticmethod
     def vmap(info: Any, in_dims: tuple[int | None, ...], name: str, *tensors: Array) -> tuple[Array, int]:
