@@ -35,10 +35,10 @@ def key_of(function: str, key: Array) -> tuple[Namespace, Array]:
         ValueError: It is not one key.
     """
     xp = _arguments.namespace_of(function, key=key)
-    if is_typed(key):
-        shape, one = tuple(key.shape), ()
-    else:
-        shape, one = tuple(key.shape), (2,)
+    shape: tuple[int, ...] = tuple(key.shape)
+    one: tuple[int, ...] = ()
+    if not is_typed(key):
+        one = (2,)
         if key.dtype != xp.uint32:
             raise TypeError(
                 f"{function}: key must be a key, an array of uint32 of shape (2,), got {key.dtype} of shape {shape}; "
@@ -120,7 +120,7 @@ def unsigned_dtype(function: str, xp: Namespace, dtype: DType | None, key: Array
     return _dtype(function, xp, dtype, frozenset({"unsigned"}), "an unsigned integer data type")
 
 
-def probability_dtype(xp: Namespace, p: Array | float) -> DType:
+def probability_dtype(xp: Namespace, p: Any) -> DType:
     """Return the data type of the numbers that a probability is compared with.
 
     That of an array; for a number float64, whatever a library's default, so that all agree, or that of the precision.

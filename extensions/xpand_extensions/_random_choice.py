@@ -7,7 +7,7 @@ from xpand import _arguments, check
 from xpand._typing import Array
 
 from ._dispatch import pluggable
-from ._random_arguments import as_array, float_dtype, key_of
+from ._random_arguments import arrays_of, as_array, float_dtype, key_of
 
 
 @pluggable(capability="random")
@@ -42,10 +42,9 @@ def permutation(key: Array, /, x: Array | int, axis: int = 0, independent: bool 
         number = _arguments.integer("permutation", "x", x, minimum=0)
         _arguments.axis("permutation", axis, 1)
         return permutation.native(key)(key, number, 0, True)
-    _check_population("permutation", key, x)
-    _arguments.known_shape("permutation", "x", x)
-    axis = _arguments.axis("permutation", axis, x.ndim)
-    return permutation.native(key, x)(key, x, axis, independent or x.ndim == 1)
+    axes = len(_population("permutation", key, x))
+    axis = _arguments.axis("permutation", axis, axes)
+    return permutation.native(key, x)(key, x, axis, independent or axes == 1)
 
 
 def shuffle(key: Array, /, x: Array, axis: int = 0) -> Array:
@@ -115,9 +114,9 @@ def choice(
     _arguments.choice("choice", "mode", mode, ("low", "high", "highest", None))
     shape = _arguments.shape("choice", "shape", shape)
     if _arguments.is_array(a):
-        _check_population("choice", key, a)
-        axis = _arguments.axis("choice", axis, a.ndim)
-        number = _arguments.known_shape("choice", "a", a)[axis]
+        sizes = _population("choice", key, a)
+        axis = _arguments.axis("choice", axis, len(sizes))
+        number = sizes[axis]
     else:
         number = a = _arguments.integer("choice", "a", a, minimum=0)
         axis = _arguments.axis("choice", axis, 1)
@@ -127,17 +126,19 @@ def choice(
     if not replace and drawn > number:
         raise ValueError(f"choice: takes at most {number} of {number} without replacement, got shape={shape}")
     if p is None:
-        return choice.native(key)(key, a, shape, replace, None, axis, mode)
+        return choice.native(key, *arrays_of(a))(key, a, shape, replace, None, axis, mode)
     p = _probabilities(key, p, number)
-    return choice.native(key, p)(key, a, shape, replace, p, axis, mode)
+    return choice.native(key, p, *arrays_of(a))(key, a, shape, replace, p, axis, mode)
 
 
-def _check_population(function: str, key: Array, x: Array) -> None:
+def _population(function: str, key: Array, x: Array) -> tuple[int, ...]:
+    """Check an array to order or to choose from, and return its shape."""
     name = "x" if function == "permutation" else "a"
     _arguments.namespace_of(function, **{"key": key, name: x})
     _arguments.one_device(function, **{"key": key, name: x})
     if not x.ndim:
         raise ValueError(f"{function}: {name} must have at least one axis; for a range pass a Python integer")
+    return _arguments.known_shape(function, name, x)
 
 
 def _probabilities(key: Array, p: Array, number: int) -> Array:

@@ -10,7 +10,7 @@ from xpand._defaults import namespace_or_default
 from xpand._typing import Array, Device, DType, Namespace
 
 from ._dispatch import pluggable
-from ._random_arguments import key_of
+from ._random_arguments import is_typed, key_of
 from ._random_keys import fold_in, key
 from ._random_keys import split as split_key
 
@@ -43,7 +43,7 @@ class Generator:
 
     def __init__(self, seed: Array | int, *, xp: Namespace | str | None = None, device: Device | None = None) -> None:
         """Start from a seed."""
-        if _arguments.is_array(seed) and seed.shape == (2,):
+        if getattr(seed, "ndim", 0) or (_arguments.is_array(seed) and is_typed(seed)):
             _, self._key = key_of("Generator", seed)
         else:
             self._key = key(seed, xp=xp, device=device)
@@ -221,7 +221,8 @@ def native_generator(
 def _without_source(
     seed: int, /, *, xp: Namespace | str | None = None, device: Device | None = None
 ) -> NativeGenerator:
+    name = library_name(namespace_or_default(xp, "native_generator"))
     raise UnsupportedError(
-        f"native_generator: {library_name(namespace_or_default(xp, 'native_generator'))} has no source of random numbers "
-        "of its own; use `random.Generator`, which serves every library"
+        f"native_generator: {name} has no source of random numbers of its own; use `random.Generator`, which serves "
+        "every library"
     )

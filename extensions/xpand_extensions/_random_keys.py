@@ -35,6 +35,10 @@ def key(seed: Array | int, /, *, xp: Namespace | str | None = None, device: Devi
     """
     if not _arguments.is_array(seed):
         return _key_of_int(_arguments.integer("key", "seed", seed), namespace_or_default(xp, "key"), device)
+    return _key_of_array(seed, xp, device)
+
+
+def _key_of_array(seed: Array, xp: Namespace | str | None, device: Device | None) -> Array:
     library = _arguments.namespace_of("key", seed=seed)
     _arguments.dtype("key", "seed", library, seed, _arguments.INTEGERS)
     if xp is not None and namespace_or_default(xp, "key") is not library:
@@ -107,18 +111,20 @@ def fold_in(key: Array, /, data: Array | int) -> Array:
     """
     _, key = key_of("fold_in", key)
     if _arguments.is_array(data):
-        xp = _arguments.namespace_of("fold_in", key=key, data=data)
-        _arguments.one_device("fold_in", key=key, data=data)
-        _arguments.dtype("fold_in", "data", xp, data, _arguments.INTEGERS)
-        if data.ndim:
-            raise ValueError(
-                f"fold_in: takes one number, got data of shape {tuple(data.shape)}; for several use `vmap`"
-            )
+        _check_data(key, data)
         return fold_in.native(key, data)(key, data)
     number = _arguments.integer("fold_in", "data", data)
     if not 0 <= number < 2**32:
         raise OverflowError(f"fold_in: data must be from 0 to 2**32 - 1, got {number}")
     return fold_in.native(key)(key, number)
+
+
+def _check_data(key: Array, data: Array) -> None:
+    xp = _arguments.namespace_of("fold_in", key=key, data=data)
+    _arguments.one_device("fold_in", key=key, data=data)
+    _arguments.dtype("fold_in", "data", xp, data, _arguments.INTEGERS)
+    if data.ndim:
+        raise ValueError(f"fold_in: takes one number, got data of shape {tuple(data.shape)}; for several use `vmap`")
 
 
 @pluggable(capability="random")

@@ -8,6 +8,7 @@ from xpand._precision import default_dtype
 from xpand._typing import Array
 
 from .. import sorting
+from .._random_arguments import arrays_of
 from .._random_choice import permutation as _permutation
 from .._random_continuous import gumbel
 from .._random_keys import bits, split
@@ -15,8 +16,8 @@ from .._random_uniform import randint, uniform
 
 
 def permutation(key: Array, /, x: Array | int, axis: int = 0, independent: bool = False) -> Array:
-    xp = array_namespace(key)
-    if not _arguments.is_array(x):
+    xp = array_namespace(key, *arrays_of(x))
+    if isinstance(x, int):
         dtype = default_dtype(xp, "integral", _arguments.device_of(key))
         return _shuffled(key, xp.arange(x, dtype=dtype, device=_arguments.device_of(key)), 0)
     if independent:
@@ -47,11 +48,11 @@ def choice(
     axis: int = 0,
     mode: Any = None,
 ) -> Array:
-    xp = array_namespace(key)
+    xp = array_namespace(key, *arrays_of(a, p))
     device = _arguments.device_of(key)
     integers = default_dtype(xp, "integral", device)
-    is_array = _arguments.is_array(a)
-    number = a.shape[axis] if is_array else a
+    before, number, after = ((), a, ()) if isinstance(a, int) else (a.shape[:axis], a.shape[axis], a.shape[axis + 1 :])
+    full = (*before, *shape, *after)
     drawn = math.prod(shape)
     if not drawn:
         places = xp.zeros(shape, dtype=integers, device=device)
@@ -60,7 +61,7 @@ def choice(
     elif p is None:
         places = _permutation(key, a, axis)
         places = places[(*[slice(None)] * axis, slice(0, drawn), ...)]
-        return xp.reshape(places, (*a.shape[:axis], *shape, *a.shape[axis + 1 :]) if is_array else shape)
+        return xp.reshape(places, full)
     elif replace:
         sums = xp.cumulative_sum(p)
         r = sums[-1] * (1 - uniform(key, shape, p.dtype))
@@ -69,7 +70,7 @@ def choice(
         g = gumbel(key, (number,), p.dtype, mode) + xp.log(p)
         places = xp.astype(sorting.top_k(g, drawn)[1], integers)
     places = xp.reshape(places, shape)
-    if not is_array:
+    if isinstance(a, int):
         return places
     taken = xp.take(a, xp.reshape(places, (drawn,)), axis=axis)
-    return xp.reshape(taken, (*a.shape[:axis], *shape, *a.shape[axis + 1 :]))
+    return xp.reshape(taken, full)

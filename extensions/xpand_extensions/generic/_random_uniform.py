@@ -104,7 +104,7 @@ def spans(
     return first, xp.where(last > first, span, xp.ones_like(span))
 
 
-def _clipped(xp: Namespace, key: Array, x: Array | int, low: int, high: int, dtype: DType) -> Array:
+def _clipped(xp: Namespace, key: Array, x: Any, low: int, high: int, dtype: DType) -> Array:
     if not _arguments.is_array(x):
         return xp.asarray([min(max(x, low), high)], dtype=dtype, device=_arguments.device_of(key))
     least, most = _arguments.integer_range(xp, x.dtype)
@@ -112,7 +112,7 @@ def _clipped(xp: Namespace, key: Array, x: Array | int, low: int, high: int, dty
     return xp.astype(xp.clip(xp.reshape(x, x.shape or (1,)), max(low, least), min(high, most)), dtype)
 
 
-def _exceeds(xp: Namespace, key: Array, x: Array | int, high: int) -> Array:
+def _exceeds(xp: Namespace, key: Array, x: Any, high: int) -> Array:
     if not _arguments.is_array(x) or _arguments.integer_range(xp, x.dtype)[1] <= high:
         exceeds = not _arguments.is_array(x) and x > high
         return xp.asarray([exceeds], dtype=xp.bool, device=_arguments.device_of(key))

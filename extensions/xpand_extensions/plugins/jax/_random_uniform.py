@@ -34,7 +34,7 @@ def randint(key: Array, /, shape: Any, minval: Array | int, maxval: Array | int,
     return jax.random.randint(key, shape, low, high, dtype)
 
 
-def _clipped(x: Array | int, low: int, high: int) -> Array | int:
+def _clipped(x: Any, low: int, high: int) -> Any:
     if not _arguments.is_array(x):
         return min(max(x, low), high)
     info = jnp.iinfo(x.dtype)

@@ -10,19 +10,20 @@ from xpand._typing import Array, DType
 from xpand_extensions._random_arguments import arrays_of
 from xpand_extensions.generic import _random_uniform as generic
 
-from ._random_keys import bits, is_on_host, split
+from ._plain import is_plain
+from ._random_keys import bits, split
 from ._unsigned import SIGNED
 
 _LEAST: Final = -(2**63)
 
 
 def randint(key: Array, /, shape: Any, minval: Array | int, maxval: Array | int, dtype: DType | None = None) -> Array:
-    if not arrays_of(minval, maxval) and is_on_host(key):
+    if not arrays_of(minval, maxval) and key.device.type == "cpu" and is_plain(key):
         # NumPy's data types have the names of PyTorch's.
         named = np.dtype(str(dtype).removeprefix("torch."))
         words = np.asarray(key.tolist(), dtype=np.uint32)
         return torch.from_numpy(generic.randint(words, shape, minval, maxval, named))
-    width = 64 if dtype.itemsize == 8 else 32
+    width = 64 if torch.iinfo(dtype).bits == 64 else 32
     unsigned = torch.uint64 if width == 64 else torch.uint32
     keys = split(key, (2,))
     higher, lower = (_as_int64(bits(keys[i, ...], shape, unsigned)) for i in range(2))
@@ -48,7 +49,7 @@ def _spans(key: Array, minval: Array | int, maxval: Array | int, dtype: DType) -
     return first, torch.where(_is_less(first, last) if dtype == torch.uint64 else first < last, span, 1)
 
 
-def _clipped(key: Array, x: Array | int, low: int, high: int) -> tuple[Array, Array]:
+def _clipped(key: Array, x: Any, low: int, high: int) -> tuple[Array, Array]:
     """Bring bounds into a range, modulo 2⁶⁴, and tell which were above it."""
     if not _arguments.is_array(x):
         inside = min(max(x, low), high)

@@ -14,8 +14,8 @@ from xpand._typing import Array, DType
 from xpand_extensions.generic._random_keys import PARITY, ROTATIONS
 
 from ..numpy import _random_blocks as blocks
-from ..numpy._random_keys import fill
 from ._plain import is_plain
+from ._unsigned import SIGNED
 
 
 def key_of_seed(seed: Array, /) -> Array:
@@ -29,17 +29,44 @@ def _int64(x: Array) -> Array:
 
 
 def is_on_host(key: Array) -> bool:
-    """Tell whether the numbers of a key can be made by NumPy's functions."""
-    return key.device.type == "cpu" and is_plain(key)
+    """Tell whether the numbers of a key can be made by NumPy's functions: now, or when what is compiled runs."""
+    if key.device.type != "cpu":
+        return False
+    return torch.compiler.is_compiling() or is_plain(key) or not torch._C._functorch.is_functorch_wrapped_tensor(key)
 
 
 def made_on_host(key: Array, shape: tuple[int, ...], dtype: DType, finish: blocks.Finish, *each: int) -> Array:
     """Make the numbers of a key that is on the host: a tensor of shape (*shape, *each)."""
+    full = [*shape, *each]
+    if torch.compiler.is_compiling() or not is_plain(key):
+        return _made(key, full, len(shape), dtype, finish.__name__)
+    return _filled(key, full, len(shape), dtype, finish)
+
+
+def _filled(key: Array, full: list[int], axes: int, dtype: DType, finish: blocks.Finish) -> Array:
     first, second = key.tolist()
     # NumPy's data types have the names of PyTorch's. (Memory of a tensor may be out of reach inside `torch.func`.)
-    out = np.empty((math.prod(shape), *each), dtype=str(dtype).removeprefix("torch."))
-    fill((first, second), out, finish)
-    return torch.from_numpy(out.reshape((*shape, *each)))
+    out: Any = np.empty((math.prod(full[:axes]), *full[axes:]), dtype=str(dtype).removeprefix("torch."))
+    blocks.fill((first, second), out, finish)
+    return torch.from_numpy(out.reshape(full))
+
+
+# One operation of a graph: TorchInductor takes minutes for the hundred that hashing is made of, fused into one.
+@torch.library.custom_op("xpand::random", mutates_args=())
+def _made(key: torch.Tensor, full: list[int], axes: int, dtype: torch.dtype, finish: str) -> torch.Tensor:
+    return _filled(key, full, axes, dtype, getattr(blocks, finish))
+
+
+@_made.register_fake
+def _(key: Any, full: Any, axes: int, dtype: DType, finish: str) -> Array:
+    return torch.empty(full, dtype=dtype, device=key.device)
+
+
+@_made.register_vmap
+def _(info: Any, in_dims: Any, key: Array, full: Any, axes: int, dtype: DType, finish: str) -> Any:
+    rows = [_made(each, full, axes, dtype, finish) for each in key.movedim(in_dims[0], 0).unbind()]
+    found = torch.stack([x.view(SIGNED.get(dtype, dtype)) for x in rows]) if rows else None
+    return (key.new_empty((0, *full), dtype=dtype) if found is None else found.view(dtype)), 0
 
 
 def split(key: Array, /, num: Any = 2) -> Array:
@@ -50,12 +77,30 @@ def split(key: Array, /, num: Any = 2) -> Array:
 
 def fold_in(key: Array, /, data: Array | int) -> Array:
     if isinstance(data, int):
-        if is_on_host(key):
-            first, second = key.tolist()
-            return torch.tensor(blocks.hash_one((first, second), 0, data), dtype=torch.uint32, device="cpu")
-        data = torch.tensor(data, dtype=torch.int64, device=key.device)
-    low = _int64(data).to(torch.int32).unsqueeze(-1)
+        data = torch.full((), data, dtype=torch.int64, device=key.device)
+    data = _int64(data)
+    if is_on_host(key) and is_on_host(data):
+        return _folded(key, data)
+    low = data.to(torch.int32).unsqueeze(-1)
     return torch.cat(_hashed(key, torch.zeros_like(low), low), dim=-1).view(torch.uint32)
+
+
+@torch.library.custom_op("xpand::fold_in", mutates_args=())
+def _folded(key: torch.Tensor, data: torch.Tensor) -> torch.Tensor:
+    first, second = key.tolist()
+    return torch.tensor(blocks.hash_one((first, second), 0, int(data) & 0xFFFFFFFF), dtype=torch.uint32)
+
+
+@_folded.register_fake
+def _(key: Any, data: Any) -> Array:
+    return torch.empty((2,), dtype=torch.uint32, device=key.device)
+
+
+@_folded.register_vmap
+def _(info: Any, in_dims: Any, key: Array, data: Array) -> Any:
+    given = ((key, in_dims[0]), (data, in_dims[1]))
+    keys, numbers = (x.expand(info.batch_size, *x.shape) if d is None else x.movedim(d, 0) for x, d in given)
+    return torch.stack([_folded(*each).view(torch.int32) for each in zip(keys, numbers)]).view(torch.uint32), 0
 
 
 def bits(key: Array, /, shape: Any = (), dtype: DType | None = None) -> Array:
