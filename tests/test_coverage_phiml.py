@@ -33,6 +33,7 @@ from tests.coverage import (
 )
 from tests.coverage_precision import CHECKS as PRECISION
 from tests.coverage_profile import CHECKS as PROFILE
+from tests.coverage_random import CHECKS as RANDOM
 from tests.coverage_sparse import CHECKS as SPARSE
 from tests.libraries import LIBRARIES, Library
 from tests.operations import Case
@@ -822,6 +823,7 @@ CASES: dict[str, Row] = (
     }
     | PROFILE
     | SPARSE
+    | RANDOM
     | PRECISION
 )
 
