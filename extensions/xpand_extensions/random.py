@@ -2,7 +2,7 @@
 
 A key makes the same numbers on all libraries, and those of `jax.random`. The parts: `_random_keys` (keys and bits),
 `_random_uniform` (uniform and normal numbers, integers, truth values), `_random_choice` (orders and choices), and the
-distributions made of these, by topic. What they have in common is checked by `_random_arguments`. `Generator` holds a key
+distributions made of these, by topic. What they have in common is checked by `_random_arguments`. Generators hold a key
 for those who want none (`_random_generators`).
 """
 
