@@ -52,17 +52,17 @@ def _filled(key: Array, full: list[int], axes: int, dtype: DType, finish: blocks
 
 
 # One operation of a graph: TorchInductor takes minutes for the hundred that hashing is made of, fused into one.
-@torch.library.custom_op("xpand::random", mutates_args=())
+@torch.library.custom_op("xpand::random", mutates_args=())  # type: ignore[untyped-decorator]
 def _made(key: torch.Tensor, full: list[int], axes: int, dtype: torch.dtype, finish: str) -> torch.Tensor:
     return _filled(key, full, axes, dtype, getattr(blocks, finish))
 
 
-@_made.register_fake
+@_made.register_fake  # type: ignore[untyped-decorator]
 def _(key: Any, full: Any, axes: int, dtype: DType, finish: str) -> Array:
     return torch.empty(full, dtype=dtype, device=key.device)
 
 
-@_made.register_vmap
+@_made.register_vmap  # type: ignore[untyped-decorator]
 def _(info: Any, in_dims: Any, key: Array, full: Any, axes: int, dtype: DType, finish: str) -> Any:
     rows = [_made(each, full, axes, dtype, finish) for each in key.movedim(in_dims[0], 0).unbind()]
     found = torch.stack([x.view(SIGNED.get(dtype, dtype)) for x in rows]) if rows else None
@@ -85,18 +85,18 @@ def fold_in(key: Array, /, data: Array | int) -> Array:
     return torch.cat(_hashed(key, torch.zeros_like(low), low), dim=-1).view(torch.uint32)
 
 
-@torch.library.custom_op("xpand::fold_in", mutates_args=())
+@torch.library.custom_op("xpand::fold_in", mutates_args=())  # type: ignore[untyped-decorator]
 def _folded(key: torch.Tensor, data: torch.Tensor) -> torch.Tensor:
     first, second = key.tolist()
     return torch.tensor(blocks.hash_one((first, second), 0, int(data) & 0xFFFFFFFF), dtype=torch.uint32)
 
 
-@_folded.register_fake
+@_folded.register_fake  # type: ignore[untyped-decorator]
 def _(key: Any, data: Any) -> Array:
     return torch.empty((2,), dtype=torch.uint32, device=key.device)
 
 
-@_folded.register_vmap
+@_folded.register_vmap  # type: ignore[untyped-decorator]
 def _(info: Any, in_dims: Any, key: Array, data: Array) -> Any:
     given = ((key, in_dims[0]), (data, in_dims[1]))
     keys, numbers = (x.expand(info.batch_size, *x.shape) if d is None else x.movedim(d, 0) for x, d in given)
