@@ -113,7 +113,8 @@ MORE: dict[str, tuple[Any, ...]] = {
     "jit": (lambda x: jit.jit(total)(x), X),
     "krylov": (lambda a, b: linear_solve.solve(a, b, method="cg").x, SPD, X),
     "minimize": (lambda x: optimize.minimize(lambda y: xpand.array_namespace(y).sum((y - 1.0) ** 2), x).x, X),
-    "root": (lambda x: autodiff.grad(rooted)(x), X),
+    "root": (rooted, X),
+    "root, differentiated": (lambda x: autodiff.grad(rooted)(x), X),
     "segment_mean": (lambda x: scatter.segment_mean(x, scatter_ids(x), num_segments=2), X),
     "segment_min": (lambda x: scatter.segment_min(x, scatter_ids(x), num_segments=2), X),
     "segment_prod": (lambda x: scatter.segment_prod(x, scatter_ids(x), num_segments=2), X),
@@ -270,6 +271,7 @@ COMPILED = ("special.", "random.")
 OF_JAX = {
     "custom_root": "within derivatives JAX doesn't tell on which device arrays lie",
     "hessian": "the same",
+    "root, differentiated": "the same",
 }
 """Cases in which JAX has to copy, since where to make an array can't be known."""
 
