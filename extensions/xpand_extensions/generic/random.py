@@ -30,12 +30,12 @@ from ._random_distributions import pareto as pareto
 from ._random_distributions import poisson as poisson
 from ._random_distributions import poisson_elements as poisson_elements
 from ._random_distributions import rayleigh as rayleigh
+from ._random_distributions import split_each as split_each
 from ._random_distributions import t as t
 from ._random_distributions import triangular as triangular
 from ._random_distributions import truncated_normal as truncated_normal
 from ._random_distributions import wald as wald
 from ._random_distributions import weibull_min as weibull_min
-from ._random_distributions import split_each as split_each
 from ._random_keys import bits as bits
 from ._random_keys import fold_in as fold_in
 from ._random_keys import key_data as key_data
