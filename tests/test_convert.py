@@ -638,7 +638,7 @@ def test_the_two_halves(pair: tuple[Library, Library]) -> None:
         (np.ones(2), "torch", {"copy": 1}, TypeError, "convert: copy must be None, True or False, got 1"),
         (np.ones(2), "numpy", {"copy": "no"}, TypeError, "convert: copy must be None, True or False"),
     ],
-    ids=str,
+    ids=lambda x: getattr(x, "__name__", str(x)),
 )
 def test_bad_input(x: Any, to: Any, options: Any, error: type[Exception], message: str) -> None:
     with pytest.raises(error, match=message):
