@@ -14,6 +14,7 @@ from tests.libraries import LIBRARIES, Library
 from xpand import array_namespace
 from xpand_extensions import random
 from xpand_extensions.autodiff import grad, hessian, jvp
+from xpand_extensions.control_flow import scan
 from xpand_extensions.generic import random as generic
 from xpand_extensions.generic._gamma_slope import log_gamma_slope
 from xpand_extensions.jit import jit
@@ -248,3 +249,17 @@ def test_bad_input(case: tuple) -> None:
     call, error, match = case
     with pytest.raises(error, match=match):
         call()
+
+
+def test_gradients_through_loops_are_those_of_the_samples(library: Library) -> None:
+    keys = random.split(_key(library), 3)
+
+    def through(a: Any) -> Any:
+        start = array_namespace(a).zeros_like(a)
+        return scan(lambda total, key: (total + random.gamma(key, a), total), start, keys)[0]
+
+    a = library.asarray(2.5)
+    each = [library.to_numpy(grad(lambda a, key=keys[i, ...]: random.gamma(key, a))(a)) for i in range(3)]
+    library.assert_equal(grad(through)(a), sum(each), rtol=1e-12)
+    mapped = vmap(lambda key: grad(lambda a: random.gamma(key, a))(a))(keys)
+    library.assert_equal(mapped, np.stack(each), rtol=1e-12)

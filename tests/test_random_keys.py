@@ -116,19 +116,19 @@ def _all(key: Any) -> Any:
     return random.bits(first, (3,), wide), random.fold_in(second, 4), random.split(second, (2, 2))
 
 
-def test_vmap_of_keys(eager_library: Library) -> None:
-    keys = random.split(key_of(eager_library), 3)
+def test_vmap_of_keys(library: Library) -> None:
+    keys = random.split(key_of(library), 3)
     for found, *each in zip(vmap.vmap(_all)(keys), *(_all(keys[i, ...]) for i in range(3))):
-        eager_library.assert_equal(found, np.stack([eager_library.to_numpy(x) for x in each]))
+        library.assert_equal(found, np.stack([library.to_numpy(x) for x in each]))
 
 
-def test_vmap_of_seeds_and_data(eager_library: Library) -> None:
-    numbers = eager_library.asarray(np.arange(3))
-    expected = [eager_library.to_numpy(key_of(eager_library, i)) for i in range(3)]
-    eager_library.assert_equal(vmap.vmap(random.key)(numbers), np.stack(expected))
-    key = key_of(eager_library)
-    expected = [eager_library.to_numpy(random.fold_in(key, i)) for i in range(3)]
-    eager_library.assert_equal(vmap.vmap(lambda i: random.fold_in(key, i))(numbers), np.stack(expected))
+def test_vmap_of_seeds_and_data(library: Library) -> None:
+    numbers = library.asarray(np.arange(3))
+    expected = [library.to_numpy(key_of(library, i)) for i in range(3)]
+    library.assert_equal(vmap.vmap(random.key)(numbers), np.stack(expected))
+    key = key_of(library)
+    expected = [library.to_numpy(random.fold_in(key, i)) for i in range(3)]
+    library.assert_equal(vmap.vmap(lambda i: random.fold_in(key, i))(numbers), np.stack(expected))
 
 
 def test_vmap_of_vmap() -> None:
@@ -138,11 +138,21 @@ def test_vmap_of_vmap() -> None:
     np.testing.assert_array_equal(found, expected)
 
 
-def test_jit(eager_library: Library) -> None:
-    key = key_of(eager_library)
+def test_vmap_of_keys_and_data_over_axes_of_their_own(library: Library) -> None:
+    keys, numbers = random.split(key_of(library), 2), library.asarray(np.arange(3))
+    over_keys = vmap.vmap(random.fold_in, in_axes=(0, None))
+    found = vmap.vmap(over_keys, in_axes=(None, 0))(keys, numbers)
+    expected = [[library.to_numpy(random.fold_in(keys[j, ...], i)) for j in range(2)] for i in range(3)]
+    library.assert_equal(found, np.stack(expected))
+    found = vmap.vmap(over_keys)(xpand.array_namespace(keys).stack([keys, keys]), numbers[:2])
+    library.assert_equal(found, np.stack(expected[:2]))
+
+
+def test_jit(library: Library) -> None:
+    key = key_of(library)
     compiled = jit.jit(_all)
     for found, expected in zip(compiled(key), _all(key)):
-        eager_library.assert_equal(found, eager_library.to_numpy(expected))
+        library.assert_equal(found, library.to_numpy(expected))
 
 
 def test_a_graph_holds_one_operation_for_all_bits() -> None:
@@ -151,19 +161,19 @@ def test_a_graph_holds_one_operation_for_all_bits() -> None:
     assert "bitwise_xor" not in text
 
 
-def test_scan(eager_library: Library) -> None:
+def test_scan(library: Library) -> None:
     def step(key: Any, _: Any) -> tuple[Any, Any]:
         keys = random.split(key)
-        return keys[0, ...], random.bits(keys[1, ...], (2,), eager_library.xp.uint32)
+        return keys[0, ...], random.bits(keys[1, ...], (2,), library.xp.uint32)
 
-    key = key_of(eager_library)
+    key = key_of(library)
     last, found = control_flow.scan(step, key, None, 3)
     expected = []
     for _ in range(3):
         key, bits = step(key, None)
-        expected.append(eager_library.to_numpy(bits))
-    eager_library.assert_equal(found, np.stack(expected))
-    eager_library.assert_equal(last, eager_library.to_numpy(key))
+        expected.append(library.to_numpy(bits))
+    library.assert_equal(found, np.stack(expected))
+    library.assert_equal(last, library.to_numpy(key))
 
 
 def test_torch_compile() -> None:

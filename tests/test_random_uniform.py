@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 from tests.libraries import Library
+from xpand import namespace
 from xpand_extensions import autodiff, random, vmap
 
 KEY = jax.random.PRNGKey(5)
@@ -107,20 +108,20 @@ MAPPED: dict[str, Callable[[Any, Any], Any]] = {
 
 
 @pytest.mark.parametrize("name", MAPPED)
-def test_vmap_of_keys(eager_library: Library, name: str) -> None:
-    keys = random.split(key_of(eager_library), 3)
-    function = lambda key: MAPPED[name](eager_library.xp, key)
-    each = [eager_library.to_numpy(function(keys[i, ...])) for i in range(3)]
-    eager_library.assert_equal(vmap.vmap(function)(keys), np.stack(each), rtol=1e-14)
+def test_vmap_of_keys(library: Library, name: str) -> None:
+    keys = random.split(key_of(library), 3)
+    function = lambda key: MAPPED[name](library.xp, key)
+    each = [library.to_numpy(function(keys[i, ...])) for i in range(3)]
+    library.assert_equal(vmap.vmap(function)(keys), np.stack(each), rtol=1e-14)
 
 
-def test_derivatives_in_the_bounds(eager_library: Library) -> None:
-    xp, key = eager_library.xp, key_of(eager_library)
-    low, high = (eager_library.asarray(x) for x in (0.1, 0.7))
-    u = eager_library.to_numpy(random.uniform(key, (), xp.float64))
+def test_derivatives_in_the_bounds(library: Library) -> None:
+    xp, key = library.xp, key_of(library)
+    low, high = (library.asarray(x) for x in (0.1, 0.7))
+    u = library.to_numpy(random.uniform(key, (), xp.float64))
     slopes = autodiff.grad(lambda low, high: random.uniform(key, (), xp.float64, low, high), (0, 1))(low, high)
     for found, expected in zip(slopes, (1 - u, u)):
-        eager_library.assert_equal(found, expected, rtol=1e-14)
+        library.assert_equal(found, expected, rtol=1e-14)
 
 
 BAD: dict[str, tuple[Callable[[Any, Any], Any], type[Exception], str]] = {
@@ -153,3 +154,18 @@ def test_bad_input(eager_library: Library, name: str) -> None:
     function, error, message = BAD[name]
     with pytest.raises(error, match=message):
         function(key_of(eager_library), eager_library.xp)
+
+
+@pytest.mark.parametrize("name", ["torch", "jax"])
+def test_bfloat16_as_on_jax(name: str) -> None:
+    xp = namespace(name)
+    key = random.key(7, xp=xp)
+    theirs = jax.random.key(7)
+    dtype = getattr(xp, "bfloat16", None) or jax.numpy.bfloat16
+    for ours, expected in (
+        (random.uniform(key, (64,), dtype=dtype), jax.random.uniform(theirs, (64,), jax.numpy.bfloat16)),
+        (random.normal(key, (64,), dtype=dtype), jax.random.normal(theirs, (64,), jax.numpy.bfloat16)),
+    ):
+        assert ours.dtype == dtype
+        found = np.asarray(xp.astype(ours, xp.float32))
+        np.testing.assert_allclose(found, np.asarray(expected, dtype=np.float32), rtol=2**-7)

@@ -1,7 +1,8 @@
-"""Random bits and numbers on Dask: each chunk those of its counters, made by NumPy."""
+"""Keys, random bits and numbers on Dask, made by NumPy: each chunk those of its counters, or of its keys."""
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import dask.array as da
@@ -12,7 +13,33 @@ from xpand_extensions.generic import _random_uniform as generic
 from xpand_extensions.generic._random_scaled import scaled
 
 from ..numpy import _random_blocks as blocks
+from ..numpy import _random_keys as host
 from ..numpy._random_uniform import NORMAL, UNIFORM
+
+_WORD = np.dtype(np.uint32)
+
+
+def split(key: Array, /, num: Any = 2) -> Array:
+    return _of_keys(key, num, _WORD, blocks.both_words, (2,))
+
+
+def fold_in(key: Array, /, data: Array | int) -> Array:
+    key = key.rechunk({key.ndim - 1: -1})
+    if not isinstance(data, da.Array):
+        return key.map_blocks(partial(host.fold_in, data=int(data)), dtype=_WORD, meta=key._meta)
+    lead = range(max(key.ndim - 1, data.ndim))
+    word = len(lead)
+    axes = (*lead, word)
+    return da.blockwise(
+        host.fold_in,
+        axes,
+        key,
+        (*lead[word - (key.ndim - 1) :], word),
+        data,
+        tuple(lead[word - data.ndim :]),
+        dtype=_WORD,
+        meta=np.empty((0,) * len(axes), _WORD),
+    )
 
 
 def bits(key: Array, /, shape: Any = (), dtype: DType | None = None) -> Array:
@@ -41,6 +68,8 @@ def normal(key: Array, /, shape: Any = (), dtype: DType | None = None) -> Array:
 
 def _chunked(key: Array, shape: tuple[int, ...], dtype: Any, finish: Callable[..., None]) -> Array:
     """Make the numbers of an array's places in the order of its rows, then give them its shape."""
+    if key.ndim > 1:
+        return _of_keys(key, shape, dtype, finish)
     size = math.prod(shape)
     if not size:
         return da.zeros(shape, dtype=dtype)
@@ -63,6 +92,22 @@ def _chunked(key: Array, shape: tuple[int, ...], dtype: Any, finish: Callable[..
         meta=np.empty(0, dtype),
     )
     return flat.reshape(shape)
+
+
+def _of_keys(key: Array, shape: Any, dtype: Any, finish: Callable[..., None], each: tuple[int, ...] = ()) -> Array:
+    """Make the numbers of each key: all of a key's in one chunk, and no more keys in a chunk than fit in one."""
+    lead, new = key.shape[:-1], (*shape, *each)
+    chunks = da.core.normalize_chunks((*("auto" for _ in lead), *((n,) for n in new)), (*lead, *new), dtype=dtype)
+    axis = len(lead)
+    return da.map_blocks(
+        partial(host.made, shape=tuple(shape), dtype=dtype, finish=finish, each=each),
+        key.rechunk((*chunks[:axis], -1)),
+        drop_axis=axis,
+        new_axis=list(range(axis, axis + len(new))),
+        chunks=chunks,
+        dtype=dtype,
+        meta=np.empty((0,) * (axis + len(new)), dtype),
+    )
 
 
 def _chunk(start: Any, key: Any, length: int, size: int, dtype: Any, finish: Callable[..., None]) -> Any:
