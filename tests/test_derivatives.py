@@ -12,6 +12,7 @@ from tests.libraries import LIBRARIES, Library
 from xpand import trees
 from xpand_extensions import special
 from xpand_extensions.autodiff import grad, hessian, jacfwd, jacrev, jvp, value_and_grad, vjp
+from xpand_extensions.jit import jit
 from xpand_extensions.vmap import vmap
 
 NAMESPACE = xpand.array_namespace
@@ -251,6 +252,16 @@ def test_infinite_derivatives_are_no_warning(eager_library: Library) -> None:
     eager_library.assert_equal(jvp(root, (x,), (ones,))[1], np.asarray(np.inf))
     eager_library.assert_equal(jacfwd(grad(root))(x)[0, 0], np.asarray(-np.inf))
     eager_library.assert_equal(grad(lambda x: total(x / NAMESPACE(x).zeros_like(x)))(ones), np.full(2, np.inf))
+
+
+def test_infinite_derivatives_are_no_warning_where_compiled() -> None:
+    root = lambda x: NAMESPACE(x).sqrt(x)
+    compiled = jit(grad(root))
+    assert np.isinf(compiled(np.asarray(0.0)))
+    with np.errstate(divide="raise"), pytest.raises(FloatingPointError, match="divide by zero"):
+        compiled(np.asarray(0.0))
+    with pytest.warns(RuntimeWarning, match="divide by zero"):  # of what is no derivative it does
+        jit(lambda x: 1.0 / x)(np.asarray(0.0))
 
 
 def test_numpy_still_raises_where_it_was_told_to() -> None:

@@ -1,8 +1,13 @@
 """Derivatives may be infinite, or not exist: these are results, of which NumPy need not warn."""
 
 import sys
+from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
-from typing import Any
+from contextvars import ContextVar
+from typing import Any, Final
+
+DERIVATIVES_TAKEN: Final[ContextVar[int]] = ContextVar("xpand_derivatives_taken", default=0)
+"""How often one was taken: what has traced a function sees by it whether the function took any."""
 
 
 def unwarned() -> AbstractContextManager[Any]:
@@ -10,6 +15,7 @@ def unwarned() -> AbstractContextManager[Any]:
 
     Once for a whole call, since it takes longer than many an operation.
     """
+    DERIVATIVES_TAKEN.set(DERIVATIVES_TAKEN.get() + 1)
     numpy = sys.modules.get("numpy")  # below other libraries, too
     if numpy is None:
         return nullcontext()
@@ -17,3 +23,13 @@ def unwarned() -> AbstractContextManager[Any]:
         **{kind: "ignore" for kind, reaction in numpy.geterr().items() if reaction == "warn"}
     )
     return context
+
+
+def unwarned_run(run: Callable[..., Any]) -> Callable[..., Any]:
+    """Make the function that calls another one of which NumPy need not warn."""
+
+    def call(*args: Any) -> Any:
+        with unwarned():
+            return run(*args)
+
+    return call

@@ -10,6 +10,7 @@ from xpand._typing import Array
 from .._jit_calls import NUMBERS, Compiled
 from ._compile import Fuse, compiled, steps_of
 from ._core import TracedArray, aval_of, bare
+from ._infinities import DERIVATIVES_TAKEN, unwarned_run
 from ._namespace import traced_namespace
 from ._staging import stage
 
@@ -121,12 +122,17 @@ def _of_arrays(
         found, structure = trees.flatten(function(*inputs))
         return tuple(found), ()
 
+    before = DERIVATIVES_TAKEN.get()
     graph, _ = stage(namespace, "jit", flat, [aval_of(x) for x in leaves], weak)
+    derived = DERIVATIVES_TAKEN.get() != before
     made = structure
     assert made is not None, "the function has been called"
     if any(isinstance(x, TracedArray) for x in graph.constants.values()):
         return None, trees.unflatten(made, graph.run(*leaves))
-    if made == trees.structure(0):
-        return compiled(graph, fuse, single=True), None
-    run = compiled(graph, fuse)
+    single = made == trees.structure(0)
+    run = compiled(graph, fuse, single)
+    if derived:
+        run = unwarned_run(run)
+    if single:
+        return run, None
     return lambda *arrays: trees.unflatten(made, run(*arrays)), None
