@@ -46,7 +46,8 @@ def printed(p: Profile, **options: Any) -> str:
     return file.getvalue()
 
 
-def test_print(p: Profile) -> None:
+def test_print(p: Profile, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("COLUMNS", raising=False)
     text = printed(p)
     lines = text.splitlines()
     assert re.fullmatch(r"Profile: [\d.]+ [mµ]?s, of which [\d.]+ [mµ]?s in 10 recorded calls", lines[0])

@@ -59,6 +59,8 @@ def test_accuracy_at_any_points(library: Library, name: str) -> None:
     numbers = st.floats(-20, 20, width=32)
     if name in ("cbrt", "rsqrt"):
         numbers |= st.floats(width=32, allow_subnormal=False)
+    if name == "rsqrt":  # XLA takes negative subnormal numbers for -0.0, where this is -inf and not NaN
+        numbers = numbers.filter(lambda x: not -np.finfo(np.float32).tiny < x < 0)
 
     @settings(max_examples=8 if library.id in ("dask", "jax") else 25)
     @given(st.lists(numbers.map(lambda x: x + 0.0), max_size=6))  # -0.0 + 0.0 is 0.0, which mpmath knows
