@@ -466,6 +466,22 @@ def test_constants_for_a_transformation_can_be_converted(name: str) -> None:
     library.assert_equal(autodiff.grad(function)(library.asarray([1.0, 1.0])), np.asarray([4.0, 9.0]))
 
 
+@pytest.mark.parametrize("target", ["numpy", "jax", "dask", "torch"])
+@pytest.mark.parametrize("transform", [torch.func.grad, torch.func.vmap], ids=["grad", "vmap"])
+def test_tensors_from_outside_of_what_torch_follows_can_be_converted(transform: Any, target: str) -> None:
+    """They have values, though PyTorch hands over no memory while it follows others."""
+    outside = torch.tensor([3.0, 4.0], dtype=torch.float64)
+    found = []
+
+    def function(x: Any) -> Any:
+        found.append(convert(outside, target))
+        return torch.sum(x)
+
+    transform(function)(torch.ones(3, 2) if transform is torch.func.vmap else torch.ones(2))
+    assert xpand.library_name(xpand.array_namespace(found[0])) == target
+    np.testing.assert_array_equal(to_numpy(convert(found[0], "numpy")), [3.0, 4.0])
+
+
 def test_a_version_registered_later_counts() -> None:
     x = np.asarray([1.0, 2.0])
     assert convert(x, "sparse").nnz == 2

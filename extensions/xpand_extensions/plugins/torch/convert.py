@@ -7,6 +7,7 @@ from typing import Any, Final
 
 import numpy as np
 import torch
+from torch._functorch.pyfunctorch import temporarily_clear_interpreter_stack
 
 from xpand import is_concrete
 from xpand._typing import Array, Namespace
@@ -27,6 +28,14 @@ def exported(x: Array, /, *, to_host: bool = False, copy: bool | None = None) ->
         raise no_values(x)
     if x.layout is not torch.strided:
         raise TypeError("convert: x is a sparse tensor, whose values have no memory of one kind; convert its parts")
+    if torch._C._are_functorch_transforms_active():
+        # PyTorch hands over no memory inside of torch.func, not even that of tensors from outside; beside it it does.
+        with temporarily_clear_interpreter_stack():
+            return _exported(x, to_host or x.is_cpu, copy)
+    return _exported(x, to_host, copy)
+
+
+def _exported(x: Any, to_host: bool, copy: bool | None) -> Any:
     if x.is_conj() or x.is_neg():  # NumPy would take the memory without the sign
         if copy is False:
             raise copy_needed("the values are conjugated or negated only when they are read")
