@@ -229,6 +229,14 @@ def test_names():
     assert xpand.library_name(array_api_strict) == "array_api_strict"
 
 
+@pytest.mark.parametrize(
+    "bad", [np.ones(2), jnp.ones(2), torch.ones(2), 1.0, None, "numpy"], ids=lambda x: type(x).__name__
+)
+def test_only_namespaces_have_a_library(bad):
+    with pytest.raises(TypeError, match=r"library_name: xp must be a namespace, got .*array_namespace\(x\)"):
+        xpand.library_name(bad)
+
+
 @pytest.mark.parametrize("bad", ["numpyy", "", "os", "xpand", "../numpy", "torch.nn"])
 def test_unknown_name(bad):
     with pytest.raises(ValueError, match="namespace: .* is no known array library; known are numpy, torch, jax"):

@@ -339,11 +339,20 @@ def namespace(name: str) -> Namespace:
 def library_name(xp: Namespace) -> str:
     """Name the library behind a namespace, wrapped or its own: "torch" for `xpand.torch` and for `torch`.
 
+    Raises:
+        TypeError: xp is no namespace, but an array, say, whose namespace `array_namespace` knows.
+
     >>> import numpy as np
     >>> library_name(np)
     'numpy'
     """
-    name: str = getattr(xp, "__name__", type(xp).__module__)
+    name: str | None = getattr(xp, "__name__", None)
+    if name is None:
+        if not hasattr(xp, "asarray"):
+            raise TypeError(
+                f"library_name: xp must be a namespace, got {describe(xp)}; of an array, take `array_namespace(x)`"
+            )
+        name = type(xp).__module__
     return name.removeprefix(_PACKAGE + ".").partition(".")[0]
 
 
