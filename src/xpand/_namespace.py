@@ -320,12 +320,15 @@ def namespace(name: str) -> Namespace:
         raise TypeError(f"namespace: name must be a string such as 'numpy', got {describe(name)}")
     library = LIBRARIES.get(name.partition(".")[0])
     if library is not None and name in (library.name, library.native, _PACKAGE + library.namespace):
-        if find_spec(library.name) is None:
+        try:  # and no question first: not every version of PyTorch compiles through `find_spec`
+            return import_module(_PACKAGE + library.namespace)
+        except ModuleNotFoundError as error:
+            if error.name != library.name:
+                raise
             raise ModuleNotFoundError(
                 f"namespace: {library.name!r} is not installed; `pip install 'xpand[{library.name}]'` brings it",
                 name=library.name,
-            )
-        return import_module(_PACKAGE + library.namespace)
+            ) from error
     if all(part.isidentifier() for part in name.split(".")) and find_spec(name.partition(".")[0]) is not None:
         module = import_module(name)
         if hasattr(module, "__array_namespace_info__"):
