@@ -206,7 +206,9 @@ def _matching(function: str, xp: Namespace, device: Device) -> DeviceInfo:
         for each in every:
             if _is_same(each, device):
                 return each
-    raise ValueError(f"{function}: {library_name(xp)} has no device {str(device)!r} here; there are {_listing(every)}")
+    raise ValueError(
+        f"{function}: {library_name(xp)} has no device {str(device)!r} here; there are {_listing(every) or 'none'}"
+    )
 
 
 def _is_same(info: DeviceInfo, device: Any) -> bool:
@@ -229,4 +231,4 @@ def _word(device: Device) -> str:
 
 
 def _listing(found: Any) -> str:
-    return ", ".join(repr(str(each)) for each in found)
+    return ", ".join(repr(str(each)) for each in found) or "none"

@@ -3,19 +3,33 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
 import cupy
 
 from ..._devices_info import DeviceFacts, DeviceInfo, MemoryStats
 
+_NO_DEVICE: Final = (35, 100)
+"""What CUDA answers where there is no driver, or one that is too old; and where there is no GPU."""
+
 
 def listed(*, xp: Any = None) -> tuple[DeviceInfo, ...]:
     platform = "rocm" if cupy.cuda.runtime.is_hip else "cuda"
-    devices = [cupy.cuda.Device(i) for i in range(cupy.cuda.runtime.getDeviceCount())]
+    devices = [cupy.cuda.Device(i) for i in range(_count())]
     return tuple(
         DeviceInfo("cupy", "gpu", device.id, device, platform, facts=partial(_facts, device)) for device in devices
     )
+
+
+def _count() -> int:
+    runtime = cupy.cuda.runtime
+    try:
+        count: int = runtime.getDeviceCount()
+    except runtime.CUDARuntimeError as error:
+        if error.status not in _NO_DEVICE:
+            raise
+        return 0
+    return count
 
 
 def _facts(device: Any) -> DeviceFacts:
@@ -50,7 +64,7 @@ def set_default_device(device: Any, /, *, xp: Any = None) -> None:
 
 @contextmanager
 def use_device(device: Any, /, *, xp: Any = None) -> Iterator[Any]:
-    with cupy.cuda.Device(device.id):  # a device object remembers one block alone
+    with device:
         yield device
 
 

@@ -58,6 +58,10 @@ def at(x: Array, index: Index = ..., /) -> At:
 def _combine(table: Array, index: Array, values: Array, operation: str) -> Array:
     """Add to rows of a table, or take their minimum or maximum with, all values for them."""
     dtype = table.dtype
+    if dtype.kind == "c":  # added alone: the two parts as columns of their own, which the kernel takes
+        part = dtype.char.lower()
+        table, values = (cp.ascontiguousarray(x).view(part) for x in (table, values))
+        return _scattered(table, index, values, operation).view(dtype)
     if operation == "add":
         wide = _ADD_AS.get(dtype.name, dtype.name)
         return _scattered(table.astype(wide), index, values.astype(wide), operation).astype(dtype)

@@ -1,0 +1,84 @@
+"""The tests that `test_plugins_cupy` runs in a process of their own, where NumPy stands for CuPy."""
+
+import cupy
+import numpy as np
+import pytest
+
+from xpand_extensions import devices
+from xpand_extensions.plugins.cupy import scatter
+
+INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
+FLOATS = ("float16", "float32", "float64")
+COMPLEX = ("complex64", "complex128")
+IDS = np.asarray([2, 0, 2, 4, 0, 2])
+
+
+def values(dtype: str) -> np.ndarray:
+    x = np.asarray([[3, 100], [7, 1], [5, 120], [2, 2], [1, 9], [4, 4]])
+    if dtype in COMPLEX:
+        x = x * (1 - 2j)
+    if dtype in FLOATS:
+        x = np.where(x == 9, np.nan, x / 2)
+    return np.asfortranarray(x.astype(dtype))  # as views of columns are
+
+
+@pytest.mark.parametrize("dtype", [*INTEGERS, *FLOATS, *COMPLEX])
+def test_segment_reductions(dtype: str) -> None:
+    x = values(dtype)
+    for name, ufunc in (("sum", np.add), ("prod", np.multiply), ("min", np.minimum), ("max", np.maximum)):
+        if dtype in COMPLEX and name in ("min", "max"):
+            continue
+        function = getattr(scatter, f"segment_{name}")
+        found = function(x, IDS, num_segments=5)
+        for segment in (0, 2, 4):
+            expected = ufunc.reduce(x[segment == IDS], axis=0, dtype=x.dtype)
+            np.testing.assert_array_equal(found[segment], expected)
+        assert found.dtype == x.dtype
+        assert found.shape == (5, 2)
+        assert function(x[:, :0], IDS, num_segments=5).shape == (5, 0)
+        assert function(x[:0], IDS[:0], num_segments=5).shape == (5, 2)
+
+
+@pytest.mark.parametrize("dtype", [*INTEGERS, *FLOATS, *COMPLEX])
+@pytest.mark.parametrize("operation", ["add", "subtract", "multiply", "min", "max", "set"])
+def test_updates(dtype: str, operation: str) -> None:
+    if dtype in COMPLEX and operation in ("min", "max"):
+        return
+    table, new = values(dtype)[:5] + np.asarray(1, dtype), values(dtype)
+    expected = table.copy()
+    ufunc = {"min": np.minimum, "max": np.maximum}.get(operation) or getattr(np, operation, None)
+    if ufunc is None:
+        for place, row in zip(IDS, new):
+            expected[place] = row
+    else:
+        ufunc.at(expected, IDS, new)
+    for each in (getattr(scatter.at(table, IDS), operation)(new), getattr(scatter.at(table)[IDS], operation)(new)):
+        np.testing.assert_array_equal(each, expected)
+        assert each.dtype == table.dtype
+    beyond = np.where(IDS == 4, 7, IDS)
+    expected[4] = table[4]
+    np.testing.assert_array_equal(getattr(scatter.at(table)[beyond], operation)(new, mode="drop"), expected)
+
+
+def test_extremes_of_integers() -> None:
+    """Numbers of 64 bits keep their order, at both ends."""
+    for dtype in ("int64", "uint64"):
+        info = np.iinfo(dtype)
+        x = np.asarray([info.min, info.max, 0, 1, info.min + 1, info.max - 1], dtype=dtype)
+        ids = np.asarray([0, 0, 1, 1, 2, 2])
+        assert scatter.segment_min(x, ids, num_segments=3).tolist() == [info.min, 0, info.min + 1]
+        assert scatter.segment_max(x, ids, num_segments=3).tolist() == [info.max, 1, info.max - 1]
+
+
+def test_without_a_driver() -> None:
+    """CuPy may be installed where there is no GPU: then it has no devices, and nothing raises but what asks for one."""
+    assert devices.device_count("cupy", "gpu") == 2
+    runtime = cupy.cuda.runtime
+    for runtime.error in (35, 100):  # a driver that is too old, or none; no device
+        assert devices.devices("cupy") == ()
+        assert devices.device_count("cupy", "gpu") == 0
+        with pytest.raises(ValueError, match="cupy has no device of kind 'gpu' here; there are none"):
+            devices.devices("cupy", "gpu")
+    runtime.error = 2
+    with pytest.raises(RuntimeError, match="status 2"):
+        devices.devices("cupy")
