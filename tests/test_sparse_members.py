@@ -52,6 +52,17 @@ def test_no_members(format: str) -> None:
 
 
 @pytest.mark.parametrize("library", LIBRARIES, ids=str)
+@pytest.mark.parametrize("format", ["csr", "csc"])
+def test_members_without_entries(library: Library, format: str) -> None:
+    values, places = library.asarray(np.zeros((1, 2, 0))), library.asarray(np.zeros((1, 2, 0), dtype=np.int64))
+    a = sparse.convert(sparse.COO(values, (places, places), (1, 2, 0, 3)), format)
+    for found in (sparse.sum_duplicates(a), sparse.sort(a), a + a, a * a):
+        assert found.format == format
+        assert found.todense().shape == (1, 2, 0, 3)
+    library.assert_equal((a.mT @ a).todense(), np.zeros((1, 2, 3, 3)))
+
+
+@pytest.mark.parametrize("library", LIBRARIES, ids=str)
 def test_derivatives_in_the_values_of_members(library: Library) -> None:
     a, x = example(library, (2,), 3, 4, "csr")
     b, y = example(library, (2,), 4, 2, "csr")

@@ -1,6 +1,7 @@
 """From one format to another: dense arrays, COO, CSR and CSC."""
 
 from functools import partial
+from math import prod
 from typing import Any, Literal, TypeAlias
 
 from xpand import _arguments, array_namespace, is_concrete
@@ -248,7 +249,7 @@ def _ends(size: int, major: Array) -> Array:
     """Return where rows begin and end, from the sorted row of each entry."""
     xp = array_namespace(major)
     if major.ndim > 1:
-        members = xp.reshape(major, (-1, major.shape[-1]))
+        members = xp.reshape(major, (prod(major.shape[:-1]), major.shape[-1]))
         ends = [_ends(size, members[i, :]) for i in range(members.shape[0])]
         stacked = (
             xp.stack(ends) if ends else xp.zeros((0, size + 1), dtype=major.dtype, device=_arguments.device_of(major))

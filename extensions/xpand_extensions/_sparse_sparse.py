@@ -73,7 +73,7 @@ def positions(xp: Any, sorted_numbers: Array, numbers: Array) -> Array:
 
 
 def _members(xp: Any, x: Array) -> list[Array]:
-    flat = xp.reshape(x, (-1, x.shape[-1]))
+    flat = xp.reshape(x, (prod(x.shape[:-1]), x.shape[-1]))
     return [flat[i, :] for i in range(flat.shape[0])]
 
 
