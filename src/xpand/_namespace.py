@@ -63,18 +63,25 @@ def _never(x: Array) -> bool:
 def _torch_is_concrete(x: Array) -> bool:
     import torch
 
-    if torch.compiler.is_compiling() or x.is_meta:
+    if torch_is_traced() or x.is_meta:
         return False
     # Subclasses such as FakeTensor stand for a tensor without holding its values; a Parameter holds them.
     # (Attributes, since an import takes as long as all the rest.)
-    if type(x) not in (torch.Tensor, torch.nn.Parameter) or torch._C._functorch.is_functorch_wrapped_tensor(x):
+    return type(x) in (torch.Tensor, torch.nn.Parameter) and not torch._C._functorch.is_functorch_wrapped_tensor(x)
+
+
+def torch_is_traced() -> bool:
+    """Tell whether this thread makes a graph of PyTorch's, in which a tensor that has values is a constant.
+
+    Not `torch.compiler.is_compiling()`, which is true in all threads while any of them compiles.
+    """
+    import torch
+
+    if torch.compiler.is_dynamo_compiling():
+        return True
+    if not torch._C._len_torch_dispatch_stack():
         return False
-    return not torch._C._len_torch_dispatch_stack() or not _torch_is_traced(torch._C)
-
-
-def _torch_is_traced(module: Any) -> bool:
-    """Tell whether a graph is being made, in which a tensor that has values is a constant."""
-    mode, key = module._get_dispatch_mode, module._TorchDispatchModeKey
+    mode, key = torch._C._get_dispatch_mode, torch._C._TorchDispatchModeKey
     return mode(key.FAKE) is not None or mode(key.PROXY) is not None
 
 

@@ -3,8 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
-import torch
-
+from xpand._namespace import torch_is_traced as is_traced
 from xpand._typing import Array
 
 from ...generic._control_flow_branches import selected
@@ -16,7 +15,7 @@ Branch: TypeAlias = Callable[..., Any]
 
 
 def cond(pred: Array, true_fun: Branch, false_fun: Branch, *operands: Array) -> Arrays:
-    if torch.compiler.is_compiling():
+    if is_traced():
         return compiled_cond(pred, true_fun, false_fun, operands)
     some, mapped = holds(pred)
     if not mapped or not some:
@@ -27,7 +26,7 @@ def cond(pred: Array, true_fun: Branch, false_fun: Branch, *operands: Array) -> 
 
 
 def switch(index: Array, branches: Sequence[Branch], *operands: Array) -> Arrays:
-    if torch.compiler.is_compiling():
+    if is_traced():
         return compiled_switch(index, branches, operands)
     last = len(branches) - 1
     for number, branch in enumerate(branches[:-1]):

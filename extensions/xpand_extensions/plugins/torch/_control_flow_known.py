@@ -5,6 +5,7 @@ from typing import Any
 import torch
 from torch._C._functorch import get_unwrapped, is_functorch_wrapped_tensor
 
+from xpand._namespace import torch_is_traced as is_traced
 from xpand._typing import Array
 
 
@@ -18,7 +19,7 @@ def holds(active: Array) -> tuple[bool, bool]:
 
 def is_known(x: Array) -> bool:
     """Tell whether a value can be read, as one value for all members."""
-    if torch.compiler.is_compiling():
+    if is_traced():
         return False
     if not is_functorch_wrapped_tensor(x):
         return True

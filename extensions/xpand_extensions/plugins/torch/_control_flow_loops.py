@@ -5,6 +5,7 @@ from typing import Any, TypeAlias
 
 import torch
 
+from xpand._namespace import torch_is_traced as is_traced
 from xpand._typing import Array
 
 from ...generic._control_flow_loops import counted, looped
@@ -18,7 +19,7 @@ Function: TypeAlias = Callable[..., Any]
 
 
 def while_loop(cond_fun: Function, body_fun: Function, init_val: Arrays, *, max_iter: Any = None) -> Arrays:
-    if torch.compiler.is_compiling():
+    if is_traced():
         return compiled_while(cond_fun, body_fun, init_val, max_iter)
     if isinstance(max_iter, int) and is_long(max_iter):
         return bounded_in_blocks(cond_fun, body_fun, init_val, max_iter)

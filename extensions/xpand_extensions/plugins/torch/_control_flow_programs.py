@@ -14,12 +14,12 @@ from torch._C import _functorch as levels
 from torch._functorch.pyfunctorch import retrieve_current_functorch_interpreter, temporarily_clear_interpreter_stack
 from torch._guards import detect_fake_mode
 from torch._subclasses.functional_tensor import disable_functional_mode
-from torch.fx.experimental.proxy_tensor import disable_proxy_modes_tracing, make_fx
+from torch.fx.experimental.proxy_tensor import disable_proxy_modes_tracing
 
 from xpand._typing import Array
 
 from ._autodiff_levels import observed_by
-from ._jit_trace import tracing, without_values
+from ._jit_trace import graph_of, tracing, without_values
 
 Arrays: TypeAlias = "tuple[Array, ...]"
 Function: TypeAlias = Callable[..., Arrays]
@@ -42,7 +42,7 @@ class Step:
         described = [(tuple(x.shape), x.dtype, x.device) for x in arrays]
         with _apart(arrays):
             given = [torch.empty(shape, dtype=dtype, device=device) for shape, dtype, device in described]
-            self.module = make_fx(lambda *xs: tuple([x.contiguous() for x in function(*xs)]))(*given)
+            self.module = graph_of(lambda *xs: tuple([x.contiguous() for x in function(*xs)]), given)
         for node in self.module.graph.nodes:
             node.target = _MAPPABLE.get(node.target, node.target)
         self.module.recompile()

@@ -5,6 +5,7 @@ from typing import Any, TypeAlias
 
 import torch
 
+from xpand._namespace import torch_is_traced as is_traced
 from xpand._typing import Array
 
 from ...generic import _control_flow_scans as generic
@@ -17,7 +18,7 @@ Arrays: TypeAlias = "tuple[Array, ...]"
 def scan(
     f: Callable[..., Any], init: Arrays, xs: Any = None, length: Any = None, reverse: bool = False, unroll: Any = 1
 ) -> tuple[Arrays, Arrays]:
-    if torch.compiler.is_compiling():
+    if is_traced():
         return compiled_scan(f, init, xs, length, reverse)
     if not is_long(length):
         return generic.scan(f, init, xs, length, reverse)

@@ -12,7 +12,7 @@ from xpand import trees
 from xpand._typing import Array
 
 from ..._jit_calls import name_of
-from ._jit_trace import Flattened, Graph, asking_no_values, stand_ins
+from ._jit_trace import Flattened, Graph, asking_no_values, compiled_may_be_called, stand_ins
 
 # PyTorch uses what it has deprecated itself when these are imported. Here, not in the user's call.
 with warnings.catch_warnings():
@@ -65,7 +65,7 @@ def compiled_graph(name: str, module: Any, mode: Any, leaves: Sequence[Array]) -
 
 def _with_gradients(name: str, function: Callable[..., Any], leaves: Sequence[Array]) -> Callable[..., Any]:
     """Compile a function together with its derivative, which may have rules of its own, that a graph doesn't show."""
-    flat = Flattened(function)
+    flat = compiled_may_be_called(Flattened(function))
     run: Callable[..., Any] = aot_function(
         flat,
         fw_compiler=compile_fx_inner,

@@ -9,8 +9,7 @@ import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from threading import RLock
-from typing import Any, Final
+from typing import Any, TypeAlias
 
 import torch
 from torch._subclasses.fake_tensor import (
@@ -18,6 +17,7 @@ from torch._subclasses.fake_tensor import (
     DynamicOutputShapeException,
     FakeTensorMode,
 )
+from torch.fx import _symbolic_trace as symbolic
 from torch.fx.experimental.proxy_tensor import make_fx
 from torch.fx.experimental.symbolic_shapes import ShapeEnv
 
@@ -27,23 +27,38 @@ from xpand._typing import Array
 
 _NOT_THE_USERS = tuple(str(Path(path).resolve()) for path in (Path(torch.__file__).parent, Path(__file__).parents[2]))
 
-
-_LOCK: Final = RLock()
+Arrays: TypeAlias = "tuple[Array, ...]"
 
 
 @contextmanager
 def tracing() -> Iterator[None]:
-    """Let one thread trace and compile at a time: neither torch.fx nor TorchInductor is made for several.
+    """Let one thread trace and compile at a time, torch.compile's too: torch.fx and TorchInductor have global state."""
+    from torch._dynamo.convert_frame import compile_lock  # takes seconds to import
 
-    PyTorch is told that it is compiling, so that no values are asked for of tensors that are constants here.
+    with compile_lock:
+        yield
+
+
+def graph_of(function: Callable[..., Arrays], arrays: Sequence[Array]) -> Any:
+    """Trace a function at tensors, with PyTorch's operations as what is seen of it."""
+    return make_fx(compiled_may_be_called(function))(*arrays)
+
+
+def compiled_may_be_called(function: Callable[..., Arrays]) -> Callable[..., Arrays]:
+    """Make a function for torch.fx to trace, while it does not say, to all threads, that it traces.
+
+    It would be an error then to call what torch.compile has compiled.
     """
-    with _LOCK:
-        before = torch.compiler._is_compiling_flag
-        torch.compiler._is_compiling_flag = True
+
+    def traced(*xs: Array) -> Arrays:
+        before = symbolic._is_fx_tracing_flag
+        symbolic._is_fx_tracing_flag = False
         try:
-            yield
+            return function(*xs)
         finally:
-            torch.compiler._is_compiling_flag = before
+            symbolic._is_fx_tracing_flag = before
+
+    return traced
 
 
 class Graph:
@@ -57,7 +72,7 @@ class Graph:
         self.mode = without_values()
         fakes = stand_ins(self.mode, leaves)
         with tracing(), self.mode:
-            self.module = asking_no_values(make_fx(flat), *fakes)
+            self.module = asking_no_values(graph_of, flat, fakes)
         self.structure: Any = flat.structure
 
     def constants(self) -> list[Array]:

@@ -53,7 +53,7 @@ def _is_sparse(system: Any) -> bool:
 
 def _is_on_host(*tensors: Array) -> bool:
     """Tell whether tensors are NumPy's arrays too, of which nothing is differentiated, compiled or mapped."""
-    if torch.compiler.is_compiling() or not is_plain(*tensors):
+    if not is_plain(*tensors):
         return False
     floating = [each for each in tensors if each.is_floating_point() or each.is_complex()]
     return all(each.device.type == "cpu" for each in tensors) and all(each.dtype in _DTYPES for each in floating)

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from xpand._namespace import torch_is_traced as is_traced
 from xpand._typing import Array, DType
 from xpand_extensions.generic._random_keys import PARITY, ROTATIONS
 
@@ -32,13 +33,13 @@ def is_on_host(key: Array) -> bool:
     """Tell whether the numbers of a key can be made by NumPy's functions: now, or when what is compiled runs."""
     if key.device.type != "cpu":
         return False
-    return torch.compiler.is_compiling() or is_plain(key) or not torch._C._functorch.is_functorch_wrapped_tensor(key)
+    return is_traced() or is_plain(key) or not torch._C._functorch.is_functorch_wrapped_tensor(key)
 
 
 def made_on_host(key: Array, shape: tuple[int, ...], dtype: DType, finish: blocks.Finish, *each: int) -> Array:
     """Make the numbers of a key that is on the host: a tensor of shape (*shape, *each)."""
     full = [*shape, *each]
-    if torch.compiler.is_compiling() or not is_plain(key):
+    if not is_plain(key):
         return _made(key, full, len(shape), dtype, finish.__name__)
     return _filled(key, full, len(shape), dtype, finish)
 

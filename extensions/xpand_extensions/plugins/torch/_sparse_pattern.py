@@ -8,6 +8,7 @@ from torch._C import _functorch as levels  # torch.func has no public way past i
 from torch._functorch.pyfunctorch import temporarily_clear_interpreter_stack
 
 from xpand import is_concrete
+from xpand._namespace import torch_is_traced as is_traced
 from xpand._typing import Array
 
 
@@ -24,7 +25,7 @@ def at_once(function: Callable[..., Any], /, *arrays: Array) -> Any:
 
 def _unwrapped(x: Array) -> Array:
     """Return what an array holds that has no derivatives; where it is mapped, the array of all members stays out."""
-    if torch.compiler.is_compiling() or x.is_floating_point() or x.is_complex():
+    if is_traced() or x.is_floating_point() or x.is_complex():
         return x
     while levels.is_gradtrackingtensor(x):
         x = levels.get_unwrapped(x)

@@ -13,6 +13,7 @@ from torch.autograd import forward_ad
 
 import xpand.torch as xp
 from xpand import is_concrete
+from xpand._namespace import torch_is_traced as is_traced
 from xpand._typing import Array
 from xpand_extensions import _sparse_blocks as blocks
 from xpand_extensions._sparse_products import CSRPlan, Shape
@@ -68,14 +69,14 @@ def coo_matmul(
 
 
 def sampled_matmul(x: Array, y: Array, rows: Array, columns: Array, /) -> Array:
-    if torch.compiler.is_compiling():
+    if is_traced():
         return generic.sampled_matmul(x, y, rows, columns)
     apply = _sampled if is_plain(x, y, rows, columns) else _Sampled.apply
     return apply(x, y.mT, rows, columns)
 
 
 def csr_rows(indptr: Array, /, *, nse: int) -> Array:
-    if not is_concrete(indptr) or indptr.ndim > 1 or torch.compiler.is_compiling():
+    if not is_concrete(indptr) or indptr.ndim > 1:
         return generic.csr_rows(indptr, nse=nse)
     # A last row for padding.
     lengths = torch.cat([torch.diff(indptr), nse - indptr[-1:]])
@@ -84,7 +85,7 @@ def csr_rows(indptr: Array, /, *, nse: int) -> Array:
 
 
 def _multiplied(kind: Kind, values: Array, first: Array, second: Array, x: Array, shape: Shape) -> Array:
-    if torch.compiler.is_compiling():
+    if is_traced():
         # The compiler has no sparse tensors, and fuses what the generic way is made of.
         return getattr(generic, kind)(values, first, second, x, shape=shape)
     apply = _product if is_plain(values, first, second, x) else _Product.apply

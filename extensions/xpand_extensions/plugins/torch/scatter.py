@@ -9,6 +9,7 @@ from torch._C._functorch import get_unwrapped, is_gradtrackingtensor
 
 import xpand.torch as xp
 from xpand import UnsupportedError, is_concrete
+from xpand._namespace import torch_is_traced as is_traced
 from xpand._typing import Array, Scalar
 from xpand_extensions._at import At, Operation
 from xpand_extensions._bounds import Mode, out_of_bounds, resolve
@@ -149,7 +150,7 @@ def _set(table: Array, index: Array, values: Array, *, unique: bool) -> Array:
 
 def _plain(x: Array) -> Array:
     """Take off the wrappers of torch.func.grad, which it puts on whatever is computed inside, integers too."""
-    while not torch.compiler.is_compiling() and is_gradtrackingtensor(x):
+    while not is_traced() and is_gradtrackingtensor(x):
         x = get_unwrapped(x)
     return x
 

@@ -12,6 +12,7 @@ from torch.autograd import forward_ad
 
 import xpand.torch as xp
 from xpand import is_concrete
+from xpand._namespace import torch_is_traced as is_traced
 from xpand._typing import Array, Scalar
 from xpand_extensions._segments import Combination, identity
 from xpand_extensions._windows_arguments import Pass, reducer
@@ -30,7 +31,7 @@ _LARGE: Final = 2**17
 def sliding_window_view(
     x: Array, window_shape: Any, /, *, axis: Any = None, strides: Any = 1, window_dilation: Any = 1
 ) -> Array:
-    if not torch.compiler.is_compiling() and not is_concrete(x):
+    if not is_traced() and not is_concrete(x):
         # torch.func has no rule for mapping the gradient of unfold.
         return generic.sliding_window_view(x, window_shape, axis=axis, strides=strides, window_dilation=window_dilation)
     for k, size, stride, dilation in zip(axis, window_shape, strides, window_dilation):
@@ -63,8 +64,7 @@ def _reduce(combination: Combination, x: Array, steps: tuple[Pass, ...]) -> Arra
 def _may_write(x: Array) -> bool:
     """Tell whether the results of functions may be written into other tensors: nothing follows them."""
     return (
-        not torch.compiler.is_compiling()
-        and type(x) is torch.Tensor
+        type(x) is torch.Tensor
         and x.device.type == "cpu"
         and not (x.requires_grad and torch.is_grad_enabled())
         and forward_ad._current_level < 0
