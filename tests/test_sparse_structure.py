@@ -146,6 +146,23 @@ def test_parts_of_batches(library: Library) -> None:
     library.assert_equal(batch[:, rows, 1], both[:, [1, 2], 1])
 
 
+def test_parts_of_batch_and_dense_axes(library: Library) -> None:
+    values, rows = np.arange(12.0).reshape(2, 2, 3), np.asarray([[0, 3], [1, 1]])
+    x = np.zeros((2, 4, 3))
+    np.add.at(x, (np.asarray([[0], [1]]), rows), values)
+    a = sparse.COO(library.asarray(values), (library.asarray(rows),), (2, 4, 3), dense_ndim=1)
+    full = slice(None)
+    for part in (slice(-9, 9), slice(None, None, -1), slice(1, -9, -1), slice(5, 7), slice(7, 0, -2), np.int64(-1)):
+        assert_means(library, a[part], x[part])
+        assert_means(library, a[full, full, part], x[:, :, part])
+        assert_means(library, a[part, ::2, ::-1], x[part][..., ::2, ::-1])
+    for index in (2, (full, 0, 3), (-3,), (full, full, -4)):
+        with pytest.raises(IndexError, match="getitem: index .* is out of bounds"):
+            a[index]
+    with pytest.raises(TypeError, match="takes integers and slices for batch and dense axes"):
+        a[library.asarray(np.asarray([0, 1]))]
+
+
 # Building
 
 

@@ -140,17 +140,43 @@ def _outer(a: Sparse, batch: list[Any], dense: list[Any]) -> Sparse:
     """Index batch and dense axes, as those of arrays."""
     if all(isinstance(item, slice) and item == _FULL for item in (*batch, *dense)):
         return a
-    for item in (*batch, *dense):
-        if not isinstance(item, (int, slice)) or isinstance(item, bool):
-            raise TypeError(f"getitem: takes integers and slices for batch and dense axes, got {describe(item)}")
-    values = a.values[(*batch, _FULL, *dense)]
+    first = a.ndim - len(dense)
+    before = [_plainly(a, item, axis) for axis, item in enumerate(batch)]
+    after = [_plainly(a, item, first + i) for i, item in enumerate(dense)]
+    values = _read(a.values, (*before, _FULL, *after))
     pattern = a.pattern
     if pattern[0].ndim > 1:
-        pattern = pattern_work(lambda *given: tuple(x[(*batch, _FULL)] for x in given), *pattern)
+        pattern = pattern_work(lambda *given: tuple(_read(x, (*before, _FULL)) for x in given), *pattern)
     if not isinstance(a, COO):
         return type(a)._of(values, pattern, a._static(), a.plan if pattern is a.pattern else None)
     dense_ndim = len([item for item in dense if isinstance(item, slice)])
     return COO._of(values, pattern, (a._sparse_shape, a.is_sorted, a.is_unique, dense_ndim))
+
+
+def _plainly(a: Sparse, item: Any, axis: int) -> int | slice:
+    """Check what a batch or dense axis is indexed by: an integer counted from the front, or a slice within bounds."""
+    if _arguments.is_array(item) and not (item.ndim == 0 and _plain(item)):
+        raise TypeError(f"getitem: takes integers and slices for batch and dense axes, got {describe(item)}")
+    found: int | slice = _entry(a, item, axis)
+    if isinstance(found, int):
+        return found
+    span = range(*found.indices(a.shape[axis]))
+    if not span:
+        return slice(0, 0, 1)
+    return slice(span[0], span[-1] + (1 if span.step > 0 else -1), span.step)
+
+
+def _read(x: Array, items: tuple[int | slice, ...]) -> Array:
+    """Index an array; backwards by turning it round, for not every library takes negative steps."""
+    forward, turned = [], []
+    for item in items:
+        if isinstance(item, slice) and item != _FULL and item.step < 0:
+            span = range(item.start, item.stop, item.step)
+            turned.append(len([each for each in forward if isinstance(each, slice)]))
+            item = slice(span[-1], span[0] + 1, -item.step)
+        forward.append(item)
+    found = x[tuple(forward)]
+    return array_namespace(x).flip(found, axis=tuple(turned)) if turned else found
 
 
 def _is_full(item: slice, size: int) -> bool:
