@@ -22,8 +22,13 @@ ROOT: Final = Path(__file__).resolve().parents[1]
 
 NEEDED: Final = ("array_api_compat", "array_api_extra", "scipy", "opt_einsum", "optree", "rich")
 """What xpand itself needs."""
-FOR_TESTS: Final = ("pytest", "hypothesis", "mpmath", "array_api_strict", "dask", "torch", "jax", "numpy")
+FOR_TESTS: Final = (
+    *("pytest", "hypothesis", "mpmath", "matplotlib", "sklearn", "ml_dtypes"),
+    *("array_api_strict", "dask", "torch", "jax", "numpy"),
+)
 """What the tests need, to compare with and to be described by; the libraries on the processor among them."""
+WITHOUT: Final = ("tests/test_docs.py",)
+"""Files of tests that need further packages even to be read, and have none of a library on a GPU."""
 FOR_SUITE: Final = ("pytest", "hypothesis", "ndindex", "pytest_jsonreport")
 
 LIBRARIES: Final = {"torch": "torch-cuda", "jax": "jax-cuda", "cupy": "cupy"}
@@ -37,7 +42,12 @@ def main(arguments: Sequence[str] | None = None) -> int:
     missing = absent(NEEDED)
     if missing:
         return skipped("everything", f"xpand needs {', '.join(missing)}, which this Python doesn't have")
-    environment = {**os.environ, "JAX_PLATFORMS": "cpu,cuda", "XLA_PYTHON_CLIENT_PREALLOCATE": "false"}
+    environment = {
+        **os.environ,
+        **_absolute("PYTHONPATH"),
+        "JAX_PLATFORMS": "cpu,cuda",
+        "XLA_PYTHON_CLIENT_PREALLOCATE": "false",
+    }
     # Before JAX is imported: where its CUDA is missing, it raises for the platform rather than go without.
     found = {name: gpu_of(name) for name in LIBRARIES}
     for name, (described, reason) in found.items():
@@ -70,6 +80,7 @@ def run_tests(options: argparse.Namespace, present: Sequence[str], environment: 
     names = [LIBRARIES[name] for name in present]
     chosen = " or ".join([*names, "test_devices"])
     command = [sys.executable, "-m", "pytest", "-q", "-k", chosen, "tests"]
+    command += [f"--ignore={file}" for file in WITHOUT]
     if options.jobs > 1 and not absent(["xdist"]):
         command += ["-n", str(options.jobs), "--dist", "worksteal"]
     return run(command, environment)
@@ -116,6 +127,13 @@ PART: Final[dict[str, Callable[[argparse.Namespace, Sequence[str], dict[str, str
 def absent(modules: Sequence[str]) -> list[str]:
     """Name the modules that aren't installed."""
     return [name for name in modules if importlib.util.find_spec(name) is None]
+
+
+def _absolute(variable: str) -> dict[str, str]:
+    """Name the folders of a variable from the root: the official suite, and some tests, run in folders of their own."""
+    folders = filter(None, os.environ.get(variable, "").split(os.pathsep))
+    found = os.pathsep.join(str(Path(each).absolute()) for each in folders)
+    return {variable: found} if found else {}
 
 
 def skipped(what: str, reason: str) -> int:

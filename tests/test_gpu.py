@@ -1,6 +1,9 @@
 """What `make test-gpu` runs, and what it says where it can't, without a GPU."""
 
+import ast
 import os
+import sys
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +34,7 @@ def test_everything_is_run(ran: list[Any], capsys: pytest.CaptureFixture[str], m
     assert gpu.main(["--suite", "there", "--jobs", "1"]) == 0
     commands = [command for command, _ in ran]
     assert commands == [
-        "-m pytest -q -k torch-cuda or jax-cuda or cupy or test_devices tests",
+        "-m pytest -q -k torch-cuda or jax-cuda or cupy or test_devices tests --ignore=tests/test_docs.py",
         *(
             f"array-api-tests/run.py --suite there --library {name} --examples 200 --jobs 1"
             for name in ("torch", "jax", "cupy")
@@ -71,6 +74,36 @@ def test_missing_packages(
     monkeypatch.setattr(gpu, table, ("nothing_of_this_name",))
     assert gpu.main(["--suite", "there"]) == 0
     assert "nothing_of_this_name, which this Python doesn't have" in capsys.readouterr().out
+
+
+def test_nothing_else_is_needed_to_read_the_tests() -> None:
+    """A module that isn't there would end the run before the first test."""
+    known = {*gpu.NEEDED, *gpu.FOR_TESTS, *sys.stdlib_module_names, "xpand", "xpand_extensions", "tests", "benchmarks"}
+    needed: dict[str, str] = {}
+    for path in sorted((gpu.ROOT / "tests").glob("test_*.py")):
+        if f"tests/{path.name}" in gpu.WITHOUT:
+            continue
+        for node in ast.parse(path.read_text("utf-8")).body:
+            if isinstance(node, ast.Import):
+                needed |= {each.name.partition(".")[0]: path.name for each in node.names}
+            elif isinstance(node, ast.ImportFrom) and node.module:
+                needed[node.module.partition(".")[0]] = path.name
+    assert {name: where for name, where in needed.items() if name not in known} == {}
+
+
+def test_folders_are_found_from_everywhere(ran: list[Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    """`make` names them from the root, and the official suite runs in its own folder."""
+    monkeypatch.chdir(gpu.ROOT)
+    monkeypatch.setenv("PYTHONPATH", os.pathsep.join(("src", "extensions", ".", "")))
+    monkeypatch.setattr(gpu, "run", lambda command, environment: ran.append((command, environment)) or 0)
+    assert gpu.main(["--only", "tests", "suite", "--suite", "there", "--jobs", "1"]) == 0
+    for _, environment in ran:
+        own = [
+            each
+            for each in environment["PYTHONPATH"].split(os.pathsep)
+            if not Path(each).is_relative_to(tempfile.gettempdir())
+        ]
+        assert own == [str(gpu.ROOT / each) for each in ("src", "extensions", "")]
 
 
 def test_the_reason_is_the_librarys() -> None:

@@ -54,6 +54,7 @@ def test_against_a_stand_in(tmp_path: Path) -> None:
         (tmp_path / name / "__init__.py").write_text(text)
     root = Path(__file__).parent.parent
     paths = [str(tmp_path), *(str(root / each) for each in ("src", "extensions", "."))]
+    paths += filter(None, [os.environ.get("PYTHONPATH")])
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(paths)}
     command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--noconftest", "-c", os.devnull]
     tests = str(root / "tests" / "cupy_plugins.py")
