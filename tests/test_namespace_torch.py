@@ -831,3 +831,43 @@ def test_the_device_is_known_under_compile() -> None:
 
     compiled = torch.compile(lambda x: x + torch.ones(3, device=xpand.device(x)), fullgraph=True, backend="eager")
     assert compiled(torch.ones(3)).tolist() == [2.0, 2.0, 2.0]
+
+
+# Rules of torch.func.vmap, PyTorch's own or those of `_mapping`
+
+
+@pytest.mark.parametrize("axis", [0, 1, -1])
+def test_bits_are_mapped(axis: int) -> None:
+    x = torch.arange(24, dtype=torch.float32).reshape(2, 3, 4)
+    mapped = torch.func.vmap(lambda a: a.view(torch.int32), in_dims=axis, out_dims=axis)
+    assert_array_equal(mapped(x), x.view(torch.int32))
+    assert_array_equal(torch.func.vmap(mapped)(x.expand(2, 2, 3, 4)), x.view(torch.int32).expand(2, 2, 3, 4))
+    assert_array_equal(torch.compile(mapped, fullgraph=True, backend="aot_eager")(x), x.view(torch.int32))
+
+
+def test_bits_of_another_size_are_mapped() -> None:
+    x = torch.arange(24, dtype=torch.int32).reshape(2, 3, 4)
+    for dtype in (torch.int16, torch.int64):
+        assert_array_equal(torch.func.vmap(lambda a, dtype=dtype: a.view(dtype))(x), x.view(dtype))
+    with pytest.raises(RuntimeError, match="view"):
+        torch.func.vmap(lambda a: a.view(torch.int16))(x[0, 0])
+    with pytest.raises(RuntimeError, match="view"):
+        torch.func.vmap(lambda a: a.view(torch.int64))(x[0, 0])
+
+
+def test_derivatives_of_what_takes_mapped_bits() -> None:
+    x = torch.tensor([[1.5, -2.0], [0.0, 3.0]])
+    cleared = lambda a: (a * (a.view(torch.int32) != 0)).sum()
+    assert_array_equal(torch.func.vmap(torch.func.grad(cleared))(x), [[1, 1], [0, 1]])
+    assert_array_equal(torch.func.grad(lambda a: torch.func.vmap(cleared)(a).sum())(x), [[1, 1], [0, 1]])
+
+
+@pytest.mark.parametrize("axis", [None, 0, -1, (0, 1), ()])
+def test_mapped_count_nonzero(axis: int | tuple[int, ...] | None) -> None:
+    x = torch.tensor([[[1.0, NAN, 0.0], [0.0, -0.0, 2.0]], [[0.0] * 3, [1.0] * 3]])
+    mapped = torch.func.vmap(lambda a: xp.count_nonzero(a, axis=axis), in_dims=1)(x)
+    assert mapped.dtype is torch.int64
+    assert_array_equal(
+        mapped, np.stack([np.count_nonzero(x[:, i], axis=axis) if axis != () else x[:, i] != 0 for i in (0, 1)])
+    )
+    assert_array_equal(torch.func.vmap(xp.count_nonzero)(x[0, 0]), [1, 1, 0])

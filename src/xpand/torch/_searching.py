@@ -80,6 +80,8 @@ def where(condition: Array, x1: Array | complex, x2: Array | complex, /) -> Arra
             x1, x2 = same_type(x1, x2)
     elif isinstance(x2, Tensor) and x2.dtype in SIGNED:
         x1, x2 = same_type(x1, x2)
+    if isinstance(x1, Tensor) and x1.dtype in SIGNED:  # PyTorch 2.11 has no kernels for these
+        return torch.where(condition, to_signed(x1), to_signed(x2)).view(x1.dtype)
     return torch.where(condition, x1, x2)
 
 

@@ -130,8 +130,8 @@ def clip(
             min = None
         if isinstance(max, int) and max >= limits.max:
             max = None
-    if isinstance(min, Tensor) or isinstance(max, Tensor) or dtype in SIGNED:
-        return _clip_by_arrays(x, min, max, **kwargs)
+    if isinstance(min, Tensor) or isinstance(max, Tensor) or dtype in SIGNED or min != min or max != max:
+        return _clip_by_arrays(x, min, max, **kwargs)  # also for NaN, which not every version takes as a scalar
     if min is None and max is None:
         return output(x.clone(), kwargs)
     return torch.clamp(x, min, max, **kwargs)

@@ -1,0 +1,50 @@
+"""Rules of `torch.func.vmap` that PyTorch 2.11 lacks: for another data type of the same bits, and for counting.
+
+PyTorch refuses to map the one and warns of the other. The unsigned integers need the first in nearly every function.
+What is registered here is for all that call PyTorch in the process, but stands where nothing else does: where PyTorch
+has a rule of its own, there is none of these.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import torch
+from torch import Tensor
+from torch._C import DispatchKey, DispatchKeySet, _ExcludeDispatchKeyGuard, _functorch
+
+from .._typing import Array, DType
+
+_MAPPED = "FuncTorchBatched"
+
+
+def _mapped(function: Callable[..., Array]) -> Callable[..., Array]:
+    """Map `function`, of an array whose first axis is that of the map, at the level that is being interpreted."""
+
+    def rule(x: Array, *options: object) -> Array:
+        level = _functorch.maybe_current_level()
+        stacked, axis = _functorch._unwrap_batched(x, level)
+        with _ExcludeDispatchKeyGuard(DispatchKeySet(DispatchKey.FuncTorchBatched)):
+            return _functorch._add_batch_dim(function(stacked.movedim(axis, 0), *options), 0, level)
+
+    return rule
+
+
+def _view(x: Array, dtype: DType) -> Array:
+    if x.ndim == 1 and dtype.itemsize != x.dtype.itemsize:
+        x.new_empty(()).view(dtype)  # what is mapped is 0-d: PyTorch's own error
+    return x.view(dtype)
+
+
+def _count_nonzero(x: Array, dim: int | None = None) -> Array:
+    dims = tuple(range(1, x.ndim)) if dim is None else (dim % max(x.ndim - 1, 1) + 1,)
+    found = torch.ne(x, 0)
+    return torch.sum(found, dims) if x.ndim > 1 else found.to(torch.int64)
+
+
+_RULES: dict[str, Callable[..., Tensor]] = {"view.dtype": _view, "count_nonzero": _count_nonzero}
+_LIBRARY = torch.library.Library("aten", "IMPL")  # the rules are gone when it is
+
+for _name, _function in _RULES.items():
+    if not torch._C._dispatch_has_kernel_for_dispatch_key(f"aten::{_name}", _MAPPED):
+        _LIBRARY.impl(_name, _mapped(_function), _MAPPED)
