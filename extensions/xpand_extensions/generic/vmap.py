@@ -38,10 +38,7 @@ def vmap(
             return (*own, *same)
 
         outs, mapped = batched(traced_namespace(xp), flat, arrays, in_axes, size, axis_name)
-        own = tuple(
-            x if is_mapped else xp.broadcast_to(xp.expand_dims(x, axis=0), (size, *x.shape))
-            for x, is_mapped in zip(outs[:count], mapped)
-        )
+        own = tuple(x if is_mapped else _spread(x, size) for x, is_mapped in zip(outs[:count], mapped))
         if out_axes == 0:
             return own[0] if alone else own
         if any(mapped[count:]):
@@ -49,6 +46,11 @@ def vmap(
         return own, outs[count:]
 
     return over_axes
+
+
+def _spread(x: Array, size: int) -> Array:
+    xp = array_namespace(x)  # not that of the arguments: what isn't mapped may be of a transformation around
+    return xp.broadcast_to(xp.expand_dims(x, axis=0), (size, *x.shape))
 
 
 def psum(x: Array, /, axis_name: Any) -> Array:

@@ -9,8 +9,9 @@ from ._batching import batched
 from ._compile import compiled
 from ._core import TracedArray, aval_of, bare
 from ._fit import zeros
+from ._flow import chosen
 from ._forward import jvp
-from ._graph import Equation, Graph
+from ._graph import Equation, Graph, Variable
 from ._reverse import linearize
 from ._simplify import without_unused
 from ._staging import stage
@@ -48,6 +49,27 @@ class Body:
         """Tell which inputs or outputs are floating-point."""
         is_floating = self.graph.namespace.is_floating
         return tuple(is_floating(x.dtype) for x in getattr(self.graph, which))
+
+    def depends(self, on: tuple[bool, ...]) -> tuple[bool, ...]:
+        """Tell which outputs depend on some of the inputs."""
+        graph = self.graph
+        found = {x for x, each in zip(graph.inputs, on) if each}
+        for equation in graph.equations:
+            given = tuple(isinstance(x, Variable) and x in found for x in equation.inputs)
+            if any(given):
+                which = equation.op.overrides.get("depends")
+                outputs = equation.outputs
+                found.update(outputs if which is None else chosen(outputs, which(given, **equation.params)))
+        return tuple(isinstance(x, Variable) and x in found for x in graph.outputs)
+
+    def depends_at_last(self, on: tuple[bool, ...], constants: int, carry: int) -> tuple[bool, ...]:
+        """Tell which outputs do after any number of steps: inputs after the constants are what is carried."""
+        while True:
+            found = self.depends(on)
+            after = tuple(x or y for x, y in zip(on[constants : constants + carry], found))
+            if after == on[constants : constants + carry]:
+                return (*after, *found[carry:])
+            on = (*on[:constants], *after, *on[constants + carry :])
 
     def pushed(self, has: tuple[bool, ...]) -> "Body":
         """Return the body of forward mode: inputs, tangents of those that have some; outputs, and their tangents.
@@ -113,6 +135,8 @@ class Body:
                 tuple(y for y, each in zip(graph.run(*_replaced(primals, chosen, x)), floats) if each),
                 (),
             )
+            if not chosen:
+                return (), ()
             _, _, linear = linearize(graph.namespace, "vjp", run, [primals[i] for i in chosen])
             return linear.pull(*given), ()
 

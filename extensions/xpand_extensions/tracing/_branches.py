@@ -15,6 +15,7 @@ from ._fit import zeros
 from ._flow import Arrays, chosen, push, where
 from ._forward import Forward
 from ._reverse import Linearize, opaque
+from ._tape import Tape, recorded
 
 
 def cond(namespace: Any, index: Array, functions: Sequence[Callable[..., Any]], operands: Sequence[Array]) -> list[Any]:
@@ -49,6 +50,11 @@ def _run_cond(index: Array, *args: Array, bodies: tuple[Body, ...], counts: tupl
 
 def cond_shapes(namespace: Any, index: Any, *avals: Any, bodies: tuple[Body, ...], counts: tuple[int, ...]) -> Any:
     return tuple(bodies[0].avals)
+
+
+def cond_depends(on: Sequence[bool], *, bodies: tuple[Body, ...], counts: tuple[int, ...]) -> tuple[bool, ...]:
+    found = [body.depends(tuple(given_to(i, counts, on[1:]))) for i, body in enumerate(bodies)]
+    return tuple(on[0] or any(each) for each in zip(*found))
 
 
 def cond_batch(trace: Batching, op: Op, args: Sequence[Any], params: dict[str, Any]) -> Any:
@@ -91,16 +97,55 @@ def cond_forward(trace: Forward, op: Op, args: Sequence[Any], params: dict[str, 
 
 def cond_linearize(trace: Linearize, op: Op, args: Sequence[Any], params: dict[str, Any]) -> Any:
     """Follow the body that is chosen; where that isn't known, choose again among the pullbacks."""
-    namespace, bodies, counts = trace.namespace, params["bodies"], params["counts"]
+    namespace = trace.namespace
     index = args[0]._value if trace.own(args[0]) else bare(args[0])
-    given = list(args[1:])
     if is_concrete(index):
-        number = min(max(int(index), 0), len(bodies) - 1)
-        return tuple(map(namespace.wrap, bodies[number].graph.run(*given_to(number, counts, given))))
-    primals = [trace.plain(x) for x in given]
-    nodes = [x._extra if trace.own(x) else None for x in given]
-    floats = bodies[0].floats("outputs")
+        return _followed(namespace, int(index), args[1:], params)
+    primals = [trace.plain(x) for x in args[1:]]
+    nodes = [x._extra if trace.own(x) else None for x in args[1:]]
+    outs, back = _pulled(namespace, index, primals, [node is not None for node in nodes], params)
+    return opaque(
+        trace,
+        outs,
+        [None, *nodes],
+        lambda *ct: [None, *back(*ct)],
+        lambda *t: push(namespace, op, [index, *primals], t, params),
+    )
+
+
+def cond_tape(trace: Tape, op: Op, args: Sequence[Any], params: dict[str, Any]) -> Any:
+    """Record a choice of linear functions: its transpose is the one at zero."""
+    namespace, index = trace.namespace, bare(args[0])
+    if trace.own(index):
+        raise trace.nonlinear(op)
+    if is_concrete(index):
+        return _followed(namespace, int(index), args[1:], params)
+    primals, nodes = trace.at_zero(args[1:])
     active = [node is not None for node in nodes]
+    outs, back = _pulled(namespace, index, primals, active, params)
+    return recorded(
+        trace,
+        op,
+        outs,
+        cond_depends((False, *active), **params),
+        [None, *nodes],
+        lambda *ct: [None, *back(*ct)],
+        lambda *t: push(namespace, op, [index, *primals], t, params),
+    )
+
+
+def _followed(namespace: Any, index: int, given: Sequence[Any], params: dict[str, Any]) -> Any:
+    bodies = params["bodies"]
+    number = min(max(index, 0), len(bodies) - 1)
+    return tuple(map(namespace.wrap, bodies[number].graph.run(*given_to(number, params["counts"], given))))
+
+
+def _pulled(
+    namespace: Any, index: Any, primals: Sequence[Any], active: Sequence[bool], params: dict[str, Any]
+) -> tuple[list[Any], Callable[..., list[Any]]]:
+    """Choose, and return the results and the pullback, which chooses again."""
+    bodies, counts = params["bodies"], params["counts"]
+    floats = bodies[0].floats("outputs")
     followed = [body.followed(tuple(given_to(i, counts, active))) for i, body in enumerate(bodies)]
     outs = cond_bodies(namespace, index, followed, counts, primals)
 
@@ -125,10 +170,4 @@ def cond_linearize(trace: Linearize, op: Op, args: Sequence[Any], params: dict[s
         found = iter(cond(namespace, index, [pull(i) for i in range(len(bodies))], []))
         return [next(found) if each else None for each in active]
 
-    return opaque(
-        trace,
-        outs,
-        [None, *nodes],
-        lambda *ct: [None, *back(*ct)],
-        lambda *t: push(namespace, op, [index, *primals], t, params),
-    )
+    return outs, back

@@ -11,6 +11,7 @@ and none that threads share.
 """
 
 from collections.abc import Callable, Sequence
+from contextvars import ContextVar
 from itertools import count
 from typing import Any, ClassVar, Final, Protocol, Self
 
@@ -102,6 +103,7 @@ class Namespace(Protocol):
 
 
 _LEVELS: Final = count(1)
+CURRENT: Final[ContextVar[Any]] = ContextVar("the graph that arrays made from nothing go into", default=None)
 
 
 class Trace:
@@ -276,7 +278,17 @@ def bind(op: Op, args: Sequence[Any], params: dict[str, Any]) -> Any:
         return op.function(*[x._value if isinstance(x, TracedArray) else x for x in args], **params)
     if not top.alive:
         raise leaked(op.name, top)
-    return top.process(op, args, params)
+    current = CURRENT.get()
+    if current is None or current.level <= level:
+        return top.process(op, args, params)
+    # Arrays from around the function whose graph is written: what their interpreter makes is not of that graph.
+    while current is not None and current.level > level:
+        current = current.around
+    token = CURRENT.set(current)
+    try:
+        return top.process(op, args, params)
+    finally:
+        CURRENT.reset(token)
 
 
 def leaked(what: str, trace: Trace) -> LeakedArrayError:

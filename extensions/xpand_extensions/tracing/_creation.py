@@ -10,8 +10,7 @@ from xpand._common.creation import with_default
 from xpand._namespace import LIBRARIES
 from xpand._precision import PRECISION
 
-from ._core import EVALUATION, Op, TracedArray, bare, bind
-from ._staging import CURRENT
+from ._core import CURRENT, EVALUATION, Op, TracedArray, bare, bind
 
 
 def _made(name: str) -> Callable[[Any], Callable[..., Any]]:

@@ -62,6 +62,11 @@ def _after(name: str, rule: Any, count: int) -> Any:
     return lambda kept, cotangents: (*(None for _ in range(count)), *rule(kept, cotangents))
 
 
+def custom_tape(trace: Tape, op: Op, args: Sequence[Any], params: dict[str, Any]) -> Any:
+    """Follow the function: what is transposed is the function itself, and has been differentiated."""
+    return tuple(map(trace.namespace.wrap, params["run"](*map(trace.namespace.wrap, args))))
+
+
 # A rule for forward mode
 
 
@@ -187,6 +192,10 @@ def _again(namespace: Any, body: Body, args: Sequence[Any]) -> list[Any]:
 
 def _run_body(*args: Array, body: Body) -> Arrays:
     return body.program(*args)
+
+
+def checkpoint_depends(on: Sequence[bool], *, body: Body) -> tuple[bool, ...]:
+    return body.depends(tuple(on))
 
 
 def checkpoint_forward(trace: Forward, op: Op, args: Sequence[Any], params: dict[str, Any]) -> Any:

@@ -18,7 +18,7 @@ from ._fit import zeros
 from ._flow import Arrays, chosen, push, split
 from ._forward import Forward
 from ._reverse import Linearize, opaque
-from ._tape import Opaque, Part, Tape
+from ._tape import Tape, recorded
 
 
 def scan(
@@ -65,6 +65,10 @@ def _run_scan(*args: Array, body: Body, constants: int, carry: int, length: int)
 def scan_shapes(namespace: Any, *avals: Any, body: Body, constants: int, carry: int, length: int) -> Any:
     found = body.avals
     return (*found[:carry], *(Aval((length, *x.shape), x.dtype, device_of(x)) for x in found[carry:]))
+
+
+def scan_depends(on: Sequence[bool], *, body: Body, constants: int, carry: int, length: int) -> tuple[bool, ...]:
+    return body.depends_at_last(tuple(on), constants, carry)
 
 
 def scan_batch(trace: Batching, op: Op, args: Sequence[Any], params: dict[str, Any]) -> Any:
@@ -131,11 +135,11 @@ def scan_linearize(trace: Linearize, op: Op, args: Sequence[Any], params: dict[s
 
 def scan_tape(trace: Tape, op: Op, args: Sequence[Any], params: dict[str, Any]) -> Any:
     """Record a scan that is linear in some of its arrays: its transpose is the one at zero."""
-    primals = [zeros(trace.namespace, x) if trace.own(x) else bare(x) for x in args]
-    nodes = [x._extra if trace.own(x) else None for x in args]
-    outs, back = _scanned(trace.namespace, primals, [node is not None for node in nodes], params)
-    whole = Opaque(list(map(aval_of, outs)), nodes, back, lambda *t: push(trace.namespace, op, primals, t, params))
-    return tuple(trace.array(Part(aval_of(x), whole, i)) for i, x in enumerate(outs))
+    primals, nodes = trace.at_zero(args)
+    active = [node is not None for node in nodes]
+    outs, back = _scanned(trace.namespace, primals, active, params)
+    forth = lambda *t: push(trace.namespace, op, primals, t, params)
+    return recorded(trace, op, outs, scan_depends(active, **params), nodes, back, forth)
 
 
 def _scanned(

@@ -8,15 +8,10 @@ from typing import Any, Final, Self
 from xpand import _arguments
 from xpand._typing import Array, DType
 
-from ._core import Aval, Op, Trace, TracedArray, TracedError, aval_of, bare, rebuilt
+from ._core import CURRENT, Aval, Op, Trace, TracedArray, TracedError, aval_of, bare, rebuilt
 from ._functions import BINARY, UNARY
 from ._graph import Equation, Graph, Variable
 from ._shapes import avals_of_result
-
-CURRENT: Final[ContextVar["Staging | None"]] = ContextVar(
-    "the graph that arrays made from nothing go into", default=None
-)
-
 
 SCOPE: Final[ContextVar[str]] = ContextVar("the name of the part of the function that is traced", default="")
 
@@ -35,7 +30,7 @@ def scope(name: str) -> Iterator[None]:
 class Staging(Trace):
     """The interpreter that writes a graph: its arrays hold variables."""
 
-    __slots__ = ("constants", "equations", "token", "weak")
+    __slots__ = ("around", "constants", "equations", "token", "weak")
 
     def __init__(self, what: str, namespace: Any) -> None:
         super().__init__(what, namespace)
@@ -45,6 +40,8 @@ class Staging(Trace):
         self.constants: dict[int, tuple[Variable, Any]] = {}
 
     def __enter__(self) -> Self:
+        self.around = CURRENT.get()
+        """The graph around this one, as of a loop in a function."""
         self.token = CURRENT.set(self)
         return self
 

@@ -206,11 +206,28 @@ class Tape(Trace):
         """Make the error of an operation that isn't linear."""
         return NonlinearError(f"{self.what}: {op.name} is not linear in what the function must be linear in")
 
+    def at_zero(self, args: Sequence[Any]) -> tuple[list[Any], list[Any]]:
+        """Split arguments into values, zeros for tangents, and the nodes of these; a derivative there is the map."""
+        values = [zeros(self.namespace, x) if self.own(x) else bare(x) for x in args]
+        return values, [x._extra if self.own(x) else None for x in args]
+
     def concrete(self, x: TracedArray, what: str) -> Any:
         raise NonlinearError(f"{what}: asks for the value of an argument that the function must be linear in")
 
     def is_traced(self, x: TracedArray) -> bool:
         return True
+
+
+def recorded(
+    tape: Tape, op: Op, outs: Sequence[Any], depends: Sequence[bool], nodes: Sequence[Any], back: Any, forth: Any
+) -> Any:
+    """Record a linear operation that is a function; of its results, those that don't depend on tangents are values."""
+    if any(each and not tape.namespace.is_floating(x.dtype) for x, each in zip(outs, depends)):
+        raise tape.nonlinear(op)
+    whole = Opaque(list(map(aval_of, outs)), nodes, back, forth)
+    return tuple(
+        tape.array(Part(aval_of(x), whole, i)) if each else x for i, (x, each) in enumerate(zip(outs, depends))
+    )
 
 
 def without_values(entries: Any, args: list[Any], places: dict[int, Node]) -> list[Any]:

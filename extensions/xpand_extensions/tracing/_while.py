@@ -19,6 +19,7 @@ from ._flow import Arrays, split, where
 from ._forward import Forward
 from ._reverse import Linearize
 from ._scan import scan
+from ._tape import Tape
 
 
 def while_loop(
@@ -65,6 +66,21 @@ def while_shapes(
 
 def _parts_of_while(args: Sequence[Any], params: dict[str, Any]) -> list[list[Any]]:
     return split(args, params["tested"], params["constants"])
+
+
+def while_depends(on: Sequence[bool], **params: Any) -> tuple[bool, ...]:
+    return tuple(_is_tested(on, params) or each for each in _at_last(on, params))
+
+
+def _at_last(on: Sequence[bool], params: dict[str, Any]) -> tuple[bool, ...]:
+    _, of_body, init = _parts_of_while(on, params)
+    found: tuple[bool, ...] = params["body"].depends_at_last((*of_body, *init), len(of_body), len(init))
+    return found
+
+
+def _is_tested(on: Sequence[bool], params: dict[str, Any]) -> bool:
+    """Tell whether the number of steps depends on some of the arguments."""
+    return any(params["test"].depends((*on[: params["tested"]], *_at_last(on, params))))
 
 
 def while_batch(trace: Batching, op: Op, args: Sequence[Any], params: dict[str, Any]) -> Any:
@@ -123,16 +139,26 @@ def _device_of(arrays: Sequence[Any]) -> Any:
 
 
 def while_linearize(trace: Linearize, op: Op, args: Sequence[Any], params: dict[str, Any]) -> Any:
+    return _as_scan(trace.namespace, args, [trace.plain(x) for x in args], params)
+
+
+def while_tape(trace: Tape, op: Op, args: Sequence[Any], params: dict[str, Any]) -> Any:
+    values, nodes = trace.at_zero(args)
+    if _is_tested([node is not None for node in nodes], params):
+        raise trace.nonlinear(op)
+    return _as_scan(trace.namespace, args, values, params)
+
+
+def _as_scan(namespace: Any, args: Sequence[Any], values: Sequence[Any], params: dict[str, Any]) -> Any:
     """Scan over as many steps as the loop takes; where that isn't known, over as many as it may take."""
-    namespace, limit = trace.namespace, params["limit"]
-    primals = [trace.plain(x) for x in args]
-    of_test, of_body, init = _parts_of_while(primals, params)
+    limit = params["limit"]
+    of_test, of_body, init = _parts_of_while(values, params)
     test, body = params["test"], params["body"]
 
     def counted(number: Array, *carry: Array) -> Arrays:
         return (number + 1, *body.graph.run(*of_body, *carry))
 
-    device = _device_of(primals)
+    device = _device_of(values)
     number = while_loop(
         namespace,
         lambda number, *carry: test.graph.run(*of_test, *carry)[0],

@@ -7,10 +7,7 @@ from ._late import late
 _OPERATIONS: Final = {"cond": ("_branches", "cond"), "scan": ("_scan", "scan"), "while_loop": ("_while", "while")}
 
 OVERRIDES: Final[dict[str, Any]] = {
-    operation: {
-        name: late(module, f"{kind}_{name}")
-        for name in ("batch", "forward", "linearize", *(("tape",) if operation == "scan" else ()))
-    }
+    operation: {name: late(module, f"{kind}_{name}") for name in ("batch", "depends", "forward", "linearize", "tape")}
     for operation, (module, kind) in _OPERATIONS.items()
 }
 for _operation in ("scan", "while_loop"):

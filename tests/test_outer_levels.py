@@ -1,0 +1,149 @@
+"""Functions that close over arrays of the transformations around them, against JAX: what is written into one graph, or
+onto one tape, is not confused with what is around it."""
+
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+import jax
+import numpy as np
+import pytest
+
+from tests.libraries import LIBRARIES, Library
+from tests.test_derivatives import NAMESPACE, total
+from xpand import trees
+from xpand_extensions.autodiff import (
+    checkpoint,
+    custom_jvp,
+    grad,
+    jacfwd,
+    jacrev,
+    jvp,
+    linear_transpose,
+    linearize,
+    vjp,
+)
+from xpand_extensions.control_flow import cond, scan, switch, while_loop
+from xpand_extensions.jit import jit
+from xpand_extensions.scatter import segment_sum
+from xpand_extensions.vmap import vmap
+
+X = np.asarray([0.4, -0.8, 1.3])
+
+Function = Callable[[Any], Any]
+
+
+def shapes_within(x: Any) -> Any:
+    """Of operations whose rules make arrays, which belong to no graph but theirs."""
+    xp = NAMESPACE(x)
+    return xp.min(x) * xp.cumulative_prod(x)
+
+
+def sums_within(x: Any) -> Any:
+    xp = NAMESPACE(x)
+    return segment_sum(x, xp.astype(xp.argsort(x), xp.int64) % 2, num_segments=3)
+
+
+def a_rule(function: Function) -> Function:
+    """A rule that is no derivative, and uses that of the function."""
+    f = custom_jvp(function)
+    f.defjvp(lambda p, t: (f(p[0]), 0.5 * jvp(function, p, t)[1] * total(p[0])))
+    return f
+
+
+def halved(x: Any) -> Any:
+    """A function with a rule that is used of values alone: as is the rule's own."""
+    xp = NAMESPACE(x)
+    loop = lambda x: scan(lambda c, r: (c * r + x, xp.sin(c) * r), x, xp.stack([x, x * 0.5]))
+    f = custom_jvp(lambda x: total(loop(x)[0]))
+
+    @f.defjvp
+    def rule(p: Any, t: Any) -> Any:
+        (last, ys), (d_last, d_ys) = jvp(loop, p, t)
+        return total(last), total(d_last * last) + total(ys * d_ys)
+
+    return f(x)
+
+
+def chosen(x: Any) -> Any:
+    return cond(total(x) > 0.5, lambda x: NAMESPACE(x).sin(x), lambda x: x * x, x)
+
+
+def numbered(x: Any) -> Any:
+    branches = [lambda x: x * x, lambda x: NAMESPACE(x).cos(x), lambda x: x * 0.5]
+    return switch(NAMESPACE(x).astype(x[0] * 4.0, NAMESPACE(x).int32), branches, x)
+
+
+def until(x: Any) -> Any:
+    """Ends sooner for some members than for others."""
+    grown = while_loop(lambda c: c[0] < 3.0, lambda c: (c[0] * 1.7, c[1] * x), (x[0] * x[0] + 0.1, x), max_iter=6)
+    return grown[1] * grown[0]
+
+
+FUNCTIONS: dict[str, Function] = {
+    "closed over by jit": lambda x: jit(lambda y: y * 2.0 + total(shapes_within(x)))(x * x),
+    "closed over by cond": lambda x: cond(
+        total(x) > 0, lambda y: y * total(sums_within(x)), lambda y: y + total(shapes_within(x)), x
+    ),
+    "closed over by scan": lambda x: scan(
+        lambda c, r: (c * 0.5 + total(shapes_within(x)) * r, c + total(sums_within(x))), total(x), x
+    )[1],
+    "closed over by a loop in a loop": lambda x: scan(
+        lambda c, r: scan(lambda d, s: (d + NAMESPACE(x).max(x) * NAMESPACE(c).min(c) * s, d), c, x), x, x
+    )[0],
+    "closed over by checkpoint": lambda x: checkpoint(lambda y: y * 2.0 + total(shapes_within(x)))(x * x),
+    "mapped, of the level around": lambda x: vmap(lambda y: (NAMESPACE(x).sort(x), y), out_axes=0)(
+        NAMESPACE(x).arange(2, dtype=NAMESPACE(x).float64)
+    )[0],
+    "a branch of nothing": lambda x: (
+        cond(total(x) > 5.0, lambda y: x * x, lambda y: NAMESPACE(y).ones_like(y), x * 2.0) * x
+    ),
+    "a rule over cond": a_rule(chosen),
+    "a rule over switch": a_rule(numbered),
+    "a rule over while_loop": a_rule(until),
+    "a rule over a rule": a_rule(a_rule(lambda x: NAMESPACE(x).sin(x))),
+    "a rule over values of a loop": halved,
+}
+
+
+def total_of(f: Function) -> Function:
+    return lambda x: total(f(x) * f(x))
+
+
+TRANSFORMED: dict[str, Callable[[Function], Function]] = {
+    "jit(grad)": lambda f: jit(grad(total_of(f))),
+    "jacrev(jacfwd)": lambda f: jit(jacrev(jacfwd(f))),
+    "vmap(linearize)": lambda f: (
+        lambda x: vmap(lambda x: linearize(f, x)[1](x * 2.0))(NAMESPACE(x).stack([x, -x, x * 0.5]))
+    ),
+    "jit(vmap(vjp))": lambda f: jit(
+        lambda x: vmap(lambda x: vjp(f, x)[1](f(x))[0])(NAMESPACE(x).stack([x, -x, x * 0.5]))
+    ),
+}
+
+
+@cache
+def of_jax(name: str, transformation: str) -> list[np.ndarray]:
+    found = jax.jit(TRANSFORMED[transformation](FUNCTIONS[name]))(jax.numpy.asarray(X))
+    return [np.asarray(x) for x in jax.tree.leaves(found)]
+
+
+ON = {
+    "numpy": tuple(TRANSFORMED),
+    "strict": ("jacrev(jacfwd)", "jit(vmap(vjp))"),
+    "strict-device1": ("vmap(linearize)",),
+    "dask": ("jit(grad)",),
+    "torch": ("vmap(linearize)",),
+}
+
+
+@pytest.mark.parametrize("name", FUNCTIONS)
+@pytest.mark.parametrize(
+    ("library", "transformation"),
+    [(library, each) for library in LIBRARIES for each in ON.get(library.id, ())],
+    ids=str,
+)
+def test_as_on_jax(library: Library, transformation: str, name: str) -> None:
+    found = trees.leaves(TRANSFORMED[transformation](FUNCTIONS[name])(library.asarray(X)))
+    for ours, theirs in zip(found, of_jax(name, transformation), strict=True):
+        library.assert_equal(ours, theirs, rtol=1e-11, atol=1e-12)
