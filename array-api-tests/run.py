@@ -37,6 +37,10 @@ PINNED: Final = "55fcc60179efa2680ddd6cd926ddf17b83530e2b"
 elements whose products overflow (pull request 427), and the dlpack tests could not pass (pull request 433)."""
 
 
+UNKNOWN: Final = "unknown"
+"""The revision of a copy of the suite that doesn't tell."""
+
+
 class SuiteError(Exception):
     """The suite can't be had or can't be run: no statement about any library."""
 
@@ -184,12 +188,15 @@ def _is_complete(suite: Path) -> bool:
 def suite_revision(suite: Path, oldest: str = OLDEST) -> str:
     """Check that a folder is a complete and recent checkout of the suite; return its revision.
 
-    A checkout with changes of its own says so in the revision, so that its results are taken for no others.
+    A checkout with changes of its own says so in the revision, so that its results are taken for no others. Of a copy
+    without git's folder, as it is carried to a machine without network, the revision isn't known.
     """
     if not (suite / "conftest.py").exists() or not (suite / "array_api_tests").is_dir():
         raise SuiteError(f"{suite} is no checkout of {URL}")
     if not _is_complete(suite):
         raise SuiteError(f"{suite} lacks its submodule: run `git submodule update --init` there")
+    if not (suite / ".git").exists():
+        return UNKNOWN
     revision = git(suite, "rev-parse", "HEAD")
     if revision not in (oldest, PINNED):  # those two are known, also in a clone without history
         try:
@@ -403,6 +410,8 @@ def _run(options: argparse.Namespace) -> int:
         )
     suite = Path(options.suite).resolve() if options.suite else clone_suite()
     revision = suite_revision(suite)
+    if options.write_table and revision == UNKNOWN:
+        raise SuiteError(f"{suite} doesn't tell its revision, which the table states: it is no checkout, but a copy")
     results = []
     for library in libraries:
         print(

@@ -232,6 +232,14 @@ def test_the_revision_must_be_recent_and_complete(suite: Path, tmp_path: Path) -
         run.suite_revision(tmp_path, oldest)
 
 
+def test_a_copy_without_git_serves_for_everything_but_the_table(
+    suite: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run.suite_revision(suite) == "unknown"
+    assert run.main(["--suite", str(suite), "--library", "numpy", "--write-table"]) == 2
+    assert "doesn't tell its revision" in capsys.readouterr().err
+
+
 def test_the_pinned_revision_is_cloned_once(suite: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     revision = _commit(suite, "pinned")
     _commit(suite, "later")
