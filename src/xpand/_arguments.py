@@ -57,28 +57,29 @@ _ACCEPTS: Final[dict[Kind | None, frozenset[Kind]]] = {
 }
 
 
-# Kept in dictionaries by hand: torch.compile warns of functools.cache. The key holds the type of the data type, since
-# array-api-strict warns when one of its own is compared with NumPy's; those that libraries share are the same in all.
-_kinds: dict[tuple[type, DType], Kind | None] = {}
-_ranges: dict[tuple[type, DType], tuple[int, int]] = {}
+# Kept in dictionaries by hand: torch.compile warns of functools.cache. One for each type of data types, which libraries
+# share, since array-api-strict warns when one of its own is compared with NumPy's, and PyTorch 2.11 compiles through no
+# dictionary that has one of NumPy's.
+_kinds: dict[type, dict[DType, Kind | None]] = {}
+_ranges: dict[type, dict[DType, tuple[int, int]]] = {}
 
 
 def kind(xp: Namespace, dtype: DType) -> Kind | None:
     """Name the kind of a data type; None for one outside the standard."""
-    key = (type(dtype), dtype)
-    if key not in _kinds:
+    known = _kinds.setdefault(type(dtype), {})
+    if dtype not in known:
         found = [name for name, argument in _ISDTYPE.items() if xp.isdtype(dtype, argument)]
-        _kinds[key] = found[0] if found else None
-    return _kinds[key]
+        known[dtype] = found[0] if found else None
+    return known[dtype]
 
 
 def integer_range(xp: Namespace, dtype: DType) -> tuple[int, int]:
     """Return the smallest and the largest integer of a data type."""
-    key = (type(dtype), dtype)
-    if key not in _ranges:
+    known = _ranges.setdefault(type(dtype), {})
+    if dtype not in known:
         info = xp.iinfo(dtype)
-        _ranges[key] = (int(info.min), int(info.max))
-    return _ranges[key]
+        known[dtype] = (int(info.min), int(info.max))
+    return known[dtype]
 
 
 def device_of(x: Array) -> Any:
@@ -94,7 +95,8 @@ def is_array(x: object) -> bool:
 
     Unlike array-api-compat's `is_array_api_obj`, torch.compile can trace it.
     """
-    return library_of(type(x)) is not None or hasattr(x, "__array_namespace__")
+    # Of a number that torch.compile lets vary no attribute can be asked for.
+    return library_of(type(x)) is not None or (not isinstance(x, (int, float)) and hasattr(x, "__array_namespace__"))
 
 
 def namespace_of(function: str, **arrays: Array) -> Namespace:

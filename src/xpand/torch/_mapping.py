@@ -23,6 +23,7 @@ def _mapped(function: Callable[..., Array]) -> Callable[..., Array]:
 
     def rule(x: Array, *options: object) -> Array:
         level = _functorch.maybe_current_level()
+        assert level is not None
         stacked, axis = _functorch._unwrap_batched(x, level)
         with _ExcludeDispatchKeyGuard(DispatchKeySet(DispatchKey.FuncTorchBatched)):
             return _functorch._add_batch_dim(function(stacked.movedim(axis, 0), *options), 0, level)
