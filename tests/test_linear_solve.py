@@ -12,7 +12,8 @@ import xpand
 from tests.libraries import EAGER_LIBRARIES, LIBRARIES, Library
 from tests.systems import MILD, SOLVABLE, SYSTEMS, UNSOLVABLE, LinearSystem, Unsolvable, neumann, poisson, vector
 from xpand_extensions import linear_solve, sparse
-from xpand_extensions.linear_solve import ConvergenceError, LinearOperator, SolveResult, Status, solve
+from xpand_extensions.jit import jit
+from xpand_extensions.linear_solve import ConvergenceError, LinearOperator, SolveResult, Status, jacobi, solve
 
 SQUARE = ["cg-adaptive", "bicg", "bicgstab", "bicgstab(2)", "gmres", "lsqr", "lsmr", "lu", "qr", "auto"]
 SYMMETRIC = [*SQUARE, "minres"]
@@ -218,6 +219,73 @@ def test_squares_that_the_data_type_cannot_hold(scale: float) -> None:
         np.testing.assert_allclose(result.x, x * scale, rtol=1e-6)
     small = solve(a.astype("float32"), (a @ x * 1e-30).astype("float32"), method="cg")
     np.testing.assert_allclose(small.x, x * 1e-30, rtol=1e-3)
+
+
+@pytest.mark.parametrize("library", [x for x in LIBRARIES if x.id in ("numpy", "torch", "strict")], ids=str)
+@pytest.mark.parametrize("scale", [1e-300, 1e-160, 1e160, 1e300])
+def test_matrices_that_the_data_type_can_hardly_hold(library: Library, scale: float) -> None:
+    a, x = poisson(7), vector(7)
+    for method in ("cg", "bicg", "bicgstab(2)", "gmres", "minres", "lsqr", "lsmr", "lu", "qr"):
+        for b in (a @ x * scale, a @ x):
+            result = solve(library.asarray(a * scale), library.asarray(b), method=method)
+            assert bool(result.converged), (method, result.message)
+            np.testing.assert_allclose(library.to_numpy(result.x) * scale, x * np.max(b) / np.max(a @ x), rtol=1e-6)
+            size = np.max(np.abs(b))
+            missing = (b - (a * scale) @ library.to_numpy(result.x)) / size
+            assert np.linalg.norm(missing) <= 1.01e-8 * np.linalg.norm(b / size)
+
+
+def test_sums_of_squares_that_are_infinite() -> None:
+    a, x = poisson(7) * 1e300, vector(7)
+    result = solve(a, a @ x, method="lstsq")
+    assert bool(result.converged)
+    np.testing.assert_allclose(result.x, x, rtol=1e-6)
+
+
+def test_matrices_of_a_batch_each_have_their_own_size() -> None:
+    a, x = poisson(7), vector(7)
+    scales = np.asarray([1e-290, 1.0, 1e150, 1e290])
+    stack, b = a * scales[:, None, None], a @ x * scales[:, None]
+    for matrix in (
+        stack,
+        sparse.from_dense(a, batch_ndim=0).with_values(sparse.from_dense(a).values * scales[:, None]),
+    ):
+        for method in ("cg", "gmres", "lsmr", "bicgstab(2)"):
+            result = solve(matrix, b, method=method)
+            assert result.status.tolist() == [Status.CONVERGED] * 4, (method, result.message)
+            np.testing.assert_allclose(result.x, np.broadcast_to(x, (4, 7)), rtol=1e-6)
+        result = solve(matrix, b, method="cg", preconditioner=jacobi(matrix))
+        np.testing.assert_allclose(result.x, np.broadcast_to(x, (4, 7)), rtol=1e-6)
+    x = jit(lambda a, b: solve(a, b, method="bicgstab(2)").x)(stack, b)
+    np.testing.assert_allclose(x, np.broadcast_to(vector(7), (4, 7)), rtol=1e-6)
+
+
+@pytest.mark.parametrize("method", ["cg", "cg-adaptive", "minres", "bicg", "bicgstab(2)", "gmres", "lsqr", "lsmr"])
+def test_no_verdict_but_of_what_is_returned(method: str) -> None:
+    a, b = poisson(6), vector(6)
+    # The solution is too large for the data type: it is no solution.
+    result = solve((a * 1e-10).astype(np.float32), (b * 1e30).astype(np.float32), method=method)
+    assert Status(int(result.status)) == Status.DIVERGED
+    assert np.isfinite(result.x).all()
+    # It is so small that digits of it are lost.
+    result = solve(a * 1e300, b * 1e-20, method=method)
+    assert Status(int(result.status)) == Status.STAGNATED
+    # No input is called infinite that isn't.
+    start = vector(6, seed=3) * 1e200
+    assert bool(solve(a, b, x0=start, method=method).converged)
+    assert bool(solve(a, b * 1e-300, x0=start * 1e-180, method=method).converged)
+    assert bool(solve(a, b * 1e-305, atol=1e10, method=method).converged)
+    assert bool(solve(a, b, atol=np.inf, method=method).converged)
+    for broken in (np.where(np.eye(6) > 0, np.nan, a), np.where(np.eye(6) > 0, np.inf, a)):
+        for side in (b, 0 * b):
+            assert Status(int(solve(broken, side, method=method).status)) == Status.NON_FINITE
+
+
+def test_least_squares_of_functions_that_return_next_to_nothing() -> None:
+    a, b = poisson(6), vector(6)
+    for method in ("lsqr", "lsmr"):
+        result = solve(lambda x: 1e-300 * (a @ x), b, method=method, symmetric=True)
+        assert not bool(result.converged)
 
 
 def test_a_tolerance_out_of_reach_is_not_called_met() -> None:

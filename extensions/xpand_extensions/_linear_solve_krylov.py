@@ -53,6 +53,10 @@ class System:
             return self._completed(self.operator.transposed(x, self.rows, self.columns), x)
         return self._completed(self.operator.product(x, self.rows, self.columns), x)
 
+    def multiply(self, x: Array) -> Array:
+        """Multiply by the operator as it was given, singular or not."""
+        return System(self.operator, None, None, self.rows, self.columns, self.is_transposed).product(x)
+
     def adjoint(self, y: Array) -> Array:
         """Multiply by the adjoint operator."""
         xp = array_namespace(y)

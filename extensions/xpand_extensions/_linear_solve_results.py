@@ -73,6 +73,7 @@ def norm(x: Array) -> Array:
     xp = array_namespace(x)
     if x.shape[-1] == 0:
         return xp.linalg.vector_norm(x, axis=-1)
-    largest = xp.max(xp.abs(x), axis=-1)
+    sizes = xp.abs(x)
+    largest = xp.max(sizes, axis=-1)
     scale = xp.where((largest > 0) & xp.isfinite(largest), largest, xp.ones_like(largest))
-    return xp.linalg.vector_norm(x / xp.astype(scale, x.dtype)[..., None], axis=-1) * scale
+    return xp.linalg.vector_norm(sizes / scale[..., None], axis=-1) * scale

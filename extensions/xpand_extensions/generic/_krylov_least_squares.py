@@ -14,8 +14,8 @@ class _Bidiagonal(NamedTuple):
     u: Array
     v: Array
     alpha: Array
-    square: Array
-    """The square of the Frobenius norm of what A has been found to be."""
+    size: Array
+    """The Frobenius norm of what A has been found to be."""
 
 
 def _begin(system: System, r: Array) -> tuple[_Bidiagonal, Array]:
@@ -23,19 +23,20 @@ def _begin(system: System, r: Array) -> tuple[_Bidiagonal, Array]:
     u = _unit(r, beta)
     v = system.adjoint(u)
     alpha = norm(v)
-    return _Bidiagonal(u, _unit(v, alpha), alpha, alpha * alpha), beta
+    return _Bidiagonal(u, _unit(v, alpha), alpha, alpha), beta
 
 
 def _advance(system: System, state: _Bidiagonal) -> tuple[_Bidiagonal, Array, Array]:
     """Return the next vectors, `beta`, and A times the last `v`."""
-    u, v, alpha, square = state
+    xp = array_namespace(state.u)
+    u, v, alpha, size = state
     av = system.product(v)
     u = av - scaled(like(alpha, av), u)
     beta = norm(u)
     u = _unit(u, beta)
     v = system.adjoint(u) - scaled(like(beta, v), v)
     alpha = norm(v)
-    return _Bidiagonal(u, _unit(v, alpha), alpha, square + alpha * alpha + beta * beta), beta, av
+    return _Bidiagonal(u, _unit(v, alpha), alpha, xp.hypot(xp.hypot(size, alpha), beta)), beta, av
 
 
 def _unit(x: Array, length: Array) -> Array:
@@ -69,7 +70,7 @@ def _step_lsqr(system: System, state: _LSQR, order: int) -> Step:
     x, r = x + scaled(like(step, x), w), r - scaled(like(step, r), aw)
     w, aw = pair.v - scaled(like(turn, w), w), -scaled(like(turn, aw), aw)
     phi = s * phi
-    normal = ratio(phi * pair.alpha * xp.abs(c), xp.sqrt(pair.square))
+    normal = ratio(phi * pair.alpha * xp.abs(c), pair.size)
     found = _LSQR(x, r, w, aw, pair, phi, -c * pair.alpha)
     return Step(found, norm(r), flags((length == 0) | (pair.alpha == 0) | (beta == 0), BROKEN), normal)
 
@@ -119,7 +120,7 @@ def _step_lsmr(system: System, state: _LSMR, order: int) -> Step:
     x, r = x + scaled(like(step, x), h_bar), r - scaled(like(step, r), ah_bar)
     turn = ratio(theta, rho)
     h, ah = pair.v - scaled(like(turn, h), h), -scaled(like(turn, ah), ah)
-    normal = ratio(xp.abs(zeta_bar), xp.sqrt(pair.square))
+    normal = ratio(xp.abs(zeta_bar), pair.size)
     found = _LSMR(x, r, h, h_bar, ah, ah_bar, pair, alpha_bar, rho, rho_bar, c_bar, s_bar, zeta_bar)
     return Step(found, norm(r), flags((rho == 0) | (pair.alpha == 0) | (beta == 0), BROKEN), normal)
 
@@ -130,7 +131,8 @@ def _solution(system: System, state: Any, order: int) -> Array:
 
 
 def _size(state: Any) -> Array:
-    return array_namespace(state.pair.square).sqrt(state.pair.square)
+    size: Array = state.pair.size
+    return size
 
 
 LSQR = Method(_start_lsqr, _step_lsqr, _solution, lambda order: 2, _size)

@@ -10,6 +10,7 @@ from typing import Any, Final, NamedTuple
 from xpand import array_namespace, is_concrete, trees
 from xpand._typing import Array
 from xpand_extensions import control_flow
+from xpand_extensions._linear_solve_results import norm as exact_norm
 from xpand_extensions._solver_status import Status
 
 from ._krylov_bicg import BICG, BICGSTAB
@@ -17,6 +18,7 @@ from ._krylov_cg import CG, CG_ADAPTIVE
 from ._krylov_least_squares import LSMR, LSQR
 from ._krylov_minres import GMRES, MINRES
 from ._krylov_pieces import BLOWN, BROKEN, GOING, MET, NOT_FINITE, ROLLED, Method, flags, norm
+from ._krylov_range import in_range, out_of_range
 
 METHODS: Final[Mapping[str, Method]] = {
     "cg": CG,
@@ -70,6 +72,7 @@ class Loop:
         size = norm(b)
         self.rtol = rtol
         self.tolerance = self.xp.maximum(rtol * size, atol)
+        self.tolerance = self.xp.minimum(self.tolerance, self.xp.full_like(size, float(self.xp.finfo(b.dtype).max)))
         eps = float(self.xp.finfo(b.dtype).eps)
         self.limit = size / eps**0.625
         """Conjugate gradients let the residual grow as the root of the condition number before it falls."""
@@ -80,6 +83,8 @@ class Loop:
         xp = self.xp
         x = self.select(b_is_zero, xp.zeros_like(x), x)
         residual = self.b - self.system.product(x)
+        far = self.is_too_far(x, residual)
+        x, residual = self.select(far, xp.zeros_like(x), x), self.select(far, self.b, residual)
         met, size, measure = self.verify(residual, None)
         finite = xp.isfinite(size) & xp.isfinite(self.tolerance)
         zero = flags(met, 0)
@@ -90,13 +95,20 @@ class Loop:
         state = self.method.start(self.system, x, begun, self.order)
         return Carry(state, zero, zero, zero + 1, status, x, residual, measure)
 
+    def is_too_far(self, x: Array, residual: Array) -> Array:
+        """Tell where to begin at zero: where the residual at the beginning has squares that the data type can't hold."""
+        xp = self.xp
+        size, most = exact_norm(residual), 1 / float(xp.finfo(self.b.dtype).smallest_normal) ** 0.25
+        begins_elsewhere = xp.all(xp.isfinite(x), axis=-1) & xp.any(x != 0, axis=-1)
+        return begins_elsewhere & ~(size <= most) & ~(size <= norm(self.b))
+
     def verify(self, residual: Array, state: Any) -> tuple[Array, Array, Array]:
         """Tell whether a residual meets the criterion; return its norm and the measure too."""
-        size = norm(residual)
+        size = exact_norm(residual)
         met = size <= self.tolerance
         if self.method.size is None:
             return met, size, size
-        normal = norm(self.system.adjoint(residual))
+        normal = exact_norm(self.system.adjoint(residual))
         if state is not None:
             met = met | (normal <= self.rtol * self.method.size(state) * size)
         return met, size, normal
@@ -236,33 +248,21 @@ def run(
     stops: tuple[int, ...] = (1,),
     loop_of: type[Loop] = Loop,
     bounded: bool = False,
+    arranged: Callable[[Any], Any] = lambda system: system,
 ) -> tuple[Array, ...]:
     """Solve, and say how, after each number of steps asked for.
 
-    With `bounded` as many steps are taken as there may be, whether or not a system has ended; and a method begins again
-    but once.
+    `arranged` brings the system into another form for its products. With `bounded` as many steps are taken as there may
+    be, whether or not a system has ended; and a method begins again but once.
     """
     xp = array_namespace(b)
-    b, x0, atol, scale = _in_range(b, x0, atol)
-    loop = loop_of(METHODS[method], system, order, b, rtol, atol, bounded)
-    carry = loop.begin(x0, xp.all(b == 0, axis=-1))
+    ranged = in_range(system, b, x0, atol, order if method == "bicgstab" else 1)
+    within = ranged._replace(system=arranged(ranged.system)).with_preconditioner()
+    loop = loop_of(METHODS[method], within, order, ranged.b, rtol, ranged.atol, bounded)
+    carry = loop.begin(ranged.x0, xp.all(b == 0, axis=-1))
     rows = []
     for stop in stops:
         carry = loop.advance(carry, stop)
-        x, residual, *rest = loop.finish(carry)
-        rows.append((x * scale[..., None], residual * scale[..., None], *rest))
+        size = None if loop.method.size is None else loop.method.size(carry.state)
+        rows.append(out_of_range(ranged, system, b, rtol, atol, size, *loop.finish(carry)))
     return rows[0] if len(rows) == 1 else tuple([xp.stack(each) for each in zip(*rows)])
-
-
-def _in_range(b: Array, x0: Array, atol: Array) -> tuple[Array, Array, Array, Array]:
-    """Scale right sides whose squares would be too large or too small for the data type; return the scale too."""
-    xp = array_namespace(b)
-    info = xp.finfo(b.dtype)
-    low = float(info.smallest_normal) ** 0.25
-    largest = xp.max(xp.abs(b), axis=-1) if b.shape[-1] else xp.zeros_like(norm(b))
-    is_far = ((largest < low) | (largest > 1 / low)) & (largest > 0) & xp.isfinite(largest)
-    scale = xp.where(is_far, largest, xp.ones_like(largest))
-    if is_concrete(is_far) and not bool(xp.any(is_far)):
-        return b, x0, atol, xp.astype(scale, b.dtype)
-    wide = xp.astype(scale, b.dtype)[..., None]
-    return b / wide, x0 / wide, atol / scale, xp.astype(scale, b.dtype)

@@ -33,7 +33,7 @@ def krylov(
     static = tuple([(i, x) for i, x in enumerate(found) if i not in places])
     options: dict[str, Any] = {"method": method, "order": order, "stops": stops}
     if not all(map(is_concrete, (*given, *arrays))):
-        return Found(*run(*given, system=_fast(system), **options))
+        return Found(*run(*given, system=system, arranged=_fast, **options))
     if system.is_of_arrays:
         compiled: Found = _compiled(given, arrays, structure, static, method, order, stops)
         return compiled
@@ -56,7 +56,7 @@ def _solve(
     for i, x in static:
         leaves.insert(i, x)
     system = trees.unflatten(structure, leaves)
-    return Found(*run(*given, system=_fast(system), method=method, order=order, stops=stops))
+    return Found(*run(*given, system=system, method=method, order=order, stops=stops, arranged=_fast))
 
 
 def _fast(system: Any) -> Any:

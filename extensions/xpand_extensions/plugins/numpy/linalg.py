@@ -123,5 +123,7 @@ def lstsq(a: Array, b: Array, /, *, rtol: float | None = None) -> LeastSquares:
     # One singular value decomposition less its vectors, which are only applied.
     x, _, rank, s = np.linalg.lstsq(a, b, rcond=generic.cutoff(xp, a, rtol))
     residual = b - a @ x
-    squares = np.asarray(np.sum(residual.real**2 + residual.imag**2 if a.dtype.kind == "c" else residual**2, axis=0))
+    with np.errstate(over="ignore"):  # the sum of squares may be infinite
+        squares = residual.real**2 + residual.imag**2 if a.dtype.kind == "c" else residual**2
+        squares = np.asarray(np.sum(squares, axis=0))
     return LeastSquares(x, squares, np.asarray(rank, dtype=np.int64), s)
