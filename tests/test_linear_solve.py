@@ -433,6 +433,25 @@ def test_null_spaces(library: Library, shape: tuple[int, ...]) -> None:
     library.assert_equal(start.x, expected, rtol=1e-5, atol=1e-6)
 
 
+@pytest.mark.parametrize("method", ["cg", "bicgstab(2)", "gmres", "minres", "bicg"])
+def test_what_is_named_as_null_space_is_not_believed(method: str) -> None:
+    a, b = poisson(8), vector(8)
+    b = b - b.mean()
+    # Not singular: constants are no null space, so the solution without a part along them solves nothing.
+    result = solve(a, b, method=method, nullspace="constant")
+    assert Status(int(result.status)) == Status.BREAKDOWN
+    np.testing.assert_allclose(result.residual, b - a @ result.x, atol=1e-12)
+    both = solve(a, b, method=method, nullspace="constant", max_steps=(1, 100))
+    assert both.status.tolist() == [Status.MAX_STEPS, Status.BREAKDOWN]
+    singular, ones = neumann(8), np.ones(8)
+    for named in ([ones, ones], [0 * ones, ones], [ones, -3.0 * ones, 0 * ones]):
+        result = solve(singular, b, method=method, nullspace=named)
+        assert bool(result.converged), result.message
+        np.testing.assert_allclose(singular @ result.x, b, atol=1e-7)
+        np.testing.assert_allclose(result.x.sum(), 0.0, atol=1e-7)
+    assert bool(solve(singular, b, method=method, nullspace=0 * ones, x0=np.linspace(0, 1, 8)).converged)
+
+
 def test_consistent_singular_systems_without_a_word() -> None:
     for system in SYSTEMS:
         if system.is_singular:

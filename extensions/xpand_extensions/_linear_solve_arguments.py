@@ -8,6 +8,7 @@ from xpand._namespace import describe
 from xpand._typing import Array
 
 from ._linear_solve_operators import Map, Matrix
+from ._linear_solve_results import norm
 from ._linear_solve_vectors import Vectors, flat_vectors, vectors_of
 from ._sparse_containers import Sparse
 
@@ -127,7 +128,7 @@ def stops_of(max_steps: Any, size: int) -> tuple[int, ...]:
 
 
 def basis_of(nullspace: Any, sides: Sides) -> Array | None:
-    """Make orthonormal vectors, (..., k, n), of what is said of the null space.
+    """Make orthonormal vectors, (k, n), of what is said of the null space.
 
     Raises:
         TypeError: Neither "constant" nor vectors like `b`, nor a sequence of such.
@@ -146,9 +147,22 @@ def basis_of(nullspace: Any, sides: Sides) -> Array | None:
         space.flat("solve: nullspace must be 'constant', or a vector or a list of vectors without batch, each", each)
         for each in vectors
     ]
-    stacked = xp.stack(rows)
-    orthonormal, _ = xp.linalg.qr(xp.matrix_transpose(stacked))
-    return xp.matrix_transpose(orthonormal)
+    return xp.stack(_orthonormal(rows))
+
+
+def _orthonormal(vectors: Sequence[Array]) -> list[Array]:
+    """Make vectors orthonormal, one after the other; zero of those that are made of others, or are zero."""
+    xp, found = array_namespace(vectors[0]), list[Array]()
+    for vector in vectors:
+        least = norm(vector) * (100 * float(xp.finfo(vector.dtype).eps))
+        for each in found * 2:  # twice, against rounding errors
+            vector = vector - xp.astype(xp.vecdot(each, vector), vector.dtype)[..., None] * each
+        size = norm(vector)
+        is_new = (size > least) | ~xp.isfinite(size)
+        scale = xp.where(is_new & (size > 0), size, xp.ones_like(size))
+        weight = xp.astype(is_new, size.dtype) / scale
+        found.append(vector * xp.astype(weight, vector.dtype)[..., None])
+    return found
 
 
 def _spread(x: Array, shape: tuple[int, ...]) -> Array:

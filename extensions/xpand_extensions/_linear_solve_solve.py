@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from xpand import _arguments, array_namespace, trees
+from xpand._namespace import describe
 from xpand._typing import Array
 
 from . import _linear_solve_arguments as arguments
@@ -11,7 +12,7 @@ from . import _linear_solve_methods as methods
 from . import autodiff, linalg
 from ._linear_solve_direct import factorize
 from ._linear_solve_implicit import Criterion, Options, least_squares, square
-from ._linear_solve_krylov import System, along
+from ._linear_solve_krylov import Found, System, along
 from ._linear_solve_operators import Matrix, operator_of, ready, times
 from ._linear_solve_results import SolveResult, norm, result_of
 from ._solver_status import Status, throw_unless_converged
@@ -67,6 +68,7 @@ def solve(
         positive_definite: Whether A is known to be symmetric and have positive eigenvalues.
         nullspace: The vectors that A, and its adjoint, make zero, where it is singular: "constant", a vector like `b`
             without its batch, or a list of vectors. Of the solutions the one is found that has no part along them.
+            Where A doesn't make them zero, that is no solution, and ends as BREAKDOWN.
         batch_ndim: For functions, how many of the first axes of all arrays in `b` are systems, which A takes at once.
         args: What a function A takes besides: trees of arrays, in which the solution is differentiable, or anything.
         throw: Raise where a system has not converged, or one that a derivative is made of. Needs values that are known,
@@ -162,7 +164,7 @@ def _applies(method: methods.Method, sides: arguments.Sides, preconditioner: Any
         if value is not None and (is_direct or name in methods.LEAST_SQUARES):
             raise ValueError(f"solve: {option} is not for method={str(method)!r}; leave it out")
     if preconditioner is not None and not callable(preconditioner):
-        raise TypeError(f"solve: preconditioner must be a function of a residual, got {preconditioner!r}")
+        raise TypeError(f"solve: preconditioner must be a function of a residual, got {describe(preconditioner)}")
 
 
 def _iterative(
@@ -183,17 +185,14 @@ def _iterative(
         x0 = None if x0 is None else x0 - along(system.basis, x0)
     by = least_squares if method.name in methods.LEAST_SQUARES else square
     x, found = by(system, b, x0, criterion, options)
-    residual, status = found.residual, found.status
+    calls, residual, status = found.calls, found.residual, found.status
     if outside is not None:
-        outside = autodiff.stop_gradient(outside)
-        residual = residual + outside
-        tolerance = xp.maximum(criterion.rtol * norm(autodiff.stop_gradient(sides.b)), criterion.atol)
-        is_inconsistent = (status == int(Status.CONVERGED)) & (norm(residual) > tolerance)
-        status = xp.where(is_inconsistent, xp.zeros_like(status) + int(Status.SINGULAR), status)
+        calls = calls + 1
+        residual, status = _judged(system, sides.b, outside, found, criterion)
     if len(stops) > 1:
         # The derivative of each row is that of the solution.
         x = found.x + (x - autodiff.stop_gradient(x))
-    fields = (x, residual, norm(residual), found.steps, found.calls, status)
+    fields = (x, residual, norm(residual), found.steps, calls, status)
     before: tuple[int, ...] = ()
     if is_trajectory:
         if len(stops) > 1:
@@ -204,6 +203,20 @@ def _iterative(
         before = (len(steps),)
     solution, rest = sides.columns.tree(fields[0], before), sides.rows.tree(fields[1], before)
     return result_of(str(method), solution, rest, *fields[2:])
+
+
+def _judged(system: System, b: Array, outside: Array, found: Found, criterion: Criterion) -> tuple[Array, Array]:
+    """Return what is missing, and how the systems ended, of singular ones that were made regular to be solved."""
+    xp, rows = array_namespace(b), found.x.ndim - b.ndim
+    products = [system.multiply(found.x[i, ...]) for i in range(found.x.shape[0])] if rows else system.multiply(found.x)
+    missing = autodiff.stop_gradient(b - (xp.stack(products) if rows else products))
+    b, outside = autodiff.stop_gradient((b, outside))
+    tolerance = xp.maximum(criterion.rtol * norm(b), criterion.atol)
+    zero = xp.zeros_like(found.status)
+    # Where b has no part along it, what was named isn't the null space.
+    verdict = xp.where(norm(outside) > tolerance, zero + int(Status.SINGULAR), zero + int(Status.BREAKDOWN))
+    failed = (found.status == int(Status.CONVERGED)) & (norm(missing) > tolerance)
+    return missing, xp.where(failed, verdict, found.status)
 
 
 def _direct(

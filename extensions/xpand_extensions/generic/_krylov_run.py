@@ -96,7 +96,7 @@ class Loop:
         return Carry(state, zero, zero, zero + 1, status, x, residual, measure)
 
     def is_too_far(self, x: Array, residual: Array) -> Array:
-        """Tell where to begin at zero: where the residual at the beginning has squares that the data type can't hold."""
+        """Tell where to begin at zero, since the residual at the beginning has squares that can't be held."""
         xp = self.xp
         size, most = exact_norm(residual), 1 / float(xp.finfo(self.b.dtype).smallest_normal) ** 0.25
         begins_elsewhere = xp.all(xp.isfinite(x), axis=-1) & xp.any(x != 0, axis=-1)
