@@ -249,9 +249,21 @@ def test_wrong_type_of_name():
 
 
 def test_library_that_is_not_installed(monkeypatch):
-    monkeypatch.setattr(_namespace, "find_spec", lambda name: None)
-    with pytest.raises(ModuleNotFoundError, match=r"pip install 'xpand\[torch\]'"):
-        xpand.namespace("torch")
+    monkeypatch.setitem(sys.modules, "cupy", None)  # as good as absent
+    for name in [name for name in sys.modules if name == "xpand.cupy" or name.startswith("xpand.cupy.")]:
+        monkeypatch.delitem(sys.modules, name)
+    with pytest.raises(ModuleNotFoundError, match=r"pip install 'xpand\[cupy\]'") as found:
+        xpand.namespace("cupy")
+    assert found.value.name == "cupy"
+
+
+def test_library_whose_own_dependency_is_missing(monkeypatch):
+    def fail(name):
+        raise ModuleNotFoundError("No module named 'cupy_backends'", name="cupy_backends")
+
+    monkeypatch.setattr(_namespace, "import_module", fail)
+    with pytest.raises(ModuleNotFoundError, match="cupy_backends"):
+        xpand.namespace("cupy")
 
 
 @pytest.mark.parametrize("name", ["numpy", "torch", "jax", "dask"])
