@@ -1,5 +1,6 @@
 """The command `xpand`: what it prints, its exit codes, and what it says of what is missing, broken or misspelt."""
 
+import contextlib
 import json
 import os
 import signal
@@ -329,3 +330,16 @@ def test_interrupt() -> None:
     assert process.returncode == 130
     assert error.decode().endswith("xpand tour: interrupted\n")
     assert b"Traceback" not in error
+
+
+def test_interrupt_that_is_caught(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    def run(arguments: object) -> int:
+        with contextlib.suppress(KeyboardInterrupt):
+            signal.raise_signal(signal.SIGINT)
+        return 1
+
+    monkeypatch.setattr("xpand_extensions.cli._run", run)
+    before = signal.getsignal(signal.SIGINT)
+    assert main(["info"]) == 130
+    assert capsys.readouterr().err == "xpand info: interrupted\n"
+    assert signal.getsignal(signal.SIGINT) is before

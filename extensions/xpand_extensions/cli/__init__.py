@@ -7,7 +7,9 @@ interrupted; 141, the reader of the output has gone.
 import argparse
 import io
 import os
+import signal
 import sys
+import threading
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -30,7 +32,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="replace")  # a terminal without Unicode shows "?", rather than a traceback
     try:
-        code = _run(arguments)
+        code = _interruptible(arguments)
         sys.stdout.flush()
     except UsageError as error:
         sys.stderr.write(f"xpand {arguments.command}: error: {error}\n")
@@ -42,6 +44,27 @@ def main(argv: Sequence[str] | None = None) -> int:
         # Whoever read the output has closed it, as `head` does; what is still buffered must not raise at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 141
+    return code
+
+
+def _interruptible(arguments: argparse.Namespace) -> int:
+    """Run, and raise `KeyboardInterrupt` also where a library made another error of it, or none."""
+    if threading.current_thread() is not threading.main_thread() or signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        return _run(arguments)
+    seen = False
+
+    def interrupt(number: int, frame: object) -> None:
+        nonlocal seen
+        seen = True
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGINT, interrupt)
+    try:
+        code = _run(arguments)
+    finally:
+        signal.signal(signal.SIGINT, before)
+    if seen:
+        raise KeyboardInterrupt
     return code
 
 
