@@ -5,6 +5,7 @@ import os
 import subprocess
 import sys
 import threading
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -319,6 +320,33 @@ def test_tasks_that_do_not_wait_within_a_block() -> None:
     assert asyncio.run(both()) == ["meta", "cpu", "meta"]
 
 
+def test_blocks_that_are_left_in_another_order() -> None:
+    """As generators do: what holds is the innermost block that is open, and in the end what was before."""
+
+    def inside(kind: str) -> Iterator[None]:
+        with devices.use_device(kind, xp="torch"):
+            yield
+
+    for first, second in (("meta", "cpu"), ("cpu", "meta")):
+        blocks = inside(first), inside(second)
+        for block in blocks:
+            next(block)
+        blocks[0].close()
+        assert devices.default_device("torch").type == second
+        blocks[1].close()
+        assert devices.default_device("torch").type == "cpu"
+
+
+def test_default_of_torch_in_compiled_functions() -> None:
+    import torch
+
+    made = jit.jit(lambda x: xpand.array_namespace(x).zeros(2))
+    for kind in ("meta", "cpu"):
+        with devices.use_device(kind, xp="torch"):
+            assert made(torch.ones(1)).device.type == kind
+    assert made(torch.ones(1)).device.type == "cpu"
+
+
 # Memory
 
 
@@ -433,6 +461,16 @@ assert devices.to_device(x, second) is x
 with devices.use_device(second) as device:
     assert jnp.ones(2).device == device == devices.default_device("jax")
 assert jnp.ones(2).device == first.device
+with devices.use_device(second), jax.default_device(first.device):
+    with devices.use_device(second):
+        assert jnp.ones(2).device == second.device
+    assert jnp.ones(2).device == first.device, "what JAX's own block says holds again"
+blocks = [devices.use_device(each) for each in (second, first)]
+for block in blocks:
+    block.__enter__()
+for block in blocks:  # in another order than with blocks inside each other
+    block.__exit__(None, None, None)
+assert jax.config.jax_default_device is None
 devices.set_default_device("cpu:1", xp="jax")
 assert jnp.ones(2).device == second.device
 devices.set_default_device(None, xp="jax")

@@ -6,10 +6,10 @@ library whose own switches have to be turned too registers a follower when its n
 
 import sys
 import threading
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager
 from contextvars import ContextVar
-from typing import Generic, Protocol, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 from ._namespace import LIBRARIES, namespace
 
@@ -137,7 +137,9 @@ class ProcessSwitch(Generic[T, S]):
 
     def left(self, value: T | None) -> None:
         with self._lock:
-            remove_last(self._open, value)
+            place = _last_place(self._open, value)
+            if place is not None:
+                del self._open[place]
             self._follow()
 
     def process(self, value: T | None) -> None:
@@ -156,13 +158,63 @@ class ProcessSwitch(Generic[T, S]):
             self._restore(self._before.pop())
 
 
-def remove_last(values: list[T], value: T) -> bool:
-    """Remove the last of the equal values, and tell whether there was one."""
-    for i in range(len(values) - 1, -1, -1):
-        if values[i] == value:
-            del values[i]
-            return True
-    return False
+class _OfThread(threading.local):
+    def __init__(self) -> None:
+        # The value of each open block, and the library's contexts that stand for it.
+        self.open: list[tuple[Any, ExitStack]] = []
+
+
+class ThreadSwitch(Generic[T]):
+    """A follower whose library has switches that belong to a thread, turned by contexts.
+
+    Tasks of one thread, and generators, may leave their blocks in any order; contexts may not. Where they do, all
+    contexts are left, and entered anew for the blocks that are still open.
+    """
+
+    def __init__(
+        self,
+        contexts: Callable[[Sequence[Any]], Sequence[AbstractContextManager[Any]] | None],
+        process: Callable[[T | None], None] = lambda value: None,
+    ) -> None:
+        """Keep how the library's switches are turned.
+
+        Args:
+            contexts: Makes the contexts for the innermost of the blocks that are open, given the values of all, its own
+                last. None: those of the blocks around it are to hold no more.
+            process: Turns the switches of the process.
+        """
+        self._contexts, self.process = contexts, process
+        self._thread = _OfThread()
+
+    def entered(self, value: T | None) -> None:
+        blocks = self._thread.open
+        contexts = self._contexts([*(each for each, _ in blocks), value])
+        if contexts is None:
+            for _, around in reversed(blocks):
+                around.close()
+        with ExitStack() as stack:
+            for context in contexts or ():
+                stack.enter_context(context)
+            blocks.append((value, stack.pop_all()))
+
+    def left(self, value: T | None) -> None:
+        blocks = self._thread.open
+        values = [each for each, _ in blocks]
+        place = _last_place(values, value)
+        if place is None:
+            return
+        if place == len(blocks) - 1 and self._contexts(values) is not None:
+            blocks.pop()[1].close()
+            return
+        while blocks:
+            blocks.pop()[1].close()
+        for each in (*values[:place], *values[place + 1 :]):
+            self.entered(each)
+
+
+def _last_place(values: list[Any], value: Any) -> int | None:
+    """Return the place of the last of the equal values."""
+    return next((i for i in range(len(values) - 1, -1, -1) if values[i] == value), None)
 
 
 _loaded: set[str] = set()

@@ -1,59 +1,18 @@
 """JAX's own switches, which follow the precision that is set."""
 
-import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from contextlib import AbstractContextManager
-from typing import Any, Generic, TypeVar
+from typing import Any
 
 import jax
 
 from .._precision import MATMUL, PRECISION, Precision
-from .._settings import remove_last
-
-T = TypeVar("T")
+from .._settings import ThreadSwitch
 
 # What JAX compiles depends on the value of such a context, as it does on those of JAX's own switches.
 _IN_KEY = jax.make_user_context(None)
 
 _LEVELS: dict[str, str] = {"highest": "highest", "high": "high", "medium": "default"}
-
-
-class _Thread(threading.local):
-    def __init__(self) -> None:
-        self.open: list[Any] = []
-        self.contexts: list[AbstractContextManager[Any]] = []
-
-
-class _Switches(Generic[T]):
-    """Switches that belong to a thread, as JAX's do.
-
-    Tasks of one thread may leave their blocks in any order: so it is kept which are open, and all is turned anew.
-    """
-
-    def __init__(
-        self,
-        contexts: Callable[[Sequence[T | None]], Sequence[AbstractContextManager[Any]]],
-        process: Callable[[T | None], None],
-    ) -> None:
-        """Keep what makes JAX's contexts for the blocks that are open, and what turns the switches of the process."""
-        self._contexts, self.process = contexts, process
-        self._thread = _Thread()
-
-    def entered(self, value: T | None) -> None:
-        self._thread.open.append(value)
-        self._turn()
-
-    def left(self, value: T | None) -> None:
-        if remove_last(self._thread.open, value):
-            self._turn()
-
-    def _turn(self) -> None:
-        thread = self._thread
-        while thread.contexts:
-            thread.contexts.pop().__exit__(None, None, None)
-        for context in self._contexts(thread.open) if thread.open else ():
-            context.__enter__()
-            thread.contexts.append(context)
 
 
 def _dtypes(blocks: Sequence[Precision | None]) -> Sequence[AbstractContextManager[Any]]:
@@ -93,10 +52,10 @@ class _Products:
             jax.config.update("jax_default_matmul_precision", self._before.pop())
 
 
-def _levels(blocks: Sequence[str | None]) -> Sequence[AbstractContextManager[Any]]:
+def _levels(blocks: Sequence[str | None]) -> Sequence[AbstractContextManager[Any]] | None:
     value = blocks[-1]
-    return [] if value is None else [jax.default_matmul_precision(_LEVELS[value])]
+    return None if value is None else [jax.default_matmul_precision(_LEVELS[value])]
 
 
-PRECISION.follow(_Switches(_dtypes, _Wide()))
-MATMUL.follow(_Switches(_levels, _Products()))
+PRECISION.follow(ThreadSwitch(_dtypes, _Wide()))
+MATMUL.follow(ThreadSwitch(_levels, _Products()))

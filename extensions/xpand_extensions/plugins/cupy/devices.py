@@ -7,6 +7,8 @@ from typing import Any, Final
 
 import cupy
 
+from xpand._settings import ThreadSwitch
+
 from ..._devices_info import DeviceFacts, DeviceInfo, MemoryStats
 
 _NO_DEVICE: Final = (35, 100)
@@ -62,10 +64,16 @@ def set_default_device(device: Any, /, *, xp: Any = None) -> None:
     (cupy.cuda.Device(0) if device is None else device).use()
 
 
+_OPEN: Final[ThreadSwitch[Any]] = ThreadSwitch(lambda blocks: [cupy.cuda.Device(blocks[-1])])
+
+
 @contextmanager
 def use_device(device: Any, /, *, xp: Any = None) -> Iterator[Any]:
-    with device:
+    _OPEN.entered(device)
+    try:
         yield device
+    finally:
+        _OPEN.left(device)
 
 
 def wait(x: Any, /) -> None:

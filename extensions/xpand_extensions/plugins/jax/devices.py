@@ -3,11 +3,12 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
 import jax
 
 from xpand import is_concrete
+from xpand._settings import ThreadSwitch
 
 from ..._devices_info import DeviceFacts, DeviceInfo, MemoryStats, host_facts
 
@@ -88,10 +89,16 @@ def set_default_device(device: Any, /, *, xp: Any = None) -> None:
     jax.config.update("jax_default_device", device)
 
 
+_OPEN: Final[ThreadSwitch[Any]] = ThreadSwitch(lambda blocks: [jax.default_device(blocks[-1])])
+
+
 @contextmanager
 def use_device(device: Any, /, *, xp: Any = None) -> Iterator[Any]:
-    with jax.default_device(device):
+    _OPEN.entered(device)
+    try:
         yield device
+    finally:
+        _OPEN.left(device)
 
 
 def wait(x: Any, /) -> None:

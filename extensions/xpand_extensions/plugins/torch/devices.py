@@ -3,9 +3,11 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
 import torch
+
+from xpand._settings import ThreadSwitch
 
 from ..._devices_info import DeviceFacts, DeviceInfo, MemoryStats, host_facts
 
@@ -49,10 +51,16 @@ def set_default_device(device: Any, /, *, xp: Any = None) -> None:
     torch.set_default_device(device)
 
 
+_OPEN: Final[ThreadSwitch[Any]] = ThreadSwitch(lambda blocks: [blocks[-1]])
+
+
 @contextmanager
 def use_device(device: Any, /, *, xp: Any = None) -> Iterator[Any]:
-    with device:
+    _OPEN.entered(device)
+    try:
         yield device
+    finally:
+        _OPEN.left(device)
 
 
 def wait(x: Any, /) -> None:

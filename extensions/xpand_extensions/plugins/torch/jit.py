@@ -61,6 +61,8 @@ def _key(leaves: Sequence[Array]) -> tuple[Any, ...]:
     return (
         torch.is_grad_enabled(),
         torch.get_default_dtype(),
+        # A default device is a mode of functions; to ask for it takes a microsecond, which most calls needn't.
+        torch.get_default_device() if torch._C._len_torch_function_stack() else None,
         *[(x.shape, x.dtype, x.stride(), x.device, x.requires_grad, x.is_neg(), x.is_conj(), type(x)) for x in leaves],
     )
 
