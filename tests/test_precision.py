@@ -400,6 +400,13 @@ with precision(64):
     thread.start(); thread.join()
     assert seen == [(False, "float32")], seen
 assert not jax.config.jax_enable_x64
+with precision(64):
+    with jax.enable_x64(False):
+        with precision(64):
+            assert jax.config.jax_enable_x64
+        assert not jax.config.jax_enable_x64, "what JAX's own block says holds again"
+    assert jax.config.jax_enable_x64
+assert not jax.config.jax_enable_x64
 assert xp.zeros(1).dtype == "float32" and xp.arange(3).dtype == "int32"
 with precision(32, integer=64):
     assert xp.arange(3).dtype == "int64" and xp.zeros(1).dtype == "float32"
