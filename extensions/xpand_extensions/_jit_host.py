@@ -1,7 +1,7 @@
 """Functions of the host within those that are compiled, and names for their parts."""
 
 from collections.abc import Callable
-from functools import wraps
+from functools import partial, wraps
 from typing import Any
 
 from xpand import _arguments, array_namespace, choose_namespace, namespace, trees
@@ -94,34 +94,42 @@ def pure_callback(
                 f"pure_callback: result_shape_dtypes must hold things with a shape and a dtype (ShapeDtype), got "
                 f"{describe(each)}"
             )
-    structure = trees.structure(args)
-    count = structure.num_leaves
+    count = len(trees.leaves(args))
     arrays = arrays_of("pure_callback", "the arguments", args)[0] if count else [choose_namespace().zeros(0)]
 
-    def host(*values: Any) -> tuple[Any, ...]:
-        return _checked(function(*trees.unflatten(structure, values[:count])), declared, of_result)
-
+    # Of plain values only, beside the function: torch.compile has to make constants of them.
+    numbers = iter(range(count))
+    places = trees.map(lambda _: next(numbers), args)
+    of_results = trees.map(lambda _: 0, result_shape_dtypes)
+    shapes = tuple([tuple(each.shape) for each in declared])
+    dtypes = tuple([_dtype_name(each.dtype) for each in declared])
+    host = partial(_called, function, places, of_results, shapes, dtypes)
     xp = array_namespace(*arrays)
     native = tuple(ShapeDtype(tuple(each.shape), _of_library(xp, each.dtype)) for each in declared)
     found = pure_callback.native(*arrays)(host, native, *arrays, vmap_method=vmap_method)
     return trees.unflatten(of_result, found)
 
 
-def _checked(result: Any, declared: list[Any], of_result: trees.Structure) -> tuple[Any, ...]:
-    """Return the arrays of what the host's function returned, if it is what was declared."""
-    leaves, structure = trees.flatten(result)
+def _called(
+    function: Callable[..., Any],
+    places: trees.Tree,
+    of_results: trees.Tree,
+    shapes: tuple[tuple[int, ...], ...],
+    dtypes: tuple[str, ...],
+    *values: Any,
+) -> tuple[Any, ...]:
+    """Call the host's function, and return the arrays of its results if they are what was declared."""
+    leaves, structure = trees.flatten(function(*trees.map(values.__getitem__, places)))
+    of_result = trees.structure(of_results)
     if structure != of_result:
         raise TypeError(f"pure_callback: the function must return the structure declared, {of_result}, got {structure}")
     xp = namespace("numpy")
     arrays = tuple(xp.asarray(leaf) for leaf in leaves)
-    for x, each in zip(arrays, declared):
-        shape = tuple(each.shape)
+    for x, shape, dtype in zip(arrays, shapes, dtypes):
         if x.shape[x.ndim - len(shape) :] != shape:
             raise ValueError(f"pure_callback: the function must return the shape declared, {shape}, got {x.shape}")
-        if str(x.dtype) != _dtype_name(each.dtype):
-            raise TypeError(
-                f"pure_callback: the function must return the data type declared, {each.dtype}, got {x.dtype}"
-            )
+        if str(x.dtype) != dtype:
+            raise TypeError(f"pure_callback: the function must return the data type declared, {dtype}, got {x.dtype}")
     return arrays
 
 

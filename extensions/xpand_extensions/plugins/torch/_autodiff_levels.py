@@ -79,7 +79,12 @@ def call(rule: Rule, xs: Arrays) -> Arrays:
                 "torch.compile can't compile torch.func's transformations of functions with derivatives of their own; "
                 "use `xpand_extensions.jit.jit`, which can"
             )
-        rule.forward(*xs)  # what it notes of its results can't be noted inside a graph
+        if not any(map(_is_followed, xs)):
+            return rule.function(*xs)
+        # What functions note of their results can't be noted inside of the graphs of an autograd function.
+        with torch.no_grad():
+            outs, kept = rule.forward(*xs)
+            rule.pull(kept, tuple([torch.zeros_like(x) for x in outs]))
         compiled: Arrays = _Compiled.apply(rule, *xs)
         return compiled
     seen = USER_CODE.get()

@@ -2,15 +2,24 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import count
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 
 import numpy as np
 import torch
 from torch.autograd import forward_ad
 
 from xpand import is_concrete
+from xpand._namespace import untraced
 from xpand._typing import Array
+
+_NO_DERIVATIVE: Final = (
+    "pure_callback: the function has no derivative; take the arguments as constants with `autodiff.stop_gradient`, or "
+    "give it one with `autodiff.custom_jvp` or `custom_vjp`"
+)
+
+Results: TypeAlias = "tuple[tuple[tuple[int, ...], Any], ...]"
 
 
 @dataclass(frozen=True, eq=False)
@@ -18,7 +27,7 @@ class _Host:
     """A function of NumPy arrays, what it returns, and how it is mapped."""
 
     function: Callable[..., tuple[Any, ...]]
-    results: tuple[tuple[tuple[int, ...], Any], ...]
+    results: Results
     vmap_method: str
 
 
@@ -33,26 +42,44 @@ def _number(host: _Host) -> int:
     return number
 
 
+@untraced
+def _number_of(results: Results, vmap_method: str, function: Callable[..., Any], *args: Any) -> int:
+    return _number(_Host(partial(function, *args), results, vmap_method))
+
+
 def pure_callback(
     function: Callable[..., Any], result_shape_dtypes: Any, /, *args: Array, vmap_method: str = "sequential"
 ) -> Any:
-    if any(_is_differentiated(x) for x in args):
-        raise TypeError(
-            "pure_callback: the function has no derivative; take the arguments as constants with "
-            "`autodiff.stop_gradient`, or give it one with `autodiff.custom_jvp` or `custom_vjp`"
-        )
-    results = tuple((tuple(each.shape), each.dtype) for each in result_shape_dtypes)
+    results = tuple([(tuple(each.shape), each.dtype) for each in result_shape_dtypes])
+    is_compiled = torch.compiler.is_dynamo_compiling()
+    if any(_has_tangent(x) if is_compiled else _is_differentiated(x) for x in args):
+        raise TypeError(_NO_DERIVATIVE)
+    if is_compiled:
+        return _compiled(function, results, args, vmap_method)
     host = _Host(function, results, vmap_method)
     if all(is_concrete(x) for x in args) and not torch._C._len_torch_dispatch_stack():
         return _called(host, args)
     return _host_call(list(args), _number(host))
 
 
+def _compiled(function: Any, results: Results, args: Sequence[Array], vmap_method: str) -> list[Array]:
+    # What is asked for its identity is what the compiled code depends on: else another function made of the same code
+    # would be taken for this one.
+    id(function.args[0])
+    number = _number_of(results, vmap_method, function.func, *function.args)
+    found: list[Array] = _host_call(list(args), number)
+    return found
+
+
+def _has_tangent(x: Array) -> bool:
+    return forward_ad.unpack_dual(x).tangent is not None
+
+
 def _is_differentiated(x: Array) -> bool:
     functorch = torch._C._functorch
     while functorch.is_batchedtensor(x):
         x = functorch.get_unwrapped(x)
-    if (x.requires_grad and torch.is_grad_enabled()) or forward_ad.unpack_dual(x).tangent is not None:
+    if (x.requires_grad and torch.is_grad_enabled()) or _has_tangent(x):
         return True
     return functorch.is_functorch_wrapped_tensor(x) and _is_differentiated(functorch.get_unwrapped(x))
 
@@ -75,6 +102,13 @@ def _host_call(arrays: list[torch.Tensor], number: int) -> list[torch.Tensor]:
 @_host_call.register_fake  # type: ignore[untyped-decorator]
 def _(arrays: list[torch.Tensor], number: int) -> list[torch.Tensor]:
     return [arrays[0].new_empty(shape, dtype=dtype) for shape, dtype in _HOSTS[number].results]
+
+
+def _no_derivative(ctx: Any, *gradients: Any) -> Any:
+    raise TypeError(_NO_DERIVATIVE)
+
+
+_host_call.register_autograd(_no_derivative)
 
 
 @_host_call.register_vmap  # type: ignore[untyped-decorator]
