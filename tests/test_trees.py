@@ -104,6 +104,9 @@ def test_bad_input(library: Library) -> None:
             function({"x": x})
         with pytest.raises(ValueError, match=f"{name}: trees must have one structure.*at 1"):
             function([[x], (x,)])
+        for other in ([[x]], [x, x], [None], x, {"x": x}):
+            with pytest.raises(ValueError, match=f"{name}: trees must have one structure.*at 2"):
+                function([[x], [x], other])
         with pytest.raises(TypeError, match=rf"{name}: trees\[0\] must be an array, got int"):
             function([[1], [2]])
         with pytest.raises(ValueError, match=f"{name}: axis=5 is out of range"):

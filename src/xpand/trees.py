@@ -218,6 +218,15 @@ def copy(tree: Tree, /, *, only_writeable: bool = False) -> Tree:
     return map(copied, tree)
 
 
+def _leaves_at(spec: Structure, tree: Tree) -> list[Any] | None:
+    """Return the leaves of a tree of this structure, None of another. PyTorch 2.11 compiles no comparison of two."""
+    try:
+        found = spec.flatten_up_to(tree)
+    except ValueError:
+        return None
+    return found if all(map(optree.tree_is_leaf, found)) else None
+
+
 def _join(function: str, trees: Sequence[Tree], axis: int) -> Tree:
     if not isinstance(trees, (list, tuple)):
         raise TypeError(f"{function}: trees must be a list or a tuple of trees, got {describe(trees)}")
@@ -226,8 +235,9 @@ def _join(function: str, trees: Sequence[Tree], axis: int) -> Tree:
     first, spec = flatten(trees[0])
     columns = [first]
     for number, tree in enumerate(trees[1:], 1):
-        found, other = flatten(tree)
-        if other != spec:
+        found = _leaves_at(spec, tree)
+        if found is None:
+            other = structure(tree)
             raise ValueError(f"{function}: trees must have one structure, got {spec} and, at {number}, {other}")
         columns.append(found)
 
