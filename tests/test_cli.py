@@ -16,7 +16,7 @@ import pytest
 
 import xpand
 from xpand_extensions import capabilities
-from xpand_extensions.cli import _libraries, _tour, main
+from xpand_extensions.cli import _libraries, _tour, _tour_results, main
 
 COMMAND = [sys.executable, "-c", "import sys; from xpand_extensions.cli import main; sys.exit(main())"]
 
@@ -37,7 +37,7 @@ def one_line(text: str) -> str:
 @pytest.fixture
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the tour have two short tasks."""
-    short = (_tour.TASKS[0], _tour.TASKS[5])
+    short = (_tour_results.TASKS[0], _tour_results.TASKS[5])
     monkeypatch.setattr(_tour, "TASKS", short)
     monkeypatch.setattr("xpand_extensions.cli._tour_report.TASKS", short)
 
@@ -185,8 +185,8 @@ class TestTour:
             reference.append(1)
             return (data["cancer"] * (1.0 if len(reference) == 1 else 1.001),)
 
-        monkeypatch.setattr(_tour, "TASKS", (replace(_tour.TASKS[0], run=drift),))
-        monkeypatch.setattr("xpand_extensions.cli._tour_report.TASKS", _tour.TASKS)
+        monkeypatch.setattr(_tour, "TASKS", (replace(_tour_results.TASKS[0], run=drift),))
+        monkeypatch.setattr("xpand_extensions.cli._tour_report.TASKS", _tour_results.TASKS)
         code, out, _ = run(capsys, "tour", "--library", "torch", "--no-picture", *form)
         assert code == 1
         if form:
@@ -205,8 +205,8 @@ class TestTour:
                 raise RuntimeError("no luck")
             return (data["cancer"],)
 
-        monkeypatch.setattr(_tour, "TASKS", (replace(_tour.TASKS[0], run=fail_on_torch),))
-        monkeypatch.setattr("xpand_extensions.cli._tour_report.TASKS", _tour.TASKS)
+        monkeypatch.setattr(_tour, "TASKS", (replace(_tour_results.TASKS[0], run=fail_on_torch),))
+        monkeypatch.setattr("xpand_extensions.cli._tour_report.TASKS", _tour_results.TASKS)
         code, out, _ = run(capsys, "tour", "--library", "numpy", "torch", "--no-picture", *form)
         assert code == 1
         assert says in out
@@ -215,10 +215,10 @@ class TestTour:
     def test_picture_of_a_failed_task(self, tmp_path: Path) -> None:
         from xpand_extensions.cli._picture import draw
 
-        failed = _tour.Result(error="RuntimeError: no luck")
-        column = _tour.Column(_libraries.find("numpy"), "float64", (failed,) * len(_tour.TASKS))
+        failed = _tour_results.Result(error="RuntimeError: no luck")
+        column = _tour_results.Column(_libraries.find("numpy"), "float64", (failed,) * len(_tour_results.TASKS))
         draw(column).savefig(tmp_path / "tour.svg")
-        assert (tmp_path / "tour.svg").read_text().count("RuntimeError: no luck") == len(_tour.TASKS)
+        assert (tmp_path / "tour.svg").read_text().count("RuntimeError: no luck") == len(_tour_results.TASKS)
 
     @pytest.mark.parametrize(
         ("module", "arguments", "says"),

@@ -11,7 +11,7 @@ from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits
 from xpand import namespace
 from xpand._typing import Array
 
-from ._tour import TASKS, Column
+from ._tour_results import TASKS, Column
 from ._tour_tasks import probability
 
 _BENIGN: Final = "#2a7fb8"

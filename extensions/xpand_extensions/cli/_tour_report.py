@@ -13,7 +13,7 @@ import xpand
 
 from ._libraries import DOUBLE_PRECISION, Library
 from ._output import absent_libraries, console, write_json
-from ._tour import TASKS, TOLERANCES, Column, Result
+from ._tour_results import TASKS, TOLERANCES, Column, Result
 
 
 def write_report(

@@ -1,0 +1,76 @@
+"""The tasks of the tour, and what a library made of them."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+from xpand._typing import Array
+
+from . import _tour_tasks as tasks
+from ._libraries import Library
+
+Data: TypeAlias = Mapping[str, Array]
+
+TOLERANCES: Final = {"float64": 1e-8, "float32": 1e-3}
+"""The largest difference from NumPy in 64-bit floats that a library's data type excuses."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """One row of the table: a computation on one of the data sets."""
+
+    name: str
+    data: str
+    run: Callable[[Data], tuple[Array, ...]]
+
+
+TASKS: Final = (
+    Task("standardise", "breast cancer", lambda d: (tasks.standardise(d["cancer"]),)),
+    Task("PCA by SVD", "digits", lambda d: tasks.principal_components(d["digits"], count=2)),
+    Task(
+        "ridge regression",
+        "diabetes, 60 penalties",
+        lambda d: (tasks.ridge_path(tasks.standardise(d["diabetes"]), d["progression"], d["penalties"]),),
+    ),
+    Task(
+        "logistic regression",
+        "breast cancer, 8 Newton steps",
+        lambda d: tasks.logistic_regression(tasks.standardise(d["cancer"]), d["malignant"], penalty=1.0, steps=8),
+    ),
+    # The groups are left out: one image that lies between two centres would count as a difference of several.
+    Task("k-means", "digits, 20 steps", lambda d: tasks.k_means(d["digits"], d["start"], steps=20)[:1]),
+    Task(
+        "2-d histogram by scatter",
+        "digits, pairs of pixels",
+        lambda d: (tasks.histogram_2d(d["left"], d["right"], bins=17, low=-0.5, high=16.5),),
+    ),
+)
+
+
+@dataclass(frozen=True)
+class Result:
+    """What one library made of one task."""
+
+    seconds: float | None = None
+    difference: float | None = None
+    outputs: tuple[Array, ...] = ()
+    """NumPy arrays."""
+    error: str | None = None
+
+
+@dataclass(frozen=True)
+class Column:
+    """One library's run of all tasks."""
+
+    library: Library
+    dtype: str
+    results: tuple[Result, ...]
+
+    @property
+    def tolerance(self) -> float:
+        """The largest difference from NumPy that passes for rounding."""
+        return TOLERANCES[self.dtype]
+
+    def agrees(self, result: Result) -> bool:
+        """Tell whether a result of this column is what NumPy gets."""
+        return result.difference is not None and result.difference <= self.tolerance
