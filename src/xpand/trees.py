@@ -224,7 +224,7 @@ def _leaves_at(spec: Structure, tree: Tree) -> list[Any] | None:
         found = spec.flatten_up_to(tree)
     except ValueError:
         return None
-    return found if all(map(optree.tree_is_leaf, found)) else None
+    return found if all(optree.tree_is_leaf(leaf) for leaf in found) else None
 
 
 def _join(function: str, trees: Sequence[Tree], axis: int) -> Tree:
