@@ -1,5 +1,7 @@
 """The gamma distribution and those made of it: samples, laws, and derivatives in the parameters."""
 
+import itertools
+from functools import partial
 from typing import Any
 
 import jax
@@ -8,6 +10,7 @@ import numpy as np
 import pytest
 import torch
 from scipy import stats
+from torch.autograd import forward_ad
 
 from tests.distributions import SEED, Distribution, check_agrees, check_law, spread
 from tests.libraries import LIBRARIES, Library
@@ -189,10 +192,34 @@ def test_second_derivatives(library: Library) -> None:
     assert float(library.to_numpy(found)[0, 0]) == pytest.approx(expected, rel=1e-8)
 
 
+def test_third_derivatives_by_any_modes_of_pytorch() -> None:
+    key = _key(TORCH)
+    modes = {
+        "forward": lambda f: lambda a: torch.func.jvp(f, (a,), (torch.ones_like(a),))[1],
+        "reverse": torch.func.grad,
+    }
+    a = np.asarray(0.5)
+    expected = grad(grad(grad(lambda a: random.gamma(_key(NUMPY), a))))(a)
+    for names in itertools.product(modes, repeat=3):
+        function = partial(random.gamma, key)
+        for name in names:
+            function = modes[name](function)
+        assert float(function(TORCH.asarray(a))) == pytest.approx(float(expected), rel=1e-12), names
+
+
 def test_backward_of_pytorch() -> None:
     a = torch.tensor(PARAMETERS, requires_grad=True)
     random.gamma(_key(TORCH), a).sum().backward()
     np.testing.assert_allclose(a.grad.numpy(), grad(_total("gamma"), 1)(_key(NUMPY), PARAMETERS), rtol=1e-12)
+    # Twice, and in what forward mode has made.
+    (slope,) = torch.autograd.grad(random.gamma(_key(TORCH), a).sum(), a, create_graph=True)
+    (curvature,) = torch.autograd.grad(slope.sum(), a)
+    with forward_ad.dual_level():
+        dual = forward_ad.make_dual(a, torch.ones_like(a))
+        pushed = forward_ad.unpack_dual(random.gamma(_key(TORCH), dual)).tangent
+        np.testing.assert_allclose(pushed.detach().numpy(), a.grad.numpy(), rtol=1e-14)
+        (through,) = torch.autograd.grad(pushed.sum(), a)
+    np.testing.assert_allclose(through.numpy(), curvature.numpy(), rtol=1e-13)
 
 
 # Transformations
@@ -221,10 +248,26 @@ def test_compiled() -> None:
 
 
 def test_compiled_by_pytorch() -> None:
+    """Also torch.func's transformations: without their derivative samples would be constants, and say nothing."""
     key, a = _key(TORCH), TORCH.asarray(PARAMETERS)
+    draw = lambda a: random.gamma(key, a)
+    slope = lambda a: torch.func.jvp(draw, (a,), (torch.ones_like(a),))[1]
+    gradient = torch.func.grad(lambda a: draw(a).sum())
     torch.compiler.reset()
-    found = torch.compile(random.gamma, fullgraph=True, backend="eager")(key, a)
-    np.testing.assert_allclose(found.numpy(), random.gamma(key, a).numpy(), rtol=1e-14)
+    for function in (draw, torch.func.vmap(draw), gradient, slope):
+        found = torch.compile(function, fullgraph=True, backend="eager")(a)
+        np.testing.assert_allclose(found.numpy(), function(a).numpy(), rtol=1e-14)
+    np.testing.assert_allclose(slope(a).numpy(), grad(_total("gamma"), 1)(_key(NUMPY), PARAMETERS), rtol=1e-12)
+
+
+def test_a_graph_of_pytorch_holds_one_operation_for_samples_and_one_for_derivatives() -> None:
+    # What TorchInductor would compile for minutes otherwise.
+    key, a = _key(TORCH), TORCH.asarray(PARAMETERS)
+    compiled = jit(grad(_total("gamma"), 1))
+    np.testing.assert_allclose(compiled(key, a).numpy(), grad(_total("gamma"), 1)(key, a).numpy(), rtol=1e-14)
+    text = compiled.lower(key, a).as_text()
+    assert text.count("xpand.gamma.default") == text.count("xpand.gamma_slope.default") == 1
+    assert "expm1" not in text
 
 
 KEY = random.key(0)

@@ -1,27 +1,22 @@
-"""Random numbers of many keys at once on PyTorch: the samplers, whose loops depend on values, as one operation.
+"""Random numbers of many keys at once on PyTorch: the samplers, whose loops depend on values, as one operation each.
 
-PyTorch's compiler must not see their steps, which it takes minutes for. In the host's memory they are NumPy's.
+PyTorch's compiler must not see their steps, nor those of their derivatives, which it takes minutes for. In the host's
+memory they are NumPy's.
 """
 
-from collections.abc import Callable
-from functools import partial
-from typing import Any, Final
+from collections.abc import Callable, Sequence
+from typing import Any
 
 import torch
+from torch._functorch.eager_transforms import enable_inplace_requires_grad
 
 from xpand._typing import Array, DType
 from xpand_extensions.generic import random as generic
 from xpand_extensions.generic._random_gamma import gamma_slope
 
 from ..numpy import random as of_host
+from ._operators import elementwise
 from ._random_keys import split, words
-
-_SAMPLERS: Final[dict[str, Callable[[Any], Callable[..., Any]]]] = {
-    "gamma": lambda module: partial(module.gamma_elements, log_space=False),
-    "loggamma": lambda module: partial(module.gamma_elements, log_space=True),
-    "poisson": lambda module: module.poisson_elements,
-    "binomial": lambda module: module.binomial_elements,
-}
 
 
 def split_each(keys: Array, /, *, num: int) -> Array:
@@ -29,87 +24,68 @@ def split_each(keys: Array, /, *, num: int) -> Array:
 
 
 def gamma(key: Array, /, a: Array, shape: Any = None, dtype: DType | None = None) -> Array:
-    if torch.compiler.is_dynamo_compiling():
-        return _operation("gamma", split(key, shape), [a.expand(shape)])
-    return generic.gamma(key, a, shape, dtype)
+    return gamma_elements(split(key, shape), a.expand(shape), log_space=False)
 
 
 def loggamma(key: Array, /, a: Array, shape: Any = None, dtype: DType | None = None) -> Array:
-    if torch.compiler.is_dynamo_compiling():
-        return _operation("loggamma", split(key, shape), [a.expand(shape)])
-    return generic.loggamma(key, a, shape, dtype)
+    return gamma_elements(split(key, shape), a.expand(shape), log_space=True)
 
 
 def gamma_elements(keys: Array, a: Array, /, *, log_space: bool) -> Array:
-    return _sampled("loggamma" if log_space else "gamma", keys, a)
+    return _GAMMA(log_space, keys, a)
 
 
 def poisson_elements(keys: Array, lam: Array, /) -> Array:
-    return _sampled("poisson", keys, lam)
+    return _POISSON(keys, lam)
 
 
 def binomial_elements(keys: Array, n: Array, p: Array, /) -> Array:
-    return _sampled("binomial", keys, n, p)
+    return _BINOMIAL(keys, n, p)
 
 
-def _sampled(name: str, keys: Array, *parameters: Array) -> Array:
-    # The compiler of PyTorch 2.13 warns of each class of this kind.
-    if torch.compiler.is_dynamo_compiling():
-        return _operation(name, keys, list(parameters))
-    return _Sampling.apply(name, keys, *parameters)
+def _evaluated(of_host: Callable[..., Any], otherwise: Callable[..., Array], *tensors: Array) -> Array:
+    """Call a function of NumPy's arrays where they can be had, with the memory of tensors."""
+    if tensors[-1].device.type != "cpu" or tensors[-1].dtype == torch.bfloat16:
+        return otherwise(*tensors).contiguous()
+    return torch.from_numpy(of_host(*[x.detach().numpy() for x in tensors]))
 
 
-@torch.library.custom_op("xpand::sample", mutates_args=())  # type: ignore[untyped-decorator]
-def _operation(name: str, keys: torch.Tensor, parameters: list[torch.Tensor]) -> torch.Tensor:
-    find = _SAMPLERS[name]
-    if keys.device.type != "cpu" or parameters[0].dtype == torch.bfloat16:
-        return find(generic)(keys, *parameters).contiguous()
-    found = find(of_host)(keys.numpy(), *[x.detach().numpy() for x in parameters])
-    return torch.from_numpy(found)
+def _gamma(log_space: bool, keys: Array, a: Array) -> Array:
+    of_torch, of_numpy = (
+        lambda keys, a, module=module: module.gamma_elements(keys, a, log_space=log_space)
+        for module in (generic, of_host)
+    )
+    return _evaluated(of_numpy, of_torch, keys, a)
 
 
-@_operation.register_fake  # type: ignore[untyped-decorator]
-def _(name: str, keys: Array, parameters: list[Array]) -> Array:
-    last = parameters[-1]
-    return torch.empty(last.shape, dtype=last.dtype, device=last.device)
+def _slope(log_space: bool, a: Array, sample: Array) -> Array:
+    function = lambda a, sample: gamma_slope(a, sample, log_space=log_space)
+    return _evaluated(function, function, a, sample)
 
 
-def _save(ctx: Any, inputs: tuple[Any, ...], output: Array) -> None:
-    ctx.name, ctx.count = inputs[0], len(inputs[2])
-    ctx.save_for_backward(inputs[2][0], output)
+def _slopes(log_space: bool, keys: Array, a: Array, sample: Array) -> tuple[None, Array]:
+    return None, _SLOPE(log_space, a, sample)
 
 
-def _backward(ctx: Any, gradient: Array) -> tuple[None, None, list[Array | None]]:
-    if ctx.name not in ("gamma", "loggamma"):
-        return None, None, [None] * ctx.count
-    return None, None, [gradient * gamma_slope(*ctx.saved_tensors, log_space=ctx.name == "loggamma")]
+def _curvatures(log_space: bool, a: Array, sample: Array, _: Array) -> Sequence[Array]:
+    # By all its operations, since derivatives of higher order are asked for so rarely. Not by torch.func, which can't
+    # begin where PyTorch asks for derivatives by forward mode.
+    is_followed = a.requires_grad or sample.requires_grad
+    with torch.enable_grad(), enable_inplace_requires_grad(True):
+        variables = [x if x.requires_grad else x.requires_grad_() for x in (a.view_as(a), sample.view_as(sample))]
+        slope = gamma_slope(*variables, log_space=log_space)
+        found = torch.autograd.grad(slope, variables, torch.ones_like(slope), create_graph=True)
+    # What is detached is so at all levels.
+    return found if is_followed or torch._C._are_functorch_transforms_active() else [x.detach() for x in found]
 
 
-# For the compiler, which can't follow the rule that `gamma` has elsewhere.
-_operation.register_autograd(_backward, setup_context=_save)
-
-
-class _Sampling(torch.autograd.Function):  # type: ignore[misc]
-    """The operation for torch.func: without a derivative, which `gamma` gives its own."""
-
-    @staticmethod
-    def forward(name: str, keys: Array, *parameters: Array) -> Array:
-        return _operation(name, keys, list(parameters))
-
-    @staticmethod
-    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Array) -> None:
-        ctx.mark_non_differentiable(output)
-        ctx.count = len(inputs)
-
-    @staticmethod
-    def backward(ctx: Any, gradient: Array) -> tuple[None, ...]:
-        nothing: tuple[None, ...] = (None,) * ctx.count
-        return nothing
-
-    @staticmethod
-    def vmap(info: Any, in_dims: tuple[int | None, ...], name: str, *tensors: Array) -> tuple[Array, int]:
-        mapped = [
-            x.expand(info.batch_size, *x.shape) if axis is None else x.movedim(axis, 0)
-            for x, axis in zip(tensors, in_dims[1:])
-        ]
-        return _sampled(name, *mapped), 0
+_SLOPE = elementwise("gamma_slope(bool log_space, Tensor a, Tensor sample)", _slope, _curvatures)
+_GAMMA = elementwise("gamma(bool log_space, Tensor keys, Tensor a)", _gamma, _slopes)
+_POISSON = elementwise(
+    "poisson(Tensor keys, Tensor lam)",
+    lambda *tensors: _evaluated(of_host.poisson_elements, generic.poisson_elements, *tensors),
+)
+_BINOMIAL = elementwise(
+    "binomial(Tensor keys, Tensor n, Tensor p)",
+    lambda *tensors: _evaluated(of_host.binomial_elements, generic.binomial_elements, *tensors),
+)

@@ -1,0 +1,137 @@
+"""Elementwise operations of our own that PyTorch's dispatcher knows: one node in any graph, with derivatives and maps.
+
+`torch.library.register_autograd` makes none by forward mode, where derivatives are then 0 without a word, nor any
+inside of torch.func. Here a derivative is attached as those of PyTorch's kernels are: at each level for itself.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final, NamedTuple, TypeAlias
+
+import torch
+from torch._functorch.utils import enable_single_level_autograd_function, unwrap_dead_wrappers
+from torch.autograd import forward_ad
+from torch.autograd.function import _SingleLevelFunction
+
+from xpand._typing import Array
+
+Partials: TypeAlias = Callable[..., Sequence[Array | None]]
+"""From the arguments of an operation and its result to the derivatives of an element of it in those of each tensor."""
+
+_LIBRARY: Final = torch.library.Library("xpand", "FRAGMENT")
+
+
+class _Call(NamedTuple):
+    """An operation at a level of torch.func, or at none, and how the levels below are to follow it."""
+
+    overload: Any
+    partials: Partials
+    keys: Any
+    modes: tuple[bool, bool]
+
+
+def elementwise(signature: str, run: Callable[..., Array], partials: Partials | None = None) -> Callable[..., Array]:
+    """Define an operation, in place of one of the same name.
+
+    Args:
+        signature: Its name, and its arguments as PyTorch writes them: options, then tensors. The result is of the
+            shape, data type and device of the last one; the others have the same axes, some maybe further ones.
+        run: Computes it, of tensors with values.
+        partials: Its derivatives; None: it is a constant for all derivatives.
+
+    Returns:
+        The operation, for tensors of any kind.
+    """
+    name = signature.partition("(")[0]
+    _LIBRARY.define(f"{signature} -> Tensor")
+    overload = getattr(torch.ops.xpand, name).default
+
+    def attached(keys: Any, *args: Any) -> Array:
+        if partials is None or not any(_is_followed(x) for x in args):
+            return _redispatched(overload, keys, args)
+        with enable_single_level_autograd_function():
+            found: Array = _Attached.apply(_Call(overload, partials, keys, _modes()), *args)
+        return found
+
+    def mapped(info: Any, in_dims: Sequence[int | None], *args: Any) -> tuple[Array, int]:
+        size = info.batch_size
+        moved = [_moved(x, axis, size) if isinstance(x, torch.Tensor) else x for x, axis in zip(args, in_dims)]
+        return overload(*moved), 0
+
+    _LIBRARY.impl(name, run, "CompositeExplicitAutograd")
+    _LIBRARY.impl(name, attached, "Autograd", with_keyset=True)
+    torch.library.register_fake(f"xpand::{name}", _without_values, lib=_LIBRARY)
+    torch.library.register_vmap(f"xpand::{name}", mapped, lib=_LIBRARY)
+    return overload  # type: ignore[no-any-return]
+
+
+def _without_values(*args: Any) -> Array:
+    like = args[-1]
+    return torch.empty(like.shape, dtype=like.dtype, device=like.device)
+
+
+def _moved(x: Array, axis: int | None, size: int) -> Array:
+    return x.expand(size, *x.shape) if axis is None else x.movedim(axis, 0)
+
+
+def _redispatched(overload: Any, keys: Any, args: Sequence[Any]) -> Array:
+    with torch._C._AutoDispatchBelowAutograd():
+        found: Array = overload.redispatch(keys & torch._C._after_autograd_keyset, *args)
+    return found
+
+
+def _modes() -> tuple[bool, bool]:
+    return torch.is_grad_enabled(), torch._C._is_fwd_grad_enabled()
+
+
+def _is_followed(x: Any) -> bool:
+    if not isinstance(x, torch.Tensor) or not x.is_floating_point():
+        return False
+    if x.requires_grad and torch.is_grad_enabled():
+        return True
+    return _tangent(x) is not None
+
+
+def _tangent(x: Array) -> Array | None:
+    # Not by `unpack_dual`, which doesn't know of the levels that what torch.compile makes enters.
+    found: Array | None = torch._VF._unpack_dual(x, level=0)[1]
+    return found
+
+
+class _Attached(_SingleLevelFunction):  # type: ignore[misc]
+    """The derivative of an operation, at one level."""
+
+    @staticmethod
+    def forward(call: _Call, *args: Any) -> Array:
+        # PyTorch calls functions with derivatives switched off, at the levels below too.
+        reverse, forward = call.modes
+        with torch.set_grad_enabled(reverse), forward_ad._set_fwd_grad_enabled(forward):
+            return _redispatched(call.overload, call.keys, args)
+
+    @staticmethod
+    def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Array) -> None:
+        call, *args = inputs
+        tensors = [x for x in args if isinstance(x, torch.Tensor)]
+        ctx.call, ctx.options = call, args[: len(args) - len(tensors)]
+        ctx.save_for_backward(*tensors, output)
+        ctx.save_for_forward(*tensors, output)
+
+    @staticmethod
+    def backward(ctx: Any, gradient: Array) -> tuple[Array | None, ...]:
+        # What pulls back may be called when the level has ended.
+        slopes = ctx.call.partials(*ctx.options, *unwrap_dead_wrappers(ctx.saved_tensors))
+        needed = ctx.needs_input_grad[len(ctx.needs_input_grad) - len(slopes) :]
+        nothing: list[Array | None] = [None] * (len(ctx.needs_input_grad) - len(slopes))
+        found = [
+            gradient * slope if slope is not None and is_needed else None for slope, is_needed in zip(slopes, needed)
+        ]
+        return (*nothing, *found)
+
+    @staticmethod
+    def jvp(ctx: Any, *tangents: Any) -> Array:
+        reverse, forward = ctx.call.modes
+        with torch.set_grad_enabled(reverse), forward_ad._set_fwd_grad_enabled(forward):
+            primals = [torch._VF._unpack_dual(x, level=0)[0] for x in ctx.saved_tensors]
+            slopes = ctx.call.partials(*ctx.options, *primals)
+            moves = tangents[len(tangents) - len(slopes) :]
+            terms = [move * slope for move, slope in zip(moves, slopes) if slope is not None and move is not None]
+            return sum(terms[1:], start=terms[0])
