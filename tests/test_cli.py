@@ -16,7 +16,8 @@ import pytest
 
 import xpand
 from xpand_extensions import capabilities
-from xpand_extensions.cli import _libraries, _tour, _tour_results, main
+from xpand_extensions.cli import _libraries, _tour, main
+from xpand_extensions.cli._tour_results import TASKS, Column, Result, Task
 
 COMMAND = [sys.executable, "-c", "import sys; from xpand_extensions.cli import main; sys.exit(main())"]
 
@@ -34,12 +35,15 @@ def one_line(text: str) -> str:
     return " ".join(text.split())
 
 
+def set_tasks(monkeypatch: pytest.MonkeyPatch, *tasks: Task) -> None:
+    for module in ("_tour", "_tour_report"):
+        monkeypatch.setattr(f"xpand_extensions.cli.{module}.TASKS", tasks)
+
+
 @pytest.fixture
 def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """Let the tour have two short tasks."""
-    short = (_tour_results.TASKS[0], _tour_results.TASKS[5])
-    monkeypatch.setattr(_tour, "TASKS", short)
-    monkeypatch.setattr("xpand_extensions.cli._tour_report.TASKS", short)
+    set_tasks(monkeypatch, TASKS[0], TASKS[5])
 
 
 @pytest.fixture
@@ -185,8 +189,7 @@ class TestTour:
             reference.append(1)
             return (data["cancer"] * (1.0 if len(reference) == 1 else 1.001),)
 
-        monkeypatch.setattr(_tour, "TASKS", (replace(_tour_results.TASKS[0], run=drift),))
-        monkeypatch.setattr("xpand_extensions.cli._tour_report.TASKS", _tour_results.TASKS)
+        set_tasks(monkeypatch, replace(TASKS[0], run=drift))
         code, out, _ = run(capsys, "tour", "--library", "torch", "--no-picture", *form)
         assert code == 1
         if form:
@@ -205,8 +208,7 @@ class TestTour:
                 raise RuntimeError("no luck")
             return (data["cancer"],)
 
-        monkeypatch.setattr(_tour, "TASKS", (replace(_tour_results.TASKS[0], run=fail_on_torch),))
-        monkeypatch.setattr("xpand_extensions.cli._tour_report.TASKS", _tour_results.TASKS)
+        set_tasks(monkeypatch, replace(TASKS[0], run=fail_on_torch))
         code, out, _ = run(capsys, "tour", "--library", "numpy", "torch", "--no-picture", *form)
         assert code == 1
         assert says in out
@@ -215,10 +217,10 @@ class TestTour:
     def test_picture_of_a_failed_task(self, tmp_path: Path) -> None:
         from xpand_extensions.cli._picture import draw
 
-        failed = _tour_results.Result(error="RuntimeError: no luck")
-        column = _tour_results.Column(_libraries.find("numpy"), "float64", (failed,) * len(_tour_results.TASKS))
+        failed = Result(error="RuntimeError: no luck")
+        column = Column(_libraries.find("numpy"), "float64", (failed,) * len(TASKS))
         draw(column).savefig(tmp_path / "tour.svg")
-        assert (tmp_path / "tour.svg").read_text().count("RuntimeError: no luck") == len(_tour_results.TASKS)
+        assert (tmp_path / "tour.svg").read_text().count("RuntimeError: no luck") == len(TASKS)
 
     @pytest.mark.parametrize(
         ("module", "arguments", "says"),

@@ -14,7 +14,7 @@ from sklearn import cluster, decomposition, linear_model, preprocessing
 
 import xpand
 from tests.libraries import LIBRARIES, Library
-from xpand_extensions.cli import _tour, _tour_results, _tour_tasks, main
+from xpand_extensions.cli import _tour, _tour_tasks, main
 
 DATA = _tour.load_data()
 
