@@ -163,6 +163,36 @@ def test_brackets_that_are_none() -> None:
         brentq(lambda x: x * x + 1.0, 0.0, 1.0, throw=True)
 
 
+@pytest.mark.parametrize("method", ["levenberg-marquardt", "gauss-newton"])
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_gradients_that_overflow_are_no_measure(method: Any, dtype: str) -> None:
+    size = np.asarray(1e22 if dtype == "float32" else 1e160, dtype=dtype)[()]
+    start = np.asarray([3.0, 4.0], dtype=dtype)
+    with np.errstate(over="ignore"):
+        result = least_squares(lambda x: size * (x - 1), start, method=method)
+        assert status(result) == Status.CONVERGED
+        np.testing.assert_array_equal(result.x, np.ones(2))
+        never = least_squares(lambda x: size * (x * x + 1), start, method=method)
+    assert status(never) != Status.CONVERGED
+
+
+def test_bounds_that_no_number_is_within() -> None:
+    compiled = jit(lambda upper: minimize(lambda x: total((x - 0.3) ** 2), ONE, bounds=(1.0, upper)).status)
+    assert Status(int(compiled(np.asarray(0.0)))) == Status.BREAKDOWN
+    assert Status(int(compiled(np.asarray(2.0)))) == Status.CONVERGED
+
+
+@pytest.mark.parametrize("method", ["brent", "bisect"])
+def test_brackets_at_the_ends_of_the_data_type(method: Any) -> None:
+    with np.errstate(over="ignore"):  # the interval is longer than any number
+        wide = optimize.bracketed_root(lambda x: x - 1.0, np.asarray(-1.7e308), np.asarray(1.7e308), method=method)
+    assert status(wide) == Status.CONVERGED
+    np.testing.assert_allclose(wide.x, 1.0, rtol=1e-14)
+    # A function that is infinite on both sides of a jump has no root there.
+    jump = lambda x: array_namespace(x).where(x > 0.3, np.inf, -np.inf)
+    assert status(optimize.bracketed_root(jump, np.asarray(0.0), np.asarray(1.0), method=method)) == Status.STAGNATED
+
+
 ONE = np.asarray([1.0, 2.0])
 BAD: list[tuple[Any, type[Exception], str]] = [
     (lambda: minimize(3, ONE), TypeError, "f must be a function, got int"),
@@ -182,6 +212,8 @@ BAD: list[tuple[Any, type[Exception], str]] = [
     (lambda: minimize(total, ONE, bounds=(np.zeros(3), None)), ValueError, r"must broadcast to the shape \(2,\)"),
     (lambda: minimize(total, ONE, bounds=0.0), TypeError, "bounds must be a pair"),
     (lambda: minimize(total, ONE, bounds=(np.nan, None)), ValueError, "bounds hold NaN"),
+    (lambda: minimize(total, ONE, bounds=(np.inf, np.inf)), ValueError, "no number is within them"),
+    (lambda: minimize(total, ONE, bounds=(None, -np.inf)), ValueError, "no number is within them"),
     (lambda: minimize(total, ONE, bounds=({"a": 0.0}, None)), TypeError, "must be a number or a tree like x0"),
     (lambda: minimize(lambda x: abs(total(x)), ONE * 1j, bounds=(0.0, None)), TypeError, "for real variables"),
     (lambda: minimize(total, ONE, atol=-1.0), ValueError, "atol must not be negative"),

@@ -7,6 +7,9 @@ from xpand._namespace import describe
 from xpand._typing import Array
 
 from ._optimize_arguments import Vectors
+from ._optimize_results import status_like
+from ._optimize_run import Record
+from ._solver_status import Status
 from ._transforms import as_array
 from .generic._optimize_box import Box
 
@@ -34,11 +37,23 @@ def box_of(function: str, bounds: Any, vectors: Vectors) -> Box:
         xp = array_namespace(bound)
         if bool(xp.any(xp.isnan(bound))):
             raise ValueError(f"{function}: the {name} bounds hold NaN; use infinity where there is no bound")
+        nowhere = xp.inf if name == "lower" else -xp.inf
+        if bool(xp.any(bound == nowhere)):
+            raise ValueError(f"{function}: the {name} bounds hold {nowhere}, so that no number is within them")
     if lower is not None and upper is not None:
         crossed = lower > upper
         if is_concrete(crossed) and bool(array_namespace(crossed).any(crossed)):
             raise ValueError(f"{function}: bounds must not cross: a lower bound is above its upper one")
     return Box(lower, upper)
+
+
+def judged(box: Box, record: Record) -> Record:
+    """Let no problem converge between bounds that cross, which under transformations nobody has been told of."""
+    if box.lower is None or box.upper is None:
+        return record
+    xp = array_namespace(record.status)
+    crossed = xp.any(box.lower > box.upper, axis=-1)
+    return record._replace(status=xp.where(crossed, status_like(record.status, Status.BREAKDOWN), record.status))
 
 
 def _vector(function: str, name: str, bound: Any, vectors: Vectors) -> Array | None:

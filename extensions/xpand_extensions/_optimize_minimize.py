@@ -8,7 +8,7 @@ from xpand._typing import Array
 
 from . import autodiff
 from ._optimize_arguments import Limits, Vectors, args_of, callable_of, limits_of, number
-from ._optimize_bounds import box_of
+from ._optimize_bounds import box_of, judged
 from ._optimize_host import SCIPY_BOUNDED, SCIPY_METHODS, SCIPY_WITHOUT_GRADIENT, Functions, minimize_on_host
 from ._optimize_implicit import implicit
 from ._optimize_results import OptimizeResult
@@ -115,7 +115,8 @@ def minimize(
         `x`, `fun`, and how each problem ended: see `OptimizeResult`. `status` is CONVERGED only where what `atol` and
         `rtol` say holds for the `x` returned; STAGNATED where a line search finds nothing lower along the gradient
         either; DIVERGED where values or points go beyond 3e23 in float64, 2e10 in float32, relative to the first,
-        or a step without line search leads to where `f` isn't finite; NON_FINITE where `x0` or the value or gradient
+        or a step without line search leads to where `f` isn't finite; BREAKDOWN where bounds cross that weren't known
+        before; NON_FINITE where `x0` or the value or gradient
         there isn't. Steps of line searches to where `f` isn't finite are taken back.
 
     Raises:
@@ -175,7 +176,7 @@ def minimize(
             last, kept = minimize_on_host(functions, chosen, start, box, limits, told)
         else:
             last, kept = _solved(objective, chosen, options, start, given, box, limits, told)
-        return last.x, (last, kept)
+        return last.x, (judged(box, last), None if kept is None else judged(box, kept))
 
     def condition(x: Array, box: Box, *given: Any) -> Array:
         # For variables that a bound holds this is how far they are from it.

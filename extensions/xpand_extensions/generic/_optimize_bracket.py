@@ -90,14 +90,14 @@ def step(
 
 def bisect(state: Bracket, least: Array) -> tuple[Array, Array]:
     """Halve the interval."""
-    half = 0.5 * (state.other - state.x)
+    half = 0.5 * state.other - 0.5 * state.x  # the whole may be too long for the data type
     return half, half
 
 
 def brent(state: Bracket, least: Array) -> tuple[Array, Array]:
     """Interpolate where that makes the steps shorter fast enough, else halve: Brent (1973), chapter 4."""
     xp = array_namespace(state.x)
-    half = 0.5 * (state.other - state.x)
+    half = 0.5 * state.other - 0.5 * state.x  # the whole may be too long for the data type
     to_last = quotient(state.value, state.last_value)
     to_other = quotient(state.value, state.other_value)
     between = quotient(state.last_value, state.other_value)
@@ -122,6 +122,6 @@ def _checked(state: Bracket, atol: float, rtol: float) -> Bracket:
     """Tell which intervals are narrow enough; at a pole the function is larger there than at the first ends."""
     xp = array_namespace(state.x)
     done = (state.value == 0.0) | (xp.abs(state.other - state.x) <= _width(state, atol, rtol))
-    is_pole = xp.abs(state.value) > state.largest
+    is_pole = (xp.abs(state.value) > state.largest) | ~xp.isfinite(state.value)
     ended = xp.where(is_pole, status_like(state.x, Status.STAGNATED), status_like(state.x, Status.CONVERGED))
     return state._replace(status=xp.where(done & (state.status == RUNNING), ended, state.status))

@@ -16,7 +16,7 @@ from .._optimize_results import RUNNING, status_like
 from .._solver_status import Status
 from ._optimize_box import Box
 from ._optimize_directions import Directions, first_scale
-from ._optimize_vectors import dot, eps_of, full_like, is_finite, largest, select, times
+from ._optimize_vectors import dot, eps_of, full_like, is_finite, largest, select, times, tolerance_of
 
 Evaluate = Callable[[Array], tuple[Array, Array]]
 """Takes points; returns values and gradients."""
@@ -77,7 +77,7 @@ def begin(evaluate: Evaluate, x: Array, box: Box, directions: Directions, atol: 
     valid = xp.isfinite(fun) & is_finite(gradient) & is_finite(x)
     gradient = select(valid, gradient, xp.zeros_like(gradient))
     optimality = box.measure(x, gradient)
-    tolerance = xp.maximum(full_like(fun, atol), rtol * optimality)
+    tolerance = tolerance_of(optimality, atol, rtol)
     memory = directions.begin(x, gradient)
     direction, slope, fell = _direction(directions, memory, x, gradient, box)
     status = xp.where(optimality <= tolerance, status_like(fun, Status.CONVERGED), status_like(fun, RUNNING))

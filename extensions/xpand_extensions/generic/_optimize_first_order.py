@@ -10,7 +10,7 @@ from .._optimize_results import RUNNING, status_like
 from .._solver_status import Status
 from ._optimize_box import Box
 from ._optimize_descent import Evaluate
-from ._optimize_vectors import eps_of, full_like, is_finite, largest, select, times
+from ._optimize_vectors import eps_of, full_like, is_finite, largest, select, times, tolerance_of
 
 Rule = Callable[[Any, Array, Array], tuple[Array, Any]]
 """Takes what is remembered, the gradient and the number of the step; returns how to move, and what to remember."""
@@ -40,7 +40,7 @@ def begin(evaluate: Evaluate, x: Array, box: Box, memory: Any, atol: float, rtol
     valid = xp.isfinite(fun) & is_finite(gradient) & is_finite(x)
     gradient = select(valid, gradient, xp.zeros_like(gradient))
     optimality = box.measure(x, gradient)
-    tolerance = xp.maximum(full_like(fun, atol), rtol * optimality)
+    tolerance = tolerance_of(optimality, atol, rtol)
     status = xp.where(optimality <= tolerance, status_like(fun, Status.CONVERGED), status_like(fun, RUNNING))
     one = xp.ones_like(fun, dtype=xp.int32)
     scale = xp.maximum(xp.maximum(xp.abs(fun), largest(x)), full_like(fun, 1.0))

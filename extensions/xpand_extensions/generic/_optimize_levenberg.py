@@ -22,6 +22,7 @@ from ._optimize_vectors import (
     quotient,
     select,
     times,
+    tolerance_of,
 )
 
 
@@ -51,7 +52,7 @@ def begin(linearize: Linearize, x: Array, atol: float, rtol: float, damping: flo
     valid = is_finite(x) & is_finite(residual) & is_finite(flat)
     residual, jacobian = select(valid, (residual, jacobian), (xp.zeros_like(residual), xp.zeros_like(jacobian)))
     optimality = largest(pulled(jacobian, residual))
-    tolerance = xp.maximum(full_like(optimality, atol), rtol * optimality)
+    tolerance = tolerance_of(optimality, atol, rtol)
     one = xp.ones_like(optimality, dtype=xp.int32)
     status = xp.where(optimality <= tolerance, 0 * one + int(Status.CONVERGED), 0 * one + RUNNING)
     reach = eps_of(xp, x.dtype) ** -1.5 * xp.maximum(largest(x), full_like(optimality, 1.0))

@@ -9,7 +9,7 @@ from xpand._typing import Array
 from .._optimize_results import RUNNING, status_like
 from .._solver_status import Status
 from ._optimize_residuals import least_squares
-from ._optimize_vectors import apply, eps_of, full_like, is_finite, largest, norm, quotient, select, times
+from ._optimize_vectors import apply, eps_of, full_like, is_finite, largest, norm, quotient, select, times, tolerance_of
 
 Value = Callable[[Array], Array]
 """Takes points; returns residuals, of their shape."""
@@ -47,7 +47,7 @@ def begin(
     safe = select(valid, residual, xp.zeros_like(residual))
     optimality = largest(safe)
     start = select(valid, x, xp.zeros_like(x))
-    tolerance = xp.maximum(full_like(optimality, atol), rtol * (optimality if is_root else largest(start)))
+    tolerance = tolerance_of(optimality if is_root else largest(start), atol, rtol)
     one = xp.ones_like(optimality, dtype=xp.int32)
     status = xp.where(optimality <= tolerance, 0 * one + int(Status.CONVERGED), 0 * one + RUNNING)
     none = xp.concat([xp.zeros_like(x)[..., None]] * history, axis=-1) if history else xp.zeros_like(x)[..., None]
@@ -87,7 +87,7 @@ def step(value: Value, history: int, rtol: float, atol: float, is_root: bool, st
     optimality = largest(residual)
     tolerance = state.tolerance
     if not is_root:
-        tolerance = xp.maximum(full_like(optimality, atol), rtol * largest(x))
+        tolerance = tolerance_of(largest(x), atol, rtol)
     diverged = ~valid | (largest(x) > state.reach) | (optimality > state.reach)
     still = valid & (largest(x - state.x) == 0.0)
     status = xp.where(still, status_like(optimality, Status.STAGNATED), state.status)

@@ -25,6 +25,7 @@ from ._optimize_vectors import (
     quotient,
     select,
     times,
+    tolerance_of,
 )
 
 _DECREASE: Final = 1e-4
@@ -159,7 +160,7 @@ def begin(method: Method, x: Array, atol: float, rtol: float) -> Search:
     safe = select(valid, residual, xp.zeros_like(residual))
     optimality = method.measure(safe, memory)
     direction, slope, is_singular = method.direction(safe, memory)
-    tolerance = xp.maximum(full_like(optimality, atol), rtol * optimality)
+    tolerance = tolerance_of(optimality, atol, rtol)
     one = xp.ones_like(optimality, dtype=xp.int32)
     status = xp.where(optimality <= tolerance, 0 * one + int(Status.CONVERGED), 0 * one + RUNNING)
     scale = xp.maximum(xp.maximum(largest(x), largest(safe)), full_like(optimality, 1.0))

@@ -33,6 +33,13 @@ def is_finite(x: Array) -> Array:
     return xp.all(xp.isfinite(x), axis=-1)
 
 
+def tolerance_of(size: Array, atol: float, rtol: float) -> Array:
+    """Return the larger of two tolerances, of which one is relative to a size; where that is infinite, the other."""
+    xp = array_namespace(size)
+    relative = rtol * size
+    return xp.maximum(full_like(size, atol), xp.where(xp.isfinite(relative), relative, xp.zeros_like(relative)))
+
+
 def eps_of(xp: Namespace, dtype: DType) -> float:
     """Return the spacing of numbers at one."""
     return float(xp.finfo(dtype).eps)
