@@ -247,12 +247,10 @@ def settled(x: Any) -> Array:
     """
     if not hasattr(x, "is_traced"):
         return x
-    from .tracing._core import TracedArray, bare  # which loads all rules
+    from .tracing._array import _bare  # which loads all rules
+    from .tracing._core import TracedArray
 
-    known: Array = bare(x)
-    if isinstance(known, TracedArray):
-        x.__dlpack__()  # says by whom it is followed
-    return known
+    return _bare(x, "convert") if isinstance(x, TracedArray) else x
 
 
 def _from_foreign(xp: Namespace, x: Any, device: Device, copy: bool | None) -> Any:

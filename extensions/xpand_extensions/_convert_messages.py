@@ -16,7 +16,8 @@ def no_values(x: Any) -> TypeError:
     """Say that an array is followed by a transformation, or has no values for another reason."""
     return TypeError(
         f"convert: {describe(x)} is followed by a transformation (jit, vmap, grad) or holds no values, and another "
-        "library could not follow it; convert what goes into the transformed function, or what comes out of it"
+        "library could not follow it; convert what goes into the transformed function, or what comes out of it, or "
+        "call the other library's function by `jit.pure_callback`"
     )
 
 

@@ -10,7 +10,7 @@ _OURS: Final = (__name__.rpartition(".tracing.")[0], xpand.__name__)
 _ROOTS: Final = frozenset(
     (
         *(library.native.partition(".")[0] for library in LIBRARIES.values()),
-        *("array_api_compat", "array_api_extra", "array_api_strict", "contextlib", "functools", "scipy"),
+        *("array_api_compat", "array_api_extra", "array_api_strict", "contextlib", "functools", "optree", "scipy"),
     )
 )
 """What works on arrays for others: their own code is not where one looks for the cause."""
