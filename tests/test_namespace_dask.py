@@ -618,3 +618,13 @@ def test_linspace_of_integers_rounds_down():
 def test_repeats_of_no_axes():
     x = da.arange(3, chunks=2)
     np.testing.assert_array_equal(xp.repeat(x, da.asarray(2)).compute(), [0, 0, 1, 1, 2, 2])
+
+
+@pytest.mark.parametrize("shape", [(0, 8), (0,), (4, 0, 4), (2, -1, 3)])
+def test_arrays_without_elements_have_any_shape_without(shape: tuple[int, ...]) -> None:
+    x = da.zeros((2, 0, 8), chunks=((1, 1), (0,), (3, 5)), dtype="int16")
+    found = xp.reshape(x, shape)
+    assert found.compute().shape == np.zeros((2, 0, 8)).reshape(shape).shape
+    assert found.dtype == np.int16
+    with pytest.raises(ValueError, match="size"):
+        xp.reshape(x, (3,))

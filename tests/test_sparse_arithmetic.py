@@ -152,6 +152,16 @@ def test_dense(library: Library, format: str) -> None:
     assert_means(library, -a, -x, format)
 
 
+def test_dense_arrays_beside_traced_containers(library: Library) -> None:
+    if library.lazy:
+        return
+    a, x = example(library)
+    b = library.asarray(DENSE)
+    library.assert_equal(jit(lambda a: sparse.subtract(b, a))(a), DENSE - x, rtol=1e-15)
+    library.assert_equal(jit(lambda a: sparse.add(b, a))(a), DENSE + x, rtol=1e-15)
+    assert_means(library, jit(lambda a: sparse.multiply(b, a))(a), DENSE * x, rtol=1e-15)
+
+
 def test_operators_of_arrays_leave_it_to_containers(library: Library) -> None:
     if library.id.startswith("strict"):
         pytest.skip("array-api-strict raises for what it doesn't know, and asks nobody")
