@@ -9,6 +9,7 @@ from xpand._typing import Array
 
 from . import autodiff
 from ._control_flow_trees import function_of
+from ._linear_solve_factorization import Factorization
 from ._linear_solve_vectors import Vectors
 from ._sparse_containers import CSR, Sparse
 from ._sparse_convert import any_sparse, tocsr
@@ -168,7 +169,8 @@ def ready(tree: trees.Tree) -> trees.Tree:
 
     What is by rows comes with its plan; another format, of a matrix, is brought into the order of rows.
     """
-    return trees.map(_ready, tree, is_leaf=lambda x: isinstance(x, Sparse))
+    # The matrix of a factorisation stays as it is: it isn't multiplied with, and tells whose the factors are.
+    return trees.map(_ready, tree, is_leaf=lambda x: isinstance(x, (Sparse, Factorization)))
 
 
 def _ready(x: Any) -> Any:

@@ -6,6 +6,7 @@ from xpand import _arguments, array_namespace, is_concrete, library_name
 from xpand._typing import Array
 
 from . import _linear_solve_factors as factors
+from . import _linear_solve_levels as levels
 from . import autodiff, linalg
 from ._linear_solve_factorization import Factorization, by_columns, check_square, right_sides
 from ._linear_solve_sparse import SparseFactorization, square_container
@@ -66,6 +67,8 @@ def triangular(A: Array | Sparse, *, lower: bool, unit_diagonal: bool) -> Factor
     """Take a triangle of checked matrices for a factorisation."""
     if isinstance(A, Sparse):
         part = _sparse_triangle(tocoo(A), lower, unit_diagonal)
+        if levels.applies(part):
+            return levels.by_levels(part, lower=lower)
         cls = LowerSparseFactorization if lower else UpperSparseFactorization
         return cls.of(part, autodiff.stop_gradient(part))
     triangle = _triangle(A, lower, unit_diagonal)
@@ -97,7 +100,8 @@ def solve_triangular(
             none kept there.
 
     For stacks in which some matrices may be singular, `factorize(A, method="lower")` says which are, and solves for the
-    others. Sparse triangles are solved on the host, by SuperLU.
+    others. Sparse triangles that lie in the host's memory are solved by SuperLU. Those that lie on another device are
+    solved there, level by level: all unknowns at once that don't wait for each other.
 
     Source: `scipy.linalg.solve_triangular`, `scipy.sparse.linalg.spsolve_triangular`; PhiML's `solve_triangular`.
 

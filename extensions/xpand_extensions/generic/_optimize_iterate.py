@@ -3,10 +3,11 @@
 from collections.abc import Callable
 from typing import Any
 
-from xpand import array_namespace, is_concrete, trees
+from xpand import UnsupportedError, array_namespace, is_concrete, trees
 from xpand._typing import Array
 
 from ..control_flow import while_loop
+from ._lazy import is_lazy
 
 
 def iterate(
@@ -22,7 +23,14 @@ def iterate(
     state = state if begin is None else begin(state)
     if is_known(state):
         return stepped(step, state, running, callback)
-    return looped(step, state, running, callback)
+    if not is_lazy(trees.leaves(state)[0]):
+        return looped(step, state, running, callback)
+    if lazy_steps is None:
+        raise UnsupportedError(
+            "iterate: how many steps it takes is not known, for the arrays are lazy; give lazy_steps, all of which "
+            "become part of the graph, or compute the arrays first"
+        )
+    return looped(step, state, running, callback, max_iter=lazy_steps)
 
 
 def is_known(state: trees.Tree) -> bool:

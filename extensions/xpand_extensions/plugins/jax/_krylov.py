@@ -8,6 +8,7 @@ import jax
 from xpand import _arguments, is_concrete, trees
 from xpand._typing import Array
 
+from ..._linear_solve_factorization import Factorization
 from ..._linear_solve_krylov import Found
 from ..._sparse_containers import Sparse
 from ...generic._krylov_run import run
@@ -61,7 +62,7 @@ def _solve(
 
 def _fast(system: Any) -> Any:
     """Bring matrices, those of the preconditioner too, into the layouts that are fastest for many products."""
-    return trees.map(arranged, system, is_leaf=lambda x: isinstance(x, Sparse))
+    return trees.map(arranged, system, is_leaf=lambda x: isinstance(x, (Sparse, Factorization)))
 
 
 _compiled = jax.jit(_solve, static_argnums=(2, 3, 4, 5, 6))

@@ -1,0 +1,121 @@
+"""The order in which the unknowns of a sparse triangle can be solved for: many at once. Found once, on the host."""
+
+from typing import NamedTuple
+
+from xpand import array_namespace
+from xpand._typing import Array, Namespace
+
+_SHORT = 4
+"""A row of fewer entries is never cut."""
+
+
+class Schedule(NamedTuple):
+    """Steps of so many slots, each for one unknown, which waits for none of its own step.
+
+    A row of many entries is cut into pieces, whose sums are unknowns too; so all slots have as many entries, and a few
+    long rows don't make all others long.
+    """
+
+    source: Array
+    """Which value each entry of a slot has, (steps, slots, entries): its position, or 0 at `count`, -1 at `count + 1`.
+    """
+    columns: Array
+    """The slot of the unknown that it is multiplied with, counted through all steps."""
+    rows: Array
+    """Which row is solved for in each slot, (steps, slots); the number of rows where it is none."""
+    slots: Array
+    """The slot of each row."""
+
+
+def schedule(rows: Array, columns: Array, size: int, *, lower: bool) -> Schedule:
+    """Order the unknowns of a triangle by what they wait for; what is on its diagonal or outside of it is left out.
+
+    Args:
+        rows: The rows of the entries, on the host.
+        columns: Their columns.
+        size: How many rows there are, one at least.
+        lower: Which triangle.
+    """
+    xp = array_namespace(rows)
+    count = rows.shape[0]
+    kept = (rows > columns) & (rows < size) if lower else (rows < columns) & (columns < size)
+    source = xp.nonzero(kept)[0]
+    rows, columns = xp.astype(rows[kept], xp.int64), xp.astype(columns[kept], xp.int64)
+    if not lower:  # counted from the last row
+        rows, columns = size - 1 - rows, size - 1 - columns
+    longest = max(_SHORT, 2 * -(-rows.shape[0] // size))
+    # The unknowns are the rows and then the pieces; `owner` and `stage` say when each can be looked at.
+    owner, stage = xp.arange(size, dtype=xp.int64), xp.zeros(size, dtype=xp.int64)
+    while True:
+        by_row = xp.argsort(rows, stable=True)
+        rows, columns, source = rows[by_row], columns[by_row], source[by_row]
+        place, lengths = _places(xp, rows, owner.shape[0])
+        is_long = xp.take(lengths, rows) > longest
+        if not bool(xp.any(is_long)):
+            break
+        # Pieces are numbered by their row and their place in it.
+        key = rows[is_long] * (count + 1) + place[is_long] // longest
+        pieces, number = xp.unique_inverse(key)
+        whole = pieces // (count + 1)
+        first = owner.shape[0]
+        more = xp.arange(first, first + pieces.shape[0], dtype=xp.int64)
+        rows[is_long] = xp.reshape(number, (-1,)) + first
+        rows, columns = xp.concat([rows, whole]), xp.concat([columns, more])
+        source = xp.concat([source, xp.full_like(whole, count + 1)])
+        owner = xp.concat([owner, xp.take(owner, whole)])
+        # A row comes after its pieces, which may have been cut from it before.
+        before = xp.take(stage, whole)
+        stage[whole] = before + 1
+        stage = xp.concat([stage, before])
+    level = _levels(xp, rows, columns, owner, stage)
+    slots, steps, width = _slots(xp, level)
+    entries = max(int(xp.max(place)) + 1 if place.shape[0] else 0, 1)
+    at = xp.take(slots, rows) * entries + place
+    full = xp.full((steps * width * entries,), count, dtype=xp.int64)
+    full[at] = source
+    others = xp.zeros((steps * width * entries,), dtype=xp.int64)
+    others[at] = xp.take(slots, columns)
+    numbers = xp.full((steps * width,), size, dtype=xp.int64)
+    own = slots[:size]
+    numbers[own] = xp.arange(size, dtype=xp.int64) if lower else xp.arange(size - 1, -1, -1, dtype=xp.int64)
+    shape = (steps, width, entries)
+    return Schedule(
+        xp.reshape(full, shape),
+        xp.reshape(others, shape),
+        xp.reshape(numbers, shape[:2]),
+        own if lower else xp.flip(own),
+    )
+
+
+def _places(xp: Namespace, rows: Array, count: int) -> tuple[Array, Array]:
+    """Return the place of each entry in its row, entries being sorted by rows, and the length of each row."""
+    starts = xp.searchsorted(rows, xp.arange(count + 1, dtype=xp.int64))
+    return xp.arange(rows.shape[0], dtype=xp.int64) - xp.take(starts, rows), starts[1:] - starts[:-1]
+
+
+def _levels(xp: Namespace, rows: Array, columns: Array, owner: Array, stage: Array) -> Array:
+    """Return how many unknowns each must wait for, one after the other."""
+    most = (int(xp.max(stage)) if stage.shape[0] else 0) + 1
+    order = xp.argsort(xp.take(owner, rows) * most + xp.take(stage, rows), stable=True)
+    level = [0] * owner.shape[0]
+    # One after the other, as they depend on each other: lists are faster here than arrays.
+    for row, column in zip(rows[order].tolist(), columns[order].tolist()):
+        if level[column] >= level[row]:
+            level[row] = level[column] + 1
+    return xp.asarray(level, dtype=xp.int64)
+
+
+def _slots(xp: Namespace, level: Array) -> tuple[Array, int, int]:
+    """Give each unknown a slot; return the numbers of steps and of slots in one.
+
+    Levels of more unknowns than the average take several steps, so that at most half of the slots stay empty.
+    """
+    order = xp.argsort(level, stable=True)
+    ordered = level[order]
+    place, counts = _places(xp, ordered, int(ordered[-1]) + 1)
+    width = -(-level.shape[0] // counts.shape[0])
+    steps = -(-counts // width)
+    first = xp.cumulative_sum(steps) - steps
+    slots = xp.zeros_like(level)
+    slots[order] = xp.take(first, ordered) * width + place
+    return slots, int(xp.sum(steps)), width
