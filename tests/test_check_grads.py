@@ -7,7 +7,7 @@ import pytest
 
 from tests.libraries import LIBRARIES, Library
 from tests.test_derivatives import NAMESPACE
-from xpand_extensions.autodiff import check_grads, custom_jvp, custom_vjp
+from xpand_extensions.autodiff import check_grads, custom_jvp, custom_vjp, jvp
 from xpand_extensions.tracing._functions import FUNCTIONS as ALL_FUNCTIONS
 from xpand_extensions.tracing.rules import CONSTANT
 
@@ -202,6 +202,33 @@ def test_functions_of_the_standard(library: Library, name: str) -> None:
     end = next((i for i, x in enumerate(given) if x is ...), len(given))
     chosen, held = [library.asarray(x) for x in given[:end]], [library.asarray(x) for x in given[end + 1 :]]
     check_grads(lambda *x: function(NAMESPACE(*x), *x, *held), chosen, 2)
+
+
+OF_PYTORCH = [name for name in FUNCTIONS if name.startswith("linalg.") and name not in ("linalg.eig", "linalg.eigh")]
+"""What PyTorch factors a matrix for, and might take the factors for constants. (Of the two left out it has no reverse
+mode over forward mode: it raises, and gives NaN.)"""
+
+
+@pytest.mark.parametrize("name", OF_PYTORCH)
+def test_functions_of_matrices_on_pytorch(name: str) -> None:
+    test_functions_of_the_standard(next(x for x in LIBRARIES if x.id == "torch"), name)
+
+
+@pytest.mark.parametrize("name", ["multiply", "sum", "linalg.solve"])
+def test_functions_on_dask(name: str) -> None:
+    test_functions_of_the_standard(next(x for x in LIBRARIES if x.id == "dask"), name)
+
+
+def test_determinants_in_forward_mode(able: Library) -> None:
+    x, t = able.asarray([[[1.0, 2.0], [2.0, 4.0]], [[0.0, 1.0], [1.0, 0.0]]]), able.asarray(np.ones((2, 2, 2)))
+    values, derivatives = jvp(lambda x: NAMESPACE(x).linalg.det(x), (x,), (t,))
+    able.assert_equal(values, np.asarray([0.0, -1.0]), atol=1e-15)
+    # PyTorch's own derivative of that of a singular matrix is 0.
+    able.assert_equal(derivatives, np.asarray([0.0 if able.id.startswith("torch") else 1.0, -2.0]), rtol=1e-12)
+    (signs, logarithms), along = jvp(lambda x: tuple(NAMESPACE(x).linalg.slogdet(x)), (x[1, ...],), (t[1, ...],))
+    able.assert_equal(signs, np.asarray(-1.0))
+    able.assert_equal(logarithms, np.asarray(0.0), atol=1e-15)
+    able.assert_equal(along[1], np.asarray(2.0), rtol=1e-12)
 
 
 def test_all_differentiable_functions_of_the_standard_are_checked() -> None:

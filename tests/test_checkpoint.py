@@ -54,6 +54,17 @@ def test_nestings(able: Library, nesting: str) -> None:
         able.assert_equal(got, able.to_numpy(wanted), rtol=1e-11, atol=1e-12)
 
 
+def test_derivatives_within(able: Library) -> None:
+    """What is computed again may itself differentiate, also where nothing differentiates it."""
+    x = able.asarray(X)
+    plain = lambda x: grad(lambda y: total(NAMESPACE(y).sin(y) * y * x))(x)
+    again = checkpoint(plain)
+    able.assert_equal(again(x), able.to_numpy(plain(x)))
+    squared = lambda f: lambda x: total(f(x) * f(x))
+    able.assert_equal(grad(squared(again))(x), able.to_numpy(grad(squared(plain))(x)), rtol=1e-12)
+    able.assert_equal(checkpoint(lambda x: again(x) * x)(x), able.to_numpy(plain(x)) * X)
+
+
 def test_values_integers_and_keywords(able: Library) -> None:
     f = checkpoint(
         lambda x, *, n: {"x": x * NAMESPACE(x).astype(n, NAMESPACE(x).float64), "n": n + 1}, prevent_cse=False

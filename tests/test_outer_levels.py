@@ -9,17 +9,18 @@ import jax
 import numpy as np
 import pytest
 
+from tests.cases import library_of_name
 from tests.libraries import LIBRARIES, Library
 from tests.test_derivatives import NAMESPACE, total
 from xpand import trees
 from xpand_extensions.autodiff import (
     checkpoint,
     custom_jvp,
+    custom_vjp,
     grad,
     jacfwd,
     jacrev,
     jvp,
-    linear_transpose,
     linearize,
     vjp,
 )
@@ -147,3 +148,47 @@ def test_as_on_jax(library: Library, transformation: str, name: str) -> None:
     found = trees.leaves(TRANSFORMED[transformation](FUNCTIONS[name])(library.asarray(X)))
     for ours, theirs in zip(found, of_jax(name, transformation), strict=True):
         library.assert_equal(ours, theirs, rtol=1e-11, atol=1e-12)
+
+
+# Functions with rules that close over what is mapped, or differentiated, around them
+
+
+def forward_rule(x: Any, c: Any) -> Any:
+    f = custom_jvp(lambda x: NAMESPACE(x).sin(x) * c)
+    f.defjvp(lambda p, t: (f(p[0]), 3.0 * t[0] * c))
+    return f(x)
+
+
+def reverse_rule(x: Any, c: Any) -> Any:
+    f = custom_vjp(lambda x: NAMESPACE(x).sin(x) * c)
+    f.defvjp(lambda x: (f(x), x), lambda kept, ct: (3.0 * ct * c,))
+    return f(x)
+
+
+CLOSED: dict[str, Callable[[Any], Callable[[Any, Any], Any]]] = {
+    "vmap": lambda f: vmap(f),
+    "vmap(grad)": lambda f: vmap(grad(lambda x, c: total(f(x, c)))),
+    "grad(vmap)": lambda f: grad(lambda x, c: total(vmap(f)(x, c))),
+    "grad(vmap) of what is not mapped": lambda f: grad(lambda x, c: total(vmap(f, (None, 0))(x, c))),
+    "vmap(jit)": lambda f: vmap(lambda x, c: jit(lambda x: f(x, c))(x)),
+}
+
+
+@pytest.mark.parametrize("id", ["numpy", "strict", "dask", "jax"])
+@pytest.mark.parametrize("name", CLOSED)
+@pytest.mark.parametrize("function", [forward_rule, reverse_rule])
+def test_rules_that_close_over_what_is_mapped(function: Any, name: str, id: str) -> None:
+    if id == "jax" and (name == "vmap(jit)" or (function is reverse_rule and name.startswith("grad"))):
+        return  # which JAX refuses
+    library = library_of_name(id)
+    x, c = np.asarray([[0.5, 1.0, -2.0], [3.0, 0.1, 0.2]]), np.asarray([[1.0, 2.0, 3.0], [-1.0, 4.0, 0.5]])
+    expected = {
+        "vmap": np.sin(x) * c,
+        "vmap(grad)": 3.0 * c,
+        "grad(vmap)": 3.0 * c,
+        "grad(vmap) of what is not mapped": np.stack([3.0 * np.sum(c, axis=0)] * 2),
+        "vmap(jit)": np.sin(x) * c,
+    }[name]
+    if name.endswith("not mapped"):
+        x, expected = x[0], expected[0]
+    library.assert_equal(CLOSED[name](function)(library.asarray(x), library.asarray(c)), expected, rtol=1e-14)

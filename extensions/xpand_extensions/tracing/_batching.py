@@ -17,11 +17,17 @@ from ._fit import namespace_for
 class Batching(Trace):
     """The interpreter of batches: its arrays hold the array with the axis."""
 
-    __slots__ = ("axis_name", "size")
+    __slots__ = ("axis_name", "of", "size")
 
-    def __init__(self, namespace: Any, size: int, axis_name: Hashable = None) -> None:
+    def __init__(self, namespace: Any, size: int, axis_name: Hashable = None, of: "Batching | None" = None) -> None:
         super().__init__("vmap", namespace)
         self.size, self.axis_name = size, axis_name
+        self.of: Any = self if of is None else of.of
+        """The interpreter whose batch this is, where a function is followed once more: arrays of both have its axis."""
+
+    def own(self, x: Any) -> bool:
+        """Tell whether something is an array with the axis."""
+        return isinstance(x, TracedArray) and (x._trace is self or x._trace is self.of)
 
     def process(self, op: Op, args: Sequence[Any], params: dict[str, Any]) -> Any:
         """Apply an operation to all members of the batch."""
@@ -38,7 +44,7 @@ class Batching(Trace):
         """Apply an operation as its rule does."""
         rule = op.batching
         assert rule is not None
-        mapped = tuple(isinstance(x, TracedArray) and x._trace is self for x in args)
+        mapped = tuple(isinstance(x, TracedArray) and (x._trace is self or x._trace is self.of) for x in args)
         given = [x._value if is_mapped else bare(x) for x, is_mapped in zip(args, mapped)]
         xp = namespace_for(self.namespace, *given)
         out = op.apply(rule, (xp, op.named(mapped, params)), given, params)
@@ -76,13 +82,16 @@ def batched(
     axes: Sequence[int | None],
     size: int,
     axis_name: Hashable = None,
+    of: Batching | None = None,
 ) -> tuple[tuple[Array, ...], tuple[bool, ...]]:
     """Call a function of arrays, which returns a tuple of arrays, for all positions along axes of its arguments.
+
+    `of` is the interpreter of the same positions that the function was found under, whose arrays it may close over.
 
     Returns:
         The results, those that are mapped with the axis first, and which of them are.
     """
-    with Batching(namespace, size, axis_name) as trace:
+    with Batching(namespace, size, axis_name, of) as trace:
         given = []
         for x, axis in zip(arrays, axes):
             x = bare(x)

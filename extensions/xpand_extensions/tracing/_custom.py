@@ -7,7 +7,7 @@ from xpand._typing import Array
 
 from ._batching import Batching, batched
 from ._bodies import Body, closed
-from ._core import Op, TracedArray, aval_of, bare, bind
+from ._core import Op, Trace, TracedArray, aval_of, bare, bind
 from ._fit import zeros
 from ._forward import Forward
 from ._reverse import Linearize, opaque
@@ -67,6 +67,12 @@ def custom_tape(trace: Tape, op: Op, args: Sequence[Any], params: dict[str, Any]
     return tuple(map(trace.namespace.wrap, params["run"](*map(trace.namespace.wrap, args))))
 
 
+def _mapped_above(trace: Trace, results: Sequence[Any]) -> Trace | None:
+    """Find the interpreter of a batch whose arrays a function closes over: its results tell, not its arguments."""
+    traces = [x._trace for x in results if isinstance(x, TracedArray) and isinstance(x._trace, Batching)]
+    return max((each for each in traces if each.level > trace.level), key=lambda each: each.level, default=None)
+
+
 # A rule for forward mode
 
 
@@ -75,6 +81,9 @@ def custom_jvp_forward(trace: Forward, op: Op, args: Sequence[Any], params: dict
     primals, tangents = trace.split(args)
     given = [zeros(namespace, x) if t is None else t for x, t in zip(primals, tangents)]
     outs, derivatives = params["rule"](tuple(map(namespace.wrap, primals)), tuple(map(namespace.wrap, given)))
+    above = _mapped_above(trace, (*outs, *derivatives))
+    if above is not None:
+        return above.process(op, args, params)
     is_floating = namespace.is_floating
     return tuple(trace.pair(bare(x), bare(t) if is_floating(x.dtype) else None) for x, t in zip(outs, derivatives))
 
@@ -87,6 +96,9 @@ def custom_jvp_linearize(trace: Linearize, op: Op, args: Sequence[Any], params: 
         for x, node in zip(primals, nodes)
     ]
     outs, derivatives = params["rule"](tuple(map(namespace.wrap, primals)), tuple(given))
+    above = _mapped_above(trace, (*outs, *derivatives))
+    if above is not None:
+        return above.process(op, args, params)
     return tuple(trace.value(bare(x), t) for x, t in zip(outs, derivatives))
 
 
@@ -110,7 +122,7 @@ def _with_axis(
     trace: Batching, function: Callable[..., Any], arrays: Sequence[Any], axes: Sequence[int | None]
 ) -> Arrays:
     """Map a function of arrays; all results have the axis."""
-    outs, mapped = batched(trace.namespace, function, arrays, axes, trace.size)
+    outs, mapped = batched(trace.namespace, function, arrays, axes, trace.size, of=trace)
     return tuple(
         x if is_mapped else bare(trace.namespace.broadcast_to(x, (trace.size, *x.shape)))
         for x, is_mapped in zip(outs, mapped)
@@ -144,6 +156,9 @@ def custom_vjp_linearize(trace: Linearize, op: Op, args: Sequence[Any], params: 
     namespace, backward = trace.namespace, params["backward"]
     primals, nodes = _plain(trace, args), _nodes(trace, args)
     outs, kept = params["forward"](*map(namespace.wrap, primals))
+    above = _mapped_above(trace, (*outs, *kept))
+    if above is not None:
+        return above.process(op, args, params)
 
     def back(*cotangents: Any) -> Any:
         return backward(tuple(map(namespace.wrap, kept)), tuple(map(namespace.wrap, cotangents)))

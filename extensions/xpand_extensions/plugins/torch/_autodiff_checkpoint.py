@@ -24,10 +24,14 @@ def checkpoint(function: Function, /, *, prevent_cse: bool = True, policy: None 
     def checkpointed(*xs: Array) -> Arrays:
         if torch.compiler.is_dynamo_compiling():
             function(*xs)  # what it notes of its results can't be noted inside a graph
+            return _by_hooks(function, xs)
         # Below the levels of torch.func, too, PyTorch's own way is closed.
-        if torch.compiler.is_dynamo_compiling() or torch._C._autograd._saved_tensors_hooks_is_enabled():
-            found: Arrays = torch.utils.checkpoint.checkpoint(function, *xs, use_reentrant=False)
-            return found
+        if torch._C._autograd._saved_tensors_hooks_is_enabled():
+            try:
+                return _by_hooks(function, xs)
+            except RuntimeError as error:
+                if "saved tensor hooks" not in str(error):  # which it can't have where it differentiates itself
+                    raise
         # What is kept must be told, and what the function uses from outside is seen only when it runs.
         closed = Closed()
         if closed.outer is not None:
@@ -43,6 +47,11 @@ def checkpoint(function: Function, /, *, prevent_cse: bool = True, policy: None 
         return _recomputed(of_all, (*xs, *closed.found))
 
     return checkpointed
+
+
+def _by_hooks(function: Function, xs: Arrays) -> Arrays:
+    found: Arrays = torch.utils.checkpoint.checkpoint(function, *xs, use_reentrant=False)
+    return found
 
 
 def _recomputed(function: Function, xs: Arrays) -> Arrays:
