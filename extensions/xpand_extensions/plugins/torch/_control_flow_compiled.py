@@ -8,7 +8,6 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
 import torch
-from torch._C._functorch import get_dynamic_layer_stack_depth
 from torch._higher_order_ops.scan import scan as scan_operator
 from torch._higher_order_ops.while_loop import while_loop as while_operator
 
@@ -42,7 +41,7 @@ def compiled_while(cond_fun: Function, body_fun: Function, init_val: Arrays, max
 
 def _is_open() -> bool:
     """Tell whether a function can't be one operation: mapped in torch.compile, or using what other members have."""
-    return bool(get_dynamic_layer_stack_depth()) and (torch.compiler.is_dynamo_compiling() or are_bound())
+    return bool(torch._C._are_functorch_transforms_active()) and (torch.compiler.is_dynamo_compiling() or are_bound())
 
 
 def _undecided(active: Array, bounded: bool) -> tuple[bool, bool]:
