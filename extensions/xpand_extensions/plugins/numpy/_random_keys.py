@@ -21,7 +21,7 @@ def fold_in(key: Array, /, data: Array | int) -> Array:
     if key.ndim > 1 or getattr(data, "ndim", 0):
         return generic.fold_in(key, data)
     first, second = key.tolist()
-    return np.array(hash_one((first, second), 0, int(data) & 0xFFFFFFFF), dtype=np.uint32)
+    return np.array(hash_one((first, second), int(data) & 0xFFFFFFFF), dtype=np.uint32)
 
 
 def bits(key: Array, /, shape: Any = (), dtype: DType | None = None) -> Array:

@@ -89,7 +89,7 @@ def fold_in(key: Array, /, data: Array | int) -> Array:
 @torch.library.custom_op("xpand::fold_in", mutates_args=())  # type: ignore[untyped-decorator]
 def _folded(key: torch.Tensor, data: torch.Tensor) -> torch.Tensor:
     first, second = key.tolist()
-    return torch.tensor(blocks.hash_one((first, second), 0, int(data) & 0xFFFFFFFF), dtype=torch.uint32)
+    return torch.tensor(blocks.hash_one((first, second), int(data) & 0xFFFFFFFF), dtype=torch.uint32)
 
 
 @_folded.register_fake  # type: ignore[untyped-decorator]
