@@ -2,13 +2,15 @@
 
 - `key_of(function, key) -> (xp, key)`: one key, of any library;
 - `shape_of(function, shape, *params)`: the shape of the samples, a tuple of ints, to which parameters broadcast;
-- `float_dtype(function, xp, dtype, key)`: a real floating-point data type, the default one where none is asked for.
+- `float_dtype(function, xp, dtype, key)`: a real floating-point data type, the default one where none is asked for; and
+  others for other kinds.
 
 A key is an array of uint32 of shape (2,) on every library, so that it goes through trees, `vmap`, `scan` and `jit` as
 any array does. JAX's typed keys are keys too.
 """
 
 from collections.abc import Mapping
+from functools import partial
 from typing import Any, Final
 
 from xpand import _arguments
@@ -18,7 +20,8 @@ from xpand._typing import Array, Device, DType, Namespace
 
 from ._arithmetic_operands import integer_width
 
-_FLOATS: Final = ("float16", "bfloat16", "float32", "float64")
+_SIGNED: Final[frozenset[_arguments.Kind]] = frozenset({"signed", "real", "complex"})
+_UNSIGNED: Final[frozenset[_arguments.Kind]] = frozenset({"unsigned"})
 
 
 def is_typed(key: Array) -> bool:
@@ -36,10 +39,10 @@ def key_of(function: str, key: Array) -> tuple[Namespace, Array]:
     """
     xp = _arguments.namespace_of(function, key=key)
     shape: tuple[int, ...] = tuple(key.shape)
-    one: tuple[int, ...] = ()
-    if not is_typed(key):
-        one = (2,)
-        if key.dtype != xp.uint32:
+    one: tuple[int, ...] = (2,)
+    if key.dtype != xp.uint32:
+        one = ()
+        if not is_typed(key):
             raise TypeError(
                 f"{function}: key must be a key, an array of uint32 of shape (2,), got {key.dtype} of shape {shape}; "
                 "make one with `random.key(seed)`"
@@ -75,49 +78,45 @@ def shape_of(function: str, shape: Any, *params: Any) -> tuple[int, ...]:
     return found
 
 
-def float_dtype(function: str, xp: Namespace, dtype: DType | None, key: Array) -> DType:
-    """Check a real floating-point data type; None: the default one.
+def _dtype(
+    default: str,
+    kinds: frozenset[_arguments.Kind],
+    takes: str,
+    function: str,
+    xp: Namespace,
+    dtype: DType | None,
+    key: Array,
+) -> DType:
+    """Check a data type; None: the default one of a kind.
 
     Raises:
-        TypeError: It is none.
+        TypeError: It is of another kind.
     """
     if dtype is None:
-        return default_dtype(xp, "real floating", _arguments.device_of(key))
-    return _dtype(function, xp, dtype, _arguments.REAL, "a real floating-point data type")
+        return _default(default, xp, key)
+    try:
+        found = _arguments.kind(xp, dtype)
+    except (TypeError, AttributeError, ValueError):
+        found = None
+    if found not in kinds:
+        raise TypeError(f"{function}: dtype must be {takes} of the library of key, got {dtype!r}")
+    return plain_dtype(xp, dtype)
 
 
-def inexact_dtype(function: str, xp: Namespace, dtype: DType | None, key: Array) -> DType:
-    """Check a floating-point data type, real or complex; None: the default real one.
-
-    Raises:
-        TypeError: It is none.
-    """
-    if dtype is None:
-        return default_dtype(xp, "real floating", _arguments.device_of(key))
-    return _dtype(function, xp, dtype, _arguments.FLOATING, "a floating-point data type")
+def _default(kind: str, xp: Namespace, key: Array) -> DType:
+    if kind != "unsigned":
+        return default_dtype(xp, "real floating" if kind == "real" else "integral", _arguments.device_of(key))
+    # As wide as the default integers.
+    width = integer_width(xp, _default("integer", xp, key))
+    return plain_dtype(xp, xp.uint64 if width == 64 else xp.uint32)
 
 
-def integer_dtype(function: str, xp: Namespace, dtype: DType | None, key: Array) -> DType:
-    """Check an integer data type; None: the default one.
-
-    Raises:
-        TypeError: It is none.
-    """
-    if dtype is None:
-        return default_dtype(xp, "integral", _arguments.device_of(key))
-    return _dtype(function, xp, dtype, _arguments.INTEGERS, "an integer data type")
-
-
-def unsigned_dtype(function: str, xp: Namespace, dtype: DType | None, key: Array) -> DType:
-    """Check an unsigned integer data type; None: the one as wide as the default integers.
-
-    Raises:
-        TypeError: It is none.
-    """
-    if dtype is None:
-        width = integer_width(xp, default_dtype(xp, "integral", _arguments.device_of(key)))
-        return plain_dtype(xp, xp.uint64 if width == 64 else xp.uint32)
-    return _dtype(function, xp, dtype, frozenset({"unsigned"}), "an unsigned integer data type")
+# Each for a function's name, the namespace, a data type or None, and the key.
+float_dtype = partial(_dtype, "real", _arguments.REAL, "a real floating-point data type")
+inexact_dtype = partial(_dtype, "real", _arguments.FLOATING, "a floating-point data type")
+integer_dtype = partial(_dtype, "integer", _arguments.INTEGERS, "an integer data type")
+number_dtype = partial(_dtype, "integer", _SIGNED, "a numeric data type that isn't unsigned")
+unsigned_dtype = partial(_dtype, "unsigned", _UNSIGNED, "an unsigned integer data type")
 
 
 def probability_dtype(xp: Namespace, p: Any) -> DType:
@@ -128,28 +127,6 @@ def probability_dtype(xp: Namespace, p: Any) -> DType:
     if _arguments.is_array(p):
         return p.dtype
     return plain_dtype(xp, xp.float64) if current() is None else default_dtype(xp, "real floating")
-
-
-def number_dtype(function: str, xp: Namespace, dtype: DType | None, key: Array) -> DType:
-    """Check a data type that has negative numbers; None: the default one of integers.
-
-    Raises:
-        TypeError: It has none.
-    """
-    if dtype is None:
-        return default_dtype(xp, "integral", _arguments.device_of(key))
-    kinds: frozenset[_arguments.Kind] = frozenset({"signed", "real", "complex"})
-    return _dtype(function, xp, dtype, kinds, "a numeric data type that isn't unsigned")
-
-
-def _dtype(function: str, xp: Namespace, dtype: DType, kinds: frozenset[_arguments.Kind], takes: str) -> DType:
-    try:
-        found = _arguments.kind(xp, dtype)
-    except (TypeError, AttributeError, ValueError):
-        found = None
-    if found not in kinds:
-        raise TypeError(f"{function}: dtype must be {takes} of the library of key, got {dtype!r}")
-    return plain_dtype(xp, dtype)
 
 
 def plain_dtype(xp: Namespace, dtype: DType) -> DType:
