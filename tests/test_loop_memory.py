@@ -15,6 +15,7 @@ from xpand import array_namespace
 from xpand_extensions.autodiff import checkpoint, grad, jacfwd
 from xpand_extensions.control_flow import fori_loop, scan, while_loop
 from xpand_extensions.jit import jit
+from xpand_extensions.plugins.torch import _jit_inductor
 from xpand_extensions.vmap import vmap
 
 SIZE = 2_000
@@ -137,7 +138,35 @@ def test_memory_on_torch_grows_as_the_square_root_of_the_steps(
     assert many < 900 / 8
 
 
-def closing_over(length: int) -> Callable[[Any, Any], Any]:
+@pytest.fixture
+def uncompiled(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have graphs run as they are: TorchInductor takes seconds for each, and changes neither values nor loops."""
+    monkeypatch.setattr(_jit_inductor, "compiled_graph", lambda name, module, mode, leaves: module)
+
+
+def allocated(function: Callable[..., Any]) -> float:
+    """Return how many arrays like the argument PyTorch allocates at the same time, also within what is compiled."""
+    x = torch.asarray(X)
+    function(x)
+    with torch.profiler.profile(profile_memory=True) as profile:
+        function(x)
+    events = sorted(
+        (event.start_ns(), event.nbytes())
+        for event in profile.profiler.kineto_results.events()
+        if event.name() == "[memory]"
+    )
+    return max(np.cumsum([change for _, change in events])) / BYTES
+
+
+@pytest.mark.usefixtures("uncompiled")
+@pytest.mark.parametrize("loop", [scanned, bounded])
+def test_memory_under_jit_on_torch_grows_as_the_square_root_of_the_steps(loop: Callable[[int], Any]) -> None:
+    few, many = (allocated(jit(grad(loop(steps)))) for steps in (100, 900))
+    assert many < 3.3 * few
+    assert many < 900 / 8
+
+
+def closing_over(length: int, reverse: bool = False) -> Callable[[Any, Any], Any]:
     """A scan whose steps use an array from outside, rows and integers."""
 
     def total(w: Any, x: Any) -> Any:
@@ -148,7 +177,7 @@ def closing_over(length: int) -> Callable[[Any, Any], Any]:
             return new, new * w
 
         rows = xp.linspace(0.0, 1.0, length, dtype=x.dtype)
-        last, ys = scan(step, x, (rows, xp.arange(length)))
+        last, ys = scan(step, x, (rows, xp.arange(length)), reverse=reverse)
         return xp.sum(last) + xp.sum(ys**2) / length
 
     return total
@@ -169,6 +198,18 @@ COMPOSITIONS: dict[str, Callable[[Any], Any]] = {
 def test_long_loops_have_the_same_derivatives_on_torch(name: str) -> None:
     w, x = np.asarray(0.9), np.linspace(-1.0, 1.0, 3)
     composed = COMPOSITIONS[name](closing_over(70))
-    ours, others = composed(torch.asarray(w), torch.asarray(x)), composed(w, x)
+    assert_same(composed(torch.asarray(w), torch.asarray(x)), composed(w, x))
+
+
+def assert_same(ours: Any, others: Any) -> None:
     for found, expected in zip(*((y if isinstance(y, tuple) else (y,)) for y in (ours, others)), strict=True):
         np.testing.assert_allclose(found.numpy(), expected, rtol=1e-11, atol=1e-14)
+
+
+@pytest.mark.usefixtures("uncompiled")
+@pytest.mark.parametrize(("length", "reverse"), [(64, False), (70, True)])  # whole blocks, and some steps left over
+@pytest.mark.parametrize("name", COMPOSITIONS)
+def test_long_loops_have_the_same_derivatives_under_jit_on_torch(name: str, length: int, reverse: bool) -> None:
+    w, x = np.asarray(0.9), np.linspace(-1.0, 1.0, 3)
+    composed = COMPOSITIONS[name](closing_over(length, reverse))
+    assert_same(jit(composed)(torch.asarray(w), torch.asarray(x)), composed(w, x))

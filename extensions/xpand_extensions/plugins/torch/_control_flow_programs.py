@@ -34,6 +34,10 @@ _MAPPABLE: Final = {
 }
 
 
+def _mappable(target: Any) -> Any:
+    return _applied if target is torch.ops.xpand.program.default else _MAPPABLE.get(target, target)
+
+
 class Step:
     """A function of arrays alone as a graph, compiled when it first has values."""
 
@@ -44,7 +48,7 @@ class Step:
             given = [torch.empty(shape, dtype=dtype, device=device) for shape, dtype, device in described]
             self.module = graph_of(lambda *xs: tuple([x.contiguous() for x in function(*xs)]), given)
         for node in self.module.graph.nodes:
-            node.target = _MAPPABLE.get(node.target, node.target)
+            node.target = _mappable(node.target)
         self.module.recompile()
         (self._outputs,) = next(iter(reversed(self.module.graph.nodes))).args
         self._run: Callable[..., Any] | None = None
@@ -118,6 +122,14 @@ def _operation(arrays: list[torch.Tensor], number: int) -> list[torch.Tensor]:
         y = x.clone() if x.untyped_storage()._cdata in there else x  # an operation must return arrays of its own
         there.add(y.untyped_storage()._cdata)
         found.append(y)
+    return found
+
+
+def _applied(arrays: list[Array], number: int) -> list[Array]:
+    """Apply an operation within a step, which may be mapped."""
+    if torch._C._are_functorch_transforms_active():
+        return list(apply(_PROGRAMS[number], arrays))
+    found: list[Array] = _operation(arrays, number)
     return found
 
 

@@ -1,5 +1,6 @@
 """Loops and branches in what is traced, with derivatives in both modes: other loops and branches."""
 
+import math
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, TypeAlias
@@ -13,6 +14,7 @@ from xpand._typing import Array
 
 from ._autodiff_checkpoint import Closed, pulled_back, pushed_forward
 from ._autodiff_levels import Rule, call, is_floating
+from ._control_flow_blocks import is_long
 from ._control_flow_known import is_kept
 from ._control_flow_programs import Choice, Scan, While, apply
 
@@ -29,8 +31,38 @@ def scanned(f: Function, init: Arrays, xs: Arrays, reverse: bool) -> tuple[Array
         return (*carry, *y)
 
     step, closed = _closed(step, (*init, *[x[0] for x in xs]))
-    found = _scan(step, (*init, *xs, *closed), carried, across, reverse)
+    found = _steps(step, (*init, *xs, *closed), carried, across, reverse)
     return found[:carried], found[carried:]
+
+
+def _steps(step: Function, arrays: Arrays, carried: int, across: int, reverse: bool) -> Arrays:
+    """Scan as `_scan` does; block by block where many steps would be kept for reverse mode.
+
+    What is carried is then kept between blocks alone, and within a block when its derivative is computed.
+    """
+    length = arrays[carried].shape[0]
+    if not is_long(length) or not any(map(is_kept, arrays)):
+        return _scan(step, arrays, carried, across, reverse)
+    size = math.isqrt(length)
+    whole = length - length % size
+
+    def block(*arrays: Array) -> Arrays:
+        return _scan(step, arrays, carried, across, reverse)
+
+    carry, rows, same = arrays[:carried], arrays[carried : carried + across], arrays[carried + across :]
+    blocks = tuple([x[:whole].unflatten(0, (-1, size)) for x in rows])
+    rest = tuple([x[whole:] for x in rows])
+    parts = [lambda carry: _scan(block, (*carry, *blocks, *same), carried, across, reverse)]
+    if whole < length:
+        parts.append(lambda carry: _scan(step, (*carry, *rest, *same), carried, across, reverse))
+    ys: list[Arrays] = []
+    for part in parts[:: -1 if reverse else 1]:
+        found = part(carry)
+        carry = found[:carried]
+        ys.append(found[carried:])
+    of_blocks, *of_rest = ys[:: -1 if reverse else 1]
+    flat = [y.flatten(0, 1) for y in of_blocks]
+    return (*carry, *[torch.cat(each) for each in zip(flat, *of_rest)])
 
 
 def _scan(step: Function, arrays: Arrays, carried: int, across: int, reverse: bool) -> Arrays:
@@ -132,7 +164,7 @@ def _masked(whether: Function, step: Function, arrays: Arrays, carried: int, max
         return tuple([torch.where(active, x, y) for x, y in zip(found, carry)])
 
     numbers = torch.arange(max_iter, device=first[0].device)
-    return _scan(each, (*first, numbers, *first, *same), carried, 1, False)
+    return _steps(each, (*first, numbers, *first, *same), carried, 1, False)
 
 
 def _while(holds: Function, body: Function, arrays: Arrays, carried: int) -> Arrays:

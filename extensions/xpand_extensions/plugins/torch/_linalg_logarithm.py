@@ -18,6 +18,11 @@ def _(x: Array) -> Array:
     return torch.empty(x.shape, dtype=x.dtype, device=x.device)
 
 
+@_operation.register_vmap  # type: ignore[untyped-decorator]
+def _(info: Any, in_dims: tuple[int], x: Array) -> tuple[Array, int]:
+    return _operation(x.movedim(in_dims[0], 0)), 0
+
+
 def _save(ctx: Any, inputs: tuple[Array], output: Array) -> None:
     ctx.save_for_backward(*inputs)
 
