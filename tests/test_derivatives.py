@@ -2,6 +2,7 @@
 
 from collections import namedtuple
 from itertools import combinations
+from threading import Thread
 from typing import Any
 
 import numpy as np
@@ -219,6 +220,31 @@ def test_state_is_as_before_after_failing_calls(able: Library) -> None:
         with pytest.raises(ZeroDivisionError):
             vmap(grad(fails))(x)
     able.assert_equal(grad(lambda x: total(x * x))(x), 2 * X)
+
+
+def test_threads(able: Library) -> None:
+    """What one is doing, or fails in, is no matter of another."""
+    x, f = able.asarray(X), lambda x: total(NAMESPACE(x).sin(x) * x)
+    squares = lambda: vmap(grad(lambda a: a * a))(x)
+    work = [lambda: grad(f)(x), lambda: hessian(f)(x), lambda: jvp(grad(f), (x,), (x,))[1], squares]
+    expected = [able.to_numpy(each()) for each in work]
+    errors: list[Exception] = []
+
+    def run() -> None:
+        try:
+            for each, wanted in zip(work * 2, expected * 2):
+                with pytest.raises(ZeroDivisionError):
+                    jvp(lambda x: 1 // 0, (x,), (x,))
+                able.assert_equal(each(), wanted)
+        except Exception as error:
+            errors.append(error)
+
+    threads = [Thread(target=run) for _ in range(16)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not errors
 
 
 def test_two_libraries_are_refused() -> None:

@@ -3,7 +3,8 @@
 import warnings
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
+from threading import RLock, _DummyThread, current_thread
+from typing import Any, Final
 
 import torch
 
@@ -24,9 +25,29 @@ def stop_gradient(x: Array, /) -> Array:
 def jvp(
     function: Callable[..., Any], primals: Sequence[Array], tangents: Sequence[Array], /, *, has_aux: bool = False
 ) -> tuple[Any, ...]:
-    pushed = partial(torch.func.jvp, function, has_aux=has_aux)
-    found: tuple[Any, ...] = told(pushed, tuple(primals), tuple(tangents))
+    pushed = partial(_alone, partial(torch.func.jvp, function, has_aux=has_aux))
+    found: tuple[Any, ...] = told(pushed, tuple(map(_whole, primals)), tuple(tangents))
     return found
+
+
+_FORWARD: Final = RLock()
+"""Held by the thread that is in forward mode: of its levels PyTorch has one count for all threads."""
+
+
+def _alone(pushed: Callable[..., Any], *args: Any) -> Any:
+    # Threads that aren't Python's are those of `backward` on a GPU: another waits for them, which may hold the lock.
+    if torch.compiler.is_dynamo_compiling() or isinstance(current_thread(), _DummyThread):
+        return pushed(*args)
+    with _FORWARD:
+        return pushed(*args)
+
+
+def _whole(x: Array) -> Array:
+    """Copy what repeats its elements, as `expand` makes it: forward mode takes no such tensor."""
+    if x.layout is not torch.strided:
+        return x
+    repeats = any(size > 1 and stride == 0 for size, stride in zip(x.shape, x.stride()))
+    return x.clone(memory_format=torch.contiguous_format) if repeats else x
 
 
 def vjp(function: Callable[..., Any], /, *primals: Array, has_aux: bool = False) -> tuple[Any, ...]:
