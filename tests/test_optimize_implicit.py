@@ -7,6 +7,7 @@ import pytest
 
 from tests.libraries import LIBRARIES, Library
 from xpand import array_namespace
+from xpand_extensions import linear_solve
 from xpand_extensions.autodiff import check_grads, grad, hessian, jacfwd, jacrev, jvp
 from xpand_extensions.jit import jit
 from xpand_extensions.optimize import brentq, fixed_point, least_squares, minimize, root
@@ -136,3 +137,24 @@ def test_backward_of_pytorch() -> None:
     b = torch.tensor(B, requires_grad=True)
     minimum(b, torch.tensor(A))[0].backward()
     np.testing.assert_allclose(b.grad, jacobian_of_minimum()[1][0], rtol=1e-8, atol=1e-10)
+
+
+@pytest.mark.parametrize("library", [x for x in LIBRARIES if x.id in ("numpy", "torch")], ids=str)
+def test_arrays_that_repeat_their_elements(library: Library) -> None:
+    xp, b = library.xp, library.asarray(np.asarray([1.0, -2.0]))
+    factors = xp.broadcast_to(library.asarray(3.0), (2,))
+    matrix = xp.broadcast_to(library.asarray(np.diag([2.0, 4.0])), (3, 2, 2))
+
+    def within(b: Any) -> Any:
+        # One lower bound and one upper one for all variables.
+        square = lambda x, b, factors: array_namespace(x).sum((x - factors * b) ** 2)
+        return minimize(square, 0.0 * b, args=(b, factors), bounds=(-1.0, 9.0)).x
+
+    def solved(b: Any) -> Any:
+        return linear_solve.solve(matrix, array_namespace(b).stack([b] * 3), method="bicgstab").x
+
+    library.assert_equal(jvp(lambda x: x * x, (factors,), (b,))[1], np.asarray([6.0, -12.0]))
+    library.assert_equal(within(b), np.asarray([3.0, -1.0]), rtol=1e-6)
+    library.assert_equal(jacfwd(within)(b), np.diag([3.0, 0.0]), rtol=1e-6, atol=1e-12)
+    wanted = np.broadcast_to(np.diag([0.5, 0.25]), (3, 2, 2))
+    library.assert_equal(jacfwd(solved)(b), wanted, rtol=1e-6, atol=1e-12)

@@ -168,7 +168,8 @@ def _plainly(a: Sparse, item: Any, axis: int) -> int | slice:
 
 def _read(x: Array, items: tuple[int | slice, ...]) -> Array:
     """Index an array; backwards by turning it round, for not every library takes negative steps."""
-    forward, turned = [], []
+    forward: list[int | slice] = []
+    turned: list[int] = []
     for item in items:
         if isinstance(item, slice) and item != _FULL and item.step < 0:
             span = range(item.start, item.stop, item.step)
