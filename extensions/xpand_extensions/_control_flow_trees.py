@@ -10,6 +10,7 @@ import optree
 
 from xpand import _arguments, array_namespace, trees
 from xpand._namespace import describe
+from xpand._structures import same_structure
 from xpand._typing import Array, DType
 
 from ._transforms import as_array
@@ -66,9 +67,9 @@ class Carry:
         """Flatten what a step returned, which must be like what it was given."""
         found, structure = trees.flatten(tree)
         wanted = trees.structure(self.skeleton)
-        if structure != wanted:  # perhaps by what a step has worked out of the pattern of a container
+        if not same_structure(structure, wanted):  # perhaps by what a step has worked out of the pattern of a container
             found, structure = flatten_planless(tree)
-        if structure != wanted:
+        if not same_structure(structure, wanted):
             raise TypeError(
                 f"{self.function}: {self.step} must return a tree like {self.name}, of the structure {wanted}, got "
                 f"{structure}"
@@ -128,7 +129,7 @@ class Results:
             self._kinds = [(described(x), x.dtype, tuple(x.shape)) for x in arrays]
             self._called, self._skeleton = True, skeleton(tree)
         wanted = trees.structure(self._skeleton)
-        if structure != wanted:
+        if not same_structure(structure, wanted):
             raise TypeError(f"{self.function}: {self.what} must have one structure, got {wanted} and {structure}")
         for i, ((text, dtype, shape), x) in enumerate(zip(self._kinds, arrays)):
             if dtype != x.dtype or not (shape == x.shape or same_shape(shape, x.shape)):
