@@ -450,6 +450,7 @@ def test_no_statistics_of_the_processor(library: Library) -> None:
 
 SEVERAL = """
 import jax, jax.numpy as jnp
+from xpand import namespace
 from xpand_extensions import devices
 
 assert devices.device_count("jax") == devices.local_device_count("jax") == devices.device_count("jax", "cpu") == 2
@@ -461,6 +462,18 @@ assert devices.to_device(x, second) is x
 with devices.use_device(second) as device:
     assert jnp.ones(2).device == device == devices.default_device("jax")
 assert jnp.ones(2).device == first.device
+xp = namespace("jax")
+with jax.transfer_guard_device_to_device("disallow"):  # nothing is made on the first device and then moved
+    for made in (
+        *(getattr(xp, name)(3, device=second.device) for name in ("empty", "ones", "zeros")),
+        *(getattr(xp, f"{name}_like")(x) for name in ("empty", "ones", "zeros")),
+        xp.full(3, 2.5, device=second.device),
+        xp.full_like(x, 2.5),
+        xp.zeros_like(jnp.ones(3), device=second.device),
+    ):
+        assert made.committed and made.device == second.device
+assert xp.zeros_like(x, device=first.device).device == first.device
+assert jax.jit(lambda y: y + xp.ones(4, device=second.device))(jax.device_put(x, first.device)).device == first.device
 with devices.use_device(second), jax.default_device(first.device):
     with devices.use_device(second):
         assert jnp.ones(2).device == second.device

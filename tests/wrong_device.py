@@ -236,7 +236,10 @@ def recorded() -> Iterator[set[str]]:
 
 
 CREATION = ("empty", "empty_like", "full", "full_like", "ones", "ones_like", "zeros", "zeros_like")
-"""What JAX itself makes on the default device and then moves, also where a device is named."""
+"""What JAX itself makes on the default device and then moves, also where a device is named; xpand's namespace not."""
+
+CUMULATIVE = ("cumulative_prod", "cumulative_sum")
+"""Functions of JAX that make their initial value so."""
 
 
 def check_jax(chosen: dict[str, Case]) -> list[str]:
@@ -252,8 +255,9 @@ def check_jax(chosen: dict[str, Case]) -> list[str]:
 
         return allowed
 
-    for namespace in (jnp, jax.lax, xpand.namespace("jax")):
-        for name in (*CREATION, "cumulative_prod", "cumulative_sum"):  # the last two make the initial value so
+    own = (*CREATION, *CUMULATIVE)
+    for namespace, names in ((jnp, own), (jax.lax, own), (xpand.namespace("jax"), CUMULATIVE)):
+        for name in names:
             if hasattr(namespace, name):
                 setattr(namespace, name, allowing(getattr(namespace, name)))
     device = jax.devices()[1]

@@ -1,4 +1,4 @@
-"""Creation functions, of the data types that the precision says where one is set; otherwise they are JAX's own."""
+"""Creation functions, of the data types that the precision says where one is set, and at once on their device."""
 
 import sys
 from collections.abc import Callable
@@ -12,7 +12,8 @@ from .._common.creation import with_default
 from .._precision import PRECISION, current
 from .._typing import Array
 
-__all__ = ["arange", "asarray", "empty", "eye", "full", "linspace", "ones", "zeros"]
+__all__ = ["arange", "asarray", "empty", "empty_like", "eye", "full", "full_like", "linspace", "ones", "ones_like"]
+__all__ += ["zeros", "zeros_like"]
 
 _XP: Any = sys.modules[__package__]
 
@@ -35,11 +36,45 @@ def creating(name: str, function: Callable[..., Array]) -> Callable[..., Array]:
     return create
 
 
+def at_once(function: Callable[..., Array], *, is_like: bool = False) -> Callable[..., Array]:
+    """Let a function make its arrays on their device. JAX makes constants on the default one, and moves them."""
+
+    @wraps(function)
+    def create(*args: Any, **kwargs: Any) -> Array:
+        device = kwargs.get("device")
+        if device is None and is_like and args and isinstance(args[0], jax.Array):
+            device = _bound_to(args[0])
+        if not isinstance(device, jax.Device) or device == _default():
+            return function(*args, **kwargs)
+        with jax.default_device(device):
+            made = function(*args, **(kwargs | {"device": None}))
+        # Where it is traced it has no device yet, as JAX has it.
+        return made if isinstance(made, jax.core.Tracer) else jax.device_put(made, device)
+
+    return create
+
+
+def _bound_to(x: Array) -> Any:
+    """Return the device to which an array is bound, and what is made like it; None where it is none, or several."""
+    if isinstance(x, jax.core.Tracer) or not x.committed or x.weak_type:
+        return None
+    return x.device  # of several devices it is a sharding
+
+
+def _default() -> Any:
+    chosen = jax.config.jax_default_device
+    return jax.local_devices()[0] if chosen is None else chosen
+
+
 arange = creating("arange", jnp.arange)
 asarray = creating("asarray", jnp.asarray)
-empty = creating("empty", jnp.empty)
+empty = at_once(creating("empty", jnp.empty))
+empty_like = at_once(jnp.empty_like, is_like=True)
 eye = creating("eye", jnp.eye)
-full = creating("full", jnp.full)
+full = at_once(creating("full", jnp.full))
+full_like = at_once(jnp.full_like, is_like=True)
 linspace = creating("linspace", jnp.linspace)
-ones = creating("ones", jnp.ones)
-zeros = creating("zeros", jnp.zeros)
+ones = at_once(creating("ones", jnp.ones))
+ones_like = at_once(jnp.ones_like, is_like=True)
+zeros = at_once(creating("zeros", jnp.zeros))
+zeros_like = at_once(jnp.zeros_like, is_like=True)

@@ -4,7 +4,6 @@ from collections.abc import Callable
 from typing import Any
 
 import jax
-import jax.numpy as jnp
 import numpy as np
 
 from xpand._typing import Array, Namespace
@@ -15,7 +14,7 @@ def at_once(function: Callable[..., Any], /, *arrays: Array) -> Any:
     device = next(iter(arrays[0].devices()))
     with jax.ensure_compile_time_eval():
         return jax.tree.map(
-            lambda x: jax.device_put(jnp.asarray(x), device) if isinstance(x, (np.ndarray, np.generic)) else x, found
+            lambda x: jax.device_put(x, device) if isinstance(x, (np.ndarray, np.generic)) else x, found
         )
 
 
