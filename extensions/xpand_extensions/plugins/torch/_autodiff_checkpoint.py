@@ -25,8 +25,9 @@ def checkpoint(function: Function, /, *, prevent_cse: bool = True, policy: None 
         if torch.compiler.is_dynamo_compiling():
             function(*xs)  # what it notes of its results can't be noted inside a graph
             return _by_hooks(function, xs)
-        # Below the levels of torch.func, too, PyTorch's own way is closed.
-        if torch._C._autograd._saved_tensors_hooks_is_enabled():
+        # Below the levels of torch.func, PyTorch's own way is closed, to forward mode and maps not in every version.
+        mapped = torch._C._are_functorch_transforms_active()
+        if not mapped and torch._C._autograd._saved_tensors_hooks_is_enabled():
             try:
                 return _by_hooks(function, xs)
             except RuntimeError as error:
