@@ -17,17 +17,19 @@ from ._fit import namespace_for
 class Batching(Trace):
     """The interpreter of batches: its arrays hold the array with the axis."""
 
-    __slots__ = ("axis_name", "of", "size")
+    __slots__ = ("axis", "axis_name", "size")
 
     def __init__(self, namespace: Any, size: int, axis_name: Hashable = None, of: "Batching | None" = None) -> None:
         super().__init__("vmap", namespace)
         self.size, self.axis_name = size, axis_name
-        self.of: Any = self if of is None else of.of
-        """The interpreter whose batch this is, where a function is followed once more: arrays of both have its axis."""
+        self.axis: object = object() if of is None else of.axis
+        """The same where a function is followed once more: arrays of both interpreters have the axis."""
 
     def own(self, x: Any) -> bool:
         """Tell whether something is an array with the axis."""
-        return isinstance(x, TracedArray) and (x._trace is self or x._trace is self.of)
+        if not isinstance(x, TracedArray):
+            return False
+        return x._trace is self or (isinstance(x._trace, Batching) and x._trace.axis is self.axis)
 
     def process(self, op: Op, args: Sequence[Any], params: dict[str, Any]) -> Any:
         """Apply an operation to all members of the batch."""
@@ -44,7 +46,7 @@ class Batching(Trace):
         """Apply an operation as its rule does."""
         rule = op.batching
         assert rule is not None
-        mapped = tuple(isinstance(x, TracedArray) and (x._trace is self or x._trace is self.of) for x in args)
+        mapped = tuple(map(self.own, args))
         given = [x._value if is_mapped else bare(x) for x, is_mapped in zip(args, mapped)]
         xp = namespace_for(self.namespace, *given)
         out = op.apply(rule, (xp, op.named(mapped, params)), given, params)
