@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-from xpand import _arguments, array_namespace, trees
+from xpand import _arguments, array_namespace, is_concrete, library_name, trees
 from xpand._namespace import describe
 from xpand._typing import Array
 
@@ -15,8 +15,10 @@ from ._linear_solve_implicit import Criterion, Options, least_squares, square
 from ._linear_solve_krylov import Found, System, along
 from ._linear_solve_operators import Matrix, operator_of, ready, times
 from ._linear_solve_results import SolveResult, norm, result_of
+from ._linear_solve_small import MOST, Small, solve_small
 from ._solver_status import Status, throw_unless_converged
 from ._sparse_containers import Sparse
+from .tracing._core import TracedArray
 
 RTOL = 1e-8
 
@@ -224,6 +226,10 @@ def _direct(
 ) -> SolveResult:
     xp, b, operator = array_namespace(sides.b), sides.b, sides.operator
     assert isinstance(operator, Matrix), "direct methods are for matrices"
+    small = None if is_trajectory else _small(method, operator, b, criterion)
+    if small is not None:
+        zero = xp.zeros_like(small.status)
+        return result_of(f"lu ({library_name(xp)})", *small[:3], zero, xp.ones_like(zero), small.status)
     if method.name == "lstsq":
         matrix = operator.values
         x, status, text = _lstsq(matrix, b)
@@ -231,6 +237,7 @@ def _direct(
         flags = {"positive_definite": operator.positive_definite, "symmetric": operator.symmetric}
         factors = factorize(operator.values, method=method.name, **flags)
         matrix, x, status, text = factors.matrix, factors.solve(b), factors.status, factors.method
+    xp = array_namespace(b, x, status)  # a matrix may be followed where the right side isn't
     constant, right = autodiff.stop_gradient((x, b))
     residual = right - times(autodiff.stop_gradient(matrix), constant)
     size, wanted = norm(residual), norm(right)
@@ -248,8 +255,23 @@ def _direct(
     return result_of(text, *fields)
 
 
+def _small(method: methods.Method, operator: Matrix, b: Array, criterion: Criterion) -> Small | None:
+    """Solve a small dense system, of which all values are known, at once; None where it isn't one."""
+    a = operator.values
+    is_lu = method.name == "lu" or (method.name in ("auto", "direct") and not operator.positive_definite)
+    given = (a, b, *criterion)
+    if not is_lu or b.ndim > 1 or b.shape[0] > MOST or isinstance(a, Sparse) or not all(map(_is_plain, given)):
+        return None
+    return solve_small.native(*given)(*given)
+
+
+def _is_plain(x: Array) -> bool:
+    """Tell whether the values of an array are known, and no transformation of `tracing` follows them."""
+    return not isinstance(x, TracedArray) and is_concrete(x)
+
+
 def _lstsq(a: Array, b: Array) -> tuple[Array, Array, str]:
-    xp = array_namespace(b)
+    xp = array_namespace(a, b)
     found = linalg.lstsq(a, b[..., None])
     finite = xp.isfinite(xp.max(xp.abs(found.solution), axis=(-2, -1))) if 0 not in found.solution.shape else None
     zero = xp.astype(xp.zeros_like(found.rank), xp.int32)

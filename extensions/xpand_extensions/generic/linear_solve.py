@@ -11,6 +11,7 @@ from ._direct_sparse import factor_sparse, solve_sparse
 from ._krylov_run import run
 from ._lazy import is_lazy
 from ._solve_levels import solve_levels
+from ._solve_small import solve_small
 
 __all__ = [
     "factor_cholesky",
@@ -20,6 +21,7 @@ __all__ = [
     "factor_triangular",
     "krylov",
     "solve_levels",
+    "solve_small",
     "solve_sparse",
 ]
 

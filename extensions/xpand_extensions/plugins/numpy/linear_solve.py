@@ -3,5 +3,15 @@
 from ._direct_dense import factor_cholesky, factor_lu, factor_qr, factor_triangular
 from ._direct_sparse import factor_sparse, solve_sparse
 from ._krylov import krylov
+from ._solve_small import solve_small
 
-__all__ = ["factor_cholesky", "factor_lu", "factor_qr", "factor_sparse", "factor_triangular", "krylov", "solve_sparse"]
+__all__ = [
+    "factor_cholesky",
+    "factor_lu",
+    "factor_qr",
+    "factor_sparse",
+    "factor_triangular",
+    "krylov",
+    "solve_small",
+    "solve_sparse",
+]

@@ -2,5 +2,6 @@
 
 from ._direct_dense import factor_cholesky, factor_lu
 from ._krylov import krylov
+from ._solve_small import solve_small
 
-__all__ = ["factor_cholesky", "factor_lu", "krylov"]
+__all__ = ["factor_cholesky", "factor_lu", "krylov", "solve_small"]

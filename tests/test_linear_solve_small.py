@@ -1,0 +1,116 @@
+"""Small dense systems, solved in one go: the same solutions and verdicts as by the long way."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import xpand
+from tests.libraries import LIBRARIES, Library
+from tests.systems import SOLVABLE, UNSOLVABLE
+from xpand_extensions import _linear_solve_solve as module
+from xpand_extensions.autodiff import grad
+from xpand_extensions.linear_solve import Status, solve
+
+SMALL = [library for library in LIBRARIES if library.id in ("numpy", "torch")]
+
+
+@pytest.fixture
+def solved(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
+    """Whether each system has been solved in one go."""
+    found: list[bool] = []
+    inner = module._small
+
+    def counted(*args: Any) -> Any:
+        result = inner(*args)
+        found.append(result is not None)
+        return result
+
+    monkeypatch.setattr(module, "_small", counted)
+    return found
+
+
+def long_way(monkeypatch: pytest.MonkeyPatch, *args: Any, **options: Any) -> Any:
+    with monkeypatch.context() as patch:
+        patch.setattr(module, "_small", lambda *args: None)
+        return solve(*args, **options)
+
+
+@pytest.mark.parametrize("library", SMALL, ids=str)
+def test_as_by_the_long_way(library: Library, monkeypatch: pytest.MonkeyPatch, solved: list[bool]) -> None:
+    systems = [each for each in SOLVABLE if 0 < len(each.matrix) <= 32][:: 1 if library.id == "numpy" else 6]
+    for system in systems:
+        a, b = library.asarray(system.matrix), library.asarray(system.b)
+        result = solve(a, b, method="lu")
+        expected = long_way(monkeypatch, a, b, method="lu")
+        assert result.method == expected.method
+        # How far a condition number is from the limit, an estimate may see differently.
+        if system.condition < 1e12:
+            library.assert_equal(result.status, library.to_numpy(expected.status))
+        scale = max(np.abs(system.solution).max(), 1e-300)
+        tolerance = 1e-13 * min(system.condition, 1e13) * scale
+        library.assert_equal(result.x, library.to_numpy(expected.x), rtol=1e-12, atol=tolerance)
+        assert library.to_numpy(result.residual_norm) <= 1e-12 * np.linalg.norm(system.matrix) * scale
+        residual = system.b - system.matrix @ library.to_numpy(result.x)
+        library.assert_equal(result.residual, residual, atol=1e-13 * np.linalg.norm(system.matrix) * scale)
+        assert int(result.function_evaluations) == int(expected.function_evaluations)
+        assert result.iterations.dtype == expected.iterations.dtype
+    assert all(solved), [str(system) for system, each in zip(systems, solved) if not each]
+
+
+@pytest.mark.parametrize("library", SMALL, ids=str)
+def test_what_has_no_solution_is_never_called_converged(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
+    for system in UNSOLVABLE:
+        a, b = library.asarray(system.matrix), library.asarray(system.b)
+        status = int(library.to_numpy(solve(a, b).status))
+        assert status in (Status.SINGULAR, Status.NON_FINITE), system
+        assert status == int(library.to_numpy(long_way(monkeypatch, a, b).status)), system
+
+
+@pytest.mark.parametrize("dtype", ["float16", "float32", "complex64", "complex128"])
+@pytest.mark.parametrize("library", SMALL, ids=str)
+def test_data_types_and_scales(library: Library, dtype: str, solved: list[bool]) -> None:
+    a = np.asarray([[4.0, 1.0], [1.0, 3.0]]).astype(dtype)
+    if dtype != "float16" or library.id == "torch":
+        result = solve(library.asarray(a), library.asarray(np.asarray([5.0, 4.0]).astype(dtype)), rtol=0.01)
+        np.testing.assert_allclose(library.to_numpy(result.x), 1.0, rtol=2e-3)
+        assert str(result.x.dtype).endswith(dtype)
+        assert int(result.status) == 0
+        assert solved == [dtype != "float16"]
+    # Squares that can't be held go the long way.
+    solved.clear()
+    for scale in (1e-200, 1e-310, 1e200):
+        result = solve(library.asarray(np.eye(2)), library.asarray(np.full(2, scale)))
+        library.assert_equal(result.x, np.full(2, scale))
+        assert int(result.status) == 0
+    assert solved == [False] * 3
+
+
+@pytest.mark.parametrize("library", SMALL, ids=str)
+def test_right_sides_of_zero_and_tolerances(library: Library) -> None:
+    a = library.asarray(np.asarray([[2.0, 1.0], [1.0, 3.0]]))
+    result = solve(a, library.asarray(np.zeros(2)))
+    library.assert_equal(result.x, np.zeros(2))
+    assert int(result.status) == 0
+    hilbert = library.asarray(1.0 / (np.arange(6)[:, None] + np.arange(6) + 1.0))
+    b = library.asarray(np.asarray([1.0, 2.0, 0.3, 0.7, -5.0, 1.1]))
+    assert int(solve(hilbert, b, rtol=0.0).status) == Status.STAGNATED
+    assert int(solve(hilbert, b, rtol=0.0, atol=1.0).status) == 0
+
+
+def test_derivatives_go_the_long_way(solved: list[bool]) -> None:
+    import torch
+
+    a = torch.eye(2, dtype=torch.float64, requires_grad=True)
+    solve(a, torch.ones(2, dtype=torch.float64)).x.sum().backward()
+    assert solved == [False]
+    torch.testing.assert_close(a.grad, -torch.ones((2, 2), dtype=torch.float64))
+    solved.clear()
+    assert not any(solved)
+
+
+@pytest.mark.parametrize("method", ["auto", "cholesky", "lstsq", "cg"])
+def test_a_matrix_is_followed_where_its_right_side_is_not(method: str) -> None:
+    b = np.ones(2)
+    found = grad(lambda a: xpand.array_namespace(a).sum(solve(a, b, method=method).x))(np.eye(2))
+    np.testing.assert_allclose(found, -np.ones((2, 2)), rtol=1e-12)
