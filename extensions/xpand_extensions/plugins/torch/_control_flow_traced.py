@@ -52,7 +52,7 @@ def _steps(step: Function, arrays: Arrays, carried: int, across: int, reverse: b
     carry, rows, same = arrays[:carried], arrays[carried : carried + across], arrays[carried + across :]
     blocks = tuple([x[:whole].unflatten(0, (-1, size)) for x in rows])
     rest = tuple([x[whole:] for x in rows])
-    parts = [lambda carry: _scan(block, (*carry, *blocks, *same), carried, across, reverse)]
+    parts: list[Function] = [lambda carry: _scan(block, (*carry, *blocks, *same), carried, across, reverse)]
     if whole < length:
         parts.append(lambda carry: _scan(step, (*carry, *rest, *same), carried, across, reverse))
     ys: list[Arrays] = []
