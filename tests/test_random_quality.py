@@ -197,4 +197,17 @@ def test_uniform_and_normal_numbers_follow_their_laws() -> None:
         assert stats.kstest(random.normal(random.key(3), (100_000,), dtype), stats.norm.cdf).pvalue > 1e-3
     integers = random.randint(random.key(4), (100_000,), 0, 100)
     assert stats.chisquare(np.bincount(integers, minlength=100)).pvalue > 1e-3
-    assert stats.binomtest(int(random.bernoulli(random.key(5), 0.3, (100_000,)).sum()), 100_000, 0.3).pvalue > 1e-3
+    heads = int(random.bernoulli(random.key(5), 0.3, (1_000_000,)).sum())
+    assert stats.binomtest(heads, 1_000_000, 0.3).pvalue > 1e-3
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+def test_means_and_variances(dtype: type) -> None:
+    """Of a million numbers: a scale that is off by 1/200 is found, which other tests let pass."""
+    count = 1_000_000
+    u = random.uniform(random.key(6), (count,), dtype).astype(np.float64) - 0.5
+    x = random.normal(random.key(7), (count,), dtype).astype(np.float64)
+    for numbers, variance, fourth in ((u, 1 / 12, 1 / 80), (x, 1.0, 3.0)):
+        assert _two_sided(numbers.mean() * math.sqrt(count / variance)) > 1e-3
+        spread = math.sqrt((fourth - variance**2) / count)
+        assert _two_sided((np.mean(numbers**2) - variance) / spread) > 1e-3

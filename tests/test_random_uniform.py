@@ -162,10 +162,10 @@ def test_bfloat16_as_on_jax(name: str) -> None:
     key = random.key(7, xp=xp)
     theirs = jax.random.key(7)
     dtype = getattr(xp, "bfloat16", None) or jax.numpy.bfloat16
-    for ours, expected in (
-        (random.uniform(key, (64,), dtype=dtype), jax.random.uniform(theirs, (64,), jax.numpy.bfloat16)),
-        (random.normal(key, (64,), dtype=dtype), jax.random.normal(theirs, (64,), jax.numpy.bfloat16)),
+    for ours, expected, rtol in (
+        (random.uniform(key, (64,), dtype=dtype), jax.random.uniform(theirs, (64,), jax.numpy.bfloat16), 0.0),
+        (random.normal(key, (64,), dtype=dtype), jax.random.normal(theirs, (64,), jax.numpy.bfloat16), 2**-7),
     ):
         assert ours.dtype == dtype
         found = np.asarray(xp.astype(ours, xp.float32))
-        np.testing.assert_allclose(found, np.asarray(expected, dtype=np.float32), rtol=2**-7)
+        np.testing.assert_allclose(found, np.asarray(expected, dtype=np.float32), rtol=rtol)
