@@ -27,7 +27,7 @@ def checkpoint(function: Function, /, *, prevent_cse: bool = True, policy: None 
             return _by_hooks(function, xs)
         # Below the levels of torch.func, PyTorch's own way is closed, to forward mode and maps not in every version.
         mapped = torch._C._are_functorch_transforms_active()
-        if not mapped and torch._C._autograd._saved_tensors_hooks_is_enabled():
+        if torch._C._autograd._saved_tensors_hooks_is_enabled() and not torch._C._are_functorch_transforms_active():
             try:
                 return _by_hooks(function, xs)
             except RuntimeError as error:
