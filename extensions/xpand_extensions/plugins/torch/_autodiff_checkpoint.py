@@ -26,7 +26,6 @@ def checkpoint(function: Function, /, *, prevent_cse: bool = True, policy: None 
             function(*xs)  # what it notes of its results can't be noted inside a graph
             return _by_hooks(function, xs)
         # Below the levels of torch.func, PyTorch's own way is closed, to forward mode and maps not in every version.
-        mapped = torch._C._are_functorch_transforms_active()
         if torch._C._autograd._saved_tensors_hooks_is_enabled() and not torch._C._are_functorch_transforms_active():
             try:
                 return _by_hooks(function, xs)
