@@ -10,8 +10,8 @@ from typing import Any, Final
 import numpy as np
 from scipy import sparse
 
-from xpand_extensions._sparse_assembly import assembled_values, csr_assembly
-from xpand_extensions._sparse_products import csr_matmul, csr_plan
+from xpand_extensions.sparse._assembly import assembled_values, csr_assembly
+from xpand_extensions.sparse._products import csr_matmul, csr_plan
 
 from ._measure import Budget, Call, Row
 from .namespaces import libraries

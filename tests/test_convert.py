@@ -25,8 +25,9 @@ from jax.experimental import sparse as jax_sparse
 import xpand
 from tests import conversions
 from tests.libraries import LIBRARIES, Library
-from xpand_extensions import _convert_arrays, autodiff, jit, random, sparse, vmap
+from xpand_extensions import autodiff, jit, random, sparse, vmap
 from xpand_extensions._dispatch import OPERATIONS
+from xpand_extensions.convert import _arrays as _convert_arrays
 from xpand_extensions.convert import convert, exported, imported, pointer, to_bytes, to_numpy
 
 pytestmark = pytest.mark.filterwarnings("ignore:Sparse [BC]S[RC] tensor support is in beta")

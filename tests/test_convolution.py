@@ -13,7 +13,7 @@ from scipy import signal
 from tests.libraries import Library
 from tests.operations import TRANSFORMATIONS, Case, check_values, transformation_id
 from xpand_extensions import convolution
-from xpand_extensions.generic import _convolution_pieces as pieces
+from xpand_extensions.generic.convolution import _pieces as pieces
 
 INTEGERS = ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"]
 DTYPES = [*INTEGERS, "float32", "float64", "complex64", "complex128"]

@@ -60,9 +60,13 @@ def test_every_implementation_overrides_a_facade(package: str) -> None:
 
 
 def _sources(package: str) -> Iterator[tuple[str, Path]]:
+    """Name the capabilities of a package, each a module or a package of its own, and where they are."""
     for path in importlib.import_module(package).__path__:
-        for file in sorted(Path(path).glob("[!_]*.py")):
-            yield file.stem, file
+        for file in sorted(Path(path).glob("[!_]*")):
+            if file.suffix == ".py":
+                yield file.stem, file
+            elif (file / "__init__.py").exists():
+                yield file.name, file / "__init__.py"
 
 
 def _bare(node: ast.FunctionDef) -> str:
@@ -78,7 +82,7 @@ def test_signatures_in_the_source(package: str) -> None:
     facades = {
         name: {
             node.name: _bare(node)
-            for part in (path, *path.parent.glob(f"_{name}_*.py"))  # a long facade is in several files
+            for part in (path.parent.glob("*.py") if path.stem == "__init__" else [path])
             for node in ast.parse(part.read_text("utf-8")).body
             if _is_function(node)
         }
@@ -176,7 +180,6 @@ def test_the_facade_stays_a_plain_function() -> None:
         "Twice."
 
     assert pluggable(double) is double
-    assert pluggable()(double) is double
     assert double.__doc__ == "Twice."
     assert str(inspect.signature(double)) == "(x, /, *, times=2)"
 
@@ -474,6 +477,20 @@ def test_a_module_may_have_the_name_of_a_function(package: Path) -> None:
     from geometry.shapes import area
 
     assert area(np.ones(2)) == "generic"
+
+
+def test_a_capability_may_be_a_package(package: Path) -> None:
+    """Its parts are private, and count as the package that gathers them."""
+    for folder in ("", "generic/", "plugins/torch/"):
+        (package / f"{folder}shapes").mkdir()
+        (package / f"{folder}shapes.py").rename(package / f"{folder}shapes" / "_areas.py")
+        (package / f"{folder}shapes" / "__init__.py").write_text("from ._areas import area as area\n")
+    from geometry.shapes import area
+
+    assert area.__module__ == "geometry.shapes._areas"
+    assert area(torch.ones(2)) == "torch"
+    assert area(np.ones(2)) == "generic"
+    assert capabilities()["geometry.shapes.area"]["torch"] == "native"
 
 
 def test_capabilities_of_a_package(package: Path) -> None:

@@ -21,7 +21,7 @@ from xpand_extensions import scatter, special
 from xpand_extensions.autodiff import custom_jvp, custom_linear_solve, grad
 from xpand_extensions.control_flow import cond, scan, while_loop
 from xpand_extensions.jit import ShapeDtype, eval_shape, jit, make_graph, named_call, pure_callback
-from xpand_extensions.plugins.numpy import _jit_blocks
+from xpand_extensions.plugins.numpy.jit import _blocks as _jit_blocks
 from xpand_extensions.tracing import Equation, Graph, GraphError, Variable, traced_namespace
 from xpand_extensions.tracing._compile import compiled
 from xpand_extensions.tracing._core import Aval

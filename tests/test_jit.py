@@ -20,9 +20,9 @@ from tests.libraries import LIBRARIES, Library
 from xpand import trees
 from xpand._arguments import device_of
 from xpand_extensions import scatter, special
-from xpand_extensions._jit_calls import MAX_ENTRIES, Compiled
 from xpand_extensions.autodiff import grad, hessian, jvp, stop_gradient
 from xpand_extensions.jit import disable_jit, jit
+from xpand_extensions.jit._calls import MAX_ENTRIES, Compiled
 from xpand_extensions.vmap import vmap
 
 ABLE = LIBRARIES
@@ -43,7 +43,7 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """Run PyTorch's graphs as they are, where what is tested isn't TorchInductor, which takes a second for each."""
     import torch
 
-    from xpand_extensions.plugins.torch import _jit_inductor
+    from xpand_extensions.plugins.torch.jit import _inductor as _jit_inductor
 
     assert _jit_inductor.torch is torch
     monkeypatch.setattr(torch._inductor, "compile", lambda module, inputs: module)

@@ -13,7 +13,7 @@ import pytest
 
 import xpand
 from xpand_extensions import jit
-from xpand_extensions.plugins.cupy._jit_kernels import C_TYPES, MOST_ARRAYS, OPTIONS, fused
+from xpand_extensions.plugins.cupy._kernels import C_TYPES, MOST_ARRAYS, OPTIONS, fused
 from xpand_extensions.tracing._compile import compiled
 
 COMPILER = shutil.which("g++")

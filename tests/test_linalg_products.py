@@ -229,7 +229,7 @@ def test_values_that_are_not_finite(library: Library) -> None:
 
 
 def test_plans_are_kept_and_do_not_pile_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    from xpand_extensions import _linalg_plan
+    from xpand_extensions.linalg import _plan as _linalg_plan
 
     monkeypatch.setattr(_linalg_plan, "_plans", {})
     monkeypatch.setattr(_linalg_plan, "_MAX_PLANS", 3)
@@ -241,7 +241,7 @@ def test_plans_are_kept_and_do_not_pile_up(monkeypatch: pytest.MonkeyPatch) -> N
 
 
 def test_the_order_of_least_cost_is_taken() -> None:
-    from xpand_extensions._linalg_plan import plan_of
+    from xpand_extensions.linalg._plan import plan_of
 
     shapes = ((2, 1000), (1000, 1000), (1000, 1))
     steps = {o: [(p.first, p.second) for p in plan_of("ij,jk,kl", shapes, o).pairs] for o in (True, False)}

@@ -16,8 +16,8 @@ from tests.operations import Case, check_values, jax_grad, jax_jit, jax_vmap, to
 from tests.systems import SOLVABLE, SYSTEMS, UNSOLVABLE
 from tests.traced import traced_forward, traced_grad, traced_second, traced_stage, traced_vmap
 from xpand_extensions import autodiff, jit, sparse, vmap
-from xpand_extensions._linear_solve_factors import factor_cholesky, factor_lu, factor_qr, factor_triangular
 from xpand_extensions.linear_solve import Status, direct_solve, factorize
+from xpand_extensions.linear_solve._factors import factor_cholesky, factor_lu, factor_qr, factor_triangular
 
 RNG = np.random.default_rng(0)
 FLOATING = ["float32", "float64", "complex64", "complex128"]
@@ -413,7 +413,7 @@ def test_ill_conditioned(library: Library, decimals: int) -> None:
 @pytest.fixture
 def factored(monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Count SuperLU's factorisations, by the sizes of the matrices."""
-    from xpand_extensions.plugins.numpy import _direct_sparse
+    from xpand_extensions.plugins.numpy.linear_solve import _direct_sparse
 
     sizes: list[int] = []
 
@@ -464,7 +464,7 @@ def test_factors_of_another_matrix_are_not_taken(factored: list[int]) -> None:
 def test_factors_live_as_long_as_what_refers_to_them() -> None:
     import gc
 
-    from xpand_extensions import _linear_solve_kept as kept
+    from xpand_extensions.linear_solve import _kept as kept
 
     matrix = container(LIBRARIES[0], random_sparse(5, seed=2))
     found = factorize(matrix)

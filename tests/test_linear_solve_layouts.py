@@ -12,13 +12,13 @@ import xpand
 from tests.libraries import EAGER_LIBRARIES, Library
 from tests.sparse_problems import FORMATS, made, matrices
 from xpand_extensions import sparse
-from xpand_extensions._linear_solve_operators import ready
 from xpand_extensions.autodiff import grad
 from xpand_extensions.jit import jit
 from xpand_extensions.linear_solve import solve
-from xpand_extensions.plugins.jax._sparse_layouts import Diagonals, Rows, arranged
-from xpand_extensions.plugins.numpy import _krylov as on_numpy
-from xpand_extensions.plugins.torch import _krylov as on_torch
+from xpand_extensions.linear_solve._operators import ready
+from xpand_extensions.plugins.jax.sparse._layouts import Diagonals, Rows, arranged
+from xpand_extensions.plugins.numpy.linear_solve import _krylov as on_numpy
+from xpand_extensions.plugins.torch.linear_solve import _krylov as on_torch
 
 JAX = next(each for each in EAGER_LIBRARIES if each.id == "jax")
 TORCH = next(each for each in EAGER_LIBRARIES if each.id == "torch")

@@ -8,9 +8,9 @@ import pytest
 import xpand
 from tests.libraries import LIBRARIES, Library
 from tests.systems import SOLVABLE, UNSOLVABLE
-from xpand_extensions import _linear_solve_solve as module
 from xpand_extensions.autodiff import grad
 from xpand_extensions.linear_solve import Status, solve
+from xpand_extensions.linear_solve import _solve as module
 
 SMALL = [library for library in LIBRARIES if library.id in ("numpy", "torch")]
 

@@ -15,7 +15,7 @@ from xpand import array_namespace
 from xpand_extensions.autodiff import checkpoint, grad, jacfwd
 from xpand_extensions.control_flow import fori_loop, scan, while_loop
 from xpand_extensions.jit import jit
-from xpand_extensions.plugins.torch import _jit_inductor
+from xpand_extensions.plugins.torch.jit import _inductor as _jit_inductor
 from xpand_extensions.vmap import vmap
 
 SIZE = 2_000

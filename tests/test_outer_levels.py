@@ -13,17 +13,7 @@ from tests.cases import library_of_name
 from tests.libraries import LIBRARIES, Library
 from tests.test_derivatives import NAMESPACE, total
 from xpand import trees
-from xpand_extensions.autodiff import (
-    checkpoint,
-    custom_jvp,
-    custom_vjp,
-    grad,
-    jacfwd,
-    jacrev,
-    jvp,
-    linearize,
-    vjp,
-)
+from xpand_extensions.autodiff import checkpoint, custom_jvp, custom_vjp, grad, jacfwd, jacrev, jvp, linearize, vjp
 from xpand_extensions.control_flow import cond, scan, switch, while_loop
 from xpand_extensions.jit import jit
 from xpand_extensions.scatter import segment_sum

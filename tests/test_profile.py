@@ -18,10 +18,11 @@ from hypothesis import strategies as st
 
 import xpand
 from tests.libraries import LIBRARIES, Library
-from xpand_extensions import _profile_targets, autodiff, jit, linear_solve, pluggable, scatter, sparse, vmap
+from xpand_extensions import autodiff, jit, linear_solve, pluggable, scatter, sparse, vmap
 from xpand_extensions._dispatch import OPERATIONS
-from xpand_extensions._profile_record import CURRENT
 from xpand_extensions.profile import Entry, Profile, call, get_current_profile, profile, profile_function
+from xpand_extensions.profile import _targets as _profile_targets
+from xpand_extensions.profile._record import CURRENT
 from xpand_extensions.scatter import segment_sum as imported_by_name
 
 VALUES = np.asarray([0.5, -1.5, 2.0, 3.0])

@@ -12,9 +12,9 @@ import torch
 import xpand
 from tests.libraries import Library
 from xpand_extensions import autodiff, control_flow, jit, random, vmap
-from xpand_extensions.generic import _random_keys as generic
-from xpand_extensions.plugins.numpy import _random_blocks as blocks
-from xpand_extensions.plugins.torch import _random_keys as of_torch
+from xpand_extensions.generic.random import _keys as generic
+from xpand_extensions.plugins.numpy.random import _blocks as blocks
+from xpand_extensions.plugins.torch.random import _keys as of_torch
 
 SEEDS = [0, 7, -1, 2**32 + 5, 2**63 - 1, -(2**63)]
 

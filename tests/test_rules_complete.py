@@ -1,8 +1,6 @@
 """The tables of rules of `tracing` are complete, name what there is, and fit the signatures of the operations."""
 
-import importlib
 import inspect
-import pkgutil
 from collections.abc import Iterator
 from typing import Any
 
@@ -10,7 +8,7 @@ import numpy as np
 import pytest
 
 import xpand
-import xpand_extensions
+from xpand_extensions._capabilities import import_facades
 from xpand_extensions._dispatch import OPERATIONS
 from xpand_extensions.tracing import rules, traced_namespace
 from xpand_extensions.tracing._core import Each, Op
@@ -20,9 +18,7 @@ from xpand_extensions.tracing._facades import INLINED, FacadeOp, _is_transformat
 from xpand_extensions.tracing._functions import FUNCTIONS
 from xpand_extensions.tracing._indexing import INDEXING
 
-for _module in pkgutil.iter_modules(xpand_extensions.__path__):
-    if not _module.name.startswith("_") and _module.name not in ("generic", "plugins", "tracing"):
-        importlib.import_module(f"xpand_extensions.{_module.name}")
+import_facades()
 
 NAMESPACE = traced_namespace(xpand.array_namespace(np.ones(1)))
 STANDARD = {name: op for name, op in NAMESPACE.operations.items() if not isinstance(op, FacadeOp)}

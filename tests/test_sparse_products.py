@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 import xpand
 from tests.libraries import LIBRARIES, Library
 from tests.operations import TRANSFORMATIONS, Case, check_values, transformation_id
-from xpand_extensions import _sparse_assembly as assembly
-from xpand_extensions import _sparse_products as products
+from xpand_extensions.sparse import _assembly as assembly
+from xpand_extensions.sparse import _products as products
 from xpand_extensions.vmap import vmap
 
 M, N = 4, 3
@@ -451,7 +451,7 @@ def test_nested_derivatives_on_torch(name: str, dtype: str) -> None:
 def test_torch_is_first_used_inside_of_a_derivative() -> None:
     """The plug-in makes no tensors as it is imported: PyTorch's transformations have none of these."""
     code = (
-        "import torch; from xpand_extensions import _sparse_products as products\n"
+        "import torch; from xpand_extensions.sparse import _products as products\n"
         "i, p, x = torch.tensor([0]), torch.tensor([0, 1]), torch.ones(1)\n"
         "f = lambda v: products.csr_matmul(v, i, p, x, shape=(1, 1)).sum()\n"
         "assert torch.func.grad(f)(x) == 1"

@@ -8,7 +8,7 @@ import xpand
 from tests.cases import Case, as_tuple, assert_close, batches, eager, library_of_name, weighted_sum
 from tests.libraries import Library
 from xpand_extensions.autodiff import grad, jvp
-from xpand_extensions.plugins.numpy._jit_blocks import fused
+from xpand_extensions.plugins.numpy.jit._blocks import fused
 from xpand_extensions.tracing import traced_namespace
 from xpand_extensions.tracing._compile import compiled
 from xpand_extensions.tracing._core import aval_of

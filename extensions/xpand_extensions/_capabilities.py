@@ -21,6 +21,8 @@ OTHER: Final = "other"
 TRANSFORMATIONS: Final = frozenset({"autodiff", "control_flow", "jit", "vmap"})
 """The capabilities that a library has by tracing, where it has none of its own."""
 
+_NO_CAPABILITIES: Final = frozenset({"cli", "generic", "plugins", "tracing"})
+
 
 def capabilities() -> dict[str, dict[str, Support]]:
     """Say for every pluggable function how each library has it.
@@ -53,9 +55,9 @@ def import_facades() -> None:
 
 
 def facade_names() -> list[str]:
-    """Name the capabilities of this package: its public modules."""
-    modules = pkgutil.iter_modules(xpand_extensions.__path__)
-    return [module.name for module in modules if not module.ispkg and not module.name.startswith("_")]
+    """Name the capabilities of this package: its public modules and packages, but for those of another kind."""
+    names = (module.name for module in pkgutil.iter_modules(xpand_extensions.__path__))
+    return [name for name in names if not name.startswith("_") and name not in _NO_CAPABILITIES]
 
 
 def _support(operation: Operation[..., Any], library: str) -> Support:

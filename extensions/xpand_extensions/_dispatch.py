@@ -12,19 +12,19 @@ this order:
 3. the default: what was registered with `facade.default`, or the function of that name in
    `<package>.generic.<capability>`.
 
-`<package>.<capability>` is the module of the facade, or, for a facade too long for one file, the public module that
-gathers it: `pluggable(capability="special")`. A module that exists and can't be imported raises; it is never
-taken for an absent one. A plug-in package may also make implementations itself, of operations that it has no module
-for: its function `implementation(operation)` returns one, or None.
+`<package>.<capability>` is the module of the facade, or, where that is a private part such as `special._gamma`, the
+public package around it. A module that exists and can't be imported raises; it is never taken for an absent one.
+A plug-in package may also make implementations itself, of operations that it has no module for: its function
+`implementation(operation)` returns one, or None.
 """
 
 import importlib
 from collections.abc import Callable
-from functools import cache, partial
+from functools import cache
 from importlib.metadata import entry_points
 from importlib.util import find_spec
 from types import FunctionType, ModuleType
-from typing import Any, Final, Generic, ParamSpec, Protocol, TypeVar, overload
+from typing import Any, Final, Generic, ParamSpec, Protocol, TypeVar, cast
 
 from xpand import UnsupportedError as UnsupportedError
 from xpand import array_namespace, library_name
@@ -70,12 +70,14 @@ class Pluggable(Protocol[P, R_co]):
 class Operation(Generic[P, R_co]):
     """The record of one pluggable function: where its implementations are, and those found so far."""
 
-    def __init__(self, facade: Callable[P, R_co], capability: str | None = None) -> None:
+    def __init__(self, facade: Callable[P, R_co]) -> None:
         """Record a facade; look nothing up yet."""
         self.facade = facade
         self.name = facade.__name__
-        self.package, _, module = facade.__module__.rpartition(".")
-        self.capability = module if capability is None else capability
+        module = facade.__module__
+        while "._" in module:  # a part of a capability that is a package
+            module = module.rpartition(".")[0]
+        self.package, _, self.capability = module.rpartition(".")
         self.registered: dict[str, Callable[..., Any]] = {}
         self.default: Callable[..., Any] | None = None
         self.by_library: dict[str, Callable[..., Any]] = {}
@@ -150,26 +152,20 @@ class Operation(Generic[P, R_co]):
     def plugin_module(self, library: str) -> ModuleType | None:
         """Import the plug-in module for this capability and a library; None where there is none."""
         package = plugin_package(library, self.package)
-        return None if package is None else _import_if_present(f"{package}.{self.capability}")
+        return None if package is None else import_if_present(f"{package}.{self.capability}")
 
     def generic_implementation(self) -> Callable[..., Any] | None:
         """Find the implementation for any library; None where there is none."""
         if self.default is not None:
             return self.default
-        module = _import_if_present(f"{self.package}.generic.{self.capability}") if self.package else None
+        module = import_if_present(f"{self.package}.generic.{self.capability}") if self.package else None
         return None if module is None else getattr(module, self.name, None)
 
 
 OPERATIONS: Final[dict[str, Operation[..., Any]]] = {}
 
 
-@overload
-def pluggable(facade: Callable[P, R_co], /) -> Pluggable[P, R_co]: ...
-@overload
-def pluggable(
-    facade: None = None, /, *, capability: str | None = None
-) -> Callable[[Callable[P, R_co]], Pluggable[P, R_co]]: ...
-def pluggable(facade: Callable[..., Any] | None = None, /, *, capability: str | None = None) -> Any:
+def pluggable(facade: Callable[P, R_co], /) -> Pluggable[P, R_co]:
     """Make a function the facade of an operation that libraries implement in their own ways.
 
     The function stays what it is: nothing is wrapped, a call costs what its body costs. It gains `native(*arrays)`, to
@@ -177,9 +173,8 @@ def pluggable(facade: Callable[..., Any] | None = None, /, *, capability: str | 
     library; and `default`, for all the rest.
 
     Args:
-        facade: The function. Left out: returns the decorator.
-        capability: The module, in the same package, whose name the generic and plug-in modules have. Left out: the
-            facade's own.
+        facade: The function, of the module, or of a private part of the package, whose name the generic and plug-in
+            modules have.
 
     Raises:
         TypeError: `facade` is no plain function.
@@ -198,11 +193,9 @@ def pluggable(facade: Callable[..., Any] | None = None, /, *, capability: str | 
     >>> double(np.asarray([1, 2])).tolist()
     [2, 4]
     """
-    if facade is None:
-        return partial(pluggable, capability=capability)
     if not isinstance(facade, FunctionType):
         raise TypeError(f"pluggable: takes a plain function, got {type(facade).__qualname__}")
-    operation = Operation(facade, capability)
+    operation = Operation(facade)
     found = operation.by_type
 
     def native(*arrays: Array) -> Callable[..., Any]:
@@ -232,7 +225,7 @@ def pluggable(facade: Callable[..., Any] | None = None, /, *, capability: str | 
     for attribute in (native, native_for, default, register):
         setattr(facade, attribute.__name__, attribute)
     OPERATIONS[operation.path] = operation
-    return facade
+    return cast("Pluggable[P, R_co]", facade)
 
 
 @untraced
@@ -268,7 +261,7 @@ def third_party_plugins() -> dict[str, str]:
     return found
 
 
-def _import_if_present(name: str) -> ModuleType | None:
+def import_if_present(name: str) -> ModuleType | None:
     """Import a module; None if it doesn't exist. What fails inside it is raised."""
     return import_module(name) if _exists(name) else None
 

@@ -10,7 +10,7 @@ from typing import Any
 from xpand import _arguments, array_namespace, trees
 from xpand._typing import Array
 
-from ._sparse_containers import Sparse
+from .sparse._containers import Sparse
 
 
 def is_container(x: Any) -> bool:

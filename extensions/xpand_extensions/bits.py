@@ -8,8 +8,8 @@ from typing import Literal
 from xpand import _arguments
 from xpand._typing import Array, DType
 
-from ._arithmetic_operands import element_width, together
 from ._dispatch import pluggable
+from .arithmetic._operands import element_width, together
 
 __all__ = [
     "bitcast",

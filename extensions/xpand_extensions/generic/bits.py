@@ -5,7 +5,7 @@ from typing import Any
 
 from xpand import _arguments, array_namespace
 from xpand._typing import Array, Namespace
-from xpand_extensions._arithmetic_operands import integer_width
+from xpand_extensions.arithmetic._operands import integer_width
 
 from ._last_axis import from_last, to_last
 

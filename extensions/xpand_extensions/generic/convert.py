@@ -8,9 +8,9 @@ from xpand._namespace import describe
 from xpand._typing import Array, Device, DType, Namespace
 from xpand_extensions import bits
 from xpand_extensions import convert as capability
-from xpand_extensions._convert_dtypes import integer_of, is_short, name_of
-from xpand_extensions._convert_messages import copy_needed, no_dtype, no_values
 from xpand_extensions.convert import ByteOrder, Pointer
+from xpand_extensions.convert._dtypes import integer_of, is_short, name_of
+from xpand_extensions.convert._messages import copy_needed, no_dtype, no_values
 
 
 def exported(x: Array, /, *, to_host: bool = False, copy: bool | None = None) -> Array:

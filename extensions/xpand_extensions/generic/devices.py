@@ -10,7 +10,7 @@ from xpand._defaults import namespace_or_default
 from xpand._namespace import array_namespace
 from xpand._typing import Array, Device, Namespace
 
-from .._devices_info import DeviceFacts, DeviceInfo, MemoryStats, host_facts
+from ..devices._info import DeviceFacts, DeviceInfo, MemoryStats, host_facts
 
 
 def listed(*, xp: Namespace | str | None = None) -> tuple[DeviceInfo, ...]:

@@ -6,7 +6,7 @@ from typing import Any
 from xpand import _arguments, array_namespace, choose_namespace, trees
 from xpand._typing import Array
 
-from .._jit_graph import ShapeDtype, namespace_with
+from ..jit._graph import ShapeDtype, namespace_with
 from ..tracing import Graph, traced_namespace
 from ..tracing._core import Aval, aval_of
 from ..tracing._host import pure_callback as _pure_callback

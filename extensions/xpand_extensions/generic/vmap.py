@@ -6,10 +6,10 @@ from typing import Any
 from xpand import array_namespace, default_namespace
 from xpand._typing import Array
 
-from .. import _vmap_names as names
 from ..tracing import traced_namespace
 from ..tracing._batching import batched
 from ..tracing._collectives import collective
+from ..vmap import _names as names
 
 
 def vmap(

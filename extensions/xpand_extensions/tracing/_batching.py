@@ -9,7 +9,7 @@ from typing import Any
 
 from xpand._typing import Array
 
-from .. import _vmap_names as names
+from ..vmap import _names as names
 from ._core import Op, Trace, TracedArray, TracedError, bare, rebuilt
 from ._fit import namespace_for
 

@@ -11,7 +11,7 @@ from xpand._arguments import device_of
 from xpand._typing import Array
 
 from .._bounds import index_dtype
-from .._vmap_names import Axis
+from ..vmap._names import Axis
 from ._batching import Batching
 from ._core import Op, bare, bind
 from ._fit import namespace_for

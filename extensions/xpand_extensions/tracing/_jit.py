@@ -7,7 +7,7 @@ from xpand import array_namespace, choose_namespace, trees
 from xpand._precision import default_dtype
 from xpand._typing import Array
 
-from .._jit_calls import NUMBERS, Compiled
+from ..jit._calls import NUMBERS, Compiled
 from ._compile import Fuse, compiled, steps_of
 from ._core import TracedArray, aval_of, bare
 from ._infinities import DERIVATIVES_TAKEN, unwarned_run

@@ -11,9 +11,9 @@ from typing import Any, Final
 from xpand import array_namespace
 from xpand._typing import Array
 
-from .._at import At, Operation
 from .._index import Basic, Rows
 from ..generic._at import GenericAt
+from ..scatter._at import At, Operation
 from ._core import TracedArray, bind
 
 

@@ -5,7 +5,7 @@ from typing import Any, Final
 from xpand import is_concrete, library_name
 from xpand._typing import DType
 
-from .._jit_graph import ShapeDtype, library_of_dtype
+from ..jit._graph import ShapeDtype, library_of_dtype
 from ._bodies import Body
 from ._core import Aval, Op
 from ._creation import CREATION

@@ -6,9 +6,9 @@ import cupy as cp
 import numpy as np
 
 from xpand._typing import Array, Namespace
-from xpand_extensions._convert_messages import copy_needed
 from xpand_extensions.convert import Pointer
 from xpand_extensions.convert import exported as export
+from xpand_extensions.convert._messages import copy_needed
 
 
 def exported(x: Array, /, *, to_host: bool = False, copy: bool | None = None) -> Array:

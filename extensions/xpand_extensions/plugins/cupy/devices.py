@@ -9,7 +9,7 @@ import cupy
 
 from xpand._settings import ThreadSwitch
 
-from ..._devices_info import DeviceFacts, DeviceInfo, MemoryStats
+from ...devices._info import DeviceFacts, DeviceInfo, MemoryStats
 
 _NO_DEVICE: Final = (35, 100)
 """What CUDA answers where there is no driver, or one that is too old; and where there is no GPU."""

@@ -8,7 +8,7 @@ from cupy import ElementwiseKernel
 from cupy.cuda import runtime
 
 from ...tracing._jit import jit as _jit
-from ._jit_kernels import fused
+from ._kernels import fused
 
 
 def jit(

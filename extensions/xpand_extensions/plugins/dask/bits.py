@@ -7,7 +7,7 @@ import dask.array as da
 import xpand.dask.array as xp
 from xpand._typing import Array, DType
 from xpand_extensions import bits as facade
-from xpand_extensions._arithmetic_operands import element_width
+from xpand_extensions.arithmetic._operands import element_width
 
 
 def bitcast(x: Array, dtype: DType, /) -> Array:

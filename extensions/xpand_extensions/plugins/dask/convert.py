@@ -6,8 +6,8 @@ import dask.array as da
 import numpy as np
 
 from xpand._typing import Array, Namespace
-from xpand_extensions._convert_messages import copy_needed
 from xpand_extensions.convert import exported as export
+from xpand_extensions.convert._messages import copy_needed
 
 UNSUPPORTED: Final = {
     "pointer": "its arrays have no memory before they are computed; convert to NumPy first",

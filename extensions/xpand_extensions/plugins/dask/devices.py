@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from ..._devices_info import DeviceInfo
+from ...devices._info import DeviceInfo
 
 
 def listed(*, xp: Any = None) -> tuple[DeviceInfo, ...]:

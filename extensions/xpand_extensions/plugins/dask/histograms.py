@@ -8,7 +8,7 @@ import xpand.dask.array as xp
 from xpand._typing import Array
 from xpand_extensions import histograms as facade
 from xpand_extensions._bounds import Mode
-from xpand_extensions.generic import _histograms_pieces as pieces
+from xpand_extensions.generic.histograms import _pieces as pieces
 from xpand_extensions.histograms import Histogram, HistogramDD
 
 

@@ -10,9 +10,9 @@ import xpand.dask.array as xp
 from xpand._typing import Array, DType
 from xpand.dask.array._blocks import merge
 from xpand_extensions import linalg
-from xpand_extensions._linalg_factorizations import LeastSquares, LUFactors, LUResult
-from xpand_extensions._linalg_plan import Pair, Single, plan_of
-from xpand_extensions.generic._linalg_products import execute, reduce_alone
+from xpand_extensions.generic.linalg._products import execute, reduce_alone
+from xpand_extensions.linalg._factorizations import LeastSquares, LUFactors, LUResult
+from xpand_extensions.linalg._plan import Pair, Single, plan_of
 
 
 def einsum(subscripts: str, /, *operands: Array, optimize: bool | str = True) -> Array:

@@ -10,9 +10,9 @@ from dask.array.overlap import ensure_minimum_chunksize
 import xpand.dask.array as xp
 from xpand._typing import Array
 from xpand_extensions import windows
-from xpand_extensions._segments import Combination, identity
-from xpand_extensions._windows_arguments import Pass, passes
-from xpand_extensions._windows_passes import pad_axis
+from xpand_extensions.scatter._segments import Combination, identity
+from xpand_extensions.windows._arguments import Pass, passes
+from xpand_extensions.windows._passes import pad_axis
 
 
 def sliding_window_view(

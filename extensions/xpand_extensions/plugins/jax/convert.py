@@ -8,12 +8,12 @@ import jax.numpy as jnp
 import numpy as np
 
 from xpand._typing import Array, Namespace
-from xpand_extensions._convert_dtypes import name_of
-from xpand_extensions._convert_messages import copy_needed, no_dtype, no_values
 from xpand_extensions.convert import Pointer
 from xpand_extensions.convert import exported as export
 from xpand_extensions.convert import from_pointer as pointed
 from xpand_extensions.convert import pointer as address_of
+from xpand_extensions.convert._dtypes import name_of
+from xpand_extensions.convert._messages import copy_needed, no_dtype, no_values
 
 _wide: Final[dict[tuple[type, Any], bool]] = {}
 

@@ -7,7 +7,7 @@ import jax
 from jax import lax
 
 from xpand._typing import Array
-from xpand_extensions._convolution import Geometry, by_dilation, convolver, transposer
+from xpand_extensions.convolution._geometry import Geometry, by_dilation, convolver, transposer
 from xpand_extensions.generic import convolution as generic
 
 

@@ -10,7 +10,7 @@ import jax
 from xpand import is_concrete
 from xpand._settings import ThreadSwitch
 
-from ..._devices_info import DeviceFacts, DeviceInfo, MemoryStats, host_facts
+from ...devices._info import DeviceFacts, DeviceInfo, MemoryStats, host_facts
 
 _PLATFORMS = {"cuda": "gpu", "rocm": "gpu", "gpu": "gpu", "METAL": "gpu"}
 

@@ -11,8 +11,8 @@ import xpand.jax as xp
 from xpand import _arguments, is_concrete
 from xpand._typing import Array
 from xpand_extensions._bounds import Mode
-from xpand_extensions.generic import _histograms_pieces as pieces
 from xpand_extensions.generic import histograms as generic
+from xpand_extensions.generic.histograms import _pieces as pieces
 from xpand_extensions.histograms import Histogram, HistogramDD
 
 _count = jax.jit(generic.bincount, static_argnames=("minlength", "length", "mode"))

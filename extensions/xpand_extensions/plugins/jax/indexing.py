@@ -9,10 +9,10 @@ import jax.numpy as jnp
 
 from xpand._typing import Array, Scalar
 from xpand_extensions._bounds import Mode
-from xpand_extensions._indexing_slice import SliceMode
 from xpand_extensions.generic import indexing as generic
-from xpand_extensions.generic._indexing_mask import masked, nonzero_padded
-from xpand_extensions.generic._indexing_take import along
+from xpand_extensions.generic.indexing._mask import masked, nonzero_padded
+from xpand_extensions.generic.indexing._take import along
+from xpand_extensions.indexing._slice import SliceMode
 
 from ._placement import argument
 from ._rows import mode_once_checked

@@ -6,8 +6,8 @@ from typing import Any
 import jax
 
 from xpand._typing import Array
-from xpand_extensions.generic import _interpolation_pieces as pieces
 from xpand_extensions.generic import interpolation as generic
+from xpand_extensions.generic.interpolation import _pieces as pieces
 
 
 @partial(jax.jit, static_argnames=("extrapolation",))

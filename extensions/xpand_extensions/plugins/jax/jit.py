@@ -9,7 +9,7 @@ import jax.numpy as jnp
 from xpand import trees
 from xpand._typing import Array
 
-from ..._jit_graph import ShapeDtype
+from ...jit._graph import ShapeDtype
 
 
 class _Result:

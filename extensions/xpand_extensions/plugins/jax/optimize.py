@@ -8,7 +8,7 @@ import jax
 from xpand import trees
 from xpand._typing import Array
 
-from ...generic._optimize_iterate import is_known, looped, stepped
+from ...generic.optimize._iterate import is_known, looped, stepped
 
 
 def iterate(

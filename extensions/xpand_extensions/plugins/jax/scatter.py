@@ -11,18 +11,18 @@ import numpy as np
 import xpand.jax as xp
 from xpand import UnsupportedError, is_concrete
 from xpand._typing import Array, Scalar
-from xpand_extensions._at import At, Operation
 from xpand_extensions._bounds import Mode, resolve
 from xpand_extensions._index import Basic, Mask, Rows
-from xpand_extensions._scatter_nd import ScatterOperation
-from xpand_extensions._scatter_offsets import SegmentOperation
-from xpand_extensions._segments import Reduction, nothing, reducer
 from xpand_extensions.generic._at import GenericAt, binary
 from xpand_extensions.generic._runs import Runs
-from xpand_extensions.generic._scatter_nd import scatter as generic_scatter
-from xpand_extensions.generic._scatter_nd import scatter_nd as generic_scatter_nd
-from xpand_extensions.generic._scatter_offsets import segment_reduce as generic_segment_reduce
+from xpand_extensions.generic.scatter._nd import scatter as generic_scatter
+from xpand_extensions.generic.scatter._nd import scatter_nd as generic_scatter_nd
+from xpand_extensions.generic.scatter._offsets import segment_reduce as generic_segment_reduce
 from xpand_extensions.scatter import Index
+from xpand_extensions.scatter._at import At, Operation
+from xpand_extensions.scatter._nd import ScatterOperation
+from xpand_extensions.scatter._offsets import SegmentOperation
+from xpand_extensions.scatter._segments import Reduction, nothing, reducer
 
 from ._placement import argument
 from ._rows import bounds, is_on_cpu, mode_once_checked

@@ -6,7 +6,7 @@ from typing import Any
 import jax
 
 from xpand._typing import Array
-from xpand_extensions import _vmap_names as names
+from xpand_extensions.vmap import _names as names
 
 
 def vmap(

@@ -6,10 +6,10 @@ from typing import Any
 import jax
 
 from xpand._typing import Array, Scalar
-from xpand_extensions._segments import Combination
-from xpand_extensions._windows_arguments import Pass, passes, reducer
-from xpand_extensions.generic import _windows_pieces as pieces
 from xpand_extensions.generic import windows as generic
+from xpand_extensions.generic.windows import _pieces as pieces
+from xpand_extensions.scatter._segments import Combination
+from xpand_extensions.windows._arguments import Pass, passes, reducer
 
 
 @partial(jax.jit, static_argnums=(1,), static_argnames=("axis", "strides", "window_dilation"))

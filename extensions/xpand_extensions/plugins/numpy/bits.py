@@ -6,7 +6,7 @@ import numpy as np
 
 import xpand.numpy as xp
 from xpand._typing import Array, DType
-from xpand_extensions._arithmetic_operands import integer_width
+from xpand_extensions.arithmetic._operands import integer_width
 from xpand_extensions.generic import bits as generic
 
 

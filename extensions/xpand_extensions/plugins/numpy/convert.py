@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from xpand._typing import Array, Device, DType, Namespace
-from xpand_extensions._convert_dtypes import name_of
-from xpand_extensions._convert_messages import copy_needed, no_dtype
 from xpand_extensions.convert import ByteOrder, Pointer
+from xpand_extensions.convert._dtypes import name_of
+from xpand_extensions.convert._messages import copy_needed, no_dtype
 from xpand_extensions.devices import to_device
 
 

@@ -6,8 +6,8 @@ import numpy as np
 
 from xpand._typing import Array
 from xpand_extensions._bounds import Mode
-from xpand_extensions.generic import _histograms_pieces as pieces
 from xpand_extensions.generic import histograms as generic
+from xpand_extensions.generic.histograms import _pieces as pieces
 from xpand_extensions.histograms import Histogram
 
 _BLOCK: Final = 1 << 14

@@ -7,8 +7,8 @@ import numpy as np
 
 from xpand._typing import Array, Scalar
 from xpand_extensions._bounds import Mode
-from xpand_extensions._indexing_slice import SliceMode
 from xpand_extensions.generic import indexing as generic
+from xpand_extensions.indexing._slice import SliceMode
 
 from ._rows import are_within, blocks, flat
 

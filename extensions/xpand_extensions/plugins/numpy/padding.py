@@ -5,8 +5,8 @@ from typing import Any, Final
 import numpy as np
 
 from xpand._typing import Array
-from xpand_extensions.generic import _padding_pieces as pieces
 from xpand_extensions.generic import padding as generic
+from xpand_extensions.generic.padding import _pieces as pieces
 
 from ._masked import no_mask
 

@@ -10,15 +10,15 @@ from scipy.sparse import csr_array
 
 import xpand.numpy as xp
 from xpand._typing import Array, Scalar
-from xpand_extensions._at import At, Operation
 from xpand_extensions._bounds import Mode, out_of_bounds, resolve
 from xpand_extensions._index import Rows, check_types
-from xpand_extensions._scatter_nd import ScatterOperation
-from xpand_extensions._segments import Reduction, nothing, reducer
 from xpand_extensions.generic._at import GenericAt
-from xpand_extensions.generic._scatter_nd import scatter as generic_scatter
-from xpand_extensions.generic._scatter_nd import scatter_nd as generic_scatter_nd
+from xpand_extensions.generic.scatter._nd import scatter as generic_scatter
+from xpand_extensions.generic.scatter._nd import scatter_nd as generic_scatter_nd
 from xpand_extensions.scatter import Index
+from xpand_extensions.scatter._at import At, Operation
+from xpand_extensions.scatter._nd import ScatterOperation
+from xpand_extensions.scatter._segments import Reduction, nothing, reducer
 
 from ._masked import no_mask
 from ._rows import are_within, blocks, flat

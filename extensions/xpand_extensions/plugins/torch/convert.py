@@ -11,11 +11,11 @@ from torch._functorch.pyfunctorch import temporarily_clear_interpreter_stack
 
 from xpand import is_concrete
 from xpand._typing import Array, Namespace
-from xpand_extensions._convert_dtypes import integer_of, is_short
-from xpand_extensions._convert_messages import copy_needed, has_gradient, no_dtype, no_values
 from xpand_extensions.convert import Pointer
 from xpand_extensions.convert import exported as export
 from xpand_extensions.convert import from_pointer as pointed
+from xpand_extensions.convert._dtypes import integer_of, is_short
+from xpand_extensions.convert._messages import copy_needed, has_gradient, no_dtype, no_values
 
 _BITS: Final = {1: (torch.uint8, np.uint8), 2: (torch.int16, np.int16)}
 """Integers of the width of a short floating-point type, by PyTorch and by NumPy, which has no such types itself."""

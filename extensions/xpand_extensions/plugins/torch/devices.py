@@ -9,7 +9,7 @@ import torch
 
 from xpand._settings import ThreadSwitch
 
-from ..._devices_info import DeviceFacts, DeviceInfo, MemoryStats, host_facts
+from ...devices._info import DeviceFacts, DeviceInfo, MemoryStats, host_facts
 
 
 def listed(*, xp: Any = None) -> tuple[DeviceInfo, ...]:

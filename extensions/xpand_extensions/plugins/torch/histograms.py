@@ -7,8 +7,8 @@ import torch
 from xpand import is_concrete
 from xpand._typing import Array
 from xpand_extensions._bounds import Mode
-from xpand_extensions.generic import _histograms_pieces as pieces
 from xpand_extensions.generic import histograms as generic
+from xpand_extensions.generic.histograms import _pieces as pieces
 from xpand_extensions.histograms import Histogram, HistogramDD
 from xpand_extensions.plugins.numpy import histograms as host
 

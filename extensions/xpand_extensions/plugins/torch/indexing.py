@@ -7,8 +7,8 @@ import torch
 from xpand._typing import Array, Scalar
 from xpand_extensions._bounds import Mode
 from xpand_extensions.generic import indexing as generic
-from xpand_extensions.generic._indexing_mask import masked, nonzero_padded
-from xpand_extensions.generic._indexing_take import along
+from xpand_extensions.generic.indexing._mask import masked, nonzero_padded
+from xpand_extensions.generic.indexing._take import along
 
 from ._rows import are_within, checks_itself, flat, select, take_within
 from ._unsigned import SIGNED

@@ -14,7 +14,7 @@ from torch.nn import functional
 import xpand.torch as xp
 from xpand import is_concrete
 from xpand._typing import Array
-from xpand_extensions.generic._interpolation_pieces import sampled, turned
+from xpand_extensions.generic.interpolation._pieces import sampled, turned
 
 _BLOCK: Final = 1 << 14
 """How many values are interpolated at a time."""

@@ -3,6 +3,6 @@
 An iteration inside of what `torch.func` transposes would bring tensors of its levels along, which it refuses.
 """
 
-from ...generic._optimize_implicit import by_matrix as tangent_of
+from ...generic.optimize._implicit import by_matrix as tangent_of
 
 __all__ = ["tangent_of"]

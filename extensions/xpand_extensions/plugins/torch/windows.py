@@ -14,11 +14,11 @@ import xpand.torch as xp
 from xpand import is_concrete
 from xpand._namespace import torch_is_traced as is_traced
 from xpand._typing import Array, Scalar
-from xpand_extensions._segments import Combination, identity
-from xpand_extensions._windows_arguments import Pass, reducer
-from xpand_extensions._windows_tiles import Tiles
-from xpand_extensions.generic import _windows_pieces as pieces
 from xpand_extensions.generic import windows as generic
+from xpand_extensions.generic.windows import _pieces as pieces
+from xpand_extensions.scatter._segments import Combination, identity
+from xpand_extensions.windows._arguments import Pass, reducer
+from xpand_extensions.windows._tiles import Tiles
 
 from ._unsigned import SIGNED
 

@@ -1,3 +1,3 @@
 """Iterations of traced arrays: loops whose bodies are graphs, since the functions in them are Python's."""
 
-from ...generic._optimize_iterate import iterate as iterate
+from ...generic.optimize._iterate import iterate as iterate

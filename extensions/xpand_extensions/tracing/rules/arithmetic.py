@@ -5,7 +5,7 @@ from typing import Any, Final
 from xpand._arguments import device_of
 
 from ... import arithmetic, bits
-from ..._arithmetic_operands import element_width
+from ...arithmetic._operands import element_width
 from .._core import Aval
 from .._derivatives import factor, scale
 from .special import aligned, promoted

@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from xpand_extensions import convolution
-from xpand_extensions._convolution import Geometry, part_of, span, transposed_sizes
-from xpand_extensions.generic._convolution_pieces import dilated, padded, reached, result_shape
+from xpand_extensions.convolution._geometry import Geometry, part_of, span, transposed_sizes
+from xpand_extensions.generic.convolution._pieces import dilated, padded, reached, result_shape
 
 from .._core import Aval
 from .._derivatives import LINEAR

@@ -3,9 +3,8 @@
 from collections.abc import Callable
 from typing import Any, Final
 
-from xpand_extensions import _linear_solve_factors as facades
-
 from ..._bounds import index_dtype
+from ..._dispatch import OPERATIONS
 from .._core import Aval
 from .linalg import matrices
 from .products import device_of, is_complex
@@ -20,7 +19,7 @@ _FACTORS: Final = {
 
 def _members(name: str) -> Callable[..., Any]:
     def rule(xp: Any, mapped: dict[str, bool], a: Any, **options: Any) -> Any:
-        return getattr(facades, name)(a, **options)
+        return OPERATIONS[f"xpand_extensions.linear_solve.{name}"].facade(a, **options)
 
     return rule
 

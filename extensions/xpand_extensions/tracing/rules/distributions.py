@@ -5,9 +5,9 @@ from typing import Any, Final
 
 from xpand._arguments import device_of
 
-from ..._random_discrete import binomial_elements, poisson_elements
-from ..._random_elements import split_each
-from ..._random_gamma import gamma_elements
+from ...random._discrete import binomial_elements, poisson_elements
+from ...random._elements import split_each
+from ...random._gamma import gamma_elements
 from .._core import Aval
 
 

@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 from xpand import UnsupportedError
 from xpand._arguments import device_of
 from xpand_extensions import linalg
-from xpand_extensions.generic import _linalg_factorizations as generic
+from xpand_extensions.generic.linalg import _factorizations as generic
 
 from ..._bounds import index_dtype
 from .._core import Aval

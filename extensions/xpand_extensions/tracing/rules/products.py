@@ -6,7 +6,7 @@ Transposed, a product is one with the other factor, which isn't conjugated.
 from collections.abc import Sequence
 from typing import Any, Final
 
-from xpand_extensions.generic._linalg_products import product
+from xpand_extensions.generic.linalg._products import product
 
 from .._core import Aval
 from .._derivatives import LINEAR

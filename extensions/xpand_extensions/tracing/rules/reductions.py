@@ -6,8 +6,8 @@ from typing import Any, Final
 
 from xpand._arguments import device_of
 
-from ...generic._control_flow_scans import associative_scan
-from ...generic._statistics_reduce import reduce
+from ...generic.control_flow._scans import associative_scan
+from ...generic.statistics._reduce import reduce
 from .._core import Aval
 from .._derivatives import LINEAR, contribution
 from .elementwise import dtype_of_result

@@ -7,8 +7,8 @@ product. So all derivatives stay on the pattern.
 from typing import Any, Final
 
 from xpand._arguments import device_of
-from xpand_extensions import _sparse_blocks as blocks
-from xpand_extensions import _sparse_products as products
+from xpand_extensions.sparse import _blocks as blocks
+from xpand_extensions.sparse import _products as products
 
 from .._core import Aval
 from .._derivatives import LINEAR

@@ -12,9 +12,9 @@ from xpand._arguments import device_of
 
 from ... import special
 from ...generic import special as generic
-from ...generic._special_bessel import small_i1
-from ...generic._special_error import erfcx
-from ...generic._special_incomplete import beta_density, gamma_density
+from ...generic.special._bessel import small_i1
+from ...generic.special._error import erfcx
+from ...generic.special._incomplete import beta_density, gamma_density
 from .._core import Aval
 from .._derivatives import contribution, factor
 from .._forward import jvp

@@ -11,7 +11,7 @@ from xpand._arguments import device_of
 
 from ... import sorting, statistics
 from ..._bounds import index_dtype
-from ...generic._statistics_cumulative import with_initial
+from ...generic.statistics._cumulative import with_initial
 from .._core import Aval
 from .._derivatives import joint
 from .._shapes import broadcast

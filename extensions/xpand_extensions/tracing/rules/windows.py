@@ -6,9 +6,9 @@ from typing import Any, Final
 
 from xpand import array_namespace
 from xpand_extensions import windows
-from xpand_extensions._windows_arguments import Pass, passes
-from xpand_extensions.generic._windows_pieces import extreme_places, inside, scatter_to_extremes
+from xpand_extensions.generic.windows._pieces import extreme_places, inside, scatter_to_extremes
 from xpand_extensions.padding import pad
+from xpand_extensions.windows._arguments import Pass, passes
 
 from .._core import Aval
 from .._derivatives import LINEAR, contribution

@@ -1,0 +1,34 @@
+"""Derivatives, of functions of trees of arrays: JAX's names, arguments and conventions, on every library that has them.
+
+The library is that of the arrays of a call. A function may take and return arrays, Python numbers, and trees of such.
+The gradient of a real function of complex numbers is JAX's: its conjugate is the direction of steepest ascent.
+"""
+
+from ._check import check_grads
+from ._checkpoint import checkpoint
+from ._gradients import grad, value_and_grad
+from ._jacobians import hessian, jacfwd, jacrev
+from ._linear import linear_transpose, linearize
+from ._products import jvp, stop_gradient, vjp
+from ._root import custom_root
+from ._rules import custom_jvp, custom_vjp
+from ._solve import custom_linear_solve
+
+__all__ = [
+    "check_grads",
+    "checkpoint",
+    "custom_jvp",
+    "custom_linear_solve",
+    "custom_root",
+    "custom_vjp",
+    "grad",
+    "hessian",
+    "jacfwd",
+    "jacrev",
+    "jvp",
+    "linear_transpose",
+    "linearize",
+    "stop_gradient",
+    "value_and_grad",
+    "vjp",
+]

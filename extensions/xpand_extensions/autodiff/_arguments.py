@@ -1,0 +1,124 @@
+"""What gradients and Jacobians share: which arguments are differentiated, and of what kind they and the results are."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from xpand import _arguments, array_namespace, trees
+from xpand._namespace import describe
+from xpand._typing import Array
+
+from .._transforms import Flat, differentiable, is_floating, values_of
+from .._transforms_patterns import Patterned, beside
+
+
+class Chosen:
+    """The arguments of a call that are differentiated, as arrays, and the function of the floating-point ones alone."""
+
+    def __init__(
+        self,
+        name: str,
+        function: Callable[..., Any],
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        numbers: tuple[int, ...],
+        *,
+        has_aux: bool,
+        allow_int: bool,
+    ) -> None:
+        """Take the arguments with given numbers, for the transformation `name`; hold the others."""
+        self._function, self._args, self._kwargs = function, args, kwargs
+        self._numbers = places_of(name, numbers, len(args))
+        chosen = tuple(args[place] for place in self._numbers)
+        self.leaves, self.structure = values_of(name, "the arguments", chosen, (args, kwargs))
+        if not allow_int:
+            differentiable(name, "the arguments", self.leaves)
+        self.flat = Flat(name, self._of_chosen, self.structure, has_aux)
+        self._places = [i for i, x in enumerate(self.leaves) if is_floating(array_namespace(x), x)]
+
+    @property
+    def arrays(self) -> list[Array]:
+        """The arrays that have derivatives."""
+        return [self.leaves[i] for i in self._places]
+
+    def __call__(self, *arrays: Array) -> tuple[tuple[Array, ...], tuple[Array, ...]]:
+        """Call the function with others in the place of these."""
+        given = list(self.leaves)
+        for i, x in zip(self._places, arrays):
+            given[i] = x
+        if len(arrays) < len(given):
+            given = beside(arrays, given)
+        return self.flat(*given)
+
+    def _of_chosen(self, *chosen: Any) -> Any:
+        given, kwargs = list(self._args), self._kwargs
+        if len(chosen) < len(given) or kwargs:
+            given, kwargs = beside(trees.leaves(chosen), (given, kwargs))
+        for place, value in zip(self._numbers, chosen):
+            given[place] = value
+        return self._function(*given, **kwargs)
+
+    def tree(self, derivatives: Sequence[Array], shape: tuple[int, ...] = ()) -> Any:
+        """Make a tree like the arguments of derivatives whose first axes are those of a result of a shape.
+
+        Those of integers are zeros of their own data types.
+        """
+        found = dict(zip(self._places, derivatives))
+        for i, x in enumerate(self.leaves):
+            if i not in found:
+                xp = array_namespace(x)
+                found[i] = xp.zeros((*shape, *x.shape), dtype=x.dtype, device=_arguments.device_of(x))
+        leaves = [found[i] for i in range(len(self.leaves))]
+        if isinstance(self.structure, Patterned):
+            return self.structure.tree(leaves, shape)
+        return trees.unflatten(self.structure, leaves)
+
+
+def check_callable(name: str, function: Any) -> None:
+    """Check that there is a function to be transformed."""
+    if not callable(function):
+        raise TypeError(f"{name}: takes a function, got {describe(function)}")
+
+
+def argnums_of(name: str, argnums: int | Sequence[int], argument: str = "argnums") -> tuple[int, ...]:
+    """Check and list numbers of arguments."""
+    given = argnums if isinstance(argnums, (tuple, list)) else (argnums,)
+    return tuple(_arguments.integer(name, argument, number) for number in given)
+
+
+def places_of(name: str, numbers: tuple[int, ...], count: int, argument: str = "argnums") -> list[int]:
+    """Say which of a call's positional arguments numbers mean, negative ones counted from the end.
+
+    Raises:
+        ValueError: There is no such argument, or it is named twice.
+    """
+    for number in numbers:
+        if not -count <= number < count:
+            raise ValueError(
+                f"{name}: {argument} names argument {number}, and the function was called with {count} positional "
+                "arguments"
+            )
+    places = [number % count for number in numbers]
+    if len(set(places)) < len(places):
+        raise ValueError(f"{name}: {argument}={numbers} names an argument twice")
+    return places
+
+
+def check_scalar(name: str, outs: Sequence[Array], holomorphic: bool) -> None:
+    """Check that a function to be differentiated returned one number."""
+    if len(outs) != 1 or tuple(outs[0].shape) != ():
+        shapes = [tuple(x.shape) for x in outs]
+        raise TypeError(
+            f"{name}: the function must return one number, an array of shape (), got arrays of shapes {shapes}; sum "
+            "it, or use `jacrev` for all derivatives"
+        )
+    check_field(name, "the output", outs[0], holomorphic)
+
+
+def check_field(name: str, what: str, x: Array, holomorphic: bool) -> None:
+    """Check that an array is complex where the function is said to be holomorphic, and an output real elsewhere."""
+    xp = array_namespace(x)
+    if holomorphic and _arguments.kind(xp, x.dtype) != "complex":
+        raise TypeError(f"{name}: with holomorphic=True {what} must be complex, got {x.dtype}")
+    if not holomorphic and what == "the output" and _arguments.kind(xp, x.dtype) != "real":
+        mend = "take its real part, or say holomorphic=True" if is_floating(xp, x) else "convert it with `xp.astype`"
+        raise TypeError(f"{name}: {what} must be real, got {x.dtype}; {mend}")

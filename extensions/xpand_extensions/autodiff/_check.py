@@ -1,0 +1,176 @@
+"""Derivatives compared with differences of values."""
+
+import math
+from collections.abc import Callable, Sequence
+from random import Random
+from typing import Any
+
+from xpand import _arguments, array_namespace, trees
+from xpand._namespace import describe
+from xpand._typing import Array
+
+from .._transforms import arrays_of, differentiable, is_floating
+from ._arguments import check_callable
+from ._products import Function, jvp, vjp
+
+_MODES = ("fwd", "rev")
+
+
+def check_grads(
+    f: Function,
+    args: Sequence[trees.Tree],
+    order: int = 1,
+    modes: str | Sequence[str] = _MODES,
+    atol: float | None = None,
+    rtol: float | None = None,
+    eps: float | None = None,
+) -> None:
+    """Check the derivatives of a function against differences of its values, along random directions.
+
+    Forward mode is compared with the differences; reverse mode with them through the product of its result and the
+    direction. The directions are the same in every call.
+
+    Args:
+        f: Takes trees of floating-point arrays and returns one.
+        args: The arguments at which to check: a tuple or a list of trees.
+        order: How often to differentiate. For 2, the derivatives are checked like `f`, in all modes.
+        modes: "fwd", "rev", or both.
+        atol: How far derivatives may be off. None: a number for the coarsest data type of the arguments, 1e-6 for
+            float64.
+        rtol: The same in proportion to their size. None: as `atol`.
+        eps: The step of the differences, which are of fourth order. None: the fifth root of the data type's precision.
+
+    Raises:
+        AssertionError: Derivatives differ: names the mode, the leaf, what was expected and what was found.
+        TypeError: Arguments that are no floating-point arrays.
+        ValueError: An unknown mode, or an order below 1.
+
+    Source: `jax.test_util.check_grads`.
+
+    >>> import torch
+    >>> check_grads(torch.sin, (torch.tensor([0.5, 2.0], dtype=torch.float64),), order=2)
+    """
+    check_callable("check_grads", f)
+    if not isinstance(args, (tuple, list)):
+        raise TypeError(f"check_grads: args must be a tuple or a list of arguments, got {describe(args)}")
+    modes = (modes,) if isinstance(modes, str) else tuple(modes)
+    for mode in modes:
+        _arguments.choice("check_grads", "modes", mode, _MODES)
+    if _arguments.integer("check_grads", "order", order) < 1:
+        raise ValueError(f"check_grads: order must be at least 1, got {order}")
+    leaves, _ = arrays_of("check_grads", "args", tuple(args))
+    differentiable("check_grads", "args", leaves)
+    precision = max(float(array_namespace(x).finfo(x.dtype).eps) for x in leaves)
+    default = 1e-6 if precision < 1e-12 else 5.0 * math.sqrt(precision)
+    check = _Check(
+        tuple(modes),
+        default if atol is None else atol,
+        default if rtol is None else rtol,
+        precision**0.2 if eps is None else eps,
+    )
+    check.run(f, tuple(args), order, "")
+
+
+class _Check:
+    """A check, with its tolerances."""
+
+    def __init__(self, modes: tuple[str, ...], atol: float, rtol: float, eps: float) -> None:
+        self.modes, self.atol, self.rtol, self.eps = modes, atol, rtol, eps
+        self.random = Random(0)
+
+    def run(self, f: Function, args: tuple[Any, ...], order: int, path: str) -> None:
+        """Check a function, and up to an order the functions that are its derivatives."""
+        direction = self.direction(args)
+        differences = self.differences(f, args, direction)
+        if "fwd" in self.modes:
+            here = f"{path} > fwd" if path else "fwd"
+            _, derivative = jvp(f, args, direction)
+            self.compare(here, differences, derivative)
+            if order > 1:
+                self.run(lambda *xs: _floating(jvp(f, xs, direction)[1]), args, order - 1, here)
+        if "rev" in self.modes:
+            here = f"{path} > rev" if path else "rev"
+            value, pullback = vjp(f, *args)
+            weights = self.direction(value)
+            back = pullback(weights)
+            self.compare_numbers(here, _product(weights, differences), _product(back, direction))
+            if order > 1:
+                self.run(lambda *xs: vjp(f, *xs)[1](weights), args, order - 1, here)
+
+    def direction(self, tree: trees.Tree) -> trees.Tree:
+        """Make a tree like another of random numbers; zeros where it has integers."""
+
+        def random(x: Any) -> Array:
+            xp = array_namespace(x)
+            if not is_floating(xp, x):
+                return xp.zeros_like(x)
+            count = math.prod(x.shape)
+            real = [self.random.gauss(0.0, 1.0) for _ in range(count)]
+            is_complex = _arguments.kind(xp, x.dtype) == "complex"
+            values = [complex(a, self.random.gauss(0.0, 1.0)) for a in real] if is_complex else real
+            return xp.reshape(xp.asarray(values, dtype=x.dtype, device=_arguments.device_of(x)), x.shape)
+
+        leaves, structure = trees.flatten(tree)
+        like = next((x for x in leaves if _arguments.is_array(x)), None)
+        if like is not None:
+            leaves, structure = arrays_of("check_grads", "the function returned", tree)
+        return trees.unflatten(structure, [random(x) for x in leaves])
+
+    def differences(self, f: Function, args: tuple[Any, ...], direction: tuple[Any, ...]) -> trees.Tree:
+        """Take the central differences of fourth order along a direction."""
+
+        def at(steps: int) -> trees.Tree:
+            return f(*_map(lambda x, t: x + t * (steps * self.eps), args, direction))
+
+        near = _map(lambda x, y: x - y, at(1), at(-1))
+        far = _map(lambda x, y: x - y, at(2), at(-2))
+        return _map(lambda x, y: (x * 8.0 - y) / (12.0 * self.eps), near, far)
+
+    def compare(self, path: str, expected: trees.Tree, found: trees.Tree) -> None:
+        """Compare trees, leaf by leaf."""
+        for place, wanted, got in zip(
+            trees.structure(expected).accessors(), trees.leaves(expected), trees.leaves(found)
+        ):
+            xp = array_namespace(got)
+            if not is_floating(xp, got) or not math.prod(got.shape):
+                continue
+            off = xp.abs(got - wanted) - (self.atol + self.rtol * xp.abs(wanted))
+            if not bool(xp.all(off <= 0.0)):
+                raise AssertionError(
+                    f"check_grads: {path}: {place.codify('output')}: differences give {wanted}, the derivative is {got}"
+                )
+
+    def compare_numbers(self, path: str, expected: float, found: float) -> None:
+        """Compare the products that reverse mode is checked by."""
+        if not abs(found - expected) <= self.atol + self.rtol * abs(expected):
+            raise AssertionError(
+                f"check_grads: {path}: the product of the differences and random weights of the output is {expected}, "
+                f"that of the direction and the weights pulled back {found}"
+            )
+
+
+def _map(function: Callable[..., Array], tree: trees.Tree, *rest: trees.Tree) -> trees.Tree:
+    """Map over floating-point arrays; leave others as they are."""
+
+    def of_floating(x: Any, *others: Any) -> Any:
+        if not _arguments.is_array(x):
+            return function(x, *others) if isinstance(x, (float, complex)) else x
+        return function(x, *others) if is_floating(array_namespace(x), x) else x
+
+    return trees.map(of_floating, tree, *rest)
+
+
+def _floating(tree: trees.Tree) -> list[Array]:
+    """List the arrays of a tree that can be differentiated again."""
+    return [x for x in trees.leaves(tree) if is_floating(array_namespace(x), x)]
+
+
+def _product(a: trees.Tree, b: trees.Tree) -> float:
+    """Sum the products of all elements, as real numbers: what forward and reverse mode agree in."""
+    total = 0.0
+    for x, y in zip(trees.leaves(a), trees.leaves(b)):
+        xp = array_namespace(x)
+        if is_floating(xp, x):
+            product = xp.sum(x * y)
+            total += float(xp.real(product) if _arguments.kind(xp, x.dtype) == "complex" else product)
+    return total

@@ -1,0 +1,65 @@
+"""Functions whose intermediate values are computed again for the derivative, instead of being kept."""
+
+from functools import wraps
+from typing import Any
+
+from xpand import trees
+from xpand._typing import Array
+
+from .._dispatch import pluggable
+from .._transforms import arrays_of, as_array
+from ._arguments import check_callable
+from ._products import Function
+
+
+@pluggable
+def checkpoint(function: Function, /, *, prevent_cse: bool = True, policy: None = None) -> Function:
+    """Make the function that keeps only its arguments for reverse mode, and is computed again when that needs more.
+
+    Args:
+        function: Takes trees of arrays and numbers and returns one. Arrays from outside that it uses are differentiated
+            too.
+        prevent_cse: Whether a compiler is kept from merging the two computations, which it might find to be the same;
+            JAX alone needs that, and not in the body of a `scan`.
+        policy: None. JAX's policies, which say what is kept nevertheless, are its compiler's: to keep more, let several
+            functions be computed again, and what is between them not.
+
+    Returns:
+        A function of the same arguments, with the same values and derivatives. Reverse mode takes about one more
+        evaluation of it, and the memory of its arguments instead of that of all its steps; nested, that of the largest
+        part.
+
+    Raises:
+        TypeError: A policy; by the function returned: arguments that are neither arrays nor numbers.
+
+    Source: `jax.checkpoint`; A. Griewank and A. Walther, ACM Trans. Math. Softw. 26 (2000) 19.
+
+    >>> import torch
+    >>> layer = checkpoint(lambda x: torch.sin(torch.sin(x)))
+    >>> torch.func.grad(layer)(torch.tensor(0.0))
+    tensor(1.)
+    """
+    check_callable("checkpoint", function)
+    if policy is not None:
+        raise TypeError(
+            f"checkpoint: policy must be None, got {getattr(policy, '__name__', policy)}; everything inside is "
+            "computed again: to keep a value, end one function there and begin another"
+        )
+
+    @wraps(function)
+    def checkpointed(*args: Any, **kwargs: Any) -> Any:
+        # PyTorch's compiler reads no dictionaries in trees, an empty one neither.
+        leaves, structure = arrays_of("checkpoint", "the arguments", (args, kwargs) if kwargs else (args,))
+        result: list[trees.Structure] = []
+
+        def of_arrays(*xs: Array) -> tuple[Array, ...]:
+            given, *named = trees.unflatten(structure, xs)
+            found, of_result = trees.flatten(function(*given, **(named[0] if named else {})))
+            if not result:  # once: PyTorch's compiler lets nothing be changed when it is called again
+                result.append(of_result)
+            return tuple(as_array("checkpoint: the function returned", x, xs[0]) for x in found)
+
+        outs = checkpoint.native(*leaves)(of_arrays, prevent_cse=prevent_cse)(*leaves)
+        return trees.unflatten(result[0], outs)
+
+    return checkpointed

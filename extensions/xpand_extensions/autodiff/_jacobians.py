@@ -1,0 +1,160 @@
+"""Jacobians and Hessians of functions of trees."""
+
+import math
+from collections.abc import Sequence
+from functools import wraps
+from typing import Any
+
+from xpand import _arguments, array_namespace
+from xpand._typing import Array
+
+from ..vmap import mapped
+from ._arguments import Chosen, argnums_of, check_callable, check_field
+from ._gradients import pullback
+from ._products import Function, jvp
+
+
+def jacrev(
+    function: Function,
+    argnums: int | Sequence[int] = 0,
+    has_aux: bool = False,
+    holomorphic: bool = False,
+    allow_int: bool = False,
+) -> Function:
+    """Make the function that returns the Jacobian of another, by reverse mode: for few outputs of many arguments.
+
+    Args:
+        function: Takes trees of arrays and returns one.
+        argnums: As in `grad`.
+        has_aux: As in `grad`.
+        holomorphic: As in `grad`.
+        allow_int: As in `grad`.
+
+    Returns:
+        A function of the same arguments that returns a tree like the output; in the place of each array of it, a tree
+        like the argument (a tuple of such for several), whose arrays have the output's axes before their own.
+
+    Raises:
+        TypeError, ValueError: As `grad`, except that the output has any shape.
+
+    Source: `jax.jacrev`.
+
+    >>> import torch
+    >>> jacrev(lambda x: x * x)(torch.tensor([1.0, 2.0]))
+    tensor([[2., 0.],
+            [0., 4.]])
+    """
+    return _jacobian("jacrev", function, argnums, has_aux, holomorphic, allow_int)
+
+
+def jacfwd(
+    function: Function, argnums: int | Sequence[int] = 0, has_aux: bool = False, holomorphic: bool = False
+) -> Function:
+    """Make the function that returns the Jacobian of another, by forward mode: for few arguments of many outputs.
+
+    Arguments, results and errors are those of `jacrev`, without `allow_int`.
+
+    Source: `jax.jacfwd`.
+
+    >>> import torch
+    >>> jacfwd(lambda x: x * x)(torch.tensor([1.0, 2.0]))
+    tensor([[2., 0.],
+            [0., 4.]])
+    """
+    return _jacobian("jacfwd", function, argnums, has_aux, holomorphic)
+
+
+def hessian(
+    function: Function, argnums: int | Sequence[int] = 0, has_aux: bool = False, holomorphic: bool = False
+) -> Function:
+    """Make the function that returns the second derivatives of another: forward over reverse mode.
+
+    Arguments and errors are those of `jacrev`, without `allow_int`.
+
+    Returns:
+        A function of the same arguments that returns the Jacobian of the Jacobian.
+
+    Source: `jax.hessian`.
+
+    >>> import torch
+    >>> hessian(lambda x: (x**3).sum())(torch.tensor([1.0, 2.0]))
+    tensor([[ 6.,  0.],
+            [ 0., 12.]])
+    """
+    first = jacrev(function, argnums, has_aux, holomorphic)
+    return jacfwd(first, argnums, has_aux, holomorphic)
+
+
+def _jacobian(
+    name: str,
+    function: Function,
+    argnums: int | Sequence[int],
+    has_aux: bool,
+    holomorphic: bool,
+    allow_int: bool = False,
+) -> Function:
+    check_callable(name, function)
+    numbers = argnums_of(name, argnums)
+    several = isinstance(argnums, (tuple, list))
+
+    @wraps(function)
+    def jacobian(*args: Any, **kwargs: Any) -> Any:
+        chosen = Chosen(name, function, args, kwargs, numbers, has_aux=has_aux, allow_int=allow_int)
+        for x in chosen.arrays:
+            check_field(name, "arguments", x, holomorphic)
+        outs, blocks, aux = _by_rows(chosen) if name == "jacrev" else _by_columns(chosen)
+        for x in outs:
+            check_field(name, "the output", x, holomorphic)
+        rows = [chosen.tree(block, tuple(out.shape)) for out, block in zip(outs, blocks)]
+        result = chosen.flat.output(rows if several else [row[0] for row in rows])
+        return (result, chosen.flat.aux(aux)) if has_aux else result
+
+    return jacobian
+
+
+def _by_rows(chosen: Chosen) -> tuple[Any, list[list[Array]], Any]:
+    """Pull each element of each output back: for each output, the derivatives with respect to each argument."""
+    outs, pull, aux = pullback(chosen)
+    if not chosen.arrays:
+        return outs, [[] for _ in outs], aux
+    blocks = []
+    for i, out in enumerate(outs):
+        zeros = [array_namespace(x).zeros_like(x) for x in outs]
+
+        def pull_one(unit: Array, i: int = i, zeros: list[Array] = zeros) -> tuple[Array, ...]:
+            return tuple(pull(*zeros[:i], unit, *zeros[i + 1 :]))
+
+        if out.shape == ():  # a gradient, for which nothing is mapped
+            blocks.append(list(pull_one(array_namespace(out).ones_like(out))))
+            continue
+        back = mapped(pull_one, _units(out))
+        blocks.append([array_namespace(x).reshape(x, (*out.shape, *x.shape[1:])) for x in back])
+    return outs, blocks, aux
+
+
+def _by_columns(chosen: Chosen) -> tuple[Any, list[list[Array]], Any]:
+    """Push each element of each argument forward."""
+    columns: list[list[Array]] = []
+    outs: Any = ()
+    aux: Any = ()
+    arrays = chosen.arrays
+    for i, leaf in enumerate(arrays):
+        zeros = [array_namespace(x).zeros_like(x) for x in arrays]
+
+        def push(unit: Array, i: int = i, zeros: list[Array] = zeros) -> tuple[Array, ...]:
+            nonlocal outs, aux
+            directions = (*zeros[:i], unit, *zeros[i + 1 :])
+            outs, derivatives, aux = jvp.native(*arrays)(chosen, tuple(arrays), directions, has_aux=True)
+            return tuple(derivatives)
+
+        found = mapped(push, _units(leaf))
+        last = [array_namespace(x).moveaxis(x, 0, -1) for x in found]
+        columns.append([array_namespace(x).reshape(x, (*x.shape[:-1], *leaf.shape)) for x in last])
+    return outs, [list(row) for row in zip(*columns)], chosen.flat.settled(aux)
+
+
+def _units(x: Array) -> Array:
+    """Stack the arrays of the shape of `x` that are one in one place and zero elsewhere."""
+    xp = array_namespace(x)
+    size = math.prod(x.shape)
+    return xp.reshape(xp.eye(size, dtype=x.dtype, device=_arguments.device_of(x)), (size, *x.shape))

@@ -1,0 +1,145 @@
+"""Linear functions: the derivative of a function at a point, kept to be applied; and the transposed of a function."""
+
+from collections.abc import Callable
+from typing import Any
+
+from xpand import _arguments, array_namespace, trees
+from xpand._namespace import describe
+from xpand._typing import Array, Namespace
+
+from .._dispatch import pluggable
+from .._transforms import Flat, Structure, as_array, differentiable, like_tree, values_of
+from .._transforms_patterns import flatten_values, unflatten
+from ._arguments import check_callable
+from ._products import Function
+
+
+@pluggable
+def linearize(function: Function, /, *primals: trees.Tree, has_aux: bool = False) -> tuple[Any, ...]:
+    """Evaluate a function, and return its derivative there as a function of directions.
+
+    What `jvp` returns too; the function is not evaluated anew for each direction. What that takes is kept in memory, as
+    much as reverse mode keeps.
+
+    Args:
+        function: Takes trees of arrays and returns one.
+        *primals: The arguments at which to evaluate: trees of floating-point arrays.
+        has_aux: Whether the function returns a pair, of the output and of auxiliary data that is not differentiated.
+
+    Returns:
+        The output and the derivative; with `has_aux` the auxiliary data after them. The derivative takes a direction
+        like each argument and returns a tree like the output.
+
+    Raises:
+        TypeError: Arguments that are no floating-point arrays; by the derivative, directions of another structure or
+            data type.
+        ValueError: By the derivative, directions of another shape.
+
+    Source: `jax.linearize`.
+
+    >>> import torch
+    >>> value, derivative = linearize(lambda x: x * x, torch.tensor(3.0))
+    >>> value, derivative(torch.tensor(1.0)), derivative(torch.tensor(2.0))
+    (tensor(9.), tensor(6.), tensor(12.))
+    """
+    check_callable("linearize", function)
+    leaves, structure = values_of("linearize", "primals", primals)
+    differentiable("linearize", "primals", leaves)
+    flat = Flat("linearize", function, structure, has_aux)
+    outs, push, aux = linearize.native(*leaves)(flat, *leaves, has_aux=True)
+    aux = flat.settled(aux)
+    result = flat.result
+    assert result is not None, "the function has been called"
+
+    def derivative(*tangents: trees.Tree) -> trees.Tree:
+        return unflatten(result, push(*like_tree("linearize", "tangents", tangents, structure, leaves)))
+
+    return (flat.output(outs), derivative, flat.aux(aux)) if has_aux else (flat.output(outs), derivative)
+
+
+@pluggable
+def linear_transpose(function: Function, /, *primals: trees.Tree) -> Function:
+    """Make the transposed of a linear function: what `vjp` pulls back with, without a point to evaluate at.
+
+    Args:
+        function: Takes trees of arrays, in all of which it is linear, and returns one.
+        *primals: What it takes: trees of floating-point arrays, or of anything that has `shape` and `dtype`. Values are
+            not looked at.
+
+    Returns:
+        A function that takes a tree like the output and returns a tuple with a tree like each argument.
+
+    Raises:
+        TypeError: Arguments that are not floating-point; a function that is seen not to be linear, when it is
+            transposed or when the transposed is called: what adds a constant, or chooses by a condition, may go unseen.
+            By the transposed, a tree of another structure or data type than the output.
+        ValueError: By the transposed, a tree of other shapes.
+
+    Source: `jax.linear_transpose`.
+
+    >>> import numpy as np
+    >>> transposed = linear_transpose(lambda x: 3.0 * x[:2], np.zeros(3))
+    >>> transposed(np.asarray([1.0, 2.0]))
+    (array([3., 6., 0.]),)
+    """
+    check_callable("linear_transpose", function)
+    found, structure = flatten_values(primals)
+    like = next((x for x in found if _arguments.is_array(x)), None)
+    if like is not None:
+        return _Transposed(function, found, structure, like)
+
+    def transposed(cotangents: trees.Tree) -> Any:
+        # The library is that of the arrays given, so nothing could be done before.
+        given = next((x for x in trees.leaves(cotangents) if _arguments.is_array(x)), None)
+        return _Transposed(function, found, structure, as_array("", 0.0, given))(cotangents)
+
+    for leaf in found:
+        _check_template(leaf)
+    return transposed
+
+
+class _Transposed:
+    """A linear function transposed, for arrays of one library."""
+
+    def __init__(self, function: Callable[..., Any], templates: list[Any], structure: Structure, like: Array) -> None:
+        xp = array_namespace(like)
+        leaves = [_stand_in(xp, x, like) for x in templates]
+        differentiable("linear_transpose", "primals", leaves)
+        self.like, self.structure = like, structure
+        self.flat = Flat("linear_transpose", function, structure, False)
+        self.outs: list[Array] = []
+        self.pull: Function = linear_transpose.native(*leaves)(self.of_arrays, *leaves)
+
+    def of_arrays(self, *leaves: Array) -> tuple[Array, ...]:
+        """Call the function, and note what it returns."""
+        outs, _ = self.flat(*leaves)
+        differentiable("linear_transpose", "the output", outs)
+        device = _arguments.device_of(self.like)
+        self.outs = [_zeros(array_namespace(self.like), x.shape, x.dtype, device) for x in outs]
+        return outs
+
+    def __call__(self, cotangents: trees.Tree) -> Any:
+        result = self.flat.result
+        assert result is not None, "the function has been called"
+        given = like_tree("linear_transpose", "cotangents", cotangents, result, self.outs)
+        return unflatten(self.structure, self.pull(*given))
+
+
+def _check_template(x: Any) -> None:
+    if not isinstance(x, (bool, int, float, complex)) and not (hasattr(x, "shape") and hasattr(x, "dtype")):
+        raise TypeError(f"linear_transpose: primals must be arrays, or have `shape` and `dtype`, got {describe(x)}")
+
+
+def _stand_in(xp: Namespace, x: Any, like: Array) -> Array:
+    """Make an array of the shape and data type of something, where it is none."""
+    if _arguments.is_array(x):
+        return x
+    _check_template(x)
+    if not hasattr(x, "dtype"):
+        return as_array("linear_transpose: primals holds", x, like)
+    name = getattr(x.dtype, "name", None) or getattr(x.dtype, "__name__", None) or str(x.dtype).rpartition(".")[2]
+    return _zeros(xp, x.shape, getattr(xp, name), _arguments.device_of(like))
+
+
+def _zeros(xp: Namespace, shape: Any, dtype: Any, device: Any) -> Array:
+    return xp.zeros(tuple(shape), dtype=dtype, device=device)

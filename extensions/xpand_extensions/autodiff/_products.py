@@ -1,0 +1,117 @@
+"""Derivatives of functions of trees along directions, forward and reverse; linear functions and their transposes."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias
+
+from xpand import _arguments, trees
+from xpand._namespace import describe
+
+from .._dispatch import pluggable
+from .._transforms import Flat, differentiable, like_tree, values_of
+from .._transforms_patterns import unflatten
+
+Function: TypeAlias = Callable[..., Any]
+
+
+@pluggable
+def stop_gradient(x: trees.Tree, /) -> trees.Tree:
+    """Return the same values, as constants for differentiation: no gradient flows through them.
+
+    Args:
+        x: An array of any library, or a tree of arrays. Leaves that are no arrays stay as they are.
+
+    Returns:
+        The same tree. Its arrays may share memory with those given.
+
+    Source: `jax.lax.stop_gradient`; PhiML's `stop_gradient_tree`.
+
+    >>> import numpy as np
+    >>> stop_gradient({"x": np.asarray([1.0, 2.0])})
+    {'x': array([1., 2.])}
+    """
+
+    def stop(leaf: trees.Tree) -> trees.Tree:
+        return stop_gradient.native(leaf)(leaf) if _arguments.is_array(leaf) else leaf
+
+    return trees.map(stop, x)
+
+
+@pluggable
+def jvp(
+    function: Function, primals: Sequence[trees.Tree], tangents: Sequence[trees.Tree], /, *, has_aux: bool = False
+) -> tuple[Any, ...]:
+    """Evaluate a function, and its derivative along a direction: forward mode.
+
+    Args:
+        function: Takes trees of arrays and returns one.
+        primals: The arguments at which to evaluate: a sequence of trees, of floating-point arrays.
+        tangents: The direction: for each argument a tree of its structure, shapes and data types.
+        has_aux: Whether the function returns a pair, of the output and of auxiliary data that is not differentiated.
+
+    Returns:
+        The output and its derivative, a tree like the output; with `has_aux` the auxiliary data after them. The
+        derivative of what is no floating-point array is zero.
+
+    Raises:
+        TypeError: Arguments that are no floating-point arrays, or tangents of another structure or data type; or
+            (`UnsupportedError`) a library without derivatives.
+        ValueError: As many tangents as primals are needed, and of their shapes.
+
+    Source: `jax.jvp`.
+
+    >>> import torch
+    >>> jvp(torch.sin, (torch.tensor(0.0),), (torch.tensor(2.0),))
+    (tensor(0.), tensor(2.))
+    """
+    for name, value in (("primals", primals), ("tangents", tangents)):
+        if not isinstance(value, (tuple, list)):
+            raise TypeError(f"jvp: {name} must be a tuple or a list of arguments, got {describe(value)}")
+    leaves, structure = values_of("jvp", "primals", tuple(primals))
+    differentiable("jvp", "primals", leaves)
+    directions = like_tree("jvp", "tangents", tuple(tangents), structure, leaves)
+    flat = Flat("jvp", function, structure, has_aux)
+    outs, derivatives, aux = jvp.native(*leaves)(flat, tuple(leaves), tuple(directions), has_aux=True)
+    aux = flat.settled(aux)
+    result = flat.output(outs), flat.output(derivatives)
+    return (*result, flat.aux(aux)) if has_aux else result
+
+
+@pluggable
+def vjp(function: Function, /, *primals: trees.Tree, has_aux: bool = False) -> tuple[Any, ...]:
+    """Evaluate a function, and return what pulls derivatives of its output back to its arguments: reverse mode.
+
+    Args:
+        function: Takes trees of arrays and returns one.
+        *primals: The arguments at which to evaluate: trees of floating-point arrays.
+        has_aux: Whether the function returns a pair, of the output and of auxiliary data that is not differentiated.
+
+    Returns:
+        The output and the pullback; with `has_aux` the auxiliary data after them. The pullback takes a tree like the
+        output and returns a tuple with a tree like each argument.
+
+    Raises:
+        TypeError: Arguments that are no floating-point arrays; or (`UnsupportedError`) a library without derivatives.
+            By the pullback, for a tree that is not like the output.
+
+    Source: `jax.vjp`.
+
+    >>> import torch
+    >>> value, pullback = vjp(lambda x, y: x * y, torch.tensor(2.0), torch.tensor(3.0))
+    >>> value, pullback(torch.tensor(1.0))
+    (tensor(6.), (tensor(3.), tensor(2.)))
+    """
+    leaves, structure = values_of("vjp", "primals", primals)
+    differentiable("vjp", "primals", leaves)
+    flat = Flat("vjp", function, structure, has_aux)
+    outs, pull, aux = vjp.native(*leaves)(flat, *leaves, has_aux=True)
+    aux = flat.settled(aux)
+    result = flat.result
+    assert result is not None, "the function has been called"
+
+    def pullback(cotangents: trees.Tree) -> tuple[trees.Tree, ...]:
+        back: tuple[trees.Tree, ...] = unflatten(
+            structure, pull(*like_tree("vjp", "cotangents", cotangents, result, outs))
+        )
+        return back
+
+    return (flat.output(outs), pullback, flat.aux(aux)) if has_aux else (flat.output(outs), pullback)

@@ -1,0 +1,151 @@
+"""Roots of equations whose derivatives are those of the equation, not of the steps that found them."""
+
+from collections.abc import Callable
+from math import prod
+from typing import Any, TypeAlias
+
+from xpand import array_namespace, trees
+from xpand._arguments import device_of
+from xpand._typing import Array
+
+from .._dispatch import pluggable
+from .._transforms import arrays_of, differentiable
+from ..control_flow._trees import one_library
+from ..vmap._mapping import vmap
+from ._arguments import check_callable
+from ._solve_arguments import Arguments, Arrays, Aux, Form, OfArrays, pair
+
+Function: TypeAlias = Callable[..., Any]
+
+
+@pluggable
+def custom_root(
+    f: Function,
+    initial_guess: trees.Tree,
+    /,
+    *,
+    solve: Function,
+    tangent_solve: Function | None = None,
+    args: tuple[Any, ...] = (),
+    has_aux: bool = False,
+) -> Any:
+    """Solve an equation by a function of one's own, and differentiate the solution by the implicit function theorem.
+
+    Where `f(x) = 0`, the derivative of `x` solves the linear system of the Jacobian of `f` there. So `solve` is called
+    and never differentiated: its steps need no derivative, and none of them is kept.
+
+    Args:
+        f: Takes a tree like `initial_guess`, and `args`; returns such a tree, which is zero at the solution.
+        initial_guess: Where `solve` is to begin: a tree of floating-point arrays. It has no part in the derivative.
+        solve: Takes the initial guess, and `args`; returns the solution, a tree like it.
+        tangent_solve: Takes a linear function `g` of trees like `initial_guess`, the derivative of `f` at the solution,
+            and a tree `y` like it; returns the tree `x` for which `g(x)` is `y`. Reverse mode transposes it, so
+            iterations in it belong into `custom_linear_solve`. Left out: the Jacobian is made, a column for each number
+            of the solution, and its system solved by elimination.
+        args: What the functions need besides: trees of arrays, which the derivative takes into account, and of anything
+            else, which is handed on.
+        has_aux: Whether `solve` returns a pair, of the solution and of auxiliary data that is not differentiated.
+
+    Returns:
+        The solution; with `has_aux` a pair, of it and of the auxiliary data.
+
+    Raises:
+        TypeError: An argument of the wrong type; a function that returns a tree of another structure or data type than
+            it must.
+        ValueError: A function that returns arrays of other shapes than it must.
+
+    The functions get whatever they need by `args`; for arrays that they bring along, see `custom_linear_solve`.
+
+    Source: `jax.lax.custom_root`.
+
+    >>> import numpy as np
+    >>> from xpand_extensions.autodiff import grad
+    >>> root = lambda a: custom_root(
+    ...     lambda x, a: x * x - a, np.asarray(1.0), solve=lambda x, a: a**0.5, args=(a,)
+    ... )
+    >>> float(root(np.asarray(4.0))), float(grad(root)(np.asarray(4.0)))
+    (2.0, 0.25)
+    """
+    name = "custom_root"
+    for function in (f, solve, *(() if tangent_solve is None else (tangent_solve,))):
+        check_callable(name, function)
+    root = _Root(f, solve, tangent_solve, initial_guess, args, has_aux)
+    vmap.native(*root.guess)  # PyTorch's compiler lets nothing be looked up where derivatives need it first
+    native = custom_root.native(*root.guess, *root.given.arrays)
+    xs, aux = native(
+        OfArrays(root.residual, f),
+        root.guess,
+        solve=OfArrays(root.solve, solve),
+        tangent_solve=OfArrays(root.tangent_solve, *(() if tangent_solve is None else (tangent_solve,))),
+        args=root.given.arrays,
+        has_aux=True,
+    )
+    solution = root.form.tree(xs)
+    return (solution, root.aux.tree(aux)) if has_aux else solution
+
+
+class _Root:
+    """A call of `custom_root`, its functions made ones of arrays."""
+
+    def __init__(
+        self, f: Function, solve: Function, tangent_solve: Function | None, guess: Any, args: Any, has_aux: bool
+    ) -> None:
+        self.functions = f, solve, tangent_solve
+        self.has_aux = has_aux
+        self.given = Arguments("custom_root", args)
+        leaves, structure = arrays_of("custom_root", "initial_guess", guess, self.given.arrays)
+        differentiable("custom_root", "initial_guess", leaves)
+        self.guess = tuple(leaves)
+        one_library("custom_root", "initial_guess and args", (*self.guess, *self.given.arrays))
+        self.form = Form(structure, leaves)
+        self.aux = Aux()
+
+    def residual(self, xs: Arrays, *args: Array) -> Arrays:
+        """Evaluate the equation."""
+        found = self.functions[0](self.form.tree(xs), *self.given.filled(args))
+        return self.form.arrays("custom_root: f must return", "initial_guess", found, xs[0])
+
+    def solve(self, guess: Arrays, *args: Array) -> tuple[Arrays, Arrays]:
+        """Find the root; return it, and the arrays beside it."""
+        found = self.functions[1](self.form.tree(guess), *self.given.filled(args))
+        beside: Arrays = ()
+        if self.has_aux:
+            found, aux = pair("custom_root: solve", found)
+            beside = self.aux.arrays(aux)
+        return self.form.arrays("custom_root: solve must return", "initial_guess", found, guess[0]), beside
+
+    def tangent_solve(self, jacobian: Callable[[Arrays], Arrays], ys: Arrays) -> Arrays:
+        """Solve the system of the Jacobian, a linear function of arrays."""
+        tangent_solve = self.functions[2]
+        if tangent_solve is None:
+            return _eliminated(jacobian, ys)
+
+        def of_trees(tree: trees.Tree) -> trees.Tree:
+            what = "custom_root: the derivative of f takes"
+            return self.form.tree(jacobian(self.form.arrays(what, "initial_guess", tree, ys[0])))
+
+        found = tangent_solve(of_trees, self.form.tree(ys))
+        return self.form.arrays("custom_root: tangent_solve must return", "initial_guess", found, ys[0])
+
+
+def _eliminated(function: Callable[[Arrays], Arrays], ys: Arrays) -> Arrays:
+    """Solve a linear system by making its matrix."""
+    xp = array_namespace(*ys)
+    dtype = xp.result_type(*ys) if len(ys) > 1 else ys[0].dtype
+    sizes = [prod(y.shape) for y in ys]
+
+    def joined(arrays: Arrays) -> Array:
+        xp = array_namespace(*arrays)  # mapped over, they may be others
+        return xp.concat([xp.reshape(xp.astype(x, dtype), (-1,)) for x in arrays])
+
+    def parted(row: Array) -> Arrays:
+        xp = array_namespace(row)
+        ends = [sum(sizes[: i + 1]) for i in range(len(sizes))]
+        return tuple(
+            xp.astype(xp.reshape(row[end - prod(y.shape) : end], tuple(y.shape)), y.dtype) for y, end in zip(ys, ends)
+        )
+
+    unit = xp.eye(sum(sizes), dtype=dtype, device=device_of(ys[0]))
+    columns = vmap(lambda row: joined(function(parted(row))))(unit)
+    xp = array_namespace(columns, *ys)
+    return parted(xp.linalg.solve(xp.matrix_transpose(columns), joined(ys)))

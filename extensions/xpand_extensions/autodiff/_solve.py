@@ -1,0 +1,141 @@
+"""Linear systems and roots whose derivatives are those of the equation, not of the steps that solved it."""
+
+from collections.abc import Callable
+from typing import Any
+
+from xpand import trees
+from xpand._typing import Array
+
+from .._dispatch import pluggable
+from .._transforms import arrays_of, as_array, differentiable
+from ..control_flow._trees import one_library
+from ._arguments import check_callable
+from ._solve_arguments import Arguments, Arrays, Aux, Form, OfArrays, pair
+
+Function = Callable[..., Any]
+
+
+@pluggable
+def custom_linear_solve(
+    matvec: Function,
+    b: trees.Tree,
+    /,
+    *,
+    solve: Function,
+    transpose_solve: Function | None = None,
+    args: tuple[Any, ...] = (),
+    symmetric: bool = False,
+    has_aux: bool = False,
+) -> Any:
+    """Solve a linear system by a function of one's own, and differentiate the solution by solving again.
+
+    Where `matvec(x) = b`, the derivative of `x` solves the same system, and reverse mode the transposed one. So `solve`
+    is called and never differentiated: its steps need no derivative, and none of them is kept.
+
+    Args:
+        matvec: Takes a tree like the solution, and `args`; returns a tree like `b`. Linear in the first.
+        b: The right-hand side, a tree of floating-point arrays.
+        solve: Takes a tree like `b`, and `args`; returns the solution.
+        transpose_solve: Takes a tree like the solution, and `args`; solves the transposed system, and returns a tree
+            like `b`. Of complex numbers the transposed is not conjugated. Without it there is no reverse mode, unless
+            the system is symmetric.
+        args: What the functions need besides: trees of arrays, which the derivative takes into account, and of anything
+            else, which is handed on. What `solve` alone uses, such as a factorization or a preconditioner, has no part
+            in the derivative.
+        symmetric: Whether the system equals its transposed, so that `solve` solves both.
+        has_aux: Whether `solve` and `transpose_solve` return a pair, of the solution and of auxiliary data that is not
+            differentiated.
+
+    Returns:
+        The solution; with `has_aux` a pair, of it and of the auxiliary data of `solve`.
+
+    Raises:
+        TypeError: An argument of the wrong type; a function that returns a tree of another structure or data type than
+            it must; reverse mode without `transpose_solve`.
+        ValueError: A function that returns arrays of other shapes than it must.
+
+    The functions get whatever they need by `args`. Arrays that they bring along otherwise, as closures, are
+    differentiated too on JAX and on what is traced, where they then must be such that `jit` can trace them; PyTorch
+    raises.
+
+    Source: `jax.lax.custom_linear_solve`.
+
+    >>> import numpy as np
+    >>> from xpand_extensions.autodiff import grad
+    >>> a, b = np.asarray([[2.0, 0.0], [0.0, 4.0]]), np.asarray([1.0, 1.0])
+    >>> matvec, solve = lambda x, a: a @ x, lambda b, a: b / np.linalg.diagonal(a)
+    >>> custom_linear_solve(matvec, b, solve=solve, symmetric=True, args=(a,))
+    array([0.5 , 0.25])
+    """
+    name = "custom_linear_solve"
+    check_callable(name, matvec)
+    check_callable(name, solve)
+    if transpose_solve is not None:
+        check_callable(name, transpose_solve)
+    system = _LinearSystem(matvec, solve, transpose_solve, b, args, has_aux)
+    arrays = system.b, system.given.arrays
+    native = custom_linear_solve.native(*arrays[0], *arrays[1])
+    xs, aux = native(
+        OfArrays(system.matvec, matvec),
+        arrays[0],
+        solve=OfArrays(system.solve, solve),
+        transpose_solve=None if transpose_solve is None else OfArrays(system.transpose_solve, transpose_solve),
+        args=arrays[1],
+        symmetric=symmetric,
+        has_aux=True,
+    )
+    solution = system.solution(xs)
+    return (solution, system.aux.tree(aux)) if has_aux else solution
+
+
+class _LinearSystem:
+    """A call of `custom_linear_solve`, its functions made ones of arrays."""
+
+    def __init__(
+        self, matvec: Function, solve: Function, transpose_solve: Function | None, b: Any, args: Any, has_aux: bool
+    ) -> None:
+        self.functions = matvec, solve, transpose_solve
+        self.has_aux = has_aux
+        self.given = Arguments("custom_linear_solve", args)
+        leaves, structure = arrays_of("custom_linear_solve", "b", b, self.given.arrays)
+        differentiable("custom_linear_solve", "b", leaves)
+        self.b = tuple(leaves)
+        one_library("custom_linear_solve", "b and args", (*self.b, *self.given.arrays))
+        self.rows = Form(structure, leaves)
+        self.columns: list[Form] = []  # one, once: PyTorch's compiler loses an attribute set beside a loop
+        self.aux, self.aux_of_transposed = Aux(), Aux()
+
+    def solution(self, xs: Arrays) -> trees.Tree:
+        """Give arrays the structure of the solution."""
+        return self.columns[0].tree(xs)
+
+    def matvec(self, xs: Arrays, *args: Array) -> Arrays:
+        """Multiply by the matrix."""
+        found = self.functions[0](self.solution(xs), *self.given.filled(args))
+        return self.rows.arrays("custom_linear_solve: matvec must return", "b", found, xs[0])
+
+    def solve(self, b: Arrays, *args: Array) -> tuple[Arrays, Arrays]:
+        """Solve the system; return the solution, and the arrays beside it."""
+        found = self.functions[1](self.rows.tree(b), *self.given.filled(args))
+        beside: Arrays = ()
+        if self.has_aux:
+            found, aux = pair("custom_linear_solve: solve", found)
+            beside = self.aux.arrays(aux)
+        if not self.columns:
+            leaves, structure = trees.flatten(found)
+            xs = tuple(as_array("custom_linear_solve: solve returned", x, b[0]) for x in leaves)
+            differentiable("custom_linear_solve", "the solution", xs)
+            self.columns.append(Form(structure, xs))
+            return xs, beside
+        return self.columns[0].arrays("custom_linear_solve: solve must return", "before", found, b[0]), beside
+
+    def transpose_solve(self, xs: Arrays, *args: Array) -> tuple[Arrays, Arrays]:
+        """Solve the transposed system."""
+        transpose_solve = self.functions[2]
+        assert transpose_solve is not None, "there is one"
+        found = transpose_solve(self.solution(xs), *self.given.filled(args))
+        beside: Arrays = ()
+        if self.has_aux:
+            found, aux = pair("custom_linear_solve: transpose_solve", found)
+            beside = self.aux_of_transposed.arrays(aux)
+        return self.rows.arrays("custom_linear_solve: transpose_solve must return", "b", found, xs[0]), beside

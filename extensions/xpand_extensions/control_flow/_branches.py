@@ -1,0 +1,119 @@
+"""Choices between functions; the facade is `control_flow`."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from xpand import _arguments, array_namespace, trees
+from xpand._namespace import describe
+from xpand._typing import Array
+
+from .._dispatch import pluggable
+from .._transforms import as_array
+from ._trees import Arrays, Results, described, filled, first_array, function_of, one_library, scalar_bool, skeleton
+
+Branch = Callable[..., Any]
+
+
+@pluggable
+def cond(pred: bool | Array, true_fun: Branch, false_fun: Branch, *operands: trees.Tree) -> trees.Tree:
+    """Call one of two functions: the first where a condition holds, else the second.
+
+    Args:
+        pred: True or False, or an array of one bool.
+        true_fun: Takes the operands; returns a tree of arrays.
+        false_fun: Takes the operands; returns a tree of the same structure, shapes and data types.
+        *operands: Trees of arrays.
+
+    Returns:
+        What the function chosen returns. Where the condition is known, the other function is not called; where it is
+        not (a lazy array, or a condition that `vmap` has made different for each member), both are, and each member
+        takes the result it asks for. JAX looks at both functions always, and computes one.
+
+    Raises:
+        TypeError: A condition that is no bool, something that is no function, operands or results that are no arrays or
+            numbers or belong to two libraries, or two results that are unlike.
+        ValueError: Arrays lie on two devices.
+
+    Source: `jax.lax.cond`.
+
+    >>> import numpy as np
+    >>> x = np.asarray([3.0, -4.0])
+    >>> cond(np.sum(x) > 0, lambda x: x, lambda x: -x, x)
+    array([-3.,  4.])
+    """
+    function_of("cond", "true_fun", true_fun)
+    function_of("cond", "false_fun", false_fun)
+    known = isinstance(pred, bool)
+    chosen = pred if known else scalar_bool("cond", "pred must be", pred, None)
+    arrays = _operands("cond", operands, () if known else (chosen,))
+    results, flat = _flattened("cond", (true_fun, false_fun), skeleton(operands), first_array((*arrays, chosen)))
+    if known:
+        return results.tree(flat[0 if pred else 1](*arrays))
+    return results.tree(cond.native(chosen)(chosen, *flat, *arrays))
+
+
+@pluggable
+def switch(index: int | Array, branches: Sequence[Branch], *operands: trees.Tree) -> trees.Tree:
+    """Call one of several functions, by its number.
+
+    Args:
+        index: Which of the functions: an integer, or an integer array of shape (). Numbers outside the range mean the
+            first or the last.
+        branches: Functions that take the operands and return trees of one structure, shapes and data types.
+        *operands: Trees of arrays.
+
+    Returns:
+        What the function chosen returns; whether others are called too is as in `cond`.
+
+    Raises:
+        TypeError: An index that is no integer, something that is no function, operands or results that are no arrays or
+            numbers or belong to two libraries, or results that are unlike.
+        ValueError: There are no branches, or arrays lie on two devices.
+
+    Source: `jax.lax.switch`.
+
+    >>> import numpy as np
+    >>> x = np.asarray([3.0, -4.0])
+    >>> switch(np.asarray(1), (np.cos, np.abs, np.sin), x)
+    array([3., 4.])
+    """
+    if not isinstance(branches, (tuple, list)):
+        raise TypeError(f"switch: branches must be a tuple or a list of functions, got {describe(branches)}")
+    if not branches:
+        raise ValueError("switch: branches must hold a function or several, got none")
+    for number, branch in enumerate(branches):
+        function_of("switch", f"branches[{number}]", branch)
+    chosen: Any = index
+    known = not _arguments.is_array(chosen)
+    if known:
+        chosen = _arguments.integer("switch", "index", chosen)
+    elif tuple(chosen.shape) != () or not array_namespace(chosen).isdtype(chosen.dtype, "integral"):
+        raise TypeError(f"switch: index must be an integer, or an array of one, got {described(chosen)}")
+    arrays = _operands("switch", operands, () if known else (chosen,))
+    results, flat = _flattened("switch", branches, skeleton(operands), first_array((*arrays, chosen)))
+    if known:
+        return results.tree(flat[min(max(chosen, 0), len(flat) - 1)](*arrays))
+    return results.tree(switch.native(chosen)(chosen, flat, *arrays))
+
+
+def _operands(function: str, operands: tuple[trees.Tree, ...], chosen: Sequence[Array]) -> list[Array]:
+    leaves = trees.leaves(operands)
+    like = first_array((*leaves, *chosen))
+    arrays = [as_array(f"{function}: the operands hold", leaf, like) for leaf in leaves]
+    one_library(function, "the arrays", (*chosen, *arrays))
+    return arrays
+
+
+def _flattened(
+    function: str, branches: Sequence[Branch], form: trees.Tree, like: Array | None
+) -> tuple[Results, tuple[Branch, ...]]:
+    """Make functions of trees functions of arrays, whose results must be alike."""
+    results = Results(function, "what the functions return", like)
+
+    def flat(branch: Branch) -> Branch:
+        def of_arrays(*arrays: Array) -> Arrays:
+            return results.flatten(branch(*filled(form, arrays)))
+
+        return of_arrays
+
+    return results, tuple([flat(branch) for branch in branches])

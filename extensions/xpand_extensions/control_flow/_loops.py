@@ -1,0 +1,145 @@
+"""Loops that end by a condition or a count; the facade is `control_flow`."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from xpand import _arguments, array_namespace, trees
+from xpand._typing import Array
+
+from .._dispatch import pluggable
+from ._trees import Arrays, Carry, described, function_of, one_library, scalar_bool
+
+
+@pluggable
+def while_loop(
+    cond_fun: Callable[..., Any],
+    body_fun: Callable[..., Any],
+    init_val: trees.Tree,
+    *,
+    max_iter: int | Sequence[int] | None = None,
+) -> trees.Tree:
+    """Call a function again and again with what it returned, as long as a condition holds.
+
+    Args:
+        cond_fun: Takes the value carried, a tree of arrays; returns whether to go on: a bool, or an array of one.
+        body_fun: Takes the value carried and returns the next: a tree of the same structure, shapes and data types.
+        init_val: The value to begin with, a tree of arrays and Python numbers. Numbers become arrays: floats
+            of the data type of the real arrays beside them; and where a step makes another data type of a number, the
+            loop begins with that.
+        max_iter: The most steps to take. A sequence of numbers of steps asks for the trajectory: the values after that
+            many steps each, or after the last one where the loop ended sooner. None: no bound, and on JAX no
+            derivative by reverse mode.
+
+    Returns:
+        The value when the condition no longer holds, or after `max_iter` steps; for a trajectory the values stacked
+        along a new first axis. Mapped by `vmap`, the loop ends with its slowest member, and each member's value is as
+        if run alone.
+
+    Raises:
+        TypeError: Something that is no function, no tree of arrays of one library; a condition that is no bool; a value
+            that changes its structure, shape or data type; or (`UnsupportedError`) a lazy array's condition, with no
+            bound.
+        ValueError: `max_iter` is negative or empty, or arrays lie on two devices.
+
+    Memory of derivatives by reverse mode, with a bound, on JAX and for PyTorch's `backward`: that of the square root of
+    `max_iter` steps, each step computed twice.
+
+    Source: `jax.lax.while_loop`; `max_iter` is PhiML's.
+
+    >>> import numpy as np
+    >>> x = np.asarray(1.0)
+    >>> float(while_loop(lambda x: x < 100.0, lambda x: 2.0 * x, x))
+    128.0
+    >>> while_loop(lambda x: x < 100.0, lambda x: 2.0 * x, x, max_iter=(0, 2, 20))
+    array([  1.,   4., 128.])
+    """
+    function_of("while_loop", "cond_fun", cond_fun)
+    function_of("while_loop", "body_fun", body_fun)
+    steps = _max_iter(max_iter)
+    carry = Carry("while_loop", "init_val", "body_fun", init_val)
+    _not_empty("while_loop", carry.arrays)
+
+    def condition(*arrays: Array) -> Array:
+        return scalar_bool("while_loop", "cond_fun must return", cond_fun(carry.tree(arrays)), arrays[0])
+
+    def step(*arrays: Array) -> Arrays:
+        return carry.fit(body_fun(carry.tree(arrays)))
+
+    native = while_loop.native(carry.arrays[0])
+    return carry.tree(carry.run(lambda arrays: native(condition, step, arrays, max_iter=steps)))
+
+
+@pluggable
+def fori_loop(
+    lower: int | Array,
+    upper: int | Array,
+    body_fun: Callable[..., Any],
+    init_val: trees.Tree,
+    *,
+    unroll: int | bool | None = None,
+) -> trees.Tree:
+    """Call a function with each integer of a range and what it returned the time before.
+
+    Args:
+        lower: The first integer.
+        upper: What the integers stay below. Where that is not above `lower`, there are no steps. Both are Python
+            integers or integer arrays of shape ().
+        body_fun: Takes the integer, as an array of shape (), and the value carried; returns the next value: a tree of
+            the same structure, shapes and data types.
+        init_val: The value to begin with, as in `while_loop`.
+        unroll: How many steps a compiled loop takes at once; a hint, for JAX.
+
+    Returns:
+        The value after the last step.
+
+    Raises:
+        TypeError: Bounds that are no integers; otherwise as `while_loop`.
+        ValueError: Arrays lie on two devices.
+
+    Memory of derivatives by reverse mode, on JAX and for PyTorch's `backward`: that of the square root of the number of
+    steps, each step computed twice. JAX has no reverse mode for bounds that are arrays.
+
+    Source: `jax.lax.fori_loop`.
+
+    >>> import numpy as np
+    >>> x = np.asarray([1.0, 2.0])
+    >>> fori_loop(0, 3, lambda i, total: total + x * i, np.zeros(2))
+    array([3., 6.])
+    """
+    function_of("fori_loop", "body_fun", body_fun)
+    bounds = _bound("lower", lower), _bound("upper", upper)
+    given = [x for x in bounds if not isinstance(x, int)]
+    carry = Carry("fori_loop", "init_val", "body_fun", init_val, given)
+    _not_empty("fori_loop", carry.arrays)
+    one_library("fori_loop", "the arrays", (*carry.arrays, *given))
+
+    def step(i: Array, *arrays: Array) -> Arrays:
+        return carry.fit(body_fun(i, carry.tree(arrays)))
+
+    native = fori_loop.native(carry.arrays[0])
+    return carry.tree(carry.run(lambda arrays: native(*bounds, step, arrays, unroll=unroll)))
+
+
+def _not_empty(function: str, arrays: Arrays) -> None:
+    if not arrays:
+        raise TypeError(f"{function}: init_val must hold an array or a number, got none")
+    one_library(function, "init_val", arrays)
+
+
+def _max_iter(max_iter: Any) -> int | tuple[int, ...] | None:
+    if max_iter is None:
+        return None
+    if isinstance(max_iter, (list, tuple, range)):
+        if not max_iter:
+            raise ValueError("while_loop: max_iter must name a number of steps or several, got an empty sequence")
+        return tuple([_arguments.integer("while_loop", "max_iter", each, minimum=0) for each in max_iter])
+    return _arguments.integer("while_loop", "max_iter", max_iter, minimum=0)
+
+
+def _bound(name: str, value: Any) -> int | Array:
+    if not _arguments.is_array(value):
+        return _arguments.integer("fori_loop", name, value)
+    xp = array_namespace(value)
+    if tuple(value.shape) != () or not xp.isdtype(value.dtype, "integral"):
+        raise TypeError(f"fori_loop: {name} must be an integer, or an array of one, got {described(value)}")
+    return value

@@ -1,0 +1,198 @@
+"""Loops along the first axis of arrays; the facade is `control_flow`."""
+
+from collections.abc import Callable
+from typing import Any
+
+from xpand import _arguments, trees
+from xpand._namespace import describe
+from xpand._typing import Array
+
+from .._dispatch import pluggable
+from .._transforms import as_array
+from .._transforms_patterns import sliceable
+from ._trees import Arrays, Carry, Results, filled, first_array, function_of, one_library, paths, skeleton
+
+
+@pluggable
+def scan(
+    f: Callable[..., Any],
+    init: trees.Tree,
+    xs: trees.Tree = None,
+    length: int | None = None,
+    reverse: bool = False,
+    unroll: int | bool = 1,
+) -> tuple[trees.Tree, trees.Tree]:
+    """Go along the first axis of arrays with a value carried on, and stack what each step yields.
+
+    Args:
+        f: Takes the value carried and a part of `xs`, at one position of the first axis; returns a pair: the next value
+            carried, a tree of the same structure, shapes and data types, and what to stack, a tree of arrays.
+        init: The value to begin with, a tree of arrays and Python numbers, as in `while_loop`.
+        xs: A tree of arrays of one size along their first axes, or None.
+        length: The number of steps, needed where `xs` has no arrays.
+        reverse: Begin at the last position. What is stacked keeps the positions of `xs`.
+        unroll: How many steps a compiled loop takes at once; a hint, for JAX.
+
+    Returns:
+        A pair: the last value carried, and what the steps yielded, stacked along a new first axis. With no steps `f` is
+        still called once, with zeros, to learn the shapes.
+
+    Raises:
+        TypeError: `f` is no function or returns no pair; leaves that are no arrays or numbers, or of two libraries; a
+            value carried that changes its structure, shape or data type, or yields that do.
+        ValueError: Arrays of several sizes along their first axes, or of another than `length`, or no size at all; or
+            arrays on two devices.
+
+    Memory of derivatives by reverse mode, on JAX and for PyTorch's `backward`, beside what is stacked: that of the
+    square root of the number of steps, each step computed twice.
+
+    Source: `jax.lax.scan`.
+
+    >>> import numpy as np
+    >>> total, sums = scan(lambda total, x: (total + x, total + x), 0.0, np.asarray([1.0, 2.0, 3.0]))
+    >>> float(total), sums
+    (6.0, array([1., 3., 6.]))
+    """
+    function_of("scan", "f", f)
+    _arguments.boolean("scan", "reverse", reverse)
+    xs = sliceable("scan", "xs", xs)
+    parts, form = trees.leaves(xs), skeleton(xs)
+    carry = Carry("scan", "init", "f", init, parts)
+    parts = [as_array("scan: xs holds", x, first_array((*carry.arrays, *parts))) for x in parts]
+    steps = _length("scan", xs, parts, length)
+    everything = (*carry.arrays, *parts)
+    if not everything:
+        raise TypeError("scan: init or xs must hold an array or a number, got none")
+    one_library("scan", "the arrays", everything)
+
+    def loop(arrays: Arrays) -> tuple[trees.Tree, trees.Tree]:
+        yields = Results("scan", "what f yields", everything[0])
+
+        def step(carried: Arrays, x: Arrays) -> tuple[Arrays, Arrays]:
+            result = f(carry.tree(carried), filled(form, x))
+            if not isinstance(result, tuple) or len(result) != 2:
+                raise TypeError(
+                    "scan: f must return a pair, of the next value carried and what to stack (or None), got "
+                    f"{describe(result)}"
+                )
+            return carry.fit(result[0]), yields.flatten(result[1])
+
+        native = scan.native(everything[0])
+        last, ys = native(step, arrays, tuple(parts), length=steps, reverse=reverse, unroll=unroll)
+        return carry.tree(last), yields.tree(ys)
+
+    pair: tuple[trees.Tree, trees.Tree] = carry.run(loop)
+    return pair
+
+
+@pluggable
+def map(f: Callable[..., Any], xs: trees.Tree, *, batch_size: int | None = None) -> trees.Tree:
+    """Call a function for each position along the first axis of arrays, one after another, and stack the results.
+
+    In contrast to `vmap`, which does all positions at once, this needs the memory of one.
+
+    Args:
+        f: Takes a part of `xs`, at one position of the first axis; returns a tree of arrays.
+        xs: A tree of arrays of one size along their first axes.
+        batch_size: How many positions to do at once, mapped by `vmap`, where the library can. None: one.
+
+    Returns:
+        The results stacked along a new first axis. With no positions `f` is still called once, with zeros, to learn
+        the shapes.
+
+    Raises:
+        TypeError: `f` is no function; leaves that are no arrays, or of two libraries; results that change their
+            structure, shape or data type.
+        ValueError: Arrays of several sizes along their first axes, or on two devices; or `batch_size` is not positive.
+
+    Source: `jax.lax.map`.
+
+    >>> import numpy as np
+    >>> map(lambda x: x * x, np.asarray([1.0, 2.0, 3.0]))
+    array([1., 4., 9.])
+    """
+    function_of("map", "f", f)
+    if batch_size is not None:
+        batch_size = _arguments.integer("map", "batch_size", batch_size, minimum=1)
+    xs = sliceable("map", "xs", xs)
+    parts, form = trees.leaves(xs), skeleton(xs)
+    if not parts:
+        raise TypeError("map: xs must hold an array, got none")
+    parts = [as_array("map: xs holds", x, first_array(parts)) for x in parts]
+    _length("map", xs, parts, None)
+    one_library("map", "xs", parts)
+    results = Results("map", "what f returns", parts[0])
+    native = map.native(parts[0])
+    found = native(lambda *x: results.flatten(f(filled(form, x))), tuple(parts), batch_size=batch_size)
+    return results.tree(found)
+
+
+@pluggable
+def associative_scan(fn: Callable[..., Any], elems: trees.Tree, reverse: bool = False, axis: int = 0) -> trees.Tree:
+    """Combine all elements up to each position by an associative function, in a number of passes that is logarithmic.
+
+    Args:
+        fn: Takes two trees like `elems`, of fewer positions along the axis, and combines them position by position;
+            returns a tree of their structure, shapes and data types. `fn(a, fn(b, c))` must be `fn(fn(a, b), c)`, up to
+            rounding.
+        elems: A tree of arrays of one size along the axis.
+        reverse: Combine from the last position on.
+        axis: Which axis, of each of the arrays.
+
+    Returns:
+        A tree like `elems`: at each position the combination of all elements up to it, from `axis`'s beginning.
+
+    Raises:
+        TypeError: `fn` is no function or returns something unlike its arguments; leaves that are no arrays or of two
+            libraries.
+        ValueError: No such axis, arrays of several sizes along it, or on two devices.
+
+    Source: `jax.lax.associative_scan`.
+
+    >>> import numpy as np
+    >>> associative_scan(lambda x, y: x * y, np.asarray([1.0, 2.0, 3.0, 4.0]))
+    array([ 1.,  2.,  6., 24.])
+    """
+    function_of("associative_scan", "fn", fn)
+    _arguments.boolean("associative_scan", "reverse", reverse)
+    parts, form = trees.leaves(elems), skeleton(elems)
+    if not parts:
+        raise TypeError("associative_scan: elems must hold an array, got none")
+    parts = [as_array("associative_scan: elems holds", x, first_array(parts)) for x in parts]
+    one_library("associative_scan", "elems", parts)
+    axes = [_arguments.axis("associative_scan", axis, x.ndim) for x in parts]
+    _one_size("associative_scan", "elems", elems, [x.shape[k] for x, k in zip(parts, axes)])
+
+    def combined(a: Arrays, b: Arrays) -> Arrays:
+        like = Carry("associative_scan", "the arguments", "fn", filled(form, a))
+        return like.fit(fn(like.tree(a), like.tree(b)))
+
+    native = associative_scan.native(parts[0])
+    # Counted from the front where that is the same for all.
+    where = axes[0] if len(set(axes)) == 1 else axis
+    return filled(form, native(combined, tuple(parts), reverse=reverse, axis=where))
+
+
+def _length(function: str, xs: trees.Tree, parts: list[Array], length: int | None) -> int:
+    """Find the number of steps."""
+    if length is not None:
+        length = _arguments.integer(function, "length", length, minimum=0)
+    for i, x in enumerate(parts):
+        if not len(x.shape):
+            raise ValueError(f"{function}: {paths('xs', xs)[i]} is an array of shape (), which has no axis to go along")
+        _arguments.known_shape(function, "xs", x)
+    if not parts:
+        if length is None:
+            raise ValueError(f"{function}: with no arrays in xs, length must say how many steps to take")
+        return length
+    size = _one_size(function, "xs", xs, [x.shape[0] for x in parts])
+    if length not in (None, size):
+        raise ValueError(f"{function}: length={length} differs from the size of the arrays in xs, {size}")
+    return size
+
+
+def _one_size(function: str, name: str, tree: trees.Tree, sizes: list[Any]) -> int:
+    if any(size != sizes[0] for size in sizes):
+        listed = ", ".join(f"{size} of {path}" for size, path in zip(sizes, paths(name, tree)))
+        raise ValueError(f"{function}: the arrays must have one size along the axis, got {listed}")
+    return int(sizes[0])

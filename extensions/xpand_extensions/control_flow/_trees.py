@@ -1,0 +1,255 @@
+"""What the loops and branches share: values in trees are handed on as flat tuples of arrays, and checked at each step.
+
+So libraries see functions of arrays alone, and what is a tree is the same on all of them.
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final, TypeAlias
+
+import optree
+
+from xpand import _arguments, array_namespace, trees
+from xpand._namespace import describe
+from xpand._structures import same_structure
+from xpand._typing import Array, DType
+
+from .._transforms import as_array
+from .._transforms_patterns import flatten_planless, stackable, without_plans
+
+Arrays: TypeAlias = "tuple[Array, ...]"
+
+_RANKS: Final = {"unsigned": 0, "signed": 0, "real": 1, "complex": 2}
+
+
+class _PromotedError(Exception):
+    """A number that the loop of a `Carry` begins with has taken another data type: the loop is to begin again."""
+
+
+class Carry:
+    """The values that a loop hands from each step to the next: what they are, and the check that they stay so.
+
+    Python numbers become arrays. They are weak, as in promotion: a float has the data type of the real arrays beside
+    it, and where a step makes another data type of a number, the loop begins with that.
+    """
+
+    def __init__(self, function: str, name: str, step: str, tree: trees.Tree, beside: Sequence[Any] = ()) -> None:
+        """Flatten `tree`, the argument `name`; what `step` returns is to be like it."""
+        self.function, self.name, self.step = function, name, step
+        found = trees.leaves(tree)
+        if len(found) > 1:
+            tree = without_plans(tree)
+            found = trees.leaves(tree)
+        self.skeleton = skeleton(tree)
+        given = [x for x in (*found, *beside) if _arguments.is_array(x)]
+        self._weak = [not _arguments.is_array(leaf) for leaf in found]
+        self._promoted: dict[int, DType] = {}
+        self.arrays: Arrays = tuple([_begin(f"{function}: {name} holds", leaf, given) for leaf in found])
+
+    def tree(self, arrays: Sequence[Array]) -> trees.Tree:
+        """Give flat values the structure of the carry."""
+        return filled(self.skeleton, arrays)
+
+    def run(self, loop: Callable[[Arrays], Any]) -> Any:
+        """Call a loop with what it begins with."""
+        while True:
+            try:
+                return loop(self.arrays)
+            except _PromotedError as promoted:
+                if promoted.args[0] is not self:
+                    raise
+            for i, dtype in self._promoted.items():
+                self._weak[i] = False
+                arrays = list(self.arrays)
+                arrays[i] = array_namespace(arrays[i]).astype(arrays[i], dtype)
+                self.arrays = tuple(arrays)
+
+    def fit(self, tree: trees.Tree) -> Arrays:
+        """Flatten what a step returned, which must be like what it was given."""
+        found, structure = trees.flatten(tree)
+        wanted = trees.structure(self.skeleton)
+        if not same_structure(structure, wanted):  # perhaps by what a step has worked out of the pattern of a container
+            found, structure = flatten_planless(tree)
+        if not same_structure(structure, wanted):
+            raise TypeError(
+                f"{self.function}: {self.step} must return a tree like {self.name}, of the structure {wanted}, got "
+                f"{structure}"
+            )
+        # The common case first, since every step of a loop in Python comes here.
+        if all(
+            type(leaf) is type(x) and leaf.dtype == x.dtype and leaf.shape == x.shape
+            for leaf, x in zip(found, self.arrays)
+        ):
+            return tuple(found)
+        result = [self._as_array(leaf, x) for leaf, x in zip(found, self.arrays)]
+        changed = [i for i, leaf in enumerate(result) if not _alike(leaf, self.arrays[i])]
+        if changed:
+            self._promote(result, changed)
+        return tuple(result)
+
+    def _as_array(self, leaf: Any, x: Array) -> Array:
+        if _arguments.is_array(leaf):
+            return leaf
+        array = as_array(f"{self.function}: {self.step} returned", leaf, x)
+        return array_namespace(x).astype(array, x.dtype) if promotes(array, x.dtype) else array
+
+    def _promote(self, result: list[Array], changed: list[int]) -> None:
+        for i in changed:
+            before, after = self.arrays[i], result[i]
+            if not (self._weak[i] and same_shape(before.shape, after.shape) and promotes(before, after.dtype)):
+                raise TypeError(
+                    f"{self.function}: what is carried must keep its shape and data type: {self._path(i)} was "
+                    f"{described(before)} and {self.step} made it {described(after)}; {_mend(before.shape, after)}"
+                )
+        # Converted by `run`: here, inside of the loop, the library may be tracing.
+        self._promoted = {i: result[i].dtype for i in changed}
+        raise _PromotedError(self)
+
+    def _path(self, number: int) -> str:
+        return paths(self.name, self.skeleton)[number]
+
+
+class Results:
+    """What a function returns besides what it carries: trees of arrays that are alike each time, flattened."""
+
+    def __init__(self, function: str, what: str, like: Array | None) -> None:
+        """Record nothing yet. `what` says in messages what the trees are; `like` gives numbers their library."""
+        self.function, self.what, self._like = function, what, like
+        self._skeleton: trees.Tree = None
+        self._called = False
+        self._kinds: list[tuple[str, Any, tuple[Any, ...]]] = []
+
+    def flatten(self, tree: trees.Tree) -> Arrays:
+        """Take a tree apart, which must be like those before it."""
+        tree = stackable(tree)
+        found, structure = trees.flatten(tree)
+        like = self._like if self._like is not None else first_array(found)
+        arrays = [as_array(f"{self.function}: {self.what} holds", leaf, like) for leaf in found]
+        if not self._called:
+            # Not the arrays themselves: tracers would leak.
+            self._kinds = [(described(x), x.dtype, tuple(x.shape)) for x in arrays]
+            self._called, self._skeleton = True, skeleton(tree)
+        wanted = trees.structure(self._skeleton)
+        if not same_structure(structure, wanted):
+            raise TypeError(f"{self.function}: {self.what} must have one structure, got {wanted} and {structure}")
+        for i, ((text, dtype, shape), x) in enumerate(zip(self._kinds, arrays)):
+            if dtype != x.dtype or not (shape == x.shape or same_shape(shape, x.shape)):
+                raise TypeError(
+                    f"{self.function}: {self.what} must have one shape and data type, got {text} and {described(x)} "
+                    f"for {paths('the result', tree)[i]}; {_mend(shape, x)}"
+                )
+        return tuple(arrays)
+
+    def tree(self, arrays: Sequence[Array]) -> trees.Tree:
+        """Give flat values the structure of the trees."""
+        assert self._called, "the function has been called"
+        return filled(self._skeleton, arrays)
+
+
+def skeleton(tree: trees.Tree) -> trees.Tree:
+    """Return what is left of a tree without its leaves: a tree of their numbers, in their order.
+
+    torch.compile takes a tree across the border of what it traces, and no structure of optree's.
+    """
+    found, structure = trees.flatten(tree)
+    return trees.unflatten(structure, [_Place(number) for number in range(len(found))])
+
+
+def filled(skeleton: trees.Tree, arrays: Sequence[Array]) -> trees.Tree:
+    """Put arrays in the places of the leaves of a tree."""
+    if type(skeleton) is _Place:  # the common case, at every step of a loop in Python
+        return arrays[0]
+    return trees.map(lambda place: arrays[place.number], skeleton)
+
+
+class _Place:
+    """The number of a leaf. A plain integer would be a constant, for which PyTorch 2.13 can't trace optree."""
+
+    __slots__ = ("number",)
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+
+
+def one_library(function: str, name: str, arrays: Sequence[Array]) -> None:
+    """Check that arrays are of one library and on one device."""
+    named = {f"{name}[{i}]": x for i, x in enumerate(arrays)}
+    if named:
+        _arguments.namespace_of(function, **named)
+        _arguments.one_device(function, **named)
+
+
+def first_array(values: Sequence[Any]) -> Array | None:
+    """Find the first array among values."""
+    return next((x for x in values if _arguments.is_array(x)), None)
+
+
+def function_of(function: str, name: str, value: Any) -> None:
+    """Check that an argument is a function.
+
+    Raises:
+        TypeError: It isn't.
+    """
+    if not callable(value):
+        raise TypeError(f"{function}: {name} must be a function, got {describe(value)}")
+
+
+def scalar_bool(function: str, what: str, value: Any, like: Array | None) -> Array:
+    """Check that a value is True, False, or an array of one bool, and return it as an array.
+
+    Raises:
+        TypeError: It is something else.
+    """
+    if isinstance(value, bool):
+        return as_array(f"{function}: {what}", value, like)
+    if not _arguments.is_array(value):
+        raise TypeError(f"{function}: {what} one bool, True, False or an array of shape (), got {describe(value)}")
+    if tuple(value.shape) != () or not array_namespace(value).isdtype(value.dtype, "bool"):
+        mend = "reduce it with `xp.any` or `xp.all`" if tuple(value.shape) else "compare it with something"
+        raise TypeError(f"{function}: {what} one bool, an array of shape (), got {described(value)}; {mend}")
+    return value
+
+
+def promotes(x: Array, dtype: DType) -> bool:
+    """Tell whether a number, as an array, goes into a data type: by its kind, as Python numbers do."""
+    xp = array_namespace(x)
+    before, after = _arguments.kind(xp, x.dtype), _arguments.kind(xp, dtype)
+    if before is None or after is None or "bool" in (before, after):
+        return before == after
+    return _RANKS[before] <= _RANKS[after]
+
+
+def same_shape(first: Sequence[Any], second: Sequence[Any]) -> bool:
+    """Tell whether two shapes are one; sizes that are not known yet go with any."""
+    return len(first) == len(second) and all(
+        m == n or None in (m, n) or m != m or n != n for m, n in zip(first, second)
+    )
+
+
+def described(x: Array) -> str:
+    """Write the data type and shape of an array."""
+    return f"{x.dtype} of shape {tuple(x.shape)}"
+
+
+def paths(name: str, tree: trees.Tree) -> list[str]:
+    """Write how each leaf of a tree is reached, in its order."""
+    return [str(accessor.codify(name)) for accessor in optree.tree_accessors(tree)]
+
+
+def _begin(what: str, leaf: Any, given: list[Array]) -> Array:
+    """Make an array of what a loop begins with, among the arrays given."""
+    array = as_array(what, leaf, first_array(given))
+    if not isinstance(leaf, float) or _arguments.is_array(leaf):
+        return array
+    xp = array_namespace(array)
+    real = [x.dtype for x in given if array_namespace(x) is xp and xp.isdtype(x.dtype, "real floating")]
+    return xp.astype(array, xp.result_type(*real)) if real else array
+
+
+def _alike(x: Array, y: Array) -> bool:
+    return bool(x.dtype == y.dtype) and same_shape(x.shape, y.shape)
+
+
+def _mend(shape: Sequence[Any], after: Array) -> str:
+    if not same_shape(shape, after.shape):
+        return "reshape or broadcast one of them"
+    return f"convert one of them with `xp.astype`, for example to {after.dtype}"

@@ -1,0 +1,133 @@
+"""Arrays as bytes, and bytes as arrays."""
+
+import math
+import sys
+from typing import Any, Final, Literal, TypeAlias
+
+from xpand import _arguments, array_namespace
+from xpand._defaults import namespace_or_default
+from xpand._namespace import describe
+from xpand._typing import Array, Device, DType, Namespace
+
+from .. import bits
+from .._dispatch import pluggable
+from ..devices._list import library_under
+from ._arrays import exported, settled
+from ._dtypes import checked, integer_of, is_short, name_of
+
+ByteOrder: TypeAlias = Literal["little", "big", "native"]
+"""Which byte of a number comes first: the lowest, the highest, or as this machine has it."""
+
+_ORDERS: Final = ("little", "big", "native")
+
+
+def to_bytes(x: Array, /, *, limit: int | None = None, byteorder: ByteOrder = "little") -> bytes:
+    r"""Return the elements of an array as bytes, the last axis fastest, without gaps.
+
+    Args:
+        x: An array of any library, data type and shape, on any device.
+        limit: The largest number of elements taken: the first ones. No others leave the device. None: all.
+        byteorder: Which byte of a number comes first: "little" for the lowest, "big" for the highest, "native" for
+            what this machine has. Of a complex number the real part comes first in any case. Booleans are one byte.
+
+    Returns:
+        As many bytes as the elements are long. Data type and shape are not among them: `from_bytes` takes them.
+
+    Raises:
+        TypeError: `x` is no array, is followed by a transformation or requires a gradient, or `limit` is no integer.
+        ValueError: `limit` is negative, or there is no such order.
+
+    Source: `Nx.to_binary`.
+
+    >>> import numpy as np
+    >>> to_bytes(np.asarray([1, 258], dtype=np.int16))
+    b'\x01\x00\x02\x01'
+    >>> to_bytes(np.asarray([1, 258], dtype=np.int16), limit=1, byteorder="big")
+    b'\x00\x01'
+    """
+    _arguments.namespace_of("to_bytes", x=x)
+    if limit is not None:
+        limit = _arguments.integer("to_bytes", "limit", limit, minimum=0)
+    order = _order("to_bytes", byteorder)
+    x = _first(settled(x), limit)
+    xp, name = array_namespace(x), name_of(x.dtype)
+    if is_short(name) and hasattr(xp, name):
+        x = bits.bitcast.native(x)(x, getattr(xp, integer_of(name)))
+    on_host = exported.native(x)(x, to_host=True)
+    data: bytes = (on_host if order == sys.byteorder else on_host.byteswap()).tobytes()
+    return data
+
+
+def _first(x: Array, limit: int | None) -> Array:
+    """Take as many elements as there may be; where that is not all, in one axis."""
+    size = math.prod(x.shape)
+    if limit is None or limit >= size:
+        return x
+    xp = array_namespace(x)
+    if x.ndim > 1:  # whole rows first, so that no more of the array is copied
+        x = x[: -(-limit // (size // x.shape[0])), ...]
+    return xp.reshape(x, (-1,))[:limit]
+
+
+@pluggable
+def from_bytes(
+    data: Any,
+    dtype: DType | str,
+    shape: int | tuple[int, ...] | None = None,
+    /,
+    *,
+    byteorder: ByteOrder = "little",
+    device: Device | None = None,
+    xp: Namespace | str | None = None,
+) -> Array:
+    """Make an array of bytes, as `to_bytes` gives them.
+
+    Args:
+        data: Bytes, or what gives its memory as bytes: `bytes`, `bytearray`, `memoryview`. They are copied.
+        dtype: The data type of the elements: one of the library, or its name, such as "float32".
+        shape: The shape of the array. None: one axis, as long as the bytes are enough for.
+        byteorder: Which byte of a number comes first, as in `to_bytes`.
+        device: Where the array is to lie.
+        xp: The library: a namespace or a name. None: `xpand.default_namespace()`.
+
+    Raises:
+        TypeError: `data` has no bytes, or the library has no such data type.
+        ValueError: There are more bytes than `shape` takes, or fewer; their number is no multiple of an element's; a
+            byte of a boolean is neither 0 nor 1; or there is no such order, or a negative size.
+
+    Source: `Nx.from_binary`.
+
+    >>> from_bytes(bytes([1, 0, 2, 1]), "int16", xp="numpy")
+    array([  1, 258], dtype=int16)
+    """
+    xp = library_under(namespace_or_default(xp, "from_bytes"))
+    memory = _memory(data)
+    name, width = checked("from_bytes", dtype)
+    count, rest = divmod(len(memory), width)
+    if rest:
+        raise ValueError(
+            f"from_bytes: {len(memory)} bytes are no multiple of the {width} that an element of {name} has"
+        )
+    if name == "bool" and memory.tobytes().translate(None, b"\0\1"):
+        raise ValueError("from_bytes: a boolean is a byte of 0 or 1, and data has others")
+    shape = (count,) if shape is None else _arguments.shape("from_bytes", "shape", shape)
+    if math.prod(shape) != count:
+        raise ValueError(
+            f"from_bytes: an array of {name} of shape {shape} takes {math.prod(shape) * width} bytes, got {len(memory)}"
+        )
+    order: Any = _order("from_bytes", byteorder)
+    return from_bytes.native_for(xp)(memory, name, shape, byteorder=order, device=device, xp=xp)
+
+
+def _memory(data: Any) -> memoryview:
+    try:
+        memory = memoryview(data)
+        return memory.cast("B") if memory.c_contiguous else memoryview(memory.tobytes())
+    except TypeError:
+        raise TypeError(f"from_bytes: data must be bytes, a bytearray or a memoryview, got {describe(data)}") from None
+
+
+def _order(function: str, byteorder: Any) -> Any:
+    """Check the order of bytes, and say it without "native"."""
+    _arguments.choice(function, "byteorder", byteorder, _ORDERS)
+    return sys.byteorder if byteorder == "native" else byteorder

@@ -1,0 +1,41 @@
+"""Sparse arrays to another library: by their parts."""
+
+from collections.abc import Callable
+from typing import Any
+
+from xpand import array_namespace
+from xpand._typing import Namespace
+
+from ..sparse._containers import Sparse
+from ..sparse._libraries import module_of, native_format
+from ..sparse._native import from_native, to_native
+from ._messages import copy_needed
+
+
+def is_sparse(x: Any) -> bool:
+    """Tell whether something is a container, or a sparse array of a library's own."""
+    return isinstance(x, Sparse) or native_format(x) is not None
+
+
+def has_sparse(cls: type) -> bool:
+    """Tell whether instances of a class of arrays may be sparse."""
+    return module_of(cls) is not None
+
+
+def converted(x: Any, xp: Namespace, copy: bool | None, convert: Callable[[Any], Any]) -> Any:
+    """Convert the parts of a sparse array, and put them together as what it was.
+
+    What a library has worked out of the pattern for its products is left behind.
+    """
+    a = from_native(x)
+    here = array_namespace(a.values) is xp
+    if a is not x:
+        if here and not copy:
+            return x
+        if copy is False:
+            raise copy_needed("sparse arrays of a library's own are put together anew")
+    values, pattern = convert(a.values), tuple(convert(part) for part in a.pattern)
+    if here and values is a.values and all(new is old for new, old in zip(pattern, a.pattern)):
+        return x
+    made = a._of(values, pattern, a._static())
+    return made if a is x else to_native(made)

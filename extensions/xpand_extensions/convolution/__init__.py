@@ -1,0 +1,375 @@
+"""Convolutions: of batches with channels, as in machine learning, and of plain arrays, as in signal processing.
+
+`conv` and its transpose lay a kernel on the input as it is, which mathematics calls a cross-correlation; `convolve`
+reverses it first. Sums are taken in the data type of the result.
+"""
+
+from collections.abc import Sequence
+from typing import Any, Final
+
+from xpand import _arguments
+from xpand._typing import Array
+
+from .._dispatch import pluggable
+from ._geometry import PADDINGS, ConvolveMode, Method, Padding, span
+
+__all__ = ["ConvolveMode", "Method", "Padding", "conv", "conv_transpose", "convolve", "correlate"]
+
+_METHODS: Final = ("auto", "direct", "fft")
+
+
+@pluggable
+def conv(
+    x: Array,
+    kernel: Array,
+    /,
+    *,
+    strides: int | Sequence[int] = 1,
+    padding: Padding = "valid",
+    input_dilation: int | Sequence[int] = 1,
+    kernel_dilation: int | Sequence[int] = 1,
+    feature_groups: int = 1,
+    batch_groups: int = 1,
+) -> Array:
+    """Convolve a batch of inputs with a kernel, over any number of spatial axes.
+
+    Element `(b, o, *p)` of the result is the sum, over channels `c` and taps `t`, of `kernel[o, c, *t]` times
+    `x[b, c, *(p * strides + t * kernel_dilation - low)]`: the kernel is not reversed.
+
+    Args:
+        x: The inputs, of shape `(batch, in, *spatial)` and any numeric data type.
+        kernel: Its shape is `(out, in / feature_groups, *taps)`, with as many axes as `x`; or, to give each member of
+            the batch a kernel of its own, `(batch, out, in / feature_groups, *taps)`, where the first axis may be 1.
+        strides: How many points lie between two places of the kernel; one number, or one for each spatial axis, as all
+            options that follow.
+        padding: How many zeros are put before and after each spatial axis: pairs `(low, high)`, where negative numbers
+            cut points off; "valid": none; "same": so many that the result has as many points as the input, divided by
+            the strides and rounded up, an odd one at the end; "full": one fewer than the kernel covers, at both ends.
+        input_dilation: Put this many steps, less one of them zeros, between two points of the input, before padding.
+        kernel_dilation: How far apart two taps of the kernel lie on the input.
+        feature_groups: Split the channels into so many groups, each convolved with its part of the kernel's outputs.
+        batch_groups: Split the batch into so many groups, each convolved with its part of the kernel's outputs; the
+            results are put side by side as channels.
+
+    Returns:
+        An array of shape `(batch / batch_groups, out, *points)`, of the data type that both promote to. An axis where
+        the kernel covers more than the padded input has no points.
+
+    Raises:
+        TypeError: Not two arrays of one library, data types that don't promote or aren't numeric, an option of the
+            wrong type.
+        ValueError: Shapes that don't fit together, groups that don't divide, strides or dilations below 1, both kinds
+            of groups at once, arrays on two devices.
+
+    Source: `conv_general_dilated` of XLA.
+
+    >>> import numpy as np
+    >>> x = np.asarray([[[1.0, 2.0, 4.0, 8.0]]])
+    >>> kernel = np.asarray([[[10.0, 1.0]]])
+    >>> conv(x, kernel)
+    array([[[12., 24., 48.]]])
+    >>> conv(x, kernel, strides=2, padding="same").shape
+    (1, 1, 2)
+    """
+    x, kernel, n = _check_arrays("conv", x, kernel)
+    groups = _arguments.integer("conv", "feature_groups", feature_groups, minimum=1)
+    batch_groups = _arguments.integer("conv", "batch_groups", batch_groups, minimum=1)
+    out, into, *taps = kernel.shape[kernel.ndim - n - 2 :]
+    if groups > 1 and batch_groups > 1:
+        raise ValueError(f"conv: takes groups of features or of the batch, got {groups} and {batch_groups}")
+    if x.shape[1] != into * groups:
+        raise ValueError(
+            f"conv: kernel of shape {tuple(kernel.shape)} takes {into} channels in each of feature_groups={groups}, "
+            f"got x of shape {tuple(x.shape)} with {x.shape[1]} channels"
+        )
+    if groups > 1:
+        _divides("conv", "feature_groups", groups, out, "the kernel's outputs")
+    if batch_groups > 1:
+        _divides("conv", "batch_groups", batch_groups, out, "the kernel's outputs")
+        _divides("conv", "batch_groups", batch_groups, x.shape[0], "the batch")
+        if kernel.ndim > n + 2:
+            raise ValueError(
+                f"conv: batch_groups={batch_groups} takes one kernel for all, got one for each of the batch"
+            )
+    strides = _per_axis("conv", "strides", strides, n, 1)
+    input_dilation = _per_axis("conv", "input_dilation", input_dilation, n, 1)
+    kernel_dilation = _per_axis("conv", "kernel_dilation", kernel_dilation, n, 1)
+    pairs = _padding("conv", padding, taps, kernel_dilation)
+    if pairs is None:
+        pairs = _same(x.shape[2:], taps, strides, input_dilation, kernel_dilation)
+    return conv.native(x, kernel)(
+        x,
+        kernel,
+        strides=strides,
+        padding=pairs,
+        input_dilation=input_dilation,
+        kernel_dilation=kernel_dilation,
+        feature_groups=groups,
+        batch_groups=batch_groups,
+    )
+
+
+@pluggable
+def conv_transpose(
+    x: Array,
+    kernel: Array,
+    /,
+    *,
+    strides: int | Sequence[int] = 1,
+    padding: Padding = "valid",
+    output_padding: int | Sequence[int] = 0,
+    kernel_dilation: int | Sequence[int] = 1,
+    feature_groups: int = 1,
+) -> Array:
+    """Apply the transpose of a convolution: what its input was multiplied with is summed where it was taken from.
+
+    For every `v`, and every `u` of the result's shape that the convolution takes to the shape of `v`, the sum of
+    `conv(u, kernel, …) * v` is that of `u * conv_transpose(v, kernel, …)`, with the same kernel and options. Nothing is
+    conjugated.
+
+    Args:
+        x: What the convolution gives: `(batch, out, *spatial)`, of any numeric data type.
+        kernel: The kernel of the convolution, `(out, in / feature_groups, *taps)`, or one for each member of the batch.
+        strides: As in `conv`, like all that is not named here.
+        padding: That of the convolution. The result has as many points as the smallest input of the convolution that
+            gives `x`, for "same" the largest: that of `x` times the strides.
+        output_padding: How many points the result has more than that, at the end of each spatial axis, below the
+            strides: with strides, inputs of several sizes give the same number of points.
+        kernel_dilation: As in `conv`.
+        feature_groups: As in `conv`.
+
+    Returns:
+        An array of shape `(batch, in, *points)`, of the data type that both promote to.
+
+    Raises:
+        TypeError: As `conv`.
+        ValueError: As `conv`, and `output_padding` as large as the strides or larger.
+
+    Source: the gradient of a convolution with respect to its input, as in `torch.nn.functional.conv_transpose2d`.
+
+    >>> import numpy as np
+    >>> kernel = np.asarray([[[10.0, 1.0]]])
+    >>> conv_transpose(np.asarray([[[1.0, 2.0]]]), kernel, strides=2)
+    array([[[10.,  1., 20.,  2.]]])
+    """
+    x, kernel, n = _check_arrays("conv_transpose", x, kernel)
+    groups = _arguments.integer("conv_transpose", "feature_groups", feature_groups, minimum=1)
+    out, _, *taps = kernel.shape[kernel.ndim - n - 2 :]
+    if x.shape[1] != out:
+        raise ValueError(
+            f"conv_transpose: kernel of shape {tuple(kernel.shape)} belongs to {out} outputs of a convolution, got x "
+            f"of shape {tuple(x.shape)} with {x.shape[1]} channels"
+        )
+    _divides("conv_transpose", "feature_groups", groups, out, "the kernel's outputs")
+    strides = _per_axis("conv_transpose", "strides", strides, n, 1)
+    more = _per_axis("conv_transpose", "output_padding", output_padding, n, 0)
+    kernel_dilation = _per_axis("conv_transpose", "kernel_dilation", kernel_dilation, n, 1)
+    if any(extra >= stride for extra, stride in zip(more, strides)):
+        raise ValueError(f"conv_transpose: output_padding must be below the strides {strides}, got {more}")
+    pairs = _padding("conv_transpose", padding, taps, kernel_dilation)
+    if pairs is None:
+        pairs = tuple([_split(span(k, d) - stride) for k, d, stride in zip(taps, kernel_dilation, strides)])
+    return conv_transpose.native(x, kernel)(
+        x,
+        kernel,
+        strides=strides,
+        padding=tuple([(low, high - extra) for (low, high), extra in zip(pairs, more)]),
+        output_padding=more,
+        kernel_dilation=kernel_dilation,
+        feature_groups=groups,
+    )
+
+
+@pluggable
+def convolve(
+    x: Array,
+    kernel: Array,
+    /,
+    *,
+    mode: ConvolveMode = "full",
+    axes: int | Sequence[int] | None = None,
+    method: Method = "auto",
+) -> Array:
+    """Convolve two arrays of as many axes.
+
+    Args:
+        x: An array of any numeric data type.
+        kernel: Another, with as many axes. Either may be the larger one.
+        mode: "full": all of it, `n + k - 1` elements along each axis; "same": as many as `x` has, from the middle;
+            "valid": those that need no zeros around the larger of both, `n - k + 1`.
+        axes: The axes to convolve over; None: all. The others broadcast.
+        method: "direct": sums of products, in time `n * k`; "fft": by Fourier transforms, in time `(n + k) log(n + k)`,
+            for floating-point data types, where the error of each element is relative to the largest, and one element
+            that isn't finite makes all such; "auto": the faster of both, by the sizes; for integers always "direct".
+
+    Returns:
+        An array of the data type that both promote to. Where an axis of either is empty, sums of nothing: zeros.
+
+    Raises:
+        TypeError: Not two arrays of one library, data types that don't promote or aren't numeric.
+        ValueError: Shapes that don't fit together, an axis named twice, for "valid" neither array is the larger one
+            along all axes, arrays on two devices.
+
+    Source: `scipy.signal.convolve`.
+
+    >>> import numpy as np
+    >>> convolve(np.asarray([1.0, 2.0, 4.0]), np.asarray([1.0, 1.0]))
+    array([1., 3., 6., 4.])
+    >>> convolve(np.asarray([1.0, 2.0, 4.0]), np.asarray([1.0, 1.0]), mode="same")
+    array([1., 3., 6.])
+    """
+    x, kernel, mode, axes, method = _check_signals("convolve", x, kernel, mode, axes, method)
+    return convolve.native(x, kernel)(x, kernel, mode=mode, axes=axes, method=method)
+
+
+@pluggable
+def correlate(
+    x: Array,
+    kernel: Array,
+    /,
+    *,
+    mode: ConvolveMode = "full",
+    axes: int | Sequence[int] | None = None,
+    method: Method = "auto",
+) -> Array:
+    """Correlate two arrays of as many axes: convolve the first with the second one's conjugate, reversed.
+
+    Arguments, result and errors are those of `convolve`.
+
+    Source: `scipy.signal.correlate`.
+
+    >>> import numpy as np
+    >>> correlate(np.asarray([1.0, 2.0, 4.0]), np.asarray([10.0, 1.0]), mode="valid")
+    array([12., 24.])
+    """
+    x, kernel, mode, axes, method = _check_signals("correlate", x, kernel, mode, axes, method)
+    return correlate.native(x, kernel)(x, kernel, mode=mode, axes=axes, method=method)
+
+
+def _check_arrays(function: str, x: Array, kernel: Array) -> tuple[Array, Array, int]:
+    """Check the arrays of `conv` and its transpose; return them of one data type, and the number of spatial axes."""
+    xp = _arguments.namespace_of(function, x=x, kernel=kernel)
+    _arguments.one_device(function, x=x, kernel=kernel)
+    _arguments.dtype(function, "x", xp, x, _arguments.NUMERIC)
+    if x.dtype != kernel.dtype:
+        _arguments.dtype(function, "kernel", xp, kernel, _arguments.NUMERIC)
+        x, kernel = _arguments.promote(function, xp, x=x, kernel=kernel)
+    shape = _arguments.known_shape(function, "x", x)
+    taps = _arguments.known_shape(function, "kernel", kernel)
+    n = len(shape) - 2
+    if n < 0:
+        raise ValueError(f"{function}: x must have the axes (batch, channels, *spatial), got the shape {shape}")
+    if len(taps) not in (n + 2, n + 3):
+        raise ValueError(
+            f"{function}: kernel must have {n + 2} axes (out, in, *taps), as x has, or one more in front for a kernel "
+            f"for each member of the batch; got the shapes {taps} and {shape}"
+        )
+    if len(taps) == n + 3 and taps[0] not in (1, shape[0]):
+        raise ValueError(
+            f"{function}: kernel must have one entry, or one for each of the {shape[0]} members of the batch, along "
+            f"its first axis; got the shape {taps}"
+        )
+    if 0 in taps[len(taps) - n :]:
+        raise ValueError(f"{function}: kernel must have taps along each spatial axis, got the shape {taps}")
+    return x, kernel, n
+
+
+def _check_signals(
+    function: str, x: Array, kernel: Array, mode: Any, axes: Any, method: Any
+) -> tuple[Array, Array, ConvolveMode, tuple[int, ...], Method]:
+    """Check the arguments of `convolve` and `correlate`; return them as implementations get them."""
+    xp = _arguments.namespace_of(function, x=x, kernel=kernel)
+    _arguments.one_device(function, x=x, kernel=kernel)
+    kind = _arguments.dtype(function, "x", xp, x, _arguments.NUMERIC)
+    if x.dtype != kernel.dtype:
+        _arguments.dtype(function, "kernel", xp, kernel, _arguments.NUMERIC)
+        x, kernel = _arguments.promote(function, xp, x=x, kernel=kernel)
+    shape = _arguments.known_shape(function, "x", x)
+    taps = _arguments.known_shape(function, "kernel", kernel)
+    _arguments.choice(function, "mode", mode, PADDINGS)
+    _arguments.choice(function, "method", method, _METHODS)
+    if len(shape) != len(taps):
+        raise ValueError(f"{function}: x and kernel must have as many axes, got the shapes {shape} and {taps}")
+    if method == "fft" and kind in _arguments.INTEGERS:
+        raise TypeError(
+            f"{function}: method='fft' takes floating-point data types, got {x.dtype}; take 'direct', or convert both"
+        )
+    axes = _axes(function, axes, len(shape))
+    if len(axes) < len(shape):
+        for axis, (n, k) in enumerate(zip(shape, taps)):
+            if axis not in axes and n != k and 1 not in (n, k):
+                raise ValueError(f"{function}: axis {axis} is not convolved over, and {n} and {k} don't broadcast")
+    if mode == "valid" and any(shape[a] < taps[a] for a in axes) and any(shape[a] > taps[a] for a in axes):
+        raise ValueError(
+            f"{function}: mode='valid' takes arrays of which one is the larger along all axes, got the shapes {shape} "
+            f"and {taps}"
+        )
+    return x, kernel, mode, axes, method
+
+
+def _axes(function: str, axes: Any, ndim: int) -> tuple[int, ...]:
+    if axes is None:
+        return tuple(range(ndim))
+    given = axes if isinstance(axes, Sequence) else (axes,)
+    found = [_arguments.axis(function, axis, ndim, "axes") for axis in given]
+    if len(set(found)) < len(found):
+        raise ValueError(f"{function}: axes={axes} names an axis twice")
+    return tuple(sorted(found))
+
+
+def _divides(function: str, name: str, groups: int, number: int, of: str) -> None:
+    if number % groups:
+        raise ValueError(f"{function}: {name}={groups} must divide {of}, which are {number}")
+
+
+def _per_axis(function: str, name: str, value: Any, n: int, minimum: int) -> tuple[int, ...]:
+    """Check a number, or one for each spatial axis; return one for each."""
+    if type(value) is int and value >= minimum:
+        return (value,) * n
+    if not isinstance(value, Sequence):
+        return (_arguments.integer(function, name, value, minimum=minimum),) * n
+    if len(value) != n:
+        raise ValueError(f"{function}: {name} must be one number, or one for each of {n} spatial axes, got {value}")
+    return tuple([_arguments.integer(function, name, entry, minimum=minimum) for entry in value])
+
+
+def _padding(
+    function: str, padding: Any, taps: Sequence[int], dilation: Sequence[int]
+) -> tuple[tuple[int, int], ...] | None:
+    """Check padding; return a pair for each spatial axis, or None for "same", which depends on more."""
+    n = len(taps)
+    if isinstance(padding, str) or not isinstance(padding, Sequence):
+        _arguments.choice(function, "padding", padding, PADDINGS)
+        if padding == "valid":
+            return ((0, 0),) * n
+        if padding == "same":
+            return None
+        return tuple([(span(k, d) - 1, span(k, d) - 1) for k, d in zip(taps, dilation)])
+    if len(padding) != n or any(not isinstance(pair, Sequence) or len(pair) != 2 for pair in padding):
+        raise ValueError(
+            f"{function}: padding must be {', '.join(map(repr, PADDINGS))} or a pair (low, high) for each of "
+            f"{n} spatial axes, got {padding!r}"
+        )
+    low_high = [[_arguments.integer(function, "padding", entry) for entry in pair] for pair in padding]
+    return tuple([(low, high) for low, high in low_high])
+
+
+def _same(
+    spatial: Sequence[int],
+    taps: Sequence[int],
+    strides: Sequence[int],
+    input_dilation: Sequence[int],
+    kernel_dilation: Sequence[int],
+) -> tuple[tuple[int, int], ...]:
+    """Pad so that there are as many results as points, divided by the strides and rounded up."""
+    found = []
+    for n, k, stride, apart, d in zip(spatial, taps, strides, input_dilation, kernel_dilation):
+        size = span(n, apart)
+        found.append(_split(max((-(-size // stride) - 1) * stride + span(k, d) - size, 0)))
+    return tuple(found)
+
+
+def _split(total: int) -> tuple[int, int]:
+    """Split padding between both ends, an odd point to the second; points that are cut off all come from there."""
+    low = max(total, 0) // 2
+    return low, total - low

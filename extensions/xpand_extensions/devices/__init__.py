@@ -1,0 +1,36 @@
+"""Where arrays lie: the devices of every library, moving arrays between them, and which one new arrays are made on.
+
+A device is named by the library's own object, by a `DeviceInfo`, or by a string that means the same on every library:
+"cpu", "gpu", "cuda:1". Where there is no such device, the error names those there are.
+"""
+
+from ._default import default_device, set_default_device, use_device
+from ._info import DeviceFacts, DeviceInfo, MemoryStats
+from ._list import device, device_count, device_info, devices, local_device_count, local_devices
+from ._list import listed as listed
+from ._memory import DeviceMemoryError, memory_errors, memory_stats
+from ._move import free, is_available, synchronize, to_device
+from ._move import move as move
+from ._move import wait as wait
+
+__all__ = [
+    "DeviceFacts",
+    "DeviceInfo",
+    "DeviceMemoryError",
+    "MemoryStats",
+    "default_device",
+    "device",
+    "device_count",
+    "device_info",
+    "devices",
+    "free",
+    "is_available",
+    "local_device_count",
+    "local_devices",
+    "memory_errors",
+    "memory_stats",
+    "set_default_device",
+    "synchronize",
+    "to_device",
+    "use_device",
+]

@@ -1,0 +1,105 @@
+"""What is known of a device: `DeviceInfo`, and the memory in use on it."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import NamedTuple
+
+from xpand._typing import Device
+
+from . import _host as _devices_host
+
+
+class DeviceFacts(NamedTuple):
+    """What a library is asked for about a device, as it is needed."""
+
+    name: str
+    processor_count: int | None = None
+    total_memory: int | None = None
+    free_memory: int | None = None
+    description: str = ""
+
+
+def host_facts() -> DeviceFacts:
+    """Ask the operating system about the processor and its memory."""
+    return DeviceFacts(
+        _devices_host.processor_name(),
+        _devices_host.processor_count(),
+        _devices_host.total_memory(),
+        _devices_host.free_memory(),
+    )
+
+
+@dataclass(frozen=True)
+class DeviceInfo:
+    """A device of a library.
+
+    What may change or takes time to find out (the name, memory, processors) is asked of the library as it is read.
+    """
+
+    library: str
+    """The library: "numpy", "torch", …"""
+    kind: str
+    """"cpu", "gpu", "tpu", or "meta" for PyTorch's device without memory."""
+    index: int
+    """The number among the library's devices of this kind, as the library counts."""
+    device: Device
+    """The library's own object: what `device=` of its functions takes, and `x.device` is."""
+    platform: str
+    """The library's word for the kind: "cpu", "cuda", "rocm", "mps", "xpu", "tpu", …"""
+    process_index: int = 0
+    """The process that the device belongs to, where a computation runs in several."""
+    is_local: bool = True
+    """Whether it belongs to this process."""
+    facts: Callable[[], DeviceFacts] = field(default=host_facts, repr=False, compare=False)
+    """Asks for the rest."""
+
+    @property
+    def name(self) -> str:
+        """The name that its maker has given to it."""
+        return self.facts().name
+
+    @property
+    def processor_count(self) -> int | None:
+        """How many processors it has: cores, or multiprocessors of a GPU; None where the library doesn't tell."""
+        return self.facts().processor_count
+
+    @property
+    def total_memory(self) -> int | None:
+        """Its memory in bytes; None where the library doesn't tell."""
+        return self.facts().total_memory
+
+    @property
+    def free_memory(self) -> int | None:
+        """The bytes that can be had now; None where the library doesn't tell."""
+        return self.facts().free_memory
+
+    @property
+    def description(self) -> str:
+        """A line about it."""
+        facts = self.facts()
+        parts = [facts.name]
+        if facts.processor_count is not None:
+            parts.append(f"{facts.processor_count} processors")
+        if facts.total_memory is not None:
+            parts.append(f"{facts.total_memory / 2**30:.1f} GiB")
+        return ", ".join([*parts, facts.description] if facts.description else parts)
+
+    def __str__(self) -> str:
+        """Name it as `to_device` takes it: "cuda:1"."""
+        return f"{self.platform}:{self.index}"
+
+
+@dataclass(frozen=True)
+class MemoryStats:
+    """The memory of a device as a library manages it, in bytes; None for what the library doesn't count."""
+
+    bytes_in_use: int | None
+    """Taken by arrays."""
+    peak_bytes_in_use: int | None
+    """The most that was taken by arrays at any time."""
+    bytes_reserved: int | None
+    """Held by the library, by arrays or for them."""
+    bytes_limit: int | None
+    """The most that the library may hold."""
+    details: Mapping[str, int] = field(default_factory=dict, repr=False)
+    """All that the library counts, in its own words."""

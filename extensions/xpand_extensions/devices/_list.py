@@ -1,0 +1,234 @@
+"""Which devices there are, and which one is meant."""
+
+from typing import Any, Final
+
+from xpand import array_namespace, library_name
+from xpand._arguments import is_array
+from xpand._defaults import namespace_or_default
+from xpand._namespace import describe
+from xpand._typing import Array, Device, Namespace
+from xpand.common import device as device_of_array
+
+from .._dispatch import pluggable
+from ._info import DeviceInfo
+
+KINDS: Final = ("cpu", "gpu", "tpu", "meta")
+"""The kinds of devices; a platform's own word ("cuda") serves as well."""
+
+
+@pluggable
+def listed(*, xp: Namespace | str | None = None) -> tuple[DeviceInfo, ...]:
+    """List every device of a library, of all processes, the processor's first."""
+    return listed.native_for(xp)(xp=xp)
+
+
+def devices(xp: Namespace | str | None = None, kind: str | None = None) -> tuple[DeviceInfo, ...]:
+    """List the devices of a library.
+
+    Args:
+        xp: The library, by its namespace or name; the default one where left out.
+        kind: "cpu", "gpu", "tpu", or the library's own word, such as "cuda". Left out: all that hold values, so not
+            PyTorch's "meta", which is listed when asked for.
+
+    Returns:
+        A `DeviceInfo` each, in the library's order, of all processes that take part.
+
+    Raises:
+        TypeError: `xp` is no namespace and no name, or `kind` no string.
+        ValueError: No such library, or it has no device of this kind; the message names those there are.
+
+    Source: `jax.devices`, PhiML's `Backend.list_devices`.
+
+    >>> [each.kind for each in devices("numpy")]
+    ['cpu']
+    """
+    return _of_kind("devices", namespace_or_default(xp, "devices"), kind)
+
+
+def local_devices(xp: Namespace | str | None = None, kind: str | None = None) -> tuple[DeviceInfo, ...]:
+    """List the devices of a library that belong to this process: all of them, unless JAX runs in several.
+
+    Arguments and errors are those of `devices`.
+
+    Source: `jax.local_devices`.
+
+    >>> local_devices("numpy") == devices("numpy")
+    True
+    """
+    found = _of_kind("local_devices", namespace_or_default(xp, "local_devices"), kind)
+    return tuple(each for each in found if each.is_local)
+
+
+def device_count(xp: Namespace | str | None = None, kind: str | None = None) -> int:
+    """Count the devices of a library; 0 where there is none of the kind.
+
+    Arguments are those of `devices`.
+
+    Raises:
+        TypeError, ValueError: As `devices`, but for a kind that there could be: "gpu" never raises.
+
+    Source: `jax.device_count`.
+
+    >>> device_count("numpy"), device_count("numpy", "gpu")
+    (1, 0)
+    """
+    return _count("device_count", xp, kind, local=False)
+
+
+def local_device_count(xp: Namespace | str | None = None, kind: str | None = None) -> int:
+    """Count the devices of a library that belong to this process; 0 where there is none of the kind.
+
+    Arguments and errors are those of `device_count`.
+
+    Source: `jax.local_device_count`.
+
+    >>> local_device_count("numpy")
+    1
+    """
+    return _count("local_device_count", xp, kind, local=True)
+
+
+def _count(function: str, xp: Namespace | str | None, kind: str | None, local: bool) -> int:
+    namespace = namespace_or_default(xp, function)
+    if kind in KINDS and all(each.kind != kind for each in listed(xp=namespace)):
+        return 0
+    return sum(each.is_local or not local for each in _of_kind(function, namespace, kind))
+
+
+def _of_kind(function: str, xp: Namespace, kind: str | None) -> tuple[DeviceInfo, ...]:
+    if kind is not None and not isinstance(kind, str):
+        raise TypeError(f"{function}: kind must be a string such as 'gpu', or None, got {describe(kind)}")
+    every = listed(xp=xp)
+    if kind is None:
+        return tuple(each for each in every if each.kind != "meta")
+    found = tuple(each for each in every if kind.lower() in (each.kind, each.platform))
+    if not found:
+        raise ValueError(
+            f"{function}: {library_name(xp)} has no device of kind {kind!r} here; there are "
+            f"{_listing(sorted({each.kind for each in every} | {each.platform for each in every}))}"
+        )
+    return found
+
+
+def device(x: Array, /) -> Device | None:
+    """Return the device on which an array lies, as its library writes it; None where that isn't known.
+
+    It isn't known of JAX's tracers, inside `jax.jit`, nor of arrays that `jit` of NumPy and others traces without
+    values. Nothing is computed, and no library raises for what is traced.
+
+    Args:
+        x: An array of any library, concrete, traced or lazy.
+
+    Raises:
+        TypeError: `x` is no array.
+
+    Source: the standard's `x.device`.
+
+    >>> import numpy as np
+    >>> device(np.ones(3))
+    'cpu'
+    """
+    if not is_array(x):
+        raise TypeError(f"device: x must be an array, got {describe(x)}; of a tree ask each leaf")
+    return device_of_array(x)
+
+
+def device_info(device: Device | str | Array | None = None, /, *, xp: Namespace | str | None = None) -> DeviceInfo:
+    """Say what is known of a device.
+
+    Args:
+        device: A device: the library's own object, a `DeviceInfo`, or a string: a kind ("gpu"), the library's word for
+            it ("cuda"), either with a number ("cuda:1"), or a library's name for one device. Or an array: the device
+            that it lies on. Left out: the default device.
+        xp: The library, by its namespace or name; the default one where left out. Not needed where `device` says it.
+
+    Raises:
+        TypeError: What is given is neither a device of the library nor an array.
+        ValueError: The library has no such device; the message names those there are. An array whose device isn't
+            known, or an array or a `DeviceInfo` of another library than `xp`.
+
+    Source: PhiML's `Backend.get_device` and `get_device_by_ref`.
+
+    >>> device_info("cpu", xp="numpy").library
+    'numpy'
+    """
+    if is_array(device):
+        namespace, found = library_under(array_namespace(device)), device_of_array(device)
+        if found is None:
+            raise ValueError(f"device_info: the device of {describe(device)} isn't known while it is traced")
+        _same_library("device_info", library_name(namespace), xp)
+        return _matching("device_info", namespace, found)
+    return resolve("device_info", device, xp)
+
+
+def resolve(function: str, device: Device | None, xp: Namespace | str | None) -> DeviceInfo:
+    """Find the device that an argument means; None is the default device.
+
+    Raises:
+        TypeError, ValueError: As `device_info`.
+    """
+    if isinstance(device, DeviceInfo):
+        _same_library(function, device.library, xp)
+        return device
+    from ._default import default_device  # which needs this module
+
+    namespace = library_under(namespace_or_default(xp, function))
+    return _matching(function, namespace, default_device(namespace) if device is None else device)
+
+
+def library_under(xp: Namespace) -> Namespace:
+    """Return the namespace whose devices those of `xp` are: of traced arrays the library's under them."""
+    return getattr(xp, "base", xp) if hasattr(xp, "wraps") else xp
+
+
+def _same_library(function: str, library: str, xp: Namespace | str | None) -> None:
+    asked = library if xp is None else library_name(library_under(namespace_or_default(xp, function)))
+    if asked != library:
+        raise ValueError(
+            f"{function}: takes a device of {asked}, got one of {library}; find it with `devices({asked!r})`"
+        )
+
+
+def _matching(function: str, xp: Namespace, device: Device) -> DeviceInfo:
+    every = listed(xp=xp)
+    if isinstance(device, str):
+        word = device.lower()
+        for each in every:
+            if word in _names(each) or device == each.device:
+                return each
+    else:
+        own = tuple({type(each.device) for each in every})
+        if not isinstance(device, own):
+            raise TypeError(
+                f"{function}: device must be a device of {library_name(xp)}, a `DeviceInfo`, or a string such as "
+                f"'cpu' or 'gpu:0', got {device!r} of {describe(device)}"
+            )
+        for each in every:
+            if _is_same(each, device):
+                return each
+    raise ValueError(
+        f"{function}: {library_name(xp)} has no device {str(device)!r} here; there are {_listing(every) or 'none'}"
+    )
+
+
+def _is_same(info: DeviceInfo, device: Any) -> bool:
+    if info.device == device:
+        return True
+    # PyTorch's "cuda" without a number is the current one; the first stands for it where none was chosen.
+    return getattr(device, "index", 0) is None and info.index == 0 and device.type == info.device.type
+
+
+def _names(info: DeviceInfo) -> set[str]:
+    kinds = {info.kind, info.platform}
+    words = {f"{kind}:{info.index}" for kind in kinds} | {_word(info.device)}
+    return words | kinds if info.index == 0 else words
+
+
+def _word(device: Device) -> str:
+    """Return what a library calls one device, without the class around it: "device1"."""
+    text = str(device)
+    return (text.split("'")[1] if text.count("'") == 2 else text).lower()
+
+
+def _listing(found: Any) -> str:
+    return ", ".join(repr(str(each)) for each in found) or "none"

@@ -1,0 +1,167 @@
+"""Moving arrays to a device, waiting for them, and letting go of them."""
+
+from typing import Any, TypeVar
+
+from xpand import _arguments, array_namespace, is_concrete, trees
+from xpand._namespace import describe
+from xpand._typing import Array, Device
+
+from .._dispatch import pluggable
+from ._info import DeviceInfo
+from ._list import resolve
+from ._memory import is_out_of_memory, raise_memory_error
+
+T = TypeVar("T")
+
+
+def to_device(x: T, device: Device | DeviceInfo | str, /, *, copy: bool | None = None, donate: bool = False) -> T:
+    """Move an array, or all arrays of a tree, to a device.
+
+    Args:
+        x: An array, or a tree of arrays, also of several libraries; containers of sparse arrays are trees too. Leaves
+            that are no arrays stay as they are.
+        device: The library's own object, a `DeviceInfo`, or a string: a kind ("gpu"), the library's word for it
+            ("cuda"), either with a number ("cuda:1"), or a library's name for one device ("device1" of
+            array-api-strict). On JAX also a sharding.
+        copy: True for memory of its own in any case. False to raise where values would have to be copied. Left out:
+            what lies there already is returned as it is.
+        donate: A promise that `x` isn't used any more: its memory is freed at once where it can be, see `free`.
+
+    Returns:
+        `x` with its arrays there. Derivatives go through, and the arrays may be traced, where the library moves traced
+        arrays.
+
+    Raises:
+        TypeError: `device` is no device of the arrays' library; `copy` or `donate` is no bool.
+        ValueError: The library has no such device; the message names those there are. With `copy=False`, an array
+            that lies elsewhere.
+        DeviceMemoryError: Too little memory there. What had been moved already is let go of.
+
+    Source: `jax.device_put`, `Tensor.to`, PhiML's `Backend.allocate_on_device`, Nx's `backend_copy` (`copy=True`) and
+    `backend_transfer` (`donate=True`).
+
+    >>> import numpy as np
+    >>> x = np.ones(2)
+    >>> to_device({"x": x}, "cpu")["x"] is x
+    True
+    """
+    if copy is not None:
+        _arguments.boolean("to_device", "copy", copy)
+    _arguments.boolean("to_device", "donate", donate)
+
+    def moved(leaf: Any) -> Any:
+        return _moved(leaf, device, copy, donate) if _arguments.is_array(leaf) else leaf
+
+    # torch.compile follows no tree here.
+    result: T = moved(x) if _arguments.is_array(x) else trees.map(moved, x)
+    return result
+
+
+def _moved(x: Array, device: Device | DeviceInfo | str, copy: bool | None, donate: bool) -> Array:
+    xp = array_namespace(x)
+    # A sharding over several devices is JAX's alone to judge.
+    info = None if hasattr(device, "device_set") else resolve("to_device", device, xp)
+    try:
+        result = move.native(x)(x, device if info is None else info.device, copy=copy)
+    except (MemoryError, RuntimeError) as error:
+        if not is_out_of_memory(error):
+            raise
+        raise_memory_error("to_device", error, info)
+    # On one device the two may have one memory.
+    if donate and (copy or _arguments.device_of(result) != _arguments.device_of(x)):
+        free(x)
+    return result
+
+
+@pluggable
+def move(x: Array, device: Device, /, *, copy: bool | None = None) -> Array:
+    """Move an array to a device, which is one of its library's own objects."""
+    return move.native(x)(x, device, copy=copy)
+
+
+def synchronize(x: T, /) -> T:
+    """Wait until the arrays of a tree are computed, so that time can be measured, and errors turn up here.
+
+    Args:
+        x: An array, or a tree of arrays, also of several libraries. Traced arrays, and what is no array, are passed
+            over. So are Dask's, which are not under way: they are computed when `compute` or `persist` is called.
+
+    Returns:
+        `x` itself.
+
+    Raises:
+        DeviceMemoryError: The work that was waited for ran out of memory.
+
+    Source: `jax.block_until_ready`, `torch.cuda.synchronize`, PhiML's `Backend.block_until_ready`.
+
+    >>> import numpy as np
+    >>> synchronize([np.ones(2), None])
+    [array([1., 1.]), None]
+    """
+    for leaf in trees.leaves(x):
+        if _arguments.is_array(leaf) and is_concrete(leaf):
+            try:
+                wait.native(leaf)(leaf)
+            except (MemoryError, RuntimeError) as error:
+                if not is_out_of_memory(error):
+                    raise
+                raise_memory_error("synchronize", error, _place(leaf))
+    return x
+
+
+def _place(x: Array) -> DeviceInfo | None:
+    device = _arguments.device_of(x)
+    # Spread over several devices there is none to name.
+    return (
+        None if device is None or hasattr(device, "device_set") else resolve("synchronize", device, array_namespace(x))
+    )
+
+
+@pluggable
+def wait(x: Array, /) -> None:
+    """Wait until an array that has values is computed."""
+    wait.native(x)(x)
+
+
+def is_available(x: object, /) -> bool:
+    """Tell whether the values of all arrays of a tree can be read now: none is traced, lazy, or without data.
+
+    Nothing is computed. What is no array, numbers above all, is available.
+
+    Source: PhiML's `Backend.is_available`; of one array it is `xpand.is_concrete`.
+
+    >>> import numpy as np
+    >>> is_available([np.ones(2), 1.0])
+    True
+    """
+    return all(is_concrete(leaf) for leaf in trees.leaves(x))
+
+
+@pluggable
+def free(x: Array, /) -> bool:
+    """Free the memory of an array that isn't used any more, and say whether it was freed.
+
+    It is freed only where no other array can see it. On JAX the array is deleted, and raises when it is used. On
+    PyTorch a tensor that shares its storage with no other one becomes one on the device "meta": of the same shape, and
+    without values. All other libraries, and traced arrays, free memory by themselves when the last reference goes, and
+    nothing is done.
+
+    Args:
+        x: An array of any library.
+
+    Returns:
+        Whether memory was freed: not where it had been freed before, is shared, belongs to another library, or is
+        needed for a derivative.
+
+    Raises:
+        TypeError: `x` is no array.
+
+    Source: Nx's `backend_deallocate`, JAX's `Array.delete`.
+
+    >>> import numpy as np
+    >>> free(np.ones(2))
+    False
+    """
+    if not _arguments.is_array(x):
+        raise TypeError(f"free: x must be an array, got {describe(x)}; of a tree free each leaf")
+    return is_concrete(x) and free.native(x)(x)

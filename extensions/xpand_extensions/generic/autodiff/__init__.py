@@ -1,0 +1,105 @@
+"""Derivatives on any library, by tracing."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from xpand import array_namespace
+from xpand._typing import Array
+
+from ...tracing import TracedArray, traced_namespace
+from ...tracing._core import bare, bind
+from ...tracing._custom import called, checkpointed
+from ...tracing._forward import jvp as _jvp
+from ...tracing._reverse import linearize as _linearize
+from ...tracing._reverse import transposed
+from ._solve import custom_linear_solve as custom_linear_solve
+from ._solve import custom_root as custom_root
+
+
+def stop_gradient(x: Array, /) -> Array:
+    if not isinstance(x, TracedArray):
+        return x
+    namespace = array_namespace(x)
+    return namespace.wrap(bind(namespace.operations["stop_gradient"], (x,), {}))
+
+
+def jvp(
+    function: Callable[..., Any], primals: Sequence[Array], tangents: Sequence[Array], /, *, has_aux: bool = False
+) -> tuple[Any, ...]:
+    namespace = traced_namespace(array_namespace(*primals, *tangents))
+    return _jvp(namespace, function, primals, tangents)
+
+
+def vjp(function: Callable[..., Any], /, *primals: Array, has_aux: bool = False) -> tuple[Any, ...]:
+    namespace = traced_namespace(array_namespace(*primals))
+    outs, aux, linear = _linearize(namespace, "vjp", function, primals)
+    return outs, linear.pull, aux
+
+
+def value_and_grad(
+    function: Callable[..., Any],
+    argnums: int | Sequence[int] = 0,
+    has_aux: bool = False,
+    holomorphic: bool = False,
+    allow_int: bool = False,
+) -> Callable[..., Any]:
+    places = argnums if isinstance(argnums, (tuple, list)) else (argnums,)
+
+    def both(*arrays: Array) -> tuple[Array, Any]:
+        xp = array_namespace(*arrays)
+        namespace = traced_namespace(xp)
+
+        def of_chosen(*chosen: Array) -> tuple[tuple[Array, ...], tuple[Array, ...]]:
+            given = [namespace.wrap(x) for x in arrays]
+            for place, x in zip(places, chosen):
+                given[place] = x
+            return (function(*given),), ()
+
+        (value,), _, linear = _linearize(namespace, "grad", of_chosen, [arrays[place] for place in places])
+        gradients = linear.pull(xp.ones_like(value))
+        return value, gradients if isinstance(argnums, (tuple, list)) else gradients[0]
+
+    return both
+
+
+def linearize(function: Callable[..., Any], /, *primals: Array, has_aux: bool = False) -> tuple[Any, ...]:
+    namespace = traced_namespace(array_namespace(*primals))
+    outs, aux, linear = _linearize(namespace, "linearize", function, primals)
+    return outs, linear.push, aux
+
+
+def linear_transpose(function: Callable[..., Any], /, *primals: Array) -> Callable[..., Any]:
+    return transposed(traced_namespace(array_namespace(*primals)), function, primals)
+
+
+def checkpoint(function: Callable[..., Any], /, *, prevent_cse: bool = True, policy: None = None) -> Callable[..., Any]:
+    return lambda *arrays: checkpointed(traced_namespace(array_namespace(*arrays)), function, arrays)
+
+
+class _Custom:
+    """A function of arrays with a rule."""
+
+    def __init__(self, function: Callable[..., Any], name: str) -> None:
+        self.function, self.name = function, name
+        self.rules: dict[str, Any] = {}
+
+    def defjvp(self, rule: Callable[..., Any]) -> None:
+        """Take the rule for forward mode."""
+        self.rules = {"rule": rule}
+
+    def defvjp(self, forward: Callable[..., Any], backward: Callable[..., Any]) -> None:
+        """Take the rule for reverse mode."""
+        self.rules = {"forward": forward, "backward": backward}
+
+    def __call__(self, *arrays: Array) -> tuple[Array, ...]:
+        """Call the function."""
+        found = called(traced_namespace(array_namespace(*arrays)), self.name, self.function, arrays, self.rules)
+        return found if any(isinstance(x, TracedArray) for x in arrays) else tuple(map(bare, found))
+
+
+def custom_jvp(function: Callable[..., Any], /, nondiff_argnums: Sequence[int] = ()) -> _Custom:
+    return _Custom(function, "custom_jvp")
+
+
+def custom_vjp(function: Callable[..., Any], /, nondiff_argnums: Sequence[int] = ()) -> _Custom:
+    return _Custom(function, "custom_vjp")

@@ -1,7 +1,0 @@
-"""Loops and branches for any library, by those of Python: flat tuples of arrays, and functions of arrays."""
-
-from ._control_flow_branches import cond, switch
-from ._control_flow_loops import fori_loop, while_loop
-from ._control_flow_scans import associative_scan, map, scan
-
-__all__ = ["associative_scan", "cond", "fori_loop", "map", "scan", "switch", "while_loop"]

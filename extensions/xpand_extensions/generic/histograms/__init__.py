@@ -1,0 +1,95 @@
+"""Counts and histograms with the standard alone: the bin of each value by arithmetic or bisection, then a scatter."""
+
+import math
+from collections.abc import Sequence
+
+from xpand import array_namespace, is_concrete
+from xpand._typing import Array
+from xpand_extensions import scatter, sorting
+from xpand_extensions._bounds import Mode, resolve
+from xpand_extensions.histograms import Histogram, HistogramDD
+
+from .._at import GenericAt
+from ._pieces import (
+    checked_length,
+    edges_of_range,
+    edges_of_values,
+    extremes,
+    find,
+    flat_ids,
+    histogram_by,
+    histogramdd_by,
+    no_edges,
+    real_dtype,
+)
+
+
+def bincount(
+    x: Array,
+    /,
+    *,
+    weights: Array | None = None,
+    minlength: int = 0,
+    length: int | None = None,
+    mode: Mode | None = None,
+) -> Array:
+    xp = array_namespace(x, weights)
+    if mode == "raise":
+        length = checked_length(x, minlength, length, *extremes(x))
+        mode = "drop"
+    rows = math.prod(x.shape[:-1])
+    assert length is not None
+    ids, _ = resolve("bincount", xp, x, length, mode, GenericAt.bounds, axis=None, from_end=False)
+    ids = flat_ids(xp, ids, length)
+    if weights is None:
+        weights = xp.ones_like(ids)
+    total = scatter.segment_sum(xp.reshape(weights, (-1,)), ids, num_segments=rows * length, mode="drop")
+    return xp.reshape(total, (*x.shape[:-1], length))
+
+
+def histogram(
+    x: Array,
+    bins: int | Array = 10,
+    /,
+    *,
+    range: tuple[float, float] | None = None,
+    weights: Array | None = None,
+    density: bool = False,
+) -> Histogram:
+    return histogram_by(find, x, bins, range, weights, density)
+
+
+def histogram_bin_edges(x: Array, bins: int = 10, /, *, range: tuple[float, float] | None = None) -> Array:
+    xp = array_namespace(x)
+    dtype = real_dtype(xp, x)
+    edges = edges_of_range(xp, x, bins, range, dtype) if range is not None else edges_of_values(xp, x, bins, dtype)
+    if is_concrete(edges) and not bool(xp.all(edges[..., 1:] > edges[..., :-1])):
+        raise no_edges(xp, edges, bins)
+    return edges
+
+
+def histogramdd(
+    sample: Array,
+    bins: int | Sequence[int | Array] = 10,
+    /,
+    *,
+    range: Sequence[tuple[float, float] | None] | None = None,
+    weights: Array | None = None,
+    density: bool = False,
+) -> HistogramDD:
+    return histogramdd_by(find, sample, bins, range, weights, density)
+
+
+def digitize(x: Array, edges: Array, /, *, right: bool = False) -> Array:
+    xp = array_namespace(x, edges)
+    side: sorting.Side = "left" if right else "right"
+    count = edges.shape[0]
+    if count < 2:
+        return sorting.searchsorted.native(edges, x)(edges, x, side=side)
+    descending = edges[0] > edges[-1]
+    if is_concrete(descending):
+        if not bool(descending):
+            return sorting.searchsorted.native(edges, x)(edges, x, side=side)
+        return count - sorting.searchsorted.native(edges, x)(xp.flip(edges), x, side=side)
+    found = sorting.searchsorted.native(edges, x)(xp.where(descending, xp.flip(edges), edges), x, side=side)
+    return xp.where(descending, count - found, found)

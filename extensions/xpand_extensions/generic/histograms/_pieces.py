@@ -1,0 +1,217 @@
+"""What histograms with the standard alone is made of, for the plug-ins too."""
+
+import builtins
+import math
+from collections.abc import Callable
+from typing import Any, TypeAlias
+
+from xpand import _arguments, array_namespace
+from xpand._typing import Array, DType, Namespace
+from xpand_extensions import histograms as facade
+from xpand_extensions import sorting
+from xpand_extensions._bounds import index_dtype
+from xpand_extensions.histograms import Histogram, HistogramDD
+
+from .._at import GenericAt
+
+Find: TypeAlias = Callable[[Array, Array, bool], Array]
+"""Finds the bins of values of shape `(..., n)` between edges, equally spaced or not: their number for "in none"."""
+
+
+def extremes(x: Array) -> tuple[int, int]:
+    """Return the smallest and largest of concrete integers; of none, what is in bounds everywhere."""
+    return (0, -1) if 0 in x.shape else GenericAt.bounds(x)
+
+
+def checked_length(x: Array, minlength: int, length: int | None, low: int, high: int) -> int:
+    """Decide on the length of the result for values from `low` to `high`."""
+    if low < 0:
+        raise IndexError(
+            f"bincount: x holds {low}, which is out of bounds; takes integers from 0 on, or give length and choose "
+            "mode='drop', 'clip' or 'wrap'"
+        )
+    if length is None:
+        return max(high + 1, minlength)
+    if high >= length:
+        raise IndexError(
+            f"bincount: x holds {high}, which is out of bounds for length={length}; raise it, or choose mode='drop', "
+            "'clip' or 'wrap'"
+        )
+    return length
+
+
+def flat_ids(xp: Namespace, ids: Array, length: int) -> Array:
+    """Number the bins of all rows through, with the end for those beyond a row's own."""
+    if ids.ndim == 1:
+        return ids
+    rows = math.prod(ids.shape[:-1])
+    ids = xp.reshape(ids, (rows, ids.shape[-1]))
+    place = _arguments.device_of(ids)
+    first = xp.arange(rows, dtype=ids.dtype, device=place)[:, None] * length
+    beyond = xp.full((), rows * length, dtype=ids.dtype, device=place)
+    return xp.reshape(xp.where(ids < length, ids + first, beyond), (-1,))
+
+
+def histogram_by(
+    find: Find,
+    x: Array,
+    bins: int | Array,
+    range: tuple[float, float] | None,
+    weights: Array | None,
+    density: bool,
+) -> Histogram:
+    """Make a histogram with a library's own way to find bins."""
+    uniform = isinstance(bins, int)
+    edges = facade.histogram_bin_edges.native(x)(x, bins, range=range) if uniform else bins
+    return counted(find(x, edges, uniform), edges, weights, density)
+
+
+def counted(ids: Array, edges: Array, weights: Array | None, density: bool) -> Histogram:
+    """Make a histogram of the bins that values are in."""
+    xp = array_namespace(ids, weights)
+    hist = facade.bincount.native(ids, weights)(ids, weights=weights, length=edges.shape[-1] - 1, mode="drop")
+    if density:
+        hist = normalised(xp, hist, xp.sum(hist, axis=-1, keepdims=True), widths(xp, edges))
+    return Histogram(hist, edges)
+
+
+def widths(xp: Namespace, edges: Array) -> Array:
+    """Return the widths of bins, as floating-point numbers."""
+    edges = xp.astype(edges, real_dtype(xp, edges), copy=False)
+    return edges[..., 1:] - edges[..., :-1]
+
+
+def normalised(xp: Namespace, hist: Array, total: Array, volume: Array) -> Array:
+    """Divide by a total and by bins' volumes: NaN where nothing is divided, without a warning of 0 / 0."""
+    kind = _arguments.kind(xp, hist.dtype)
+    dtype = xp.result_type(hist, volume) if kind in ("real", "complex") else volume.dtype
+    hist, total = xp.astype(hist, dtype, copy=False), xp.astype(total, dtype, copy=False)
+    return _quotient(xp, _quotient(xp, hist, total), xp.astype(volume, dtype, copy=False))
+
+
+def _quotient(xp: Namespace, x: Array, divisor: Array) -> Array:
+    """Divide; by zero: NaN for zero and NaN, and infinity for the rest."""
+    place = _arguments.device_of(x)
+    nan, inf, one = (xp.full((), value, dtype=x.dtype, device=place) for value in (math.nan, math.inf, 1))
+    safe = divisor != 0
+    beside = xp.where((x == 0) | xp.isnan(x), nan, inf)
+    return xp.where(safe, x / xp.where(safe, divisor, one), beside)
+
+
+def edges_of_range(xp: Namespace, x: Array, bins: int, range: tuple[float, float], dtype: DType) -> Array:
+    """Place edges between two numbers: in double precision, so that they are those of NumPy on every library."""
+    low, high = range
+    step = (high - low) / bins
+    edges = [i * step + low for i in builtins.range(bins)] + [high]
+    return xp.asarray(edges, dtype=dtype, device=_arguments.device_of(x))
+
+
+def edges_of_values(xp: Namespace, x: Array, bins: int, dtype: DType) -> Array:
+    """Place edges between the smallest and the largest value of each row."""
+    place = _arguments.device_of(x)
+    if x.shape[-1]:
+        low = xp.astype(xp.min(x, axis=-1, keepdims=True), dtype, copy=False)
+        high = xp.astype(xp.max(x, axis=-1, keepdims=True), dtype, copy=False)
+    else:
+        low = xp.zeros((*x.shape[:-1], 1), dtype=dtype, device=place)
+        high = xp.ones_like(low)
+    half = xp.astype(low == high, dtype) / 2
+    low, high = low - half, high + half
+    steps = xp.astype(xp.arange(bins, dtype=index_dtype(xp, place), device=place), dtype)
+    return xp.concat([steps * ((high - low) / bins) + low, high], axis=-1)
+
+
+def no_edges(xp: Namespace, edges: Array, bins: int) -> ValueError:
+    """Make the error for values that no bins of equal width lie between."""
+    if not bool(xp.all(xp.isfinite(edges))):
+        return ValueError(
+            "histogram: the smallest and the largest value of x, or their difference, is not finite; give a range"
+        )
+    return ValueError(f"histogram: no {edges.dtype} has room for {bins} bins of equal width in this range; take fewer")
+
+
+def real_dtype(xp: Namespace, x: Array) -> DType:
+    """Return the data type of edges for values: their own, or for integers the widest there is up to float64."""
+    if _arguments.kind(xp, x.dtype) == "real":
+        return x.dtype
+    info = xp.__array_namespace_info__()
+    place = _arguments.device_of(x)
+    known = info.dtypes(device=place, kind="real floating")
+    return known["float64"] if "float64" in known else info.default_dtypes(device=place)["real floating"]
+
+
+def find(x: Array, edges: Array, uniform: bool) -> Array:
+    xp = array_namespace(x, edges)
+    bins = edges.shape[-1] - 1
+    x = xp.astype(x, edges.dtype, copy=False)
+    first, last = edges[..., :1], edges[..., -1:]
+    inside = (x >= first) & (x <= last)
+    place = _arguments.device_of(x)
+    dtype = index_dtype(xp, place)
+    if uniform:
+        found = _calculated(xp, xp.where(inside, x, first), edges, bins, dtype)
+    else:
+        found = sorting.searchsorted.native(edges, x)(edges, x, side="right") - 1
+    # The right edge of the last bin is in it.
+    found = xp.minimum(found, xp.full((), bins - 1, dtype=dtype, device=place))
+    return xp.where(inside, found, xp.full((), bins, dtype=dtype, device=place))
+
+
+def _calculated(xp: Namespace, x: Array, edges: Array, bins: int, dtype: DType) -> Array:
+    """Find the bins of values between the edges: a number too large by one for the very last edge."""
+    first, last = edges[..., :1], edges[..., -1:]
+    guess = xp.astype((x - first) / (last - first) * bins, dtype)
+    guess = xp.clip(guess, 0, bins - 1)
+    # Rounded, it is off by one at most: the edges themselves decide.
+    below = x < _at(xp, edges, guess)
+    above = x >= _at(xp, edges, guess + 1)
+    return guess - xp.astype(below, dtype) + xp.astype(above, dtype)
+
+
+def _at(xp: Namespace, edges: Array, index: Array) -> Array:
+    if edges.ndim > 1:
+        return xp.take_along_axis(edges, index, axis=-1)
+    return xp.reshape(xp.take(edges, xp.reshape(index, (-1,)), axis=0), index.shape)
+
+
+def histogramdd_by(
+    find: Find, sample: Array, bins: Any, range: Any, weights: Array | None, density: bool
+) -> HistogramDD:
+    """Make a histogram of points with a library's own way to find bins."""
+    xp = array_namespace(sample, weights, *bins)
+    all_edges, shape = [], []
+    flat: Any = None
+    inside: Any = None
+    for axis, (bins_here, range_here) in enumerate(zip(bins, range)):
+        x = sample[..., axis]
+        uniform = isinstance(bins_here, int)
+        edges = facade.histogram_bin_edges.native(x)(x, bins_here, range=range_here) if uniform else bins_here
+        ids = find(x, edges, uniform)
+        count = edges.shape[-1] - 1
+        flat = ids if flat is None else flat * count + ids
+        inside = ids < count if inside is None else inside & (ids < count)
+        all_edges.append(edges)
+        shape.append(count)
+    length = math.prod(shape)
+    beyond = xp.full((), length, dtype=flat.dtype, device=_arguments.device_of(flat))
+    flat = xp.where(inside, flat, beyond)
+    hist = facade.bincount.native(flat, weights)(flat, weights=weights, length=length, mode="drop")
+    lead = tuple(sample.shape[:-2])
+    if density:
+        total = xp.reshape(xp.sum(hist, axis=-1), (*lead, *(1 for _ in shape)))
+    hist = xp.reshape(hist, (*lead, *shape))
+    if density:
+        hist = normalised(xp, hist, total, _volumes(xp, all_edges))
+    return HistogramDD(hist, tuple(all_edges))
+
+
+def _volumes(xp: Namespace, all_edges: list[Array]) -> Array:
+    """Multiply the widths of bins along each dimension, which are last axes of the result."""
+    volume: Any = None
+    for axis, edges in enumerate(all_edges):
+        width = widths(xp, edges)
+        ones = [1] * len(all_edges)
+        ones[axis] = width.shape[-1]
+        width = xp.reshape(width, (*width.shape[:-1], *ones))
+        volume = width if volume is None else volume * width
+    return volume

@@ -1,0 +1,62 @@
+"""Interpolation with the standard alone: neighbours by index, and their weights."""
+
+from typing import Any
+
+from xpand import _arguments, array_namespace
+from xpand._typing import Array, Namespace
+
+from ._pieces import remainder, sampled
+
+
+def grid_sample(grid: Array, coordinates: Array, /, *, extrapolation: Any = "undefined") -> Array:
+    xp = array_namespace(grid, coordinates)
+    return sampled(grid, coordinates, extrapolation, lambda table, index, axis: xp.take(table, index, axis=axis))
+
+
+def interp(
+    x: Array, points: Array, values: Array, /, *, left: Any = None, right: Any = None, period: Any = None
+) -> Array:
+    xp = array_namespace(x, points, values)
+    dtype = xp.result_type(x.dtype, points.dtype, values.dtype)
+    common = xp.result_type(x.dtype, points.dtype)
+    values = xp.astype(values, dtype, copy=False)
+    place, points = xp.astype(xp.reshape(x, (-1,)), common, copy=False), xp.astype(points, common, copy=False)
+    if period is not None:
+        place, points, values = _one_period(xp, place, points, values, period)
+        left = right = None
+    result = _interpolated(xp, place, points, values)
+    for outside, value in ((place < points[0], left), (place > points[-1], right)):
+        if value is not None:
+            result = xp.where(outside, xp.full_like(result, value), result)
+    return xp.reshape(result, (*values.shape[:-1], *x.shape))
+
+
+def _one_period(xp: Namespace, place: Array, points: Array, values: Array, period: float) -> tuple[Array, Array, Array]:
+    """Bring places and points into one period, the latter in order, with one more at either end."""
+    place = remainder(xp, place, period)
+    points = points % float(period)
+    order = xp.argsort(points)
+    points, values = xp.take(points, order), xp.take(values, order, axis=-1)
+    points = xp.concat([points[-1:] - period, points, points[:1] + period])
+    return place, points, xp.concat([values[..., -1:], values, values[..., :1]], axis=-1)
+
+
+def _interpolated(xp: Namespace, place: Array, points: Array, values: Array) -> Array:
+    """Interpolate values of shape `(*batch, n)` at places of shape `(m,)`; those outside have the nearest value."""
+    place = xp.where(place < points[0], points[0], place)
+    place = xp.where(place > points[-1], points[-1], place)
+    last = points.shape[0] - 1
+    below = xp.searchsorted(points, place, side="right") - 1
+    below = xp.clip(below, 0, max(last - 1, 0))
+    above = below + 1 if last else below
+    start, width = xp.take(points, below), xp.take(points, above) - xp.take(points, below)
+    low, high = xp.take(values, below, axis=-1), xp.take(values, above, axis=-1)
+    # The last points may be equal, and a single one has no neighbour; a NaN goes on.
+    weight = (place - start) / xp.where(width > 0.0, width, xp.ones_like(width))
+    if _arguments.kind(xp, values.dtype) == "complex":
+        # A complex infinity times a weight is NaN in one part: these are left as they are.
+        return low * (1.0 - weight) + high * weight
+    # At a point itself, the next one does not count, be it infinite.
+    high = xp.where((weight == 0.0) & ~xp.isfinite(high), low, high)
+    low = xp.where((weight == 1.0) & ~xp.isfinite(low), high, low)
+    return low * (1.0 - weight) + high * weight

@@ -1,0 +1,21 @@
+"""Linear algebra with the standard alone."""
+
+from ._factorizations import cho_solve, lstsq, lu, lu_factor, lu_solve, triangular_solve
+from ._functions import expm, logm
+from ._products import diagonal, dot_general, einsum, kron, matvec
+
+__all__ = [
+    "cho_solve",
+    "diagonal",
+    "dot_general",
+    "einsum",
+    "expm",
+    "kron",
+    "logm",
+    "lstsq",
+    "lu",
+    "lu_factor",
+    "lu_solve",
+    "matvec",
+    "triangular_solve",
+]

@@ -1,0 +1,197 @@
+"""Systems of equations with the standard alone."""
+
+from typing import Any
+
+from xpand import _arguments, array_namespace
+from xpand._typing import Array, Namespace
+from xpand_extensions import linalg
+from xpand_extensions._bounds import index_dtype
+from xpand_extensions.linalg import _checks as checks
+from xpand_extensions.linalg._factorizations import LeastSquares, LUFactors, LUResult
+
+
+def triangular_solve(
+    a: Array,
+    b: Array,
+    /,
+    *,
+    lower: bool = True,
+    transpose: bool = False,
+    conjugate: bool = False,
+    unit_diagonal: bool = False,
+    left_side: bool = True,
+) -> Array:
+    xp = array_namespace(a)
+    if b.ndim == 1:
+        column = b[:, None] if left_side else b[None, :]
+        options: dict[str, Any] = {"lower": lower, "transpose": transpose, "conjugate": conjugate}
+        x = triangular_solve(a, column, **options, unit_diagonal=unit_diagonal, left_side=left_side)
+        return x[..., 0] if left_side else x[..., 0, :]
+    if conjugate:
+        a = xp.conj(a)
+    # x @ a = b is the same as transpose(a) @ transpose(x) = transpose(b).
+    if transpose == left_side:
+        a, lower = xp.matrix_transpose(a), not lower
+    if not left_side:
+        b = xp.matrix_transpose(b)
+    a, b = checks.broadcast_stacks(xp, a, b)
+    if 0 not in b.shape:
+        b = _substitute(xp, a, b, lower, unit_diagonal)
+    return b if left_side else xp.matrix_transpose(b)
+
+
+def _substitute(xp: Namespace, a: Array, b: Array, lower: bool, unit_diagonal: bool) -> Array:
+    """Solve by halves: the rows that depend on no others, then the rest. Almost all of it is products of matrices."""
+    size = a.shape[-1]
+    if size == 1:
+        return b if unit_diagonal else b / a
+    half = size // 2
+    first, last = slice(None, half), slice(half, None)
+    if not lower:
+        first, last = last, first
+    x1 = _substitute(xp, a[..., first, first], b[..., first, :], lower, unit_diagonal)
+    rest = b[..., last, :] - xp.matmul(a[..., last, first], x1)
+    x2 = _substitute(xp, a[..., last, last], rest, lower, unit_diagonal)
+    return xp.concat([x1, x2] if lower else [x2, x1], axis=-2)
+
+
+def cho_solve(c: Array, b: Array, /, *, lower: bool = True) -> Array:
+    solve = linalg.triangular_solve.native(c)
+    inner = solve(c, b, lower=lower, transpose=not lower, conjugate=not lower)
+    # A vector beside a stack of factors has become a stack of vectors.
+    vectors = b.ndim == 1 and inner.ndim > 1
+    x = solve(c, inner[..., None] if vectors else inner, lower=lower, transpose=lower, conjugate=lower)
+    return x[..., 0] if vectors else x
+
+
+def lu_factor(x: Array, /) -> LUFactors:
+    xp = array_namespace(x)
+    rows, columns = x.shape[-2:]
+    place = _arguments.device_of(x)
+    number = xp.arange(rows, dtype=index_dtype(xp, place), device=place)
+    permutation = xp.broadcast_to(number, tuple(x.shape[:-1]))
+    for step in range(min(rows, columns)):
+        # The exchange of two rows, as the order of all.
+        pivot = xp.argmax(_size(xp, x[..., step:, step]), axis=-1, keepdims=True) + step
+        order = xp.where(number == step, pivot, xp.where(number == pivot, step, number))
+        x, permutation = _rows(xp, x, order), xp.take_along_axis(permutation, order, axis=-1)
+        top = x[..., step : step + 1, step:]
+        pivots = top[..., :1]
+        # Below a pivot of zero there are zeros alone, which stay.
+        safe = xp.where(pivots == 0, xp.ones_like(pivots), pivots)
+        factor = x[..., step + 1 :, step : step + 1] / safe
+        rest = x[..., step + 1 :, step + 1 :] - factor * top[..., 1:]
+        below = xp.concat([x[..., step + 1 :, :step], factor, rest], axis=-1)
+        x = xp.concat([x[..., : step + 1, :], below], axis=-2)
+    return LUFactors(x, permutation)
+
+
+def _size(xp: Namespace, x: Array) -> Array:
+    """Measure numbers as LAPACK does, so that the same rows are exchanged."""
+    if xp.isdtype(x.dtype, "complex floating"):
+        return xp.abs(xp.real(x)) + xp.abs(xp.imag(x))
+    return xp.abs(x)
+
+
+def _rows(xp: Namespace, x: Array, order: Array) -> Array:
+    """Take the rows of matrices in an order."""
+    return xp.take_along_axis(x, xp.broadcast_to(order[..., None], tuple(x.shape)), axis=-2)
+
+
+def lu(x: Array, /) -> LUResult:
+    xp = array_namespace(x)
+    factors, permutation = linalg.lu_factor.native(x)(x)
+    rows, columns = x.shape[-2:]
+    size = min(rows, columns)
+    ones = xp.eye(rows, size, dtype=x.dtype, device=_arguments.device_of(x))
+    return LUResult(permutation, xp.tril(factors[..., :size], k=-1) + ones, xp.triu(factors[..., :size, :]))
+
+
+def lu_solve(
+    factors: Array, permutation: Array, b: Array, /, *, transpose: bool = False, conjugate: bool = False
+) -> Array:
+    xp = array_namespace(factors)
+    vector = b.ndim == 1
+    matrix = b[:, None] if vector else b
+    stack = xp.broadcast_shapes(tuple(factors.shape[:-2]), tuple(matrix.shape[:-2]))
+    matrix = xp.broadcast_to(matrix, (*stack, *matrix.shape[-2:]))
+    order = xp.broadcast_to(permutation, (*stack, permutation.shape[-1]))
+    solve = linalg.triangular_solve.native(factors)
+    options = {"transpose": transpose, "conjugate": conjugate}
+    if transpose:
+        matrix = solve(factors, matrix, lower=False, **options)
+        matrix = solve(factors, matrix, lower=True, unit_diagonal=True, **options)
+        x = _rows(xp, matrix, xp.argsort(order, axis=-1))
+    else:
+        matrix = solve(factors, _rows(xp, matrix, order), lower=True, unit_diagonal=True, **options)
+        x = solve(factors, matrix, lower=False, **options)
+    return x[..., 0] if vector else x
+
+
+def lstsq(a: Array, b: Array, /, *, rtol: float | None = None) -> LeastSquares:
+    xp = array_namespace(a)
+    a, matrix, finite = finite_matrices(xp, a, b[:, None] if b.ndim == 1 else b)
+    tolerance = cutoff(xp, a, rtol)
+    if 0 in a.shape[-2:]:
+        return no_values(xp, a, matrix, b.ndim == 1)
+    x, s = by_singular_values(xp, a, matrix, tolerance)
+    return least_squares(xp, a, matrix, x, s, s > tolerance * s[..., :1], finite, b.ndim == 1)
+
+
+def by_singular_values(xp: Namespace, a: Array, b: Array, tolerance: float) -> tuple[Array, Array]:
+    """Return the least squares solution of least norm, and the singular values."""
+    u, s, vh = xp.linalg.svd(a, full_matrices=False)
+    kept = s > tolerance * s[..., :1]
+    weights = xp.where(kept, 1 / xp.where(kept, s, xp.ones_like(s)), xp.zeros_like(s))
+    coordinates = xp.astype(weights, a.dtype)[..., None] * xp.matmul(_adjoint(xp, u), b)
+    return xp.matmul(_adjoint(xp, vh), coordinates), s
+
+
+def _adjoint(xp: Namespace, x: Array) -> Array:
+    x = xp.matrix_transpose(x)
+    return xp.conj(x) if xp.isdtype(x.dtype, "complex floating") else x
+
+
+def cutoff(xp: Namespace, a: Array, rtol: float | None) -> float:
+    """Say up to which part of the largest singular value the others count as zero."""
+    return float(max(a.shape[-2:]) * xp.finfo(a.dtype).eps) if rtol is None else rtol
+
+
+def finite_matrices(xp: Namespace, a: Array, b: Array) -> tuple[Array, Array, Array]:
+    """Put zeros for the matrices and right sides that aren't finite; say which are, `(..., 1, 1)` for each pair.
+
+    Libraries raise for some, take for ever for others, and return NaN for the rest.
+    """
+    a, b = checks.broadcast_stacks(xp, a, b)
+    finite = xp.all(xp.isfinite(a), axis=(-2, -1), keepdims=True) & xp.all(xp.isfinite(b), axis=(-2, -1), keepdims=True)
+    return xp.where(finite, a, xp.zeros_like(a)), xp.where(finite, b, xp.zeros_like(b)), finite
+
+
+def no_values(xp: Namespace, a: Array, b: Array, is_vector: bool) -> LeastSquares:
+    """Return what there is where matrices have no rows or no columns."""
+    place = _arguments.device_of(a)
+    stack = tuple(a.shape[:-2])
+    x = xp.zeros((*stack, a.shape[-1], b.shape[-1]), dtype=a.dtype, device=place)
+    residuals = _squares(xp, b)
+    rank = xp.zeros(stack, dtype=index_dtype(xp, place), device=place)
+    s = xp.zeros((*stack, 0), dtype=residuals.dtype, device=place)
+    return LeastSquares(x[..., 0] if is_vector else x, residuals[..., 0] if is_vector else residuals, rank, s)
+
+
+def least_squares(
+    xp: Namespace, a: Array, b: Array, x: Array, s: Array, kept: Array, finite: Array, is_vector: bool
+) -> LeastSquares:
+    """Put the result together; `kept` says which singular values `s` are different from zero."""
+    nan = float("nan")
+    x = xp.where(finite, x, xp.full_like(x, nan))
+    residuals = _squares(xp, b - xp.matmul(a, x))
+    rank = xp.sum(xp.astype(kept, index_dtype(xp, _arguments.device_of(a))), axis=-1)
+    s = xp.where(finite[..., 0], s, xp.full_like(s, nan))
+    return LeastSquares(x[..., 0] if is_vector else x, residuals[..., 0] if is_vector else residuals, rank, s)
+
+
+def _squares(xp: Namespace, x: Array) -> Array:
+    """Sum the squares of the absolute values in each column."""
+    if xp.isdtype(x.dtype, "complex floating"):
+        return xp.sum(xp.real(x) ** 2 + xp.imag(x) ** 2, axis=-2)
+    return xp.sum(x * x, axis=-2)

@@ -1,0 +1,114 @@
+"""Sums of products with the standard alone: every product is one of matrices, or of broadcast arrays."""
+
+import math
+from collections.abc import Callable, Sequence
+
+from xpand import array_namespace
+from xpand._typing import Array, Namespace
+from xpand_extensions import linalg
+from xpand_extensions.linalg._plan import Pair, Plan, Single, plan_of
+
+Axes = tuple[Sequence[int], Sequence[int]]
+
+
+def einsum(subscripts: str, /, *operands: Array, optimize: bool | str = True) -> Array:
+    plan = plan_of(subscripts, tuple([tuple(x.shape) for x in operands]), optimize)
+    return execute(plan, operands, _single, _pair)
+
+
+def execute(
+    plan: Plan,
+    operands: Sequence[Array],
+    single: Callable[[Single, Array], Array],
+    pair: Callable[[Pair, Array, Array], Array],
+) -> Array:
+    """Go through the steps of an einsum, with a library's way to do each kind."""
+    current = [x if step is None else single(step, x) for step, x in zip(plan.singles, operands)]
+    for step in plan.pairs:
+        x2, x1 = current.pop(step.second), current.pop(step.first)
+        current.append(pair(step, x1, x2))
+    return current[0]
+
+
+def _single(step: Single, x: Array) -> Array:
+    return reduce_alone(array_namespace(x), step, x)
+
+
+def reduce_alone(xp: Namespace, step: Single, x: Array) -> Array:
+    """Take diagonals of one operand, sum over the axes that are not kept, and order the others."""
+    if step.shape is not None:
+        x = xp.reshape(x, step.shape)
+    labels = step.labels
+    for label in dict.fromkeys(labels):
+        while labels.count(label) > 1:
+            first, second = labels.index(label), labels.rindex(label)
+            x = linalg.diagonal.native(x)(x, axis1=first, axis2=second)
+            labels = labels[:first] + labels[first + 1 : second] + labels[second + 1 :] + label
+    summed = tuple(axis for axis, label in enumerate(labels) if label not in step.kept)
+    if summed:
+        x = xp.sum(x, axis=summed, dtype=x.dtype)
+        labels = "".join(label for label in labels if label in step.kept)
+    return x if labels == step.kept else xp.permute_dims(x, tuple(labels.index(label) for label in step.kept))
+
+
+def _pair(step: Pair, x1: Array, x2: Array) -> Array:
+    x = product(array_namespace(x1), x1, x2, step.axes, step.batch_axes)
+    return x if step.order is None else array_namespace(x).permute_dims(x, step.order)
+
+
+def dot_general(x1: Array, x2: Array, /, *, axes: Axes, batch_axes: Axes = ((), ())) -> Array:
+    return product(array_namespace(x1), x1, x2, axes, batch_axes)
+
+
+def product(xp: Namespace, x1: Array, x2: Array, axes: Axes, batch_axes: Axes) -> Array:
+    """Multiply as `dot_general` does."""
+    summed1, summed2 = axes
+    batch1, batch2 = batch_axes
+    free1 = [axis for axis in range(x1.ndim) if axis not in summed1 and axis not in batch1]
+    free2 = [axis for axis in range(x2.ndim) if axis not in summed2 and axis not in batch2]
+    stack = tuple([x1.shape[axis] for axis in batch1])
+    rows = tuple([x1.shape[axis] for axis in free1])
+    columns = tuple([x2.shape[axis] for axis in free2])
+    if not summed1:
+        x1 = xp.reshape(_permuted(xp, x1, (*batch1, *free1)), (*stack, *rows, *(1 for _ in columns)))
+        x2 = xp.reshape(_permuted(xp, x2, (*batch2, *free2)), (*stack, *(1 for _ in rows), *columns))
+        return xp.multiply(x1, x2)
+    inner = math.prod([x1.shape[axis] for axis in summed1])
+    lead = (math.prod(stack),) if stack else ()
+    x1 = xp.reshape(_permuted(xp, x1, (*batch1, *free1, *summed1)), (*lead, math.prod(rows), inner))
+    x2 = xp.reshape(_permuted(xp, x2, (*batch2, *summed2, *free2)), (*lead, inner, math.prod(columns)))
+    return xp.reshape(xp.matmul(x1, x2), (*stack, *rows, *columns))
+
+
+def _permuted(xp: Namespace, x: Array, order: tuple[int, ...]) -> Array:
+    return x if order == tuple(range(len(order))) else xp.permute_dims(x, order)
+
+
+def matvec(a: Array, x: Array, /) -> Array:
+    xp = array_namespace(a)
+    if x.ndim == 1:
+        return xp.matmul(a, x)
+    if a.ndim == 2:
+        return xp.matmul(x, xp.matrix_transpose(a))
+    return xp.matmul(a, x[..., None])[..., 0]
+
+
+def kron(a: Array, b: Array, /) -> Array:
+    xp = array_namespace(a)
+    ndim = max(a.ndim, b.ndim)
+    sizes1 = [1] * (ndim - a.ndim) + list(a.shape)
+    sizes2 = [1] * (ndim - b.ndim) + list(b.shape)
+    a = xp.reshape(a, tuple(size for m in sizes1 for size in (m, 1)))
+    b = xp.reshape(b, tuple(size for n in sizes2 for size in (1, n)))
+    return xp.reshape(xp.multiply(a, b), tuple(m * n for m, n in zip(sizes1, sizes2)))
+
+
+def diagonal(x: Array, /, *, offset: int = 0, axis1: int = -2, axis2: int = -1) -> Array:
+    xp = array_namespace(x)
+    x = xp.moveaxis(x, (axis1, axis2), (-2, -1))
+    rows, columns = x.shape[-2:]
+    size = min(rows + min(offset, 0), columns - max(offset, 0))
+    # Of the elements in a row, those on the diagonal lie one row and one column apart.
+    x = xp.reshape(x, (*x.shape[:-2], rows * columns))
+    start = offset if offset >= 0 else -offset * columns
+    return x[..., start : start + (size - 1) * (columns + 1) + 1 : columns + 1] if size > 0 else x[..., :0]

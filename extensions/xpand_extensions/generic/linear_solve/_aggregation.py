@@ -1,0 +1,138 @@
+"""Smoothed aggregation: the grids of algebraic multigrid, from a matrix alone. Done once, on the host."""
+
+from typing import Any, NamedTuple, TypeAlias
+
+from xpand import array_namespace
+from xpand._typing import Array, Namespace
+
+from ... import scatter, sparse
+
+_MOST_LEVELS = 30
+_LEAST_COARSENING = 0.8
+
+
+Grid: TypeAlias = tuple[Any, Any, Any, Array]
+"""The matrix of a grid, the ways to the next coarser one and back, and the weights of its smoother."""
+
+
+class Hierarchy(NamedTuple):
+    """The grids but the coarsest, and the inverse of that one's matrix."""
+
+    levels: list[Grid]
+    coarse: Array
+
+
+def hierarchy(a: sparse.CSR, candidate: Array, strength: float, coarsest: int, builder: str) -> Hierarchy:
+    """Make the grids of a matrix."""
+    xp = array_namespace(a.values)
+    levels, last = _own(a, candidate, strength, coarsest) if builder == "own" else _pyamg(a, candidate, coarsest)
+    return Hierarchy(levels, xp.linalg.pinv(sparse.todense(last)))
+
+
+def smoother(xp: Namespace, a: sparse.CSR) -> Array:
+    """Return the weights of damped Jacobi: 4/3 of the inverse diagonal, over the largest eigenvalue."""
+    from ...linear_solve._preconditioners import diagonal_of, largest_eigenvalue
+
+    inverse = 1.0 / diagonal_of("multilevel", a)
+    weights: Array = inverse * (4.0 / 3.0 / largest_eigenvalue(a, inverse))
+    return weights
+
+
+def _pyamg(a: sparse.CSR, candidate: Array, coarsest: int) -> tuple[list[Grid], sparse.CSR]:
+    try:
+        import pyamg
+    except ImportError as error:
+        raise ImportError(
+            "multilevel: builder='pyamg' needs PyAMG; install it with `pip install pyamg`, or use builder='own'"
+        ) from error
+    made = pyamg.smoothed_aggregation_solver(sparse.to_native(a), B=candidate[:, None], max_coarse=coarsest)
+    matrices = [sparse.tocsr(sparse.from_native(level.A)) for level in made.levels]
+    ways = [(sparse.tocsr(sparse.from_native(x.R)), sparse.tocsr(sparse.from_native(x.P))) for x in made.levels[:-1]]
+    xp = array_namespace(a.values)
+    return [(matrix, down, up, smoother(xp, matrix)) for matrix, (down, up) in zip(matrices, ways)], matrices[-1]
+
+
+def _own(a: sparse.CSR, candidate: Array, strength: float, coarsest: int) -> tuple[list[Grid], sparse.CSR]:
+    xp = array_namespace(a.values)
+    levels: list[Grid] = []
+    while a.shape[0] > coarsest and len(levels) < _MOST_LEVELS:
+        tentative, coarse_candidate = _tentative(xp, a, candidate, strength)
+        if tentative.shape[1] == 0 or tentative.shape[1] > _LEAST_COARSENING * a.shape[0]:
+            break
+        # By the host's own sparse arrays: nothing here is differentiated.
+        weights = smoother(xp, a)
+        matrix, columns = sparse.to_native(a), sparse.to_native(tentative)
+        up = columns - sparse.to_native(sparse.diags([weights])) @ (matrix @ columns)
+        down = up.conj().T.tocsr()
+        levels.append((a, _container(down), _container(up), weights))
+        a, candidate = _container(down @ (matrix @ up)), coarse_candidate
+        strength *= 0.5
+    return levels, a
+
+
+def _container(native: Any) -> sparse.CSR:
+    return sparse.tocsr(sparse.from_native(native))
+
+
+def _tentative(xp: Namespace, a: sparse.CSR, candidate: Array, strength: float) -> tuple[sparse.CSR, Array]:
+    """Return the columns of the candidate by aggregates, of length one, and the candidate on the coarser grid."""
+    rows, columns = _connections(xp, a, strength)
+    label, count = aggregates(xp, rows, columns, a.shape[0])
+    inside = label >= 0
+    chosen = label[inside]
+    values = candidate[inside]
+    lengths = xp.sqrt(scatter.segment_sum(xp.abs(values) ** 2, chosen, num_segments=count))
+    lengths = xp.where(lengths > 0, lengths, xp.ones_like(lengths))
+    ends = xp.cumulative_sum(xp.astype(inside, xp.int64), include_initial=True)
+    entries = xp.astype(values / xp.take(lengths, chosen), a.dtype)
+    return sparse.CSR(entries, chosen, ends, (a.shape[0], count), is_sorted=True, is_unique=True, check=False), lengths
+
+
+def _connections(xp: Namespace, a: sparse.CSR, strength: float) -> tuple[Array, Array]:
+    """Return the pairs of different unknowns that are strongly connected, in the order of the first."""
+    coo = sparse.tocoo(a)
+    rows, columns = coo.coords
+    diagonal = xp.sqrt(xp.abs(sparse.diagonal(a)))
+    bound = strength * xp.take(diagonal, rows) * xp.take(diagonal, columns)
+    strong = (rows != columns) & (xp.abs(coo.values) > bound)
+    first, second = rows[strong], columns[strong]
+    ones = xp.ones(first.shape[0], dtype=xp.float64)
+    one_way = sparse.to_native(sparse.COO(ones, (first, second), a.shape, check=False)).tocsr()
+    # In both directions, since the matrix may be not quite symmetric.
+    both = sparse.tocoo(_container(one_way + one_way.T.tocsr()))
+    return both.coords[0], both.coords[1]
+
+
+def aggregates(xp: Namespace, rows: Array, columns: Array, size: int) -> tuple[Array, int]:
+    """Divide the nodes of a graph into groups around nodes that are more than two edges apart.
+
+    Returns:
+        The number of each node's group, -1 for nodes without edges, and how many groups there are.
+    """
+
+    def largest_beside(x: Array) -> Array:
+        """Return for each node the largest number of its neighbours and itself."""
+        return xp.maximum(x, scatter.segment_max(xp.take(x, columns), rows, num_segments=size, indices_are_sorted=True))
+
+    number = xp.arange(size, dtype=xp.int64)
+    connected = xp.zeros(size, dtype=xp.int64)
+    connected = scatter.at(connected)[rows].set(1) > 0
+    # An order without pattern, the same each time: multiplication by a unit modulo a prime.
+    order = xp.argsort((number * 1640531513 + 12345) % 2147483647, stable=True)
+    rank = scatter.at(xp.zeros(size, dtype=xp.int64))[order].set(number + 1)
+    # 0: not a root; up to `size`: undecided; above: a root.
+    key = xp.where(connected, rank, xp.zeros_like(rank))
+    while True:
+        undecided = (key > 0) & (key <= size)
+        if not bool(xp.any(undecided)):
+            break
+        around = largest_beside(largest_beside(key))
+        rooted = undecided & (around == key)
+        key = xp.where(undecided & (around > size), xp.zeros_like(key), key)
+        key = xp.where(rooted, key + size, key)
+    roots = key > size
+    count = int(xp.sum(xp.astype(roots, xp.int64)))
+    label = xp.where(roots, xp.cumulative_sum(xp.astype(roots, xp.int64)), xp.zeros_like(number))
+    for _ in range(2):
+        label = xp.where(label > 0, label, largest_beside(label))
+    return label - 1, count

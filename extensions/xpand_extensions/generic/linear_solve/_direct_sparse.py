@@ -1,0 +1,66 @@
+"""Factors of sparse matrices, which the host makes and keeps: NumPy's implementation, called from any library."""
+
+from xpand import _arguments, array_namespace, is_concrete
+from xpand._typing import Array, DType, Namespace
+from xpand_extensions import jit
+from xpand_extensions.linear_solve import _factors as facades
+from xpand_extensions.linear_solve import _kept as kept
+from xpand_extensions.linear_solve._factors import SparseParts
+
+
+def factor_sparse(
+    values: Array, pattern: tuple[Array, ...], /, *, format: str, size: int, kind: str = "general"
+) -> SparseParts:
+    xp = array_namespace(values, *pattern)
+    batch = tuple(values.shape[:-1])
+    real = _real_dtype(xp, values)
+    declared = tuple(jit.ShapeDtype(batch, dtype) for dtype in (xp.int32, real, xp.int32))
+
+    def host(values: Array, *pattern: Array) -> tuple[Array, ...]:
+        factor = facades.factor_sparse.native(values)
+        return tuple(factor(values, pattern, format=format, size=size, kind=kind))
+
+    arrays = (values, *[_leading(x, len(batch)) for x in pattern])
+    found = SparseParts(*jit.pure_callback(host, declared, *arrays, vmap_method="broadcast_all"))
+    if is_concrete(found.number):
+        flat = xp.reshape(found.number, (-1,))
+        kept.keep_for(found.number, [int(flat[i]) for i in range(flat.shape[0])])
+    return found
+
+
+def solve_sparse(
+    number: Array,
+    values: Array,
+    pattern: tuple[Array, ...],
+    b: Array,
+    /,
+    *,
+    format: str,
+    size: int,
+    kind: str = "general",
+    transposed: bool = False,
+) -> Array:
+    xp = array_namespace(number, values, *pattern, b)
+    batch = _arguments.broadcast(tuple(values.shape[:-1]), tuple(b.shape[:-1]))
+    declared = jit.ShapeDtype((*batch, size), b.dtype)
+
+    def host(number: Array, values: Array, b: Array, *pattern: Array) -> Array:
+        solve = facades.solve_sparse.native(values)
+        return solve(number, values, pattern, b, format=format, size=size, kind=kind, transposed=transposed)
+
+    # Each with all axes of the batch, so that one more, of a mapped call, is the first of all.
+    number = xp.reshape(number, (1,) * (len(batch) - number.ndim) + tuple(number.shape))
+    arrays = (number, *[_leading(x, len(batch)) for x in (values, b, *pattern)])
+    return jit.pure_callback(host, declared, *arrays, vmap_method="expand_dims")
+
+
+def _leading(x: Array, count: int) -> Array:
+    """Give an array, of vectors, as many axes before its last one."""
+    xp = array_namespace(x)
+    return xp.reshape(x, (1,) * (count + 1 - x.ndim) + tuple(x.shape))
+
+
+def _real_dtype(xp: Namespace, x: Array) -> DType:
+    if not xp.isdtype(x.dtype, "complex floating"):
+        return x.dtype
+    return xp.float64 if float(xp.finfo(x.dtype).eps) < 1e-10 else xp.float32

@@ -1,0 +1,140 @@
+"""Incomplete factors of a matrix on its own pattern. Done once, on the host."""
+
+from typing import NamedTuple
+
+from xpand import array_namespace
+from xpand._typing import Array, Namespace
+
+from ... import scatter, sparse
+from ...sparse._products import csr_rows
+
+_MOST_SWEEPS = 200
+_ROUNDING = 4.0
+
+
+class _Pattern(NamedTuple):
+    """Where entries are, and which products of two go into which."""
+
+    rows: Array
+    columns: Array
+    diagonal: Array
+    """The position of the diagonal's entry, for each row."""
+    left: Array
+    right: Array
+    target: Array
+    """For each product the positions of its factors, and of the entry that it is subtracted from."""
+
+
+def incomplete(function: str, a: sparse.CSR, symmetric: bool) -> tuple[sparse.COO, Array, sparse.COO]:
+    """Return the unit lower factor, the pivots, and the unit upper factor, `L diag(pivots) U`.
+
+    Raises:
+        ValueError: A pivot is zero or not finite, or for a symmetric matrix not positive.
+    """
+    xp = array_namespace(a.values)
+    pattern = _pattern(xp, a)
+    values = _symmetric(xp, a, pattern) if symmetric else a.values
+    found = _swept(xp, values, pattern)
+    if found is None:
+        found = _by_rows(xp, values, pattern)
+    pivots = xp.take(found, pattern.diagonal)
+    good = xp.isfinite(pivots) & (pivots != 0)
+    if symmetric:
+        good = good & (xp.real(pivots + 0j) > 0)
+    if not bool(xp.all(good)):
+        row = int(xp.argmin(xp.astype(good, xp.int8)))
+        raise ValueError(
+            f"{function}: the pivot of row {row} is {pivots[row]}, which no factor can be divided by; add to the "
+            "diagonal of A for the preconditioner, reorder its rows, or use `ssor` or `multilevel`"
+        )
+    below, above = pattern.rows > pattern.columns, pattern.rows < pattern.columns
+    lower = _unit(xp, a, found[below], pattern.rows[below], pattern.columns[below])
+    if symmetric:
+        values = found[below] if not xp.isdtype(found.dtype, "complex floating") else xp.conj(found[below])
+        return lower, pivots, _unit(xp, a, values, pattern.columns[below], pattern.rows[below])
+    over = found[above] / xp.take(pivots, pattern.rows[above])
+    return lower, pivots, _unit(xp, a, over, pattern.rows[above], pattern.columns[above])
+
+
+def _unit(xp: Namespace, a: sparse.CSR, values: Array, rows: Array, columns: Array) -> sparse.COO:
+    """Return a triangle with ones on its diagonal."""
+    places = xp.arange(a.shape[0], dtype=rows.dtype)
+    coords = xp.concat([rows, places]), xp.concat([columns, places])
+    return sparse.COO(xp.concat([values, xp.ones(a.shape[0], dtype=values.dtype)]), coords, a.shape, check=False)
+
+
+def _pattern(xp: Namespace, a: sparse.CSR) -> _Pattern:
+    size = a.shape[0]
+    rows = xp.astype(csr_rows(a.indptr, nse=a.nse), xp.int64)
+    columns, starts = xp.astype(a.indices, xp.int64), xp.astype(a.indptr, xp.int64)
+    keys = rows * size + columns
+    diagonal = xp.searchsorted(keys, xp.arange(size, dtype=xp.int64) * (size + 1))
+    # For each entry (i, k) below the diagonal, the entries (k, j) of row k beyond its diagonal.
+    (below,) = xp.nonzero(rows > columns)
+    row = xp.take(columns, below)
+    first = xp.take(diagonal, row) + 1
+    counts = xp.take(starts, row + 1) - first
+    left = xp.repeat(below, counts)
+    ends = xp.cumulative_sum(counts)
+    total = int(ends[-1]) if counts.shape[0] else 0
+    right = xp.arange(total, dtype=xp.int64) + xp.repeat(first - (ends - counts), counts)
+    wanted = xp.take(rows, left) * size + xp.take(columns, right)
+    place = xp.minimum(xp.searchsorted(keys, wanted), xp.asarray(max(a.nse - 1, 0), dtype=xp.int64))
+    kept = xp.take(keys, place) == wanted if a.nse else wanted < 0
+    return _Pattern(rows, columns, diagonal, left[kept], right[kept], place[kept])
+
+
+def _symmetric(xp: Namespace, a: sparse.CSR, pattern: _Pattern) -> Array:
+    """Return the values of the matrix whose upper triangle mirrors the lower one."""
+    size = a.shape[0]
+    keys = pattern.rows * size + pattern.columns
+    mirrored = pattern.columns * size + pattern.rows
+    place = xp.minimum(xp.searchsorted(keys, mirrored), xp.asarray(max(a.nse - 1, 0), dtype=xp.int64))
+    there = xp.take(keys, place) == mirrored
+    other = xp.where(there, xp.take(a.values, place), xp.zeros_like(a.values))
+    other = xp.conj(other) if xp.isdtype(other.dtype, "complex floating") else other
+    return xp.where(pattern.rows >= pattern.columns, a.values, other)
+
+
+def _swept(xp: Namespace, values: Array, pattern: _Pattern) -> Array | None:
+    """Repeat what holds for the factors until nothing changes; None where that doesn't come about."""
+    below = pattern.rows > pattern.columns
+    pivot_of = xp.take(pattern.diagonal, pattern.columns)
+    one = xp.ones_like(values)
+    real = xp.abs(values)
+    bound = _ROUNDING * float(xp.finfo(values.dtype).eps)
+    found = xp.where(below, values / _safe(xp, xp.take(values, pivot_of)), values)
+    for _ in range(_MOST_SWEEPS):
+        products = xp.take(found, pattern.left) * xp.take(found, pattern.right)
+        sums = scatter.segment_sum(products, pattern.target, num_segments=values.shape[0])
+        divisor = xp.where(below, _safe(xp, xp.take(found, pivot_of)), one)
+        after = (values - sums) / divisor
+        change = xp.abs(after - found) * xp.abs(divisor)
+        if not bool(xp.all(xp.isfinite(change))):
+            return None
+        found = after
+        if bool(xp.all(change <= bound * (real + xp.abs(sums)))):
+            return found
+    return None
+
+
+def _safe(xp: Namespace, pivots: Array) -> Array:
+    return xp.where(pivots == 0, xp.ones_like(pivots), pivots)
+
+
+def _by_rows(xp: Namespace, values: Array, pattern: _Pattern) -> Array:
+    """Eliminate row by row, in order."""
+    found = [complex(x) if xp.isdtype(values.dtype, "complex floating") else float(x) for x in values]
+    rows = [int(x) for x in pattern.rows]
+    columns = [int(x) for x in pattern.columns]
+    diagonal = [int(x) for x in pattern.diagonal]
+    products: dict[int, list[tuple[int, int]]] = {}
+    for left, right, target in zip(pattern.left, pattern.right, pattern.target):
+        products.setdefault(int(target), []).append((int(left), int(right)))
+    for place, (row, column) in enumerate(zip(rows, columns)):
+        value = found[place] - sum(found[left] * found[right] for left, right in products.get(place, ()))
+        if row > column:
+            pivot = found[diagonal[column]]
+            value = value / pivot if pivot else float("inf")
+        found[place] = value
+    return xp.asarray(found, dtype=values.dtype)

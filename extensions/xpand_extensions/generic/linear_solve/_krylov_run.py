@@ -1,0 +1,268 @@
+"""The run of a Krylov method: steps until its recursion says so, then the truth, then perhaps again from there.
+
+Each system of a batch has its own state. Those that wait, because they have converged, failed, or taken as many steps
+as they may, keep theirs as it is.
+"""
+
+from collections.abc import Callable, Mapping
+from typing import Any, Final, NamedTuple
+
+from xpand import array_namespace, is_concrete, trees
+from xpand._typing import Array
+from xpand_extensions import control_flow
+from xpand_extensions._solver_status import Status
+from xpand_extensions.linear_solve._results import norm as exact_norm
+
+from ._krylov_bicg import BICG, BICGSTAB
+from ._krylov_cg import CG, CG_ADAPTIVE
+from ._krylov_least_squares import LSMR, LSQR
+from ._krylov_minres import GMRES, MINRES
+from ._krylov_pieces import BLOWN, BROKEN, GOING, MET, NOT_FINITE, ROLLED, Method, flags, norm
+from ._krylov_range import in_range, out_of_range
+
+METHODS: Final[Mapping[str, Method]] = {
+    "cg": CG,
+    "cg-adaptive": CG_ADAPTIVE,
+    "bicg": BICG,
+    "bicgstab": BICGSTAB,
+    "gmres": GMRES,
+    "minres": MINRES,
+    "lsqr": LSQR,
+    "lsmr": LSMR,
+}
+
+_RUNNING: Final = -1
+_VERDICTS: Final = {
+    MET: Status.STAGNATED,
+    ROLLED: Status.STAGNATED,
+    BROKEN: Status.BREAKDOWN,
+    BLOWN: Status.DIVERGED,
+    NOT_FINITE: Status.NON_FINITE,
+}
+# How much of the residual may be left after the steps since the last look for it to be worth another try.
+_PROGRESS: Final = {MET: 0.5, ROLLED: 0.999, BROKEN: 0.9, BLOWN: 0.5, NOT_FINITE: 0.0}
+
+
+class Carry(NamedTuple):
+    """Where each system is."""
+
+    state: Any
+    """The method's."""
+    flag: Array
+    steps: Array
+    calls: Array
+    status: Array
+    x: Array
+    """Where the method began last."""
+    residual: Array
+    """The true residual there."""
+    measure: Array
+    """What must become smaller: its norm, or that of the adjoint times it."""
+
+
+class Loop:
+    """A method at work on a system."""
+
+    def __init__(
+        self, method: Method, system: Any, order: int, b: Array, rtol: Array, atol: Array, bounded: bool = False
+    ) -> None:
+        """Take the criterion, and whether loops must have a bound, for arrays whose values nobody knows."""
+        self.method, self.system, self.order, self.b, self.is_bounded = method, system, order, b, bounded
+        self.xp = array_namespace(b)
+        size = norm(b)
+        self.rtol = rtol
+        self.tolerance = self.xp.maximum(rtol * size, atol)
+        self.tolerance = self.xp.minimum(self.tolerance, self.xp.full_like(size, float(self.xp.finfo(b.dtype).max)))
+        eps = float(self.xp.finfo(b.dtype).eps)
+        self.limit = size / eps**0.625
+        """Conjugate gradients let the residual grow as the root of the condition number before it falls."""
+        self.is_batch = b.ndim > 1
+
+    def begin(self, x: Array, b_is_zero: Array) -> Carry:
+        """Look at where the method begins."""
+        xp = self.xp
+        x = self.select(b_is_zero, xp.zeros_like(x), x)
+        residual = self.b - self.system.product(x)
+        far = self.is_too_far(x, residual)
+        x, residual = self.select(far, xp.zeros_like(x), x), self.select(far, self.b, residual)
+        met, size, measure = self.verify(residual, None)
+        finite = xp.isfinite(size) & xp.isfinite(self.tolerance)
+        zero = flags(met, 0)
+        status = xp.where(met, zero + int(Status.CONVERGED), zero + _RUNNING)
+        status = xp.where(finite, status, zero + int(Status.NON_FINITE))
+        self.limit = xp.maximum(self.limit, size / float(xp.finfo(self.b.dtype).eps) ** 0.625)
+        begun = self.select(finite, residual, xp.zeros_like(residual))
+        state = self.method.start(self.system, x, begun, self.order)
+        return Carry(state, zero, zero, zero + 1, status, x, residual, measure)
+
+    def is_too_far(self, x: Array, residual: Array) -> Array:
+        """Tell where to begin at zero, since the residual at the beginning has squares that can't be held."""
+        xp = self.xp
+        size, most = exact_norm(residual), 1 / float(xp.finfo(self.b.dtype).smallest_normal) ** 0.25
+        begins_elsewhere = xp.all(xp.isfinite(x), axis=-1) & xp.any(x != 0, axis=-1)
+        return begins_elsewhere & ~(size <= most) & ~(size <= norm(self.b))
+
+    def verify(self, residual: Array, state: Any) -> tuple[Array, Array, Array]:
+        """Tell whether a residual meets the criterion; return its norm and the measure too."""
+        size = exact_norm(residual)
+        met = size <= self.tolerance
+        if self.method.size is None:
+            return met, size, size
+        normal = exact_norm(self.system.adjoint(residual))
+        if state is not None:
+            met = met | (normal <= self.rtol * self.method.size(state) * size)
+        return met, size, normal
+
+    def advance(self, carry: Carry, stop: int) -> Carry:
+        """Go on until all systems have ended or taken so many steps."""
+
+        def waiting(carry: Carry) -> Array:
+            return (carry.status == _RUNNING) & (carry.steps < stop)
+
+        def cycle(carry: Carry) -> Carry:
+            return self.look(self.steps(carry, stop))
+
+        cycles = 2 if self.method is not GMRES else 1 - -stop // self.order
+        return self.repeat(waiting, cycle, carry, cycles)
+
+    def steps(self, carry: Carry, stop: int) -> Carry:
+        """Take steps until all systems have reason to be looked at, or have taken so many."""
+
+        def going(carry: Carry) -> Array:
+            return (carry.status == _RUNNING) & (carry.steps < stop) & (carry.flag == GOING)
+
+        def step(carry: Carry) -> Carry:
+            return self.merged(going(carry), self.step(carry), carry)
+
+        return self.repeat(going, step, carry, stop if self.method is not GMRES else min(stop, self.order))
+
+    def repeat(
+        self, goes_on: Callable[[Carry], Array], body: Callable[[Carry], Carry], carry: Carry, bound: int
+    ) -> Carry:
+        """Loop while any system goes on: in Python as long as that can be told, else as a loop of the library."""
+
+        def any_goes_on(carry: Carry) -> Array:
+            return self.xp.any(goes_on(carry))
+
+        while not self.is_bounded:
+            more = any_goes_on(carry)
+            if not is_concrete(more):
+                break
+            if not bool(more):
+                return carry
+            carry = body(carry)
+        found: Carry = control_flow.while_loop(any_goes_on, body, carry, max_iter=bound if self.is_bounded else None)
+        return found
+
+    def step(self, carry: Carry) -> Carry:
+        """Take a step with every system."""
+        found = self.method.step(self.system, carry.state, self.order)
+        size = found.norm
+        met = size <= self.tolerance
+        if found.normal is not None:
+            met = met | (found.normal <= self.rtol * size)
+        xp, steps = self.xp, carry.steps + 1
+        finite = xp.isfinite(size)
+        zero = flags(met, 0)
+        flag = xp.where(size <= self.limit, found.flag, zero + BLOWN)
+        flag = xp.where(finite | (steps > 1), flag, zero + NOT_FINITE)
+        flag = xp.where(met, zero + MET, flag)
+        calls = carry.calls + self.method.cost(self.order)
+        return carry._replace(state=found.state, flag=flag, steps=steps, calls=calls)
+
+    def look(self, carry: Carry) -> Carry:
+        """Compute the true residual of systems that have reason to; end them or begin again from there."""
+        xp, flag = self.xp, carry.flag
+        x = self.method.solution(self.system, carry.state, self.order)
+        residual = self.b - self.system.product(x)
+        met, size, measure = self.verify(residual, carry.state)
+        flagged = (flag != GOING) & (carry.status == _RUNNING)
+        status, share = carry.status, xp.zeros_like(measure)
+        for reason, verdict in _VERDICTS.items():
+            status = xp.where(flagged & (flag == reason), flags(flagged, 0) + int(verdict), status)
+            share = xp.where(flag == reason, xp.zeros_like(share) + _PROGRESS[reason], share)
+        again = flagged & ~met & (measure <= share * carry.measure) & xp.isfinite(size)
+        status = xp.where(again, flags(again, 0) + _RUNNING, status)
+        status = xp.where(flagged & met, flags(again, 0) + int(Status.CONVERGED), status)
+        better = flagged & (met | (measure <= carry.measure))
+        carry = carry._replace(
+            calls=carry.calls + flags(flagged, 1 if self.method.size is None else 2),
+            status=status,
+            flag=xp.where(again, flags(again, GOING), flag),
+            x=self.select(better, x, carry.x),
+            residual=self.select(better, residual, carry.residual),
+            measure=xp.where(better, measure, carry.measure),
+        )
+        if is_concrete(again) and not bool(xp.any(again)):
+            return carry
+        begun = self.method.start(self.system, carry.x, carry.residual, self.order)
+        return carry._replace(state=self.merged_tree(again, begun, carry.state))
+
+    def finish(self, carry: Carry) -> tuple[Array, Array, Array, Array, Array]:
+        """Return what has been found so far; of systems that haven't ended, where they are."""
+        xp = self.xp
+        running = carry.status == _RUNNING
+        if is_concrete(running) and not bool(xp.any(running)):
+            return carry.x, carry.residual, carry.steps, carry.calls, carry.status
+        x = self.method.solution(self.system, carry.state, self.order)
+        residual = self.b - self.system.product(x)
+        met, _, measure = self.verify(residual, carry.state)
+        better = running & (met | (measure <= carry.measure))
+        zero = flags(running, 0)
+        ended = xp.where(met, zero + int(Status.CONVERGED), zero + int(Status.MAX_STEPS))
+        return (
+            self.select(better, x, carry.x),
+            self.select(better, residual, carry.residual),
+            carry.steps,
+            carry.calls + flags(running, 1 if self.method.size is None else 2),
+            xp.where(running, ended, carry.status),
+        )
+
+    def merged(self, active: Array, new: Carry, old: Carry) -> Carry:
+        """Take new states of the active systems; one system alone is active, else it would not be asked."""
+        if not self.is_batch and not self.is_bounded:
+            return new
+        found: Carry = self.merged_tree(active, new, old)
+        return found
+
+    def merged_tree(self, active: Array, new: Any, old: Any) -> Any:
+        """Choose between trees of arrays whose first axes are the batch."""
+        return trees.map(lambda x, y: self.select(active, x, y), new, old)
+
+    def select(self, active: Array, new: Array, old: Array) -> Array:
+        """Choose between arrays whose first axes are the batch."""
+        xp = self.xp
+        return xp.where(xp.reshape(active, (*active.shape, *[1] * (new.ndim - active.ndim))), new, old)
+
+
+def run(
+    b: Array,
+    x0: Array,
+    rtol: Array,
+    atol: Array,
+    /,
+    *,
+    system: Any,
+    method: str,
+    order: int = 0,
+    stops: tuple[int, ...] = (1,),
+    loop_of: type[Loop] = Loop,
+    bounded: bool = False,
+    arranged: Callable[[Any], Any] = lambda system: system,
+) -> tuple[Array, ...]:
+    """Solve, and say how, after each number of steps asked for.
+
+    `arranged` brings the system into another form for its products. With `bounded` as many steps are taken as there may
+    be, whether or not a system has ended; and a method begins again but once.
+    """
+    xp = array_namespace(b)
+    ranged = in_range(system, b, x0, atol, order if method == "bicgstab" else 1)
+    within = ranged._replace(system=arranged(ranged.system)).with_preconditioner()
+    loop = loop_of(METHODS[method], within, order, ranged.b, rtol, ranged.atol, bounded)
+    carry = loop.begin(ranged.x0, xp.all(b == 0, axis=-1))
+    rows = []
+    for stop in stops:
+        carry = loop.advance(carry, stop)
+        size = None if loop.method.size is None else loop.method.size(carry.state)
+        rows.append(out_of_range(ranged, system, b, rtol, atol, size, *loop.finish(carry)))
+    return rows[0] if len(rows) == 1 else tuple([xp.stack(each) for each in zip(*rows)])

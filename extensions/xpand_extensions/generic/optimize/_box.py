@@ -1,0 +1,46 @@
+"""Bounds of variables: points are kept within them, and gradients told what of them can't be followed."""
+
+from typing import NamedTuple
+
+from xpand import array_namespace
+from xpand._typing import Array
+
+from ._vectors import largest
+
+
+class Box(NamedTuple):
+    """The bounds of each variable, vectors; None where there are none at all."""
+
+    lower: Array | None = None
+    upper: Array | None = None
+
+    def project(self, x: Array) -> Array:
+        """Return the nearest points within the bounds."""
+        if self.lower is not None:
+            x = array_namespace(x, self.lower).maximum(x, self.lower)
+        if self.upper is not None:
+            x = array_namespace(x, self.upper).minimum(x, self.upper)
+        return x
+
+    def projected(self, x: Array, gradient: Array) -> Array:
+        """Return what of a gradient can be followed: how far a step along it goes before it meets a bound."""
+        # x - project(x - gradient), without the cancellation.
+        if self.lower is not None:
+            gradient = array_namespace(x, gradient).minimum(gradient, x - self.lower)
+        if self.upper is not None:
+            gradient = array_namespace(x, gradient).maximum(gradient, x - self.upper)
+        return gradient
+
+    def measure(self, x: Array, gradient: Array) -> Array:
+        """Return the largest element of what of a gradient can be followed."""
+        return largest(self.projected(x, gradient))
+
+    def free(self, x: Array, gradient: Array) -> Array | None:
+        """Tell which variables aren't held by a bound that the way downhill leads out of; None: all."""
+        held = None
+        if self.lower is not None:
+            held = (x <= self.lower) & (gradient > 0.0)
+        if self.upper is not None:
+            above = (x >= self.upper) & (gradient < 0.0)
+            held = above if held is None else held | above
+        return None if held is None else ~held

@@ -1,0 +1,127 @@
+"""Roots of functions of one number, between two ends where the signs differ: each element by itself."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from xpand import array_namespace
+from xpand._typing import Array
+
+from ..._solver_status import Status
+from ...optimize._results import RUNNING, status_like
+from ._vectors import quotient
+
+
+class Bracket(NamedTuple):
+    """Where the iteration is: a root is between `x` and `other`."""
+
+    x: Array
+    """The end where the function is smaller."""
+    value: Array
+    other: Array
+    other_value: Array
+    last: Array
+    """Where `x` was before."""
+    last_value: Array
+    step: Array
+    step_before: Array
+    largest: Array
+    """The larger of the absolute values at the first ends."""
+    iterations: Array
+    function_evaluations: Array
+    status: Array
+
+
+def begin(f: Callable[[Array], Array], a: Array, b: Array, atol: float, rtol: float) -> Bracket:
+    """Evaluate the function at both ends."""
+    xp = array_namespace(a, b)
+    left, right = f(a), f(b)
+    valid = xp.isfinite(a) & xp.isfinite(b) & ~xp.isnan(left) & ~xp.isnan(right)
+    zero = xp.zeros_like(left)
+    a, b, left, right = [xp.where(valid, each, zero) for each in (a, b, left, right)]
+    one = xp.ones_like(left, dtype=xp.int32)
+    status = xp.where((left > 0.0) == (right > 0.0), 0 * one + int(Status.NO_BRACKET), 0 * one + RUNNING)
+    status = xp.where((left == 0.0) | (right == 0.0), 0 * one + int(Status.CONVERGED), status)
+    status = xp.where(valid, status, status_like(status, Status.NON_FINITE))
+    swaps = xp.abs(left) < xp.abs(right)
+    x, other = xp.where(swaps, a, b), xp.where(swaps, b, a)
+    value, other_value = xp.where(swaps, left, right), xp.where(swaps, right, left)
+    width = x - other
+    bound = xp.maximum(xp.abs(left), xp.abs(right))
+    state = Bracket(x, value, other, other_value, other, other_value, width, width, bound, 0 * one, 2 * one, status)
+    return _checked(state, atol, rtol)
+
+
+def step(
+    f: Callable[[Array], Array],
+    choose: Callable[[Bracket, Array], tuple[Array, Array]],
+    atol: float,
+    rtol: float,
+    state: Bracket,
+) -> Bracket:
+    """Evaluate the function between the ends, and keep the half where its sign changes."""
+    xp = array_namespace(state.x)
+    least = 0.5 * _width(state, atol, rtol)
+    move, before = choose(state, least)
+    # By so much at least that it makes a difference.
+    move = xp.where(xp.abs(move) > least, move, xp.where(state.other > state.x, least, -least))
+    x = state.x + move
+    value = f(x)
+    other_changes = (value > 0.0) == (state.other_value > 0.0)
+    other = xp.where(other_changes, state.x, state.other)
+    other_value = xp.where(other_changes, state.value, state.other_value)
+    width = x - state.x
+    swaps = xp.abs(other_value) < xp.abs(value)
+    result = state._replace(
+        x=xp.where(swaps, other, x),
+        value=xp.where(swaps, other_value, value),
+        other=xp.where(swaps, x, other),
+        other_value=xp.where(swaps, value, other_value),
+        last=xp.where(swaps, x, state.x),
+        last_value=xp.where(swaps, value, state.value),
+        step=xp.where(other_changes, width, move),
+        step_before=xp.where(other_changes, width, before),
+        iterations=state.iterations + 1,
+        function_evaluations=state.function_evaluations + 1,
+        # NaN has no sign to go by.
+        status=xp.where(xp.isnan(value), status_like(value, Status.BREAKDOWN), state.status),
+    )
+    return _checked(result, atol, rtol)
+
+
+def bisect(state: Bracket, least: Array) -> tuple[Array, Array]:
+    """Halve the interval."""
+    half = 0.5 * state.other - 0.5 * state.x  # the whole may be too long for the data type
+    return half, half
+
+
+def brent(state: Bracket, least: Array) -> tuple[Array, Array]:
+    """Interpolate where that makes the steps shorter fast enough, else halve: Brent (1973), chapter 4."""
+    xp = array_namespace(state.x)
+    half = 0.5 * state.other - 0.5 * state.x  # the whole may be too long for the data type
+    to_last = quotient(state.value, state.last_value)
+    to_other = quotient(state.value, state.other_value)
+    between = quotient(state.last_value, state.other_value)
+    # Between two points a straight line, between three a parabola of the values.
+    is_line = state.last == state.other
+    over_line = -2.0 * half * to_last
+    over_parabola = to_last * (between * (between - to_other) * 2.0 * half - (1.0 - to_other) * (state.x - state.last))
+    over = xp.where(is_line, over_line, -over_parabola)
+    under = xp.where(is_line, 1.0 - to_last, -(between - 1.0) * (to_other - 1.0) * (to_last - 1.0))
+    move = quotient(over, under, float("inf"))
+    limit = xp.minimum(xp.abs(state.step_before), 3.0 * xp.abs(half) - least)
+    shrinks = (xp.abs(state.step_before) > least) & (xp.abs(state.value) < xp.abs(state.last_value))
+    inside = shrinks & (2.0 * xp.abs(move) < limit)
+    return xp.where(inside, move, half), xp.where(inside, state.step, half)
+
+
+def _width(state: Bracket, atol: float, rtol: float) -> Array:
+    return atol + rtol * array_namespace(state.x).abs(state.x)
+
+
+def _checked(state: Bracket, atol: float, rtol: float) -> Bracket:
+    """Tell which intervals are narrow enough; at a pole the function is larger there than at the first ends."""
+    xp = array_namespace(state.x)
+    done = (state.value == 0.0) | (xp.abs(state.other - state.x) <= _width(state, atol, rtol))
+    is_pole = (xp.abs(state.value) > state.largest) | ~xp.isfinite(state.value)
+    ended = xp.where(is_pole, status_like(state.x, Status.STAGNATED), status_like(state.x, Status.CONVERGED))
+    return state._replace(status=xp.where(done & (state.status == RUNNING), ended, state.status))

@@ -1,0 +1,256 @@
+"""Descent by line searches: one evaluation of the function a step, so that problems of a batch wait for none other.
+
+The line search halves and stretches an interval until the conditions of Wolfe hold: Lewis and Overton, Nonsmooth
+optimization via quasi-Newton methods (2013), algorithm 2.6, with interpolation, and with the approximate conditions of
+Hager and Zhang (2005) where differences of values are rounding errors. With bounds it searches along the projected
+path, and directions are of the variables that are free (Bertsekas 1982).
+"""
+
+from collections.abc import Callable
+from typing import Any, Final, NamedTuple
+
+from xpand import array_namespace, is_concrete
+from xpand._typing import Array
+
+from ..._solver_status import Status
+from ...optimize._results import RUNNING, status_like
+from ._box import Box
+from ._directions import Directions, first_scale
+from ._vectors import dot, eps_of, full_like, is_finite, largest, select, times, tolerance_of
+
+Evaluate = Callable[[Array], tuple[Array, Array]]
+"""Takes points; returns values and gradients."""
+
+_DECREASE: Final = 1e-4
+"""Which part of the decrease that the slope foretells a step must have."""
+_CURVATURE: Final = 0.9
+"""Which part of the slope may be left after a step."""
+_PATIENCE: Final = 10
+"""How many steps without progress are taken before it counts as stagnated."""
+MAX_TRIALS: Final = 40
+"""How many steps a line search may try."""
+
+
+class Trial(NamedTuple):
+    """A line search: steps that were too short, and too long."""
+
+    step: Array
+    low: Array
+    low_fun: Array
+    low_slope: Array
+    low_gradient: Array
+    high: Array
+    """Infinite as long as none was too long."""
+    high_fun: Array
+    number: Array
+
+
+class Descent(NamedTuple):
+    """Where a descent is: the last point, and the line search from it."""
+
+    x: Array
+    fun: Array
+    gradient: Array
+    optimality: Array
+    direction: Array
+    slope: Array
+    trial: Trial
+    memory: Any
+    is_steepest: Array
+    """Whether the direction is that of the gradient, so that there is none to fall back to."""
+    idle: Array
+    """How many steps in a row have made neither the value nor the optimality less."""
+    tolerance: Array
+    reach: Array
+    """How far points and values may go before the iteration counts as diverged."""
+    iterations: Array
+    function_evaluations: Array
+    gradient_evaluations: Array
+    status: Array
+
+
+def begin(evaluate: Evaluate, x: Array, box: Box, directions: Directions, atol: float, rtol: float) -> Descent:
+    """Evaluate the function where the descent begins."""
+    xp = array_namespace(x)
+    x = box.project(x)
+    fun, gradient = evaluate(x)
+    valid = xp.isfinite(fun) & is_finite(gradient) & is_finite(x)
+    gradient = select(valid, gradient, xp.zeros_like(gradient))
+    optimality = box.measure(x, gradient)
+    tolerance = tolerance_of(optimality, atol, rtol)
+    memory = directions.begin(x, gradient)
+    direction, slope, fell = _direction(directions, memory, x, gradient, box)
+    status = xp.where(optimality <= tolerance, status_like(fun, Status.CONVERGED), status_like(fun, RUNNING))
+    one = xp.ones_like(fun, dtype=xp.int32)
+    reach = float(eps_of(xp, x.dtype)) ** -1.5
+    scale = xp.maximum(xp.maximum(xp.abs(fun), largest(x)), full_like(fun, 1.0))
+    return Descent(
+        x,
+        fun,
+        gradient,
+        optimality,
+        direction,
+        slope,
+        _new_trial(fun, slope, gradient),
+        memory,
+        fell if not directions.is_steepest else xp.ones_like(fell),
+        0 * one,
+        tolerance,
+        reach * xp.where(xp.isfinite(scale), scale, full_like(fun, 1.0)),
+        0 * one,
+        one,
+        one,
+        xp.where(valid, status, status_like(fun, Status.NON_FINITE)),
+    )
+
+
+def step(evaluate: Evaluate, box: Box, directions: Directions, state: Descent) -> Descent:
+    """Evaluate the function for one step of the line search: accept it, or try another, or fall back, or give up."""
+    xp = array_namespace(state.x)
+    trial = state.trial
+    x = box.project(state.x + times(trial.step, state.direction))
+    moved = x - state.x
+    fun, gradient = evaluate(x)
+    is_unbounded = fun == -xp.inf
+    # Gradients whose squares overflow are of points too far away, too.
+    valid = xp.isfinite(fun) & (largest(gradient) < float(xp.finfo(x.dtype).max) ** 0.4)
+    fun = xp.where(valid, fun, full_like(fun, xp.inf))
+    gradient = select(valid, gradient, xp.zeros_like(gradient))
+    along = state.direction
+    if box.lower is not None or box.upper is not None:
+        # Along the projected path, variables that have met a bound stay there.
+        full = state.x + times(trial.step, state.direction)
+        along = xp.where(full == x, along, xp.zeros_like(along))
+    slope = dot(gradient, along)
+    noise = 10.0 * eps_of(xp, x.dtype) * xp.abs(state.fun)
+    is_lower = fun <= state.fun + _DECREASE * dot(state.gradient, moved)
+    is_level = (fun <= state.fun + noise) & (slope <= (2.0 * _DECREASE - 1.0) * state.slope)
+    is_short_enough = valid & (is_lower | is_level)
+    accepted = is_short_enough & (slope >= _CURVATURE * state.slope)
+    narrowed = _narrowed(trial, fun, slope, gradient, is_short_enough)
+    exhausted = (narrowed.number >= MAX_TRIALS) | (largest(moved) == 0.0)
+    # Downhill without end: it need not be gone to the end of what the data type holds.
+    exhausted = exhausted | (is_short_enough & ((xp.abs(fun) > state.reach) | (largest(x) > state.reach)))
+    falls_short = exhausted & ~accepted & (narrowed.low > 0.0)
+    x, fun, gradient = select(
+        falls_short,
+        (box.project(state.x + times(narrowed.low, state.direction)), narrowed.low_fun, narrowed.low_gradient),
+        (x, fun, gradient),
+    )
+    accepted = accepted | falls_short
+    resets = exhausted & ~accepted
+    waiting = state._replace(
+        trial=narrowed,
+        function_evaluations=state.function_evaluations + 1,
+        gradient_evaluations=state.gradient_evaluations + 1,
+        status=xp.where(is_unbounded, status_like(fun, Status.DIVERGED), state.status),
+    )
+    changes = accepted | resets
+    if is_concrete(changes) and not bool(xp.any(changes)):
+        return waiting
+    found: Descent = select(changes, _moved(directions, box, waiting, x, fun, gradient, accepted), waiting)
+    return found
+
+
+def _moved(
+    directions: Directions, box: Box, state: Descent, x: Array, fun: Array, gradient: Array, accepted: Array
+) -> Descent:
+    """Go to the point accepted, or begin again downhill where none was; give up where that was tried."""
+    xp = array_namespace(x)
+    x, fun, gradient = select(accepted, (x, fun, gradient), (state.x, state.fun, state.gradient))
+    memory = select(
+        accepted,
+        directions.update(state.memory, x - state.x, gradient - state.gradient),
+        directions.reset(x, gradient),
+    )
+    optimality = box.measure(x, gradient)
+    direction, slope, fell = _direction(directions, memory, x, gradient, box)
+    noise = 10.0 * eps_of(xp, x.dtype) * xp.abs(state.fun)
+    progresses = (fun < state.fun - noise) | (optimality < 0.9 * state.optimality)
+    idle = xp.where(accepted & progresses, 0 * state.idle, state.idle + 1)
+    gives_up = (~accepted & state.is_steepest) | (idle > _PATIENCE)
+    status = xp.where(gives_up, status_like(fun, Status.STAGNATED), state.status)
+    diverged = (xp.abs(fun) > state.reach) | (largest(x) > state.reach)
+    status = xp.where(accepted & diverged, status_like(fun, Status.DIVERGED), status)
+    status = xp.where(accepted & (optimality <= state.tolerance), status_like(fun, Status.CONVERGED), status)
+    return state._replace(
+        x=x,
+        fun=fun,
+        gradient=gradient,
+        optimality=optimality,
+        direction=direction,
+        slope=slope,
+        trial=_new_trial(fun, slope, gradient),
+        memory=memory,
+        is_steepest=~accepted | fell,
+        idle=idle,
+        iterations=state.iterations + xp.astype(accepted, xp.int32),
+        status=status,
+    )
+
+
+def _direction(directions: Directions, memory: Any, x: Array, gradient: Array, box: Box) -> tuple[Array, Array, Array]:
+    """Find a direction that leads downhill: the method's, or the gradient's; return its slope and which it is."""
+    xp = array_namespace(x)
+    free = box.free(x, gradient)
+    downhill = gradient if free is None else xp.where(free, gradient, xp.zeros_like(gradient))
+    found = directions.direction(memory, x, downhill)
+    if free is not None:
+        found = xp.where(free, found, xp.zeros_like(found))
+    slope = dot(found, gradient)
+    is_good = is_finite(found) & (slope < 0.0)
+    steepest = -times(first_scale(downhill), downhill)
+    direction = select(is_good, found, steepest)
+    return direction, dot(direction, gradient), ~is_good
+
+
+def _new_trial(fun: Array, slope: Array, gradient: Array) -> Trial:
+    xp = array_namespace(fun)
+    zero = xp.zeros_like(fun)
+    number = xp.zeros_like(fun, dtype=xp.int32)
+    infinite = full_like(fun, xp.inf)
+    return Trial(xp.ones_like(fun), zero, fun, slope, gradient, infinite, infinite, number)
+
+
+def _narrowed(trial: Trial, fun: Array, slope: Array, gradient: Array, is_short_enough: Array) -> Trial:
+    """Take a step that was tried into account, as one too short or one too long, and choose the next."""
+    xp = array_namespace(fun)
+    longer = _longer(trial, slope)
+    before = (trial.low, trial.low_fun, trial.low_slope, trial.low_gradient)
+    low, low_fun, low_slope, low_gradient = select(is_short_enough, (trial.step, fun, slope, gradient), before)
+    high, high_fun = select(is_short_enough, (trial.high, trial.high_fun), (trial.step, fun))
+    bracketed = xp.isfinite(high)
+    between = _between(low, low_fun, low_slope, xp.where(bracketed, high, low + 1.0), high_fun)
+    return Trial(
+        xp.where(bracketed, between, longer),
+        low,
+        low_fun,
+        low_slope,
+        low_gradient,
+        high,
+        high_fun,
+        trial.number + 1,
+    )
+
+
+def _longer(trial: Trial, slope: Array) -> Array:
+    """Choose a step longer than one that was too short: where the slope would vanish, within limits."""
+    xp = array_namespace(slope)
+    rise = slope - trial.low_slope
+    rises = rise > 0.0
+    share = xp.where(rises, -slope / xp.where(rises, rise, xp.ones_like(rise)), full_like(rise, 10.0))
+    share = xp.where(xp.isfinite(share), share, full_like(rise, 10.0))
+    width = trial.step - trial.low
+    return trial.step + xp.clip(share, 1.0, 9.0) * width
+
+
+def _between(low: Array, low_fun: Array, low_slope: Array, high: Array, high_fun: Array) -> Array:
+    """Choose a step between two: where the parabola through them is lowest, within limits."""
+    xp = array_namespace(low)
+    width = high - low
+    known = xp.isfinite(high_fun)
+    rise = xp.where(known, high_fun, low_fun) - low_fun - low_slope * width
+    is_convex = known & (rise > 0.0) & xp.isfinite(rise)
+    share = -0.5 * low_slope * width / xp.where(is_convex, rise, xp.ones_like(rise))
+    share = xp.where(is_convex & xp.isfinite(share), share, full_like(share, 0.2))
+    return low + xp.clip(share, 0.1, 0.5) * width

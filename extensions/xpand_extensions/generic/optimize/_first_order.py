@@ -1,0 +1,105 @@
+"""Steps along the gradient without line search: of a fixed length, and Adam's."""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from xpand import array_namespace
+from xpand._typing import Array
+
+from ..._solver_status import Status
+from ...optimize._results import RUNNING, status_like
+from ._box import Box
+from ._descent import Evaluate
+from ._vectors import eps_of, full_like, is_finite, largest, select, times, tolerance_of
+
+Rule = Callable[[Any, Array, Array], tuple[Array, Any]]
+"""Takes what is remembered, the gradient and the number of the step; returns how to move, and what to remember."""
+
+
+class FirstOrder(NamedTuple):
+    """Where the iteration is."""
+
+    x: Array
+    fun: Array
+    gradient: Array
+    optimality: Array
+    memory: Any
+    tolerance: Array
+    reach: Array
+    iterations: Array
+    function_evaluations: Array
+    gradient_evaluations: Array
+    status: Array
+
+
+def begin(evaluate: Evaluate, x: Array, box: Box, memory: Any, atol: float, rtol: float) -> FirstOrder:
+    """Evaluate the function where the iteration begins."""
+    xp = array_namespace(x)
+    x = box.project(x)
+    fun, gradient = evaluate(x)
+    valid = xp.isfinite(fun) & is_finite(gradient) & is_finite(x)
+    gradient = select(valid, gradient, xp.zeros_like(gradient))
+    optimality = box.measure(x, gradient)
+    tolerance = tolerance_of(optimality, atol, rtol)
+    status = xp.where(optimality <= tolerance, status_like(fun, Status.CONVERGED), status_like(fun, RUNNING))
+    one = xp.ones_like(fun, dtype=xp.int32)
+    scale = xp.maximum(xp.maximum(xp.abs(fun), largest(x)), full_like(fun, 1.0))
+    reach = float(eps_of(xp, x.dtype)) ** -1.5 * xp.where(xp.isfinite(scale), scale, full_like(fun, 1.0))
+    status = xp.where(valid, status, status_like(fun, Status.NON_FINITE))
+    return FirstOrder(x, fun, gradient, optimality, memory, tolerance, reach, 0 * one, one, one, status)
+
+
+def step(evaluate: Evaluate, box: Box, rule: Rule, state: FirstOrder) -> FirstOrder:
+    """Take a step; one to where the function isn't finite is not taken, and ends the iteration."""
+    xp = array_namespace(state.x)
+    number = state.iterations + 1
+    move, memory = rule(state.memory, state.gradient, number)
+    x = box.project(state.x + move)
+    fun, gradient = evaluate(x)
+    valid = xp.isfinite(fun) & is_finite(gradient) & is_finite(x)
+    gradient = select(valid, gradient, state.gradient)
+    fun = xp.where(valid, fun, state.fun)
+    x = select(valid, x, state.x)
+    optimality = box.measure(x, gradient)
+    diverged = ~valid | (xp.abs(fun) > state.reach) | (largest(x) > state.reach)
+    status = xp.where(diverged, status_like(fun, Status.DIVERGED), state.status)
+    converged = valid & (optimality <= state.tolerance)
+    return state._replace(
+        x=x,
+        fun=fun,
+        gradient=gradient,
+        optimality=optimality,
+        memory=memory,
+        iterations=number,
+        function_evaluations=state.function_evaluations + 1,
+        gradient_evaluations=state.gradient_evaluations + 1,
+        status=xp.where(converged, status_like(fun, Status.CONVERGED), status),
+    )
+
+
+def fixed(rate: float) -> Rule:
+    """Make the rule of gradient descent: steps of the gradient times a number."""
+    return lambda memory, gradient, number: (-rate * gradient, memory)
+
+
+class Moments(NamedTuple):
+    """Averages of gradients, and of their squares."""
+
+    first: Array
+    second: Array
+
+
+def adam(rate: float, beta1: float, beta2: float, epsilon: float) -> Rule:
+    """Make the rule of Kingma and Ba (2015), algorithm 1."""
+
+    def rule(memory: Moments, gradient: Array, number: Array) -> tuple[Array, Moments]:
+        xp = array_namespace(gradient)
+        first = beta1 * memory.first + (1.0 - beta1) * gradient
+        second = beta2 * memory.second + (1.0 - beta2) * gradient * gradient
+        power = xp.astype(number, gradient.dtype)
+        one = xp.ones_like(power)
+        mean = times(one / (1.0 - beta1**power), first)
+        square = times(one / (1.0 - beta2**power), second)
+        return -rate * mean / (xp.sqrt(square) + epsilon), Moments(first, second)
+
+    return rule

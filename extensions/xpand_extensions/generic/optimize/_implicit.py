@@ -1,0 +1,52 @@
+"""Linear equations of implicit derivatives, on any library."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any, Final
+
+from xpand import array_namespace
+from xpand._typing import Array
+
+from ... import autodiff
+from ...linear_solve._solve import solve
+from ...optimize._residuals import matrix_of
+
+_LARGE: Final = 1000
+"""Variables from which no matrix of all of them is made: it would take 8 MB, and more time than an iteration."""
+
+_RESTART: Final = 50
+
+
+def by_matrix(linear: Callable[[Array], Array], y: Array, /, *, is_symmetric: bool = False) -> Array:
+    """Solve by the matrix of each problem."""
+    return array_namespace(y).linalg.solve(matrix_of(linear, y), y[..., None])[..., 0]
+
+
+def tangent_of(linear: Callable[[Array], Array], y: Array, /, *, is_symmetric: bool = False) -> Array:
+    if y.shape[-1] < _LARGE:
+        return by_matrix(linear, y)
+    eps = float(array_namespace(y).finfo(y.dtype).eps)
+    # Others for what isn't symmetric may break down, for sparse sides do: gmres doesn't.
+    method = "minres" if is_symmetric else f"gmres({_RESTART})"
+
+    def solved(linear: Callable[[Array], Array], y: Array) -> Array:
+        options: dict[str, Any] = {"method": method, "symmetric": is_symmetric, "batch_ndim": y.ndim - 1}
+        found = solve(linear, y, rtol=max(1e-10, 100 * eps), **options)
+        xp = array_namespace(y)
+        # Half of the digits are worth having; less is no derivative, and nobody would look at a status.
+        failed = found.residual_norm > eps**0.375 * xp.linalg.vector_norm(y, axis=-1)
+        nan = xp.full_like(found.x, float("nan"))
+        x: Array = xp.where(failed[..., None], nan, found.x)
+        return x
+
+    def solved_transposed(x: Array) -> Array:
+        if is_symmetric:
+            return solved(linear, x)
+        transposed = autodiff.linear_transpose(linear, x)
+        return solved(lambda x: transposed(x)[0], x)
+
+    # The whole is to be linear in y, which the steps are not.
+    x: Array = autodiff.custom_linear_solve(
+        linear, y, solve=partial(solved, linear), transpose_solve=solved_transposed, symmetric=is_symmetric
+    )
+    return x

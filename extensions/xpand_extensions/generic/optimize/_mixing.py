@@ -1,0 +1,127 @@
+"""Fixed-point iterations, plain and mixed as Anderson does (1965): Walker and Ni (2011)."""
+
+from collections.abc import Callable
+from typing import NamedTuple
+
+from xpand import _arguments, array_namespace
+from xpand._typing import Array
+
+from ..._solver_status import Status
+from ...optimize._results import RUNNING, status_like
+from ._residuals import least_squares
+from ._vectors import apply, eps_of, full_like, is_finite, largest, norm, quotient, select, times, tolerance_of
+
+Value = Callable[[Array], Array]
+"""Takes points; returns residuals, of their shape."""
+
+
+class Mixing(NamedTuple):
+    """Where the iteration is."""
+
+    x: Array
+    residual: Array
+    optimality: Array
+    moved: Array
+    """The last steps, shape `(*batch, n, history)`, each divided by how far the residual moved."""
+    changed: Array
+    """How the residual moved at these, vectors of length one; zero for steps not taken yet."""
+    amount: Array
+    """How much of the residual is added."""
+    tolerance: Array
+    reach: Array
+    iterations: Array
+    function_evaluations: Array
+    status: Array
+
+
+def begin(
+    value: Value, x: Array, history: int, amount: float | None, atol: float, rtol: float, is_root: bool
+) -> Mixing:
+    """Evaluate where the iteration begins.
+
+    For roots the tolerance is relative to the first residual, else to the point.
+    """
+    xp = array_namespace(x)
+    residual = value(x)
+    valid = is_finite(x) & is_finite(residual)
+    safe = select(valid, residual, xp.zeros_like(residual))
+    optimality = largest(safe)
+    start = select(valid, x, xp.zeros_like(x))
+    tolerance = tolerance_of(optimality if is_root else largest(start), atol, rtol)
+    one = xp.ones_like(optimality, dtype=xp.int32)
+    status = xp.where(optimality <= tolerance, 0 * one + int(Status.CONVERGED), 0 * one + RUNNING)
+    none = xp.concat([xp.zeros_like(x)[..., None]] * history, axis=-1) if history else xp.zeros_like(x)[..., None]
+    if amount is None:
+        # The first step is half as long as the point, or half of one; what the method learns scales the others.
+        ratio = quotient(xp.maximum(norm(start), full_like(optimality, 1.0)), norm(safe), 1.0)
+        amounts = 0.5 * ratio
+    else:
+        amounts = full_like(optimality, amount)
+    scale = xp.maximum(xp.maximum(largest(start), optimality), full_like(optimality, 1.0))
+    return Mixing(
+        x,
+        residual,
+        optimality,
+        none,
+        none,
+        amounts,
+        tolerance,
+        eps_of(xp, x.dtype) ** -1.5 * scale,
+        0 * one,
+        one,
+        xp.where(valid, status, status_like(status, Status.NON_FINITE)),
+    )
+
+
+def step(value: Value, history: int, rtol: float, atol: float, is_root: bool, state: Mixing) -> Mixing:
+    """Take a step; one to where residuals aren't finite is not taken, and ends the iteration."""
+    xp = array_namespace(state.x)
+    move = times(state.amount, state.residual)
+    if history:
+        shares = _shares(state.changed, state.residual)
+        move = move - apply(state.moved + state.amount[..., None, None] * state.changed, shares)
+    x = state.x + move
+    residual = value(x)
+    valid = is_finite(x) & is_finite(residual)
+    x, residual = select(valid, (x, residual), (state.x, state.residual))
+    optimality = largest(residual)
+    tolerance = state.tolerance
+    if not is_root:
+        tolerance = tolerance_of(largest(x), atol, rtol)
+    diverged = ~valid | (largest(x) > state.reach) | (optimality > state.reach)
+    still = valid & (largest(x - state.x) == 0.0)
+    status = xp.where(still, status_like(optimality, Status.STAGNATED), state.status)
+    status = xp.where(diverged, status_like(optimality, Status.DIVERGED), status)
+    status = xp.where(valid & (optimality <= tolerance), status_like(optimality, Status.CONVERGED), status)
+    moved, changed = state.moved, state.changed
+    if history:
+        difference = residual - state.residual
+        length = norm(difference)
+        weight = quotient(xp.ones_like(length), length)
+        moved = xp.concat([moved[..., 1:], times(weight, x - state.x)[..., None]], axis=-1)
+        changed = xp.concat([changed[..., 1:], times(weight, difference)[..., None]], axis=-1)
+    return Mixing(
+        x,
+        residual,
+        optimality,
+        moved,
+        changed,
+        state.amount,
+        tolerance,
+        state.reach,
+        state.iterations + 1,
+        state.function_evaluations + 1,
+        status,
+    )
+
+
+def _shares(changed: Array, residual: Array) -> Array:
+    """Find how much of each of the last changes makes the residual least, with a little damping."""
+    xp = array_namespace(changed)
+    batch, history = tuple(changed.shape[:-2]), changed.shape[-1]
+    device = _arguments.device_of(changed)
+    damping = 0.01 * eps_of(xp, changed.dtype) ** 0.5
+    eye = damping * xp.eye(history, dtype=changed.dtype, device=device)
+    stacked = xp.concat([changed, xp.broadcast_to(eye, (*batch, history, history))], axis=-2)
+    zeros = xp.zeros((*batch, history), dtype=changed.dtype, device=device)
+    return least_squares(stacked, xp.concat([residual, zeros], axis=-1))[0]

@@ -1,0 +1,318 @@
+"""Steps of Newton's kind to where residuals vanish, or their squares are least: one evaluation a step.
+
+Each direction is followed by a line search that shortens the step until the sum of squares falls; its evaluation is
+that of the next point as well.
+"""
+
+from collections.abc import Callable
+from typing import Any, Final, NamedTuple, Protocol
+
+from xpand import _arguments, array_namespace, is_concrete
+from xpand._typing import Array
+
+from ..._solver_status import Status
+from ...linalg import triangular_solve
+from ...optimize._results import RUNNING, status_like
+from ._vectors import (
+    apply,
+    dot,
+    eps_of,
+    full_like,
+    identity,
+    is_finite,
+    largest,
+    norm,
+    quotient,
+    select,
+    times,
+    tolerance_of,
+)
+
+_DECREASE: Final = 1e-4
+"""Which part of the decrease that the slope foretells a step must have."""
+_PATIENCE: Final = 5
+"""How many steps without progress are taken before it counts as stagnated."""
+_TRIALS: Final = 30
+"""How many steps a line search may try."""
+
+Linearize = Callable[[Array], tuple[Array, Array]]
+"""Takes points; returns residuals and their Jacobians, of shape `(*batch, m, n)`."""
+
+
+class Search(NamedTuple):
+    """Where the iteration is."""
+
+    x: Array
+    residual: Array
+    optimality: Array
+    direction: Array
+    slope: Array
+    """How fast half the sum of squares changes along the direction."""
+    step: Array
+    trials: Array
+    memory: Any
+    is_exact: Array
+    """Whether the direction is of the Jacobian at the point, so that there is none to fall back to."""
+    is_singular: Array
+    idle: Array
+    """How many steps in a row have made the residuals no less than rounding errors do."""
+    tolerance: Array
+    reach: Array
+    iterations: Array
+    function_evaluations: Array
+    gradient_evaluations: Array
+    status: Array
+
+
+class Method(Protocol):
+    """What a method has to say: what it evaluates, what the tolerance is for, and where to go."""
+
+    is_newton: bool
+    """Whether each direction is of the Jacobian at its point."""
+
+    def begin(self, x: Array) -> tuple[Array, Any]:
+        """Evaluate residuals, and what is remembered beside them."""
+        ...
+
+    def evaluate(self, x: Array) -> tuple[Array, Any]:
+        """Evaluate residuals at a point to go to, and what goes with them."""
+        ...
+
+    def update(self, memory: Any, found: Any, moved: Array, changed: Array) -> Any:
+        """Return what is remembered after a step."""
+        ...
+
+    def measure(self, residual: Array, memory: Any) -> Array:
+        """Return what the tolerance is for."""
+        ...
+
+    def direction(self, residual: Array, memory: Any) -> tuple[Array, Array, Array]:
+        """Return where to go, the slope of half the sum of squares, and whether the Jacobian is singular."""
+        ...
+
+
+class GaussNewton:
+    """The step to where the linearized residuals are least: Newton's, for as many residuals as variables."""
+
+    is_newton = True
+
+    def __init__(self, linearize: Linearize, is_root: bool) -> None:
+        """Take what evaluates residuals and Jacobians; for roots the tolerance is for the residuals."""
+        self.linearize, self.is_root = linearize, is_root
+
+    def begin(self, x: Array) -> tuple[Array, Array]:
+        return self.linearize(x)
+
+    evaluate = begin
+
+    def update(self, memory: Array, found: Array, moved: Array, changed: Array) -> Array:
+        return found
+
+    def measure(self, residual: Array, memory: Array) -> Array:
+        return largest(residual) if self.is_root else largest(pulled(memory, residual))
+
+    def direction(self, residual: Array, memory: Array) -> tuple[Array, Array, Array]:
+        found, is_singular = least_squares(memory, -residual)
+        return found, dot(pulled(memory, residual), found), is_singular
+
+
+class Broyden:
+    """Broyden's first method (1965): the inverse Jacobian is that at the first point, then mended by each step."""
+
+    is_newton = False
+
+    def __init__(self, value: Callable[[Array], Array], linearize: Linearize) -> None:
+        """Take what evaluates residuals, and what evaluates their Jacobians too."""
+        self.value, self.linearize = value, linearize
+
+    def begin(self, x: Array) -> tuple[Array, Array]:
+        residual, jacobian = self.linearize(x)
+        return residual, inverse_of(jacobian)[0]
+
+    def evaluate(self, x: Array) -> tuple[Array, Any]:
+        return self.value(x), ()
+
+    def update(self, memory: Array, found: Any, moved: Array, changed: Array) -> Array:
+        xp = array_namespace(memory)
+        back = apply(memory, changed)
+        row = apply(xp.matrix_transpose(memory), moved)
+        weight = quotient(xp.ones_like(moved[..., 0]), dot(moved, back))
+        return memory + weight[..., None, None] * ((moved - back)[..., :, None] * row[..., None, :])
+
+    def measure(self, residual: Array, memory: Array) -> Array:
+        return largest(residual)
+
+    def direction(self, residual: Array, memory: Array) -> tuple[Array, Array, Array]:
+        xp = array_namespace(residual)
+        # What the slope is if the inverse is right.
+        slope = -dot(residual, residual)
+        return -apply(memory, residual), slope, xp.zeros_like(slope, dtype=xp.bool)
+
+
+def begin(method: Method, x: Array, atol: float, rtol: float) -> Search:
+    """Evaluate where the iteration begins."""
+    xp = array_namespace(x)
+    residual, memory = method.begin(x)
+    valid = is_finite(x) & is_finite(residual)
+    if method.is_newton:
+        valid = valid & is_finite(xp.reshape(memory, (*memory.shape[:-2], memory.shape[-1] * memory.shape[-2])))
+    memory = select(valid, memory, xp.zeros_like(memory))
+    safe = select(valid, residual, xp.zeros_like(residual))
+    optimality = method.measure(safe, memory)
+    direction, slope, is_singular = method.direction(safe, memory)
+    tolerance = tolerance_of(optimality, atol, rtol)
+    one = xp.ones_like(optimality, dtype=xp.int32)
+    status = xp.where(optimality <= tolerance, 0 * one + int(Status.CONVERGED), 0 * one + RUNNING)
+    scale = xp.maximum(xp.maximum(largest(x), largest(safe)), full_like(optimality, 1.0))
+    return Search(
+        x,
+        residual,
+        optimality,
+        direction,
+        slope,
+        xp.ones_like(optimality),
+        0 * one,
+        memory,
+        xp.ones_like(is_singular),
+        is_singular,
+        0 * one,
+        tolerance,
+        eps_of(xp, x.dtype) ** -1.5 * xp.where(xp.isfinite(scale), scale, full_like(scale, 1.0)),
+        0 * one,
+        one,
+        one,
+        xp.where(valid, status, status_like(status, Status.NON_FINITE)),
+    )
+
+
+def step(method: Method, state: Search) -> Search:
+    """Evaluate a step: go there, or try a shorter one, or fall back to the Jacobian, or give up."""
+    xp = array_namespace(state.x)
+    x = state.x + times(state.step, state.direction)
+    residual, found = method.evaluate(x)
+    valid = is_finite(residual) & is_finite(x)
+    residual = select(valid, residual, xp.zeros_like(residual))
+    before, after = norm(state.residual), norm(residual)
+    # Half the sum of squares falls as the slope foretells, written so that nothing is squared.
+    foretold = _DECREASE * state.step * quotient(state.slope, before)
+    noise = 4.0 * eps_of(xp, x.dtype) * before
+    optimality = method.measure(residual, method.update(state.memory, found, x - state.x, residual - state.residual))
+    is_level = (after <= before + noise) & (optimality < state.optimality)
+    accepted = valid & ((after <= before + foretold) | is_level)
+    exhausted = ~accepted & ((state.trials + 1 >= _TRIALS) | (largest(x - state.x) == 0.0))
+    shorter = _shorter(state, before, after, valid)
+    waiting = state._replace(
+        step=shorter,
+        trials=state.trials + 1,
+        function_evaluations=state.function_evaluations + 1,
+        gradient_evaluations=state.gradient_evaluations + int(method.is_newton),
+    )
+    changes = accepted | exhausted
+    if is_concrete(changes) and not bool(xp.any(changes)):
+        return waiting
+    moved = _moved(method, waiting, x, residual, found, accepted)
+    result: Search = select(changes, moved, waiting)
+    return result
+
+
+def _shorter(state: Search, before: Array, after: Array, valid: Array) -> Array:
+    """Choose a shorter step: where the parabola through the values and the slope is lowest, within limits."""
+    xp = array_namespace(before)
+    ratio = quotient(after, before, 10.0)
+    slope = state.step * quotient(quotient(state.slope, before), before)
+    rise = 0.5 * ratio * ratio - 0.5 - slope
+    share = xp.where(
+        valid & (rise > 0.0), -0.5 * slope / xp.where(rise > 0.0, rise, xp.ones_like(rise)), 0.25 + 0.0 * rise
+    )
+    return state.step * xp.clip(share, 0.1, 0.5)
+
+
+def _moved(method: Method, state: Search, x: Array, residual: Array, found: Any, accepted: Array) -> Search:
+    """Go to the point accepted, or fall back to the Jacobian where none was; give up where that was tried."""
+    xp = array_namespace(x)
+    memory = method.update(state.memory, found, x - state.x, residual - state.residual)
+    x, residual = select(accepted, (x, residual), (state.x, state.residual))
+    evaluations = state.gradient_evaluations
+    if method.is_newton:
+        memory = select(accepted, memory, state.memory)
+    else:
+        again = ~accepted & ~state.is_exact
+        memory = select(accepted, memory, method.begin(x)[1] if _may_be(again) else state.memory)
+        evaluations = evaluations + xp.astype(again, xp.int32)
+    optimality = method.measure(residual, memory)
+    direction, slope, is_singular = method.direction(residual, memory)
+    progresses = norm(residual) < (1.0 - 10.0 * eps_of(xp, x.dtype)) * norm(state.residual)
+    progresses = progresses | (optimality < 0.9 * state.optimality)
+    idle = xp.where(accepted & ~progresses, state.idle + 1, 0 * state.idle)
+    gives_up = (~accepted & state.is_exact) | (idle > _PATIENCE)
+    failed = xp.where(
+        state.is_singular, status_like(optimality, Status.SINGULAR), status_like(optimality, Status.STAGNATED)
+    )
+    status = xp.where(gives_up, failed, state.status)
+    diverged = (largest(x) > state.reach) | ~is_finite(direction)
+    status = xp.where(accepted & diverged, status_like(optimality, Status.DIVERGED), status)
+    status = xp.where(accepted & (optimality <= state.tolerance), status_like(optimality, Status.CONVERGED), status)
+    return state._replace(
+        x=x,
+        residual=residual,
+        optimality=optimality,
+        direction=direction,
+        slope=slope,
+        step=xp.ones_like(state.step),
+        trials=xp.zeros_like(state.trials),
+        memory=memory,
+        is_exact=~accepted if not method.is_newton else xp.ones_like(accepted),
+        is_singular=is_singular,
+        idle=idle,
+        iterations=state.iterations + xp.astype(accepted, xp.int32),
+        gradient_evaluations=evaluations,
+        status=status,
+    )
+
+
+def _may_be(condition: Array) -> bool:
+    return not is_concrete(condition) or bool(array_namespace(condition).any(condition))
+
+
+def pulled(jacobian: Array, residual: Array) -> Array:
+    """Multiply the transposed Jacobian with residuals: the gradient of half the sum of squares."""
+    return apply(array_namespace(jacobian).matrix_transpose(jacobian), residual)
+
+
+def least_squares(matrix: Array, b: Array) -> tuple[Array, Array]:
+    """Solve for the least sum of squares, by orthogonal factors; tell where the columns are dependent.
+
+    There the solution is one of a matrix nearby.
+    """
+    xp = array_namespace(matrix)
+    q, r = xp.linalg.qr(matrix)
+    upper, is_singular = regular(r)
+    return triangular(upper, pulled(q, b)), is_singular
+
+
+def regular(upper: Array) -> tuple[Array, Array]:
+    """Make the diagonal of upper triangular matrices different from zero; tell where it wasn't."""
+    xp = array_namespace(upper)
+    n = upper.shape[-1]
+    if not n:
+        return upper, xp.zeros(upper.shape[:-2], dtype=xp.bool, device=_arguments.device_of(upper))
+    eye = identity(upper[..., 0, :])
+    diagonal = xp.sum(upper * eye, axis=-1)
+    scale = largest(diagonal)
+    least = eps_of(xp, upper.dtype) * n * xp.where(scale > 0.0, scale, xp.ones_like(scale))
+    small = xp.abs(diagonal) <= least[..., None]
+    mended = xp.where(small, least[..., None], diagonal)
+    return upper + eye * (mended - diagonal)[..., None, :], xp.any(small, axis=-1)
+
+
+def triangular(upper: Array, b: Array) -> Array:
+    """Solve for one vector with each of the upper triangular matrices."""
+    return triangular_solve(upper, b[..., None], lower=False)[..., 0]
+
+
+def inverse_of(matrix: Array) -> tuple[Array, Array]:
+    """Invert square matrices; tell where they are singular, and the inverse is one of a matrix nearby."""
+    xp = array_namespace(matrix)
+    q, r = xp.linalg.qr(matrix)
+    upper, is_singular = regular(r)
+    return triangular_solve(upper, xp.matrix_transpose(q), lower=False), is_singular

@@ -1,0 +1,301 @@
+"""Counts and choices for any library: all elements in each trial, as long as one of them needs another.
+
+The implementations of `poisson_elements` and `binomial_elements` take several keys, an array of shape (…, 2), each for
+the numbers along the last axis of the parameters.
+"""
+
+import math
+from collections.abc import Callable
+from typing import Any, Final
+
+from xpand import _arguments, array_namespace, is_concrete
+from xpand._typing import Array, DType, Namespace
+
+from ... import autodiff, control_flow
+from ...random._continuous import gumbel
+from ...random._discrete import binomial as binomial_
+from ...random._discrete import binomial_elements as binomial_elements_
+from ...random._discrete import poisson_elements as poisson_elements_
+from ...random._elements import split_each
+from ...random._keys import split
+from ...random._uniform import uniform
+from . import _elements as elements
+
+# The coefficients of Lanczos for g = 7
+_LANCZOS: Final = (
+    0.9999999999998099,
+    676.5203681218851,
+    -1259.1392167224028,
+    771.3234287776531,
+    -176.6150291621406,
+    12.507343278686905,
+    -0.13857109526572012,
+    9.984369578019572e-06,
+    1.5056327351493116e-07,
+)
+# log(k!) less the formula of Stirling, for k from 0 to 9
+_TAILS: Final = (
+    0.0810614667953272,
+    0.0413406959554092,
+    0.0276779256849983,
+    0.02079067210376509,
+    0.0166446911898211,
+    0.0138761288230707,
+    0.0118967099458917,
+    0.0104112652619720,
+    0.00925546218271273,
+    0.00833056343336287,
+)
+
+
+def categorical(
+    key: Array,
+    /,
+    logits: Array,
+    axis: int = -1,
+    shape: Any = None,
+    replace: bool = True,
+    mode: Any = None,
+) -> Array:
+    xp = array_namespace(key, logits)
+    batch = tuple(n for i, n in enumerate(logits.shape) if i != axis)
+    before = shape[: len(shape) - len(batch)]
+    if replace:
+        sizes = [*shape[len(before) :]]
+        sizes.insert(axis, logits.shape[axis])
+        keyed = gumbel(key, (*before, *sizes), logits.dtype, mode)
+        return xp.argmax(keyed + logits, axis=axis + len(before))
+    keyed = logits + gumbel(key, tuple(logits.shape), logits.dtype, mode)
+    order = xp.argsort(keyed, axis=axis, descending=True, stable=True)
+    order = xp.moveaxis(order, axis, 0)[: math.prod(before), ...]
+    return xp.reshape(order, shape)
+
+
+def poisson(key: Array, /, lam: Array, shape: Any = None, dtype: DType | None = None) -> Array:
+    return _of_elements(poisson_elements_, key, (lam,), shape, dtype)
+
+
+def binomial(key: Array, /, n: Array, p: Array, shape: Any = None, dtype: DType | None = None) -> Array:
+    return _of_elements(binomial_elements_, key, (n, p), shape, dtype)
+
+
+def _of_elements(
+    function: Callable[..., Array], key: Array, parameters: tuple[Array, ...], shape: tuple[int, ...], dtype: DType
+) -> Array:
+    xp = array_namespace(key, *parameters)
+    constants = [autodiff.stop_gradient(x) for x in parameters]
+    flat = [xp.reshape(xp.broadcast_to(x, shape), (math.prod(shape),)) for x in constants]
+    return xp.astype(xp.reshape(function(key, *flat), shape), dtype)
+
+
+def poisson_elements(keys: Array, lam: Array, /) -> Array:
+    xp = array_namespace(keys, lam)
+    few = ~(lam >= 10.0)
+    nothing = xp.zeros_like(lam)
+    result = nothing
+    if not _holds_nowhere(xp, few):
+        result = _counted(xp, keys, xp.where(few, lam, nothing))
+    if not _holds_nowhere(xp, ~few):
+        many = _by_rejection(keys, PoissonTrial(xp, xp.where(few, nothing + 1e5, lam)))
+        result = xp.where(few, result, many)
+    return xp.where(lam == 0.0, nothing, result)
+
+
+def _holds_nowhere(xp: Namespace, condition: Array) -> bool:
+    return is_concrete(condition) and not bool(xp.any(condition))
+
+
+def _counted(xp: Namespace, keys: Array, lam: Array) -> Array:
+    """Count how many uniform numbers there are whose product is above exp(-lam)."""
+    nothing = xp.zeros_like(lam)
+
+    def step(state: Any) -> Any:
+        both = split_each(state["keys"], num=2)
+        u = elements.uniforms(both[..., 1, :], lam.dtype, lam.shape[-1])
+        above = state["log"] > -lam
+        # 0 has no logarithm; that of the smallest number is as far below -10.
+        log = xp.log(xp.maximum(u, xp.full_like(u, float(xp.finfo(u.dtype).smallest_normal))))
+        count = xp.where(above, state["count"] + 1.0, state["count"])
+        return {"keys": both[..., 0, :], "count": count, "log": state["log"] + log}
+
+    start = {"keys": keys, "count": nothing, "log": nothing}
+    end = control_flow.while_loop(lambda state: xp.any(state["log"] > -lam), step, start)
+    return end["count"] - 1.0
+
+
+def binomial_elements(keys: Array, n: Array, p: Array, /) -> Array:
+    xp = array_namespace(keys, n, p)
+    nothing = xp.zeros_like(p)
+    is_low = p < 0.5
+    q = xp.where(is_low, p, 1.0 - p)
+    bad_q = ~(q >= 0.0)
+    q = xp.where(bad_q, nothing + 0.01, q)
+    bad_n, infinite = ~(n >= 0.0), n == math.inf
+    trials = xp.floor(xp.where(bad_n | infinite, nothing, n))
+    few = bad_n | infinite | (n * q <= 10.0)
+    result = nothing
+    if not _holds_nowhere(xp, few):
+        result = _waited(xp, keys, xp.where(few, trials, nothing), q)
+    if not _holds_nowhere(xp, ~few):
+        trials_, q_ = xp.where(few, nothing + 1e4, trials), xp.where(few, nothing + 0.5, q)
+        result = xp.where(few, result, _by_rejection(keys, BinomialTrial(xp, trials_, q_)))
+    result = xp.where(is_low, result, trials - result)
+    return xp.where(bad_q | bad_n, math.nan + nothing, xp.where(infinite, math.inf + nothing, result))
+
+
+def _waited(xp: Namespace, keys: Array, n: Array, p: Array) -> Array:
+    """Count how many geometric numbers, the trials from a success to the next, there are in `n` trials."""
+    nothing = xp.zeros_like(p)
+    never = p == 0.0
+    log_failure = xp.log1p(-xp.where(never, 0.5 + nothing, p))
+
+    def step(state: Any) -> Any:
+        both = split_each(state["keys"], num=2)
+        u = elements.uniforms(both[..., 0, :], p.dtype, p.shape[-1])
+        # As far beyond the last trial as an infinite number.
+        u = xp.maximum(u, xp.full_like(u, float(xp.finfo(u.dtype).smallest_normal)))
+        within = state["trials"] <= n
+        count = xp.where(within, state["count"] + 1.0, state["count"])
+        trials = xp.where(never, n + 1.0, xp.ceil(xp.log(u) / log_failure))
+        return {"keys": both[..., 1, :], "count": count, "trials": state["trials"] + trials}
+
+    start = {"keys": keys, "count": nothing, "trials": nothing}
+    end = control_flow.while_loop(lambda state: xp.any(state["trials"] <= n), step, start)
+    return end["count"] - 1.0
+
+
+def _by_rejection(keys: Array, target: "PoissonTrial | BinomialTrial") -> Array:
+    """Try numbers until one has been taken for each element.
+
+    As long as one element of a key needs another trial, all the others take that of theirs too, if it is good.
+    """
+    xp, like = target.xp, target.like
+    size = like.shape[-1]
+
+    def step(state: Any) -> Any:
+        three = split_each(state["keys"], num=3)
+        u = elements.uniforms(three[..., 1, :], like.dtype, size) - 0.5
+        v = elements.uniforms(three[..., 2, :], like.dtype, size)
+        count, good = target.tried(u, v)
+        still = xp.any(~state["taken"], axis=-1, keepdims=True)
+        return {
+            "keys": three[..., 0, :],
+            "count": xp.where(good & still, count, state["count"]),
+            "taken": state["taken"] | good,
+        }
+
+    start = {"keys": keys, "count": xp.zeros_like(like) - 1.0, "taken": xp.isnan(like)}
+    return control_flow.while_loop(lambda state: xp.any(~state["taken"]), step, start)["count"]
+
+
+class PoissonTrial:
+    """Trials of Poisson numbers of a mean of 10 or above."""
+
+    def __init__(self, xp: Namespace, lam: Array) -> None:
+        """Compute what trials have in common."""
+        self.xp, self.like, self.log = xp, lam, xp.log(lam)
+        self.b = 0.931 + 2.53 * xp.sqrt(lam)
+        self.a = -0.059 + 0.02483 * self.b
+        self.scale = 1.1239 + 1.1328 / (self.b - 3.4)
+        self.quick = 0.9277 - 3.6224 / (self.b - 2.0)
+
+    def tried(self, u: Array, v: Array) -> tuple[Array, Array]:
+        """Return the number that a pair of uniform numbers makes, and whether to take it."""
+        xp = self.xp
+        rest = 0.5 - xp.abs(u)
+        rest_ = xp.where(rest == 0.0, xp.ones_like(rest), rest)
+        k = xp.floor((2.0 * self.a / rest_ + self.b) * u + self.like + 0.43)
+        inside = (k >= 0.0) & (rest != 0.0)
+        k_ = xp.where(inside, k, xp.zeros_like(k))
+        s = log_or_least(xp, v * self.scale / (self.a / (rest_ * rest_) + self.b))
+        t = -self.like + k_ * self.log - log_factorial(xp, k_)
+        squeezed = (rest >= 0.07) & (v <= self.quick)
+        return k, squeezed | (inside & ~((rest < 0.013) & (v > rest)) & (s <= t))
+
+
+class BinomialTrial:
+    """Trials of binomial numbers of a mean of 10 or above."""
+
+    def __init__(self, xp: Namespace, n: Array, p: Array) -> None:
+        """Compute what trials have in common."""
+        self.xp, self.like, self.n = xp, p, n
+        deviation = xp.sqrt(n * p * (1.0 - p))
+        self.b = 1.15 + 2.53 * deviation
+        self.a = -0.0873 + 0.0248 * self.b + 0.01 * p
+        self.c = n * p + 0.5
+        self.quick = 0.92 - 4.2 / self.b
+        self.odds = p / (1.0 - p)
+        self.alpha = (2.83 + 5.1 / self.b) * deviation
+        self.m = xp.floor((n + 1.0) * p)
+
+    def tried(self, u: Array, v: Array) -> tuple[Array, Array]:
+        """Return the number that a pair of uniform numbers makes, and whether to take it."""
+        xp, n, m = self.xp, self.n, self.m
+        rest = 0.5 - xp.abs(u)
+        rest_ = xp.where(rest == 0.0, xp.ones_like(rest), rest)
+        k = xp.floor((2.0 * self.a / rest_ + self.b) * u + self.c)
+        inside = (k >= 0.0) & (k <= n) & (rest != 0.0)
+        k_ = xp.where(inside, k, xp.zeros_like(k))
+        s = log_or_least(xp, v * self.alpha / (self.a / (rest_ * rest_) + self.b))
+        t = (
+            (m + 0.5) * xp.log((m + 1.0) / (self.odds * (n - m + 1.0)))
+            + (n + 1.0) * xp.log((n - m + 1.0) / (n - k_ + 1.0))
+            + (k_ + 0.5) * xp.log(self.odds * (n - k_ + 1.0) / (k_ + 1.0))
+            + stirling_tail(xp, m)
+            + stirling_tail(xp, n - m)
+            - stirling_tail(xp, k_)
+            - stirling_tail(xp, n - k_)
+        )
+        squeezed = (rest >= 0.07) & (v <= self.quick)
+        return k, squeezed | (inside & (s <= t))
+
+
+def log_or_least(xp: Namespace, x: Array) -> Array:
+    """Compute logarithms; of 0 that of the smallest number."""
+    return xp.log(xp.maximum(x, xp.full_like(x, float(xp.finfo(x.dtype).smallest_normal))))
+
+
+def log_factorial(xp: Namespace, k: Array) -> Array:
+    """Compute log(k!) for k of 0 or above, by the approximation of Lanczos.
+
+    In float32 its rounding decides whether large numbers are taken; this is the one that JAX takes.
+    """
+    series = xp.full_like(k, _LANCZOS[0])
+    for i, coefficient in enumerate(_LANCZOS[1:]):
+        series = series + coefficient / (k + float(i) + 1.0)
+    t = 7.5 + k
+    log_t = math.log(7.5) + xp.log1p(k / 7.5)
+    return 0.5 * math.log(2.0 * math.pi) + (k + 0.5 - t / log_t) * log_t + xp.log(series)
+
+
+def stirling_tail(xp: Namespace, k: Array) -> Array:
+    """Compute what Stirling's formula for log(k!) lacks, for integers."""
+    near = k <= 9.0
+    table = xp.asarray(_TAILS, dtype=k.dtype, device=_arguments.device_of(k))
+    places = xp.astype(xp.where(near, k, xp.zeros_like(k)), xp.int64)
+    known = xp.reshape(xp.take(table, xp.reshape(places, (-1,))), k.shape)
+    square = (k + 1.0) * (k + 1.0)
+    return xp.where(near, known, (1.0 / 12 - (1.0 / 360 - 1.0 / 1260 / square) / square) / (k + 1.0))
+
+
+def geometric(key: Array, /, p: Array, shape: Any = None, dtype: DType | None = None) -> Array:
+    xp = array_namespace(key, p)
+    u = uniform(key, shape, p.dtype)
+    log = xp.log(xp.where(u == 0.0, xp.ones_like(u), u))
+    certain = p >= 1.0
+    trials = xp.floor(log / xp.log1p(-xp.where(certain, 0.5 * xp.ones_like(p), p))) + 1.0
+    return xp.astype(xp.where(certain, xp.ones_like(trials), trials), dtype)
+
+
+def multinomial(key: Array, /, n: Array, p: Array, *, shape: Any = None, dtype: DType | None = None) -> Array:
+    xp = array_namespace(key, n, p)
+    outcomes = p.shape[-1]
+    keys = split(key, outcomes)
+    left = xp.broadcast_to(n, shape)
+    rest = xp.flip(xp.cumulative_sum(xp.flip(p, axis=-1), axis=-1), axis=-1)
+    shares = xp.clip(p / xp.where(rest == 0.0, xp.ones_like(rest), rest), 0.0, 1.0)
+    counts = []
+    for i in range(outcomes):
+        counts.append(binomial_(keys[i, ...], left, shares[..., i], shape, left.dtype))
+        left = left - counts[-1]
+    return xp.stack(counts, axis=-1) if counts else xp.zeros((*shape, 0), dtype=dtype, device=_arguments.device_of(key))

@@ -1,0 +1,105 @@
+"""Threefry-2x32 and keys for any library, with the standard's operations on uint32.
+
+Keys may be several here, an array of shape (…, 2): each makes a row of the result, so that `vmap` is one call.
+"""
+
+import math
+from typing import Any, Final
+
+from xpand import _arguments, array_namespace
+from xpand._typing import Array, DType, Namespace
+
+from ...arithmetic._operands import integer_width
+
+ROTATIONS: Final = ((13, 15, 26, 6), (17, 29, 16, 24))
+PARITY: Final = 0x1BD11BDA
+
+
+def key_of_seed(seed: Array, /) -> Array:
+    xp = array_namespace(seed)
+    low = lowest_word(xp, seed)
+    if integer_width(xp, seed.dtype) < 64:
+        return xp.stack([xp.zeros_like(low), low], axis=-1)
+    return xp.stack([lowest_word(xp, xp.bitwise_right_shift(seed, 32)), low], axis=-1)
+
+
+def lowest_word(xp: Namespace, x: Array) -> Array:
+    """Return the lowest 32 bits of integers, those of negative ones in two's complement."""
+    if integer_width(xp, x.dtype) < 64:
+        x = xp.astype(x, xp.int64)
+    return xp.astype(xp.bitwise_and(x, 0xFFFFFFFF), xp.uint32)
+
+
+def key_data(key: Array, /) -> Array:
+    return key
+
+
+def hashed(xp: Namespace, keys: Array, high: Array | None, low: Array) -> tuple[Array, Array]:
+    """Apply Threefry-2x32 to counters.
+
+    Args:
+        xp: The namespace.
+        keys: Of shape (…, 2).
+        high: The upper words of the counters, of shape (n,); None: 0.
+        low: The lower words.
+
+    Returns:
+        Both words for each, of shape (…, n).
+    """
+    first, second = keys[..., 0:1], keys[..., 1:2]
+    schedule = (first, second, xp.bitwise_xor(xp.bitwise_xor(first, second), PARITY))
+    x = first if high is None else high + first
+    y = low + second
+    for i in range(5):
+        for places in ROTATIONS[i % 2]:
+            x = x + y
+            y = xp.bitwise_xor(x, _rotated(xp, y, places))
+        x = x + schedule[(i + 1) % 3]
+        y = y + (schedule[(i + 2) % 3] + (i + 1))
+    return x, y
+
+
+def _rotated(xp: Namespace, x: Array, places: int) -> Array:
+    return xp.bitwise_or(xp.bitwise_left_shift(x, places), xp.bitwise_right_shift(x, 32 - places))
+
+
+def counters(xp: Namespace, keys: Array, start: int, stop: int) -> tuple[Array | None, Array]:
+    """Make the counters of a range: their upper words, None where they are all 0, and their lower words."""
+    device = _arguments.device_of(keys)
+    if stop <= 2**32:
+        return None, xp.astype(xp.arange(start, stop, dtype=xp.int64, device=device), xp.uint32)
+    places = xp.arange(start, stop, dtype=xp.int64, device=device)
+    return xp.astype(xp.bitwise_right_shift(places, 32), xp.uint32), xp.astype(
+        xp.bitwise_and(places, 0xFFFFFFFF), xp.uint32
+    )
+
+
+def words(xp: Namespace, keys: Array, shape: tuple[int, ...]) -> tuple[Array, Array]:
+    """Return the two words of each place in an array of a shape, of shape (…, *shape)."""
+    x, y = hashed(xp, keys, *counters(xp, keys, 0, math.prod(shape)))
+    full = (*keys.shape[:-1], *shape)
+    return xp.reshape(x, full), xp.reshape(y, full)
+
+
+def split(key: Array, /, num: Any = 2) -> Array:
+    xp = array_namespace(key)
+    return xp.stack(words(xp, key, num), axis=-1)
+
+
+def fold_in(key: Array, /, data: Array | int) -> Array:
+    xp = array_namespace(key)
+    if isinstance(data, int):
+        low = xp.asarray([data], dtype=xp.uint32, device=_arguments.device_of(key))
+    else:
+        low = xp.expand_dims(lowest_word(xp, data), axis=-1)
+    return xp.concat(hashed(xp, key, None, low), axis=-1)
+
+
+def bits(key: Array, /, shape: Any = (), dtype: DType | None = None) -> Array:
+    xp = array_namespace(key)
+    x, y = words(xp, key, shape)
+    width = integer_width(xp, dtype)
+    if width == 64:
+        return xp.bitwise_or(xp.bitwise_left_shift(xp.astype(x, dtype), 32), xp.astype(y, dtype))
+    both = xp.bitwise_xor(x, y)
+    return both if width == 32 else xp.astype(xp.bitwise_and(both, 2**width - 1), dtype)

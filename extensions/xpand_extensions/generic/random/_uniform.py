@@ -1,0 +1,143 @@
+"""Uniform and normal numbers, integers and truth values for any library, of the bits that a key makes."""
+
+import math
+from typing import Any
+
+from xpand import _arguments, array_namespace
+from xpand._typing import Array, DType, Namespace
+
+from ...arithmetic._operands import integer_width
+from ...random._arguments import arrays_of, plain_dtype, probability_dtype
+from ...random._keys import bits, split
+from ...random._uniform import bernoulli as _bernoulli
+from ...random._uniform import normal as _normal
+from ...random._uniform import uniform as _uniform
+from ._normal import lowest, normal_of
+from ._scaled import scaled
+
+
+def fractions(xp: Namespace, key: Array, shape: tuple[int, ...], dtype: DType) -> Array:
+    """Make multiples of the distance of 1 to the next larger number, from 0 to below 1."""
+    info = xp.finfo(dtype)
+    mantissa = -round(math.log2(float(info.eps)))
+    width = 8 if mantissa < 8 else info.bits
+    words = bits.native(key)(key, shape, plain_dtype(xp, getattr(xp, f"uint{width}")))
+    # Exact: no more bits than the mantissa has.
+    return xp.astype(xp.bitwise_right_shift(words, width - mantissa), dtype) * 2.0**-mantissa
+
+
+def uniform(
+    key: Array,
+    /,
+    shape: Any = (),
+    dtype: DType | None = None,
+    minval: Array | float = 0.0,
+    maxval: Array | float = 1.0,
+) -> Array:
+    xp = array_namespace(key)
+    return scaled(key, fractions(xp, key, shape, dtype), minval, maxval)
+
+
+def normal(key: Array, /, shape: Any = (), dtype: DType | None = None) -> Array:
+    xp = array_namespace(key)
+    if xp.isdtype(dtype, "complex floating"):
+        real = xp.real(xp.zeros(0, dtype=dtype)).dtype
+        x, y = (_normal.native(each)(each, shape, real) for each in _two(key))
+        return (xp.astype(x, dtype) + xp.astype(y, dtype) * 1j) / math.sqrt(2.0)
+    u = _uniform.native(key)(key, shape, dtype, lowest(float(xp.finfo(dtype).eps)), 1.0)
+    return normal_of(xp, u, dtype)
+
+
+def _two(key: Array) -> tuple[Array, Array]:
+    keys = split.native(key)(key, (2,))
+    return keys[..., 0, :], keys[..., 1, :]
+
+
+def randint(key: Array, /, shape: Any, minval: Array | int, maxval: Array | int, dtype: DType | None = None) -> Array:
+    xp = array_namespace(key)
+    # Of narrower types a remainder would favour small numbers.
+    width = max(32, integer_width(xp, dtype))
+    unsigned = plain_dtype(xp, xp.uint32 if width == 32 else xp.uint64)
+    full = shape or (1,)  # NumPy warns where numbers that aren't arrays wrap
+    higher, lower = (bits.native(each)(each, full, unsigned) for each in _two(key))
+    limits = _arguments.integer_range(xp, dtype)
+    if arrays_of(minval, maxval):
+        first, span = spans(xp, key, minval, maxval, limits, xp.int32 if width > integer_width(xp, dtype) else dtype)
+        offset = offsets(xp, higher, lower, xp.astype(span, unsigned), width)
+        first = xp.astype(first, unsigned)
+    else:
+        first, known = known_span(minval, maxval, limits, width)
+        offset = offsets_of_known(xp, higher, lower, known, width)
+    return xp.reshape(xp.astype(offset + first, dtype), shape)
+
+
+def known_span(minval: int, maxval: int, limits: tuple[int, int], width: int) -> tuple[int, int]:
+    """Return the first integer, modulo 2 to the width, and how many there are."""
+    low, high = limits
+    first = min(max(minval, low), high)
+    last = min(max(maxval, low), high + 1)
+    return first % 2**width, max(last - first, 1)
+
+
+def offsets_of_known(xp: Namespace, higher: Array, lower: Array, span: int, width: int) -> Array:
+    """Take what numbers of twice the width are modulo a number, as far as the width goes."""
+    if span == 2**width:
+        return lower
+    multiplier = (2 ** (width // 2) % span) ** 2 % 2**width % span
+    if not multiplier:
+        return xp.remainder(lower, span)
+    return xp.remainder(xp.remainder(higher, span) * multiplier + xp.remainder(lower, span), span)
+
+
+def spans(
+    xp: Namespace, key: Array, minval: Array | int, maxval: Array | int, limits: tuple[int, int], sampled: DType
+) -> tuple[Array, Array]:
+    """Return the first integers, and how many there are, modulo 2 to the width; both of the data type of the bounds."""
+    low, high = limits
+    # One above the largest integer, where the bounds have a wider type.
+    most = min(high + 1, _arguments.integer_range(xp, sampled)[1])
+    first = _clipped(xp, key, minval, low, high, sampled)
+    last = _clipped(xp, key, maxval, low, most, sampled)
+    span = last - first
+    if most == high:
+        span = span + xp.astype(_exceeds(xp, key, maxval, high), sampled)
+    return first, xp.where(last > first, span, xp.ones_like(span))
+
+
+def _clipped(xp: Namespace, key: Array, x: Any, low: int, high: int, dtype: DType) -> Array:
+    if not _arguments.is_array(x):
+        return xp.asarray([min(max(x, low), high)], dtype=dtype, device=_arguments.device_of(key))
+    least, most = _arguments.integer_range(xp, x.dtype)
+    # NumPy warns where numbers that aren't arrays wrap.
+    return xp.astype(xp.clip(xp.reshape(x, x.shape or (1,)), max(low, least), min(high, most)), dtype)
+
+
+def _exceeds(xp: Namespace, key: Array, x: Any, high: int) -> Array:
+    if not _arguments.is_array(x) or _arguments.integer_range(xp, x.dtype)[1] <= high:
+        exceeds = not _arguments.is_array(x) and x > high
+        return xp.asarray([exceeds], dtype=xp.bool, device=_arguments.device_of(key))
+    return xp.reshape(x > high, x.shape or (1,))
+
+
+def offsets(xp: Namespace, higher: Array, lower: Array, span: Array, width: int) -> Array:
+    """Take what numbers of twice the width are modulo others, as far as the width goes."""
+    one = xp.ones_like(span)
+    divisor = xp.where(span == 0, one, span)
+    multiplier = xp.remainder(xp.bitwise_left_shift(one, width // 2), divisor)
+    multiplier = xp.remainder(multiplier * multiplier, divisor)
+    found = xp.remainder(xp.remainder(higher, divisor) * multiplier + xp.remainder(lower, divisor), divisor)
+    return xp.where(span == 0, lower, found)
+
+
+def bernoulli(key: Array, /, p: Array | float = 0.5, shape: Any = None, mode: Any = "low") -> Array:
+    xp = array_namespace(key)
+    dtype = probability_dtype(xp, p)
+    if mode == "low":
+        return _uniform.native(key)(key, shape, dtype) < p
+    both = _uniform.native(key)(key, (2, *shape), dtype)
+    return both[1, ...] * float(xp.finfo(both.dtype).eps) < p - both[0, ...]
+
+
+def rademacher(key: Array, /, shape: Any = (), dtype: DType | None = None) -> Array:
+    xp = array_namespace(key)
+    return 2 * xp.astype(_bernoulli.native(key)(key, 0.5, shape), dtype) - 1

@@ -1,0 +1,89 @@
+"""Writing at integer indices, by what each library has for rows."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import replace
+
+from xpand import _arguments, array_namespace
+from xpand._typing import Array, Scalar
+from xpand_extensions._bounds import Mode, index_dtype, resolve
+from xpand_extensions._index import Rows
+from xpand_extensions.scatter._nd import ScatterOperation
+
+from .._rows import copied, flat_multi_index, kin, rows
+
+
+def scatter(
+    x: Array,
+    indices: Array,
+    values: Array | Scalar,
+    /,
+    *,
+    axis: int = 0,
+    batch_dims: int = 0,
+    operation: ScatterOperation = "set",
+    mode: Mode | None = None,
+) -> Array:
+    xp = array_namespace(x)
+    size, lead, after = x.shape[axis], tuple(x.shape[:axis]), tuple(x.shape[axis + 1 :])
+    index, dropped = resolve("scatter", xp, indices, size, mode, kin(indices).bounds, axis=axis, from_end=True)
+    batch, positions = tuple(indices.shape[:batch_dims]), tuple(indices.shape[batch_dims:])
+    index = xp.reshape(index, batch + (1,) * (axis - batch_dims) + positions)
+    chosen = rows(xp, index, dropped, lead, size, math.prod(after), lead + positions)
+    return write(x, chosen, values, after, operation)
+
+
+def scatter_nd(
+    x: Array,
+    indices: Array,
+    values: Array | Scalar,
+    /,
+    *,
+    batch_dims: int = 0,
+    axes: Sequence[int] | None = None,
+    operation: ScatterOperation = "set",
+    mode: Mode | None = None,
+) -> Array:
+    assert axes is not None, "the facade fills them in"
+    xp = array_namespace(x)
+    axes = tuple(axes)
+    index, dropped = flat_multi_index("scatter_nd", x, indices, axes, mode)
+    rest = [axis for axis in range(batch_dims, x.ndim) if axis not in axes]
+    order = (*range(batch_dims), *axes, *rest)
+    moved = order != tuple(range(x.ndim))
+    table = xp.permute_dims(x, order) if moved else x
+    batch, after = tuple(x.shape[:batch_dims]), tuple([x.shape[axis] for axis in rest])
+    size = math.prod([x.shape[axis] for axis in axes])
+    chosen = rows(xp, index, dropped, batch, size, math.prod(after), batch + tuple(indices.shape[batch_dims:-1]))
+    written = write(table, chosen, values, after, operation)
+    return xp.permute_dims(written, tuple([order.index(axis) for axis in range(x.ndim)])) if moved else written
+
+
+def write(x: Array, chosen: Rows, values: Array | Scalar, after: tuple[int, ...], operation: ScatterOperation) -> Array:
+    """Update rows of an array with values that broadcast to them, each of shape `after`."""
+    xp = array_namespace(x)
+    library = kin(x)
+    if 0 in chosen.shape or 0 in x.shape:
+        return copied(x)
+    table = xp.reshape(x, (chosen.count, chosen.width))
+    values = xp.broadcast_to(library._values(values), (*chosen.shape, *after))
+    values = xp.reshape(values, (chosen.index.shape[0], chosen.width))
+    if operation == "mean":
+        written = _mean(table, chosen, values)
+    else:
+        written = library._write_rows(table, chosen, values, operation)
+    return xp.reshape(written, x.shape)
+
+
+def _mean(table: Array, chosen: Rows, values: Array) -> Array:
+    xp = array_namespace(table)
+    device = _arguments.device_of(table)
+    nothing = xp.zeros_like(table)
+    total = kin(nothing)._write_rows(nothing, chosen, values, "add")
+    # Counted in integers: a float16 can't count beyond 2048.
+    none = xp.zeros((chosen.count, 1), dtype=index_dtype(xp, device), device=device)
+    ones = xp.ones((chosen.index.shape[0], 1), dtype=none.dtype, device=device)
+    number = kin(none)._write_rows(none, replace(chosen, width=1), ones, "add")
+    # An element without values is divided by one: 0 / 0 would warn, and make its gradient NaN.
+    divisor = xp.astype(xp.maximum(number, xp.ones_like(number)), table.dtype)
+    return xp.where(number > 0, total / divisor, table)

@@ -1,0 +1,19 @@
+"""Sparse matrices with the standard alone."""
+
+from ._assembly import csr_assembly
+from ._pattern import at_once, known, pattern_of
+from ._products import coo_matmul, coo_todense, csr_matmul, csr_plan, csr_rmatmul, csr_rows, sampled_matmul
+
+__all__ = [
+    "at_once",
+    "coo_matmul",
+    "coo_todense",
+    "csr_assembly",
+    "csr_matmul",
+    "csr_plan",
+    "csr_rmatmul",
+    "csr_rows",
+    "known",
+    "pattern_of",
+    "sampled_matmul",
+]

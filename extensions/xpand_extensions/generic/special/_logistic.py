@@ -1,0 +1,134 @@
+"""The logistic function and its kin in terms of the standard.
+
+Where an element is not in a formula's domain, the formula is given a harmless one and its result is not taken: nothing
+overflows, and derivatives stay finite.
+"""
+
+from collections.abc import Callable
+from typing import Any
+
+from xpand import array_namespace
+from xpand._typing import Array, Namespace
+
+from .._width import widened
+
+
+@widened
+def sigmoid(x: Array, /) -> Array:
+    xp = array_namespace(x)
+    e = xp.exp(_minus_abs(xp, x))
+    return xp.where(x < 0.0, e, 1.0) / (1.0 + e)
+
+
+def expit(x: Array, /) -> Array:
+    return sigmoid(x)
+
+
+@widened
+def log_sigmoid(x: Array, /) -> Array:
+    xp = array_namespace(x)
+    return xp.where(x < 0.0, x, 0.0) - xp.log1p(xp.exp(_minus_abs(xp, x)))
+
+
+@widened
+def softplus(x: Array, /) -> Array:
+    xp = array_namespace(x)
+    return xp.where(x < 0.0, 0.0, x) + xp.log1p(xp.exp(_minus_abs(xp, x)))
+
+
+@widened
+def logit(x: Array, /) -> Array:
+    xp = array_namespace(x)
+    inside = (x > 0.0) & (x < 1.0)
+    # Near 1/2, the zero, without cancellation.
+    near = (x > 0.25) & (x < 0.75)
+    y = xp.where(inside & ~near, x, 0.5)
+    middle = 2.0 * xp.atanh(2.0 * xp.where(near, x, 0.5) - 1.0)
+    end = xp.where(x == 0.0, -xp.inf, xp.where(x == 1.0, xp.inf, xp.full_like(x, xp.nan)))
+    return xp.where(near, middle, xp.where(inside, xp.log(y / (1.0 - y)), end))
+
+
+@widened
+def logsumexp(x: Array, /, *, axis: Any = None, keepdims: bool = False, b: Array | None = None) -> Array:
+    xp = array_namespace(x)
+    if b is not None:
+        x, b = xp.broadcast_arrays(x, b)
+        x = xp.where(b == 0.0, -xp.inf, x)
+    if 0 in (x.shape[k] for k in axis):
+        return xp.sum(x, axis=axis, keepdims=keepdims) - xp.inf
+    largest = xp.max(x, axis=axis, keepdims=True) if axis else x
+    infinite = largest == xp.inf
+    shifted = xp.where(infinite, 0.0, x) - xp.where(xp.isinf(largest), 0.0, largest)
+    terms = xp.where(infinite, xp.astype(x == xp.inf, x.dtype), xp.exp(shifted))
+    if b is not None:
+        terms = terms * b
+    total = xp.sum(terms, axis=axis, keepdims=True) if axis else terms
+    # Where nothing is left the maximum may be -infinite, or the finite one of terms that cancel.
+    logs = xp.log(xp.where(total > 0.0, total, 1.0)) + xp.where(largest == -xp.inf, 0.0, largest)
+    nan = xp.full_like(total, xp.nan)
+    result = xp.where(total > 0.0, logs, xp.where((total == 0.0) & ~infinite, -xp.inf, nan))
+    return result if keepdims else xp.squeeze(result, axis=axis)
+
+
+@widened
+def softmax(x: Array, /, *, axis: int = -1) -> Array:
+    xp = array_namespace(x)
+    if 0 in x.shape:
+        return xp.asarray(x, copy=True)
+    finite, shifted = _shifted(xp, x, axis)
+    e = xp.exp(shifted)
+    return e / xp.where(finite, xp.sum(e, axis=axis, keepdims=True), xp.nan)
+
+
+@widened
+def log_softmax(x: Array, /, *, axis: int = -1) -> Array:
+    xp = array_namespace(x)
+    if 0 in x.shape:
+        return xp.asarray(x, copy=True)
+    finite, shifted = _shifted(xp, x, axis)
+    total = xp.sum(xp.exp(shifted), axis=axis, keepdims=True)
+    return shifted - xp.where(finite, xp.log(total), xp.nan)
+
+
+@widened
+def xlogy(x: Array, y: Array, /) -> Array:
+    return _product(x, y, 0.0, lambda xp, y: xp.log(y))
+
+
+@widened
+def xlog1py(x: Array, y: Array, /) -> Array:
+    return _product(x, y, -1.0, lambda xp, y: xp.log1p(y))
+
+
+@widened
+def entr(x: Array, /) -> Array:
+    xp = array_namespace(x)
+    y = xp.where(x > 0.0, x, 1.0)
+    end = xp.where(x == 0.0, 0.0, xp.where(x < 0.0, -xp.inf, x))
+    return xp.where(x > 0.0, -y * xp.log(y), end)
+
+
+def _minus_abs(xp: Namespace, x: Array) -> Array:
+    """-|x|, with a derivative of one side at 0 and not of neither."""
+    return xp.where(x < 0.0, x, -x)
+
+
+def _shifted(xp: Namespace, x: Array, axis: int) -> tuple[Array, Array]:
+    """Subtract the maximum along an axis; say where it is finite."""
+    largest = xp.max(x, axis=axis, keepdims=True)
+    finite = xp.isfinite(largest)
+    return finite, xp.where(finite, x - xp.where(finite, largest, 0.0), 0.0)
+
+
+def _product(x: Array, y: Array, least: float, logarithm: Callable[[Namespace, Array], Array]) -> Array:
+    """X logarithm(y), 0 where x is; the logarithm is -infinite at `least` and NaN below."""
+    xp = array_namespace(x, y)
+    finite = (y > least) & (y < xp.inf)
+    # -infinite, with the logarithm's derivative there: the square root's is infinite, too.
+    bottom = (y == least) & (x != 0.0)
+    lowest = xp.sqrt(xp.where(bottom, y - least, 1.0)) - xp.inf
+    end = xp.where(y == least, lowest, xp.where(y > least, xp.inf, xp.full_like(y, xp.nan)))
+    logs = xp.where(finite, logarithm(xp, xp.where(finite, y, 1.0)), end)
+    # Where x is 0 and y finite, the product is 0 as it is, and its derivative is right.
+    zero = (x == 0.0) & ~finite
+    return xp.where(zero & ~xp.isnan(y), 0.0, x * xp.where(zero & ~xp.isnan(y), 0.0, logs))

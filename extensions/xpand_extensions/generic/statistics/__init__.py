@@ -1,0 +1,31 @@
+"""Reductions and statistics with the standard alone."""
+
+from ._cumulative import cumulative_max, cumulative_min, logcumsumexp
+from ._gradient import gradient
+from ._moments import corrcoef, cov
+from ._nan import nanargmax, nanargmin, nanmax, nanmean, nanmin, nanprod, nanstd, nansum, nanvar
+from ._order import nanquantile, quantile
+from ._reduce import average, ptp, reduce
+
+__all__ = [
+    "average",
+    "corrcoef",
+    "cov",
+    "cumulative_max",
+    "cumulative_min",
+    "gradient",
+    "logcumsumexp",
+    "nanargmax",
+    "nanargmin",
+    "nanmax",
+    "nanmean",
+    "nanmin",
+    "nanprod",
+    "nanquantile",
+    "nanstd",
+    "nansum",
+    "nanvar",
+    "ptp",
+    "quantile",
+    "reduce",
+]

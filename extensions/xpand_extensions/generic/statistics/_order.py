@@ -1,0 +1,159 @@
+"""Quantiles by a sort."""
+
+import math
+from typing import Any, Final
+
+from xpand import _arguments, array_namespace
+from xpand._typing import Array, DType, Namespace
+from xpand_extensions._bounds import index_dtype
+
+from .._last_axis import as_last
+
+_PLOTTING: Final[dict[str, tuple[float, float]]] = {
+    "linear": (1.0, 1.0),
+    "lower": (1.0, 1.0),
+    "higher": (1.0, 1.0),
+    "midpoint": (1.0, 1.0),
+    "nearest": (1.0, 1.0),
+    "interpolated_inverted_cdf": (0.0, 1.0),
+    "hazen": (0.5, 0.5),
+    "weibull": (0.0, 0.0),
+    "median_unbiased": (1 / 3, 1 / 3),
+    "normal_unbiased": (3 / 8, 3 / 8),
+}
+"""The parameters alpha and beta of Hyndman and Fan: the k-th of n elements is the quantile (k - alpha) / (n + 1 - alpha
+- beta)."""
+
+
+def quantile(x: Array, q: Any, /, *, axis: Any = None, method: Any = "linear", keepdims: bool = False) -> Array:
+    xp = array_namespace(x) if isinstance(q, (float, tuple)) else array_namespace(x, q)
+    q = as_array(xp, x, q)
+    flat = as_last(xp, x, axis)
+    size = flat.shape[-1]
+    if not size:
+        return arranged(xp, nothing(xp, flat, q), x, q, axis, keepdims)
+    nan = xp.isnan(flat)
+    ordered = xp.sort(_filled(xp, nan, flat), axis=-1, stable=False)
+    low, high, part = places(xp, xp.reshape(q, (-1,)), size, method)
+    result = between(xp, xp.take(ordered, low, axis=-1), _taken(xp, ordered, high), part)
+    return arranged(xp, without(xp, result, xp.any(nan, axis=-1, keepdims=True), q), x, q, axis, keepdims)
+
+
+def nanquantile(x: Array, q: Any, /, *, axis: Any = None, method: Any = "linear", keepdims: bool = False) -> Array:
+    xp = array_namespace(x) if isinstance(q, (float, tuple)) else array_namespace(x, q)
+    q = as_array(xp, x, q)
+    flat = as_last(xp, x, axis)
+    if not flat.shape[-1]:
+        return arranged(xp, nothing(xp, flat, q), x, q, axis, keepdims)
+    nan = xp.isnan(flat)
+    ordered = xp.sort(_filled(xp, nan, flat), axis=-1, stable=False)
+    number = xp.sum(xp.astype(~nan, index_dtype(xp, _arguments.device_of(x))), axis=-1, keepdims=True)
+    some = xp.astype(xp.maximum(number, xp.ones_like(number)), q.dtype)
+    low, high, part = places(xp, xp.reshape(q, (-1,)), some, method)
+    high_values = None if high is None else xp.take_along_axis(ordered, high, axis=-1)
+    result = between(xp, xp.take_along_axis(ordered, low, axis=-1), high_values, part)
+    return arranged(xp, without(xp, result, number == 0, q), x, q, axis, keepdims)
+
+
+def as_array(xp: Namespace, x: Array, q: Any) -> Array:
+    """Make an array of the quantiles, precise enough to count many elements."""
+    device = _arguments.device_of(x)
+    dtype = _position_dtype(xp, x, device)
+    if isinstance(q, (float, tuple)):
+        return xp.asarray(q, dtype=dtype, device=device)
+    return xp.astype(q, dtype, copy=False)
+
+
+def _position_dtype(xp: Namespace, x: Array, device: Any) -> DType:
+    # JAX has a float64 where it has an int64, which is then its default.
+    return xp.float64 if index_dtype(xp, device) == xp.int64 else xp.float32
+
+
+def _filled(xp: Namespace, nan: Array, x: Array) -> Array:
+    """Put infinity for NaN, whose place in order the standard leaves open."""
+    return xp.where(nan, xp.full((), math.inf, dtype=x.dtype, device=_arguments.device_of(x)), x)
+
+
+def _taken(xp: Namespace, ordered: Array, index: Array | None) -> Array | None:
+    return None if index is None else xp.take(ordered, index, axis=-1)
+
+
+def places(xp: Namespace, q: Array, size: Any, method: str) -> tuple[Array, Array | None, Array | None]:
+    """Find between which of `size` elements in order the quantiles lie, and how far from the lower one.
+
+    Returns:
+        The places of the lower elements; those of the higher ones and the distances, both None where the method takes
+        an element as it is.
+    """
+    q = xp.where((q >= 0) & (q <= 1), q, xp.zeros_like(q))
+    if method == "inverted_cdf":
+        place = xp.ceil(size * q) - 1
+    else:
+        alpha, beta = _PLOTTING[method]
+        # For the first five methods just this, without the rounding of the terms that cancel.
+        place = (size - 1) * q if alpha == beta == 1 else size * q + (alpha + q * (1 - alpha - beta)) - 1
+    zero = xp.zeros_like(place)
+    place = xp.minimum(xp.maximum(place, zero), zero + (size - 1))
+    integers = index_dtype(xp, _arguments.device_of(q))
+    lower = xp.floor(place)
+    if method in ("lower", "inverted_cdf"):
+        return xp.astype(lower, integers), None, None
+    if method == "nearest":
+        return xp.astype(xp.round(place), integers), None, None
+    upper = xp.ceil(place)
+    if method == "higher":
+        return xp.astype(upper, integers), None, None
+    part = (upper - lower) / 2 if method == "midpoint" else place - lower
+    return xp.astype(lower, integers), xp.astype(upper, integers), part
+
+
+def place(q: float, size: int) -> tuple[int, int, float]:
+    """Find what `places` finds, by the method "linear", for one fraction that is known."""
+    found = q * (size - 1)
+    low = math.floor(found)
+    return low, math.ceil(found), found - low
+
+
+def between(xp: Namespace, low: Array, high: Array | None, part: Array | None) -> Array:
+    """Interpolate, with no warning and no NaN where an end is infinite."""
+    if high is None or part is None:
+        return low
+    part = xp.astype(part, low.dtype, copy=False)
+    one = xp.ones_like(part)
+    infinite = xp.isinf(low) | xp.isinf(high)
+    # Of finite ends; an infinite one is the result, unless it has no part in it or meets its opposite.
+    zero = xp.zeros_like(low)
+    a, b = xp.where(infinite, zero, low), xp.where(infinite, zero, high)
+    # Two equal ends give just these. The difference is taken of equal ones alone: of others it might overflow.
+    equal = a == b
+    finite = xp.where(equal, a + (b - xp.where(equal, a, b)) * part, a * (one - part) + b * part)
+    only_low = (part == 0) | (low == high)
+    nan = xp.full((), math.nan, dtype=low.dtype, device=_arguments.device_of(low))
+    ends = xp.where(only_low | xp.isfinite(high), low, xp.where(xp.isinf(low), nan, high))
+    return xp.where(infinite, ends, finite)
+
+
+def without(xp: Namespace, result: Array, undefined: Array, q: Array) -> Array:
+    """Put NaN where a slice has no quantile, and where what was asked for is none."""
+    nan = xp.full((), math.nan, dtype=result.dtype, device=_arguments.device_of(result))
+    return xp.where(undefined | ~((q >= 0) & (q <= 1)), nan, result)
+
+
+def nothing(xp: Namespace, flat: Array, q: Array) -> Array:
+    """Make the quantiles of no elements."""
+    shape = (*flat.shape[:-1], math.prod(q.shape))
+    return xp.full(shape, math.nan, dtype=flat.dtype, device=_arguments.device_of(flat))
+
+
+def arranged(xp: Namespace, result: Array, x: Array, q: Array, axes: tuple[int, ...], keepdims: bool) -> Array:
+    """Bring the axis of the quantiles, the last, to the front, or take it away."""
+    last = result.ndim - 1
+    result = xp.permute_dims(result, (last, *range(last)))
+    return xp.reshape(result, shape(x, q.shape, axes, keepdims))
+
+
+def shape(x: Array, q: tuple[int, ...], axes: tuple[int, ...], keepdims: bool) -> tuple[int, ...]:
+    """Return the shape of quantiles: that of the fractions, then that of the elements without the axes."""
+    if keepdims:
+        return (*q, *(1 if axis in axes else size for axis, size in enumerate(x.shape)))
+    return (*q, *(size for axis, size in enumerate(x.shape) if axis not in axes))

@@ -1,0 +1,137 @@
+"""Windows with the standard alone."""
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from xpand import _arguments, array_namespace
+from xpand._typing import Array, Scalar
+from xpand_extensions import windows
+from xpand_extensions._bounds import index_dtype
+from xpand_extensions.windows._arguments import passes, reducer
+
+from ._pieces import inside, reduce, reduce_by, scatter_to_extremes
+
+
+def sliding_window_view(
+    x: Array, window_shape: Any, /, *, axis: Any = None, strides: Any = 1, window_dilation: Any = 1
+) -> Array:
+    xp = array_namespace(x)
+    device = _arguments.device_of(x)
+    none = ((0, 0),) * len(axis)
+    for k, each in zip(axis, sorted(passes(window_shape, range(len(axis)), strides, none, window_dilation))):
+        count = each.count(x.shape[k])
+        # The windows of an axis, one after the other, then taken apart; the new axis goes to the end.
+        dtype = index_dtype(xp, device)
+        starts = xp.arange(count, dtype=dtype, device=device) * each.stride
+        offsets = xp.arange(each.size, dtype=dtype, device=device) * each.dilation
+        index = xp.reshape(starts[:, None] + offsets[None, :], (-1,))
+        taken = xp.reshape(xp.take(x, index, axis=k), (*x.shape[:k], count, each.size, *x.shape[k + 1 :]))
+        x = xp.moveaxis(taken, k + 1, -1)
+    return x
+
+
+window_sum = reducer("window_sum", reduce_by)
+window_prod = reducer("window_prod", reduce_by)
+window_min = reducer("window_min", reduce_by)
+window_max = reducer("window_max", reduce_by)
+
+
+def window_mean(
+    x: Array,
+    window_shape: Any,
+    /,
+    *,
+    axis: Any = None,
+    strides: Any = 1,
+    padding: Any = "valid",
+    window_dilation: Any = 1,
+    count_include_pad: bool = True,
+) -> Array:
+    xp = array_namespace(x)
+    total = windows.window_sum.native(x)(
+        x, window_shape, axis=axis, strides=strides, padding=padding, window_dilation=window_dilation
+    )
+    if count_include_pad or not any(map(any, padding)):
+        return total / math.prod(window_shape)
+    nan = xp.full((), math.nan, dtype=x.dtype, device=_arguments.device_of(x))
+    for each in passes(window_shape, axis, strides, padding, window_dilation):
+        number = inside(xp, each, x.shape[each.axis], _arguments.device_of(x))
+        number = xp.reshape(number, tuple([-1 if k == each.axis else 1 for k in range(x.ndim)]))
+        # Divided by one where there is nothing: 0 / 0 would warn, and its gradient would be NaN.
+        divisor = xp.astype(xp.maximum(number, xp.ones_like(number)), x.dtype)
+        total = xp.where(number > 0, total / divisor, nan)
+    return total
+
+
+def window_reduce(
+    x: Array,
+    function: Callable[[Array, Array], Array],
+    initial: Array | Scalar,
+    window_shape: Any,
+    /,
+    *,
+    axis: Any = None,
+    strides: Any = 1,
+    padding: Any = "valid",
+    window_dilation: Any = 1,
+) -> Array:
+    xp = array_namespace(x, initial)
+    if isinstance(initial, (bool, int, float, complex)):
+        initial = xp.full((), initial, dtype=x.dtype, device=_arguments.device_of(x))
+    else:
+        initial = xp.astype(initial, x.dtype)
+
+    def combine(a: Array, b: Array) -> Array:
+        return _checked(function(a, b), a)
+
+    steps = passes(window_shape, axis, strides, padding, window_dilation)
+    reduced = reduce(xp, x, combine, initial, steps, idempotent=False)
+    return combine(xp.broadcast_to(initial, reduced.shape), reduced)
+
+
+def _checked(result: Any, like: Array) -> Array:
+    """Check what a function of the user's returned."""
+    _arguments.namespace_of("window_reduce", x=like, **{"the function's result": result})
+    if result.dtype != like.dtype:
+        raise TypeError(
+            f"window_reduce: function must return the data type that it is given, {like.dtype}, got {result.dtype}"
+        )
+    if tuple(result.shape) != tuple(like.shape):
+        raise ValueError(
+            f"window_reduce: function must return the shape that it is given, {tuple(like.shape)}, got "
+            f"{tuple(result.shape)}: it works element by element"
+        )
+    return result
+
+
+def window_scatter_max(
+    x: Array,
+    source: Array,
+    initial: Array | Scalar,
+    window_shape: Any,
+    /,
+    *,
+    axis: Any = None,
+    strides: Any = 1,
+    padding: Any = "valid",
+) -> Array:
+    return scatter_to_extremes(
+        x, source, initial, passes(window_shape, axis, strides, padding, (1,) * len(axis)), largest=True
+    )
+
+
+def window_scatter_min(
+    x: Array,
+    source: Array,
+    initial: Array | Scalar,
+    window_shape: Any,
+    /,
+    *,
+    axis: Any = None,
+    strides: Any = 1,
+    padding: Any = "valid",
+) -> Array:
+    return scatter_to_extremes(
+        x, source, initial, passes(window_shape, axis, strides, padding, (1,) * len(axis)), largest=False
+    )

@@ -1,0 +1,110 @@
+"""What windows with the standard alone is made of, for the plug-ins too."""
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from xpand import _arguments, array_namespace
+from xpand._typing import Array, Namespace, Scalar
+from xpand_extensions._bounds import index_dtype
+from xpand_extensions.scatter import segment_sum
+from xpand_extensions.scatter._segments import Combination, identity
+from xpand_extensions.windows._arguments import Pass
+from xpand_extensions.windows._passes import pad_axis, reduce_axis
+
+from .._at import binary
+
+
+def reduce_by(combination: Combination, x: Array, steps: Sequence[Pass]) -> Array:
+    """Add, multiply, or take the minimum or maximum of, the elements of each window."""
+    xp = array_namespace(x)
+    combine = binary(xp, combination, x.dtype)
+    return reduce(xp, x, combine, identity(xp, x.dtype, combination), steps, idempotent=combination in ("min", "max"))
+
+
+def reduce(
+    xp: Namespace,
+    x: Array,
+    combine: Callable[[Array, Array], Array],
+    fill: Array | Scalar,
+    steps: Sequence[Pass],
+    *,
+    idempotent: bool,
+) -> Array:
+    for each in steps:
+        count = each.count(x.shape[each.axis])
+        x = reduce_axis(pad_axis(xp, x, each, fill), combine, each, count, idempotent=idempotent)
+    # Windows of one element are slices of what was given.
+    return x if any(each.size > 1 for each in steps) else xp.asarray(x, copy=True)
+
+
+def inside(xp: Namespace, each: Pass, length: int, device: Any) -> Array:
+    """Count the elements of each window along an axis that lie in the array."""
+    dtype = index_dtype(xp, device)
+    starts = xp.arange(each.count(length), dtype=dtype, device=device) * each.stride - each.low
+    # Offsets in [0, size) that lie before the array, and before its end.
+    before = xp.clip(-(starts // each.dilation), 0, each.size)
+    until_end = xp.clip(-((starts - length) // each.dilation), 0, each.size)
+    return until_end - before
+
+
+def scatter_to_extremes(
+    x: Array, source: Array, initial: Array | Scalar, steps: Sequence[Pass], *, largest: bool
+) -> Array:
+    """Add to the places of the extremes of windows."""
+    xp = array_namespace(x, source, initial)
+    places = extreme_places(array_namespace(x), x, steps, largest=largest)
+    size = math.prod(x.shape)
+    total = segment_sum(xp.reshape(source, (-1,)), xp.reshape(places, (-1,)), num_segments=size, mode="drop")
+    if not isinstance(initial, (bool, int, float, complex)):
+        initial = xp.astype(initial, source.dtype)
+    return xp.reshape(xp.add(total, initial), x.shape)
+
+
+def extreme_places(xp: Namespace, x: Array, steps: Sequence[Pass], *, largest: bool) -> Array:
+    """Find the place of the extreme of each window, in the array written as one row; -1 where it holds no element.
+
+    The first of equal ones, and NaN before all else.
+    """
+    device = _arguments.device_of(x)
+    if _arguments.kind(xp, x.dtype) == "bool":
+        x = xp.astype(x, xp.uint8)
+    floating = _arguments.kind(xp, x.dtype) == "real"
+    places = xp.reshape(xp.arange(math.prod(x.shape), dtype=index_dtype(xp, device), device=device), x.shape)
+
+    has_ends = any(each.low or each.high for each in steps)
+    better_one = binary(xp, "max" if largest else "min", x.dtype)
+
+    def combine(a: _Placed, b: _Placed) -> _Placed:
+        if floating:
+            # Another one that isn't worse, such as NaN; better than NaN there is none.
+            better = ~(b.values <= a.values if largest else b.values >= a.values) & (a.values == a.values)
+        else:
+            better = b.values > a.values if largest else b.values < a.values
+        if has_ends:
+            better = (b.places >= 0) & (better | (a.places < 0))
+        return _Placed(better_one(a.values, b.values), xp.where(better, b.places, a.places))
+
+    fill = identity(xp, x.dtype, "max" if largest else "min")
+    found = _Placed(x, places)
+    for each in steps:
+        count = each.count(x.shape[each.axis])
+        padded = _Placed(pad_axis(xp, found.values, each, fill), pad_axis(xp, found.places, each, -1))
+        found = reduce_axis(padded, combine, each, count, idempotent=True)
+    return found.places
+
+
+@dataclass(frozen=True, slots=True)
+class _Placed:
+    """Values with their places; sliced as an array is."""
+
+    values: Array
+    places: Array
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return tuple(self.values.shape)
+
+    def __getitem__(self, key: Any) -> "_Placed":
+        return _Placed(self.values[key], self.places[key])

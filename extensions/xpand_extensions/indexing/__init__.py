@@ -1,0 +1,29 @@
+"""Reading parts of arrays: at indices, where a mask holds, from a start that is only known later.
+
+Each function does the same on every library, under jit, vmap and grad too, wherever the shape of its result is known.
+An index out of bounds raises `IndexError` where its value is known; where it isn't (under jit and vmap, in lazy arrays)
+a fill value is read. `mode` chooses otherwise. What writes at indices is in `scatter`.
+"""
+
+from .._bounds import Mode
+from ._flat import ravel_multi_index, unravel_index
+from ._mask import argwhere, boolean_mask, nonzero
+from ._slice import SliceMode, dynamic_slice, put_slice, repeat
+from ._take import gather, gather_nd, take, take_along_axis
+
+__all__ = [
+    "Mode",
+    "SliceMode",
+    "argwhere",
+    "boolean_mask",
+    "dynamic_slice",
+    "gather",
+    "gather_nd",
+    "nonzero",
+    "put_slice",
+    "ravel_multi_index",
+    "repeat",
+    "take",
+    "take_along_axis",
+    "unravel_index",
+]

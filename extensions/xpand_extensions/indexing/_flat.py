@@ -1,0 +1,115 @@
+"""From multi-indices to flat ones, and back."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from xpand import _arguments
+from xpand._namespace import describe
+from xpand._typing import Array
+
+from .._bounds import MODES, Mode
+from .._dispatch import pluggable
+from ._take import check_indices
+
+
+@pluggable
+def unravel_index(
+    indices: Array, shape: Sequence[int], /, *, mode: Mode | None = None, fill_value: int = -1
+) -> tuple[Array, ...]:
+    """Turn flat indices into an array of some shape, in row-major order, into an index for each axis.
+
+    Args:
+        indices: Integers of any shape, from 0 to the number of elements less one.
+        shape: The sizes of the axes.
+        mode: What becomes of indices out of bounds, negative ones among them: "raise" an `IndexError`; "fill" (or
+            "drop") gives `fill_value` for every axis; "clip" moves them to the first or last element; "wrap" around.
+            Left out: "raise" where the values of the indices are known, else "fill": under jit, vmap and in lazy
+            arrays.
+        fill_value: What "fill" gives, an integer.
+
+    Returns:
+        An array for each axis, of the shape of `indices` and the library's data type for indices.
+
+    Raises:
+        TypeError: An argument of the wrong type, or indices that are no integers.
+        ValueError: A negative size, or an unknown mode.
+        IndexError: Indices out of bounds.
+
+    Source: `numpy.unravel_index`; the modes are those of `numpy.ravel_multi_index` and one more.
+
+    >>> import numpy as np
+    >>> unravel_index(np.asarray([0, 5]), (2, 3))
+    (array([0, 1]), array([0, 2]))
+    """
+    check_indices("unravel_index", indices, indices, mode)
+    sizes = _sizes("unravel_index", shape)
+    fill_value = _arguments.integer("unravel_index", "fill_value", fill_value)
+    return unravel_index.native(indices)(indices, sizes, mode=mode, fill_value=fill_value)
+
+
+@pluggable
+def ravel_multi_index(
+    multi_index: Sequence[Array], shape: Sequence[int], /, *, mode: Mode | None = None, fill_value: int = -1
+) -> Array:
+    """Turn an index for each axis into flat indices into an array of some shape, in row-major order.
+
+    Args:
+        multi_index: One array of integers for each axis; their shapes broadcast together.
+        shape: The sizes of the axes.
+        mode: What becomes of a multi-index of which an index is out of bounds, as negative ones are: "raise" an
+            `IndexError`; "fill" (or "drop") gives `fill_value`; "clip" moves each index to the first or last of its
+            axis; "wrap" around. Left out: "raise" where the values of the indices are known, else "fill": under jit,
+            vmap and in lazy arrays.
+        fill_value: What "fill" gives, an integer.
+
+    Returns:
+        An array of the shape to which the indices broadcast, of the library's data type for indices.
+
+    Raises:
+        TypeError: An argument of the wrong type, indices that are no integers, or arrays of two libraries.
+        ValueError: Not as many arrays as sizes, a negative size, an unknown mode, shapes that don't broadcast, or
+            arrays on two devices.
+        IndexError: Indices out of bounds.
+
+    Source: `numpy.ravel_multi_index`, whose `mode` can't fill.
+
+    >>> import numpy as np
+    >>> ravel_multi_index((np.asarray([0, 1]), np.asarray([0, 5])), (2, 3), mode="clip")
+    array([0, 5])
+    """
+    _check_parts(multi_index)
+    names = {f"multi_index[{i}]": part for i, part in enumerate(multi_index)}
+    xp = _arguments.namespace_of("ravel_multi_index", **names)
+    _arguments.one_device("ravel_multi_index", **names)
+    for name, part in names.items():
+        _arguments.dtype("ravel_multi_index", name, xp, part, _arguments.INTEGERS)
+    _arguments.choice("ravel_multi_index", "mode", mode, MODES)
+    sizes = _sizes("ravel_multi_index", shape)
+    if len(sizes) != len(multi_index):
+        raise ValueError(
+            f"ravel_multi_index: multi_index must hold an array for each of the {len(sizes)} axes of shape "
+            f"{tuple(shape)}, got {len(multi_index)}"
+        )
+    shapes = [_arguments.known_shape("ravel_multi_index", name, part) for name, part in names.items()]
+    try:
+        _arguments.broadcast(*shapes)
+    except ValueError:
+        raise ValueError(
+            f"ravel_multi_index: the shapes of the arrays in multi_index do not broadcast: {shapes}"
+        ) from None
+    fill_value = _arguments.integer("ravel_multi_index", "fill_value", fill_value)
+    return ravel_multi_index.native(multi_index[0])(tuple(multi_index), sizes, mode=mode, fill_value=fill_value)
+
+
+def _check_parts(multi_index: Any) -> None:
+    if not isinstance(multi_index, Sequence) or not len(multi_index):
+        raise TypeError(
+            "ravel_multi_index: multi_index must be a tuple of one or more arrays, got "
+            f"{describe(multi_index)}; split an array with `xp.unstack(multi_index, axis=-1)`"
+        )
+
+
+def _sizes(function: str, shape: Any) -> tuple[int, ...]:
+    if not isinstance(shape, Sequence):
+        raise TypeError(f"{function}: shape must be a sequence of integers, got {shape!r}")
+    return tuple([_arguments.integer(function, f"shape[{i}]", size, minimum=0) for i, size in enumerate(shape)])

@@ -1,0 +1,140 @@
+"""Where arrays are true: selections by a mask, of a size that follows from the values or that is given."""
+
+from typing import Any
+
+from xpand import _arguments, is_concrete
+from xpand._namespace import library_name
+from xpand._typing import Array, Namespace, Scalar
+
+from .._dispatch import pluggable
+from ._take import check_scalar
+
+
+@pluggable
+def boolean_mask(
+    x: Array,
+    mask: Array,
+    /,
+    *,
+    axis: int = 0,
+    size: int | None = None,
+    fill_value: Array | Scalar | None = None,
+) -> Array:
+    """Select the slices where a mask holds.
+
+    Args:
+        x: An array of any data type.
+        mask: Booleans of shape `x.shape[axis : axis + mask.ndim]`, for one or more axes of `x`.
+        axis: The first axis of `x` that the mask covers.
+        size: The number of slices to return: the first ones, or all and then as many of `fill_value` as are missing.
+            Left out: all. Required where the values of the mask aren't known: under jit and vmap.
+        fill_value: A Python scalar or an array of shape `()`. Left out: zero.
+
+    Returns:
+        An array of shape `(*x.shape[:axis], size, *x.shape[axis + mask.ndim :])`, in the order of the places where the
+        mask holds. For a lazy array without `size`, that size is unknown.
+
+    Raises:
+        TypeError: An argument of the wrong type or data type, arrays of two libraries, or a fill value that doesn't
+            promote to the data type of `x`.
+        ValueError: A mask that doesn't fit, no such axis, a negative size, one left out that is needed, or arrays on
+            two devices.
+
+    Source: `tf.boolean_mask`; `size` and `fill_value` are those of `jax.numpy.nonzero`.
+
+    >>> import numpy as np
+    >>> x, mask = np.asarray([1.0, 2.0, 4.0]), np.asarray([True, False, True])
+    >>> boolean_mask(x, mask)
+    array([1., 4.])
+    >>> boolean_mask(x, mask, size=4)
+    array([1., 4., 0., 0.])
+    """
+    xp = _arguments.namespace_of("boolean_mask", x=x, mask=mask)
+    _arguments.one_device("boolean_mask", x=x, mask=mask)
+    if _arguments.kind(xp, mask.dtype) != "bool":
+        raise TypeError(
+            f"boolean_mask: mask must be boolean, got {mask.dtype}; write a comparison, such as `mask != 0`"
+        )
+    if mask.ndim == 0:
+        raise ValueError("boolean_mask: mask must have one or more axes, got a 0-dimensional array")
+    shape = _arguments.known_shape("boolean_mask", "x", x)
+    axis = _arguments.axis("boolean_mask", axis, x.ndim)
+    if shape[axis : axis + mask.ndim] != _arguments.known_shape("boolean_mask", "mask", mask):
+        raise ValueError(
+            f"boolean_mask: mask of shape {tuple(mask.shape)} must have the sizes that x has from axis {axis} on; "
+            f"its shape is {shape}"
+        )
+    size = _check_size("boolean_mask", "mask", xp, mask, size)
+    if fill_value is not None:
+        check_scalar("boolean_mask", "fill_value", xp, fill_value, x)
+    return boolean_mask.native(x)(x, mask, axis=axis, size=size, fill_value=fill_value)
+
+
+@pluggable
+def nonzero(x: Array, /, *, size: int | None = None, fill_value: int = 0) -> tuple[Array, ...]:
+    """Find the elements that are not zero.
+
+    Args:
+        x: An array of one or more axes, of any data type. NaN is not zero; False is.
+        size: The number of elements to return: the first ones, or all and then `fill_value` for each that is missing.
+            Left out: all. Required where the values of the array aren't known: under jit and vmap.
+        fill_value: An integer.
+
+    Returns:
+        An array for each axis, of shape `(size,)` and of the library's data type for indices: the indices of the
+        elements along that axis, in row-major order. For a lazy array without `size`, that size is unknown.
+
+    Raises:
+        TypeError: An argument of the wrong type.
+        ValueError: An array without axes, a negative size, or one left out that is needed.
+
+    Source: `nonzero` of the standard; `size` and `fill_value` are those of `jax.numpy.nonzero`.
+
+    >>> import numpy as np
+    >>> rows, columns = nonzero(np.asarray([[0, 3], [5, 0]]), size=3, fill_value=-1)
+    >>> rows, columns
+    (array([ 0,  1, -1]), array([ 1,  0, -1]))
+    """
+    size, fill_value = _check_nonzero("nonzero", x, size, fill_value)
+    return nonzero.native(x)(x, size=size, fill_value=fill_value)
+
+
+@pluggable
+def argwhere(x: Array, /, *, size: int | None = None, fill_value: int = 0) -> Array:
+    """Find the elements that are not zero, as multi-indices.
+
+    Arguments and errors are those of `nonzero`.
+
+    Returns:
+        An array of shape `(size, x.ndim)` and of the library's data type for indices: the multi-index of each element,
+        in row-major order. `gather_nd` and `scatter_nd` take it.
+
+    Source: `numpy.argwhere`.
+
+    >>> import numpy as np
+    >>> argwhere(np.asarray([[0, 3], [5, 0]])).tolist()
+    [[0, 1], [1, 0]]
+    """
+    size, fill_value = _check_nonzero("argwhere", x, size, fill_value)
+    return argwhere.native(x)(x, size=size, fill_value=fill_value)
+
+
+def _check_nonzero(function: str, x: Array, size: Any, fill_value: Any) -> tuple[int | None, int]:
+    xp = _arguments.namespace_of(function, x=x)
+    if x.ndim == 0:
+        raise ValueError(f"{function}: x must have one or more axes, got a 0-dimensional array; reshape it to (1,)")
+    _arguments.known_shape(function, "x", x)
+    size = _check_size(function, "x", xp, x, size)
+    return size, _arguments.integer(function, "fill_value", fill_value)
+
+
+def _check_size(function: str, name: str, xp: Namespace, x: Array, size: Any) -> int | None:
+    if size is not None:
+        return _arguments.integer(function, "size", size, minimum=0)
+    # Dask has arrays of unknown size, the only library that does.
+    if not is_concrete(x) and library_name(xp) != "dask":
+        raise ValueError(
+            f"{function}: size must be given where the values of {name} aren't known (under jit or vmap), since it is "
+            "the size of the result"
+        )
+    return None

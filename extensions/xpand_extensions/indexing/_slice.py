@@ -1,0 +1,269 @@
+"""Slices with dynamic starts, and repeated elements."""
+
+import math
+from collections.abc import Sequence
+from typing import Any, Final, Literal, TypeAlias
+
+from xpand import _arguments, array_namespace, is_concrete
+from xpand._namespace import library_name
+from xpand._typing import Array
+
+from .._bounds import index_dtype
+from .._dispatch import pluggable
+
+SliceMode: TypeAlias = Literal["raise", "clip", "wrap"]
+"""What becomes of a slice that doesn't lie within the array."""
+
+_MODES: Final = (None, "raise", "clip", "wrap")
+
+
+@pluggable
+def dynamic_slice(
+    x: Array,
+    starts: Sequence[int | Array],
+    sizes: Sequence[int],
+    /,
+    *,
+    strides: Sequence[int] | None = None,
+    mode: SliceMode | None = None,
+) -> Array:
+    """Read a slice of a known size that starts anywhere.
+
+    Args:
+        x: An array of any data type.
+        starts: Where the slice starts along each axis: Python integers, or integer arrays of shape `()`, whose values
+            need not be known. Negative ones count from the end.
+        sizes: The size of the result along each axis.
+        strides: The steps along each axis, one or more. Left out: 1.
+        mode: What becomes of a slice that doesn't lie within the array: "raise" an `IndexError`; "clip" moves its start
+            until it does; "wrap" continues at the other end. Left out: "raise" where the start is known, else "clip".
+
+    Returns:
+        An array of the shape `sizes`: the element at `i` is that of `x` at `starts + i * strides`. A copy.
+
+    Raises:
+        TypeError: An argument of the wrong type, starts that are no integers, or arrays of two libraries.
+        ValueError: Not one start, size and stride for each axis, a slice larger than the array (unless it wraps),
+            an unknown mode, "raise" where a start isn't known, or arrays on two devices.
+        IndexError: A slice that doesn't lie within the array.
+
+    Source: `jax.lax.dynamic_slice`, and `Nx.slice` for the strides.
+
+    >>> import numpy as np
+    >>> dynamic_slice(np.arange(6), (np.asarray(2),), (3,))
+    array([2, 3, 4])
+    >>> dynamic_slice(np.arange(6), (4,), (4,), mode="wrap")
+    array([4, 5, 0, 1])
+    """
+    name = "dynamic_slice"
+    _check_starts(name, x, starts, mode)
+    shape = _arguments.known_shape(name, "x", x)
+    sizes = _one_for_each_axis(name, "sizes", sizes, x.ndim, minimum=0)
+    steps = (1,) * x.ndim if strides is None else _one_for_each_axis(name, "strides", strides, x.ndim, minimum=1)
+    spans = tuple([(size - 1) * step + 1 if size else 0 for size, step in zip(sizes, steps)])
+    if mode != "wrap" or 0 in shape:
+        _check_spans(name, shape, spans)
+    starts = [_resolve_start(name, start, axis, shape[axis], spans[axis], mode) for axis, start in enumerate(starts)]
+    return dynamic_slice.native(x, *_traced(starts))(x, tuple(starts), sizes, strides=steps, mode=mode)
+
+
+@pluggable
+def put_slice(x: Array, values: Array, starts: Sequence[int | Array], /, *, mode: SliceMode | None = None) -> Array:
+    """Put values in place of a slice that starts anywhere.
+
+    Args:
+        x: An array of any data type. It is never changed.
+        values: An array with as many axes as `x`, whose shape is that of the slice. It is cast to the data type of `x`
+            within its kind.
+        starts: Where the slice starts along each axis: Python integers, or integer arrays of shape `()`, whose values
+            need not be known. Negative ones count from the end.
+        mode: What becomes of a slice that doesn't lie within the array: "raise" an `IndexError`; "clip" moves its start
+            until it does; "wrap" continues at the other end. Left out: "raise" where the start is known, else "clip".
+
+    Returns:
+        An array of the shape and data type of `x`.
+
+    Raises:
+        TypeError: An argument of the wrong type, starts that are no integers, values of a kind that doesn't promote to
+            that of `x`, or arrays of two libraries.
+        ValueError: Not one start for each axis, values of other axes, a slice larger than the array, an unknown mode,
+            "raise" where a start isn't known, or arrays on two devices.
+        IndexError: A slice that doesn't lie within the array.
+
+    Source: `Nx.put_slice`, `jax.lax.dynamic_update_slice`.
+
+    >>> import numpy as np
+    >>> put_slice(np.zeros(5), np.asarray([1.0, 2.0]), (-3,))
+    array([0., 0., 1., 2., 0.])
+    """
+    name = "put_slice"
+    xp = _arguments.namespace_of(name, x=x, values=values)
+    _arguments.one_device(name, x=x, values=values)
+    _arguments.castable(name, "values", xp, values, x, "x")
+    _check_starts(name, x, starts, mode)
+    shape = _arguments.known_shape(name, "x", x)
+    spans = _arguments.known_shape(name, "values", values)
+    if len(spans) != x.ndim:
+        raise ValueError(f"{name}: values must have as many axes as x, {x.ndim}, got {len(spans)}; reshape them")
+    _check_spans(name, shape, spans)
+    starts = [_resolve_start(name, start, axis, shape[axis], spans[axis], mode) for axis, start in enumerate(starts)]
+    return put_slice.native(x, values, *_traced(starts))(x, values, tuple(starts), mode=mode)
+
+
+@pluggable
+def repeat(
+    x: Array, repeats: int | Array, /, *, axis: int | None = None, total_repeat_length: int | None = None
+) -> Array:
+    """Repeat each element along an axis.
+
+    Args:
+        x: An array of any data type.
+        repeats: How often: an integer, or an integer array of shape `()`, `(1,)` or `(x.shape[axis],)`.
+        axis: The axis. Left out: `x` is flattened first.
+        total_repeat_length: The size of the result along the axis. What is more is cut off; what is missing is filled
+            with the last element. Left out: the sum of the repeats. Required where their values aren't known: under jit
+            and vmap.
+
+    Returns:
+        An array of the shape of `x` but for `axis`. For lazy repeats without a total, that size is unknown.
+
+    Raises:
+        TypeError: An argument of the wrong type or data type, or arrays of two libraries.
+        ValueError: Negative repeats (where they are known; else they count as 0), repeats of another shape, no such
+            axis, a total left out that is needed, a positive total of nothing, or arrays on two devices.
+
+    Source: `repeat` of the standard, and `jax.numpy.repeat` for the total.
+
+    >>> import numpy as np
+    >>> repeat(np.asarray([1, 2, 3]), np.asarray([2, 0, 1]))
+    array([1, 1, 3])
+    >>> repeat(np.asarray([1, 2, 3]), np.asarray([2, 0, 1]), total_repeat_length=5)
+    array([1, 1, 3, 3, 3])
+    """
+    xp = _arguments.namespace_of("repeat", x=x)
+    shape = _arguments.known_shape("repeat", "x", x)
+    if axis is None:
+        x, axis = xp.reshape(x, (math.prod(shape),)), 0
+    axis = _arguments.axis("repeat", axis, x.ndim)
+    size = x.shape[axis]
+    if total_repeat_length is not None:
+        total_repeat_length = _arguments.integer("repeat", "total_repeat_length", total_repeat_length, minimum=0)
+        if total_repeat_length and not size:
+            raise ValueError(
+                f"repeat: total_repeat_length={total_repeat_length} must be 0 where x has no elements along axis {axis}"
+            )
+    if hasattr(repeats, "dtype"):
+        _check_repeats(x, repeats, axis, total_repeat_length)
+    else:
+        repeats = _arguments.integer("repeat", "repeats", repeats, minimum=0)
+    return repeat.native(x)(x, repeats, axis=axis, total_repeat_length=total_repeat_length)
+
+
+def _traced(starts: Sequence[int | Array]) -> list[Array]:
+    """List the starts whose values aren't known."""
+    return [start for start in starts if not isinstance(start, int)]
+
+
+def _check_starts(function: str, x: Array, starts: Any, mode: Any) -> None:
+    xp = _arguments.namespace_of(function, x=x)
+    _arguments.choice(function, "mode", mode, _MODES)
+    if not isinstance(starts, Sequence):
+        raise TypeError(
+            f"{function}: starts must be a sequence of integers and integer arrays of shape (), got {starts!r}"
+        )
+    if len(starts) != x.ndim:
+        raise ValueError(
+            f"{function}: starts must hold one start for each of the {x.ndim} axes of x, got {len(starts)}"
+        )
+    for i, start in enumerate(starts):
+        if not hasattr(start, "dtype"):
+            _arguments.integer(function, f"starts[{i}]", start)
+            continue
+        name = f"starts[{i}]"
+        _arguments.namespace_of(function, **{"x": x, name: start})
+        _arguments.one_device(function, **{"x": x, name: start})
+        _arguments.dtype(function, name, xp, start, _arguments.INTEGERS)
+        if tuple(start.shape) != ():
+            raise ValueError(f"{function}: {name} must have the shape (), got {tuple(start.shape)}")
+        if mode == "raise" and not is_concrete(start):
+            raise ValueError(
+                f"{function}: mode='raise' needs the value of {name}, which isn't known here (under jit or vmap, or in "
+                "a lazy array); leave mode out to have the slice moved into the array, or choose 'clip' or 'wrap'"
+            )
+
+
+def _one_for_each_axis(function: str, name: str, values: Any, ndim: int, *, minimum: int) -> tuple[int, ...]:
+    if not isinstance(values, Sequence):
+        raise TypeError(f"{function}: {name} must be a sequence of integers, got {values!r}")
+    if len(values) != ndim:
+        raise ValueError(
+            f"{function}: {name} must hold one integer for each of the {ndim} axes of x, got {len(values)}"
+        )
+    return tuple([_arguments.integer(function, f"{name}[{i}]", v, minimum=minimum) for i, v in enumerate(values)])
+
+
+def _check_spans(function: str, shape: tuple[int, ...], spans: tuple[int, ...]) -> None:
+    for axis, (size, span) in enumerate(zip(shape, spans)):
+        if span > size:
+            raise ValueError(f"{function}: the slice covers {span} elements along axis {axis}, where x has {size}")
+
+
+def _resolve_start(function: str, start: Any, axis: int, size: int, span: int, mode: SliceMode | None) -> int | Array:
+    """Bring the start of a slice within the array, as `mode` says; a number where its value is known."""
+    if hasattr(start, "dtype") and not is_concrete(start):
+        return _resolve_unknown_start(start, size, span, mode)
+    given = _number(start)
+    if mode == "wrap":
+        return given % size if size else 0
+    number = given + size if given < 0 else given
+    if mode == "clip":
+        return min(max(number, 0), size - span)
+    if not 0 <= number <= size - span:
+        raise IndexError(
+            f"{function}: a slice over {span} elements from {given} on does not lie within axis {axis} of size {size}; "
+            f"takes starts from {-size} to {size - span}, or choose mode='clip' or 'wrap'"
+        )
+    return number
+
+
+def _number(start: Any) -> int:
+    """Read a start; in two halves where PyTorch, which reads signed numbers only, might fail."""
+    xp = array_namespace(start) if hasattr(start, "dtype") else None
+    if xp is None or _arguments.integer_range(xp, start.dtype)[1] < 2**63:
+        return int(start)
+    two = xp.full((), 2, dtype=start.dtype, device=_arguments.device_of(start))
+    return 2 * int(xp.floor_divide(start, two)) + int(xp.remainder(start, two))
+
+
+def _resolve_unknown_start(start: Array, size: int, span: int, mode: SliceMode | None) -> Array:
+    xp = array_namespace(start)
+    dtype = index_dtype(xp, _arguments.device_of(start))
+    high = _arguments.integer_range(xp, start.dtype)[1]
+    if high > _arguments.integer_range(xp, dtype)[1]:
+        # uint64: the conversion would make the largest negative.
+        cap = xp.full((), max(size, 1), dtype=start.dtype, device=_arguments.device_of(start))
+        start = xp.remainder(start, cap) if mode == "wrap" else xp.minimum(start, cap)
+    start = xp.astype(start, dtype, copy=False)
+    if mode == "wrap":
+        return xp.remainder(start, xp.full((), max(size, 1), dtype=dtype, device=_arguments.device_of(start)))
+    start = xp.where(start < 0, start + size, start)
+    return xp.clip(start, 0, size - span)
+
+
+def _check_repeats(x: Array, repeats: Array, axis: int, total: int | None) -> None:
+    xp = _arguments.namespace_of("repeat", x=x, repeats=repeats)
+    _arguments.one_device("repeat", x=x, repeats=repeats)
+    _arguments.dtype("repeat", "repeats", xp, repeats, _arguments.INTEGERS)
+    if _arguments.known_shape("repeat", "repeats", repeats) not in ((), (1,), (x.shape[axis],)):
+        raise ValueError(
+            f"repeat: repeats must have the shape (), (1,) or ({x.shape[axis]},), the size of axis {axis}, got "
+            f"{tuple(repeats.shape)}"
+        )
+    if not is_concrete(repeats):
+        if total is None and library_name(xp) != "dask":
+            raise ValueError(
+                "repeat: total_repeat_length must be given where the values of repeats aren't known (under jit or "
+                "vmap), since it is the size of the result"
+            )
+    elif math.prod(repeats.shape) and int(xp.min(repeats)) < 0:
+        raise ValueError(f"repeat: repeats must be at least 0, got {int(xp.min(repeats))}")

@@ -1,0 +1,282 @@
+"""Reading an array at integer indices: along one axis, at multi-indices, batched."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from xpand import _arguments
+from xpand._typing import Array, Namespace, Scalar
+
+from .._bounds import MODES, Mode
+from .._dispatch import pluggable
+
+
+@pluggable
+def take(
+    x: Array,
+    indices: Array,
+    /,
+    *,
+    axis: int | None = None,
+    mode: Mode | None = None,
+    fill_value: Array | Scalar | None = None,
+) -> Array:
+    """Take the elements at indices along an axis.
+
+    Args:
+        x: An array of one or more axes, of any data type.
+        indices: Integers, of any shape. Negative ones count from the end.
+        axis: The axis that `indices` run along. It may be left out for an array of one axis.
+        mode: What becomes of indices out of bounds: "raise" an `IndexError`; "fill" (or "drop") gives `fill_value`;
+            "clip" moves them to the nearest element; "wrap" around. Left out: "raise" where the values of the indices
+            are known, else "fill": under jit, vmap and in lazy arrays.
+        fill_value: What "fill" gives: a Python scalar or an array of shape `()`. Left out: NaN for floating-point
+            types, the smallest number of signed integers, the largest of unsigned ones, True for booleans.
+
+    Returns:
+        An array of shape `x.shape[:axis] + indices.shape + x.shape[axis + 1:]`, of the data type of `x`.
+
+    Raises:
+        TypeError: An argument of the wrong type or data type, arrays of two libraries, or a fill value that doesn't
+            promote to the data type of `x`.
+        ValueError: No such axis, or one left out that is needed; an unknown mode; arrays on two devices.
+        IndexError: Indices out of bounds.
+
+    Source: `take` of the standard, which has one-dimensional indices and no modes; the modes are those of JAX.
+
+    >>> import numpy as np
+    >>> take(np.asarray([1.0, 2.0, 4.0]), np.asarray([[0, 2], [1, -1]])).tolist()
+    [[1.0, 4.0], [2.0, 4.0]]
+    >>> take(np.asarray([1, 2, 4]), np.asarray([0, 5]), mode="fill", fill_value=0)
+    array([1, 0])
+    """
+    check_reading("take", x, indices, mode, fill_value)
+    if axis is None:
+        if x.ndim != 1:
+            raise ValueError(f"take: axis must be given for an array of {x.ndim} axes")
+        axis = 0
+    axis = _arguments.axis("take", axis, x.ndim)
+    return take.native(x, indices)(x, indices, axis=axis, mode=mode, fill_value=fill_value)
+
+
+@pluggable
+def take_along_axis(
+    x: Array,
+    indices: Array,
+    /,
+    *,
+    axis: int = -1,
+    mode: Mode | None = None,
+    fill_value: Array | Scalar | None = None,
+) -> Array:
+    """Take elements along an axis, by an index for each element of the result.
+
+    Args:
+        x: An array of one or more axes, of any data type.
+        indices: Integers, with as many axes as `x`; all but `axis` broadcast with those of `x`.
+        axis: The axis that the indices run along.
+        mode: As in `take`.
+        fill_value: As in `take`.
+
+    Returns:
+        An array of the shape to which the two broadcast, but with the size of `indices` along `axis`.
+
+    Raises:
+        TypeError, IndexError: As `take`.
+        ValueError: As `take`, and where shapes don't fit.
+
+    Source: `take_along_axis` of the standard.
+
+    >>> import numpy as np
+    >>> x = np.asarray([[3.0, 1.0, 2.0], [4.0, 6.0, 5.0]])
+    >>> take_along_axis(x, np.asarray([[1, 0], [2, 2]])).tolist()
+    [[1.0, 3.0], [5.0, 5.0]]
+    """
+    check_reading("take_along_axis", x, indices, mode, fill_value)
+    axis = _arguments.axis("take_along_axis", axis, x.ndim)
+    lines = [(*array.shape[:axis], 1, *array.shape[axis + 1 :]) for array in (x, indices)]
+    if x.ndim != indices.ndim or not _broadcast_together(*lines):
+        raise ValueError(
+            f"take_along_axis: indices of shape {tuple(indices.shape)} must have as many axes as x, of shape "
+            f"{tuple(x.shape)}, and sizes that broadcast with its sizes, axis {axis} excepted"
+        )
+    return take_along_axis.native(x, indices)(x, indices, axis=axis, mode=mode, fill_value=fill_value)
+
+
+@pluggable
+def gather(
+    x: Array,
+    indices: Array,
+    /,
+    *,
+    axis: int = 0,
+    batch_dims: int = 0,
+    mode: Mode | None = None,
+    fill_value: Array | Scalar | None = None,
+) -> Array:
+    """Gather slices at indices along an axis, for each member of a batch its own.
+
+    Without batch axes it is `take`.
+
+    Args:
+        x: An array of shape `(*batch, *before, n, *after)`, of any data type.
+        indices: Integers of shape `(*batch, *positions)`. Batch sizes broadcast: each is that of `x`, or one of the two
+            is 1. Negative indices count from the end.
+        axis: The axis of `x` of size `n`. It is no batch axis.
+        batch_dims: The number of batch axes, the first ones of both arrays.
+        mode: As in `take`.
+        fill_value: As in `take`.
+
+    Returns:
+        An array of shape `(*batch, *before, *positions, *after)`, of the data type of `x`.
+
+    Raises:
+        TypeError, IndexError: As `take`.
+        ValueError: As `take`, and where batch sizes don't fit.
+
+    Source: `tf.gather`.
+
+    >>> import numpy as np
+    >>> x = np.asarray([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
+    >>> gather(x, np.asarray([1, 0])).tolist()
+    [[4.0, 5.0, 6.0], [1.0, 2.0, 3.0]]
+    >>> gather(x, np.asarray([[2, 0], [1, 1]]), axis=1, batch_dims=1).tolist()
+    [[3.0, 1.0], [5.0, 5.0]]
+    """
+    check_reading("gather", x, indices, mode, fill_value)
+    axis, batch_dims = check_gather("gather", x, indices, axis, batch_dims)
+    if not _broadcast_together(tuple(x.shape[:batch_dims]), tuple(indices.shape[:batch_dims])):
+        raise _batch_mismatch("gather", x, indices, batch_dims)
+    return gather.native(x, indices)(x, indices, axis=axis, batch_dims=batch_dims, mode=mode, fill_value=fill_value)
+
+
+@pluggable
+def gather_nd(
+    x: Array,
+    indices: Array,
+    /,
+    *,
+    batch_dims: int = 0,
+    axes: Sequence[int] | None = None,
+    mode: Mode | None = None,
+    fill_value: Array | Scalar | None = None,
+) -> Array:
+    """Gather slices at multi-indices, which lie along the last axis of `indices`.
+
+    Args:
+        x: An array of shape `(*batch, *sizes, *rest)`, of any data type.
+        indices: Integers of shape `(*batch, *positions, k)`, an index for each of the `k` axes of `sizes`. Batch sizes
+            broadcast: each is that of `x`, or one of the two is 1. Negative indices count from the end.
+        batch_dims: The number of batch axes, the first ones of both arrays.
+        axes: Which `k` axes of `x` the multi-indices index, in their order. Left out: the first after the batch axes.
+        mode: As in `take`. A multi-index is out of bounds where any of its indices is.
+        fill_value: As in `take`.
+
+    Returns:
+        An array of shape `(*batch, *positions, *rest)`, where `rest` are the axes not indexed, in the order of `x`.
+
+    Raises:
+        TypeError, IndexError: As `take`.
+        ValueError: As `take`, and where sizes don't fit, or axes are repeated or batch axes.
+
+    Source: `tf.gather_nd`, and `Nx.gather` for `axes`.
+
+    >>> import numpy as np
+    >>> x = np.asarray([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
+    >>> gather_nd(x, np.asarray([[0, 2], [1, 0]]))
+    array([3., 4.])
+    >>> gather_nd(x, np.asarray([[2], [0]]), axes=(1,)).tolist()
+    [[3.0, 6.0], [1.0, 4.0]]
+    """
+    check_reading("gather_nd", x, indices, mode, fill_value)
+    batch_dims, axes = check_multi_index("gather_nd", x, indices, batch_dims, axes)
+    if not _broadcast_together(tuple(x.shape[:batch_dims]), tuple(indices.shape[:batch_dims])):
+        raise _batch_mismatch("gather_nd", x, indices, batch_dims)
+    return gather_nd.native(x, indices)(x, indices, batch_dims=batch_dims, axes=axes, mode=mode, fill_value=fill_value)
+
+
+# Checks, which the functions that write share
+
+
+def check_indices(function: str, x: Array, indices: Array, mode: Any) -> Namespace:
+    """Check an array, integer indices into it, and the mode; return their namespace."""
+    xp = _arguments.namespace_of(function, x=x, indices=indices)
+    _arguments.one_device(function, x=x, indices=indices)
+    _arguments.dtype(function, "indices", xp, indices, _arguments.INTEGERS)
+    _arguments.choice(function, "mode", mode, MODES)
+    _arguments.known_shape(function, "x", x)
+    _arguments.known_shape(function, "indices", indices)
+    return xp
+
+
+def check_reading(function: str, x: Array, indices: Array, mode: Any, fill_value: Any) -> None:
+    """Check what all functions that read at indices take."""
+    xp = check_indices(function, x, indices, mode)
+    if fill_value is not None:
+        check_scalar(function, "fill_value", xp, fill_value, x)
+
+
+def check_scalar(function: str, name: str, xp: Namespace, value: Any, x: Array) -> None:
+    """Check a value that is to be written into an array of the type of `x`: a Python scalar, or an array of one."""
+    if type(value) not in (bool, int, float, complex):
+        _arguments.namespace_of(function, x=x, **{name: value})
+        _arguments.one_device(function, x=x, **{name: value})
+        if tuple(value.shape) != ():
+            raise ValueError(f"{function}: {name} must be a scalar or have the shape (), got {tuple(value.shape)}")
+    _arguments.castable(function, name, xp, value, x, "x")
+
+
+def check_gather(function: str, x: Array, indices: Array, axis: Any, batch_dims: Any) -> tuple[int, int]:
+    """Check the axis and the number of batch axes; return them, counted from the front."""
+    axis = _arguments.axis(function, axis, x.ndim)
+    batch_dims = _arguments.integer(function, "batch_dims", batch_dims, minimum=0)
+    if batch_dims > axis or batch_dims > indices.ndim:
+        raise ValueError(
+            f"{function}: batch_dims={batch_dims} must be at most axis={axis} and the {indices.ndim} axes of indices"
+        )
+    return axis, batch_dims
+
+
+def check_multi_index(
+    function: str, x: Array, indices: Array, batch_dims: Any, axes: Any
+) -> tuple[int, tuple[int, ...]]:
+    """Check the number of batch axes and the indexed axes; return them, the latter counted from the front."""
+    batch_dims = _arguments.integer(function, "batch_dims", batch_dims, minimum=0)
+    if batch_dims > x.ndim or batch_dims > indices.ndim - 1:
+        raise ValueError(
+            f"{function}: batch_dims={batch_dims} must be at most the {x.ndim} axes of x, and less than the "
+            f"{indices.ndim} axes of indices, whose last one holds the multi-indices"
+        )
+    k = indices.shape[-1]
+    if axes is None:
+        if batch_dims + k > x.ndim:
+            raise ValueError(
+                f"{function}: the last axis of indices has size {k}, one index for each of as many axes of x, which "
+                f"has only {x.ndim - batch_dims}" + (" after the batch axes" if batch_dims else "")
+            )
+        return batch_dims, tuple(range(batch_dims, batch_dims + k))
+    if not isinstance(axes, Sequence):
+        raise TypeError(f"{function}: axes must be a sequence of integers or None, got {axes!r}")
+    found = tuple([_arguments.axis(function, axis, x.ndim, "axes") for axis in axes])
+    if len(found) != k or len(set(found)) != k or any(axis < batch_dims for axis in found):
+        raise ValueError(
+            f"{function}: axes={tuple(axes)} must be {k} different axes, one for each index along the last axis of "
+            "indices, none of them a batch axis"
+        )
+    return batch_dims, found
+
+
+def _broadcast_together(one: tuple[int, ...], other: tuple[int, ...]) -> bool:
+    if one == other:
+        return True
+    try:
+        _arguments.broadcast(one, other)
+    except ValueError:
+        return False
+    return True
+
+
+def _batch_mismatch(function: str, x: Array, indices: Array, batch_dims: int) -> ValueError:
+    return ValueError(
+        f"{function}: the batch sizes of x, {tuple(x.shape[:batch_dims])}, and of indices, "
+        f"{tuple(indices.shape[:batch_dims])}, do not broadcast"
+    )

@@ -1,0 +1,200 @@
+"""Functions compiled for the library of their arrays, and what is seen of a function without running it.
+
+The library is that of the arrays of a call: one compiled function serves all.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import update_wrapper
+from typing import Any, Protocol, TypeAlias
+
+from xpand import _arguments, trees
+from xpand._namespace import describe, library_of
+from xpand._precision import MATMUL, PRECISION, compiled_for
+
+from .._dispatch import pluggable
+from ._calls import INSTEAD, MAX_ENTRIES, NUMBERS, Compiled, Flat, Statics, arrays_among, check_leaves, tracing
+from ._graph import Lowered, ShapeDtype, eval_shape, lower, make_graph
+from ._host import named_call, pure_callback
+
+__all__ = [
+    "CompiledFunction",
+    "Lowered",
+    "ShapeDtype",
+    "disable_jit",
+    "eval_shape",
+    "jit",
+    "lower",
+    "make_graph",
+    "named_call",
+    "pure_callback",
+]
+
+Function: TypeAlias = Callable[..., Any]
+
+
+class CompiledFunction(Protocol):
+    """What `jit` returns: a function of the same arguments."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
+
+    def lower(self, *args: Any, **kwargs: Any) -> Lowered:
+        """Return what the library would compile for these arguments, as `lower` does."""
+        ...
+
+    def clear_cache(self) -> None:
+        """Forget what has been compiled."""
+        ...
+
+
+@pluggable
+def jit(
+    function: Function,
+    /,
+    *,
+    static_argnums: int | Sequence[int] | None = None,
+    static_argnames: str | Iterable[str] | None = None,
+    donate_argnums: int | Sequence[int] = (),
+) -> CompiledFunction:
+    """Make the compiled version of a function.
+
+    The function is called once for each *signature*, with arrays that are traced: they have shapes and data types, and
+    no values. What it does with them is compiled, and what is compiled is run from then on. What else it does, such as
+    printing, is done at that first call only, and arrays that it doesn't take as arguments are constants. The
+    signature of a call is made up of the structure of its arguments, the static values, the shapes and data types of
+    the arrays, and the precision that is set. Of what is compiled at most 256 signatures are kept.
+
+    On JAX this is `jax.jit`. On PyTorch the function is traced as `torch.func` traces it, through derivatives and maps,
+    and the graph compiled by TorchInductor, forwards and, for arrays that require gradients, backwards; where the
+    machine has no C++ compiler, or TorchInductor fails, a warning says why and the graph is run as it is. On other
+    libraries the operations of the standard, and of xpand, are written down in a graph: what is known, equal or unused
+    in it is done once or not at all, and the rest is straight-line calls of the library's own functions; on NumPy
+    elementwise operations on large arrays are done together, block by block. On Dask the result is lazy. Inside other
+    transformations, of xpand or of the library, and inside another compiled function, the function is part of what is
+    around it.
+
+    Args:
+        function: Takes trees of arrays and Python numbers, and static values, and returns a tree of arrays and numbers;
+            the numbers come back as arrays. Numbers are traced too: other values don't compile again. On PyTorch a real
+            or complex number is traced as an array of shape () and of the widest floating-point precision among the
+            arrays of the call, an integer as one of int64; so it is on libraries other than JAX and PyTorch, where it
+            takes the data type of the arrays that it is combined with.
+        static_argnums: The numbers of arguments that are values for the function's own Python code: sizes, names,
+            functions. They must be hashable; each value compiles anew. Negative ones count from the end.
+        static_argnames: The same by name. An argument declared by one is static both ways.
+        donate_argnums: The numbers of arguments whose memory may be reused for results; the arrays given can't be used
+            afterwards. JAX does so. Elsewhere it is permitted, and does nothing.
+
+    Returns:
+        A function of the same arguments. Its method `lower(*args)` returns what would be compiled, with `as_text()`.
+
+    Raises:
+        TypeError: `function` isn't callable. By the function returned: an argument that is neither an array, a number,
+            a tree of such, nor static; a static one that is not hashable; arrays of two libraries; a result that is not
+            a tree of arrays and numbers; or Python code that asks for the value of a traced array.
+        ValueError: An argument declared static that the function doesn't take.
+
+    Source: `jax.jit`.
+
+    >>> import torch
+    >>> @jit
+    ... def normal(x):
+    ...     return torch.exp(-x * x / 2)
+    >>> normal(torch.tensor([0.0, 1.0]))
+    tensor([1.0000, 0.6065])
+    """
+    if not callable(function):
+        raise TypeError(f"jit: takes a function, got {describe(function)}")
+    statics = Statics("jit", function, static_argnums, static_argnames)
+    given = donate_argnums if isinstance(donate_argnums, (tuple, list)) else (donate_argnums,)
+    donated = tuple(_arguments.integer("jit", "donate_argnums", number) for number in given)
+    signatures: Compiled[Function] = Compiled(function, "static values or structures of the arguments", 2)
+    # What is called with arrays and numbers alone, which need no flattening, is found by their types. What it is made
+    # for beside them is part of that only where something is set.
+    by_types: dict[tuple[Any, ...], Function] = {}
+
+    def compiled(*args: Any, **kwargs: Any) -> Any:
+        precision = compiled_for() if PRECISION.active or MATMUL.active else None
+        if not kwargs:
+            types = tuple([type(x) for x in args])
+            known = by_types.get(types if precision is None else (precision, types))
+            if known is not None and INSTEAD.get() is None:
+                return known(*args)
+        instead = INSTEAD.get()
+        if instead is not None:
+            return instead(function, compiled, args, kwargs)
+        traced, values = statics.divide(args, kwargs)
+        leaves, structure = trees.flatten(traced)
+        try:
+            make = jit.native(*arrays_among(leaves))
+            key = (make, structure, values, precision)
+            found = signatures.get(key)
+        except TypeError:
+            check_leaves("jit", traced)
+            statics.check(values)
+            raise
+        if found is None:
+            statics.check(values)
+            numbers = _leaf_numbers(args, traced[0], values, donated)
+            flat = make(Flat("jit", tracing(function), structure, values), donate_argnums=numbers)
+            found = signatures.add(key, flat)
+        arrays = [x for x in args if type(x) not in NUMBERS]
+        if arrays and not kwargs and not statics.any and all(library_of(type(x)) for x in arrays):
+            if len(by_types) >= MAX_ENTRIES:
+                by_types.clear()
+            by_types[types if precision is None else (precision, types)] = found
+        return found(*leaves)
+
+    def clear_cache() -> None:
+        by_types.clear()
+        signatures.clear()
+
+    update_wrapper(compiled, function)
+    attributes = {
+        "lower": lower(function, static_argnums=static_argnums, static_argnames=static_argnames),
+        "clear_cache": clear_cache,
+        # torch.compile takes the function itself into what it compiles, or for what it compiles, not the look-up above.
+        "_torchdynamo_inline": function,
+        "_torchdynamo_orig_callable": function,
+        "_torchdynamo_wrapper_id": id(compiled),
+    }
+    for name, value in attributes.items():
+        setattr(compiled, name, value)
+    return compiled  # type: ignore[return-value]
+
+
+def _leaf_numbers(
+    args: tuple[Any, ...], traced: tuple[Any, ...], statics: tuple[Any, ...], donated: tuple[int, ...]
+) -> tuple[int, ...]:
+    """Return the numbers of the leaves of the donated arguments."""
+    if not donated:
+        return ()
+    places = {number % len(args) for number in donated if -len(args) <= number < len(args)}
+    static = {place for place, *_ in statics}
+    found: list[int] = []
+    count = 0
+    for place, tree in zip([i for i in range(len(args)) if i not in static], traced):
+        size = len(trees.leaves(tree))
+        found += range(count, count + size) if place in places else ()
+        count += size
+    return tuple(found)
+
+
+@contextmanager
+def disable_jit() -> Iterator[None]:
+    """Within this context, compiled functions run as they were written, so that they can be stepped through.
+
+    It holds for the thread, or the task, that enters it.
+
+    Source: `jax.disable_jit`.
+
+    >>> import numpy as np
+    >>> with disable_jit():
+    ...     print(jit(lambda x: 2 * x)(np.asarray([1, 2])))
+    [2 4]
+    """
+    token = INSTEAD.set(lambda function, compiled, args, kwargs: function(*args, **kwargs))
+    try:
+        yield
+    finally:
+        INSTEAD.reset(token)

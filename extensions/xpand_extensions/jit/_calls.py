@@ -1,0 +1,252 @@
+"""From a call of a compiled function to one of arrays alone: what is static, what is traced, and what is remembered.
+
+What a library compiles is a function of the leaves of the arguments, arrays and Python numbers, that returns a tree.
+There is one for each way to call: the structure of the traced arguments and the values of the static ones.
+"""
+
+import inspect
+import warnings
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from contextvars import ContextVar
+from functools import wraps
+from threading import Lock
+from typing import Any, Final, Generic, TypeAlias, TypeVar
+
+from xpand import _arguments, choose_namespace, trees
+from xpand._namespace import describe
+from xpand._typing import Array
+
+from .._transforms import as_array
+
+NUMBERS: Final = frozenset({bool, int, float, complex})
+MAX_ENTRIES: Final = 256
+MANY: Final = 64
+
+V = TypeVar("V")
+
+Instead: TypeAlias = Callable[[Callable[..., Any], Callable[..., Any], tuple[Any, ...], dict[str, Any]], Any]
+
+INSTEAD: Final[ContextVar[Instead | None]] = ContextVar("instead", default=None)
+"""What is done instead of a call of a compiled function: with the function, the compiled one, and the arguments."""
+
+TRACING: Final[ContextVar[Callable[..., Any] | None]] = ContextVar("tracing", default=None)
+"""What calls a function that is traced to be compiled: with the function and the arguments."""
+
+
+def tracing(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Return a function to be traced, so that whoever asks by `TRACING` is told when that is done."""
+
+    @wraps(function)
+    def traced(*args: Any, **kwargs: Any) -> Any:
+        call = TRACING.get()
+        return function(*args, **kwargs) if call is None else call(function, *args, **kwargs)
+
+    return traced
+
+
+class Compiled(Generic[V]):
+    """What is compiled for a function, by signature: at most 256 entries, of which the one not used longest goes."""
+
+    __slots__ = ("_count", "_depth", "_entries", "_lock", "_name", "_what")
+
+    def __init__(self, function: Callable[..., Any], what: str, depth: int = 3) -> None:
+        """Keep what is compiled for `function`, anew for each new `what`; the user is `depth` calls above `add`."""
+        self._entries: OrderedDict[Hashable, V] = OrderedDict()
+        self._name, self._what = name_of(function), what
+        self._count, self._depth, self._lock = 0, depth, Lock()
+
+    def get(self, key: Hashable) -> V | None:
+        """Return the entry of a signature; None where there is none."""
+        try:
+            found = self._entries[key]
+            self._entries.move_to_end(key)
+        except KeyError:  # also where another thread has just dropped it
+            return None
+        return found
+
+    def add(self, key: Hashable, value: V) -> V:
+        """Add an entry, and return the one to be used: that of another thread if it came first."""
+        with self._lock:
+            found = self._entries.setdefault(key, value)
+            if found is value:
+                self._count += 1
+                if len(self._entries) > MAX_ENTRIES:
+                    self._entries.popitem(last=False)
+            endless = found is value and self._count == MANY + 1
+        if endless:
+            warnings.warn(
+                f"jit: {self._name} has been compiled {self._count} times, each time for other {self._what}; what "
+                "is compiled at every call is slower than one that never is. Pass what changes as an array of one "
+                "shape, and declare static only what takes few values",
+                stacklevel=self._depth + 1,
+            )
+        return found
+
+    def clear(self) -> None:
+        """Drop all entries."""
+        with self._lock:
+            self._entries.clear()
+            self._count = 0
+
+
+def name_of(function: Callable[..., Any]) -> str:
+    """Name a function, for messages and graphs."""
+    return str(getattr(function, "__name__", None) or describe(function))
+
+
+class Statics:
+    """Which arguments of a function are static, and how a call is divided by it."""
+
+    __slots__ = ("_name", "_names", "_numbers", "_places", "any")
+
+    def __init__(
+        self,
+        name: str,
+        function: Callable[..., Any],
+        argnums: int | Sequence[int] | None,
+        argnames: str | Iterable[str] | None,
+    ) -> None:
+        """Check the declaration of the static arguments of `function`, given to the transformation `name`.
+
+        An argument declared by its number is static by its name as well, and the other way round.
+        """
+        self._name = name
+        given = () if argnums is None else argnums if isinstance(argnums, (tuple, list)) else (argnums,)
+        numbers = [_arguments.integer(name, "static_argnums", number) for number in given]
+        names = [argnames] if isinstance(argnames, str) else list(argnames or ())
+        for each in names:
+            if not isinstance(each, str):
+                raise TypeError(f"{name}: static_argnames must be a name or names, got {describe(each)}")
+        parameters = _parameters(function)
+        if parameters is not None:
+            numbers, names = _completed(name, name_of(function), parameters, numbers, names)
+        self._numbers, self._names = numbers, frozenset(names)
+        self._places: dict[int, list[int]] = {}
+        self.any = bool(numbers or names)
+
+    def divide(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> tuple[tuple[tuple[Any, ...], dict[str, Any]], tuple[Any, ...]]:
+        """Take the static arguments out of a call: what is traced, and the static: (place or name, type, value)."""
+        if not self.any:
+            return (args, kwargs), ()
+        count = len(args)
+        places = self._places.get(count)
+        if places is None:
+            places = sorted({number % count for number in self._numbers if -count <= number < count})
+            self._places[count] = places
+        statics: list[tuple[Any, ...]] = [(place, type(args[place]), args[place]) for place in places]
+        if places:
+            args = tuple([x for place, x in enumerate(args) if place not in places])
+        if kwargs:
+            statics += [(name, type(kwargs[name]), kwargs[name]) for name in sorted(kwargs) if name in self._names]
+            kwargs = {name: value for name, value in kwargs.items() if name not in self._names}
+        return (args, kwargs), tuple(statics)
+
+    def check(self, statics: tuple[Any, ...]) -> None:
+        """Check that static values can be part of a signature.
+
+        Raises:
+            TypeError: One is an array, or can't be hashed.
+        """
+        for key, _, value in statics:
+            what = f"argument {key}" if isinstance(key, int) else f"argument {key!r}"
+            if _arguments.is_array(value):
+                raise TypeError(
+                    f"{self._name}: the static {what} must not be an array, got {describe(value)}; don't declare it "
+                    "static, so that it is traced"
+                )
+            try:
+                hash(value)
+            except TypeError:
+                raise TypeError(
+                    f"{self._name}: the static {what} must be hashable, got {describe(value)}; pass an equal value "
+                    "that is, such as a tuple for a list, or don't declare it static, so that it is traced"
+                ) from None
+
+
+def _parameters(function: Callable[..., Any]) -> list[inspect.Parameter] | None:
+    try:
+        return list(inspect.signature(function).parameters.values())
+    except (ValueError, TypeError):  # functions written in C
+        return None
+
+
+def _completed(
+    name: str, function: str, parameters: list[inspect.Parameter], numbers: list[int], names: list[str]
+) -> tuple[list[int], list[str]]:
+    positional = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    variadic = any(p.kind == p.VAR_POSITIONAL for p in parameters)
+    named = [p.name for p in parameters if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
+    count = len(positional)
+    if not variadic:
+        for number in numbers:
+            if not -count <= number < count:
+                raise ValueError(
+                    f"{name}: static_argnums names argument {number}, and {function} takes {count} positional arguments"
+                )
+        numbers = [number % count for number in numbers]
+    if not any(p.kind == p.VAR_KEYWORD for p in parameters):
+        for each in names:
+            if each not in named:
+                raise ValueError(
+                    f"{name}: static_argnames names {each!r}, and {function} takes the arguments {', '.join(named)}"
+                )
+    by_number = [positional[i].name for i in numbers if 0 <= i < count and positional[i].name in named]
+    by_name = [i for i, p in enumerate(positional) if p.name in names and p.name in named]
+    return [*numbers, *by_name], [*names, *by_number]
+
+
+class Flat:
+    """A function of the leaves of the traced arguments: it puts the call together, and checks what is returned."""
+
+    __slots__ = ("__name__", "_function", "_name", "_statics", "_structure")
+
+    def __init__(
+        self, name: str, function: Callable[..., Any], structure: trees.Structure, statics: tuple[Any, ...]
+    ) -> None:
+        """Keep the function, transformed by `name`, and one way to call it."""
+        self._name, self._function, self._structure = name, function, structure
+        self._statics = [(key, value) for key, _, value in statics]
+        self.__name__ = name_of(function)
+
+    def __call__(self, *leaves: Any) -> trees.Tree:
+        """Call the function; numbers that it returns become arrays."""
+        traced, named = trees.unflatten(self._structure, leaves)
+        args, kwargs = list(traced), dict(named)
+        for key, value in self._statics:  # in the order of the places
+            if isinstance(key, int):
+                args.insert(key, value)
+            else:
+                kwargs[key] = value
+        result = self._function(*args, **kwargs)
+        if _arguments.is_array(result):
+            return result
+        like = next((x for x in (*trees.leaves(result), *leaves) if _arguments.is_array(x)), None)
+        returned = f"{self._name}: the function returned"
+        return trees.map(lambda leaf: as_array(returned, leaf, like), result)
+
+
+def arrays_among(leaves: Sequence[Any]) -> list[Array]:
+    """Return the arrays among the leaves of a call, whose library is to do it; where there are none, one made."""
+    return [x for x in leaves if type(x) not in NUMBERS] or [choose_namespace(*leaves).asarray(0)]
+
+
+def check_leaves(name: str, traced: tuple[tuple[Any, ...], dict[str, Any]]) -> None:
+    """Check that the traced arguments of a call are trees of arrays and numbers.
+
+    Raises:
+        TypeError: Something is neither.
+    """
+    args, kwargs = traced
+    for key, tree in (*enumerate(args), *kwargs.items()):
+        for leaf in trees.leaves(tree):
+            if type(leaf) in NUMBERS or _arguments.is_array(leaf):
+                continue
+            part = "" if leaf is tree else "a part of "
+            what = f"argument {key!r}" if isinstance(key, str) else f"argument {key} of those that are traced"
+            raise TypeError(
+                f"{name}: {part}{what} is {describe(leaf)}, which is neither an array nor a number, nor a tree of "
+                "such; declare it static with static_argnums or static_argnames"
+            )

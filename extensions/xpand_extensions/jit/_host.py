@@ -1,0 +1,143 @@
+"""Functions of the host within those that are compiled, and names for their parts."""
+
+from collections.abc import Callable
+from functools import partial, wraps
+from typing import Any
+
+from xpand import _arguments, array_namespace, choose_namespace, namespace, trees
+from xpand._namespace import describe
+from xpand._typing import DType, Namespace
+
+from .._dispatch import pluggable
+from .._transforms import arrays_of
+from ._calls import name_of
+from ._graph import ShapeDtype
+
+
+@pluggable
+def named_call(function: Callable[..., Any], /, *, name: str | None = None) -> Callable[..., Any]:
+    """Make the version of a function whose operations bear a name in graphs and in the library's profiler.
+
+    Args:
+        function: Takes and returns anything; the library is that of the arrays among its arguments.
+        name: Left out: the function's own.
+
+    Returns:
+        A function of the same arguments.
+
+    Raises:
+        TypeError: `function` isn't callable, or `name` is no string.
+
+    Source: `jax.named_call`.
+
+    >>> import torch
+    >>> "square" in named_call(lambda x: x * x, name="square").__name__
+    True
+    """
+    if not callable(function):
+        raise TypeError(f"named_call: takes a function, got {describe(function)}")
+    if not (name is None or isinstance(name, str)):
+        raise TypeError(f"named_call: name must be a string, got {describe(name)}")
+    known = name_of(function) if name is None else name
+
+    def named(*args: Any, **kwargs: Any) -> Any:
+        array = next((x for x in trees.leaves((args, kwargs)) if _arguments.is_array(x)), None)
+        if array is None:
+            return function(*args, **kwargs)
+        return named_call.native(array)(function, name=known)(*args, **kwargs)
+
+    if hasattr(function, "__name__"):
+        wraps(function)(named)
+    named.__name__ = known
+    return named
+
+
+@pluggable
+def pure_callback(
+    function: Callable[..., Any], result_shape_dtypes: Any, /, *args: Any, vmap_method: str = "sequential"
+) -> Any:
+    """Call a function of NumPy arrays, on the host, from code that may be compiled.
+
+    Args:
+        function: Takes NumPy arrays, in the trees of `args`, and returns a tree of NumPy arrays. It must be pure: the
+            same arguments give the same results, and nothing else happens, since how often it is called is not said.
+        result_shape_dtypes: What it returns: a tree of `ShapeDtype`, or of anything with a `shape` and a `dtype`, of
+            any library, or its name.
+        *args: Trees of arrays and Python numbers.
+        vmap_method: How a mapped call is made: "sequential" calls the function once for each position;
+            "expand_dims" once for all, each array with a first axis more, of size 1 where it isn't mapped over;
+            "broadcast_all" the same, of the mapped size on all arrays.
+
+    Returns:
+        The tree of results, as arrays of the library of `args`, on their device. It has no derivative.
+
+    Raises:
+        TypeError: `function` isn't callable; something declared has no shape or data type; or the function returns
+            another structure or data type than declared.
+        ValueError: It returns other shapes than declared; or an unknown `vmap_method`.
+
+    Source: `jax.pure_callback`; PhiML's `numpy_call`.
+
+    >>> import numpy as np, torch
+    >>> from xpand_extensions.jit import ShapeDtype
+    >>> x = torch.tensor([3.0, 4.0])
+    >>> pure_callback(lambda x: np.cumsum(x[::-1]), ShapeDtype((2,), torch.float32), x)
+    tensor([4., 7.])
+    """
+    if not callable(function):
+        raise TypeError(f"pure_callback: takes a function, got {describe(function)}")
+    _arguments.choice("pure_callback", "vmap_method", vmap_method, ("sequential", "expand_dims", "broadcast_all"))
+    declared, of_result = trees.flatten(result_shape_dtypes)
+    for each in declared:
+        if not (hasattr(each, "shape") and hasattr(each, "dtype")):
+            raise TypeError(
+                f"pure_callback: result_shape_dtypes must hold things with a shape and a dtype (ShapeDtype), got "
+                f"{describe(each)}"
+            )
+    count = len(trees.leaves(args))
+    arrays = arrays_of("pure_callback", "the arguments", args)[0] if count else [choose_namespace().zeros(0)]
+
+    # Of plain values only, beside the function: torch.compile has to make constants of them.
+    numbers = iter(range(count))
+    places = trees.map(lambda _: next(numbers), args)
+    of_results = trees.map(lambda _: 0, result_shape_dtypes)
+    shapes = tuple([tuple(each.shape) for each in declared])
+    dtypes = tuple([_dtype_name(each.dtype) for each in declared])
+    host = partial(_called, function, places, of_results, shapes, dtypes)
+    xp = array_namespace(*arrays)
+    native = tuple(ShapeDtype(tuple(each.shape), _of_library(xp, each.dtype)) for each in declared)
+    found = pure_callback.native(*arrays)(host, native, *arrays, vmap_method=vmap_method)
+    return trees.unflatten(of_result, found)
+
+
+def _called(
+    function: Callable[..., Any],
+    places: trees.Tree,
+    of_results: trees.Tree,
+    shapes: tuple[tuple[int, ...], ...],
+    dtypes: tuple[str, ...],
+    *values: Any,
+) -> tuple[Any, ...]:
+    """Call the host's function, and return the arrays of its results if they are what was declared."""
+    leaves, structure = trees.flatten(function(*trees.map(values.__getitem__, places)))
+    of_result = trees.structure(of_results)
+    if structure != of_result:
+        raise TypeError(f"pure_callback: the function must return the structure declared, {of_result}, got {structure}")
+    xp = namespace("numpy")
+    arrays = tuple(xp.asarray(leaf) for leaf in leaves)
+    for x, shape, dtype in zip(arrays, shapes, dtypes):
+        if x.shape[x.ndim - len(shape) :] != shape:
+            raise ValueError(f"pure_callback: the function must return the shape declared, {shape}, got {x.shape}")
+        if str(x.dtype) != dtype:
+            raise TypeError(f"pure_callback: the function must return the data type declared, {dtype}, got {x.dtype}")
+    return arrays
+
+
+def _of_library(xp: Namespace, dtype: DType) -> DType:
+    """Return a library's data type of the same name; another's that it hasn't as it is."""
+    return getattr(xp, _dtype_name(dtype), dtype)
+
+
+def _dtype_name(dtype: DType) -> str:
+    """Name a data type of any library as NumPy does."""
+    return str(getattr(dtype, "__name__", dtype)).rpartition(".")[2]

@@ -1,0 +1,38 @@
+"""Linear algebra beyond the standard: products over any axes, factorisations, functions of matrices.
+
+What the standard has is in the namespace: `xp.matmul`, `xp.tensordot`, `xp.vecdot`, and `xp.linalg` with `solve`,
+`inv`, `det`, `qr`, `svd`, `eigh`, `eig`, `eigvals`, `cholesky`, `matrix_rank` and `pinv`.
+"""
+
+from ._factorizations import (
+    LeastSquares,
+    LUFactors,
+    LUResult,
+    cho_solve,
+    lstsq,
+    lu,
+    lu_factor,
+    lu_solve,
+    triangular_solve,
+)
+from ._functions import expm, logm
+from ._products import diagonal, dot_general, einsum, kron, matvec
+
+__all__ = [
+    "LUFactors",
+    "LUResult",
+    "LeastSquares",
+    "cho_solve",
+    "diagonal",
+    "dot_general",
+    "einsum",
+    "expm",
+    "kron",
+    "logm",
+    "lstsq",
+    "lu",
+    "lu_factor",
+    "lu_solve",
+    "matvec",
+    "triangular_solve",
+]

@@ -1,0 +1,222 @@
+"""Sums of products: einsum, products over any axes, matrices times vectors, Kronecker products, diagonals."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from xpand import _arguments
+from xpand._typing import Array
+
+from .._dispatch import pluggable
+from . import _checks as checks
+from ._plan import METHODS, from_lists, plan_of
+
+
+@pluggable
+def einsum(subscripts: str, /, *operands: Array, optimize: bool | str = True) -> Array:
+    """Sum products of the elements of any number of arrays, as Einstein's notation says.
+
+    Args:
+        subscripts: A letter for each axis of each operand, the operands separated by commas; after `->`, the letters of
+            the result. Letters that the result lacks are summed over, a letter that an operand has twice is its
+            diagonal. `...` stands for axes that broadcast. Without `->`, the result has the letters that occur once, in
+            alphabetic order, after the axes of `...`. The interleaved form works, too:
+            `einsum(x, [0, 1], y, [1, 2], [0, 2])`.
+        *operands: Arrays of numeric data types, which are promoted together. Axes of one letter have one size, or size
+            one, which broadcasts.
+        optimize: How the order of the products is found: True, or the name of a method of opt_einsum, such as "optimal"
+            or "greedy"; False: from left to right. The order for a formula and its shapes is kept.
+
+    Returns:
+        An array of the promoted data type, in which the sums are taken.
+
+    Raises:
+        TypeError: No operand, or one that is no array; arrays of two libraries; data types that don't promote.
+        ValueError: A formula that is none or does not fit the operands, an unknown method, arrays on two devices.
+
+    Costs as many operations as the pairwise products need in the order found: with three or more operands often far
+    fewer than one loop over all letters.
+
+    Source: `numpy.einsum`; D. G. A. Smith and J. Gray, opt_einsum, JOSS 3 (2018) 753.
+
+    >>> import numpy as np
+    >>> x = np.asarray([[1.0, 2.0], [3.0, 4.0]])
+    >>> einsum("ij,jk,k->i", x, x, np.asarray([1.0, -1.0]))
+    array([-3., -7.])
+    >>> float(einsum("ii", x))
+    5.0
+    """
+    if not isinstance(subscripts, str):
+        subscripts, operands = from_lists((subscripts, *operands))
+    if not operands:
+        raise TypeError("einsum: takes one operand or more, got none; pass the arrays after the subscripts")
+    named = {f"operand {position}": x for position, x in enumerate(operands)}
+    operands = tuple(checks.alike("einsum", _arguments.NUMERIC, **named))
+    if optimize is not True and optimize is not False:
+        _arguments.choice("einsum", "optimize", optimize, METHODS)
+    plan_of(subscripts, tuple([tuple(x.shape) for x in operands]), optimize)
+    return einsum.native(*operands)(subscripts, *operands, optimize=optimize)
+
+
+@pluggable
+def dot_general(
+    x1: Array,
+    x2: Array,
+    /,
+    *,
+    axes: tuple[Sequence[int], Sequence[int]],
+    batch_axes: tuple[Sequence[int], Sequence[int]] = ((), ()),
+) -> Array:
+    """Multiply two arrays, sum over some axes, and run over others of both together.
+
+    Args:
+        x1: An array of a numeric data type.
+        x2: An array of a numeric data type; the two are promoted.
+        axes: Axes of `x1`, and as many of `x2` of the same sizes, that are summed over in pairs. Nothing is conjugated.
+        batch_axes: Axes of `x1`, and as many of `x2` of the same sizes, that run together: the product is one of
+            their slices.
+
+    Returns:
+        An array with the batch axes first, then the other axes of `x1` that aren't summed over, then those of `x2`; of
+        the promoted data type, in which the sums are taken.
+
+    Raises:
+        TypeError: No array, arrays of two libraries, data types that aren't numeric or don't promote, axes that are no
+            integers.
+        ValueError: Axes that don't exist, are named twice, or differ in number or size; arrays on two devices.
+
+    Source: `jax.lax.dot_general`; `Nx.dot` with batch axes.
+
+    >>> import numpy as np
+    >>> x, y = np.ones((5, 2, 3)), np.ones((3, 4, 5))
+    >>> dot_general(x, y, axes=((2,), (0,)), batch_axes=((0,), (2,))).shape
+    (5, 2, 4)
+    """
+    x1, x2 = checks.alike("dot_general", _arguments.NUMERIC, x1=x1, x2=x2)
+    axes = _pairs("axes", axes, x1, x2)
+    batch_axes = _pairs("batch_axes", batch_axes, x1, x2)
+    for x, name, summed, kept in zip((x1, x2), ("x1", "x2"), axes, batch_axes):
+        both = sorted({*summed} & {*kept})
+        if both:
+            raise ValueError(
+                f"dot_general: an axis is summed over or runs along, not both; axes and batch_axes both have {both} of "
+                f"{name}, of shape {tuple(x.shape)}"
+            )
+    return dot_general.native(x1, x2)(x1, x2, axes=axes, batch_axes=batch_axes)
+
+
+def _pairs(name: str, value: Any, x1: Array, x2: Array) -> tuple[tuple[int, ...], tuple[int, ...]]:
+    """Check axes of two arrays that belong together; count them from the front."""
+    if not (isinstance(value, (tuple, list)) and len(value) == 2 and all(isinstance(v, (tuple, list)) for v in value)):
+        raise TypeError(f"dot_general: {name} must be two sequences of axes, such as ((1,), (0,)), got {value!r}")
+    first, second = (_arguments.axes("dot_general", v, x.ndim, name) for v, x in zip(value, (x1, x2)))
+    sizes = [x1.shape[axis] for axis in first], [x2.shape[axis] for axis in second]
+    if sizes[0] != sizes[1]:
+        raise ValueError(
+            f"dot_general: {name} must pair axes of the same sizes, got {value} of the sizes {tuple(sizes[0])} and "
+            f"{tuple(sizes[1])}"
+        )
+    return first, second
+
+
+@pluggable
+def matvec(a: Array, x: Array, /) -> Array:
+    """Multiply matrices and vectors, stacks of which broadcast.
+
+    Args:
+        a: A matrix, or a stack of them: shape `(..., m, n)`, of a numeric data type.
+        x: A vector, or a stack of them: shape `(..., n)`, of a numeric data type; the two are promoted.
+
+    Returns:
+        An array of shape `(..., m)`: for each matrix and vector `sum(a[..., i, :] * x, axis=-1)`, not conjugated.
+
+    Raises:
+        TypeError: No array, arrays of two libraries, data types that aren't numeric or don't promote.
+        ValueError: Shapes that don't fit, arrays on two devices.
+
+    One matrix and many vectors are one product of matrices.
+
+    Source: `numpy.matvec`.
+
+    >>> import numpy as np
+    >>> matvec(np.asarray([[1.0, 2.0], [0.0, 1.0]]), np.asarray([[1.0, 1.0], [2.0, 0.0], [0.0, 3.0]]))
+    array([[3., 1.],
+           [2., 0.],
+           [6., 3.]])
+    """
+    a, x = checks.alike("matvec", _arguments.NUMERIC, a=a, x=x)
+    columns = checks.matrices("matvec", "a", a)[1]
+    if x.ndim == 0 or x.shape[-1] != columns:
+        raise ValueError(
+            f"matvec: x must have the shape (..., {columns}) beside matrices of shape {tuple(a.shape)}, got "
+            f"{tuple(x.shape)}"
+        )
+    for m, n in zip(reversed(a.shape[:-2]), reversed(x.shape[:-1])):
+        if m != n and 1 not in (m, n):
+            raise ValueError(
+                f"matvec: the stacks of a, of shape {tuple(a.shape)}, and x, of shape {tuple(x.shape)}, don't broadcast"
+            )
+    return matvec.native(a, x)(a, x)
+
+
+@pluggable
+def kron(a: Array, b: Array, /) -> Array:
+    """Take the Kronecker product: an array of blocks, each `b` times one element of `a`.
+
+    Args:
+        a: An array of a numeric data type.
+        b: An array of a numeric data type; the two are promoted.
+
+    Returns:
+        An array whose sizes are the products of those of `a` and `b`; where one of the two has fewer axes, axes of
+        size one are put before them.
+
+    Raises:
+        TypeError: No array, arrays of two libraries, data types that aren't numeric or don't promote.
+        ValueError: Arrays on two devices.
+
+    Source: `numpy.kron`.
+
+    >>> import numpy as np
+    >>> kron(np.asarray([1, 10]), np.asarray([[1, 2], [3, 4]]))
+    array([[ 1,  2, 10, 20],
+           [ 3,  4, 30, 40]])
+    """
+    a, b = checks.alike("kron", _arguments.NUMERIC, a=a, b=b)
+    return kron.native(a, b)(a, b)
+
+
+@pluggable
+def diagonal(x: Array, /, *, offset: int = 0, axis1: int = -2, axis2: int = -1) -> Array:
+    """Take the diagonal of two axes.
+
+    Args:
+        x: An array of two or more axes, of any data type.
+        offset: Which diagonal: of the elements whose index along `axis2` is by `offset` larger than along `axis1`.
+        axis1: The axis of the rows.
+        axis2: The axis of the columns.
+
+    Returns:
+        The array without the two axes, and with one for the diagonal at the end; empty where `offset` leads past the
+        array. It may be a view, which can't be written to.
+
+    Raises:
+        TypeError: No array, or options that are no integers.
+        ValueError: No such axes, or the same one twice.
+
+    Source: `numpy.diagonal`.
+
+    >>> import numpy as np
+    >>> diagonal(np.asarray([[1, 2, 3], [4, 5, 6]]), offset=1)
+    array([2, 6])
+    """
+    _arguments.namespace_of("diagonal", x=x)
+    _arguments.known_shape("diagonal", "x", x)
+    offset = _arguments.integer("diagonal", "offset", offset)
+    axis1 = _arguments.axis("diagonal", axis1, x.ndim, "axis1")
+    axis2 = _arguments.axis("diagonal", axis2, x.ndim, "axis2")
+    if axis1 == axis2:
+        raise ValueError(f"diagonal: axis1 and axis2 must be two axes, got {axis1} for both")
+    rows, columns = x.shape[axis1], x.shape[axis2]
+    # Past the array all diagonals are empty, and some libraries refuse them.
+    offset = min(max(offset, -rows), columns)
+    return diagonal.native(x)(x, offset=offset, axis1=axis1, axis2=axis2)

@@ -1,0 +1,51 @@
+"""Linear systems on every library: solved directly or by iteration, differentiable, with a verdict on each.
+
+`solve` takes dense and sparse matrices, functions and operators, batches of systems, and vectors that are trees of
+arrays. How a system ended is a number in its result, `Status`, and no silent failure: what counts as solved is judged
+by the residual, computed anew.
+"""
+
+from .._solver_status import ConvergenceError, Status
+from ._direct import direct_solve, factorize
+from ._factorization import Factorization
+from ._krylov import krylov as krylov
+from ._lstsq import LstsqResult, lstsq
+from ._matrix_from_function import matrix_from_function
+from ._methods import METHODS
+from ._operators import LinearOperator
+from ._preconditioners import BlockJacobi, Jacobi, Preconditioner, block_jacobi, jacobi
+from ._preconditioners_chebyshev import Chebyshev, chebyshev
+from ._preconditioners_multilevel import Multilevel, multilevel
+from ._preconditioners_sweeps import Triangles, ic, ilu, ssor
+from ._results import SolveResult
+from ._solve import solve
+from ._triangular import solve_triangular
+
+__all__ = [
+    "BlockJacobi",
+    "Chebyshev",
+    "Jacobi",
+    "Multilevel",
+    "Preconditioner",
+    "Triangles",
+    "block_jacobi",
+    "chebyshev",
+    "ic",
+    "ilu",
+    "jacobi",
+    "matrix_from_function",
+    "multilevel",
+    "ssor",
+    "METHODS",
+    "ConvergenceError",
+    "Factorization",
+    "LinearOperator",
+    "LstsqResult",
+    "SolveResult",
+    "Status",
+    "direct_solve",
+    "factorize",
+    "lstsq",
+    "solve",
+    "solve_triangular",
+]

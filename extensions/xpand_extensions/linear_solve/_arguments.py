@@ -1,0 +1,174 @@
+"""The arguments of `linear_solve.solve`: vectors, tolerances, numbers of steps, null spaces."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from xpand import _arguments, array_namespace, check
+from xpand._namespace import describe
+from xpand._typing import Array
+
+from ..sparse._containers import Sparse
+from ._operators import Map, Matrix
+from ._results import norm
+from ._vectors import Vectors, flat_vectors, vectors_of
+
+
+class Sides(NamedTuple):
+    """Both sides of a system as flat vectors."""
+
+    operator: Matrix | Map
+    b: Array
+    x0: Array | None
+    rows: Vectors
+    columns: Vectors
+
+
+def sides_of_matrix(operator: Matrix, b: Any, x0: Any, batch_ndim: int) -> Sides:
+    """Check vectors against matrices: along the last axis, the axes before broadcast with those of the matrices.
+
+    Raises:
+        TypeError: Vectors that are no arrays of the matrices' library, or not of a floating-point data type.
+        ValueError: Shapes that don't fit, arrays on two devices.
+    """
+    matrix = operator.values
+    values = matrix.values if isinstance(matrix, Sparse) else matrix
+    given = {"A": values, "b": b} | ({} if x0 is None else {"x0": x0})
+    xp = _arguments.namespace_of("solve", **given)
+    _arguments.one_device("solve", **given)
+    rows, columns = tuple(matrix.shape)[-2:]
+    batch: tuple[Any, ...] = tuple(matrix.shape)[:-2]
+    for (name, x), size in zip(list(given.items())[1:], (rows, columns)):
+        _arguments.dtype("solve", name, xp, x, _arguments.FLOATING)
+        shape = _arguments.known_shape("solve", name, x)
+        if not shape or shape[-1] != size:
+            raise ValueError(
+                f"solve: {name} must hold vectors of size {size} along its last axis, for A of shape "
+                f"{tuple(matrix.shape)}, got the shape {shape}; columns of a matrix are meant by `xp.matrix_transpose`"
+            )
+        batch = _arguments.broadcast_shapes("solve", A=batch, **{name: shape[:-1]})
+    if batch_ndim not in (0, len(batch)):
+        raise ValueError(
+            f"solve: batch_ndim is for A that is a function; of matrices the batch is all axes but the last ones, here "
+            f"{len(batch)}, got batch_ndim={batch_ndim}"
+        )
+    promoted = _arguments.promote("solve", xp, **given)
+    if promoted[0] is not values:
+        matrix = matrix.with_values(promoted[0]) if isinstance(matrix, Sparse) else promoted[0]
+        operator = Matrix(matrix, operator.symmetric, operator.positive_definite)
+    b = _spread(promoted[1], (*batch, rows))
+    start = None if x0 is None else _spread(promoted[2], (*batch, columns))
+    return Sides(operator, b, start, flat_vectors(b, batch, rows), flat_vectors(b, batch, columns))
+
+
+def sides_of_function(operator: Map, b: Any, x0: Any, batch_ndim: int, may_be_rectangular: bool) -> Sides:
+    """Check vectors that are trees of arrays.
+
+    Raises:
+        TypeError: Leaves that aren't arrays of one library and one floating-point data type; `x0` unlike `b`.
+        ValueError: Arrays on two devices, shapes that aren't those of one batch, `x0` unlike `b`.
+    """
+    flat, rows = vectors_of("solve", "b", b, batch_ndim)
+    if x0 is None:
+        return Sides(operator, flat, None, rows, rows)
+    if not may_be_rectangular:
+        return Sides(operator, flat, rows.flat("solve: x0 must be", x0), rows, rows)
+    start, columns = vectors_of("solve", "x0", x0, batch_ndim)
+    _arguments.namespace_of("solve", b=flat, x0=start)
+    if columns.dtype != rows.dtype or columns.batch != rows.batch:
+        raise ValueError(
+            f"solve: x0 must have the data type and the batch of b, {rows.dtype} and {rows.batch}, got "
+            f"{columns.dtype} and {columns.batch}"
+        )
+    return Sides(operator, flat, start, rows, columns)
+
+
+def tolerance(name: str, value: Any, b: Array, default: float) -> Array:
+    """Check a tolerance, one for all systems or one for each, and return it as a real array.
+
+    Raises:
+        TypeError: No number and no real array.
+        ValueError: A negative one or NaN, or a shape that doesn't broadcast with the batch.
+    """
+    xp = array_namespace(b)
+    real = xp.abs(b[..., :0]).dtype
+    if value is None:
+        value = default
+    if _arguments.is_array(value):
+        _arguments.namespace_of("solve", b=b, **{name: value})
+        _arguments.dtype("solve", name, xp, value, _arguments.REAL)
+        _arguments.broadcast_shapes("solve", batch=tuple(b.shape[:-1]), **{name: tuple(value.shape)})
+        if len(value.shape) > b.ndim - 1:
+            raise ValueError(
+                f"solve: {name} must be a number, or of a shape that broadcasts to the batch {tuple(b.shape[:-1])}, "
+                f"got the shape {tuple(value.shape)}"
+            )
+        check(value >= 0, f"solve: {name} must be at least 0")
+        return xp.astype(value, real)
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise TypeError(f"solve: {name} must be a number or an array of them, got {value!r} of {describe(value)}")
+    if not value >= 0:
+        raise ValueError(f"solve: {name} must be at least 0, got {value}")
+    return xp.asarray(float(value), dtype=real, device=_arguments.device_of(b))
+
+
+def stops_of(max_steps: Any, size: int) -> tuple[int, ...]:
+    """Check the numbers of steps asked for.
+
+    Raises:
+        TypeError: No integer and no sequence of them.
+        ValueError: A negative one, or none.
+    """
+    if max_steps is None:
+        return (10 * max(size, 1),)
+    if isinstance(max_steps, (list, tuple, range)):
+        if not max_steps:
+            raise ValueError("solve: max_steps must name a number of steps or several, got an empty sequence")
+        return tuple([_arguments.integer("solve", "max_steps", each, minimum=0) for each in max_steps])
+    return (_arguments.integer("solve", "max_steps", max_steps, minimum=0),)
+
+
+def basis_of(nullspace: Any, sides: Sides) -> Array | None:
+    """Make orthonormal vectors, (k, n), of what is said of the null space.
+
+    Raises:
+        TypeError: Neither "constant" nor vectors like `b`, nor a sequence of such.
+        ValueError: Vectors of another shape than `b`, or a word that isn't known.
+    """
+    if nullspace is None:
+        return None
+    xp, size = array_namespace(sides.b), sides.b.shape[-1]
+    if isinstance(nullspace, str):
+        _arguments.choice("solve", "nullspace", nullspace, ("constant",))
+        value = 1.0 / max(size, 1) ** 0.5
+        return xp.full((1, size), value, dtype=sides.b.dtype, device=_arguments.device_of(sides.b))
+    vectors: Sequence[Any] = nullspace if isinstance(nullspace, list) else [nullspace]
+    space = Vectors(sides.columns.tree(sides.b), sides.columns.shapes, (), sides.columns.dtype)
+    rows = [
+        space.flat("solve: nullspace must be 'constant', or a vector or a list of vectors without batch, each", each)
+        for each in vectors
+    ]
+    return xp.stack(_orthonormal(rows))
+
+
+def _orthonormal(vectors: Sequence[Array]) -> list[Array]:
+    """Make vectors orthonormal, one after the other; zero of those that are made of others, or are zero."""
+    xp, found = array_namespace(vectors[0]), list[Array]()
+    for vector in vectors:
+        least = norm(vector) * (100 * float(xp.finfo(vector.dtype).eps))
+        for each in found * 2:  # twice, against rounding errors
+            vector = vector - xp.astype(xp.vecdot(each, vector), vector.dtype)[..., None] * each
+        size = norm(vector)
+        is_new = (size > least) | ~xp.isfinite(size)
+        scale = xp.where(is_new & (size > 0), size, xp.ones_like(size))
+        weight = xp.astype(is_new, size.dtype) / scale
+        found.append(vector * xp.astype(weight, vector.dtype)[..., None])
+    return found
+
+
+def _spread(x: Array, shape: tuple[int, ...]) -> Array:
+    return x if tuple(x.shape) == shape else array_namespace(x).broadcast_to(x, shape)
+
+
+def is_square(sides: Sides) -> bool:
+    """Tell whether there are as many rows as columns."""
+    return sides.rows.size == sides.columns.size

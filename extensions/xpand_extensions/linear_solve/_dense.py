@@ -1,0 +1,87 @@
+"""Factorisations of dense matrices: by triangles, Cholesky's, and by a unitary matrix and a triangle."""
+
+from typing import NamedTuple
+
+from xpand import array_namespace, library_name
+from xpand._typing import Array
+
+from .. import linalg
+from ._factorization import Factorization, by_columns, conjugate
+
+
+class _LUFields(NamedTuple):
+    matrix: Array
+    factors: Array
+    permutation: Array
+    condition: Array
+    status: Array
+
+
+class LUFactorization(_LUFields, Factorization):
+    """A dense matrix with its triangular factors, rows exchanged."""
+
+    __slots__ = ()
+
+    @property
+    def method(self) -> str:
+        """Who did it, in words."""
+        return f"lu ({library_name(array_namespace(self.factors))})"
+
+    def _solved(self, b: Array, transposed: bool) -> Array:
+        solve = lambda columns: linalg.lu_solve(self.factors, self.permutation, columns, transpose=transposed)
+        return by_columns(self.factors, b, solve)
+
+
+class _CholeskyFields(NamedTuple):
+    matrix: Array
+    factor: Array
+    condition: Array
+    status: Array
+
+
+class CholeskyFactorization(_CholeskyFields, Factorization):
+    """A dense Hermitian positive definite matrix with its lower triangular factor."""
+
+    __slots__ = ()
+
+    @property
+    def method(self) -> str:
+        """Who did it, in words."""
+        return f"cholesky ({library_name(array_namespace(self.factor))})"
+
+    def _solved(self, b: Array, transposed: bool) -> Array:
+        # The transpose of a Hermitian matrix is its conjugate.
+        b = conjugate(b) if transposed else b
+        x = by_columns(self.factor, b, lambda columns: linalg.cho_solve(self.factor, columns))
+        return conjugate(x) if transposed else x
+
+
+class _QRFields(NamedTuple):
+    matrix: Array
+    orthogonal: Array
+    triangle: Array
+    condition: Array
+    status: Array
+
+
+class QRFactorization(_QRFields, Factorization):
+    """A dense matrix with its unitary and its upper triangular factor."""
+
+    __slots__ = ()
+
+    @property
+    def method(self) -> str:
+        """Who did it, in words."""
+        return f"qr ({library_name(array_namespace(self.triangle))})"
+
+    def _solved(self, b: Array, transposed: bool) -> Array:
+        return by_columns(self.triangle, b, self._transposed if transposed else self._plain)
+
+    def _plain(self, columns: Array) -> Array:
+        xp = array_namespace(columns)
+        adjoint = conjugate(xp.matrix_transpose(self.orthogonal))
+        return linalg.triangular_solve(self.triangle, xp.matmul(adjoint, columns), lower=False)
+
+    def _transposed(self, columns: Array) -> Array:
+        inner = linalg.triangular_solve(self.triangle, columns, lower=False, transpose=True)
+        return array_namespace(columns).matmul(conjugate(self.orthogonal), inner)

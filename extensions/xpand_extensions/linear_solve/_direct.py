@@ -1,0 +1,114 @@
+"""Direct solvers: factor once, solve for as many right sides as there are."""
+
+from typing import Final
+
+from xpand import _arguments
+from xpand._typing import Array
+
+from .. import autodiff
+from ..sparse._containers import Sparse
+from ..sparse._convert import any_sparse
+from . import _factors as factors
+from ._dense import CholeskyFactorization, LUFactorization, QRFactorization
+from ._factorization import Factorization, check_square
+from ._sparse import SparseFactorization, SymmetricSparseFactorization, square_container
+from ._triangular import triangular
+
+METHODS: Final = ("auto", "direct", "lu", "cholesky", "qr", "lower", "upper")
+"""What `factorize` takes for its method."""
+_TRIANGLES: Final = ("lower", "upper")
+
+
+def factorize(
+    A: Array | Sparse,
+    /,
+    *,
+    method: str = "auto",
+    positive_definite: bool | None = None,
+    symmetric: bool | None = None,
+) -> Factorization:
+    """Factor a matrix, or a stack of them, to solve with.
+
+    Args:
+        A: Square matrices of a floating-point data type: an array of shape `(..., n, n)`, a sparse container of such a
+            shape, or a sparse matrix of a library's own.
+        method: "lu"; "cholesky", for Hermitian positive definite matrices, of which it reads the lower triangle; "qr";
+            "lower" or "upper", for a triangle of the matrices, of which the rest isn't read; "auto" or "direct":
+            "cholesky" where a dense matrix is said to be positive definite, else "lu". For sparse matrices there are
+            "lu", "lower" and "upper" alone.
+        positive_definite: Whether the matrices are known to be Hermitian and positive definite.
+        symmetric: Whether they are known to be Hermitian. For sparse matrices that saves work and memory.
+
+    Returns:
+        The factorisation: `solve(b)`, `solve_transposed(b)`, `status`, `condition`, `method`. An immutable tree.
+
+    Raises:
+        TypeError: No matrix, or a data type that isn't floating-point.
+        ValueError: Matrices that aren't square, or an unknown method.
+        UnsupportedError: A sparse matrix of a lazy library.
+
+    No matrix raises for its values: `status` says for each whether it has factors, and the others of the stack are
+    solved. A matrix counts as SINGULAR where a pivot is zero, or where the estimate of its condition number, which
+    scaling rows doesn't change, is beyond 1 / eps: then no digit of a solution need be right.
+
+    A dense factorisation costs 2/3 n**3 operations ("cholesky" half of that, "qr" twice), the estimate four solutions.
+    Sparse matrices are factored by SuperLU, on the host: those of other libraries than NumPy are copied there, once for
+    the factorisation and once for each solution.
+
+    Source: `scipy.linalg.lu_factor`, `scipy.linalg.cho_factor`, `scipy.sparse.linalg.splu`.
+
+    >>> import numpy as np
+    >>> factorization = factorize(np.asarray([[2.0, 1.0], [1.0, 3.0]]))
+    >>> factorization.solve(np.asarray([3.0, 4.0]))
+    array([1., 1.])
+    >>> factorization.method, int(factorization.status)
+    ('lu (numpy)', 0)
+    """
+    A = any_sparse("factorize", "A", A)
+    _arguments.choice("factorize", "method", method, METHODS)
+    for name, value in (("positive_definite", positive_definite), ("symmetric", symmetric)):
+        if value is not None:
+            _arguments.boolean("factorize", name, value)
+    if isinstance(A, Sparse):
+        return _sparse(A, method, bool(symmetric or positive_definite))
+    check_square("factorize", A)
+    if method in _TRIANGLES:
+        return triangular(A, lower=method == "lower", unit_diagonal=False)
+    constant = autodiff.stop_gradient(A)
+    if method == "cholesky" or (method in ("auto", "direct") and positive_definite):
+        return CholeskyFactorization(A, *factors.factor_cholesky(constant))
+    if method == "qr":
+        return QRFactorization(A, *factors.factor_qr(constant))
+    return LUFactorization(A, *factors.factor_lu(constant))
+
+
+def _sparse(a: Sparse, method: str, symmetric: bool) -> Factorization:
+    if method in ("cholesky", "qr"):
+        raise ValueError(
+            f"factorize: method={method!r} is for dense matrices; sparse ones are factored with method='lu', or made "
+            "dense with `A.todense()`"
+        )
+    square_container("factorize", a)
+    if method in _TRIANGLES:
+        return triangular(a, lower=method == "lower", unit_diagonal=False)
+    cls = SymmetricSparseFactorization if symmetric else SparseFactorization
+    return cls.of(a, autodiff.stop_gradient(a))
+
+
+def direct_solve(
+    A: Array | Sparse,
+    b: Array,
+    /,
+    *,
+    method: str = "auto",
+    positive_definite: bool | None = None,
+    symmetric: bool | None = None,
+) -> Array:
+    """Solve `A x = b` by factors: `factorize(A, …).solve(b)`, with the arguments and errors of both.
+
+    >>> import numpy as np
+    >>> direct_solve(np.asarray([[2.0, 1.0], [1.0, 3.0]]), np.asarray([3.0, 4.0]))
+    array([1., 1.])
+    """
+    found = factorize(A, method=method, positive_definite=positive_definite, symmetric=symmetric)
+    return found.solve(b)

@@ -1,0 +1,204 @@
+"""Factors of matrices with a verdict on each: what the implementations of direct solvers give, by library."""
+
+from typing import NamedTuple
+
+from xpand import _arguments
+from xpand._typing import Array
+
+from .._dispatch import pluggable
+from ..linalg import _checks as checks
+
+
+class LUParts(NamedTuple):
+    """What `factor_lu` returns."""
+
+    factors: Array
+    """Both triangles, as those of `linalg.lu_factor`; the identity where there are none."""
+    permutation: Array
+    """Which row of the matrix each row of the factors is of."""
+    condition: Array
+    """An estimate of the condition number, which scaling rows doesn't change; infinite, or NaN, without factors."""
+    status: Array
+    """A `Status` code for each matrix."""
+
+
+class CholeskyParts(NamedTuple):
+    """What `factor_cholesky` returns."""
+
+    factor: Array
+    """The lower triangle, with zeros above; the identity where there is none."""
+    condition: Array
+    """An estimate of the condition number, as that of `LUParts`."""
+    status: Array
+    """A `Status` code for each matrix."""
+
+
+class QRParts(NamedTuple):
+    """What `factor_qr` returns."""
+
+    orthogonal: Array
+    """A unitary matrix."""
+    triangle: Array
+    """The upper triangle; the identity where there is none."""
+    condition: Array
+    """An estimate of the condition number, as that of `LUParts`."""
+    status: Array
+    """A `Status` code for each matrix."""
+
+
+class TriangularParts(NamedTuple):
+    """What `factor_triangular` returns."""
+
+    factor: Array
+    """The matrix; the identity for one that can't be solved with."""
+    condition: Array
+    """An estimate of the condition number, as that of `LUParts`."""
+    status: Array
+    """A `Status` code for each matrix."""
+
+
+class SparseParts(NamedTuple):
+    """What `factor_sparse` returns."""
+
+    number: Array
+    """The number that the host keeps the factors of each matrix under."""
+    condition: Array
+    """An estimate of the condition number, as that of `LUParts`."""
+    status: Array
+    """A `Status` code for each matrix."""
+
+
+@pluggable
+def factor_lu(a: Array, /) -> LUParts:
+    """Factor square matrices into triangles with exchange of rows, and say which are singular.
+
+    Args:
+        a: Matrices, shape `(..., n, n)`, of a floating-point data type.
+
+    Raises:
+        TypeError: No array, or another data type.
+        ValueError: No square matrices.
+
+    What `linear_solve.factorize` keeps. No matrix raises, and none spoils the others of its stack.
+
+    >>> import numpy as np
+    >>> factor_lu(np.asarray([[[2.0, 0.0], [0.0, 4.0]], [[1.0, 1.0], [1.0, 1.0]]])).status.tolist()
+    [0, 5]
+    """
+    _check("factor_lu", a)
+    return checks.computed(factor_lu.native(a), a)
+
+
+@pluggable
+def factor_cholesky(a: Array, /) -> CholeskyParts:
+    """Factor Hermitian positive definite matrices, and say which aren't that.
+
+    Argument and errors are those of `factor_lu`. Only the lower triangle of matrices is read. The status of one that
+    isn't positive definite to working precision is BREAKDOWN.
+
+    >>> import numpy as np
+    >>> factor_cholesky(np.asarray([[[4.0, 0.0], [2.0, 5.0]], [[1.0, 0.0], [2.0, 1.0]]])).status.tolist()
+    [0, 4]
+    """
+    _check("factor_cholesky", a)
+    return checks.computed(factor_cholesky.native(a), a)
+
+
+@pluggable
+def factor_qr(a: Array, /) -> QRParts:
+    """Factor square matrices into a unitary one and a triangle, and say which are singular.
+
+    Argument and errors are those of `factor_lu`.
+
+    >>> import numpy as np
+    >>> factor_qr(np.asarray([[0.0, 2.0], [1.0, 0.0]])).status.tolist()
+    0
+    """
+    _check("factor_qr", a)
+    return checks.computed(factor_qr.native(a), a)
+
+
+@pluggable
+def factor_triangular(a: Array, /, *, lower: bool = True) -> TriangularParts:
+    """Say which triangular matrices are singular.
+
+    Args:
+        a: Matrices, shape `(..., n, n)`, of a floating-point data type, with zeros outside the triangle.
+        lower: Which triangle.
+
+    Errors are those of `factor_lu`.
+
+    >>> import numpy as np
+    >>> factor_triangular(np.asarray([[1.0, 0.0], [1.0, 0.0]])).status.tolist()
+    5
+    """
+    _check("factor_triangular", a)
+    return checks.computed(factor_triangular.native(a), a, lower=lower)
+
+
+@pluggable
+def factor_sparse(
+    values: Array, pattern: tuple[Array, ...], /, *, format: str, size: int, kind: str = "general"
+) -> SparseParts:
+    """Factor sparse square matrices on the host, by SuperLU.
+
+    Args:
+        values: Of shape `(*batch, nse)`, of a floating-point data type.
+        pattern: The arrays of the container's pattern, each of shape `(k,)` or `(*batch, k)`.
+        format: The container's: "coo", "csr" or "csc".
+        size: How many rows and columns there are.
+        kind: "general"; "symmetric", whose pivots are taken from the diagonal where they can; "lower" or "upper", a
+            triangle, of which the rest isn't read; "unit lower" or "unit upper", with a diagonal of ones.
+
+    What `linear_solve.factorize` keeps, after it has checked the arguments. The host keeps the factors for as long as
+    `number` lives; where it doesn't have them any more, it makes them again from the matrix.
+
+    >>> import numpy as np
+    >>> pattern = (np.asarray([0, 1]), np.asarray([0, 1, 2]))
+    >>> factor_sparse(np.asarray([1.0, 2.0]), pattern, format="csr", size=2).status.tolist()
+    0
+    """
+    return factor_sparse.native(values, *pattern)(values, pattern, format=format, size=size, kind=kind)
+
+
+@pluggable
+def solve_sparse(
+    number: Array,
+    values: Array,
+    pattern: tuple[Array, ...],
+    b: Array,
+    /,
+    *,
+    format: str,
+    size: int,
+    kind: str = "general",
+    transposed: bool = False,
+) -> Array:
+    """Solve by what `factor_sparse` made of the same values and pattern.
+
+    Args:
+        number: The number that the host keeps the factors under, shape `(*batch)`.
+        values: As in `factor_sparse`.
+        pattern: As in `factor_sparse`.
+        b: Right sides, shape `(..., size)`, of the data type of the values; the axes before broadcast with `batch`.
+        format: As in `factor_sparse`.
+        size: As in `factor_sparse`.
+        kind: As in `factor_sparse`.
+        transposed: Solve with the transposes.
+
+    Returns:
+        The solutions, of the broadcast shape. NaN for singular matrices.
+
+    >>> import numpy as np
+    >>> values, pattern = np.asarray([1.0, 2.0]), (np.asarray([0, 1]), np.asarray([0, 1, 2]))
+    >>> number = factor_sparse(values, pattern, format="csr", size=2).number
+    >>> solve_sparse(number, values, pattern, np.asarray([3.0, 4.0]), format="csr", size=2)
+    array([3., 2.])
+    """
+    solve = solve_sparse.native(number, values, *pattern, b)
+    return solve(number, values, pattern, b, format=format, size=size, kind=kind, transposed=transposed)
+
+
+def _check(function: str, a: Array) -> None:
+    checks.alike(function, _arguments.FLOATING, a=a)
+    checks.matrices(function, "a", a, square=True)

@@ -1,0 +1,191 @@
+"""Iterative solutions as functions of the system, whose derivatives are solutions again."""
+
+from typing import Any, NamedTuple
+
+from xpand import _arguments, array_namespace, is_concrete
+from xpand._typing import Array
+
+from .. import autodiff
+from .._solver_status import ConvergenceError, Status
+from ._krylov import Found, System, krylov
+from ._methods import Method
+from ._operators import conj
+
+
+class Criterion(NamedTuple):
+    """When to stop."""
+
+    rtol: Array
+    atol: Array
+
+
+class Options(NamedTuple):
+    """What is static in a call."""
+
+    method: Method
+    stops: tuple[int, ...]
+    """After how many steps to look, in ascending order."""
+    throw: bool = False
+    """Whether a derivative whose solution does not converge raises, where that can be told."""
+
+    def last(self) -> "Options":
+        """Look at the end alone."""
+        return self._replace(stops=self.stops[-1:])
+
+    def solution(self, found: Found) -> Array:
+        """Return the solution at the end."""
+        return found.x if len(self.stops) == 1 else found.x[-1, ...]
+
+    def residual(self, found: Found) -> Array:
+        """Return what is missing at the end."""
+        return found.residual if len(self.stops) == 1 else found.residual[-1, ...]
+
+
+def square(system: System, b: Array, x0: Array | None, criterion: Criterion, options: Options) -> tuple[Array, Found]:
+    """Solve a square system; return the solution and, of no derivative, how it was found."""
+    of_derivative = _Derivatives()
+
+    def solve(b: Array, system: System, start: Any, criterion: Criterion) -> tuple[Array, Found]:
+        found = _found(system, b, _start(b, start, b.shape[-1]), criterion, options)
+        of_derivative.look(found, options)
+        of_derivative.go_on()
+        return options.solution(found), found
+
+    def transpose_solve(b: Array, system: System, start: Any, criterion: Criterion) -> tuple[Array, Found]:
+        xp = array_namespace(b)
+        if system.operator.symmetric:
+            found = _found(system, conj(xp, b), xp.zeros_like(b), criterion, options.last())
+            of_derivative.look(found, options.last())
+            return conj(xp, found.x), found
+        found = _found(system.transposed(), b, xp.zeros_like(b), criterion, options.last())
+        of_derivative.look(found, options.last())
+        return found.x, found
+
+    start = () if x0 is None else autodiff.stop_gradient((b, x0))
+    args = (system, start, autodiff.stop_gradient(criterion))
+    solution: tuple[Array, Found] = autodiff.custom_linear_solve(
+        _product, b, solve=solve, transpose_solve=transpose_solve, args=args, has_aux=True
+    )
+    return solution
+
+
+def least_squares(
+    system: System, b: Array, x0: Array | None, criterion: Criterion, options: Options
+) -> tuple[Array, Found]:
+    """Solve a system of any shape by least squares: of the solutions that fit best, the least.
+
+    What is solved is the square, Hermitian system of residual and solution, `r + A x = f` and `adjoint(A) r = g`. For a
+    matrix of more rows than columns `f` is the right side; for one of more columns the roles are exchanged, and the
+    solution is the `r` of the adjoint matrix.
+    """
+    is_tall = system.rows.size >= system.columns.size
+    of_derivative = _Derivatives()
+
+    def product(pair: tuple[Array, Array], system: System, start: Any, criterion: Criterion) -> tuple[Array, Array]:
+        r, x = pair
+        if is_tall:
+            return r + system.product(x), system.adjoint(r)
+        return r + system.adjoint(x), system.product(r)
+
+    def solve(
+        sides: tuple[Array, Array], system: System, start: Any, criterion: Criterion
+    ) -> tuple[tuple[Array, Array], Found]:
+        f, g = sides
+
+        def adjoint(b: Array) -> Array:
+            found = _of_adjoint(system, b, criterion, options)
+            of_derivative.look(found, options.last())
+            return conj(xp, found.x)
+
+        xp = array_namespace(f)
+        if is_tall:
+            w = adjoint(g)
+            found = _found(system, f - w, _start(f, start, g.shape[-1]), criterion, options)
+            x = options.solution(found)
+            of_derivative.look(found, options)
+            of_derivative.go_on()
+            return (w + options.residual(found), x), found
+        found = _found(system, g, _start(g, start, f.shape[-1]), criterion, options)
+        w = options.solution(found)
+        of_derivative.look(found, options)
+        outside = f - system.adjoint(adjoint(f))
+        x = adjoint(f - w)
+        of_derivative.go_on()
+        return (w + outside, x), found
+
+    def transpose_solve(
+        sides: tuple[Array, Array], system: System, start: Any, criterion: Criterion
+    ) -> tuple[tuple[Array, Array], Found]:
+        # Not of b: functions that bring followed arrays along are made graphs, whose values aren't known.
+        xp = array_namespace(*sides)
+        (r, x), found = solve((conj(xp, sides[0]), conj(xp, sides[1])), system, (), criterion)
+        return (conj(xp, r), conj(xp, x)), found
+
+    none = _zeros(b, system.columns.size)
+    sides = (b, none) if is_tall else (none, b)
+    start = () if x0 is None else autodiff.stop_gradient((b, x0))
+    (r, x), found = autodiff.custom_linear_solve(
+        product,
+        sides,
+        solve=solve,
+        transpose_solve=transpose_solve,
+        args=(system, start, autodiff.stop_gradient(criterion)),
+        has_aux=True,
+    )
+    return (x if is_tall else r), found
+
+
+def _product(x: Array, system: System, start: Any, criterion: Criterion) -> Array:
+    return system.product(x)
+
+
+def _found(system: System, b: Array, x0: Array, criterion: Criterion, options: Options) -> Found:
+    method, stops, _ = options
+    order = min(method.order, max(b.shape[-1], 1)) if method.name == "gmres" else method.order
+    return krylov(b, x0, criterion.rtol, criterion.atol, system=system, method=method.name, order=order, stops=stops)
+
+
+class _Derivatives:
+    """Looks at the solutions that derivatives are made of: those after the caller's own."""
+
+    def __init__(self) -> None:
+        """Begin with the caller's."""
+        self.is_first = True
+
+    def go_on(self) -> None:
+        """Take note that the caller's is found."""
+        self.is_first = False
+
+    def look(self, found: Found, options: Options) -> None:
+        """Raise where a solution has not converged, if told to, and where that is known."""
+        status = found.status if len(options.stops) == 1 else found.status[-1, ...]
+        if self.is_first or not options.throw or not is_concrete(status):
+            return
+        if bool(array_namespace(status).any(status != int(Status.CONVERGED))):
+            raise ConvergenceError(
+                f"solve: the derivative of a solution is a solution too, which by {str(options.method)!r} has not "
+                "converged; give it more max_steps, a larger rtol, or a preconditioner",
+                found,
+            )
+
+
+def _of_adjoint(system: System, b: Array, criterion: Criterion, options: Options) -> Found:
+    """Solve with the adjoint matrix: for the conjugated solution."""
+    xp = array_namespace(b)
+    return _found(system.transposed(), conj(xp, b), _zeros(b, system.rows.size), criterion, options.last())
+
+
+def _start(b: Array, start: Any, size: int) -> Array:
+    """Return where to begin: at the guess, if this is the system that was guessed of, and not one of a derivative."""
+    if not start:
+        return _zeros(b, size)
+    of, x0 = start
+    xp = array_namespace(b, of, x0)
+    return xp.where(xp.all(b == of, axis=-1)[..., None], x0, xp.zeros_like(x0))
+
+
+def _zeros(b: Array, size: int) -> Array:
+    xp = array_namespace(b)
+    if b.shape[-1] == size:
+        return xp.zeros_like(b)
+    return xp.zeros((*b.shape[:-1], size), dtype=b.dtype, device=_arguments.device_of(b))

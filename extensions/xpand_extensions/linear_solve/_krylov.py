@@ -1,0 +1,161 @@
+"""Krylov methods on flat vectors: the system, and the facade that libraries may implement."""
+
+from typing import Any, NamedTuple
+
+from xpand import array_namespace, trees
+from xpand._typing import Array
+
+from .. import autodiff
+from .._dispatch import pluggable
+from ._operators import Map, Matrix, conj
+from ._vectors import Vectors
+
+
+class System:
+    """A linear system on flat vectors, with its preconditioner: a tree of their arrays.
+
+    `product` multiplies by A, or by its transposed where `is_transposed`; `adjoint` by the transposed, conjugated, of
+    that.
+    """
+
+    __slots__ = ("basis", "columns", "is_transposed", "operator", "preconditioner", "rows")
+
+    def __init__(
+        self,
+        operator: Matrix | Map,
+        preconditioner: Any,
+        basis: Array | None,
+        rows: Vectors,
+        columns: Vectors,
+        is_transposed: bool = False,
+    ) -> None:
+        """Keep the parts. `basis` holds orthonormal vectors of the null space, (..., k, n)."""
+        self.operator, self.preconditioner, self.basis = operator, preconditioner, basis
+        self.rows, self.columns, self.is_transposed = rows, columns, is_transposed
+
+    def transposed(self) -> "System":
+        """Return the transposed system."""
+        return System(self.operator, self.preconditioner, self.basis, self.rows, self.columns, not self.is_transposed)
+
+    @property
+    def is_of_arrays(self) -> bool:
+        """Whether everything that it needs is among its arrays, and nothing in a user's function."""
+        return isinstance(self.operator, Matrix) and not any(map(callable, trees.leaves(self.preconditioner)))
+
+    @property
+    def is_preconditioned(self) -> bool:
+        """Whether there is a preconditioner."""
+        return self.preconditioner is not None
+
+    def product(self, x: Array) -> Array:
+        """Multiply by the operator."""
+        if self.is_transposed:
+            return self._completed(self.operator.transposed(x, self.rows, self.columns), x)
+        return self._completed(self.operator.product(x, self.rows, self.columns), x)
+
+    def multiply(self, x: Array) -> Array:
+        """Multiply by the operator as it was given, singular or not."""
+        return System(self.operator, None, None, self.rows, self.columns, self.is_transposed).product(x)
+
+    def adjoint(self, y: Array) -> Array:
+        """Multiply by the adjoint operator."""
+        xp = array_namespace(y)
+        return conj(xp, self.transposed().product(conj(xp, y)))
+
+    def precondition(self, r: Array) -> Array:
+        """Apply the preconditioner."""
+        if self.preconditioner is None:
+            return r
+        return self._transposed_preconditioner(r) if self.is_transposed else self._preconditioner(r)
+
+    def precondition_adjoint(self, r: Array) -> Array:
+        """Apply the adjoint of the preconditioner."""
+        xp = array_namespace(r)
+        return r if self.preconditioner is None else conj(xp, self.transposed().precondition(conj(xp, r)))
+
+    def _preconditioner(self, r: Array) -> Array:
+        return self.columns.flat("solve: preconditioner must return", self.preconditioner(self.rows.tree(r)))
+
+    def _transposed_preconditioner(self, r: Array) -> Array:
+        given = getattr(self.preconditioner, "transposed", None)
+        if given is not None:
+            found = given(self.columns.tree(r))
+        elif self.operator.symmetric:
+            xp = array_namespace(r)
+            return conj(xp, self._preconditioner(conj(xp, r)))
+        else:
+            (found,) = autodiff.linear_transpose(self.preconditioner, self.rows.example(r))(self.columns.tree(r))
+        return self.rows.flat("solve: the transposed of preconditioner must return", found)
+
+    def _completed(self, product: Array, x: Array) -> Array:
+        """Make the operator regular where its null space is known: on that it is the identity."""
+        if self.basis is None:
+            return product
+        xp = array_namespace(x)
+        basis = conj(xp, self.basis) if self.is_transposed else self.basis
+        return product + along(basis, x)
+
+
+trees.register(
+    System,
+    lambda a: ((a.operator, a.preconditioner, a.basis), (a.rows, a.columns, a.is_transposed)),
+    lambda static, children: System(*children, *static),
+)
+
+
+def along(basis: Array, x: Array) -> Array:
+    """Return the parts of vectors along orthonormal ones, (..., k, n)."""
+    xp = array_namespace(x)
+    weights = xp.matmul(conj(xp, basis), x[..., None])
+    return xp.matmul(xp.matrix_transpose(basis), weights)[..., 0]
+
+
+class Found(NamedTuple):
+    """What `krylov` returns; with one more axis, the first, for the numbers of steps asked for."""
+
+    x: Array
+    """Flat solutions, (..., n)."""
+    residual: Array
+    """What is missing, recomputed."""
+    steps: Array
+    """How many steps were taken."""
+    calls: Array
+    """How many products there were."""
+    status: Array
+    """`Status` codes."""
+
+
+@pluggable
+def krylov(
+    b: Array,
+    x0: Array,
+    rtol: Array,
+    atol: Array,
+    /,
+    *,
+    system: System,
+    method: str,
+    order: int = 0,
+    stops: tuple[int, ...] = (1,),
+) -> Found:
+    """Solve a system of flat vectors by a Krylov method.
+
+    Args:
+        b: Right sides, `(*batch, m)`.
+        x0: Where to begin, `(*batch, n)`.
+        rtol: Tolerances relative to `b`, real, that broadcast to the batch.
+        atol: Absolute tolerances, real, that broadcast to the batch.
+        system: What to multiply with.
+        method: The name of the method's family.
+        order: How many directions the method takes at once, or keeps until it starts again.
+        stops: After how many steps to look, in ascending order; the last is the most there are.
+
+    What `linear_solve.solve` calls, after it has checked the arguments.
+
+    >>> import numpy as np
+    >>> from xpand_extensions.linear_solve import solve
+    >>> solve(np.asarray([[2.0, 0.0], [0.0, 4.0]]), np.asarray([2.0, 4.0]), method="cg").x
+    array([1., 1.])
+    """
+    native = krylov.native(b)
+    return native(b, x0, rtol, atol, system=system, method=method, order=order, stops=stops)

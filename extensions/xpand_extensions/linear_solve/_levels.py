@@ -1,0 +1,138 @@
+"""Sparse triangles solved where they lie, on devices that the host is far from: level by level, each at once."""
+
+from typing import Any, NamedTuple
+
+from xpand import _arguments, array_namespace, library_name
+from xpand._typing import Array
+
+from .. import autodiff, devices, sparse
+from .._dispatch import pluggable
+from .._solver_status import Status
+from ..generic.linear_solve._direct_condition import estimate, verdict
+from ..generic.linear_solve._triangle_levels import schedule
+from ..sparse._containers import COO
+from ..sparse._pattern import at_once, known
+from ..tracing._host import on_host
+from ._factorization import Factorization
+from ._operators import times
+from ._preconditioners import on_device
+
+
+@pluggable
+def solve_levels(b: Array, weights: Array, columns: Array, diagonal: Array, rows: Array, slots: Array, /) -> Array:
+    """Solve sparse triangular systems in steps, each for many unknowns that don't wait for each other.
+
+    Args:
+        b: Right sides, `(*batch, n)`.
+        weights: The entries off the diagonal of the row in each slot, `(..., steps, slots, entries)`, zeros where there
+            are fewer; the axes before broadcast to the batch.
+        columns: The slots of the unknowns that they are multiplied with, counted through all steps, of that shape.
+        diagonal: What the sums are divided by, `(..., steps, slots)`.
+        rows: The row in each slot, `(steps, slots)`, n where there is none.
+        slots: The slot of each row, `(n,)`.
+
+    Returns:
+        The solutions, `(*batch, n)`.
+
+    Source: Saad, Iterative Methods for Sparse Linear Systems, 12.4.3.
+
+    >>> import numpy as np
+    >>> weights, columns = np.asarray([[[0.0]], [[1.0]]]), np.asarray([[[0]], [[0]]])
+    >>> diagonal, rows = np.asarray([[2.0], [4.0]]), np.asarray([[0], [1]])
+    >>> solve_levels(np.asarray([2.0, 9.0]), weights, columns, diagonal, rows, np.asarray([0, 1]))
+    array([1., 2.])
+    """
+    return solve_levels.native(b, weights)(b, weights, columns, diagonal, rows, slots)
+
+
+class _Steps(NamedTuple):
+    """The arguments of `solve_levels` that belong to a matrix."""
+
+    weights: Array
+    columns: Array
+    diagonal: Array
+    rows: Array
+    slots: Array
+
+
+class _LevelFields(NamedTuple):
+    matrix: COO
+    forward: _Steps
+    backward: _Steps
+    condition: Array
+    status: Array
+
+
+class LevelFactorization(_LevelFields, Factorization):
+    """A sparse triangle, with the order in which to solve for its unknowns, and for those of its transposed."""
+
+    __slots__ = ()
+
+    @property
+    def method(self) -> str:
+        """Who did it, in words."""
+        return f"triangular (level by level, {library_name(array_namespace(self.matrix.values))})"
+
+    def _solved(self, b: Array, transposed: bool) -> Array:
+        return solve_levels(b, *(self.backward if transposed else self.forward)) if b.shape[-1] else b
+
+
+def applies(part: COO) -> bool:
+    """Tell whether a triangle is to be solved level by level: it lies far from the host, and its pattern is known."""
+    return part.coords[0].ndim == 1 and known(*part.coords) and _is_far(part.values)
+
+
+def by_levels(part: COO, *, lower: bool) -> LevelFactorization:
+    """Order the unknowns of a triangle, which is all that its matrix holds; judge it as `factor_triangular` does."""
+    # Of the values alone: under jit of JAX a pattern that goes through it is known no more.
+    constant = part.with_values(autodiff.stop_gradient(part.values))
+    values, size = constant.values, part.shape[-1]
+    xp, device = array_namespace(values), _arguments.device_of(values)
+    diagonal = sparse.diagonal(constant)
+    least = float(xp.finfo(values.dtype).smallest_normal)
+    finite = xp.all(xp.isfinite(values), axis=-1)
+    regular = xp.all(xp.abs(diagonal) >= least, axis=-1)
+    fine = (finite & regular)[..., None]
+    values, diagonal = xp.where(fine, values, xp.zeros_like(values)), xp.where(fine, diagonal, xp.ones_like(diagonal))
+    safe = abs(constant.with_values(values))
+    ends = xp.asarray([0.0, -1.0], dtype=values.dtype, device=device)
+    values = xp.concat([values, xp.broadcast_to(ends, (*values.shape[:-1], 2))], axis=-1)
+    one = xp.ones((*diagonal.shape[:-1], 1), dtype=values.dtype, device=device)
+    diagonal = xp.concat([diagonal, one], axis=-1)
+    forward, backward = [
+        _steps(values, diagonal, constant.coords if each else constant.coords[::-1], size, lower=lower == each)
+        for each in (True, False)
+    ]
+    sums = times(safe, xp.ones((*values.shape[:-1], size), dtype=xp.abs(diagonal).dtype, device=device))
+
+    def columns_of(steps: _Steps) -> Any:
+        # The columns of right sides are one more axis of vectors.
+        steps = steps._replace(weights=steps.weights[..., None, :, :, :], diagonal=steps.diagonal[..., None, :, :])
+        return lambda b: xp.matrix_transpose(solve_levels(xp.matrix_transpose(b), *steps))
+
+    condition = estimate(xp, sums, values.dtype, columns_of(forward), columns_of(backward))
+    return LevelFactorization(part, forward, backward, *verdict(xp, condition, finite, regular, Status.SINGULAR))
+
+
+def _steps(values: Array, diagonal: Array, coords: tuple[Array, ...], size: int, *, lower: bool) -> _Steps:
+    """Order the unknowns on the host, and bring values into that order where they lie."""
+    xp = array_namespace(values)
+
+    def ordered(*coords: Array) -> Any:
+        rows, columns = map(on_host, coords)
+        found = schedule(rows, columns, max(size, 1), lower=lower)
+        return on_device(array_namespace(*coords), coords[0], tuple(found))
+
+    source, columns, rows, slots = at_once(ordered, *coords)
+    taken = xp.reshape(xp.take(values, xp.reshape(source, (-1,)), axis=-1), (*values.shape[:-1], *source.shape))
+    below = xp.reshape(xp.take(diagonal, xp.reshape(rows, (-1,)), axis=-1), (*values.shape[:-1], *rows.shape))
+    return _Steps(taken, columns, below, rows, slots)
+
+
+def _is_far(x: Array) -> bool:
+    """Tell whether the host would have to fetch values from a device; the default one where that isn't known."""
+    device = _arguments.device_of(x)
+    # What JAX spreads over several devices has none.
+    is_known = device is not None and not hasattr(device, "device_set")
+    info = devices.device_info(x) if is_known else devices.device_info(xp=array_namespace(x))
+    return info.kind not in ("cpu", "meta")

@@ -1,0 +1,105 @@
+"""From a linear function to its matrix; the facade is `linear_solve`."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from xpand import _arguments, array_namespace, namespace, trees
+from xpand._namespace import describe
+from xpand._typing import Array, Device, DType, Namespace
+
+from .. import sparse
+from ..jit._graph import namespace_with
+from ..sparse._convert import FORMATS
+from ..tracing import traced_namespace
+from ..tracing._affine import Affine
+from ..tracing._affine_maps import below
+from ..tracing._core import Aval, bare
+
+
+def matrix_from_function(
+    function: Callable[..., Any], example: trees.Tree, /, *, args: tuple[Any, ...] = (), format: sparse.Format = "csr"
+) -> tuple[sparse.Sparse, Array]:
+    """Find the matrix of a linear function, and the offset of an affine one, from the structure of the function.
+
+    Args:
+        function: Takes a tree of arrays, and `args`; returns a tree of arrays. It must be written with the standard and
+            xpand's extensions, and be affine in the first argument: sums, products with what is known, everything that
+            moves elements (slices, `roll`, padding, indexing, reshaping, `concat`, `where` with a known condition),
+            reductions by sums, products of matrices, convolutions. What it is called with has no values to look at.
+        example: A tree like the first argument: of it only shapes and data types matter, so `ShapeDtype` will do.
+        args: Further arguments, constants for the matrix.
+        format: "csr", "csc" or "coo".
+
+    Returns:
+        A pair of the matrix, a container of shape (elements of the result, elements of the argument), sorted and
+        without duplicates, and the offset, an array of shape (elements of the result,). Elements are counted in
+        row-major order, and those of a tree array after array. So `matrix @ flat(x) + offset` is `flat(function(x))`.
+        Both are of the library and on the device of the example.
+
+    Raises:
+        TypeError: Something that is no function or no tree of floating-point arrays, or (`NonlinearError`,
+            `TracedError`, with the place in the function) an operation that isn't linear, or needs values.
+        ValueError: No such format.
+
+    The function is called once. What an operation does is asked with numbers in the place of elements, so the cost is a
+    few times that of the operations themselves, and not that of a call for each column. The numbers are the host's,
+    whatever the library. There is no derivative with respect to the constants in the function.
+
+    Source: PhiML's `matrix_from_function`.
+
+    >>> import numpy as np
+    >>> def inner(u):
+    ...     return u[2:] - 2.0 * u[1:-1] + u[:-2]
+    >>> matrix, offset = matrix_from_function(inner, np.zeros(4))
+    >>> matrix.todense()
+    array([[ 1., -2.,  1.,  0.],
+           [ 0.,  1., -2.,  1.]])
+    """
+    if not callable(function):
+        raise TypeError(f"matrix_from_function: takes a function, got {describe(function)}")
+    _arguments.choice("matrix_from_function", "format", format, FORMATS)
+    leaves, structure = trees.flatten(example)
+    base = _namespace(leaves)
+    host = namespace("numpy")
+    avals = [Aval(tuple(x.shape), x.dtype, _arguments.device_of(x)) for x in leaves]
+    width = sum(aval.size for aval in avals)
+    is_complex = any(_arguments.kind(base, x.dtype) == "complex" for x in avals)
+    with Affine(traced_namespace(base), host, width, is_complex) as trace:
+        firsts = [sum(aval.size for aval in avals[:i]) for i in range(len(avals))]
+        given = [trace.argument(aval, first) for aval, first in zip(avals, firsts)]
+        result = function(trees.unflatten(structure, given), *args)
+        outs = trees.leaves(result)
+        for x in outs:
+            if not _arguments.is_array(bare(x)):
+                raise TypeError(f"matrix_from_function: the function must return arrays, got {describe(x)}")
+        found = [trace.combination(x) for x in outs]
+    dtype = base.result_type(*[x.dtype for x in avals], *[x.dtype for x in outs])
+    offset = host.concat([host.reshape(x, (-1,)) for _, x in found])
+    matrix = sparse.eliminate_zeros(sparse.sum_duplicates(below([rows for rows, _ in found])))
+    moved = _moved(base, sparse.convert(matrix, format), dtype, avals[0].device)
+    return moved, base.asarray(host.asarray(offset, copy=True), dtype=dtype, device=avals[0].device)
+
+
+def _namespace(leaves: Sequence[Any]) -> Namespace:
+    """Return the namespace of arrays, or of what stands for arrays, all of floating-point data types."""
+    if not leaves:
+        raise TypeError("matrix_from_function: example must hold an array, got none")
+    for x in leaves:
+        if not (hasattr(x, "shape") and hasattr(x, "dtype")):
+            raise TypeError(
+                f"matrix_from_function: example must be a tree of arrays, or of what has a shape and a data type, got "
+                f"{describe(x)}"
+            )
+    arrays = {f"example[{i}]": x for i, x in enumerate(leaves) if _arguments.is_array(x)}
+    found = _arguments.namespace_of("matrix_from_function", **arrays) if arrays else namespace_with(leaves[0].dtype)
+    for i, x in enumerate(leaves):
+        _arguments.dtype("matrix_from_function", f"example[{i}]", found, x, _arguments.FLOATING)
+    return found
+
+
+def _moved(base: Namespace, a: sparse.Sparse, dtype: DType, device: Device) -> sparse.Sparse:
+    """Return a container of the host as one of a library."""
+    host = array_namespace(a.values)
+    values = base.asarray(host.asarray(a.values, copy=True), dtype=dtype, device=device)
+    pattern = tuple(base.asarray(host.asarray(x, copy=True), device=device) for x in a.pattern)
+    return type(a)._of(values, pattern, a._static())

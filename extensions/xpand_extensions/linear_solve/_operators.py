@@ -1,0 +1,221 @@
+"""Linear operators: what a solver multiplies vectors by, and what is known of it."""
+
+from collections.abc import Callable
+from typing import Any, Final
+
+from xpand import _arguments, array_namespace, trees
+from xpand._namespace import describe
+from xpand._typing import Array
+
+from .. import autodiff
+from .._transforms_patterns import beside
+from ..control_flow._trees import function_of
+from ..sparse._containers import CSR, Sparse
+from ..sparse._convert import any_sparse, tocsr
+from ..sparse._pattern import known
+from ._factorization import Factorization
+from ._vectors import Vectors
+
+_FLAGS: Final = ("symmetric", "positive_definite")
+
+
+class LinearOperator:
+    """A linear function of vectors that are trees of arrays, with what is known of it.
+
+    Args:
+        function: Takes a vector, a tree of arrays, and `args`; returns the product, a tree like the right-hand side.
+        transposed: The same for the transposed operator, not conjugated. Left out, it is made by
+            `autodiff.linear_transpose`, where a method needs it.
+        args: Trees of arrays, or anything else. Solutions are differentiable in their arrays.
+        symmetric: Whether the operator equals its transposed, conjugated for complex numbers: a promise.
+        positive_definite: Whether it is symmetric and all its eigenvalues are positive: a promise.
+
+    Raises:
+        TypeError: Functions that are none, `args` no tuple, flags that are no bools.
+
+    It is a tree, of `args`.
+
+    >>> import numpy as np
+    >>> from xpand_extensions.linear_solve import solve
+    >>> laplace = LinearOperator(lambda x: 2 * x - np.roll(x, 1) - np.roll(x, -1) + x, positive_definite=True)
+    >>> solve(laplace, np.asarray([1.0, 2.0, 3.0])).x.round(6)
+    array([1.75, 2.  , 2.25])
+    """
+
+    __slots__ = ("args", "function", "positive_definite", "symmetric", "transposed")
+
+    def __init__(
+        self,
+        function: Callable[..., Any],
+        /,
+        *,
+        transposed: Callable[..., Any] | None = None,
+        args: tuple[Any, ...] = (),
+        symmetric: bool = False,
+        positive_definite: bool = False,
+    ) -> None:
+        """Keep the function and what is known of it."""
+        function_of("LinearOperator", "function", function)
+        if transposed is not None:
+            function_of("LinearOperator", "transposed", transposed)
+        if not isinstance(args, tuple):
+            raise TypeError(f"LinearOperator: args must be a tuple, got {describe(args)}; write `args=(a,)` for one")
+        _arguments.boolean("LinearOperator", "symmetric", symmetric)
+        _arguments.boolean("LinearOperator", "positive_definite", positive_definite)
+        self.function, self.transposed, self.args = function, transposed, args
+        self.symmetric, self.positive_definite = symmetric or positive_definite, positive_definite
+
+    def __call__(self, x: trees.Tree, /) -> trees.Tree:
+        """Multiply a vector."""
+        return self.function(x, *beside(trees.leaves(x), self.args))
+
+
+def _flatten(a: LinearOperator) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+    return (a.args,), (a.function, a.transposed, a.symmetric, a.positive_definite)
+
+
+def _unflatten(static: tuple[Any, ...], children: Any) -> LinearOperator:
+    result = object.__new__(LinearOperator)
+    result.function, result.transposed, result.symmetric, result.positive_definite = static
+    (result.args,) = children
+    return result
+
+
+trees.register(LinearOperator, _flatten, _unflatten)
+
+
+class Matrix:
+    """Matrices, dense or sparse, as an operator on flat vectors: `(*batch, m, n)`."""
+
+    __slots__ = ("positive_definite", "symmetric", "values")
+
+    def __init__(self, values: Any, symmetric: bool, positive_definite: bool) -> None:
+        """Keep the matrices and what is known of them."""
+        self.values, self.symmetric, self.positive_definite = values, symmetric, positive_definite
+
+    def product(self, x: Array, rows: Vectors, columns: Vectors) -> Array:
+        """Multiply by the matrices."""
+        return times(self.values, x)
+
+    def transposed(self, y: Array, rows: Vectors, columns: Vectors) -> Array:
+        """Multiply by the transposed matrices."""
+        if _arguments.is_array(self.values):
+            return times(array_namespace(self.values).matrix_transpose(self.values), y)
+        return times(self.values.mT, y)
+
+
+trees.register(
+    Matrix,
+    lambda a: ((a.values,), (a.symmetric, a.positive_definite)),
+    lambda static, children: Matrix(*children, *static),
+)
+
+
+class Map:
+    """A function of trees as an operator on flat vectors."""
+
+    __slots__ = ("operator",)
+
+    def __init__(self, operator: LinearOperator) -> None:
+        """Keep the operator of trees."""
+        self.operator = operator
+
+    @property
+    def symmetric(self) -> bool:
+        """Whether it equals its transposed."""
+        return self.operator.symmetric
+
+    @property
+    def positive_definite(self) -> bool:
+        """Whether its eigenvalues are positive."""
+        return self.operator.positive_definite
+
+    def product(self, x: Array, rows: Vectors, columns: Vectors) -> Array:
+        """Call the function with a flat vector."""
+        return rows.flat("solve: A must return", self.operator(columns.tree(x)))
+
+    def transposed(self, y: Array, rows: Vectors, columns: Vectors) -> Array:
+        """Call the transposed function."""
+        given = self.operator.transposed
+        if given is not None:
+            return columns.flat("solve: the transposed of A must return", given(rows.tree(y), *self.operator.args))
+        if self.symmetric:
+            xp = array_namespace(y)
+            return conj(xp, self.product(conj(xp, y), rows, columns))
+        transposed = autodiff.linear_transpose(self.operator, columns.example(y))
+        (found,) = transposed(rows.tree(y))
+        return columns.flat("solve: the transposed of A must return", found)
+
+
+trees.register(Map, lambda a: ((a.operator,), None), lambda static, children: Map(*children))
+
+
+def times(matrix: Any, x: Array) -> Array:
+    """Multiply matrices, dense or sparse, with vectors along the last axis; the axes before broadcast."""
+    if x.ndim == 1 and matrix.ndim == 2:
+        return matrix @ x
+    xp = array_namespace(x)
+    if matrix.ndim > 2:
+        return (matrix @ x[..., None])[..., 0]
+    # One matrix, many vectors: one product of matrices.
+    shape = tuple(x.shape)
+    columns = xp.matrix_transpose(xp.reshape(x, (_count(shape[:-1]), shape[-1])))
+    product = xp.matrix_transpose(matrix @ columns)
+    return xp.reshape(product, (*shape[:-1], product.shape[-1]))
+
+
+def ready(tree: trees.Tree) -> trees.Tree:
+    """Make sparse matrices in a tree ready for many products in a loop, where patterns can't be looked at any more.
+
+    What is by rows comes with its plan; another format, of a matrix, is brought into the order of rows.
+    """
+    # The matrix of a factorisation stays as it is: it isn't multiplied with, and tells whose the factors are.
+    return trees.map(_ready, tree, is_leaf=lambda x: isinstance(x, (Sparse, Factorization)))
+
+
+def _ready(x: Any) -> Any:
+    if not isinstance(x, Sparse):
+        return x
+    if not isinstance(x, CSR) and x.sparse_ndim == 2 and x.pattern[0].ndim == 1 and known(*x.pattern):
+        x = tocsr(x)
+    return x.prepared()
+
+
+def conj(xp: Any, x: Array) -> Array:
+    """Conjugate complex arrays; return others as they are."""
+    return xp.conj(x) if xp.isdtype(x.dtype, "complex floating") else x
+
+
+def _count(shape: tuple[int, ...]) -> int:
+    size = 1
+    for each in shape:
+        size *= each
+    return size
+
+
+def operator_of(
+    function: str, a: Any, args: tuple[Any, ...], symmetric: bool | None, positive_definite: bool | None
+) -> Matrix | Map:
+    """Make an operator on flat vectors of what a user gives as a matrix."""
+    for name, value in zip(_FLAGS, (symmetric, positive_definite)):
+        if value is not None:
+            _arguments.boolean(function, name, value)
+    if not isinstance(args, tuple):
+        raise TypeError(f"{function}: args must be a tuple, got {describe(args)}; write `args=(a,)` for one")
+    definite = bool(positive_definite)
+    hermitian = bool(symmetric) or definite
+    if isinstance(a, LinearOperator):
+        if args:
+            raise ValueError(f"{function}: args are for A that is a function; an operator has its own")
+        flags = a.symmetric or hermitian, a.positive_definite or definite
+        return Map(_unflatten((a.function, a.transposed, *flags), (a.args,)))
+    if not _arguments.is_array(a) and callable(a):
+        return Map(LinearOperator(a, args=args, symmetric=hermitian, positive_definite=definite))
+    if args:
+        raise ValueError(f"{function}: args are for A that is a function, got {describe(a)} and {len(args)} of them")
+    matrix = any_sparse(function, "A", a)
+    values = matrix.values if isinstance(matrix, Sparse) else matrix
+    _arguments.dtype(function, "A", array_namespace(values), values, _arguments.FLOATING)
+    if matrix.ndim < 2:
+        raise ValueError(f"{function}: A must hold matrices, (..., m, n), got the shape {tuple(matrix.shape)}")
+    return Matrix(matrix, hermitian, definite)

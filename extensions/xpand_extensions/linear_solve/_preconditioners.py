@@ -1,0 +1,251 @@
+"""Preconditioners: what approximates the inverse of a matrix, as objects built once and used on every library."""
+
+from typing import Any, NamedTuple
+
+from xpand import _arguments, array_namespace, is_concrete, trees
+from xpand._namespace import describe
+from xpand._typing import Array, Namespace
+
+from .. import linalg, sparse
+from ..sparse._convert import any_sparse
+from ._operators import times
+
+
+class Preconditioner:
+    """An approximate inverse `M` of a matrix: `M(r)`, and `M.transposed(r)`, for vectors along the last axis of `r`.
+
+    An immutable tree: it passes through `jit` and `vmap`. Axes of `r` before the last are independent vectors. It has
+    no part in derivatives: what `solve` returns is differentiated implicitly.
+    """
+
+    __slots__ = ()
+
+    def __call__(self, r: Array, /) -> Array:
+        """Apply it to vectors along the last axis, (..., n)."""
+        return self._applied(self._vectors("preconditioner", r), False)
+
+    def transposed(self, r: Array, /) -> Array:
+        """Apply its transposed, without conjugation."""
+        return self._applied(self._vectors("preconditioner.transposed", r), True)
+
+    @property
+    def size(self) -> int:
+        """The number of elements of a vector."""
+        raise NotImplementedError
+
+    def _applied(self, r: Array, transposed: bool) -> Array:
+        raise NotImplementedError
+
+    def _vectors(self, function: str, r: Any) -> Array:
+        if not _arguments.is_array(r):
+            raise TypeError(f"{function}: r must be an array of vectors, (..., {self.size}), got {describe(r)}")
+        if r.ndim < 1 or r.shape[-1] != self.size:
+            raise ValueError(
+                f"{function}: r must hold vectors of size {self.size} along its last axis, got the shape "
+                f"{tuple(r.shape)}"
+            )
+        return r
+
+
+class _JacobiFields(NamedTuple):
+    inverse: Array
+
+
+class Jacobi(_JacobiFields, Preconditioner):
+    """The inverse of the diagonal. `inverse` is that, of shape (..., n)."""
+
+    __slots__ = ()
+
+    @property
+    def size(self) -> int:
+        """The number of elements of a vector."""
+        size: int = self.inverse.shape[-1]
+        return size
+
+    def _applied(self, r: Array, transposed: bool) -> Array:
+        return r * self.inverse
+
+
+class _BlockFields(NamedTuple):
+    inverses: Array
+    last: Array | None
+
+
+class BlockJacobi(_BlockFields, Preconditioner):
+    """The inverses of the blocks on the diagonal: `inverses`, (..., blocks, k, k), and `last`, that of what is left."""
+
+    __slots__ = ()
+
+    @property
+    def size(self) -> int:
+        """The number of elements of a vector."""
+        blocks, k = self.inverses.shape[-3:-1]
+        size: int = blocks * k + (0 if self.last is None else self.last.shape[-1])
+        return size
+
+    def _applied(self, r: Array, transposed: bool) -> Array:
+        xp = array_namespace(r)
+        blocks, k = self.inverses.shape[-3:-1]
+        whole = xp.reshape(r[..., : blocks * k], (*r.shape[:-1], blocks, k))
+        found = self._times(self.inverses, whole, transposed)
+        parts = [xp.reshape(found, (*found.shape[:-2], blocks * k))]
+        if self.last is not None:
+            parts.append(self._times(self.last, r[..., blocks * k :], transposed))
+        return parts[0] if len(parts) == 1 else xp.concat(parts, axis=-1)
+
+    def _times(self, inverse: Array, r: Array, transposed: bool) -> Array:
+        xp = array_namespace(r)
+        return linalg.matvec(xp.matrix_transpose(inverse) if transposed else inverse, r)
+
+
+def jacobi(A: Any, /) -> Jacobi:
+    """Build the Jacobi preconditioner: the inverse of the diagonal.
+
+    Args:
+        A: Square matrices of a floating-point data type: an array (..., n, n), a container or a sparse matrix of a
+            library's own.
+
+    Raises:
+        TypeError: No matrix, or another data type.
+        ValueError: A matrix that isn't square, or an element of the diagonal that is zero or not finite, where known.
+
+    Works under `jit` and `vmap`.
+
+    >>> import numpy as np
+    >>> jacobi(np.asarray([[2.0, 1.0], [1.0, 4.0]]))(np.asarray([2.0, 2.0]))
+    array([1. , 0.5])
+    """
+    _, A = matrix_of("jacobi", A)
+    return Jacobi(1.0 / diagonal_of("jacobi", A))
+
+
+def block_jacobi(A: Any, /, block_size: int) -> BlockJacobi:
+    """Build the block Jacobi preconditioner: the inverses of the blocks on the diagonal.
+
+    Args:
+        A: As in `jacobi`.
+        block_size: The number of rows of a block. The last block has what is left.
+
+    Raises:
+        TypeError: As `jacobi`.
+        ValueError: As `jacobi`, or a block size below 1 or above the number of rows.
+
+    A block that is singular has no inverse: what then happens is the library's `linalg.inv` to say.
+
+    >>> import numpy as np
+    >>> block_jacobi(np.asarray([[2.0, 1.0, 5.0], [1.0, 1.0, 0.0], [0.0, 0.0, 4.0]]), 2)(np.ones(3))
+    array([0.  , 1.  , 0.25])
+    """
+    xp, A = matrix_of("block_jacobi", A)
+    size = A.shape[-1]
+    k = _arguments.integer("block_jacobi", "block_size", block_size, minimum=1)
+    if k > max(size, 1):
+        raise ValueError(f"block_jacobi: block_size={k} is more than the {size} rows of A")
+    count = size // k
+    whole = _blocks(xp, A, k, count)
+    rest = _corner(xp, A, count * k)
+    last = None if rest is None else xp.linalg.inv(rest)
+    return BlockJacobi(xp.linalg.inv(whole), last)
+
+
+def _blocks(xp: Namespace, A: Any, k: int, count: int) -> Array:
+    """Return the blocks on the diagonal, (..., count, k, k)."""
+    if isinstance(A, sparse.Sparse):
+        a = sparse.tocoo(A)
+        rows, columns = a.coords
+        inside = (rows // k == columns // k) & (rows < count * k)
+        index = xp.where(inside, (rows // k) * (k * k) + (rows % k) * k + columns % k, xp.full_like(rows, -1))
+        flat = _added(xp, a.values, index, count * k * k)
+        return xp.reshape(flat, (*flat.shape[:-1], count, k, k))
+    rows = xp.reshape(A[..., : count * k, : count * k], (*A.shape[:-2], count, k, count, k))
+    # The diagonal of the two axes of blocks.
+    moved = xp.permute_dims(rows, (*range(A.ndim - 2), A.ndim - 1, A.ndim + 1, A.ndim - 2, A.ndim))
+    return xp.permute_dims(xp.linalg.diagonal(moved), (*range(A.ndim - 2), A.ndim, A.ndim - 2, A.ndim - 1))
+
+
+def _corner(xp: Namespace, A: Any, first: int) -> Array | None:
+    """Return the block from a row on; None where it is empty."""
+    k = A.shape[-1] - first
+    if not k:
+        return None
+    if isinstance(A, sparse.Sparse):
+        a = sparse.tocoo(A)
+        rows, columns = (x - first for x in a.coords)
+        index = xp.where((rows >= 0) & (columns >= 0), rows * k + columns, xp.full_like(rows, -1))
+        flat = _added(xp, a.values, index, k * k)
+        return xp.reshape(flat, (*flat.shape[:-1], k, k))
+    return A[..., first:, first:]
+
+
+def _added(xp: Namespace, values: Array, index: Array, size: int) -> Array:
+    """Add values at indices of the last axis; those below zero go nowhere."""
+    index = xp.where(index < 0, xp.full_like(index, size), index)
+    a = sparse.COO(values, (index,), (*values.shape[:-1], size + 1), check=False)
+    return sparse.todense(a)[..., :size]
+
+
+def matrix_of(function: str, A: Any) -> tuple[Namespace, Any]:
+    """Check that there are square matrices of a floating-point data type; return them, and their namespace."""
+    A = any_sparse(function, "A", A)
+    values = A.values if isinstance(A, sparse.Sparse) else A
+    xp = array_namespace(values)
+    _arguments.dtype(function, "A", xp, values, _arguments.FLOATING)
+    if A.ndim < 2 or A.shape[-1] != A.shape[-2] or (isinstance(A, sparse.Sparse) and A.sparse_ndim != 2):
+        raise ValueError(f"{function}: A must hold square matrices, (..., n, n), got the shape {tuple(A.shape)}")
+    return xp, A
+
+
+def diagonal_of(function: str, A: Any) -> Array:
+    """Return the diagonal; where its values are known, none may be zero.
+
+    Raises:
+        ValueError: One is, or is not finite; the message names its row.
+    """
+    found = sparse.diagonal(A) if isinstance(A, sparse.Sparse) else array_namespace(A).linalg.diagonal(A)
+    xp = array_namespace(found)
+    if is_concrete(found):
+        wrong = (found == 0) | ~xp.isfinite(found)
+        if bool(xp.any(wrong)):
+            row = int(xp.argmax(xp.astype(xp.any(xp.reshape(wrong, (-1, found.shape[-1])), axis=0), xp.int8)))
+            raise ValueError(
+                f"{function}: the diagonal of A must be finite and without zeros, and that of row {row} isn't; bring "
+                "another element there by exchanging rows, or use `block_jacobi` or a direct method"
+            )
+    return found
+
+
+def largest_eigenvalue(A: Any, inverse: Array, steps: int = 12) -> Array:
+    """Bound the largest eigenvalue of the matrix divided by its diagonal, in size: by power iteration, and rows' sums.
+
+    Works on traced arrays. The bound is sharp from below; rows' sums are a bound from above.
+    """
+    xp = array_namespace(inverse)
+    n = inverse.shape[-1]
+    numbers = xp.arange(1, n + 1, dtype=xp.float64, device=_arguments.device_of(inverse))
+    # Values in no order, the same at each call, that no eigenvector is orthogonal to.
+    start = xp.astype(0.5 + (numbers * 0.6180339887498949) % 1.0, inverse.dtype)
+    x = xp.broadcast_to(start, inverse.shape)
+    found = xp.zeros(inverse.shape[:-1], dtype=xp.real(inverse).dtype if _is_complex(xp, inverse) else inverse.dtype)
+    for _ in range(steps):
+        y = inverse * times(A, x)
+        size, length = xp.linalg.vector_norm(x, axis=-1), xp.linalg.vector_norm(y, axis=-1)
+        found = length / size
+        x = y / xp.where(length > 0, length, xp.ones_like(length))[..., None]
+    sums = times(abs(A), xp.ones(inverse.shape, dtype=found.dtype, device=_arguments.device_of(inverse)))
+    bound = xp.max(xp.abs(inverse) * sums, axis=-1)
+    return xp.minimum(1.1 * found, bound)
+
+
+def _is_complex(xp: Namespace, x: Array) -> bool:
+    return bool(xp.isdtype(x.dtype, "complex floating"))
+
+
+def on_device(xp: Any, like: Array, tree: Any) -> Any:
+    """Bring host arrays to a library, and those that hold values to the data type of another array."""
+    numbers = array_namespace(*trees.leaves(tree))
+
+    def moved(x: Array) -> Array:
+        dtype = None if numbers.isdtype(x.dtype, "integral") else like.dtype
+        return xp.asarray(numbers.asarray(x, copy=True), dtype=dtype, device=_arguments.device_of(like))
+
+    return trees.map(moved, tree)

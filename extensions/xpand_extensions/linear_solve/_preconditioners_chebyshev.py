@@ -1,0 +1,100 @@
+"""The Chebyshev preconditioner: a polynomial of the matrix, products alone."""
+
+from typing import Any, NamedTuple
+
+from xpand import _arguments, array_namespace
+from xpand._typing import Array
+
+from .. import sparse
+from ._operators import times
+from ._preconditioners import Preconditioner, diagonal_of, largest_eigenvalue, matrix_of
+
+
+class _ChebyshevFields(NamedTuple):
+    matrix: Any
+    inverse: Array
+    low: Array
+    high: Array
+    steps: tuple[None, ...]
+
+
+class Chebyshev(_ChebyshevFields, Preconditioner):
+    """A polynomial in the matrix divided by its diagonal, small on its eigenvalues from `low` to `high`."""
+
+    __slots__ = ()
+
+    @property
+    def degree(self) -> int:
+        """The degree: one less than the number of products."""
+        return len(self.steps)
+
+    @property
+    def size(self) -> int:
+        """The number of elements of a vector."""
+        size: int = self.inverse.shape[-1]
+        return size
+
+    def _applied(self, r: Array, transposed: bool) -> Array:
+        matrix = self.matrix
+        if transposed:
+            matrix = (
+                matrix.mT if isinstance(matrix, sparse.Sparse) else array_namespace(matrix).matrix_transpose(matrix)
+            )
+        return smoothed(matrix, self.inverse, self.low, self.high, self.degree, r, transposed)
+
+
+def smoothed(
+    matrix: Any, inverse: Array, low: Array, high: Array, degree: int, r: Array, transposed: bool = False
+) -> Array:
+    """Do the steps of Chebyshev's iteration for `matrix @ x = r`, from zero."""
+    centre, width = (0.5 * (high + low))[..., None], (0.5 * (high - low))[..., None]
+    rho = width / centre
+    # The transposed divides by the diagonal last, not first.
+    residual = r if transposed else inverse * r
+    step = residual / centre
+    x = step
+    for _ in range(degree):
+        product = times(matrix, inverse * step) if transposed else inverse * times(matrix, step)
+        residual = residual - product
+        after = 1.0 / (2.0 * centre / width - rho)
+        step = after * rho * step + 2.0 * after / width * residual
+        rho = after
+        x = x + step
+    return inverse * x if transposed else x
+
+
+def chebyshev(A: Any, /, degree: int = 4, *, bounds: tuple[float, float] | None = None) -> Chebyshev:
+    """Build the Chebyshev preconditioner of a symmetric positive definite matrix.
+
+    Args:
+        A: As in `jacobi`.
+        degree: The degree of the polynomial: so many products each time it is applied.
+        bounds: The smallest and the largest eigenvalue, of the matrix divided by its diagonal, that it shall be good
+            for. None: the largest is estimated by twelve products, and the smallest a thirtieth of that.
+
+    Raises:
+        TypeError: As `jacobi`.
+        ValueError: As `jacobi`, a negative degree, or bounds that aren't 0 < low < high.
+
+    Works under `jit` and `vmap`: it is made of products, which makes it good on GPUs.
+
+    Source: Saad, Iterative Methods for Sparse Linear Systems, 12.3.
+
+    >>> import numpy as np
+    >>> A = np.asarray([[2.0, -1.0], [-1.0, 2.0]])
+    >>> M = chebyshev(A, 8, bounds=(0.5, 1.5))
+    >>> bool(np.max(np.abs(M(A @ np.asarray([1.0, 2.0])) - np.asarray([1.0, 2.0]))) < 1e-4)
+    True
+    """
+    _, A = matrix_of("chebyshev", A)
+    degree = _arguments.integer("chebyshev", "degree", degree, minimum=0)
+    inverse = 1.0 / diagonal_of("chebyshev", A)
+    high = largest_eigenvalue(A, inverse)
+    low = high / 30.0
+    given: Any = bounds
+    if given is not None:
+        if not isinstance(given, (tuple, list)) or len(given) != 2 or not 0 < given[0] < given[1]:
+            raise ValueError(f"chebyshev: bounds must be a pair of numbers, 0 < low < high, got {given}")
+        xp = array_namespace(high)
+        low, high = (xp.full_like(high, float(each)) for each in given)
+    return Chebyshev(A, inverse, low, high, (None,) * degree)

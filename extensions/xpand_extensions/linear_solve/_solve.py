@@ -1,0 +1,279 @@
+"""Linear systems, solved by a method that is named or chosen, with a verdict on each."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from xpand import _arguments, array_namespace, is_concrete, library_name, trees
+from xpand._namespace import describe
+from xpand._typing import Array
+
+from .. import autodiff, linalg
+from .._solver_status import Status, throw_unless_converged
+from ..sparse._containers import Sparse
+from ..tracing._core import TracedArray
+from . import _arguments as arguments
+from . import _methods as methods
+from ._direct import factorize
+from ._implicit import Criterion, Options, least_squares, square
+from ._krylov import Found, System, along
+from ._operators import Matrix, operator_of, ready, times
+from ._results import SolveResult, norm, result_of
+from ._small import MOST, Small, solve_small
+
+RTOL = 1e-8
+
+
+def solve(
+    A: Any,
+    b: trees.Tree,
+    /,
+    *,
+    method: str = "auto",
+    x0: trees.Tree = None,
+    rtol: float | Array | None = None,
+    atol: float | Array = 0.0,
+    max_steps: int | Sequence[int] | None = None,
+    preconditioner: Any = None,
+    symmetric: bool | None = None,
+    positive_definite: bool | None = None,
+    nullspace: Any = None,
+    batch_ndim: int = 0,
+    args: tuple[Any, ...] = (),
+    throw: bool = False,
+) -> SolveResult:
+    """Solve the linear system `A x = b`.
+
+    Args:
+        A: Matrices, (..., m, n), dense, sparse (a container or a library's own), or a linear function: of a vector that
+            is a tree of arrays like `b`, and of `args`; or a `LinearOperator`.
+        b: The right side. For matrices an array of vectors along the last axis, (..., m): the axes before it are
+            systems, and broadcast with those of A. (Columns, as of `xp.linalg.solve`, are meant by
+            `xp.matrix_transpose`.) For functions a tree of arrays of one floating-point data type, which together are
+            one vector.
+        method: One of `METHODS`. "auto" takes for dense matrices "cholesky" where they are said to be positive
+            definite, else "lu", and "lstsq" where they aren't square; for sparse matrices and functions "cg", "minres"
+            or "bicgstab(2)", as A is said to be positive definite, symmetric or neither, and "lsmr" where it isn't
+            square. "bicgstab(l)" and "gmres(restart)" take any number; "gmres" alone restarts after 30 steps. "lsqr"
+            and "lsmr" solve by least squares. "lower" and "upper" solve with that triangle of a matrix, and don't read
+            the rest. PhiML's names, such as "CG" and "scipy-GMres", are taken too.
+        x0: What an iteration begins with, like the solution; zero unless told. Its gradient is zero.
+        rtol: How small the norm of `b - A x` must be, relative to that of `b`: a number, or one for each system. Left
+            out: 1e-8, or 100 times the data type's `eps` if that is more. For "lsqr" and "lsmr" it is enough that
+            the norm of `adjoint(A) (b - A x)` is that small relative to the product of the norms of A and `b - A x`.
+        atol: How small that norm may be to do in any case.
+        max_steps: The most steps of an iteration: 10 for each unknown unless told. A sequence asks for the trajectory:
+            the result after each of these numbers of steps, or at the end where that came sooner.
+        preconditioner: A linear function of a residual, like `b`, that returns an approximate solution; with
+            `transposed`, a function too, where it has it. For "cg" and "minres" it is positive definite. The solution
+            does not depend on it, so what it is made of is to go through `autodiff.stop_gradient`.
+        symmetric: Whether A is known to equal its transposed, conjugated for complex numbers.
+        positive_definite: Whether A is known to be symmetric and have positive eigenvalues.
+        nullspace: The vectors that A, and its adjoint, make zero, where it is singular: "constant", a vector like `b`
+            without its batch, or a list of vectors. Of the solutions the one is found that has no part along them.
+            Where A doesn't make them zero, that is no solution, and ends as BREAKDOWN.
+        batch_ndim: For functions, how many of the first axes of all arrays in `b` are systems, which A takes at once.
+        args: What a function A takes besides: trees of arrays, in which the solution is differentiable, or anything.
+        throw: Raise where a system has not converged, or one that a derivative is made of. Needs values that are known,
+            as they aren't under `jit`.
+
+    Returns:
+        A `SolveResult` with `x`, the true `residual` and `residual_norm`, `iterations`, `function_evaluations`, and
+        `status`, a `Status` code for each system, besides `method`, `converged` and `message`. CONVERGED means that
+        the residual, computed anew from `x`, meets the tolerance: where it doesn't, although the iteration's recursion
+        says so, the iteration begins again from there, and ends as STAGNATED when that doesn't help. For a zero `b` the
+        solution is zero.
+
+    Raises:
+        TypeError: An argument of the wrong type, arrays of two libraries, integers; a function A that returns another
+            structure or data type; `throw` under `jit`.
+        ValueError: Shapes that don't fit, matrices that aren't square where they must be, arrays on two devices, a
+            negative tolerance, an unknown method, a method that needs more than is given.
+        ConvergenceError: With `throw`, where a system has not converged; its `result` holds the result.
+
+    Each system of a batch ends at its own convergence, as if solved alone. The solution is differentiable in `b`, the
+    entries of A and `args`, in both modes and to any order, by solving again with the same method, tolerances,
+    factors and preconditioner: how exact a derivative is, the tolerance says as well. One that does not converge there
+    gives the best that was looked at, or raises with `throw`. Along a trajectory the
+    derivative of each row is that of the solution. By "lsqr", "lsmr" and "lstsq" it needs full rank. `x` of a system
+    that fails is the best that was looked at.
+
+    On JAX compile calls with a function A, by `jax.jit` or `xpand_extensions.jit.jit`: called outside of it, the
+    iteration is compiled each time.
+
+    Source: `scipy.sparse.linalg`; `max_steps`, "cg-adaptive" and names: PhiML's `Backend.linear_solve`. The methods: M.
+    R. Hestenes and E. Stiefel (1952); Y. Notay, SIAM J. Sci. Comput. 22 (2000) 1444; R. Fletcher (1976); G. L. G.
+    Sleijpen and D. R. Fokkema, ETNA 1 (1993) 11; Y. Saad and M. H. Schultz, SIAM J. Sci. Stat. Comput. 7 (1986) 856;
+    C. C. Paige and M. A. Saunders, SIAM J. Numer. Anal. 12 (1975) 617 and ACM TOMS 8 (1982) 43; D. C.-L. Fong and M.
+    Saunders, SIAM J. Sci. Comput. 33 (2011) 2950.
+
+    >>> import numpy as np
+    >>> result = solve(np.asarray([[4.0, 1.0], [1.0, 3.0]]), np.asarray([1.0, 2.0]), method="cg")
+    >>> result.x.round(6)
+    array([0.090909, 0.636364])
+    >>> result.message
+    'cg: converged'
+    """
+    operator = operator_of("solve", A, args, symmetric, positive_definite)
+    batch_ndim = _arguments.integer("solve", "batch_ndim", batch_ndim, minimum=0)
+    wanted = methods.method_of(method)
+    _arguments.boolean("solve", "throw", throw)
+    if isinstance(operator, Matrix):
+        sides = arguments.sides_of_matrix(operator, b, x0, batch_ndim)
+        operator = sides.operator
+    else:
+        is_rectangular = wanted.name in methods.LEAST_SQUARES
+        sides = arguments.sides_of_function(operator, b, x0, batch_ndim, is_rectangular)
+    if wanted.name == "auto":
+        is_dense = isinstance(operator, Matrix) and not isinstance(operator.values, Sparse) and nullspace is None
+        wanted = methods.chosen(is_dense, arguments.is_square(sides), operator.symmetric, operator.positive_definite)
+    _applies(wanted, sides, preconditioner, nullspace)
+    eps = float(array_namespace(sides.b).finfo(sides.b.dtype).eps)
+    criterion = Criterion(
+        arguments.tolerance("rtol", rtol, sides.b, max(RTOL, 100 * eps)),
+        arguments.tolerance("atol", atol, sides.b, 0.0),
+    )
+    steps = arguments.stops_of(max_steps, sides.columns.size)
+    if wanted.name in (*methods.DIRECT, "lstsq"):
+        result = _direct(wanted, sides, criterion, steps, is_trajectory=isinstance(max_steps, Sequence))
+    else:
+        basis = arguments.basis_of(nullspace, sides)
+        system = System(ready(operator), ready(preconditioner), basis, sides.rows, sides.columns)
+        options = Options(wanted, tuple(sorted(set(steps))), throw)
+        result = _iterative(system, sides, criterion, options, steps, is_trajectory=isinstance(max_steps, Sequence))
+    if throw:
+        last = trees.map(lambda x: x[-1, ...], result) if isinstance(max_steps, Sequence) else result
+        throw_unless_converged("solve", last)
+    return result
+
+
+def _applies(method: methods.Method, sides: arguments.Sides, preconditioner: Any, nullspace: Any) -> None:
+    """Check that a method can be used for a system."""
+    name, is_matrix = method.name, isinstance(sides.operator, Matrix)
+    is_direct = name in (*methods.DIRECT, "lstsq")
+    if is_direct and not is_matrix:
+        raise ValueError(
+            f"solve: method={str(method)!r} needs a matrix, got a function; take an iterative method such as 'gmres', "
+            "or make a matrix of it with `linear_solve.matrix_from_function`"
+        )
+    if name == "lstsq" and is_matrix and isinstance(sides.operator.values, Sparse):  # type: ignore[union-attr]
+        raise ValueError("solve: method='lstsq' is for dense matrices; take 'lsmr' or 'lsqr' for sparse ones")
+    if not arguments.is_square(sides) and name not in (*methods.LEAST_SQUARES, "lstsq"):
+        raise ValueError(
+            f"solve: method={str(method)!r} needs a square A, got {sides.rows.size} rows and {sides.columns.size} "
+            "columns; take 'lstsq', 'lsqr' or 'lsmr'"
+        )
+    for option, value in (("preconditioner", preconditioner), ("nullspace", nullspace)):
+        if value is not None and (is_direct or name in methods.LEAST_SQUARES):
+            raise ValueError(f"solve: {option} is not for method={str(method)!r}; leave it out")
+    if preconditioner is not None and not callable(preconditioner):
+        raise TypeError(f"solve: preconditioner must be a function of a residual, got {describe(preconditioner)}")
+
+
+def _iterative(
+    system: System,
+    sides: arguments.Sides,
+    criterion: Criterion,
+    options: Options,
+    steps: tuple[int, ...],
+    *,
+    is_trajectory: bool,
+) -> SolveResult:
+    xp, b, x0 = array_namespace(sides.b), sides.b, sides.x0
+    method, stops = options.method, options.stops
+    outside = None
+    if system.basis is not None:
+        outside = along(system.basis, b)
+        b = b - outside
+        x0 = None if x0 is None else x0 - along(system.basis, x0)
+    by = least_squares if method.name in methods.LEAST_SQUARES else square
+    x, found = by(system, b, x0, criterion, options)
+    calls, residual, status = found.calls, found.residual, found.status
+    if outside is not None:
+        calls = calls + 1
+        residual, status = _judged(system, sides.b, outside, found, criterion)
+    if len(stops) > 1:
+        # The derivative of each row is that of the solution.
+        x = found.x + (x - autodiff.stop_gradient(x))
+    fields = (x, residual, norm(residual), found.steps, calls, status)
+    before: tuple[int, ...] = ()
+    if is_trajectory:
+        if len(stops) > 1:
+            index = xp.asarray([stops.index(n) for n in steps], dtype=xp.int64, device=_arguments.device_of(b))
+            fields = tuple([xp.take(each, index, axis=0) for each in fields])
+        else:
+            fields = tuple([xp.stack([each] * len(steps)) for each in fields])
+        before = (len(steps),)
+    solution, rest = sides.columns.tree(fields[0], before), sides.rows.tree(fields[1], before)
+    return result_of(str(method), solution, rest, *fields[2:])
+
+
+def _judged(system: System, b: Array, outside: Array, found: Found, criterion: Criterion) -> tuple[Array, Array]:
+    """Return what is missing, and how the systems ended, of singular ones that were made regular to be solved."""
+    xp, rows = array_namespace(b), found.x.ndim - b.ndim
+    products = [system.multiply(found.x[i, ...]) for i in range(found.x.shape[0])] if rows else system.multiply(found.x)
+    missing = autodiff.stop_gradient(b - (xp.stack(products) if rows else products))
+    b, outside = autodiff.stop_gradient((b, outside))
+    tolerance = xp.maximum(criterion.rtol * norm(b), criterion.atol)
+    zero = xp.zeros_like(found.status)
+    # Where b has no part along it, what was named isn't the null space.
+    verdict = xp.where(norm(outside) > tolerance, zero + int(Status.SINGULAR), zero + int(Status.BREAKDOWN))
+    failed = (found.status == int(Status.CONVERGED)) & (norm(missing) > tolerance)
+    return missing, xp.where(failed, verdict, found.status)
+
+
+def _direct(
+    method: methods.Method, sides: arguments.Sides, criterion: Criterion, steps: tuple[int, ...], *, is_trajectory: bool
+) -> SolveResult:
+    xp, b, operator = array_namespace(sides.b), sides.b, sides.operator
+    assert isinstance(operator, Matrix), "direct methods are for matrices"
+    small = None if is_trajectory else _small(method, operator, b, criterion)
+    if small is not None:
+        zero = xp.zeros_like(small.status)
+        return result_of(f"lu ({library_name(xp)})", *small[:3], zero, xp.ones_like(zero), small.status)
+    if method.name == "lstsq":
+        matrix = operator.values
+        x, status, text = _lstsq(matrix, b)
+    else:
+        flags = {"positive_definite": operator.positive_definite, "symmetric": operator.symmetric}
+        factors = factorize(operator.values, method=method.name, **flags)
+        matrix, x, status, text = factors.matrix, factors.solve(b), factors.status, factors.method
+    xp = array_namespace(b, x, status)  # a matrix may be followed where the right side isn't
+    constant, right = autodiff.stop_gradient((x, b))
+    residual = right - times(autodiff.stop_gradient(matrix), constant)
+    size, wanted = norm(residual), norm(right)
+    met = size <= xp.maximum(criterion.rtol * wanted, criterion.atol)
+    zero = xp.astype(xp.zeros_like(size), xp.int32)
+    status = xp.astype(status, xp.int32) + zero
+    finite = xp.isfinite(wanted) | (wanted > 0) & xp.all(xp.isfinite(right), axis=-1)
+    status = xp.where(finite, status, zero + int(Status.NON_FINITE))
+    if method.name != "lstsq":
+        failed = (status == int(Status.CONVERGED)) & ~met
+        status = xp.where(failed, zero + int(Status.STAGNATED), status)
+    fields: tuple[Any, ...] = (x, residual, size, zero, zero + 1, status)
+    if is_trajectory:
+        fields = tuple([xp.stack([each] * len(steps)) for each in fields])
+    return result_of(text, *fields)
+
+
+def _small(method: methods.Method, operator: Matrix, b: Array, criterion: Criterion) -> Small | None:
+    """Solve a small dense system, of which all values are known, at once; None where it isn't one."""
+    a = operator.values
+    is_lu = method.name == "lu" or (method.name in ("auto", "direct") and not operator.positive_definite)
+    given = (a, b, *criterion)
+    if not is_lu or b.ndim > 1 or b.shape[0] > MOST or isinstance(a, Sparse) or not all(map(_is_plain, given)):
+        return None
+    return solve_small.native(*given)(*given)
+
+
+def _is_plain(x: Array) -> bool:
+    """Tell whether the values of an array are known, and no transformation of `tracing` follows them."""
+    return not isinstance(x, TracedArray) and is_concrete(x)
+
+
+def _lstsq(a: Array, b: Array) -> tuple[Array, Array, str]:
+    xp = array_namespace(a, b)
+    found = linalg.lstsq(a, b[..., None])
+    finite = xp.isfinite(xp.max(xp.abs(found.solution), axis=(-2, -1))) if 0 not in found.solution.shape else None
+    zero = xp.astype(xp.zeros_like(found.rank), xp.int32)
+    status = zero if finite is None else xp.where(finite, zero, zero + int(Status.NON_FINITE))
+    return found.solution[..., 0], status, "lstsq (singular values)"

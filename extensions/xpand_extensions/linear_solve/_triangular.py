@@ -1,0 +1,167 @@
+"""Triangular systems, dense and sparse."""
+
+from typing import ClassVar, NamedTuple
+
+from xpand import _arguments, array_namespace, is_concrete, library_name
+from xpand._typing import Array
+
+from .. import autodiff, linalg
+from ..sparse._containers import COO, Sparse
+from ..sparse._convert import any_sparse, tocoo
+from . import _factors as factors
+from . import _levels as levels
+from ._factorization import Factorization, by_columns, check_square, right_sides
+from ._sparse import SparseFactorization, square_container
+
+
+class _TriangularFields(NamedTuple):
+    matrix: Array
+    factor: Array
+    condition: Array
+    status: Array
+
+
+class LowerFactorization(_TriangularFields, Factorization):
+    """A dense lower triangular matrix, which is its own factor."""
+
+    __slots__ = ()
+    _lower: ClassVar[bool] = True
+
+    @property
+    def method(self) -> str:
+        """Who did it, in words."""
+        return f"triangular ({library_name(array_namespace(self.matrix))})"
+
+    def _solved(self, b: Array, transposed: bool) -> Array:
+        options = {"lower": self._lower, "transpose": transposed}
+        return by_columns(self.factor, b, lambda columns: linalg.triangular_solve(self.factor, columns, **options))
+
+
+class UpperFactorization(LowerFactorization):
+    """A dense upper triangular matrix, which is its own factor."""
+
+    __slots__ = ()
+    _lower = False
+
+
+class LowerSparseFactorization(SparseFactorization):
+    """A sparse lower triangular matrix, which is its own factor."""
+
+    __slots__ = ()
+    _kind = "lower"
+
+    @property
+    def method(self) -> str:
+        """Who did it, in words."""
+        return f"triangular ({super().method})"
+
+
+class UpperSparseFactorization(LowerSparseFactorization):
+    """A sparse upper triangular matrix, which is its own factor."""
+
+    __slots__ = ()
+    _kind = "upper"
+
+
+def triangular(A: Array | Sparse, *, lower: bool, unit_diagonal: bool) -> Factorization:
+    """Take a triangle of checked matrices for a factorisation."""
+    if isinstance(A, Sparse):
+        part = _sparse_triangle(tocoo(A), lower, unit_diagonal)
+        if levels.applies(part):
+            return levels.by_levels(part, lower=lower)
+        cls = LowerSparseFactorization if lower else UpperSparseFactorization
+        return cls.of(part, autodiff.stop_gradient(part))
+    triangle = _triangle(A, lower, unit_diagonal)
+    found = factors.factor_triangular(autodiff.stop_gradient(triangle), lower=lower)
+    return (LowerFactorization if lower else UpperFactorization)(triangle, *found)
+
+
+def solve_triangular(
+    A: Array | Sparse, b: Array, /, *, lower: bool = True, unit_diagonal: bool = False, transposed: bool = False
+) -> Array:
+    """Solve `A x = b` for a triangle of matrices, dense or sparse.
+
+    Args:
+        A: Square matrices of a floating-point data type: an array of shape `(..., n, n)`, a sparse container of such a
+            shape, or a sparse matrix of a library's own. Only one triangle is read.
+        b: Vectors along the last axis, shape `(..., n)`, of a floating-point data type. The axes before broadcast with
+            those of the matrices.
+        lower: Which triangle: the lower one, else the upper one.
+        unit_diagonal: Take the diagonal to be ones, and don't read it.
+        transposed: Solve with the transpose of that triangle.
+
+    Returns:
+        The solutions, of the broadcast shape and promoted data type. Where it isn't known beforehand that the diagonal
+        has a zero, under `jit` and for lazy arrays, solutions with it are infinite or NaN.
+
+    Raises:
+        TypeError: No matrix, no array, arrays of two libraries, data types that aren't floating-point.
+        ValueError: Matrices that aren't square, shapes that don't fit; a zero on the diagonal, or, of a sparse matrix,
+            none kept there.
+
+    For stacks in which some matrices may be singular, `factorize(A, method="lower")` says which are, and solves for the
+    others. Sparse triangles that lie in the host's memory are solved by SuperLU. Those that lie on another device are
+    solved there, level by level: all unknowns at once that don't wait for each other.
+
+    Source: `scipy.linalg.solve_triangular`, `scipy.sparse.linalg.spsolve_triangular`; PhiML's `solve_triangular`.
+
+    >>> import numpy as np
+    >>> solve_triangular(np.asarray([[2.0, 0.0], [1.0, 4.0]]), np.asarray([2.0, 9.0]))
+    array([1., 2.])
+    """
+    A = any_sparse("solve_triangular", "A", A)
+    for name, value in {"lower": lower, "unit_diagonal": unit_diagonal, "transposed": transposed}.items():
+        _arguments.boolean("solve_triangular", name, value)
+    if isinstance(A, Sparse):
+        square_container("solve_triangular", A)
+        found = triangular(A, lower=lower, unit_diagonal=unit_diagonal)
+        x = found.solve_transposed(b) if transposed else found.solve(b)
+        _no_zeros(found.condition == float("inf"))
+        return x
+    check_square("solve_triangular", A)
+    b = right_sides("solve_triangular", A, tuple(A.shape), b)
+    if not unit_diagonal:
+        _no_zeros(array_namespace(A).linalg.diagonal(A) == 0)
+    options = {"lower": lower, "unit_diagonal": unit_diagonal, "transpose": transposed}
+    return by_columns(A, b, lambda columns: linalg.triangular_solve(A, columns, **options))
+
+
+def _no_zeros(found: Array) -> None:
+    """Raise where it is known that there is a zero on a diagonal."""
+    if is_concrete(found) and bool(array_namespace(found).any(found)):
+        raise ValueError(
+            "solve_triangular: A has a zero on the diagonal, or nothing kept there, and is singular; of a stack, "
+            "`factorize(A, method='lower')` (or 'upper') tells which, and solves with the others"
+        )
+
+
+def _triangle(a: Array, lower: bool, unit_diagonal: bool) -> Array:
+    """Cut out one triangle of dense matrices."""
+    xp = array_namespace(a)
+    if not unit_diagonal:
+        return xp.tril(a) if lower else xp.triu(a)
+    one = xp.eye(a.shape[-1], dtype=a.dtype, device=_arguments.device_of(a))
+    return (xp.tril(a, k=-1) if lower else xp.triu(a, k=1)) + one
+
+
+def _sparse_triangle(a: COO, lower: bool, unit_diagonal: bool) -> COO:
+    """Keep the entries of one triangle; the others become zeros, so that the pattern stays."""
+    xp = array_namespace(a.values)
+    rows, columns = a.coords
+    if unit_diagonal:
+        kept = rows > columns if lower else rows < columns
+    else:
+        kept = rows >= columns if lower else rows <= columns
+    values = xp.where(kept, a.values, xp.zeros_like(a.values))
+    if unit_diagonal:
+        size = a.shape[-1]
+        place = xp.arange(size, dtype=rows.dtype, device=_arguments.device_of(rows))
+        values = _extended(values, xp.ones(size, dtype=values.dtype, device=_arguments.device_of(values)))
+        rows, columns = _extended(rows, place), _extended(columns, place)
+    return COO(values, (rows, columns), a.shape, check=False)
+
+
+def _extended(x: Array, more: Array) -> Array:
+    """Append the same to the last axis of all members of a batch."""
+    xp = array_namespace(x, more)
+    return xp.concat([x, xp.broadcast_to(more, (*x.shape[:-1], *more.shape))], axis=-1)

@@ -1,0 +1,119 @@
+"""Vectors that are trees of arrays, as one flat array: `(*batch, n)`, each system's vector along the last axis."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from xpand import _arguments, array_namespace, trees
+from xpand._typing import Array, DType
+
+from .._transforms import as_array
+from ..control_flow._trees import one_library, paths, skeleton
+
+
+class Vectors:
+    """The trees of arrays that are vectors of one space: their structure, shapes and data type."""
+
+    __slots__ = ("batch", "dtype", "shapes", "size", "skeleton")
+
+    def __init__(self, tree: trees.Tree, shapes: Sequence[tuple[int, ...]], batch: tuple[int, ...], dtype: DType):
+        """Keep a tree's structure, the shapes of its leaves after the axes of the batch, and the data type."""
+        self.skeleton, self.shapes, self.batch, self.dtype = skeleton(tree), tuple(shapes), batch, dtype
+        self.size = sum([_product(shape) for shape in shapes])
+
+    def _key(self) -> tuple[Any, ...]:
+        return trees.structure(self.skeleton), self.shapes, self.batch, self.dtype
+
+    def __eq__(self, other: object) -> bool:
+        """Tell whether the vectors are of the same space, for caches of what has been compiled."""
+        return isinstance(other, Vectors) and self._key() == other._key()
+
+    def __hash__(self) -> int:
+        """Hash what two spaces are compared by."""
+        return hash(self._key())
+
+    def flat(self, what: str, tree: trees.Tree) -> Array:
+        """Write a tree as a flat array, after a check that it is one of these vectors.
+
+        Raises:
+            TypeError: Another structure or data type.
+            ValueError: Another shape.
+        """
+        found, structure = trees.flatten(tree)
+        if structure != trees.structure(self.skeleton):
+            raise TypeError(f"{what} a tree like b, of the structure {trees.structure(self.skeleton)}, got {structure}")
+        arrays = [as_array(what, x, None) for x in found]
+        for i, (x, shape) in enumerate(zip(arrays, self.shapes)):
+            if tuple(x.shape) != (*self.batch, *shape):
+                name = paths("b", self.skeleton)[i]
+                raise ValueError(
+                    f"{what} an array of the shape of {name}, {(*self.batch, *shape)}, got {tuple(x.shape)}"
+                )
+            if x.dtype != self.dtype:
+                raise TypeError(f"{what} arrays of the data type of b, {self.dtype}, got {x.dtype}")
+        return self._joined(arrays)
+
+    def _joined(self, arrays: Sequence[Array]) -> Array:
+        xp = array_namespace(arrays[0])
+        rows = [
+            x if len(shape) == 1 else xp.reshape(x, (*self.batch, _product(shape)))
+            for x, shape in zip(arrays, self.shapes)
+        ]
+        return rows[0] if len(rows) == 1 else xp.concat(rows, axis=-1)
+
+    def tree(self, x: Array, before: tuple[int, ...] = ()) -> trees.Tree:
+        """Write a flat array as a tree; `before` are sizes of axes before the batch."""
+        xp = array_namespace(x)
+        arrays, start = [], 0
+        for shape in self.shapes:
+            size = _product(shape)
+            part = x if size == self.size else x[..., start : start + size]
+            arrays.append(part if len(shape) == 1 else xp.reshape(part, (*before, *self.batch, *shape)))
+            start += size
+        return trees.unflatten(trees.structure(self.skeleton), arrays)
+
+    def example(self, like: Array) -> trees.Tree:
+        """Make a vector, of zeros."""
+        xp = array_namespace(like)
+        return self.tree(xp.zeros((*self.batch, self.size), dtype=self.dtype, device=_arguments.device_of(like)))
+
+
+def vectors_of(function: str, name: str, tree: trees.Tree, batch_ndim: int) -> tuple[Array, Vectors]:
+    """Write a tree of arrays as a flat array, and say what its space is.
+
+    Raises:
+        TypeError: Leaves that aren't arrays of one library and one floating-point data type.
+        ValueError: Arrays on two devices, or of batches of two shapes.
+    """
+    leaves = trees.leaves(tree)
+    if not leaves:
+        raise TypeError(f"{function}: {name} must hold an array, got none")
+    named = paths(name, tree)
+    for key, x in zip(named, leaves):
+        xp = _arguments.namespace_of(function, **{key: x})
+        _arguments.dtype(function, key, xp, x, _arguments.FLOATING)
+        if x.dtype != leaves[0].dtype:
+            raise TypeError(
+                f"{function}: the arrays of {name} must have one data type, got {leaves[0].dtype} and {x.dtype}; "
+                "convert one with `xp.astype`"
+            )
+        if x.ndim < batch_ndim:
+            raise ValueError(f"{function}: {key} must have batch_ndim={batch_ndim} axes or more, got {tuple(x.shape)}")
+    one_library(function, name, leaves)
+    shapes = [_arguments.known_shape(function, key, x) for key, x in zip(named, leaves)]
+    batch = shapes[0][:batch_ndim]
+    if any(shape[:batch_ndim] != batch for shape in shapes):
+        raise ValueError(f"{function}: the first {batch_ndim} axes of all of {name} are the batch, got shapes {shapes}")
+    space = Vectors(tree, [shape[batch_ndim:] for shape in shapes], batch, leaves[0].dtype)
+    return space._joined(leaves), space
+
+
+def flat_vectors(x: Any, batch: tuple[int, ...], size: int) -> Vectors:
+    """Describe vectors that are one array: `(*batch, size)`."""
+    return Vectors(0, [(size,)], batch, x.dtype)
+
+
+def _product(shape: Sequence[int]) -> int:
+    size = 1
+    for each in shape:
+        size *= each
+    return size

@@ -1,0 +1,28 @@
+"""Minima, roots, least squares and fixed points of functions of trees of arrays, on every library.
+
+Several independent problems are solved at once (`batch_ndim`, or `vmap`), and each says how it ended. Solutions are
+differentiable with respect to the parameters of the functions, `args`, by the implicit function theorem.
+"""
+
+from .._solver_status import ConvergenceError, Status
+from ._bracket import bisect, bracketed_root, brentq
+from ._fixed_point import fixed_point
+from ._iterate import iterate
+from ._least_squares import least_squares
+from ._minimize import minimize
+from ._results import OptimizeResult
+from ._root import root
+
+__all__ = [
+    "ConvergenceError",
+    "OptimizeResult",
+    "Status",
+    "bisect",
+    "bracketed_root",
+    "brentq",
+    "fixed_point",
+    "iterate",
+    "least_squares",
+    "minimize",
+    "root",
+]

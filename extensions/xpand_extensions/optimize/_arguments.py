@@ -1,0 +1,217 @@
+"""What the functions of `optimize` check at the door: points, tolerances, steps."""
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from xpand import _arguments, array_namespace, trees
+from xpand._namespace import describe
+from xpand._typing import Array, DType, Namespace
+
+from .._transforms import arrays_of, as_array
+from ..control_flow._trees import paths
+from ..generic.optimize._vectors import eps_of
+
+
+class Vectors:
+    """How trees of arrays are written as vectors, of shape `(*batch, n)`: the numbers that a method works on.
+
+    A complex number is two real ones, its real and its imaginary part.
+    """
+
+    # Not to be looked through for arrays: functions that have one bring none of these along.
+    __slots__ = (
+        "_is_plain", "batch", "batch_ndim", "dtype", "dtypes", "function", "like", "name", "shapes", "sizes", "start",
+        "structure", "tree", "xp",
+    )  # fmt: skip
+
+    def __init__(self, function: str, name: str, tree: trees.Tree, batch_ndim: int, beside: trees.Tree = None) -> None:
+        """Take the tree whose arrays have `batch_ndim` axes of independent problems first."""
+        self.function, self.name, self.tree = function, name, tree
+        leaves, self.structure = arrays_of(function, name, tree, beside)
+        _arguments.one_device(function, **{f"{name}[{i}]": x for i, x in enumerate(leaves)})
+        self.xp = array_namespace(*leaves)
+        self.batch_ndim = batch_ndim
+        self.like = leaves[0]
+        self.shapes = [_arguments.known_shape(function, name, x) for x in leaves]
+        self.dtypes = [x.dtype for x in leaves]
+        for place, x in zip(paths(name, tree), leaves):
+            if _arguments.kind(self.xp, x.dtype) not in _arguments.FLOATING:
+                raise TypeError(
+                    f"{function}: {place} must have a floating-point data type, real or complex, got {x.dtype}; "
+                    "convert it with `xp.astype` first"
+                )
+            if x.ndim < batch_ndim or tuple(x.shape[:batch_ndim]) != self.shapes[0][:batch_ndim]:
+                raise ValueError(
+                    f"{function}: with batch_ndim={batch_ndim} all arrays must have the same first {batch_ndim} axes, "
+                    f"got shapes {self.shapes}"
+                )
+        self.batch = self.shapes[0][:batch_ndim]
+        self.dtype = self.xp.result_type(*[real_dtype(self.xp, x.dtype) for x in leaves])
+        self.sizes = [math.prod(shape[batch_ndim:]) for shape in self.shapes]
+        # One real array is a vector as it is, but for its shape.
+        self._is_plain = len(leaves) == 1 and leaves[0].dtype == self.dtype
+        self.start = self._flat(leaves)
+
+    def flatten(self, what: str, tree: trees.Tree) -> Array:
+        """Write a tree that must be like this one as vectors."""
+        leaves, structure = trees.flatten(tree)
+        if structure != self.structure:
+            raise TypeError(
+                f"{self.function}: {what} must be a tree like {self.name}, of the structure {self.structure}, got "
+                f"{structure}"
+            )
+        arrays = []
+        for leaf, shape, dtype in zip(leaves, self.shapes, self.dtypes):
+            x = as_array(f"{self.function}: {what} holds", leaf, self.like)
+            if tuple(x.shape) != shape:
+                raise ValueError(
+                    f"{self.function}: {what} must be a tree like {self.name}, with the shape {shape}, got "
+                    f"{tuple(x.shape)}"
+                )
+            arrays.append(x if x.dtype == dtype else _converted(self.function, what, x, dtype))
+        return self._flat(arrays)
+
+    def unflatten(self, x: Array) -> trees.Tree:
+        """Write vectors as the tree that they are; they may have more axes before those of the batch."""
+        xp = array_namespace(x)
+        before = tuple(x.shape[: x.ndim - 1 - self.batch_ndim])
+        if self._is_plain:
+            return trees.unflatten(self.structure, [xp.reshape(x, (*before, *self.shapes[0]))])
+        leaves, begin = [], 0
+        for shape, dtype, size in zip(self.shapes, self.dtypes, self.sizes):
+            part = x[..., begin : begin + size]
+            begin += size
+            if _arguments.kind(xp, dtype) == "complex":
+                imaginary = x[..., begin : begin + size]
+                begin += size
+                part = xp.astype(part, dtype) + 1j * xp.astype(imaginary, dtype)
+            part = xp.reshape(part, (*before, *shape))
+            leaves.append(part if part.dtype == dtype else xp.astype(part, dtype))
+        return trees.unflatten(self.structure, leaves)
+
+    def _flat(self, arrays: Sequence[Array]) -> Array:
+        parts = []
+        for x in arrays:
+            xp = array_namespace(x)
+            flat = xp.reshape(x, (*x.shape[: self.batch_ndim], math.prod(x.shape[self.batch_ndim :])))
+            is_complex = _arguments.kind(xp, x.dtype) == "complex"
+            for part in (xp.real(flat), xp.imag(flat)) if is_complex else (flat,):
+                parts.append(part if part.dtype == self.dtype else xp.astype(part, self.dtype))
+        return parts[0] if len(parts) == 1 else array_namespace(*parts).concat(parts, axis=-1)
+
+    def scalar(self, what: str, value: Any) -> Array:
+        """Check that a value is one real number for each problem, and return it in the data type of the vectors."""
+        x = as_array(f"{self.function}: {what}", value, self.like)
+        xp = array_namespace(x)
+        if _arguments.kind(xp, x.dtype) != "real":
+            raise TypeError(f"{self.function}: {what} real floating-point numbers, got {x.dtype}")
+        if tuple(x.shape) != self.batch:
+            mend = "; reduce it, for example with `xp.sum`" if len(x.shape) > len(self.batch) else ""
+            numbers = "one number, an array of shape ()" if not self.batch_ndim else "one number for each problem, an "
+            numbers = numbers if not self.batch_ndim else f"{numbers}array of shape {self.batch}"
+            raise ValueError(f"{self.function}: {what} {numbers}, got shape {tuple(x.shape)}{mend}")
+        return x if x.dtype == self.dtype else xp.astype(x, self.dtype)
+
+
+def real_dtype(xp: Namespace, dtype: DType) -> DType:
+    """Return the data type of the real part of numbers."""
+    if _arguments.kind(xp, dtype) != "complex":
+        return dtype
+    return xp.float32 if xp.finfo(dtype).bits == 32 else xp.float64
+
+
+def _converted(function: str, what: str, x: Array, dtype: DType) -> Array:
+    xp = array_namespace(x)
+    before, after = _arguments.kind(xp, x.dtype), _arguments.kind(xp, dtype)
+    if before in ("bool", None) or (before == "complex" and after != "complex"):
+        raise TypeError(f"{function}: {what} must have the data type {dtype}, got {x.dtype}")
+    return xp.astype(x, dtype)
+
+
+@dataclass(frozen=True)
+class Limits:
+    """When a method stops."""
+
+    atol: float
+    rtol: float
+    max_steps: int
+    given: bool
+    """Whether the caller gave `max_steps`."""
+    checkpoints: tuple[int, ...] | None
+    """The numbers of steps that the trajectory is asked for."""
+
+
+def limits_of(
+    function: str, atol: Any, rtol: Any, max_steps: Any, vectors: Any, *, powers: tuple[float, float], default: int
+) -> Limits:
+    """Check tolerances and the number of steps, and fill in defaults: powers of the spacing of numbers at one."""
+    eps = eps_of(vectors.xp, vectors.dtype)
+    found = []
+    for name, value, power in (("atol", atol, powers[0]), ("rtol", rtol, powers[1])):
+        found.append(eps**power if value is None else tolerance(function, name, value))
+    checkpoints = None
+    if isinstance(max_steps, (list, tuple, range)):
+        if not max_steps:
+            raise ValueError(f"{function}: max_steps must name a number of steps or several, got an empty sequence")
+        checkpoints = tuple([_arguments.integer(function, "max_steps", each, minimum=0) for each in max_steps])
+        steps = max(checkpoints)
+    elif max_steps is None:
+        steps = default
+    else:
+        steps = _arguments.integer(function, "max_steps", max_steps, minimum=0)
+    return Limits(found[0], found[1], steps, max_steps is not None, checkpoints)
+
+
+def tolerance(function: str, name: str, value: Any) -> float:
+    """Check a tolerance.
+
+    Raises:
+        TypeError: It is no real number.
+        ValueError: It is negative or not finite.
+    """
+    result = number(function, name, value)
+    if result < 0:
+        raise ValueError(f"{function}: {name} must not be negative, got {value}")
+    return result
+
+
+def number(function: str, name: str, value: Any) -> float:
+    """Check an option that is a real number, and return it as a Python float.
+
+    Raises:
+        TypeError: It is none.
+        ValueError: It is not finite.
+    """
+    if isinstance(value, bool) or not (isinstance(value, (int, float)) or hasattr(value, "__float__")):
+        raise TypeError(f"{function}: {name} must be a number, got {value!r} of {describe(value)}")
+    try:
+        result = float(value)
+    except (TypeError, ValueError, RuntimeError):
+        raise TypeError(
+            f"{function}: {name} must be a number whose value is known, got {value!r} of {describe(value)}"
+        ) from None
+    if not math.isfinite(result):
+        raise ValueError(f"{function}: {name} must be finite, got {value}")
+    return result
+
+
+def args_of(function: str, args: Any) -> tuple[Any, ...]:
+    """Check the arguments that a function takes besides the point."""
+    if not isinstance(args, (tuple, list)):
+        raise TypeError(
+            f"{function}: args must be a tuple of what the function takes besides x, got {describe(args)}; write "
+            "`args=(a,)` for one"
+        )
+    return tuple(args)
+
+
+def callable_of(function: str, name: str, value: Any) -> None:
+    """Check that an argument is a function.
+
+    Raises:
+        TypeError: It isn't.
+    """
+    if not callable(value):
+        raise TypeError(f"{function}: {name} must be a function, got {describe(value)}")

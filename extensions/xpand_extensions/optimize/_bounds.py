@@ -1,0 +1,84 @@
+"""Bounds as callers give them."""
+
+from typing import Any
+
+from xpand import _arguments, array_namespace, is_concrete, trees
+from xpand._namespace import describe
+from xpand._typing import Array
+
+from .._solver_status import Status
+from .._transforms import as_array
+from ..generic.optimize._box import Box
+from ._arguments import Vectors
+from ._results import status_like
+from ._run import Record
+
+
+def box_of(function: str, bounds: Any, vectors: Vectors) -> Box:
+    """Check bounds, and write them as vectors.
+
+    Raises:
+        TypeError: No pair, something that is no number and no array, or complex variables.
+        ValueError: Shapes that don't fit, NaN, or lower bounds above upper ones.
+    """
+    if bounds is None:
+        return Box()
+    if not isinstance(bounds, (tuple, list)) or len(bounds) != 2:
+        raise TypeError(
+            f"{function}: bounds must be a pair (lower, upper), each a number, a tree like x0 or None, got "
+            f"{describe(bounds)}"
+        )
+    if any(_arguments.kind(vectors.xp, dtype) == "complex" for dtype in vectors.dtypes):
+        raise TypeError(f"{function}: bounds are for real variables, and x0 holds complex ones")
+    lower, upper = (_vector(function, name, each, vectors) for name, each in zip(("lower", "upper"), bounds))
+    for name, bound in (("lower", lower), ("upper", upper)):
+        if bound is None or not is_concrete(bound):
+            continue
+        xp = array_namespace(bound)
+        if bool(xp.any(xp.isnan(bound))):
+            raise ValueError(f"{function}: the {name} bounds hold NaN; use infinity where there is no bound")
+        nowhere = xp.inf if name == "lower" else -xp.inf
+        if bool(xp.any(bound == nowhere)):
+            raise ValueError(f"{function}: the {name} bounds hold {nowhere}, so that no number is within them")
+    if lower is not None and upper is not None:
+        crossed = lower > upper
+        if is_concrete(crossed) and bool(array_namespace(crossed).any(crossed)):
+            raise ValueError(f"{function}: bounds must not cross: a lower bound is above its upper one")
+    return Box(lower, upper)
+
+
+def judged(box: Box, record: Record) -> Record:
+    """Let no problem converge between bounds that cross, which under transformations nobody has been told of."""
+    if box.lower is None or box.upper is None:
+        return record
+    xp = array_namespace(record.status)
+    crossed = xp.any(box.lower > box.upper, axis=-1)
+    return record._replace(status=xp.where(crossed, status_like(record.status, Status.BREAKDOWN), record.status))
+
+
+def _vector(function: str, name: str, bound: Any, vectors: Vectors) -> Array | None:
+    if bound is None:
+        return None
+    structure = vectors.structure
+    leaves, found = trees.flatten(bound)
+    if found != structure:
+        if len(leaves) != 1 or _arguments.is_array(leaves[0]) or leaves[0] is not bound:
+            raise TypeError(
+                f"{function}: the {name} bound must be a number or a tree like x0, of the structure {structure}, got "
+                f"{found}"
+            )
+        leaves = [bound] * structure.num_leaves
+    wide = []
+    for leaf, shape, dtype in zip(leaves, vectors.shapes, vectors.dtypes):
+        x = as_array(f"{function}: bounds hold", leaf, vectors.like)
+        xp = array_namespace(x)
+        if _arguments.kind(xp, x.dtype) not in _arguments.REAL_VALUED:
+            raise TypeError(f"{function}: the {name} bound must be real, got {x.dtype}")
+        x = x if x.dtype == dtype else xp.astype(x, dtype)
+        try:
+            wide.append(xp.broadcast_to(x, shape))
+        except (ValueError, RuntimeError, TypeError):
+            raise ValueError(
+                f"{function}: the {name} bound must broadcast to the shape {shape} of x0, got {tuple(x.shape)}"
+            ) from None
+    return vectors.flatten("bounds must be", trees.unflatten(structure, wide))

@@ -1,0 +1,225 @@
+"""Roots of functions of numbers within intervals; the facade is `optimize`."""
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+from xpand import _arguments, array_namespace, trees
+from xpand._typing import Array
+
+from .._solver_status import throw_unless_converged
+from .._transforms import as_array
+from .._transforms_patterns import beside
+from ..generic.optimize import _bracket as bracket
+from ._arguments import Vectors, args_of, callable_of, limits_of
+from ._implicit import implicit
+from ._results import OptimizeResult
+from ._run import Record, run
+
+_METHODS: Final = {"brent": bracket.brent, "bisect": bracket.bisect}
+
+
+def bracketed_root(
+    f: Callable[..., Any],
+    a: Array | float,
+    b: Array | float,
+    /,
+    *,
+    method: str = "brent",
+    args: tuple[Any, ...] = (),
+    atol: float | None = None,
+    rtol: float | None = None,
+    max_steps: int | Sequence[int] | None = None,
+    callback: Callable[[OptimizeResult], Any] | None = None,
+    throw: bool = False,
+) -> OptimizeResult:
+    """Find where a function of one number is zero, between two ends where its signs differ; each element by itself.
+
+    Args:
+        f: Takes an array of the shape of `a` and `b`, broadcast, and `args`; returns one of that shape, each element of
+            which depends on that element alone.
+        a: One end of each interval: a real floating-point array, or a number.
+        b: The other end: they broadcast and are promoted.
+        method: "brent", which interpolates, or "bisect", which halves.
+        args: What `f` takes besides: trees of arrays, and anything else. The solution is differentiable with respect
+            to their floating-point arrays.
+        atol: An element has converged when the interval in which the sign changes is at most as wide, or `f` is zero.
+            None: four times the spacing of numbers at one.
+        rtol: The same relative to the element: the sum of both counts. None: four times that spacing; no less is taken.
+        max_steps: The most steps. A sequence asks for the trajectory: the results after that many steps each. None:
+            as many as halving takes at most for intervals that are finite, and as many again.
+        callback: Called after each step with the result so far; if it returns True, the iteration ends. Only where
+            values are known.
+        throw: Raise where an element hasn't converged. Only where values are known.
+
+    Returns:
+        `x`: of the two ends of the last interval the one where `f` is nearer to zero; `fun`, what it is there; and how
+        each element ended, see `OptimizeResult`. `optimality` is the width of the interval. `status` is NO_BRACKET
+        where the signs at `a` and `b` are equal, STAGNATED where the sign changes at a pole, BREAKDOWN where `f` is NaN
+        inside, and NON_FINITE where an end isn't finite, or `f` is NaN there. Where `f` jumps over zero it converges to
+        the jump.
+
+    Raises:
+        TypeError: Something that is no function, no real array or number; `f` returns another data type.
+        ValueError: Shapes that don't broadcast, `f` returns another shape, an unknown method, tolerances out of range,
+            a callback under transformations.
+        ConvergenceError: An element has not converged, with `throw`.
+
+    The derivative of the solution with respect to `args` is that of `f` with respect to them over that with respect to
+    `x`.
+
+    Source: `scipy.optimize.brentq` and `scipy.optimize.bisect`; Brent, Algorithms for Minimization without Derivatives.
+
+    >>> import numpy as np
+    >>> found = bracketed_root(lambda x: x * x - np.asarray([2.0, 9.0]), 0.0, np.asarray([2.0, 10.0]))
+    >>> np.round(found.x, 6), found.message
+    (array([1.414214, 3.      ]), 'all 2 systems converged')
+    """
+    return _bracketed("bracketed_root", f, a, b, method, args, atol, rtol, max_steps, callback, throw)
+
+
+def brentq(
+    f: Callable[..., Any],
+    a: Array | float,
+    b: Array | float,
+    /,
+    *,
+    args: tuple[Any, ...] = (),
+    atol: float | None = None,
+    rtol: float | None = None,
+    max_steps: int | Sequence[int] | None = None,
+    callback: Callable[[OptimizeResult], Any] | None = None,
+    throw: bool = False,
+) -> OptimizeResult:
+    """Find where a function of one number is zero, by Brent's method: `bracketed_root` with `method="brent"`.
+
+    Arguments, results and errors are those of `bracketed_root`.
+
+    Source: `scipy.optimize.brentq`.
+
+    >>> import numpy as np
+    >>> round(float(brentq(np.cos, 0.0, 3.0).x), 6)
+    1.570796
+    """
+    return _bracketed("brentq", f, a, b, "brent", args, atol, rtol, max_steps, callback, throw)
+
+
+def bisect(
+    f: Callable[..., Any],
+    a: Array | float,
+    b: Array | float,
+    /,
+    *,
+    args: tuple[Any, ...] = (),
+    atol: float | None = None,
+    rtol: float | None = None,
+    max_steps: int | Sequence[int] | None = None,
+    callback: Callable[[OptimizeResult], Any] | None = None,
+    throw: bool = False,
+) -> OptimizeResult:
+    """Find where a function of one number is zero, by halving: `bracketed_root` with `method="bisect"`.
+
+    Arguments, results and errors are those of `bracketed_root`.
+
+    Source: `scipy.optimize.bisect`.
+
+    >>> import numpy as np
+    >>> round(float(bisect(np.cos, 0.0, 3.0).x), 6)
+    1.570796
+    """
+    return _bracketed("bisect", f, a, b, "bisect", args, atol, rtol, max_steps, callback, throw)
+
+
+def _bracketed(
+    name: str,
+    f: Callable[..., Any],
+    a: Any,
+    b: Any,
+    method: str,
+    args: Any,
+    atol: Any,
+    rtol: Any,
+    max_steps: Any,
+    callback: Any,
+    throw: Any,
+) -> OptimizeResult:
+    callable_of(name, "f", f)
+    if callback is not None:
+        callable_of(name, "callback", callback)
+    _arguments.boolean(name, "throw", throw)
+    parameters = args_of(name, args)
+    _arguments.choice(name, "method", method, tuple(_METHODS))
+    left, right = _ends(name, a, b, parameters)
+    vectors = Vectors(name, "a", left, left.ndim)
+    info = vectors.xp.finfo(vectors.dtype)
+    eps = float(info.eps)
+    halvings = math.log2(float(info.max)) - math.log2(eps)
+    limits = limits_of(name, atol, rtol, max_steps, vectors, powers=(1.0, 1.0), default=2 * int(halvings))
+    width = (4.0 * eps if atol is None else limits.atol), max(4.0 * eps, limits.rtol)
+
+    def value(x: Array, given: tuple[Any, ...]) -> Array:
+        return vectors.scalar("f must return", f(x, *beside([x], given)))
+
+    def told(given: tuple[Any, ...]) -> Any:
+        return None if callback is None else lambda record: callback(_result(value, record, given))
+
+    def solve(start: Array, right: Array, *given: Any) -> tuple[Array, Any]:
+        def of_x(x: Array) -> Array:
+            return value(x, given)
+
+        begin = lambda ends: bracket.begin(of_x, ends[0], ends[1], *width)
+        step = lambda state: bracket.step(of_x, _METHODS[method], *width, state)
+        last, kept = run(step, begin, (start, right), limits, _of, callback=told(given))
+        return last.x, (last, kept)
+
+    def condition(x: Array, _: Array, *given: Any) -> Array:
+        return value(x, given)
+
+    x, (last, kept) = implicit(condition, left, solve, (right, *parameters), tangent_solve=_divided)
+    result = _result(value, last._replace(x=x), parameters)
+    if kept is not None:
+        result = result._replace(trajectory=_trajectory(value, kept, parameters))
+    if throw:
+        throw_unless_converged(name, result)
+    return result
+
+
+def _divided(linear: Callable[[Array], Array], y: Array) -> Array:
+    """Solve linear equations each of one number."""
+    return y / linear(array_namespace(y).ones_like(y))
+
+
+def _ends(name: str, a: Any, b: Any, parameters: tuple[Any, ...]) -> tuple[Array, Array]:
+    """Check both ends, and bring them to one shape and data type."""
+    like = next((x for x in (a, b, *trees.leaves(parameters)) if _arguments.is_array(x)), None)
+    ends = [as_array(f"{name}: {each} is", x, like) for each, x in (("a", a), ("b", b))]
+    xp = _arguments.namespace_of(name, a=ends[0], b=ends[1])
+    _arguments.one_device(name, a=ends[0], b=ends[1])
+    for each, x, given in (("a", ends[0], a), ("b", ends[1], b)):
+        if not _arguments.is_array(given) and isinstance(given, int) and not isinstance(given, bool):
+            ends[0 if each == "a" else 1] = as_array(f"{name}: {each} is", float(given), like)
+        else:
+            _arguments.dtype(name, each, xp, x, _arguments.REAL)
+    numbers = [not _arguments.is_array(x) for x in (a, b)]
+    if numbers[0] != numbers[1]:
+        dtype = ends[numbers.index(False)].dtype
+        ends = [x if x.dtype == dtype else xp.astype(x, dtype) for x in ends]
+    left, right = _arguments.promote(name, xp, a=ends[0], b=ends[1])
+    shape = _arguments.broadcast_shapes(name, a=tuple(left.shape), b=tuple(right.shape))
+    return xp.broadcast_to(left, shape), xp.broadcast_to(right, shape)
+
+
+def _of(state: bracket.Bracket) -> Record:
+    xp = array_namespace(state.x)
+    counts = state.iterations, state.function_evaluations, 0 * state.iterations
+    return Record(state.x, xp.abs(state.other - state.x), *counts, state.status)
+
+
+def _result(value: Callable[..., Array], record: Record, args: tuple[Any, ...]) -> OptimizeResult:
+    return OptimizeResult(record.x, value(record.x, args), *record[1:])
+
+
+def _trajectory(value: Callable[..., Array], kept: Record, args: tuple[Any, ...]) -> OptimizeResult:
+    xp = array_namespace(kept.x)
+    values = xp.stack([value(kept.x[i, ...], args) for i in range(kept.x.shape[0])])
+    return OptimizeResult(kept.x, values, *kept[1:])

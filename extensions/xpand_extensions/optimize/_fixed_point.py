@@ -1,0 +1,75 @@
+"""Fixed points of functions of trees; the facade is `optimize`."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+from xpand import _arguments, trees
+
+from ._arguments import Vectors, args_of, callable_of, limits_of
+from ._residuals import Residuals
+from ._results import OptimizeResult
+from ._root import mixing_of, solved
+
+_METHODS: Final = ("iteration", "anderson")
+
+
+def fixed_point(
+    f: Callable[..., Any],
+    x0: trees.Tree,
+    /,
+    *,
+    method: str = "iteration",
+    args: tuple[Any, ...] = (),
+    atol: float | None = None,
+    rtol: float | None = None,
+    max_steps: int | Sequence[int] | None = None,
+    batch_ndim: int = 0,
+    callback: Callable[[OptimizeResult], Any] | None = None,
+    throw: bool = False,
+    history: int | None = None,
+    mixing: float = 1.0,
+) -> OptimizeResult:
+    """Find what a function of a tree of arrays returns as it is.
+
+    Args:
+        f: As in `root`.
+        x0: As in `root`.
+        method: "iteration": `f` is called with what it returned, which converges where it contracts; or "anderson",
+            which mixes the last steps so that their residual is least.
+        args: As in `root`.
+        atol: A problem has converged when no element of `f(x) - x` is larger. None: 2/3 as an exponent of the spacing
+            of numbers at one, 3.7e-11 in float64.
+        rtol: The same relative to the largest element of `x`: the larger of the two counts. None: 0.75 as an exponent
+            of that spacing, 1.8e-12 in float64.
+        max_steps: As in `root`. None: 1,000.
+        batch_ndim: As in `root`.
+        callback: As in `root`.
+        throw: As in `root`.
+        history: For "anderson": how many steps are mixed. None: 5.
+        mixing: How much of `f(x) - x` is added to `x` at each step: less than one damps.
+
+    Returns:
+        `x`, `fun`, which is the tree that `f` returns for it, and how each problem ended: see `OptimizeResult`.
+        `optimality` is the largest element of `f(x) - x`; `status` is as for "anderson" in `root`.
+
+    Raises:
+        TypeError, ValueError, ConvergenceError: As `root`.
+
+    The derivative of the solution with respect to `args` is by the implicit function theorem.
+
+    Source: `scipy.optimize.fixed_point`; Walker and Ni, Anderson acceleration for fixed-point iterations (2011).
+
+    >>> import numpy as np
+    >>> found = fixed_point(np.cos, np.asarray([0.0]))
+    >>> np.round(found.x, 6), found.message
+    (array([0.739085]), 'converged')
+    """
+    callable_of("fixed_point", "f", f)
+    parameters = args_of("fixed_point", args)
+    _arguments.choice("fixed_point", "method", method, _METHODS)
+    batch_ndim = _arguments.integer("fixed_point", "batch_ndim", batch_ndim, minimum=0)
+    vectors = Vectors("fixed_point", "x0", x0, batch_ndim, parameters)
+    limits = limits_of("fixed_point", atol, rtol, max_steps, vectors, powers=(2 / 3, 0.75), default=1000)
+    memory, amount = mixing_of("fixed_point", method, history, mixing)
+    residuals = Residuals("fixed_point", f, vectors, is_square=True, shift=True)
+    return solved(residuals, parameters, limits, callback, throw, method, memory, amount)

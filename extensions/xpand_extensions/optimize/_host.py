@@ -1,0 +1,271 @@
+"""SciPy's minimisers, on the host, for arrays of any library whose values are known."""
+
+from collections.abc import Callable
+from typing import Any, Final, NamedTuple
+
+from xpand import _arguments, array_namespace, is_concrete, is_cupy_array, namespace, to_device
+from xpand._typing import Array
+
+from .._solver_status import Status
+from ..generic.optimize._box import Box
+from ._arguments import Limits
+from ._results import RUNNING
+from ._run import Record, stacked_records
+
+
+class _Method(NamedTuple):
+    """What a method of SciPy's takes."""
+
+    steps: str
+    """Its option for the most steps, or, by the word "maxfun", evaluations."""
+    derivatives: int
+    """0: none; 1: the gradient; 2: products with the Hessian too; 3: the Hessian."""
+    bounded: bool
+    absolute: tuple[str, ...]
+    """The options that are the tolerance."""
+    off: tuple[str, ...] = ()
+    """Tolerances of other criteria, which are not to end it before."""
+
+
+_METHODS: Final = {
+    "nelder-mead": _Method("maxiter", 0, True, ("xatol", "fatol")),
+    "powell": _Method("maxiter", 0, True, ("xtol", "ftol")),
+    "cobyla": _Method("maxfun", 0, True, ("tol",)),
+    "cobyqa": _Method("maxiter", 0, True, ("final_tr_radius",)),
+    "cg": _Method("maxiter", 1, False, ("gtol",)),
+    "bfgs": _Method("maxiter", 1, False, ("gtol",)),
+    "l-bfgs-b": _Method("maxiter", 1, True, ("gtol",), ("ftol",)),
+    "tnc": _Method("maxfun", 1, True, ("gtol",), ("ftol", "xtol")),
+    "slsqp": _Method("maxiter", 1, True, (), ("ftol",)),
+    "newton-cg": _Method("maxiter", 2, False, (), ("xtol",)),
+    "trust-ncg": _Method("maxiter", 2, False, ("gtol",)),
+    "trust-krylov": _Method("maxiter", 2, False, ("gtol",)),
+    "trust-constr": _Method("maxiter", 2, True, ("gtol",), ("xtol", "barrier_tol")),
+    "dogleg": _Method("maxiter", 3, False, ("gtol",)),
+    "trust-exact": _Method("maxiter", 3, False, ("gtol",)),
+}
+SCIPY_METHODS: Final = tuple(f"scipy-{name}" for name in _METHODS)
+SCIPY_WITHOUT_GRADIENT: Final = tuple(f"scipy-{name}" for name, method in _METHODS.items() if not method.derivatives)
+SCIPY_BOUNDED: Final = tuple(f"scipy-{name}" for name, method in _METHODS.items() if method.bounded)
+
+
+class Functions(NamedTuple):
+    """A function to be minimised, of vectors of all problems."""
+
+    value: Callable[[Array], Array]
+    evaluate: Callable[[Array], tuple[Array, Array]]
+    product: Callable[[Array, Array], Array]
+
+
+class _StopError(Exception):
+    """The callback asked to stop."""
+
+
+def minimize_on_host(
+    functions: Functions,
+    method: str,
+    start: Array,
+    box: Box,
+    limits: Limits,
+    callback: Callable[[Record], Any] | None,
+) -> tuple[Record, Record | None]:
+    """Minimise by a method of SciPy's, one problem after the other."""
+    name = method.removeprefix("scipy-")
+    first = box.project(start)
+    value = functions.value(first)
+    if not (is_concrete(first) and is_concrete(value)):
+        raise ValueError(
+            f"minimize: the method {method!r} runs on the host and needs the values of the arrays, which under jit, "
+            "vmap and derivatives, and for lazy arrays, are not known; use one of the methods without 'scipy-'"
+        )
+    return _Host(functions, name, first, box, limits, callback).run()
+
+
+class _Host:
+    """A call: the problems, of which one at a time is SciPy's."""
+
+    def __init__(self, functions: Functions, name: str, start: Array, box: Box, limits: Limits, callback: Any) -> None:
+        self.functions, self.name, self.method = functions, name, _METHODS[name]
+        self.box, self.limits, self.callback = box, limits, callback
+        self.host = namespace("numpy")
+        self.like = start
+        self.batch, self.n = tuple(start.shape[:-1]), start.shape[-1]
+        self.points = self.host.reshape(self.on_host(start), (-1, self.n)).astype("float64")
+        count = self.points.shape[0]
+        self.number = 0
+        self.counts = self.host.zeros((count, 3), dtype="int32")
+        self.status = self.host.full(count, RUNNING, dtype="int32")
+        self.optimality = self.host.full(count, float("nan"), dtype="float64")
+        self.kept: list[tuple[int, Any]] = []
+
+    def on_host(self, x: Array) -> Any:
+        """Bring an array to the host."""
+        if is_cupy_array(x):
+            return to_device(x, "cpu")
+        xp = array_namespace(x)
+        return self.host.asarray(xp.asarray(x, device=xp.__array_namespace_info__().default_device()))
+
+    def from_host(self, x: Any, dtype: Any = None) -> Array:
+        """Bring an array of all problems to where those of the caller are."""
+        xp = array_namespace(self.like)
+        shape = (*self.batch, *x.shape[1:])
+        device = _arguments.device_of(self.like)
+        return xp.asarray(self.host.reshape(x, shape), dtype=dtype or self.like.dtype, device=device)
+
+    def at(self, x: Any) -> Array:
+        """Put the point of the problem at hand among those of the others."""
+        points = self.points.copy()
+        points[self.number] = x
+        return self.from_host(points)
+
+    def one(self, x: Array) -> Any:
+        """Take what is of the problem at hand."""
+        found = self.on_host(x)
+        return self.host.reshape(found, (-1, *found.shape[len(self.batch) :]))[self.number].astype("float64")
+
+    def run(self) -> tuple[Record, Record | None]:
+        """Minimise each."""
+        from scipy.optimize import minimize
+
+        aborted = False
+        for number in range(self.points.shape[0]):
+            self.number = number
+            if aborted:
+                self.status[self.number] = Status.ABORTED
+                continue
+            fun, slope, optimality = self.measured(self.points[self.number])
+            self.counts[self.number, 1:] = 0
+            valid = self.host.isfinite(fun) and bool(self.host.all(self.host.isfinite(slope)))
+            if not (valid and bool(self.host.all(self.host.isfinite(self.points[self.number])))):
+                self.status[self.number] = Status.NON_FINITE
+                continue
+            relative = self.limits.rtol * float(optimality) if self.method.derivatives else 0.0
+            tolerance = max(self.limits.atol, relative)
+            self.keep()
+            succeeded = False
+            try:
+                if self.limits.max_steps and not (self.method.derivatives and optimality <= tolerance):
+                    found = minimize(self.value, self.points[self.number], **self.arguments(tolerance))
+                    self.points[self.number] = found.x
+                    succeeded = bool(found.success)
+                    self.counts[self.number, 0] = found.get("nit", self.counts[self.number, 0])
+            except _StopError:
+                aborted = True
+            self.end(tolerance, succeeded, aborted)
+        return self.record(), self.trajectory()
+
+    def end(self, tolerance: float, succeeded: bool, aborted: bool) -> None:
+        """Say how the problem at hand ended, by what is recomputed."""
+        fun, slope, optimality = self.measured(self.points[self.number])
+        converged = succeeded
+        if self.method.derivatives:
+            self.optimality[self.number] = optimality
+            converged = bool(optimality <= tolerance)
+        finite = self.host.isfinite(fun) and bool(self.host.all(self.host.isfinite(slope)))
+        reach = float(self.host.finfo("float64").eps) ** -1.5
+        used = self.counts[self.number, 1 if self.method.steps == "maxfun" else 0] >= self.limits.max_steps
+        if converged and finite:
+            status = Status.CONVERGED
+        elif aborted:
+            status = Status.ABORTED
+        elif not finite or abs(float(fun)) > reach:
+            status = Status.DIVERGED
+        else:
+            status = Status.MAX_STEPS if used else Status.STAGNATED
+        self.status[self.number] = status
+        self.keep()
+
+    def arguments(self, tolerance: float) -> dict[str, Any]:
+        """Say to SciPy what the method needs."""
+        steps = "maxiter" if self.name == "cobyla" else self.method.steps
+        options: dict[str, Any] = {steps: self.limits.max_steps}
+        options |= dict.fromkeys(self.method.absolute, tolerance)
+        options |= dict.fromkeys(self.method.off, 0.0 if self.name != "slsqp" else 1e-300)
+        given: dict[str, Any] = {"method": self.name, "options": options, "callback": self.told}
+        if self.method.derivatives:
+            given["jac"] = self.gradient
+        if self.method.derivatives == 2:
+            given["hessp"] = self.product
+        if self.method.derivatives == 3:
+            given["hess"] = self.hessian
+        if self.box.lower is not None or self.box.upper is not None:
+            infinite = self.host.full(self.n, float("inf"), dtype="float64")
+            lower, upper = (
+                each * infinite if bound is None else self.one(bound)
+                for bound, each in ((self.box.lower, -1.0), (self.box.upper, 1.0))
+            )
+            given["bounds"] = list(zip(lower, upper))
+        return given
+
+    def measured(self, x: Any) -> tuple[Any, Any, Any]:
+        """Evaluate the function, its gradient if the method needs it, and what the tolerance is for."""
+        points = self.at(x)
+        if not self.method.derivatives:
+            fun = self.one(self.functions.value(points))
+            return fun, fun, fun
+        fun, slope = self.functions.evaluate(points)
+        return self.one(fun), self.one(slope), self.one(self.box.measure(points, slope))
+
+    def value(self, x: Any) -> float:
+        """Evaluate the function for SciPy."""
+        self.counts[self.number, 1] += 1
+        return float(self.one(self.functions.value(self.at(x))))
+
+    def gradient(self, x: Any) -> Any:
+        """Evaluate the gradient for SciPy."""
+        self.counts[self.number, 2] += 1
+        return self.one(self.functions.evaluate(self.at(x))[1])
+
+    def product(self, x: Any, direction: Any) -> Any:
+        """Multiply the Hessian with a vector."""
+        self.counts[self.number, 2] += 1
+        points = self.at(x)
+        directions = self.host.zeros_like(self.points)
+        directions[self.number] = direction
+        return self.one(self.functions.product(points, self.from_host(directions)))
+
+    def hessian(self, x: Any) -> Any:
+        """Make the Hessian, column by column."""
+        return self.host.stack([self.product(x, unit) for unit in self.host.eye(self.n, dtype="float64")], axis=-1)
+
+    def told(self, x: Any, *rest: Any) -> None:
+        """Note a step of SciPy's."""
+        self.points[self.number] = x
+        self.counts[self.number, 0] += 1
+        self.keep()
+        if self.callback is not None and self.callback(self.record()):
+            raise _StopError
+
+    def keep(self) -> None:
+        """Keep the state for the trajectory."""
+        if self.limits.checkpoints is not None:
+            self.kept.append((self.number, self.snapshot()))
+
+    def snapshot(self) -> tuple[Any, ...]:
+        """Copy what is known of all problems."""
+        status = self.host.where(self.status == RUNNING, int(Status.MAX_STEPS), self.status)
+        return self.points.copy(), self.optimality.copy(), self.counts.copy(), status
+
+    def record(self) -> Record:
+        """Make the record of what is known now."""
+        return self.recorded(*self.snapshot())
+
+    def recorded(self, points: Any, optimality: Any, counts: Any, status: Any) -> Record:
+        """Bring a snapshot to where the caller's arrays are."""
+        dtype = array_namespace(self.like).int32
+        numbers = [self.from_host(each, dtype) for each in (*counts.T, status)]
+        return Record(self.from_host(points), self.from_host(optimality), *numbers)
+
+    def trajectory(self) -> Record | None:
+        """Make the records of the numbers of steps asked for."""
+        if self.limits.checkpoints is None:
+            return None
+        records = []
+        for steps in self.limits.checkpoints:
+            whole = [part.copy() for part in self.snapshot()]
+            for number, parts in self.kept:
+                if parts[2][number, 0] <= steps:
+                    for target, part in zip(whole, parts):
+                        target[number] = part[number]
+            records.append(self.recorded(*whole))
+        return stacked_records(records)

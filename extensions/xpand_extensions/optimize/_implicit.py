@@ -1,0 +1,52 @@
+"""Derivatives of solutions with respect to parameters, by the implicit function theorem."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from xpand._typing import Array
+
+from .._dispatch import pluggable
+from ..autodiff._root import custom_root
+
+
+@pluggable
+def tangent_of(linear: Callable[[Array], Array], y: Array, /, *, is_symmetric: bool = False) -> Array:
+    """Solve the linear equations that a derivative of a solution is made of.
+
+    Args:
+        linear: A linear function of vectors, `(*batch, n)`, for several problems that don't depend on each other.
+        y: What it is to return.
+        is_symmetric: Whether the matrices of the function are symmetric.
+
+    Few variables are solved for by the matrix, many by products with vectors alone, to 1e-10; what can't be solved so
+    is NaN.
+
+    >>> import numpy as np
+    >>> tangent_of(lambda x: 2 * x, np.asarray([1.0, 3.0]))
+    array([0.5, 1.5])
+    """
+    return tangent_of.native(y)(linear, y, is_symmetric=is_symmetric)
+
+
+def implicit(
+    condition: Callable[..., Array],
+    start: Array,
+    solve: Callable[..., tuple[Array, Any]],
+    args: tuple[Any, ...],
+    tangent_solve: Callable[..., Array] | None = None,
+    is_symmetric: bool = False,
+) -> tuple[Array, Any]:
+    """Solve a problem by any means, so that the derivatives of the solution are those of the condition that it meets.
+
+    Args:
+        condition: What is zero at the solution; takes it and the parameters.
+        start: Where to begin, which the solution does not depend on.
+        solve: Takes the beginning and the parameters; returns the solution and anything beside it.
+        args: The parameters.
+        tangent_solve: Solves a linear equation, given by a function of vectors; None: as `tangent_of`.
+        is_symmetric: Whether the derivative of the condition is symmetric, as of a gradient.
+    """
+    tangent_solve = partial(tangent_of, is_symmetric=is_symmetric) if tangent_solve is None else tangent_solve
+    found, beside = custom_root(condition, start, solve=solve, tangent_solve=tangent_solve, args=args, has_aux=True)
+    return found, beside

@@ -1,0 +1,162 @@
+"""Least squares of functions of trees; the facade is `optimize`."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+from xpand import _arguments, trees
+from xpand._typing import Array
+
+from .. import autodiff
+from ..generic.optimize import _levenberg as levenberg
+from ..generic.optimize import _residuals as newton
+from ._arguments import Limits, Vectors, args_of, callable_of, limits_of, number
+from ._implicit import implicit
+from ._residuals import Residuals
+from ._results import OptimizeResult
+from ._root import finished
+from ._run import Record, run
+
+_METHODS: Final = ("levenberg-marquardt", "gauss-newton")
+
+
+def least_squares(
+    f: Callable[..., Any],
+    x0: trees.Tree,
+    /,
+    *,
+    method: str = "levenberg-marquardt",
+    args: tuple[Any, ...] = (),
+    atol: float | None = None,
+    rtol: float | None = None,
+    max_steps: int | Sequence[int] | None = None,
+    batch_ndim: int = 0,
+    callback: Callable[[OptimizeResult], Any] | None = None,
+    throw: bool = False,
+    damping: float | None = None,
+) -> OptimizeResult:
+    """Find where the sum of squares of what a function of a tree of arrays returns is least.
+
+    Args:
+        f: Takes a tree like `x0`, and `args`; returns a tree of floating-point arrays, the residuals. With
+            `batch_ndim` their first axes are those of the problems, and each problem's residuals must depend on that
+            problem's part of the arrays alone.
+        x0: Where to begin: a tree of floating-point arrays. Complex numbers are pairs of real ones, in `x0` and in
+            residuals.
+        method: "levenberg-marquardt", or "gauss-newton", with steps shortened until the sum of squares falls, for at
+            least as many residuals as variables.
+        args: What `f` takes besides: trees of arrays, and anything else. The solution is differentiable with respect
+            to their floating-point arrays.
+        atol: A problem has converged when no element of the gradient of half the sum of squares is larger. None: the
+            square root of the spacing of numbers at one, 1.5e-8 in float64 and 3.5e-4 in float32.
+        rtol: The same relative to the first gradient: the larger of the two counts. None: 0.75 as an exponent of that
+            spacing, 1.8e-12 in float64.
+        max_steps: The most steps. A sequence asks for the trajectory: the results after that many steps each. None:
+            500.
+        batch_ndim: How many first axes of all arrays of `x0` are of independent problems. Each stops by itself.
+        callback: Called after each step with the result so far; if it returns True, the iteration ends. Only where
+            values are known.
+        throw: Raise where a problem hasn't converged. Only where values are known.
+        damping: For "levenberg-marquardt": the first damping, relative to the columns of the Jacobian. None: 1e-3.
+
+    Returns:
+        `x`, `fun`, which is the tree of residuals, and how each problem ended: see `OptimizeResult`. `optimality` is
+        the largest element of the gradient. `status` is CONVERGED only where what `atol` and `rtol` say holds for the
+        `x` returned; STAGNATED where no shorter step makes the sum of squares less; SINGULAR where for "gauss-newton"
+        the columns of the Jacobian are dependent, too; DIVERGED where points go beyond 3e23 in
+        float64, 2e10 in float32, relative to the first; NON_FINITE where `x0`, residuals or Jacobian there aren't.
+
+    Raises:
+        TypeError: Something that is no function, no tree of floating-point arrays, an option that the method has none
+            of; or (`UnsupportedError`) a library without derivatives.
+        ValueError: An unknown method, tolerances out of range, too few residuals for "gauss-newton", residuals of other
+            batches; a callback under transformations.
+        ConvergenceError: A problem has not converged, with `throw`.
+
+    A step costs as many products with the Jacobian as there are variables, and orthogonal factors of an
+    (m + n) by n matrix. The derivative of the solution with respect to `args` is that of the root of the gradient.
+
+    Source: `scipy.optimize.least_squares`; Moré, The Levenberg-Marquardt algorithm (1978).
+
+    >>> import numpy as np
+    >>> t, y = np.asarray([0.0, 1.0, 2.0]), np.asarray([2.0, 1.0, 0.5])
+    >>> found = least_squares(lambda x: x[0] * x[1] ** t - y, np.asarray([1.0, 1.0]))
+    >>> np.round(found.x, 4), found.message
+    (array([2. , 0.5]), 'converged')
+    """
+    callable_of("least_squares", "f", f)
+    if callback is not None:
+        callable_of("least_squares", "callback", callback)
+    _arguments.boolean("least_squares", "throw", throw)
+    parameters = args_of("least_squares", args)
+    _arguments.choice("least_squares", "method", method, _METHODS)
+    batch_ndim = _arguments.integer("least_squares", "batch_ndim", batch_ndim, minimum=0)
+    vectors = Vectors("least_squares", "x0", x0, batch_ndim, parameters)
+    limits = limits_of("least_squares", atol, rtol, max_steps, vectors, powers=(1 / 2, 0.75), default=500)
+    first_damping = _damping(method, damping)
+    residuals = Residuals("least_squares", f, vectors, is_square=False)
+
+    def solve(start: Array, *given: Any) -> tuple[Array, Any]:
+        told = None if callback is None else lambda record: callback(residuals.result(record, given))
+        last, kept = _solved(residuals, method, start, given, limits, first_damping, told)
+        return last.x, (last, kept)
+
+    def condition(x: Array, *given: Any) -> Array:
+        value, pull = autodiff.vjp(lambda x: residuals.value(x, given), x)
+        return pull(value)[0]
+
+    x, (last, kept) = implicit(condition, vectors.start, solve, parameters, is_symmetric=True)
+    return finished(residuals, x, last, kept, parameters, throw)
+
+
+def _damping(method: str, damping: Any) -> float:
+    if damping is None:
+        return 1e-3
+    if method != "levenberg-marquardt":
+        raise TypeError(
+            f"least_squares: the option damping is for 'levenberg-marquardt', got it with the method {method!r}"
+        )
+    value = number("least_squares", "damping", damping)
+    if value <= 0:
+        raise ValueError(f"least_squares: damping must be positive, got {damping}")
+    return value
+
+
+def _solved(
+    residuals: Residuals,
+    method: str,
+    start: Array,
+    args: tuple[Any, ...],
+    limits: Limits,
+    damping: float,
+    callback: Callable[[Record], Any] | None,
+) -> tuple[Record, Record | None]:
+    linearize = residuals.linearizer(args)
+    if method == "levenberg-marquardt":
+        begin = lambda x: levenberg.begin(linearize, x, limits.atol, limits.rtol, damping)
+        return run(
+            lambda state: levenberg.step(linearize, state), begin, start, limits, _of, slack=2, callback=callback
+        )
+    steps = newton.GaussNewton(_enough(linearize), is_root=False)
+    begun = lambda x: newton.begin(steps, x, limits.atol, limits.rtol)
+    return run(lambda state: newton.step(steps, state), begun, start, limits, _of, slack=2, callback=callback)
+
+
+def _enough(linearize: newton.Linearize) -> newton.Linearize:
+    """Check that there are as many residuals as variables."""
+
+    def checked(x: Array) -> tuple[Array, Array]:
+        value, jacobian = linearize(x)
+        rows, columns = jacobian.shape[-2:]
+        if rows < columns:
+            raise ValueError(
+                f"least_squares: 'gauss-newton' needs at least as many residuals as variables, got {rows} for "
+                f"{columns}; use 'levenberg-marquardt'"
+            )
+        return value, jacobian
+
+    return checked
+
+
+def _of(state: Any) -> Record:
+    counts = state.iterations, state.function_evaluations, state.gradient_evaluations
+    return Record(state.x, state.optimality, *counts, state.status)

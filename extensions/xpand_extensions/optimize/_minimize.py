@@ -1,0 +1,368 @@
+"""Minima of functions of trees; the facade is `optimize`."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final, NamedTuple
+
+from xpand import _arguments, array_namespace, trees
+from xpand._typing import Array
+
+from .. import autodiff
+from .._solver_status import throw_unless_converged
+from .._transforms_patterns import beside
+from ..generic.optimize import _descent as descent
+from ..generic.optimize import _first_order as first_order
+from ..generic.optimize import _simplex as simplex
+from ..generic.optimize._box import Box
+from ..generic.optimize._directions import BFGS, Directions, Gradient, LimitedMemory, NewtonCG
+from ..generic.optimize._vectors import full_like
+from ._arguments import Limits, Vectors, args_of, callable_of, limits_of, number
+from ._bounds import box_of, judged
+from ._host import SCIPY_BOUNDED, SCIPY_METHODS, SCIPY_WITHOUT_GRADIENT, Functions, minimize_on_host
+from ._implicit import implicit
+from ._results import OptimizeResult
+from ._run import Record, run
+
+_OWN: Final = ("l-bfgs", "l-bfgs-b", "bfgs", "newton-cg", "gradient-descent", "adam", "nelder-mead")
+_ALIASES: Final = {"auto": None, "L-BFGS-B": "l-bfgs-b", "L-BFGS": "l-bfgs", "GD": "gradient-descent"}
+_BOUNDED: Final = ("l-bfgs-b", "gradient-descent", "adam", "nelder-mead")
+_WITHOUT_GRADIENT: Final = ("nelder-mead", *SCIPY_WITHOUT_GRADIENT)
+_STEPS: Final = {"gradient-descent": 10_000, "adam": 10_000}
+_OPTIONS: Final = {
+    "history": ("l-bfgs", "l-bfgs-b"),
+    "learning_rate": ("gradient-descent", "adam"),
+    "beta1": ("adam",),
+    "beta2": ("adam",),
+    "epsilon": ("adam",),
+    "initial_size": ("nelder-mead",),
+    "max_products": ("newton-cg",),
+}
+
+
+class _Options(NamedTuple):
+    history: int
+    learning_rate: float | None
+    beta1: float
+    beta2: float
+    epsilon: float
+    initial_size: float
+    max_products: int | None
+
+
+def minimize(
+    f: Callable[..., Any],
+    x0: trees.Tree,
+    /,
+    *,
+    method: str | None = None,
+    args: tuple[Any, ...] = (),
+    gradient: Callable[..., Any] | None = None,
+    bounds: tuple[Any, Any] | None = None,
+    atol: float | None = None,
+    rtol: float | None = None,
+    max_steps: int | Sequence[int] | None = None,
+    batch_ndim: int = 0,
+    callback: Callable[[OptimizeResult], Any] | None = None,
+    throw: bool = False,
+    history: int | None = None,
+    learning_rate: float | None = None,
+    beta1: float | None = None,
+    beta2: float | None = None,
+    epsilon: float | None = None,
+    initial_size: float | None = None,
+    max_products: int | None = None,
+) -> OptimizeResult:
+    """Find where a function of a tree of arrays has a local minimum, for several problems at once if wished.
+
+    Args:
+        f: Takes a tree like `x0`, and `args`; returns one real number, or, with `batch_ndim`, one for each problem,
+            which must depend on that problem's part of the arrays alone.
+        x0: Where to begin: a tree of floating-point arrays. Complex numbers are pairs of real ones.
+        method: "l-bfgs" (also the default), "l-bfgs-b" (the default with bounds), "bfgs", "newton-cg",
+            "gradient-descent", "adam", "nelder-mead" (which needs no derivatives); or one of SciPy's, by the name that
+            `scipy.optimize.minimize` has for it, in small letters after "scipy-": "scipy-slsqp", "scipy-powell",
+            "scipy-cg", "scipy-tnc", "scipy-cobyla", "scipy-trust-ncg" and so on. The latter run on the host,
+            one problem after the other, and only where values are known. PhiML's "L-BFGS-B", "GD" and "auto" are
+            taken, too, and SciPy's methods that there is no other of without "scipy-".
+        args: What `f` takes besides: trees of arrays, and anything else. The solution is differentiable with respect
+            to their floating-point arrays.
+        gradient: Takes what `f` takes and returns a tree like `x0`. None: by `autodiff`.
+        bounds: A pair of what `x` must not be below and not above: each a number, a tree of arrays that broadcast
+            to those of `x0`, or None. `x0` is moved within them. Not for "l-bfgs", "bfgs", "newton-cg".
+        atol: A problem has converged when no element of its gradient is larger; with bounds, of what of it can be
+            followed. For "nelder-mead": when no vertex and no value differs by more from the best. None: the
+            cube root of the spacing of numbers at one, 6e-6 in float64 and 5e-3 in float32; for "nelder-mead" its
+            square root.
+        rtol: The same relative to the first gradient: the larger of the two counts; not for methods without gradients.
+            None: 0.75 as an exponent of that spacing, 1.8e-12 in float64.
+        max_steps: The most steps. A sequence asks for the trajectory: the results after that many steps each. None:
+            1,000; 10,000 for "gradient-descent" and "adam", 400 for each variable for "nelder-mead".
+        batch_ndim: How many first axes of all arrays of `x0` are of independent problems. Each stops by itself.
+        callback: Called after each step with the result so far; if it returns True, the iteration ends. Only where
+            values are known.
+        throw: Raise where a problem hasn't converged. Only where values are known.
+        history: How many steps L-BFGS remembers. None: 10.
+        learning_rate: For "adam", None: 0.01. For "gradient-descent" how much of the gradient to go along; None: as
+            far as a line search finds, which begins with the step of Barzilai and Borwein.
+        beta1: For "adam": how much the average of gradients keeps each step. None: 0.9.
+        beta2: For "adam": the same of their squares. None: 0.999.
+        epsilon: For "adam": what is added to their root. None: 1e-8.
+        initial_size: For "nelder-mead": the edges of the first simplex relative to the elements of `x0`, and so
+            long for elements that are zero. None: 0.05.
+        max_products: For "newton-cg": the most products with the Hessian in a step. None: 2 for each variable, at
+            most 200.
+
+    Returns:
+        `x`, `fun`, and how each problem ended: see `OptimizeResult`. `status` is CONVERGED only where what `atol` and
+        `rtol` say holds for the `x` returned; STAGNATED where a line search finds nothing lower along the gradient
+        either; DIVERGED where values or points go beyond 3e23 in float64, 2e10 in float32, relative to the first,
+        or a step without line search leads to where `f` isn't finite; BREAKDOWN where bounds cross that weren't known
+        before; NON_FINITE where `x0` or the value or gradient
+        there isn't. Steps of line searches to where `f` isn't finite are taken back.
+
+    Raises:
+        TypeError: Something that is no function, no tree of floating-point arrays; `f` or `gradient` returns no such;
+            an option that the method has none of; or (`UnsupportedError`) a library without derivatives.
+        ValueError: `f` returns more than a number; an unknown method; bounds for a method without, of a shape that
+            doesn't fit, or crossed; tolerances or options out of range; a callback or a method of SciPy's under
+            transformations.
+        ConvergenceError: A problem has not converged, with `throw`.
+
+    The derivative of the solution with respect to `args` is that of the root of the gradient, whatever the method:
+    an n by n system for each problem, whose matrix is the Hessian. Variables that a bound holds move with it
+    alone.
+
+    Source: `scipy.optimize.minimize`; PhiML's `Backend.minimize`; Nocedal and Wright, Numerical Optimization.
+
+    >>> import numpy as np
+    >>> found = minimize(lambda x: (x[0] - 1.0) ** 2 + (x[1] - x[0]) ** 4, np.asarray([3.0, 1.0]), atol=1e-9)
+    >>> np.round(found.x, 2), found.message
+    (array([1., 1.]), 'converged')
+    """
+    callable_of("minimize", "f", f)
+    parameters = args_of("minimize", args)
+    if gradient is not None:
+        callable_of("minimize", "gradient", gradient)
+    if callback is not None:
+        callable_of("minimize", "callback", callback)
+    _arguments.boolean("minimize", "throw", throw)
+    batch_ndim = _arguments.integer("minimize", "batch_ndim", batch_ndim, minimum=0)
+    vectors = Vectors("minimize", "x0", x0, batch_ndim, parameters)
+    chosen = _method(method, bounds is not None)
+    given = {
+        "history": history,
+        "learning_rate": learning_rate,
+        "beta1": beta1,
+        "beta2": beta2,
+        "epsilon": epsilon,
+        "initial_size": initial_size,
+        "max_products": max_products,
+    }
+    options = _options(chosen, given, vectors.start.shape[-1])
+    steps = 400 * vectors.start.shape[-1] if chosen == "nelder-mead" else _STEPS.get(chosen, 1000)
+    if rtol is not None and chosen in _WITHOUT_GRADIENT:
+        raise TypeError(f"minimize: rtol is relative to the first gradient, and the method {chosen!r} takes none")
+    power = 1 / 2 if chosen == "nelder-mead" else 1 / 3
+    limits = limits_of("minimize", atol, rtol, max_steps, vectors, powers=(power, 0.75), default=steps)
+    box = box_of("minimize", bounds, vectors)
+    objective = Objective("minimize", f, gradient, vectors)
+    if not vectors.start.shape[-1]:
+        chosen = "gradient-descent"
+
+    def solve(start: Array, box: Box, *given: Any) -> tuple[Array, Any]:
+        told = None if callback is None else lambda record: callback(_result(objective, record, given))
+        if chosen in SCIPY_METHODS:
+            value = lambda x: objective.value(x, given)
+            functions = Functions(value, objective.evaluator(given), objective.product(given))
+            last, kept = minimize_on_host(functions, chosen, start, box, limits, told)
+        else:
+            last, kept = _solved(objective, chosen, options, start, given, box, limits, told)
+        return last.x, (judged(box, last), None if kept is None else judged(box, kept))
+
+    def condition(x: Array, box: Box, *given: Any) -> Array:
+        # For variables that a bound holds this is how far they are from it.
+        return box.projected(x, objective.gradient(x, given))
+
+    x, (last, kept) = implicit(condition, vectors.start, solve, (box, *parameters), is_symmetric=bounds is None)
+    result = _result(objective, last._replace(x=x), parameters)
+    if kept is not None:
+        result = result._replace(trajectory=_result(objective, kept, parameters, stacked=True))
+    if throw:
+        throw_unless_converged("minimize", result)
+    return result
+
+
+class Objective:
+    """A function to be minimised, of vectors."""
+
+    def __init__(self, name: str, f: Callable[..., Any], gradient: Callable[..., Any] | None, vectors: Vectors) -> None:
+        """Take the function of trees, and what its gradient is, if the caller has one."""
+        self.name, self.f, self.own_gradient, self.vectors = name, f, gradient, vectors
+
+    def value(self, x: Array, args: tuple[Any, ...]) -> Array:
+        """Evaluate the function: shape `(*batch)`."""
+        return self.vectors.scalar("f must return", self.f(self.vectors.unflatten(x), *beside([x], args)))
+
+    def gradient(self, x: Array, args: tuple[Any, ...]) -> Array:
+        """Evaluate the gradient."""
+        return self.evaluator(args)(x)[1]
+
+    def evaluator(self, args: tuple[Any, ...]) -> descent.Evaluate:
+        """Make the function that returns values and gradients for certain parameters."""
+        own = self.own_gradient
+        if own is not None:
+
+            def given(x: Array) -> tuple[Array, Array]:
+                slope = own(self.vectors.unflatten(x), *beside([x], args))
+                return self.value(x, args), self.vectors.flatten("gradient must return", slope)
+
+            return given
+        if not self.vectors.batch_ndim:
+            return autodiff.value_and_grad(lambda x: self.value(x, args))
+
+        # Each value depends on its own problem alone, so the gradient of their sum is that of each.
+        def total(x: Array) -> tuple[Array, Array]:
+            values = self.value(x, args)
+            return array_namespace(values).sum(values), values
+
+        both = autodiff.value_and_grad(total, has_aux=True)
+
+        def batched(x: Array) -> tuple[Array, Array]:
+            (_, values), slope = both(x)
+            return values, slope
+
+        return batched
+
+    def product(self, args: tuple[Any, ...]) -> Callable[[Array, Array], Array]:
+        """Make the function that multiplies the Hessian with vectors."""
+        evaluate = self.evaluator(args)
+        return lambda x, direction: autodiff.jvp(lambda x: evaluate(x)[1], (x,), (direction,))[1]
+
+
+def _solved(
+    objective: Objective,
+    method: str,
+    options: _Options,
+    start: Array,
+    args: tuple[Any, ...],
+    box: Box,
+    limits: Limits,
+    callback: Callable[[Record], Any] | None,
+) -> tuple[Record, Record | None]:
+    """Run one of the methods written against the standard."""
+    n = start.shape[-1]
+    if method == "nelder-mead":
+        value = lambda x: objective.value(x, args)
+        return run(
+            lambda state: simplex.step(value, box, state),
+            lambda x: simplex.begin(value, x, box, limits.atol, options.initial_size),
+            start,
+            limits,
+            _of_simplex,
+            slack=n + 3,
+            callback=callback,
+        )
+    evaluate = objective.evaluator(args)
+    rule = _rule(method, options)
+    if rule is not None:
+
+        def begin(x: Array) -> first_order.FirstOrder:
+            memory = first_order.Moments(full_like(x, 0.0), full_like(x, 0.0)) if method == "adam" else ()
+            return first_order.begin(evaluate, x, box, memory, limits.atol, limits.rtol)
+
+        step = lambda state: first_order.step(evaluate, box, rule, state)
+        return run(step, begin, start, limits, _of, callback=callback)
+    directions = _directions(method, options, objective, args, n)
+    return run(
+        lambda state: descent.step(evaluate, box, directions, state),
+        lambda x: descent.begin(evaluate, x, box, directions, limits.atol, limits.rtol),
+        start,
+        limits,
+        _of,
+        slack=2,
+        callback=callback,
+    )
+
+
+def _rule(method: str, options: _Options) -> first_order.Rule | None:
+    rate = options.learning_rate
+    if method == "adam":
+        return first_order.adam(0.01 if rate is None else rate, options.beta1, options.beta2, options.epsilon)
+    return None if method != "gradient-descent" or rate is None else first_order.fixed(rate)
+
+
+def _directions(method: str, options: _Options, objective: Objective, args: tuple[Any, ...], n: int) -> Directions:
+    if method == "newton-cg":
+        products = min(2 * n, 200) if options.max_products is None else options.max_products
+        return NewtonCG(objective.product(args), products)
+    if method == "bfgs":
+        return BFGS()
+    return Gradient() if method == "gradient-descent" else LimitedMemory(options.history)
+
+
+def _of(state: Any) -> Record:
+    counts = state.iterations, state.function_evaluations, state.gradient_evaluations
+    return Record(state.x, state.optimality, *counts, state.status)
+
+
+def _of_simplex(state: simplex.Simplex) -> Record:
+    none = 0 * state.iterations
+    best = state.vertices[..., 0, :]
+    return Record(best, state.optimality, state.iterations, state.function_evaluations, none, state.status)
+
+
+def _result(objective: Objective, record: Record, args: tuple[Any, ...], stacked: bool = False) -> OptimizeResult:
+    """Make the result of a record; its value is differentiable, since it is computed anew."""
+    vectors = objective.vectors
+    if stacked:
+        xp = array_namespace(record.x)
+        fun = xp.stack([objective.value(record.x[i, ...], args) for i in range(record.x.shape[0])])
+    else:
+        fun = objective.value(record.x, args)
+    return OptimizeResult(vectors.unflatten(record.x), fun, *record[1:])
+
+
+def _method(method: Any, bounded: bool) -> str:
+    if isinstance(method, str):
+        method = _ALIASES.get(method, method)
+    if method is None:
+        return "l-bfgs-b" if bounded else "l-bfgs"
+    name = method.lower() if isinstance(method, str) else method
+    if isinstance(name, str) and f"scipy-{name}" in SCIPY_METHODS and name not in _OWN:
+        name = f"scipy-{name}"
+    chosen: str = _arguments.choice("minimize", "method", name, (*_OWN, *SCIPY_METHODS))
+    if bounded and chosen not in (*_BOUNDED, *SCIPY_BOUNDED):
+        takes = ", ".join(map(repr, (*_BOUNDED, *SCIPY_BOUNDED)))
+        raise ValueError(f"minimize: the method {chosen!r} takes no bounds; those that do are {takes}")
+    return chosen
+
+
+def _options(method: str, given: dict[str, Any], n: int) -> _Options:
+    """Check the options that are for some methods alone, and fill in defaults."""
+    for name, value in given.items():
+        if value is not None and method not in _OPTIONS[name]:
+            raise TypeError(
+                f"minimize: the option {name} is for {' and '.join(map(repr, _OPTIONS[name]))}, got it with the method "
+                f"{method!r}"
+            )
+
+    def positive(name: str, default: float, below: float | None = None) -> float:
+        value = default if given[name] is None else number("minimize", name, given[name])
+        if value <= 0 and not (below is not None and value == 0):
+            raise ValueError(f"minimize: {name} must be positive, got {value}")
+        if below is not None and value >= below:
+            raise ValueError(f"minimize: {name} must be below {below}, got {value}")
+        return value
+
+    history, products = (
+        None if given[name] is None else _arguments.integer("minimize", name, given[name], minimum=1)
+        for name in ("history", "max_products")
+    )
+    return _Options(
+        10 if history is None else history,
+        None if given["learning_rate"] is None else positive("learning_rate", 1.0),
+        positive("beta1", 0.9, 1.0),
+        positive("beta2", 0.999, 1.0),
+        positive("epsilon", 1e-8),
+        positive("initial_size", 0.05),
+        products,
+    )

@@ -1,0 +1,78 @@
+"""Functions of trees that return residuals, as functions of vectors."""
+
+from collections.abc import Callable
+from typing import Any
+
+from xpand import _arguments, array_namespace, trees
+from xpand._typing import Array
+
+from .. import autodiff
+from .._transforms_patterns import beside
+from ..generic.optimize._residuals import Linearize
+from ..vmap import vmap
+from ._arguments import Vectors
+from ._results import OptimizeResult
+from ._run import Record
+
+
+class Residuals:
+    """A function whose residuals are to vanish, or to be small."""
+
+    def __init__(self, name: str, f: Callable[..., Any], vectors: Vectors, *, is_square: bool, shift: bool = False):
+        """Take the function of trees.
+
+        Args:
+            name: The function called, for messages.
+            f: Takes a tree like that of `vectors`, and parameters.
+            vectors: How points are written.
+            is_square: Whether what `f` returns is a tree like the point.
+            shift: Whether the point is subtracted from it.
+        """
+        self.name, self.f, self.vectors, self.is_square, self.shift = name, f, vectors, is_square, shift
+
+    def value(self, x: Array, args: tuple[Any, ...]) -> Array:
+        """Evaluate the residuals: shape `(*batch, m)`."""
+        vectors = self.vectors
+        found = self.f(vectors.unflatten(x), *beside([x], args))
+        if self.is_square:
+            flat = vectors.flatten("f must return", found)
+            return flat - x if self.shift else flat
+        rows = Vectors(self.name, "what f returns", found, vectors.batch_ndim, vectors.tree)
+        if rows.batch != vectors.batch:
+            raise ValueError(
+                f"{self.name}: f must return arrays whose first {vectors.batch_ndim} axes are those of x0, "
+                f"{vectors.batch}, got {rows.batch}"
+            )
+        return rows.start if rows.dtype == vectors.dtype else array_namespace(x).astype(rows.start, vectors.dtype)
+
+    def linearizer(self, args: tuple[Any, ...]) -> Linearize:
+        """Make the function that returns residuals and Jacobians for certain parameters."""
+
+        def value(x: Array) -> Array:
+            return self.value(x, args)
+
+        def linearize(x: Array) -> tuple[Array, Array]:
+            return value(x), matrix_of(lambda direction: autodiff.jvp(value, (x,), (direction,))[1], x)
+
+        return linearize
+
+    def result(self, record: Record, args: tuple[Any, ...], *, stacked: bool = False) -> OptimizeResult:
+        """Make the result of a record; its residuals are differentiable, since they are computed anew."""
+        vectors = self.vectors
+
+        def at(x: Array) -> trees.Tree:
+            return self.f(vectors.unflatten(x), *beside([x], args))
+
+        if stacked:
+            fun = trees.stack([at(record.x[i, ...]) for i in range(record.x.shape[0])])
+        else:
+            fun = at(record.x)
+        return OptimizeResult(vectors.unflatten(record.x), fun, *record[1:])
+
+
+def matrix_of(linear: Callable[[Array], Array], like: Array) -> Array:
+    """Make the matrices of a linear function of vectors, shape `(*batch, m, n)`, by its values for unit vectors."""
+    xp = array_namespace(like)
+    units = xp.eye(like.shape[-1], dtype=like.dtype, device=_arguments.device_of(like))
+    columns = vmap(lambda unit: linear(unit + xp.zeros_like(like)))(units)
+    return array_namespace(columns).moveaxis(columns, 0, -1)

@@ -1,0 +1,170 @@
+"""Roots of functions of trees; the facade is `optimize`."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+from xpand import _arguments, trees
+from xpand._typing import Array
+
+from .._solver_status import throw_unless_converged
+from ..generic.optimize import _mixing as anderson
+from ..generic.optimize import _residuals as newton
+from ._arguments import Vectors, args_of, callable_of, limits_of, number
+from ._implicit import implicit
+from ._residuals import Residuals
+from ._results import OptimizeResult
+from ._run import Record, run
+
+_METHODS: Final = ("newton", "broyden", "anderson")
+
+
+def root(
+    f: Callable[..., Any],
+    x0: trees.Tree,
+    /,
+    *,
+    method: str = "newton",
+    args: tuple[Any, ...] = (),
+    atol: float | None = None,
+    rtol: float | None = None,
+    max_steps: int | Sequence[int] | None = None,
+    batch_ndim: int = 0,
+    callback: Callable[[OptimizeResult], Any] | None = None,
+    throw: bool = False,
+    history: int | None = None,
+    mixing: float | None = None,
+) -> OptimizeResult:
+    """Find where a function of a tree of arrays, which returns a tree like it, is zero.
+
+    Args:
+        f: Takes a tree like `x0`, and `args`; returns one of its structure, shapes and data types. With `batch_ndim`
+            each problem's part of it must depend on that problem's part of the arrays alone.
+        x0: Where to begin: a tree of floating-point arrays. Complex numbers are pairs of real ones.
+        method: "newton", with the Jacobian by `autodiff`, and steps shortened until the sum of squares falls;
+            "broyden", with the Jacobian at the beginning, and where its steps fail; "anderson", without derivatives,
+            for functions of the kind g(x) - x.
+        args: What `f` takes besides: trees of arrays, and anything else. The solution is differentiable with respect
+            to their floating-point arrays.
+        atol: A problem has converged when no element of `f` is larger. None: 2/3 as an exponent of the spacing of
+            numbers at one, 3.7e-11 in float64 and 2.4e-5 in float32.
+        rtol: The same relative to the first residual: the larger of the two counts. None: 0.75 as an exponent of that
+            spacing, 1.8e-12 in float64.
+        max_steps: The most steps. A sequence asks for the trajectory: the results after that many steps each. None:
+            100; 1,000 for "broyden" and "anderson".
+        batch_ndim: How many first axes of all arrays of `x0` are of independent problems. Each stops by itself.
+        callback: Called after each step with the result so far; if it returns True, the iteration ends. Only where
+            values are known.
+        throw: Raise where a problem hasn't converged. Only where values are known.
+        history: For "anderson": how many steps are mixed. None: 5.
+        mixing: For "anderson": how much of `f` is added at each step. None: as much as makes the first step half as
+            long as `x0`, or half of one.
+
+    Returns:
+        `x`, `fun`, which is the tree that `f` returns for it, and how each problem ended: see `OptimizeResult`.
+        `status` is CONVERGED only where what `atol` and `rtol` say holds for the `x` returned; STAGNATED where no
+        shorter step makes the sum of squares less, as at a minimum of it; SINGULAR where the Jacobian is so, too;
+        DIVERGED where points go beyond 3e23 in float64, 2e10 in float32, relative to the first, or a step of
+        "anderson" leads to where `f` isn't finite; NON_FINITE where `x0`, `f` or the Jacobian there isn't.
+
+    Raises:
+        TypeError: Something that is no function, no tree of floating-point arrays; `f` returns a tree of another
+            structure; an option that the method has none of; or (`UnsupportedError`) a library without derivatives.
+        ValueError: `f` returns other shapes; an unknown method; tolerances out of range; a callback under
+            transformations.
+        ConvergenceError: A problem has not converged, with `throw`.
+
+    A step of "newton" costs as many products with the Jacobian as there are variables, and the factors of an n by n
+    matrix. The derivative of the solution with respect to `args` is by the implicit function theorem.
+
+    Source: `scipy.optimize.root`; `jaxopt.ScipyRootFinding`.
+
+    >>> import numpy as np
+    >>> found = root(lambda x: x * x - np.asarray([4.0, 9.0]), np.asarray([1.0, 1.0]))
+    >>> np.round(found.x, 6), found.message
+    (array([2., 3.]), 'converged')
+    """
+    callable_of("root", "f", f)
+    parameters = args_of("root", args)
+    _arguments.choice("root", "method", method, _METHODS)
+    vectors = Vectors("root", "x0", x0, _arguments.integer("root", "batch_ndim", batch_ndim, minimum=0), parameters)
+    limits = limits_of(
+        "root", atol, rtol, max_steps, vectors, powers=(2 / 3, 0.75), default=100 if method == "newton" else 1000
+    )
+    memory, amount = mixing_of("root", method, history, mixing)
+    return solved(
+        Residuals("root", f, vectors, is_square=True), parameters, limits, callback, throw, method, memory, amount
+    )
+
+
+def mixing_of(function: str, method: str, history: Any, amount: Any) -> tuple[int, float | None]:
+    """Check the options of "anderson"."""
+    for name, value in (("history", history), ("mixing", amount)):
+        if value is not None and method != "anderson" and not (name == "mixing" and method == "iteration"):
+            raise TypeError(f"{function}: the option {name} is for 'anderson', got it with the method {method!r}")
+    if amount is not None:
+        amount = number(function, "mixing", amount)
+        if amount == 0:
+            raise ValueError(f"{function}: mixing must not be zero, since then nothing changes")
+    if method == "iteration":
+        return 0, amount
+    return (5 if history is None else _arguments.integer(function, "history", history, minimum=1)), amount
+
+
+def solved(
+    residuals: Residuals,
+    parameters: tuple[Any, ...],
+    limits: Any,
+    callback: Callable[[OptimizeResult], Any] | None,
+    throw: bool,
+    method: str,
+    history: int,
+    amount: float | None,
+) -> OptimizeResult:
+    """Run a method, and make its result; the solution has implicit derivatives."""
+    name = residuals.name
+    if callback is not None:
+        callable_of(name, "callback", callback)
+    _arguments.boolean(name, "throw", throw)
+    is_root = name == "root"
+
+    def solve(start: Array, *given: Any) -> tuple[Array, Any]:
+        told = None if callback is None else lambda record: callback(residuals.result(record, given))
+        value = lambda x: residuals.value(x, given)
+        if method in ("newton", "broyden", "gauss-newton"):
+            linearize = residuals.linearizer(given)
+            steps: newton.Method = newton.Broyden(value, linearize)
+            if method != "broyden":
+                steps = newton.GaussNewton(linearize, is_root)
+            begin = lambda x: newton.begin(steps, x, limits.atol, limits.rtol)
+            step = lambda state: newton.step(steps, state)
+            last, kept = run(step, begin, start, limits, _of, slack=2, callback=told)
+        else:
+            begun = lambda x: anderson.begin(value, x, history, amount, limits.atol, limits.rtol, is_root)
+            mixed = lambda state: anderson.step(value, history, limits.rtol, limits.atol, is_root, state)
+            last, kept = run(mixed, begun, start, limits, _of_mixing, callback=told)
+        return last.x, (last, kept)
+
+    x, (last, kept) = implicit(lambda x, *given: residuals.value(x, given), residuals.vectors.start, solve, parameters)
+    return finished(residuals, x, last, kept, parameters, throw)
+
+
+def finished(
+    residuals: Residuals, x: Array, last: Record, kept: Record | None, parameters: tuple[Any, ...], throw: bool
+) -> OptimizeResult:
+    """Make the result of the last record, at the solution with its derivatives."""
+    result = residuals.result(last._replace(x=x), parameters)
+    if kept is not None:
+        result = result._replace(trajectory=residuals.result(kept, parameters, stacked=True))
+    if throw:
+        throw_unless_converged(residuals.name, result)
+    return result
+
+
+def _of(state: newton.Search) -> Record:
+    counts = state.iterations, state.function_evaluations, state.gradient_evaluations
+    return Record(state.x, state.optimality, *counts, state.status)
+
+
+def _of_mixing(state: anderson.Mixing) -> Record:
+    counts = state.iterations, state.function_evaluations, 0 * state.iterations
+    return Record(state.x, state.optimality, *counts, state.status)

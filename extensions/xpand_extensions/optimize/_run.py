@@ -1,0 +1,147 @@
+"""How a method is run: its steps, its trajectory and callback, how it ended."""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from xpand import _arguments, array_namespace, is_concrete, trees
+from xpand._typing import Array
+
+from .._solver_status import Status
+from ..generic.optimize._vectors import select
+from ._arguments import Limits
+from ._iterate import iterate
+from ._results import RUNNING, status_like
+
+
+class Record(NamedTuple):
+    """What is told of a state: of each problem, where it is and how it got there."""
+
+    x: Array
+    """Vectors, of shape `(*batch, n)`."""
+    optimality: Array
+    iterations: Array
+    function_evaluations: Array
+    gradient_evaluations: Array
+    status: Array
+
+
+class _Run(NamedTuple):
+    state: Any
+    kept: Any
+    """Records of the trajectory, with an axis for them after those of the batch; None where none is asked for."""
+
+
+def run(
+    step: Callable[[Any], Any],
+    begin: Callable[[Any], Any],
+    start: Any,
+    limits: Limits,
+    record: Callable[[Any], Record],
+    *,
+    slack: int = 1,
+    callback: Callable[[Any], Any] | None = None,
+) -> tuple[Record, Record | None]:
+    """Take steps until all problems have ended; return the last record, and those of the trajectory, stacked first.
+
+    Args:
+        step: One step of a method.
+        begin: Makes its state, a named tuple with `iterations` and `status` among its fields, of `start`.
+        start: Where to begin: arrays.
+        limits: When to stop.
+        record: What is told of a state.
+        slack: How many steps an iteration takes on lazy arrays, whose steps must be counted in advance.
+        callback: Called with the record after each iteration.
+    """
+    aborted = False
+    seen = 0
+    numbers = _numbers(trees.leaves(start)[0], limits.checkpoints)
+
+    def running(carried: _Run) -> Array:
+        return (carried.state.status == RUNNING) & (carried.state.iterations < limits.max_steps)
+
+    def begun(start: Any) -> _Run:
+        nonlocal seen
+        state = begin(start)
+        if callback is not None and is_concrete(state.status):
+            seen = _progress(record(state))
+        return _Run(state, None if numbers is None else _spread(record(state), numbers))
+
+    def whole_step(carried: _Run) -> _Run:
+        after = step(carried.state)
+        return _Run(after, None if numbers is None else _keep(numbers, record(after), carried.kept))
+
+    def told(carried: _Run) -> bool:
+        nonlocal aborted, seen
+        found = record(carried.state)
+        # One step of a line search is no step of the method.
+        total = _progress(found)
+        if total != seen:
+            seen = total
+            aborted = callback is not None and bool(callback(_ended(found, Status.MAX_STEPS)))
+        return aborted
+
+    carried = iterate(
+        whole_step,
+        start,
+        begin=begun,
+        running=running,
+        lazy_steps=limits.max_steps * slack if limits.given else None,
+        callback=None if callback is None else told,
+    )
+    last = _ended(record(carried.state), Status.ABORTED if aborted else Status.MAX_STEPS)
+    if carried.kept is None:
+        return last, None
+    trajectory = trees.map(
+        lambda x: array_namespace(x).moveaxis(x, last.status.ndim, 0), _ended(carried.kept, Status.MAX_STEPS)
+    )
+    return last, trajectory
+
+
+def stacked_records(records: list[Record]) -> Record:
+    """Stack records along a new first axis."""
+    return Record(*[array_namespace(*parts).stack(parts) for parts in zip(*records)])
+
+
+def _progress(record: Record) -> int:
+    """Return a number that changes with each iteration, and when a problem ends."""
+    xp = array_namespace(record.iterations)
+    ended = xp.astype(record.status != RUNNING, xp.int32)
+    return int(xp.sum(record.iterations)) + int(xp.sum(ended))
+
+
+def _ended(record: Record, otherwise: Status) -> Record:
+    """Give what has not ended a status."""
+    xp = array_namespace(record.status)
+    running = record.status == RUNNING
+    return record._replace(status=xp.where(running, status_like(record.status, otherwise), record.status))
+
+
+def _numbers(like: Array, checkpoints: tuple[int, ...] | None) -> Array | None:
+    if checkpoints is None:
+        return None
+    xp = array_namespace(like)
+    return xp.asarray(checkpoints, dtype=xp.int32, device=_arguments.device_of(like))
+
+
+def _spread(record: Record, numbers: Array) -> Record:
+    """Repeat a record for each number of steps."""
+    batch_ndim = record.status.ndim
+
+    def repeated(x: Array) -> Array:
+        xp = array_namespace(x)
+        shape = (*x.shape[:batch_ndim], numbers.shape[0], *x.shape[batch_ndim:])
+        # Added to zeros, so that it is a whole array and no view that repeats its elements.
+        return xp.expand_dims(x, axis=batch_ndim) + xp.zeros(shape, dtype=x.dtype, device=_arguments.device_of(x))
+
+    found: Record = trees.map(repeated, record)
+    return found
+
+
+def _keep(numbers: Array, now: Record, kept: Record) -> Record:
+    """Put a record where it is the newest within a number of steps."""
+    new = now.iterations[..., None]
+    changed = (new <= numbers) & ((new > kept.iterations) | (now.status[..., None] != RUNNING))
+    batch_ndim = now.status.ndim
+    expanded = trees.map(lambda x: array_namespace(x).expand_dims(x, axis=batch_ndim), now)
+    newest: Record = select(changed, expanded, kept)
+    return newest

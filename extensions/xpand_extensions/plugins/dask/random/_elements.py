@@ -1,0 +1,33 @@
+"""Random numbers of many keys at once on Dask: block by block, by what the library of the blocks does."""
+
+from functools import partial
+from typing import Any
+
+import dask.array as da
+
+from xpand._typing import Array
+from xpand_extensions.random import _discrete as _random_discrete
+from xpand_extensions.random import _gamma as _random_gamma
+
+
+def gamma_elements(keys: Array, a: Array, /, *, log_space: bool) -> Array:
+    return _rows(partial(_random_gamma.gamma_elements, log_space=log_space), keys, (a,), a.ndim)
+
+
+def poisson_elements(keys: Array, lam: Array, /) -> Array:
+    return _rows(_random_discrete.poisson_elements, keys, (lam,), lam.ndim - 1)
+
+
+def binomial_elements(keys: Array, n: Array, p: Array, /) -> Array:
+    return _rows(_random_discrete.binomial_elements, keys, (n, p), p.ndim - 1)
+
+
+def _rows(function: Any, keys: Array, parameters: tuple[Array, ...], shared: int) -> Array:
+    """Call a function with keys and the parameters beside them; axes after the shared ones stay whole."""
+    last = parameters[-1]
+    axes = tuple(range(last.ndim))
+    whole = dict.fromkeys(axes[shared:], -1)
+    operands: list[Any] = [keys, (*axes[:shared], last.ndim)]
+    for x in parameters:
+        operands += [x.rechunk(whole) if whole else x, axes]
+    return da.blockwise(function, axes, *operands, concatenate=True, dtype=last.dtype, meta=last._meta)

@@ -1,0 +1,122 @@
+"""Derivatives on JAX: its own."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from xpand._typing import Array
+
+from ._solve import custom_linear_solve as custom_linear_solve
+from ._solve import custom_root as custom_root
+
+
+def stop_gradient(x: Array, /) -> Array:
+    return jax.lax.stop_gradient(x)
+
+
+def jvp(
+    function: Callable[..., Any], primals: Sequence[Array], tangents: Sequence[Array], /, *, has_aux: bool = False
+) -> tuple[Any, ...]:
+    outs, derivatives, aux = jax.jvp(function, tuple(primals), tuple(tangents), has_aux=has_aux)
+    return outs, tuple(map(_tangent, outs, derivatives)), aux
+
+
+def vjp(function: Callable[..., Any], /, *primals: Array, has_aux: bool = False) -> tuple[Any, ...]:
+    outs, pull, aux = jax.vjp(function, *primals, has_aux=has_aux)
+
+    def pullback(*cotangents: Array) -> tuple[Array, ...]:
+        back: tuple[Array, ...] = pull(tuple(map(_cotangent, cotangents)))
+        return back
+
+    return outs, pullback, aux
+
+
+def value_and_grad(
+    function: Callable[..., Any],
+    argnums: int | Sequence[int] = 0,
+    has_aux: bool = False,
+    holomorphic: bool = False,
+    allow_int: bool = False,
+) -> Callable[..., Any]:
+    both: Callable[..., Any] = jax.value_and_grad(function, argnums, has_aux, holomorphic, allow_int)
+    return both
+
+
+def linearize(function: Callable[..., Any], /, *primals: Array, has_aux: bool = False) -> tuple[Any, ...]:
+    outs, derivative, aux = jax.linearize(function, *primals, has_aux=True)
+    return outs, lambda *tangents: tuple(map(_tangent, outs, derivative(*tangents))), aux
+
+
+def linear_transpose(function: Callable[..., Any], /, *primals: Array) -> Callable[..., tuple[Array, ...]]:
+    transposed = jax.linear_transpose(function, *primals)
+
+    def of_cotangents(*cotangents: Array) -> tuple[Array, ...]:
+        try:
+            back: tuple[Array, ...] = transposed(cotangents)
+        except (AssertionError, NotImplementedError) as error:  # as JAX meets an operation that isn't linear
+            raise TypeError("linear_transpose: the function is not linear in its arguments") from error
+        return back
+
+    return of_cotangents
+
+
+def checkpoint(function: Callable[..., Any], /, *, prevent_cse: bool = True, policy: None = None) -> Callable[..., Any]:
+    checkpointed: Callable[..., Any] = jax.checkpoint(function, prevent_cse=prevent_cse)
+    return checkpointed
+
+
+def custom_jvp(function: Callable[..., Any], /, nondiff_argnums: Sequence[int] = ()) -> "_Forward":
+    return _Forward(function)
+
+
+def custom_vjp(function: Callable[..., Any], /, nondiff_argnums: Sequence[int] = ()) -> "_Reverse":
+    return _Reverse(function)
+
+
+class _Forward(jax.custom_jvp):  # type: ignore[misc]
+    """JAX's function with a rule for forward mode, to which integers' derivatives are zeros."""
+
+    def defjvp(self, rule: Callable[..., Any]) -> None:
+        def of_arrays(primals: tuple[Array, ...], tangents: tuple[Array, ...]) -> tuple[Any, Any]:
+            outs, derivatives = rule(primals, tuple(map(_tangent, primals, tangents)))
+            return outs, tuple(map(_cotangent, derivatives))
+
+        super().defjvp(of_arrays)
+
+
+class _Reverse(jax.custom_vjp):  # type: ignore[misc]
+    """JAX's function with a rule for reverse mode, to which integers' derivatives are zeros."""
+
+    def defvjp(self, forward: Callable[..., Any], backward: Callable[..., Any]) -> None:
+        def of_arrays(state: tuple[Any, Any], cotangents: tuple[Array, ...]) -> tuple[Array, ...]:
+            kept, outs = state
+            return tuple(map(_cotangent, backward(kept, tuple(map(_like_tangent, outs, cotangents)))))
+
+        def with_outs(*xs: Array) -> tuple[Any, Any]:
+            outs, kept = forward(*xs)
+            # Of outputs that are integers, shapes and data types are asked for later.
+            return outs, (kept, tuple(x if _is_integer(x) else None for x in outs))
+
+        super().defvjp(with_outs, of_arrays)
+
+
+def _is_integer(x: Array) -> bool:
+    return not jnp.issubdtype(x.dtype, jnp.inexact)
+
+
+def _like_tangent(out: Array | None, cotangent: Array) -> Array:
+    return cotangent if out is None else jnp.zeros_like(out)
+
+
+def _tangent(out: Array, derivative: Array) -> Array:
+    """Turn JAX's mark of an integer's derivative into zeros."""
+    return jnp.zeros_like(out) if derivative.dtype == jax.dtypes.float0 else derivative
+
+
+def _cotangent(x: Array) -> Array:
+    if not _is_integer(x):
+        return x
+    return np.zeros(x.shape, dtype=jax.dtypes.float0)

@@ -1,0 +1,137 @@
+"""Linear systems and roots with implicit derivatives on JAX: its own."""
+
+from collections.abc import Callable
+from itertools import accumulate
+from math import prod
+from typing import Any, TypeAlias
+
+import jax
+import jax.numpy as jnp
+from jax.extend.core import jaxpr_as_fun
+
+from xpand._typing import Array
+
+from ....autodiff._solve_arguments import brought, unfollowed
+
+Arrays: TypeAlias = tuple[Array, ...]
+
+
+def custom_linear_solve(
+    matvec: Callable[..., Any],
+    b: Arrays,
+    /,
+    *,
+    solve: Callable[..., Any],
+    transpose_solve: Callable[..., Any] | None = None,
+    args: Arrays = (),
+    symmetric: bool = False,
+    has_aux: bool = False,
+) -> tuple[Arrays, Arrays]:
+    outer = brought(_is_followed, matvec, solve, transpose_solve)
+    found = unfollowed(_is_followed, (*b, *args, *outer), lambda: solve(b, *args))
+    if found is not None:
+        return found  # type: ignore[no-any-return]
+    # Once, since what JAX takes as the shapes of solutions, those of right-hand sides, may be others.
+    graph, (columns, beside) = jax.make_jaxpr(solve, return_shape=True)(b, *args)
+    solved = jaxpr_as_fun(graph)
+    rows, form = _forms(b, columns)
+
+    def of_solve(_: Any, b: Any) -> Any:
+        outs = tuple(solved(*rows.arrays(b), *args))
+        return form.packed(outs[: len(columns)]), outs[len(columns) :]
+
+    def of_transposed(_: Any, x: Any) -> Any:
+        # JAX takes what comes beside to be like that of `solve`, and doesn't look at it.
+        zeros = tuple(jnp.zeros(each.shape, each.dtype) for each in beside)
+        assert transpose_solve is not None, "it is asked for where there is one"
+        return rows.packed(transpose_solve(form.arrays(x), *args)[0]), zeros
+
+    x, aux = jax.lax.custom_linear_solve(
+        lambda x: rows.packed(matvec(form.arrays(x), *args)),
+        rows.packed(b),
+        of_solve,
+        None if transpose_solve is None else of_transposed,
+        symmetric,
+        has_aux=True,
+    )
+    return form.arrays(x), tuple(aux)
+
+
+def custom_root(
+    f: Callable[..., Any],
+    initial_guess: Arrays,
+    /,
+    *,
+    solve: Callable[..., Any],
+    tangent_solve: Any = None,
+    args: Arrays = (),
+    has_aux: bool = False,
+) -> tuple[Arrays, Arrays]:
+    outer = brought(_is_followed, f, solve, tangent_solve)
+    found = unfollowed(_is_followed, (*initial_guess, *args, *outer), lambda: solve(initial_guess, *args))
+    if found is not None:
+        return found  # type: ignore[no-any-return]
+    dtypes: list[Any] = []
+
+    def solved(_: Any, guess: Arrays) -> tuple[Arrays, Arrays]:
+        xs, aux = solve(guess, *args)
+        dtypes[:] = [x.dtype for x in aux]
+        return xs, tuple(map(_as_floats, aux))
+
+    xs, aux = jax.lax.custom_root(lambda xs: f(xs, *args), tuple(initial_guess), solved, tangent_solve, has_aux=True)
+    return xs, tuple(_from_floats(x, dtype) for x, dtype in zip(aux, dtypes))
+
+
+def _as_floats(x: Array) -> Array:
+    """Hand integers over as floats of the same bits: the rule of JAX's custom_root has no tangents for integers."""
+    if jnp.issubdtype(x.dtype, jnp.inexact):
+        return x
+    if x.dtype.itemsize < 4:
+        return x.astype(jnp.float32)
+    return jax.lax.bitcast_convert_type(x, jnp.float32 if x.dtype.itemsize == 4 else jnp.float64)
+
+
+def _from_floats(x: Array, dtype: Any) -> Array:
+    if x.dtype == dtype:
+        return x
+    return x.astype(dtype) if dtype.itemsize < 4 else jax.lax.bitcast_convert_type(x, dtype)
+
+
+def _is_followed(x: Array) -> bool:
+    return isinstance(x, jax.core.Tracer)
+
+
+class _Form:
+    """Arrays as JAX takes them: as they are."""
+
+    def packed(self, arrays: Arrays) -> Any:
+        """Put arrays together."""
+        return tuple(arrays)
+
+    def arrays(self, packed: Any) -> Arrays:
+        """Take them apart."""
+        return tuple(packed)
+
+
+class _Row(_Form):
+    """Arrays as one row of numbers, of one data type."""
+
+    def __init__(self, like: Any, dtype: Any) -> None:
+        self.kinds, self.dtype = [(x.shape, x.dtype) for x in like], dtype
+
+    def packed(self, arrays: Arrays) -> Any:
+        return jnp.concat([jnp.ravel(x).astype(self.dtype) for x in arrays])
+
+    def arrays(self, packed: Any) -> Arrays:
+        ends = list(accumulate(prod(shape) for shape, _ in self.kinds))[:-1]
+        return tuple(
+            jnp.reshape(x, shape).astype(dtype) for x, (shape, dtype) in zip(jnp.split(packed, ends), self.kinds)
+        )
+
+
+def _forms(b: Any, x: Any) -> tuple[_Form, _Form]:
+    """Make those of right-hand sides and of solutions, which JAX takes where they are alike."""
+    if [(y.shape, y.dtype) for y in b] == [(y.shape, y.dtype) for y in x]:
+        return _Form(), _Form()
+    dtype = jnp.result_type(*b, *x)
+    return _Row(b, dtype), _Row(x, dtype)

@@ -1,0 +1,19 @@
+"""Factors of dense matrices on JAX: each with its verdict compiled as a whole."""
+
+import jax
+
+import xpand.jax as xp
+from xpand._typing import Array
+from xpand_extensions.generic.linear_solve import _direct_dense as generic
+from xpand_extensions.linear_solve._factors import CholeskyParts
+
+factor_lu = jax.jit(generic.factor_lu)
+factor_qr = jax.jit(generic.factor_qr)
+factor_triangular = jax.jit(generic.factor_triangular, static_argnames=("lower",))
+
+
+@jax.jit  # type: ignore[untyped-decorator]
+def factor_cholesky(a: Array, /) -> CholeskyParts:
+    finite, safe = generic.finite_or_identity(xp, a)
+    factor = jax.lax.linalg.cholesky(safe, symmetrize_input=False)  # NaN where it fails
+    return generic.judged_cholesky(xp, a, finite, factor, xp.all(xp.isfinite(factor), axis=(-2, -1)))

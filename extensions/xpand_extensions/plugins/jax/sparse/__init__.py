@@ -1,0 +1,20 @@
+"""Sparse matrices on JAX."""
+
+from ._assembly import csr_assembly
+from ._native import to_native
+from ._pattern import at_once, pattern_of
+from ._products import coo_matmul, coo_todense, csr_matmul, csr_plan, csr_rmatmul, csr_rows, sampled_matmul
+
+__all__ = [
+    "at_once",
+    "coo_matmul",
+    "coo_todense",
+    "csr_assembly",
+    "csr_matmul",
+    "csr_plan",
+    "csr_rmatmul",
+    "csr_rows",
+    "pattern_of",
+    "sampled_matmul",
+    "to_native",
+]

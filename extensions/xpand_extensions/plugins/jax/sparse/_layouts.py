@@ -1,0 +1,167 @@
+"""Layouts of matrices by rows for loops of many products on JAX: by diagonals, and by the places of entries in rows.
+
+Measured for the five-point Laplacian of 700x700 cells, in one thread: 0.5 ms by diagonals, whose products need no
+index, where rows in step take 1.8. To bring the values into such a layout takes some products.
+"""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any, Final
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+
+from xpand import trees
+from xpand._typing import Array
+
+from ....sparse._containers import CSR, Sparse
+
+_MOST: Final = 32
+"""More are not unrolled: the program would grow with them."""
+_MOST_PADDING: Final = 2.0
+_SAMPLE: Final = 1000
+
+
+def diagonals_of(indices: Array, indptr: Array, shape: tuple[int, int]) -> tuple[int, ...]:
+    """Return the columns that the diagonals have in row 0, of those few that hold all entries; none if they aren't."""
+    m, n = shape
+    ends = np.asarray(indptr)
+    columns = np.asarray(indices)[: ends[-1]]
+    sample = min(m, _SAMPLE)
+    if len(np.unique(_offsets(columns[: ends[sample]], ends[: sample + 1]))) > _MOST:
+        return ()
+    counts = np.bincount(_offsets(columns, ends) + m, minlength=m + n)
+    found = [int(each) - m for each in np.flatnonzero(counts)]
+    if len(found) > _MOST or len(found) * m > _MOST_PADDING * len(columns):
+        return ()
+    return tuple(found)
+
+
+def _offsets(columns: Any, ends: Any) -> Any:
+    return columns - np.repeat(np.arange(len(ends) - 1, dtype=columns.dtype), np.diff(ends))
+
+
+class Layout:
+    """A matrix, or a batch of one pattern, that multiplies vectors, (n,), and matrices, (..., n, k)."""
+
+    __slots__ = ()
+
+    @property
+    def ndim(self) -> int:
+        """How many axes it has."""
+        raise NotImplementedError
+
+    @property
+    def mT(self) -> Any:
+        """The transposed."""
+        raise NotImplementedError
+
+    def times(self, x: Array) -> Array:
+        """Multiply with vectors along the last axis."""
+        raise NotImplementedError
+
+    def __matmul__(self, x: Array) -> Array:
+        """Multiply as containers do."""
+        if x.ndim == 1:
+            return self.times(x)
+        if x.shape[-1] == 1:
+            return self.times(x[..., 0])[..., None]
+        if self.ndim == 2:
+            return self.times(x.mT).mT
+        return jax.vmap(lambda x: self.times(x), in_axes=-1, out_axes=-1)(x)
+
+
+class Diagonals(Layout):
+    """A matrix by diagonals: `data`, (*batch, diagonals, m), and the column that each diagonal has in row 0."""
+
+    __slots__ = ("columns", "data", "offsets")
+
+    def __init__(self, data: Array, offsets: tuple[int, ...], columns: int) -> None:
+        """Keep the parts."""
+        self.data, self.offsets, self.columns = data, offsets, columns
+
+    @property
+    def ndim(self) -> int:
+        """How many axes it has."""
+        axes: int = self.data.ndim
+        return axes
+
+    @property
+    def mT(self) -> "Diagonals":
+        """The transposed."""
+        m, n = self.data.shape[-1], self.columns
+        data = [_shifted(self.data[..., i, :], each, n - m - each) for i, each in enumerate(self.offsets)]
+        return Diagonals(jnp.stack(data, axis=-2), tuple([-each for each in self.offsets]), m)
+
+    def times(self, x: Array) -> Array:
+        """Multiply with vectors along the last axis."""
+        m, n = self.data.shape[-1], self.columns
+        return sum(self.data[..., i, :] * _shifted(x, -each, m - n + each) for i, each in enumerate(self.offsets))
+
+
+class Rows(Layout):
+    """A matrix by the places of entries in rows: tuples of the first entry of each row, the second, …."""
+
+    __slots__ = ("columns", "container", "values")
+
+    def __init__(self, container: Sparse, values: tuple[Array, ...], columns: tuple[Array, ...]) -> None:
+        """Keep the parts: what the rows lack has the value zero."""
+        self.container, self.values, self.columns = container, values, columns
+
+    @property
+    def ndim(self) -> int:
+        """How many axes it has."""
+        return self.container.ndim
+
+    @property
+    def mT(self) -> Any:
+        """The transposed."""
+        return self.container.mT
+
+    def times(self, x: Array) -> Array:
+        """Multiply with vectors along the last axis."""
+        return jax.lax.platform_dependent(self.values, self.columns, x, cpu=partial(apart, _summed), default=_summed)
+
+
+def _summed(values: tuple[Array, ...], columns: tuple[Array, ...], x: Array) -> Array:
+    return sum(v * x.at[..., c].get(mode="promise_in_bounds") for v, c in zip(values, columns))
+
+
+def apart(function: Callable[..., Array], *args: Any) -> Array:
+    """Call a function of arrays that XLA would else, on the CPU, compute anew wherever it asks for an element."""
+    # That numbers equal themselves or don't is nothing that XLA knows, so it can't do without the branch.
+    x = jax.tree.leaves(args)[0].reshape(-1)[0]
+    out = jax.eval_shape(function, *args)
+    return jax.lax.cond((x == x) | (x != x), function, lambda *args: jnp.zeros(out.shape, out.dtype), *args)
+
+
+trees.register(
+    Diagonals, lambda a: ((a.data,), (a.offsets, a.columns)), lambda static, children: Diagonals(*children, *static)
+)
+trees.register(Rows, lambda a: ((a.container, a.values, a.columns), None), lambda static, children: Rows(*children))
+
+
+def _shifted(x: Array, before: int, after: int) -> Array:
+    """Put so many zeros before and after vectors, or take so many elements away."""
+    padding = [(0, 0, 0)] * (x.ndim - 1) + [(before, after, 0)]
+    return jax.lax.pad(x, jnp.zeros((), dtype=x.dtype), padding)
+
+
+def arranged(a: Any) -> Any:
+    """Bring a matrix into the layout that its plan says; return all else as it is."""
+    if not isinstance(a, CSR) or a.plan is None or not a.plan.slots.shape[0]:
+        return a
+    m, n = a.shape[-2:]
+    values, columns = [], []
+    for slot in range(a.plan.slots.shape[0]):
+        places = a.indptr[:-1] + slot
+        taken = a.values.at[..., places].get(mode="clip")
+        values.append(jnp.where(places < a.indptr[1:], taken, 0))
+        columns.append(a.indices.at[places].get(mode="clip"))
+    if not a.plan.diagonals:
+        return Rows(a, tuple(values), tuple(columns))
+    rows = jnp.arange(m, dtype=a.indptr.dtype)
+    offsets = tuple([each.shape[1] - m for each in a.plan.diagonals])
+    data = [sum(jnp.where(c - rows == each, v, 0) for v, c in zip(values, columns)) for each in offsets]
+    return Diagonals(jnp.stack(data, axis=-2), offsets, n)

@@ -1,0 +1,138 @@
+"""Elementwise operations on NumPy arrays, several in one pass: block by block, each small enough for the cache.
+
+NumPy's own functions work on the blocks, so the values are those that it gives without this. On a chain of twelve
+operations over 5e6 numbers this takes half of what whole arrays take; numexpr takes 1.6 times as much as those, and
+a ufunc compiled by numba 0.6 times.
+"""
+
+import math
+from collections.abc import Callable
+from typing import Any, Final
+
+import numpy as np
+
+from ....tracing._compile import Step
+from ....tracing._graph import Equation, Graph, Variable
+from ....tracing._groups import Group, grouped
+from ....tracing.rules import ELEMENTWISE
+
+BLOCK: Final = 16384
+"""Elements in a block."""
+LEAST: Final = 2 * BLOCK
+"""Arrays of fewer elements are not divided."""
+
+
+def fused(graph: Graph) -> list[Step]:
+    """Make the steps of a graph, with groups of elementwise operations on large arrays as single ones."""
+    return grouped(graph, _is_elementwise, lambda group: [_kernel(group)])
+
+
+def _is_elementwise(equation: Equation) -> bool:
+    if equation.op.name not in ELEMENTWISE or len(equation.outputs) != 1:
+        return False
+    out = equation.outputs[0]
+    if math.prod(out.shape) < LEAST or out.shape[0] < 2:
+        return False
+    return any(isinstance(x, Variable) and x.shape == out.shape for x in equation.inputs)
+
+
+def _kernel(group: Group) -> Step:
+    """Make one step of elementwise operations whose results have one shape."""
+    return Step(_Writer(group).function(), group.inputs, {}, group.outputs, True)
+
+
+class _Writer:
+    """The text of a kernel."""
+
+    def __init__(self, group: Group) -> None:
+        self.members, self.inputs, self.outputs, self.users = group.members, group.inputs, group.outputs, group.users
+        self.shape = shape = group.members[0].outputs[0].shape
+        self.scope: dict[str, Any] = {"empty": np.empty, "flat": _flat}
+        self.flat = all(x.shape == shape or math.prod(x.shape) == 1 for x in group.inputs)
+        inner = 1 if self.flat else math.prod(shape[1:])
+        self.rows = max(1, BLOCK // inner)
+        self.length = math.prod(shape) if self.flat else shape[0]
+        self.inner = () if self.flat else shape[1:]
+        self.buffers: list[np.dtype[Any]] = []
+        self.free: list[int] = []
+
+    def function(self) -> Callable[..., Any]:
+        names: dict[Variable, str] = {x: f"i{k}" for k, x in enumerate(self.inputs)}
+        head, loop = [], []
+        for k, x in enumerate(self.inputs):
+            if self._divided(x):
+                if self.flat:
+                    head.append(f"i{k} = flat(i{k})")
+                loop.append(f"x{k} = i{k}[s:e]")
+                names[x] = f"x{k}"
+            elif self.flat and x.shape:
+                head.append(f"i{k} = i{k}.reshape(())[()]")
+        for k, x in enumerate(self.outputs):
+            head.append(f"o{k} = empty({(self.length, *self.inner)}, {self._bound(x.dtype)})")
+        body = self._body(names)
+        head += [
+            f"t{k} = empty({(self.rows, *self.inner)}, {self._bound(dtype)})" for k, dtype in enumerate(self.buffers)
+        ]
+        loop += [f"u{k} = t{k}[: e - s]" for k in range(len(self.buffers))]
+        shaped = f".reshape({self.shape})" if self.flat else ""
+        lines = [
+            f"def kernel({', '.join(f'i{k}' for k in range(len(self.inputs)))}):",
+            *(f"    {line}" for line in head),
+            f"    for s in range(0, {self.length}, {self.rows}):",
+            f"        e = min(s + {self.rows}, {self.length})",
+            *(f"        {line}" for line in (*loop, *body)),
+            f"    return ({''.join(f'o{k}{shaped}, ' for k in range(len(self.outputs)))})",
+        ]
+        exec("\n".join(lines), self.scope)
+        kernel: Callable[..., Any] = self.scope["kernel"]
+        return kernel
+
+    def _divided(self, x: Variable) -> bool:
+        return len(x.shape) == len(self.shape) and x.shape[0] == self.shape[0]
+
+    def _body(self, names: dict[Variable, str]) -> list[str]:
+        """Write the operations on one block, with buffers taken up again once what they hold has been used."""
+        inside = set(map(id, self.members))
+        left = {x: sum(id(user) in inside for user in users) for x, users in self.users.items()}
+        held: dict[Variable, int] = {}
+        lines = []
+        for equation in self.members:
+            out = equation.outputs[0]
+            given = [names[x] if isinstance(x, Variable) else self._bound(x) for x in equation.inputs]
+            for x in dict.fromkeys(x for x in equation.inputs if isinstance(x, Variable)):
+                left[x] -= sum(y is equation for y in self.users[x])
+                if not left[x] and x in held:
+                    self.free.append(held.pop(x))
+            function = equation.op.function
+            call = f"{self._bound(function)}({', '.join(given)}"
+            place = f"o{self.outputs.index(out)}[s:e]" if out in self.outputs else None
+            if isinstance(function, np.ufunc) and not equation.params:
+                if place is None:
+                    held[out] = self._buffer(np.dtype(out.dtype))
+                    place = f"u{held[out]}"
+                names[out] = f"y{len(names)}"
+                lines += [f"{names[out]} = {place}", f"{call}, out={names[out]})"]
+            else:
+                names[out] = f"y{len(names)}"
+                params = "".join(f", {key}={self._bound(value)}" for key, value in equation.params.items())
+                lines.append(f"{names[out]} = {call}{params})")
+                if place is not None:
+                    lines.append(f"{place} = {names[out]}")
+        return lines
+
+    def _buffer(self, dtype: np.dtype[Any]) -> int:
+        for k in self.free:
+            if self.buffers[k] == dtype:
+                self.free.remove(k)
+                return k
+        self.buffers.append(dtype)
+        return len(self.buffers) - 1
+
+    def _bound(self, x: Any) -> str:
+        name = f"c{len(self.scope)}"
+        self.scope[name] = x
+        return name
+
+
+def _flat(x: Any) -> Any:
+    return np.ascontiguousarray(x).reshape(-1)

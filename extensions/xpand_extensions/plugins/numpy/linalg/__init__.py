@@ -1,0 +1,129 @@
+"""Linear algebra on NumPy: BLAS and LAPACK without copies, and NumPy's loops where matrices are tiny."""
+
+import math
+from typing import Final
+
+import numpy as np
+from scipy.linalg import get_blas_funcs, get_lapack_funcs
+
+import xpand.numpy as xp
+from xpand._typing import Array
+from xpand_extensions.generic.linalg import _factorizations as generic
+from xpand_extensions.generic.linalg._products import Axes, execute, product
+from xpand_extensions.linalg import _checks as checks
+from xpand_extensions.linalg._factorizations import LeastSquares, LUFactors
+from xpand_extensions.linalg._plan import Pair, Single, plan_of
+
+from ._pivots import order_of
+
+_TINY: Final = 64
+"""Of operands of up to so many elements, one loop over a stack of products is faster than a call of BLAS for each."""
+
+
+def einsum(subscripts: str, /, *operands: Array, optimize: bool | str = True) -> Array:
+    plan = plan_of(subscripts, tuple([x.shape for x in operands]), optimize)
+    return execute(plan, operands, _single, _pair)
+
+
+def _single(step: Single, x: Array) -> Array:
+    return np.asarray(np.einsum(step.subscripts, x if step.shape is None else x.reshape(step.shape)))
+
+
+def _pair(step: Pair, x1: Array, x2: Array) -> Array:
+    if step.batch_axes[0] and step.axes[0] and _is_tiny(x1, x2, step.batch_axes):
+        return np.asarray(np.einsum(step.subscripts, x1, x2))
+    x = product(xp, x1, x2, step.axes, step.batch_axes)
+    return x if step.order is None else x.transpose(step.order)
+
+
+def _is_tiny(x1: Array, x2: Array, batch_axes: Axes) -> bool:
+    stack = math.prod([x1.shape[axis] for axis in batch_axes[0]])
+    return bool(max(x1.size, x2.size) <= _TINY * stack)
+
+
+def dot_general(x1: Array, x2: Array, /, *, axes: Axes, batch_axes: Axes = ((), ())) -> Array:
+    return product(xp, x1, x2, axes, batch_axes)
+
+
+def diagonal(x: Array, /, *, offset: int = 0, axis1: int = -2, axis2: int = -1) -> Array:
+    return np.diagonal(x, offset, axis1, axis2)
+
+
+def triangular_solve(
+    a: Array,
+    b: Array,
+    /,
+    *,
+    lower: bool = True,
+    transpose: bool = False,
+    conjugate: bool = False,
+    unit_diagonal: bool = False,
+    left_side: bool = True,
+) -> Array:
+    _known("triangular_solve", a)
+    # BLAS's own, because LAPACK's looks for zeros on the diagonal and then does not solve.
+    (solve,) = get_blas_funcs(("trsm",), (a, b))
+    is_complex = a.dtype.kind == "c"
+    if conjugate and not transpose:
+        # What BLAS sees is the transpose of `a`, and of the operations on it there is only one that conjugates.
+        a, conjugate = np.conj(a), False
+    operation = (2 if conjugate and is_complex else 1) if transpose else 0
+    vector = b.ndim == 1
+    if vector:
+        b = b[:, None] if left_side else b[None, :]
+    a, b = checks.broadcast_stacks(xp, a, b)
+    options = {"side": int(left_side), "lower": not lower, "trans_a": operation, "diag": unit_diagonal}
+    if b.size == 0:
+        x = np.zeros_like(b)
+    elif b.ndim == 2:
+        # In Fortran's order, in which BLAS reads, arrays of C are transposed: it gets them without a copy.
+        x = solve(1.0, a.T, b.T, **options).T
+    else:
+        x = np.empty(b.shape, b.dtype)
+        for index in np.ndindex(b.shape[:-2]):
+            x[index] = solve(1.0, a[index].T, b[index].T, **options).T
+    if vector:
+        return x[..., 0] if left_side else x[..., 0, :]
+    return x
+
+
+def _known(function: str, x: Array) -> None:
+    """Raise for a longdouble, which SciPy would give to the routine for float64."""
+    if x.dtype.char not in "fdFD":
+        raise TypeError(f"{function}: LAPACK has nothing for {x.dtype}; convert it with `xp.astype` first")
+
+
+def lu_factor(x: Array, /) -> LUFactors:
+    _known("lu_factor", x)
+    (factor,) = get_lapack_funcs(("getrf",), (x,))
+    if x.ndim == 2 and x.size:
+        factors, pivots, _ = factor(x)
+        return LUFactors(factors, np.asarray(order_of(pivots, len(x)), dtype=np.int64))
+    factors = np.empty_like(x, order="C")
+    permutation = np.empty(x.shape[:-1], dtype=np.int64)
+    permutation[...] = np.arange(x.shape[-2])
+    for index in np.ndindex(x.shape[:-2]) if x.size else ():
+        factors[index], pivots, _ = factor(x[index])
+        permutation[index] = order_of(pivots, x.shape[-2])
+    return LUFactors(factors, permutation)
+
+
+def lu_solve(
+    factors: Array, permutation: Array, b: Array, /, *, transpose: bool = False, conjugate: bool = False
+) -> Array:
+    if factors.ndim > 2 or b.ndim > 2 or transpose:
+        return generic.lu_solve(factors, permutation, b, transpose=transpose, conjugate=conjugate)
+    x = triangular_solve(factors, b[permutation], unit_diagonal=True, conjugate=conjugate)
+    return triangular_solve(factors, x, lower=False, conjugate=conjugate)
+
+
+def lstsq(a: Array, b: Array, /, *, rtol: float | None = None) -> LeastSquares:
+    if a.ndim > 2 or b.ndim > 2 or 0 in a.shape or not (np.isfinite(a).all() and np.isfinite(b).all()):
+        return generic.lstsq(a, b, rtol=rtol)
+    # One singular value decomposition less its vectors, which are only applied.
+    x, _, rank, s = np.linalg.lstsq(a, b, rcond=generic.cutoff(xp, a, rtol))
+    residual = b - a @ x
+    with np.errstate(over="ignore"):  # the sum of squares may be infinite
+        squares = residual.real**2 + residual.imag**2 if a.dtype.kind == "c" else residual**2
+        squares = np.asarray(np.sum(squares, axis=0))
+    return LeastSquares(x, squares, np.asarray(rank, dtype=np.int64), s)

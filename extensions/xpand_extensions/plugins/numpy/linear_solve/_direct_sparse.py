@@ -1,0 +1,157 @@
+"""Factors of sparse matrices by SuperLU.
+
+Such a factorisation is an object of the host. What passes through transformations is its number, and the matrix beside
+it: where nothing is kept under the number any more, or what is kept there belongs to another matrix, it is made again.
+So the functions are pure.
+"""
+
+from collections.abc import Callable
+from typing import Any, Final
+
+import numpy as np
+from scipy.sparse import coo_array, csc_array, csr_array, diags_array, tril, triu
+from scipy.sparse.linalg import splu
+
+import xpand.numpy as xp
+from xpand._typing import Array
+from xpand_extensions._solver_status import Status
+from xpand_extensions.generic.linear_solve._direct_condition import estimate
+from xpand_extensions.linear_solve import _kept as host
+from xpand_extensions.linear_solve._factors import SparseParts
+
+_OPTIONS: Final[dict[str, dict[str, Any]]] = {
+    "general": {},
+    # Less fill-in where the pattern is symmetric, and pivots may stay on the diagonal.
+    "symmetric": {
+        "permc_spec": "MMD_AT_PLUS_A",
+        "diag_pivot_thresh": 0.001,
+        "options": {"SymmetricMode": True},
+    },
+    # A triangle is its own factor: nothing is to be exchanged, and nothing filled in.
+    "triangle": {"permc_spec": "NATURAL", "diag_pivot_thresh": 0.0, "options": {"SymmetricMode": True}},
+}
+
+
+class _Factors:
+    """The factors of one matrix, or why there are none; and the matrix, to tell whose they are."""
+
+    def __init__(self, parts: tuple[Array, ...], format: str, size: int, kind: str) -> None:
+        self.parts, self.format, self.kind = parts, format, kind
+        self.solve: Callable[..., Array] | None = None
+        self.condition, self.status = self._factor(size)
+
+    def is_of(self, parts: tuple[Array, ...], format: str, kind: str) -> bool:
+        """Tell whether they are of a certain matrix."""
+        return (self.format, self.kind) == (format, kind) and all(
+            x is y or np.array_equal(x, y) for x, y in zip(self.parts, parts)
+        )
+
+    def _factor(self, size: int) -> tuple[float, Status]:
+        a = _columns(self.parts, self.format, size)
+        if self.kind.endswith(("lower", "upper")):
+            a = _triangle(a, self.kind)
+        if not np.isfinite(a.data).all():
+            return np.nan, Status.NON_FINITE
+        if size == 0:
+            self.solve = lambda columns, trans: columns
+            return 0.0, Status.CONVERGED
+        try:
+            factors = splu(a, **_OPTIONS.get(self.kind, _OPTIONS["triangle"]))
+        except RuntimeError:  # that a factor is exactly singular
+            return np.inf, Status.SINGULAR
+        self.solve = factors.solve
+        with np.errstate(all="ignore"):  # what overflows is singular
+            sums = np.asarray(abs(a).sum(axis=1))
+            condition = estimate(xp, sums, a.dtype, factors.solve, lambda b: factors.solve(b, "T"))
+        is_regular = condition < 1 / np.finfo(a.dtype).eps
+        return float(condition), Status.CONVERGED if is_regular else Status.SINGULAR
+
+
+def _columns(parts: tuple[Array, ...], format: str, size: int) -> Any:
+    """Make SciPy's matrix by columns, with entries of the same place added up."""
+    values, *pattern = parts
+    if format == "coo":
+        return coo_array((values, tuple(pattern)), shape=(size, size)).tocsc()
+    indices, indptr = pattern
+    used = int(indptr[-1])  # what comes after it is padding
+    make = csc_array if format == "csc" else csr_array
+    a = make((values[:used], indices[:used], indptr), shape=(size, size))
+    if format == "csr":
+        return a.tocsc()
+    return a if a.has_canonical_format else a.copy()  # SuperLU puts it in order, in place
+
+
+def _triangle(a: Any, kind: str) -> Any:
+    is_lower, is_unit = kind.endswith("lower"), kind.startswith("unit")
+    cut = tril if is_lower else triu
+    part = cut(a, k=(-1 if is_lower else 1) if is_unit else 0, format="csc")
+    if is_unit:
+        part = part + diags_array(np.ones(a.shape[0], a.dtype))
+    return part.tocsc()
+
+
+def factor_sparse(
+    values: Array, pattern: tuple[Array, ...], /, *, format: str, size: int, kind: str = "general"
+) -> SparseParts:
+    batch = values.shape[:-1]
+    whole = [np.broadcast_to(x, (*batch, x.shape[-1])) for x in (values, *pattern)]
+    made = [_Factors(_owned(whole, index), format, size, kind) for index in np.ndindex(batch)]
+    numbers = host.keep(made)
+    number = np.asarray(numbers, dtype=np.int32).reshape(batch)
+    host.keep_for(number, numbers)
+    condition = np.asarray([each.condition for each in made], dtype=values.real.dtype).reshape(batch)
+    status = np.asarray([each.status for each in made], dtype=np.int32).reshape(batch)
+    return SparseParts(number, condition, status)
+
+
+def _owned(whole: list[Array], index: tuple[int, ...]) -> tuple[Array, ...]:
+    """Copy the parts of one matrix, since their owner may change them."""
+    return tuple(np.array(x[index]) for x in whole)
+
+
+def solve_sparse(
+    number: Array,
+    values: Array,
+    pattern: tuple[Array, ...],
+    b: Array,
+    /,
+    *,
+    format: str,
+    size: int,
+    kind: str = "general",
+    transposed: bool = False,
+) -> Array:
+    of_matrix = np.broadcast_shapes(values.shape[:-1], *[x.shape[:-1] for x in pattern])
+    batch = np.broadcast_shapes(of_matrix, b.shape[:-1])
+    axes = (1,) * (len(batch) - len(of_matrix)) + of_matrix
+    whole = [np.broadcast_to(x, (*axes, x.shape[-1])) for x in (values, *pattern)]
+    number, b = np.broadcast_to(number, axes), np.broadcast_to(b, (*batch, size))
+    x = np.empty(b.shape, b.dtype)
+    for index in np.ndindex(axes):
+        # All right sides of one matrix at once.
+        chosen = tuple(slice(None) if n == 1 else i for i, n in zip(index, axes))
+        factors = _found(int(number[index]), tuple(x[index] for x in whole), format, size, kind)
+        x[chosen] = _solved(factors, b[chosen], transposed)
+    return x
+
+
+def _found(number: int, parts: tuple[Array, ...], format: str, size: int, kind: str) -> _Factors:
+    """Find the factors of a matrix: under its number, else among those made last; else make them."""
+    for factors in (host.kept(number), *host.recent()):
+        if isinstance(factors, _Factors) and factors.is_of(parts, format, kind):
+            return factors
+    made = _Factors(tuple(map(np.array, parts)), format, size, kind)
+    host.keep([made])
+    return made
+
+
+def _solved(factors: _Factors, b: Array, transposed: bool) -> Array:
+    """Solve for vectors along the last axis."""
+    if factors.solve is None:
+        return np.full_like(b, np.nan)
+    if b.dtype.kind == "c" and factors.parts[0].dtype.kind != "c":
+        return _solved(factors, b.real, transposed) + 1j * _solved(factors, b.imag, transposed)
+    if b.size == 0:
+        return b
+    columns = np.ascontiguousarray(b.reshape(-1, b.shape[-1]), dtype=factors.parts[0].dtype).T
+    return factors.solve(columns, "T" if transposed else "N").T.reshape(b.shape)

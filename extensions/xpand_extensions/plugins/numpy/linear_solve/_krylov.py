@@ -1,0 +1,146 @@
+"""Krylov methods on NumPy: conjugate gradients of one system in place, by BLAS."""
+
+import math
+from collections.abc import Callable, Iterator
+from itertools import repeat
+from typing import Any, Final
+
+import numpy as np
+from scipy.linalg import blas
+from scipy.sparse import _sparsetools as kernels
+
+from xpand._typing import Array
+
+from ....generic.linear_solve._krylov_cg import CG
+from ....generic.linear_solve._krylov_pieces import BLOWN, BROKEN, GOING, MET, NOT_FINITE
+from ....generic.linear_solve._krylov_run import Carry, Loop, run
+from ....linear_solve._krylov import Found, System
+from ....linear_solve._operators import Matrix, ready
+from ....sparse._containers import CSR, Sparse
+
+_FEW_SYSTEMS: Final = 8
+_FEW_UNKNOWNS: Final = 500
+"""Of more systems with fewer unknowns a step costs little but the calls, which all share that are solved at once."""
+
+_ROUTINES: Final = {
+    np.dtype(np.float32): (blas.saxpy, blas.sdot),
+    np.dtype(np.float64): (blas.daxpy, blas.ddot),
+}
+
+
+def krylov(
+    b: Array,
+    x0: Array,
+    rtol: Array,
+    atol: Array,
+    /,
+    *,
+    system: Any,
+    method: str,
+    order: int = 0,
+    stops: tuple[int, ...] = (1,),
+) -> Found:
+    options: dict[str, Any] = {"system": system, "method": method, "order": order, "stops": stops}
+    # What overflows or divides by zero is a system that fails, and says so in its status.
+    with np.errstate(all="ignore"):
+        if b.ndim == 1 or method != "cg" or not _is_one_by_one(system, b):
+            return Found(*run(b, x0, rtol, atol, loop_of=InPlace, **options))
+        batch = b.shape[:-1]
+        rtol, atol, matrices = np.broadcast_to(rtol, batch), np.broadcast_to(atol, batch), _members(system, batch)
+        options.pop("system")
+        each = [
+            run(b[i], x0[i], rtol[i], atol[i], system=matrix, loop_of=InPlace, **options)
+            for i, matrix in zip(np.ndindex(batch), matrices)
+        ]
+        return Found(*[_stacked(rows, batch, len(stops) > 1) for rows in zip(*each)])
+
+
+def _is_one_by_one(system: Any, b: Array) -> bool:
+    """Tell whether to solve one after the other: what a step works on stays in the cache, and none waits."""
+    return (
+        isinstance(system.operator, Matrix)
+        and not system.is_preconditioned
+        and (system.basis is None or system.basis.ndim == 2)
+        and (b.shape[-1] >= _FEW_UNKNOWNS or math.prod(b.shape[:-1]) <= _FEW_SYSTEMS)
+        and 0 not in b.shape
+    )
+
+
+def _members(system: Any, batch: tuple[int, ...]) -> Iterator[Any]:
+    """Return the system of each member."""
+    a, *flags = system.operator.values, system.operator.symmetric, system.operator.positive_definite
+    rest = (None, system.basis, system.rows, system.columns, system.is_transposed)
+    if a.ndim == 2:
+        return repeat(system)
+    if not isinstance(a, Sparse):
+        stack = np.broadcast_to(a, (*batch, *a.shape[-2:]))
+        return (System(Matrix(stack[i], *flags), *rest) for i in np.ndindex(batch))
+    values = np.broadcast_to(a.values, (*batch, a.nse))
+    if a.pattern[0].ndim == 1:
+        return (System(Matrix(a.with_values(values[i]), *flags), *rest) for i in np.ndindex(batch))
+    patterns = [np.broadcast_to(each, (*batch, each.shape[-1])) for each in a.pattern]
+    members = (a._of(values[i], tuple([each[i] for each in patterns]), a._static()) for i in np.ndindex(batch))
+    return (System(Matrix(ready(each), *flags), *rest) for each in members)
+
+
+def _stacked(rows: tuple[Any, ...], batch: tuple[int, ...], is_trajectory: bool) -> Any:
+    axis = 1 if is_trajectory else 0
+    found = np.stack(rows, axis=axis)
+    return found.reshape(*found.shape[:axis], *batch, *found.shape[axis + 1 :])
+
+
+def _product(system: Any, b: Array) -> Callable[[Array], Array]:
+    """Return the product; of a CSR by the kernel alone, into the same array each time."""
+    a = system.operator.values if isinstance(system.operator, Matrix) else None
+    if not isinstance(a, CSR) or a.ndim != 2 or a.dtype != b.dtype or system.basis is not None or system.is_transposed:
+        multiply: Callable[[Array], Array] = system.product
+        return multiply
+    values, indices, indptr, (m, n) = a.values, a.indices, a.indptr, a.shape
+    out = np.empty(m, dtype=b.dtype)
+
+    def product(x: Array) -> Array:
+        out.fill(0)
+        kernels.csr_matvec(m, n, indptr, indices, values, x, out)
+        return out
+
+    return product
+
+
+class InPlace(Loop):
+    """The loop, with steps that make no arrays but the product."""
+
+    def steps(self, carry: Carry, stop: int) -> Carry:
+        """Take steps until the system has reason to be looked at, or has taken so many."""
+        routines = _ROUTINES.get(self.b.dtype)
+        if routines is None or self.method is not CG or self.b.ndim > 1 or self.b.size == 0:
+            return super().steps(carry, stop)
+        axpy, dot = routines
+        product, precondition = _product(self.system, self.b), self.system.precondition
+        is_preconditioned = self.system.is_preconditioned
+        tolerance, limit = float(self.tolerance), float(self.limit)
+        x, r, p = (np.array(each) for each in carry.state[:3])
+        rz, taken, flag = float(carry.state.rz), int(carry.steps), int(carry.flag)
+        while flag == GOING and taken < stop:
+            q = product(p)
+            curvature = float(dot(p, q))
+            length = rz / curvature if curvature else 0.0
+            axpy(p, x, a=length)
+            axpy(q, r, a=-length)
+            square = float(dot(r, r))
+            z = precondition(r) if is_preconditioned else r
+            new = float(dot(r, z)) if is_preconditioned else square
+            p *= new / rz if rz else 0.0
+            p += z
+            rz, taken = new, taken + 1
+            size = square**0.5
+            if size <= tolerance:
+                flag = MET
+            elif not size <= limit:
+                flag = BLOWN if taken > 1 or np.isfinite(size) else NOT_FINITE
+            elif not (curvature and new):
+                flag = BROKEN
+        state = type(carry.state)(x, r, p, np.asarray(rz, dtype=x.dtype))
+        calls = carry.calls + np.int32(taken - int(carry.steps))
+        return carry._replace(
+            state=state, steps=np.asarray(taken, np.int32), flag=np.asarray(flag, np.int32), calls=calls
+        )

@@ -1,0 +1,61 @@
+"""Random numbers on NumPy of many keys, one each, or at some of the places of an array: what trials are made of.
+
+The functions work on parts of an array that stay in a processor's cache; words are arrays of uint32 of one axis.
+"""
+
+from typing import Any, Final, TypeAlias
+
+import numpy as np
+
+from xpand_extensions.generic.random._keys import PARITY, ROTATIONS
+
+from ._blocks import double, normal_double, normal_single, single
+
+Words: TypeAlias = tuple[Any, Any]
+"""The two words of a key for each element, or, as arrays of one element, of one key."""
+
+_UNIFORM: Final = {np.dtype(np.float32): single, np.dtype(np.float64): double}
+_NORMAL: Final = {np.dtype(np.float32): normal_single, np.dtype(np.float64): normal_double}
+DTYPES: Final = tuple(_UNIFORM)
+"""The data types of numbers that can be made."""
+
+
+def hashed(key: Words, low: Any = 0, high: Any = 0) -> Words:
+    """Return what Threefry makes of counters, given by their words, under keys."""
+    schedule = key[0], key[1], key[0] ^ key[1] ^ np.uint32(PARITY)
+    x, y = np.broadcast_arrays(schedule[0] + high, schedule[1] + low)
+    # Either may be a view of a single number, or of the other's shape alone.
+    x, y = np.array(x), np.array(y)
+    rest = np.empty_like(x)
+    for i in range(5):
+        for places in ROTATIONS[i % 2]:
+            np.add(x, y, out=x)
+            np.right_shift(y, 32 - places, out=rest)
+            np.left_shift(y, places, out=y)
+            np.bitwise_or(y, rest, out=y)
+            np.bitwise_xor(y, x, out=y)
+        x += schedule[(i + 1) % 3]
+        y += schedule[(i + 2) % 3]
+        y += np.uint32(i + 1)
+    return x, y
+
+
+def uniform(key: Words, dtype: Any, low: Any = 0, high: Any = 0) -> Any:
+    """Make numbers from 0 to below 1."""
+    first, second = hashed(key, low, high)
+    result = np.empty(first.shape, dtype)
+    _UNIFORM[dtype](first, second, result)
+    return result
+
+
+def normal(key: Words, dtype: Any) -> Any:
+    """Make normal numbers."""
+    first, second = hashed(key)
+    result = np.empty(first.shape, dtype)
+    _NORMAL[dtype](first, second, result)
+    return result
+
+
+def taken(words: Words, places: Any) -> Words:
+    """Take the words at some places."""
+    return words[0][places], words[1][places]

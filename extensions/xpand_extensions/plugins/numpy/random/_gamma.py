@@ -1,0 +1,74 @@
+"""The gamma distribution on NumPy: a part of the array after the other, and only the elements still tried."""
+
+from typing import Any, Final
+
+import numpy as np
+
+from xpand_extensions.generic.random import _gamma as generic
+
+from ._elements import DTYPES, Words, hashed, normal, taken, uniform
+
+_AT_ONCE: Final = 2**15
+"""How many elements are worked on at once."""
+
+
+def gamma_elements(keys: Any, a: Any, /, *, log_space: bool) -> Any:
+    if a.dtype not in DTYPES:
+        with np.errstate(all="ignore"):  # narrow numbers overflow in what is not taken
+            return generic.gamma_elements(keys, a, log_space=log_space)
+    words = np.ascontiguousarray(np.moveaxis(keys, -1, 0)).reshape(2, -1)
+    parameters = np.ascontiguousarray(a).reshape(-1)
+    result = np.empty_like(parameters)
+    with np.errstate(all="ignore"):
+        for start in range(0, result.size, _AT_ONCE):
+            part = slice(start, start + _AT_ONCE)
+            result[part] = _part((words[0, part], words[1, part]), parameters[part], log_space)
+    return result.reshape(a.shape)
+
+
+def _part(keys: Words, a: Any, log_space: bool) -> Any:
+    small = ~(a >= 1)
+    d = np.where(small, a + 1, a) - a.dtype.type(1 / 3)
+    volume = _volume(hashed(keys, 0), d)
+    (places,) = np.nonzero(small)
+    parameters = a[places]
+    u = uniform(hashed(taken(keys, places), 1), a.dtype)
+    if not log_space:
+        result = d * volume
+        result[places] *= (1 - u) ** (1 / parameters)
+        return result
+    result = np.log(d) + np.log(volume)
+    logarithm = np.log1p(-u)
+    result[places] += np.where(logarithm == 0, logarithm, logarithm * (1 / parameters))
+    return result
+
+
+def _volume(keys: Words, d: Any) -> Any:
+    """Try cubes of normal numbers about 1 until one is taken for each element."""
+    c = d.dtype.type(1 / 3) / np.sqrt(d)
+    result = np.empty_like(d)
+    places = np.arange(d.size)
+    while places.size:
+        x, v = _above_zero(hashed(keys, 1), c)
+        square = x * x
+        cube = v * v * v
+        u = uniform(hashed(keys, 2), d.dtype)
+        rejected = u >= 1 - d.dtype.type(0.0331) * (square * square)
+        (doubtful,) = np.nonzero(rejected)
+        cubes = cube[doubtful]
+        bound = square[doubtful] * d.dtype.type(0.5) + d[doubtful] * ((1 - cubes) + np.log(cubes))
+        rejected[doubtful] = np.log(u[doubtful]) >= bound
+        result[places] = cube  # of those rejected to be overwritten
+        (again,) = np.nonzero(rejected)
+        places, c, d, keys = places[again], c[again], d[again], hashed(taken(keys, again), 0)
+    return result
+
+
+def _above_zero(keys: Words, c: Any) -> tuple[Any, Any]:
+    """Draw normal numbers x until 1 + c x is above 0; return both."""
+    x = normal(hashed(keys, 1), c.dtype)
+    v = 1 + x * c
+    (again,) = np.nonzero(v <= 0)
+    if again.size:
+        x[again], v[again] = _above_zero(hashed(taken(keys, again), 0), c[again])
+    return x, v

@@ -1,0 +1,159 @@
+"""Sparse products on NumPy: the kernels of SciPy's sparse arrays, called on the parts.
+
+They are called without a sparse array around the parts, since making one looks at all indices.
+"""
+
+from typing import Any, Final
+
+import numpy as np
+from scipy.sparse import _sparsetools as kernels
+
+from xpand._typing import Array
+from xpand_extensions.sparse._products import CSRPlan, Shape
+
+_BLOCK: Final = 1 << 15  # elements, so that what is multiplied stays in the cache
+_NARROW: Final = np.dtype(np.float16)
+
+
+def csr_matmul(
+    values: Array,
+    indices: Array,
+    indptr: Array,
+    x: Array,
+    /,
+    *,
+    shape: Shape,
+    plan: CSRPlan | None = None,
+) -> Array:
+    m, n = shape
+
+    def multiply(values: Array, x: Array, out: Array) -> None:
+        if x.ndim == 1:
+            kernels.csr_matvec(m, n, indptr, indices, values, x, out)
+        else:
+            kernels.csr_matvecs(m, n, x.shape[1], indptr, indices, values, x.reshape(-1), out.reshape(-1))
+
+    return each_member(multiply, values, x, m)
+
+
+def csr_rmatmul(
+    values: Array,
+    indices: Array,
+    indptr: Array,
+    x: Array,
+    /,
+    *,
+    shape: Shape,
+    plan: CSRPlan | None = None,
+) -> Array:
+    m, n = shape
+
+    def multiply(values: Array, x: Array, out: Array) -> None:
+        if x.ndim == 1:
+            kernels.csc_matvec(n, m, indptr, indices, values, x, out)
+        else:
+            kernels.csc_matvecs(n, m, x.shape[1], indptr, indices, values, x.reshape(-1), out.reshape(-1))
+
+    return each_member(multiply, values, x, n)
+
+
+def coo_matmul(
+    values: Array,
+    rows: Array,
+    columns: Array,
+    x: Array,
+    /,
+    *,
+    shape: Shape,
+    rows_are_sorted: bool = False,
+) -> Array:
+    values, rows, columns = without_padding(values, rows, columns, shape)
+
+    def multiply(values: Array, x: Array, out: Array) -> None:
+        if x.ndim == 1:
+            kernels.coo_matvec(len(rows), rows, columns, values, x, out)
+        else:
+            kernels.coo_matmat_dense(len(rows), x.shape[1], rows, columns, values, x.reshape(-1), out)
+
+    return each_member(multiply, values, x, shape[0])
+
+
+def sampled_matmul(x: Array, y: Array, rows: Array, columns: Array, /) -> Array:
+    y = y.swapaxes(-1, -2)
+    stack = np.broadcast_shapes(x.shape[:-2], y.shape[:-2])
+    m, n, width = x.shape[-2], y.shape[-2], x.shape[-1]
+    out = np.zeros((*stack, len(rows)), dtype=x.dtype)
+    if 0 in (m, n):
+        return out
+    step = max(1, _BLOCK // max(width, 1))
+    for first in range(0, len(rows), step):
+        part = slice(first, first + step)
+        # Out of bounds is padding only; told not to look for it, `take` is faster.
+        left = np.take(x, rows[part], axis=-2, mode="clip")
+        right = np.take(y, columns[part], axis=-2, mode="clip")
+        if width == 1:
+            np.multiply(left[..., 0], right[..., 0], out=out[..., part])
+        else:
+            np.einsum("...k,...k->...", left, right, out=out[..., part])
+    if len(rows) and (rows.max() >= m or columns.max() >= n):
+        out[..., (rows >= m) | (columns >= n)] = 0
+    return out
+
+
+def csr_rows(indptr: Array, /, *, nse: int) -> Array:
+    m = indptr.shape[-1] - 1
+    out = np.full((*indptr.shape[:-1], nse), m, dtype=indptr.dtype)
+    numbers = np.arange(m, dtype=indptr.dtype)
+    for member in np.ndindex(indptr.shape[:-1]):
+        ends = indptr[member]
+        out[member][: ends[-1]] = np.repeat(numbers, np.diff(ends).astype(np.intp, copy=False))
+    return out
+
+
+def coo_todense(values: Array, rows: Array, columns: Array, /, *, shape: Shape) -> Array:
+    m, n = shape
+    values, rows, columns = without_padding(values, rows, columns, shape)
+    wide = _wide(values)
+    out = np.zeros((*wide.shape[:-1], m, n), dtype=wide.dtype)
+    for member in np.ndindex(wide.shape[:-1]):
+        kernels.coo_todense(m, n, len(rows), rows, columns, wide[member], out[member].reshape(-1), 0)
+    return out.astype(values.dtype, copy=False)
+
+
+def each_member(multiply: Any, values: Array, x: Array, m: int) -> Array:
+    """Multiply with `multiply(values, x, out)`, which adds to `out`, for each member of a batch."""
+    dtype = values.dtype
+    values, x = _wide(values), _wide(x)
+    is_vector = x.ndim == 1 or x.shape[-1] == 1
+    width = () if x.ndim == 1 else (x.shape[-1],)
+    if values.ndim == 1 and x.ndim <= 2:
+        out = np.zeros((m, *width), dtype=values.dtype)
+        if is_vector:
+            multiply(values, x.reshape(-1), out.reshape(-1))
+        else:
+            multiply(values, np.ascontiguousarray(x), out)
+        return out.astype(dtype, copy=False)
+    stack = np.broadcast_shapes(values.shape[:-1], x.shape[:-2])
+    out = np.zeros((*stack, m, *width), dtype=values.dtype)
+    values = np.broadcast_to(values, (*stack, values.shape[-1]))
+    x = np.broadcast_to(x, (*stack, *x.shape[-2:])) if x.ndim > 1 else x
+    for member in np.ndindex(stack):
+        each = x[member] if x.ndim > 1 else x
+        if is_vector:
+            multiply(values[member], each.reshape(-1), out[member].reshape(-1))
+        else:
+            multiply(values[member], np.ascontiguousarray(each), out[member])
+    return out.astype(dtype, copy=False)
+
+
+def without_padding(values: Array, rows: Array, columns: Array, shape: Shape) -> tuple[Array, Array, Array]:
+    """Leave out padding, which the kernels would write beyond the end."""
+    if not len(rows) or (rows.max() < shape[0] and columns.max() < shape[1]):
+        return values, rows, columns
+    kept = (rows < shape[0]) & (columns < shape[1])
+    return values[..., kept], rows[kept], columns[kept]
+
+
+def _wide(x: Array) -> Array:
+    """Turn what the kernels don't know, float16, into what they do."""
+    return x.astype(np.float32) if x.dtype == _NARROW else x

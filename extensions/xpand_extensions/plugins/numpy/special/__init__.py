@@ -1,0 +1,54 @@
+"""Special functions on NumPy: SciPy's, and some of NumPy's own functions."""
+
+from ._bessel import i0, i0e, i1, i1e
+from ._error import erf, erfc, erfcinv, erfinv, log_ndtr, ndtr, ndtri
+from ._gamma import betainc, digamma, gammainc, gammaincc, gammaln, zeta
+from ._logistic import (
+    entr,
+    expit,
+    log_sigmoid,
+    log_softmax,
+    logit,
+    logsumexp,
+    sigmoid,
+    softmax,
+    softplus,
+    xlog1py,
+    xlogy,
+)
+from ._powers import cbrt, exp2, rsqrt, sinc
+
+__all__ = [
+    "betainc",
+    "cbrt",
+    "digamma",
+    "entr",
+    "erf",
+    "erfc",
+    "erfcinv",
+    "erfinv",
+    "exp2",
+    "expit",
+    "gammainc",
+    "gammaincc",
+    "gammaln",
+    "i0",
+    "i0e",
+    "i1",
+    "i1e",
+    "log_ndtr",
+    "log_sigmoid",
+    "log_softmax",
+    "logit",
+    "logsumexp",
+    "ndtr",
+    "ndtri",
+    "rsqrt",
+    "sigmoid",
+    "sinc",
+    "softmax",
+    "softplus",
+    "xlog1py",
+    "xlogy",
+    "zeta",
+]

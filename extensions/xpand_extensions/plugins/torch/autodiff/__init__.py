@@ -1,0 +1,21 @@
+"""Derivatives on PyTorch: those of torch.func, and what it has not."""
+
+from ._checkpoint import checkpoint
+from ._linear import linear_transpose, linearize
+from ._products import jvp, stop_gradient, value_and_grad, vjp
+from ._rules import custom_jvp, custom_vjp
+from ._solve import custom_linear_solve, custom_root
+
+__all__ = [
+    "checkpoint",
+    "custom_jvp",
+    "custom_linear_solve",
+    "custom_root",
+    "custom_vjp",
+    "jvp",
+    "linear_transpose",
+    "linearize",
+    "stop_gradient",
+    "value_and_grad",
+    "vjp",
+]

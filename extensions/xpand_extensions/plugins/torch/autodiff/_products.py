@@ -1,0 +1,87 @@
+"""Derivatives along directions, those of torch.func; complex ones in JAX's convention, which are the conjugates."""
+
+import warnings
+from collections.abc import Callable, Sequence
+from functools import partial
+from threading import RLock, _DummyThread, current_thread
+from typing import Any, Final
+
+import torch
+
+from xpand._typing import Array
+
+from ._levels import conjugated, is_floating, told
+
+# PyTorch imports it when forward mode is first used, and warns of a function of its own. Here, not in the user's call.
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore", DeprecationWarning)
+    import torch._decomp.decompositions_for_jvp
+
+
+def stop_gradient(x: Array, /) -> Array:
+    return x.detach()
+
+
+def jvp(
+    function: Callable[..., Any], primals: Sequence[Array], tangents: Sequence[Array], /, *, has_aux: bool = False
+) -> tuple[Any, ...]:
+    pushed = partial(_alone, partial(torch.func.jvp, function, has_aux=has_aux))
+    found: tuple[Any, ...] = told(pushed, tuple(map(_whole, primals)), tuple(tangents))
+    return found
+
+
+_FORWARD: Final = RLock()
+"""Held by the thread that is in forward mode: of its levels PyTorch has one count for all threads."""
+
+
+def _alone(pushed: Callable[..., Any], *args: Any) -> Any:
+    # Threads that aren't Python's are those of `backward` on a GPU: another waits for them, which may hold the lock.
+    if torch.compiler.is_dynamo_compiling() or isinstance(current_thread(), _DummyThread):
+        return pushed(*args)
+    with _FORWARD:
+        return pushed(*args)
+
+
+def _whole(x: Array) -> Array:
+    """Copy what repeats its elements, as `expand` makes it: forward mode takes no such tensor."""
+    if x.layout is not torch.strided:
+        return x
+    repeats = any(size > 1 and stride == 0 for size, stride in zip(x.shape, x.stride()))
+    return x.clone(memory_format=torch.contiguous_format) if repeats else x
+
+
+def vjp(function: Callable[..., Any], /, *primals: Array, has_aux: bool = False) -> tuple[Any, ...]:
+    floating: list[bool] = []
+
+    # torch.func takes floating-point outputs alone: the others go past it.
+    def divided(*arrays: Array) -> Any:
+        outs, aux = function(*arrays)
+        floating[:] = [is_floating(x) for x in outs]
+        return tuple(filter(is_floating, outs)), (tuple(x for x in outs if not is_floating(x)), aux)
+
+    found, pull, (others, aux) = told(partial(torch.func.vjp, divided, has_aux=True), *primals)
+    first, second = iter(found), iter(others)
+    outs = tuple(next(first) if is_floating else next(second) for is_floating in floating)
+    chosen = tuple(floating)
+
+    def pullback(*cotangents: Array) -> tuple[Array, ...]:
+        given = tuple(conjugated(x) for x, is_floating in zip(cotangents, chosen) if is_floating)
+        return tuple(map(conjugated, told(pull, given)))
+
+    return outs, pullback, aux
+
+
+def value_and_grad(
+    function: Callable[..., Any],
+    argnums: int | Sequence[int] = 0,
+    has_aux: bool = False,
+    holomorphic: bool = False,
+    allow_int: bool = False,
+) -> Callable[..., Any]:
+    native = torch.func.grad_and_value(function, tuple(argnums) if isinstance(argnums, list) else argnums)
+
+    def both(*arrays: Array) -> tuple[Array, Any]:
+        gradient, value = told(native, *arrays)
+        return value, tuple(map(conjugated, gradient)) if isinstance(gradient, tuple) else conjugated(gradient)
+
+    return both

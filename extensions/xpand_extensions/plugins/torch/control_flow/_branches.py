@@ -1,0 +1,40 @@
+"""Choices between functions, on PyTorch."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias
+
+from xpand._namespace import torch_is_traced as is_traced
+from xpand._typing import Array
+
+from ....generic.control_flow._branches import selected
+from ._compiled import compiled_cond, compiled_switch
+from ._known import holds
+
+Arrays: TypeAlias = "tuple[Array, ...]"
+Branch: TypeAlias = Callable[..., Any]
+
+
+def cond(pred: Array, true_fun: Branch, false_fun: Branch, *operands: Array) -> Arrays:
+    if is_traced():
+        return compiled_cond(pred, true_fun, false_fun, operands)
+    some, mapped = holds(pred)
+    if not mapped or not some:
+        return tuple((true_fun if some else false_fun)(*operands))
+    if not holds(~pred)[0]:
+        return tuple(true_fun(*operands))
+    return selected(pred, true_fun(*operands), false_fun(*operands))
+
+
+def switch(index: Array, branches: Sequence[Branch], *operands: Array) -> Arrays:
+    if is_traced():
+        return compiled_switch(index, branches, operands)
+    last = len(branches) - 1
+    for number, branch in enumerate(branches[:-1]):
+        before = index <= number
+        some, mapped = holds(before)
+        if not some:
+            continue
+        if not mapped or not holds(~before)[0]:
+            return tuple(branch(*operands))
+        return selected(before, branch(*operands), switch(index - number - 1, branches[number + 1 :], *operands))
+    return tuple(branches[last](*operands))

@@ -1,0 +1,278 @@
+"""Loops and branches as one operation of PyTorch's in graphs: each holds graphs of its own, that are compiled apart.
+
+PyTorch 2.13 has operators for loops, but TorchInductor refuses most of them: where something is both carried and used
+from outside, where what is carried has another layout, and where they are mapped.
+"""
+
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from itertools import count
+from typing import Any, Final, Protocol, TypeAlias
+
+import torch
+from torch._C import _functorch as levels
+from torch._functorch.pyfunctorch import retrieve_current_functorch_interpreter, temporarily_clear_interpreter_stack
+from torch._guards import detect_fake_mode
+from torch._subclasses.functional_tensor import disable_functional_mode
+from torch.fx.experimental.proxy_tensor import disable_proxy_modes_tracing
+
+from xpand._typing import Array
+
+from ..autodiff._levels import observed_by
+from ..jit._trace import graph_of, tracing, without_values
+
+Arrays: TypeAlias = "tuple[Array, ...]"
+Function: TypeAlias = Callable[..., Arrays]
+Like: TypeAlias = "list[tuple[tuple[int, ...], Any]]"
+
+
+# What tracing forward mode makes of additions of zero, and `vmap` warns of.
+_MAPPABLE: Final = {
+    torch.ops.prims.add.default: torch.ops.aten.add.Tensor,
+    torch.ops.prims.mul.default: torch.ops.aten.mul.Tensor,
+    torch.ops.prims.sub.default: torch.ops.aten.sub.Tensor,
+}
+
+
+def _mappable(target: Any) -> Any:
+    return _applied if target is torch.ops.xpand.program.default else _MAPPABLE.get(target, target)
+
+
+class Step:
+    """A function of arrays alone as a graph, compiled when it first has values."""
+
+    def __init__(self, function: Function, arrays: Sequence[Array]) -> None:
+        """Trace a function, which must use nothing from outside, at arrays like those given."""
+        described = [(tuple(x.shape), x.dtype, x.device) for x in arrays]
+        with _apart(arrays):
+            given = [torch.empty(shape, dtype=dtype, device=device) for shape, dtype, device in described]
+            self.module = graph_of(lambda *xs: tuple([x.contiguous() for x in function(*xs)]), given)
+        for node in self.module.graph.nodes:
+            node.target = _mappable(node.target)
+        self.module.recompile()
+        (self._outputs,) = next(iter(reversed(self.module.graph.nodes))).args
+        self._run: Callable[..., Any] | None = None
+
+    @property
+    def like(self) -> Like:
+        """Tell the shapes and data types of the results."""
+        values = [node.meta["val"] for node in self._outputs]
+        return [(tuple(x.shape), x.dtype) for x in values]
+
+    def __call__(self, *arrays: Array) -> Arrays:
+        """Call the function, compiled."""
+        if self._run is None:
+            with tracing():
+                from ..jit._inductor import compiled_graph
+
+                self._run = compiled_graph("a step of a loop", self.module, without_values(), arrays)
+        return tuple(self._run(*arrays))
+
+
+@contextmanager
+def _apart(arrays: Sequence[Array]) -> Iterator[None]:
+    """Leave whatever is being traced, mapped or differentiated around."""
+    mode = detect_fake_mode(arrays) or without_values()
+    no_levels, no_functions, no_graph = (
+        temporarily_clear_interpreter_stack(),
+        disable_functional_mode(),
+        disable_proxy_modes_tracing(),
+    )
+    with observed_by(None), no_levels, no_functions, no_graph, mode:
+        yield
+
+
+class Program(Protocol):
+    """What an operation does."""
+
+    @property
+    def like(self) -> Like: ...
+
+    def run(self, arrays: Sequence[Array]) -> Arrays: ...
+
+    def mapped(self, arrays: Sequence[Array], axes: Sequence[int | None], size: int) -> Arrays: ...
+
+
+# An operation takes tensors and numbers: the number of the program. A graph may live as long as the process.
+_PROGRAMS: Final[dict[int, Program]] = {}
+_NUMBERS: Final = count()
+
+
+def apply(program: Program, arrays: Sequence[Array]) -> Arrays:
+    """Apply a program to the arrays that it takes, below all levels of torch.func, none of which differentiates it."""
+    if torch._C._are_functorch_transforms_active():
+        # Not by the operation's own rule, in which PyTorch 2.13 can't map functions.
+        interpreter = retrieve_current_functorch_interpreter()
+        if interpreter.key() == levels.TransformType.Vmap:
+            return _apply_mapped(program, arrays, interpreter)
+        with interpreter.lower():
+            outs = apply(program, [levels._unwrap_for_grad(x, interpreter.level()) for x in arrays])
+        return tuple(levels._wrap_for_grad(x, interpreter.level()) for x in outs)
+    number = next(_NUMBERS)
+    _PROGRAMS[number] = program
+    return tuple(_operation(list(arrays), number))
+
+
+@torch.library.custom_op("xpand::program", mutates_args=())  # type: ignore[untyped-decorator]
+def _operation(arrays: list[torch.Tensor], number: int) -> list[torch.Tensor]:
+    given = [x.contiguous() for x in arrays]
+    there = {x.untyped_storage()._cdata for x in (*arrays, *given)}
+    found: list[Array] = []
+    for x in _PROGRAMS[number].run(given):
+        y = x.clone() if x.untyped_storage()._cdata in there else x  # an operation must return arrays of its own
+        there.add(y.untyped_storage()._cdata)
+        found.append(y)
+    return found
+
+
+def _applied(arrays: list[Array], number: int) -> list[Array]:
+    """Apply an operation within a step, which may be mapped."""
+    if torch._C._are_functorch_transforms_active():
+        return list(apply(_PROGRAMS[number], arrays))
+    found: list[Array] = _operation(arrays, number)
+    return found
+
+
+@_operation.register_fake  # type: ignore[untyped-decorator]
+def _(arrays: list[torch.Tensor], number: int) -> list[torch.Tensor]:
+    return [arrays[0].new_empty(shape, dtype=dtype) for shape, dtype in _PROGRAMS[number].like]
+
+
+def _apply_mapped(program: Program, arrays: Sequence[Array], interpreter: Any) -> Arrays:
+    pairs = [levels._unwrap_batched(x, interpreter.level()) for x in arrays]
+    with interpreter.lower():
+        if all(axis is None for _, axis in pairs):
+            return apply(program, arrays)
+        first = [x if axis is None else x.movedim(axis, 0) for x, axis in pairs]
+        outs = program.mapped(first, [None if axis is None else 0 for _, axis in pairs], interpreter.batch_size())
+    return tuple(levels._add_batch_dim(x, 0, interpreter.level()) for x in outs)
+
+
+class Scan:
+    """Steps over rows: from what is carried, a row, and what is the same for all, to what is carried and a row."""
+
+    def __init__(self, step: Step, carried: int, across: int, reverse: bool) -> None:
+        self.step, self.carried, self.across, self.reverse = step, carried, across, reverse
+        self.length = 0
+
+    @classmethod
+    def of(cls, function: Function, arrays: Arrays, carried: int, across: int, reverse: bool) -> "Scan":
+        """Make the program of a function at the arrays that are carried, stepped over, and the same for all."""
+        rows = [x[0] for x in arrays[carried : carried + across]]
+        step = Step(function, (*arrays[:carried], *rows, *arrays[carried + across :]))
+        made = cls(step, carried, across, reverse)
+        made.length = arrays[carried].shape[0]
+        return made
+
+    @property
+    def like(self) -> Like:
+        """Tell the shapes and data types of what is carried at last, and of all rows."""
+        found = self.step.like
+        return found[: self.carried] + [((self.length, *shape), dtype) for shape, dtype in found[self.carried :]]
+
+    def run(self, arrays: Sequence[Array]) -> Arrays:
+        """Do all steps."""
+        carry, xs = tuple(arrays[: self.carried]), arrays[self.carried : self.carried + self.across]
+        same = arrays[self.carried + self.across :]
+        rows: list[Arrays] = []
+        for row in list(zip(*[x.unbind(0) for x in xs]))[:: -1 if self.reverse else 1]:
+            found = self.step(*carry, *row, *same)
+            carry = found[: self.carried]
+            rows.append(found[self.carried :])
+        return (*carry, *[torch.stack(column) for column in zip(*rows[:: -1 if self.reverse else 1])])
+
+    def mapped(self, arrays: Sequence[Array], axes: Sequence[int | None], size: int) -> Arrays:
+        """Do the steps of all members at once."""
+        carry = _filled(arrays[: self.carried], axes[: self.carried], size)
+        rest = axes[self.carried :]
+        rows = [
+            x if axis is None else x.movedim(0, 1)
+            for x, axis in zip(arrays[self.carried : self.carried + self.across], rest)
+        ]
+        function = _each(self.step.module, (*(0 for _ in carry), *rest), size)
+        given = (*carry, *rows, *arrays[self.carried + self.across :])
+        made = Scan.of(function, given, self.carried, self.across, self.reverse)
+        made.length = self.length
+        found = apply(made, given)
+        return (*found[: self.carried], *[y.movedim(1, 0) for y in found[self.carried :]])
+
+
+class While:
+    """Steps as long as a condition holds: from what is carried and what is the same for all to the same and a bool."""
+
+    def __init__(self, holds: Function, body: Function, arrays: Arrays, carried: int) -> None:
+        """Trace the condition, which returns a tuple of one bool, and the step at arrays."""
+        self.carried = carried
+        same = slice(carried, None)
+        self._first = Step(holds, arrays)
+        self._step = Step(lambda *xs: _and_whether(holds, body(*xs), xs[same]), arrays)
+
+    @property
+    def like(self) -> Like:
+        """Tell the shapes and data types of what is carried."""
+        return self._step.like[:-1]
+
+    def run(self, arrays: Sequence[Array]) -> Arrays:
+        """Do the steps."""
+        carry, same = tuple(arrays[: self.carried]), arrays[self.carried :]
+        (go_on,) = self._first.module(*arrays)
+        while go_on:
+            *found, go_on = self._step(*carry, *same)
+            carry = tuple(found)
+        return carry
+
+    def mapped(self, arrays: Sequence[Array], axes: Sequence[int | None], size: int) -> Arrays:
+        """Do the steps until the last member has ended."""
+        carry = _filled(arrays[: self.carried], axes[: self.carried], size)
+        places = (*(0 for _ in carry), *axes[self.carried :])
+        holds, body = (_each(step.module, places, size) for step in (self._first, self._step))
+
+        def step(*xs: Array) -> Arrays:
+            (active,) = holds(*xs)
+            wide = [active.reshape(-1, *(1,) * (x.ndim - 1)) for x in carry]
+            return tuple([torch.where(each, new, old) for each, new, old in zip(wide, body(*xs)[:-1], xs)])
+
+        given = (*carry, *arrays[self.carried :])
+        return apply(While(lambda *xs: (torch.any(holds(*xs)[0]),), step, given, self.carried), given)
+
+
+def _and_whether(holds: Function, carry: Arrays, same: Arrays) -> Arrays:
+    return (*carry, *holds(*carry, *same))
+
+
+class Choice:
+    """One of two functions, called with a bool before their arguments."""
+
+    def __init__(self, chosen: Function, other: Function, arrays: Arrays) -> None:
+        """Trace the functions at the bool and their arguments."""
+        self._chosen, self._other = Step(chosen, arrays[1:]), Step(other, arrays[1:])
+
+    @property
+    def like(self) -> Like:
+        """Tell the shapes and data types of the results."""
+        return self._chosen.like
+
+    def run(self, arrays: Sequence[Array]) -> Arrays:
+        """Call the one chosen."""
+        return (self._chosen if arrays[0] else self._other)(*arrays[1:])
+
+    def mapped(self, arrays: Sequence[Array], axes: Sequence[int | None], size: int) -> Arrays:
+        """Call the one, where all members choose it, or both."""
+        chosen, other = (_each(step.module, tuple(axes[1:]), size) for step in (self._chosen, self._other))
+        if axes[0] is None:
+            return apply(Choice(chosen, other, tuple(arrays)), arrays)
+        pairs = zip(chosen(*arrays[1:]), other(*arrays[1:]))
+        return tuple([torch.where(arrays[0].reshape(-1, *(1,) * (x.ndim - 1)), x, y) for x, y in pairs])
+
+
+def _filled(arrays: Sequence[Array], axes: Sequence[int | None], size: int) -> list[Array]:
+    """Give arrays the axis along which members are, where they have none."""
+    return [x.expand(size, *x.shape) if axis is None else x for x, axis in zip(arrays, axes)]
+
+
+def _each(function: Function, axes: Sequence[int | None], size: int) -> Function:
+    """Map a function, over nothing too."""
+    if all(axis is None for axis in axes):
+        return lambda *xs: tuple([x.expand(size, *x.shape) for x in function(*xs)])
+    mapped: Function = torch.func.vmap(function, tuple(axes))
+    return mapped

@@ -1,0 +1,249 @@
+"""Loops and branches in what is traced, with derivatives in both modes: other loops and branches."""
+
+import math
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, TypeAlias
+
+import torch
+from torch.autograd import forward_ad
+from torch.fx.experimental.proxy_tensor import disable_proxy_modes_tracing
+
+from xpand import UnsupportedError
+from xpand._typing import Array
+
+from ..autodiff._checkpoint import Closed, pulled_back, pushed_forward
+from ..autodiff._levels import Rule, call, is_floating
+from ._blocks import is_long
+from ._known import is_kept
+from ._programs import Choice, Scan, While, apply
+
+Arrays: TypeAlias = "tuple[Array, ...]"
+Function: TypeAlias = Callable[..., Any]
+
+
+def scanned(f: Function, init: Arrays, xs: Arrays, reverse: bool) -> tuple[Arrays, Arrays]:
+    """Scan over rows."""
+    carried, across = len(init), len(xs)
+
+    def step(*arrays: Array) -> Arrays:
+        carry, y = f(arrays[:carried], arrays[carried:])
+        return (*carry, *y)
+
+    step, closed = _closed(step, (*init, *[x[0] for x in xs]))
+    found = _steps(step, (*init, *xs, *closed), carried, across, reverse)
+    return found[:carried], found[carried:]
+
+
+def _steps(step: Function, arrays: Arrays, carried: int, across: int, reverse: bool) -> Arrays:
+    """Scan as `_scan` does; block by block where many steps would be kept for reverse mode.
+
+    What is carried is then kept between blocks alone, and within a block when its derivative is computed.
+    """
+    length = arrays[carried].shape[0]
+    if not is_long(length) or not any(map(is_kept, arrays)):
+        return _scan(step, arrays, carried, across, reverse)
+    size = math.isqrt(length)
+    whole = length - length % size
+
+    def block(*arrays: Array) -> Arrays:
+        return _scan(step, arrays, carried, across, reverse)
+
+    carry, rows, same = arrays[:carried], arrays[carried : carried + across], arrays[carried + across :]
+    blocks = tuple([x[:whole].unflatten(0, (-1, size)) for x in rows])
+    rest = tuple([x[whole:] for x in rows])
+    parts: list[Function] = [lambda carry: _scan(block, (*carry, *blocks, *same), carried, across, reverse)]
+    if whole < length:
+        parts.append(lambda carry: _scan(step, (*carry, *rest, *same), carried, across, reverse))
+    ys: list[Arrays] = []
+    for part in parts[:: -1 if reverse else 1]:
+        found = part(carry)
+        carry = found[:carried]
+        ys.append(found[carried:])
+    of_blocks, *of_rest = ys[:: -1 if reverse else 1]
+    flat = [y.flatten(0, 1) for y in of_blocks]
+    return (*carry, *[torch.cat(each) for each in zip(flat, *of_rest)])
+
+
+def _scan(step: Function, arrays: Arrays, carried: int, across: int, reverse: bool) -> Arrays:
+    """Scan with a step that uses nothing from outside: of what is carried, a row, and what is the same for all."""
+    ahead = slice(carried, carried + across)
+    same = slice(carried + across, None)
+
+    def run(*arrays: Array) -> Arrays:
+        return apply(Scan.of(step, arrays, carried, across, reverse), arrays)
+
+    def keeping(*arrays: Array) -> Arrays:
+        return (*step(*arrays), *[x.clone() for x in arrays[:carried]])
+
+    def forward(*arrays: Array) -> tuple[Arrays, Arrays]:
+        found = _scan(keeping, arrays, carried, across, reverse)
+        count = len(found) - carried
+        return found[:count], (*found[count:], *arrays[carried:])
+
+    def pull(kept: Arrays, cotangents: Arrays) -> Arrays:
+        def back(*arrays: Array) -> Arrays:
+            cts, sums, rest = arrays[:carried], arrays[carried:ends], arrays[ends:]
+            primals, others = rest[: carried + across], rest[carried + across : len(rest) - len(kept[same])]
+            found = pulled_back(step, (*primals, *rest[len(rest) - len(kept[same]) :]), (*cts, *others))
+            added = [x + y if is_floating(x) else x for x, y in zip(sums, found[same])]
+            return (*found[:carried], *added, *found[ahead])
+
+        sums = tuple(map(torch.zeros_like, kept[same]))
+        ends = carried + len(sums)
+        rows = (*kept[: carried + across], *cotangents[carried:])
+        found = _scan(back, (*cotangents[:carried], *sums, *rows, *kept[same]), ends, len(rows), not reverse)
+        return (*found[:carried], *found[ends:], *found[carried:ends])
+
+    def push(kept: Arrays, tangents: Arrays) -> Arrays:
+        def both(*arrays: Array) -> Arrays:
+            primals, pushed = _halves(arrays, (carried, across, len(kept[same])))
+            outs, found = pushed_forward(step, primals, pushed)
+            return (*outs[:carried], *found[:carried], *found[carried:])
+
+        init = (*_first(kept[:carried], reverse), *tangents[:carried])
+        rows = (*kept[ahead], *tangents[ahead])
+        found = _scan(both, (*init, *rows, *kept[same], *tangents[same]), 2 * carried, 2 * across, reverse)
+        return found[carried:]
+
+    return call(Rule(run, forward, pull, push), arrays)
+
+
+def _first(rows: Arrays, reverse: bool) -> Arrays:
+    return tuple([x[-1 if reverse else 0] for x in rows])
+
+
+def _halves(arrays: Arrays, counts: Sequence[int]) -> tuple[Arrays, Arrays]:
+    """Part primals and tangents, which stand one after the other in each group."""
+    primals: Arrays = ()
+    tangents: Arrays = ()
+    for count in counts:
+        primals, tangents = (*primals, *arrays[:count]), (*tangents, *arrays[count : 2 * count])
+        arrays = arrays[2 * count :]
+    return primals, tangents
+
+
+def repeated(cond_fun: Function, body_fun: Function, init_val: Arrays, max_iter: int | None) -> Arrays:
+    """Step as long as a condition holds, at most so many times."""
+    carried = len(init_val)
+    holds, of_holds = _closed(lambda *carry: (cond_fun(*carry),), init_val)
+    body, of_body = _closed(lambda *carry: tuple(body_fun(*carry)), init_val)
+    same = (*of_holds, *of_body)
+    split = carried + len(of_holds)
+
+    def whether(*arrays: Array) -> Arrays:
+        found: Arrays = holds(*arrays[:split])
+        return found
+
+    def step(*arrays: Array) -> Arrays:
+        found: Arrays = body(*arrays[:carried], *arrays[split:])
+        return found
+
+    if max_iter is None:
+        return _while(whether, step, (*init_val, *same), carried)
+    if any(map(is_kept, (*init_val, *same))):
+        return _masked(whether, step, (*init_val, *same), carried, max_iter)
+    count = torch.zeros((), dtype=torch.int64, device=init_val[0].device)
+    return _while(
+        lambda count, *arrays: ((count < max_iter) & whether(*arrays)[0],),
+        lambda count, *arrays: (count + 1, *step(*arrays)),
+        (count, *init_val, *same),
+        carried + 1,
+    )[1:]
+
+
+def _masked(whether: Function, step: Function, arrays: Arrays, carried: int, max_iter: int) -> Arrays:
+    """Do all steps, those after the end for nothing: for reverse mode."""
+    first, same = arrays[:carried], arrays[carried:]
+
+    def each(*arrays: Array) -> Arrays:
+        carry, first, same = arrays[:carried], arrays[carried + 1 : 2 * carried + 1], arrays[2 * carried + 1 :]
+        (active,) = whether(*carry, *same)
+        # From where the loop began, so that no step from where it ended, which may be undefined, makes gradients NaN.
+        found = step(*[torch.where(active, x, y) for x, y in zip(carry, first)], *same)
+        return tuple([torch.where(active, x, y) for x, y in zip(found, carry)])
+
+    numbers = torch.arange(max_iter, device=first[0].device)
+    return _steps(each, (*first, numbers, *first, *same), carried, 1, False)
+
+
+def _while(holds: Function, body: Function, arrays: Arrays, carried: int) -> Arrays:
+    """Step with functions that use nothing from outside: of what is carried and what is the same at each step."""
+    same = slice(carried, None)
+
+    def run(*arrays: Array) -> Arrays:
+        return apply(While(holds, body, arrays, carried), arrays)
+
+    def forward(*arrays: Array) -> tuple[Arrays, Arrays]:
+        return _while(holds, body, arrays, carried), arrays
+
+    def push(kept: Arrays, tangents: Arrays) -> Arrays:
+        counts = (carried, len(kept) - carried)
+
+        def both(*arrays: Array) -> Arrays:
+            outs, found = pushed_forward(body, *_halves(arrays, counts))
+            return (*outs, *found)
+
+        given = (*kept[:carried], *tangents[:carried], *kept[same], *tangents[same])
+        return _while(lambda *arrays: holds(*_halves(arrays, counts)[0]), both, given, 2 * carried)[carried:]
+
+    return call(Rule(run, forward, _no_reverse_mode, push), arrays)
+
+
+def _no_reverse_mode(kept: Arrays, cotangents: Arrays) -> Arrays:
+    raise UnsupportedError(
+        "while_loop: what is compiled can't differentiate a loop without bound in reverse mode; give max_iter, or "
+        "compile what is inside of grad alone"
+    )
+
+
+def either(pred: Array, true_fun: Function, false_fun: Function, operands: Arrays) -> Arrays:
+    """Call one of two functions."""
+    true, of_true = _closed(lambda *xs: tuple(true_fun(*xs)), operands)
+    false, of_false = _closed(lambda *xs: tuple(false_fun(*xs)), operands)
+    ends = len(operands) + len(of_true)
+    return _choice(
+        lambda *arrays: true(*arrays[:ends]),
+        lambda *arrays: false(*arrays[: len(operands)], *arrays[ends:]),
+        (pred, *operands, *of_true, *of_false),
+    )
+
+
+def _choice(true: Function, false: Function, arrays: Arrays) -> Arrays:
+    def run(*arrays: Array) -> Arrays:
+        return apply(Choice(true, false, arrays), arrays)
+
+    def pull(kept: Arrays, cotangents: Arrays) -> Arrays:
+        count = len(kept) - 1
+
+        def back(function: Function, *arrays: Array) -> Arrays:
+            return pulled_back(function, arrays[:count], arrays[count:])
+
+        found = _choice(partial(back, true), partial(back, false), (*kept, *cotangents))
+        return (torch.zeros_like(kept[0]), *found)
+
+    def push(kept: Arrays, tangents: Arrays) -> Arrays:
+        count = len(kept) - 1
+
+        def ahead(function: Function, *arrays: Array) -> Arrays:
+            return pushed_forward(function, arrays[:count], arrays[count:])[1]
+
+        return _choice(partial(ahead, true), partial(ahead, false), (*kept, *tangents[1:]))
+
+    return call(Rule(run, lambda *arrays: (_choice(true, false, arrays), arrays), pull, push), arrays)
+
+
+def _closed(function: Function, arrays: Sequence[Array]) -> tuple[Function, Arrays]:
+    """Make a function that is given all that it uses from outside, and tell what that is."""
+    closed = Closed(lambda x: True)
+    with torch.no_grad(), forward_ad._set_fwd_grad_enabled(False), disable_proxy_modes_tracing():
+        aliases = [x.detach() for x in arrays]  # what is given may be used from outside, too
+        with closed.observing(aliases):
+            function(*aliases)
+
+    def of_all(*xs: Array) -> Arrays:
+        with closed.replaced(xs[len(arrays) :]):
+            found: Arrays = function(*xs[: len(arrays)])
+        return found
+
+    return of_all, tuple(closed.found)

@@ -1,0 +1,94 @@
+"""What TorchInductor makes of a function at certain tensors, without the bytecode reader of torch.compile before it."""
+
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial
+from typing import Any
+
+import torch
+
+from xpand import trees
+from xpand._typing import Array
+
+from ....jit._calls import name_of
+from ._trace import Flattened, Graph, asking_no_values, compiled_may_be_called, stand_ins
+
+# PyTorch uses what it has deprecated itself when these are imported. Here, not in the user's call.
+with warnings.catch_warnings():
+    warnings.simplefilter("ignore", DeprecationWarning)
+    from torch._functorch.aot_autograd import aot_function
+    from torch._functorch.compilers import nop
+    from torch._functorch.partitioners import min_cut_rematerialization_partition
+    from torch._inductor.compile_fx import compile_fx_inner
+    from torch._inductor.decomposition import select_decomp_table
+    from torch._inductor.exc import InductorError
+
+
+def compiled(function: Callable[..., Any], leaves: Sequence[Array]) -> tuple[Callable[..., Any], Any]:
+    """Compile a function for the signature of tensors; also return the structure of its results, None for one array."""
+    if any(x.is_neg() or x.is_conj() for x in leaves):  # what is compiled reads memory as it is
+        inner, structure = compiled(function, [_resolved(x) for x in leaves])
+        return lambda *leaves: inner(*[_resolved(x) for x in leaves]), structure
+    graph = Graph(function, leaves)
+    name = name_of(function)
+    run: Callable[..., Any]
+    if torch.is_grad_enabled() and any(x.requires_grad for x in graph.constants()):
+        warnings.warn(
+            f"jit: {name} uses tensors that require gradients and that it does not take as arguments (the parameters "
+            "of a module, perhaps): it is run without being compiled; pass them as arguments, for example through "
+            "torch.func.functional_call",
+            stacklevel=5,
+        )
+        run = lambda *leaves: trees.leaves(function(*leaves))
+    elif torch.is_grad_enabled() and any(x.requires_grad for x in leaves):
+        run = _with_gradients(name, function, leaves)
+    else:
+        run = compiled_graph(name, graph.module, graph.mode, leaves)
+    return run, None if graph.structure.is_leaf() else graph.structure
+
+
+def _resolved(x: Array) -> Array:
+    return x.resolve_neg().resolve_conj()
+
+
+def compiled_graph(name: str, module: Any, mode: Any, leaves: Sequence[Array]) -> Callable[..., Any]:
+    """Compile a graph for the signature of tensors, `mode` being the one in which tensors have no values."""
+    try:
+        with _own_warnings():
+            run: Callable[..., Any] = torch._inductor.compile(module, stand_ins(mode, leaves))
+    except InductorError as error:
+        _warn(name, error)
+        return module  # type: ignore[no-any-return]
+    return run
+
+
+def _with_gradients(name: str, function: Callable[..., Any], leaves: Sequence[Array]) -> Callable[..., Any]:
+    """Compile a function together with its derivative, which may have rules of its own, that a graph doesn't show."""
+    flat = compiled_may_be_called(Flattened(function))
+    run: Callable[..., Any] = aot_function(
+        flat,
+        fw_compiler=compile_fx_inner,
+        bw_compiler=partial(compile_fx_inner, is_backward=True),
+        partition_fn=min_cut_rematerialization_partition,
+        decompositions=select_decomp_table(),
+    )
+    try:
+        with _own_warnings():
+            asking_no_values(run, *leaves)  # it compiles what it is first called with
+    except InductorError as error:
+        _warn(name, error)
+        return aot_function(flat, fw_compiler=nop)  # type: ignore[no-any-return]
+    return run
+
+
+@contextmanager
+def _own_warnings() -> Iterator[None]:
+    """Keep what TorchInductor says of operations on complex numbers, which it leaves to PyTorch's own kernels."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Torchinductor does not support code generation for complex")
+        yield
+
+
+def _warn(name: str, error: Exception) -> None:
+    warnings.warn(f"jit: TorchInductor did not compile {name}, whose graph is run as it is: {error}", stacklevel=6)

@@ -1,0 +1,162 @@
+"""A function of tensors as a graph of ATen's operations, by calling it with tensors that hold no values.
+
+Not by torch.compile's reading of bytecode, which knows neither optree's trees nor most of what transformations are made
+of: here whatever Python does is done, derivatives and maps included, and what reaches ATen is in the graph.
+"""
+
+import operator
+import traceback
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, TypeAlias
+
+import torch
+from torch._subclasses.fake_tensor import (
+    DataDependentOutputException,
+    DynamicOutputShapeException,
+    FakeTensorMode,
+)
+from torch.fx import _symbolic_trace as symbolic
+from torch.fx.experimental.proxy_tensor import make_fx
+from torch.fx.experimental.symbolic_shapes import ShapeEnv
+
+from xpand import namespace, trees
+from xpand._precision import default_dtype
+from xpand._typing import Array
+
+_NOT_THE_USERS = tuple(str(Path(path).resolve()) for path in (Path(torch.__file__).parent, Path(__file__).parents[3]))
+
+Arrays: TypeAlias = "tuple[Array, ...]"
+
+
+@contextmanager
+def tracing() -> Iterator[None]:
+    """Let one thread trace and compile at a time, torch.compile's too: torch.fx and TorchInductor have global state."""
+    from torch._dynamo.convert_frame import compile_lock  # takes seconds to import
+
+    with compile_lock:
+        yield
+
+
+def graph_of(function: Callable[..., Arrays], arrays: Sequence[Array]) -> Any:
+    """Trace a function at tensors, with PyTorch's operations as what is seen of it."""
+    return make_fx(compiled_may_be_called(function))(*arrays)
+
+
+def compiled_may_be_called(function: Callable[..., Arrays]) -> Callable[..., Arrays]:
+    """Make a function for torch.fx to trace, while it does not say, to all threads, that it traces.
+
+    It would be an error then to call what torch.compile has compiled.
+    """
+
+    def traced(*xs: Array) -> Arrays:
+        before = symbolic._is_fx_tracing_flag
+        symbolic._is_fx_tracing_flag = False
+        try:
+            return function(*xs)
+        finally:
+            symbolic._is_fx_tracing_flag = before
+
+    return traced
+
+
+class Graph:
+    """The graph of a function at certain arguments, and the structure of its result."""
+
+    __slots__ = ("mode", "module", "structure")
+
+    def __init__(self, function: Callable[..., Any], leaves: Sequence[Any]) -> None:
+        """Trace the function; `leaves` are tensors, numbers, and what stands for tensors."""
+        flat = Flattened(function)
+        self.mode = without_values()
+        fakes = stand_ins(self.mode, leaves)
+        with tracing(), self.mode:
+            self.module = asking_no_values(graph_of, flat, fakes)
+        self.structure: Any = flat.structure
+
+    def constants(self) -> list[Array]:
+        """List the tensors that the function has without taking them as arguments."""
+        named = [node.target for node in self.module.graph.nodes if node.op == "get_attr"]
+        found = [operator.attrgetter(name)(self.module) for name in named]
+        return [x for x in found if isinstance(x, torch.Tensor)]
+
+
+class Flattened:
+    """A function that returns the leaves of what another returns, and keeps the structure."""
+
+    __slots__ = ("__name__", "_function", "structure")
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        """Keep the function."""
+        self._function = function
+        self.__name__ = getattr(function, "__name__", "function")
+        self.structure: Any = None
+
+    def __call__(self, *leaves: Array) -> tuple[Array, ...]:
+        """Call the function."""
+        found, self.structure = trees.flatten(self._function(*leaves))
+        return tuple(found)
+
+
+def without_values() -> FakeTensorMode:
+    """Make the mode in which tensors have no values; those that are there already are constants."""
+    # PyTorch's operator of loops asks for symbols; everything else has the shapes it has.
+    symbols = ShapeEnv(allow_scalar_outputs=False, allow_dynamic_output_shape_ops=False)
+    return FakeTensorMode(allow_non_fake_inputs=True, shape_env=symbols, static_shapes=True)
+
+
+def stand_ins(mode: FakeTensorMode, leaves: Sequence[Any]) -> list[Array]:
+    """Make tensors without values."""
+    seen: set[int] = set()
+    with mode:
+        return [_stand_in(mode, x, seen) for x in as_tensors(leaves)]
+
+
+def _stand_in(mode: FakeTensorMode, x: Any, seen: set[int]) -> Array:
+    if not isinstance(x, torch.Tensor):
+        return torch.empty(tuple(x.shape), dtype=x.dtype)
+    if id(x) in seen:  # another one: what is compiled would take two arguments for one for ever
+        return torch.empty_strided(x.shape, x.stride(), dtype=x.dtype, device=x.device)
+    seen.add(id(x))
+    return mode.from_tensor(x)
+
+
+def as_tensors(leaves: Sequence[Any]) -> list[Any]:
+    """Make the numbers among leaves tensors: of the widest precision among the others, so that none is widened."""
+    arrays = [x for x in leaves if hasattr(x, "dtype")]
+    if len(arrays) == len(leaves):
+        return list(leaves)
+    floating = [_real(x.dtype) for x in arrays if x.dtype.is_floating_point or x.dtype.is_complex]
+    real = max(floating, key=lambda dtype: torch.finfo(dtype).bits) if floating else default_dtype(namespace("torch"))
+    device = next((x.device for x in arrays if hasattr(x, "device")), None)
+    dtypes = {bool: torch.bool, int: torch.int64, float: real, complex: real.to_complex()}
+    return [x if hasattr(x, "dtype") else torch.tensor(x, dtype=dtypes[type(x)], device=device) for x in leaves]
+
+
+def _real(dtype: Any) -> Any:
+    return dtype.to_real()
+
+
+def asking_no_values(function: Callable[..., Any], *args: Any) -> Any:
+    """Call a function, and say what to do where it asks for values of tensors that hold none.
+
+    Raises:
+        TypeError: It does.
+    """
+    try:
+        return function(*args)
+    except (DataDependentOutputException, DynamicOutputShapeException) as error:
+        what = "a shape" if isinstance(error, DynamicOutputShapeException) else "Python code"
+        raise TypeError(
+            f"jit: {what} depends on the values of a traced array, at {_place(error)}; write `xp.where`, or "
+            "`control_flow.cond` and `while_loop`, in place of `if` and `while`, declare what is no array with "
+            "static_argnums, and use operations whose shapes do not depend on values"
+        ) from error
+
+
+def _place(error: BaseException) -> str:
+    """Find the last line of the user's own code that led to an error."""
+    frames = traceback.extract_tb(error.__traceback__)
+    own = [frame for frame in frames if not str(Path(frame.filename)).startswith(_NOT_THE_USERS)] or frames
+    return f"{own[-1].filename}:{own[-1].lineno}, `{own[-1].line}`"

@@ -1,0 +1,95 @@
+"""Linear algebra on PyTorch: its own einsum, triangular solves, factorisations and matrix exponential."""
+
+import math
+
+import torch
+
+import xpand.torch as xp
+from xpand import is_concrete
+from xpand._typing import Array
+from xpand_extensions.generic.linalg import _factorizations as generic
+from xpand_extensions.generic.linalg._products import execute, reduce_alone
+from xpand_extensions.linalg._factorizations import LeastSquares, LUFactors
+from xpand_extensions.linalg._plan import Pair, Single, plan_of
+
+from .._unsigned import SIGNED
+from ._logarithm import logm
+from ._pivots import order_of
+
+__all__ = ["diagonal", "einsum", "expm", "logm", "lstsq", "lu_factor", "triangular_solve"]
+
+
+def einsum(subscripts: str, /, *operands: Array, optimize: bool | str = True) -> Array:
+    dtype = operands[0].dtype
+    if dtype in SIGNED:
+        operands = tuple(x.view(SIGNED[dtype]) for x in operands)
+        return einsum(subscripts, *operands, optimize=optimize).view(dtype)
+    plan = plan_of(subscripts, tuple([tuple(x.shape) for x in operands]), optimize)
+    return execute(plan, operands, _single, _pair)
+
+
+def _single(step: Single, x: Array) -> Array:
+    return reduce_alone(xp, step, x)
+
+
+def _pair(step: Pair, x1: Array, x2: Array) -> Array:
+    return torch.einsum(step.subscripts, x1, x2)
+
+
+def diagonal(x: Array, /, *, offset: int = 0, axis1: int = -2, axis2: int = -1) -> Array:
+    return torch.diagonal(x, offset, axis1, axis2)
+
+
+def triangular_solve(
+    a: Array,
+    b: Array,
+    /,
+    *,
+    lower: bool = True,
+    transpose: bool = False,
+    conjugate: bool = False,
+    unit_diagonal: bool = False,
+    left_side: bool = True,
+) -> Array:
+    vector = b.ndim == 1
+    if vector:
+        b = b[:, None] if left_side else b[None, :]
+    if transpose:
+        a = a.mT
+    if conjugate:
+        a = a.conj()
+    x = torch.linalg.solve_triangular(a, b, upper=lower is transpose, left=left_side, unitriangular=unit_diagonal)
+    if vector:
+        return x[..., 0] if left_side else x[..., 0, :]
+    return x
+
+
+def lu_factor(x: Array, /) -> LUFactors:
+    factors, pivots, _ = torch.linalg.lu_factor_ex(x)
+    return LUFactors(factors, order_of(factors, pivots))
+
+
+def lstsq(a: Array, b: Array, /, *, rtol: float | None = None) -> LeastSquares:
+    is_vector = b.ndim == 1
+    tracked = not (is_concrete(a) and is_concrete(b)) or a.requires_grad or b.requires_grad
+    a, matrix, finite = generic.finite_matrices(xp, a, b[:, None] if is_vector else b)
+    if 0 in a.shape[-2:]:
+        return generic.no_values(xp, a, matrix, is_vector)
+    tolerance = generic.cutoff(xp, a, rtol)
+    if tracked:
+        # The derivative of the singular vectors is infinite where singular values are equal; that of the
+        # pseudo-inverse isn't.
+        x, s = torch.linalg.pinv(a, rtol=tolerance) @ matrix, torch.linalg.svdvals(a)
+    elif a.device.type == "cpu" and a.numel():
+        # A singular value decomposition without its vectors, which are only applied.
+        x, _, _, s = torch.linalg.lstsq(a, matrix, rcond=tolerance, driver="gelsd")
+    else:
+        x, s = generic.by_singular_values(xp, a, matrix, tolerance)
+    return generic.least_squares(xp, a, matrix, x, s, s > tolerance * s[..., :1], finite, is_vector)
+
+
+def expm(x: Array, /) -> Array:
+    if 0 in x.shape:
+        return x.clone()
+    finite = torch.isfinite(x).all(dim=-1, keepdim=True).all(dim=-2, keepdim=True)
+    return torch.where(finite, torch.linalg.matrix_exp(torch.where(finite, x, 0.0)), math.nan)

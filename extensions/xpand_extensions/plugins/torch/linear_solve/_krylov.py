@@ -1,0 +1,59 @@
+"""Krylov methods on PyTorch: conjugate gradients of a sparse matrix on the CPU by NumPy's plug-in, on the same memory.
+
+A step is a few passes over short vectors, of which each costs PyTorch more than the work in it.
+"""
+
+from typing import Any
+
+import numpy as np
+import torch
+
+from xpand import trees
+from xpand._typing import Array
+
+from ....generic.linear_solve._krylov_run import run
+from ....linear_solve._krylov import Found, System
+from ....linear_solve._operators import Matrix
+from ....sparse._containers import CSC, CSR
+from ...numpy.linear_solve._krylov import krylov as on_host
+from .._plain import is_plain
+
+_DTYPES = frozenset({torch.float32, torch.float64})
+
+
+def krylov(
+    b: Array,
+    x0: Array,
+    rtol: Array,
+    atol: Array,
+    /,
+    *,
+    system: Any,
+    method: str,
+    order: int = 0,
+    stops: tuple[int, ...] = (1,),
+) -> Found:
+    options: dict[str, Any] = {"method": method, "order": order, "stops": stops}
+    if method != "cg" or not _is_sparse(system) or not _is_on_host(b, x0, rtol, atol, *trees.leaves(system)):
+        return Found(*run(b, x0, rtol, atol, system=system, **options))
+    values = system.operator.values
+    pattern = tuple([each.numpy() for each in values.pattern])
+    matrix = Matrix(values._of(values.values.detach().numpy(), pattern, values._static()), True, True)
+    same = System(matrix, None, None, system.rows, system.columns, system.is_transposed)
+    given = [each.detach().numpy() for each in (b, x0, rtol, atol)]
+    return Found(
+        *[torch.from_numpy(np.require(each, requirements="W")) for each in on_host(*given, system=same, **options)]
+    )
+
+
+def _is_sparse(system: Any) -> bool:
+    plain = isinstance(system.operator, Matrix) and not system.is_preconditioned and system.basis is None
+    return plain and isinstance(system.operator.values, CSR | CSC)
+
+
+def _is_on_host(*tensors: Array) -> bool:
+    """Tell whether tensors are NumPy's arrays too, of which nothing is differentiated, compiled or mapped."""
+    if not is_plain(*tensors):
+        return False
+    floating = [each for each in tensors if each.is_floating_point() or each.is_complex()]
+    return all(each.device.type == "cpu" for each in tensors) and all(each.dtype in _DTYPES for each in floating)

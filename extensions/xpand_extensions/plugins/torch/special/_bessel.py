@@ -1,0 +1,25 @@
+"""Bessel functions on PyTorch: its own, finite as far as the function is, and infinite at infinity."""
+
+import torch
+
+from xpand._typing import Array
+from xpand_extensions.generic import special as generic
+from xpand_extensions.generic._width import widened
+
+from .._mended import mended
+
+
+def _beyond(x: Array) -> Array:
+    """Say where exp(x), of which PyTorch makes the function, is near its overflow."""
+    return x.abs() > (709.0 if x.dtype == torch.float64 else 88.0)
+
+
+def _is_zero(x: Array) -> Array:
+    """Say where PyTorch loses the sign of zeros."""
+    return x == 0.0
+
+
+i0 = widened(mended(torch.special.i0, generic.i0, _beyond, 1.0))
+i0e = widened(torch.special.i0e)
+i1 = widened(mended(torch.special.i1, generic.i1, lambda x: _beyond(x) | _is_zero(x), 1.0))
+i1e = widened(mended(torch.special.i1e, generic.i1e, _is_zero, 1.0))

@@ -1,0 +1,71 @@
+"""Mapping on PyTorch."""
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+import torch
+
+from xpand._typing import Array
+from xpand_extensions.vmap import _names as names
+
+from ..autodiff._levels import told
+from ._collectives import collective
+
+
+def vmap(
+    function: Callable[..., Any],
+    /,
+    in_axes: Any = 0,
+    out_axes: Any = 0,
+    axis_name: Any = None,
+    axis_size: int | None = None,
+) -> Callable[..., Any]:
+    if axis_size is None:
+        return partial(told, torch.func.vmap(function, in_axes, out_axes))
+    size = axis_size
+
+    # The positions are mapped too: they tell `collective` which axis is meant, and there is always something to map.
+    def mapped(*arrays: Array) -> Any:
+        positions = torch.arange(size, dtype=torch.int32, device=arrays[0].device if arrays else None)
+        same: list[Array] = []
+
+        def at_position(position: Array, *arrays: Array) -> Any:
+            result = _called(function, arrays, axis_name, names.Axis(size, lambda: position))
+            if out_axes == 0:
+                return result
+            # Not through PyTorch's `out_dims=None`, which refuses what an outer `vmap` maps.
+            same[:] = [collective(x, position, "same") for x in result[1]]
+            return result[0]
+
+        found = told(torch.func.vmap(at_position, (0, *in_axes)), positions, *arrays)
+        return found if out_axes == 0 else (found, tuple(same))
+
+    return mapped
+
+
+def _called(function: Callable[..., Any], arrays: Sequence[Array], axis_name: Any, axis: names.Axis) -> Any:
+    if axis_name is None:
+        return function(*arrays)
+    with names.bound(axis_name, axis):
+        return function(*arrays)
+
+
+def psum(x: Array, /, axis_name: Any) -> Array:
+    for name in axis_name:
+        x = collective(x, _position("psum", name), "sum")
+    return x
+
+
+def all_gather(x: Array, /, axis_name: Any, *, axis: int = 0, tiled: bool = False) -> Array:
+    found = collective(x, _position("all_gather", axis_name), "gather").movedim(0, axis)
+    return found.flatten(axis, axis + 1) if tiled else found
+
+
+def ppermute(x: Array, /, axis_name: Any, perm: Sequence[tuple[int, int]]) -> Array:
+    sources = [source for source, _ in sorted(perm, key=lambda pair: pair[1])]
+    return collective(x, _position("ppermute", axis_name), "permute", sources)
+
+
+def _position(function: str, name: Any) -> Array:
+    return names.axis_of(function, name).position()

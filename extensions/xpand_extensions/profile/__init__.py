@@ -1,0 +1,227 @@
+"""Where the time goes: every call of a namespace's function and of an extension, with its arrays and its place.
+
+`with profile() as p:` records what the block calls, on any library; `p.print()` shows it as a tree. What is recorded
+costs a few microseconds a call, which its times don't contain; while nothing is recorded there is nothing to pay.
+
+The operators of arrays (`x + y`) are their libraries' own and can't be seen; what they take is time outside calls. What
+is compiled, by `jit`, is one entry. A profile belongs to the thread, or the task, that starts it: others are not
+recorded.
+"""
+
+import os
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from xpand import _arguments, library_name, namespace
+from xpand._namespace import describe
+from xpand._typing import Namespace
+
+from ..jit._calls import name_of
+from ._blocks import Profiling, recording
+from ._entries import ArrayInfo, Entry, Label, Place
+from ._files import check_writeable
+from ._memory import MemoryUse
+from ._record import CURRENT, Recorder
+from ._results import Profile
+
+__all__ = [
+    "ArrayInfo",
+    "Entry",
+    "MemoryUse",
+    "Place",
+    "Profile",
+    "call",
+    "get_current_profile",
+    "profile",
+    "profile_function",
+]
+
+
+def profile(
+    *,
+    libraries: Iterable[Namespace | str] | None = None,
+    trace: bool = True,
+    subtract_trace_time: bool = True,
+    synchronize: bool = True,
+    memory: bool = False,
+    save: str | os.PathLike[str] | None = None,
+) -> Profiling:
+    """Record the calls of a block of code, which the `Profile` then holds.
+
+    Recorded are the functions of the namespaces of all libraries that are imported when it begins (`xp.sin`,
+    `xp.linalg.qr`), those of xpand's extensions, functions given to `call`, and compiled functions. A profile inside
+    another one records, and the outer one as well.
+
+    Args:
+        libraries: Show the calls of these alone, by namespace or name; they are imported. Left out: of all.
+        trace: Whether to keep arguments and results (shapes, data types, devices; never the arrays), and from where in
+            the user's code a call comes. Otherwise there are names and times only, which costs half as much.
+        subtract_trace_time: Whether to leave out of the times what recording takes.
+        synchronize: Whether to wait after each call until the result is computed, on libraries and devices that compute
+            beside the program, so that each call has its own time. Otherwise it is what the program waits for.
+        memory: Whether to measure the memory of each call: what Python's allocator (`tracemalloc`) knows of, NumPy's
+            arrays among it, and what devices' libraries count. It makes everything several times slower.
+        save: A file to save the profile to at the end, as `Profile.save` does.
+
+    Returns:
+        A context manager that gives the `Profile`.
+
+    Raises:
+        TypeError: An option is of the wrong type.
+        ValueError: There is no library of that name.
+        OSError: The file to save to can't be written.
+
+    Source: PhiML's `profile`.
+
+    >>> import numpy as np
+    >>> from xpand_extensions.scatter import segment_sum
+    >>> with profile() as p:
+    ...     total = segment_sum(np.asarray([1.0, 2.0, 3.0]), np.asarray([0, 0, 1]), num_segments=2)
+    >>> entry = p.entries[0]
+    >>> entry.name, entry.arguments, [str(x) for x in entry.outputs]
+    ('scatter.segment_sum', 'float64(3,), int64(3,), num_segments=2', ['float64(2,)'])
+    """
+    for name, value in (
+        ("trace", trace),
+        ("subtract_trace_time", subtract_trace_time),
+        ("synchronize", synchronize),
+        ("memory", memory),
+    ):
+        _arguments.boolean("profile", name, value)
+    if save is not None:
+        check_writeable("profile", save)
+    options = {"trace": trace, "subtract": subtract_trace_time, "synchronize": synchronize}
+    return Profiling(_names("profile", libraries), options, memory, save)
+
+
+def profile_function(
+    function: Callable[..., Any],
+    /,
+    args: Iterable[Any] = (),
+    kwargs: Mapping[str, Any] | None = None,
+    *,
+    libraries: Iterable[Namespace | str] | None = None,
+    trace: bool = True,
+    subtract_trace_time: bool = True,
+    retime: bool = True,
+    warmup: int = 1,
+    repeats: int = 1,
+    synchronize: bool = True,
+    memory: bool = False,
+) -> Profile:
+    """Profile a function.
+
+    Args:
+        function: It is called with `args` and `kwargs`, and must do the same each time.
+        args: Its positional arguments.
+        kwargs: Its keyword arguments.
+        libraries: As in `profile`.
+        trace: As in `profile`.
+        subtract_trace_time: As in `profile`.
+        retime: Whether to call it again without keeping arguments and places, and to take the times of that.
+        warmup: How often to call it before: compilation and caches are not in the profile then.
+        repeats: How often to call it for the times, which are the means.
+        synchronize: As in `profile`.
+        memory: As in `profile`.
+
+    Raises:
+        TypeError: `function` isn't callable, or an option is of the wrong type.
+        ValueError: `warmup` is negative, `repeats` less than one, or there is no library of that name.
+        RuntimeError: It didn't do the same each time.
+
+    Source: PhiML's `profile_function`, whose `call_count` is `repeats`.
+
+    >>> import xpand
+    >>> xp = xpand.namespace("numpy")
+    >>> p = profile_function(lambda x: xp.sum(xp.sin(x)), [xp.ones(100)], repeats=3)
+    >>> [entry.name for entry in p.entries]
+    ['numpy.sin', 'numpy.sum']
+    """
+    if not callable(function):
+        raise TypeError(f"profile_function: takes a function, got {describe(function)}")
+    _arguments.boolean("profile_function", "retime", retime)
+    warmup = _arguments.integer("profile_function", "warmup", warmup, minimum=0)
+    repeats = _arguments.integer("profile_function", "repeats", repeats, minimum=1)
+    named = dict(kwargs or {})
+    given = tuple(args)
+    block = profile(
+        libraries=libraries,
+        trace=trace,
+        subtract_trace_time=subtract_trace_time,
+        synchronize=synchronize,
+        memory=memory,
+    )
+    for _ in range(warmup):
+        function(*given, **named)
+    with block as found:
+        function(*given, **named)
+    if retime or repeats > 1:
+        again: list[Recorder] = []
+        for _ in range(repeats):
+            again.append(Recorder(**(block.options | {"trace": trace and not retime})))
+            with recording(again[-1], found):
+                function(*given, **named)
+        found._retime(again)
+    return found
+
+
+def get_current_profile() -> Profile | None:
+    """Return the profile that records in this thread or task, the innermost; None where there is none.
+
+    Source: PhiML's `get_current_profile`.
+
+    >>> with profile() as p:
+    ...     get_current_profile() is p
+    True
+    >>> get_current_profile() is None
+    True
+    """
+    recorder = CURRENT.get()
+    return None if recorder is None or recorder.stop_ns else recorder.profile
+
+
+def call(function: Callable[..., Any], /, *args: Any, name: str | None = None, **kwargs: Any) -> Any:
+    """Call a function, and have it be an entry of the profile, if there is one.
+
+    Args:
+        function: It is called with the arguments that follow, and its result is returned.
+        *args: Its positional arguments.
+        name: What the entry is called; the function's own name where left out.
+        **kwargs: Its other keyword arguments.
+
+    Raises:
+        TypeError: `function` isn't callable, or `name` is no string.
+
+    Source: PhiML's `Backend.call`.
+
+    >>> with profile() as p:
+    ...     call(max, 1, 2, name="largest")
+    2
+    >>> p.entries[0].name
+    'largest'
+    """
+    recorder = CURRENT.get()
+    if not callable(function):
+        raise TypeError(f"call: takes a function, got {describe(function)}")
+    if not (name is None or isinstance(name, str)):
+        raise TypeError(f"call: name must be a string, got {describe(name)}")
+    if recorder is None:
+        return function(*args, **kwargs)
+    return recorder.run(Label(name or name_of(function), "call"), function, args, kwargs)
+
+
+def _called(function: Callable[..., Any], /, *args: Any, name: str | None = None, **kwargs: Any) -> Any:
+    return function(*args, **kwargs)
+
+
+# torch.compile can't follow what belongs to a thread, and takes this in the place of `call`.
+call.__dict__["_torchdynamo_inline"] = _called
+
+
+def _names(function: str, libraries: Iterable[Namespace | str] | None) -> frozenset[str] | None:
+    """Name the libraries that are asked for, and import them."""
+    if libraries is None:
+        return None
+    if isinstance(libraries, str) or not isinstance(libraries, Iterable):
+        raise TypeError(f"{function}: libraries must be a sequence of namespaces or names, got {describe(libraries)}")
+    return frozenset(library_name(namespace(each) if isinstance(each, str) else each) for each in libraries)

@@ -1,0 +1,316 @@
+"""What a profile keeps of a call: what was called, where from, with what arrays, for how long.
+
+While a call is recorded nothing is formatted and no array is held: shapes, data types and devices are kept as the
+library gives them, and read when somebody asks.
+"""
+
+import linecache
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from math import prod
+from types import CodeType
+from typing import Any, Final, Literal, NamedTuple, TypeAlias
+
+from xpand import array_namespace
+
+from ._memory import MemoryUse
+
+Kind: TypeAlias = Literal["namespace", "extension", "call", "compiled", "compilation"]
+"""What is called: a function of a namespace, one of xpand's extensions, one of the user's given to `call`, a compiled
+function, or one that is traced to be compiled."""
+
+Frames: TypeAlias = "Sequence[tuple[CodeType, int]]"
+"""Functions of the user's, the innermost first, each with the offset of its instruction."""
+Raw: TypeAlias = "tuple[str, Any, Any, Any]"
+"""An array's library, shape, data type and device, as the library gives them."""
+
+_SCALARS: Final = (bool, int, float, complex, str, type(None))
+_BITS: Final = re.compile(r"\d+")
+_MAX_TYPES: Final = 4096
+_SHOWN: Final = 8  # of a sequence
+_LONGEST: Final = 40  # characters of a value
+
+
+class Place(NamedTuple):
+    """A line of the user's code."""
+
+    file: str
+    line: int
+    function: str
+
+    @property
+    def code(self) -> str:
+        """The text of the line; empty where the source isn't to be had."""
+        return linecache.getline(self.file, self.line).strip()
+
+
+@dataclass(frozen=True, slots=True)
+class ArrayInfo:
+    """What is kept of an array."""
+
+    shape: tuple[int | None, ...]
+    """None for sizes that aren't known, in lazy arrays."""
+    dtype: str
+    device: str | None
+    library: str
+
+    @property
+    def bytes(self) -> int | None:
+        """The size of its elements; None where the shape isn't known."""
+        if None in self.shape:
+            return None
+        bits = 8 if self.dtype == "bool" else int((_BITS.search(self.dtype) or ["0"])[0])
+        return prod(size or 0 for size in self.shape) * bits // 8
+
+    def __str__(self) -> str:
+        """Write data type and shape: `float32(3, 4)`."""
+        sizes = ", ".join("?" if size is None else str(size) for size in self.shape)
+        return f"{self.dtype}({sizes}{',' if len(self.shape) == 1 else ''})"
+
+
+class Label:
+    """What is the same in all calls of a function."""
+
+    __slots__ = ("closed", "kind", "library", "name")
+
+    def __init__(self, name: str, kind: Kind, library: str = "") -> None:
+        """Name a function; `library` where all its calls are of one."""
+        self.name, self.kind, self.library = name, kind, library
+        # What happens inside is one entry: a library's own calls are its own business, and so is what is compiled.
+        self.closed = kind in ("namespace", "compiled")
+
+
+class _Named:
+    """The name of a value that isn't kept."""
+
+    __slots__ = ("name",)
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+
+def _itself(value: Any) -> Any:
+    return value
+
+
+def _sequence(values: Any) -> list[Any]:
+    return list(map(read, values))
+
+
+_READERS: Final[dict[type, Callable[[Any], Any]]] = {list: _sequence, tuple: _sequence}
+_READERS.update((cls, _itself) for cls in _SCALARS)
+
+
+def read(value: Any) -> Any:
+    """Keep of an argument or a result what will be shown: of an array its properties, small values themselves."""
+    reader = _READERS.get(type(value))
+    try:
+        return _first(value) if reader is None else reader(value)
+    except Exception:  # an array that can't tell its shape, as PyTorch's nested ones, is no reason for a call to fail
+        return _Named(type(value).__name__)
+
+
+def _first(value: Any) -> Any:
+    """Read a value of a type not seen before."""
+    cls = type(value)
+    reader = _reader(value)
+    if len(_READERS) < _MAX_TYPES:
+        _READERS[cls] = reader
+    return reader(value)
+
+
+def _reader(value: Any) -> Callable[[Any], Any]:
+    cls = type(value)
+    if isinstance(value, tuple):  # named tuples of results
+        return _sequence
+    if isinstance(value, _SCALARS) and not hasattr(value, "dtype"):
+        return _itself
+    try:
+        xp = array_namespace(value)
+    except TypeError:
+        return lambda value: _Named(_described(value))
+    name: str = getattr(xp, "__name__", cls.__module__)
+    traced = name.startswith("traced.")
+    library = name.removeprefix("traced.").removeprefix("xpand.").partition(".")[0]
+    if traced or getattr(value, "is_traced", False):
+        return lambda x: (library, x.shape, x.dtype, None)
+    if hasattr(value, "aval") and hasattr(value, "sharding"):  # JAX's, quicker to get than shape and device
+        return lambda x: (library, x.aval, None, x.sharding)
+    if hasattr(value, "aval") or not hasattr(value, "device"):
+        return lambda x: (library, x.shape, x.dtype, None)
+    if hasattr(value, "is_cpu"):  # PyTorch's, which makes a new object of its device each time
+        return lambda x: (library, x.shape, x.dtype, "cpu" if x.is_cpu else x.device)
+    return lambda x: (library, x.shape, x.dtype, x.device)
+
+
+def _described(value: Any) -> str:
+    if not isinstance(value, type) and hasattr(value, "shape") and hasattr(value, "dtype"):  # a container of arrays
+        return f"{type(value).__name__}{tuple(value.shape)}"
+    if callable(value):
+        return str(getattr(value, "__name__", type(value).__name__))
+    return _dtype_name(value) if hasattr(value, "itemsize") else type(value).__name__
+
+
+def _info(raw: Raw) -> ArrayInfo:
+    library, shape, dtype, device = raw
+    if hasattr(shape, "shape"):
+        shape, dtype = shape.shape, shape.dtype
+    if hasattr(device, "device_set"):
+        device = ", ".join(sorted(map(str, device.device_set)))
+    sizes = tuple(int(size) if size is not None and size == size else None for size in shape)
+    return ArrayInfo(sizes, _dtype_name(dtype), None if device is None else str(device), library)
+
+
+def _dtype_name(dtype: Any) -> str:
+    return str(getattr(dtype, "__name__", dtype)).rpartition(".")[2]
+
+
+def _raws(kept: Any) -> Iterator[Raw]:
+    if isinstance(kept, tuple):
+        yield kept
+    elif isinstance(kept, list):
+        for each in kept:
+            yield from _raws(each)
+
+
+def _text(kept: Any) -> str:
+    if isinstance(kept, tuple):
+        return str(_info(kept))
+    if isinstance(kept, _Named):
+        return kept.name
+    if isinstance(kept, list):
+        return f"[{', '.join(map(_text, kept[:_SHOWN]))}{', …' if len(kept) > _SHOWN else ''}]"
+    text = repr(kept)
+    return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
+
+
+class Record(NamedTuple):
+    """What is written down of a call, as it is while the profile is active."""
+
+    label: Label
+    frames: Frames
+    args: Sequence[Any]
+    kwargs: Mapping[str, Any]
+    result: Any
+    error: type[BaseException] | None
+    concrete: bool
+    start: int
+    stop: int
+    memory: MemoryUse | None
+    children: Sequence[tuple[Any, ...]]
+
+
+Written: TypeAlias = "tuple[Any, ...]"
+"""A record before it is one, which takes time to make."""
+
+
+class Entry:
+    """A call that was recorded."""
+
+    __slots__ = ("_record", "children", "start", "stop")
+
+    def __init__(self, record: Record, origin: int) -> None:
+        """Make the entry of what was written down; `origin` is when the profile began, in nanoseconds."""
+        self._record = record
+        self.start = (record.start - origin) * 1e-9
+        """Seconds from the start of the profile."""
+        self.stop = (record.stop - origin) * 1e-9
+        """The same, of the end."""
+        self.children = tuple(Entry(Record(*child), origin) for child in record.children)
+        """The calls inside it."""
+
+    @property
+    def name(self) -> str:
+        """What was called: `numpy.linalg.qr`, `scatter.segment_sum`, or the name given to `call`."""
+        return self._record.label.name
+
+    @property
+    def kind(self) -> Kind:
+        """What kind of function that is."""
+        return self._record.label.kind
+
+    @property
+    def library(self) -> str:
+        """The library of the arrays; empty where there are none."""
+        if self._record.label.library:
+            return self._record.label.library
+        return next((raw[0] for raw in _raws([*self._given(), self._record.result])), "")
+
+    @property
+    def duration(self) -> float:
+        """Seconds that the call took."""
+        return self.stop - self.start
+
+    @property
+    def own_duration(self) -> float:
+        """Seconds that it took beside the calls recorded inside it."""
+        return self.duration - sum(child.duration for child in self.children)
+
+    @property
+    def is_concrete(self) -> bool:
+        """Whether the arrays have values; where not, they are traced or lazy, and the time is that of writing down."""
+        return self._record.concrete
+
+    @property
+    def error(self) -> str | None:
+        """The type of the exception that it raised; None where it returned."""
+        error = self._record.error
+        return None if error is None else error.__name__
+
+    @property
+    def memory(self) -> MemoryUse | None:
+        """The memory that it took, where the profile measures it."""
+        return self._record.memory
+
+    @property
+    def arguments(self) -> str:
+        """The arguments, as text: arrays by data type and shape."""
+        named = [f"{name}={_text(value)}" for name, value in self._record.kwargs.items()]
+        return ", ".join([*map(_text, self._record.args), *named])
+
+    @property
+    def inputs(self) -> tuple[ArrayInfo, ...]:
+        """The arrays among the arguments."""
+        return tuple(map(_info, _raws(self._given())))
+
+    @property
+    def outputs(self) -> tuple[ArrayInfo, ...]:
+        """The arrays among the results."""
+        return tuple(map(_info, _raws(self._record.result)))
+
+    @property
+    def stack(self) -> tuple[Place, ...]:
+        """Where it was called from, the innermost first, up to the call around it or to the profile's own block."""
+        return tuple(_place(code, offset) for code, offset in self._record.frames)
+
+    @property
+    def place(self) -> Place | None:
+        """The line of the user's code that called it; None inside another call of ours, or where it isn't followed."""
+        return _place(*self._record.frames[0]) if self._record.frames else None
+
+    def with_children(self, children: "tuple[Entry, ...]") -> "Entry":
+        """Copy the entry, with other calls inside it."""
+        copy = Entry(self._record._replace(children=()), 0)
+        copy.start, copy.stop, copy.children = self.start, self.stop, children
+        return copy
+
+    def walk(self) -> Iterator["Entry"]:
+        """Yield the entry and those inside it, in the order of the calls."""
+        yield self
+        for child in self.children:
+            yield from child.walk()
+
+    def _given(self) -> list[Any]:
+        return [*self._record.args, *self._record.kwargs.values()]
+
+    def __repr__(self) -> str:
+        return f"<{self.name}({self.arguments}): {self.duration:.3g} s>"
+
+
+def _place(code: CodeType, offset: int) -> Place:
+    line = code.co_firstlineno
+    for first, last, number in code.co_lines():
+        if first <= offset < last and number is not None:
+            line = number
+    return Place(code.co_filename, line, code.co_qualname)

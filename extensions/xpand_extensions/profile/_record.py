@@ -1,0 +1,252 @@
+"""Records calls, for the thread or task that is profiled. This is what a call costs while a profile is active."""
+
+import os
+import sys
+from collections.abc import Callable, Sequence
+from contextvars import ContextVar
+from threading import Lock, get_ident
+from time import perf_counter_ns as clock
+from types import FrameType
+from typing import Any, Final
+
+from xpand import _arguments, is_concrete, trees, wrapped_libraries
+
+from ..devices import wait
+from ._entries import Frames, Label, Written, read
+from ._memory import Meter
+
+CURRENT: Final[ContextVar["Recorder | None"]] = ContextVar("profile", default=None)
+
+_PACKAGES: Final = ("xpand", "xpand_extensions", "array_api_compat", "array_api_extra", "array_api_strict", "optree")
+"""The packages, beside the libraries, whose lines aren't the user's."""
+
+_NOTHING: Final[dict[str, Any]] = {}
+_MAX_TYPES: Final = 4096
+
+
+class Lane:
+    """What one thread calls."""
+
+    __slots__ = ("closed", "meter", "overhead", "root", "top")
+
+    def __init__(self) -> None:
+        """Begin with nothing recorded."""
+        self.root: list[Written] = []
+        self.top = self.root  # where the next record goes
+        self.overhead = 0  # nanoseconds spent on recording
+        self.closed = False
+        self.meter: Meter | None = None
+        """What measures memory; the calls of one thread can be told apart."""
+
+
+class Recorder:
+    """Records what is called in the context that it is set in."""
+
+    __slots__ = (
+        "frame",
+        "lanes",
+        "lock",
+        "profile",
+        "start_ns",
+        "stop_ns",
+        "subtract",
+        "synchronize",
+        "trace",
+    )
+
+    def __init__(
+        self,
+        frame: FrameType | None = None,
+        *,
+        trace: bool = False,
+        subtract: bool = True,
+        synchronize: bool = True,
+    ) -> None:
+        """Record calls; with `trace`, their arguments and the user's functions from `frame` inwards."""
+        self.frame, self.trace, self.subtract = frame, trace, subtract
+        self.synchronize = synchronize
+        self.lock = Lock()
+        self.lanes: dict[int, Lane] = {}
+        self.lane()
+        self.profile: Any = None
+        """The profile that it records for."""
+        self.start_ns = self.stop_ns = 0
+
+    def lane(self) -> Lane:
+        """Return the lane of this thread."""
+        with self.lock:
+            return self.lanes.setdefault(get_ident(), Lane())
+
+    def run(self, label: Label, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """Call a function and record it."""
+        entered = clock()
+        lane = self.lanes.get(get_ident()) or self.lane()
+        if lane.closed or self.stop_ns:  # a task may outlive the profile that it was started in
+            return function(*args, **kwargs)
+        outer = lane.top
+        inner: list[Written] = []
+        lane.top = inner
+        lane.closed = label.closed
+        frames: Frames = ()
+        given: Sequence[Any] = ()
+        named, kept = _NOTHING, None
+        error, concrete, memory = None, True, None
+        if self.trace:
+            frames = self.frames(sys._getframe(2))  # the one between is always ours
+            given = list(map(read, args))
+            if kwargs:
+                named = {name: read(x) for name, x in kwargs.items()}
+        if lane.meter is not None:
+            lane.meter.begin()
+        start = clock()
+        overhead = lane.overhead = lane.overhead + start - entered
+        try:
+            result = function(*args, **kwargs)
+            if self.synchronize:
+                concrete = (_FINISH.get(type(result)) or finished)(result)
+            stop = clock()
+            if self.trace:
+                kept = read(result)
+            return result
+        except BaseException as raised:
+            stop = clock()
+            error = type(raised)
+            raise
+        finally:
+            if lane.meter is not None:
+                memory = lane.meter.end()
+            lane.closed = False
+            lane.top = outer
+            before = lane.overhead
+            if not self.subtract:
+                overhead = before = 0
+            start, end = start - overhead, stop - before
+            outer.append((label, frames, given, named, kept, error, concrete, start, end, memory, inner))
+            lane.overhead += clock() - stop
+
+    def run_inside(self, label: Label, function: Callable[..., Any], args: tuple[Any, ...], kwargs: Any) -> Any:
+        """Do the same inside a call whose inner calls are otherwise passed over."""
+        lane = self.lanes.get(get_ident()) or self.lane()
+        closed, lane.closed = lane.closed, False
+        try:
+            return self.run(label, function, args, kwargs)
+        finally:
+            lane.closed = closed
+
+    def frames(self, frame: FrameType | None) -> Frames:
+        """List the user's functions from a frame outwards, to the call around it or to where the profile begins."""
+        found = []
+        last = self.frame
+        while frame is not None:
+            code = frame.f_code
+            hidden = _HIDDEN.get(code.co_filename)
+            if hidden is None:
+                hidden = _is_hidden(code.co_filename)
+            if not hidden:
+                found.append((code, frame.f_lasti))
+            elif code is _RUN:
+                break
+            if frame is last:
+                break
+            frame = frame.f_back
+        return found
+
+    def begin(self) -> None:
+        """Begin, once all is set up."""
+        self.start_ns = clock()
+
+    def finish(self) -> None:
+        """End, and let go of what is needed while recording only."""
+        self.stop_ns = clock()
+        self.frame = None
+
+    def adopt(self, other: "Recorder") -> None:
+        """Take what another has recorded inside this one, thread by thread."""
+        for thread, lane in other.lanes.items():
+            with self.lock:
+                mine = self.lanes.setdefault(thread, Lane())
+            shift = mine.overhead if self.subtract else 0
+            mine.top += [_earlier(record, shift) for record in lane.root]
+            mine.overhead += lane.overhead
+
+
+def _earlier(record: Written, nanoseconds: int) -> Written:
+    """Move a record in time."""
+    *rest, start, stop, memory, children = record
+    inner = [_earlier(child, nanoseconds) for child in children]
+    return (*rest, start - nanoseconds, stop - nanoseconds, memory, inner)
+
+
+_RUN: Final = Recorder.run.__code__
+
+_HIDDEN: Final[dict[str, bool]] = {}
+
+
+def _is_hidden(filename: str) -> bool:
+    """Tell whether a file is of xpand or of a library, so that its lines aren't the user's."""
+    names = (*_PACKAGES, *wrapped_libraries(), "jaxlib")
+    files = (getattr(sys.modules.get(name), "__file__", None) for name in names)
+    roots = tuple(os.path.dirname(file) + os.sep for file in files if file)
+    found = _HIDDEN[filename] = filename.startswith((*roots, "<frozen "))
+    return found
+
+
+def finished(result: Any) -> bool:
+    """Wait until results are computed; tell whether they have values, which traced and lazy ones haven't."""
+    cls = type(result)
+    finish = _FINISH.get(cls)
+    if finish is None:
+        finish = _finish(result)
+        if len(_FINISH) < _MAX_TYPES:
+            _FINISH[cls] = finish
+    return finish(result)
+
+
+def _all_finished(results: Any) -> bool:
+    # To the end: each is waited for.
+    return False not in list(map(finished, results))
+
+
+def _tree_finished(result: Any) -> bool:
+    return _all_finished(leaf for leaf in trees.leaves(result) if leaf is not result)
+
+
+def _at_once(result: Any) -> bool:
+    return True
+
+
+def _awaited(x: Any) -> bool:
+    concrete = is_concrete(x)
+    if concrete:
+        wait.native(x)(x)
+    return concrete
+
+
+def _awaited_on_devices(x: Any) -> bool:
+    concrete = is_concrete(x)
+    if concrete and not x.is_cpu:
+        wait.native(x)(x)
+    return concrete
+
+
+def _awaited_itself(x: Any) -> bool:
+    x.block_until_ready()
+    return True
+
+
+_FINISH: Final[dict[type, Callable[[Any], bool]]] = {bool: _at_once, int: _at_once, float: _at_once}
+
+
+def _finish(result: Any) -> Callable[[Any], bool]:
+    """Find how to wait for what is of the type of a result."""
+    if isinstance(result, (tuple, list)):
+        return _all_finished
+    if not _arguments.is_array(result):
+        return _tree_finished
+    # What every call pays is kept short: a class that tells more than the library's general function asks.
+    if hasattr(result, "block_until_ready"):
+        return _awaited_itself
+    if hasattr(result, "is_cpu"):
+        return _awaited_on_devices
+    computes_at_once = wait.native(result).__module__.rpartition(".")[0].endswith(".generic")
+    return is_concrete if computes_at_once else _awaited

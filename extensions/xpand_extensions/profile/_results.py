@@ -1,0 +1,250 @@
+"""What a profile holds once it has ended, and what can be made of it."""
+
+import json
+import os
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from typing import IO, Any, TypeAlias
+
+from xpand import _arguments
+from xpand._namespace import describe
+
+from . import _files as files
+from ._entries import Entry, Record
+from ._memory import MemoryUse
+from ._print import print_tree
+from ._record import Recorder
+from ._tree import GROUPINGS, Grouping, table, tree
+
+Recording: TypeAlias = "Callable[[Recorder, Profile], AbstractContextManager[None]]"
+"""A context in which a recorder records for a profile."""
+
+
+class Profile:
+    """The calls that were recorded, and their times. `profile` and `profile_function` make it.
+
+    While it is recorded, it has no entries yet.
+    """
+
+    def __init__(self, libraries: Collection[str] | None, options: dict[str, Any], recording: Recording) -> None:
+        """Begin with nothing recorded; `profile` is what users call."""
+        self._libraries, self._options, self._recording = libraries, options, recording
+        self._threads: list[tuple[Entry, ...]] | None = None
+        self._duration = 0.0
+        self._messages: list[str] = []
+        self._memory: MemoryUse | None = None
+
+    def _finish(self, recorder: Recorder) -> None:
+        self._threads, self._duration = _recorded(recorder)
+
+    def _measured(self, memory: MemoryUse) -> None:
+        self._memory = memory
+
+    @property
+    def duration(self) -> float:
+        """Seconds from the start to the end, without what recording took.
+
+        Raises:
+            RuntimeError: It has not ended.
+        """
+        self._ended("duration")
+        return self._duration
+
+    @property
+    def entries(self) -> tuple[Entry, ...]:
+        """The calls recorded, each with those inside it, in the order of their starts; of all threads.
+
+        Raises:
+            RuntimeError: It has not ended.
+        """
+        found = [entry for thread in self._selected("entries") for entry in thread]
+        return tuple(sorted(found, key=lambda entry: entry.start))
+
+    @property
+    def memory(self) -> MemoryUse | None:
+        """What the block allocated and its peak, above what was held at the start; None where it isn't measured.
+
+        Raises:
+            RuntimeError: It has not ended.
+        """
+        self._ended("memory")
+        return self._memory
+
+    @property
+    def messages(self) -> tuple[str, ...]:
+        """What was added by `add_external_message`."""
+        return tuple(self._messages)
+
+    def walk(self) -> Iterator[Entry]:
+        """Yield all calls, those inside others after these.
+
+        Raises:
+            RuntimeError: It has not ended.
+        """
+        for entry in self.entries:
+            yield from entry.walk()
+
+    def add_external_message(self, message: str, /) -> None:
+        """Add a message, of another profiler say, that is shown with the profile.
+
+        Raises:
+            TypeError: It is no string.
+        """
+        if not isinstance(message, str):
+            raise TypeError(f"Profile.add_external_message: message must be a string, got {describe(message)}")
+        self._messages.append(message)
+
+    def print(self, *, min_duration: float = 0.0, file: IO[str] | None = None) -> None:
+        """Print a tree: the functions of the user's, and the calls in them, those that took longest first.
+
+        Args:
+            min_duration: Seconds; what took less is left out.
+            file: Where to; the standard output where left out.
+
+        Raises:
+            RuntimeError: The profile has not ended.
+            TypeError, ValueError: `min_duration` is no number, or negative.
+        """
+        entries = self._own_entries("print")
+        _check_seconds(min_duration)
+        print_tree(tree(entries), self._duration, self._messages, min_duration, file)
+
+    def table(self, *, by: Grouping = "call") -> list[dict[str, Any]]:
+        """Return the calls as data, a dictionary each, for a data frame or a CSV file.
+
+        Args:
+            by: "call": all calls in their order, with time in seconds, arguments, shapes and data types, device, bytes,
+                line and depth; "function": what the calls of each function come to; "caller": what is called from each
+                line. The latter two have the longest first.
+
+        Raises:
+            RuntimeError: The profile has not ended.
+            ValueError: An unknown `by`.
+        """
+        entries = self._own_entries("table")
+        _arguments.choice("Profile.table", "by", by, GROUPINGS)
+        return table(entries, by)
+
+    def save(self, file: str | os.PathLike[str], /) -> None:
+        """Save all calls in the trace event format, for Perfetto (ui.perfetto.dev) or Chrome (chrome://tracing).
+
+        Raises:
+            RuntimeError: The profile has not ended.
+            OSError: The file can't be written.
+        """
+        threads = self._selected("save")
+        text = json.dumps(files.trace_events(threads, self._duration, self._messages), ensure_ascii=False)
+        files.write("Profile.save", file, text)
+
+    def to_html(self, file: str | os.PathLike[str] | None = None, /) -> str:
+        """Make a page with a flame graph, to look at in a browser. It is one file, and asks nothing of a network.
+
+        Args:
+            file: Where to save it; left out, it is only returned.
+
+        Returns:
+            The page, as HTML.
+
+        Raises:
+            RuntimeError: The profile has not ended.
+            OSError: The file can't be written.
+        """
+        entries = self._own_entries("to_html")
+        text = files.page(tree(entries), self._duration, self._messages, table(entries, "function"))
+        if file is not None:
+            files.write("Profile.to_html", file, text)
+        return text
+
+    @contextmanager
+    def retime(self) -> Iterator[None]:
+        """Take the times anew, of the same calls without their arguments and places, which makes them more exact.
+
+        The block must do what was done in the profile. Where it calls something else, a result is in a cache that
+        wasn't the first time, say, the times stay as they are.
+
+        Raises:
+            RuntimeError: The profile has not ended, or the block calls something else.
+        """
+        self._ended("retime")
+        recorder = Recorder(**(self._options | {"trace": False}))
+        with self._recording(recorder, self):
+            yield
+        self._retime([recorder])
+
+    def _retime(self, recorders: Sequence[Recorder]) -> None:
+        """Take the means of the times of several recordings."""
+        recorded = [_recorded(recorder) for recorder in recorders]
+        mine = list(_all(self._threads or ()))
+        others = [list(_all(threads)) for threads, _ in recorded]
+        for other in others:
+            _check_same(mine, other)
+        for entry, *again in zip(mine, *others):
+            entry.start = sum(each.start for each in again) / len(again)
+            entry.stop = sum(each.stop for each in again) / len(again)
+        self._duration = sum(duration for _, duration in recorded) / len(recorded)
+
+    def _own_entries(self, method: str) -> list[Entry]:
+        return [entry for thread in self._selected(method) for entry in thread]
+
+    def _selected(self, method: str) -> list[tuple[Entry, ...]]:
+        """Return the entries of each thread that are of the libraries asked for."""
+        threads = self._ended(method)
+        if self._libraries is None:
+            return threads
+        return [tuple(_of_libraries(thread, self._libraries)) for thread in threads]
+
+    def _ended(self, method: str) -> list[tuple[Entry, ...]]:
+        if self._threads is None:
+            raise RuntimeError(f"Profile.{method}: the profile is still being recorded; ask after its `with` block")
+        return self._threads
+
+    def __repr__(self) -> str:
+        if self._threads is None:
+            return "<Profile, being recorded>"
+        return f"<Profile: {sum(1 for _ in self.walk())} calls in {self._duration:.3g} s>"
+
+
+def _recorded(recorder: Recorder) -> tuple[list[tuple[Entry, ...]], float]:
+    """Return the entries of each thread, and the seconds that the recording lasted."""
+    origin, stop = recorder.start_ns, recorder.stop_ns
+    lanes = list(recorder.lanes.values())
+    threads = [tuple(Entry(Record(*record), origin) for record in lane.root) for lane in lanes]
+    spent = lanes[0].overhead if recorder.subtract else 0
+    return threads, (stop - origin - spent) * 1e-9
+
+
+def _of_libraries(entries: Iterable[Entry], libraries: Collection[str]) -> Iterator[Entry]:
+    """Yield the calls of some libraries; of one left out, those inside it."""
+    for entry in entries:
+        children = tuple(_of_libraries(entry.children, libraries))
+        if entry.library in libraries or (entry.kind == "call" and not entry.library):
+            yield entry.with_children(children)
+        else:
+            yield from children
+
+
+def _all(threads: Iterable[tuple[Entry, ...]]) -> Iterator[Entry]:
+    for thread in threads:
+        for entry in thread:
+            yield from entry.walk()
+
+
+def _check_same(mine: Sequence[Entry], other: Sequence[Entry]) -> None:
+    for number, (first, second) in enumerate(zip(mine, other)):
+        if first.name != second.name:
+            raise RuntimeError(
+                f"Profile.retime: call {number + 1} was {first.name}, and is {second.name} now; run the same again, "
+                "after a first time that fills the caches (warmup)"
+            )
+    if len(mine) != len(other):
+        raise RuntimeError(
+            f"Profile.retime: there were {len(mine)} calls, and are {len(other)} now; run the same again, after a "
+            "first time that fills the caches (warmup)"
+        )
+
+
+def _check_seconds(value: object) -> None:
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        raise TypeError(f"Profile.print: min_duration must be a number of seconds, got {describe(value)}")
+    if not value >= 0:
+        raise ValueError(f"Profile.print: min_duration must not be negative, got {value}")

@@ -1,0 +1,156 @@
+"""Random orders, and choices among the elements of an array."""
+
+import math
+from typing import Any, Literal
+
+from xpand import _arguments, check
+from xpand._typing import Array
+
+from .._dispatch import pluggable
+from ._arguments import arrays_of, as_array, float_dtype, key_of
+
+
+@pluggable
+def permutation(key: Array, /, x: Array | int, axis: int = 0, independent: bool = False) -> Array:
+    """Bring an array, or a range, into a random order.
+
+    Args:
+        key: A key.
+        x: An array with at least one axis, of any data type, or the number of integers to order.
+        axis: The axis along which the order changes.
+        independent: Whether each line along the axis has an order of its own; else all move together.
+
+    Returns:
+        An array of the shape and data type of `x`, each order equally likely; of a number the integers from 0 to below
+        it, of the default data type, on the key's device.
+
+    Raises:
+        TypeError: No key, or `x` is neither an array nor an integer.
+        ValueError: A key of another shape, a negative number, no such axis, an array without axes, or one on another
+            device.
+
+    Source: `jax.random.permutation`, bit by bit: sorted by random bits, as often as the size asks for.
+
+    >>> import numpy as np
+    >>> from xpand_extensions import random
+    >>> random.permutation(random.key(0), 5)
+    array([0, 1, 4, 3, 2])
+    """
+    _, key = key_of("permutation", key)
+    _arguments.boolean("permutation", "independent", independent)
+    if not _arguments.is_array(x):
+        number = _arguments.integer("permutation", "x", x, minimum=0)
+        _arguments.axis("permutation", axis, 1)
+        return permutation.native(key)(key, number, 0, True)
+    axes = len(_population("permutation", key, x))
+    axis = _arguments.axis("permutation", axis, axes)
+    return permutation.native(key, x)(key, x, axis, independent or axes == 1)
+
+
+def shuffle(key: Array, /, x: Array, axis: int = 0) -> Array:
+    """Bring the elements of an array into a random order along an axis, each line into one of its own.
+
+    Args:
+        key: A key.
+        x: An array with at least one axis. It is not changed.
+        axis: The axis.
+
+    Returns:
+        A new array: `permutation(key, x, axis, independent=True)`.
+
+    Raises:
+        TypeError, ValueError: As `permutation`.
+
+    >>> import numpy as np
+    >>> from xpand_extensions import random
+    >>> random.shuffle(random.key(0), np.asarray([[1, 2], [3, 4], [5, 6]]))
+    array([[1, 2],
+           [5, 6],
+           [3, 4]])
+    """
+    return permutation(key, x, axis, independent=True)
+
+
+@pluggable
+def choice(
+    key: Array,
+    /,
+    a: Array | int,
+    shape: Any = (),
+    replace: bool = True,
+    p: Array | None = None,
+    axis: int = 0,
+    mode: Literal["low", "high", "highest"] | None = None,
+) -> Array:
+    """Choose among the elements of an array, or of a range, at random.
+
+    Args:
+        key: A key.
+        a: An array with at least one axis, or a number of integers, from 0.
+        shape: The shape of what is chosen.
+        replace: Whether the same element may be chosen again.
+        p: The probability of each, an array of one axis that sums to 1 (or a multiple: only ratios count); None: all
+            alike. What has the probability 0 is not chosen, as long as there is something else.
+        axis: The axis of `a` along which is chosen.
+        mode: How many bits a choice without replacement by probabilities is made of: as for `gumbel`.
+
+    Returns:
+        An array like `a`, with `shape` in place of the axis; of a number, integers of the default data type.
+
+    Raises:
+        TypeError: No key, no shape, `a` or `p` of a wrong kind or of another library.
+        ValueError: A key of another shape, no such axis, nothing to choose from, more choices without replacement than
+            there are elements, `p` of another size, or (where it is known) below 0 or summing to something else than 1.
+
+    Source: `jax.random.choice`, bit by bit; by probabilities as far as the sums agree that it compares with.
+
+    >>> import numpy as np
+    >>> from xpand_extensions import random
+    >>> random.choice(random.key(0), np.asarray([10, 20, 30]), (4,))
+    array([10, 30, 30, 30])
+    """
+    _, key = key_of("choice", key)
+    _arguments.boolean("choice", "replace", replace)
+    _arguments.choice("choice", "mode", mode, ("low", "high", "highest", None))
+    shape = _arguments.shape("choice", "shape", shape)
+    if _arguments.is_array(a):
+        sizes = _population("choice", key, a)
+        axis = _arguments.axis("choice", axis, len(sizes))
+        number = sizes[axis]
+    else:
+        number = a = _arguments.integer("choice", "a", a, minimum=0)
+        axis = _arguments.axis("choice", axis, 1)
+    drawn = math.prod(shape)
+    if drawn and not number:
+        raise ValueError("choice: a has nothing to choose from; pass at least one element, or an empty shape")
+    if not replace and drawn > number:
+        raise ValueError(f"choice: takes at most {number} of {number} without replacement, got shape={shape}")
+    if p is None:
+        return choice.native(key, *arrays_of(a))(key, a, shape, replace, None, axis, mode)
+    p = _probabilities(key, p, number)
+    return choice.native(key, p, *arrays_of(a))(key, a, shape, replace, p, axis, mode)
+
+
+def _population(function: str, key: Array, x: Array) -> tuple[int, ...]:
+    """Check an array to order or to choose from, and return its shape."""
+    name = "x" if function == "permutation" else "a"
+    _arguments.namespace_of(function, **{"key": key, name: x})
+    _arguments.one_device(function, **{"key": key, name: x})
+    if not x.ndim:
+        raise ValueError(f"{function}: {name} must have at least one axis; for a range pass a Python integer")
+    return _arguments.known_shape(function, name, x)
+
+
+def _probabilities(key: Array, p: Array, number: int) -> Array:
+    if not _arguments.is_array(p):
+        raise TypeError(f"choice: p must be an array, got {p!r}; turn lists into arrays with `xp.asarray`")
+    xp, _ = key_of("choice", key)
+    dtype = float_dtype("choice", xp, None, key)
+    if _arguments.kind(xp, p.dtype) == "real":
+        dtype = p.dtype
+    (p,) = as_array("choice", xp, key, dtype, {"p": p}, _arguments.REAL_VALUED)
+    if tuple(p.shape) != (number,):
+        raise ValueError(f"choice: p must have a probability for each of {number}, got the shape {tuple(p.shape)}")
+    check(xp.all(p >= 0.0), "choice: p must hold probabilities, not below 0")
+    check(xp.abs(xp.sum(p) - 1.0) < 1e-3, "choice: p must sum to 1; divide it by its sum")
+    return p

@@ -1,0 +1,138 @@
+"""Distributions of real numbers without parameters: uniform numbers through the inverse of a distribution function."""
+
+from typing import Any, Final, Literal, TypeAlias
+
+from xpand import _arguments
+from xpand._typing import Array, DType
+
+from .._dispatch import pluggable
+from ._parameters import plain
+
+GumbelMode: TypeAlias = Literal["low", "high", "highest"]
+GUMBEL_MODES: Final = ("low", "high", "highest")
+
+
+@pluggable
+def exponential(key: Array, /, shape: Any = (), dtype: DType | None = None) -> Array:
+    """Sample from the exponential distribution of rate 1.
+
+    Args:
+        key: A key.
+        shape: The shape of the result.
+        dtype: A real floating-point data type; None: the default one.
+
+    Returns:
+        An array of that shape and data type, on the key's device: numbers of 0 or above, with the density exp(-x).
+
+    Raises:
+        TypeError: No key, no shape, or another data type.
+        ValueError: A key of another shape, or a negative size.
+
+    Source: `jax.random.exponential`, to a few ulps.
+
+    >>> import numpy as np
+    >>> from xpand_extensions import random
+    >>> random.exponential(random.key(0), (2,)).round(4)
+    array([0.5421, 0.2437])
+    """
+    draw = plain("exponential", key, shape, dtype)
+    return exponential.native(draw.key)(draw.key, draw.shape, draw.dtype)
+
+
+@pluggable
+def gumbel(key: Array, /, shape: Any = (), dtype: DType | None = None, mode: GumbelMode | None = None) -> Array:
+    """Sample from the standard Gumbel distribution.
+
+    Args:
+        key: A key.
+        shape: The shape of the result.
+        dtype: A real floating-point data type; None: the default one.
+        mode: How many bits a sample is made of. "low", also for None: as many as the data type's mantissa, so that no
+            sample in float32 is above 16. "high": twice as many, for samples up to 32, in about twice the time.
+            "highest": the same by integers, which in float32 is more exact; in other data types as "high".
+
+    Returns:
+        An array of that shape and data type, on the key's device, with the density exp(-x - exp(-x)).
+
+    Raises:
+        TypeError: No key, no shape, another data type, or a mode that is no string.
+        ValueError: A key of another shape, a negative size, or an unknown mode.
+
+    Source: `jax.random.gumbel`, to a few ulps.
+
+    >>> import numpy as np
+    >>> from xpand_extensions import random
+    >>> random.gumbel(random.key(0), (2,)).round(4)
+    array([ 0.1379, -0.426 ])
+    """
+    _arguments.choice("gumbel", "mode", mode, (*GUMBEL_MODES, None))
+    draw = plain("gumbel", key, shape, dtype)
+    return gumbel.native(draw.key)(draw.key, draw.shape, draw.dtype, mode or "low")
+
+
+@pluggable
+def laplace(key: Array, /, shape: Any = (), dtype: DType | None = None) -> Array:
+    """Sample from the standard Laplace distribution, with the density exp(-|x|) / 2.
+
+    Arguments, result and errors are those of `exponential`.
+
+    Source: `jax.random.laplace`, to a few ulps.
+
+    >>> import numpy as np
+    >>> from xpand_extensions import random
+    >>> random.laplace(random.key(0), (2,)).round(4)
+    array([0.178, 0.838])
+    """
+    draw = plain("laplace", key, shape, dtype)
+    return laplace.native(draw.key)(draw.key, draw.shape, draw.dtype)
+
+
+@pluggable
+def logistic(key: Array, /, shape: Any = (), dtype: DType | None = None) -> Array:
+    """Sample from the standard logistic distribution, whose distribution function is 1 / (1 + exp(-x)).
+
+    Arguments, result and errors are those of `exponential`.
+
+    Source: `jax.random.logistic`, to a few ulps of the larger of the value and 1.
+
+    >>> import numpy as np
+    >>> from xpand_extensions import random
+    >>> random.logistic(random.key(0), (2,)).round(4)
+    array([-0.3291, -1.2874])
+    """
+    draw = plain("logistic", key, shape, dtype)
+    return logistic.native(draw.key)(draw.key, draw.shape, draw.dtype)
+
+
+@pluggable
+def cauchy(key: Array, /, shape: Any = (), dtype: DType | None = None) -> Array:
+    """Sample from the standard Cauchy distribution, with the density 1 / (π (1 + x²)).
+
+    Arguments, result and errors are those of `exponential`.
+
+    Source: `jax.random.cauchy`, to a few ulps; far out to some of the angle whose tangent a sample is.
+
+    >>> import numpy as np
+    >>> from xpand_extensions import random
+    >>> random.cauchy(random.key(0), (2,)).round(4)
+    array([-0.2619, -1.2378])
+    """
+    draw = plain("cauchy", key, shape, dtype)
+    return cauchy.native(draw.key)(draw.key, draw.shape, draw.dtype)
+
+
+@pluggable
+def maxwell(key: Array, /, shape: Any = (), dtype: DType | None = None) -> Array:
+    """Sample from the Maxwell distribution: the length of a vector of three normal numbers.
+
+    Arguments, result and errors are those of `exponential`.
+
+    Source: `jax.random.maxwell`, to a few ulps.
+
+    >>> import numpy as np
+    >>> from xpand_extensions import random
+    >>> random.maxwell(random.key(0), (2,)).round(4)
+    array([1.9891, 0.4246])
+    """
+    draw = plain("maxwell", key, shape, dtype)
+    return maxwell.native(draw.key)(draw.key, draw.shape, draw.dtype)

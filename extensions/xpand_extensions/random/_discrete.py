@@ -1,0 +1,253 @@
+"""Distributions of counts and of choices."""
+
+import math
+from typing import Any
+
+from xpand import _arguments, check
+from xpand._typing import Array, DType
+
+from .._dispatch import pluggable
+from ._arguments import integer_dtype, key_of
+from ._continuous import GUMBEL_MODES, GumbelMode
+from ._parameters import Real, batch_shape, drawn, not_negative, probabilities, rows_drawn
+
+
+@pluggable
+def categorical(
+    key: Array,
+    /,
+    logits: Array,
+    axis: int = -1,
+    shape: Any = None,
+    replace: bool = True,
+    mode: GumbelMode | None = None,
+) -> Array:
+    """Sample numbers of categories, given the logarithms of their probabilities.
+
+    Args:
+        key: A key.
+        logits: An array of a real floating-point data type: for the categories along `axis` logarithms of numbers to
+            which their probabilities are proportional; -infinity for a category that is never chosen.
+        axis: The axis of the categories.
+        shape: The shape of the result, which ends in that of `logits` without its axis, or what it broadcasts to;
+            each of the sizes before stands for more samples of the same distributions. None: one sample of each.
+        replace: Whether the samples of a distribution are independent. False: they are all different, as if a category
+            drawn were taken out; `shape` then ends in the shape of `logits` without its axis.
+        mode: How many bits a choice is made by, as in `gumbel`.
+
+    Returns:
+        An array of that shape, on the key's device, of the default integer data type: indices along the axis.
+
+    Raises:
+        TypeError: No key, no shape, no array of such a data type, or an axis that is no integer.
+        ValueError: A key of another shape, a negative size, no such axis, no categories, a shape that doesn't fit,
+            or more samples without replacement than categories.
+
+    Takes as many Gumbel numbers as there are samples and categories; without replacement a sort of the categories.
+
+    Source: `jax.random.categorical`, to the bit where rounding doesn't decide between two categories.
+
+    >>> import numpy as np
+    >>> from xpand_extensions import random
+    >>> random.categorical(random.key(0), np.log(np.asarray([0.1, 0.2, 0.7])), shape=(8,))
+    array([2, 2, 2, 1, 1, 2, 1, 2])
+    >>> random.categorical(random.key(0), np.zeros(5), shape=(5,), replace=False)
+    array([2, 3, 4, 0, 1])
+    """
+    xp, key = key_of("categorical", key)
+    _arguments.namespace_of("categorical", key=key, logits=logits)
+    _arguments.one_device("categorical", key=key, logits=logits)
+    _arguments.dtype("categorical", "logits", xp, logits, _arguments.REAL)
+    _arguments.boolean("categorical", "replace", replace)
+    _arguments.choice("categorical", "mode", mode, (*GUMBEL_MODES, None))
+    sizes = list(_arguments.known_shape("categorical", "logits", logits))
+    axis = _arguments.axis("categorical", axis, len(sizes))
+    categories = sizes.pop(axis)
+    if not categories:
+        raise ValueError(f"categorical: logits must have a category along axis {axis}, got the shape {logits.shape}")
+    batch = tuple(sizes)
+    shape = batch_shape("categorical", shape, logits=batch)
+    if not replace:
+        count = math.prod(shape[: len(shape) - len(batch)])
+        if shape[len(shape) - len(batch) :] != batch:
+            raise ValueError(f"categorical: without replacement shape must end in {batch}, got {shape}")
+        if count > categories:
+            raise ValueError(
+                f"categorical: without replacement there are at most {categories} samples, one a category, got {count}"
+            )
+    return categorical.native(key, logits)(key, logits, axis, shape, replace, mode or "low")
+
+
+@pluggable
+def poisson(key: Array, /, lam: Real, shape: Any = None, dtype: DType | None = None) -> Array:
+    """Sample from the Poisson distribution: how many events there are where `lam` are expected.
+
+    Args:
+        key: A key.
+        lam: The mean, a number or an array; 0 or above, and finite. It is rounded to float32.
+        shape: The shape of the result, to which `lam` broadcasts. None: its own.
+        dtype: An integer data type. None: the default one.
+
+    Returns:
+        An array of that shape and data type, on the key's device. -1 where `lam` is NaN.
+
+    Raises:
+        TypeError: No key, no shape, another data type, or a mean that is no real number of the key's library.
+        ValueError: A key of another shape, a negative size, a mean that doesn't fit the shape or lies on another
+            device, or (where it is known) is negative or infinite.
+
+    For derivatives samples are constants.
+
+    Below a mean of 10 a sample takes one uniform number for each event, and above two for each of about 1.1 trials.
+
+    Source: `jax.random.poisson`, to the bit where rounding doesn't decide (in about 1 of 1e6); Knuth, and Hörmann,
+    "The transformed rejection method for generating Poisson random variables".
+
+    >>> import numpy as np
+    >>> from xpand_extensions import random
+    >>> random.poisson(random.key(0), np.asarray([2.0, 100.0]))
+    array([ 0, 95])
+    """
+    xp, key = key_of("poisson", key)
+    dtype = integer_dtype("poisson", xp, dtype, key)
+    draw = drawn("poisson", key, shape, xp.float32, lam=lam)
+    (rate,) = draw.parameters
+    check(~((rate < 0.0) | (rate == math.inf)), "poisson: lam must not be negative or infinite")
+    return poisson.native(key)(key, rate, draw.shape, dtype)
+
+
+@pluggable
+def binomial(key: Array, /, n: Real, p: Real, shape: Any = None, dtype: DType | None = None) -> Array:
+    """Sample from the binomial distribution: how many of `n` trials succeed, each with the probability `p`.
+
+    Args:
+        key: A key.
+        n: The number of trials, a number or an array; 0 or above. What is no integer is rounded down.
+        p: The probability, which broadcasts with it; from 0 to 1.
+        shape: The shape of the result, to which the parameters broadcast. None: that to which they broadcast together.
+        dtype: A real floating-point data type. None: the default one, or a wider one of the parameters. The
+            computation is in that of `p`.
+
+    Returns:
+        An array of that shape and data type, on the key's device: integers as floating-point numbers. NaN where a
+        parameter is, and infinite where `n` is.
+
+    Raises:
+        TypeError: No key, no shape, another data type, or parameters that are no real numbers of the key's library.
+        ValueError: A key of another shape, a negative size, parameters that don't fit the shape or lie on another
+            device, or (where they are known) are negative, or for `p` above 1.
+
+    For derivatives samples are constants.
+
+    Where `n` times the smaller of `p` and 1 - `p` is at most 10, a sample takes a uniform number for each success, and
+    above two for each of about 1.2 trials.
+
+    Source: `jax.random.binomial`, to the bit where rounding doesn't decide; Hörmann, "The generation of binomial random
+    variates".
+
+    >>> import numpy as np
+    >>> from xpand_extensions import random
+    >>> random.binomial(random.key(0), 100, np.asarray([0.05, 0.5]))
+    array([ 6., 46.])
+    """
+    draw = drawn("binomial", key, shape, dtype, computed_in=p, n=n, p=p)
+    not_negative("binomial", n=draw.parameters[0])
+    probabilities("binomial", p=draw.parameters[1])
+    return binomial.native(draw.key)(draw.key, draw.parameters[0], draw.parameters[1], draw.shape, draw.dtype)
+
+
+@pluggable
+def geometric(key: Array, /, p: Real, shape: Any = None, dtype: DType | None = None) -> Array:
+    """Sample from the geometric distribution: how many trials it takes to the first success, of probability `p` each.
+
+    Args:
+        key: A key.
+        p: The probability, a number or an array; above 0, and at most 1.
+        shape: The shape of the result, to which `p` broadcasts. None: its own.
+        dtype: An integer data type. None: the default one.
+
+    Returns:
+        An array of that shape and data type, on the key's device: integers of 1 or above.
+
+    Raises:
+        TypeError: No key, no shape, another data type, or a probability that is no real number of the key's library.
+        ValueError: A key of another shape, a negative size, a probability that doesn't fit the shape or lies on another
+            device, or (where it is known) is NaN or out of range.
+
+    Source: `jax.random.geometric`, to the bit where rounding doesn't decide.
+
+    >>> import numpy as np
+    >>> from xpand_extensions import random
+    >>> random.geometric(random.key(0), np.asarray([0.1, 0.9]))
+    array([9, 1])
+    """
+    xp, key = key_of("geometric", key)
+    dtype = integer_dtype("geometric", xp, dtype, key)
+    draw = drawn("geometric", key, shape, None, computed_in=p, p=p)
+    (p,) = draw.parameters
+    check((p > 0.0) & (p <= 1.0), "geometric: p must be above 0 and at most 1")
+    return geometric.native(key)(key, p, draw.shape, dtype)
+
+
+@pluggable
+def multinomial(key: Array, /, n: Real, p: Array, *, shape: Any = None, dtype: DType | None = None) -> Array:
+    """Sample from the multinomial distribution: how many of `n` trials have each of several outcomes.
+
+    Args:
+        key: A key.
+        n: The number of trials, a number or an array; 0 or above.
+        p: An array, along its last axis numbers to which the probabilities are proportional; 0 or above.
+        shape: The shape of the result without its last axis, to which `n` and `p` without its last axis broadcast.
+            None: that to which they broadcast together. (JAX, against its documentation, takes it with that axis.)
+        dtype: A real floating-point data type. None: the default one, or a wider one of the parameters.
+
+    Returns:
+        An array of the data type, on the key's device, of `shape` and the last axis of `p`: integers as floating-point
+        numbers that add up to `n`.
+
+    Raises:
+        TypeError: As `binomial`.
+        ValueError: As `binomial`, or `p` has no axis.
+
+    Draws from the binomial distribution for one outcome after the other. For derivatives samples are constants.
+
+    Source: `jax.random.multinomial`, to the bit where rounding doesn't decide.
+
+    >>> import numpy as np
+    >>> from xpand_extensions import random
+    >>> random.multinomial(random.key(0), 100, np.asarray([0.2, 0.3, 0.5]))
+    array([22., 31., 47.])
+    """
+    draw = rows_drawn("multinomial", key, shape, dtype, "p", n=n, p=p)
+    not_negative("multinomial", n=draw.parameters[0], p=draw.parameters[1])
+    native = multinomial.native(draw.key)
+    return native(draw.key, draw.parameters[0], draw.parameters[1], shape=draw.shape, dtype=draw.dtype)
+
+
+@pluggable
+def poisson_elements(keys: Array, lam: Array, /) -> Array:
+    """Sample from Poisson distributions, many for each of many keys: for `poisson`, after all checks.
+
+    Args:
+        keys: Keys, of shape (…, 2).
+        lam: The means, an array of float32 of shape (…, n).
+
+    Returns:
+        An array of the shape and data type of `lam`: integers, or -1.
+    """
+    return poisson_elements.native(keys, lam)(keys, lam)
+
+
+@pluggable
+def binomial_elements(keys: Array, n: Array, p: Array, /) -> Array:
+    """Sample from binomial distributions, many for each of many keys: for `binomial`, after all checks.
+
+    Args:
+        keys: Keys, of shape (…, 2).
+        n: The numbers of trials, of shape (…, n).
+        p: The probabilities, an array of the same shape and data type.
+
+    Returns:
+        An array of this shape and data type.
+    """
+    return binomial_elements.native(keys, n, p)(keys, n, p)

@@ -1,0 +1,217 @@
+"""The gamma distribution, and those made of it. Samples have derivatives in the parameters."""
+
+from typing import Any
+
+from xpand._typing import Array, DType
+
+from .._dispatch import pluggable
+from ._parameters import Real, drawn, not_negative, positive, rows_drawn
+
+
+@pluggable
+def gamma(key: Array, /, a: Real, shape: Any = None, dtype: DType | None = None) -> Array:
+    """Sample from the gamma distribution of scale 1, with the density x^(a-1) exp(-x) / Γ(a).
+
+    Args:
+        key: A key.
+        a: The parameter, a number or an array; 0 or above.
+        shape: The shape of the result, to which the parameters broadcast. None: that to which they broadcast together.
+        dtype: A real floating-point data type. None: the default one, or a wider one of the parameters.
+
+    Returns:
+        An array of that shape and data type, on the key's device. 0 where a parameter is 0, or where a sample is below
+        the smallest number, as most are for a parameter of 0.001: `loggamma` tells these apart. NaN where it is NaN.
+
+    Raises:
+        TypeError: No key, no shape, another data type, or parameters that are no real numbers of the key's library.
+        ValueError: A key of another shape, a negative size, parameters that don't fit the shape or lie on another
+            device, or (where they are known) negative ones.
+
+    The derivative of a sample in its parameter is that at a fixed probability, -(dP/da) / (dP/dx), of any order and in
+    both modes; on JAX, of second order in forward mode only.
+
+    A sample is drawn by trial, about 1.05 on average, and each element has a key of its own, whatever the others do.
+    Rounding decides about one trial in 1e7 (float32) or 1e15 in another way than JAX does.
+
+    Source: `jax.random.gamma`, to a few ulps; Marsaglia and Tsang, "A simple method for generating gamma variables".
+
+    >>> import numpy as np
+    >>> from xpand_extensions import random
+    >>> random.gamma(random.key(0), np.asarray([0.5, 2.0])).round(4)
+    array([0.0981, 1.1244])
+    """
+    draw = drawn("gamma", key, shape, dtype, a=a)
+    not_negative("gamma", a=draw.parameters[0])
+    return gamma.native(draw.key)(draw.key, draw.parameters[0], draw.shape, draw.dtype)
+
+
+@pluggable
+def loggamma(key: Array, /, a: Real, shape: Any = None, dtype: DType | None = None) -> Array:
+    """Sample logarithms of what `gamma` samples, also of what is too small a number for it.
+
+    Arguments, errors and derivatives are those of `gamma`.
+
+    Returns:
+        An array of that shape and data type, on the key's device. -infinity where a parameter is 0.
+
+    Source: `jax.random.loggamma`, to a few ulps of the larger of the value and 1.
+
+    >>> import numpy as np
+    >>> from xpand_extensions import random
+    >>> random.loggamma(random.key(0), np.asarray([0.001, 2.0])).round(4)
+    array([-1.1130258e+03,  1.1720000e-01])
+    """
+    draw = drawn("loggamma", key, shape, dtype, a=a)
+    not_negative("loggamma", a=draw.parameters[0])
+    return loggamma.native(draw.key)(draw.key, draw.parameters[0], draw.shape, draw.dtype)
+
+
+@pluggable
+def beta(key: Array, /, a: Real, b: Real, shape: Any = None, dtype: DType | None = None) -> Array:
+    """Sample from the beta distribution, with a density proportional to x^(a-1) (1-x)^(b-1) from 0 to 1.
+
+    Arguments, errors and derivatives are those of `gamma`.
+
+    Returns:
+        An array of that shape and data type, on the key's device. NaN where both parameters are 0 or one is NaN.
+
+    Source: `jax.random.beta`, to a few ulps, and some of the logarithm.
+
+    >>> import numpy as np
+    >>> from xpand_extensions import random
+    >>> random.beta(random.key(0), 0.5, np.asarray([0.5, 2.0])).round(4)
+    array([0.4573, 0.5598])
+    """
+    draw = drawn("beta", key, shape, dtype, a=a, b=b)
+    not_negative("beta", a=draw.parameters[0], b=draw.parameters[1])
+    return beta.native(draw.key)(draw.key, draw.parameters[0], draw.parameters[1], draw.shape, draw.dtype)
+
+
+@pluggable
+def dirichlet(key: Array, /, alpha: Array, shape: Any = None, dtype: DType | None = None) -> Array:
+    """Sample from the Dirichlet distribution: shares that add up to 1, with a density proportional to Π x^(alpha-1).
+
+    Args:
+        key: A key.
+        alpha: An array, the parameters of each distribution along its last axis; 0 or above.
+        shape: The shape of the result without its last axis, to which that of `alpha` without its last broadcasts.
+            None: that.
+        dtype: As in `gamma`.
+
+    Returns:
+        An array of the data type, on the key's device, of `shape` and the last axis of `alpha`.
+
+    Raises:
+        TypeError: As `gamma`.
+        ValueError: As `gamma`, or `alpha` has no axis.
+
+    Derivatives as of `gamma`.
+
+    Source: `jax.random.dirichlet`, to a few ulps, and some of the logarithm.
+
+    >>> import numpy as np
+    >>> from xpand_extensions import random
+    >>> random.dirichlet(random.key(0), np.asarray([0.5, 2.0, 1.0])).round(4)
+    array([0.0287, 0.3291, 0.6422])
+    """
+    draw = rows_drawn("dirichlet", key, shape, dtype, "alpha", alpha=alpha)
+    not_negative("dirichlet", alpha=draw.parameters[0])
+    return dirichlet.native(draw.key)(draw.key, draw.parameters[0], draw.shape, draw.dtype)
+
+
+@pluggable
+def chisquare(key: Array, /, df: Real, shape: Any = None, dtype: DType | None = None) -> Array:
+    """Sample from the chi-square distribution: the sum of the squares of `df` normal numbers.
+
+    Arguments, result, errors and derivatives are those of `gamma`; `df` need not be an integer.
+
+    Source: `jax.random.chisquare`, to a few ulps, and some of the logarithm.
+
+    >>> import numpy as np
+    >>> from xpand_extensions import random
+    >>> random.chisquare(random.key(0), np.asarray([1.0, 4.0])).round(4)
+    array([0.1961, 2.2487])
+    """
+    draw = drawn("chisquare", key, shape, dtype, df=df)
+    not_negative("chisquare", df=draw.parameters[0])
+    return chisquare.native(draw.key)(draw.key, draw.parameters[0], draw.shape, draw.dtype)
+
+
+@pluggable
+def t(key: Array, /, df: Real, shape: Any = None, dtype: DType | None = None) -> Array:
+    """Sample from Student's distribution: a normal number by the root of the mean of `df` squares of others.
+
+    Arguments, result, errors and derivatives are those of `gamma`; `df` is above 0, and need not be an integer.
+
+    Source: `jax.random.t`, to a few ulps.
+
+    >>> import numpy as np
+    >>> from xpand_extensions import random
+    >>> random.t(random.key(0), np.asarray([1.0, 4.0])).round(4)
+    array([ 1.4308, -0.5762])
+    """
+    draw = drawn("t", key, shape, dtype, df=df)
+    positive("t", df=draw.parameters[0])
+    return t.native(draw.key)(draw.key, draw.parameters[0], draw.shape, draw.dtype)
+
+
+@pluggable
+def f(key: Array, /, dfnum: Real, dfden: Real, shape: Any = None, dtype: DType | None = None) -> Array:
+    """Sample from the F distribution: the quotient of the means of `dfnum` and of `dfden` squares of normal numbers.
+
+    Arguments, result, errors and derivatives are those of `gamma`; the parameters are above 0,
+    and need not be integers.
+
+    Source: `jax.random.f`, to a few ulps, and some of the logarithm.
+
+    >>> import numpy as np
+    >>> from xpand_extensions import random
+    >>> random.f(random.key(0), np.asarray([1.0, 4.0]), 5.0).round(4)
+    array([1.4844, 0.397 ])
+    """
+    draw = drawn("f", key, shape, dtype, dfnum=dfnum, dfden=dfden)
+    positive("f", dfnum=draw.parameters[0], dfden=draw.parameters[1])
+    return f.native(draw.key)(draw.key, draw.parameters[0], draw.parameters[1], draw.shape, draw.dtype)
+
+
+@pluggable
+def generalized_normal(key: Array, /, p: Real, shape: Any = (), dtype: DType | None = None) -> Array:
+    """Sample from the generalised normal distribution, with a density proportional to exp(-|x|^p).
+
+    Args:
+        key: A key.
+        p: The exponent, a number or an array that broadcasts to the shape; above 0.
+        shape: The shape of the result.
+        dtype: As in `gamma`.
+
+    Returns:
+        An array of that shape and data type, on the key's device.
+
+    Raises:
+        TypeError, ValueError: As `gamma`.
+
+    Source: `jax.random.generalized_normal`, to a few ulps, and some of the logarithm.
+
+    >>> import numpy as np
+    >>> from xpand_extensions import random
+    >>> random.generalized_normal(random.key(0), 4.0, (2,)).round(4)
+    array([ 0.7083, -0.9815])
+    """
+    draw = drawn("generalized_normal", key, shape, dtype, p=p)
+    positive("generalized_normal", p=draw.parameters[0])
+    return generalized_normal.native(draw.key)(draw.key, draw.parameters[0], draw.shape, draw.dtype)
+
+
+@pluggable
+def gamma_elements(keys: Array, a: Array, /, *, log_space: bool) -> Array:
+    """Sample from gamma distributions, one for each of many keys: for `gamma`, after all checks; without derivatives.
+
+    Args:
+        keys: Keys, of the shape of `a` and two words.
+        a: The parameters, an array of a real floating-point data type.
+        log_space: Whether to return logarithms.
+
+    Returns:
+        An array of the shape and data type of `a`.
+    """
+    return gamma_elements.native(keys, a)(keys, a, log_space=log_space)

@@ -1,0 +1,228 @@
+"""Random numbers without keys: generators that hold a key and count, and those of the libraries themselves."""
+
+import secrets
+import threading
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from xpand import UnsupportedError, _arguments, library_name
+from xpand._defaults import namespace_or_default
+from xpand._typing import Array, Device, DType, Namespace
+
+from .._dispatch import pluggable
+from ._arguments import is_typed, key_of
+from ._keys import fold_in, key
+from ._keys import split as split_key
+
+_LAST = 2**32 - 1
+
+
+class Generator:
+    """A source of random numbers that goes on from call to call: a key, and a counter that is folded into it.
+
+    Every function of `random` that takes a key is a method, without the key: `generator.normal((3,))` is
+    `random.normal(generator.next_key(), (3,))`. So the same seed makes the same numbers on every library. Calls from
+    several threads get numbers of their own each; which of them gets which depends on their order.
+
+    Inside of what is compiled (`jit`, `torch.compile`) a generator is asked once, while it is traced: each run would
+    have the same numbers. Hand over keys there: `f(generator.next_key(), …)`.
+
+    Args:
+        seed: An integer, or a key.
+        xp: The library whose arrays are made, a namespace or a name; None: that of the key, or the default one.
+        device: The device; None: that of the key, or the library's default.
+
+    Raises:
+        TypeError, ValueError, OverflowError: As `random.key`, and for what is no key.
+
+    >>> import numpy as np
+    >>> generator = Generator(0)
+    >>> generator.randint((3,), 0, 10), generator.randint((3,), 0, 10)
+    (array([6, 2, 0]), array([8, 2, 3]))
+    """
+
+    def __init__(self, seed: Array | int, *, xp: Namespace | str | None = None, device: Device | None = None) -> None:
+        """Start from a seed."""
+        if getattr(seed, "ndim", 0) or (_arguments.is_array(seed) and is_typed(seed)):
+            _, self._key = key_of("Generator", seed)
+        else:
+            self._key = key(seed, xp=xp, device=device)
+        self._count = 0
+        self._lock = threading.Lock()
+
+    def next_key(self) -> Array:
+        """Return a key that no call before has had."""
+        with self._lock:
+            if self._count == _LAST:
+                self._key, self._count = fold_in(self._key, _LAST), 0
+            number = self._count
+            self._count += 1
+            start = self._key
+        return fold_in(start, number)
+
+    def split(self, num: int = 2) -> list["Generator"]:
+        """Make generators of their own, for threads or parts of a program.
+
+        Raises:
+            TypeError, ValueError: As `random.split`.
+        """
+        number = _arguments.integer("split", "num", num, minimum=0)
+        keys = split_key(self.next_key(), number)
+        return [Generator(keys[i, ...]) for i in range(number)]
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        """Return a function of `random` with the key filled in."""
+        from .. import random
+
+        function = getattr(random, name, None) if name in _methods() else None
+        if function is None:
+            raise AttributeError(f"Generator: no method {name!r}; it has {', '.join(sorted(_methods()))}")
+
+        def method(*args: Any, **kwargs: Any) -> Any:
+            return function(self.next_key(), *args, **kwargs)
+
+        method.__name__, method.__doc__ = name, f"`random.{name}` with the next key."
+        return method
+
+    def __dir__(self) -> list[str]:
+        """List the functions of `random` too."""
+        return sorted({*super().__dir__(), *_methods()})
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out the lock."""
+        with self._lock:
+            return {"_key": self._key, "_count": self._count}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Go on where the other one was."""
+        self.__dict__.update(state, _lock=threading.Lock())
+
+
+_NOT_METHODS = frozenset(
+    {"Generator", "NativeGenerator", "default_generator", "fold_in", "key", "key_data", "native_generator", "seed"}
+)
+
+
+def _methods() -> frozenset[str]:
+    from .. import random
+
+    return frozenset(random.__all__) - _NOT_METHODS - {"split"}
+
+
+_defaults: dict[str, Generator] = {}
+_default_seed: int | None = None
+_defaults_lock = threading.Lock()
+
+
+def default_generator(xp: Namespace | str | None = None) -> Generator:
+    """Return the generator of a library that the process shares.
+
+    It starts from what `seed` has set, or else from the system's randomness.
+
+    Args:
+        xp: The library, a namespace or a name; None: the default namespace's.
+
+    Raises:
+        TypeError, ValueError, ModuleNotFoundError: No library is meant.
+
+    >>> seed(0)
+    >>> default_generator().randint((3,), 0, 10)
+    array([6, 2, 0])
+    """
+    namespace = namespace_or_default(xp, "default_generator")
+    name = library_name(namespace)
+    with _defaults_lock:
+        if name not in _defaults:
+            _defaults[name] = Generator(secrets.randbits(64) if _default_seed is None else _default_seed, xp=namespace)
+        return _defaults[name]
+
+
+def seed(value: int, /, *, xp: Namespace | str | None = None) -> None:
+    """Start the generators that the process shares anew: of every library, or of one.
+
+    Args:
+        value: The seed.
+        xp: The library, a namespace or a name; None: all.
+
+    Raises:
+        TypeError, OverflowError: As `random.key`.
+
+    Source: PhiML's `seed`, which sets libraries' own generators: these are left alone.
+
+    >>> seed(0)
+    """
+    global _default_seed
+    if xp is not None:
+        namespace = namespace_or_default(xp, "seed")
+        with _defaults_lock:
+            _defaults[library_name(namespace)] = Generator(value, xp=namespace)
+        return
+    key(value)  # what is no seed raises now
+    with _defaults_lock:
+        _default_seed = value
+        _defaults.clear()
+
+
+class NativeGenerator(Protocol):
+    """What `native_generator` returns: a source of random numbers of a library's own."""
+
+    def uniform(self, shape: Any = (), dtype: DType | None = None, minval: float = 0.0, maxval: float = 1.0) -> Array:
+        """Make random numbers between two bounds."""
+        ...
+
+    def normal(self, shape: Any = (), dtype: DType | None = None) -> Array:
+        """Make random numbers of the standard normal distribution."""
+        ...
+
+    def randint(self, shape: Any, minval: int, maxval: int, dtype: DType | None = None) -> Array:
+        """Make random integers from `minval` to below `maxval`."""
+        ...
+
+    def bernoulli(self, p: float = 0.5, shape: Any = ()) -> Array:
+        """Make random truth values."""
+        ...
+
+    def permutation(self, x: int) -> Array:
+        """Bring the integers below `x` into a random order."""
+        ...
+
+
+@pluggable
+def native_generator(
+    seed: int, /, *, xp: Namespace | str | None = None, device: Device | None = None
+) -> NativeGenerator:
+    """Make a generator that draws from a library's own, fastest source.
+
+    Its numbers are not those of `random`'s keys, nor those of another library, nor for ever those of another version.
+
+    Args:
+        seed: An integer from 0 to 2⁶³ - 1.
+        xp: The library, a namespace or a name; None: the default one.
+        device: The device; None: the library's default.
+
+    Returns:
+        An object with the methods `uniform`, `normal`, `randint`, `bernoulli`, `permutation`, with the arguments of the
+        functions of `random` but for the key. NumPy: `numpy.random.Generator` with SFC64. PyTorch: `torch.Generator`.
+        JAX: `jax.random`, by a counter. Dask, CuPy: their `default_rng`.
+
+    Raises:
+        TypeError: `seed` is no integer, or `xp` no library.
+        ValueError: `seed` is negative, or no library of that name is known.
+        UnsupportedError: The library has no source of its own.
+
+    >>> native_generator(0).uniform((2,)).shape
+    (2,)
+    """
+    seed = _arguments.integer("native_generator", "seed", seed, minimum=0)
+    return native_generator.native_for(xp)(seed, xp=xp, device=device)
+
+
+@native_generator.default
+def _without_source(
+    seed: int, /, *, xp: Namespace | str | None = None, device: Device | None = None
+) -> NativeGenerator:
+    name = library_name(namespace_or_default(xp, "native_generator"))
+    raise UnsupportedError(
+        f"native_generator: {name} has no source of random numbers of its own; use `random.Generator`, which serves "
+        "every library"
+    )

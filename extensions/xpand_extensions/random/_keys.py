@@ -1,0 +1,185 @@
+"""Keys of random numbers, and the bits that all of them are made of."""
+
+from typing import Any
+
+from xpand import _arguments, to_device
+from xpand._defaults import namespace_or_default
+from xpand._namespace import describe
+from xpand._typing import Array, Device, DType, Namespace
+
+from .._dispatch import pluggable
+from ._arguments import is_typed, key_of, unsigned_dtype
+
+
+def key(seed: Array | int, /, *, xp: Namespace | str | None = None, device: Device | None = None) -> Array:
+    """Make a key of a seed.
+
+    Args:
+        seed: An integer from -2⁶³ to 2⁶⁴ - 1, or an array of integers without axes.
+        xp: The library whose array the key is, a namespace or a name; None: that of `seed`, or the default one.
+        device: The device of the key, and so of the numbers made with it; None: that of `seed`, or the default one.
+
+    Returns:
+        An array of uint32 of shape (2,): the 64 bits of the seed, the upper half first.
+
+    Raises:
+        TypeError: `seed` is no integer, or an array of another library than `xp`.
+        ValueError: `seed` has axes. For keys of several seeds use `vmap`, or `split` one key.
+        OverflowError: `seed` has more than 64 bits.
+
+    Source: `jax.random.PRNGKey`, whose keys these are.
+
+    >>> import numpy as np
+    >>> key(2**32 + 5)
+    array([1, 5], dtype=uint32)
+    """
+    if not _arguments.is_array(seed):
+        return _key_of_int(_arguments.integer("key", "seed", seed), namespace_or_default(xp, "key"), device)
+    return _key_of_array(seed, xp, device)
+
+
+def _key_of_array(seed: Array, xp: Namespace | str | None, device: Device | None) -> Array:
+    library = _arguments.namespace_of("key", seed=seed)
+    _arguments.dtype("key", "seed", library, seed, _arguments.INTEGERS)
+    if xp is not None and namespace_or_default(xp, "key") is not library:
+        raise TypeError(f"key: seed is {describe(seed)}, and xp another library; convert the seed first")
+    if seed.ndim:
+        raise ValueError(f"key: takes one seed, got an array of shape {tuple(seed.shape)}; for several use `vmap`")
+    made = key_of_seed.native(seed)(seed)
+    return made if device is None else to_device(made, device)
+
+
+def _key_of_int(seed: int, xp: Namespace, device: Device | None) -> Array:
+    if not -(2**63) <= seed < 2**64:
+        raise OverflowError(f"key: seed must be from -2**63 to 2**64 - 1, got {seed}")
+    return xp.asarray([seed >> 32 & 0xFFFFFFFF, seed & 0xFFFFFFFF], dtype=xp.uint32, device=device)
+
+
+@pluggable
+def key_of_seed(seed: Array, /) -> Array:
+    """Make the key of a seed that is an array of integers without axes: `key` of an array."""
+    return key_of_seed.native(seed)(seed)
+
+
+@pluggable
+def split(key: Array, /, num: Any = 2) -> Array:
+    """Make new keys of a key, each for a stream of numbers of its own.
+
+    Args:
+        key: A key. It is not to be used again.
+        num: How many, or a shape of keys.
+
+    Returns:
+        An array of uint32 of shape (num, 2), or (*num, 2). Of a typed key of JAX: typed keys of shape (num,).
+
+    Raises:
+        TypeError: No key, or no integers.
+        ValueError: A key of another shape, or a negative number.
+
+    Source: `jax.random.split`, whose keys these are.
+
+    >>> import numpy as np
+    >>> first, second = split(key(0))
+    >>> first
+    array([1797259609, 2579123966], dtype=uint32)
+    """
+    _, key = key_of("split", key)
+    return split.native(key)(key, _arguments.shape("split", "num", num))
+
+
+@pluggable
+def fold_in(key: Array, /, data: Array | int) -> Array:
+    """Make a new key of a key and a number, such as that of a step.
+
+    Args:
+        key: A key.
+        data: An integer from 0 to 2³² - 1, or an array of integers without axes, of which the lowest 32 bits count.
+
+    Returns:
+        A key on the device of `key`.
+
+    Raises:
+        TypeError: No key, or no integer.
+        ValueError: A key of another shape, `data` with axes, or on another device.
+        OverflowError: A number below 0, or of more than 32 bits.
+
+    Source: `jax.random.fold_in`, whose keys these are.
+
+    >>> import numpy as np
+    >>> fold_in(key(0), 7)
+    array([2716826189,  292468403], dtype=uint32)
+    """
+    _, key = key_of("fold_in", key)
+    if _arguments.is_array(data):
+        _check_data(key, data)
+        return fold_in.native(key, data)(key, data)
+    number = _arguments.integer("fold_in", "data", data)
+    if not 0 <= number < 2**32:
+        raise OverflowError(f"fold_in: data must be from 0 to 2**32 - 1, got {number}")
+    return fold_in.native(key)(key, number)
+
+
+def _check_data(key: Array, data: Array) -> None:
+    xp = _arguments.namespace_of("fold_in", key=key, data=data)
+    _arguments.one_device("fold_in", key=key, data=data)
+    _arguments.dtype("fold_in", "data", xp, data, _arguments.INTEGERS)
+    if data.ndim:
+        raise ValueError(f"fold_in: takes one number, got data of shape {tuple(data.shape)}; for several use `vmap`")
+
+
+@pluggable
+def bits(key: Array, /, shape: Any = (), dtype: DType | None = None) -> Array:
+    """Make random bits, as unsigned integers.
+
+    Args:
+        key: A key.
+        shape: The shape of the result.
+        dtype: uint8, uint16, uint32 or uint64; None: the one as wide as the default integers.
+
+    Returns:
+        An array of that shape and data type, on the key's device: each number equally likely.
+
+    Raises:
+        TypeError: No key, no shape, or another data type.
+        ValueError: A key of another shape, or a negative size.
+
+    The numbers are those of Threefry-2x32, with 20 rounds, of the place of each in the array, counted row by row.
+
+    Source: `jax.random.bits`, bit by bit. Salmon, Moraes, Dror and Shaw (2011), "Parallel random numbers: as easy as
+    1, 2, 3".
+
+    >>> import numpy as np
+    >>> bits(key(0), (2,), np.uint32)
+    array([4070199207, 4202968722], dtype=uint32)
+    """
+    xp, key = key_of("bits", key)
+    shape = _arguments.shape("bits", "shape", shape)
+    return bits.native(key)(key, shape, unsigned_dtype("bits", xp, dtype, key))
+
+
+@pluggable
+def key_data(key: Array, /) -> Array:
+    """Return the numbers of keys: of JAX's typed keys what is in them, of others the keys themselves.
+
+    Args:
+        key: A key, or keys, of any shape.
+
+    Returns:
+        An array of uint32 of shape (…, 2).
+
+    Raises:
+        TypeError: `key` is no array of keys.
+
+    Source: `jax.random.key_data`.
+
+    >>> import numpy as np
+    >>> key_data(key(3))
+    array([0, 3], dtype=uint32)
+    """
+    xp = _arguments.namespace_of("key_data", key=key)
+    if not is_typed(key) and (key.dtype != xp.uint32 or not key.ndim or key.shape[-1] != 2):
+        raise TypeError(
+            f"key_data: key must hold keys, an array of uint32 of shape (…, 2), got {key.dtype} of shape "
+            f"{tuple(key.shape)}"
+        )
+    return key_data.native(key)(key)

@@ -1,0 +1,159 @@
+"""Distributions of vectors and matrices."""
+
+from typing import Any, Final, Literal
+
+from xpand import _arguments, check, is_concrete
+from xpand._namespace import import_module
+from xpand._typing import Array, DType
+
+from .._dispatch import pluggable
+from .._solver_status import Status
+from ._arguments import float_dtype, key_of
+from ._parameters import Real, batch_shape, drawn, plain
+
+METHODS: Final = ("cholesky", "eigh", "svd")
+_ROUNDING: Final = 100.0
+"""How many rounding errors of an element may lie between it and its mirror image."""
+
+
+@pluggable
+def multivariate_normal(
+    key: Array,
+    /,
+    mean: Array,
+    cov: Array,
+    shape: Any = None,
+    dtype: DType | None = None,
+    method: Literal["cholesky", "eigh", "svd"] = "cholesky",
+) -> Array:
+    """Sample from the normal distribution of vectors with a mean and a covariance.
+
+    Args:
+        key: A key.
+        mean: An array, a vector or a stack of them, of a real floating-point data type.
+        cov: An array of such a data type, a symmetric and positive definite matrix or a stack of them.
+        shape: The shape of the result without its last axis, to which the stacks broadcast. None: that to which they
+            broadcast together.
+        dtype: The data type of the result, a real floating-point one. None: that to which those of `mean` and `cov`
+            promote.
+        method: How a factor of `cov` is found. "eigh" and "svd", which take longer, take singular matrices too.
+
+    Returns:
+        An array of the data type, on the key's device, of `shape` and the last axis of `mean`.
+
+    Raises:
+        TypeError: No key, no shape, or arrays of other data types or of another library than the key's.
+        ValueError: A key of another shape, a negative size, matrices that are not square or of another size than the
+            vectors, a shape that doesn't fit, arrays on another device, an unknown method, or (where the values are
+            known) a matrix that is not symmetric, or for "cholesky" not positive definite.
+
+    Samples have derivatives in both parameters.
+
+    Source: `jax.random.multivariate_normal`; equal up to rounding for "cholesky", where the factor is unique.
+
+    >>> import numpy as np
+    >>> from xpand_extensions import random
+    >>> cov = np.asarray([[2.0, 1.0], [1.0, 1.0]])
+    >>> random.multivariate_normal(random.key(0), np.zeros(2), cov).round(4)
+    array([-0.2911, -0.7005])
+    """
+    _, key = key_of("multivariate_normal", key)
+    arrays = {"mean": mean, "cov": cov}
+    xp = _arguments.namespace_of("multivariate_normal", key=key, **arrays)
+    _arguments.one_device("multivariate_normal", key=key, **arrays)
+    for name, x in arrays.items():
+        _arguments.dtype("multivariate_normal", name, xp, x, _arguments.REAL)
+    _arguments.choice("multivariate_normal", "method", method, METHODS)
+    if mean.ndim < 1:
+        raise ValueError("multivariate_normal: mean must be a vector or a stack of them, got a number")
+    size = mean.shape[-1]
+    if cov.ndim < 2 or tuple(cov.shape[-2:]) != (size, size):
+        raise ValueError(
+            f"multivariate_normal: cov must have the shape (..., {size}, {size}) beside vectors of {size}, got "
+            f"{tuple(cov.shape)}"
+        )
+    mean, cov = _arguments.promote("multivariate_normal", xp, **arrays)
+    dtype = mean.dtype if dtype is None else float_dtype("multivariate_normal", xp, dtype, key)
+    batch = batch_shape("multivariate_normal", shape, mean=tuple(mean.shape[:-1]), cov=tuple(cov.shape[:-2]))
+    transposed = xp.matrix_transpose(cov)
+    bound = _ROUNDING * float(xp.finfo(cov.dtype).eps) * xp.abs(cov)
+    check(~(xp.abs(cov - transposed) > bound), "multivariate_normal: cov must be symmetric")
+    if method == "cholesky" and is_concrete(cov):
+        # Not at the head: factorisations are made of transformations, and those know random numbers.
+        factors = import_module("xpand_extensions.linear_solve._factors")
+        whole = factors.factor_cholesky(cov).status == int(Status.CONVERGED)
+        check(whole, "multivariate_normal: cov must be positive definite; use method='eigh' for a singular one")
+    return multivariate_normal.native(key, mean, cov)(key, mean, cov, batch, dtype, method)
+
+
+@pluggable
+def orthogonal(key: Array, /, n: int, shape: Any = (), dtype: DType | None = None, m: int | None = None) -> Array:
+    """Sample orthogonal matrices, uniformly: a rotation or reflection of a sample is as likely as it.
+
+    Args:
+        key: A key.
+        n: How many rows.
+        shape: The shape of a stack of matrices.
+        dtype: A floating-point data type; None: the default real one. Of a complex one, samples are unitary.
+        m: How many columns; None: as many. Where there are fewer columns than rows, the columns are orthonormal, and
+            where there are more, the rows.
+
+    Returns:
+        An array of shape (*shape, n, m) and the data type, on the key's device.
+
+    Raises:
+        TypeError: No key, no shape, sizes that are no integers, or another data type.
+        ValueError: A key of another shape, or a negative size.
+
+    Takes a QR factorisation.
+
+    Source: `jax.random.orthogonal`, up to rounding; Mezzadri, "How to generate random matrices from the classical
+    compact groups".
+
+    >>> import numpy as np
+    >>> from xpand_extensions import random
+    >>> random.orthogonal(random.key(0), 2).round(4)
+    array([[-0.1126, -0.9936],
+           [ 0.9936, -0.1126]])
+    """
+    rows = _arguments.integer("orthogonal", "n", n, minimum=0)
+    columns = rows if m is None else _arguments.integer("orthogonal", "m", m, minimum=0)
+    draw = plain("orthogonal", key, shape, dtype, may_be_complex=True)
+    return orthogonal.native(draw.key)(draw.key, rows, draw.shape, draw.dtype, columns)
+
+
+@pluggable
+def ball(key: Array, /, d: int, p: Real = 2.0, shape: Any = (), dtype: DType | None = None) -> Array:
+    """Sample points uniformly from the unit ball: those whose p-norm is at most 1.
+
+    Args:
+        key: A key.
+        d: The number of dimensions.
+        p: The exponent of the norm, a number or an array of no axes; above 0.
+        shape: The shape of the result without its last axis.
+        dtype: A real floating-point data type; None: the default one, or a wider one of `p`.
+
+    Returns:
+        An array of shape (*shape, d) and the data type, on the key's device.
+
+    Raises:
+        TypeError: No key, no shape, `d` no integer, another data type, or `p` no real number of the key's library.
+        ValueError: A key of another shape, a negative size, `p` of other axes or on another device, or (where it is
+            known) not above 0.
+
+    Source: `jax.random.ball`, to a few ulps; Barthe, Guédon, Mendelson and Naor, "A probabilistic approach to the
+    geometry of the l_p^n-ball".
+
+    >>> import numpy as np
+    >>> from xpand_extensions import random
+    >>> random.ball(random.key(0), 2, shape=(2,)).round(4)
+    array([[-0.8702, -0.4547],
+           [ 0.0791, -0.1801]])
+    """
+    size = _arguments.integer("ball", "d", d, minimum=0)
+    draw = drawn("ball", key, shape, dtype, p=p)
+    (exponent,) = draw.parameters
+    if exponent.ndim:
+        raise ValueError(f"ball: p must be a number or an array of no axes, got the shape {tuple(exponent.shape)}")
+    check(~(exponent <= 0.0), "ball: p must be above 0")
+    return ball.native(draw.key)(draw.key, size, exponent, draw.shape, draw.dtype)

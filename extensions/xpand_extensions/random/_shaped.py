@@ -1,0 +1,209 @@
+"""Distributions of real numbers with parameters, by functions of uniform and normal numbers."""
+
+from typing import Any
+
+from xpand import check
+from xpand._typing import Array, DType
+
+from .._dispatch import pluggable
+from ._arguments import shape_of
+from ._parameters import Real, drawn, not_negative, positive
+
+
+@pluggable
+def truncated_normal(key: Array, /, lower: Real, upper: Real, shape: Any = None, dtype: DType | None = None) -> Array:
+    """Sample from the standard normal distribution between two bounds.
+
+    Args:
+        key: A key.
+        lower: The lower bound, a number or an array; -infinity for none.
+        upper: The upper bound, above the lower one; infinity for none.
+        shape: The shape of the result, to which the bounds broadcast. None: that to which they broadcast together.
+        dtype: A real floating-point data type. None: the default one, or a wider one of the bounds.
+
+    Returns:
+        An array of that shape and data type, on the key's device: numbers between the bounds, and never a bound itself.
+        NaN where a bound is.
+
+    Raises:
+        TypeError: No key, no shape, another data type, or bounds that are no real numbers of the key's library.
+        ValueError: A key of another shape, a negative size, bounds that don't fit the shape or lie on another device,
+            or (where they are known) a lower bound that is not below the upper one.
+
+    Far out in a tail, beyond 5 in float32 and 8 in float64, the distribution function is rounded to 1, and all samples
+    are next to a bound. Samples have derivatives in the bounds.
+
+    Source: `jax.random.truncated_normal`, to a few ulps of the larger of the value and 1.
+
+    >>> import numpy as np
+    >>> from xpand_extensions import random
+    >>> random.truncated_normal(random.key(0), -1.0, np.asarray([0.0, 1.0])).round(4)
+    array([-0.5201, -0.5063])
+    """
+    draw = drawn("truncated_normal", key, shape, dtype, lower=lower, upper=upper)
+    low, high = draw.parameters
+    check(~(low >= high), "truncated_normal: lower must be below upper")
+    return truncated_normal.native(draw.key)(draw.key, low, high, draw.shape, draw.dtype)
+
+
+@pluggable
+def pareto(key: Array, /, b: Real, shape: Any = None, dtype: DType | None = None) -> Array:
+    """Sample from the Pareto distribution, with the density b / x^(b+1) from 1 on.
+
+    Args:
+        key: A key.
+        b: The exponent, a number or an array; above 0.
+        shape: The shape of the result, to which the parameters broadcast. None: that to which they broadcast together.
+        dtype: A real floating-point data type. None: the default one, or a wider one of the parameters.
+
+    Returns:
+        An array of that shape and data type, on the key's device. NaN where a parameter is.
+
+    Raises:
+        TypeError: No key, no shape, another data type, or parameters that are no real numbers of the key's library.
+        ValueError: A key of another shape, a negative size, parameters that don't fit the shape or lie on another
+            device, or (where they are known) what is not above 0.
+
+    Samples have derivatives in the parameters.
+
+    Source: `jax.random.pareto`, to a few ulps, and some of the logarithm.
+
+    >>> import numpy as np
+    >>> from xpand_extensions import random
+    >>> random.pareto(random.key(0), np.asarray([1.0, 3.0])).round(4)
+    array([1.7196, 1.0846])
+    """
+    draw = drawn("pareto", key, shape, dtype, b=b)
+    positive("pareto", b=draw.parameters[0])
+    return pareto.native(draw.key)(draw.key, draw.parameters[0], draw.shape, draw.dtype)
+
+
+@pluggable
+def rayleigh(key: Array, /, scale: Real, shape: Any = None, dtype: DType | None = None) -> Array:
+    """Sample from the Rayleigh distribution: the length of a vector of two normal numbers, times `scale`.
+
+    Arguments, result and errors are those of `pareto`; the scale may be 0.
+
+    Source: `jax.random.rayleigh`, to a few ulps.
+
+    >>> import numpy as np
+    >>> from xpand_extensions import random
+    >>> random.rayleigh(random.key(0), np.asarray([1.0, 3.0])).round(4)
+    array([1.32  , 5.2498])
+    """
+    draw = drawn("rayleigh", key, shape, dtype, scale=scale)
+    not_negative("rayleigh", scale=draw.parameters[0])
+    return rayleigh.native(draw.key)(draw.key, draw.parameters[0], draw.shape, draw.dtype)
+
+
+@pluggable
+def weibull_min(
+    key: Array, /, scale: Real, concentration: Real, shape: Any = None, dtype: DType | None = None
+) -> Array:
+    """Sample from the Weibull distribution, whose distribution function is 1 - exp(-(x / scale)^concentration).
+
+    Arguments, result and errors are those of `pareto`; the scale may be 0.
+
+    Source: `jax.random.weibull_min`, to a few ulps, and some of the logarithm; for a shape that JAX is given.
+
+    >>> import numpy as np
+    >>> from xpand_extensions import random
+    >>> random.weibull_min(random.key(0), 2.0, np.asarray([1.0, 3.0])).round(4)
+    array([1.0841, 1.2493])
+    """
+    draw = drawn("weibull_min", key, shape, dtype, scale=scale, concentration=concentration)
+    not_negative("weibull_min", scale=draw.parameters[0])
+    positive("weibull_min", concentration=draw.parameters[1])
+    return weibull_min.native(draw.key)(draw.key, draw.parameters[0], draw.parameters[1], draw.shape, draw.dtype)
+
+
+@pluggable
+def double_sided_maxwell(key: Array, /, loc: Real, scale: Real, shape: Any = (), dtype: DType | None = None) -> Array:
+    """Sample from the Maxwell distribution on both sides of a centre, with the density z² exp(-z²/2) / √(8π) / scale.
+
+    Here z is (x - loc) / scale.
+
+    Args:
+        key: A key.
+        loc: The centre, a number or an array.
+        scale: The scale, which broadcasts with it; 0 or above.
+        shape: How many samples for each of the parameters. (): one, as in JAX.
+        dtype: A real floating-point data type. None: the default one, or a wider one of the parameters.
+
+    Returns:
+        An array of the data type, on the key's device, of `shape` and the shape that the parameters broadcast to, one
+        after the other; of the second shape twice where the first is (), as in JAX.
+
+    Raises:
+        TypeError, ValueError: As `pareto`.
+
+    Source: `jax.random.double_sided_maxwell`, to a few ulps.
+
+    >>> import numpy as np
+    >>> from xpand_extensions import random
+    >>> random.double_sided_maxwell(random.key(0), 10.0, 1.0, (2,)).round(4)
+    array([11.9846,  7.5218])
+    """
+    draw = drawn("double_sided_maxwell", key, None, dtype, loc=loc, scale=scale)
+    not_negative("double_sided_maxwell", scale=draw.parameters[1])
+    count = shape_of("double_sided_maxwell", shape) or draw.shape
+    native = double_sided_maxwell.native(draw.key)
+    return native(draw.key, draw.parameters[0], draw.parameters[1], (*count, *draw.shape), draw.dtype)
+
+
+@pluggable
+def wald(key: Array, /, mean: Real, shape: Any = None, dtype: DType | None = None) -> Array:
+    """Sample from the Wald distribution, or inverse normal one, of scale 1: when Brownian motion first reaches `mean`.
+
+    Its drift is 1. Arguments, result and errors are those of `pareto`.
+
+    Source: `jax.random.wald`, to a few ulps; small samples of a large mean to more, by cancellation.
+
+    >>> import numpy as np
+    >>> from xpand_extensions import random
+    >>> random.wald(random.key(0), np.asarray([1.0, 3.0])).round(4)
+    array([0.187, 6.751])
+    """
+    draw = drawn("wald", key, shape, dtype, mean=mean)
+    positive("wald", mean=draw.parameters[0])
+    return wald.native(draw.key)(draw.key, draw.parameters[0], draw.shape, draw.dtype)
+
+
+@pluggable
+def triangular(
+    key: Array, /, left: Real, mode: Real, right: Real, shape: Any = None, dtype: DType | None = None
+) -> Array:
+    """Sample from the triangular distribution from `left` to `right`, whose density is largest at `mode`.
+
+    Arguments, result and errors are those of `pareto`, but that `left` must not be above `mode`, and `mode` not above
+    `right`. NaN where all three are equal.
+
+    Source: `jax.random.triangular`, to a few ulps of the bounds.
+
+    >>> import numpy as np
+    >>> from xpand_extensions import random
+    >>> random.triangular(random.key(0), 0.0, np.asarray([0.0, 1.0]), 2.0).round(4)
+    array([0.4748, 0.6577])
+    """
+    draw = drawn("triangular", key, shape, dtype, left=left, mode=mode, right=right)
+    low, peak, high = draw.parameters
+    check(~(low > peak) & ~(peak > high), "triangular: mode must lie between left and right")
+    return triangular.native(draw.key)(draw.key, low, peak, high, draw.shape, draw.dtype)
+
+
+@pluggable
+def lognormal(key: Array, /, sigma: Real = 1.0, shape: Any = None, dtype: DType | None = None) -> Array:
+    """Sample numbers whose logarithm is normal, of mean 0 and standard deviation `sigma`.
+
+    Arguments, result and errors are those of `pareto`; `sigma` may be 0.
+
+    Source: `jax.random.lognormal`, to a few ulps, and some of the logarithm; JAX takes complex data types too.
+
+    >>> import numpy as np
+    >>> from xpand_extensions import random
+    >>> random.lognormal(random.key(0), np.asarray([0.5, 1.0])).round(4)
+    array([0.9022, 0.4562])
+    """
+    draw = drawn("lognormal", key, shape, dtype, sigma=sigma)
+    not_negative("lognormal", sigma=draw.parameters[0])
+    return lognormal.native(draw.key)(draw.key, draw.parameters[0], draw.shape, draw.dtype)

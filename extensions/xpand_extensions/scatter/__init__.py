@@ -1,0 +1,286 @@
+"""Updates of an array at an index or at indices, and reductions over segments: with every duplicate index applied.
+
+Indices out of bounds raise `IndexError` where their values are known, and are dropped where they aren't (under jit and
+vmap, in lazy arrays); `mode` chooses otherwise. On a GPU, raising needs the values of the indices on the host, so
+`mode="drop"` is faster there.
+"""
+
+from types import EllipsisType
+from typing import Any, Final, TypeAlias
+
+from xpand import _arguments, is_concrete
+from xpand._typing import Array
+
+from .._bounds import MODES, Mode
+from .._dispatch import pluggable
+from ._at import At
+from ._nd import ScatterOperation, indexed_add, indexed_put, scatter, scatter_nd
+from ._offsets import SegmentOperation, segment_reduce
+from ._segments import SegmentMode
+
+__all__ = [
+    "At",
+    "Mode",
+    "ScatterOperation",
+    "SegmentOperation",
+    "at",
+    "indexed_add",
+    "indexed_put",
+    "scatter",
+    "scatter_nd",
+    "segment_max",
+    "segment_mean",
+    "segment_min",
+    "segment_prod",
+    "segment_reduce",
+    "segment_sum",
+]
+
+Entry: TypeAlias = "int | slice | EllipsisType | Array | None"
+Index: TypeAlias = "Entry | tuple[Entry, ...]"
+
+_KINDS: Final = {
+    "segment_sum": _arguments.NUMERIC,
+    "segment_prod": _arguments.NUMERIC,
+    "segment_min": _arguments.ORDERED,
+    "segment_max": _arguments.ORDERED,
+    "segment_mean": _arguments.FLOATING,
+}
+
+
+@pluggable
+def at(x: Array, index: Index = ..., /) -> At:
+    """Name the elements of an array at an index, to be updated or read: `at(x)[index].add(values)`.
+
+    Args:
+        x: An array of any shape and data type. It is never changed.
+        index: What NumPy takes as an index, lists excepted: integers, slices, None, `...`, integer arrays of any shape
+            that broadcast together, boolean masks, and tuples of these. `at(x, index)` is `at(x)[index]`; without an
+            index, all elements are selected.
+
+    Returns:
+        An object with the methods `set`, `add`, `subtract`, `multiply`, `divide`, `power`, `min`, `max`, `apply`, which
+        return an updated copy of `x`, and `get`, which returns the selected elements. See `At` for their arguments.
+
+    Raises:
+        TypeError: `x` is no array. The methods raise it for arrays of two libraries, for data types that don't promote
+            to that of `x`, and for what is no index.
+        IndexError: By the methods, where indices are out of bounds, too many, or don't fit together.
+        ValueError: By the methods, for values that don't broadcast to the selection, and for arrays on two devices.
+
+    An update costs a copy of `x` and a pass over `values`; on libraries that can't write into arrays, a sort of the
+    indices.
+
+    Source: the property `at` of JAX's arrays.
+
+    >>> import numpy as np
+    >>> x = np.asarray([1.0, 2.0, 3.0])
+    >>> at(x)[np.asarray([0, 0, 2])].add(10.0)
+    array([21.,  2., 13.])
+    >>> at(x, slice(1, None)).set(np.asarray([7.0, 8.0]))
+    array([1., 7., 8.])
+    >>> at(x)[np.asarray([0, 5])].get(mode="fill", fill_value=-1.0)
+    array([ 1., -1.])
+    """
+    return at.native(x)(x, index)
+
+
+@pluggable
+def segment_sum(
+    values: Array,
+    segment_ids: Array,
+    /,
+    *,
+    num_segments: int | None = None,
+    axis: int = 0,
+    indices_are_sorted: bool = False,
+    mode: Mode | None = None,
+) -> Array:
+    """Sum the values of each segment: those along `axis` that share an id.
+
+    Args:
+        values: An array of one or more axes, of a numeric data type.
+        segment_ids: One integer for each position along `axis`: shape `(values.shape[axis],)`. For ids of several axes,
+            reshape both so that these become one.
+        num_segments: The number of segments, the size of the result along `axis`. Left out: the largest id plus one.
+            Required where the ids' values aren't known: under jit and vmap, and for lazy arrays.
+        axis: The axis along which the segments lie.
+        indices_are_sorted: A promise that `segment_ids` never decrease, which some libraries use. The result for
+            ids that do is undefined.
+        mode: What becomes of ids below 0 or not below `num_segments`: "raise" an `IndexError`; "drop" (or "fill")
+            their values; "clip" or "wrap" the ids. Left out: "raise" where the ids' values are known, else "drop".
+
+    Returns:
+        An array of the shape of `values` but for `axis`, which has size `num_segments`; of the data type of `values`,
+        in which the sum is taken. A segment without values has 0.
+
+    Raises:
+        TypeError: An argument of the wrong type or data type, or arrays of two libraries.
+        ValueError: Shapes that don't fit, no such axis, an unknown mode, arrays on two devices, a negative
+            `num_segments`, or one left out where it is required.
+        IndexError: Ids out of bounds.
+
+    Takes time in proportion to the number of values; where a library has no scatter, that of sorting the ids more.
+
+    Source: `jax.ops.segment_sum`.
+
+    >>> import numpy as np
+    >>> segment_sum(np.asarray([1.0, 2.0, 4.0]), np.asarray([0, 2, 0]), num_segments=4)
+    array([5., 0., 2., 0.])
+    """
+    num_segments, axis, mode = _check("segment_sum", values, segment_ids, num_segments, axis, indices_are_sorted, mode)
+    return segment_sum.native(values, segment_ids)(
+        values, segment_ids, num_segments=num_segments, axis=axis, indices_are_sorted=indices_are_sorted, mode=mode
+    )
+
+
+@pluggable
+def segment_prod(
+    values: Array,
+    segment_ids: Array,
+    /,
+    *,
+    num_segments: int | None = None,
+    axis: int = 0,
+    indices_are_sorted: bool = False,
+    mode: Mode | None = None,
+) -> Array:
+    """Multiply the values of each segment: those along `axis` that share an id.
+
+    Arguments, result and errors are those of `segment_sum`. A segment without values has 1.
+
+    >>> import numpy as np
+    >>> segment_prod(np.asarray([3.0, 2.0, 4.0]), np.asarray([0, 2, 0]), num_segments=4)
+    array([12.,  1.,  2.,  1.])
+    """
+    num_segments, axis, mode = _check("segment_prod", values, segment_ids, num_segments, axis, indices_are_sorted, mode)
+    return segment_prod.native(values, segment_ids)(
+        values, segment_ids, num_segments=num_segments, axis=axis, indices_are_sorted=indices_are_sorted, mode=mode
+    )
+
+
+@pluggable
+def segment_min(
+    values: Array,
+    segment_ids: Array,
+    /,
+    *,
+    num_segments: int | None = None,
+    axis: int = 0,
+    indices_are_sorted: bool = False,
+    mode: Mode | None = None,
+) -> Array:
+    """Take the minimum of the values of each segment: those along `axis` that share an id.
+
+    Arguments, result and errors are those of `segment_sum`, except that data types are boolean or real. NaN if a value
+    is. A segment without values has the largest value of the data type: infinity, the largest integer, or True.
+
+    >>> import numpy as np
+    >>> segment_min(np.asarray([3.0, 2.0, 4.0]), np.asarray([0, 2, 0]), num_segments=3)
+    array([ 3., inf,  2.])
+    """
+    num_segments, axis, mode = _check("segment_min", values, segment_ids, num_segments, axis, indices_are_sorted, mode)
+    return segment_min.native(values, segment_ids)(
+        values, segment_ids, num_segments=num_segments, axis=axis, indices_are_sorted=indices_are_sorted, mode=mode
+    )
+
+
+@pluggable
+def segment_max(
+    values: Array,
+    segment_ids: Array,
+    /,
+    *,
+    num_segments: int | None = None,
+    axis: int = 0,
+    indices_are_sorted: bool = False,
+    mode: Mode | None = None,
+) -> Array:
+    """Take the maximum of the values of each segment: those along `axis` that share an id.
+
+    Arguments, result and errors are those of `segment_sum`, except that data types are boolean or real. NaN if a value
+    is. A segment without values has the smallest value of the data type: -infinity, the smallest integer, or False.
+
+    >>> import numpy as np
+    >>> segment_max(np.asarray([3.0, 2.0, 4.0]), np.asarray([0, 2, 0]), num_segments=3)
+    array([  4., -inf,   2.])
+    """
+    num_segments, axis, mode = _check("segment_max", values, segment_ids, num_segments, axis, indices_are_sorted, mode)
+    return segment_max.native(values, segment_ids)(
+        values, segment_ids, num_segments=num_segments, axis=axis, indices_are_sorted=indices_are_sorted, mode=mode
+    )
+
+
+@pluggable
+def segment_mean(
+    values: Array,
+    segment_ids: Array,
+    /,
+    *,
+    num_segments: int | None = None,
+    axis: int = 0,
+    indices_are_sorted: bool = False,
+    mode: Mode | None = None,
+) -> Array:
+    """Average the values of each segment: those along `axis` that share an id.
+
+    Arguments, result and errors are those of `segment_sum`, except that data types are floating-point, real or complex.
+    A segment without values has NaN.
+
+    >>> import numpy as np
+    >>> segment_mean(np.asarray([3.0, 2.0, 4.0]), np.asarray([0, 2, 0]), num_segments=3)
+    array([3.5, nan, 2. ])
+    """
+    num_segments, axis, mode = _check("segment_mean", values, segment_ids, num_segments, axis, indices_are_sorted, mode)
+    return segment_mean.native(values, segment_ids)(
+        values, segment_ids, num_segments=num_segments, axis=axis, indices_are_sorted=indices_are_sorted, mode=mode
+    )
+
+
+def _check(
+    function: str,
+    values: Array,
+    segment_ids: Array,
+    num_segments: Any,
+    axis: Any,
+    indices_are_sorted: Any,
+    mode: Any,
+) -> tuple[int, int, SegmentMode]:
+    """Check the arguments of a segment reduction; return num_segments, axis, mode as implementations get them."""
+    xp = _arguments.namespace_of(function, values=values, segment_ids=segment_ids)
+    _arguments.one_device(function, values=values, segment_ids=segment_ids)
+    _arguments.dtype(function, "values", xp, values, _KINDS[function])
+    _arguments.dtype(function, "segment_ids", xp, segment_ids, _arguments.INTEGERS)
+    axis = _arguments.axis(function, axis, values.ndim)
+    _arguments.boolean(function, "indices_are_sorted", indices_are_sorted)
+    _arguments.choice(function, "mode", mode, MODES)
+    _arguments.known_shape(function, "values", values)
+    size = values.shape[axis]
+    if tuple(segment_ids.shape) != (size,):
+        raise ValueError(
+            f"{function}: segment_ids must have the shape ({size},), one id for each position along axis {axis} of "
+            f"values of shape {tuple(values.shape)}, got {tuple(segment_ids.shape)}"
+        )
+    concrete = is_concrete(segment_ids)
+    if num_segments is not None:
+        num_segments = _arguments.integer(function, "num_segments", num_segments, minimum=0)
+    elif not concrete:
+        raise ValueError(
+            f"{function}: num_segments must be given where the values of segment_ids aren't known (under jit or vmap, "
+            "or in a lazy array), since it is the size of the result"
+        )
+    else:
+        num_segments = max(int(xp.max(segment_ids)) + 1, 0) if size else 0
+    if mode in (None, "raise"):
+        if concrete:
+            return num_segments, axis, "raise"
+        if mode == "raise":
+            raise ValueError(
+                f"{function}: mode='raise' needs the values of segment_ids, which aren't known here (under jit or "
+                "vmap, or in a lazy array); leave mode out to have ids out of bounds dropped, or "
+                "choose 'drop', 'clip' or 'wrap'"
+            )
+        return num_segments, axis, "drop"
+    if mode in ("clip", "wrap") and num_segments == 0 and size:
+        raise IndexError(f"{function}: mode={mode!r} has no segment to move ids to: num_segments is 0")
+    return num_segments, axis, "drop" if mode == "fill" else mode

@@ -1,0 +1,173 @@
+"""What `scatter.at` returns: an array at an index, with the updates that it takes."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final, Literal, Self, TypeAlias
+
+from xpand import _arguments, array_namespace, is_concrete
+from xpand._namespace import describe
+from xpand._typing import Array, Scalar
+
+from .._bounds import MODES, Mode
+
+Operation: TypeAlias = Literal["set", "add", "subtract", "multiply", "divide", "power", "min", "max"]
+"""The names of the updates."""
+
+_KINDS: Final = {
+    "add": _arguments.NUMERIC,
+    "subtract": _arguments.NUMERIC,
+    "multiply": _arguments.NUMERIC,
+    "divide": _arguments.FLOATING,
+    "power": _arguments.NUMERIC,
+    "min": _arguments.ORDERED,
+    "max": _arguments.ORDERED,
+}
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class At:
+    """An array at an index.
+
+    Every method returns a new array of the shape, data type and device of the array, which itself stays as it is.
+
+    `values` is an array that broadcasts to the shape of the selection, or a Python scalar. It is cast to the array's
+    data type within its kind; a kind that doesn't promote to the array's (floating-point values into an integer array)
+    is a `TypeError`. An element that is selected several times gets all of its updates, one after the other; of several
+    values to `set` the last one, in the order of the selection, stays.
+
+    `mode` says what becomes of integer indices out of bounds: "raise" an `IndexError`; "drop" the update ("fill" is the
+    same); "clip" to the nearest element; "wrap" around. Left out, it is "raise" where the values of the indices are
+    known, and "drop" where they aren't: under jit, vmap and in lazy arrays. As always, -1 is the last element, and
+    slices end with the array.
+    """
+
+    x: Array
+    index: Any = ...
+
+    def __getitem__(self, index: Any, /) -> Self:
+        """Return the same array at `index`."""
+        if self.index is not ...:
+            raise TypeError("at: x has an index already; index once, as in `at(x)[rows, columns]`")
+        return type(self)(self.x, index)
+
+    def set(self, values: Array | Scalar, /, *, mode: Mode | None = None) -> Array:
+        """Put `values` in place of the selected elements."""
+        return self._update("set", values, mode)
+
+    def add(self, values: Array | Scalar, /, *, mode: Mode | None = None) -> Array:
+        """Add `values` to the selected elements, of a numeric data type."""
+        return self._update("add", values, mode)
+
+    def subtract(self, values: Array | Scalar, /, *, mode: Mode | None = None) -> Array:
+        """Subtract `values` from the selected elements, of a numeric data type."""
+        return self._update("subtract", values, mode)
+
+    def multiply(self, values: Array | Scalar, /, *, mode: Mode | None = None) -> Array:
+        """Multiply the selected elements, of a numeric data type, by `values`."""
+        return self._update("multiply", values, mode)
+
+    def divide(self, values: Array | Scalar, /, *, mode: Mode | None = None) -> Array:
+        """Divide the selected elements, of a floating-point data type, by `values`.
+
+        Except on NumPy, the divisors of one element are multiplied first.
+        """
+        return self._update("divide", values, mode)
+
+    def power(self, values: Array | Scalar, /, *, mode: Mode | None = None) -> Array:
+        """Raise the selected elements, of a numeric data type, to the power `values`.
+
+        A negative power of integers is a `ValueError` where it is known, and arbitrary where it isn't.
+
+        Raises `UnsupportedError` where an element might be selected twice and nothing but JAX could tell: integer
+        arrays whose values aren't known.
+        """
+        return self._update("power", values, mode)
+
+    def min(self, values: Array | Scalar, /, *, mode: Mode | None = None) -> Array:
+        """Take the minimum of the selected elements, boolean or real, and `values`; NaN if either is."""
+        return self._update("min", values, mode)
+
+    def max(self, values: Array | Scalar, /, *, mode: Mode | None = None) -> Array:
+        """Take the maximum of the selected elements, boolean or real, and `values`; NaN if either is."""
+        return self._update("max", values, mode)
+
+    def apply(self, function: Callable[[Array], Array], /, *, mode: Mode | None = None) -> Array:
+        """Apply an elementwise function to the selected elements, once for each time that they are selected.
+
+        The function takes an array and returns one of the same shape; it may be given elements that aren't selected,
+        whose results are discarded. Raises `UnsupportedError` where `power` does.
+        """
+        if not callable(function):
+            raise TypeError(f"at.apply: function must be callable, got {describe(function)}")
+        _arguments.choice("at.apply", "mode", mode, MODES)
+        return self._apply(function, mode)
+
+    def get(self, *, mode: Mode | None = None, fill_value: Array | Scalar | None = None) -> Array:
+        """Return the selected elements.
+
+        Args:
+            mode: As for the updates, and "fill" (or "drop") gives `fill_value` for indices out of bounds.
+            fill_value: A Python scalar or an array of shape `()`. Left out: NaN for floating-point types, the smallest
+                number of signed integers, the largest of unsigned ones, True for booleans.
+        """
+        _arguments.choice("at.get", "mode", mode, MODES)
+        if fill_value is not None:
+            self._check_value("at.get", "fill_value", fill_value)
+            if getattr(fill_value, "shape", ()) != ():
+                raise ValueError(f"at.get: fill_value must have the shape (), got {tuple(fill_value.shape)}")  # type: ignore[union-attr]
+        return self._read(mode, fill_value)
+
+    def _update(self, operation: Operation, values: Array | Scalar, mode: Mode | None) -> Array:
+        name = f"at.{operation}"
+        _arguments.choice(name, "mode", mode, MODES)
+        if operation != "set":
+            _arguments.dtype(name, "x", array_namespace(self.x), self.x, _KINDS[operation])
+        self._check_value(name, "values", values)
+        if hasattr(values, "dtype"):
+            xp = array_namespace(self.x, values)
+            if xp is not array_namespace(self.x):  # values that are traced, over the library of x
+                return self._of(xp.asarray(self.x))._update(operation, values, mode)
+        if operation == "power":
+            self._check_exponent(values)
+        return self._write(operation, values, mode)
+
+    def _of(self, x: Array) -> "At":
+        """Return another array at the same index."""
+        from . import at
+
+        found: At = at.native(x)(x, self.index)
+        return found
+
+    def _check_value(self, function: str, name: str, value: Any) -> None:
+        if type(value) not in (bool, int, float, complex):
+            _arguments.namespace_of(function, x=self.x, **{name: value})
+            _arguments.one_device(function, x=self.x, **{name: value})
+        _arguments.castable(function, name, array_namespace(self.x), value, self.x, "x")
+
+    def _check_exponent(self, values: Any) -> None:
+        # Libraries answer with an error, zeros or noise.
+        xp = array_namespace(self.x)
+        if _arguments.kind(xp, self.x.dtype) not in _arguments.INTEGERS:
+            return
+        if not hasattr(values, "dtype"):
+            negative = values < 0
+        elif _arguments.kind(xp, values.dtype) == "unsigned" or not is_concrete(values) or 0 in values.shape:
+            return
+        else:
+            negative = bool(xp.any(values < 0))
+        if negative:
+            raise ValueError(
+                f"at.power: values must not be negative where x has {self.x.dtype}, an integer data type; convert x "
+                "to a floating-point data type with `xp.astype` first"
+            )
+
+    # What a library implements. Arguments are checked, but for the index and for shapes.
+
+    def _write(self, operation: Operation, values: Array | Scalar, mode: Mode | None) -> Array:
+        raise NotImplementedError
+
+    def _apply(self, function: Callable[[Array], Array], mode: Mode | None) -> Array:
+        raise NotImplementedError
+
+    def _read(self, mode: Mode | None, fill_value: Array | Scalar | None) -> Array:
+        raise NotImplementedError

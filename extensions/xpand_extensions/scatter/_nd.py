@@ -1,0 +1,220 @@
+"""Writing into an array at integer indices: along one axis, at multi-indices, batched."""
+
+from collections.abc import Sequence
+from typing import Any, Final, Literal, TypeAlias
+
+from xpand import _arguments
+from xpand._typing import Array, Scalar
+
+from .._bounds import Mode
+from .._dispatch import pluggable
+from ..indexing._take import check_gather, check_indices, check_multi_index
+
+ScatterOperation: TypeAlias = Literal["set", "add", "subtract", "multiply", "min", "max", "mean"]
+"""What becomes of the elements and the values for them."""
+
+_OPERATIONS: Final[dict[str, frozenset[_arguments.Kind] | None]] = {
+    "set": None,
+    "add": _arguments.NUMERIC,
+    "subtract": _arguments.NUMERIC,
+    "multiply": _arguments.NUMERIC,
+    "min": _arguments.ORDERED,
+    "max": _arguments.ORDERED,
+    "mean": _arguments.FLOATING,
+}
+
+
+@pluggable
+def scatter(
+    x: Array,
+    indices: Array,
+    values: Array | Scalar,
+    /,
+    *,
+    axis: int = 0,
+    batch_dims: int = 0,
+    operation: ScatterOperation = "set",
+    mode: Mode | None = None,
+) -> Array:
+    """Write slices at indices along an axis, for each member of a batch its own: the inverse of `indexing.gather`.
+
+    Args:
+        x: An array of shape `(*batch, *before, n, *after)`. It is never changed.
+        indices: Integers of shape `(*batch, *positions)`; each batch size is that of `x`, or 1. Negative indices count
+            from the end.
+        values: An array that broadcasts to the shape `(*batch, *before, *positions, *after)`, or a Python scalar. It is
+            cast to the data type of `x` within its kind.
+        axis: The axis of `x` of size `n`. It is no batch axis.
+        batch_dims: The number of batch axes, the first ones of `x` and `indices`.
+        operation: "set" puts values in place of elements, of several the last in the order of the indices; "add",
+            "subtract", "multiply", "min" and "max" combine an element with all values for it; "mean" replaces it by the
+            average of the values for it, without its own.
+        mode: What becomes of indices out of bounds: "raise" an `IndexError`; "drop" (or "fill") leaves their values
+            out; "clip" moves them to the nearest element; "wrap" around. Left out: "raise" where the values of the
+            indices are known, else "drop": under jit, vmap and in lazy arrays.
+
+    Returns:
+        An array of the shape, data type and device of `x`.
+
+    Raises:
+        TypeError: An argument of the wrong type; a data type of `x` that the operation doesn't take (numeric; real or
+            boolean for "min" and "max", floating-point for "mean"); values of a kind that doesn't promote to it; arrays
+            of two libraries.
+        ValueError: No such axis, batch sizes or values that don't fit, an unknown operation or mode, arrays on two
+            devices.
+        IndexError: Indices out of bounds.
+
+    Takes a copy of `x` and a pass over the values; where a library has no scatter, a sort of the indices too.
+
+    Source: the inverse of `tf.gather`.
+
+    >>> import numpy as np
+    >>> x, values = np.zeros(3), np.asarray([1.0, 2.0, 6.0])
+    >>> scatter(x, np.asarray([0, 2, 2]), values, operation="add")
+    array([1., 0., 8.])
+    >>> scatter(x, np.asarray([0, 2, 2]), values, operation="mean")
+    array([1., 0., 4.])
+    """
+    check_indices("scatter", x, indices, mode)
+    _check_values("scatter", x, values, operation)
+    axis, batch_dims = check_gather("scatter", x, indices, axis, batch_dims)
+    _check_batch("scatter", x, indices, batch_dims)
+    shape = tuple(x.shape)
+    _check_shape("scatter", values, (*shape[:axis], *indices.shape[batch_dims:], *shape[axis + 1 :]))
+    return scatter.native(x, indices, values)(
+        x, indices, values, axis=axis, batch_dims=batch_dims, operation=operation, mode=mode
+    )
+
+
+@pluggable
+def scatter_nd(
+    x: Array,
+    indices: Array,
+    values: Array | Scalar,
+    /,
+    *,
+    batch_dims: int = 0,
+    axes: Sequence[int] | None = None,
+    operation: ScatterOperation = "set",
+    mode: Mode | None = None,
+) -> Array:
+    """Write slices at multi-indices, which lie along the last axis of `indices`: the inverse of `indexing.gather_nd`.
+
+    Args:
+        x: An array of shape `(*batch, *sizes, *rest)`. It is never changed.
+        indices: Integers of shape `(*batch, *positions, k)`, an index for each of the `k` axes of `sizes`; each batch
+            size is that of `x`, or 1. Negative indices count from the end.
+        values: An array that broadcasts to the shape `(*batch, *positions, *rest)`, or a Python scalar. It is cast to
+            the data type of `x` within its kind.
+        batch_dims: The number of batch axes, the first ones of `x` and `indices`.
+        axes: Which `k` axes of `x` the multi-indices index, in their order; `rest` are then the others, in the order of
+            `x`. Left out: the first after the batch axes.
+        operation: As in `scatter`.
+        mode: As in `scatter`. A multi-index is out of bounds where any of its indices is.
+
+    Returns:
+        An array of the shape, data type and device of `x`.
+
+    Raises:
+        TypeError, IndexError: As `scatter`.
+        ValueError: As `scatter`, and where axes are repeated or batch axes.
+
+    Takes as long as `scatter`.
+
+    Source: `tf.tensor_scatter_nd_update` and its kin; PhiML's `scatter` for batches.
+
+    >>> import numpy as np
+    >>> scatter_nd(np.zeros((2, 3)), np.asarray([[0, 2], [1, 0]]), np.asarray([1.0, 2.0])).tolist()
+    [[0.0, 0.0, 1.0], [2.0, 0.0, 0.0]]
+    """
+    batch_dims, axes = _check_nd("scatter_nd", x, indices, values, batch_dims, axes, operation, mode)
+    return scatter_nd.native(x, indices, values)(
+        x, indices, values, batch_dims=batch_dims, axes=axes, operation=operation, mode=mode
+    )
+
+
+def indexed_add(
+    x: Array, indices: Array, values: Array | Scalar, /, *, axes: Sequence[int] | None = None, mode: Mode | None = None
+) -> Array:
+    """Add values to an array at multi-indices: `scatter_nd` with the operation "add".
+
+    Arguments, result and errors are those of `scatter_nd`.
+
+    Source: `Nx.indexed_add`.
+
+    >>> import numpy as np
+    >>> indexed_add(np.asarray([1.0, 2.0]), np.asarray([[0], [0]]), np.asarray([1.0, 5.0]))
+    array([7., 2.])
+    """
+    _, axes = _check_nd("indexed_add", x, indices, values, 0, axes, "add", mode)
+    return scatter_nd.native(x, indices, values)(
+        x, indices, values, batch_dims=0, axes=axes, operation="add", mode=mode
+    )
+
+
+def indexed_put(
+    x: Array, indices: Array, values: Array | Scalar, /, *, axes: Sequence[int] | None = None, mode: Mode | None = None
+) -> Array:
+    """Put values into an array at multi-indices: `scatter_nd` with the operation "set".
+
+    Arguments, result and errors are those of `scatter_nd`.
+
+    Source: `Nx.indexed_put`.
+
+    >>> import numpy as np
+    >>> indexed_put(np.asarray([1.0, 2.0]), np.asarray([[1], [1]]), np.asarray([3.0, 5.0]))
+    array([1., 5.])
+    """
+    _, axes = _check_nd("indexed_put", x, indices, values, 0, axes, "set", mode)
+    return scatter_nd.native(x, indices, values)(
+        x, indices, values, batch_dims=0, axes=axes, operation="set", mode=mode
+    )
+
+
+def _check_nd(
+    function: str, x: Array, indices: Array, values: Any, batch_dims: Any, axes: Any, operation: Any, mode: Any
+) -> tuple[int, tuple[int, ...]]:
+    """Check all arguments of a scatter at multi-indices; return the batch axes and the indexed ones."""
+    check_indices(function, x, indices, mode)
+    _check_values(function, x, values, operation)
+    batch_dims, axes = check_multi_index(function, x, indices, batch_dims, axes)
+    _check_batch(function, x, indices, batch_dims)
+    rest = [size for axis, size in enumerate(x.shape) if axis >= batch_dims and axis not in axes]
+    _check_shape(function, values, (*x.shape[:batch_dims], *indices.shape[batch_dims:-1], *rest))
+    return batch_dims, axes
+
+
+def _check_values(function: str, x: Array, values: Any, operation: Any) -> None:
+    _arguments.choice(function, "operation", operation, _OPERATIONS)
+    if type(values) in (bool, int, float, complex):
+        xp = _arguments.namespace_of(function, x=x)
+    else:
+        xp = _arguments.namespace_of(function, x=x, values=values)
+        _arguments.one_device(function, x=x, values=values)
+    kinds = _OPERATIONS[operation]
+    if kinds is not None:
+        _arguments.dtype(function, "x", xp, x, kinds)
+    _arguments.castable(function, "values", xp, values, x, "x")
+
+
+def _check_batch(function: str, x: Array, indices: Array, batch_dims: int) -> None:
+    sizes, given = tuple(x.shape[:batch_dims]), tuple(indices.shape[:batch_dims])
+    if sizes != given and any(one not in (1, size) for size, one in zip(sizes, given)):
+        raise ValueError(
+            f"{function}: each batch size of indices must be that of x or 1, got {given}, x has {sizes}; broadcast "
+            "x first with `xp.broadcast_to`"
+        )
+
+
+def _check_shape(function: str, values: Any, shape: tuple[int, ...]) -> None:
+    if not hasattr(values, "dtype"):
+        return
+    given = _arguments.known_shape(function, "values", values)
+    if given == shape:
+        return
+    try:
+        fits = _arguments.broadcast(given, shape) == shape
+    except ValueError:
+        fits = False
+    if not fits:
+        raise ValueError(f"{function}: values of shape {given} do not broadcast to the shape of the selection, {shape}")

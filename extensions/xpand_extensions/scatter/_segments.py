@@ -1,0 +1,107 @@
+"""What the segment reductions of all libraries share: a library only reduces along the first axis."""
+
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final, Literal, TypeAlias
+
+from xpand import _arguments, array_namespace
+from xpand._typing import Array, DType, Namespace
+
+from .._bounds import index_dtype
+
+Combination: TypeAlias = Literal["add", "multiply", "min", "max"]
+
+SegmentMode: TypeAlias = Literal["raise", "drop", "clip", "wrap"]
+"""What becomes of segment ids out of bounds; "raise" is asked only where their values are known."""
+
+_COMBINATIONS: Final[dict[str, Combination]] = {
+    "segment_sum": "add",
+    "segment_prod": "multiply",
+    "segment_min": "min",
+    "segment_max": "max",
+    "segment_mean": "add",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Reduction:
+    """What is asked of a kernel besides the arrays."""
+
+    function: str
+    """The function called, for messages."""
+    combination: Combination
+    num_segments: int
+    is_sorted: bool
+    mode: SegmentMode
+
+
+Kernel: TypeAlias = Callable[[Reduction, Array, Array], Array]
+"""Reduces values of shape `(n, …)` with ids of shape `(n,)` to `(num_segments, …)`."""
+
+
+def reducer(function: str, kernel: Kernel) -> Callable[..., Array]:
+    """Make a library's `segment_sum`, or one of its kin, from its kernel.
+
+    The facade has filled in what its caller left out: `num_segments` is a number, `axis` counts from the front.
+    """
+    combination = _COMBINATIONS[function]
+    compute = _mean_of(kernel) if function == "segment_mean" else kernel
+
+    def reduce(
+        values: Array,
+        segment_ids: Array,
+        /,
+        *,
+        num_segments: Any = None,
+        axis: int = 0,
+        indices_are_sorted: bool = False,
+        mode: Any = None,
+    ) -> Array:
+        what = Reduction(function, combination, num_segments, indices_are_sorted, mode)
+        if axis == 0:
+            return compute(what, values, segment_ids)
+        xp = array_namespace(values)
+        return xp.moveaxis(compute(what, xp.moveaxis(values, axis, 0), segment_ids), 0, axis)
+
+    reduce.__name__ = reduce.__qualname__ = function
+    reduce.__module__ = kernel.__module__
+    return reduce
+
+
+def _mean_of(kernel: Kernel) -> Kernel:
+    """Divide sums by counts, which are integers: a float16 can't count beyond 2048."""
+
+    def mean(what: Reduction, values: Array, ids: Array) -> Array:
+        xp = array_namespace(values)
+        total = kernel(what, values, ids)
+        ones = xp.ones_like(ids, dtype=index_dtype(xp, _arguments.device_of(ids)))
+        number = kernel(what, ones, ids)
+        number = xp.reshape(number, (-1, *(1 for _ in values.shape[1:]))) if values.ndim > 1 else number
+        nan = xp.full((), math.nan, dtype=values.dtype, device=_arguments.device_of(values))
+        # An empty segment is divided by one: 0 / 0 would warn, and its gradient would be NaN in all segments.
+        divisor = xp.astype(xp.maximum(number, xp.ones_like(number)), values.dtype)
+        return xp.where(number > 0, total / divisor, nan)
+
+    return mean
+
+
+def identity(xp: Namespace, dtype: DType, combination: Combination) -> bool | int | float:
+    """Return what a reduction of nothing gives."""
+    if combination in ("add", "multiply"):
+        return int(combination == "multiply")
+    kind = _arguments.kind(xp, dtype)
+    if kind == "bool":
+        return combination == "min"
+    if kind == "real":
+        return math.inf if combination == "min" else -math.inf
+    low, high = _arguments.integer_range(xp, dtype)
+    return high if combination == "min" else low
+
+
+def nothing(xp: Namespace, values: Array, what: Reduction) -> Array:
+    """Make the result of segments without values."""
+    fill = identity(xp, values.dtype, what.combination)
+    return xp.full(
+        (what.num_segments, *values.shape[1:]), fill, dtype=values.dtype, device=_arguments.device_of(values)
+    )

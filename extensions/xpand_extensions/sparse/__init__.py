@@ -1,0 +1,115 @@
+"""Sparse arrays on every library: containers whose parts are arrays of that library, and functions of them.
+
+A container says where its values belong: `COO` by coordinates, for arrays of any number of axes, `CSR` and `CSC` by
+rows and by columns, for matrices. It is immutable, and a tree: it passes through `jit`, `vmap`, loops and derivatives,
+and the gradient with respect to a container is one of the same pattern. Functions take the sparse arrays that libraries
+have themselves, too.
+"""
+
+from ._arithmetic import add, divide, multiply, subtract
+from ._assembly import CSRAssembly, assembled_values, csr_assembly
+from ._build import block, block_diag, concat, diags, eye, kron, stack
+from ._containers import COO, CSC, CSR, Sparse
+from ._convert import (
+    Format,
+    convert,
+    from_dense,
+    is_sparse,
+    matrix_transpose,
+    sparse_format,
+    tocoo,
+    tocsc,
+    tocsr,
+    todense,
+)
+from ._elementwise import abs, astype, conj, imag, map_values, negative, power, real, sign, sqrt, square
+from ._index import getitem
+from ._matmul import matmul
+from ._native import from_native, to_native
+from ._pattern import at_once as at_once
+from ._pattern import known as known
+from ._products import (
+    CSRPlan,
+    coo_matmul,
+    coo_todense,
+    csr_matmul,
+    csr_plan,
+    csr_rmatmul,
+    csr_rows,
+    csr_todense,
+    sampled_matmul,
+)
+from ._reduce import count_nonzero, diagonal, max, mean, min, norm, sum, trace
+from ._structure import eliminate_zeros, reshape, sort, sum_duplicates, transpose, tril, triu
+from ._trees import disassemble
+
+__all__ = [
+    "CSRAssembly",
+    "CSRPlan",
+    "assembled_values",
+    "coo_matmul",
+    "coo_todense",
+    "csr_assembly",
+    "csr_matmul",
+    "csr_plan",
+    "csr_rmatmul",
+    "csr_rows",
+    "csr_todense",
+    "sampled_matmul",
+    "COO",
+    "CSC",
+    "CSR",
+    "Format",
+    "Sparse",
+    "abs",
+    "add",
+    "astype",
+    "block",
+    "block_diag",
+    "concat",
+    "conj",
+    "convert",
+    "count_nonzero",
+    "diagonal",
+    "diags",
+    "disassemble",
+    "divide",
+    "eliminate_zeros",
+    "eye",
+    "from_dense",
+    "from_native",
+    "getitem",
+    "imag",
+    "is_sparse",
+    "kron",
+    "map_values",
+    "matmul",
+    "matrix_transpose",
+    "max",
+    "mean",
+    "min",
+    "multiply",
+    "negative",
+    "norm",
+    "power",
+    "real",
+    "reshape",
+    "sign",
+    "sort",
+    "sparse_format",
+    "sqrt",
+    "square",
+    "stack",
+    "subtract",
+    "sum",
+    "sum_duplicates",
+    "to_native",
+    "tocoo",
+    "tocsc",
+    "tocsr",
+    "todense",
+    "trace",
+    "transpose",
+    "tril",
+    "triu",
+]

@@ -1,0 +1,218 @@
+"""Arithmetic of sparse arrays with each other, with dense arrays and with numbers."""
+
+from typing import Any, Final
+
+from xpand import _arguments
+from xpand._namespace import describe
+from xpand._typing import Array, Scalar
+
+from ..arithmetic import _operands as operands
+from ._containers import COO, Sparse, namespace_of
+from ._convert import any_sparse, container, tocoo, todense
+from ._forms import by_coordinates, coo_of, pattern_work
+from ._operands import at_places, promoted, same_places, with_batch_of, with_like_patterns, with_promise
+from ._pattern import known, merge, merged_values
+from ._sparse import intersection
+from ._structure import sort, sum_duplicates
+
+_SCALARS: Final = operands.SCALARS
+
+
+def add(a: Any, b: Any, /) -> Any:
+    """Add arrays of which one or both are sparse.
+
+    Args:
+        a: A container, or an array.
+        b: A container, or an array. Two containers have one shape, but for batch axes, which broadcast.
+
+    Returns:
+        Of two containers one, of their format, or COO where they have two; sorted and unique where the patterns are
+        known. Of a container and an array an array. Where patterns aren't known, under jit with containers as arguments
+        and for lazy arrays, the entries of both are kept, as duplicates.
+
+    Raises:
+        TypeError: Neither is sparse, one is a number, arrays of two libraries, or data types that don't promote.
+        ValueError: Shapes that don't fit, or arrays on two devices.
+
+    Source: `a + b` of SciPy's sparse arrays.
+
+    >>> import numpy as np
+    >>> from xpand_extensions.sparse import COO
+    >>> a = COO(np.asarray([1.0, 2.0]), (np.asarray([0, 1]),), (3,))
+    >>> b = COO(np.asarray([5.0]), (np.asarray([1]),), (3,))
+    >>> add(a, b).todense()
+    array([1., 7., 0.])
+    >>> add(a, np.asarray([1.0, 1.0, 1.0]))
+    array([2., 3., 1.])
+    """
+    a, b = _pair("add", a, b)
+    if not isinstance(a, Sparse) or not isinstance(b, Sparse):
+        return _dense_sum("add", a, b, 1)
+    return _sum("add", a, b)
+
+
+def subtract(a: Any, b: Any, /) -> Any:
+    """Subtract arrays of which one or both are sparse: `a - b`. Otherwise as `add`.
+
+    >>> import numpy as np
+    >>> from xpand_extensions.sparse import COO
+    >>> a = COO(np.asarray([1.0, 2.0]), (np.asarray([0, 1]),), (3,))
+    >>> subtract(a, a).values
+    array([0., 0.])
+    """
+    a, b = _pair("subtract", a, b)
+    if not isinstance(a, Sparse) or not isinstance(b, Sparse):
+        return _dense_sum("subtract", a, b, -1)
+    _numeric("subtract", a, b)
+    return _sum("subtract", a, b._replace(-b.values))
+
+
+def multiply(a: Any, b: Any, /) -> Any:
+    """Multiply element by element arrays of which one or both are sparse, or a sparse array by a number.
+
+    Args:
+        a: A container, an array or a number.
+        b: The same. An array must broadcast to the sparse and dense axes of the container; it may have more batch axes.
+
+    Returns:
+        A container. With an array or a number, of the same pattern: what isn't kept is zero, also where the array is
+        infinite or NaN. Of two containers, of their format, or COO where they have two, with the places that both
+        have; where patterns aren't known, with those of `a`.
+
+    Raises:
+        TypeError: Neither is sparse, arrays of two libraries, or data types that don't promote.
+        ValueError: Shapes that don't fit, or arrays on two devices.
+
+    >>> import numpy as np
+    >>> from xpand_extensions.sparse import COO
+    >>> a = COO(np.asarray([1.0, 2.0]), (np.asarray([0, 1]),), (3,))
+    >>> multiply(a, np.asarray([10.0, 20.0, 30.0])).values
+    array([10., 40.])
+    """
+    if type(a) in _SCALARS:
+        a, b = b, a
+    a = any_sparse("multiply", "a", a)
+    if type(b) in _SCALARS:
+        return _scaled("multiply", container("multiply", a), b)
+    b = any_sparse("multiply", "b", b)
+    if not isinstance(a, Sparse):
+        a, b = container("multiply", b, "b"), a
+    if isinstance(b, Sparse):
+        return _product(a, b)
+    return _times_array("multiply", a, b)
+
+
+def divide(a: Any, b: Any, /) -> Any:
+    """Divide a sparse array by an array or a number, element by element.
+
+    Args:
+        a: A container of a floating-point data type.
+        b: An array, which broadcasts to the sparse and dense axes of `a`, or a number.
+
+    Returns:
+        A container of the pattern of `a`: what isn't kept is zero, also where `b` is zero or NaN.
+
+    Raises:
+        TypeError: `a` is not sparse, `b` is, integers, arrays of two libraries, or data types that don't promote.
+        ValueError: Shapes that don't fit, or arrays on two devices.
+
+    >>> import numpy as np
+    >>> from xpand_extensions.sparse import COO
+    >>> divide(COO(np.asarray([1.0, 2.0]), (np.asarray([0, 1]),), (3,)), 2.0).values
+    array([0.5, 1. ])
+    """
+    if isinstance(b, Sparse) or (type(b) not in _SCALARS and isinstance(any_sparse("divide", "b", b), Sparse)):
+        raise TypeError(
+            "divide: b is sparse, and what isn't kept would be divided by; divide by `sparse.todense(b)`, or use "
+            "`multiply` with the inverse of its values"
+        )
+    a = container("divide", a)
+    _arguments.dtype("divide", "a", namespace_of(a), a.values, _arguments.FLOATING)
+    return _scaled("divide", a, b) if type(b) in _SCALARS else _times_array("divide", a, b)
+
+
+def _pair(function: str, a: Any, b: Any) -> tuple[Any, Any]:
+    """Check what is added: a number would be added to what isn't kept, too."""
+    for name, x in (("a", a), ("b", b)):
+        if type(x) in _SCALARS:
+            raise TypeError(
+                f"{function}: {name} is the number {x!r}, which would make every element differ from zero; use "
+                f"`sparse.todense`, or `sparse.map_values` to change what is kept alone"
+            )
+    a, b = any_sparse(function, "a", a), any_sparse(function, "b", b)
+    if not isinstance(a, Sparse) and not isinstance(b, Sparse):
+        raise TypeError(f"{function}: takes at least one sparse array, got {describe(a)} and {describe(b)}")
+    return a, b
+
+
+def _numeric(function: str, a: Any, b: Any) -> None:
+    for name, x in (("a", a), ("b", b)):
+        values = x.values if isinstance(x, Sparse) else x
+        xp = _arguments.namespace_of(function, **{name: values})
+        _arguments.dtype(function, name, xp, values, _arguments.NUMERIC)
+
+
+def _dense_sum(function: str, a: Any, b: Any, sign: int) -> Array:
+    _numeric(function, a, b)
+    x, y = todense(a), todense(b)
+    xp = _arguments.namespace_of(function, a=x, b=y)
+    _arguments.one_device(function, a=x, b=y)
+    x, y = _arguments.promote(function, xp, a=x, b=y)
+    _arguments.broadcast_shapes(function, a=tuple(x.shape), b=tuple(y.shape))
+    # Not by operators: array-api-strict's arrays take no traced ones beside them.
+    total: Array = xp.add(x, y) if sign > 0 else xp.subtract(x, y)
+    return total
+
+
+def _sum(function: str, a: Sparse, b: Sparse) -> Any:
+    _numeric(function, a, b)
+    a, b = promoted(function, a, b)
+    if same_places(a, b):
+        return with_promise(a, b, a.values + b.values)
+    return by_coordinates(_union, a, b)
+
+
+def _union(a: COO, b: COO) -> COO:
+    a, b = with_like_patterns(a, b)
+    xp = namespace_of(a)
+    joined = xp.concat([a.values, b.values], axis=a.batch_ndim)
+    sizes = a._sparse_shape
+
+    def work(*given: Array) -> tuple[Array, ...]:
+        half = len(sizes)
+        names = _arguments.namespace_of("add", a=given[0], b=given[half])
+        return tuple(names.concat(each, axis=-1) for each in zip(given[:half], given[half:]))
+
+    coords = pattern_work(work, *a.coords, *b.coords)
+    if not known(*coords):
+        return coo_of(joined, coords, sizes, dense_ndim=a.dense_ndim)
+    plan = merge(coords, sizes)
+    values = merged_values(joined, plan, a.batch_ndim)
+    return coo_of(values, plan.coords, sizes, is_sorted=True, is_unique=True, dense_ndim=a.dense_ndim)
+
+
+def _product(a: Sparse, b: Sparse) -> Any:
+    _numeric("multiply", a, b)
+    a, b = promoted("multiply", a, b)
+    # Sums of what is at one place are multiplied, and not what they are sums of.
+    a, b = sum_duplicates(a), sum_duplicates(b)
+    if same_places(a, b):
+        return with_promise(a, b, a.values * b.values)
+    return by_coordinates(lambda x, y: intersection(sort(x), sort(y)), a, b)
+
+
+def _scaled(function: str, a: Sparse, number: Scalar) -> Sparse:
+    xp = namespace_of(a)
+    _arguments.dtype(function, "a", xp, a.values, _arguments.NUMERIC)
+    factor = operands.cast(function, "b", xp, number, a.values)
+    return a._replace(a.values * factor if function == "multiply" else a.values / factor)
+
+
+def _times_array(function: str, a: Sparse, x: Array) -> Sparse:
+    _numeric(function, a, x)
+    xp = _arguments.namespace_of(function, a=a.values, b=x)
+    _arguments.one_device(function, a=a.values, b=x)
+    values, x = _arguments.promote(function, xp, a=a.values, b=x)
+    a = with_batch_of(function, a._replace(values), x)
+    factors = at_places(function, a, tocoo(a).coords if x.ndim else (), x)
+    return a._replace(a.values * factors if function == "multiply" else a.values / factors)

@@ -1,0 +1,91 @@
+"""Batches of sparse matrices: with one pattern, and with a pattern for each member.
+
+The latter are one matrix whose blocks are the members, along its diagonal.
+"""
+
+import math
+from collections.abc import Callable, Sequence
+
+from xpand import _arguments, array_namespace
+from xpand._typing import Array, Namespace
+
+from .._bounds import index_dtype
+
+Shape = tuple[int, int]
+Product = Callable[..., Array]
+"""One of the facades, whose checks cost little beside what is done here."""
+
+
+def multiplied(multiply: Product, values: Array, rows: Array, columns: Array, x: Array, shape: Shape) -> Array:
+    """Multiply matrices, with rows and columns of shape `(*batch, nse)`, by way of one: by `multiply`, `coo_matmul`."""
+    xp = array_namespace(values, rows, columns, x)
+    stack = _stack((rows, 1), (columns, 1), (values, 1), (x, min(x.ndim, 2)))
+    count, (m, n), width = math.prod(stack), shape, tuple(x.shape[1:]) if x.ndim == 1 else (x.shape[-1],)
+    x = xp.reshape(xp.broadcast_to(x, (*stack, n, *width)), (count * n, *width))
+    rows, columns = numbered(xp, rows, columns, stack, shape)
+    values = _flat(xp, values, stack)
+    return xp.reshape(multiply(values, rows, columns, x, shape=(count * m, count * n)), (*stack, m, *width))
+
+
+def sampled(sample: Product, x: Array, y: Array, rows: Array, columns: Array) -> Array:
+    """Multiply dense matrices at places of shape `(*batch, nse)`: by `sample`, `sampled_matmul`, of all rows."""
+    xp = array_namespace(x, y, rows, columns)
+    stack = _stack((rows, 1), (columns, 1), (x, 2), (y, 2))
+    count, (m, k), n = math.prod(stack), x.shape[-2:], y.shape[-1]
+    nse = rows.shape[-1]
+    rows, columns = numbered(xp, rows, columns, stack, (m, n))
+    x = xp.reshape(xp.broadcast_to(x, (*stack, m, k)), (count * m, k))
+    y = xp.reshape(xp.broadcast_to(xp.matrix_transpose(y), (*stack, n, k)), (count * n, k))
+    return xp.reshape(sample(x, xp.matrix_transpose(y), rows, columns), (*stack, nse))
+
+
+def filled(densify: Product, values: Array, rows: Array, columns: Array, shape: Shape) -> Array:
+    """Make matrices dense, with rows and columns of shape `(*batch, nse)`: by `densify`, `coo_todense`, of all rows."""
+    xp, (m, n) = array_namespace(values, rows, columns), shape
+    stack = _stack((values, 1), (rows, 1), (columns, 1))
+    numbers, _ = numbered(xp, rows, columns, stack, shape)
+    out = densify(_flat(xp, values, stack), numbers, _flat(xp, columns, stack), shape=(math.prod(stack) * m, n))
+    return xp.reshape(out, (*stack, m, n))
+
+
+def numbered(xp: Namespace, rows: Array, columns: Array, stack: tuple[int, ...], shape: Shape) -> tuple[Array, Array]:
+    """Number the rows and columns of all members through; padding stays padding."""
+    (m, n), device = shape, _arguments.device_of(rows)
+    count, nse = math.prod(stack), rows.shape[-1]
+    dtype = index_dtype(xp, device)
+    member = xp.reshape(xp.arange(count, dtype=dtype, device=device), (count, 1))
+    rows, columns = (xp.astype(xp.reshape(_flat(xp, part, stack), (count, nse)), dtype) for part in (rows, columns))
+    is_entry = (rows < m) & (columns < n)
+    rows = xp.where(is_entry, rows + member * m, xp.full_like(rows, count * m))
+    columns = xp.where(is_entry, columns + member * n, xp.full_like(columns, count * n))
+    return xp.reshape(rows, (-1,)), xp.reshape(columns, (-1,))
+
+
+def mapped_product(xp: Namespace, multiply: Product, values: Array, x: Array, mapped: Sequence[bool]) -> Array:
+    """Multiply, `multiply(values, x)`, where the axis of members comes first in what is mapped.
+
+    Many vectors for one matrix are columns.
+    """
+    if mapped[0] or values.ndim > 1 or x.ndim != 3:
+        return multiply(*aligned(xp, (values, x), mapped, (1, 2)))
+    members, n, k = x.shape
+    out = multiply(values, xp.reshape(xp.moveaxis(x, 0, 1), (n, members * k)))
+    return xp.moveaxis(xp.reshape(out, (out.shape[0], members, k)), 1, 0)
+
+
+def aligned(xp: Namespace, arrays: Sequence[Array], mapped: Sequence[bool], cores: Sequence[int]) -> list[Array]:
+    """Let the batches of arrays broadcast where the axis of members comes first in some; `cores`: axes after those."""
+    ndim = max(x.ndim - is_mapped - core for x, is_mapped, core in zip(arrays, mapped, cores))
+    return [
+        xp.reshape(x, (x.shape[0], *(1,) * (ndim - (x.ndim - 1 - core)), *x.shape[1:])) if is_mapped else x
+        for x, is_mapped, core in zip(arrays, mapped, cores)
+    ]
+
+
+def _stack(*arrays: tuple[Array, int]) -> tuple[int, ...]:
+    """Return the shape of the batch: of all axes of each array but its last ones."""
+    return _arguments.broadcast(*[tuple(x.shape[: x.ndim - core]) for x, core in arrays])
+
+
+def _flat(xp: Namespace, x: Array, stack: tuple[int, ...]) -> Array:
+    return xp.reshape(xp.broadcast_to(x, (*stack, x.shape[-1])), (-1,))

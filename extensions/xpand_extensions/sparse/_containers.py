@@ -1,0 +1,360 @@
+"""The containers of sparse arrays: what is kept of one, by format.
+
+A container is its `values` and its *pattern*: the integer arrays that say where the values belong. Everything else is
+static: the sizes of the sparse axes and what is promised of the pattern. All parts are arrays of one library, so a
+container is a tree, which passes through every transformation; the shape follows from the values, so that a container
+with one more axis of values is a batch of the same pattern.
+
+Axes are in the order batch, sparse, dense: `shape == (*batch, *sparse, *dense)`.
+"""
+
+from typing import Any, ClassVar, Self
+
+from xpand import array_namespace, device
+from xpand._typing import Array, Device, DType, Namespace
+
+from . import _checks as checks
+from ._known import make_known
+from ._operators import Operators
+from ._plans import plan_of
+
+Shape = tuple[int, ...]
+
+
+class Sparse(Operators):
+    """What containers of every format have in common."""
+
+    __slots__ = ("_is_sorted", "_is_unique", "_plan", "_sparse_shape", "_values")
+
+    format: ClassVar[str]
+    """The name of the format: "coo", "csr", "csc"."""
+
+    _values: Array
+    _sparse_shape: Shape
+    _is_sorted: bool
+    _is_unique: bool
+    _plan: Any
+
+    # NumPy's arrays leave operators with a container to the container.
+    __array_ufunc__ = None
+
+    @property
+    def values(self) -> Array:
+        """The values that are kept: of shape (*batch, nse, *dense)."""
+        return self._values
+
+    @property
+    def pattern(self) -> tuple[Array, ...]:
+        """The integer arrays that say where the values belong."""
+        raise NotImplementedError
+
+    @property
+    def shape(self) -> Shape:
+        """The shape of the array that is meant: (*batch, *sparse, *dense)."""
+        batch = self.batch_ndim
+        return (*self._values.shape[:batch], *self._sparse_shape, *self._values.shape[batch + 1 :])
+
+    @property
+    def batch_ndim(self) -> int:
+        """How many axes come before the sparse ones."""
+        axes: int = self._values.ndim
+        return axes - 1 - self.dense_ndim
+
+    @property
+    def sparse_ndim(self) -> int:
+        """How many axes are sparse."""
+        return len(self._sparse_shape)
+
+    @property
+    def dense_ndim(self) -> int:
+        """How many axes come after the sparse ones."""
+        return 0
+
+    @property
+    def ndim(self) -> int:
+        """How many axes there are."""
+        axes: int = self._values.ndim
+        return axes - 1 + len(self._sparse_shape)
+
+    @property
+    def nse(self) -> int:
+        """How many entries are kept of each member of a batch: the *number of specified elements*."""
+        size: int = self._values.shape[self.batch_ndim]
+        return size
+
+    @property
+    def dtype(self) -> DType:
+        """The data type of the values."""
+        return self._values.dtype
+
+    @property
+    def device(self) -> Device:
+        """Where the values lie."""
+        return device(self._values)
+
+    @property
+    def is_sorted(self) -> bool:
+        """Whether entries are promised to be in the order of their places (within a row or column, for CSR and CSC)."""
+        return self._is_sorted
+
+    @property
+    def is_unique(self) -> bool:
+        """Whether entries are promised to have different places. Where two have the same, their sum is meant."""
+        return self._is_unique
+
+    @property
+    def plan(self) -> Any:
+        """What a library has worked out of the pattern for fast products, as a tree of arrays; None: nothing yet."""
+        return self._plan
+
+    def with_values(self, values: Array) -> Self:
+        """Return a container of other values at the same places.
+
+        `values` may have more or fewer batch axes: the pattern is then that of each member.
+
+        Raises:
+            ValueError: Not as many values as there are places.
+        """
+        checks.new_values(self, values)
+        return self._replace(values)
+
+    def _replace(self, values: Array, pattern: tuple[Array, ...] | None = None) -> Self:
+        return self._of(values, self.pattern if pattern is None else pattern, self._static(), self._plan)
+
+    def prepared(self) -> Self:
+        """Return the container with its `plan`: what makes products faster where it is an argument of `jit`.
+
+        A product of a container whose pattern is known works that out by itself, the first time. Elsewhere the plan
+        has to come along. It belongs to the tree: containers with and without it are of two structures. On libraries
+        that have no use for one, and where the pattern isn't known, the container is returned as it is.
+        """
+        return self
+
+    def _static(self) -> tuple[Any, ...]:
+        """What isn't an array, as what two containers must agree in to be of one structure."""
+        return (self._sparse_shape, self._is_sorted, self._is_unique)
+
+    @classmethod
+    def _of(cls, values: Any, pattern: tuple[Any, ...], static: tuple[Any, ...], plan: Any = None) -> Self:
+        """Make a container of parts that are trusted; in transformations they may be anything."""
+        raise NotImplementedError
+
+    def __repr__(self) -> str:
+        """Describe the container by its shape and what is kept."""
+        if not hasattr(self._values, "dtype"):
+            return f"{type(self).__name__}(values={self._values!r}, shape=(…, {self._sparse_shape}))"
+        name = str(self.dtype).rpartition(".")[2]
+        return f"<{type(self).__name__} of shape {self.shape}, {self.nse} entries of {name}>"
+
+
+class COO(Sparse):
+    """A sparse array of any number of axes, by the coordinates of its entries: one integer array an axis.
+
+    Args:
+        values: Of shape (*batch, nse, *dense), of any data type.
+        coords: For each sparse axis an integer array of shape (nse,), for all of a batch, or (*batch, nse).
+        shape: The shape of the array that is meant, (*batch, *sparse, *dense).
+        dense_ndim: How many axes of `values` come after that of the entries.
+        is_sorted: A promise: entries are in the order of their places, the last axis fastest.
+        is_unique: A promise: no two entries have the same place. Otherwise their sum is meant.
+        check: Whether coordinates, and what is promised, are checked where values are known: a pass over them.
+
+    Raises:
+        TypeError: Something is no array, of another library, or coordinates are no integers.
+        ValueError: Shapes don't fit together, arrays lie on two devices, or what is promised doesn't hold.
+        IndexError: A coordinate is out of bounds.
+
+    Nothing is copied. Source: JAX's `BCOO`, SciPy's `coo_array`.
+
+    >>> import numpy as np
+    >>> a = COO(np.asarray([1.0, 2.0]), (np.asarray([0, 1]), np.asarray([2, 0])), (2, 3))
+    >>> a
+    <COO of shape (2, 3), 2 entries of float64>
+    >>> a.todense()
+    array([[0., 0., 1.],
+           [2., 0., 0.]])
+    """
+
+    __slots__ = ("_coords", "_dense_ndim")
+
+    format = "coo"
+    _coords: tuple[Array, ...]
+    _dense_ndim: int
+
+    def __init__(
+        self,
+        values: Array,
+        coords: tuple[Array, ...],
+        shape: Shape,
+        *,
+        dense_ndim: int = 0,
+        is_sorted: bool = False,
+        is_unique: bool = False,
+        check: bool = True,
+    ) -> None:
+        """Check the parts, and keep them."""
+        self._sparse_shape = checks.coo(values, coords, shape, dense_ndim, is_sorted, is_unique, check)
+        make_known(values)
+        self._values, self._coords, self._dense_ndim = values, tuple(coords), dense_ndim
+        self._is_sorted, self._is_unique, self._plan = is_sorted, is_unique, None
+
+    @property
+    def coords(self) -> tuple[Array, ...]:
+        """For each sparse axis the coordinates of the entries."""
+        return self._coords
+
+    @property
+    def pattern(self) -> tuple[Array, ...]:
+        """The coordinates."""
+        return self._coords
+
+    @property
+    def dense_ndim(self) -> int:
+        """How many axes come after the sparse ones."""
+        return self._dense_ndim
+
+    def _static(self) -> tuple[Any, ...]:
+        return (self._sparse_shape, self._is_sorted, self._is_unique, self._dense_ndim)
+
+    @classmethod
+    def _of(cls, values: Any, pattern: tuple[Any, ...], static: tuple[Any, ...], plan: Any = None) -> Self:
+        make_known(values)
+        made = object.__new__(cls)
+        made._sparse_shape, made._is_sorted, made._is_unique, made._dense_ndim = static
+        made._values, made._coords, made._plan = values, tuple(pattern), plan
+        return made
+
+
+class _Compressed(Sparse):
+    """A sparse matrix whose entries are in the order of its rows, or of its columns."""
+
+    __slots__ = ("_indices", "_indptr", "_worked_out")
+
+    _worked_out: list[Any]
+    """The plan that the first product made, if any: one list for all containers made of this one's pattern."""
+    _indices: Array
+    _indptr: Array
+    _major: ClassVar[int]
+    """Which of the two axes is compressed, counted from the end."""
+
+    def __init__(
+        self,
+        values: Array,
+        indices: Array,
+        indptr: Array,
+        shape: Shape,
+        *,
+        is_sorted: bool = False,
+        is_unique: bool = False,
+        check: bool = True,
+    ) -> None:
+        """Check the parts, and keep them."""
+        self._sparse_shape = checks.compressed(self, values, indices, indptr, shape, is_sorted, is_unique, check)
+        make_known(values)
+        self._values, self._indices, self._indptr = values, indices, indptr
+        self._is_sorted, self._is_unique, self._plan = is_sorted, is_unique, None
+        self._worked_out = []
+
+    @property
+    def indices(self) -> Array:
+        """The column of each entry (CSR), or its row (CSC): of shape (nse,) or (*batch, nse)."""
+        return self._indices
+
+    @property
+    def indptr(self) -> Array:
+        """Where the entries of each row (CSR) or column (CSC) begin, and the last ones end: one more than there are."""
+        return self._indptr
+
+    @property
+    def pattern(self) -> tuple[Array, ...]:
+        """`indices` and `indptr`."""
+        return self._indices, self._indptr
+
+    @classmethod
+    def _of(cls, values: Any, pattern: tuple[Any, ...], static: tuple[Any, ...], plan: Any = None) -> Self:
+        make_known(values)
+        made = object.__new__(cls)
+        made._sparse_shape, made._is_sorted, made._is_unique = static
+        made._indices, made._indptr = pattern
+        made._values, made._plan, made._worked_out = values, plan, []
+        return made
+
+    def _replace(self, values: Array, pattern: tuple[Array, ...] | None = None) -> Self:
+        made = super()._replace(values, pattern)
+        if pattern is None:
+            made._worked_out = self._worked_out
+        return made
+
+    def prepared(self) -> Self:
+        plan = self._plan_for_products()
+        return self if plan is None else self._of(self._values, self.pattern, self._static(), plan)
+
+    def _plan_for_products(self) -> Any:
+        """Return the plan that comes along, or is worked out of a pattern that is known; None where there is none."""
+        if self._plan is not None:
+            return self._plan
+        if not self._worked_out:
+            rows, columns = self._sparse_shape
+            shape = (rows, columns) if self._major == -2 else (columns, rows)
+            self._worked_out.append(plan_of(self._indices, self._indptr, shape))
+        return self._worked_out[0]
+
+    def _transposed(self, other: type["_Compressed"]) -> "_Compressed":
+        """Return the transposed, by the other format: the same arrays, and the same plan."""
+        made = other._of(self._values, self.pattern, (self._sparse_shape[::-1], *self._static()[1:]), self._plan)
+        made._worked_out = self._worked_out
+        return made
+
+
+class CSR(_Compressed):
+    """A sparse matrix, or a batch of matrices, by rows: the entries of row i are those from indptr[i] to indptr[i + 1].
+
+    Args:
+        values: Of shape (*batch, nse), of any data type.
+        indices: The column of each entry: integers of shape (nse,), for all of a batch, or (*batch, nse).
+        indptr: Where rows begin, and the last one ends: integers of shape (rows + 1,) or (*batch, rows + 1), from 0 to
+            nse, never falling. Entries from the last one on are padding, and count as nothing.
+        shape: The shape of the array that is meant, (*batch, rows, columns).
+        is_sorted: A promise: within each row, entries are in the order of their columns.
+        is_unique: A promise: no two entries have the same place. Otherwise their sum is meant.
+        check: Whether indices, and what is promised, are checked where values are known: a pass over them.
+
+    Raises:
+        TypeError: Something is no array, of another library, or indices are no integers.
+        ValueError: Shapes don't fit together, arrays lie on two devices, `indptr` isn't as it must be, or what is
+            promised doesn't hold.
+        IndexError: A column is out of bounds.
+
+    Nothing is copied. Source: SciPy's `csr_array`, JAX's `BCSR`.
+
+    >>> import numpy as np
+    >>> CSR(np.asarray([1.0, 2.0]), np.asarray([2, 0]), np.asarray([0, 1, 2]), (2, 3)).todense()
+    array([[0., 0., 1.],
+           [2., 0., 0.]])
+    """
+
+    __slots__ = ()
+    format = "csr"
+    _major = -2
+
+
+class CSC(_Compressed):
+    """A sparse matrix, or a batch of matrices, by columns: entries of column j are from indptr[j] to indptr[j + 1].
+
+    Arguments and errors are those of `CSR`, with rows and columns exchanged; `shape` isn't: it is (*batch, rows,
+    columns).
+
+    >>> import numpy as np
+    >>> CSC(np.asarray([2.0, 1.0]), np.asarray([1, 0]), np.asarray([0, 1, 1, 2]), (2, 3)).todense()
+    array([[0., 0., 1.],
+           [2., 0., 0.]])
+    """
+
+    __slots__ = ()
+    format = "csc"
+    _major = -1
+
+
+def namespace_of(a: Sparse) -> Namespace:
+    """Return the namespace of the library that a container's parts are of."""
+    return array_namespace(a.values)

@@ -1,0 +1,363 @@
+"""From one format to another: dense arrays, COO, CSR and CSC."""
+
+from functools import partial
+from math import prod
+from typing import Any, Literal, TypeAlias
+
+from xpand import _arguments, array_namespace, is_concrete
+from xpand._namespace import describe
+from xpand._typing import Array
+
+from .. import indexing, scatter
+from . import _checks as checks
+from ._assembly import assembled_values, csr_assembly
+from ._containers import COO, CSC, CSR, Sparse, namespace_of
+from ._libraries import container_of, native_format
+from ._pattern import along, at_once, known
+from ._products import csr_rows
+
+Format: TypeAlias = Literal["coo", "csr", "csc"]
+FORMATS: tuple[Format, ...] = ("coo", "csr", "csc")
+
+
+def is_sparse(x: Any, /) -> bool:
+    """Tell whether something is one of the containers, or a sparse array of a library's own.
+
+    >>> import numpy as np
+    >>> is_sparse(np.zeros((2, 2))), is_sparse(COO(np.ones(1), (np.asarray([0]),), (3,)))
+    (False, True)
+    """
+    return isinstance(x, Sparse) or native_format(x) is not None
+
+
+def sparse_format(x: Any, /) -> str:
+    """Name the format of a sparse array: "coo", "csr", "csc", what a library calls its own; "dense" for other arrays.
+
+    Raises:
+        TypeError: Something is no array.
+
+    >>> import numpy as np
+    >>> sparse_format(np.zeros((2, 2)))
+    'dense'
+    """
+    if isinstance(x, Sparse):
+        return x.format
+    found = native_format(x)
+    if found is not None:
+        return found
+    checks.like("sparse_format", "x", x)
+    return "dense"
+
+
+def todense(a: Sparse | Array, /) -> Array:
+    """Return the array that a container means; where entries have the same place, their sum.
+
+    Of booleans that is whether one of them is true.
+
+    Args:
+        a: A container, a sparse array of a library's own, or a dense array, which is returned as it is.
+
+    Raises:
+        TypeError: Something else.
+
+    >>> import numpy as np
+    >>> todense(COO(np.asarray([1.0, 2.0]), (np.asarray([1, 1]),), (3,)))
+    array([0., 3., 0.])
+    """
+    a = any_sparse("todense", "a", a)
+    if not isinstance(a, Sparse):
+        return a
+    return _scattered(tocoo(a))
+
+
+def tocoo(a: Sparse, /) -> COO:
+    """Convert a container to COO: the entries stay as many, and in their order.
+
+    >>> import numpy as np
+    >>> a = CSR(np.asarray([1.0, 2.0]), np.asarray([2, 0]), np.asarray([0, 1, 2]), (2, 3))
+    >>> [x.tolist() for x in tocoo(a).coords]
+    [[0, 1], [2, 0]]
+    """
+    a = container("tocoo", a)
+    if isinstance(a, COO):
+        return a
+    used = trimmed(a)
+    major, minor = _majors(used.indptr, used.nse), used.indices
+    coords = (major, minor) if isinstance(a, CSR) else (minor, major)
+    is_sorted = a.is_sorted and isinstance(a, CSR)
+    return COO._of(used.values, coords, (a._sparse_shape, is_sorted, a.is_unique, 0))
+
+
+def tocsr(a: Sparse, /) -> CSR:
+    """Convert a matrix to CSR: entries are brought into the order of rows.
+
+    Entries of one place stay apart, in their order; `sum_duplicates` sums them, before or after.
+
+    Raises:
+        TypeError: `a` is no container.
+        ValueError: It is no matrix, or batch of matrices.
+
+    >>> import numpy as np
+    >>> a = COO(np.asarray([1.0, 2.0]), (np.asarray([1, 0]), np.asarray([0, 2])), (2, 3)).tocsr()
+    >>> a.values, a.indices, a.indptr
+    (array([2., 1.]), array([2, 0]), array([0, 1, 2]))
+    """
+    a = container("tocsr", a)
+    return a if isinstance(a, CSR) else _compressed("tocsr", a, CSR)
+
+
+def tocsc(a: Sparse, /) -> CSC:
+    """Convert a matrix to CSC: entries are brought into the order of columns. Otherwise as `tocsr`.
+
+    >>> import numpy as np
+    >>> a = COO(np.asarray([1.0, 2.0]), (np.asarray([1, 0]), np.asarray([0, 2])), (2, 3)).tocsc()
+    >>> a.values, a.indices, a.indptr
+    (array([1., 2.]), array([1, 0]), array([0, 1, 1, 2]))
+    """
+    a = container("tocsc", a)
+    return a if isinstance(a, CSC) else _compressed("tocsc", a, CSC)
+
+
+def convert(a: Sparse, format: Format, /) -> Sparse:
+    """Convert a container to a format by its name.
+
+    Raises:
+        ValueError: There is no such format, or the container is no matrix where that needs one.
+
+    >>> import numpy as np
+    >>> convert(COO(np.ones(1), (np.asarray([0]), np.asarray([1])), (2, 2)), "csc")
+    <CSC of shape (2, 2), 1 entries of float64>
+    """
+    _arguments.choice("convert", "format", format, FORMATS)
+    return {"coo": tocoo, "csr": tocsr, "csc": tocsc}[format](a)
+
+
+def matrix_transpose(a: Sparse, /) -> Sparse:
+    """Exchange rows and columns of a matrix or a batch: CSR becomes CSC and the other way round. Nothing is copied.
+
+    Raises:
+        ValueError: `a` is no matrix.
+
+    >>> import numpy as np
+    >>> matrix_transpose(CSR(np.ones(1), np.asarray([2]), np.asarray([0, 1, 1]), (2, 3)))
+    <CSC of shape (3, 2), 1 entries of float64>
+    """
+    a = container("matrix_transpose", a)
+    checks.matrix("matrix_transpose", "a", a)
+    if isinstance(a, COO):
+        return COO._of(a.values, a.coords[::-1], (a._sparse_shape[::-1], False, a.is_unique, 0))
+    assert isinstance(a, (CSR, CSC)), "there are three formats"
+    return a._transposed(CSC if isinstance(a, CSR) else CSR)
+
+
+def container(function: str, a: Any, name: str = "a") -> Sparse:
+    """Return a container, made of a library's own sparse array where it is one.
+
+    Raises:
+        TypeError: It is neither.
+    """
+    found = any_sparse(function, name, a)
+    if isinstance(found, Sparse):
+        return found
+    raise TypeError(
+        f"{function}: {name} must be sparse, got {describe(a)}; `sparse.from_dense` makes a container of an array"
+    )
+
+
+def any_sparse(function: str, name: str, a: Any) -> Any:
+    """Return a container for what is sparse, and arrays as they are.
+
+    Raises:
+        TypeError: It is neither.
+    """
+    if isinstance(a, Sparse):
+        return a
+    if native_format(a) is not None:
+        return container_of(a)
+    checks.like(function, name, a)
+    return a
+
+
+def _scattered(a: COO) -> Array:
+    """Add the entries of a COO into zeros."""
+    xp = namespace_of(a)
+    if xp.isdtype(a.dtype, "bool"):  # the sum of booleans is whether one is true
+        return _scattered(a.with_values(xp.astype(a.values, xp.int32))) != 0
+    values, batch = a.values, a.batch_ndim
+    coords = list(a.coords)
+    if batch:
+        # One axis of the batch in front, and which member an entry is of as a coordinate more.
+        members = _count(values.shape[:batch])
+        values = xp.reshape(values, (members, *values.shape[batch:]))
+        index = xp.reshape(_arange(xp, members, coords[0]), (members, 1))
+        coords = [index, *(xp.reshape(x, (1 if x.ndim == 1 else members, a.nse)) for x in coords)]
+        zeros = xp.zeros((members, *a.shape[batch:]), dtype=a.dtype, device=_arguments.device_of(values))
+        found = scatter.at(zeros)[tuple(coords)].add(values, mode="drop")
+        return xp.reshape(found, a.shape)
+    zeros = xp.zeros(a.shape, dtype=a.dtype, device=_arguments.device_of(values))
+    return scatter.at(zeros)[tuple(coords)].add(values, mode="drop")
+
+
+def _compressed(function: str, a: Sparse, cls: Any) -> Any:
+    """Bring the entries of a matrix into the order of its rows or columns."""
+    checks.matrix(function, "a", a)
+    coo = tocoo(a)
+    major, minor = coo.coords if cls is CSR else coo.coords[::-1]
+    size = coo._sparse_shape[0 if cls is CSR else 1]
+    values, is_sorted = coo.values, coo.is_sorted and cls is CSR
+    if not is_sorted and major.ndim == 1 and known(major, minor):
+        return assembled(coo, cls, sum_duplicates=False)
+    if not is_sorted:
+        arrange = partial(_arranged, size)
+        places, minor, indptr = at_once(arrange, major, minor) if known(major, minor) else arrange(major, minor)
+        values = along(values, places, coo.batch_ndim)
+        is_sorted = isinstance(a, (CSR, CSC)) and a.is_sorted
+    else:
+        ends = partial(_ends, size)
+        indptr = at_once(ends, major) if known(major) else ends(major)
+    return cls._of(values, (minor, indptr), (coo._sparse_shape, is_sorted, coo.is_unique))
+
+
+def assembled(a: COO, cls: Any, *, sum_duplicates: bool) -> Any:
+    """Bring the entries of a matrix, of one pattern that is known, into the order of its rows or columns.
+
+    Padding is left out. Entries of one place may be summed, where they aren't booleans.
+    """
+    (m, n), (rows, columns) = a._sparse_shape, a.coords
+    shape, (major, minor) = ((m, n), (rows, columns)) if cls is CSR else ((n, m), (columns, rows))
+    found = at_once(partial(csr_assembly, shape=shape, sum_duplicates=sum_duplicates), major, minor)
+    values = assembled_values(a.values, found) if sum_duplicates else along(a.values, found.order, a.batch_ndim)
+    return cls._of(values, (found.indices, found.indptr), (a._sparse_shape, True, sum_duplicates or a.is_unique))
+
+
+def _majors(indptr: Array, nse: int) -> Array:
+    """Return the row of each entry."""
+    expand = partial(csr_rows, nse=nse)
+    found: Array = at_once(expand, indptr) if known(indptr) else expand(indptr)
+    return found
+
+
+def _arranged(size: int, major: Array, minor: Array) -> tuple[Array, Array, Array]:
+    """Return which entry comes first, second, … by rows, their columns, and where rows begin and end."""
+    xp = array_namespace(major, minor)
+    places = xp.argsort(major, axis=-1, stable=True)
+    major, minor = (xp.take_along_axis(x, places, axis=-1) for x in (major, minor))
+    return places, minor, _ends(size, major)
+
+
+def _ends(size: int, major: Array) -> Array:
+    """Return where rows begin and end, from the sorted row of each entry."""
+    xp = array_namespace(major)
+    if major.ndim > 1:
+        members = xp.reshape(major, (prod(major.shape[:-1]), major.shape[-1]))
+        ends = [_ends(size, members[i, :]) for i in range(members.shape[0])]
+        stacked = (
+            xp.stack(ends) if ends else xp.zeros((0, size + 1), dtype=major.dtype, device=_arguments.device_of(major))
+        )
+        return xp.reshape(stacked, (*major.shape[:-1], size + 1))
+    ones = xp.ones_like(major)
+    counts = scatter.segment_sum(ones, major, num_segments=size, indices_are_sorted=True, mode="drop")
+    return xp.cumulative_sum(counts, include_initial=True, dtype=major.dtype)
+
+
+def _first(count: int, x: Array) -> Array:
+    return x[:count]
+
+
+def trimmed(a: Any) -> Any:
+    """Leave out the padding of a matrix whose last entries belong to no row, where that is known."""
+    if a.indptr.ndim > 1 or not is_concrete(a.indptr):
+        return a
+    used = at_once(lambda indptr: int(indptr[-1]), a.indptr)
+    if used == a.nse:
+        return a
+    shorten = partial(_first, used)
+    indices = at_once(shorten, a.indices) if known(a.indices) else shorten(a.indices)
+    return type(a)._of(a.values[..., :used], (indices, a.indptr), a._static())
+
+
+def _count(shape: tuple[int, ...]) -> int:
+    count = 1
+    for size in shape:
+        count *= size
+    return count
+
+
+def _arange(xp: Any, size: int, like: Array) -> Array:
+    return xp.arange(size, dtype=like.dtype, device=_arguments.device_of(like))
+
+
+def from_dense(
+    x: Array,
+    /,
+    format: Format = "csr",
+    *,
+    nse: int | None = None,
+    batch_ndim: int = 0,
+    dense_ndim: int = 0,
+) -> Sparse:
+    """Make a container of an array: of the places where it isn't zero, in order.
+
+    Args:
+        x: An array of any data type.
+        format: "coo", "csr" or "csc".
+        nse: How many entries to keep: the rest is padding, of value zero. None: as many as there are, which needs the
+            values of `x`. With batch axes a place is kept where it isn't zero in any member.
+        batch_ndim: How many axes come before the sparse ones.
+        dense_ndim: How many axes come after them: an entry is kept where it isn't zero in any of these.
+
+    Returns:
+        A container, sorted, and unique but for padding.
+
+    Raises:
+        TypeError: `x` is no array, or lazy or traced without `nse`.
+        ValueError: No such format, axes that don't fit, or more places than `nse`.
+
+    >>> import numpy as np
+    >>> from_dense(np.asarray([[0.0, 3.0], [0.0, 0.0]]))
+    <CSR of shape (2, 2), 1 entries of float64>
+    """
+    xp = checks.like("from_dense", "x", x)
+    _arguments.choice("from_dense", "format", format, FORMATS)
+    batch = _arguments.integer("from_dense", "batch_ndim", batch_ndim, minimum=0)
+    dense = _arguments.integer("from_dense", "dense_ndim", dense_ndim, minimum=0)
+    sparse_ndim = x.ndim - batch - dense
+    if sparse_ndim < 1 or (format != "coo" and (sparse_ndim, dense) != (2, 0)):
+        raise ValueError(
+            f"from_dense: {x.ndim} axes with batch_ndim={batch} and dense_ndim={dense} leave {sparse_ndim} sparse "
+            f"axes; {format} takes {'one or more' if format == 'coo' else 'two, and no dense ones'}"
+        )
+    if nse is None and not is_concrete(x):
+        raise TypeError(
+            "from_dense: how many entries an array has that are not zero isn't known under jit and vmap, nor for lazy "
+            "arrays; say `nse`"
+        )
+    kept = x != xp.zeros((), dtype=x.dtype, device=_arguments.device_of(x))
+    if batch or dense:
+        others = (*range(batch), *range(x.ndim - dense, x.ndim))
+        kept = xp.any(kept, axis=others)
+    coords = indexing.nonzero(kept, size=nse) if nse is not None else xp.nonzero(kept)
+    values = _picked(xp, x, coords, batch)
+    if nse is not None:
+        count = xp.sum(xp.astype(kept, xp.int64))
+        checks.room("from_dense", count, nse)
+        used = xp.arange(nse, dtype=xp.int64, device=_arguments.device_of(x)) < count
+        used = xp.reshape(used, (nse,) + (1,) * dense)
+        values = xp.where(used, values, xp.zeros((), dtype=x.dtype, device=_arguments.device_of(x)))
+    made = COO._of(values, coords, (tuple(x.shape[batch : x.ndim - dense]), nse is None, nse is None, dense))
+    return convert(made, format)
+
+
+def _picked(xp: Any, x: Array, coords: tuple[Array, ...], batch: int) -> Array:
+    """Return the values at places of the sparse axes, for all members of the batch."""
+    sizes = x.shape[batch : batch + len(coords)]
+    flat = xp.reshape(x, (*x.shape[:batch], _count(sizes), *x.shape[batch + len(coords) :]))
+    index = coords[0]
+    for each, size in zip(coords[1:], sizes[1:]):
+        index = index * size + each
+    return xp.take(flat, index, axis=batch)
+
+
+def namespace_like(x: Any) -> Any:
+    """Return the namespace of a container's parts, or of an array."""
+    return namespace_of(x) if isinstance(x, Sparse) else array_namespace(x)

@@ -1,0 +1,229 @@
+"""Functions of the elements of sparse arrays that make zero of zero."""
+
+from collections.abc import Callable
+from typing import Any
+
+from xpand import _arguments, is_concrete
+from xpand._namespace import describe
+from xpand._typing import Array, DType
+
+from ._containers import Sparse, namespace_of
+from ._convert import container
+from ._structure import sum_duplicates
+
+
+def map_values(function: Callable[[Array], Array], a: Sparse, /) -> Any:
+    """Apply a function, element by element, that makes zero of zero: `xp.sin`, `xp.isnan`, …
+
+    Args:
+        function: Takes an array, and returns one of the same shape.
+        a: A container. Entries of one place are summed first.
+
+    Returns:
+        A container of the same format; of the pattern of `a` where that is unique.
+
+    Raises:
+        TypeError: `a` is not sparse, or `function` can't be called.
+        ValueError: `function` makes something else of zero, as `xp.cos` does, or changes the shape.
+
+    >>> import numpy as np
+    >>> from xpand_extensions.sparse import COO
+    >>> map_values(np.sqrt, COO(np.asarray([4.0, 9.0]), (np.asarray([0, 2]),), (3,))).values
+    array([2., 3.])
+    """
+    if not callable(function):
+        raise TypeError(f"map_values: function must be callable, got {describe(function)}")
+    a = _unique(container("map_values", a))
+    xp = namespace_of(a)
+    zero = function(xp.zeros((1,), dtype=a.dtype, device=_arguments.device_of(a.values)))
+    if is_concrete(zero) and not bool(zero[0] == 0):
+        raise ValueError(
+            f"map_values: function must make zero of zero, got {zero[0]}; the result isn't sparse, use `sparse.todense`"
+        )
+    values = function(a.values)
+    if tuple(values.shape) != tuple(a.values.shape):
+        raise ValueError(f"map_values: function must keep the shape {tuple(a.values.shape)}, got {tuple(values.shape)}")
+    return a._replace(values)
+
+
+def negative(a: Sparse, /) -> Any:
+    """Change the sign.
+
+    Raises:
+        TypeError: `a` is not sparse, or boolean.
+
+    >>> import numpy as np
+    >>> from xpand_extensions.sparse import COO
+    >>> negative(COO(np.asarray([4.0, 9.0]), (np.asarray([0, 2]),), (3,))).values
+    array([-4., -9.])
+    """
+    a = _of_kinds("negative", a, _arguments.NUMERIC)
+    return a._replace(-a.values)
+
+
+def abs(a: Sparse, /) -> Any:
+    """Return absolute values; real ones of complex numbers. Entries of one place are summed first.
+
+    Raises:
+        TypeError: `a` is not sparse, or boolean.
+
+    >>> import numpy as np
+    >>> from xpand_extensions.sparse import COO
+    >>> abs(COO(np.asarray([4.0, -9.0]), (np.asarray([0, 0]),), (3,))).values
+    array([5.])
+    """
+    a = _unique(_of_kinds("abs", a, _arguments.NUMERIC))
+    return a._replace(namespace_of(a).abs(a.values))
+
+
+def sign(a: Sparse, /) -> Any:
+    """Return signs. Entries of one place are summed first.
+
+    Raises:
+        TypeError: `a` is not sparse, or boolean.
+
+    >>> import numpy as np
+    >>> from xpand_extensions.sparse import COO
+    >>> sign(COO(np.asarray([4.0, -9.0]), (np.asarray([0, 2]),), (3,))).values
+    array([ 1., -1.])
+    """
+    a = _unique(_of_kinds("sign", a, _arguments.NUMERIC))
+    return a._replace(namespace_of(a).sign(a.values))
+
+
+def sqrt(a: Sparse, /) -> Any:
+    """Return square roots. Entries of one place are summed first.
+
+    Raises:
+        TypeError: `a` is not sparse, or not of a floating-point data type.
+
+    >>> import numpy as np
+    >>> from xpand_extensions.sparse import COO
+    >>> sqrt(COO(np.asarray([4.0, 9.0]), (np.asarray([0, 2]),), (3,))).values
+    array([2., 3.])
+    """
+    a = _unique(_of_kinds("sqrt", a, _arguments.FLOATING))
+    return a._replace(namespace_of(a).sqrt(a.values))
+
+
+def square(a: Sparse, /) -> Any:
+    """Return squares. Entries of one place are summed first.
+
+    Raises:
+        TypeError: `a` is not sparse, or boolean.
+
+    >>> import numpy as np
+    >>> from xpand_extensions.sparse import COO
+    >>> square(COO(np.asarray([4.0, 9.0]), (np.asarray([0, 2]),), (3,))).values
+    array([16., 81.])
+    """
+    a = _unique(_of_kinds("square", a, _arguments.NUMERIC))
+    return a._replace(a.values * a.values)
+
+
+def power(a: Sparse, exponent: float, /) -> Any:
+    """Raise to a positive power. Entries of one place are summed first.
+
+    Args:
+        a: A container of a numeric data type.
+        exponent: A number above zero; an integer where the data type is one.
+
+    Raises:
+        TypeError: `a` is not sparse, or boolean; or an exponent of another kind.
+        ValueError: An exponent that isn't positive, and would make one, or infinity, of zero.
+
+    >>> import numpy as np
+    >>> from xpand_extensions.sparse import COO
+    >>> power(COO(np.asarray([2.0, 3.0]), (np.asarray([0, 2]),), (3,)), 3).values
+    array([ 8., 27.])
+    """
+    a = _unique(_of_kinds("power", a, _arguments.NUMERIC))
+    xp = namespace_of(a)
+    if type(exponent) not in (int, float):
+        raise TypeError(f"power: exponent must be a number, got {describe(exponent)}")
+    if not exponent > 0:
+        raise ValueError(f"power: exponent={exponent} must be positive: zero must stay zero; use `sparse.todense`")
+    _arguments.castable("power", "exponent", xp, exponent, a.values, "a")
+    return a._replace(a.values**exponent)
+
+
+def conj(a: Sparse, /) -> Any:
+    """Return complex conjugates; real arrays as they are.
+
+    Raises:
+        TypeError: `a` is not sparse, or boolean.
+
+    >>> import numpy as np
+    >>> from xpand_extensions.sparse import COO
+    >>> conj(COO(np.asarray([1.0 + 2.0j]), (np.asarray([0]),), (3,))).values
+    array([1.-2.j])
+    """
+    a = _of_kinds("conj", a, _arguments.NUMERIC)
+    xp = namespace_of(a)
+    return a._replace(xp.conj(a.values)) if xp.isdtype(a.dtype, "complex floating") else a
+
+
+def real(a: Sparse, /) -> Any:
+    """Return real parts; real arrays as they are.
+
+    Raises:
+        TypeError: `a` is not sparse, or boolean.
+
+    >>> import numpy as np
+    >>> from xpand_extensions.sparse import COO
+    >>> real(COO(np.asarray([1.0 + 2.0j]), (np.asarray([0]),), (3,))).values
+    array([1.])
+    """
+    a = _of_kinds("real", a, _arguments.NUMERIC)
+    xp = namespace_of(a)
+    return a._replace(xp.real(a.values)) if xp.isdtype(a.dtype, "complex floating") else a
+
+
+def imag(a: Sparse, /) -> Any:
+    """Return imaginary parts; of real arrays zeros, which are kept.
+
+    Raises:
+        TypeError: `a` is not sparse, or boolean.
+
+    >>> import numpy as np
+    >>> from xpand_extensions.sparse import COO
+    >>> imag(COO(np.asarray([1.0 + 2.0j]), (np.asarray([0]),), (3,))).values
+    array([2.])
+    """
+    a = _of_kinds("imag", a, _arguments.NUMERIC)
+    xp = namespace_of(a)
+    return a._replace(xp.imag(a.values) if xp.isdtype(a.dtype, "complex floating") else xp.zeros_like(a.values))
+
+
+def astype(a: Sparse, dtype: DType, /) -> Any:
+    """Convert to another data type, as `xp.astype`. Entries of one place are summed first where sums might change.
+
+    Raises:
+        TypeError: `a` is not sparse, or complex and `dtype` is real.
+
+    >>> import numpy as np
+    >>> from xpand_extensions.sparse import COO
+    >>> astype(COO(np.asarray([1.5]), (np.asarray([0]),), (3,)), np.int64).values
+    array([1])
+    """
+    a = container("astype", a)
+    if dtype == a.dtype:
+        return a
+    xp = namespace_of(a)
+    if xp.isdtype(a.dtype, "complex floating") and not xp.isdtype(dtype, "complex floating"):
+        raise TypeError(f"astype: a is complex, and {dtype} is not; take `sparse.real` or `sparse.imag` first")
+    if _arguments.kind(xp, dtype) not in _arguments.FLOATING or _arguments.kind(xp, a.dtype) == "bool":
+        a = _unique(a)
+    return a._replace(xp.astype(a.values, dtype))
+
+
+def _of_kinds(function: str, a: Any, kinds: frozenset[_arguments.Kind]) -> Sparse:
+    a = container(function, a)
+    _arguments.dtype(function, "a", namespace_of(a), a.values, kinds)
+    found: Sparse = a
+    return found
+
+
+def _unique(a: Sparse) -> Sparse:
+    found: Sparse = a if a.is_unique else sum_duplicates(a)
+    return found

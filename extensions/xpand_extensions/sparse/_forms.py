@@ -1,0 +1,90 @@
+"""What functions of containers share: formats of results, and work on coordinates for every format."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from xpand import _arguments, array_namespace
+from xpand._typing import Array
+
+from ._containers import COO, Sparse, namespace_of
+from ._convert import Format, convert, matrix_transpose, tocoo
+from ._pattern import at_once, known
+
+Shape = tuple[int, ...]
+
+
+def shared_format(containers: Sequence[Sparse]) -> Format:
+    """Name the format of a result: that of all containers, or "coo"."""
+    found = {a.format for a in containers}
+    return found.pop() if len(found) == 1 else "coo"  # type: ignore[return-value]
+
+
+def by_coordinates(function: Callable[..., COO], *containers: Sparse) -> Any:
+    """Call a function of COO arrays, whose result has the format that all containers have, or COO.
+
+    The function must commute with transposition: matrices by columns go in as the transposed ones by rows, so that what
+    is sorted stays so.
+    """
+    name = shared_format(containers)
+    if name == "csc":
+        return matrix_transpose(convert(function(*(tocoo(matrix_transpose(a)) for a in containers)), "csr"))
+    return convert(function(*(tocoo(a) for a in containers)), name)
+
+
+def coo_of(
+    values: Array,
+    coords: Sequence[Array],
+    sizes: Sequence[int],
+    *,
+    is_sorted: bool = False,
+    is_unique: bool = False,
+    dense_ndim: int = 0,
+) -> COO:
+    """Make a COO of parts that are trusted."""
+    return COO._of(values, tuple(coords), (tuple(sizes), is_sorted, is_unique, dense_ndim))
+
+
+def pattern_work(function: Callable[..., Any], *arrays: Array) -> Any:
+    """Call a function of a pattern's arrays: at once where they are known."""
+    return at_once(function, *arrays) if known(*arrays) else function(*arrays)
+
+
+def over_entries(a: Sparse, mask: Array) -> Array:
+    """Give an array of one element an entry, or one of each member, the axes that the values have."""
+    xp = namespace_of(a)
+    return xp.reshape(mask, (*mask.shape, *(1 for _ in range(a.dense_ndim))))
+
+
+def chosen(a: COO, mask: Callable[..., Array]) -> COO:
+    """Keep some entries: those where a function of the coordinates is true; as padding where they aren't known.
+
+    Entries stay in their order. In a batch of several patterns, members may keep different numbers: the others' places
+    become padding.
+    """
+    if known(*a.coords) and a.coords[0].ndim == 1:
+
+        def work(*coords: Array) -> tuple[Array, tuple[Array, ...]]:
+            xp = array_namespace(*coords)
+            (found,) = xp.nonzero(mask(*coords))
+            return found, tuple(xp.take(x, found) for x in coords)
+
+        found, coords = at_once(work, *a.coords)
+        if found.shape[0] == a.nse:
+            return a
+        values = namespace_of(a).take(a.values, found, axis=a.batch_ndim)
+        return COO._of(values, coords, a._static())
+
+    def pad(*coords: Array) -> tuple[Array, ...]:
+        xp, kept = array_namespace(*coords), mask(*coords)
+        limits = (
+            xp.full((), size, dtype=x.dtype, device=_arguments.device_of(x)) for x, size in zip(coords, a._sparse_shape)
+        )
+        return tuple(xp.where(kept, x, limit) for x, limit in zip(coords, limits))
+
+    coords = pattern_work(pad, *a.coords)
+    return coo_of(a.values, coords, a._sparse_shape, is_unique=a.is_unique, dense_ndim=a.dense_ndim)
+
+
+def full(like: Array, value: Any) -> Array:
+    """Make an array of one number, of the data type and on the device of another."""
+    return array_namespace(like).full((), value, dtype=like.dtype, device=_arguments.device_of(like))

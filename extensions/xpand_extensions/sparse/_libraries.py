@@ -1,0 +1,65 @@
+"""Which plug-in knows the sparse arrays of a library's own, and what their formats are called.
+
+A plug-in package says in `SPARSE` which modules the classes of its library's sparse arrays come from, and its module
+`sparse._native` has `format_of` and `from_native`.
+"""
+
+from functools import cache
+from pkgutil import iter_modules
+from types import ModuleType
+from typing import Any, Final
+
+from xpand._namespace import import_module, untraced
+
+from .. import plugins
+from .._dispatch import third_party_plugins
+from ._containers import Sparse
+
+_NUMBERS: Final = frozenset({bool, int, float, complex, type(None)})
+_found: Final[dict[type, ModuleType | None]] = {}
+_MAX_TYPES: Final = 4096  # classes made without end must not make the table grow without end
+
+
+def native_format(x: Any) -> str | None:
+    """Name the format of a sparse array of a library's own; None for anything else."""
+    cls = type(x)
+    module = _found[cls] if cls in _found else module_of(cls)
+    if module is None:
+        return None
+    found: str | None = module.format_of(x)
+    return found
+
+
+def container_of(x: Any) -> Sparse:
+    """Make a container of what `native_format` names."""
+    module = module_of(type(x))
+    assert module is not None, "it has a format"
+    found: Sparse = module.from_native(x)
+    return found
+
+
+def module_of(cls: type) -> ModuleType | None:
+    """Find the plug-in module that knows a class of sparse arrays; None where none does."""
+    if cls not in _found:
+        if len(_found) > _MAX_TYPES:
+            _found.clear()
+        name = _module_name(cls)
+        _found[cls] = None if name is None else import_module(name)
+    return _found[cls]
+
+
+@untraced
+def _module_name(cls: type) -> str | None:
+    package = None if cls in _NUMBERS else _packages().get(cls.__module__.partition(".")[0])
+    return None if package is None else f"{package}.sparse._native"
+
+
+@cache
+def _packages() -> dict[str, str]:
+    """Map root modules of sparse arrays' classes to plug-in packages."""
+    own = [f"{plugins.__name__}.{each.name}" for each in iter_modules(plugins.__path__)]
+    found: dict[str, str] = {}
+    for package in (*own, *third_party_plugins().values()):
+        for root in getattr(import_module(package), "SPARSE", ()):
+            found.setdefault(root, package)
+    return found

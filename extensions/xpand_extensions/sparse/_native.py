@@ -1,0 +1,113 @@
+"""Sparse arrays of libraries' own, to and from containers."""
+
+from typing import Any
+
+from xpand import _arguments, array_namespace, is_concrete
+from xpand._namespace import describe
+
+from .._dispatch import pluggable
+from . import _convert as conversions
+from ._containers import COO, Sparse
+from ._libraries import container_of, native_format
+
+
+def from_native(x: Any, /) -> Sparse:
+    """Make a container of a sparse array of a library's own.
+
+    Args:
+        x: A sparse array or matrix of `scipy.sparse`, `cupyx.scipy.sparse` or `jax.experimental.sparse`, a sparse
+            tensor of PyTorch; or a container, which is returned as it is.
+
+    Returns:
+        A COO, CSR or CSC, of the values and indices of `x` themselves, where that keeps them in such a format; what is
+        kept in another (by diagonals, blocks, lists or dictionaries) is converted to CSR. What `x` knows of the order
+        of its entries is promised of the container.
+
+    Raises:
+        TypeError: `x` is something else.
+        ValueError: A batch of matrices in blocks (PyTorch), or an array without sparse axes (JAX).
+
+    >>> import numpy as np, scipy.sparse
+    >>> a = scipy.sparse.csr_array(np.asarray([[0.0, 3.0], [0.0, 0.0]]))
+    >>> from_native(a)
+    <CSR of shape (2, 2), 1 entries of float64>
+    >>> from_native(a).values is a.data
+    True
+    """
+    if isinstance(x, Sparse):
+        return x
+    if native_format(x) is None:
+        raise TypeError(
+            f"from_native: x must be a sparse array of a library's own, got {describe(x)}; make a container of an "
+            "array with `sparse.from_dense`"
+        )
+    return container_of(x)
+
+
+@pluggable
+def to_native(a: Sparse, /, *, format: conversions.Format | None = None) -> Any:
+    """Make a library's own sparse array of a container: the reverse of `from_native`.
+
+    Args:
+        a: A container.
+        format: What to convert it to first: "coo", "csr" or "csc". None: its own format.
+
+    Returns:
+        NumPy: a `coo_array`, `csr_array` or `csc_array` of SciPy. PyTorch: a sparse tensor, whose indices are copied
+        for "coo", and for batches over one pattern. JAX: a `BCOO` or `BCSR`, or a `CSC`, which has no batches. CuPy: a
+        matrix of `cupyx.scipy.sparse`. Values are not copied, but where entries of no place are left out of them.
+
+    Raises:
+        TypeError: `a` is no container, or (`UnsupportedError`) of a library without sparse arrays.
+        ValueError: There is no such format, or the library's has no batches, or no dense axes, and the container has.
+
+    >>> import numpy as np
+    >>> from xpand_extensions.sparse import from_dense
+    >>> to_native(from_dense(np.asarray([[0.0, 3.0], [0.0, 0.0]]))).toarray()
+    array([[0., 3.],
+           [0., 0.]])
+    """
+    if not isinstance(a, Sparse):
+        raise TypeError(f"to_native: a must be a container, COO, CSR or CSC, got {describe(a)}")
+    if format is not None:
+        _arguments.choice("to_native", "format", format, conversions.FORMATS)
+    return to_native.native(a.values)(a, format=format)
+
+
+def converted(a: Sparse, format: conversions.Format | None) -> Sparse:
+    """Bring a container to a format, without entries of no place: libraries may write outside of memory for these."""
+    if format is not None and format != a.format:
+        a = conversions.convert(a, format)
+    if not isinstance(a, COO):
+        shortened: Sparse = conversions.trimmed(a)
+        return shortened
+    return _inside(a)
+
+
+def plain(library: str, a: Sparse, *, dense: bool = False) -> None:
+    """Check that a container has no batch axes, for a library that has none; nor dense ones but where it has.
+
+    Raises:
+        ValueError: It has.
+    """
+    if a.batch_ndim or (a.dense_ndim and not dense):
+        axes = "batch axes" if a.batch_ndim else "dense axes"
+        raise ValueError(
+            f"to_native: sparse arrays of {library} have no {axes}, got {a!r}; convert its members one by one, or use "
+            "`todense`"
+        )
+
+
+def _inside(a: COO) -> COO:
+    """Leave out entries whose places are outside of the shape, where places are known."""
+    if not all(x.ndim == 1 and is_concrete(x) for x in a.coords) or not a.nse:
+        return a
+    xp = array_namespace(a.values)
+    kept = xp.ones(a.nse, dtype=xp.bool, device=_arguments.device_of(a.values))
+    for x, size in zip(a.coords, a._sparse_shape):
+        kept = kept & (x < size)
+    if bool(xp.all(kept)):
+        return a
+    (places,) = xp.nonzero(kept)
+    values = xp.take(a.values, places, axis=a.batch_ndim)
+    return COO._of(values, tuple(xp.take(x, places) for x in a.coords), a._static())

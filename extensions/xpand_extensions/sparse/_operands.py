@@ -1,0 +1,146 @@
+"""Operands of sparse arithmetic: what goes together, in shapes, data types and patterns."""
+
+from math import prod
+from typing import Any
+
+from xpand import _arguments, array_namespace
+from xpand._typing import Array
+
+from ._containers import COO, Sparse, namespace_of
+from ._forms import pattern_work
+from ._pattern import along, at_once, bounded, known
+
+
+def same_places(a: Sparse, b: Sparse) -> bool:
+    """Tell whether two containers are known to have the same entries, in the same order."""
+    if a.format != b.format or a._sparse_shape != b._sparse_shape:
+        return False
+    if all(x is y for x, y in zip(a.pattern, b.pattern)):
+        return True
+    pairs = list(zip(a.pattern, b.pattern))
+    if any(tuple(x.shape) != tuple(y.shape) for x, y in pairs) or not known(*a.pattern, *b.pattern):
+        return False
+    return all(at_once(_equal, x, y) for x, y in pairs)
+
+
+def _equal(x: Array, y: Array) -> bool:
+    xp = array_namespace(x, y)
+    return bool(xp.all(x == y))
+
+
+def with_promise(a: Sparse, b: Sparse, values: Array) -> Any:
+    """Return a container of other values at the places that two containers share: what is promised of one holds."""
+    found = type(a)._of(values, a.pattern, a._static(), a.plan)
+    found._is_sorted, found._is_unique = a.is_sorted or b.is_sorted, a.is_unique or b.is_unique
+    return found
+
+
+def promoted(function: str, a: Sparse, b: Sparse) -> tuple[Any, Any]:
+    """Bring two containers to one data type and one number of batch axes.
+
+    Raises:
+        TypeError: Two libraries, or data types that don't promote.
+        ValueError: Shapes that don't fit, or two devices.
+    """
+    xp = _arguments.namespace_of(function, a=a.values, b=b.values)
+    _arguments.one_device(function, a=a.values, b=b.values)
+    axes = (a.sparse_ndim, a.dense_ndim)
+    if a._sparse_shape != b._sparse_shape or axes != (b.sparse_ndim, b.dense_ndim) or _dense(a) != _dense(b):
+        raise ValueError(
+            f"{function}: takes sparse arrays of one shape, but for batch axes, got {a!r} and {b!r} with "
+            f"{a.dense_ndim} and {b.dense_ndim} dense axes"
+        )
+    batch = _arguments.broadcast_shapes(function, a=batch_of(a), b=batch_of(b))
+    x, y = _arguments.promote(function, xp, a=a.values, b=b.values)
+    return spread(a, x, batch), spread(b, y, batch)
+
+
+def _dense(a: Sparse) -> tuple[int, ...]:
+    return tuple(a.values.shape[a.batch_ndim + 1 :])
+
+
+def batch_of(a: Sparse) -> tuple[int, ...]:
+    """Return the sizes of a container's batch axes."""
+    return tuple(a.values.shape[: a.batch_ndim])
+
+
+def spread(a: Sparse, values: Array, batch: tuple[int, ...]) -> Sparse:
+    """Broadcast a container over batch axes; a pattern that is the same for all stays one."""
+    xp = namespace_of(a)
+    if batch_of(a) != batch:
+        values = xp.broadcast_to(values, (*batch, a.nse, *_dense(a)))
+    pattern = tuple(xp.broadcast_to(x, (*batch, x.shape[-1])) if x.ndim > 1 else x for x in a.pattern)
+    return type(a)._of(values, pattern, a._static(), a.plan)
+
+
+def with_like_patterns(a: COO, b: COO) -> tuple[COO, COO]:
+    """Give each member of a batch a pattern of its own where one of two arrays has such."""
+    return _apart(a, b.coords[0].ndim), _apart(b, a.coords[0].ndim)
+
+
+def _apart(a: COO, ndim: int) -> COO:
+    return a if a.coords[0].ndim >= ndim else with_own_patterns(a)
+
+
+def with_own_patterns(a: Any) -> Any:
+    """Give each member of a batch a pattern of its own."""
+    batch = batch_of(a)
+    if all(x.ndim == len(batch) + 1 for x in a.pattern):
+        return a
+
+    def work(*given: Array) -> tuple[Array, ...]:
+        return tuple(array_namespace(x).broadcast_to(x, (*batch, x.shape[-1])) for x in given)
+
+    return type(a)._of(a.values, pattern_work(work, *a.pattern), a._static())
+
+
+def at_places(function: str, a: Sparse, coords: tuple[Array, ...], x: Array) -> Array:
+    """Return the elements of an array, which broadcasts to the shape of a container, at the container's places.
+
+    Returns:
+        An array that broadcasts with the values; with more batch axes than these where `x` has them.
+
+    Raises:
+        ValueError: `x` doesn't broadcast to the sparse and dense axes.
+    """
+    xp = namespace_of(a)
+    inner = a.sparse_ndim + a.dense_ndim
+    x = xp.reshape(x, (*(1 for _ in range(inner - x.ndim)), *x.shape))
+    batch = tuple(x.shape[: x.ndim - inner])
+    sizes = tuple(x.shape[x.ndim - inner : x.ndim - a.dense_ndim])
+    dense = tuple(x.shape[x.ndim - a.dense_ndim :])
+    _arguments.broadcast_shapes(function, a=batch_of(a), b=batch)
+    for size, limit in zip((*sizes, *dense), (*a._sparse_shape, *_dense(a))):
+        if size not in (1, limit):
+            raise ValueError(
+                f"{function}: b of shape {tuple(x.shape)} must broadcast to the sparse and dense axes of a of shape "
+                f"{a.shape}; use `todense` for results of another shape"
+            )
+    if prod(sizes) == 1:
+        return xp.reshape(x, (*batch, 1, *dense))
+    if 0 in sizes:
+        shape = (*batch, a.nse, *dense)
+        return xp.zeros(shape, dtype=x.dtype, device=_arguments.device_of(x))
+
+    def work(*given: Array) -> Array:
+        names = array_namespace(*given)
+        index: Array | None = None
+        for each, size in zip(given, sizes):
+            inside = names.astype(bounded(names, each, size), names.int64)
+            index = inside if index is None else index * size + inside
+        assert index is not None, "containers have a sparse axis"
+        return index
+
+    index = pattern_work(work, *coords)
+    x = xp.reshape(x, (*batch, prod(sizes), *dense))
+    if index.ndim > 1:
+        return along(xp.broadcast_to(x, (*batch_of(a), prod(sizes), *dense)), index, a.batch_ndim)
+    return along(x, index, len(batch))
+
+
+def with_batch_of(function: str, a: Sparse, x: Array) -> Sparse:
+    """Broadcast a container of several patterns over the batch axes that an operand has more."""
+    inner = a.sparse_ndim + a.dense_ndim
+    if a.pattern[0].ndim == 1 or x.ndim <= inner:
+        return a
+    return spread(a, a.values, _arguments.broadcast_shapes(function, a=batch_of(a), b=tuple(x.shape[: x.ndim - inner])))

@@ -1,0 +1,89 @@
+"""Checks of the parts of sparse matrices, for functions of parts. The values of indices are not looked at."""
+
+from typing import Any
+
+from xpand import _arguments, array_namespace
+from xpand._typing import Array, Namespace
+
+from .._bounds import index_dtype
+
+Shape = tuple[int, int]
+
+
+def operands(function: str, values: Array, x: Array, shape: Any, axis: int, /, **pattern: Array) -> tuple[Array, ...]:
+    """Check the parts of a matrix and what it is multiplied with along an axis; return all as kernels take them.
+
+    Raises:
+        TypeError: No array, arrays of two libraries, or data types that don't promote.
+        ValueError: Shapes that don't fit, or arrays on two devices.
+    """
+    xp = parts(function, values, shape, x=x, **pattern)
+    _arguments.dtype(function, "values", xp, values, _arguments.NUMERIC)
+    _arguments.dtype(function, "x", xp, x, _arguments.NUMERIC)
+    size = shape[axis]
+    if not x.ndim or x.shape[-2 if x.ndim > 1 else -1] != size:
+        raise ValueError(f"{function}: x must have the shape ({size},) or (..., {size}, k), got {tuple(x.shape)}")
+    if values.ndim > 1 and x.ndim > 2:
+        _arguments.broadcast_shapes(function, values=tuple(values.shape[:-1]), x=tuple(x.shape[:-2]))
+    if values.dtype != x.dtype:
+        values, x = _arguments.promote(function, xp, values=values, x=x)
+    return values, *usual_indices(*pattern.values()), x
+
+
+def parts(function: str, values: Array, shape: Any, /, **others: Array) -> Namespace:
+    """Check the parts of a matrix, `others` being its two index arrays, and `x` perhaps; return their namespace.
+
+    Raises:
+        TypeError: No array, arrays of two libraries, or indices that are no integers.
+        ValueError: Shapes that don't fit, or arrays on two devices.
+    """
+    xp = _arguments.namespace_of(function, values=values, **others)
+    _arguments.one_device(function, values=values, **others)
+    if type(shape) is not tuple or len(shape) != 2:
+        raise ValueError(f"{function}: shape must be a tuple of two sizes, (m, n), got {shape!r}")
+    (first_name, first), (second_name, second) = [each for each in others.items() if each[0] != "x"]
+    _arguments.dtype(function, first_name, xp, first, _arguments.INTEGERS)
+    _arguments.dtype(function, second_name, xp, second, _arguments.INTEGERS)
+    if not values.ndim:
+        raise ValueError(f"{function}: values must have the shape (*batch, nse), got an array of shape ()")
+    entries = values.shape[-1:]
+    ends = (shape[0] + 1,) if second_name == "indptr" else entries
+    if first.ndim == 1 and first.shape == entries and second.shape == ends:
+        return xp
+    batch = tuple(values.shape[:-1])
+    for name, given, last in ((first_name, first, entries), (second_name, second, ends)):
+        if tuple(given.shape) not in (tuple(last), (*batch, *last)):
+            raise ValueError(
+                f"{function}: {name} must have the shape {tuple(last)} or {(*batch, *last)} beside values of shape "
+                f"{tuple(values.shape)} of matrices of shape {shape}, got {tuple(given.shape)}"
+            )
+    if first.ndim != second.ndim:
+        raise ValueError(
+            f"{function}: a pattern is for all of a batch or for each member, got {first_name} of shape "
+            f"{tuple(first.shape)} and {second_name} of shape {tuple(second.shape)}"
+        )
+    return xp
+
+
+def indices(function: str, xp: Namespace, /, **arrays: Array) -> None:
+    """Check index arrays of one axis, of equal length.
+
+    Raises:
+        TypeError: They are no integers.
+        ValueError: They have another shape.
+    """
+    for name, given in arrays.items():
+        _arguments.dtype(function, name, xp, given, _arguments.INTEGERS)
+    if len({tuple(given.shape) for given in arrays.values()}) > 1 or any(given.ndim != 1 for given in arrays.values()):
+        listed = " and ".join(f"{name} of shape {tuple(given.shape)}" for name, given in arrays.items())
+        raise ValueError(f"{function}: {' and '.join(arrays)} must have one shape, (nse,), got {listed}")
+
+
+def usual_indices(*given: Array) -> tuple[Array, ...]:
+    """Bring index arrays to int32 or int64, so that sums of indices and numbers of rows fit; and all to the same."""
+    xp = array_namespace(*given)
+    dtype = given[0].dtype
+    if (dtype == xp.int32 or dtype == xp.int64) and all(each.dtype == dtype for each in given):
+        return given
+    target = index_dtype(xp, _arguments.device_of(given[0]))
+    return tuple([xp.astype(each, target) for each in given])

@@ -1,0 +1,231 @@
+"""Work on the patterns of sparse arrays: which entries share a place, which of two arrays meet, which are kept.
+
+It is apart from the work on values, which is to take, multiply and sum them by what was found here: so that values have
+derivatives, and what is known of a pattern is found once, outside of what is compiled.
+"""
+
+from collections.abc import Callable, Sequence
+from math import prod
+from typing import Any, NamedTuple
+
+from xpand import _arguments, array_namespace
+from xpand._typing import Array, Namespace
+
+from .. import scatter
+from .._dispatch import pluggable
+from . import _order as order
+
+Coords = tuple[Array, ...]
+
+
+@pluggable
+def at_once(function: Callable[..., Any], /, *arrays: Array) -> Any:
+    """Call a function of arrays whose values are known, also inside of what is compiled, where JAX would put it off.
+
+    Args:
+        function: Takes arrays of any library, and returns a tree of arrays and numbers.
+        *arrays: Arrays whose values are known, one at least.
+
+    >>> import numpy as np
+    >>> at_once(lambda x: int(x[-1]), np.asarray([1, 2]))
+    2
+    """
+    return at_once.native(*arrays)(function, *arrays)
+
+
+@pluggable
+def pattern_of(function: Callable[..., Any], /, *, xp: Namespace) -> Any:
+    """Call a function that makes a pattern of nothing, also inside of what is compiled, so that it is known there.
+
+    >>> import numpy as np
+    >>> pattern_of(lambda: np.arange(3), xp=np)
+    array([0, 1, 2])
+    """
+    return pattern_of.native_for(xp)(function, xp=xp)
+
+
+@pluggable
+def known(*arrays: Array) -> bool:
+    """Tell whether the values of all arrays, one at least, are known to `at_once`.
+
+    >>> import numpy as np
+    >>> known(np.asarray([1, 2]))
+    True
+    """
+    return known.native(*arrays)(*arrays)
+
+
+def used(xp: Namespace, coords: Coords, sizes: Sequence[int]) -> Array:
+    """Tell of each entry whether it is one: those out of bounds are padding."""
+    inside: Array | None = None
+    for x, size in zip(coords, sizes):
+        each = x < size
+        inside = each if inside is None else inside & each
+    assert inside is not None, "containers have a sparse axis"
+    return inside
+
+
+def bounded(xp: Namespace, x: Array, size: int) -> Array:
+    """Bring padding to an index that there is, for reading what will not be used."""
+    if not size:
+        return xp.zeros_like(x)
+    last = xp.full((), size - 1, dtype=x.dtype, device=_arguments.device_of(x))
+    return xp.minimum(x, last)
+
+
+def flat(xp: Namespace, coords: Coords, sizes: Sequence[int]) -> Array:
+    """Return the place of each entry as one number; of padding, the number of places."""
+    total = prod(sizes)
+    index = xp.astype(coords[0], xp.int64)
+    for x, size in zip(coords[1:], sizes[1:]):
+        index = index * size + xp.astype(x, xp.int64)
+    beyond = xp.full((), total, dtype=xp.int64, device=_arguments.device_of(index))
+    return xp.where(used(xp, coords, sizes), index, beyond)
+
+
+def coords_of(xp: Namespace, places: Array, sizes: Sequence[int], dtype: Any) -> Coords:
+    """Return coordinates from places as one number, the other way round than `flat`."""
+    found: list[Array] = []
+    padding = places >= prod(sizes)
+    for size in reversed(sizes):
+        divisor = xp.full((), max(size, 1), dtype=places.dtype, device=_arguments.device_of(places))
+        beyond = xp.full((), size, dtype=places.dtype, device=_arguments.device_of(places))
+        found.append(xp.astype(xp.where(padding, beyond, xp.remainder(places, divisor)), dtype))
+        places = xp.floor_divide(places, divisor)
+    return tuple(reversed(found))
+
+
+def numbered(xp: Namespace, groups: Sequence[Coords], sizes: Sequence[int]) -> tuple[list[Array], int]:
+    """Give each place one number, the same in all groups and in their order, and padding the greatest, returned too."""
+    if prod(sizes) < 2**63 - 1:
+        return [flat(xp, coords, sizes) for coords in groups], prod(sizes)
+    counts = [coords[0].shape[-1] for coords in groups]
+    padded = [[xp.where(used(xp, coords, sizes), x, size) for x, size in zip(coords, sizes)] for coords in groups]
+    joined = [xp.concat(each, axis=-1) for each in zip(*padded)]
+    places = order.sorting(xp, joined, sizes)
+    arranged = [xp.take_along_axis(x, places, axis=-1) for x in joined]
+    steps = xp.astype(~order.equal_neighbours(xp, arranged), xp.int64)
+    ranks = xp.cumulative_sum(steps, axis=-1, include_initial=True)
+    ranks = xp.where(used(xp, tuple(arranged), sizes), ranks, sum(counts))
+    back = xp.take_along_axis(ranks, xp.argsort(places, axis=-1), axis=-1)
+    ends = [sum(counts[: i + 1]) for i in range(len(counts))]
+    return [back[..., end - count : end] for end, count in zip(ends, counts)], sum(counts)
+
+
+class Merge(NamedTuple):
+    """How entries of one place become one."""
+
+    order: Array
+    """Which entry comes first, second, …: of shape (…, entries)."""
+    ids: Array
+    """Of each entry in that order, which it becomes part of; `size` for padding."""
+    coords: Coords
+    """The coordinates of what they become, in order; out of bounds for padding."""
+    size: int
+    """How many they become."""
+
+
+def merge(coords: Coords, sizes: Sequence[int], nse: int | None = None) -> Merge:
+    """Find the entries of one place; where the pattern isn't known, or `nse` says how many become of them, pad."""
+    if known(*coords):
+        return at_once(lambda *given: _merge(given, sizes, nse, True), *coords)  # type: ignore[no-any-return]
+    return _merge(coords, sizes, nse, False)
+
+
+def _merge(coords: Coords, sizes: Sequence[int], nse: int | None, is_known: bool) -> Merge:
+    xp = array_namespace(*coords)
+    (keys,), beyond = numbered(xp, [coords], sizes)
+    if not keys.shape[-1]:
+        none = xp.astype(keys, xp.int64)
+        return Merge(none, none, _padding(xp, coords, sizes, nse or 0), nse or 0)
+    places = xp.argsort(keys, axis=-1, stable=True)
+    keys = xp.take_along_axis(keys, places, axis=-1)
+    within = keys < beyond
+    first = within & xp.concat([xp.ones_like(within[..., :1]), keys[..., 1:] != keys[..., :-1]], axis=-1)
+    ids = xp.cumulative_sum(xp.astype(first, xp.int64), axis=-1) - 1
+    count = ids[..., -1:] + 1
+    size = nse if nse is not None else keys.shape[-1]
+    if is_known:
+        found = int(xp.max(count)) if 0 not in count.shape else 0
+        if nse is not None and found > nse:
+            raise ValueError(f"sum_duplicates: nse={nse} is too few for the {found} places that there are")
+        size = found if nse is None else nse
+    ids = xp.where(within, ids, xp.full((), size, dtype=ids.dtype, device=_arguments.device_of(ids)))
+    leads = xp.argsort(xp.astype(~first, xp.uint8), axis=-1, stable=True)[..., : min(size, keys.shape[-1])]
+    if size > leads.shape[-1]:
+        more = xp.zeros(
+            (*leads.shape[:-1], size - leads.shape[-1]), dtype=leads.dtype, device=_arguments.device_of(leads)
+        )
+        leads = xp.concat([leads, more], axis=-1)
+    there = xp.arange(size, dtype=xp.int64, device=_arguments.device_of(ids)) < count
+    heads = xp.take_along_axis(places, leads, axis=-1)
+    new = tuple(
+        xp.where(
+            there,
+            xp.take_along_axis(x, heads, axis=-1),
+            xp.full((), limit, dtype=x.dtype, device=_arguments.device_of(x)),
+        )
+        for x, limit in zip(coords, sizes)
+    )
+    return Merge(places, ids, new, size)
+
+
+def _padding(xp: Namespace, coords: Coords, sizes: Sequence[int], count: int) -> Coords:
+    """Make coordinates that are out of bounds, of a number of entries."""
+    return tuple(
+        xp.full((*x.shape[:-1], count), size, dtype=x.dtype, device=_arguments.device_of(x))
+        for x, size in zip(coords, sizes)
+    )
+
+
+def merged_values(values: Array, plan: Merge, batch: int) -> Array:
+    """Sum the values of entries of one place; those of booleans by "or"."""
+    xp = array_namespace(values)
+    if _arguments.kind(xp, values.dtype) == "bool":
+        return merged_values(xp.astype(values, xp.int32), plan, batch) != 0
+    return summed(along(values, plan.order, batch), plan.ids, plan.size, batch, is_sorted=True)
+
+
+def summed(values: Array, ids: Array, size: int, batch: int, *, is_sorted: bool = False) -> Array:
+    """Sum values (*batch, entries, *dense) by ids of shape (entries,) or (*batch, entries); `size`: drop."""
+    return reduced(scatter.segment_sum, values, ids, size, batch, is_sorted=is_sorted)
+
+
+def reduced(
+    reduce: Callable[..., Array], values: Array, ids: Array, size: int, batch: int, *, is_sorted: bool = False
+) -> Array:
+    """Reduce values (*batch, entries, *dense) by ids of shape (entries,) or (*batch, entries); `size`: drop."""
+    if ids.ndim == 1:
+        return reduce(values, ids, num_segments=size, axis=batch, indices_are_sorted=is_sorted, mode="drop")
+    xp = array_namespace(values)
+    leading, dense = values.shape[:batch], values.shape[batch + 1 :]
+    members = prod(leading)
+    values = xp.reshape(values, (members * values.shape[batch], *dense))
+    ids = xp.reshape(ids, (members, ids.shape[-1]))
+    starts = xp.arange(members, dtype=ids.dtype, device=_arguments.device_of(ids))[:, None] * size
+    beyond = xp.full((), members * size, dtype=ids.dtype, device=_arguments.device_of(ids))
+    ids = xp.reshape(xp.where(ids < size, ids + starts, beyond), (-1,))
+    found = reduce(values, ids, num_segments=members * size, axis=0, mode="drop")
+    return xp.reshape(found, (*leading, size, *dense))
+
+
+def along(values: Array, index: Array, batch: int) -> Array:
+    """Take entries of values (*batch, entries, *dense), by an index for all of the batch or for each member."""
+    xp = array_namespace(values)
+    if index.ndim == 1:
+        return xp.take(values, index, axis=batch)
+    spread = xp.reshape(index, (*index.shape, *(1 for _ in values.shape[batch + 1 :])))
+    return xp.take_along_axis(values, xp.broadcast_to(spread, (*index.shape, *values.shape[batch + 1 :])), axis=batch)
+
+
+def joined(left: Array, right: Array) -> tuple[Array, Array]:
+    """Return all pairs of entries, of the left and of the right, that have the same number, as on the left."""
+    xp = array_namespace(left, right)
+    places = xp.argsort(right, stable=True)
+    arranged = xp.take(right, places)
+    starts = xp.searchsorted(arranged, left, side="left")
+    counts = xp.searchsorted(arranged, left, side="right") - starts
+    first = xp.repeat(xp.arange(left.shape[0], dtype=xp.int64, device=_arguments.device_of(left)), counts)
+    before = xp.cumulative_sum(counts, include_initial=True)[:-1]
+    ranks = xp.arange(first.shape[0], dtype=xp.int64, device=_arguments.device_of(left)) - xp.take(before, first)
+    return first, xp.take(places, xp.take(starts, first) + ranks)

@@ -1,0 +1,323 @@
+"""Products of sparse matrices, given by their parts, with dense ones: what the containers' products are made of.
+
+A pattern is trusted: its indices are not checked, and with one out of bounds the behaviour is undefined, the end of the
+process included. There may be padding, which counts as nothing: entries of a COO whose row is the number of rows, or
+whose column is that of columns; and entries of a CSR from `indptr[-1]` on.
+"""
+
+from typing import NamedTuple
+
+from xpand import _arguments, is_concrete
+from xpand._typing import Array
+
+from .._dispatch import pluggable
+from . import _blocks as blocks
+from . import _parts as checks
+
+Shape = checks.Shape
+
+
+class CSRPlan(NamedTuple):
+    """What `csr_plan` works out of a pattern: a tree of arrays, which passes through every transformation."""
+
+    rows: Array
+    """The row of each entry."""
+    slots: Array
+    """As many as the longest row has entries, where all rows are about as long: 0, 1, …. Else none."""
+    diagonals: tuple[Array, ...] = ()
+    """Where the entries fill a few diagonals: for each an array of shape (0, column + m) for the column that it has in
+    row 0, so that this is known where values aren't. Else none."""
+
+
+@pluggable
+def csr_matmul(
+    values: Array,
+    indices: Array,
+    indptr: Array,
+    x: Array,
+    /,
+    *,
+    shape: Shape,
+    plan: CSRPlan | None = None,
+) -> Array:
+    """Multiply a sparse matrix by rows (CSR) with a vector or with dense matrices: `A @ x`.
+
+    Args:
+        values: The values of A, of shape `(*batch, nse)`, of a numeric data type.
+        indices: The column of each value: integers of shape `(nse,)`, for all of a batch, or `(*batch, nse)`.
+        indptr: Where rows begin, and the last one ends: integers of shape `(m + 1,)` or `(*batch, m + 1)`.
+        x: A vector of shape `(n,)`, or matrices of shape `(..., n, k)`. Stacks of them broadcast with the batch.
+        shape: The shape of A, `(m, n)`.
+        plan: What `csr_plan` made of the pattern, which makes the product faster on some libraries.
+
+    Returns:
+        An array of shape `(*batch, m)` for a vector, else `(..., m, k)`; of the promoted data type, in which sums are
+        taken.
+
+    Raises:
+        TypeError: No array, arrays of two libraries, or data types that don't promote.
+        ValueError: Shapes that don't fit, or arrays on two devices.
+
+    Derivatives keep the pattern: that in `values` is `sampled_matmul` of the cotangent and `x`. Takes time in
+    proportion to the entries times `k`. The values of indices are trusted.
+
+    Source: SciPy's `csr_array @ x`; for rows in step, on JAX: N. Bell and M. Garland, *Implementing sparse
+    matrix-vector multiplication on throughput-oriented processors*, SC 2009.
+
+    >>> import numpy as np
+    >>> values, indices, indptr = np.asarray([1.0, 2.0, 3.0]), np.asarray([0, 2, 1]), np.asarray([0, 2, 3])
+    >>> csr_matmul(values, indices, indptr, np.asarray([1.0, 10.0, 100.0]), shape=(2, 3))
+    array([201.,  30.])
+    """
+    values, indices, indptr, x = checks.operands("csr_matmul", values, x, shape, 1, indices=indices, indptr=indptr)
+    if indices.ndim > 1:
+        rows = csr_rows(indptr, nse=values.shape[-1])
+        return blocks.multiplied(coo_matmul, values, rows, indices, x, shape)
+    return csr_matmul.native(values, indices, indptr, x)(values, indices, indptr, x, shape=shape, plan=plan)
+
+
+@pluggable
+def csr_rmatmul(
+    values: Array,
+    indices: Array,
+    indptr: Array,
+    x: Array,
+    /,
+    *,
+    shape: Shape,
+    plan: CSRPlan | None = None,
+) -> Array:
+    """Multiply the transposed of a sparse matrix by rows (CSR) with a vector or with dense matrices: `A.T @ x`.
+
+    It isn't made. So this is also the product of a matrix by columns (CSC): of `values`, `indices` and `indptr` of
+    `A.T` by rows.
+
+    Args:
+        values: The values of A, of shape `(*batch, nse)`, of a numeric data type.
+        indices: The column of each value: integers of shape `(nse,)`, for all of a batch, or `(*batch, nse)`.
+        indptr: Where rows begin, and the last one ends: integers of shape `(m + 1,)` or `(*batch, m + 1)`.
+        x: A vector of shape `(m,)`, or matrices of shape `(..., m, k)`. Stacks of them broadcast with the batch.
+        shape: The shape of A, `(m, n)`.
+        plan: What `csr_plan` made of the pattern.
+
+    Returns:
+        An array of shape `(*batch, n)` for a vector, else `(..., n, k)`. Nothing is conjugated.
+
+    Raises:
+        TypeError: No array, arrays of two libraries, or data types that don't promote.
+        ValueError: Shapes that don't fit, or arrays on two devices.
+
+    >>> import numpy as np
+    >>> values, indices, indptr = np.asarray([1.0, 2.0, 3.0]), np.asarray([0, 2, 1]), np.asarray([0, 2, 3])
+    >>> csr_rmatmul(values, indices, indptr, np.asarray([1.0, 10.0]), shape=(2, 3))
+    array([ 1., 30.,  2.])
+    """
+    values, indices, indptr, x = checks.operands("csr_rmatmul", values, x, shape, 0, indices=indices, indptr=indptr)
+    if indices.ndim > 1:
+        rows = csr_rows(indptr, nse=values.shape[-1])
+        return blocks.multiplied(coo_matmul, values, indices, rows, x, shape[::-1])
+    return csr_rmatmul.native(values, indices, indptr, x)(values, indices, indptr, x, shape=shape, plan=plan)
+
+
+@pluggable
+def coo_matmul(
+    values: Array,
+    rows: Array,
+    columns: Array,
+    x: Array,
+    /,
+    *,
+    shape: Shape,
+    rows_are_sorted: bool = False,
+) -> Array:
+    """Multiply a sparse matrix by coordinates (COO) with a vector or with dense matrices: `A @ x`.
+
+    Args:
+        values: The values of A, of shape `(*batch, nse)`, of a numeric data type. Those of one place are summed.
+        rows: The row of each value: integers of shape `(nse,)`, for all of a batch, or `(*batch, nse)`.
+        columns: The column of each value, of the shape of `rows`.
+        x: A vector of shape `(n,)`, or matrices of shape `(..., n, k)`. Stacks of them broadcast with the batch.
+        shape: The shape of A, `(m, n)`.
+        rows_are_sorted: A promise that `rows` never decrease, which some libraries use.
+
+    Returns:
+        An array of shape `(*batch, m)` for a vector, else `(..., m, k)`; of the promoted data type, in which sums are
+        taken.
+
+    Raises:
+        TypeError: No array, arrays of two libraries, or data types that don't promote.
+        ValueError: Shapes that don't fit, or arrays on two devices.
+
+    To multiply with the transposed, exchange rows and columns. The values of indices are trusted.
+
+    >>> import numpy as np
+    >>> values, rows, columns = np.asarray([1.0, 2.0, 3.0]), np.asarray([1, 0, 1]), np.asarray([0, 2, 0])
+    >>> coo_matmul(values, rows, columns, np.asarray([1.0, 10.0, 100.0]), shape=(2, 3))
+    array([200.,   4.])
+    """
+    values, rows, columns, x = checks.operands("coo_matmul", values, x, shape, 1, rows=rows, columns=columns)
+    if rows.ndim > 1:
+        return blocks.multiplied(coo_matmul, values, rows, columns, x, shape)
+    return coo_matmul.native(values, rows, columns, x)(
+        values, rows, columns, x, shape=shape, rows_are_sorted=rows_are_sorted
+    )
+
+
+@pluggable
+def sampled_matmul(x: Array, y: Array, rows: Array, columns: Array, /) -> Array:
+    """Multiply dense matrices, and keep the product at some places only: `(x @ y)[..., rows, columns]`.
+
+    Args:
+        x: Matrices of shape `(..., m, k)`, of a numeric data type.
+        y: Matrices of shape `(..., k, n)`, of a numeric data type. The stacks broadcast.
+        rows: The row of each place: integers of shape `(nse,)`.
+        columns: The column of each place, of the shape of `rows`.
+
+    Returns:
+        An array of shape `(..., nse)`, of the promoted data type; 0 where a row or column is padding.
+
+    Raises:
+        TypeError: No array, arrays of two libraries, or data types that don't promote.
+        ValueError: Shapes that don't fit, or arrays on two devices.
+
+    It is the derivative of a sparse product in the values. Takes time in proportion to `nse * k`.
+
+    Source: `torch.sparse.sampled_addmm`.
+
+    >>> import numpy as np
+    >>> x, y = np.asarray([[1.0], [2.0]]), np.asarray([[3.0, 4.0, 5.0]])
+    >>> sampled_matmul(x, y, np.asarray([0, 1, 1]), np.asarray([0, 0, 2]))
+    array([ 3.,  6., 10.])
+    """
+    xp = _arguments.namespace_of("sampled_matmul", x=x, y=y, rows=rows, columns=columns)
+    _arguments.one_device("sampled_matmul", x=x, y=y, rows=rows, columns=columns)
+    checks.indices("sampled_matmul", xp, rows=rows, columns=columns)
+    for name, given in (("x", x), ("y", y)):
+        _arguments.dtype("sampled_matmul", name, xp, given, _arguments.NUMERIC)
+    if x.ndim < 2 or y.ndim < 2 or x.shape[-1] != y.shape[-2]:
+        raise ValueError(
+            "sampled_matmul: takes x of shape (..., m, k) and y of shape (..., k, n), got "
+            f"{tuple(x.shape)} and {tuple(y.shape)}"
+        )
+    _arguments.broadcast_shapes("sampled_matmul", x=tuple(x.shape[:-2]), y=tuple(y.shape[:-2]))
+    x, y = _arguments.promote("sampled_matmul", xp, x=x, y=y)
+    rows, columns = checks.usual_indices(rows, columns)
+    return sampled_matmul.native(x, y, rows, columns)(x, y, rows, columns)
+
+
+@pluggable
+def csr_rows(indptr: Array, /, *, nse: int) -> Array:
+    """Return the row of each entry of a sparse matrix by rows (CSR).
+
+    Args:
+        indptr: Where rows begin, and the last one ends: integers of shape `(..., m + 1)`.
+        nse: The number of entries.
+
+    Returns:
+        Integers of shape `(..., nse)`, `m` for entries from the last end on; of the data type of `indptr` if that is
+        int32 or int64, else of the library's for indices.
+
+    Raises:
+        TypeError: No array, or no integers.
+        ValueError: No axis.
+
+    >>> import numpy as np
+    >>> csr_rows(np.asarray([0, 2, 2, 3]), nse=4)
+    array([0, 0, 2, 3])
+    """
+    xp = _arguments.namespace_of("csr_rows", indptr=indptr)
+    _arguments.dtype("csr_rows", "indptr", xp, indptr, _arguments.INTEGERS)
+    nse = _arguments.integer("csr_rows", "nse", nse, minimum=0)
+    if not indptr.ndim or not indptr.shape[-1]:
+        raise ValueError(f"csr_rows: indptr must have the shape (..., m + 1), got {tuple(indptr.shape)}")
+    (indptr,) = checks.usual_indices(indptr)
+    return csr_rows.native(indptr)(indptr, nse=nse)
+
+
+@pluggable
+def csr_plan(indices: Array, indptr: Array, /, *, shape: Shape) -> CSRPlan | None:
+    """Work out of the pattern of a sparse matrix by rows (CSR) what makes its products faster.
+
+    Args:
+        indices: The column of each entry: integers of shape `(nse,)`.
+        indptr: Where rows begin, and the last one ends: integers of shape `(m + 1,)`.
+        shape: The shape of the matrix, `(m, n)`.
+
+    Returns:
+        A plan for `csr_matmul` and `csr_rmatmul`, or None where the library has no use for one, or the pattern isn't
+        known: under jit.
+
+    Raises:
+        TypeError: No array, or no integers.
+
+    On JAX, under jit, a product takes a seventh of the time with a plan: without one it is JAX's own of BCSR.
+
+    >>> import numpy as np
+    >>> csr_plan(np.asarray([0, 2, 1]), np.asarray([0, 2, 3]), shape=(2, 3)) is None
+    True
+    """
+    xp = _arguments.namespace_of("csr_plan", indices=indices, indptr=indptr)
+    checks.indices("csr_plan", xp, indices=indices)
+    checks.indices("csr_plan", xp, indptr=indptr)
+    if not is_concrete(indptr):
+        return None
+    indices, indptr = checks.usual_indices(indices, indptr)
+    return csr_plan.native(indices, indptr)(indices, indptr, shape=shape)
+
+
+@pluggable
+def coo_todense(values: Array, rows: Array, columns: Array, /, *, shape: Shape) -> Array:
+    """Make dense matrices of the parts of sparse ones by coordinates (COO).
+
+    Args:
+        values: The values, of shape `(*batch, nse)`, of a boolean or numeric data type. Those of one place are summed;
+            booleans are joined by "or".
+        rows: The row of each value: integers of shape `(nse,)`, for all of a batch, or `(*batch, nse)`.
+        columns: The column of each value, of the shape of `rows`.
+        shape: The shape of a matrix, `(m, n)`.
+
+    Returns:
+        An array of shape `(*batch, m, n)`.
+
+    Raises:
+        TypeError: No array, arrays of two libraries, or indices that are no integers.
+        ValueError: Shapes that don't fit, or arrays on two devices.
+
+    >>> import numpy as np
+    >>> coo_todense(np.asarray([1.0, 2.0, 3.0]), np.asarray([1, 0, 1]), np.asarray([0, 2, 0]), shape=(2, 3))
+    array([[0., 0., 2.],
+           [4., 0., 0.]])
+    """
+    xp = checks.parts("coo_todense", values, shape, rows=rows, columns=columns)
+    if _arguments.kind(xp, values.dtype) == "bool":
+        counts = coo_todense(xp.astype(values, xp.int32), rows, columns, shape=shape)
+        return counts != 0
+    rows, columns = checks.usual_indices(rows, columns)
+    if rows.ndim > 1:
+        return blocks.filled(coo_todense, values, rows, columns, shape)
+    return coo_todense.native(values, rows, columns)(values, rows, columns, shape=shape)
+
+
+def csr_todense(values: Array, indices: Array, indptr: Array, /, *, shape: Shape) -> Array:
+    """Make dense matrices of the parts of sparse ones by rows (CSR).
+
+    Args:
+        values: The values, of shape `(*batch, nse)`, of a boolean or numeric data type.
+        indices: The column of each value: integers of shape `(nse,)`, for all of a batch, or `(*batch, nse)`.
+        indptr: Where rows begin, and the last one ends: integers of shape `(m + 1,)` or `(*batch, m + 1)`.
+        shape: The shape of a matrix, `(m, n)`.
+
+    Returns:
+        An array of shape `(*batch, m, n)`. Values of one place are summed.
+
+    Raises:
+        TypeError: No array, arrays of two libraries, or indices that are no integers.
+        ValueError: Shapes that don't fit, or arrays on two devices.
+
+    >>> import numpy as np
+    >>> csr_todense(np.asarray([1.0, 2.0, 3.0]), np.asarray([0, 2, 1]), np.asarray([0, 2, 3]), shape=(2, 3))
+    array([[1., 0., 2.],
+           [0., 3., 0.]])
+    """
+    checks.parts("csr_todense", values, shape, indices=indices, indptr=indptr)
+    return coo_todense(values, csr_rows(indptr, nse=values.shape[-1]), indices, shape=shape)

@@ -1,0 +1,301 @@
+"""The structure of sparse arrays: duplicates, order, zeros that are kept, triangles, axes."""
+
+from math import prod
+from typing import Any, cast
+
+from xpand import _arguments, array_namespace
+from xpand._typing import Array
+
+from . import _checks as checks
+from . import _order as order
+from ._containers import COO, CSC, CSR, Sparse, namespace_of
+from ._convert import FORMATS, Format, assembled, container, convert, matrix_transpose, tocoo
+from ._forms import by_coordinates, chosen, coo_of, full, pattern_work
+from ._pattern import along, at_once, coords_of, flat, known, merge, merged_values
+
+
+def sum_duplicates(a: Sparse, /, *, nse: int | None = None, format: Format | None = None) -> Any:
+    """Sum entries of one place, and sort.
+
+    Args:
+        a: A container of any format and data type. Of booleans of one place, one must be true.
+        nse: How many entries the result keeps; what is left over is padding. None: as many as there are places; where
+            the pattern isn't known, as many as before.
+        format: What the result is; None: what `a` is. To assemble a matrix, `sum_duplicates(coo, format="csr")` is one
+            pass.
+
+    Returns:
+        A container, sorted and unique. Members of a batch with a pattern each get padding where
+        they have fewer places than others.
+
+    Raises:
+        TypeError: `a` is not sparse.
+        ValueError: There are more places than `nse`, or no such format.
+
+    The pattern is worked out apart from the values, whose sums have derivatives. Takes the time of sorting.
+
+    >>> import numpy as np
+    >>> from xpand_extensions.sparse import COO
+    >>> a = COO(np.asarray([1.0, 2.0, 4.0]), (np.asarray([1, 0, 1]),), (3,))
+    >>> b = sum_duplicates(a)
+    >>> b.values, b.coords
+    (array([2., 5.]), (array([0, 1]),))
+    """
+    a = container("sum_duplicates", a)
+    if nse is not None:
+        nse = _arguments.integer("sum_duplicates", "nse", nse, minimum=0)
+    into = cast(Format, a.format) if format is None else format
+    _arguments.choice("sum_duplicates", "format", into, FORMATS)
+    if a.is_unique and nse in (None, a.nse):
+        return convert(sort(a), into)
+    if nse is None and _is_plain_matrix(a):
+        return convert(assembled(tocoo(a), CSC if into == "csc" else CSR, sum_duplicates=True), into)
+    return convert(by_coordinates(lambda coo: _summed(coo, nse), a), into)
+
+
+def _is_plain_matrix(a: Sparse) -> bool:
+    """Tell whether there is one pattern of a matrix, which is known, and values to be added."""
+    if a.sparse_ndim != 2 or a.dense_ndim or any(x.ndim > 1 for x in a.pattern):
+        return False
+    xp = array_namespace(a.values)
+    return known(*a.pattern) and not xp.isdtype(a.dtype, "bool")
+
+
+def _summed(a: COO, nse: int | None) -> COO:
+    plan = merge(a.coords, a._sparse_shape, nse)
+    values = merged_values(a.values, plan, a.batch_ndim)
+    return coo_of(values, plan.coords, a._sparse_shape, is_sorted=True, is_unique=True, dense_ndim=a.dense_ndim)
+
+
+def sort(a: Sparse, /) -> Any:
+    """Bring entries into the order of their places, the last axis fastest; of a CSC, within columns.
+
+    Args:
+        a: A container of any format and data type. Entries of one place stay in the order that they are in.
+
+    Returns:
+        A container of the same format, sorted; `a` itself where it is said to be.
+
+    Raises:
+        TypeError: `a` is not sparse.
+
+    >>> import numpy as np
+    >>> from xpand_extensions.sparse import COO
+    >>> sort(COO(np.asarray([1.0, 2.0]), (np.asarray([1, 0]),), (3,))).values
+    array([2., 1.])
+    """
+    a = container("sort", a)
+    return a if a.is_sorted else by_coordinates(_sorted, a)
+
+
+def _sorted(a: COO) -> COO:
+    def work(*coords: Array) -> tuple[Array, tuple[Array, ...]]:
+        xp = array_namespace(*coords)
+        places = order.sorting(xp, coords, a._sparse_shape)
+        return places, tuple(xp.take_along_axis(x, places, axis=-1) for x in coords)
+
+    if not a.nse:
+        return coo_of(a.values, a.coords, a._sparse_shape, is_sorted=True, is_unique=True, dense_ndim=a.dense_ndim)
+    places, coords = pattern_work(work, *a.coords)
+    values = along(a.values, places, a.batch_ndim)
+    return coo_of(values, coords, a._sparse_shape, is_sorted=True, is_unique=a.is_unique, dense_ndim=a.dense_ndim)
+
+
+def eliminate_zeros(a: Sparse, /) -> Any:
+    """Leave out entries whose value is zero, in all members of a batch that share a pattern.
+
+    Args:
+        a: A container whose values are known. Entries of one place are summed first.
+
+    Returns:
+        A container of the same format, sorted and unique.
+
+    Raises:
+        TypeError: `a` is not sparse, or its values aren't known: traced or lazy.
+
+    >>> import numpy as np
+    >>> from xpand_extensions.sparse import COO
+    >>> eliminate_zeros(COO(np.asarray([1.0, 0.0]), (np.asarray([1, 0]),), (3,)))
+    <COO of shape (3,), 1 entries of float64>
+    """
+    a = container("eliminate_zeros", a)
+    if not known(a.values, *a.pattern):
+        raise TypeError(
+            "eliminate_zeros: how many values are not zero isn't known under jit and vmap, nor for lazy arrays; leave "
+            "the zeros in, they are harmless, or call it before"
+        )
+    return by_coordinates(_without_zeros, sum_duplicates(a))
+
+
+def _without_zeros(a: COO) -> COO:
+    def work(values: Array) -> Array:
+        xp = array_namespace(values)
+        kept = values != full(values, 0)
+        batch = a.batch_ndim if a.coords[0].ndim == 1 else 0
+        others = (*range(batch), *range(a.batch_ndim + 1, values.ndim))
+        return xp.any(kept, axis=others) if others else kept
+
+    kept = at_once(work, a.values)
+    return chosen(a, lambda *coords: array_namespace(coords[0]).asarray(kept))
+
+
+def tril(a: Sparse, /, *, k: int = 0) -> Any:
+    """Keep the entries on and below a diagonal.
+
+    Args:
+        a: A matrix or a batch of matrices.
+        k: Which diagonal: 0 the main one, above it positive, below it negative.
+
+    Returns:
+        A container of the same format. Where the pattern isn't known, the others become padding.
+
+    Raises:
+        TypeError: `a` is not sparse, or `k` no integer.
+        ValueError: `a` is no matrix.
+
+    >>> import numpy as np
+    >>> from xpand_extensions.sparse import from_dense
+    >>> tril(from_dense(np.ones((2, 2)))).todense()
+    array([[1., 0.],
+           [1., 1.]])
+    """
+    return _triangle("tril", a, k)
+
+
+def triu(a: Sparse, /, *, k: int = 0) -> Any:
+    """Keep the entries on and above a diagonal. Otherwise as `tril`.
+
+    >>> import numpy as np
+    >>> from xpand_extensions.sparse import from_dense
+    >>> triu(from_dense(np.ones((2, 2)))).todense()
+    array([[1., 1.],
+           [0., 1.]])
+    """
+    return _triangle("triu", a, k)
+
+
+def _triangle(function: str, a: Any, k: Any) -> Any:
+    a = container(function, a)
+    checks.matrix(function, "a", a)
+    k = _arguments.integer(function, "k", k)
+    is_lower = (function == "tril") != (a.format == "csc")
+    if a.format == "csc":
+        k = -k
+
+    def mask(rows: Array, columns: Array) -> Array:
+        xp = array_namespace(rows, columns)
+        offsets = xp.astype(columns, xp.int64) - xp.astype(rows, xp.int64)
+        return offsets <= full(offsets, k) if is_lower else offsets >= full(offsets, k)
+
+    return by_coordinates(lambda coo: chosen(coo, mask), a)
+
+
+def transpose(a: Sparse, axes: tuple[int, ...] | None = None, /) -> Sparse:
+    """Permute axes: those of a batch among themselves, and so the sparse and the dense ones.
+
+    Args:
+        a: A container of any format.
+        axes: For each axis of the result, which one of `a` it is. Left out: in reverse order, for containers without
+            batch and dense axes; otherwise see `matrix_transpose`.
+
+    Returns:
+        A container. CSR becomes CSC and the other way round where rows and columns are exchanged. Only batch and dense
+        axes copy anything.
+
+    Raises:
+        TypeError: `a` is not sparse, or `axes` aren't integers.
+        ValueError: Axes that don't fit, or leave their kind.
+
+    Source: `xp.permute_dims`.
+
+    >>> import numpy as np
+    >>> from xpand_extensions.sparse import COO
+    >>> transpose(COO(np.ones(1), (np.asarray([0]), np.asarray([2])), (2, 3)))
+    <COO of shape (3, 2), 1 entries of float64>
+    """
+    a = container("transpose", a)
+    batch, sparse = a.batch_ndim, a.sparse_ndim
+    if axes is None:
+        if batch or a.dense_ndim:
+            raise ValueError(
+                f"transpose: axes must be given for a container with batch or dense axes, got {a!r}; "
+                "`matrix_transpose` exchanges rows and columns of each member"
+            )
+        axes = tuple(reversed(range(a.ndim)))
+    found = _arguments.axes("transpose", axes, a.ndim)
+    groups = (range(batch), range(batch, batch + sparse), range(batch + sparse, a.ndim))
+    parts = [found[each.start : each.stop] for each in groups]
+    if len(found) != a.ndim or any(set(part) != set(group) for part, group in zip(parts, groups)):
+        raise ValueError(
+            f"transpose: axes={axes} must permute the {batch} batch axes, the {sparse} sparse ones and the "
+            f"{a.dense_ndim} dense ones among themselves, each axis once"
+        )
+    a = _with_batch_permuted(a, parts[0], tuple(axis - sparse + 1 for axis in parts[2]))
+    places = [axis - batch for axis in parts[1]]
+    if places == list(range(sparse)):
+        return a
+    if isinstance(a, (CSR, CSC)):
+        return matrix_transpose(a)
+    sizes = [a._sparse_shape[i] for i in places]
+    return coo_of(a.values, [a.pattern[i] for i in places], sizes, is_unique=a.is_unique, dense_ndim=a.dense_ndim)
+
+
+def _with_batch_permuted(a: Sparse, batch: tuple[int, ...], dense: tuple[int, ...]) -> Sparse:
+    axes = (*batch, a.batch_ndim, *dense)
+    if axes == tuple(range(len(axes))):
+        return a
+    xp = namespace_of(a)
+    pattern = tuple(xp.permute_dims(x, (*batch, x.ndim - 1)) if x.ndim > 1 else x for x in a.pattern)
+    return type(a)._of(xp.permute_dims(a.values, axes), pattern, a._static())
+
+
+def reshape(a: Sparse, shape: tuple[int, ...], /) -> COO:
+    """Give the sparse axes another shape, in the order of elements with the last axis fastest.
+
+    Args:
+        a: A container of any format.
+        shape: The sizes of the new axes, batch and dense ones included, which stay as they are; one of the sparse ones
+            may be -1.
+
+    Returns:
+        A COO, with as many entries in the same order.
+
+    Raises:
+        TypeError: `a` is not sparse, or sizes are no integers.
+        ValueError: A shape that doesn't fit, or more than 2**63 places.
+
+    >>> import numpy as np
+    >>> from xpand_extensions.sparse import COO
+    >>> [x.tolist() for x in reshape(COO(np.ones(2), (np.asarray([1, 5]),), (6,)), (2, 3)).coords]
+    [[0, 1], [1, 2]]
+    """
+    a = container("reshape", a)
+    asked: Any = shape
+    given = asked if isinstance(asked, (tuple, list)) else (asked,)
+    sizes = [_arguments.integer("reshape", "shape", size, minimum=-1) for size in given]
+    batch, dense = a.batch_ndim, a.dense_ndim
+    inner = sizes[batch : len(sizes) - dense]
+    total = prod(a._sparse_shape)
+    rest = prod([size for size in inner if size >= 0])  # torch.compile takes no generator here
+    if inner.count(-1) == 1 and rest and total % rest == 0:
+        inner = [total // rest if size < 0 else size for size in inner]
+    outer = (*sizes[:batch], *sizes[len(sizes) - dense :])
+    kept = (*a.shape[:batch], *a.shape[a.ndim - dense :])
+    if not inner or -1 in inner or prod(inner) != total or outer != kept or total >= 2**63:
+        raise ValueError(
+            f"reshape: shape {tuple(given)} must have the {batch} batch axes and {dense} dense ones of {a.shape}, and "
+            f"as many places, {total}, at most 2**63 - 1, on the axes between"
+        )
+    coo = tocoo(a)
+
+    def work(*coords: Array) -> tuple[Array, ...]:
+        xp = array_namespace(*coords)
+        return coords_of(xp, flat(xp, coords, coo._sparse_shape), inner, _index_dtype(xp, coords[0], inner))
+
+    coords = pattern_work(work, *coo.coords)
+    return coo_of(coo.values, coords, inner, is_sorted=coo.is_sorted, is_unique=coo.is_unique, dense_ndim=dense)
+
+
+def _index_dtype(xp: Any, coords: Array, sizes: list[int]) -> Any:
+    """Return the data type of coordinates, or int64 where it is too narrow for sizes."""
+    return coords.dtype if max(sizes) <= _arguments.integer_range(xp, coords.dtype)[1] else xp.int64

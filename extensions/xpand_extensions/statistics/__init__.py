@@ -1,0 +1,37 @@
+"""Reductions and statistics that the standard leaves out.
+
+`sum`, `prod`, `min`, `max`, `mean`, `var`, `std`, `cumulative_sum`, `cumulative_prod` and `diff` are the namespace's.
+"""
+
+from ._cumulative import cumulative_max, cumulative_min, logcumsumexp
+from ._gradient import gradient
+from ._moments import corrcoef, cov
+from ._nan import nanargmax, nanargmin, nanmax, nanmean, nanmin, nanprod, nanstd, nansum, nanvar
+from ._order import Method, median, nanmedian, nanquantile, quantile
+from ._reduce import average, ptp, reduce
+
+__all__ = [
+    "Method",
+    "average",
+    "corrcoef",
+    "cov",
+    "cumulative_max",
+    "cumulative_min",
+    "gradient",
+    "logcumsumexp",
+    "median",
+    "nanargmax",
+    "nanargmin",
+    "nanmax",
+    "nanmean",
+    "nanmedian",
+    "nanmin",
+    "nanprod",
+    "nanquantile",
+    "nanstd",
+    "nansum",
+    "nanvar",
+    "ptp",
+    "quantile",
+    "reduce",
+]

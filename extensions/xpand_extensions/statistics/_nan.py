@@ -1,0 +1,253 @@
+"""Reductions that pass over NaN."""
+
+from typing import Final
+
+from xpand import _arguments
+from xpand._typing import Array, Axis
+
+from .._dispatch import pluggable
+from ._arguments import number, reduced
+
+_KINDS: Final = {
+    "nansum": _arguments.NUMERIC,
+    "nanprod": _arguments.NUMERIC,
+    "nanmin": _arguments.REAL_VALUED,
+    "nanmax": _arguments.REAL_VALUED,
+    "nanmean": _arguments.FLOATING,
+    "nanvar": _arguments.REAL,
+    "nanstd": _arguments.REAL,
+    "nanargmin": _arguments.REAL_VALUED,
+    "nanargmax": _arguments.REAL_VALUED,
+}
+
+
+@pluggable
+def nansum(x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
+    """Sum the elements that aren't NaN.
+
+    Args:
+        x: An array of a numeric data type.
+        axis: The axis or axes to reduce. Left out: all.
+        keepdims: Whether the axes stay, with the size 1.
+
+    Returns:
+        An array without the axes, of the data type that the standard's `sum` gives. 0 where all elements are NaN.
+
+    Raises:
+        TypeError: An argument of the wrong type or data type.
+        ValueError: No such axis, or one twice.
+
+    Source: `numpy.nansum`.
+
+    >>> import numpy as np
+    >>> nansum(np.asarray([[1.0, np.nan], [np.nan, np.nan]]), axis=1)
+    array([1., 0.])
+    """
+    axes = reduced("nansum", _KINDS["nansum"], x, axis, keepdims)
+    return nansum.native(x)(x, axis=axes, keepdims=keepdims)
+
+
+@pluggable
+def nanprod(x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
+    """Multiply the elements that aren't NaN.
+
+    Arguments, result and errors are those of `nansum`; 1 where all elements are NaN.
+
+    >>> import numpy as np
+    >>> nanprod(np.asarray([[3.0, np.nan], [np.nan, np.nan]]), axis=1)
+    array([3., 1.])
+    """
+    axes = reduced("nanprod", _KINDS["nanprod"], x, axis, keepdims)
+    return nanprod.native(x)(x, axis=axes, keepdims=keepdims)
+
+
+@pluggable
+def nanmin(x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
+    """Take the minimum of the elements that aren't NaN.
+
+    Args:
+        x: An array of an integer or real floating-point data type.
+        axis: The axis or axes to reduce. Left out: all.
+        keepdims: Whether the axes stay, with the size 1.
+
+    Returns:
+        An array of the data type of `x`, without the axes. NaN, with no warning, where all elements are NaN or there
+        are none.
+
+    Raises:
+        TypeError: An argument of the wrong type or data type.
+        ValueError: No such axis, one twice, or no elements of an integer data type, which has no NaN.
+
+    Source: `numpy.nanmin`.
+
+    >>> import numpy as np
+    >>> nanmin(np.asarray([[3.0, np.nan, 2.0], [np.nan, np.nan, np.nan]]), axis=1)
+    array([ 2., nan])
+    """
+    axes = _nonempty("nanmin", x, reduced("nanmin", _KINDS["nanmin"], x, axis, keepdims))
+    return nanmin.native(x)(x, axis=axes, keepdims=keepdims)
+
+
+@pluggable
+def nanmax(x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
+    """Take the maximum of the elements that aren't NaN.
+
+    Args:
+        x: An array of an integer or real floating-point data type.
+        axis: The axis or axes to reduce. Left out: all.
+        keepdims: Whether the axes stay, with the size 1.
+
+    Returns:
+        An array of the data type of `x`, without the axes. NaN, with no warning, where all elements are NaN or there
+        are none.
+
+    Raises:
+        TypeError: An argument of the wrong type or data type.
+        ValueError: No such axis, one twice, or no elements of an integer data type, which has no NaN.
+
+    Source: `numpy.nanmax`.
+
+    >>> import numpy as np
+    >>> nanmax(np.asarray([[3.0, np.nan, 2.0], [np.nan, np.nan, np.nan]]), axis=1)
+    array([ 3., nan])
+    """
+    axes = _nonempty("nanmax", x, reduced("nanmax", _KINDS["nanmax"], x, axis, keepdims))
+    return nanmax.native(x)(x, axis=axes, keepdims=keepdims)
+
+
+@pluggable
+def nanmean(x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
+    """Average the elements that aren't NaN.
+
+    Args:
+        x: An array of a floating-point data type, real or complex.
+        axis: The axis or axes to reduce. Left out: all.
+        keepdims: Whether the axes stay, with the size 1.
+
+    Returns:
+        An array of the data type of `x`, without the axes. NaN, with no warning, where all elements are NaN or there
+        are none.
+
+    Raises:
+        TypeError: An argument of the wrong type or data type.
+        ValueError: No such axis, or one twice.
+
+    Source: `numpy.nanmean`.
+
+    >>> import numpy as np
+    >>> nanmean(np.asarray([[3.0, np.nan, 2.0], [np.nan, np.nan, np.nan]]), axis=1)
+    array([2.5, nan])
+    """
+    axes = reduced("nanmean", _KINDS["nanmean"], x, axis, keepdims)
+    return nanmean.native(x)(x, axis=axes, keepdims=keepdims)
+
+
+@pluggable
+def nanvar(x: Array, /, *, axis: Axis = None, correction: float = 0.0, keepdims: bool = False) -> Array:
+    """Compute the variance of the elements that aren't NaN.
+
+    Args:
+        x: An array of a real floating-point data type.
+        axis: The axis or axes to reduce. Left out: all.
+        correction: What is subtracted from the number of elements in the divisor: 0 for the variance of a population,
+            1 for an unbiased estimate from a sample.
+        keepdims: Whether the axes stay, with the size 1.
+
+    Returns:
+        An array of the data type of `x`, without the axes. NaN, with no warning, where the elements that aren't NaN
+        are no more than `correction`.
+
+    Raises:
+        TypeError: An argument of the wrong type or data type.
+        ValueError: No such axis, or one twice.
+
+    Source: `numpy.nanvar`.
+
+    >>> import numpy as np
+    >>> nanvar(np.asarray([[3.0, np.nan, 1.0], [np.nan, np.nan, 5.0]]), axis=1, correction=1)
+    array([ 2., nan])
+    """
+    axes = reduced("nanvar", _KINDS["nanvar"], x, axis, keepdims)
+    return nanvar.native(x)(x, axis=axes, correction=number("nanvar", "correction", correction), keepdims=keepdims)
+
+
+@pluggable
+def nanstd(x: Array, /, *, axis: Axis = None, correction: float = 0.0, keepdims: bool = False) -> Array:
+    """Compute the standard deviation of the elements that aren't NaN.
+
+    Arguments, result and errors are those of `nanvar`, whose square root it is. Its derivatives are 0 where it is 0.
+
+    >>> import numpy as np
+    >>> nanstd(np.asarray([[3.0, np.nan, 1.0], [np.nan, np.nan, 5.0]]), axis=1)
+    array([1., 0.])
+    """
+    axes = reduced("nanstd", _KINDS["nanstd"], x, axis, keepdims)
+    return nanstd.native(x)(x, axis=axes, correction=number("nanstd", "correction", correction), keepdims=keepdims)
+
+
+@pluggable
+def nanargmin(x: Array, /, *, axis: int | None = None, keepdims: bool = False) -> Array:
+    """Find the first of the smallest elements, among those that aren't NaN.
+
+    Args:
+        x: An array of an integer or real floating-point data type.
+        axis: The axis to search along. Left out: the array is flattened first.
+        keepdims: Whether the axes stay, with the size 1.
+
+    Returns:
+        Indices, of the library's default integer data type. -1 where all elements are NaN or there are none: no value
+        is looked at to raise.
+
+    Raises:
+        TypeError: An argument of the wrong type or data type.
+        ValueError: No such axis.
+
+    Source: `numpy.nanargmin`, and `jax.numpy.nanargmin` for slices of NaN.
+
+    >>> import numpy as np
+    >>> nanargmin(np.asarray([[np.nan, 3.0, 2.0], [np.nan, np.nan, np.nan]]), axis=1)
+    array([ 2, -1])
+    """
+    reduced("nanargmin", _KINDS["nanargmin"], x, None, keepdims)
+    axis = None if axis is None else _arguments.axis("nanargmin", axis, x.ndim)
+    return nanargmin.native(x)(x, axis=axis, keepdims=keepdims)
+
+
+@pluggable
+def nanargmax(x: Array, /, *, axis: int | None = None, keepdims: bool = False) -> Array:
+    """Find the first of the largest elements, among those that aren't NaN.
+
+    Args:
+        x: An array of an integer or real floating-point data type.
+        axis: The axis to search along. Left out: the array is flattened first.
+        keepdims: Whether the axes stay, with the size 1.
+
+    Returns:
+        Indices, of the library's default integer data type. -1 where all elements are NaN or there are none: no value
+        is looked at to raise.
+
+    Raises:
+        TypeError: An argument of the wrong type or data type.
+        ValueError: No such axis.
+
+    Source: `numpy.nanargmax`, and `jax.numpy.nanargmax` for slices of NaN.
+
+    >>> import numpy as np
+    >>> nanargmax(np.asarray([[np.nan, 3.0, 2.0], [np.nan, np.nan, np.nan]]), axis=1)
+    array([ 1, -1])
+    """
+    reduced("nanargmax", _KINDS["nanargmax"], x, None, keepdims)
+    axis = None if axis is None else _arguments.axis("nanargmax", axis, x.ndim)
+    return nanargmax.native(x)(x, axis=axis, keepdims=keepdims)
+
+
+def _nonempty(function: str, x: Array, axes: tuple[int, ...]) -> tuple[int, ...]:
+    """Check that there are elements where the data type has no NaN to stand for their lack."""
+    if 0 in [x.shape[axis] for axis in axes]:
+        xp = _arguments.namespace_of(function, x=x)
+        if _arguments.kind(xp, x.dtype) != "real":
+            raise ValueError(
+                f"{function}: x has no elements along the axes {axes}, and {x.dtype} has no NaN to stand for their "
+                f"lack, got the shape {tuple(x.shape)}; give it an element at least"
+            )
+    return axes

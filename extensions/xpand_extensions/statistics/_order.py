@@ -1,0 +1,162 @@
+"""Quantiles, and what is made of them."""
+
+from collections.abc import Sequence
+from typing import Any, Final, Literal, TypeAlias
+
+from xpand import _arguments, check
+from xpand._typing import Array, Axis
+
+from .._dispatch import pluggable
+from ._arguments import quantiles, reduced
+
+Method: TypeAlias = Literal[
+    "linear",
+    "lower",
+    "higher",
+    "midpoint",
+    "nearest",
+    "inverted_cdf",
+    "interpolated_inverted_cdf",
+    "hazen",
+    "weibull",
+    "median_unbiased",
+    "normal_unbiased",
+]
+"""How a quantile between two values is found."""
+
+METHODS: Final = (
+    "linear",
+    "lower",
+    "higher",
+    "midpoint",
+    "nearest",
+    "inverted_cdf",
+    "interpolated_inverted_cdf",
+    "hazen",
+    "weibull",
+    "median_unbiased",
+    "normal_unbiased",
+)
+
+
+def _check(function: str, x: Array, q: Any, axis: Any, method: Any, keepdims: Any) -> tuple[Any, tuple[int, ...]]:
+    """Check arguments; return `q` and the axes as implementations get them."""
+    axes = reduced(function, _arguments.REAL, x, axis, keepdims)
+    _arguments.known_shape(function, "x", x)
+    _arguments.choice(function, "method", method, METHODS)
+    q = quantiles(function, _arguments.namespace_of(function, x=x), x, q)
+    if not isinstance(q, (float, tuple)):
+        check((q >= 0) & (q <= 1), f"{function}: q must lie between 0 and 1")
+    return q, axes
+
+
+@pluggable
+def quantile(
+    x: Array,
+    q: Array | float | Sequence[float],
+    /,
+    *,
+    axis: Axis = None,
+    method: Method = "linear",
+    keepdims: bool = False,
+) -> Array:
+    """Compute quantiles: the values below which given fractions of the elements lie.
+
+    Args:
+        x: An array of a real floating-point data type.
+        q: The fractions, from 0 to 1: a number, a sequence of numbers, or an array of at most one axis.
+        axis: The axis or axes to compute along. Left out: all.
+        method: What is taken for a fraction that falls between two elements in order. "linear" interpolates; "lower",
+            "higher", "nearest" (of two as near, the one whose place in order is even) and "midpoint" say what they
+            take; "inverted_cdf", "interpolated_inverted_cdf", "hazen", "weibull", "median_unbiased" and
+            "normal_unbiased" are numbers 1 and 4 to 9, without 7, of Hyndman and Fan, whose number 7 is "linear".
+        keepdims: Whether the axes stay, with the size 1.
+
+    Returns:
+        An array of the data type of `x`, whose shape is that of `q` followed by that of `x` without the axes. NaN
+        where an element is NaN, and where there is none. Between two equal elements, infinite ones too, it is just
+        these; between -infinity and infinity it is NaN. A fraction out of bounds that can't be seen, under tracing and
+        in lazy arrays, gives NaN.
+
+    Raises:
+        TypeError: An argument of the wrong type or data type, or arrays of two libraries.
+        ValueError: No such axis, an unknown method, fractions below 0 or above 1, an array of them of two axes or on
+            another device, or a shape not known yet.
+
+    Takes a sort along the axes; on NumPy a partition.
+
+    Source: `numpy.quantile`; R. J. Hyndman and Y. Fan, Sample quantiles in statistical packages, The American
+    Statistician 50 (1996).
+
+    >>> import numpy as np
+    >>> x = np.asarray([[4.0, 1.0, 3.0], [2.0, 8.0, 6.0]])
+    >>> quantile(x, [0.0, 0.5], axis=1)
+    array([[1., 2.],
+           [3., 6.]])
+    >>> quantile(x, 0.75, method="lower").item()
+    4.0
+    """
+    checked, axes = _check("quantile", x, q, axis, method, keepdims)
+    native = quantile.native(x) if isinstance(checked, (float, tuple)) else quantile.native(x, checked)
+    return native(x, checked, axis=axes, method=method, keepdims=keepdims)
+
+
+@pluggable
+def nanquantile(
+    x: Array,
+    q: Array | float | Sequence[float],
+    /,
+    *,
+    axis: Axis = None,
+    method: Method = "linear",
+    keepdims: bool = False,
+) -> Array:
+    """Compute quantiles of the elements that aren't NaN.
+
+    Arguments, result and errors are those of `quantile`, except that NaN comes out only where all elements are NaN.
+
+    >>> import numpy as np
+    >>> nanquantile(np.asarray([[4.0, np.nan, 3.0], [2.0, 8.0, 6.0]]), 0.5, axis=1)
+    array([3.5, 6. ])
+    """
+    checked, axes = _check("nanquantile", x, q, axis, method, keepdims)
+    native = nanquantile.native(x) if isinstance(checked, (float, tuple)) else nanquantile.native(x, checked)
+    return native(x, checked, axis=axes, method=method, keepdims=keepdims)
+
+
+def median(x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
+    """Compute the median: the element in the middle in order, or the mean of the two there.
+
+    Args:
+        x: An array of a real floating-point data type.
+        axis: The axis or axes to compute along. Left out: all.
+        keepdims: Whether the axes stay, with the size 1.
+
+    Returns:
+        An array of the data type of `x`, without the axes. NaN where an element is NaN, and where there is none.
+
+    Raises:
+        TypeError: An argument of the wrong type or data type.
+        ValueError: No such axis, or a shape not known yet.
+
+    Source: `numpy.median`.
+
+    >>> import numpy as np
+    >>> median(np.asarray([[4.0, 1.0, 3.0], [2.0, 8.0, 6.0]]), axis=1)
+    array([3., 6.])
+    """
+    _, axes = _check("median", x, 0.5, axis, "linear", keepdims)
+    return quantile.native(x)(x, 0.5, axis=axes, method="linear", keepdims=keepdims)
+
+
+def nanmedian(x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
+    """Compute the median of the elements that aren't NaN.
+
+    Arguments, result and errors are those of `median`, except that NaN comes out only where all elements are NaN.
+
+    >>> import numpy as np
+    >>> nanmedian(np.asarray([[4.0, np.nan, 3.0], [2.0, 8.0, 6.0]]), axis=1)
+    array([3.5, 6. ])
+    """
+    _, axes = _check("nanmedian", x, 0.5, axis, "linear", keepdims)
+    return nanquantile.native(x)(x, 0.5, axis=axes, method="linear", keepdims=keepdims)

@@ -1,0 +1,133 @@
+"""Reductions by a function of the user's, averages, and ranges."""
+
+from collections.abc import Callable
+
+from xpand import _arguments
+from xpand._namespace import describe
+from xpand._typing import Array, Axis, Scalar
+
+from .._dispatch import pluggable
+from ._arguments import axes as checked_axes
+from ._arguments import reduced
+
+
+@pluggable
+def reduce(
+    x: Array,
+    function: Callable[[Array, Array], Array],
+    initial: Array | Scalar,
+    /,
+    *,
+    axis: Axis = None,
+    keepdims: bool = False,
+) -> Array:
+    """Reduce axes by an associative function of two arrays.
+
+    Args:
+        x: An array of any data type.
+        function: Takes two arrays of one shape, and returns one of that shape and of the data type of `x`, each
+            element of which depends on those at its place alone. It must be associative, and need not be commutative.
+        initial: What the reduction starts from, once for each slice: a Python scalar, or a 0-dimensional array, that
+            promotes to the data type of `x`.
+        axis: The axis or axes to reduce. Left out: all.
+        keepdims: Whether the axes stay, with the size 1.
+
+    Returns:
+        `function(initial, function(x0, function(x1, …)))` of the elements in order, the last axis running fastest: an
+        array of the data type of `x`, without the axes. Neighbours are combined in pairs, then pairs of pairs, so that
+        rounding errors grow with the logarithm of the number of elements. `initial` where there are none.
+
+    Raises:
+        TypeError: An argument of the wrong type or data type, or a function that returns another data type.
+        ValueError: No such axis, an `initial` with axes, a function that returns another shape, arrays on two devices,
+            or a shape not known yet.
+
+    Calls `function` about twice as often as the logarithm to base 2 of the number of elements, on all slices at once.
+
+    Source: `Nx.reduce`.
+
+    >>> import numpy as np
+    >>> reduce(np.asarray([[1, 2, 3], [4, 5, 6]]), lambda a, b: a * b, 10, axis=1)
+    array([  60, 1200])
+    """
+    xp = _arguments.namespace_of("reduce", x=x)
+    if not callable(function):
+        raise TypeError(f"reduce: function must be callable, got {describe(function)}")
+    if not isinstance(initial, (bool, int, float, complex)):
+        _arguments.namespace_of("reduce", x=x, initial=initial)
+        _arguments.one_device("reduce", x=x, initial=initial)
+        if initial.ndim:
+            raise ValueError(f"reduce: initial must be a scalar, got the shape {tuple(initial.shape)}")
+    _arguments.castable("reduce", "initial", xp, initial, x, "x")
+    _arguments.boolean("reduce", "keepdims", keepdims)
+    _arguments.known_shape("reduce", "x", x)
+    axes = checked_axes("reduce", axis, x.ndim)
+    return reduce.native(x, initial)(x, function, initial, axis=axes, keepdims=keepdims)
+
+
+@pluggable
+def ptp(x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
+    """Compute the range: from the smallest element to the largest, "peak to peak".
+
+    Args:
+        x: An array of an integer or real floating-point data type.
+        axis: The axis or axes to reduce. Left out: all.
+        keepdims: Whether the axes stay, with the size 1.
+
+    Returns:
+        The largest minus the smallest element, of the data type of `x`, in which a range too large for an integer type
+        wraps around. NaN where an element is.
+
+    Raises:
+        TypeError: An argument of the wrong type or data type.
+        ValueError: No such axis, one twice, or no elements.
+
+    Source: `numpy.ptp`.
+
+    >>> import numpy as np
+    >>> ptp(np.asarray([[4, 1, 3], [2, 8, 6]]), axis=1)
+    array([3, 6])
+    """
+    axes = reduced("ptp", _arguments.REAL_VALUED, x, axis, keepdims)
+    if 0 in [x.shape[axis] for axis in axes]:
+        raise ValueError(f"ptp: x has no elements along the axes {axes}, got the shape {tuple(x.shape)}")
+    return ptp.native(x)(x, axis=axes, keepdims=keepdims)
+
+
+@pluggable
+def average(x: Array, /, *, axis: Axis = None, weights: Array | None = None, keepdims: bool = False) -> Array:
+    """Average elements, each with a weight.
+
+    Args:
+        x: An array of a floating-point data type, real or complex.
+        axis: The axis or axes to reduce. Left out: all.
+        weights: An array of a real floating-point data type, of the shape of `x`; or, with one `axis`, of one axis of
+            that size. Left out: all weights are the same.
+        keepdims: Whether the axes stay, with the size 1.
+
+    Returns:
+        The sum of the products divided by the sum of the weights, of the promoted data type, without the axes. NaN
+        where the weights add up to 0, and where there are no elements.
+
+    Raises:
+        TypeError: An argument of the wrong type or data type, or arrays of two libraries.
+        ValueError: No such axis, one twice, weights of another shape, or arrays on two devices.
+
+    Source: `numpy.average`.
+
+    >>> import numpy as np
+    >>> average(np.asarray([1.0, 2.0, 6.0]), weights=np.asarray([1.0, 1.0, 2.0])).item()
+    3.75
+    """
+    axes = reduced("average", _arguments.FLOATING, x, axis, keepdims)
+    if weights is not None:
+        xp = _arguments.namespace_of("average", x=x, weights=weights)
+        _arguments.one_device("average", x=x, weights=weights)
+        _arguments.dtype("average", "weights", xp, weights, _arguments.REAL)
+        allowed = [tuple(x.shape)] + [(x.shape[axes[0]],)] * (len(axes) == 1)
+        if tuple(weights.shape) not in allowed:
+            raise ValueError(
+                f"average: weights must have the shape {' or '.join(map(str, dict.fromkeys(allowed)))}, got "
+                f"{tuple(weights.shape)}"
+            )
+    return average.native(x, weights)(x, axis=axes, weights=weights, keepdims=keepdims)

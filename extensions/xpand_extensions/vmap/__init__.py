@@ -1,0 +1,21 @@
+"""Functions of one thing made functions of many: mapped over axes of their arguments, in one pass.
+
+What is mapped over a named axis can ask for what the other members have: sums, extremes, all values, its own place.
+"""
+
+from ._collectives import all_gather, axis_index, pmax, pmean, pmin, ppermute, psum
+from ._mapping import mapped as mapped
+from ._mapping import vmap
+from ._vectorize import vectorize
+
+__all__ = [
+    "all_gather",
+    "axis_index",
+    "pmax",
+    "pmean",
+    "pmin",
+    "ppermute",
+    "psum",
+    "vectorize",
+    "vmap",
+]

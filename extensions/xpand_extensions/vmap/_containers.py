@@ -1,0 +1,95 @@
+"""Mapping over batches of sparse matrices: over their values, and over their patterns where each member has its own."""
+
+from collections.abc import Sequence
+
+from xpand import _arguments, array_namespace, is_concrete, trees
+from xpand._typing import Array
+
+from .._transforms_patterns import is_container
+from ..sparse._containers import Sparse
+
+
+def with_fitting_plans(tree: trees.Tree) -> trees.Tree:
+    """Leave out what was worked out of the patterns of a batch: it isn't that of a member."""
+    return trees.map(
+        lambda x: x._of(x._values, x.pattern, x._static()) if isinstance(x, Sparse) and _own(x) else x,
+        tree,
+        is_leaf=is_container,
+    )
+
+
+def in_of_containers(tree: trees.Tree, axes: Sequence[int | None], leaves: Sequence[Array]) -> tuple[int | None, ...]:
+    """Give each array of a tree the axis to map over: those of containers from one axis for each, of its batch.
+
+    Raises:
+        ValueError: An axis that is none of the batch, or axes for the parts of a container.
+    """
+    found: list[int | None] = []
+    for x in trees.leaves(tree, is_leaf=is_container):
+        axis = axes[len(found)]
+        if not isinstance(x, Sparse):
+            found.append(None if axis is None else _arguments.axis("vmap", axis, leaves[len(found)].ndim, "in_axes"))
+            continue
+        count = len(trees.leaves(x))
+        if any(each is not axis and each != axis for each in axes[len(found) : len(found) + count]):
+            raise ValueError(f"vmap: in_axes must have one entry for all of a sparse container, got several for {x!r}")
+        held: int | None = None
+        if axis is not None:
+            axis = _batch_axis("in_axes", axis, x, x.batch_ndim)
+            held = axis if _own(x) else None
+        found += [axis] + [held] * (count - 1)
+    return tuple(found)
+
+
+def out_of_containers(
+    tree: trees.Tree, places: Sequence[int | None], same: Sequence[Array]
+) -> tuple[list[Array], list[int | None]]:
+    """Return the arrays of a result, and where the mapped axis goes in each.
+
+    A pattern stays that of all members where it is known, or one of the arrays that are the same in all calls.
+
+    Raises:
+        ValueError: An axis that can't be one of the batch.
+    """
+    arrays: list[Array] = []
+    found: list[int | None] = []
+    for x in trees.leaves(tree, is_leaf=is_container):
+        place = places[len(found)]
+        if not isinstance(x, Sparse):
+            arrays.append(x)
+            found.append(place)
+            continue
+        parts = trees.leaves(x.pattern)
+        if place is not None:
+            place = _batch_axis("out_axes", place, x, x.batch_ndim + 1)
+        held = place
+        if all(each.ndim == 1 and _is_same(each, same) for each in parts):
+            held = None
+        elif place is not None and not _own(x):
+            parts = [_over(each, x.values.shape[: x.batch_ndim]) for each in parts]
+        arrays += [x.values, *parts]
+        found += [place] + [held] * len(parts)
+    return arrays, found
+
+
+def _own(x: Sparse) -> bool:
+    """Tell whether each member of a batch has a pattern of its own."""
+    return any(each.ndim > 1 for each in x.pattern)
+
+
+def _batch_axis(name: str, axis: int, x: Sparse, count: int) -> int:
+    where = axis + x.ndim + (name == "out_axes") if axis < 0 else axis
+    if not 0 <= where < count:
+        raise ValueError(
+            f"vmap: {name} has {axis} for {x!r}, of which only batch axes can be mapped, and these come first: takes "
+            f"{f'0 to {count - 1}' if count else 'None'}"
+        )
+    return where
+
+
+def _is_same(x: Array, same: Sequence[Array]) -> bool:
+    return is_concrete(x) or any(x is each for each in same)
+
+
+def _over(x: Array, batch: tuple[int, ...]) -> Array:
+    return array_namespace(x).broadcast_to(x, (*batch, *x.shape)) if batch else x

@@ -1,0 +1,239 @@
+"""Mapping a function of trees over axes."""
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import wraps
+from typing import Any, Final, TypeAlias
+
+from xpand import _arguments, array_namespace, default_namespace, trees
+from xpand._namespace import describe
+from xpand._typing import Array
+
+from .._dispatch import pluggable
+from .._transforms import Direct, Flat, IndirectError, arrays_of, compiled_as
+from .._transforms_patterns import flatten_planless, has_containers
+from . import _names as names
+from ._containers import in_of_containers, out_of_containers, with_fitting_plans
+
+Axes: TypeAlias = "int | Sequence[Any] | dict[Any, Any] | None"
+"""An axis for all arrays of a tree, or a tree of axes whose nodes are the first of the tree's own; None: not mapped."""
+
+_NO_KWARGS: Final[Mapping[str, Any]] = {}
+
+
+@pluggable
+def vmap(
+    function: Callable[..., Any],
+    /,
+    in_axes: Axes = 0,
+    out_axes: Axes = 0,
+    axis_name: names.Name | None = None,
+    axis_size: int | None = None,
+) -> Callable[..., Any]:
+    """Make the function that calls another for each position along an axis of its arguments, all of them at once.
+
+    Args:
+        function: Takes trees of arrays and returns one.
+        in_axes: Which axis of its arguments to map over: one for all, or one for each positional argument, in a tuple
+            or list; each an integer, None for arguments that are the same in all calls, or a tree of these, for the
+            parts of an argument. Keyword arguments are mapped over their first axis.
+        out_axes: Where the mapped axis is in the results: an integer, None for what is the same in all calls, or a tree
+            of these. What is the same in all calls and not said to be is repeated.
+        axis_name: What the mapped axis is called, for `psum` and the others of its kind: a string, or another hashable
+            value but integers, tuples and None.
+        axis_size: The size of the mapped axis; needed only where nothing is mapped over.
+
+    Returns:
+        A function of the same arguments, each with one axis more where it is mapped over, that returns what the
+        function does with one axis more.
+
+    Raises:
+        TypeError: `function` can't be called, a name that can't be one, or a size that is no integer. By the function
+            returned: leaves that are no arrays, or axes that are no integers; or (`UnsupportedError`) a library that
+            can't map.
+        ValueError: A negative size. By the function returned: nothing to map over, arrays without such an axis, axes of
+            different sizes, trees of axes that don't fit, or None in `out_axes` for what differs between calls.
+
+    Source: `jax.vmap`.
+
+    >>> import torch
+    >>> vmap(torch.dot, in_axes=(0, None))(torch.eye(2), torch.tensor([2.0, 3.0]))
+    tensor([2., 3.])
+    """
+    if not callable(function):
+        raise TypeError(f"vmap: takes a function, got {describe(function)}")
+    if axis_name is not None:
+        names.checked("vmap", axis_name)
+    if axis_size is not None:
+        axis_size = _arguments.integer("vmap", "axis_size", axis_size, minimum=0)
+
+    def of_trees(*args: Any, **kwargs: Any) -> Any:
+        # torch.compile can't flatten a dictionary that is empty.
+        given = (args, kwargs) if kwargs else (args,)
+        leaves, structure = _leaves(given, axis_size)
+        containers = len(leaves) > 1 and has_containers(given)
+        if containers:
+            given = with_fitting_plans(given)
+            leaves, structure = _leaves(given, axis_size)
+            args = given[0]
+        axes = _in_axes(in_axes, args, leaves, given if containers else None)
+        size = _size(axes, leaves, axis_size)
+        flat = Flat(
+            "vmap", lambda given, named=_NO_KWARGS: function(*given, **named), structure, False, flatten_planless
+        )
+        native = vmap.native(*leaves) if leaves else vmap.native(_index(size))
+        # In the most frequent case, the library finds the size by itself.
+        plain = out_axes == 0 and not containers and axis_name is None and any(axis is not None for axis in axes)
+        named = () if plain else (axis_name, size)
+        if out_axes == 0 and not containers:
+            try:
+                return flat.output(native(lambda *arrays: _no_patterns(flat, arrays), axes, 0, *named)(*leaves))
+            except _PatternsError:  # patterns are for all of the batch where they can be: as of results of two kinds
+                named = (axis_name, size)
+        places: list[int | None] = []
+
+        # Implementations know two kinds of `out_axes`: 0, and (0, None) for a pair of what is mapped and what isn't.
+        # Which result is of which kind is known once the function has been called.
+        def divided(*arrays: Array) -> tuple[tuple[Array, ...], tuple[Array, ...]]:
+            outs = flat(*arrays)[0]
+            tree = flat.output(outs)
+            places[:] = _spread("out_axes", out_axes, tree)
+            if len(outs) > 1 and has_containers(tree):
+                same = [x for x, axis in zip(arrays, axes) if axis is None]
+                found, places[:] = out_of_containers(tree, places, same)
+                outs = tuple(found)
+            return (
+                tuple(x for x, place in zip(outs, places) if place is not None),
+                tuple(x for x, place in zip(outs, places) if place is None),
+            )
+
+        found, same = map(iter, native(divided, axes, (0, None), *named)(*leaves))
+        return flat.output([next(same) if place is None else _placed(next(found), place) for place in places])
+
+    if out_axes is None or not isinstance(out_axes, int) or out_axes or axis_name is not None or axis_size is not None:
+        return wraps(function)(of_trees)
+    direct = Direct(function, lambda args, checked: vmap.native(*args)(checked, _plain(in_axes, len(args)), 0))
+
+    @wraps(function)
+    def over_axes(*args: Any, **kwargs: Any) -> Any:
+        native = None if kwargs else direct.find(args)
+        if native is not None and _fits(_plain(in_axes, len(args)), args):
+            try:
+                return native(*args)
+            except IndirectError:
+                direct.turn_off()
+        found = of_trees(*args, **kwargs)
+        if not kwargs and hasattr(found, "dtype") and _plain(in_axes, len(args)) is not None:
+            direct.add(args)
+        return found
+
+    return compiled_as(of_trees, over_axes)
+
+
+def mapped(function: Callable[[Array], tuple[Array, ...]], x: Array) -> tuple[Array, ...]:
+    """Map a function of an array, which returns a tuple of arrays, over the first axis."""
+    found: tuple[Array, ...] = vmap.native(x)(function, (0,), 0)(x)
+    return found
+
+
+def _plain(in_axes: Axes, count: int) -> tuple[int | None, ...] | None:
+    """List the axes of arguments that are arrays, where each is said by itself and none counts from the end."""
+    if type(in_axes) is int:
+        return (in_axes,) * count if in_axes >= 0 else None
+    if not isinstance(in_axes, (tuple, list)) or len(in_axes) != count:
+        return None
+    return tuple(in_axes) if all(axis is None or (type(axis) is int and axis >= 0) for axis in in_axes) else None
+
+
+def _fits(axes: tuple[int | None, ...] | None, arrays: Sequence[Array]) -> bool:
+    """Tell whether arrays have the axes to be mapped over, of one size."""
+    size = None
+    for axis, x in zip(axes or (), arrays):
+        if axis is not None:
+            shape = x.shape
+            if axis >= len(shape) or (size is not None and shape[axis] != size):
+                return False
+            size = shape[axis]
+    return size is not None
+
+
+def _leaves(arguments: tuple[Any, ...], axis_size: int | None) -> tuple[list[Array], trees.Structure]:
+    if axis_size is not None and not trees.leaves(arguments):
+        return [], trees.structure(arguments)
+    return arrays_of("vmap", "the arguments", arguments)
+
+
+def _in_axes(
+    in_axes: Axes, args: tuple[Any, ...], leaves: Sequence[Array], containers: trees.Tree
+) -> tuple[int | None, ...]:
+    """Give each array the axis to map over, not negative. `containers`: all that is given, where there are any."""
+    positional = in_axes
+    if isinstance(in_axes, (tuple, list)):
+        if len(in_axes) != len(args):
+            raise ValueError(
+                f"vmap: in_axes={in_axes} must have an entry for each positional argument; there are {len(args)}"
+            )
+        positional = tuple(in_axes)
+    axes = _spread("in_axes", positional, args)
+    axes += [0] * (len(leaves) - len(axes))
+    if containers is not None:
+        return in_of_containers(containers, axes, leaves)
+    return tuple(
+        None if axis is None else _arguments.axis("vmap", axis, x.ndim, "in_axes") for axis, x in zip(axes, leaves)
+    )
+
+
+def _size(axes: Sequence[int | None], leaves: Sequence[Array], axis_size: int | None) -> int:
+    """Find the one size that the mapped axes have."""
+    sizes = {x.shape[axis] for axis, x in zip(axes, leaves) if axis is not None}
+    if axis_size is not None:
+        sizes.add(axis_size)
+    if len(sizes) == 1:
+        size: int = sizes.pop()
+        return size
+    if not sizes:
+        raise ValueError(
+            "vmap: no argument is mapped over: in_axes has an integer for none of the arrays; say axis_size where that "
+            "is meant"
+        )
+    shapes = ", ".join(f"{tuple(x.shape)} along {axis}" for axis, x in zip(axes, leaves) if axis is not None)
+    said = "" if axis_size is None else f" and axis_size={axis_size}"
+    raise ValueError(f"vmap: the arrays must have one size along the mapped axes, got shapes {shapes}{said}")
+
+
+def _index(size: int) -> Array:
+    xp = default_namespace()
+    return xp.arange(size, dtype=xp.int32)
+
+
+class _PatternsError(Exception):
+    """A function returned containers."""
+
+
+def _no_patterns(flat: Flat, arrays: Sequence[Array]) -> tuple[Array, ...]:
+    """Call a function that must not return containers."""
+    outs = flat(*arrays)[0]
+    if len(outs) > 1 and has_containers(flat.output(outs)):
+        raise _PatternsError
+    return outs
+
+
+def _placed(x: Array, place: int) -> Array:
+    if not place:
+        return x
+    place = _arguments.axis("vmap", place, x.ndim, "out_axes")
+    return array_namespace(x).moveaxis(x, 0, place)
+
+
+def _spread(name: str, axes: Axes, tree: trees.Tree) -> list[int | None]:
+    """Give each leaf of a tree its axis, from a tree of axes that ends sooner."""
+    if axes is None or isinstance(axes, int):
+        return [axes] * len(trees.leaves(tree))
+    is_end = lambda x: x is None or isinstance(x, int)
+    found: list[int | None] = []
+    try:
+        trees.map(lambda axis, part: found.extend([axis] * len(trees.leaves(part))), axes, tree, is_leaf=is_end)
+    except (ValueError, TypeError):
+        raise ValueError(
+            f"vmap: {name} must be an integer, None, or a tree that the arrays' tree begins with, got {axes}"
+        ) from None
+    return found

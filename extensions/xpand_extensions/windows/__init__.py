@@ -1,0 +1,83 @@
+"""Windows that slide over an array: views of them, their sums, products, extremes and means, pooling.
+
+All functions describe windows in the same way. A window takes `window_shape` elements, one size for each windowed axis;
+`strides` elements lie between the starts of neighbouring windows and `window_dilation` between neighbouring elements of
+a window. `padding` lets windows reach over the ends of the array: "valid" not at all, "same" such that with a stride of
+1 there are as many windows as elements, evenly at both ends (the odd one goes to the high end), an integer that far at
+both ends, or a pair (low, high) for each windowed axis. What lies outside of the array doesn't count: it is 0 in sums,
+1 in products, the largest or smallest value in minima or maxima.
+
+On an axis of n elements there are `(n + low + high - span) // stride + 1` windows, where a window spans
+`(size - 1) * dilation + 1` elements; none where that is less than 1, so that the result is empty.
+
+The time is that of O(log(size)) passes over the array for each windowed axis. Sums are never made as differences of
+cumulative sums: they are as exact as pairwise summation, and NaN and infinities stay within their windows.
+"""
+
+from xpand._typing import Array
+
+from .._dispatch import pluggable
+from ._arguments import Padding, Sizes, check_array, check_windows
+from ._general import window_reduce, window_scatter_max, window_scatter_min
+from ._pooling import avg_pool, max_pool, min_pool
+from ._reductions import window_max, window_mean, window_min, window_prod, window_sum
+
+__all__ = [
+    "Padding",
+    "Sizes",
+    "avg_pool",
+    "max_pool",
+    "min_pool",
+    "sliding_window_view",
+    "window_max",
+    "window_mean",
+    "window_min",
+    "window_prod",
+    "window_reduce",
+    "window_scatter_max",
+    "window_scatter_min",
+    "window_sum",
+]
+
+
+@pluggable
+def sliding_window_view(
+    x: Array,
+    window_shape: Sizes,
+    /,
+    *,
+    axis: int | tuple[int, ...] | None = None,
+    strides: Sizes = 1,
+    window_dilation: Sizes = 1,
+) -> Array:
+    """List the windows of an array: each position of a window gives the elements in it.
+
+    Args:
+        x: An array of any shape and data type.
+        window_shape: The size of the windows along each windowed axis; an integer: the same for all.
+        axis: The windowed axis or axes. None: all of them.
+        strides: How far one window is from the next, along each windowed axis.
+        window_dilation: How far one element of a window is from the next, along each windowed axis.
+
+    Returns:
+        An array of the shape of `x`, with the number of windows in the place of each windowed axis, followed by
+        `window_shape`. On NumPy a read-only view, on PyTorch a view; on other libraries a copy, which has
+        `prod(window_shape)` times as many elements as `x`: the window reductions need no such copy.
+
+    Raises:
+        TypeError: `x` is no array, or a size no integer.
+        ValueError: A size, stride or dilation below 1, another number of them than of windowed axes, an axis that `x`
+            hasn't got or that is named twice.
+
+    Source: `numpy.lib.stride_tricks.sliding_window_view`, which raises where no window fits; here there are none.
+
+    >>> import numpy as np
+    >>> sliding_window_view(np.asarray([1.0, 2.0, 3.0, 4.0]), 2)
+    array([[1., 2.],
+           [2., 3.],
+           [3., 4.]])
+    """
+    function = "sliding_window_view"
+    check_array(function, x, None)
+    window, axes, steps, _, dilation = check_windows(function, x, window_shape, axis, strides, "valid", window_dilation)
+    return sliding_window_view.native(x)(x, window, axis=axes, strides=steps, window_dilation=dilation)

@@ -1,0 +1,194 @@
+"""Arguments of the window functions: checked at the door, and the one form in which implementations get them."""
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final, Literal, NamedTuple, NoReturn, TypeAlias
+
+from xpand import _arguments
+from xpand._arguments import Kind
+from xpand._namespace import describe
+from xpand._typing import Array, Namespace
+
+from ..scatter._segments import Combination
+
+Sizes: TypeAlias = int | Sequence[int]
+"""One number for each windowed axis, or one for all of them."""
+
+Padding: TypeAlias = Literal["valid", "same"] | int | Sequence[tuple[int, int]]
+"""How far windows reach over the ends of each windowed axis."""
+
+Pairs: TypeAlias = tuple[tuple[int, int], ...]
+Checked: TypeAlias = tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...], Pairs, tuple[int, ...]]
+
+_PADDINGS: Final = ("valid", "same")
+
+
+class Pass(NamedTuple):
+    """The windows along one axis."""
+
+    axis: int
+    size: int
+    stride: int
+    low: int
+    high: int
+    dilation: int
+
+    @property
+    def span(self) -> int:
+        """How many positions there are from the first element of a window to its last, both included."""
+        return (self.size - 1) * self.dilation + 1
+
+    def count(self, length: int) -> int:
+        """Return the number of windows on an axis of a certain length."""
+        return max((length + self.low + self.high - self.span) // self.stride + 1, 0)
+
+
+def passes(
+    window_shape: Sequence[int],
+    axis: Sequence[int],
+    strides: Sequence[int],
+    padding: Pairs,
+    window_dilation: Sequence[int],
+) -> tuple[Pass, ...]:
+    """List the windowed axes, the last one first: elements stay in order for functions that don't commute."""
+    if len(axis) == 1:
+        return (Pass(axis[0], window_shape[0], strides[0], *padding[0], window_dilation[0]),)
+    found = [
+        Pass(k, size, stride, low, high, dilation)
+        for k, size, stride, (low, high), dilation in zip(axis, window_shape, strides, padding, window_dilation)
+    ]
+    return tuple(sorted(found, reverse=True))
+
+
+COMBINATIONS: Final[dict[str, Combination]] = {
+    "window_sum": "add",
+    "window_prod": "multiply",
+    "window_min": "min",
+    "window_max": "max",
+}
+
+Kernel: TypeAlias = Callable[[Combination, Array, tuple[Pass, ...]], Array]
+"""Reduces the windows of an array, axis by axis."""
+
+
+def reducer(function: str, kernel: Kernel) -> Callable[..., Array]:
+    """Make a library's `window_sum`, or one of its kin, from its kernel."""
+    combination = COMBINATIONS[function]
+
+    def reduce(
+        x: Array,
+        window_shape: Any,
+        /,
+        *,
+        axis: Any = None,
+        strides: Any = 1,
+        padding: Any = "valid",
+        window_dilation: Any = 1,
+    ) -> Array:
+        return kernel(combination, x, passes(window_shape, axis, strides, padding, window_dilation))
+
+    reduce.__name__ = reduce.__qualname__ = function
+    reduce.__module__ = kernel.__module__
+    return reduce
+
+
+def check_array(function: str, x: Array, kinds: frozenset[Kind] | None) -> Namespace:
+    """Check the array and its data type; return its namespace."""
+    xp = _arguments.namespace_of(function, x=x)
+    if kinds is not None:
+        _arguments.dtype(function, "x", xp, x, kinds)
+    _arguments.known_shape(function, "x", x)
+    return xp
+
+
+def check_windows(
+    function: str, x: Array, window_shape: Any, axis: Any, strides: Any, padding: Any, window_dilation: Any
+) -> Checked:
+    """Check all that describes windows; return window_shape, axis, strides, padding, window_dilation, each in full."""
+    axes = _axes(function, x, axis)
+    number = len(axes)
+    window = _sizes(function, "window_shape", window_shape, number)
+    steps = _sizes(function, "strides", strides, number)
+    dilation = _sizes(function, "window_dilation", window_dilation, number)
+    if type(padding) is str and padding == "valid":
+        return window, axes, steps, ((0, 0),) * number, dilation
+    if type(padding) is str and padding == "same":
+        pairs = tuple([_same(x.shape[k], *rest) for k, *rest in zip(axes, window, steps, dilation)])
+        return window, axes, steps, pairs, dilation
+    return window, axes, steps, _pairs(function, padding, number), dilation
+
+
+def _axes(function: str, x: Array, axis: Any) -> tuple[int, ...]:
+    if axis is None:
+        return tuple(range(x.ndim))
+    if not isinstance(axis, (tuple, list)):
+        return (_arguments.axis(function, axis, x.ndim),)
+    axes = tuple([_arguments.axis(function, k, x.ndim) for k in axis])
+    if len(set(axes)) != len(axes):
+        raise ValueError(f"{function}: axis={axis!r} names an axis twice; an axis is windowed once")
+    return axes
+
+
+def _sizes(function: str, name: str, value: Any, number: int) -> tuple[int, ...]:
+    """Check one positive integer for each windowed axis."""
+    if type(value) is int and value >= 1:
+        return (value,) * number
+    if not isinstance(value, (tuple, list)):
+        try:
+            return (_arguments.integer(function, name, value, minimum=1),) * number
+        except TypeError:
+            raise TypeError(
+                f"{function}: {name} must be an integer or a sequence of them, got {value!r} of {describe(value)}"
+            ) from None
+    if len(value) != number:
+        _wrong_number(function, name, value, "integer", number)
+    return tuple([v if type(v) is int and v >= 1 else _arguments.integer(function, name, v, minimum=1) for v in value])
+
+
+def _pairs(function: str, padding: Any, number: int) -> Pairs:
+    """Check padding that is given in numbers."""
+    if isinstance(padding, str):
+        _arguments.choice(function, "padding", padding, _PADDINGS)
+    if not isinstance(padding, (tuple, list)):
+        try:
+            width = _arguments.integer(function, "padding", padding, minimum=0)
+        except TypeError:
+            raise TypeError(
+                f"{function}: padding must be 'valid', 'same', an integer, or a pair (low, high) for each windowed "
+                f"axis, got {padding!r} of {describe(padding)}"
+            ) from None
+        return ((width, width),) * number
+    if len(padding) != number:
+        _wrong_number(function, "padding", padding, "pair (low, high)", number)
+    for pair in padding:
+        if not isinstance(pair, (tuple, list)) or len(pair) != 2:
+            raise TypeError(
+                f"{function}: padding must have a pair (low, high) for each windowed axis, got {pair!r}; "
+                f"{padding!r} may be meant as {_suggestion(padding)}"
+            )
+    return tuple(
+        [
+            (
+                _arguments.integer(function, "padding", low, minimum=0),
+                _arguments.integer(function, "padding", high, minimum=0),
+            )
+            for low, high in padding
+        ]
+    )
+
+
+def _suggestion(padding: Sequence[Any]) -> str:
+    return repr([tuple(p) if isinstance(p, (tuple, list)) and len(p) == 2 else (p, p) for p in padding])
+
+
+def _wrong_number(function: str, name: str, value: Any, what: str, number: int) -> NoReturn:
+    raise ValueError(
+        f"{function}: {name} must have one {what} for each of the {number} windowed axes, got {value!r}; choose the "
+        "axes with `axis`"
+    )
+
+
+def _same(length: int, size: int, stride: int, dilation: int) -> tuple[int, int]:
+    """Pad so that there are as many windows as elements, divided by the stride and rounded up."""
+    span = (size - 1) * dilation + 1
+    total = max((-(-length // stride) - 1) * stride + span - length, 0)
+    return total // 2, total - total // 2

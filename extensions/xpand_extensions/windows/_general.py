@@ -1,0 +1,190 @@
+"""Windows reduced by a function of the user's, and sums scattered to the extremes of windows."""
+
+from collections.abc import Callable
+
+from xpand import _arguments
+from xpand._namespace import describe
+from xpand._typing import Array, Scalar
+
+from .._dispatch import pluggable
+from ._arguments import Padding, Sizes, check_array, check_windows, passes
+
+
+@pluggable
+def window_reduce(
+    x: Array,
+    function: Callable[[Array, Array], Array],
+    initial: Array | Scalar,
+    window_shape: Sizes,
+    /,
+    *,
+    axis: int | tuple[int, ...] | None = None,
+    strides: Sizes = 1,
+    padding: Padding = "valid",
+    window_dilation: Sizes = 1,
+) -> Array:
+    """Reduce each window by an associative function.
+
+    Args:
+        x: An array of any shape and data type.
+        function: Takes two arrays of the same shape and the data type of `x`, works element by element, and returns
+            such an array. It must be associative: the elements of a window are combined in their order, first to last,
+            but grouped as is fastest. It need not commute.
+        initial: A number or a 0-dimensional array, which promotes to the data type of `x`. Each window starts with it,
+            and it is what lies outside of the array.
+        window_shape: The size of the windows along each windowed axis; an integer: the same for all.
+        axis: The windowed axis or axes. None: all of them.
+        strides: How far one window is from the next, along each windowed axis.
+        padding: How far windows reach over the ends of the array: "valid", "same", an integer, or a pair (low, high)
+            for each windowed axis.
+        window_dilation: How far one element of a window is from the next, along each windowed axis.
+
+    Returns:
+        An array of the data type of `x` and its shape, with the number of windows in the place of each windowed axis.
+
+    Raises:
+        TypeError: `x` is no array, `function` can't be called or returns another data type, `initial` doesn't promote,
+            a size is no integer.
+        ValueError: `initial` is no scalar, `function` returns another shape, or as `window_sum`.
+
+    The function is called O(log(size)) times for each windowed axis, on arrays as large as `x`.
+
+    Source: XLA's ReduceWindow, and `Nx.window_reduce`.
+
+    >>> import numpy as np
+    >>> window_reduce(np.asarray([1, 2, 4, 8]), np.bitwise_or, 0, 2)
+    array([ 3,  6, 12])
+    """
+    xp = check_array("window_reduce", x, None)
+    if not callable(function):
+        raise TypeError(
+            f"window_reduce: function must be a function of two arrays, got {describe(function)}; the arguments are "
+            "x, function, initial, window_shape"
+        )
+    if not isinstance(initial, (bool, int, float, complex)):
+        _arguments.namespace_of("window_reduce", x=x, initial=initial)
+        _arguments.one_device("window_reduce", x=x, initial=initial)
+        if initial.ndim:
+            shape = tuple(initial.shape)
+            raise ValueError(f"window_reduce: initial must be a number or a 0-dimensional array, got the shape {shape}")
+    _arguments.castable("window_reduce", "initial", xp, initial, x, "x")
+    window, axes, steps, pairs, dilation = check_windows(
+        "window_reduce", x, window_shape, axis, strides, padding, window_dilation
+    )
+    return window_reduce.native(x, initial)(
+        x, function, initial, window, axis=axes, strides=steps, padding=pairs, window_dilation=dilation
+    )
+
+
+@pluggable
+def window_scatter_max(
+    x: Array,
+    source: Array,
+    initial: Array | Scalar,
+    window_shape: Sizes,
+    /,
+    *,
+    axis: int | tuple[int, ...] | None = None,
+    strides: Sizes = 1,
+    padding: Padding = "valid",
+) -> Array:
+    """Add to the place of each window's maximum the window's element of `source`.
+
+    Args:
+        x: An array of any shape and a boolean or real data type, in which the maxima are sought. Of several equal ones
+            the first counts, as in `argmax`; NaN is larger than all else. What lies outside of the array is never
+            chosen.
+        source: What is added: one element a window, so of the shape that `window_max` returns; of a numeric data type.
+        initial: A number or a 0-dimensional array, which promotes to the data type of `source`: what each element of
+            the result starts with.
+        window_shape: The size of the windows along each windowed axis; an integer: the same for all.
+        axis: The windowed axis or axes. None: all of them.
+        strides: How far one window is from the next, along each windowed axis.
+        padding: How far windows reach over the ends of the array: "valid", "same", an integer, or a pair (low, high)
+            for each windowed axis.
+
+    Returns:
+        An array of the shape of `x` and the data type of `source`. A place that is the maximum of several windows gets
+        the sum.
+
+    Raises:
+        TypeError: What should be an array is none, or of another library; data types or kinds don't fit; a size is no
+            integer.
+        ValueError: `source` has another shape than the windows, `initial` is no scalar, two devices; or as
+            `window_sum`.
+
+    Source: XLA's SelectAndScatter, and `Nx.window_scatter_max`.
+
+    >>> import numpy as np
+    >>> x = np.asarray([[1.0, 3.0, 2.0, 5.0], [4.0, 0.0, 7.0, 6.0]])
+    >>> window_scatter_max(x, np.asarray([[10.0, 20.0]]), 0.0, 2, strides=2)
+    array([[ 0.,  0.,  0.,  0.],
+           [10.,  0., 20.,  0.]])
+    """
+    checked = _check_scatter("window_scatter_max", x, source, initial, window_shape, axis, strides, padding)
+    window, axes, steps, pairs = checked
+    return window_scatter_max.native(x, source, initial)(
+        x, source, initial, window, axis=axes, strides=steps, padding=pairs
+    )
+
+
+@pluggable
+def window_scatter_min(
+    x: Array,
+    source: Array,
+    initial: Array | Scalar,
+    window_shape: Sizes,
+    /,
+    *,
+    axis: int | tuple[int, ...] | None = None,
+    strides: Sizes = 1,
+    padding: Padding = "valid",
+) -> Array:
+    """Add to the place of each window's minimum the window's element of `source`.
+
+    Arguments, result and errors are those of `window_scatter_max`. NaN is smaller than all else.
+
+    >>> import numpy as np
+    >>> x = np.asarray([1.0, 3.0, 0.0, 5.0])
+    >>> window_scatter_min(x, np.asarray([10.0, 20.0, 30.0]), 0.0, 2)
+    array([10.,  0., 50.,  0.])
+    """
+    checked = _check_scatter("window_scatter_min", x, source, initial, window_shape, axis, strides, padding)
+    window, axes, steps, pairs = checked
+    return window_scatter_min.native(x, source, initial)(
+        x, source, initial, window, axis=axes, strides=steps, padding=pairs
+    )
+
+
+def _check_scatter(
+    function: str,
+    x: Array,
+    source: Array,
+    initial: Array | Scalar,
+    window_shape: Sizes,
+    axis: int | tuple[int, ...] | None,
+    strides: Sizes,
+    padding: Padding,
+) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...], tuple[tuple[int, int], ...]]:
+    """Check the arguments of a scatter; return window_shape, axis, strides, padding."""
+    arrays = {"x": x, "source": source}
+    if not isinstance(initial, (bool, int, float, complex)):
+        arrays["initial"] = initial
+    xp = _arguments.namespace_of(function, **arrays)
+    _arguments.one_device(function, **arrays)
+    check_array(function, x, _arguments.ORDERED)
+    _arguments.dtype(function, "source", xp, source, _arguments.NUMERIC)
+    if "initial" in arrays and arrays["initial"].ndim:
+        shape = tuple(arrays["initial"].shape)
+        raise ValueError(f"{function}: initial must be a number or a 0-dimensional array, got the shape {shape}")
+    _arguments.castable(function, "initial", xp, initial, source, "source")
+    window, axes, steps, pairs, dilation = check_windows(function, x, window_shape, axis, strides, padding, 1)
+    wanted = list(x.shape)
+    for each in passes(window, axes, steps, pairs, dilation):
+        wanted[each.axis] = each.count(wanted[each.axis])
+    if tuple(source.shape) != tuple(wanted):
+        raise ValueError(
+            f"{function}: source must have one element for each window, so the shape {tuple(wanted)} for x of shape "
+            f"{tuple(x.shape)}, got {tuple(source.shape)}"
+        )
+    return window, axes, steps, pairs

@@ -1,0 +1,80 @@
+"""Windows reduced axis by axis, in O(log(size)) passes over the array for each: the one way for all libraries."""
+
+from collections.abc import Callable
+from typing import Any, Final, TypeAlias
+
+from xpand import _arguments
+from xpand._typing import Array, Namespace, Scalar
+
+from ._arguments import Pass
+
+Combine: TypeAlias = Callable[[Any, Any], Any]
+"""Combines each element with one further on; it must be associative."""
+
+_FEW: Final = 8
+"""Up to so many elements a window is summed one by one, where that is faster; more would add up more roundings."""
+
+
+def reduce_axis(
+    x: Any, combine: Combine, each: Pass, count: int, *, idempotent: bool, last: Combine | None = None
+) -> Any:
+    """Reduce the windows along one axis.
+
+    Args:
+        x: An array, or what is sliced as arrays are and has their `shape`. No window reaches over its ends.
+        combine: What reduces two such to one, element by element.
+        each: The windows; the padding is of no account.
+        count: How many of them.
+        idempotent: Whether an element may be combined more than once, which saves passes.
+        last: What is called instead of `combine` for the final result, where that isn't just a slice.
+    """
+    axis, size, stride, _, _, dilation = each
+    before = (slice(None),) * axis
+    if not count:
+        return x[(*before, slice(0, 0), ...)]
+    starts = (count - 1) * stride + 1
+
+    def windows(x: Any, offset: int) -> Any:
+        """Take the elements at a certain offset in each window."""
+        return x[(*before, slice(offset * dilation, offset * dilation + starts, stride), ...)]
+
+    last = last or combine
+    if 1 < size <= _FEW and (size - 1) * count <= (size.bit_length() - 1) * starts:
+        # As for windows that touch: each element is needed about once.
+        done = windows(x, 0)
+        for offset in range(1, size - 1):
+            done = combine(done, windows(x, offset))
+        return last(done, windows(x, size - 1))
+
+    # Windows of 1, 2, 4, … elements; those of `size` are put together of them.
+    done, span = None, 1
+    while 2 * span <= size:
+        if size & span and not idempotent:
+            part = windows(x, size & (span - 1))
+            done = part if done is None else combine(done, part)
+        step = span * dilation
+        length = x.shape[axis] - step
+        span *= 2
+        function = last if span == size and stride == 1 else combine
+        x = function(x[(*before, slice(0, length), ...)], x[(*before, slice(step, step + length), ...)])
+    if span == size:
+        return x if stride == 1 and size > 1 else windows(x, 0)
+    return last(windows(x, 0) if idempotent else done, windows(x, size - span))
+
+
+def pad_axis(xp: Namespace, x: Array, each: Pass, fill: Array | Scalar) -> Array:
+    """Add to both ends of an axis what lies outside of the array."""
+    if not each.low and not each.high:
+        return x
+
+    def piece(length: int) -> Array:
+        shape = (*x.shape[: each.axis], length, *x.shape[each.axis + 1 :])
+        if isinstance(fill, (bool, int, float, complex)):
+            return xp.full(shape, fill, dtype=x.dtype, device=_arguments.device_of(x))
+        return xp.broadcast_to(fill, shape)
+
+    pieces = [piece(each.low)] if each.low else []
+    pieces.append(x)
+    if each.high:
+        pieces.append(piece(each.high))
+    return xp.concat(pieces, axis=each.axis)

@@ -1,0 +1,187 @@
+"""Sums, products, extremes and means of windows."""
+
+from xpand import _arguments
+from xpand._typing import Array
+
+from .._dispatch import pluggable
+from ._arguments import Padding, Sizes, check_array, check_windows
+
+
+@pluggable
+def window_sum(
+    x: Array,
+    window_shape: Sizes,
+    /,
+    *,
+    axis: int | tuple[int, ...] | None = None,
+    strides: Sizes = 1,
+    padding: Padding = "valid",
+    window_dilation: Sizes = 1,
+) -> Array:
+    """Add the elements of each window.
+
+    Args:
+        x: An array of any shape and a numeric data type.
+        window_shape: The size of the windows along each windowed axis; an integer: the same for all.
+        axis: The windowed axis or axes. None: all of them.
+        strides: How far one window is from the next, along each windowed axis.
+        padding: How far windows reach over the ends of the array: "valid", "same", an integer, or a pair (low, high)
+            for each windowed axis.
+        window_dilation: How far one element of a window is from the next, along each windowed axis.
+
+    Returns:
+        An array of the data type of `x` and its shape, with the number of windows in the place of each windowed axis.
+        NaN where an element of the window is. Integers that overflow wrap around.
+
+    Raises:
+        TypeError: `x` is no array or not numeric; a size is no integer.
+        ValueError: A size, stride or dilation below 1, or padding below 0; another number of them than of windowed
+            axes; an axis that `x` hasn't got or that is named twice.
+
+    Source: XLA's ReduceWindow, as in `jax.lax.reduce_window`, and `Nx.window_sum`.
+
+    >>> import numpy as np
+    >>> window_sum(np.asarray([1.0, 2.0, 3.0, 4.0]), 3)
+    array([6., 9.])
+    >>> window_sum(np.asarray([1.0, 2.0, 3.0, 4.0]), 3, padding="same")
+    array([3., 6., 9., 7.])
+    >>> window_sum(np.asarray([[1, 2, 3], [4, 5, 6]]), 2, axis=1, window_dilation=2)
+    array([[ 4],
+           [10]])
+    """
+    check_array("window_sum", x, _arguments.NUMERIC)
+    window, axes, steps, pairs, dilation = check_windows(
+        "window_sum", x, window_shape, axis, strides, padding, window_dilation
+    )
+    return window_sum.native(x)(x, window, axis=axes, strides=steps, padding=pairs, window_dilation=dilation)
+
+
+@pluggable
+def window_prod(
+    x: Array,
+    window_shape: Sizes,
+    /,
+    *,
+    axis: int | tuple[int, ...] | None = None,
+    strides: Sizes = 1,
+    padding: Padding = "valid",
+    window_dilation: Sizes = 1,
+) -> Array:
+    """Multiply the elements of each window.
+
+    Arguments, result and errors are those of `window_sum`. A window outside of the array has 1.
+
+    >>> import numpy as np
+    >>> window_prod(np.asarray([1.0, 2.0, 3.0, 4.0]), 3, padding="same")
+    array([ 2.,  6., 24., 12.])
+    """
+    check_array("window_prod", x, _arguments.NUMERIC)
+    window, axes, steps, pairs, dilation = check_windows(
+        "window_prod", x, window_shape, axis, strides, padding, window_dilation
+    )
+    return window_prod.native(x)(x, window, axis=axes, strides=steps, padding=pairs, window_dilation=dilation)
+
+
+@pluggable
+def window_min(
+    x: Array,
+    window_shape: Sizes,
+    /,
+    *,
+    axis: int | tuple[int, ...] | None = None,
+    strides: Sizes = 1,
+    padding: Padding = "valid",
+    window_dilation: Sizes = 1,
+) -> Array:
+    """Take the minimum of each window.
+
+    Arguments, result and errors are those of `window_sum`, except that data types are boolean or real. A window outside
+    of the array has the largest value of the data type: infinity, the largest integer, or True.
+
+    >>> import numpy as np
+    >>> window_min(np.asarray([3.0, 1.0, 4.0, 1.5]), 2)
+    array([1. , 1. , 1.5])
+    """
+    check_array("window_min", x, _arguments.ORDERED)
+    window, axes, steps, pairs, dilation = check_windows(
+        "window_min", x, window_shape, axis, strides, padding, window_dilation
+    )
+    return window_min.native(x)(x, window, axis=axes, strides=steps, padding=pairs, window_dilation=dilation)
+
+
+@pluggable
+def window_max(
+    x: Array,
+    window_shape: Sizes,
+    /,
+    *,
+    axis: int | tuple[int, ...] | None = None,
+    strides: Sizes = 1,
+    padding: Padding = "valid",
+    window_dilation: Sizes = 1,
+) -> Array:
+    """Take the maximum of each window.
+
+    Arguments, result and errors are those of `window_sum`, except that data types are boolean or real. A window outside
+    of the array has the smallest value of the data type: -infinity, the smallest integer, or False.
+
+    >>> import numpy as np
+    >>> window_max(np.asarray([3.0, 1.0, 4.0, 1.5]), 2)
+    array([3., 4., 4.])
+    """
+    check_array("window_max", x, _arguments.ORDERED)
+    window, axes, steps, pairs, dilation = check_windows(
+        "window_max", x, window_shape, axis, strides, padding, window_dilation
+    )
+    return window_max.native(x)(x, window, axis=axes, strides=steps, padding=pairs, window_dilation=dilation)
+
+
+@pluggable
+def window_mean(
+    x: Array,
+    window_shape: Sizes,
+    /,
+    *,
+    axis: int | tuple[int, ...] | None = None,
+    strides: Sizes = 1,
+    padding: Padding = "valid",
+    window_dilation: Sizes = 1,
+    count_include_pad: bool = True,
+) -> Array:
+    """Average the elements of each window.
+
+    Arguments, result and errors are those of `window_sum`, except that data types are floating-point, real or complex.
+
+    Args:
+        x: As in `window_sum`.
+        window_shape: As in `window_sum`.
+        axis: As in `window_sum`.
+        strides: As in `window_sum`.
+        padding: As in `window_sum`.
+        window_dilation: As in `window_sum`.
+        count_include_pad: Whether the sum is divided by the size of the window everywhere, so that what lies outside of
+            the array counts as zeros. False: it is divided by the number of elements in the array, and a window without
+            any has NaN.
+
+    Source: `Nx.window_mean` and PyTorch's `avg_pool2d`, of which the option is.
+
+    >>> import numpy as np
+    >>> window_mean(np.asarray([3.0, 6.0, 9.0]), 3, padding="same")
+    array([3., 6., 5.])
+    >>> window_mean(np.asarray([3.0, 6.0, 9.0]), 3, padding="same", count_include_pad=False)
+    array([4.5, 6. , 7.5])
+    """
+    check_array("window_mean", x, _arguments.FLOATING)
+    window, axes, steps, pairs, dilation = check_windows(
+        "window_mean", x, window_shape, axis, strides, padding, window_dilation
+    )
+    _arguments.boolean("window_mean", "count_include_pad", count_include_pad)
+    return window_mean.native(x)(
+        x,
+        window,
+        axis=axes,
+        strides=steps,
+        padding=pairs,
+        window_dilation=dilation,
+        count_include_pad=count_include_pad,
+    )
