@@ -5,6 +5,7 @@ sum is computed exactly, as a rounded one and what the rounding left, and correc
 """
 
 import math
+from collections.abc import Callable
 
 from xpand import _arguments, array_namespace
 from xpand._typing import Array
@@ -13,7 +14,25 @@ from ... import autodiff
 from ...random._arguments import in_device
 
 
-def scaled(key: Array, u: Array, minval: Array | float, maxval: Array | float) -> Array:
+def correction(u: Array, span: Array, low: Array) -> Array:
+    """Return what makes u · span + low, rounded twice, what it is rounded once; 0 where it is not finite."""
+    xp = array_namespace(u)
+    fused = _fused_64 if u.dtype == xp.float64 else _fused_32
+    twice = u * span + low
+    finite = xp.isfinite(twice)
+    zero = xp.zeros_like(twice)
+    once = fused(u, xp.where(finite, span, zero), xp.where(finite, low, zero))
+    return xp.where(finite, once - xp.where(finite, twice, zero), zero)
+
+
+def scaled(
+    key: Array,
+    u: Array,
+    minval: Array | float,
+    maxval: Array | float,
+    *,
+    correction: Callable[[Array, Array, Array], Array] = correction,
+) -> Array:
     """Bring numbers from 0 to below 1, of so many bits as their data type has less one, between bounds."""
     known = not _arguments.is_array(minval) and not _arguments.is_array(maxval)
     if known and (minval, maxval) == (0.0, 1.0):
@@ -24,15 +43,9 @@ def scaled(key: Array, u: Array, minval: Array | float, maxval: Array | float) -
     u, shape = _with_an_axis(u), u.shape
     span = high - low
     found = u * span + low
-    if not known or not _is_exact(maxval - minval):
-        fused = _fused_64 if u.dtype == xp.float64 else _fused_32 if u.dtype == xp.float32 else None
-        if fused is not None:
-            u, span, twice = (autodiff.stop_gradient(x) for x in (u, span, found))
-            finite = xp.isfinite(twice)
-            zero = xp.zeros_like(twice)
-            once = fused(u, xp.where(finite, span, zero), xp.where(finite, autodiff.stop_gradient(low), zero))
-            # A constant is added, so that derivatives are those of what is rounded twice.
-            found = found + xp.where(finite, once - xp.where(finite, twice, zero), zero)
+    if u.dtype in (xp.float32, xp.float64) and not (known and _is_exact(maxval - minval)):
+        # A constant is added, so that derivatives are those of what is rounded twice.
+        found = found + correction(*(autodiff.stop_gradient(x) for x in (u, span, low)))
     return xp.reshape(xp.maximum(low, found), shape)
 
 

@@ -5,10 +5,11 @@ from typing import Any, Final
 import torch
 
 from xpand._typing import Array, DType
+from xpand_extensions.generic.random import _scaled as scales
 from xpand_extensions.generic.random import _uniform as generic
-from xpand_extensions.generic.random._scaled import scaled
 
 from ...numpy.random import _blocks as blocks
+from .._operators import elementwise
 from .._unsigned import SIGNED
 from ._keys import bits, is_on_host, made_on_host
 
@@ -32,12 +33,26 @@ def uniform(
     maxval: Array | float = 1.0,
 ) -> Array:
     if dtype in _UNIFORM and is_on_host(key):
-        return scaled(key, made_on_host(key, shape, dtype, _UNIFORM[dtype]), minval, maxval)
+        return _scaled(key, made_on_host(key, shape, dtype, _UNIFORM[dtype]), minval, maxval)
     unsigned, used = _BITS[dtype]
     signed = SIGNED.get(unsigned, unsigned)
     unused = 8 * unsigned.itemsize - used
     u = ((bits(key, shape, unsigned).view(signed) >> unused) & ((1 << used) - 1)).to(dtype) * 2.0**-used
-    return scaled(key, u, minval, maxval)
+    return _scaled(key, u, minval, maxval)
+
+
+# Of more steps than PyTorch's compiler should see: it writes them out for each use of the result.
+_CORRECTION: Final = elementwise(
+    "rounding(Tensor span, Tensor low, Tensor u)", lambda span, low, u: scales.correction(u, span, low)
+)
+
+
+def _correction(u: Array, span: Array, low: Array) -> Array:
+    return _CORRECTION(span.expand(u.shape), low.expand(u.shape), u)
+
+
+def _scaled(key: Array, u: Array, minval: Array | float, maxval: Array | float) -> Array:
+    return scales.scaled(key, u, minval, maxval, correction=_correction)
 
 
 def normal(key: Array, /, shape: Any = (), dtype: DType | None = None) -> Array:
