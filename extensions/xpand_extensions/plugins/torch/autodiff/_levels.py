@@ -53,6 +53,28 @@ USER_CODE: ContextVar[Observer | None] = ContextVar("USER_CODE", default=None)
 """Who looks at operations; None while those of this module run, which work at other levels."""
 
 
+_PULLED: ContextVar[int | None] = ContextVar("_PULLED", default=None)
+
+
+def is_differentiated(x: Array) -> bool:
+    """Tell whether a derivative of what is computed from an array may be asked for, at any level.
+
+    None is at the level of a gradient that is being pulled back: torch.func follows that for no one.
+    """
+    while levels.is_batchedtensor(x):
+        x = levels.get_unwrapped(x)
+    if x.requires_grad and torch.is_grad_enabled() and levels.maybe_get_level(x) != _PULLED.get():
+        return True
+    if has_tangent(x):
+        return True
+    return levels.is_functorch_wrapped_tensor(x) and is_differentiated(levels.get_unwrapped(x))
+
+
+def has_tangent(x: Array) -> bool:
+    """Tell whether the innermost derivative by forward mode follows an array."""
+    return forward_ad.unpack_dual(x).tangent is not None
+
+
 @contextmanager
 def observed_by(observer: Observer | None) -> Iterator[None]:
     """Have another one look at the operations in this context."""
@@ -195,7 +217,12 @@ class _Attached(_SingleLevelFunction):  # type: ignore[misc]
         if ctx.application.interpreter is None and torch.is_grad_enabled():
             # PyTorch's own second derivative, at the same level: what is kept must depend on the arguments.
             kept = rule.forward(*ctx.xs)[1]
-        return (None, *_pulled(ctx, rule, kept, gradients))
+        interpreter = ctx.application.interpreter
+        token = _PULLED.set(None if interpreter is None else interpreter.level())
+        try:
+            return (None, *_pulled(ctx, rule, kept, gradients))
+        finally:
+            _PULLED.reset(token)
 
     @staticmethod
     def jvp(ctx: Any, _: None, *tangents: Any) -> Any:

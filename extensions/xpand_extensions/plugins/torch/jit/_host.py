@@ -1,6 +1,7 @@
 """Functions of the host as an operation of PyTorch's, which graphs hold as they are."""
 
 from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from functools import partial
 from itertools import count
@@ -8,16 +9,23 @@ from typing import Any, Final, TypeAlias
 
 import numpy as np
 import torch
-from torch.autograd import forward_ad
 
 from xpand import is_concrete
 from xpand._namespace import untraced
 from xpand._typing import Array
 
+from ..autodiff._levels import has_tangent, is_differentiated
+
 _NO_DERIVATIVE: Final = (
     "pure_callback: the function has no derivative; take the arguments as constants with `autodiff.stop_gradient`, or "
     "give it one with `autodiff.custom_jvp` or `custom_vjp`"
 )
+
+with ThreadPoolExecutor(1) as _fresh:
+    # What PyTorch's dispatcher looks for where nothing is being done: inside of an operation, it passes derivatives by.
+    _KEYS: Final = _fresh.submit(
+        lambda: (torch._C._dispatch_tls_local_include_set(), torch._C._dispatch_tls_local_exclude_set())
+    ).result()
 
 Results: TypeAlias = "tuple[tuple[tuple[int, ...], Any], ...]"
 
@@ -52,14 +60,15 @@ def pure_callback(
 ) -> Any:
     results = tuple([(tuple(each.shape), each.dtype) for each in result_shape_dtypes])
     is_compiled = torch.compiler.is_dynamo_compiling()
-    if any(_has_tangent(x) if is_compiled else _is_differentiated(x) for x in args):
+    if any(map(has_tangent if is_compiled else is_differentiated, args)):
         raise TypeError(_NO_DERIVATIVE)
     if is_compiled:
         return _compiled(function, results, args, vmap_method)
     host = _Host(function, results, vmap_method)
     if all(is_concrete(x) for x in args) and not torch._C._len_torch_dispatch_stack():
         return _called(host, args)
-    return _host_call(list(args), _number(host))
+    # What is pulled back is followed, for no one.
+    return _host_call([x.detach() if x.requires_grad else x for x in args], _number(host))
 
 
 def _compiled(function: Any, results: Results, args: Sequence[Array], vmap_method: str) -> list[Array]:
@@ -71,22 +80,11 @@ def _compiled(function: Any, results: Results, args: Sequence[Array], vmap_metho
     return found
 
 
-def _has_tangent(x: Array) -> bool:
-    return forward_ad.unpack_dual(x).tangent is not None
-
-
-def _is_differentiated(x: Array) -> bool:
-    functorch = torch._C._functorch
-    while functorch.is_batchedtensor(x):
-        x = functorch.get_unwrapped(x)
-    if (x.requires_grad and torch.is_grad_enabled()) or _has_tangent(x):
-        return True
-    return functorch.is_functorch_wrapped_tensor(x) and _is_differentiated(functorch.get_unwrapped(x))
-
-
 def _called(host: _Host, arrays: Sequence[Array]) -> list[Array]:
     device = arrays[0].device
-    found = host.function(*[x.detach().cpu().resolve_conj().resolve_neg().numpy() for x in arrays])
+    given = [x.detach().cpu().resolve_conj().resolve_neg().numpy() for x in arrays]
+    with torch._C._ForceDispatchKeyGuard(*_KEYS):
+        found = host.function(*given)
     for x, (shape, _) in zip(found, host.results):
         if x.shape != shape:
             raise ValueError(f"pure_callback: the function must return the shape declared, {shape}, got {x.shape}")
