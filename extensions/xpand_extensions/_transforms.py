@@ -8,6 +8,7 @@ from typing import Any, Final, TypeAlias, TypeVar
 
 from xpand import _arguments, array_namespace, choose_namespace, trees
 from xpand._namespace import describe, library_of
+from xpand._structures import same_structure
 from xpand._typing import Array, Namespace
 
 from ._transforms_patterns import Patterned, flatten_values, unflatten
@@ -217,7 +218,7 @@ def like_tree(function: str, name: str, tree: trees.Tree, structure: Structure, 
         ValueError: Other shapes.
     """
     leaves, found = flatten_values(tree) if type(structure) is Patterned else trees.flatten(tree)
-    if found != structure:
+    if not same_structure(found, structure):
         raise TypeError(f"{function}: {name} must have the structure {structure}, got {found}")
     result = []
     for leaf, x in zip(leaves, arrays):

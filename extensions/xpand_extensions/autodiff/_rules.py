@@ -8,6 +8,7 @@ from typing import Any, cast
 
 from xpand import _arguments, array_namespace, trees
 from xpand._namespace import describe
+from xpand._structures import same_structure
 from xpand._typing import Array, Device, DType, Namespace
 
 from .._dispatch import pluggable
@@ -204,7 +205,7 @@ class _Call:
             self.patterns_out = places
         if self.flat.result is None:
             self.flat.result = structure
-        elif structure != self.flat.result:
+        elif not same_structure(structure, self.flat.result):
             raise TypeError(
                 f"{label} must return an output of the structure {self.flat.result}, as the function does, got "
                 f"{structure}"
@@ -375,7 +376,7 @@ def _filled(label: str, tree: trees.Tree, like: trees.Tree) -> trees.Tree:
 def _conforming(what: str, tree: trees.Tree, structure: Any, likes: list[_Like]) -> tuple[Array, ...]:
     """Flatten a tree of derivatives: of a structure, and of given shapes and data types."""
     leaves, found = flatten_planless(tree)
-    if found != structure:
+    if not same_structure(found, structure):
         raise TypeError(f"{what} must have the structure {structure}, got {found}")
     return tuple(like.conforming(f"{what}, leaf {i},", leaf) for i, (leaf, like) in enumerate(zip(leaves, likes)))
 

@@ -7,6 +7,7 @@ from typing import Any, Final, TypeAlias
 
 from xpand import _arguments, array_namespace, trees
 from xpand._namespace import describe
+from xpand._structures import same_structure
 from xpand._typing import Array, DType
 
 from .._transforms import as_array
@@ -92,7 +93,7 @@ class Form:
             ValueError: It is of other shapes.
         """
         leaves, structure = trees.flatten(tree)
-        if structure != self.structure:
+        if not same_structure(structure, self.structure):
             raise TypeError(f"{what} a tree like {like}, of the structure {self.structure}, got {structure}")
         found = []
         for leaf, (shape, dtype) in zip(leaves, self.kinds):

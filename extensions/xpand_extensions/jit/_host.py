@@ -6,6 +6,7 @@ from typing import Any
 
 from xpand import _arguments, array_namespace, choose_namespace, namespace, trees
 from xpand._namespace import describe
+from xpand._structures import same_structure
 from xpand._typing import DType, Namespace
 
 from .._dispatch import pluggable
@@ -121,7 +122,7 @@ def _called(
     """Call the host's function, and return the arrays of its results if they are what was declared."""
     leaves, structure = trees.flatten(function(*trees.map(values.__getitem__, places)))
     of_result = trees.structure(of_results)
-    if structure != of_result:
+    if not same_structure(structure, of_result):
         raise TypeError(f"pure_callback: the function must return the structure declared, {of_result}, got {structure}")
     xp = namespace("numpy")
     arrays = tuple(xp.asarray(leaf) for leaf in leaves)

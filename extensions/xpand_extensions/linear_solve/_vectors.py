@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from xpand import _arguments, array_namespace, trees
+from xpand._structures import same_structure
 from xpand._typing import Array, DType
 
 from .._transforms import as_array
@@ -39,7 +40,7 @@ class Vectors:
             ValueError: Another shape.
         """
         found, structure = trees.flatten(tree)
-        if structure != trees.structure(self.skeleton):
+        if not same_structure(structure, trees.structure(self.skeleton)):
             raise TypeError(f"{what} a tree like b, of the structure {trees.structure(self.skeleton)}, got {structure}")
         arrays = [as_array(what, x, None) for x in found]
         for i, (x, shape) in enumerate(zip(arrays, self.shapes)):

@@ -7,6 +7,7 @@ from typing import Any
 
 from xpand import _arguments, array_namespace, trees
 from xpand._namespace import describe
+from xpand._structures import same_structure
 from xpand._typing import Array, DType, Namespace
 
 from .._transforms import arrays_of, as_array
@@ -57,7 +58,7 @@ class Vectors:
     def flatten(self, what: str, tree: trees.Tree) -> Array:
         """Write a tree that must be like this one as vectors."""
         leaves, structure = trees.flatten(tree)
-        if structure != self.structure:
+        if not same_structure(structure, self.structure):
             raise TypeError(
                 f"{self.function}: {what} must be a tree like {self.name}, of the structure {self.structure}, got "
                 f"{structure}"

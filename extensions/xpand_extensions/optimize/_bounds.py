@@ -4,6 +4,7 @@ from typing import Any
 
 from xpand import _arguments, array_namespace, is_concrete, trees
 from xpand._namespace import describe
+from xpand._structures import same_structure
 from xpand._typing import Array
 
 from .._solver_status import Status
@@ -61,7 +62,7 @@ def _vector(function: str, name: str, bound: Any, vectors: Vectors) -> Array | N
         return None
     structure = vectors.structure
     leaves, found = trees.flatten(bound)
-    if found != structure:
+    if not same_structure(found, structure):
         if len(leaves) != 1 or _arguments.is_array(leaves[0]) or leaves[0] is not bound:
             raise TypeError(
                 f"{function}: the {name} bound must be a number or a tree like x0, of the structure {structure}, got "
