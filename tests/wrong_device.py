@@ -35,6 +35,8 @@ from xpand_extensions import (
 )
 from xpand_extensions._capabilities import import_facades
 from xpand_extensions._dispatch import OPERATIONS
+from xpand_extensions.linear_solve._levels import solve_levels
+from xpand_extensions.linear_solve._small import solve_small
 
 X = np.asarray([0.5, 1.5, 2.5])
 KEY = np.asarray([0, 7], dtype=np.uint32)
@@ -112,6 +114,17 @@ MORE: dict[str, tuple[Any, ...]] = {
     "to_device": (lambda x: devices.to_device(x, xpand.device(x), copy=True), X),
     "jit": (lambda x: jit.jit(total)(x), X),
     "krylov": (lambda a, b: linear_solve.solve(a, b, method="cg").x, SPD, X),
+    # JAX has no short way of its own, and goes the long one.
+    "solve_small": (lambda a, b: (b, solve_small(a, b, b[0], b[0])), SPD, X),
+    "solve_levels": (
+        solve_levels,
+        np.asarray([2.0, 9.0]),
+        np.asarray([[[0.0]], [[1.0]]]),
+        np.asarray([[[0]], [[0]]]),
+        np.asarray([[2.0], [4.0]]),
+        np.asarray([[0], [1]]),
+        np.asarray([0, 1]),
+    ),
     "minimize": (lambda x: optimize.minimize(lambda y: xpand.array_namespace(y).sum((y - 1.0) ** 2), x).x, X),
     "root": (rooted, X),
     "root, differentiated": (lambda x: autodiff.grad(rooted)(x), X),

@@ -366,6 +366,12 @@ def library_name(xp: Namespace) -> str:
     return name.removeprefix(_PACKAGE + ".").partition(".")[0]
 
 
+def is_lazy(xp: Namespace) -> bool:
+    """Tell whether a library that is wrapped computes nothing before it is asked to."""
+    library = LIBRARIES.get(library_name(xp))
+    return library is not None and library.is_concrete is _never
+
+
 def wrapped_libraries() -> tuple[str, ...]:
     """Name the libraries that xpand wraps, installed or not.
 

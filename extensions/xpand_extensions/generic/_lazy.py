@@ -1,6 +1,7 @@
 """Whether a library computes nothing before it is asked to."""
 
-from xpand import array_namespace, is_concrete
+from xpand import _namespace as namespaces
+from xpand import array_namespace
 from xpand._typing import Array
 from xpand_extensions.tracing._namespace import TracedNamespace
 
@@ -11,4 +12,4 @@ def is_lazy(x: Array) -> bool:
     No loop over its arrays sees how far it has come, inside of transformations and outside.
     """
     xp = array_namespace(x)
-    return not is_concrete((xp.base if isinstance(xp, TracedNamespace) else xp).zeros((), dtype=xp.bool))
+    return namespaces.is_lazy(xp.base if isinstance(xp, TracedNamespace) else xp)

@@ -20,16 +20,17 @@ def iterate(
     lazy_steps: int | None = None,
     callback: Callable[[Any], Any] | None = None,
 ) -> trees.Tree:
-    state = state if begin is None else begin(state)
-    if is_known(state):
-        return stepped(step, state, running, callback)
-    if not is_lazy(trees.leaves(state)[0]):
-        return looped(step, state, running, callback)
-    if lazy_steps is None:
+    lazy = is_lazy(trees.leaves(state)[0])
+    if lazy and lazy_steps is None:
         raise UnsupportedError(
             "iterate: how many steps it takes is not known, for the arrays are lazy; give lazy_steps, all of which "
             "become part of the graph, or compute the arrays first"
         )
+    state = state if begin is None else begin(state)
+    if is_known(state):
+        return stepped(step, state, running, callback)
+    if not lazy:
+        return looped(step, state, running, callback)
     return looped(step, state, running, callback, max_iter=lazy_steps)
 
 
