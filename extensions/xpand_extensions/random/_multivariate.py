@@ -77,7 +77,7 @@ def multivariate_normal(
     batch = batch_shape("multivariate_normal", shape, mean=tuple(mean.shape[:-1]), cov=tuple(cov.shape[:-2]))
     transposed = xp.matrix_transpose(cov)
     bound = _ROUNDING * float(xp.finfo(cov.dtype).eps) * xp.abs(cov)
-    check(~(xp.abs(cov - transposed) > bound), "multivariate_normal: cov must be symmetric")
+    check(~(xp.abs(xp.subtract(cov, transposed)) > bound), "multivariate_normal: cov must be symmetric")
     if method == "cholesky" and is_concrete(cov):
         # Not at the head: factorisations are made of transformations, and those know random numbers.
         factors = import_module("xpand_extensions.linear_solve._factors")

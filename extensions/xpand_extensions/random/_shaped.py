@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from xpand import check
+from xpand import array_namespace, check
 from xpand._typing import Array, DType
 
 from .._dispatch import pluggable
@@ -42,7 +42,8 @@ def truncated_normal(key: Array, /, lower: Real, upper: Real, shape: Any = None,
     """
     draw = drawn("truncated_normal", key, shape, dtype, lower=lower, upper=upper)
     low, high = draw.parameters
-    check(~(low >= high), "truncated_normal: lower must be below upper")
+    xp = array_namespace(low, high)
+    check(~xp.greater_equal(low, high), "truncated_normal: lower must be below upper")
     return truncated_normal.native(draw.key)(draw.key, low, high, draw.shape, draw.dtype)
 
 
@@ -187,7 +188,11 @@ def triangular(
     """
     draw = drawn("triangular", key, shape, dtype, left=left, mode=mode, right=right)
     low, peak, high = draw.parameters
-    check(~(low > peak) & ~(peak > high), "triangular: mode must lie between left and right")
+    xp = array_namespace(low, peak, high)
+    check(
+        ~xp.logical_or(xp.greater(low, peak), xp.greater(peak, high)),
+        "triangular: mode must lie between left and right",
+    )
     return triangular.native(draw.key)(draw.key, low, peak, high, draw.shape, draw.dtype)
 
 

@@ -44,7 +44,8 @@ def beta(key: Array, /, a: Array, b: Array, shape: Any = None, dtype: DType | No
     # Both samples are 0 where both parameters are.
     none = largest == -math.inf
     largest = xp.where(none, xp.zeros_like(largest), largest)
-    scaled_a, scaled_b = xp.exp(log_a - largest), xp.exp(log_b - largest)
+    # As functions: only one of the logarithms may be followed by a transformation.
+    scaled_a, scaled_b = xp.exp(xp.subtract(log_a, largest)), xp.exp(xp.subtract(log_b, largest))
     return scaled_a / xp.where(none, math.nan + largest, scaled_a + scaled_b)
 
 
@@ -68,7 +69,7 @@ def t(key: Array, /, df: Array, shape: Any = None, dtype: DType | None = None) -
 def _divided(xp: Namespace, x: Array, y: Array) -> Array:
     """Divide what is positive by what may be 0, where the quotient is infinite."""
     zero = y == 0.0
-    return xp.where(zero, xp.full_like(y, math.inf), x / xp.where(zero, xp.ones_like(y), y))
+    return xp.where(zero, xp.full_like(y, math.inf), xp.divide(x, xp.where(zero, xp.ones_like(y), y)))
 
 
 def f(key: Array, /, dfnum: Array, dfden: Array, shape: Any = None, dtype: DType | None = None) -> Array:

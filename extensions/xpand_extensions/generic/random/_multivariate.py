@@ -24,7 +24,7 @@ def multivariate_normal(
     factor = _factor(cov, method)
     x = xp.astype(normal(key, (*shape, mean.shape[-1]), dtype), xp.result_type(dtype, cov.dtype))
     moved = xp.matmul(xp.astype(factor, x.dtype), xp.expand_dims(x, axis=-1))[..., 0]
-    return xp.astype(mean + moved, dtype)
+    return xp.astype(xp.add(mean, moved), dtype)
 
 
 def _factor(cov: Array, method: str) -> Array:

@@ -16,9 +16,9 @@ from ...random._arguments import in_device
 
 def correction(u: Array, span: Array, low: Array) -> Array:
     """Return what makes u · span + low, rounded twice, what it is rounded once; 0 where it is not finite."""
-    xp = array_namespace(u)
+    xp = array_namespace(u, span, low)
     fused = _fused_64 if u.dtype == xp.float64 else _fused_32
-    twice = u * span + low
+    twice = xp.add(xp.multiply(u, span), low)
     finite = xp.isfinite(twice)
     zero = xp.zeros_like(twice)
     once = fused(u, xp.where(finite, span, zero), xp.where(finite, low, zero))
@@ -41,11 +41,12 @@ def scaled(
     # Of one axis at least: NumPy warns where numbers that aren't arrays overflow.
     low, high = (_with_an_axis(in_device(xp, key, x, u.dtype)) for x in (minval, maxval))
     u, shape = _with_an_axis(u), u.shape
-    span = high - low
-    found = u * span + low
+    xp = array_namespace(u, low, high)
+    span = xp.subtract(high, low)
+    found = xp.add(xp.multiply(u, span), low)
     if u.dtype in (xp.float32, xp.float64) and not (known and _is_exact(maxval - minval)):
         # A constant is added, so that derivatives are those of what is rounded twice.
-        found = found + correction(*(autodiff.stop_gradient(x) for x in (u, span, low)))
+        found = xp.add(found, correction(*(autodiff.stop_gradient(x) for x in (u, span, low))))
     return xp.reshape(xp.maximum(low, found), shape)
 
 

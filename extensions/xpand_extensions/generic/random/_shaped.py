@@ -68,12 +68,13 @@ def triangular(
 ) -> Array:
     xp = array_namespace(key, left, mode, right)
     u = uniform(key, shape, dtype=dtype)
-    width = right - left
-    rises = xp.less(u, (mode - left) / width)
+    # As functions: only one of the parameters may be followed by a transformation.
+    width, below, above = xp.subtract(right, left), xp.subtract(mode, left), xp.subtract(right, mode)
+    rises = xp.less(u, xp.divide(below, width))
     # The root of 0 where it isn't taken has no derivative.
-    square = xp.where(rises, width * u * (mode - left), width * (1.0 - u) * (right - mode))
-    root = xp.sqrt(square)
-    return xp.where(rises, left + root, right - root)
+    products = xp.multiply(xp.multiply(width, u), below), xp.multiply(xp.multiply(width, 1.0 - u), above)
+    root = xp.sqrt(xp.where(rises, *products))
+    return xp.where(rises, xp.add(left, root), xp.subtract(right, root))
 
 
 def lognormal(key: Array, /, sigma: Array = 1.0, shape: Any = None, dtype: DType | None = None) -> Array:
