@@ -211,6 +211,15 @@ class ThreadSwitch(Generic[T]):
         for each in (*values[:place], *values[place + 1 :]):
             self.entered(each)
 
+    @contextmanager
+    def block(self, value: T) -> Iterator[T]:
+        """Return the block in which a value holds."""
+        self.entered(value)
+        try:
+            yield value
+        finally:
+            self.left(value)
+
 
 def _last_place(values: list[Any], value: Any) -> int | None:
     """Return the place of the last of the equal values."""

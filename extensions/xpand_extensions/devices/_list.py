@@ -206,9 +206,7 @@ def _matching(function: str, xp: Namespace, device: Device) -> DeviceInfo:
         for each in every:
             if _is_same(each, device):
                 return each
-    raise ValueError(
-        f"{function}: {library_name(xp)} has no device {str(device)!r} here; there are {_listing(every) or 'none'}"
-    )
+    raise ValueError(f"{function}: {library_name(xp)} has no device {str(device)!r} here; there are {_listing(every)}")
 
 
 def _is_same(info: DeviceInfo, device: Any) -> bool:

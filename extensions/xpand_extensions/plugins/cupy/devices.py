@@ -1,7 +1,6 @@
 """CuPy's devices: GPUs, of CUDA or of ROCm."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from functools import partial
 from typing import Any, Final
 
@@ -67,13 +66,8 @@ def set_default_device(device: Any, /, *, xp: Any = None) -> None:
 _OPEN: Final[ThreadSwitch[Any]] = ThreadSwitch(lambda blocks: [cupy.cuda.Device(blocks[-1])])
 
 
-@contextmanager
-def use_device(device: Any, /, *, xp: Any = None) -> Iterator[Any]:
-    _OPEN.entered(device)
-    try:
-        yield device
-    finally:
-        _OPEN.left(device)
+def use_device(device: Any, /, *, xp: Any = None) -> AbstractContextManager[Any]:
+    return _OPEN.block(device)
 
 
 def wait(x: Any, /) -> None:

@@ -1,7 +1,6 @@
 """JAX's devices: those of every platform, of all processes."""
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from functools import partial
 from typing import Any, Final
 
@@ -92,13 +91,8 @@ def set_default_device(device: Any, /, *, xp: Any = None) -> None:
 _OPEN: Final[ThreadSwitch[Any]] = ThreadSwitch(lambda blocks: [jax.default_device(blocks[-1])])
 
 
-@contextmanager
-def use_device(device: Any, /, *, xp: Any = None) -> Iterator[Any]:
-    _OPEN.entered(device)
-    try:
-        yield device
-    finally:
-        _OPEN.left(device)
+def use_device(device: Any, /, *, xp: Any = None) -> AbstractContextManager[Any]:
+    return _OPEN.block(device)
 
 
 def wait(x: Any, /) -> None:
