@@ -96,10 +96,11 @@ def is_array(x: object) -> bool:
     Unlike array-api-compat's `is_array_api_obj`, torch.compile can trace it.
     """
     cls = type(x)
-    if cls is float or cls is int:  # asking each library takes longer than a small operation
+    # At once, since asking each library takes longer than a small operation; and of a number that torch.compile lets
+    # vary no attribute can be asked for.
+    if cls is float or cls is int:
         return False
-    # Of a number that torch.compile lets vary no attribute can be asked for.
-    return library_of(cls) is not None or (not isinstance(x, (int, float)) and hasattr(x, "__array_namespace__"))
+    return library_of(cls) is not None or hasattr(x, "__array_namespace__")
 
 
 def namespace_of(function: str, **arrays: Array) -> Namespace:

@@ -258,7 +258,7 @@ def _direct(
 def _small(method: methods.Method, operator: Matrix, b: Array, criterion: Criterion) -> Small | None:
     """Solve a small dense system, of which all values are known, at once; None where it isn't one."""
     a = operator.values
-    is_lu = method.name == "lu" or (method.name in ("auto", "direct") and not operator.positive_definite)
+    is_lu = method.name == "lu" or (method.name == "direct" and not operator.positive_definite)
     given = (a, b, *criterion)
     if not is_lu or b.ndim > 1 or b.shape[0] > MOST or isinstance(a, Sparse) or not all(map(_is_plain, given)):
         return None
