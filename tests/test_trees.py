@@ -1,6 +1,7 @@
 """Trees of arrays: every library, transformations, bad input."""
 
 from collections import namedtuple
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import xpand
 from tests.libraries import LIBRARIES, Library
 from tests.operations import TRANSFORMATIONS, Case, transformation_id
 from xpand import trees
+from xpand._structures import same_structure
 
 Pair = namedtuple("Pair", "left right")
 X = np.asarray([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
@@ -144,3 +146,38 @@ def test_the_core_loads_optree_only_when_it_is_asked_for() -> None:
         "import sys, xpand; assert 'optree' not in sys.modules; from xpand import trees; assert 'optree' in sys.modules"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_structures_are_compared_piece_by_piece() -> None:
+    """As optree compares them; and those that torch.compile has in their place, of which this is one."""
+    examples = [
+        {"a": 1, "b": (2, [3])},
+        {"a": 1, "c": (2, [3])},
+        {"a": 1, "b": (2, (3,))},
+        {"a": 1, "b": (2, [3, 4])},
+        1,
+    ]
+    specs = [trees.structure(each) for each in examples]
+
+    @dataclass(eq=False)
+    class Spec:
+        type: Any
+        _metadata: Any
+        parts: tuple[Any, ...] = ()
+
+        @property
+        def num_children(self) -> int:
+            return len(self.parts)
+
+        def children(self) -> tuple[Any, ...]:
+            return self.parts
+
+    def spec(tree: Any) -> Spec:
+        if isinstance(tree, dict):
+            return Spec(dict, list(tree), tuple(map(spec, tree.values())))
+        return Spec(type(tree), None, tuple(map(spec, tree))) if isinstance(tree, (list, tuple)) else Spec(None, None)
+
+    for i, one in enumerate(examples):
+        for j, other in enumerate(examples):
+            assert same_structure(specs[i], specs[j]) is (specs[i] == specs[j]) is (i == j)
+            assert same_structure(spec(one), spec(other)) is (i == j)
