@@ -79,9 +79,9 @@ CASES: dict[str, tuple[Callable[..., Any], tuple[np.ndarray, ...]]] = {
 @pytest.fixture
 def _not_by_inductor(monkeypatch: pytest.MonkeyPatch) -> None:
     """Run graphs as they are: TorchInductor takes seconds for each, and does not know what it is for."""
-    from xpand_extensions.plugins.torch.jit import _inductor as _jit_inductor
+    from xpand_extensions.plugins.torch.jit import _inductor
 
-    monkeypatch.setattr(_jit_inductor, "compiled_graph", lambda name, module, mode, leaves: module)
+    monkeypatch.setattr(_inductor, "compiled_graph", lambda name, module, mode, leaves: module)
 
 
 @pytest.mark.usefixtures("_not_by_inductor")

@@ -27,8 +27,7 @@ from tests import conversions
 from tests.libraries import LIBRARIES, Library
 from xpand_extensions import autodiff, jit, random, sparse, vmap
 from xpand_extensions._dispatch import OPERATIONS
-from xpand_extensions.convert import _arrays as _convert_arrays
-from xpand_extensions.convert import convert, exported, imported, pointer, to_bytes, to_numpy
+from xpand_extensions.convert import _arrays, convert, exported, imported, pointer, to_bytes, to_numpy
 
 pytestmark = pytest.mark.filterwarnings("ignore:Sparse [BC]S[RC] tensor support is in beta")
 
@@ -184,7 +183,7 @@ def test_types_that_other_libraries_have_not() -> None:
 
 def test_gradients_of_integers_in_jax_are_no_numbers() -> None:
     gradients = jax.grad(lambda x: 1.0 * x, allow_int=True)(3), np.zeros((), jax.dtypes.float0)
-    _convert_arrays._paths.clear()  # the ways of a type are remembered, and these are of NumPy's
+    _arrays._paths.clear()  # the ways of a type are remembered, and these are of NumPy's
     for x in gradients:
         for target in ("numpy", "torch", "array_api_strict"):
             with pytest.raises(TypeError, match="the standard has no data type void"):
@@ -576,7 +575,7 @@ def test_a_version_registered_later_counts() -> None:
 
 def test_torch_compile_sees_nothing_of_a_conversion_to_itself() -> None:
     torch.compiler.reset()
-    _convert_arrays._paths.clear()  # the first conversion may be there
+    _arrays._paths.clear()  # the first conversion may be there
     compiled = torch.compile(lambda x: convert(x, "torch") * 2, fullgraph=True, backend="eager")
     assert compiled(torch.ones(2)).tolist() == [2.0, 2.0]
 

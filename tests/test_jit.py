@@ -43,9 +43,9 @@ def quick(monkeypatch: pytest.MonkeyPatch) -> None:
     """Run PyTorch's graphs as they are, where what is tested isn't TorchInductor, which takes a second for each."""
     import torch
 
-    from xpand_extensions.plugins.torch.jit import _inductor as _jit_inductor
+    from xpand_extensions.plugins.torch.jit import _inductor
 
-    assert _jit_inductor.torch is torch
+    assert _inductor.torch is torch
     monkeypatch.setattr(torch._inductor, "compile", lambda module, inputs: module)
 
 

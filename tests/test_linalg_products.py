@@ -229,15 +229,15 @@ def test_values_that_are_not_finite(library: Library) -> None:
 
 
 def test_plans_are_kept_and_do_not_pile_up(monkeypatch: pytest.MonkeyPatch) -> None:
-    from xpand_extensions.linalg import _plan as _linalg_plan
+    from xpand_extensions.linalg import _plan
 
-    monkeypatch.setattr(_linalg_plan, "_plans", {})
-    monkeypatch.setattr(_linalg_plan, "_MAX_PLANS", 3)
-    first = _linalg_plan.plan_of("ij,jk", ((1, 2), (2, 3)), True)
-    assert _linalg_plan.plan_of("ij,jk", ((1, 2), (2, 3)), True) is first
+    monkeypatch.setattr(_plan, "_plans", {})
+    monkeypatch.setattr(_plan, "_MAX_PLANS", 3)
+    first = _plan.plan_of("ij,jk", ((1, 2), (2, 3)), True)
+    assert _plan.plan_of("ij,jk", ((1, 2), (2, 3)), True) is first
     for size in range(7):
-        _linalg_plan.plan_of("i", ((size,),), True)
-        assert len(_linalg_plan._plans) <= 3
+        _plan.plan_of("i", ((size,),), True)
+        assert len(_plan._plans) <= 3
 
 
 def test_the_order_of_least_cost_is_taken() -> None:

@@ -15,7 +15,7 @@ from xpand import array_namespace
 from xpand_extensions.autodiff import checkpoint, grad, jacfwd
 from xpand_extensions.control_flow import fori_loop, scan, while_loop
 from xpand_extensions.jit import jit
-from xpand_extensions.plugins.torch.jit import _inductor as _jit_inductor
+from xpand_extensions.plugins.torch.jit import _inductor
 from xpand_extensions.vmap import vmap
 
 SIZE = 2_000
@@ -141,7 +141,7 @@ def test_memory_on_torch_grows_as_the_square_root_of_the_steps(
 @pytest.fixture
 def uncompiled(monkeypatch: pytest.MonkeyPatch) -> None:
     """Have graphs run as they are: TorchInductor takes seconds for each, and changes neither values nor loops."""
-    monkeypatch.setattr(_jit_inductor, "compiled_graph", lambda name, module, mode, leaves: module)
+    monkeypatch.setattr(_inductor, "compiled_graph", lambda name, module, mode, leaves: module)
 
 
 def allocated(function: Callable[..., Any]) -> float:

@@ -20,8 +20,7 @@ import xpand
 from tests.libraries import LIBRARIES, Library
 from xpand_extensions import autodiff, jit, linear_solve, pluggable, scatter, sparse, vmap
 from xpand_extensions._dispatch import OPERATIONS
-from xpand_extensions.profile import Entry, Profile, call, get_current_profile, profile, profile_function
-from xpand_extensions.profile import _targets as _profile_targets
+from xpand_extensions.profile import Entry, Profile, _targets, call, get_current_profile, profile, profile_function
 from xpand_extensions.profile._record import CURRENT
 from xpand_extensions.scatter import segment_sum as imported_by_name
 
@@ -288,7 +287,7 @@ def everything() -> Iterator[tuple[str, Any]]:
             owner = getattr(library.xp, part) if part else library.xp
             for name, value in list(vars(owner).items()):
                 yield f"{library.id}.{part}.{name}", value
-    for function, label in _profile_targets.functions_of_ours():
+    for function, label in _targets.functions_of_ours():
         yield label.name, function.__code__
         yield f"{label.name} attributes", tuple(sorted(function.__dict__))
 

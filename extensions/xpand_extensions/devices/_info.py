@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from xpand._typing import Device
 
-from . import _host as _devices_host
+from . import _host as host
 
 
 class DeviceFacts(NamedTuple):
@@ -22,10 +22,10 @@ class DeviceFacts(NamedTuple):
 def host_facts() -> DeviceFacts:
     """Ask the operating system about the processor and its memory."""
     return DeviceFacts(
-        _devices_host.processor_name(),
-        _devices_host.processor_count(),
-        _devices_host.total_memory(),
-        _devices_host.free_memory(),
+        host.processor_name(),
+        host.processor_count(),
+        host.total_memory(),
+        host.free_memory(),
     )
 
 

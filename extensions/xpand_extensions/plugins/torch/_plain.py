@@ -7,6 +7,11 @@ from xpand import is_concrete
 from xpand._typing import Array
 
 
+def has_tangent(x: Array) -> bool:
+    """Tell whether the innermost derivative by forward mode follows an array."""
+    return forward_ad.unpack_dual(x).tangent is not None
+
+
 def is_plain(*tensors: Array) -> bool:
     """Tell whether no transformation needs to know of an operation."""
     return (

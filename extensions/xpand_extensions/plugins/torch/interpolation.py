@@ -8,13 +8,14 @@ import math
 from typing import Any, Final
 
 import torch
-from torch.autograd import forward_ad
 from torch.nn import functional
 
 import xpand.torch as xp
 from xpand import is_concrete
 from xpand._typing import Array
 from xpand_extensions.generic.interpolation._pieces import sampled, turned
+
+from ._plain import has_tangent
 
 _BLOCK: Final = 1 << 14
 """How many values are interpolated at a time."""
@@ -49,7 +50,7 @@ def grid_sample(grid: Array, coordinates: Array, /, *, extrapolation: Any = "und
 
 def _is_recorded(*arrays: Array) -> bool:
     recorded = torch.is_grad_enabled() and any(x.requires_grad for x in arrays)
-    return recorded or any(forward_ad.unpack_dual(x).tangent is not None for x in arrays)
+    return recorded or any(map(has_tangent, arrays))
 
 
 def _table(grid: Array, coordinates: Array, extrapolation: str, count: int) -> Array | None:

@@ -6,20 +6,20 @@ from typing import Any
 import dask.array as da
 
 from xpand._typing import Array
-from xpand_extensions.random import _discrete as _random_discrete
-from xpand_extensions.random import _gamma as _random_gamma
+from xpand_extensions.random import _discrete as discrete
+from xpand_extensions.random import _gamma as gammas
 
 
 def gamma_elements(keys: Array, a: Array, /, *, log_space: bool) -> Array:
-    return _rows(partial(_random_gamma.gamma_elements, log_space=log_space), keys, (a,), a.ndim)
+    return _rows(partial(gammas.gamma_elements, log_space=log_space), keys, (a,), a.ndim)
 
 
 def poisson_elements(keys: Array, lam: Array, /) -> Array:
-    return _rows(_random_discrete.poisson_elements, keys, (lam,), lam.ndim - 1)
+    return _rows(discrete.poisson_elements, keys, (lam,), lam.ndim - 1)
 
 
 def binomial_elements(keys: Array, n: Array, p: Array, /) -> Array:
-    return _rows(_random_discrete.binomial_elements, keys, (n, p), p.ndim - 1)
+    return _rows(discrete.binomial_elements, keys, (n, p), p.ndim - 1)
 
 
 def _rows(function: Any, keys: Array, parameters: tuple[Array, ...], shared: int) -> Array:

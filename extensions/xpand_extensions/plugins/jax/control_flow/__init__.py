@@ -7,8 +7,8 @@ import jax
 import numpy as np
 
 from xpand._typing import Array
+from xpand_extensions.generic.control_flow import _scans as generic
 
-from ....generic.control_flow import _scans as generic
 from ._bounded import bounded, checkpointed, trajectory
 
 Arrays: TypeAlias = "tuple[Array, ...]"

@@ -7,11 +7,11 @@ import jax
 
 from xpand import _arguments, is_concrete, trees
 from xpand._typing import Array
+from xpand_extensions.generic.linear_solve._krylov_run import run
+from xpand_extensions.linear_solve._factorization import Factorization
+from xpand_extensions.linear_solve._krylov import Found
+from xpand_extensions.sparse._containers import Sparse
 
-from ....generic.linear_solve._krylov_run import run
-from ....linear_solve._factorization import Factorization
-from ....linear_solve._krylov import Found
-from ....sparse._containers import Sparse
 from ..sparse._layouts import arranged
 
 

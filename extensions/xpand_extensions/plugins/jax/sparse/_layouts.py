@@ -14,8 +14,7 @@ import numpy as np
 
 from xpand import trees
 from xpand._typing import Array
-
-from ....sparse._containers import CSR, Sparse
+from xpand_extensions.sparse._containers import CSR, Sparse
 
 _MOST: Final = 32
 """More are not unrolled: the program would grow with them."""

@@ -3,7 +3,8 @@
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
-from ....tracing._jit import jit as _jit
+from xpand_extensions.tracing._jit import jit as _jit
+
 from ._blocks import fused
 
 

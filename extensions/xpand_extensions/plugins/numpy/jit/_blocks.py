@@ -11,10 +11,10 @@ from typing import Any, Final
 
 import numpy as np
 
-from ....tracing._compile import Step
-from ....tracing._graph import Equation, Graph, Variable
-from ....tracing._groups import Group, grouped
-from ....tracing.rules import ELEMENTWISE
+from xpand_extensions.tracing._compile import Step
+from xpand_extensions.tracing._graph import Equation, Graph, Variable
+from xpand_extensions.tracing._groups import Group, grouped
+from xpand_extensions.tracing.rules import ELEMENTWISE
 
 BLOCK: Final = 16384
 """Elements in a block."""

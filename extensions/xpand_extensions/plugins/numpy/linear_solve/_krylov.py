@@ -10,13 +10,12 @@ from scipy.linalg import blas
 from scipy.sparse import _sparsetools as kernels
 
 from xpand._typing import Array
-
-from ....generic.linear_solve._krylov_cg import CG
-from ....generic.linear_solve._krylov_pieces import BLOWN, BROKEN, GOING, MET, NOT_FINITE
-from ....generic.linear_solve._krylov_run import Carry, Loop, run
-from ....linear_solve._krylov import Found, System
-from ....linear_solve._operators import Matrix, ready
-from ....sparse._containers import CSR, Sparse
+from xpand_extensions.generic.linear_solve._krylov_cg import CG
+from xpand_extensions.generic.linear_solve._krylov_pieces import BLOWN, BROKEN, GOING, MET, NOT_FINITE
+from xpand_extensions.generic.linear_solve._krylov_run import Carry, Loop, run
+from xpand_extensions.linear_solve._krylov import Found, System
+from xpand_extensions.linear_solve._operators import Matrix, ready
+from xpand_extensions.sparse._containers import CSR, Sparse
 
 _FEW_SYSTEMS: Final = 8
 _FEW_UNKNOWNS: Final = 500

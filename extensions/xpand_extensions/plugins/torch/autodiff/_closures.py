@@ -11,6 +11,7 @@ from torch.utils._pytree import tree_map_only
 
 from xpand._typing import Array
 
+from .._plain import has_tangent
 from ._levels import USER_CODE, observed_by
 
 R = TypeVar("R")
@@ -52,7 +53,7 @@ def outer_error(name: str) -> TypeError:
 def _is_followed(x: Array) -> bool:
     """Tell whether some level differentiates with respect to an array or maps over it, and not only has made it."""
     while True:
-        if x.requires_grad or (forward_ad._current_level >= 0 and forward_ad.unpack_dual(x).tangent is not None):
+        if x.requires_grad or has_tangent(x):
             return True
         if levels.maybe_get_level(x) <= 0:
             return False

@@ -23,6 +23,8 @@ from torch.utils._pytree import tree_leaves, tree_map_only
 from xpand import UnsupportedError
 from xpand._typing import Array
 
+from .._plain import has_tangent
+
 Arrays: TypeAlias = "tuple[Array, ...]"
 
 
@@ -54,6 +56,7 @@ USER_CODE: ContextVar[Observer | None] = ContextVar("USER_CODE", default=None)
 
 
 _PULLED: ContextVar[int | None] = ContextVar("_PULLED", default=None)
+"""The level of torch.func whose gradient is being pulled back; None where there is none."""
 
 
 def is_differentiated(x: Array) -> bool:
@@ -65,14 +68,7 @@ def is_differentiated(x: Array) -> bool:
         x = levels.get_unwrapped(x)
     if x.requires_grad and torch.is_grad_enabled() and levels.maybe_get_level(x) != _PULLED.get():
         return True
-    if has_tangent(x):
-        return True
-    return levels.is_functorch_wrapped_tensor(x) and is_differentiated(levels.get_unwrapped(x))
-
-
-def has_tangent(x: Array) -> bool:
-    """Tell whether the innermost derivative by forward mode follows an array."""
-    return forward_ad.unpack_dual(x).tangent is not None
+    return has_tangent(x) or (levels.is_functorch_wrapped_tensor(x) and is_differentiated(levels.get_unwrapped(x)))
 
 
 @contextmanager
@@ -156,9 +152,7 @@ def conjugated(x: Array) -> Array:
 
 def _is_followed(x: Array) -> bool:
     """Tell whether the innermost level differentiates with respect to an array."""
-    if x.requires_grad and torch.is_grad_enabled():
-        return True
-    return forward_ad._current_level >= 0 and forward_ad.unpack_dual(x).tangent is not None
+    return bool(x.requires_grad and torch.is_grad_enabled()) or has_tangent(x)
 
 
 def is_followed_anywhere(x: Array) -> bool:

@@ -6,8 +6,8 @@ from typing import Any, NamedTuple, TypeAlias
 import torch
 
 from xpand._typing import Array
+from xpand_extensions.autodiff._solve_arguments import brought, unfollowed
 
-from ....autodiff._solve_arguments import brought, unfollowed
 from ._closures import check_arguments, outer_error, with_arguments
 from ._levels import Rule, call, is_floating, is_followed_anywhere
 from ._linear import linear_transpose, linearize

@@ -11,9 +11,9 @@ from typing import Any, TypeAlias
 import torch
 
 from xpand._typing import Array
+from xpand_extensions.generic.control_flow._loops import looped
+from xpand_extensions.generic.control_flow._scans import steps
 
-from ....generic.control_flow._loops import looped
-from ....generic.control_flow._scans import steps
 from ..autodiff._checkpoint import checkpoint
 from ._known import holds, is_kept
 

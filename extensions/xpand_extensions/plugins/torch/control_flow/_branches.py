@@ -5,8 +5,8 @@ from typing import Any, TypeAlias
 
 from xpand._namespace import torch_is_traced as is_traced
 from xpand._typing import Array
+from xpand_extensions.generic.control_flow._branches import selected
 
-from ....generic.control_flow._branches import selected
 from ._compiled import compiled_cond, compiled_switch
 from ._known import holds
 

@@ -13,11 +13,11 @@ from torch._higher_order_ops.while_loop import while_loop as while_operator
 
 from xpand import UnsupportedError
 from xpand._typing import Array
+from xpand_extensions.generic.control_flow import _scans as scans
+from xpand_extensions.generic.control_flow._branches import selected
+from xpand_extensions.generic.control_flow._loops import looped
 from xpand_extensions.vmap._names import are_bound
 
-from ....generic.control_flow import _branches as _control_flow_branches
-from ....generic.control_flow import _scans as _control_flow_scans
-from ....generic.control_flow._loops import looped
 from ._traced import either, repeated, scanned
 
 Arrays: TypeAlias = "tuple[Array, ...]"
@@ -72,7 +72,7 @@ def _while(cond_fun: Function, body_fun: Function, init_val: Arrays, max_iter: i
 def compiled_scan(f: Function, init: Arrays, xs: Arrays, length: int, reverse: bool) -> tuple[Arrays, Arrays]:
     """Scan, in one operator where there are many steps."""
     if length <= _FEW_STEPS or _is_open():
-        return _control_flow_scans.scan(f, init, xs, length, reverse)
+        return scans.scan(f, init, xs, length, reverse)
     if not xs:
         numbers = torch.arange(length, device=init[0].device)
         return compiled_scan(lambda carry, _: f(carry, ()), init, (numbers,), length, reverse)
@@ -99,7 +99,7 @@ def compiled_cond(pred: Array, true_fun: Function, false_fun: Function, operands
     # compiler drops what nothing depends on.
     chosen, other = true_fun(*operands), false_fun(*operands)
     if _is_open():
-        return _control_flow_branches.selected(pred, chosen, other)
+        return selected(pred, chosen, other)
     return tuple(torch.cond(pred, _unaliased(true_fun), _unaliased(false_fun), operands))
 
 

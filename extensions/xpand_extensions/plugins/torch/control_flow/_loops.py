@@ -7,8 +7,8 @@ import torch
 
 from xpand._namespace import torch_is_traced as is_traced
 from xpand._typing import Array
+from xpand_extensions.generic.control_flow._loops import counted, looped
 
-from ....generic.control_flow._loops import counted, looped
 from ._blocks import bounded_in_blocks, is_long
 from ._compiled import compiled_while
 from ._known import holds, is_known

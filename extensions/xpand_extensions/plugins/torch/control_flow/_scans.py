@@ -7,8 +7,8 @@ import torch
 
 from xpand._namespace import torch_is_traced as is_traced
 from xpand._typing import Array
+from xpand_extensions.generic.control_flow import _scans as generic
 
-from ....generic.control_flow import _scans as generic
 from ._blocks import is_long, steps_in_blocks
 from ._compiled import compiled_scan
 

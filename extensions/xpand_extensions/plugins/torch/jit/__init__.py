@@ -11,9 +11,9 @@ import torch
 
 from xpand import trees
 from xpand._typing import Array
+from xpand_extensions.jit._calls import Compiled
+from xpand_extensions.jit._graph import ShapeDtype
 
-from ....jit._calls import Compiled
-from ....jit._graph import ShapeDtype
 from ._host import pure_callback as pure_callback
 from ._trace import Graph, as_tensors, asking_no_values, stand_ins, tracing, without_values
 

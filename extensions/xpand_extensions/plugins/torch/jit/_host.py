@@ -14,7 +14,8 @@ from xpand import is_concrete
 from xpand._namespace import untraced
 from xpand._typing import Array
 
-from ..autodiff._levels import has_tangent, is_differentiated
+from .._plain import has_tangent
+from ..autodiff._levels import is_differentiated
 
 _NO_DERIVATIVE: Final = (
     "pure_callback: the function has no derivative; take the arguments as constants with `autodiff.stop_gradient`, or "

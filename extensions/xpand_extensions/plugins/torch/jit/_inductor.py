@@ -10,8 +10,8 @@ import torch
 
 from xpand import trees
 from xpand._typing import Array
+from xpand_extensions.jit._calls import name_of
 
-from ....jit._calls import name_of
 from ._trace import Flattened, Graph, asking_no_values, compiled_may_be_called, stand_ins
 
 # PyTorch uses what it has deprecated itself when these are imported. Here, not in the user's call.

@@ -10,11 +10,11 @@ import torch
 
 from xpand import trees
 from xpand._typing import Array
+from xpand_extensions.generic.linear_solve._krylov_run import run
+from xpand_extensions.linear_solve._krylov import Found, System
+from xpand_extensions.linear_solve._operators import Matrix
+from xpand_extensions.sparse._containers import CSC, CSR
 
-from ....generic.linear_solve._krylov_run import run
-from ....linear_solve._krylov import Found, System
-from ....linear_solve._operators import Matrix
-from ....sparse._containers import CSC, CSR
 from ...numpy.linear_solve._krylov import krylov as on_host
 from .._plain import is_plain
 
