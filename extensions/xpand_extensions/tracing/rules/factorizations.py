@@ -1,4 +1,4 @@
-"""Rules of factorizations: Cholesky, eigenvalues, QR, singular values, LU; triangular systems, least squares.
+"""Rules of factorizations: Cholesky, eigenvalues, QR, singular values, LU; least squares.
 
 Eigenvectors and singular vectors are determined but for a factor each; what the derivatives assume of it is what JAX's
 do: its change is such that the vector's is orthogonal to the vector.
@@ -14,11 +14,10 @@ from xpand_extensions.generic.linalg import _factorizations as generic
 
 from ..._bounds import index_dtype
 from .._core import Aval
-from .._derivatives import LINEAR, contribution, joint
-from .._matrices import block
-from .._rows import applied
-from .linalg import adjoint, dtypes_of_matrix_function, identity, matrices, solve_shape, stacked
-from .products import is_complex, widened
+from .._derivatives import contribution, joint
+from .linalg import adjoint, dtypes_of_matrix_function, identity, matrices, stacked
+from .products import is_complex
+from .triangular import solved
 
 
 class EigResult(NamedTuple):
@@ -74,14 +73,10 @@ def _cholesky(xp: Any, t: Any, out: Any, x: Any, upper: bool = False) -> Any:
     (I. Murray, arXiv:1602.07527.)
     """
     factor = adjoint(xp, out) if upper else out
-    half = _solve(factor, 0.5 * (t + adjoint(xp, t)), lower=True)
-    inner = xp.tril(_solve(factor, adjoint(xp, half), lower=True))
+    half = solved(factor, 0.5 * (t + adjoint(xp, t)), lower=True)
+    inner = xp.tril(solved(factor, adjoint(xp, half), lower=True))
     change = xp.matmul(factor, inner * (1 - 0.5 * identity(xp, x, x.shape[-1])))
     return adjoint(xp, change) if upper else change
-
-
-def _solve(a: Any, b: Any, **options: Any) -> Any:
-    return linalg.triangular_solve(a, b, **options)
 
 
 # Eigenvalues
@@ -142,7 +137,7 @@ def _reduced_qr(xp: Any, t: Any, q: Any, r: Any) -> tuple[Any, Any]:
 
     (S. F. Walter, L. Lehmann, R. Lamour, Optim. Methods Softw. 27 (2012) 597.)
     """
-    relative = _solve(r, t, lower=False, left_side=False)
+    relative = solved(r, t, lower=False, left_side=False)
     inner = xp.matmul(adjoint(xp, q), relative)
     lower = xp.tril(inner, k=-1)
     turn = lower - adjoint(xp, lower)  # skew-Hermitian, as the change of a unitary matrix is
@@ -188,68 +183,6 @@ def _svd(xp: Any, tangents: Any, out: Any, x: Any, full_matrices: bool = True) -
     return change_u, _real(xp, _diagonal(xp, inner)), adjoint(xp, change_v)
 
 
-# Triangular systems
-
-
-def _triangle(
-    xp: Any,
-    t: Any,
-    lower: bool = True,
-    transpose: bool = False,
-    conjugate: bool = False,
-    unit_diagonal: bool = False,
-) -> Any:
-    """Return what a triangular system reads of a matrix."""
-    t = xp.tril(t, k=-int(unit_diagonal)) if lower else xp.triu(t, k=int(unit_diagonal))
-    t = xp.matrix_transpose(t) if transpose else t
-    return xp.conj(t) if conjugate and is_complex(xp, t) else t
-
-
-def _triangular_matrix(xp: Any, t: Any, out: Any, a: Any, b: Any, left_side: bool = True, **options: Any) -> Any:
-    """Push a tangent of the matrix through a solution."""
-    t = _triangle(xp, t, **options)
-    if left_side:
-        change = xp.matmul(t, out[..., None] if b.ndim == 1 else out)
-    else:
-        change = xp.matmul(out[..., None, :] if b.ndim == 1 else out, t)
-    found = _solve(a, -change, left_side=left_side, **options)
-    return found if b.ndim > 1 else found[..., 0] if left_side else found[..., 0, :]
-
-
-def _triangular_transposed(
-    xp: Any, ct: Any, a: Any, b: Any, transpose: bool = False, left_side: bool = True, **options: Any
-) -> Any:
-    is_vector = b.ndim == 1
-    if is_vector:
-        ct = ct[..., None] if left_side else ct[..., None, :]
-    found = _solve(a, ct, transpose=not transpose, left_side=left_side, **options)
-    return found if not is_vector else found[..., 0] if left_side else found[..., 0, :]
-
-
-def _triangular_members(
-    xp: Any, mapped: dict[str, bool], a: Any, b: Any, left_side: bool = True, **options: Any
-) -> Any:
-    of_a, of_b = mapped["a"], mapped["b"]
-    ndim_a, ndim_b = a.ndim - of_a, b.ndim - of_b
-    is_vector = ndim_b == 1
-    if is_vector:
-        if not of_b:
-            return _solve(a, b, left_side=left_side, **options)
-        b = b[..., None] if left_side else b[..., None, :]
-    if not of_a and ndim_a == 2 and ndim_b <= 2:
-        # One matrix: all right sides are columns of another.
-        rows = xp.matrix_transpose(b) if left_side else b
-        side = xp.reshape(rows, (-1, rows.shape[-1]))
-        side = _solve(a, xp.matrix_transpose(side) if left_side else side, left_side=left_side, **options)
-        rows = xp.reshape(xp.matrix_transpose(side) if left_side else side, tuple(rows.shape))
-        found = xp.matrix_transpose(rows) if left_side else rows
-    else:
-        ndim = max(ndim_a, ndim_b)
-        a, b = widened(xp, a, of_a, ndim), widened(xp, b, of_b, ndim)
-        found = _solve(a, b, left_side=left_side, **options)
-    return found if not is_vector else found[..., 0] if left_side else found[..., 0, :]
-
-
 # LU
 
 
@@ -264,8 +197,8 @@ def _lu_factor(xp: Any, tangents: Any, out: Any, x: Any) -> Any:
     t = xp.take_along_axis(t, order, axis=-2)
     lower = _completed(xp, xp.tril(factors, k=-1), rows, 0)
     upper = _completed(xp, xp.triu(factors), columns, rows)
-    t = _solve(lower, t, lower=True, unit_diagonal=True)
-    t = _solve(upper, t, lower=False, left_side=False)
+    t = solved(lower, t, lower=True, unit_diagonal=True)
+    t = solved(upper, t, lower=False, left_side=False)
     return xp.matmul(lower, xp.tril(t, k=-1)) + xp.matmul(xp.triu(t), upper), None
 
 
@@ -298,43 +231,13 @@ def _lstsq(xp: Any, a: Any, b: Any, rtol: float | None = None) -> Any:
     return generic.least_squares(xp, a, matrix, x, s, s > tolerance * s[..., :1], finite, is_vector)
 
 
-# The logarithm
-
-
-def _logm(xp: Any, t: Any, out: Any, x: Any) -> Any:
-    return applied(xp, "linalg.logm_along", (x, t), {})
-
-
-def _logm_along(xp: Any, t: Any, out: Any, x: Any, e: Any) -> Any:
-    """Push a tangent of the matrix through the derivative along another."""
-    size, zeros = x.shape[-1], xp.zeros_like(x)
-    t = xp.concat([xp.concat([t, zeros], axis=-1), xp.concat([zeros, t], axis=-1)], axis=-2)
-    return applied(xp, "linalg.logm_along", (block(xp, x, e), t), {})[..., :size, size:]
-
-
-def _logm_along_transposed(xp: Any, ct: Any, x: Any, e: Any) -> Any:
-    return applied(xp, "linalg.logm_along", (xp.matrix_transpose(x), ct), {})
-
-
-def _logm_along_members(xp: Any, mapped: tuple[bool, ...], x: Any, e: Any) -> Any:
-    return applied(xp, "linalg.logm_along", xp.broadcast_arrays(x, e), {})
-
-
 DERIVATIVES: Final[dict[str, Any]] = {
     "linalg.cholesky": (contribution(_cholesky),),
     "linalg.eig": joint(_eig),
     "linalg.eigh": joint(_eigh),
-    "linalg.logm": {"x": contribution(_logm)},
-    "linalg.logm_along": (contribution(_logm_along), LINEAR),
     "linalg.lu_factor": joint(_lu_factor),
     "linalg.qr": joint(_qr),
     "linalg.svd": joint(_svd),
-    "linalg.triangular_solve": {"a": contribution(_triangular_matrix), "b": LINEAR},
-}
-
-TRANSPOSES: Final[dict[str, Any]] = {
-    "linalg.logm_along": (None, _logm_along_transposed),
-    "linalg.triangular_solve": {"b": _triangular_transposed},
 }
 
 # The values alone have no vectors, which their derivatives need.
@@ -365,9 +268,7 @@ BATCHING: Final[dict[str, Any]] = {
         f"linalg.{name}": stacked(name)
         for name in ("cholesky", "eig", "eigh", "eigvals", "eigvalsh", "qr", "svd", "svdvals")
     },
-    **{f"linalg.{name}": _facade_members(name) for name in ("expm", "logm", "lu_factor")},
-    "linalg.logm_along": _logm_along_members,
-    "linalg.triangular_solve": _triangular_members,
+    **{f"linalg.{name}": _facade_members(name) for name in ("expm", "lu_factor")},
 }
 
 
@@ -406,14 +307,6 @@ def _svdvals_shape(namespace: Any, x: Any) -> Any:
     return _svd_shape(namespace, x)[1]
 
 
-def _triangular_shape(namespace: Any, a: Any, b: Any, left_side: bool = True, **options: Any) -> Any:
-    # As of systems with any matrices.
-    if left_side or b.ndim == 1:
-        return solve_shape(namespace, a, b)
-    found = solve_shape(namespace, a, Aval((*b.shape[:-2], b.shape[-1], b.shape[-2]), b.dtype, device_of(b)))
-    return Aval((*found.shape[:-2], found.shape[-1], found.shape[-2]), found.dtype, device_of(found))
-
-
 def _lu_factor_shape(namespace: Any, x: Any) -> Any:
     matrices("lu_factor", x)
     integer = index_dtype(namespace.base, device_of(x))
@@ -422,11 +315,9 @@ def _lu_factor_shape(namespace: Any, x: Any) -> Any:
 
 SHAPES: Final[dict[str, Any]] = {
     **{f"linalg.{name}": _square(name) for name in ("cholesky", "eig", "eigh", "eigvals", "eigvalsh")},
-    **{f"linalg.{name}": lambda namespace, x: x for name in ("expm", "logm")},
-    "linalg.logm_along": lambda namespace, x, e: x,
+    "linalg.expm": lambda namespace, x: x,
     "linalg.lu_factor": _lu_factor_shape,
     "linalg.qr": _qr_shape,
     "linalg.svd": _svd_shape,
     "linalg.svdvals": _svdvals_shape,
-    "linalg.triangular_solve": _triangular_shape,
 }

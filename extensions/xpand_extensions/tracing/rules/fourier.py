@@ -12,9 +12,9 @@ from xpand._arguments import device_of
 from ..._bounds import index_dtype
 from .._core import Aval
 from .._derivatives import LINEAR
+from ._axes import axes_of, axis_of
 from .elementwise import dtype_of_result
 from .products import conjugate
-from .shapes import axes_of, axis_of
 
 _SWAPPED: Final = {"backward": "forward", "ortho": "ortho", "forward": "backward"}
 """Which transform has the factor: with the other, a transform there has that of the one back."""

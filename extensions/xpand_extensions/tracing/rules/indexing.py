@@ -9,126 +9,12 @@ from xpand._arguments import device_of
 from ..._bounds import index_dtype
 from .._core import Aval, TracedArray, TracedError, bare
 from .._derivatives import LINEAR, First
-from .._indexing import ARRAY, put_together
-from .._rows import applied, write_rows
+from .._indexing import put_together
+from .._rows import write_rows
 from .._shapes import broadcast
+from ._axes import axis_of, flattened, lifted
+from ._keys import axis_for_mask, get, is_mask, is_rows, numbers_of, put, selected, without_masks
 from .rows import numbered
-from .shapes import axis_of, flattened, lifted
-
-# What a key selects
-
-
-def is_mask(xp: Any, x: Any) -> bool:
-    """Tell whether an array of a key is a mask."""
-    return bool(xp.isdtype(x.dtype, "bool"))
-
-
-def _spelled_out(xp: Any, ndim: int, key: tuple[Any, ...], arrays: Sequence[Any]) -> list[Any]:
-    """List the parts of a key with its arrays, and one slice for each axis that the key leaves out."""
-    given = iter(arrays)
-    parts = [next(given) if part is ARRAY else part for part in key]
-    taken = 0
-    for part in parts:
-        if isinstance(part, bool):
-            raise TypeError(f"x[key]: takes integers, slices, None, ... and arrays, got {part}")
-        taken += _axes_taken(xp, part)
-    if taken > ndim:
-        raise IndexError(f"x[key]: too many indices: {taken} for an array of {ndim} axes")
-    places = [i for i, part in enumerate(parts) if part is Ellipsis]
-    if len(places) > 1:
-        raise IndexError(f"x[key]: takes one ellipsis ('...'), got {len(places)}")
-    place = places[0] if places else len(parts)
-    return [*parts[:place], *[slice(None)] * (ndim - taken), *parts[place + 1 :]]
-
-
-def _axes_taken(xp: Any, part: Any) -> int:
-    if part is None or part is Ellipsis:
-        return 0
-    return len(part.shape) if hasattr(part, "dtype") and is_mask(xp, part) else 1
-
-
-def selected(xp: Any, shape: Sequence[int], key: tuple[Any, ...], arrays: Sequence[Any]) -> tuple[tuple[int, ...], int]:
-    """Tell the shape of what a key without masks selects, and where in it the axes of its arrays are."""
-    sizes: list[int] = []
-    places: list[int] = []  # where in the key integers and arrays are
-    place = axis = 0
-    shapes = []
-    for i, part in enumerate(_spelled_out(xp, len(shape), key, arrays)):
-        if part is None:
-            sizes.append(1)
-            continue
-        if isinstance(part, slice):
-            sizes.append(len(range(*part.indices(shape[axis]))))
-        else:
-            if not places:
-                place = len(sizes)
-            places.append(i)
-            if hasattr(part, "dtype"):
-                shapes.append(tuple(part.shape))
-            elif not -shape[axis] <= part < shape[axis]:
-                raise IndexError(f"x[key]: index {part} is out of bounds for axis {axis} of size {shape[axis]}")
-        axis += 1
-    if not shapes:
-        return tuple(sizes), 0
-    # NumPy's rule: the axes of arrays come first where something stands between them.
-    if places[-1] - places[0] >= len(places):
-        place = 0
-    return (*sizes[:place], *broadcast(*shapes), *sizes[place:]), place
-
-
-def _is_rows(key: tuple[Any, ...]) -> bool:
-    """Tell whether a key is one array, for the first axis."""
-    return key[0] is ARRAY and all(part is Ellipsis or part == slice(None) for part in key[1:])
-
-
-def without_masks(xp: Any, key: tuple[Any, ...], arrays: Sequence[Any]) -> tuple[tuple[Any, ...], list[Any], list[int]]:
-    """Put the indices of the places where masks hold in place of them.
-
-    Returns:
-        The key, its arrays, and which of the arrays before each is or comes from.
-    """
-    found: list[Any] = []
-    sources: list[int] = []
-    parts: list[Any] = []
-    for part in key:
-        if part is not ARRAY:
-            parts.append(part)
-            continue
-        i = sources[-1] + 1 if sources else 0
-        new = list(xp.nonzero(arrays[i])) if is_mask(xp, arrays[i]) else [arrays[i]]
-        found.extend(new)
-        sources.extend([i] * len(new))
-        parts.extend([ARRAY] * len(new))
-    return tuple(parts), found, sources
-
-
-def _axis_for_mask(xp: Any, ndim: int, key: tuple[Any, ...], arrays: Sequence[Any]) -> tuple[int, list[Any]] | None:
-    """Make of the first mask of no axes one of one axis, that is then to be added to what is indexed."""
-    i = next((i for i, x in enumerate(arrays) if not len(x.shape) and is_mask(xp, x)), None)
-    if i is None:
-        return None
-    parts = _spelled_out(xp, ndim, key, arrays)
-    before = next(place for place, part in enumerate(parts) if part is arrays[i])
-    axis = sum(_axes_taken(xp, part) for part in parts[:before])
-    return axis, [*arrays[:i], xp.reshape(arrays[i], (1,)), *arrays[i + 1 :]]
-
-
-def _numbers(xp: Any, shape: Sequence[int], key: tuple[Any, ...], arrays: Sequence[Any], device: Any) -> Any:
-    """Number the elements that a key selects, of an array of a shape."""
-    shape = tuple(shape)
-    return get(
-        xp, xp.reshape(xp.arange(math.prod(shape), dtype=index_dtype(xp, device), device=device), shape), key, arrays
-    )
-
-
-def get(xp: Any, x: Any, key: tuple[Any, ...], arrays: Sequence[Any] = ()) -> Any:
-    """Select elements, traced or not."""
-    return applied(xp, "getitem", (x, *arrays), {"key": key})
-
-
-def put(xp: Any, x: Any, value: Any, key: tuple[Any, ...], arrays: Sequence[Any] = ()) -> Any:
-    """Set elements, traced or not."""
-    return applied(xp, "setitem", (x, value, *arrays), {"key": key})
 
 
 def _unknown_mask(xp: Any, arrays: Sequence[Any], where: str) -> None:
@@ -164,9 +50,9 @@ def _ungot(xp: Any, ct: Any, x: Any, *arrays: Any, key: tuple[Any, ...]) -> Any:
         if 0 not in ct.shape:  # Dask sets no elements where there are none
             zeros[put_together(key, arrays)] = ct
         return zeros
-    if _is_rows(key):
+    if is_rows(key):
         return _untaken(xp, ct, x, xp.reshape(arrays[0], (-1,)), 0, len(arrays[0].shape))
-    number = flattened(xp, _numbers(xp, x.shape, key, arrays, device_of(x)))
+    number = flattened(xp, numbers_of(xp, x.shape, key, arrays, device_of(x)))
     size = math.prod(x.shape)
     found = write_rows(xp, "add", _zeros(xp, ct, x, (size, 1)), xp.reshape(ct, (-1, 1)), number)
     return xp.reshape(found, tuple(x.shape))
@@ -224,7 +110,7 @@ def _kept(xp: Any, ct: Any, i: int, x: Any, value: Any, *arrays: Any, key: tuple
 
 def _got(xp: Any, ct: Any, i: int, x: Any, value: Any, *arrays: Any, key: tuple[Any, ...]) -> Any:
     """Select what was set: of several values for one element the one that stayed."""
-    if not value.shape and len(arrays) == 1 and _is_rows(key) and is_mask(xp, arrays[0]):
+    if not value.shape and len(arrays) == 1 and is_rows(key) and is_mask(xp, arrays[0]):
         # The same for all places, so that it doesn't matter how many there are.
         mask = xp.reshape(arrays[0], (*arrays[0].shape, *(1,) * (len(ct.shape) - len(arrays[0].shape))))
         return xp.sum(xp.where(mask, ct, xp.zeros_like(ct)), dtype=ct.dtype)
@@ -274,21 +160,21 @@ def _batched_getitem(xp: Any, mapped: Any, x: Any, *arrays: Any, key: tuple[Any,
     if not arrays:
         return get(xp, x, (slice(None), *key))
     _unknown_mask(xp, [array for array, is_mapped in zip(arrays, mapped[1:]) if is_mapped], "vmap")
-    if added := _axis_for_mask(xp, x.ndim - mapped[0], key, arrays):
+    if added := axis_for_mask(xp, x.ndim - mapped[0], key, arrays):
         return _batched_getitem(xp, mapped, xp.expand_dims(x, axis=added[0] + mapped[0]), *added[1], key=key)
     if any(is_mask(xp, array) for array in arrays):
         key, found, sources = without_masks(xp, key, arrays)
         arrays, mapped = tuple(found), (mapped[0], *(mapped[1 + i] for i in sources))
     shape = tuple(x.shape[1:]) if mapped[0] else tuple(x.shape)
     if mapped[0] and not any(mapped[1:]):
-        number = _numbers(xp, shape, key, arrays, getattr(x, "device", None))
+        number = numbers_of(xp, shape, key, arrays, getattr(x, "device", None))
         found = xp.take(flattened(xp, x, True), flattened(xp, number), axis=1)
         return xp.reshape(found, (x.shape[0], *number.shape))
     aligned = _aligned(xp, mapped[1:], arrays)
     _, place = selected(xp, shape, key, arrays)
     if not mapped[0]:
         return _batch_first(xp, get(xp, x, key, aligned), place)
-    number = _batch_first(xp, _numbers(xp, shape, key, aligned, getattr(x, "device", None)), place)
+    number = _batch_first(xp, numbers_of(xp, shape, key, aligned, getattr(x, "device", None)), place)
     members, size = x.shape[0], math.prod(shape)
     index = numbered(xp, xp.reshape(number, (members, math.prod(number.shape[1:]))), size, False)
     return xp.reshape(xp.take(flattened(xp, x), index), tuple(number.shape))
@@ -406,7 +292,7 @@ def _staged_getitem(trace: Any, op: Any, args: Sequence[Any], params: dict[str, 
     key, base = params["key"], trace.namespace.base
     if any(is_mask(base, array) for array in arrays):
         _unknown_mask(base, [array for array in arrays if isinstance(array, TracedArray)], "jit")
-        if added := _axis_for_mask(base, len(x.shape), key, arrays):
+        if added := axis_for_mask(base, len(x.shape), key, arrays):
             return get(trace.namespace, trace.namespace.expand_dims(x, axis=added[0]), key, added[1])
         key, arrays, _ = without_masks(base, key, arrays)
     return trace.written(op, (x, *arrays), {"key": key})

@@ -13,9 +13,9 @@ from ..._bounds import index_dtype
 from .._core import Aval
 from .._derivatives import LINEAR, contribution, joint
 from .._shapes import broadcast
+from ._axes import axes_of
 from .elementwise import dtype_of_result
 from .products import conjugate, device_of, is_complex, widened
-from .shapes import axes_of
 
 
 def adjoint(xp: Any, x: Any) -> Any:

@@ -10,8 +10,8 @@ from ...generic.control_flow._scans import associative_scan
 from ...generic.statistics._reduce import reduce
 from .._core import Aval
 from .._derivatives import LINEAR, contribution
+from ._axes import axes_of, axis_of, flattened
 from .elementwise import dtype_of_result
-from .shapes import axes_of, axis_of, flattened
 
 Function = Callable[..., Any]
 

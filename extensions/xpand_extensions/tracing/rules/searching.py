@@ -8,9 +8,9 @@ from xpand._common.unique import UniqueAllResult, UniqueCountsResult, UniqueInve
 from ... import sorting
 from .._core import Aval, TracedError
 from .._derivatives import joint
+from ._axes import axis_of, flattened, spread_over_batch
 from .elementwise import dtype_of_result
 from .reductions import line_batch, of_standard
-from .shapes import axis_of, flattened, spread_over_batch
 
 
 def _sorted(xp: Any, x: Any, axis: int = -1, descending: bool = False, stable: bool = True) -> Any:

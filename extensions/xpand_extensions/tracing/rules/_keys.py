@@ -1,0 +1,123 @@
+"""What the key of `x[key]` selects."""
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+from ..._bounds import index_dtype
+from .._indexing import ARRAY
+from .._rows import applied
+from .._shapes import broadcast
+
+
+def is_mask(xp: Any, x: Any) -> bool:
+    """Tell whether an array of a key is a mask."""
+    return bool(xp.isdtype(x.dtype, "bool"))
+
+
+def _spelled_out(xp: Any, ndim: int, key: tuple[Any, ...], arrays: Sequence[Any]) -> list[Any]:
+    """List the parts of a key with its arrays, and one slice for each axis that the key leaves out."""
+    given = iter(arrays)
+    parts = [next(given) if part is ARRAY else part for part in key]
+    taken = 0
+    for part in parts:
+        if isinstance(part, bool):
+            raise TypeError(f"x[key]: takes integers, slices, None, ... and arrays, got {part}")
+        taken += _axes_taken(xp, part)
+    if taken > ndim:
+        raise IndexError(f"x[key]: too many indices: {taken} for an array of {ndim} axes")
+    places = [i for i, part in enumerate(parts) if part is Ellipsis]
+    if len(places) > 1:
+        raise IndexError(f"x[key]: takes one ellipsis ('...'), got {len(places)}")
+    place = places[0] if places else len(parts)
+    return [*parts[:place], *[slice(None)] * (ndim - taken), *parts[place + 1 :]]
+
+
+def _axes_taken(xp: Any, part: Any) -> int:
+    if part is None or part is Ellipsis:
+        return 0
+    return len(part.shape) if hasattr(part, "dtype") and is_mask(xp, part) else 1
+
+
+def selected(xp: Any, shape: Sequence[int], key: tuple[Any, ...], arrays: Sequence[Any]) -> tuple[tuple[int, ...], int]:
+    """Tell the shape of what a key without masks selects, and where in it the axes of its arrays are."""
+    sizes: list[int] = []
+    places: list[int] = []  # where in the key integers and arrays are
+    place = axis = 0
+    shapes = []
+    for i, part in enumerate(_spelled_out(xp, len(shape), key, arrays)):
+        if part is None:
+            sizes.append(1)
+            continue
+        if isinstance(part, slice):
+            sizes.append(len(range(*part.indices(shape[axis]))))
+        else:
+            if not places:
+                place = len(sizes)
+            places.append(i)
+            if hasattr(part, "dtype"):
+                shapes.append(tuple(part.shape))
+            elif not -shape[axis] <= part < shape[axis]:
+                raise IndexError(f"x[key]: index {part} is out of bounds for axis {axis} of size {shape[axis]}")
+        axis += 1
+    if not shapes:
+        return tuple(sizes), 0
+    # NumPy's rule: the axes of arrays come first where something stands between them.
+    if places[-1] - places[0] >= len(places):
+        place = 0
+    return (*sizes[:place], *broadcast(*shapes), *sizes[place:]), place
+
+
+def is_rows(key: tuple[Any, ...]) -> bool:
+    """Tell whether a key is one array, for the first axis."""
+    return key[0] is ARRAY and all(part is Ellipsis or part == slice(None) for part in key[1:])
+
+
+def without_masks(xp: Any, key: tuple[Any, ...], arrays: Sequence[Any]) -> tuple[tuple[Any, ...], list[Any], list[int]]:
+    """Put the indices of the places where masks hold in place of them.
+
+    Returns:
+        The key, its arrays, and which of the arrays before each is or comes from.
+    """
+    found: list[Any] = []
+    sources: list[int] = []
+    parts: list[Any] = []
+    for part in key:
+        if part is not ARRAY:
+            parts.append(part)
+            continue
+        i = sources[-1] + 1 if sources else 0
+        new = list(xp.nonzero(arrays[i])) if is_mask(xp, arrays[i]) else [arrays[i]]
+        found.extend(new)
+        sources.extend([i] * len(new))
+        parts.extend([ARRAY] * len(new))
+    return tuple(parts), found, sources
+
+
+def axis_for_mask(xp: Any, ndim: int, key: tuple[Any, ...], arrays: Sequence[Any]) -> tuple[int, list[Any]] | None:
+    """Make of the first mask of no axes one of one axis, that is then to be added to what is indexed."""
+    i = next((i for i, x in enumerate(arrays) if not len(x.shape) and is_mask(xp, x)), None)
+    if i is None:
+        return None
+    parts = _spelled_out(xp, ndim, key, arrays)
+    before = next(place for place, part in enumerate(parts) if part is arrays[i])
+    axis = sum(_axes_taken(xp, part) for part in parts[:before])
+    return axis, [*arrays[:i], xp.reshape(arrays[i], (1,)), *arrays[i + 1 :]]
+
+
+def numbers_of(xp: Any, shape: Sequence[int], key: tuple[Any, ...], arrays: Sequence[Any], device: Any) -> Any:
+    """Number the elements that a key selects, of an array of a shape."""
+    shape = tuple(shape)
+    return get(
+        xp, xp.reshape(xp.arange(math.prod(shape), dtype=index_dtype(xp, device), device=device), shape), key, arrays
+    )
+
+
+def get(xp: Any, x: Any, key: tuple[Any, ...], arrays: Sequence[Any] = ()) -> Any:
+    """Select elements, traced or not."""
+    return applied(xp, "getitem", (x, *arrays), {"key": key})
+
+
+def put(xp: Any, x: Any, value: Any, key: tuple[Any, ...], arrays: Sequence[Any] = ()) -> Any:
+    """Set elements, traced or not."""
+    return applied(xp, "setitem", (x, value, *arrays), {"key": key})

@@ -1,0 +1,46 @@
+"""Rules of the matrix logarithm, and of its derivative along another matrix."""
+
+from typing import Any, Final
+
+from xpand_extensions import linalg
+
+from .._derivatives import LINEAR, contribution
+from .._matrices import block
+from .._rows import applied
+
+
+def _along(xp: Any, t: Any, out: Any, x: Any) -> Any:
+    return applied(xp, "linalg.logm_along", (x, t), {})
+
+
+def _further_along(xp: Any, t: Any, out: Any, x: Any, e: Any) -> Any:
+    """Push a tangent of the matrix through the derivative along another."""
+    size, zeros = x.shape[-1], xp.zeros_like(x)
+    t = xp.concat([xp.concat([t, zeros], axis=-1), xp.concat([zeros, t], axis=-1)], axis=-2)
+    return applied(xp, "linalg.logm_along", (block(xp, x, e), t), {})[..., :size, size:]
+
+
+def _transposed(xp: Any, ct: Any, x: Any, e: Any) -> Any:
+    return applied(xp, "linalg.logm_along", (xp.matrix_transpose(x), ct), {})
+
+
+def _members(xp: Any, mapped: tuple[bool, ...], x: Any, e: Any) -> Any:
+    return applied(xp, "linalg.logm_along", xp.broadcast_arrays(x, e), {})
+
+
+DERIVATIVES: Final[dict[str, Any]] = {
+    "linalg.logm": {"x": contribution(_along)},
+    "linalg.logm_along": (contribution(_further_along), LINEAR),
+}
+
+TRANSPOSES: Final[dict[str, Any]] = {"linalg.logm_along": (None, _transposed)}
+
+BATCHING: Final[dict[str, Any]] = {
+    "linalg.logm": lambda xp, mapped, x: linalg.logm(x),
+    "linalg.logm_along": _members,
+}
+
+SHAPES: Final[dict[str, Any]] = {
+    "linalg.logm": lambda namespace, x: x,
+    "linalg.logm_along": lambda namespace, x, e: x,
+}

@@ -1,0 +1,92 @@
+"""Rules of triangular systems."""
+
+from typing import Any, Final
+
+from xpand._arguments import device_of
+from xpand_extensions import linalg
+
+from .._core import Aval
+from .._derivatives import LINEAR, contribution
+from .linalg import solve_shape
+from .products import is_complex, widened
+
+
+def solved(a: Any, b: Any, **options: Any) -> Any:
+    """Solve triangular systems, traced or not."""
+    return linalg.triangular_solve(a, b, **options)
+
+
+def _triangle(
+    xp: Any,
+    t: Any,
+    lower: bool = True,
+    transpose: bool = False,
+    conjugate: bool = False,
+    unit_diagonal: bool = False,
+) -> Any:
+    """Return what a triangular system reads of a matrix."""
+    t = xp.tril(t, k=-int(unit_diagonal)) if lower else xp.triu(t, k=int(unit_diagonal))
+    t = xp.matrix_transpose(t) if transpose else t
+    return xp.conj(t) if conjugate and is_complex(xp, t) else t
+
+
+def _of_matrix(xp: Any, t: Any, out: Any, a: Any, b: Any, left_side: bool = True, **options: Any) -> Any:
+    """Push a tangent of the matrix through a solution."""
+    t = _triangle(xp, t, **options)
+    if left_side:
+        change = xp.matmul(t, out[..., None] if b.ndim == 1 else out)
+    else:
+        change = xp.matmul(out[..., None, :] if b.ndim == 1 else out, t)
+    found = solved(a, -change, left_side=left_side, **options)
+    return found if b.ndim > 1 else found[..., 0] if left_side else found[..., 0, :]
+
+
+def _transposed(
+    xp: Any, ct: Any, a: Any, b: Any, transpose: bool = False, left_side: bool = True, **options: Any
+) -> Any:
+    is_vector = b.ndim == 1
+    if is_vector:
+        ct = ct[..., None] if left_side else ct[..., None, :]
+    found = solved(a, ct, transpose=not transpose, left_side=left_side, **options)
+    return found if not is_vector else found[..., 0] if left_side else found[..., 0, :]
+
+
+def _members(xp: Any, mapped: dict[str, bool], a: Any, b: Any, left_side: bool = True, **options: Any) -> Any:
+    of_a, of_b = mapped["a"], mapped["b"]
+    ndim_a, ndim_b = a.ndim - of_a, b.ndim - of_b
+    is_vector = ndim_b == 1
+    if is_vector:
+        if not of_b:
+            return solved(a, b, left_side=left_side, **options)
+        b = b[..., None] if left_side else b[..., None, :]
+    if not of_a and ndim_a == 2 and ndim_b <= 2:
+        # One matrix: all right sides are columns of another.
+        rows = xp.matrix_transpose(b) if left_side else b
+        side = xp.reshape(rows, (-1, rows.shape[-1]))
+        side = solved(a, xp.matrix_transpose(side) if left_side else side, left_side=left_side, **options)
+        rows = xp.reshape(xp.matrix_transpose(side) if left_side else side, tuple(rows.shape))
+        found = xp.matrix_transpose(rows) if left_side else rows
+    else:
+        ndim = max(ndim_a, ndim_b)
+        a, b = widened(xp, a, of_a, ndim), widened(xp, b, of_b, ndim)
+        found = solved(a, b, left_side=left_side, **options)
+    return found if not is_vector else found[..., 0] if left_side else found[..., 0, :]
+
+
+def _shape(namespace: Any, a: Any, b: Any, left_side: bool = True, **options: Any) -> Any:
+    # As of systems with any matrices.
+    if left_side or b.ndim == 1:
+        return solve_shape(namespace, a, b)
+    found = solve_shape(namespace, a, Aval((*b.shape[:-2], b.shape[-1], b.shape[-2]), b.dtype, device_of(b)))
+    return Aval((*found.shape[:-2], found.shape[-1], found.shape[-2]), found.dtype, device_of(found))
+
+
+DERIVATIVES: Final[dict[str, Any]] = {
+    "linalg.triangular_solve": {"a": contribution(_of_matrix), "b": LINEAR},
+}
+
+TRANSPOSES: Final[dict[str, Any]] = {"linalg.triangular_solve": {"b": _transposed}}
+
+BATCHING: Final[dict[str, Any]] = {"linalg.triangular_solve": _members}
+
+SHAPES: Final[dict[str, Any]] = {"linalg.triangular_solve": _shape}
