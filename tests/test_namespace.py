@@ -1,6 +1,7 @@
 """`array_namespace`, library detection, the names of libraries."""
 
 import gc
+import importlib
 import subprocess
 import sys
 import threading
@@ -270,7 +271,7 @@ def test_library_whose_own_dependency_is_missing(monkeypatch):
 def test_is_namespace(name):
     test = getattr(xpand, f"is_{name}_namespace")
     assert test(xpand.namespace(name))
-    assert test(_namespace.importlib.import_module(_namespace.LIBRARIES[name].native))
+    assert test(importlib.import_module(_namespace.LIBRARIES[name].native))
     for other in {"numpy", "torch", "jax", "dask"} - {name}:
         assert not test(xpand.namespace(other))
     if name != "jax":

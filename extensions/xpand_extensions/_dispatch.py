@@ -29,7 +29,8 @@ from typing import Any, Final, Generic, ParamSpec, Protocol, TypeVar, cast
 from xpand import UnsupportedError as UnsupportedError
 from xpand import array_namespace, library_name
 from xpand._defaults import namespace_or_default
-from xpand._namespace import import_module, knows_namespace, untraced
+from xpand._imports import import_module, untraced
+from xpand._namespace import knows_namespace
 from xpand._typing import Array, Namespace
 
 P = ParamSpec("P")

@@ -5,51 +5,19 @@ dictionary look-up by type. What a library is called, where its namespace lies a
 stands in the table `LIBRARIES`; code elsewhere speaks of namespaces only.
 """
 
-import importlib
 import sys
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from importlib.util import find_spec
-from types import ModuleType
-from typing import Any, Final, TypeVar
+from typing import Any, Final
 
+from ._imports import import_module
 from ._typing import Array, Namespace
 
 _PACKAGE: Final = __name__.rpartition(".")[0]  # "xpand", or wherever a vendored copy lives
 API_VERSION: Final = "2025.12"
 _OLDER_API_VERSIONS: Final = frozenset({"2021.12", "2022.12", "2023.12", "2024.12"})
-
-
-F = TypeVar("F", bound=Callable[..., Any])
-
-
-def untraced(function: F) -> F:
-    """Have torch.compile call a function while it compiles, and not trace it: imports can't be traced.
-
-    Its arguments and its result must be strings and the like. It is `torch.compiler.assume_constant_result`, for which
-    torch would have to be imported.
-    """
-    function._dynamo_marked_constant = True  # type: ignore[attr-defined]
-    return function
-
-
-@untraced
-def _load(name: str) -> bool:
-    importlib.import_module(name)
-    return True
-
-
-def import_module(name: str) -> ModuleType:
-    """Import a module, inside torch.compile too: the first call with a tensor may be there."""
-    _load(name)
-    # Not from `sys.modules`, which torch.compile shows as it was before the import.
-    root, *rest = name.split(".")
-    module: Any = sys.modules[root]
-    for part in rest:
-        module = getattr(module, part)
-    # A package may have a function under the name of its module.
-    return module if isinstance(module, ModuleType) else sys.modules[name]
 
 
 def _always(x: Array) -> bool:

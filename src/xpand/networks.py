@@ -7,7 +7,8 @@ from types import ModuleType
 from ._defaults import _as_namespace as as_namespace
 from ._defaults import default_namespace
 from ._errors import UnsupportedError
-from ._namespace import LIBRARIES, import_module, library_name
+from ._imports import import_module
+from ._namespace import LIBRARIES, library_name
 from ._typing import Namespace
 
 __all__ = ["is_module", "nn_library"]

@@ -3,7 +3,7 @@
 from typing import Any, Final, Literal
 
 from xpand import _arguments, check, is_concrete
-from xpand._namespace import import_module
+from xpand._imports import import_module
 from xpand._typing import Array, DType
 
 from .._dispatch import pluggable

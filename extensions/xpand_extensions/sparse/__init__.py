@@ -8,7 +8,7 @@ have themselves, too.
 
 from ._arithmetic import add, divide, multiply, subtract
 from ._assembly import CSRAssembly, assembled_values, csr_assembly
-from ._build import block, block_diag, concat, diags, eye, kron, stack
+from ._build import diags, eye, kron
 from ._containers import COO, CSC, CSR, Sparse
 from ._convert import (
     Format,
@@ -24,6 +24,7 @@ from ._convert import (
 )
 from ._elementwise import abs, astype, conj, imag, map_values, negative, power, real, sign, sqrt, square
 from ._index import getitem
+from ._join import block, block_diag, concat, stack
 from ._matmul import matmul
 from ._native import from_native, to_native
 from ._pattern import at_once as at_once

@@ -2,7 +2,8 @@
 
 from typing import Any, Final
 
-from xpand._namespace import library_of, untraced
+from xpand._imports import untraced
+from xpand._namespace import library_of
 
 from .._dispatch import import_if_present, plugin_package
 

@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from xpand import to_device as move
 from xpand import trees
-from xpand._namespace import import_module
+from xpand._imports import import_module
 from xpand._typing import Array, Device, DType
 
 if TYPE_CHECKING:

@@ -7,10 +7,10 @@ from xpand import _arguments, array_namespace
 from xpand._typing import Array
 
 from . import _checks as checks
-from ._build import stack
 from ._containers import COO, Sparse, namespace_of
 from ._convert import convert, matrix_transpose, tocoo
 from ._forms import coo_of, full, over_entries, pattern_work, shared_format
+from ._join import stack
 from ._operands import with_like_patterns
 from ._pattern import Merge, along, at_once, joined, known, merge, numbered, summed, used
 

@@ -11,7 +11,7 @@ import numpy as np
 import torch
 
 from xpand import is_concrete
-from xpand._namespace import untraced
+from xpand._imports import untraced
 from xpand._typing import Array
 
 from .._plain import has_tangent

@@ -1,0 +1,235 @@
+"""Sparse arrays put together of others: side by side, in blocks, stacked."""
+
+from collections.abc import Sequence
+from typing import Any
+
+from xpand import _arguments, array_namespace
+from xpand._namespace import describe
+from xpand._typing import Array
+
+from . import _checks as checks
+from ._containers import COO, Sparse, namespace_of
+from ._convert import container, convert, tocoo
+from ._forms import coo_of, full, pattern_work, shared_format
+from ._operands import batch_of, same_places, spread, with_like_patterns, with_own_patterns
+from ._pattern import used
+
+
+def concat(arrays: Sequence[Sparse], /, *, axis: int = 0) -> Any:
+    """Join sparse arrays along a sparse axis.
+
+    Args:
+        arrays: Containers, whose shapes are the same but for that axis; batch axes broadcast.
+        axis: Which one, counted with the batch axes of all: so negative ones are the same for each.
+
+    Returns:
+        A container of their format, or COO where they have two.
+
+    Raises:
+        TypeError: Something is not sparse, of another library, or of a data type that doesn't promote.
+        ValueError: Nothing to join, shapes that don't fit, or an axis that isn't sparse.
+
+    >>> import numpy as np
+    >>> from xpand_extensions.sparse import eye
+    >>> concat([eye(1, 2, xp=np), eye(2, xp=np)]).todense()
+    array([[1., 0.],
+           [1., 0.],
+           [0., 1.]])
+    """
+    found = _together("concat", arrays)
+    first = found[0]
+    place = _arguments.axis("concat", axis, first.ndim) - first.batch_ndim
+    if not 0 <= place < first.sparse_ndim:
+        raise ValueError(f"concat: axis={axis} must be one of the {first.sparse_ndim} sparse axes of {first!r}")
+    others = {(*a._sparse_shape[:place], *a._sparse_shape[place + 1 :]) for a in found}
+    if len(others) > 1:
+        raise ValueError(
+            f"concat: takes arrays whose sizes are the same but along axis={axis}, got {[a.shape for a in found]}"
+        )
+    lengths = [a._sparse_shape[place] for a in found]
+    offsets = [[sum(lengths[:i]) if j == place else 0 for j in range(first.sparse_ndim)] for i in range(len(found))]
+    sizes = [sum(lengths) if j == place else size for j, size in enumerate(first._sparse_shape)]
+    return convert(_side_by_side(found, offsets, sizes), shared_format(found))
+
+
+def block(blocks: Sequence[Sequence[Sparse | None]], /) -> Any:
+    """Make a matrix of blocks.
+
+    Args:
+        blocks: Rows of matrices, as lists; None where there is nothing. Each row and column has one that isn't None.
+
+    Returns:
+        A container of the format of all blocks, or COO where they have several.
+
+    Raises:
+        TypeError: No lists, something that is not sparse, of another library, or of a data type that doesn't promote.
+        ValueError: Rows of different lengths, sizes that don't fit, or a row or column of nothing.
+
+    Source: `scipy.sparse.block_array`.
+
+    >>> import numpy as np
+    >>> from xpand_extensions.sparse import eye
+    >>> block([[eye(1, xp=np), None], [None, eye(2, xp=np)]]).todense()
+    array([[1., 0., 0.],
+           [0., 1., 0.],
+           [0., 0., 1.]])
+    """
+    if not isinstance(blocks, (tuple, list)) or not all(isinstance(row, (tuple, list)) for row in blocks):
+        raise TypeError(f"block: blocks must be a list of lists, got {describe(blocks)}")
+    widths = {len(row) for row in blocks}
+    if len(widths) != 1 or widths == {0}:
+        raise ValueError(f"block: rows must have as many blocks each, and one at least, got {[len(x) for x in blocks]}")
+    places = [(i, j) for i, row in enumerate(blocks) for j, each in enumerate(row) if each is not None]
+    found = _together("block", [blocks[i][j] for i, j in places])
+    for a in found:
+        checks.matrix("block", "each", a)
+    heights = _common_sizes("row", len(blocks), [(i, a._sparse_shape[0]) for (i, _), a in zip(places, found)])
+    lengths = _common_sizes("column", widths.pop(), [(j, a._sparse_shape[1]) for (_, j), a in zip(places, found)])
+    offsets = [[sum(heights[:i]), sum(lengths[:j])] for i, j in places]
+    return convert(_side_by_side(found, offsets, [sum(heights), sum(lengths)]), shared_format(found))
+
+
+def block_diag(arrays: Sequence[Sparse], /) -> Any:
+    """Make a matrix of blocks on the diagonal. Arguments and errors as of `block`.
+
+    >>> import numpy as np
+    >>> from xpand_extensions.sparse import eye
+    >>> block_diag([eye(1, xp=np), eye(1, 2, xp=np)]).todense()
+    array([[1., 0., 0.],
+           [0., 1., 0.]])
+    """
+    if not isinstance(arrays, (tuple, list)) or not arrays:
+        raise TypeError(f"block_diag: arrays must be a list of sparse arrays, got {describe(arrays)}")
+    return block([[a if i == j else None for j in range(len(arrays))] for i, a in enumerate(arrays)])
+
+
+def stack(arrays: Sequence[Sparse], /, *, as_batch: bool = True) -> Any:
+    """Stack sparse arrays of one shape along a new first axis.
+
+    Args:
+        arrays: Containers of one shape.
+        as_batch: Whether the new axis is one of a batch; otherwise it is sparse.
+
+    Returns:
+        A batch: a container of the arrays' format, or COO where they have several; with one pattern for all where they
+        are known to have the same, otherwise with one each, and padding for those that have fewer entries. Otherwise a
+        COO with one sparse axis more.
+
+    Raises:
+        TypeError: Something is not sparse, of another library, or of a data type that doesn't promote.
+        ValueError: Nothing to stack, or shapes that differ; batch axes where the new axis is sparse.
+
+    >>> import numpy as np
+    >>> from xpand_extensions.sparse import eye
+    >>> stack([eye(2, xp=np), eye(2, xp=np)])
+    <CSR of shape (2, 2, 2), 2 entries of float64>
+    """
+    _arguments.boolean("stack", "as_batch", as_batch)
+    found = _together("stack", arrays)
+    if len({a.shape for a in found}) > 1:
+        raise ValueError(f"stack: takes arrays of one shape, got {[a.shape for a in found]}")
+    if as_batch:
+        return _batch(found)
+    first = found[0]
+    if first.batch_ndim:
+        raise ValueError(f"stack: a new sparse axis can't come before batch axes, got {first!r}; choose as_batch=True")
+    longer = [_with_axis(tocoo(a)) for a in found]
+    offsets = [[i, *(0 for _ in a._sparse_shape)] for i, a in enumerate(found)]
+    return _side_by_side(longer, offsets, [len(found), *first._sparse_shape])
+
+
+def _with_axis(a: COO) -> COO:
+    coords = pattern_work(lambda *given: (array_namespace(*given).zeros_like(given[0]), *given), *a.coords)
+    sizes = (1, *a._sparse_shape)
+    return coo_of(a.values, coords, sizes, is_sorted=a.is_sorted, is_unique=a.is_unique, dense_ndim=a.dense_ndim)
+
+
+def _together(function: str, arrays: Any) -> list[Any]:
+    """Check sparse arrays, and bring them to one data type and the same batch axes."""
+    if not isinstance(arrays, (tuple, list)):
+        raise TypeError(f"{function}: arrays must be a list of sparse arrays, got {describe(arrays)}")
+    if not arrays:
+        raise ValueError(f"{function}: takes one sparse array at least, got none")
+    found = [container(function, a, f"arrays[{i}]") for i, a in enumerate(arrays)]
+    named = {f"arrays[{i}]": a.values for i, a in enumerate(found)}
+    xp = _arguments.namespace_of(function, **named)
+    _arguments.one_device(function, **named)
+    if len({(a.sparse_ndim, tuple(a.values.shape[a.batch_ndim + 1 :])) for a in found}) > 1:
+        raise ValueError(f"{function}: takes arrays of as many sparse axes, and the same dense ones, got {found}")
+    values = _arguments.promote(function, xp, **named)
+    batch = _arguments.broadcast_shapes(function, **{name: batch_of(a) for name, a in zip(named, found)})
+    return [spread(a, x, batch) for a, x in zip(found, values)]
+
+
+def _side_by_side(arrays: Sequence[Sparse], offsets: Sequence[Sequence[int]], sizes: Sequence[int]) -> COO:
+    """Put sparse arrays into a larger one, each at an offset of its own."""
+    each = [tocoo(a) for a in arrays]
+    if any(a.coords[0].ndim > 1 for a in each):
+        each = [with_like_patterns(a, max(each, key=lambda a: a.coords[0].ndim))[0] for a in each]
+    first, axes = each[0], len(sizes)
+    xp = namespace_of(first)
+
+    def work(*given: Array) -> tuple[Array, ...]:
+        names = array_namespace(*given)
+        moved = []
+        for i, (a, offset) in enumerate(zip(each, offsets)):
+            coords = given[i * axes : (i + 1) * axes]
+            there = used(names, coords, a._sparse_shape)
+            wide = [names.astype(x, names.int64) for x in coords]
+            moved.append([names.where(there, x + full(x, n), full(x, size)) for x, n, size in zip(wide, offset, sizes)])
+        return tuple(names.concat(parts, axis=-1) for parts in zip(*moved))
+
+    coords = pattern_work(work, *(x for a in each for x in a.coords))
+    values = xp.concat([a.values for a in each], axis=first.batch_ndim)
+    is_unique = all(a.is_unique for a in arrays)
+    return coo_of(values, coords, sizes, is_unique=is_unique, dense_ndim=first.dense_ndim)
+
+
+def _common_sizes(name: str, count: int, sizes: Sequence[tuple[int, int]]) -> list[int]:
+    """Return the size of each row or column of blocks."""
+    found: list[int] = []
+    for i in range(count):
+        distinct = {size for place, size in sizes if place == i}
+        if len(distinct) != 1:
+            raise ValueError(
+                f"block: blocks of {name} {i} must have one size, got {sorted(distinct) or 'no block at all'}"
+            )
+        found.append(distinct.pop())
+    return found
+
+
+def _batch(arrays: list[Any]) -> Any:
+    name = shared_format(arrays)
+    found = [convert(a, name) for a in arrays]
+    first = found[0]
+    xp = namespace_of(first)
+    if all(same_places(first, a) for a in found[1:]) and first.pattern[0].ndim == 1:
+        made = type(first)._of(xp.stack([a.values for a in found]), first.pattern, first._static(), first.plan)
+    else:
+        apart = [_padded(with_own_patterns(a), max(a.nse for a in found)) for a in found]
+        stacked = lambda *given: array_namespace(*given).stack(list(given))
+        pattern = tuple(pattern_work(stacked, *parts) for parts in zip(*(a.pattern for a in apart)))
+        made = type(first)._of(xp.stack([a.values for a in apart]), pattern, apart[0]._static())
+    made._is_sorted, made._is_unique = all(a.is_sorted for a in found), all(a.is_unique for a in found)
+    return made
+
+
+def _padded(a: Any, nse: int) -> Any:
+    """Lengthen a container by padding: coordinates out of bounds, or entries behind the last row."""
+    more = nse - a.nse
+    if not more:
+        return a
+    xp = namespace_of(a)
+    batch, dense = batch_of(a), tuple(a.values.shape[a.batch_ndim + 1 :])
+    zeros = xp.zeros((*batch, more, *dense), dtype=a.dtype, device=_arguments.device_of(a.values))
+
+    def lengthened(x: Array, fill: int) -> Array:
+        rest = array_namespace(x).broadcast_to(full(x, fill), (*batch, more))
+        return array_namespace(x).concat([x, rest], axis=-1)
+
+    def work(*given: Array) -> tuple[Array, ...]:
+        if isinstance(a, COO):
+            return tuple(lengthened(x, size) for x, size in zip(given, a._sparse_shape))
+        return lengthened(given[0], 0), given[1]
+
+    return type(a)._of(xp.concat([a.values, zeros], axis=a.batch_ndim), pattern_work(work, *a.pattern), a._static())
