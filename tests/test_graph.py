@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 import xpand
 from tests.libraries import EAGER_LIBRARIES, LIBRARIES, Library
 from xpand_extensions import scatter, special
-from xpand_extensions.autodiff import custom_jvp, custom_linear_solve, grad
-from xpand_extensions.control_flow import cond, scan, while_loop
+from xpand_extensions.autodiff import checkpoint, custom_jvp, custom_linear_solve, grad
+from xpand_extensions.control_flow import cond, fori_loop, scan, while_loop
 from xpand_extensions.jit import ShapeDtype, eval_shape, jit, make_graph, named_call, pure_callback
 from xpand_extensions.plugins.numpy.jit import _blocks
 from xpand_extensions.tracing import Equation, Graph, GraphError, Variable, traced_namespace
@@ -215,7 +215,7 @@ def loops(x: Any, y: Any) -> Any:
 
 
 @pytest.mark.parametrize("function", [wave, many, loops, lambda x, y: grad(lambda x: _total(wave(x, y)[0]))(x)])
-@pytest.mark.parametrize("library", [each for each in EAGER_LIBRARIES if each.device is None], ids=str)
+@pytest.mark.parametrize("library", EAGER_LIBRARIES, ids=str)
 def test_run_on_another_library(library: Library, function: Callable[..., Any]) -> None:
     graph = graph_of(function, X, Y)
     expected = graph.run(X, Y)
@@ -225,6 +225,44 @@ def test_run_on_another_library(library: Library, function: Callable[..., Any]) 
 
 def _total(x: Any) -> Any:
     return xpand.array_namespace(x).sum(x)
+
+
+@pytest.mark.parametrize("library", LIBRARIES, ids=str)
+def test_constants_of_any_kind_go_to_the_library_and_the_device(library: Library) -> None:
+    read_only = CONSTANT.copy()
+    read_only.flags.writeable = False
+    for constant in (CONSTANT[::-1], read_only, np.broadcast_to(CONSTANT[0], (3,)), np.float64(2.5), np.asarray(2.5)):
+        graph = graph_of(lambda x, constant=constant: (x * constant + of(x).zeros(3), of(x).zeros(3)), X)
+        product, made = graph.run(library.asarray(X))
+        library.assert_equal(product, X * constant)
+        library.assert_equal(made, np.zeros(3))
+
+
+@pytest.mark.parametrize("library", [each for each in LIBRARIES if each.id != "jax"], ids=str)
+def test_keys_that_go_backwards_on_other_libraries(library: Library) -> None:
+    """PyTorch takes no negative steps; Dask, where there is an integer as well, sets other elements."""
+    x, y = np.arange(24.0).reshape(2, 3, 4), Y[[0, 1, 0]][:, [0, 1, 2, 0]]
+
+    def function(x: Any, y: Any) -> Any:
+        first, second, third = (of(x).asarray(x, copy=True) for _ in range(3))
+        first[0, ::-2, ...] = y[:2, :]
+        second[:, 2:0:-1, 1] = 7.0
+        third[..., 1::-1] = x[:, :, :2]
+        return x[:, ::-1, 1], x[1, None, 3:0:-2, ::-1], x[..., 0:3:-1], first, second, third
+
+    expected, arrays = function(x, y), (library.asarray(x), library.asarray(y))
+    for found, wanted in zip(graph_of(function, x, y).run(*arrays), expected, strict=True):
+        library.assert_equal(found, wanted)
+    if library.lazy:  # also in what is traced on it
+        for found, wanted in zip(jit(function)(*arrays), expected, strict=True):
+            library.assert_equal(found, wanted)
+
+
+def test_rows_and_steps_backwards_on_pytorch() -> None:
+    x, rows = np.arange(24.0).reshape(2, 3, 4), np.asarray([[True, False], [True, True]])
+    graph = graph_of(lambda x: (x[np.asarray([1, 0]), ::-2, None, 3:0:-2], x[:, ::-1][rows[:, :1], ::-1]), x[:, :1])
+    for found, wanted in zip(graph.run(xpand.namespace("torch").asarray(x[:, :1].copy())), graph.run(x[:, :1])):
+        np.testing.assert_array_equal(found.numpy(), wanted)
 
 
 def test_a_library_that_lacks_a_data_type() -> None:
@@ -368,6 +406,41 @@ def test_results_share_no_memory_that_they_did_not_share() -> None:
     np.testing.assert_array_equal(constant, [1.0, 2.0, 3.0])
     again = f(x)
     np.testing.assert_array_equal(again[4], constant)
+
+
+@custom_jvp
+def second(x: Any, y: Any) -> Any:
+    """Return what it is given."""
+    return y
+
+
+second.defjvp(lambda primals, tangents: (primals[1], tangents[1]))
+
+UNCHANGED: dict[str, Callable[..., Any]] = {
+    "while_loop": lambda x, y: while_loop(lambda c: _total(c) < _total(x) - 100.0, lambda c: c + 1.0, y),
+    "what is carried on": lambda x, y: while_loop(lambda c: c[0] < 2.0, lambda c: (c[0] + x[1], c[1]), (x[0], y))[1],
+    "fori_loop": lambda x, y: fori_loop(0, of(x).astype(x[0], of(x).int64), lambda i, c: c + 1.0, y),
+    "scan": lambda x, y: scan(lambda c, row: (c, row), y, x)[0],
+    "cond": lambda x, y: cond(x[0] > -1.0, lambda y: y, lambda y: -y, y),
+    "custom_jvp": second,
+    "checkpoint": lambda x, y: checkpoint(lambda x, y: y)(x, y),
+    "broadcast_arrays": lambda x, y: of(x).broadcast_arrays(x[:1], y)[1],
+    "diff": lambda x, y: of(x).diff(y, n=0),
+}
+
+
+@pytest.mark.parametrize("function", UNCHANGED.values(), ids=UNCHANGED)
+def test_results_are_not_what_the_program_keeps(function: Callable[..., Any]) -> None:
+    """Zeros are made anew at each call, and what does nothing to an argument returns it: neither is written into."""
+    x = np.asarray([0.5, 1.5, 2.0])
+    made = jit(lambda x: function(x, of(x).zeros((3, 3, 3))[0, 0, :]))
+    copied = jit(lambda x: function(x, x * 1.0))
+    for program, expected in ((made, function(x, np.zeros(3))), (copied, function(x, x * 1.0))):
+        for _ in range(2):
+            found = program(x)
+            np.testing.assert_array_equal(found, expected)
+            found[...] = -77.0
+    np.testing.assert_array_equal(x, [0.5, 1.5, 2.0])
 
 
 # Numbers take the data type of the arrays beside them

@@ -1,12 +1,16 @@
 """Which results of a simplified graph have to be copied, so that none shares memory that it didn't share before.
 
 What is returned may be written to by whoever gets it. `x * 1` is a new array, and `x`, which it is simplified to, is
-not; `sin(x)` written twice are two arrays, and computed once they are one.
+not; `sin(x)` written twice are two arrays, and computed once they are one; `zeros(3)` is a new array at each call, and
+the constant that is kept in its place is one for all: also where a loop that makes no step returns what it began with.
 """
 
+from collections.abc import Callable, Iterator
 from typing import Any, Final
 
-from ._graph import Graph, Variable
+from ._creation import CREATION
+from ._functions import FUNCTIONS
+from ._graph import Equation, Graph, Variable
 
 VIEWS: Final = frozenset(
     {
@@ -29,30 +33,76 @@ VIEWS: Final = frozenset(
 )
 """Operations whose result may be a view of their first array, or it."""
 
+_MAY_RETURN: Final = frozenset({"ceil", "clip", "conj", "diff", "floor", "linalg.matrix_power", "round", "trunc"})
+"""Functions of the standard that some libraries let return what they are given where there is nothing to do."""
+
+_NEW: Final = (frozenset((*FUNCTIONS, *CREATION)) | {"setitem"}) - VIEWS - _MAY_RETURN - {"broadcast_arrays"}
+"""Operations whose result is always a new array. Loops, branches and operations of facades may return what they get."""
+
 
 def to_be_copied(before: Graph, after: Graph) -> set[int]:
     """Return the places of the outputs to be copied: of a graph, and what it has been simplified to."""
     copied: set[int] = set()
-    sources, found = _sources(before), _sources(after)
-    owners: dict[Variable, Variable] = {x: x for x in before.inputs}
+    left = {out: equation for equation in after.equations for out in equation.outputs}
+    old_edges = _edges(before, lambda equation: _as_before(equation, left.get(equation.outputs[0])))
+    new_edges = _edges(after, lambda equation: set(equation.inputs))
+    folded = after.constants.keys() - before.constants.keys()
+    given = {*before.inputs, *before.constants}
+    kept: list[tuple[set[Variable], set[Variable]]] = []
     for place, (old, new) in enumerate(zip(before.outputs, after.outputs)):
         if not isinstance(new, Variable):
             continue
-        source = found[new]
-        mine = sources[old]
-        owner = owners.setdefault(source, mine)
-        if new in after.constants or owner is not mine or (source in after.constants and mine not in before.constants):
+        mine, found = _sources(old, old_edges), _sources(new, new_edges)
+        with_another = any(found & theirs and not mine & were for were, theirs in kept)
+        if new in after.constants or found & folded or (found - mine) & given or with_another:
             copied.add(place)
+        else:
+            kept.append((mine, found))
     return copied
 
 
-def _sources(graph: Graph) -> dict[Any, Variable]:
-    """Return for each variable the one whose memory it may share."""
-    found = {x: x for x in graph.variables()}
+def _as_before(equation: Equation, later: Equation | None) -> set[Any]:
+    """Return the inputs that an equation still has in the simplified graph, and has not got for others there."""
+    if later is None:
+        return set()
+    pairs = list(zip(equation.inputs, later.inputs))
+    return {x for x, y in pairs if x is y} - {y for x, y in pairs if x is not y}
+
+
+def _edges(graph: Graph, returned: Callable[[Equation], set[Any]]) -> dict[Variable, list[Variable]]:
+    """Return for each variable, where there are any, those of its equation whose memory it may share.
+
+    Args:
+        graph: The graph.
+        returned: Says which inputs of an equation are taken for such as it may return, if it returns any.
+    """
+    edges: dict[Variable, list[Variable]] = {}
     for equation in graph.equations:
-        first = equation.inputs[0] if equation.inputs else None
-        if isinstance(first, Variable) and (
-            equation.op.name in VIEWS or (equation.op.name == "astype" and not equation.params.get("copy", True))
-        ):
-            found.update((x, found[first]) for x in equation.outputs)
+        for out in equation.outputs:
+            found = list(_shared(equation, out, returned))
+            if found:
+                edges[out] = found
+    return edges
+
+
+def _sources(variable: Variable, edges: dict[Variable, list[Variable]]) -> set[Variable]:
+    """Return a variable and all whose memory it may share."""
+    found, left = {variable}, [variable]
+    while left:
+        for x in edges.get(left.pop(), ()):
+            if x not in found:
+                found.add(x)
+                left.append(x)
     return found
+
+
+def _shared(equation: Equation, out: Variable, returned: Callable[[Equation], set[Any]]) -> Iterator[Variable]:
+    """Go through the inputs of which a result may be a view, or which it may be."""
+    name, arrays = equation.op.name, [x for x in equation.inputs if isinstance(x, Variable)]
+    if name in VIEWS or (name == "astype" and not equation.params.get("copy", True)):
+        yield from arrays[:1]
+    elif name == "broadcast_arrays":
+        yield arrays[equation.outputs.index(out)]
+    elif name not in _NEW:
+        alike = returned(equation)
+        yield from (x for x in arrays if x in alike and x.dtype == out.dtype and x.aval.size >= out.aval.size)

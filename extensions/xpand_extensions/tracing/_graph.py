@@ -5,10 +5,11 @@ A graph is typed: every variable has a shape and a data type. It can be printed,
 (`run`), and followed by interpreters, since running it applies its operations one by one.
 """
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from xpand import array_namespace, library_name
+from xpand._arguments import device_of
 from xpand._typing import Array, DType
 
 from ._core import Aval, Op, TracedArray, bare, bind
@@ -54,6 +55,17 @@ class Equation:
 
 class GraphError(ValueError):
     """A graph that isn't well-formed."""
+
+
+def described(op: Op, inputs: Sequence[Any], constants: Iterable[tuple[Variable, Any]]) -> list[Any]:
+    """Tell what is known of what an operation is applied to: the values of constants where it is done by others.
+
+    What is decided by values in the terms of others, as the bins that integers fall into, is decided by known ones.
+    """
+    if op.shape is not None:
+        return [x.aval if isinstance(x, Variable) else x for x in inputs]
+    known = {variable: x for variable, x in constants if not isinstance(x, TracedArray)}
+    return [known.get(x, x.aval) if isinstance(x, Variable) else x for x in inputs]
 
 
 class Graph:
@@ -115,7 +127,7 @@ class Graph:
             return self
         from ._translate import translated
 
-        return translated(self, found)
+        return translated(self, found, device_of(bare(arrays[0])))
 
     def variables(self) -> Iterator[Variable]:
         """Go through all variables, in the order in which they are defined."""
@@ -147,7 +159,7 @@ class Graph:
         for equation in self.equations:
             for x in equation.inputs:
                 use(x, f"by {equation.op}")
-            given = [x.aval if isinstance(x, Variable) else x for x in equation.inputs]
+            given = described(equation.op, equation.inputs, self.constants.items())
             avals = avals_of_result(equation.op, given, equation.params)
             found = [avals] if isinstance(avals, Aval) else list(avals)
             if len(found) != len(equation.outputs):

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from xpand import is_writeable_array
-from xpand._namespace import describe
+from xpand._namespace import describe, is_lazy
 
 from ._matrices import MATRICES
 from ._rows import ROWS
@@ -54,11 +54,16 @@ def _getitem(base: Any) -> Callable[..., Any]:
 
 
 def _setitem(base: Any) -> Callable[..., Any]:
+    from .rules._keys import backwards, forwards
+
     def setitem(x: Any, value: Any, *arrays: Any, key: tuple[Any, ...]) -> Any:
         if not is_writeable_array(x):
             from ..scatter import at
 
             return at(x)[put_together(key, arrays)].set(value)
+        if is_lazy(base) and backwards(key):  # where Dask sets other elements, if there is an integer as well
+            key, axes = forwards(base, x.shape, key, arrays)
+            return base.flip(setitem(base.flip(x, axis=axes), value, *arrays, key=key), axis=axes)
         x = base.asarray(x, copy=True)
         x[put_together(key, arrays)] = value
         return x

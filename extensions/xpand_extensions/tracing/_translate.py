@@ -3,8 +3,9 @@
 from typing import Any, Final
 
 from xpand import is_concrete, library_name
-from xpand._typing import DType
+from xpand._typing import Device, DType
 
+from ..convert import convert
 from ..jit._graph import ShapeDtype, library_of_dtype
 from ._bodies import Body
 from ._core import Aval, Op
@@ -12,6 +13,7 @@ from ._creation import CREATION
 from ._facades import FacadeOp, Template
 from ._functions import FUNCTIONS
 from ._graph import Equation, Graph, Variable
+from .rules._keys import backwards, forwards
 
 _OF_LIBRARIES: Final = frozenset((*CREATION, *FUNCTIONS))
 """Operations that are functions of each library; the others are made of operations, or of functions of the host."""
@@ -20,8 +22,8 @@ _OF_USERS: Final = frozenset({"root", "run", "system"})
 """Parameters that hold functions of one library: with rules of their users' own, or whose solutions are sought."""
 
 
-def translated(graph: Graph, xp: Any) -> Graph:
-    """Return the graph over the library of a namespace: its operations, data types and constants.
+def translated(graph: Graph, xp: Any, device: Device = None) -> Graph:
+    """Return the graph over the library of a namespace, on a device: its operations, data types and constants.
 
     Raises:
         TypeError: The other library lacks an operation or a data type.
@@ -29,37 +31,35 @@ def translated(graph: Graph, xp: Any) -> Graph:
     from ._namespace import traced_namespace
 
     namespace = traced_namespace(xp)
-    dtypes = Dtypes(graph.namespace.base, namespace.base)
+    dtypes = Dtypes(graph.namespace.base, namespace.base, device)
     variables: dict[Variable, Variable] = {
-        x: Variable(Aval(x.shape, dtypes.of(x.dtype), None)) for x in graph.variables()
+        x: Variable(Aval(x.shape, dtypes.of(x.dtype), device)) for x in graph.variables()
     }
 
     def of(x: Any) -> Any:
         return variables[x] if isinstance(x, Variable) else x
 
-    equations = [
-        Equation(
-            operation_on(equation.op, namespace),
-            [of(x) for x in equation.inputs],
-            params_on(equation.op, equation.params, dtypes, xp),
-            [of(x) for x in equation.outputs],
-            equation.scope,
-        )
-        for equation in graph.equations
-    ]
-    constants = {variables[x]: _array(value, namespace.base) for x, value in graph.constants.items()}
+    equations: list[Equation] = []
+    for equation in graph.equations:
+        inputs, outputs = [of(x) for x in equation.inputs], [of(x) for x in equation.outputs]
+        params = params_on(equation.op, equation.params, dtypes, xp)
+        if equation.op.name in CREATION and not inputs:  # whose data type, left out, is each library's own
+            params = {**params, "kwargs": {**params["kwargs"], "dtype": outputs[0].dtype}}
+        op = operation_on(equation.op, namespace)
+        equations += _forwards(Equation(op, inputs, params, outputs, equation.scope))
+    constants = {variables[x]: _array(value, namespace.base, device) for x, value in graph.constants.items()}
     return Graph(namespace, [of(x) for x in graph.inputs], constants, equations, [of(x) for x in graph.outputs])
 
 
 class Dtypes:
-    """The data types of one library, as those of another."""
+    """The data types of one library, as those of another, and the device there."""
 
-    def __init__(self, source: Any, target: Any) -> None:
-        """Take the namespaces of both."""
+    def __init__(self, source: Any, target: Any, device: Device = None) -> None:
+        """Take the namespaces of both, and the device on which arrays are to be made; None: on the default one."""
         names = source.__array_namespace_info__().dtypes()
         self.found = [(dtype, getattr(target, name, None)) for name, dtype in names.items()]
         self.library = library_of_dtype(self.found[0][0])
-        self.target = target
+        self.target, self.device = target, device
 
     def of(self, dtype: DType) -> DType:
         """Return the data type of the other library.
@@ -106,9 +106,9 @@ def params_on(op: Op, params: dict[str, Any], dtypes: Dtypes, xp: Any) -> dict[s
 
 def _param(name: str, value: Any, dtypes: Dtypes, xp: Any) -> Any:
     if name == "device":
-        return None
+        return dtypes.device
     if isinstance(value, Body):
-        return Body(translated(value.graph, xp))
+        return Body(translated(value.graph, xp, dtypes.device))
     if isinstance(value, Template):
         return Template(value.signature, value.names, tuple(map(dtypes.of_any, value.static)), value.structure)
     if isinstance(value, ShapeDtype):
@@ -120,7 +120,27 @@ def _param(name: str, value: Any, dtypes: Dtypes, xp: Any) -> Any:
     return dtypes.of(value) if name == "dtype" and value is not None else value
 
 
-def _array(value: Any, base: Any) -> Any:
+def _forwards(equation: Equation) -> list[Equation]:
+    """Do without steps backwards in keys, which PyTorch doesn't take: by way of the array flipped."""
+    op, key = equation.op, equation.params.get("key", ())
+    if op.name not in ("getitem", "setitem") or not backwards(key):
+        return [equation]
+    x, *rest = equation.inputs
+    (out,) = equation.outputs
+    key, axes = forwards(op.namespace, x.shape, key, rest[op.name == "setitem" :])
+
+    def flipped(x: Variable, out: Variable) -> Equation:
+        return Equation(op.namespace.operations["flip"], [x], {"axis": axes}, [out], equation.scope)
+
+    turned = Variable(x.aval)
+    if op.name == "getitem":
+        return [flipped(x, turned), Equation(op, [turned, *rest], {"key": key}, [out], equation.scope)]
+    made = Variable(out.aval)
+    written = Equation(op, [turned, *rest], {"key": key}, [made], equation.scope)
+    return [flipped(x, turned), written, flipped(made, out)]
+
+
+def _array(value: Any, base: Any, device: Device) -> Any:
     if not is_concrete(value):
         raise TypeError("graph: it holds arrays that are traced, and can't be translated; pass them as arguments")
-    return base.from_dlpack(value)
+    return convert(value, base, device=device)

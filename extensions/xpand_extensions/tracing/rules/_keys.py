@@ -113,6 +113,30 @@ def numbers_of(xp: Any, shape: Sequence[int], key: tuple[Any, ...], arrays: Sequ
     )
 
 
+def backwards(key: tuple[Any, ...]) -> bool:
+    """Tell whether a slice of a key goes backwards."""
+    return any(isinstance(part, slice) and part.step is not None and part.step < 0 for part in key)
+
+
+def forwards(
+    xp: Any, shape: Sequence[int], key: tuple[Any, ...], arrays: Sequence[Any]
+) -> tuple[tuple[Any, ...], tuple[int, ...]]:
+    """Return the key whose slices go forwards in an array that is flipped along axes, and these axes."""
+    parts: list[Any] = []
+    axes: list[int] = []
+    axis = 0
+    for part in _spelled_out(xp, len(shape), key, arrays):
+        if isinstance(part, slice) and part.step is not None and part.step < 0:
+            start, stop, step = part.indices(shape[axis])
+            count, first = len(range(start, stop, step)), shape[axis] - 1 - start
+            axes.append(axis)
+            parts.append(slice(first, min(first - count * step, shape[axis]), -step) if count else slice(0, 0))
+        else:
+            parts.append(ARRAY if hasattr(part, "dtype") else part)
+        axis += _axes_taken(xp, part)
+    return tuple(parts), tuple(axes)
+
+
 def get(xp: Any, x: Any, key: tuple[Any, ...], arrays: Sequence[Any] = ()) -> Any:
     """Select elements, traced or not."""
     return applied(xp, "getitem", (x, *arrays), {"key": key})
