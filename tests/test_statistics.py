@@ -347,6 +347,12 @@ def test_average(library: Library, dtype: str, axis: Any) -> None:
         library.assert_equal(result, expected.astype(dtype), rtol=10 * tolerance(dtype))
 
 
+def test_average_of_one_number(library: Library) -> None:
+    x, weight = library.asarray(2.5), library.asarray(3.0)
+    library.assert_equal(statistics.average(x, weights=weight), np.asarray(2.5))
+    library.assert_equal(statistics.average(x, axis=(), weights=weight, keepdims=True), np.asarray(2.5))
+
+
 def test_average_of_nothing(library: Library) -> None:
     x, zeros = library.asarray(np.ones((2, 3))), library.asarray(np.zeros(3))
     library.assert_equal(statistics.average(x, axis=1, weights=zeros), np.full(2, np.nan))

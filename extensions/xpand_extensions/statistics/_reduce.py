@@ -124,7 +124,7 @@ def average(x: Array, /, *, axis: Axis = None, weights: Array | None = None, kee
         xp = _arguments.namespace_of("average", x=x, weights=weights)
         _arguments.one_device("average", x=x, weights=weights)
         _arguments.dtype("average", "weights", xp, weights, _arguments.REAL)
-        allowed = [tuple(x.shape)] + [(x.shape[axes[0]],)] * (len(axes) == 1)
+        allowed = [tuple(x.shape), *([(x.shape[axes[0]],)] if len(axes) == 1 else [])]
         if tuple(weights.shape) not in allowed:
             raise ValueError(
                 f"average: weights must have the shape {' or '.join(map(str, dict.fromkeys(allowed)))}, got "
