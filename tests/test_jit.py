@@ -19,7 +19,7 @@ import xpand
 from tests.libraries import LIBRARIES, Library
 from xpand import trees
 from xpand._arguments import device_of
-from xpand_extensions import scatter, special
+from xpand_extensions import histograms, indexing, scatter, special
 from xpand_extensions.autodiff import grad, hessian, jvp, stop_gradient
 from xpand_extensions.jit import disable_jit, jit
 from xpand_extensions.jit._calls import MAX_ENTRIES, Compiled
@@ -583,3 +583,27 @@ def test_one_array_given_twice_on_torch_is_compiled_as_two() -> None:
     x, y = torch.asarray([1.0, 2.0]), torch.asarray([10.0, 20.0])
     assert compiled(x, x).tolist() == [-1.0, -2.0]
     assert compiled(x, y).tolist() == [-19.0, -38.0]
+
+
+INDICES, COUNTS, MASK = np.asarray([0, 2, 2]), np.asarray([2, 0, 1]), np.asarray([True, False, True])
+TRACED = ("numpy", "strict", "strict-device1")  # whose arrays of known values are none that `jit` traces
+DECIDED_BY_VALUES: dict[str, tuple[Callable[[Any, Any], Any], np.ndarray, Any]] = {
+    "bincount": (lambda x, i: histograms.bincount(i, weights=x), INDICES, [0.5, 0.0, 0.5]),
+    "bincount of a length": (lambda x, i: histograms.bincount(i, weights=x, length=4), INDICES, [0.5, 0.0, 0.5, 0.0]),
+    "repeat": (lambda x, n: indexing.repeat(x, n), COUNTS, [0.5, 0.5, 2.0]),
+    "boolean_mask": (lambda x, mask: indexing.boolean_mask(x, mask), MASK, [0.5, 2.0]),
+}
+
+
+@pytest.mark.parametrize(
+    ("able", "name"),
+    [(x, name) for x in ABLE for name in DECIDED_BY_VALUES if x.id in TRACED or name == "bincount of a length"],
+    ids=str,
+    indirect=["able"],
+)
+@pytest.mark.usefixtures("quick")
+def test_known_arrays_beside_traced_ones(able: Library, name: str) -> None:
+    function, known, expected = DECIDED_BY_VALUES[name]
+    held = able.asarray(known)
+    compiled = jit(lambda x: function(x, held))
+    able.assert_equal(compiled(able.asarray(X)), np.asarray(expected))

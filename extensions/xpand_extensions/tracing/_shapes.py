@@ -11,7 +11,7 @@ def avals_of_result(op: Op, avals: Sequence[Any], params: dict[str, Any]) -> Any
 
     Args:
         op: The operation.
-        avals: An `Aval` for each array, and what is none as it is.
+        avals: An `Aval` for each array, or an array whose values are known; and what is none as it is.
         params: Its static parameters.
     """
     if op.shape is not None:
@@ -22,9 +22,13 @@ def avals_of_result(op: Op, avals: Sequence[Any], params: dict[str, Any]) -> Any
     from ._staging import Staging
 
     with Staging("eval_shape", op.namespace) as trace:
-        given = [trace.variable(x) if isinstance(x, Aval) else x for x in avals]
+        given = [trace.variable(x) if isinstance(x, Aval) else _wrapped(op, x) for x in avals]
         out = op.decompose(given, params)
         return tuple(map(_aval, out)) if op.result is not None else _aval(out)
+
+
+def _wrapped(op: Op, x: Any) -> Any:
+    return op.namespace.wrap(x) if hasattr(x, "dtype") else x
 
 
 def _aval(x: Any) -> Aval:

@@ -10,7 +10,7 @@ from xpand._typing import Array, DType
 
 from ._core import CURRENT, Aval, Op, Trace, TracedArray, TracedError, aval_of, bare, rebuilt
 from ._functions import BINARY, UNARY
-from ._graph import Equation, Graph, Variable
+from ._graph import Equation, Graph, Variable, described
 from ._shapes import avals_of_result
 
 SCOPE: Final[ContextVar[str]] = ContextVar("the name of the part of the function that is traced", default="")
@@ -66,7 +66,7 @@ class Staging(Trace):
         is_weak = False
         if self.weak and op.name in _COMBINING:
             inputs, is_weak = self.combined(op, inputs)
-        avals = avals_of_result(op, [x.aval if isinstance(x, Variable) else x for x in inputs], params)
+        avals = avals_of_result(op, described(op, inputs, self.constants.values()), params)
         found = self.equation(op, inputs, params, avals)
         if is_weak and any(isinstance(x, Variable) and x.dtype == avals.dtype for x in inputs):
             self.weak.add(found._value)
