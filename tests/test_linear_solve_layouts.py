@@ -18,10 +18,12 @@ from xpand_extensions.linear_solve import solve
 from xpand_extensions.linear_solve._operators import ready
 from xpand_extensions.plugins.jax.sparse._layouts import Diagonals, Rows, arranged
 from xpand_extensions.plugins.numpy.linear_solve import _krylov as on_numpy
+from xpand_extensions.plugins.numpy.sparse import _diagonals as numpy_diagonals
 from xpand_extensions.plugins.torch.linear_solve import _krylov as on_torch
 
 JAX = next(each for each in EAGER_LIBRARIES if each.id == "jax")
 TORCH = next(each for each in EAGER_LIBRARIES if each.id == "torch")
+NUMPY = next(each for each in EAGER_LIBRARIES if each.id == "numpy")
 
 
 def container(library: Library, a: np.ndarray, format: str = "csr") -> Any:
@@ -98,6 +100,65 @@ def test_padding_and_duplicates_by_diagonals() -> None:
     assert isinstance(found, Diagonals)
     assert found.offsets == (0,)
     JAX.assert_equal(found @ JAX.asarray(np.ones(3)), np.asarray([3.0, 4.0, 8.0]))
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize("shape", [(5, 5), (4, 7), (7, 4), (1, 3)], ids=str)
+def test_products_by_diagonals_on_numpy(shape: tuple[int, int], dtype: str) -> None:
+    dense = banded(*shape, [-2, 0, 1]).astype(dtype)
+    a = container(NUMPY, dense)
+    places = numpy_diagonals.places_of(a.indices, a.indptr, shape, 4.0)
+    assert places is not None
+    x, out = np.linspace(-1.0, 2.0, shape[1], dtype=dtype), np.ones(shape[0], dtype=dtype)
+    numpy_diagonals.by_diagonals(a.values, places).add_product(x, out)
+    np.testing.assert_allclose(out, 1 + dense @ x, rtol=1e-14 if dtype == "float64" else 1e-6)
+
+
+def test_padding_duplicates_and_no_diagonals_on_numpy() -> None:
+    values, indices, indptr = np.asarray([1.0, 2.0, 4.0, 8.0, 99.0]), np.asarray([0, 0, 1, 2, 0]), np.arange(4) + 1
+    indptr[0] = 0
+    places = numpy_diagonals.places_of(indices, indptr, (3, 3), 1.5)
+    assert places is not None
+    assert places.offsets.tolist() == [0]
+    assert numpy_diagonals.by_diagonals(values, places).data.tolist() == [[3.0, 4.0, 8.0]]
+    assert numpy_diagonals.places_of(indices, np.zeros(4, dtype=np.int64), (3, 3), 1.5) is None
+    scattered = container(NUMPY, np.eye(50)[np.random.default_rng(0).permutation(50)])
+    assert numpy_diagonals.places_of(scattered.indices, scattered.indptr, (50, 50), 1.5) is None
+
+
+@pytest.mark.parametrize("library", [NUMPY, TORCH], ids=str)
+def test_long_iterations_go_over_to_diagonals(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each pattern is looked at once, each matrix brought into diagonals once, and the steps are the same."""
+    made = {"places_of": 0, "by_diagonals": 0}
+
+    def counted(name: str) -> Any:
+        inner = getattr(numpy_diagonals, name)
+
+        def call(*args: Any) -> Any:
+            made[name] += 1
+            return inner(*args)
+
+        return call
+
+    for name in made:
+        monkeypatch.setattr(on_numpy, name, counted(name))
+    n = 60
+    dense, b = line(n) - 0.5 * np.eye(n), np.random.default_rng(1).normal(size=(3, n))
+    a = container(library, dense)
+    short = solve(a, library.asarray(b[0]), method="cg", max_steps=(20, 30))
+    assert made == {"places_of": 0, "by_diagonals": 0}
+    monkeypatch.setattr(on_numpy, "_MANY_STEPS", 10)
+    long = solve(a, library.asarray(b[0]), method="cg", max_steps=(20, 30))
+    assert made == {"places_of": 1, "by_diagonals": 1}
+    for found, expected in zip(long, short):
+        library.assert_equal(found, library.to_numpy(expected))
+    monkeypatch.setattr(on_numpy, "_FEW_UNKNOWNS", 0)
+    weights = np.asarray([[1.0], [2.0], [3.0]])
+    for matrix, scale, matrices_made in ((a, 1.0, 2), (a.with_values(library.asarray(weights) * a.values), weights, 5)):
+        result = solve(matrix, library.asarray(b), method="cg", rtol=1e-12)
+        library.assert_equal(result.x, np.linalg.solve(dense, b.T).T / scale, rtol=1e-9, atol=1e-10)
+        assert made["by_diagonals"] == matrices_made
+    assert made["places_of"] == 3
 
 
 def test_what_has_no_layout_stays_as_it_is() -> None:
@@ -180,8 +241,7 @@ def test_members_share_what_singular_systems_have_in_common() -> None:
     path = np.diag([1.0] + [2.0] * (n - 2) + [1.0]) - np.eye(n, k=1) - np.eye(n, k=-1)
     b = np.random.default_rng(2).normal(size=(3, n))
     b = b - b.mean(axis=1, keepdims=True)
-    numpy = next(each for each in EAGER_LIBRARIES if each.id == "numpy")
-    result = solve(container(numpy, path), b, method="cg", nullspace="constant", rtol=1e-12)
+    result = solve(container(NUMPY, path), b, method="cg", nullspace="constant", rtol=1e-12)
     assert result.converged.all()
     np.testing.assert_allclose(result.x, b @ np.linalg.pinv(path), atol=1e-9)
 

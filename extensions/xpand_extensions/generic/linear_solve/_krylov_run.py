@@ -246,7 +246,7 @@ def run(
     method: str,
     order: int = 0,
     stops: tuple[int, ...] = (1,),
-    loop_of: type[Loop] = Loop,
+    loop_of: Callable[..., Loop] = Loop,
     bounded: bool = False,
     arranged: Callable[[Any], Any] = lambda system: system,
 ) -> tuple[Array, ...]:

@@ -6,39 +6,14 @@ index, where rows in step take 1.8. To bring the values into such a layout takes
 
 from collections.abc import Callable
 from functools import partial
-from typing import Any, Final
+from typing import Any
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 
 from xpand import trees
 from xpand._typing import Array
 from xpand_extensions.sparse._containers import CSR, Sparse
-
-_MOST: Final = 32
-"""More are not unrolled: the program would grow with them."""
-_MOST_PADDING: Final = 2.0
-_SAMPLE: Final = 1000
-
-
-def diagonals_of(indices: Array, indptr: Array, shape: tuple[int, int]) -> tuple[int, ...]:
-    """Return the columns that the diagonals have in row 0, of those few that hold all entries; none if they aren't."""
-    m, n = shape
-    ends = np.asarray(indptr)
-    columns = np.asarray(indices)[: ends[-1]]
-    sample = min(m, _SAMPLE)
-    if len(np.unique(_offsets(columns[: ends[sample]], ends[: sample + 1]))) > _MOST:
-        return ()
-    counts = np.bincount(_offsets(columns, ends) + m, minlength=m + n)
-    found = [int(each) - m for each in np.flatnonzero(counts)]
-    if len(found) > _MOST or len(found) * m > _MOST_PADDING * len(columns):
-        return ()
-    return tuple(found)
-
-
-def _offsets(columns: Any, ends: Any) -> Any:
-    return columns - np.repeat(np.arange(len(ends) - 1, dtype=columns.dtype), np.diff(ends))
 
 
 class Layout:

@@ -15,11 +15,12 @@ from jax.custom_derivatives import SymbolicZero
 from xpand import is_concrete
 from xpand._typing import Array
 from xpand_extensions.plugins.numpy.sparse import _products as host
+from xpand_extensions.plugins.numpy.sparse._diagonals import diagonals_of
 from xpand_extensions.sparse._products import CSRPlan, Shape
 
 from .._placement import beside
 from .._rows import is_on_cpu
-from ._layouts import apart, diagonals_of
+from ._layouts import apart
 
 _MOST_SLOTS: Final = 64
 """Longer rows are not unrolled: the program would grow with them."""
@@ -114,7 +115,7 @@ def csr_rows(indptr: Array, /, *, nse: int) -> Array:
 def csr_plan(indices: Array, indptr: Array, /, *, shape: Shape) -> CSRPlan | None:
     nse = indices.shape[0]
     slots = _slots(indptr, nse) if _is_on_host(indptr) else 0
-    offsets = diagonals_of(indices, indptr, shape) if slots and _is_on_host(indices) else ()
+    offsets = diagonals_of(indices, indptr, shape, _MOST_PADDING) if slots and _is_on_host(indices) else ()
     # At once inside of what is traced, too: the plan outlives it.
     with jax.ensure_compile_time_eval():
         diagonals = tuple([beside(indptr, np.zeros((0, shape[0] + each), dtype=indptr.dtype)) for each in offsets])

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Callable, Iterator
+from functools import partial
 from itertools import repeat
 from typing import Any, Final
 
@@ -17,14 +18,20 @@ from xpand_extensions.linear_solve._krylov import Found, System
 from xpand_extensions.linear_solve._operators import Matrix, ready
 from xpand_extensions.sparse._containers import CSR, Sparse
 
+from ..sparse._diagonals import Diagonals, Places, by_diagonals, places_of
+
 _FEW_SYSTEMS: Final = 8
 _FEW_UNKNOWNS: Final = 500
 """Of more systems with fewer unknowns a step costs little but the calls, which all share that are solved at once."""
 
 _ROUTINES: Final = {
-    np.dtype(np.float32): (blas.saxpy, blas.sdot),
-    np.dtype(np.float64): (blas.daxpy, blas.ddot),
+    np.dtype(np.float32): (blas.saxpy, blas.sdot, blas.sscal),
+    np.dtype(np.float64): (blas.daxpy, blas.ddot, blas.dscal),
 }
+
+_MANY_STEPS: Final = 32
+"""After so many a matrix is brought into diagonals, which takes about as long as they did."""
+_MOST_PADDING: Final = 1.5
 
 
 def krylov(
@@ -39,16 +46,23 @@ def krylov(
     order: int = 0,
     stops: tuple[int, ...] = (1,),
 ) -> Found:
-    options: dict[str, Any] = {"system": system, "method": method, "order": order, "stops": stops}
+    loop_of = partial(InPlace, layouts=Layouts())
+    options: dict[str, Any] = {
+        "system": system,
+        "method": method,
+        "order": order,
+        "stops": stops,
+        "loop_of": loop_of,
+    }
     # What overflows or divides by zero is a system that fails, and says so in its status.
     with np.errstate(all="ignore"):
         if b.ndim == 1 or method != "cg" or not _is_one_by_one(system, b):
-            return Found(*run(b, x0, rtol, atol, loop_of=InPlace, **options))
+            return Found(*run(b, x0, rtol, atol, **options))
         batch = b.shape[:-1]
         rtol, atol, matrices = np.broadcast_to(rtol, batch), np.broadcast_to(atol, batch), _members(system, batch)
         options.pop("system")
         each = [
-            run(b[i], x0[i], rtol[i], atol[i], system=matrix, loop_of=InPlace, **options)
+            run(b[i], x0[i], rtol[i], atol[i], system=matrix, **options)
             for i, matrix in zip(np.ndindex(batch), matrices)
         ]
         return Found(*[_stacked(rows, batch, len(stops) > 1) for rows in zip(*each)])
@@ -88,39 +102,92 @@ def _stacked(rows: tuple[Any, ...], batch: tuple[int, ...], is_trajectory: bool)
     return found.reshape(*found.shape[:axis], *batch, *found.shape[axis + 1 :])
 
 
-def _product(system: Any, b: Array) -> Callable[[Array], Array]:
-    """Return the product; of a CSR by the kernel alone, into the same array each time."""
-    a = system.operator.values if isinstance(system.operator, Matrix) else None
-    if not isinstance(a, CSR) or a.ndim != 2 or a.dtype != b.dtype or system.basis is not None or system.is_transposed:
-        multiply: Callable[[Array], Array] = system.product
-        return multiply
-    values, indices, indptr, (m, n) = a.values, a.indices, a.indptr, a.shape
-    out = np.empty(m, dtype=b.dtype)
+class Layouts:
+    """Matrices by diagonals, kept for the next system: often it has the same matrix, or at least the same pattern."""
 
-    def product(x: Array) -> Array:
-        out.fill(0)
-        kernels.csr_matvec(m, n, indptr, indices, values, x, out)
-        return out
+    def __init__(self) -> None:
+        """Keep none yet."""
+        self.pattern: tuple[Array, ...] = ()
+        self.places: Places | None = None
+        self.values: Array | None = None
+        self.diagonals: Diagonals | None = None
 
-    return product
+    def has(self, a: CSR) -> bool:
+        """Tell whether it is known of a matrix if it has a faster layout, and which."""
+        return a.values is self.values and self._knows(a)
+
+    def of(self, a: CSR) -> Diagonals | None:
+        """Bring a matrix into diagonals, where a few hold all its entries."""
+        if not self._knows(a):
+            self.pattern, self.values, (m, n) = a.pattern, None, a.shape
+            self.places = places_of(a.indices, a.indptr, (m, n), _MOST_PADDING)
+        if a.values is not self.values:
+            self.values = a.values
+            self.diagonals = None if self.places is None else by_diagonals(a.values, self.places)
+        return self.diagonals
+
+    def _knows(self, a: CSR) -> bool:
+        return bool(self.pattern) and all(mine is theirs for mine, theirs in zip(self.pattern, a.pattern))
+
+
+class Product:
+    """The product with a system's matrix; of a CSR by a kernel alone, into the same array each time."""
+
+    def __init__(self, system: Any, b: Array, layouts: Layouts) -> None:
+        """Take the system, a right side, and where to keep layouts."""
+        a = system.operator.values if isinstance(system.operator, Matrix) else None
+        is_plain = isinstance(a, CSR) and a.ndim == 2 and a.dtype == b.dtype
+        self.matrix = a if is_plain and system.basis is None and not system.is_transposed else None
+        self.system, self.b, self.layouts = system, b, layouts
+
+    def after(self, steps: int) -> Callable[[Array], Array]:
+        """Return the product to go on with after so many steps."""
+        a = self.matrix
+        if a is None:
+            multiply: Callable[[Array], Array] = self.system.product
+            return multiply
+        m, n = a.shape
+        values, indices, indptr, out = a.values, a.indices, a.indptr, np.empty(m, dtype=self.b.dtype)
+        diagonals = self.layouts.of(a) if steps >= _MANY_STEPS or self.layouts.has(a) else None
+
+        def by_rows(x: Array) -> Array:
+            out.fill(0)
+            kernels.csr_matvec(m, n, indptr, indices, values, x, out)
+            return out
+
+        def by_diagonals(x: Array) -> Array:
+            assert diagonals is not None, "it has been found"
+            out.fill(0)
+            diagonals.add_product(x, out)
+            return out
+
+        return by_rows if diagonals is None else by_diagonals
 
 
 class InPlace(Loop):
     """The loop, with steps that make no arrays but the product."""
+
+    def __init__(self, *args: Any, layouts: Layouts) -> None:
+        """Take what a loop takes, and where to keep layouts."""
+        super().__init__(*args)
+        self.layouts = layouts
 
     def steps(self, carry: Carry, stop: int) -> Carry:
         """Take steps until the system has reason to be looked at, or has taken so many."""
         routines = _ROUTINES.get(self.b.dtype)
         if routines is None or self.method is not CG or self.b.ndim > 1 or self.b.size == 0:
             return super().steps(carry, stop)
-        axpy, dot = routines
-        product, precondition = _product(self.system, self.b), self.system.precondition
+        axpy, dot, scale = routines
+        product, precondition = Product(self.system, self.b, self.layouts), self.system.precondition
         is_preconditioned = self.system.is_preconditioned
         tolerance, limit = float(self.tolerance), float(self.limit)
         x, r, p = (np.array(each) for each in carry.state[:3])
         rz, taken, flag = float(carry.state.rz), int(carry.steps), int(carry.flag)
+        multiply = product.after(taken)
         while flag == GOING and taken < stop:
-            q = product(p)
+            if taken == _MANY_STEPS:
+                multiply = product.after(taken)
+            q = multiply(p)
             curvature = float(dot(p, q))
             length = rz / curvature if curvature else 0.0
             axpy(p, x, a=length)
@@ -128,8 +195,8 @@ class InPlace(Loop):
             square = float(dot(r, r))
             z = precondition(r) if is_preconditioned else r
             new = float(dot(r, z)) if is_preconditioned else square
-            p *= new / rz if rz else 0.0
-            p += z
+            scale(new / rz if rz else 0.0, p)
+            axpy(z, p)
             rz, taken = new, taken + 1
             size = square**0.5
             if size <= tolerance:
