@@ -1,14 +1,16 @@
 """Functions on a GPU beside what its libraries have themselves, waited for each time; no row where there is no GPU."""
 
+import warnings
 from collections.abc import Callable, Iterator
 from typing import Any, Final
 
 import numpy as np
 
 import xpand
-from xpand_extensions import devices, linalg, scatter, special
+from xpand_extensions import devices, linalg, scatter, sparse, special
 
 from ._measure import Budget, Call, Row
+from .sparse import laplacian
 
 BUDGET: Final = Budget(ratio=1.2)
 
@@ -55,6 +57,12 @@ def _pairs(name: str, xp: Any, x: Any, ids: Any, segments: int) -> Iterator[Pair
     square = xp.reshape(x[: side * side], (side, side))
     yield "einsum", lambda _: linalg.einsum("ij,kj->ik", square, square), lambda _: square @ square.T
     yield "erf", special.erf, _erf(name)
+    matrix = laplacian(min(side, 1000)).astype("float32")
+    parts = [xp.asarray(part, device=x.device) for part in (matrix.data, matrix.indices, matrix.indptr)]
+    ours_of = sparse.CSR(parts[0], parts[1], parts[2], matrix.shape)
+    vector = x[: matrix.shape[1]]
+    theirs_of = _csr(name, parts, matrix.shape)
+    yield "sparse product", lambda _: ours_of @ vector, lambda _: theirs_of @ vector
 
 
 def _native(name: str) -> Any:
@@ -91,3 +99,20 @@ def _erf(name: str) -> Callable[[Any], Any]:
     import cupyx.scipy.special
 
     return cupyx.scipy.special.erf  # type: ignore[no-any-return]
+
+
+def _csr(name: str, parts: list[Any], shape: tuple[int, int]) -> Any:
+    values, indices, indptr = parts
+    if name == "torch":
+        import torch
+
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # that its CSR may change
+            return torch.sparse_csr_tensor(indptr, indices, values, size=shape)
+    if name == "jax":
+        from jax.experimental.sparse import BCSR
+
+        return BCSR((values, indices, indptr), shape=shape)
+    import cupyx.scipy.sparse
+
+    return cupyx.scipy.sparse.csr_matrix((values, indices, indptr), shape=shape)

@@ -3,9 +3,12 @@
 import cupy
 import numpy as np
 import pytest
+import scipy.sparse
 
 from xpand_extensions import devices
 from xpand_extensions.plugins.cupy import scatter
+from xpand_extensions.plugins.cupy import sparse as cupy_sparse
+from xpand_extensions.plugins.cupy.sparse import _native as native
 
 INTEGERS = ("int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64")
 FLOATS = ("float16", "float32", "float64")
@@ -82,3 +85,46 @@ def test_without_a_driver() -> None:
     runtime.error = 2
     with pytest.raises(RuntimeError, match="status 2"):
         devices.devices("cupy")
+
+
+@pytest.mark.parametrize("index", ["int32", "int64"])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex128", "int64"])
+def test_sparse_products(dtype: str, index: str) -> None:
+    """By the kernel what is real, one matrix, and not empty; with duplicates, in any order, and with padding."""
+    m, n = 4, 200
+    indptr, rng = np.asarray([0, 3, 3, 203, 204], dtype=index), np.random.default_rng(0)
+    indices = np.concatenate([[2, 0, 2], rng.permutation(n), [5], [7, 7]]).astype("int32")
+    values = rng.integers(1, 9, len(indices)).astype(dtype)
+    dense = np.zeros((m, n), dtype)
+    np.add.at(dense, (np.repeat(np.arange(m), np.diff(indptr)), indices[: indptr[-1]]), values[: indptr[-1]])
+    launched = cupy.RawKernel.launched
+    for x in (rng.integers(1, 9, size) for size in (n, (n, 1), (n, 3), (2, n, 3), (n, 0))):
+        launched.clear()
+        x = np.asarray(x[..., ::-1].astype(dtype) if x.ndim == 1 else np.asfortranarray(x.astype(dtype)))
+        found = cupy_sparse.csr_matmul(values, indices, indptr, x, shape=(m, n))
+        np.testing.assert_array_equal(found, dense @ x)
+        assert found.dtype == dtype
+        by_kernel = dtype in ("float32", "float64") and x.ndim < 3 and x.size
+        assert launched == ([16 if x.size == n else 1] if by_kernel else [])
+    ones = np.ones(n, dtype)
+    batch = cupy_sparse.csr_matmul(np.stack([values, -values]), indices, indptr, ones, shape=(m, n))
+    np.testing.assert_array_equal(batch, np.stack([dense @ ones, -dense @ ones]))
+    for shape in ((0, n), (m, 0)):
+        empty = np.zeros(0, dtype), np.zeros(0, "int32"), np.zeros(shape[0] + 1, index)
+        found = cupy_sparse.csr_matmul(*empty, np.ones(shape[1], dtype), shape=shape)
+        np.testing.assert_array_equal(found, np.zeros(shape[0]))
+
+
+@pytest.mark.parametrize("format", ["coo", "csr", "csc"])
+def test_sparse_matrices_of_cupy(format: str) -> None:
+    dense = np.asarray([[0.0, 2.0, 0.0], [1.0, 0.0, 3.0]])
+    given = scipy.sparse.csr_matrix(dense).asformat(format)
+    assert native.format_of(given) == format
+    assert native.format_of(dense) is None
+    container = native.from_native(given)
+    assert container.format == format
+    assert container.values is given.data
+    for target in (None, "csr", "csc", "coo"):
+        back = cupy_sparse.to_native(container, format=target)
+        assert back.format == (target or format)
+        np.testing.assert_array_equal(back.toarray(), dense)

@@ -12,8 +12,13 @@ from pathlib import Path
 from tests.test_namespace_cupy import STAND_IN
 
 CUPYX = """
+import sys
 import types
 import numpy as np
+import scipy.sparse
+
+sys.modules["cupyx.scipy"] = types.SimpleNamespace(sparse=scipy.sparse)
+sys.modules["cupyx.scipy.sparse"] = scipy.sparse
 
 _TAKEN = {
     "add": "int32 int64 float16 float32 float64 uint32 uint64".split(),
@@ -47,9 +52,34 @@ runtime = cuda.runtime = types.SimpleNamespace(
     getDeviceCount=count, CUDARuntimeError=CUDARuntimeError, is_hip=False, error=0)
 """
 
+KERNEL = """
+class RawKernel:
+    launched = []
+
+    def __init__(self, code, name):
+        assert f"void {name}(" in code and code.count("{") == code.count("}")
+        names = {"float": "float32", "double": "float64", "int": "int32", "long long": "int64"}
+        given = code.partition("(")[2].partition(")")[0].split(",")
+        self.types = [names[each.strip().removeprefix("const ").rpartition(" ")[0].rstrip("*")] for each in given]
+
+    def __call__(self, grid, block, args):
+        arrays, (size, width, lanes) = args[:5], args[5:]
+        assert [each.dtype.name for each in arrays] + ["int64"] * 3 == self.types
+        assert ([type(each) for each in grid + block + (size, width, lanes)]) == [int] * 5
+        assert np.all([each.flags.c_contiguous for each in arrays])
+        assert lanes in (1, 2, 4, 8, 16, 32) and block[0] % 32 == 0
+        assert (grid[0] - 1) * block[0] < size * lanes <= grid[0] * block[0]
+        values, indices, indptr, x, out = arrays
+        for place in range(size):
+            row, column = divmod(place, width)
+            used = slice(indptr[row], indptr[row + 1])
+            out.reshape(-1)[place] = np.dot(values[used], x.reshape(-1)[indices[used] * width + column])
+        RawKernel.launched.append(lanes)
+"""
+
 
 def test_against_a_stand_in(tmp_path: Path) -> None:
-    for name, text in {"cupy": STAND_IN + RUNTIME, "cupyx": CUPYX}.items():
+    for name, text in {"cupy": STAND_IN + RUNTIME + KERNEL, "cupyx": CUPYX}.items():
         (tmp_path / name).mkdir()
         (tmp_path / name / "__init__.py").write_text(text)
     root = Path(__file__).parent.parent

@@ -1,5 +1,6 @@
 """Sparse matrices on CuPy."""
 
 from ._native import to_native
+from ._products import csr_matmul
 
-__all__ = ["to_native"]
+__all__ = ["csr_matmul", "to_native"]
