@@ -102,6 +102,38 @@ def test_variables_at_bounds_move_with_them() -> None:
     np.testing.assert_allclose(jacfwd(solve, 1)(b, upper), np.diag([0.0, 1.0, 0.0]), atol=1e-10)
 
 
+def test_a_minimum_on_a_bound_moves_with_it(eager_library: Library) -> None:
+    """Also where both bounds leave one number, which is the minimum without them too."""
+    b, upper = eager_library.asarray([1.0, 0.5, 2.0]), eager_library.asarray(np.ones(3))
+    f = lambda x, b: array_namespace(x).sum((x - b) ** 2)
+    below = lambda b, upper: minimize(f, 0.0 * b, args=(b,), bounds=(None, upper), atol=1e-11).x
+    eager_library.assert_equal(jacrev(below)(b, upper), np.diag([0.0, 1.0, 0.0]), atol=1e-10)
+    if eager_library.id == "jax":
+        return  # each call compiles for seconds
+    eager_library.assert_equal(jacrev(below, 1)(b, upper), np.diag([1.0, 0.0, 1.0]), atol=1e-10)
+    fixed = lambda x: minimize(f, 0.0 * x, args=(b,), bounds=(x, x), atol=1e-11).x
+    for mode in (jacfwd, jacrev):
+        eager_library.assert_equal(mode(fixed)(b + upper), np.eye(3))
+        eager_library.assert_equal(mode(fixed)(b), np.eye(3))
+
+
+def test_singular_equations_have_no_derivative_and_leave_the_others_theirs(eager_library: Library) -> None:
+    def f(x: Any, b: Any) -> Any:
+        return array_namespace(x).where(b > 0.0, 2.0 * x, 0.0 * x) - b
+
+    def solved(b: Any) -> Any:
+        return root(f, 0.0 * b, args=(b,), batch_ndim=1).x
+
+    b = eager_library.asarray([[8.0], [0.0], [1.0]])
+    total = lambda b: array_namespace(b).sum(solved(b))
+    eager_library.assert_equal(grad(total)(b), np.asarray([[0.5], [np.nan], [0.5]]))
+    if eager_library.id == "jax":
+        return
+    alone = lambda b: array_namespace(b).sum(root(f, 0.0 * b, args=(b,)).x)
+    eager_library.assert_equal(vmap(grad(alone))(b), np.asarray([[0.5], [np.nan], [0.5]]))
+    eager_library.assert_equal(jvp(solved, (b,), (b,))[1], np.asarray([[4.0], [np.nan], [0.5]]))
+
+
 @pytest.mark.parametrize("library", [x for x in LIBRARIES if x.id in ("numpy", "torch", "jax", "strict")], ids=str)
 def test_of_roots_fits_fixed_points_and_brackets(library: Library) -> None:
     c = library.asarray([2.0, 5.0])

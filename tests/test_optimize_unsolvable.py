@@ -157,6 +157,9 @@ def test_brackets_that_are_none() -> None:
     )
     wanted = [Status.NO_BRACKET, Status.CONVERGED, Status.STAGNATED, Status.NON_FINITE, Status.NON_FINITE]
     assert result.status.tolist() == wanted
+    np.testing.assert_array_equal(result.x[3:], [-np.inf, -1.0])
+    np.testing.assert_array_equal(result.fun[3:], [-np.inf, np.nan])
+    assert np.isnan(result.optimality[3:]).all()
     hole = lambda x: array_namespace(x).where(abs(x - 0.3) < 0.2, np.nan, x - 0.3)
     assert status(brentq(hole, 0.0, 1.0)) == Status.BREAKDOWN
     with pytest.raises(ConvergenceError, match="the same sign at both ends"):

@@ -7,7 +7,7 @@ from typing import Any, Final
 from xpand import _arguments, array_namespace, trees
 from xpand._typing import Array
 
-from .._solver_status import throw_unless_converged
+from .._solver_status import Status, throw_unless_converged
 from .._transforms import as_array
 from .._transforms_patterns import beside
 from ..generic.optimize import _bracket as bracket
@@ -56,8 +56,8 @@ def bracketed_root(
         `x`: of the two ends of the last interval the one where `f` is nearer to zero; `fun`, what it is there; and how
         each element ended, see `OptimizeResult`. `optimality` is the width of the interval. `status` is NO_BRACKET
         where the signs at `a` and `b` are equal, STAGNATED where the sign changes at a pole, BREAKDOWN where `f` is NaN
-        inside, and NON_FINITE where an end isn't finite, or `f` is NaN there. Where `f` jumps over zero it converges to
-        the jump.
+        inside, and NON_FINITE where an end isn't finite, or `f` is NaN there: then `x` is `a`, and `optimality` NaN.
+        Where `f` jumps over zero it converges to the jump.
 
     Raises:
         TypeError: Something that is no function, no real array or number; `f` returns another data type.
@@ -170,6 +170,7 @@ def _bracketed(
         begin = lambda ends: bracket.begin(of_x, ends[0], ends[1], *width)
         step = lambda state: bracket.step(of_x, _METHODS[method], *width, state)
         last, kept = run(step, begin, (start, right), limits, _of, callback=told(given))
+        last, kept = _left(start, last), None if kept is None else _left(start, kept)
         return last.x, (last, kept)
 
     def condition(x: Array, _: Array, *given: Any) -> Array:
@@ -213,6 +214,14 @@ def _of(state: bracket.Bracket) -> Record:
     xp = array_namespace(state.x)
     counts = state.iterations, state.function_evaluations, 0 * state.iterations
     return Record(state.x, xp.abs(state.other - state.x), *counts, state.status)
+
+
+def _left(a: Array, record: Record) -> Record:
+    """Leave elements where they began that there was nothing to begin with, and whose steps were taken elsewhere."""
+    xp = array_namespace(a, record.x)
+    failed = record.status == int(Status.NON_FINITE)
+    nan = xp.full_like(record.optimality, float("nan"))
+    return record._replace(x=xp.where(failed, a, record.x), optimality=xp.where(failed, nan, record.optimality))
 
 
 def _result(value: Callable[..., Array], record: Record, args: tuple[Any, ...]) -> OptimizeResult:

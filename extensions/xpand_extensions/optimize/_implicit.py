@@ -19,8 +19,8 @@ def tangent_of(linear: Callable[[Array], Array], y: Array, /, *, is_symmetric: b
         y: What it is to return.
         is_symmetric: Whether the matrices of the function are symmetric.
 
-    Few variables are solved for by the matrix, many by products with vectors alone, to 1e-10; what can't be solved so
-    is NaN.
+    Few variables are solved for by the matrix, many by products with vectors alone, to 1e-10. What can't be solved, or
+    only with a singular matrix, is NaN.
 
     >>> import numpy as np
     >>> tangent_of(lambda x: 2 * x, np.asarray([1.0, 3.0]))

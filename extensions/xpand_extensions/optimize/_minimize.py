@@ -179,8 +179,7 @@ def minimize(
         return last.x, (judged(box, last), None if kept is None else judged(box, kept))
 
     def condition(x: Array, box: Box, *given: Any) -> Array:
-        # For variables that a bound holds this is how far they are from it.
-        return box.projected(x, objective.gradient(x, given))
+        return box.equation(x, objective.gradient(x, given))
 
     x, (last, kept) = implicit(condition, vectors.start, solve, (box, *parameters), is_symmetric=bounds is None)
     result = _result(objective, last._replace(x=x), parameters)

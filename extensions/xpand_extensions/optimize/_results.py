@@ -29,7 +29,8 @@ class OptimizeResult(NamedTuple):
     status: Array
     """How it ended: `Status`, as integers of shape `(*batch)`."""
     trajectory: "OptimizeResult | None" = None
-    """For `max_steps` a sequence: the results after that many steps each, stacked along a new first axis."""
+    """For `max_steps` a sequence: the results after that many steps each, stacked along a new first axis. Its
+    points are constants to derivatives."""
 
     @property
     def converged(self) -> Array:

@@ -31,6 +31,20 @@ class Box(NamedTuple):
             gradient = array_namespace(x, gradient).maximum(gradient, x - self.upper)
         return gradient
 
+    def equation(self, x: Array, gradient: Array) -> Array:
+        """Return what is zero at a minimum: the gradient, or for variables that a bound holds how far they are from it.
+
+        It is `projected`, and at a minimum that lies on a bound just so its derivative is the bound's.
+        """
+        found = gradient
+        if self.lower is not None:
+            xp, above = array_namespace(x, gradient, self.lower), x - self.lower
+            found = xp.where(above <= gradient, above, found)
+        if self.upper is not None:
+            xp, below = array_namespace(x, found, self.upper), x - self.upper
+            found = xp.where(below >= found, below, found)
+        return found
+
     def measure(self, x: Array, gradient: Array) -> Array:
         """Return the largest element of what of a gradient can be followed."""
         return largest(self.projected(x, gradient))

@@ -8,6 +8,8 @@ from xpand import array_namespace
 from xpand._typing import Array
 
 from ... import autodiff
+from ..._solver_status import Status
+from ...linear_solve._direct import factorize
 from ...linear_solve._solve import solve
 from ...optimize._residuals import matrix_of
 
@@ -18,8 +20,14 @@ _RESTART: Final = 50
 
 
 def by_matrix(linear: Callable[[Array], Array], y: Array, /, *, is_symmetric: bool = False) -> Array:
-    """Solve by the matrix of each problem."""
-    return array_namespace(y).linalg.solve(matrix_of(linear, y), y[..., None])[..., 0]
+    """Solve by the matrix of each problem; NaN where it is singular, which is no reason to spoil the others."""
+    factors = factorize(matrix_of(linear, y), method="lu")
+    x = factors.solve(y)
+    xp = array_namespace(x)
+    one = xp.ones_like(x[..., :1])
+    # By a factor, since the whole is to be linear in y.
+    regular = factors.status == int(Status.CONVERGED)
+    return x * xp.where(regular[..., None], one, xp.full_like(one, float("nan")))
 
 
 def tangent_of(linear: Callable[[Array], Array], y: Array, /, *, is_symmetric: bool = False) -> Array:
