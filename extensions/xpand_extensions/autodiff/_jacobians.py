@@ -1,7 +1,7 @@
 """Jacobians and Hessians of functions of trees."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import Any
 
@@ -44,7 +44,7 @@ def jacrev(
     tensor([[2., 0.],
             [0., 4.]])
     """
-    return _jacobian("jacrev", function, argnums, has_aux, holomorphic, allow_int)
+    return _jacobian("jacrev", _by_rows, function, argnums, has_aux, holomorphic, allow_int)
 
 
 def jacfwd(
@@ -61,7 +61,7 @@ def jacfwd(
     tensor([[2., 0.],
             [0., 4.]])
     """
-    return _jacobian("jacfwd", function, argnums, has_aux, holomorphic)
+    return _jacobian("jacfwd", _by_columns, function, argnums, has_aux, holomorphic)
 
 
 def hessian(
@@ -81,12 +81,13 @@ def hessian(
     tensor([[ 6.,  0.],
             [ 0., 12.]])
     """
-    first = jacrev(function, argnums, has_aux, holomorphic)
-    return jacfwd(first, argnums, has_aux, holomorphic)
+    first = _jacobian("hessian", _by_rows, function, argnums, has_aux, holomorphic)
+    return _jacobian("hessian", _by_columns, first, argnums, has_aux, holomorphic)
 
 
 def _jacobian(
     name: str,
+    blocks_of: Callable[[Chosen], tuple[Any, list[list[Array]], Any]],
     function: Function,
     argnums: int | Sequence[int],
     has_aux: bool,
@@ -102,7 +103,7 @@ def _jacobian(
         chosen = Chosen(name, function, args, kwargs, numbers, has_aux=has_aux, allow_int=allow_int)
         for x in chosen.arrays:
             check_field(name, "arguments", x, holomorphic)
-        outs, blocks, aux = _by_rows(chosen) if name == "jacrev" else _by_columns(chosen)
+        outs, blocks, aux = blocks_of(chosen)
         for x in outs:
             check_field(name, "the output", x, holomorphic)
         rows = [chosen.tree(block, tuple(out.shape)) for out, block in zip(outs, blocks)]

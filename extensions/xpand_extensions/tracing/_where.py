@@ -1,6 +1,8 @@
 """The place in the user's code that an error comes from."""
 
 import sys
+from collections.abc import Iterable, Iterator
+from types import FrameType, TracebackType
 from typing import Final
 
 import xpand
@@ -18,12 +20,32 @@ _ROOTS: Final = frozenset(
 
 def place() -> str:
     """Name the innermost line that is in neither this project nor a library of arrays; nothing where there is none."""
-    frame = sys._getframe(1)
+    return _first((frame, frame.f_lineno) for frame in _outwards(sys._getframe(1)))
+
+
+def place_of(error: BaseException) -> str:
+    """Name the innermost such line that an error came by."""
+    passed = [(trace.tb_frame, trace.tb_lineno) for trace in _inwards(error.__traceback__)]
+    return _first(reversed(passed))
+
+
+def _outwards(frame: FrameType | None) -> Iterator[FrameType]:
     while frame is not None:
+        yield frame
+        frame = frame.f_back
+
+
+def _inwards(trace: TracebackType | None) -> Iterator[TracebackType]:
+    while trace is not None:
+        yield trace
+        trace = trace.tb_next
+
+
+def _first(frames: Iterable[tuple[FrameType, int]]) -> str:
+    for frame, line in frames:
         module = frame.f_globals.get("__name__")  # which functions made from text don't have
         if module is not None and not _is_of_a_library(module):
-            return f"{frame.f_code.co_filename}:{frame.f_lineno}, in {frame.f_code.co_name}"
-        frame = frame.f_back  # type: ignore[assignment]
+            return f"{frame.f_code.co_filename}:{line}, in {frame.f_code.co_name}"
     return ""
 
 

@@ -10,6 +10,7 @@ from xpand import trees
 from xpand._typing import Array
 
 from ...jit._graph import ShapeDtype
+from ._explained import explained
 
 
 class _Result:
@@ -35,7 +36,7 @@ def jit(
     donate_argnums: int | Sequence[int] = (),
 ) -> Callable[..., Any]:
     compiled = jax.jit(
-        _of_results(function),
+        _of_results("jit", function),
         static_argnums=static_argnums,
         static_argnames=static_argnames,
         donate_argnums=donate_argnums,
@@ -55,7 +56,7 @@ def make_graph(
     static_argnums: int | Sequence[int] | None = None,
     static_argnames: str | Iterable[str] | None = None,
 ) -> Callable[..., Any]:
-    return lambda *leaves: jax.make_jaxpr(_of_results(function))(*map(_struct, leaves))
+    return lambda *leaves: jax.make_jaxpr(_of_results("make_graph", function))(*map(_struct, leaves))
 
 
 def lower(
@@ -65,11 +66,11 @@ def lower(
     static_argnums: int | Sequence[int] | None = None,
     static_argnames: str | Iterable[str] | None = None,
 ) -> Callable[..., Any]:
-    return lambda *leaves: jax.jit(_of_results(function)).lower(*map(_struct, leaves)).as_text()
+    return lambda *leaves: jax.jit(_of_results("lower", function)).lower(*map(_struct, leaves)).as_text()
 
 
 def eval_shape(function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
-    found = jax.eval_shape(_of_results(function), *map(_struct, args))
+    found = jax.eval_shape(_of_results("eval_shape", function), *map(_struct, args))
     result = trees.unflatten(found.structure, found.leaves) if isinstance(found, _Result) else found
     return trees.map(lambda x: ShapeDtype(tuple(x.shape), x.dtype), result)
 
@@ -88,9 +89,11 @@ def pure_callback(
     return jax.pure_callback(host, declared, *args, vmap_method=vmap_method)
 
 
-def _of_results(function: Callable[..., Any]) -> Callable[..., Any]:
+def _of_results(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    traced = explained(name, function)
+
     def flat(*leaves: Any) -> Any:
-        result = function(*leaves)
+        result = traced(*leaves)
         # One array is a tree for JAX, too, and saves a step on the way out.
         return result if isinstance(result, jax.Array | jax.core.Tracer) else _Result(*trees.flatten(result))
 

@@ -8,6 +8,8 @@ import jax
 from xpand._typing import Array
 from xpand_extensions.vmap import _names as names
 
+from ._explained import explained
+
 
 def vmap(
     function: Callable[..., Any],
@@ -17,10 +19,9 @@ def vmap(
     axis_name: Any = None,
     axis_size: int | None = None,
 ) -> Callable[..., Any]:
-    mapped: Callable[..., Any]
+    function = explained("vmap", function)
     if axis_name is None:
-        mapped = jax.vmap(function, in_axes, out_axes, axis_size=axis_size)
-        return mapped
+        return _told(jax.vmap(function, in_axes, out_axes, axis_size=axis_size), out_axes)
 
     def with_name(*arrays: Array) -> Any:
         # Asked for anew each time: an array kept would be stale where JAX has kept what it compiled.
@@ -28,8 +29,24 @@ def vmap(
         with names.bound(axis_name, axis):
             return function(*arrays)
 
-    mapped = jax.vmap(with_name, in_axes, out_axes, axis_name=axis_name, axis_size=axis_size)
-    return mapped
+    return _told(jax.vmap(with_name, in_axes, out_axes, axis_name=axis_name, axis_size=axis_size), out_axes)
+
+
+def _told(mapped: Callable[..., Any], out_axes: Any) -> Callable[..., Any]:
+    """Return a mapped function that says, in our words, what is mapped and should not be."""
+    if out_axes == 0:
+        return mapped
+
+    def told(*arrays: Array) -> Any:
+        try:
+            return mapped(*arrays)
+        except ValueError as error:
+            if "output was batched" not in str(error):
+                raise
+            message = "vmap: out_axes has None for a result that differs between calls; give it an axis"
+            raise ValueError(message) from error
+
+    return told
 
 
 def psum(x: Array, /, axis_name: Any) -> Array:

@@ -50,6 +50,13 @@ def _whole(x: Array) -> Array:
     return x.clone(memory_format=torch.contiguous_format) if repeats else x
 
 
+def _given_back(x: Array) -> Array:
+    """Return a gradient in JAX's convention; zeros of PyTorch's that have no memory with some, for NumPy to read."""
+    if x._is_zerotensor():
+        return torch.zeros(x.shape, dtype=x.dtype, device=x.device)
+    return conjugated(x)
+
+
 def vjp(function: Callable[..., Any], /, *primals: Array, has_aux: bool = False) -> tuple[Any, ...]:
     floating: list[bool] = []
 
@@ -57,7 +64,9 @@ def vjp(function: Callable[..., Any], /, *primals: Array, has_aux: bool = False)
     def divided(*arrays: Array) -> Any:
         outs, aux = function(*arrays)
         floating[:] = [is_floating(x) for x in outs]
-        return tuple(filter(is_floating, outs)), (tuple(x for x in outs if not is_floating(x)), aux)
+        # PyTorch wants an output; where there is none, a constant.
+        taken = tuple(filter(is_floating, outs)) or (arrays[0].new_zeros(()),)
+        return taken, (tuple(x for x in outs if not is_floating(x)), aux)
 
     found, pull, (others, aux) = told(partial(torch.func.vjp, divided, has_aux=True), *primals)
     first, second = iter(found), iter(others)
@@ -66,7 +75,7 @@ def vjp(function: Callable[..., Any], /, *primals: Array, has_aux: bool = False)
 
     def pullback(*cotangents: Array) -> tuple[Array, ...]:
         given = tuple(conjugated(x) for x, is_floating in zip(cotangents, chosen) if is_floating)
-        return tuple(map(conjugated, told(pull, given)))
+        return tuple(map(_given_back, told(pull, given or found)))
 
     return outs, pullback, aux
 
@@ -82,6 +91,6 @@ def value_and_grad(
 
     def both(*arrays: Array) -> tuple[Array, Any]:
         gradient, value = told(native, *arrays)
-        return value, tuple(map(conjugated, gradient)) if isinstance(gradient, tuple) else conjugated(gradient)
+        return value, tuple(map(_given_back, gradient)) if isinstance(gradient, tuple) else _given_back(gradient)
 
     return both

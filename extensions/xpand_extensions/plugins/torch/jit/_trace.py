@@ -5,10 +5,8 @@ of: here whatever Python does is done, derivatives and maps included, and what r
 """
 
 import operator
-import traceback
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any, TypeAlias
 
 import torch
@@ -24,8 +22,6 @@ from torch.fx.experimental.symbolic_shapes import ShapeEnv
 from xpand import namespace, trees
 from xpand._precision import default_dtype
 from xpand._typing import Array
-
-_NOT_THE_USERS = tuple(str(Path(path).resolve()) for path in (Path(torch.__file__).parent, Path(__file__).parents[3]))
 
 Arrays: TypeAlias = "tuple[Array, ...]"
 
@@ -147,16 +143,11 @@ def asking_no_values(function: Callable[..., Any], *args: Any) -> Any:
     try:
         return function(*args)
     except (DataDependentOutputException, DynamicOutputShapeException) as error:
+        from xpand_extensions.tracing._where import place_of
+
         what = "a shape" if isinstance(error, DynamicOutputShapeException) else "Python code"
         raise TypeError(
-            f"jit: {what} depends on the values of a traced array, at {_place(error)}; write `xp.where`, or "
+            f"jit: {what} depends on the values of a traced array, at {place_of(error)}; write `xp.where`, or "
             "`control_flow.cond` and `while_loop`, in place of `if` and `while`, declare what is no array with "
             "static_argnums, and use operations whose shapes do not depend on values"
         ) from error
-
-
-def _place(error: BaseException) -> str:
-    """Find the last line of the user's own code that led to an error."""
-    frames = traceback.extract_tb(error.__traceback__)
-    own = [frame for frame in frames if not str(Path(frame.filename)).startswith(_NOT_THE_USERS)] or frames
-    return f"{own[-1].filename}:{own[-1].lineno}, `{own[-1].line}`"

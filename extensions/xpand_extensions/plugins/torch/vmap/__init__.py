@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, Final
 
 import torch
 
@@ -22,7 +22,7 @@ def vmap(
     axis_size: int | None = None,
 ) -> Callable[..., Any]:
     if axis_size is None:
-        return partial(told, torch.func.vmap(function, in_axes, out_axes))
+        return partial(_asking_no_values, torch.func.vmap(function, in_axes, out_axes))
     size = axis_size
 
     # The positions are mapped too: they tell `collective` which axis is meant, and there is always something to map.
@@ -38,10 +38,35 @@ def vmap(
             same[:] = [collective(x, position, "same") for x in result[1]]
             return result[0]
 
-        found = told(torch.func.vmap(at_position, (0, *in_axes)), positions, *arrays)
+        found = _asking_no_values(torch.func.vmap(at_position, (0, *in_axes)), positions, *arrays)
         return found if out_axes == 0 else (found, tuple(same))
 
     return mapped
+
+
+_ASKED: Final = {
+    "vmap: It looks like you're": "Python code",
+    "vmap: We do not support batching operators that can support dynamic shape": "a shape",
+}
+"""What asks for values of what is mapped, by what PyTorch says of it."""
+
+
+def _asking_no_values(mapped: Callable[..., Any], *arrays: Array) -> Any:
+    if torch.compiler.is_dynamo_compiling():
+        return told(mapped, *arrays)
+    try:
+        return told(mapped, *arrays)
+    except RuntimeError as error:
+        what = next((what for text, what in _ASKED.items() if str(error).startswith(text)), None)
+        if what is None:
+            raise
+        from xpand_extensions.tracing._where import place_of
+
+        raise TypeError(
+            f"vmap: {what} depends on the values of an array that is mapped over, at {place_of(error)}; write "
+            "`xp.where`, or `control_flow.cond` and `while_loop`, in place of `if` and `while`, and use operations "
+            "whose shapes do not depend on values, such as those of xpand with `size`"
+        ) from error
 
 
 def _called(function: Callable[..., Any], arrays: Sequence[Array], axis_name: Any, axis: names.Axis) -> Any:
