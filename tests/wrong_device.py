@@ -115,7 +115,7 @@ MORE: dict[str, tuple[Any, ...]] = {
     "jit": (lambda x: jit.jit(total)(x), X),
     "krylov": (lambda a, b: linear_solve.solve(a, b, method="cg").x, SPD, X),
     # JAX has no short way of its own, and goes the long one.
-    "solve_small": (lambda a, b: (b, solve_small(a, b, b[0], b[0])), SPD, X),
+    "solve_small": (lambda a, b: (b, solve_small(a, b, None, 0.0)), SPD, X),
     "solve_levels": (
         solve_levels,
         np.asarray([2.0, 9.0]),

@@ -1,41 +1,60 @@
 """Small dense systems, of which the checks would take longer than the solution."""
 
-from typing import Final, NamedTuple
+from typing import Any, Final
 
+from xpand import _arguments, array_namespace, is_concrete, library_name
 from xpand._typing import Array
 
 from .._dispatch import pluggable
+from ..tracing._core import TracedArray
+from ._results import SolveResult, result_of
 
 MOST: Final = 32
 """The most unknowns. For so few the inverse, for an exact condition number, takes no longer than an estimate."""
 
+RTOL: Final = 1e-8
+_METHODS: Final = frozenset({"auto", "lu", "direct"})
 
-class Small(NamedTuple):
-    """What `solve_small` returns."""
 
-    x: Array
-    residual: Array
-    residual_norm: Array
-    status: Array
+def default_rtol(eps: float) -> float:
+    """Return how exact a solution is to be unless told, by the data type's `eps`."""
+    return max(RTOL, 100 * eps)
+
+
+def solve_at_once(A: Any, b: Any, method: Any, rtol: Any, atol: Any) -> SolveResult | None:
+    """Solve one small dense system of known values by triangles; None where it isn't one, whatever else it is."""
+    cls = type(A)
+    if cls is not type(b) or type(method) is not str or method not in _METHODS:
+        return None
+    if not ((rtol is None or (type(rtol) is float and rtol >= 0)) and type(atol) is float and atol >= 0):
+        return None
+    if not _arguments.is_array(A) or isinstance(A, TracedArray) or A.dtype != b.dtype:
+        return None
+    shape = A.shape
+    if len(shape) != 2 or b.shape != shape[:1] or shape[0] != shape[1] or shape[0] > MOST:
+        return None
+    if not (is_concrete(A) and is_concrete(b)):
+        return None
+    found = solve_small.native(A, b)(A, b, rtol, atol)
+    return None if found is None else result_of(f"lu ({library_name(array_namespace(A))})", *found)
 
 
 @pluggable
-def solve_small(a: Array, b: Array, rtol: Array, atol: Array, /) -> Small | None:
+def solve_small(a: Array, b: Array, rtol: float | None, atol: float, /) -> tuple[Array, ...] | None:
     """Solve one dense system of known values by triangles, and judge the solution, in as few calls as can be.
 
     Args:
         a: A matrix, of shape `(n, n)`.
-        b: A vector, of shape `(n,)` and the same floating-point data type.
-        rtol: The tolerance relative to `b`, real, of shape `()`.
+        b: A vector, of shape `(n,)` and the same data type.
+        rtol: The tolerance relative to `b`; None for what `solve` takes unless told.
         atol: The absolute one.
 
     Returns:
-        The solution with what is missing and a `Status` code; None where it isn't small, isn't plain, or where the
-        library has no such way, so that the long one is to be gone.
+        The fields of a `SolveResult`; None where it isn't small, isn't plain, or where the library has no such way, so
+        that the long one is to be gone.
 
     >>> import numpy as np
-    >>> tolerance = np.asarray(1e-8)
-    >>> solve_small(np.asarray([[2.0, 1.0], [1.0, 3.0]]), np.asarray([3.0, 4.0]), tolerance, tolerance).x
+    >>> solve_small(np.asarray([[2.0, 1.0], [1.0, 3.0]]), np.asarray([3.0, 4.0]), None, 0.0)[0]
     array([1., 1.])
     """
     return solve_small.native(a, b)(a, b, rtol, atol)

@@ -3,14 +3,13 @@
 from collections.abc import Sequence
 from typing import Any
 
-from xpand import _arguments, array_namespace, is_concrete, library_name, trees
+from xpand import _arguments, array_namespace, trees
 from xpand._namespace import describe
 from xpand._typing import Array
 
 from .. import autodiff, linalg
 from .._solver_status import Status, throw_unless_converged
 from ..sparse._containers import Sparse
-from ..tracing._core import TracedArray
 from . import _arguments as arguments
 from . import _methods as methods
 from ._direct import factorize
@@ -18,9 +17,7 @@ from ._implicit import Criterion, Options, least_squares, square
 from ._krylov import Found, System, along
 from ._operators import Matrix, operator_of, ready, times
 from ._results import SolveResult, norm, result_of
-from ._small import MOST, Small, solve_small
-
-RTOL = 1e-8
+from ._small import default_rtol, solve_at_once
 
 
 def solve(
@@ -113,6 +110,11 @@ def solve(
     >>> result.message
     'cg: converged'
     """
+    asked = (x0, max_steps, preconditioner, symmetric, positive_definite, nullspace)
+    if _is_default(asked, batch_ndim, args, throw):
+        small = solve_at_once(A, b, method, rtol, atol)
+        if small is not None:
+            return small
     operator = operator_of("solve", A, args, symmetric, positive_definite)
     batch_ndim = _arguments.integer("solve", "batch_ndim", batch_ndim, minimum=0)
     wanted = methods.method_of(method)
@@ -129,7 +131,7 @@ def solve(
     _applies(wanted, sides, preconditioner, nullspace)
     eps = float(array_namespace(sides.b).finfo(sides.b.dtype).eps)
     criterion = Criterion(
-        arguments.tolerance("rtol", rtol, sides.b, max(RTOL, 100 * eps)),
+        arguments.tolerance("rtol", rtol, sides.b, default_rtol(eps)),
         arguments.tolerance("atol", atol, sides.b, 0.0),
     )
     steps = arguments.stops_of(max_steps, sides.columns.size)
@@ -144,6 +146,13 @@ def solve(
         last = trees.map(lambda x: x[-1, ...], result) if isinstance(max_steps, Sequence) else result
         throw_unless_converged("solve", last)
     return result
+
+
+def _is_default(asked: tuple[Any, ...], batch_ndim: Any, args: Any, throw: Any) -> bool:
+    """Tell whether nothing is asked for but a method and tolerances; what isn't, is checked the long way."""
+    if throw is not False or type(batch_ndim) is not int or batch_ndim or type(args) is not tuple or args:
+        return False
+    return all(each is None for each in asked)
 
 
 def _applies(method: methods.Method, sides: arguments.Sides, preconditioner: Any, nullspace: Any) -> None:
@@ -226,10 +235,6 @@ def _direct(
 ) -> SolveResult:
     xp, b, operator = array_namespace(sides.b), sides.b, sides.operator
     assert isinstance(operator, Matrix), "direct methods are for matrices"
-    small = None if is_trajectory else _small(method, operator, b, criterion)
-    if small is not None:
-        zero = xp.zeros_like(small.status)
-        return result_of(f"lu ({library_name(xp)})", *small[:3], zero, xp.ones_like(zero), small.status)
     if method.name == "lstsq":
         matrix = operator.values
         x, status, text = _lstsq(matrix, b)
@@ -253,21 +258,6 @@ def _direct(
     if is_trajectory:
         fields = tuple([xp.stack([each] * len(steps)) for each in fields])
     return result_of(text, *fields)
-
-
-def _small(method: methods.Method, operator: Matrix, b: Array, criterion: Criterion) -> Small | None:
-    """Solve a small dense system, of which all values are known, at once; None where it isn't one."""
-    a = operator.values
-    is_lu = method.name == "lu" or (method.name == "direct" and not operator.positive_definite)
-    given = (a, b, *criterion)
-    if not is_lu or b.ndim > 1 or b.shape[0] > MOST or isinstance(a, Sparse) or not all(map(_is_plain, given)):
-        return None
-    return solve_small.native(*given)(*given)
-
-
-def _is_plain(x: Array) -> bool:
-    """Tell whether the values of an array are known, and no transformation of `tracing` follows them."""
-    return not isinstance(x, TracedArray) and is_concrete(x)
 
 
 def _lstsq(a: Array, b: Array) -> tuple[Array, Array, str]:

@@ -1,45 +1,66 @@
 """Small dense systems on NumPy, by LAPACK."""
 
-from typing import Any, Final
+from math import inf, sqrt
+from typing import Any, Final, NamedTuple
 
 import numpy as np
 from scipy.linalg import get_lapack_funcs
 
 from xpand._typing import Array
 from xpand_extensions._solver_status import Status
-from xpand_extensions.linear_solve._small import MOST, Small
-
-_DTYPES: Final = {np.dtype(name): np.finfo(name) for name in ("float32", "float64", "complex64", "complex128")}
-_ROUTINES: dict[Any, Any] = {}
+from xpand_extensions.linear_solve._small import MOST, default_rtol
 
 
-def solve_small(a: Array, b: Array, rtol: Array, atol: Array, /) -> Small | None:
-    info = _DTYPES.get(a.dtype)
-    if info is None or not 0 < b.size <= MOST:
+class _Kind(NamedTuple):
+    """What belongs to a data type, as numbers of Python's, which are compared faster."""
+
+    least: float
+    least_norm: float
+    """Whose square has a place in the data type."""
+    most_norm: float
+    most_condition: float
+    rtol: float
+    real: Any
+    routines: tuple[Any, ...]
+
+
+def _kind(name: str) -> _Kind:
+    info, dtype = np.finfo(name), np.dtype(name)
+    least, eps = float(info.smallest_normal), float(info.eps)
+    routines = get_lapack_funcs(("getrf", "getrs", "getri"), (np.empty(0, dtype),))
+    limits = (least, sqrt(least), sqrt(float(info.max)), 1 / eps, default_rtol(eps))
+    return _Kind(*limits, info.dtype, tuple(routines))
+
+
+_KINDS: Final = {np.dtype(name): _kind(name) for name in ("float32", "float64", "complex64", "complex128")}
+
+
+def solve_small(a: Array, b: Array, rtol: float | None, atol: float, /) -> tuple[Array, ...] | None:
+    kind = _KINDS.get(a.dtype)
+    if kind is None or not 0 < b.size <= MOST:
         return None
-    found = _ROUTINES.get(a.dtype)
-    if found is None:
-        found = _ROUTINES[a.dtype] = get_lapack_funcs(("getrf", "getrs", "getri"), (np.empty(0, a.dtype),))
-    getrf, getrs, getri = found
+    getrf, getrs, getri = kind.routines
     with np.errstate(all="ignore"):  # what overflows is singular
         factors, pivots, _ = getrf(a)
         # So NaN, and infinities in the matrix, go the long way too, and those whose pivots have no inverse.
-        if not abs(factors.diagonal()).min() >= info.smallest_normal:
+        if not np.minimum.reduce(abs(factors.diagonal())) >= kind.least:
             return None
         x = getrs(factors, pivots, b)[0]
         inverse = getri(factors, pivots, overwrite_lu=True)[0]
-        condition = (abs(inverse) @ abs(a).sum(axis=1)).max()
+        condition = np.maximum.reduce(abs(inverse) @ np.add.reduce(abs(a), axis=1))
         residual = b - a @ x
         size, wanted = _norm(residual), _norm(b)
-        # Squares beyond the data type's range, and what isn't finite.
-        if not (info.smallest_normal**0.5 < wanted < info.max**0.5 and condition < np.inf and size < np.inf):
-            return None
-        if not condition < 1 / info.eps:
-            status = Status.SINGULAR
-        else:
-            status = Status.CONVERGED if size <= max(rtol * wanted, atol) else Status.STAGNATED
-    return Small(x, residual, np.asarray(size), np.asarray(status, dtype=np.int32))
+    # Squares beyond the data type's range, and what isn't finite.
+    if not (kind.least_norm < wanted < kind.most_norm and condition < inf and size < inf):
+        return None
+    if not condition < kind.most_condition:
+        status = Status.SINGULAR
+    else:
+        tolerance = max((kind.rtol if rtol is None else rtol) * wanted, atol)
+        status = Status.CONVERGED if size <= tolerance else Status.STAGNATED
+    steps, calls, ended = (np.asarray(each, dtype=np.int32) for each in (0, 1, int(status)))
+    return x, residual, np.asarray(size, dtype=kind.real), steps, calls, ended
 
 
-def _norm(x: Array) -> Array:
-    return np.sqrt(np.vdot(x, x).real)
+def _norm(x: Array) -> float:
+    return sqrt(np.vdot(x, x).real)

@@ -5,7 +5,7 @@ from typing import Final
 import torch
 
 from xpand._typing import Array
-from xpand_extensions.linear_solve._small import MOST, Small
+from xpand_extensions.linear_solve._small import MOST
 
 from ...numpy.linear_solve._solve_small import solve_small as on_host
 from .._plain import is_plain
@@ -13,9 +13,8 @@ from .._plain import is_plain
 _DTYPES: Final = frozenset({torch.float32, torch.float64, torch.complex64, torch.complex128})
 
 
-def solve_small(a: Array, b: Array, rtol: Array, atol: Array, /) -> Small | None:
-    given = (a, b, rtol, atol)
-    if a.dtype not in _DTYPES or b.numel() > MOST or a.device.type != "cpu" or not is_plain(*given):
+def solve_small(a: Array, b: Array, rtol: float | None, atol: float, /) -> tuple[Array, ...] | None:
+    if a.dtype not in _DTYPES or b.numel() > MOST or not (a.is_cpu and b.is_cpu) or not is_plain(a, b):
         return None
-    found = on_host(*[x.detach().resolve_conj().resolve_neg().numpy() for x in given])
-    return None if found is None else Small(*map(torch.from_numpy, found))
+    found = on_host(a.numpy(force=True), b.numpy(force=True), rtol, atol)
+    return None if found is None else tuple([torch.from_numpy(each) for each in found])
