@@ -422,3 +422,20 @@ def test_bad_options(able: Library) -> None:
     ):
         with pytest.raises(error, match=message):
             named(bad)(x)
+
+
+def test_what_is_not_mapped_and_not_an_argument(able: Library) -> None:
+    """An array that the function closes over is of the library itself, beside members that are followed."""
+    held = np.asarray([1.0, 5.0, 2.0])
+    closed = able.asarray(held)
+    f = lambda _: (
+        pmax(closed, "i"),
+        pmin(closed, "i"),
+        ppermute(closed, "i", [(0, 1)]),
+        ppermute(closed, ("i", "j"), [(p, 11 - p) for p in range(12)]),
+    )
+    largest, smallest, one, moved = twice(f)(able.asarray(X))
+    everywhere = np.broadcast_to(held, (3, 4, 3))
+    for found in (largest, smallest, moved):
+        able.assert_equal(found, everywhere)
+    able.assert_equal(one, everywhere * (np.arange(3) == 1)[:, None, None])

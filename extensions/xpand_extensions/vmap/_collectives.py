@@ -206,15 +206,17 @@ def ppermute(x: trees.Tree, /, axis_name: names.Names, perm: Sequence[tuple[int,
     complete = pairs + list(zip(free, sorted(set(range(size)) - set(received))))
 
     def permuted(xp: Namespace, leaf: Array) -> Array:
+        position = _position(axes)
+        xp = array_namespace(leaf, position)  # the leaf may be one that isn't mapped
         if len(axes) == 1:
             result = ppermute.native(leaf)(leaf, next(iter(axes)), complete)
         else:
             sources = [source for source, _ in sorted(complete, key=lambda pair: pair[1])]
             everything = _gathered("ppermute", leaf, tuple(axes), 0, False)
-            result = _own(xp, everything, _own(xp, _table(xp, sources, xp.int32, leaf), _position(axes)))
+            result = _own(xp, everything, _own(xp, _table(xp, sources, xp.int32, leaf), position))
         if len(pairs) == size:
             return result
-        has = _own(xp, _table(xp, [i in set(received) for i in range(size)], xp.bool, leaf), _position(axes))
+        has = _own(xp, _table(xp, [i in set(received) for i in range(size)], xp.bool, leaf), position)
         return xp.where(has, result, xp.zeros_like(result))
 
     return _on_leaves("ppermute", _with_arrays("ppermute", x, axes), permuted)
@@ -253,6 +255,7 @@ def _extreme(function: str, tree: trees.Tree, axis_name: names.Names) -> trees.T
         if not size:
             return leaf  # of no members
         everything = _gathered(function, leaf, tuple(axes), 0, False)
+        xp = array_namespace(everything)
         reduce = (xp.any, xp.all) if kind == "bool" else (xp.max, xp.min)
         return reduce[function == "pmin"](everything, axis=0)
 
