@@ -457,3 +457,67 @@ def test_two_devices_raise() -> None:
     strict = [library for library in EAGER_LIBRARIES if library.id.startswith("strict")]
     with pytest.raises(ValueError, match="fori_loop: takes arrays on one device"):
         fori_loop(0, 2, lambda i, c: c, tuple(library.asarray(1.0) for library in strict))
+
+
+# What is carried comes from outside, and what the functions use, or the bounds, is followed by a transformation
+
+
+def counted_beside(x: Any, zero: Any, one: Any) -> Any:
+    return while_loop(lambda c: c[1] < 10.0, lambda c: (c[0] + 1, c[1] * 2.0), (zero, x))[1]
+
+
+def up_to(x: Any, zero: Any, one: Any) -> Any:
+    return while_loop(lambda c: NAMESPACE(c, x).less(c, x), lambda c: c + 1.0, zero)
+
+
+def by_what_is_used(x: Any, zero: Any, one: Any) -> Any:
+    return while_loop(lambda c: c < 10.0, lambda c: NAMESPACE(c, x).add(c, x), zero)
+
+
+def bounded(x: Any, zero: Any, one: Any) -> Any:
+    return while_loop(lambda c: c < 10.0, lambda c: NAMESPACE(c, x).add(c, x), zero, max_iter=20)
+
+
+def trajectory(x: Any, zero: Any, one: Any) -> Any:
+    found = while_loop(lambda c: c < 10.0, lambda c: NAMESPACE(c, x).add(c, x), zero, max_iter=(0, 3, 20))
+    return NAMESPACE(found).sum(found)
+
+
+def range_of(x: Any, zero: Any, one: Any) -> Any:
+    xp = NAMESPACE(x)
+    return fori_loop(0, xp.astype(x, xp.int64), lambda i, c: c * 2.0, one)
+
+
+def over_rows(x: Any, zero: Any, one: Any) -> Any:
+    xp = NAMESPACE(x)
+    return scan(lambda c, row: (NAMESPACE(c, row).add(c, row), None), zero, xp.stack([x, x]))[0]
+
+
+FROM_OUTSIDE = [counted_beside, up_to, by_what_is_used, bounded, trajectory, range_of, over_rows]
+
+
+@pytest.mark.parametrize("function", FROM_OUTSIDE)
+@pytest.mark.parametrize("library", [x for x in EAGER_LIBRARIES if x.id not in ("torch", "jax")], ids=str)
+def test_what_is_carried_is_not_followed(library: Library, function: Any) -> None:
+    members = np.asarray([1.5, 2.5])
+    ours = lambda x: function(x, library.asarray(0.0), library.asarray(1.0))
+    theirs = jax.jit(lambda x: jax.jvp(lambda x: function(x, jax.numpy.zeros(()), jax.numpy.ones(())), (x,), (x,)))
+    values, along = (np.asarray(x) for x in jax.vmap(theirs)(members))
+    xs = library.asarray(members)
+    pushed = lambda x: jvp(ours, (x,), (x,))
+    for transformed in (vmap(pushed), jit(vmap(pushed))):
+        for found, expected in zip(transformed(xs), (values, along)):
+            library.assert_equal(found, expected, rtol=1e-14)
+    x = library.asarray(members[0])
+    for transformed in (ours, jit(ours)):
+        library.assert_equal(transformed(x), values[0], rtol=1e-14)
+    for found, expected in zip(pushed(x), (values[0], along[0])):
+        library.assert_equal(found, expected, rtol=1e-14)
+
+
+@pytest.mark.parametrize("library", [x for x in EAGER_LIBRARIES if x.id != "torch"], ids=str)
+def test_only_the_number_of_steps_is_followed(library: Library) -> None:
+    """There is reverse mode without a bound: the derivative is zero."""
+    slope = grad(lambda x: x * up_to(x, library.asarray(0.0), None))
+    library.assert_equal(jit(slope)(library.asarray(2.5)), np.asarray(3.0))
+    library.assert_equal(vmap(slope)(library.asarray([1.5, 2.5])), np.asarray([2.0, 3.0]))

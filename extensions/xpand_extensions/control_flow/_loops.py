@@ -7,7 +7,7 @@ from xpand import _arguments, array_namespace, trees
 from xpand._typing import Array
 
 from .._dispatch import pluggable
-from ._trees import Arrays, Carry, described, function_of, one_library, scalar_bool
+from ._trees import Arrays, Carry, described, function_of, one_library, scalar_bool, told_by
 
 
 @pluggable
@@ -65,7 +65,7 @@ def while_loop(
     def step(*arrays: Array) -> Arrays:
         return carry.fit(body_fun(carry.tree(arrays)))
 
-    native = while_loop.native(carry.arrays[0])
+    native = while_loop.native(*told_by(carry.arrays))
     return carry.tree(carry.run(lambda arrays: native(condition, step, arrays, max_iter=steps)))
 
 
@@ -116,7 +116,7 @@ def fori_loop(
     def step(i: Array, *arrays: Array) -> Arrays:
         return carry.fit(body_fun(i, carry.tree(arrays)))
 
-    native = fori_loop.native(carry.arrays[0])
+    native = fori_loop.native(*told_by((*carry.arrays, *given)))
     return carry.tree(carry.run(lambda arrays: native(*bounds, step, arrays, unroll=unroll)))
 
 

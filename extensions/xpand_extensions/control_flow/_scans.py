@@ -10,7 +10,7 @@ from xpand._typing import Array
 from .._dispatch import pluggable
 from .._transforms import as_array
 from .._transforms_patterns import sliceable
-from ._trees import Arrays, Carry, Results, filled, first_array, function_of, one_library, paths, skeleton
+from ._trees import Arrays, Carry, Results, filled, first_array, function_of, one_library, paths, skeleton, told_by
 
 
 @pluggable
@@ -77,7 +77,7 @@ def scan(
                 )
             return carry.fit(result[0]), yields.flatten(result[1])
 
-        native = scan.native(everything[0])
+        native = scan.native(*told_by(everything))
         last, ys = native(step, arrays, tuple(parts), length=steps, reverse=reverse, unroll=unroll)
         return carry.tree(last), yields.tree(ys)
 
@@ -122,7 +122,7 @@ def map(f: Callable[..., Any], xs: trees.Tree, *, batch_size: int | None = None)
     _length("map", xs, parts, None)
     one_library("map", "xs", parts)
     results = Results("map", "what f returns", parts[0])
-    native = map.native(parts[0])
+    native = map.native(*told_by(tuple(parts)))
     found = native(lambda *x: results.flatten(f(filled(form, x))), tuple(parts), batch_size=batch_size)
     return results.tree(found)
 
@@ -167,7 +167,7 @@ def associative_scan(fn: Callable[..., Any], elems: trees.Tree, reverse: bool = 
         like = Carry("associative_scan", "the arguments", "fn", filled(form, a))
         return like.fit(fn(like.tree(a), like.tree(b)))
 
-    native = associative_scan.native(parts[0])
+    native = associative_scan.native(*told_by(tuple(parts)))
     # Counted from the front where that is the same for all.
     where = axes[0] if len(set(axes)) == 1 else axis
     return filled(form, native(combined, tuple(parts), reverse=reverse, axis=where))

@@ -178,6 +178,15 @@ def one_library(function: str, name: str, arrays: Sequence[Array]) -> None:
         _arguments.one_device(function, **named)
 
 
+def told_by(arrays: Arrays) -> Arrays:
+    """Return those of some arrays that tell what runs a loop: one, where all are of one type.
+
+    Where a transformation follows some of them and not the others, it is the one that has to follow the loop.
+    """
+    first = arrays[0]
+    return (first,) if all(type(x) is type(first) for x in arrays) else arrays
+
+
 def first_array(values: Sequence[Any]) -> Array | None:
     """Find the first array among values."""
     return next((x for x in values if _arguments.is_array(x)), None)

@@ -139,7 +139,10 @@ def _device_of(arrays: Sequence[Any]) -> Any:
 
 
 def while_linearize(trace: Linearize, op: Op, args: Sequence[Any], params: dict[str, Any]) -> Any:
-    return _as_scan(trace.namespace, args, [trace.plain(x) for x in args], params)
+    values = [trace.plain(x) for x in args]
+    if not any(map(trace.own, args[params["tested"] :])):  # only how many steps there are depends on what is followed
+        return bind(op, values, params)
+    return _as_scan(trace.namespace, args, values, params)
 
 
 def while_tape(trace: Tape, op: Op, args: Sequence[Any], params: dict[str, Any]) -> Any:

@@ -6,16 +6,28 @@ from typing import Any, TypeAlias
 
 from xpand import UnsupportedError, _arguments, array_namespace, is_concrete
 from xpand._typing import Array
+from xpand_extensions import control_flow as facade
 
 Arrays: TypeAlias = "tuple[Array, ...]"
 Decide: TypeAlias = "Callable[[Array, bool], tuple[bool, bool]]"
 """Takes a condition and whether the loop has a bound; returns whether to go on, and whether some members have ended."""
 
 
+class _FollowedError(Exception):
+    """The condition of a loop in Python is not known, and of arrays that have loops of their own."""
+
+
 def while_loop(
     cond_fun: Callable[..., Any], body_fun: Callable[..., Any], init_val: Arrays, *, max_iter: Any = None
 ) -> Arrays:
-    return looped(cond_fun, body_fun, init_val, max_iter, _decide)
+    try:
+        return looped(cond_fun, body_fun, init_val, max_iter, _decide)
+    except _FollowedError as found:
+        (active,) = found.args
+    # By what follows the arrays that the functions close over, though none of those carried.
+    wrap = array_namespace(active).asarray
+    native = facade.while_loop.native(active)
+    return native(cond_fun, body_fun, tuple([wrap(x) for x in init_val]), max_iter=max_iter)
 
 
 def fori_loop(lower: Any, upper: Any, body_fun: Callable[..., Any], init_val: Arrays, *, unroll: Any = None) -> Arrays:
@@ -35,7 +47,7 @@ def looped(
     if not wanted:
         return last
     rows = [kept.get(number, last) for number in wanted]
-    return tuple([array_namespace(each[0]).stack(each) for each in zip(*rows)])
+    return tuple([array_namespace(*each).stack(each) for each in zip(*rows)])
 
 
 def counted(
@@ -88,6 +100,8 @@ def _states(
 def _decide(active: Array, bounded: bool) -> tuple[bool, bool]:
     if is_concrete(active):
         return bool(active), False
+    if facade.while_loop.native(active) is not while_loop:
+        raise _FollowedError(active)
     if bounded:
         return True, True
     raise UnsupportedError(

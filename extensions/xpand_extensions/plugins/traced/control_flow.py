@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
 from xpand import array_namespace, is_concrete
+from xpand._arguments import device_of
 from xpand._typing import Array
 
 from ...generic.control_flow import associative_scan as associative_scan
@@ -34,9 +35,10 @@ def map(f: Callable[..., Any], xs: Arrays, *, batch_size: int | None = None) -> 
 
 
 def fori_loop(lower: Any, upper: Any, body_fun: Callable[..., Any], init_val: Arrays, *, unroll: Any = None) -> Arrays:
-    namespace = array_namespace(*init_val)
-    device = init_val[0].device
-    dtype = next((x.dtype for x in (lower, upper) if not isinstance(x, int)), namespace.int64)
+    bounds = [x for x in (lower, upper) if not isinstance(x, int)]
+    namespace = array_namespace(*init_val, *bounds)
+    device = device_of(init_val[0])
+    dtype = next((x.dtype for x in bounds), namespace.int64)
 
     def as_index(i: Any) -> Array:
         return i if hasattr(i, "dtype") else namespace.asarray(i, dtype=dtype, device=device)
@@ -47,7 +49,8 @@ def fori_loop(lower: Any, upper: Any, body_fun: Callable[..., Any], init_val: Ar
         return _wrapped(namespace, _scan.scan(namespace, step, init_val, (steps,), steps.shape[0])[0])
     last = as_index(upper)
     stepped = lambda i, *carry: (i + 1, *body_fun(i, *carry))
-    found = _while.while_loop(namespace, lambda i, *_: i < last, stepped, (as_index(lower), *init_val), None)
+    goes_on = lambda i, *_: namespace.less(i, last)  # a function, since only one of the two may be traced
+    found = _while.while_loop(namespace, goes_on, stepped, (as_index(lower), *init_val), None)
     return _wrapped(namespace, found[1:])
 
 
