@@ -27,7 +27,8 @@ def while_loop(
     # By what follows the arrays that the functions close over, though none of those carried.
     wrap = array_namespace(active).asarray
     native = facade.while_loop.native(active)
-    return native(cond_fun, body_fun, tuple([wrap(x) for x in init_val]), max_iter=max_iter)
+    last: Arrays = native(cond_fun, body_fun, tuple([wrap(x) for x in init_val]), max_iter=max_iter)
+    return last
 
 
 def fori_loop(lower: Any, upper: Any, body_fun: Callable[..., Any], init_val: Arrays, *, unroll: Any = None) -> Arrays:
