@@ -15,6 +15,7 @@ from torch import Tensor
 
 from .._typing import Array
 from ._dtypes import SIGNED, as_tensor, from_ordered, promote_types, to_ordered, to_signed
+from ._following import absolute, any_is_followed, is_followed, is_nowhere
 
 __all__ = [
     "add",
@@ -119,8 +120,8 @@ def _binary(
 
     function.__name__ = function.__qualname__ = name
     function.__doc__ = (
-        f"The standard's `{name}`: `torch.{native.__name__}` with the standard's promotion, Python scalars on either "
-        "side, and every unsigned integer type."
+        f"The standard's `{name}`: `torch.{native.__name__.lstrip('_')}` with the standard's promotion, Python scalars "
+        "on either side, and every unsigned integer type."
     )
     return function
 
@@ -233,6 +234,36 @@ def _remainder(x1: _Operand, x2: _Operand, **kwargs: Any) -> Array:
     return result.add_(0.0) if x2 > 0 else result.neg_().add_(0.0).neg_()
 
 
+# Where PyTorch's derivatives are NaN, or 0 in place of the one from the right, another form for what is followed.
+
+
+def _copysign(x1: Array, x2: Array, **kwargs: Any) -> Array:
+    if kwargs or not is_followed(x1) or not x1.dtype.is_floating_point or x1.dtype is not x2.dtype:
+        return torch.copysign(x1, x2, **kwargs)
+    one = torch.scalar_tensor(1.0, dtype=x2.dtype, device=x2.device)
+    return absolute(x1) * torch.copysign(one, x2)
+
+
+def _hypot(x1: Array, x2: Array, **kwargs: Any) -> Array:
+    if kwargs or not any_is_followed(x1, x2):
+        return torch.hypot(x1, x2, **kwargs)
+    zero = (x1 == 0) & (x2 == 0)
+    if is_nowhere(zero):
+        return torch.hypot(x1, x2)
+    return torch.where(zero, (x1 + x2) * 0.5 + 0.0, torch.hypot(torch.where(zero, 1.0, x1), x2))
+
+
+def _logaddexp(x1: Array, x2: Array, **kwargs: Any) -> Array:
+    if kwargs or not any_is_followed(x1, x2):
+        return torch.logaddexp(x1, x2, **kwargs)
+    # An infinite one is all of the sum, or none of it; of two, both are.
+    infinite = torch.isinf(x1) | torch.isinf(x2)
+    if is_nowhere(infinite):
+        return torch.logaddexp(x1, x2)
+    plain = torch.logaddexp(torch.where(infinite, 0.0, x1), torch.where(infinite, 0.0, x2))
+    return torch.where(infinite, torch.where(x1 == x2, x1 + x2, torch.maximum(x1, x2) + 0.0), plain)
+
+
 add = _binary("add", torch.add, _modular(torch.add))
 subtract = _binary("subtract", torch.subtract, _modular(torch.subtract))
 multiply = _binary("multiply", torch.multiply, _modular(torch.multiply))
@@ -263,7 +294,7 @@ logical_xor = _binary("logical_xor", torch.logical_xor, _truth(torch.logical_xor
 maximum = _binary("maximum", torch.maximum, _extremum(torch.maximum), scalars=False)
 minimum = _binary("minimum", torch.minimum, _extremum(torch.minimum), scalars=False)
 atan2 = _binary("atan2", torch.atan2, scalars=False)
-copysign = _binary("copysign", torch.copysign, scalars=False)
-hypot = _binary("hypot", torch.hypot, scalars=False)
-logaddexp = _binary("logaddexp", torch.logaddexp, scalars=False)
+copysign = _binary("copysign", _copysign, scalars=False)
+hypot = _binary("hypot", _hypot, scalars=False)
+logaddexp = _binary("logaddexp", _logaddexp, scalars=False)
 nextafter = _binary("nextafter", torch.nextafter, scalars=False)

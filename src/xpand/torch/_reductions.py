@@ -14,6 +14,7 @@ import torch
 from .._typing import Array, Axis, DType
 from ._binary import output
 from ._dtypes import KINDS, SIGNED, from_ordered, result_type, to_ordered, to_signed
+from ._following import is_followed, is_nowhere, root_at_zeros
 
 __all__ = [
     "all",
@@ -123,8 +124,11 @@ def mean(x: Array, /, *, axis: Axis = None, keepdims: bool = False, **kwargs: An
 def std(x: Array, /, *, axis: Axis = None, correction: float = 0.0, keepdims: bool = False, **kwargs: Any) -> Array:
     """The standard deviation over axes, with `correction` taken from the number of elements."""
     if axis == ():
-        return torch.std(x[None], 0, correction=correction, **kwargs)
-    return torch.std(x, axis, correction=correction, keepdim=keepdims, **kwargs)
+        x, axis, keepdims = x[None], 0, False
+    result = torch.std(x, axis, correction=correction, keepdim=keepdims, **kwargs)
+    if kwargs or not is_followed(x) or is_nowhere(result == 0):
+        return result
+    return root_at_zeros(result, torch.sum(x, axis, keepdims))
 
 
 def var(x: Array, /, *, axis: Axis = None, correction: float = 0.0, keepdims: bool = False, **kwargs: Any) -> Array:

@@ -1,0 +1,75 @@
+"""Whether a derivative follows an array, and the points at which PyTorch's derivatives aren't those of other libraries.
+
+Where a function has no derivative, PyTorch has rules of its own: 0 for the absolute value and for norms at 0, 1 for
+`clip` at a bound. Elsewhere in this package such functions take another form for arrays that a derivative follows, and
+for no others. Its values are those of the plain function, to the bit.
+"""
+
+from __future__ import annotations
+
+import torch
+from torch._C import _functorch as levels
+from torch.autograd import forward_ad
+
+from .._namespace import is_concrete
+from .._typing import Array
+
+_are_levels_active = torch._C._are_functorch_transforms_active
+
+
+def is_followed(x: Array) -> bool:
+    """Tell whether a derivative with respect to `x` may be asked for: by forward mode, of any array is assumed."""
+    if x.requires_grad or forward_ad._current_level >= 0:
+        return True
+    return _are_levels_active() and _is_followed_below(x)
+
+
+def _is_followed_below(x: Array) -> bool:
+    if torch.compiler.is_dynamo_compiling():  # which can't see below the levels of torch.func
+        return True
+    while levels.is_functorch_wrapped_tensor(x):
+        x = levels.get_unwrapped(x)
+        if x.requires_grad:
+            return True
+    return False
+
+
+def any_is_followed(*arrays: Array | None) -> bool:
+    """Tell it of any of several arrays; None is none."""
+    return any(x is not None and is_followed(x) for x in arrays)
+
+
+def is_nowhere(condition: Array) -> bool:
+    """Tell whether an array of truths is known to be false throughout: all members of what is mapped."""
+    if torch.compiler.is_dynamo_compiling() or condition.device.type != "cpu":  # to ask would be to wait
+        return False
+    while levels.is_functorch_wrapped_tensor(condition):
+        condition = levels.get_unwrapped(condition)
+    return is_concrete(condition) and not bool(condition.any())
+
+
+def shared(x: Array) -> Array:
+    """Return `x` with half of its derivative: it is one of two equal values, as PyTorch and JAX share among them."""
+    return torch.maximum(x, x.detach())
+
+
+def absolute(x: Array) -> Array:
+    """Compute the absolute value of real numbers, whose derivative at either zero is 1."""
+    if is_nowhere(x == 0):
+        return torch.abs(x)
+    one = torch.scalar_tensor(1.0, dtype=x.dtype, device=x.device)
+    # Of negative zero the product is negative zero: adding a zero makes a positive one of either.
+    return x * torch.where(x >= 0, one, -1.0) + 0.0
+
+
+def root_at_zeros(result: Array, total: Array) -> Array:
+    """Return roots of sums of squares, with the derivative of the root at zeros: NaN, where PyTorch masks it.
+
+    Args:
+        result: The roots.
+        total: Sums of the same elements; only their derivative counts.
+    """
+    zero = result == 0
+    total = torch.where(zero, total - total.detach(), 1.0)
+    square = total * total if not total.dtype.is_complex else total.real * total.real + total.imag * total.imag
+    return torch.where(zero, torch.sqrt(square), result)

@@ -1,0 +1,261 @@
+"""Derivatives where a function has none, or several: JAX's, on every library, in both modes and to second order."""
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+
+import xpand
+from tests.libraries import LIBRARIES, Library
+from xpand_extensions.autodiff import grad, jvp
+from xpand_extensions.jit import jit
+from xpand_extensions.vmap import vmap
+
+NAMESPACE = xpand.array_namespace
+inf, nan = np.inf, np.nan
+
+
+class Point(NamedTuple):
+    """A function of one array, and the derivative of the sum of its results in each element."""
+
+    function: Callable[[Any], Any]
+    x: Any
+    slopes: Any
+    second: Any = 0.0
+    """The second derivative along 1, 2, 3, …; None where it is infinite or NaN."""
+
+
+def standard(name: str, **options: Any) -> Callable[[Any], Any]:
+    def function(x: Any) -> Any:
+        xp: Any = NAMESPACE(x)
+        for part in name.split("."):
+            xp = getattr(xp, part)
+        return xp(x, **options)
+
+    return function
+
+
+def with_constant(name: str, other: Any, *, first: bool = False) -> Callable[[Any], Any]:
+    """A function of two arrays, the other one of which is constant."""
+
+    def function(x: Any) -> Any:
+        xp = NAMESPACE(x)
+        constant = xp.asarray(other, dtype=x.dtype, device=xpand.device(x))
+        return getattr(xp, name)(*((constant, x) if first else (x, constant)))
+
+    return function
+
+
+def clipped(low: Any, high: Any) -> Callable[[Any], Any]:
+    def function(x: Any) -> Any:
+        xp = NAMESPACE(x)
+        bounds = [
+            xp.asarray(b, dtype=x.dtype, device=xpand.device(x)) if isinstance(b, list) else b for b in (low, high)
+        ]
+        return xp.clip(x, *bounds)
+
+    return function
+
+
+def norm(**options: Any) -> Callable[[Any], Any]:
+    return standard("linalg.vector_norm", **options)
+
+
+ROWS = [[0.0, -0.0], [3.0, 4.0]]
+RANK_2 = [[1.0, 2.0, 3.0, 4.0], [2.0, 4.0, 6.0, 8.0], [0.0, 1.0, 0.0, 1.0], [2.0, 5.0, 6.0, 9.0]]
+RANK_3 = [[1.0, 2.0, 0.0, 1.0], [2.0, 4.0, 0.0, 2.0], [0.0, 1.0, 3.0, 1.0], [1.0, 0.0, 1.0, 5.0]]
+
+
+def cofactors(x: Any) -> np.ndarray:
+    a = np.asarray(x)
+    places = range(len(a))
+    minor = lambda i, j: np.linalg.det(np.delete(np.delete(a, i, 0), j, 1))
+    return np.asarray([[(-1.0) ** (i + j) * minor(i, j) for j in places] for i in places])
+
+
+def curvature(x: Any) -> float:
+    """The second derivative of a determinant along 1, 2, 3, …, from differences: those of polynomials are exact."""
+    a = np.asarray(x)
+    t = np.arange(1.0, a.size + 1).reshape(a.shape)
+    f = lambda step: float(np.linalg.det(a + step * t))
+    return (16 * (f(1) + f(-1)) - f(2) - f(-2) - 30 * f(0)) / 12
+
+
+POINTS = {
+    "abs": Point(standard("abs"), [-2.0, -0.0, 0.0, 3.0, -inf, inf], [-1.0, 1.0, 1.0, 1.0, -1.0, 1.0]),
+    "sqrt": Point(standard("sqrt"), [0.0, 4.0], [inf, 0.25], None),
+    "clip by numbers": Point(clipped(-1.0, 2.0), [-3.0, -1.0, 0.0, 2.0, 5.0], [0.0, 0.5, 1.0, 0.5, 0.0]),
+    "clip by equal numbers": Point(clipped(1.0, 1.0), [0.0, 1.0, 2.0], [0.0, 0.25, 0.0]),
+    "clip from below": Point(clipped(0.0, None), [-1.0, -0.0, 0.0, inf], [0.0, 0.5, 0.5, 1.0]),
+    "clip from above": Point(clipped(None, 0.0), [-inf, -0.0, 0.0, 1.0], [1.0, 0.5, 0.5, 0.0]),
+    "clip by arrays": Point(clipped([0.0, 1.0, 1.0], [2.0, 1.0, 2.0]), [0.0, 1.0, 0.0], [0.5, 0.25, 0.0]),
+    "clip by an array": Point(clipped([0.0, 1.0], None), [0.0, 2.0], [0.5, 1.0]),
+    "maximum": Point(with_constant("maximum", [0.0, 0.0, 1.0]), [0.0, 1.0, 0.0], [0.5, 1.0, 0.0]),
+    "minimum": Point(with_constant("minimum", [0.0, 0.0, 1.0]), [0.0, 1.0, 0.0], [0.5, 0.0, 1.0]),
+    "copysign": Point(
+        with_constant("copysign", [2.0, -2.0, -1.0, 1.0, -1.0]),
+        [0.0, 0.0, -inf, -inf, 3.0],
+        [1.0, -1.0, 1.0, -1.0, -1.0],
+    ),
+    "hypot": Point(with_constant("hypot", [0.0, -2.0, 4.0]), [0.0, 0.0, 3.0], [0.5, 0.0, 0.6], 4 * 0.5 + 9 * 16 / 125),
+    "logaddexp": Point(with_constant("logaddexp", [-inf, 1.0, 0.5]), [1.0, -inf, 0.5], [1.0, 0.0, 0.5], 9 * 0.25),
+    "logaddexp the other way": Point(
+        with_constant("logaddexp", [-inf, 1.0, 0.5], first=True), [1.0, -inf, 0.5], [1.0, 0.0, 0.5], 9 * 0.25
+    ),
+    "max": Point(standard("max", axis=1), [[1.0, 2.0, 2.0], [3.0, 3.0, 3.0]], [[0.0, 0.5, 0.5], [1 / 3] * 3]),
+    "min of all": Point(standard("min"), [[1.0, 2.0], [1.0, 1.0]], [[1 / 3, 0.0], [1 / 3, 1 / 3]]),
+    "sort": Point(lambda x: NAMESPACE(x).sort(x)[1:2], [2.0, 2.0, 2.0], [0.0, 1.0, 0.0]),
+    "prod": Point(standard("prod"), [2.0, 0.0, 3.0], [0.0, 6.0, 0.0], 36.0),
+    "std": Point(standard("std", axis=1), [[1.0, 1.0], [1.0, 3.0]], [[nan, nan], [-0.5, 0.5]], None),
+    "norm": Point(norm(axis=1), ROWS, [[nan, nan], [0.6, 0.8]], None),
+    "norm of all, kept": Point(norm(keepdims=True), [[0.0, 0.0]], [[nan, nan]], None),
+    "norm of none": Point(norm(axis=()), [0.0, -2.0], [nan, -1.0], None),
+    "norm of order 3": Point(norm(axis=0, ord=3), [[0.0, 0.0], [0.0, 2.0]], [[nan, 0.0], [nan, 1.0]], None),
+    "norm of order 1": Point(norm(axis=1, ord=1), ROWS, [[1.0, 1.0], [1.0, 1.0]]),
+    "norm of order -inf": Point(norm(ord=-inf), [0.0, -3.0, -0.0], [0.5, 0.0, 0.5]),
+    "norm of order inf": Point(norm(ord=inf), [3.0, 0.0, -3.0], [0.5, 0.0, -0.5]),
+    "matrix norm": Point(standard("linalg.matrix_norm"), [[0.0, 0.0], [0.0, 0.0]], [[nan, nan], [nan, nan]], None),
+    "matrix norm of order 1": Point(
+        standard("linalg.matrix_norm", ord=1), [[1.0, 0.0], [0.0, 1.0]], [[0.5, 0.5], [0.5, 0.5]]
+    ),
+    "det": Point(standard("linalg.det"), [[1.0, 2.0], [2.0, 4.0]], [[4.0, -2.0], [-2.0, 1.0]], -4.0),
+    "det of zeros": Point(standard("linalg.det"), [[0.0, 0.0], [0.0, 0.0]], [[0.0, 0.0], [0.0, 0.0]], -4.0),
+    "det of one": Point(standard("linalg.det"), [[0.0]], [[1.0]]),
+    "det of rank 3 in 4": Point(standard("linalg.det"), RANK_3, cofactors(RANK_3), curvature(RANK_3)),
+}
+
+
+ABOUT = 1e-12
+"""Of determinants, what rounding leaves of differences of products."""
+
+
+def total(point: Point) -> Callable[[Any], Any]:
+    return lambda x: NAMESPACE(x).sum(point.function(x))
+
+
+def given(library: Library, point: Point) -> tuple[Any, Any, np.ndarray]:
+    """The arrays, and a direction."""
+    values = np.asarray(point.x)
+    direction = np.arange(1.0, values.size + 1).reshape(values.shape)
+    return library.asarray(values), library.asarray(direction), direction
+
+
+@pytest.mark.parametrize("name", POINTS)
+def test_derivatives(library: Library, name: str) -> None:
+    point = POINTS[name]
+    x, t, direction = given(library, point)
+    # Dask computes when all warnings of NumPy's are on again.
+    with np.errstate(divide="ignore", invalid="ignore"):
+        library.assert_equal(grad(total(point))(x), np.asarray(point.slopes), rtol=ABOUT, atol=ABOUT)
+        along = jvp(total(point), (x,), (t,))[1]
+        library.assert_equal(along, np.sum(np.asarray(point.slopes) * direction), rtol=ABOUT, atol=ABOUT)
+
+
+SECOND = {name: point for name, point in POINTS.items() if point.second is not None}
+OWN = [x for x in LIBRARIES if x.id in ("numpy", "torch", "torch-cuda")]
+"""JAX's own are no one's to mend, and the others have NumPy's."""
+
+
+@pytest.mark.parametrize("library", OWN, ids=str)
+@pytest.mark.parametrize("name", SECOND)
+def test_second_derivatives(library: Library, name: str) -> None:
+    point = SECOND[name]
+    x, t, _ = given(library, point)
+    assert_second(library, total(point), x, t, point.second)
+
+
+def assert_second(library: Library, f: Callable[[Any], Any], x: Any, t: Any, expected: float) -> None:
+    """Assert the second derivative along a direction, in all four nestings of the modes."""
+    forward = lambda f: lambda x: jvp(f, (x,), (t,))[1]
+    reverse = lambda f: lambda x: NAMESPACE(x).sum(grad(f)(x) * t)
+    for outer in (forward, reverse):
+        for inner in (forward, reverse):
+            own = lambda x, inner=inner: inner(f)(x)
+            library.assert_equal(
+                outer(own)(x),
+                np.asarray(expected),
+                rtol=ABOUT,
+                atol=ABOUT * (1.0 + abs(expected)),
+            )
+
+
+@pytest.mark.parametrize("values", [RANK_2, np.diag([0.0, 2.0, 0.0, 3.0])], ids=["rank 2", "diagonal"])
+@pytest.mark.parametrize("library", [x for x in OWN if x.id != "numpy"], ids=str)
+def test_second_derivatives_of_determinants_of_lower_rank(library: Library, values: Any) -> None:
+    point = Point(standard("linalg.det"), values, np.zeros((4, 4)))
+    x, t, _ = given(library, point)
+    library.assert_equal(grad(total(point))(x), np.asarray(point.slopes), atol=1e-11)
+    assert_second(library, total(point), x, t, curvature(values))
+
+
+# On PyTorch, where another form is taken for what is followed
+
+FORMS = [name for name in POINTS if name not in ("sqrt", "maximum", "minimum", "max", "min of all", "sort", "prod")]
+
+
+@pytest.mark.parametrize("name", FORMS)
+def test_values_of_what_is_followed(name: str) -> None:
+    """They are those of what isn't, to the bit: signs of zeros, subnormal numbers, and what overflows when squared."""
+    import torch
+
+    point = POINTS[name]
+    values = torch.tensor(point.x, dtype=torch.float64)
+    more = torch.tensor([-0.0, 0.0, 1.5, -2.0, 5e-324, -1e300, 1e300, inf, -inf, nan], dtype=torch.float64)
+    rng = np.random.default_rng(5)
+    drawn = [more[torch.tensor(rng.integers(0, len(more), values.shape))] for _ in range(30)]
+    for x in (values, *drawn):
+        if name.startswith("det") and not torch.isfinite(x).all():
+            continue
+        plain = point.function(x)
+        for followed in (
+            point.function(x.clone().requires_grad_()).detach(),
+            torch.func.vjp(point.function, x)[0],
+            torch.func.vmap(lambda x: torch.func.vjp(point.function, x)[0])(x[None])[0],
+        ):
+            known = ~torch.isnan(plain)
+            assert torch.equal(torch.isnan(followed), ~known)
+            assert torch.equal(followed[known].view(torch.int64), plain[known].view(torch.int64)), (x, followed, plain)
+
+
+def test_batches_and_programs() -> None:
+    """Under maps, and in what is compiled, where no value tells whether there are zeros."""
+    import torch
+
+    for name in FORMS:
+        point = POINTS[name]
+        x = torch.tensor(point.x, dtype=torch.float64)
+        found = vmap(grad(total(point)))(torch.stack([x, x]))[1]
+        np.testing.assert_allclose(found, point.slopes, rtol=ABOUT, atol=ABOUT, err_msg=name)
+        mapped = grad(lambda x, point=point: torch.sum(vmap(point.function)(x)))(x[None])[0]
+        np.testing.assert_allclose(mapped, point.slopes, rtol=ABOUT, atol=ABOUT, err_msg=name)
+    chosen = [POINTS[name] for name in ("abs", "clip by numbers", "hypot", "norm", "norm of order 1")]
+    arrays = [torch.tensor(point.x, dtype=torch.float64) for point in chosen]
+
+    def all_totals(*xs: Any) -> Any:
+        return sum(total(point)(x) for point, x in zip(chosen, xs))
+
+    places = tuple(range(len(chosen)))
+    for found in (
+        jit(grad(all_totals, places))(*arrays),
+        grad(jit(all_totals), places)(*arrays),
+        _by_autograd(torch.compile(all_totals, backend="aot_eager", fullgraph=True), arrays),
+    ):
+        for gradient, point in zip(found, chosen):
+            np.testing.assert_allclose(gradient, point.slopes, rtol=ABOUT, atol=ABOUT)
+
+
+def _by_autograd(function: Callable[..., Any], arrays: list[Any]) -> Any:
+    import torch
+
+    leaves = [x.clone().requires_grad_() for x in arrays]
+    return torch.autograd.grad(function(*leaves), leaves)
+
+
+def test_gradients_of_zeros_are_whole() -> None:
+    """PyTorch's own tensors of no memory stay within: NumPy couldn't read them."""
+    import torch
+
+    x = torch.tensor([1.0, -2.0])
+    twice = grad(lambda x: grad(lambda x: torch.sign(x).sum() + torch.abs(x).sum())(x).sum())(x)
+    assert twice.numpy().tolist() == [0.0, 0.0]
