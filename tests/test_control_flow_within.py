@@ -55,3 +55,21 @@ def test_derivatives_of_scans_over_gradients() -> None:
         return found
 
     torch.testing.assert_close(jit(grad(total))(C), torch.func.grad(unrolled)(C))
+
+
+def test_derivatives_of_compiled_loops_that_need_no_steps(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Of none at all, and where only their number depends on what is differentiated."""
+    monkeypatch.setattr(torch._inductor, "compile", lambda module, inputs: module)
+
+    def from_none_on(c: Any) -> Any:
+        return while_loop(lambda x: x.sum() < 9.0, lambda x: x * c, c, max_iter=(0, 2, 2)).sum()
+
+    def none(c: Any) -> Any:
+        return while_loop(lambda x: x.sum() < 9.0, lambda x: x * c, c, max_iter=0).sum()
+
+    def up_to(c: Any) -> Any:
+        total = c.sum()
+        return while_loop(lambda x: x < total, lambda x: x + 1.0, ZERO * 1.0) * total
+
+    for function in (from_none_on, none, up_to):
+        torch.testing.assert_close(jit(grad(function))(C), grad(function)(C))

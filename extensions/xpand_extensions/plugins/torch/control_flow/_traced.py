@@ -125,10 +125,12 @@ def _halves(arrays: Arrays, counts: Sequence[int]) -> tuple[Arrays, Arrays]:
 
 def repeated(cond_fun: Function, body_fun: Function, init_val: Arrays, max_iter: int | None) -> Arrays:
     """Step as long as a condition holds, at most so many times."""
+    if max_iter == 0:
+        return init_val
     carried = len(init_val)
     holds, of_holds = _closed(lambda *carry: (cond_fun(*carry),), init_val)
     body, of_body = _closed(lambda *carry: tuple(body_fun(*carry)), init_val)
-    same = (*of_holds, *of_body)
+    same = (*[x.detach() for x in of_holds], *of_body)  # whether to go on has no derivative
     split = carried + len(of_holds)
 
     def whether(*arrays: Array) -> Arrays:
