@@ -8,6 +8,7 @@ import math
 import warnings
 from collections.abc import Callable
 from fractions import Fraction
+from functools import partial
 from itertools import product
 from typing import Any
 
@@ -871,3 +872,37 @@ def test_mapped_count_nonzero(axis: int | tuple[int, ...] | None) -> None:
         mapped, np.stack([np.count_nonzero(x[:, i], axis=axis) if axis != () else x[:, i] != 0 for i in (0, 1)])
     )
     assert_array_equal(torch.func.vmap(xp.count_nonzero)(x[0, 0]), [1, 1, 0])
+
+
+@pytest.mark.parametrize("name", ["fft", "ifft", "rfft", "irfft", "hfft", "ihfft", "fftn", "ifftn", "rfftn", "irfftn"])
+def test_transforms_of_stacks_of_no_members(name: str) -> None:
+    of_real = name in ("rfft", "ihfft", "rfftn")
+    for shape, places, size in (
+        ((0, 8), [1], None),
+        ((0, 8), [-1], 5),
+        ((4, 0, 6), [0], 3),
+        ((0, 4, 0, 6), [1, -1], 3),
+    ):
+        if name.endswith("n"):
+            options: dict[str, Any] = {"axes": places, "s": None if size is None else [size] * len(places)}
+        else:
+            options = {"axis": places[0], "n": size}
+        x = torch.zeros(shape, dtype=torch.float64 if of_real else torch.complex128)
+        expected = getattr(np.fft, name)(x.numpy(), **options)
+        found = getattr(xp.fft, name)(x, **options)
+        assert (tuple(found.shape), found.resolve_conj().numpy().dtype) == (expected.shape, expected.dtype)
+        assert torch.func.vmap(partial(getattr(xp.fft, name), **options))(x.expand(2, *shape)).shape[1:] == found.shape
+        followed = x.clone().requires_grad_()
+        getattr(xp.fft, name)(followed, **options).abs().sum().backward()
+        assert followed.grad is not None
+        assert followed.grad.shape == x.shape
+    with pytest.raises(RuntimeError, match="Invalid number of data points"):
+        getattr(xp.fft, name)(torch.zeros((0,), dtype=torch.float64 if of_real else torch.complex128))
+
+
+def test_options_of_transforms_are_pytorchs_too() -> None:
+    x = torch.arange(12.0, dtype=torch.float64).reshape(3, 4)
+    same(xp.fft.fft(x, 2, dim=0, norm=None), torch.fft.fft(x, 2, dim=0))
+    same(xp.fft.rfftn(x, (2,), dim=(0,), norm="ortho"), torch.fft.rfftn(x, (2,), dim=(0,), norm="ortho"))
+    out = torch.zeros((3, 4), dtype=torch.complex128)
+    assert xp.fft.fft(x, out=out) is out

@@ -9,7 +9,6 @@ import pytest
 import xpand
 from tests.libraries import LIBRARIES, Library
 from xpand_extensions.autodiff import grad, jvp
-from xpand_extensions.jit import jit
 from xpand_extensions.vmap import vmap
 
 NAMESPACE = xpand.array_namespace
@@ -221,6 +220,7 @@ def test_values_of_what_is_followed(name: str) -> None:
 def test_batches_and_programs() -> None:
     """Under maps, and in what is compiled, where no value tells whether there are zeros."""
     import torch
+    from torch.fx.experimental.proxy_tensor import make_fx
 
     for name in FORMS:
         point = POINTS[name]
@@ -237,8 +237,7 @@ def test_batches_and_programs() -> None:
 
     places = tuple(range(len(chosen)))
     for found in (
-        jit(grad(all_totals, places))(*arrays),
-        grad(jit(all_totals), places)(*arrays),
+        make_fx(grad(all_totals, places), tracing_mode="fake")(*arrays)(*arrays),
         _by_autograd(torch.compile(all_totals, backend="aot_eager", fullgraph=True), arrays),
     ):
         for gradient, point in zip(found, chosen):

@@ -1,7 +1,10 @@
 """The standard's `fft` extension for PyTorch, with everything else of `torch.fft`."""
 
+from __future__ import annotations
+
 import sys
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, Literal
 
 import torch
 from array_api_compat.torch.fft import *
@@ -11,6 +14,65 @@ from .._precision import PRECISION, dtype_for
 from .._typing import Array, Device, DType
 
 _XP: Any = sys.modules[__package__]
+_Norm = Literal["backward", "ortho", "forward"]
+
+
+def _of_stacks(native: Callable[..., Array], x: Array, axes: Sequence[int] | None, **kwargs: Any) -> Array:
+    """Transform a stack of no members too, of which MKL makes an error: as one member of zeros, left out again."""
+    if x.numel() or axes is None:
+        return native(x, **kwargs)
+    transformed = {axis % x.ndim for axis in axes}
+    empty = [axis for axis, size in enumerate(x.shape) if size == 0 and axis not in transformed]
+    if not empty:
+        return native(x, **kwargs)
+    shape = [1 if axis in empty else size for axis, size in enumerate(x.shape)]
+    member = torch.zeros(shape, dtype=x.dtype, device=x.device)
+    found = native(member + torch.sum(x, empty, True), **kwargs)  # what follows `x` follows the result
+    for axis in empty:
+        found = found.narrow(axis, 0, 0)
+    return found
+
+
+def _along_axis(native: Callable[..., Array]) -> Callable[..., Array]:
+    def function(
+        x: Array, /, n: int | None = None, axis: int = -1, norm: _Norm | None = "backward", **kwargs: Any
+    ) -> Array:
+        axis = kwargs.pop("dim", axis)
+        if x.numel():
+            return native(x, n, axis, norm, **kwargs)
+        return _of_stacks(native, x, (axis,), n=n, dim=axis, norm=norm, **kwargs)
+
+    return _named(function, native)
+
+
+def _along_axes(native: Callable[..., Array]) -> Callable[..., Array]:
+    def function(
+        x: Array,
+        /,
+        s: Sequence[int] | None = None,
+        axes: Sequence[int] | None = None,
+        norm: _Norm | None = "backward",
+        **kwargs: Any,
+    ) -> Array:
+        axes = kwargs.pop("dim", axes)
+        if x.numel():
+            return native(x, s, axes, norm, **kwargs)
+        last = None if s is None else range(-len(s), 0)
+        return _of_stacks(native, x, last if axes is None else axes, s=s, dim=axes, norm=norm, **kwargs)
+
+    return _named(function, native)
+
+
+def _named(function: Callable[..., Array], native: Callable[..., Array]) -> Callable[..., Array]:
+    function.__name__ = function.__qualname__ = name = native.__name__.removeprefix("fft_")
+    function.__doc__ = f"`torch.fft.{name}`, of stacks of no members too."
+    return function
+
+
+fft, ifft, rfft, irfft, hfft, ihfft = map(
+    _along_axis, (torch.fft.fft, torch.fft.ifft, torch.fft.rfft, torch.fft.irfft, torch.fft.hfft, torch.fft.ihfft)
+)
+fftn, ifftn, rfftn, irfftn = map(_along_axes, (torch.fft.fftn, torch.fft.ifftn, torch.fft.rfftn, torch.fft.irfftn))
 
 
 def fftfreq(
