@@ -258,6 +258,32 @@ def test_keys_that_go_backwards_on_other_libraries(library: Library) -> None:
             library.assert_equal(found, wanted)
 
 
+def test_elements_set_on_dask_do_not_write_its_graph_down() -> None:
+    """Where Dask assigns, it goes through all of its graph: a gradient of many elements would take its square."""
+    (lazy,) = [each for each in LIBRARIES if each.lazy]
+    x = np.arange(24.0).reshape(2, 3, 4)
+
+    def function(x: Any) -> Any:
+        first, second, third, fourth = (of(x).asarray(x, copy=True) for _ in range(4))
+        first[-1, ..., 2] = x[0, :, 0]
+        second[...] = 7
+        third[:, 0] = x[0, 1, :]
+        fourth[1, 2, 3] = -1.0
+        return first, second, third, fourth, first[0:0, 1]
+
+    found = jit(function)(lazy.asarray(x))
+    for actual, wanted in zip(found, function(x), strict=True):
+        assert not any("setitem" in name for name in actual.dask.layers)
+        lazy.assert_equal(actual, wanted)
+    gradient = grad(lambda x: x[1, 2, 0] * x[0, 0, -1])(lazy.asarray(x))
+    assert not any("setitem" in name for name in gradient.dask.layers)
+    for key in (np.s_[1, 2, 0], np.s_[0, ::-2], np.s_[..., 1, ::-1], np.s_[:, 2:0:-1, 1], np.s_[0, 1:], np.s_[0, :0]):
+        derivative = grad(lambda x, key=key: _total(x[key] ** 3))
+        lazy.assert_equal(derivative(lazy.asarray(x)), derivative(x), rtol=1e-15)
+    with pytest.raises(IndexError):
+        jit(lambda x: (x.__setitem__((0, 3), 1.0), x)[1])(lazy.asarray(x))
+
+
 def test_rows_and_steps_backwards_on_pytorch() -> None:
     x, rows = np.arange(24.0).reshape(2, 3, 4), np.asarray([[True, False], [True, True]])
     graph = graph_of(lambda x: (x[np.asarray([1, 0]), ::-2, None, 3:0:-2], x[:, ::-1][rows[:, :1], ::-1]), x[:, :1])

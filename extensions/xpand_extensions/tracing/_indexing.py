@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from xpand import is_writeable_array
+from xpand._arguments import device_of
 from xpand._namespace import describe, is_lazy
 
 from ._matrices import MATRICES
@@ -54,13 +55,17 @@ def _getitem(base: Any) -> Callable[..., Any]:
 
 
 def _setitem(base: Any) -> Callable[..., Any]:
-    from .rules._keys import backwards, forwards
+    from .rules._keys import backwards, forwards, spelled_out
 
     def setitem(x: Any, value: Any, *arrays: Any, key: tuple[Any, ...]) -> Any:
         if not is_writeable_array(x):
             from ..scatter import at
 
             return at(x)[put_together(key, arrays)].set(value)
+        if is_lazy(base) and not arrays:
+            found = _by_choice(base, x, value, spelled_out(base, x.ndim, key, ()))
+            if found is not None:
+                return found
         if is_lazy(base) and backwards(key):  # where Dask sets other elements, if there is an integer as well
             key, axes = forwards(base, x.shape, key, arrays)
             return base.flip(setitem(base.flip(x, axis=axes), value, *arrays, key=key), axis=axes)
@@ -69,6 +74,29 @@ def _setitem(base: Any) -> Callable[..., Any]:
         return x
 
     return setitem
+
+
+def _by_choice(base: Any, x: Any, value: Any, parts: Sequence[Any]) -> Any:
+    """Set what integers and whole axes select, by a choice of elements; None where the parts of the key are others.
+
+    Dask writes all of its graph down where it assigns, which takes the square of the assignments.
+    """
+    device = device_of(x)
+    is_set = None
+    for axis, part in enumerate(parts):
+        size = x.shape[axis] if axis < x.ndim else 0
+        if isinstance(part, int) and -size <= part < size:
+            here = base.arange(size, device=device) == part % size
+            here = base.reshape(here, tuple(size if i == axis else 1 for i in range(x.ndim)))
+            is_set = here if is_set is None else base.logical_and(is_set, here)
+        elif not isinstance(part, slice) or part.indices(size) != (0, size, 1):
+            return None
+    numbered = [axis for axis, part in enumerate(parts) if isinstance(part, int)]
+    value = base.broadcast_to(value, tuple(size for i, size in enumerate(x.shape) if i not in numbered))
+    for axis in numbered:
+        value = base.expand_dims(value, axis=axis)
+    value = base.astype(value, x.dtype)
+    return value if is_set is None else base.where(is_set, value, x)
 
 
 def _to_device(base: Any) -> Callable[..., Any]:

@@ -15,7 +15,7 @@ def is_mask(xp: Any, x: Any) -> bool:
     return bool(xp.isdtype(x.dtype, "bool"))
 
 
-def _spelled_out(xp: Any, ndim: int, key: tuple[Any, ...], arrays: Sequence[Any]) -> list[Any]:
+def spelled_out(xp: Any, ndim: int, key: tuple[Any, ...], arrays: Sequence[Any]) -> list[Any]:
     """List the parts of a key with its arrays, and one slice for each axis that the key leaves out."""
     given = iter(arrays)
     parts = [next(given) if part is ARRAY else part for part in key]
@@ -45,7 +45,7 @@ def selected(xp: Any, shape: Sequence[int], key: tuple[Any, ...], arrays: Sequen
     places: list[int] = []  # where in the key integers and arrays are
     place = axis = 0
     shapes = []
-    for i, part in enumerate(_spelled_out(xp, len(shape), key, arrays)):
+    for i, part in enumerate(spelled_out(xp, len(shape), key, arrays)):
         if part is None:
             sizes.append(1)
             continue
@@ -99,7 +99,7 @@ def axis_for_mask(xp: Any, ndim: int, key: tuple[Any, ...], arrays: Sequence[Any
     i = next((i for i, x in enumerate(arrays) if not len(x.shape) and is_mask(xp, x)), None)
     if i is None:
         return None
-    parts = _spelled_out(xp, ndim, key, arrays)
+    parts = spelled_out(xp, ndim, key, arrays)
     before = next(place for place, part in enumerate(parts) if part is arrays[i])
     axis = sum(_axes_taken(xp, part) for part in parts[:before])
     return axis, [*arrays[:i], xp.reshape(arrays[i], (1,)), *arrays[i + 1 :]]
@@ -125,7 +125,7 @@ def forwards(
     parts: list[Any] = []
     axes: list[int] = []
     axis = 0
-    for part in _spelled_out(xp, len(shape), key, arrays):
+    for part in spelled_out(xp, len(shape), key, arrays):
         if isinstance(part, slice) and part.step is not None and part.step < 0:
             start, stop, step = part.indices(shape[axis])
             count, first = len(range(start, stop, step)), shape[axis] - 1 - start

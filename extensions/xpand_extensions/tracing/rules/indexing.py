@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import Any, Final
 
 from xpand._arguments import device_of
+from xpand._namespace import is_lazy
 
 from ..._bounds import index_dtype
 from .._core import Aval, TracedArray, TracedError, bare
@@ -47,8 +48,11 @@ def _ungot(xp: Any, ct: Any, x: Any, *arrays: Any, key: tuple[Any, ...]) -> Any:
             ct = xp.reshape(ct, selected(xp, x.shape, key, ())[0])
         if hasattr(xp, "operations"):
             return put(xp, zeros, ct, key, arrays)
-        if 0 not in ct.shape:  # Dask sets no elements where there are none
-            zeros[put_together(key, arrays)] = ct
+        if 0 in ct.shape:  # Dask sets no elements where there are none
+            return zeros
+        if is_lazy(xp):  # whose own assignment sets other elements where a slice goes backwards
+            return put(xp, zeros, ct, key, arrays)
+        zeros[put_together(key, arrays)] = ct
         return zeros
     if is_rows(key):
         return _untaken(xp, ct, x, xp.reshape(arrays[0], (-1,)), 0, len(arrays[0].shape))
