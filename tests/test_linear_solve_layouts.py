@@ -16,6 +16,7 @@ from xpand_extensions.autodiff import grad
 from xpand_extensions.jit import jit
 from xpand_extensions.linear_solve import solve
 from xpand_extensions.linear_solve._operators import ready
+from xpand_extensions.plugins.jax.linear_solve import _columns as columns
 from xpand_extensions.plugins.jax.sparse._layouts import Diagonals, Rows, arranged
 from xpand_extensions.plugins.numpy.linear_solve import _krylov as on_numpy
 from xpand_extensions.plugins.numpy.sparse import _diagonals as numpy_diagonals
@@ -234,6 +235,21 @@ def test_one_by_one_is_as_together(library: Library, kind: str, monkeypatch: pyt
         library.assert_equal(result.iterations, library.to_numpy(results[0].iterations))
         library.assert_equal(result.x, library.to_numpy(results[0].x), rtol=1e-10)
         assert result.status.shape == (2, 3, 2)
+
+
+def test_many_systems_as_columns_end_as_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those that have ended wait: one of a zero right side, one that takes a step, one of NaN."""
+    n, products, inner = 12, [], columns._product
+    monkeypatch.setattr(columns, "_MANY", 5)
+    monkeypatch.setattr(columns, "_product", lambda a, x: products.append(x.shape) or inner(a, x))
+    b = np.random.default_rng(1).normal(size=(5, n)) * np.asarray([1.0, 0.0, 1e-3, 1.0, np.nan])[:, None]
+    b[3] = np.linalg.eigh(line(n))[1][:, 0]
+    found = solve(container(JAX, line(n)).prepared(), JAX.asarray(b), method="cg", max_steps=(3, 40))
+    assert products == [(n, 5)] * len(products) != []
+    for i in range(5):
+        alone = solve(container(NUMPY, line(n)), b[i], method="cg", max_steps=(3, 40))
+        for together, expected in zip(found, alone):
+            JAX.assert_equal(together[:, i, ...], expected, rtol=1e-7, atol=1e-12)
 
 
 def test_members_share_what_singular_systems_have_in_common() -> None:

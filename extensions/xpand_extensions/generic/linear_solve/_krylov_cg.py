@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 from xpand import array_namespace
 from xpand._typing import Array
 
-from ._krylov_pieces import BROKEN, Method, Step, System, flags, inner, like, ratio, real, scaled, squared
+from ._krylov_pieces import BROKEN, Keep, Method, Step, System, flags, inner, like, ratio, real, scaled, squared
 
 
 class _Plain(NamedTuple):
@@ -21,17 +21,21 @@ def _start(system: System, x: Array, r: Array, order: int) -> _Plain:
 
 
 def _step(system: System, state: _Plain, order: int) -> Step:
+    return _held_step(system, state, order, lambda new, old: new)
+
+
+def _held_step(system: System, state: _Plain, order: int, keep: Keep) -> Step:
     x, r, p, rz = state
     xp = array_namespace(r)
     q = system.product(p)
     curvature = real(inner(p, q))
     length = scaled(like(ratio(rz, curvature), r), p), scaled(like(ratio(rz, curvature), r), q)
-    x, r = x + length[0], r - length[1]
+    x, r = keep(x + length[0], x), keep(r - length[1], r)
     z = system.precondition(r)
     rr = squared(r)
     new = real(inner(r, z)) if system.is_preconditioned else rr
-    p = z + scaled(like(ratio(new, rz), r), p)
-    return Step(_Plain(x, r, p, new), xp.sqrt(rr), flags((curvature == 0) | (new == 0), BROKEN))
+    p = keep(z + scaled(like(ratio(new, rz), r), p), p)
+    return Step(_Plain(x, r, p, keep(new, rz)), xp.sqrt(rr), flags((curvature == 0) | (new == 0), BROKEN))
 
 
 class _Adaptive(NamedTuple):
@@ -61,5 +65,5 @@ def _solution(system: System, state: Any, order: int) -> Array:
     return x
 
 
-CG = Method(_start, _step, _solution, lambda order: 1)
+CG = Method(_start, _step, _solution, lambda order: 1, held_step=_held_step)
 CG_ADAPTIVE = Method(_start_adaptive, _step_adaptive, _solution, lambda order: 1)

@@ -1,7 +1,7 @@
 """What Krylov methods are made of: inner products of vectors along the last axis, and what a method is."""
 
 from collections.abc import Callable
-from typing import Any, Final, NamedTuple, Protocol
+from typing import Any, Final, NamedTuple, Protocol, TypeAlias
 
 from xpand import array_namespace
 from xpand._typing import Array
@@ -43,6 +43,10 @@ class Step(NamedTuple):
     """Of methods of least squares: the norm of the adjoint times the residual, over that of the matrix."""
 
 
+Keep: TypeAlias = Callable[[Array, Array], Array]
+"""Takes what is new and what was before: returns the new of systems that go on, and of the others what was."""
+
+
 class Method(NamedTuple):
     """A method: how to begin, to step, and to read the solution."""
 
@@ -56,6 +60,8 @@ class Method(NamedTuple):
     """How many products a step takes, by the order."""
     size: Callable[[Any], Array] | None = None
     """Of methods of least squares: takes the state, and returns the norm of the matrix, as far as it is known."""
+    held_step: Callable[[System, Any, int, Keep], Step] | None = None
+    """A step that keeps by itself what of the state belongs to systems that wait, by fewer passes over vectors."""
 
 
 def inner(x: Array, y: Array) -> Array:

@@ -17,7 +17,7 @@ from ._krylov_bicg import BICG, BICGSTAB
 from ._krylov_cg import CG, CG_ADAPTIVE
 from ._krylov_least_squares import LSMR, LSQR
 from ._krylov_minres import GMRES, MINRES
-from ._krylov_pieces import BLOWN, BROKEN, GOING, MET, NOT_FINITE, ROLLED, Method, flags, norm
+from ._krylov_pieces import BLOWN, BROKEN, GOING, MET, NOT_FINITE, ROLLED, Method, Step, flags, norm
 from ._krylov_range import in_range, out_of_range
 
 METHODS: Final[Mapping[str, Method]] = {
@@ -76,7 +76,8 @@ class Loop:
         eps = float(self.xp.finfo(b.dtype).eps)
         self.limit = size / eps**0.625
         """Conjugate gradients let the residual grow as the root of the condition number before it falls."""
-        self.is_batch = b.ndim > 1
+        self.is_masked = b.ndim > 1 or bounded
+        """Whether systems may have to wait."""
 
     def begin(self, x: Array, b_is_zero: Array) -> Carry:
         """Look at where the method begins."""
@@ -132,7 +133,13 @@ class Loop:
             return (carry.status == _RUNNING) & (carry.steps < stop) & (carry.flag == GOING)
 
         def step(carry: Carry) -> Carry:
-            return self.merged(going(carry), self.step(carry), carry)
+            active = going(carry)
+            held_step = self.method.held_step
+            if held_step is None or not self.is_masked:
+                return self.merged(active, self.step(carry), carry)
+            found = self.held(held_step, carry.state, active)
+            rest = self.merged(active, self.after(carry, found)._replace(state=()), carry._replace(state=()))
+            return rest._replace(state=found.state)
 
         return self.repeat(going, step, carry, stop if self.method is not GMRES else min(stop, self.order))
 
@@ -156,7 +163,14 @@ class Loop:
 
     def step(self, carry: Carry) -> Carry:
         """Take a step with every system."""
-        found = self.method.step(self.system, carry.state, self.order)
+        return self.after(carry, self.method.step(self.system, carry.state, self.order))
+
+    def held(self, step: Callable[..., Step], state: Any, active: Array) -> Step:
+        """Take a step with the active systems."""
+        return step(self.system, state, self.order, lambda new, old: self.select(active, new, old))
+
+    def after(self, carry: Carry, found: Step) -> Carry:
+        """Return where systems are after a step, and whether they have reason to be looked at."""
         size = found.norm
         met = size <= self.tolerance
         if found.normal is not None:
@@ -220,7 +234,7 @@ class Loop:
 
     def merged(self, active: Array, new: Carry, old: Carry) -> Carry:
         """Take new states of the active systems; one system alone is active, else it would not be asked."""
-        if not self.is_batch and not self.is_bounded:
+        if not self.is_masked:
             return new
         found: Carry = self.merged_tree(active, new, old)
         return found

@@ -13,6 +13,7 @@ from xpand_extensions.linear_solve._krylov import Found
 from xpand_extensions.sparse._containers import Sparse
 
 from ..sparse._layouts import arranged
+from ._columns import Columns
 
 
 def krylov(
@@ -34,7 +35,7 @@ def krylov(
     static = tuple([(i, x) for i, x in enumerate(found) if i not in places])
     options: dict[str, Any] = {"method": method, "order": order, "stops": stops}
     if not all(map(is_concrete, (*given, *arrays))):
-        return Found(*run(*given, system=system, arranged=_fast, **options))
+        return Found(*run(*given, system=system, arranged=_fast, loop_of=Columns, **options))
     if system.is_of_arrays:
         compiled: Found = _compiled(given, arrays, structure, static, method, order, stops)
         return compiled
@@ -57,7 +58,7 @@ def _solve(
     for i, x in static:
         leaves.insert(i, x)
     system = trees.unflatten(structure, leaves)
-    return Found(*run(*given, system=system, method=method, order=order, stops=stops, arranged=_fast))
+    return Found(*run(*given, system=system, method=method, order=order, stops=stops, arranged=_fast, loop_of=Columns))
 
 
 def _fast(system: Any) -> Any:
