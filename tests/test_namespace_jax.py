@@ -430,3 +430,51 @@ def test_derivatives_on_either_side_of_branch_cuts(name, z):
     derivative = jax.grad(getattr(xp, name), holomorphic=True)
     np.testing.assert_allclose(derivative(z), expected, rtol=1e-4, atol=1e-5)
     np.testing.assert_allclose(jax.jit(jax.vmap(derivative))(jnp.asarray([z]))[0], expected, rtol=1e-4, atol=1e-5)
+
+
+SIZES = [((3, 4), 1), ((16, 16, 16), (1, 2)), ((5000,), None), ((256, 16), 0), ((1000, 5), 1)]
+
+
+@pytest.mark.parametrize("dtype", [np.float32, np.float64])
+@pytest.mark.parametrize(("shape", "axis"), SIZES, ids=str)
+def test_nan_is_the_largest_and_the_smallest(shape, axis, dtype):
+    """Also of some thousand numbers, where XLA leaves it out."""
+    x = np.linspace(-2.0, 3.0, math.prod(shape), dtype=dtype).reshape(shape)
+    x[tuple(n // 2 for n in shape)] = nan
+    x[(0,) * len(shape)] = inf
+    for name in ("max", "min"):
+        ours, theirs = getattr(xp, name), getattr(np, name)
+        for keepdims in (False, True):
+            got = ours(jnp.asarray(x), axis=axis, keepdims=keepdims)
+            assert got.dtype == dtype
+            assert_identical(got, theirs(x, axis=axis, keepdims=keepdims))
+        finite = np.where(np.isnan(x), 0, x)
+        assert_identical(ours(jnp.asarray(finite), axis=axis), theirs(finite, axis=axis))
+        keep = ~np.isnan(x)
+        assert_identical(
+            ours(jnp.asarray(x), axis=axis, initial=1.0, where=jnp.asarray(keep)),
+            theirs(x, axis=axis, initial=1.0, where=keep),
+        )
+
+
+def test_nan_is_the_largest_of_each_member():
+    x = np.ones((600, 10))
+    x[300, 4] = nan
+    np.testing.assert_array_equal(jax.vmap(xp.max)(x), np.max(x, axis=1))
+    x = jnp.asarray(x[300:302])
+    np.testing.assert_allclose(
+        jax.grad(lambda x: xp.sum(xp.max(x, axis=1)))(x), np.stack([np.full(10, nan), np.full(10, 0.1)])
+    )
+    assert xp.max(jnp.asarray([3, 1])).dtype == jnp.asarray(3).dtype
+    assert xp.max(2.0).weak_type == jnp.max(2.0).weak_type
+
+
+def test_norms_of_nan():
+    x = np.ones((4, 100, 100))
+    x[2, 3, 4] = nan
+    for order in (inf, -inf):
+        got = xp.linalg.vector_norm(jnp.asarray(x), axis=(1, 2), ord=order)
+        np.testing.assert_array_equal(got, [1.0, 1.0, nan, 1.0])
+    for order in (inf, -inf, 1, -1):
+        got = xp.linalg.matrix_norm(jnp.asarray(x), ord=order, keepdims=True)
+        np.testing.assert_array_equal(got[:, 0, 0], [100.0, 100.0, nan, 100.0])

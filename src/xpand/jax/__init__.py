@@ -14,6 +14,7 @@ from ._creation import *  # type: ignore[no-redef]
 from ._division import *
 from ._dtypes import *
 from ._elementwise import *
+from ._extremes import *
 from ._info import *
 from ._manipulation import *  # type: ignore[assignment]  # tuples, where JAX declares lists
 from ._searching import *

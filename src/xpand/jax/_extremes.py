@@ -1,0 +1,70 @@
+"""Reductions to the largest and the smallest, which are NaN where there is one.
+
+The standard asks for that, and so does JAX. But XLA (of JAX 0.10, on the CPU) leaves NaN out of these reductions where
+they are over some thousand numbers of float32 or float64. So it is asked for NaN beside them, within the same program,
+which is as long again; a size from which on that is needed would be no use, since under `vmap` nobody knows it.
+"""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any, Final
+
+import jax
+import jax.numpy as jnp
+
+from .._typing import Array
+
+__all__ = ["max", "min"]
+
+_LEFT_OUT: Final = ("float32", "float64")
+"""The data types that XLA leaves NaN out of; of complex numbers it takes the real parts."""
+
+Axes = int | tuple[int, ...] | None
+
+
+@partial(jax.jit, static_argnames=("axis", "keepdims"), inline=True)
+def max(
+    a: Array,
+    axis: Axes = None,
+    out: None = None,
+    keepdims: bool = False,
+    initial: Any = None,
+    where: Array | None = None,
+) -> Array:
+    """Return the largest along axes; NaN where there is one, by the standard's special cases."""
+    return _reduced(jnp.max, a, axis, out, keepdims, initial, where)
+
+
+@partial(jax.jit, static_argnames=("axis", "keepdims"), inline=True)
+def min(
+    a: Array,
+    axis: Axes = None,
+    out: None = None,
+    keepdims: bool = False,
+    initial: Any = None,
+    where: Array | None = None,
+) -> Array:
+    """Return the smallest along axes; NaN where there is one, by the standard's special cases."""
+    return _reduced(jnp.min, a, axis, out, keepdims, initial, where)
+
+
+def _reduced(
+    reduction: Callable[..., Array],
+    a: Array,
+    axis: Axes,
+    out: None,
+    keepdims: bool,
+    initial: Any,
+    where: Array | None,
+) -> Array:
+    found = reduction(a, axis=axis, out=out, keepdims=keepdims, initial=initial, where=where)
+    return with_nan(found, a, axis, keepdims, where)
+
+
+def with_nan(found: Array, a: Array, axis: Axes, keepdims: bool, where: Array | None = None) -> Array:
+    """Put NaN for what has been found of numbers among which there is one."""
+    if found.dtype not in _LEFT_OUT:
+        return found
+    is_nan = jnp.any(jnp.isnan(a), axis=axis, keepdims=keepdims, where=where)
+    # By a factor, so that the derivatives are NaN too.
+    return found * jnp.where(is_nan, jnp.nan, 1.0)
