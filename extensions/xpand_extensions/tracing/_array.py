@@ -128,9 +128,12 @@ class _Methods(TracedArray):
         return _bare(self, "conversion to NumPy").__array__(*args, **kwargs)
 
     def __getattr__(self, name: str) -> Any:
+        mend = f"of a function of the standard, write `xp.{name}(x)`"
+        if name.startswith("_"):  # which a library's own functions ask for
+            mend = "where a function of a library was given it, write that of the standard"
         raise AttributeError(
-            f"a traced array has no {name!r}: its attributes are those of the standard; of a function of the standard, "
-            f"write `xp.{name}(x)` with `xp = xpand.array_namespace(x)`"
+            f"a traced array has no {name!r}: its attributes are those of the standard; {mend} with `xp = "
+            "xpand.array_namespace(x)`, of all the arrays that meet there"
         )
 
     def to_dask_array(self) -> Any:
@@ -171,7 +174,8 @@ def _bare(x: TracedArray, what: str) -> Any:
             raise leaked(what, x._trace)
         raise TracedError(
             f"{what}: an array that `{x._trace.what}` follows can't be handed to another library; use the functions of "
-            "its own namespace (`xpand.array_namespace(x)`), `stop_gradient`, or `pure_callback`"
+            "its own namespace (`xpand.array_namespace(x)`, of all the arrays that meet there), `stop_gradient`, or "
+            "`pure_callback`"
         )
     return found
 
