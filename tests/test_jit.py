@@ -1,6 +1,7 @@
 """Compiled functions: against the functions themselves; how often they are traced; bad input; threads."""
 
 import functools
+import math
 import re
 import threading
 import warnings
@@ -204,6 +205,23 @@ def test_static_values_that_are_equal_and_not_the_same(able: Library, quick: Non
     able.assert_equal(compiled(x, True), X)
     able.assert_equal(compiled(x, 1), -X)
     able.assert_equal(compiled(x, 1.0), -X)
+    counted = Counted(lambda x, n: x * math.copysign(1.0, n[0][0]))
+    signs = jit(counted, static_argnums=1)
+    for number in (0.0, -0.0, 0, math.nan, float("nan")):
+        able.assert_equal(signs(x, ((number,), "name")), X * math.copysign(1.0, number))
+    assert counted.count == 4
+
+
+def test_numbers_too_large_to_be_traced() -> None:
+    compiled = jit(lambda x, n: x + n)
+    for library in (each for each in ABLE if not each.id.startswith(("torch", "jax"))):
+        x = library.asarray([1, 2])
+        compiled(x, 3)
+        with pytest.raises(
+            OverflowError, match=r"jit: the number 9223372036854775808 is too large for .*int64.*pass an"
+        ):
+            compiled(x, 2**63)
+        library.assert_equal(compiled(x, 2**62), np.asarray([1, 2]) + 2**62)
 
 
 def test_static_among_others(able: Library, quick: None) -> None:

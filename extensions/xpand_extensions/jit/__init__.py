@@ -13,7 +13,18 @@ from xpand._namespace import describe, library_of
 from xpand._precision import MATMUL, PRECISION, compiled_for
 
 from .._dispatch import pluggable
-from ._calls import INSTEAD, MAX_ENTRIES, NUMBERS, Compiled, Flat, Statics, arrays_among, check_leaves, tracing
+from ._calls import (
+    INSTEAD,
+    MAX_ENTRIES,
+    NUMBERS,
+    Compiled,
+    Flat,
+    Statics,
+    arrays_among,
+    check_leaves,
+    signature_of,
+    tracing,
+)
 from ._graph import Lowered, ShapeDtype, eval_shape, lower, make_graph
 from ._host import named_call, pure_callback
 
@@ -127,7 +138,7 @@ def jit(
         leaves, structure = trees.flatten(traced)
         try:
             make = jit.native(*arrays_among(leaves))
-            key = (make, structure, values, precision)
+            key = (make, structure, signature_of(values) if values else (), precision)
             found = signatures.get(key)
         except TypeError:
             check_leaves("jit", traced)

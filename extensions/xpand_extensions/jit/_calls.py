@@ -128,7 +128,7 @@ class Statics:
     def divide(
         self, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> tuple[tuple[tuple[Any, ...], dict[str, Any]], tuple[Any, ...]]:
-        """Take the static arguments out of a call: what is traced, and the static: (place or name, type, value)."""
+        """Take the static arguments out of a call: what is traced, and the static: (place or name, key, value)."""
         if not self.any:
             return (args, kwargs), ()
         count = len(args)
@@ -136,11 +136,11 @@ class Statics:
         if places is None:
             places = sorted({number % count for number in self._numbers if -count <= number < count})
             self._places[count] = places
-        statics: list[tuple[Any, ...]] = [(place, type(args[place]), args[place]) for place in places]
+        statics: list[tuple[Any, ...]] = [(place, _exact(args[place]), args[place]) for place in places]
         if places:
             args = tuple([x for place, x in enumerate(args) if place not in places])
         if kwargs:
-            statics += [(name, type(kwargs[name]), kwargs[name]) for name in sorted(kwargs) if name in self._names]
+            statics += [(name, _exact(kwargs[name]), kwargs[name]) for name in sorted(kwargs) if name in self._names]
             kwargs = {name: value for name, value in kwargs.items() if name not in self._names}
         return (args, kwargs), tuple(statics)
 
@@ -164,6 +164,20 @@ class Statics:
                     f"{self._name}: the static {what} must be hashable, got {describe(value)}; pass an equal value "
                     "that is, such as a tuple for a list, or don't declare it static, so that it is traced"
                 ) from None
+
+
+def signature_of(statics: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Return what of static arguments is part of a signature."""
+    return tuple([(key, exact) for key, exact, _ in statics])
+
+
+def _exact(value: Any) -> Any:
+    """Return what tells static values apart: 1 from True and 1.0, 0.0 from -0.0; and makes one NaN like another."""
+    if isinstance(value, (float, complex)):
+        return type(value), repr(value)
+    if type(value) is tuple:
+        return tuple([_exact(part) for part in value])
+    return type(value), value
 
 
 def _parameters(function: Callable[..., Any]) -> list[inspect.Parameter] | None:

@@ -82,7 +82,7 @@ def _program(function: Callable[..., Any], leaves: tuple[Any, ...], fuse: Fuse) 
     def program(*given: Any) -> Any:
         converted = list(given)
         for i, dtype, device in kinds:
-            converted[i] = xp.asarray(given[i], dtype=dtype, device=device)
+            converted[i] = _as_array(given[i], xp, dtype, device)
         return run(*converted)
 
     return program, None
@@ -91,9 +91,17 @@ def _program(function: Callable[..., Any], leaves: tuple[Any, ...], fuse: Fuse) 
 def as_arrays(leaves: Sequence[Any], xp: Any, arrays: Sequence[Array]) -> tuple[Any, ...]:
     """Make arrays of Python numbers: of the widest precision among the arrays of a call, as everywhere under `jit`."""
     device = getattr(arrays[0], "device", None) if arrays else None
-    return tuple(
-        xp.asarray(x, dtype=_dtype_of_number(xp, x, arrays), device=device) if type(x) in NUMBERS else x for x in leaves
-    )
+    return tuple(_as_array(x, xp, _dtype_of_number(xp, x, arrays), device) if type(x) in NUMBERS else x for x in leaves)
+
+
+def _as_array(x: Any, xp: Any, dtype: Any, device: Any) -> Array:
+    try:
+        return xp.asarray(x, dtype=dtype, device=device)
+    except OverflowError as error:
+        raise OverflowError(
+            f"jit: the number {x} is too large for {dtype}, as which it would be traced; pass an array of a data type "
+            "that holds it, or declare it static"
+        ) from error
 
 
 def _dtype_of_number(xp: Any, x: Any, arrays: Sequence[Array]) -> Any:
