@@ -1,5 +1,6 @@
 """The check of derivatives passes what is right and finds what is wrong, in each mode and order."""
 
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -7,7 +8,7 @@ import pytest
 
 from tests.libraries import LIBRARIES, Library
 from tests.test_derivatives import NAMESPACE
-from xpand_extensions.autodiff import check_grads, custom_jvp, custom_vjp, jvp
+from xpand_extensions.autodiff import check_grads, custom_jvp, custom_vjp, grad, jvp
 from xpand_extensions.tracing._functions import FUNCTIONS as ALL_FUNCTIONS
 from xpand_extensions.tracing.rules import CONSTANT
 
@@ -195,23 +196,13 @@ FUNCTIONS: dict[str, Call] = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("library", [x for x in LIBRARIES if x.id in ("numpy", "strict-device1")], ids=str)
+@pytest.mark.parametrize("library", [x for x in LIBRARIES if x.id in ("numpy", "torch", "strict-device1")], ids=str)
 @pytest.mark.parametrize("name", FUNCTIONS)
 def test_functions_of_the_standard(library: Library, name: str) -> None:
     function, *given = FUNCTIONS[name]
     end = next((i for i, x in enumerate(given) if x is ...), len(given))
     chosen, held = [library.asarray(x) for x in given[:end]], [library.asarray(x) for x in given[end + 1 :]]
     check_grads(lambda *x: function(NAMESPACE(*x), *x, *held), chosen, 2)
-
-
-OF_PYTORCH = [name for name in FUNCTIONS if name.startswith("linalg.") and name not in ("linalg.eig", "linalg.eigh")]
-"""What PyTorch factors a matrix for, and might take the factors for constants. (Of the two left out it has no reverse
-mode over forward mode: it raises, and gives NaN.)"""
-
-
-@pytest.mark.parametrize("name", OF_PYTORCH)
-def test_functions_of_matrices_on_pytorch(name: str) -> None:
-    test_functions_of_the_standard(next(x for x in LIBRARIES if x.id == "torch"), name)
 
 
 @pytest.mark.parametrize("name", ["multiply", "sum", "linalg.solve"])
@@ -232,3 +223,34 @@ def test_determinants_in_forward_mode(able: Library) -> None:
 
 def test_all_differentiable_functions_of_the_standard_are_checked() -> None:
     assert set(FUNCTIONS) == {name for name in ALL_FUNCTIONS if name not in CONSTANT}
+
+
+@pytest.mark.parametrize("name", ["linalg.eigh", "linalg.eig"])
+def test_second_derivatives_of_spectra_on_pytorch(name: str) -> None:
+    """Those of each nesting of the modes, Hermitian matrices too, against JAX's, which has none of `eig`."""
+    import jax
+    import torch
+
+    weights, imaginary = B[:1, :2].T, np.asarray([[0.0, -0.4, 0.9], [0.4, 0.0, 0.2], [-0.9, -0.2, 0.0]])
+
+    def number(x: Any) -> Any:
+        xp = NAMESPACE(x)
+        if name == "linalg.eigh":
+            x = xp.astype(x + xp.matrix_transpose(x), xp.complex128) + xp.asarray(imaginary * 1j)
+        values, magnitudes = spectrum(name)(xp, x)
+        return xp.sum(values**3) + xp.sum(magnitudes[:2, :1] * xp.asarray(weights))
+
+    along = np.asarray([[0.3, -1.2, 0.5], [0.1, 0.8, -0.6], [1.1, 0.4, -0.2]])
+
+    def second(outer: str, inner: str, x: Any, t: Any) -> float:
+        modes = {
+            "fwd": lambda f: lambda x: jvp(f, (x,), (t,))[1],
+            "rev": lambda f: lambda x: NAMESPACE(x).sum(grad(f)(x) * t),
+        }
+        return float(modes[outer](modes[inner](number))(x))
+
+    x = SYMMETRIC if name == "linalg.eigh" else APART
+    asarray = jax.numpy.asarray if name == "linalg.eigh" else np.asarray
+    expected = second("fwd", "rev", asarray(x), asarray(along))
+    for outer, inner in product(("fwd", "rev"), repeat=2):
+        assert second(outer, inner, torch.asarray(x), torch.asarray(along)) == pytest.approx(expected, rel=1e-10)

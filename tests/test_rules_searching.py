@@ -139,7 +139,7 @@ UNIQUE: dict[str, Callable[[Any], Any]] = {
 
 
 @pytest.mark.parametrize("name", UNIQUE)
-@pytest.mark.parametrize("library", [x for x in LIBRARIES if x.id in ("numpy", "strict", "strict-device1")], ids=str)
+@pytest.mark.parametrize("library", [x for x in LIBRARIES if x.id.partition("-")[0] not in ("jax", "dask")], ids=str)
 def test_derivatives_of_unique_values(library: Any, name: str) -> None:
     """Those of the first of each: JAX's own are zero throughout, and central differences are not those of ties."""
     xp = library.xp

@@ -62,6 +62,7 @@ def norm(**options: Any) -> Callable[[Any], Any]:
 
 
 ROWS = [[0.0, -0.0], [3.0, 4.0]]
+CUMULATIVE = 2.0 * (1 * 2 * 4 + 2 * 3 * 2 + 2 * 4 * 6)
 RANK_2 = [[1.0, 2.0, 3.0, 4.0], [2.0, 4.0, 6.0, 8.0], [0.0, 1.0, 0.0, 1.0], [2.0, 5.0, 6.0, 9.0]]
 RANK_3 = [[1.0, 2.0, 0.0, 1.0], [2.0, 4.0, 0.0, 2.0], [0.0, 1.0, 3.0, 1.0], [1.0, 0.0, 1.0, 5.0]]
 
@@ -106,6 +107,7 @@ POINTS = {
     "min of all": Point(standard("min"), [[1.0, 2.0], [1.0, 1.0]], [[1 / 3, 0.0], [1 / 3, 1 / 3]]),
     "sort": Point(lambda x: NAMESPACE(x).sort(x)[1:2], [2.0, 2.0, 2.0], [0.0, 1.0, 0.0]),
     "prod": Point(standard("prod"), [2.0, 0.0, 3.0], [0.0, 6.0, 0.0], 36.0),
+    "cumulative_prod": Point(standard("cumulative_prod"), [2.0, 0.0, 3.0, -0.0], [1.0, 8.0, 0.0, 0.0], CUMULATIVE),
     "std": Point(standard("std", axis=1), [[1.0, 1.0], [1.0, 3.0]], [[nan, nan], [-0.5, 0.5]], None),
     "norm": Point(norm(axis=1), ROWS, [[nan, nan], [0.6, 0.8]], None),
     "norm of all, kept": Point(norm(keepdims=True), [[0.0, 0.0]], [[nan, nan]], None),

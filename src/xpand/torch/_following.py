@@ -34,6 +34,11 @@ def _is_followed_below(x: Array) -> bool:
     return False
 
 
+def is_followed_backwards(x: Array) -> bool:
+    """Tell whether a derivative by reverse mode may be asked for, at any level."""
+    return bool(x.requires_grad) or (_are_levels_active() and _is_followed_below(x))
+
+
 def any_is_followed(*arrays: Array | None) -> bool:
     """Tell it of any of several arrays; None is none."""
     return any(x is not None and is_followed(x) for x in arrays)

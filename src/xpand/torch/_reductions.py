@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
+from torch.autograd import forward_ad
 
 from .._typing import Array, Axis, DType
 from ._binary import output
@@ -188,7 +189,27 @@ def cumulative_prod(
     **kwargs: Any,
 ) -> Array:
     """The running product along an axis, after a one if `include_initial`."""
-    return _cumulative(torch.cumprod, 1, x, axis, dtype, include_initial, **kwargs)
+    return _cumulative(_cumprod, 1, x, axis, dtype, include_initial, **kwargs)
+
+
+def _cumprod(x: Array, axis: int, *, dtype: DType | None = None, **kwargs: Any) -> Array:
+    """`torch.cumprod`, of which the derivatives of derivatives by forward mode are wrong after a zero."""
+    plain = torch.cumprod(x, axis, dtype=dtype, **kwargs)
+    if kwargs or forward_ad._current_level < 0:
+        return plain
+    x = x.to(plain.dtype)
+    zero = x == 0
+    if is_nowhere(zero):
+        return plain
+    count = torch.cumsum(zero, axis)
+    factors = torch.where(zero, x, 0.0)
+    one, two, three = (torch.cumsum(y, axis) for y in (factors, factors**2, factors**3))
+    # Newton's identities: the products of up to three zeros; of more, three derivatives are zero.
+    of_two, of_three = (one * one - two) / 2, (one**3 - 3 * one * two + 2 * three) / 6
+    of_zeros = torch.where(count == 1, one, torch.where(count == 2, of_two, torch.where(count == 3, of_three, 0.0)))
+    others = torch.cumprod(torch.where(zero, 1.0, x), axis)
+    found = others * of_zeros
+    return torch.where(count == 0, others, plain.detach() - (found.detach() - found))
 
 
 def _cumulative(
@@ -202,7 +223,7 @@ def _cumulative(
 ) -> Array:
     if axis is None:
         if x.ndim != 1:
-            name = f"cumulative_{function.__name__.removeprefix('cum')}"
+            name = f"cumulative_{function.__name__.lstrip('_').removeprefix('cum')}"
             raise ValueError(f"{name}: `axis` must be given for an array of {x.ndim} dimensions")
         axis = 0
     result = _accumulate(function, x, dtype, axis, **kwargs)

@@ -11,6 +11,7 @@ from torch import Tensor
 from .._typing import Array
 from ._binary import promote, same_type
 from ._dtypes import SIGNED, as_tensor, to_ordered, to_signed
+from ._following import is_followed
 
 __all__ = [
     "argmax",
@@ -109,23 +110,23 @@ def searchsorted(
 
 def unique_values(x: Array, /) -> Array:
     """The distinct elements, in order; every NaN is distinct."""
-    return unique_all(x).values if x.dtype.is_complex else torch.unique(x)
+    return torch.unique(x) if _has_kernel(x) else unique_all(x).values
 
 
 def unique_counts(x: Array, /) -> UniqueCountsResult:
     """The distinct elements, in order, and how often each occurs; every NaN is distinct."""
-    if x.dtype.is_complex:
-        values, _, _, counts = unique_all(x)
-        return UniqueCountsResult(values, counts)
-    return UniqueCountsResult(*torch.unique(x, return_counts=True))
+    if _has_kernel(x):
+        return UniqueCountsResult(*torch.unique(x, return_counts=True))
+    values, _, _, counts = unique_all(x)
+    return UniqueCountsResult(values, counts)
 
 
 def unique_inverse(x: Array, /) -> UniqueInverseResult:
     """The distinct elements, in order, and for each element of `x` the index of its own; every NaN is distinct."""
-    if x.dtype.is_complex:
-        values, _, inverse, _ = unique_all(x)
-        return UniqueInverseResult(values, inverse)
-    return UniqueInverseResult(*torch.unique(x, return_inverse=True))
+    if _has_kernel(x):
+        return UniqueInverseResult(*torch.unique(x, return_inverse=True))
+    values, _, inverse, _ = unique_all(x)
+    return UniqueInverseResult(values, inverse)
 
 
 def unique_all(x: Array, /) -> UniqueAllResult:
@@ -135,12 +136,18 @@ def unique_all(x: Array, /) -> UniqueAllResult:
     """
     elements, order = _sorted(x.flatten())
     first = torch.ones_like(elements, dtype=torch.bool)
-    torch.ne(elements[1:], elements[:-1], out=first[1:])
+    plain = elements.detach()
+    torch.ne(plain[1:], plain[:-1], out=first[1:])
     starts = torch.nonzero(first)[:, 0]
     inverse = torch.empty_like(order)
     inverse[order] = torch.cumsum(first, 0) - 1
     counts = torch.diff(starts, append=starts.new_full((1,), order.shape[0]))
     return UniqueAllResult(elements[starts], order[starts], inverse.reshape(x.shape), counts)
+
+
+def _has_kernel(x: Array) -> bool:
+    """Tell whether `torch.unique` takes an array: no complex numbers; and it has no derivatives."""
+    return not x.dtype.is_complex and not is_followed(x)
 
 
 def _sorted(x: Array) -> tuple[Array, Array]:

@@ -15,6 +15,7 @@ from ._binary import same_type
 from ._following import absolute, is_followed, is_nowhere, root_at_zeros
 from ._products import cross, matmul, matrix_transpose, outer, tensordot, vecdot
 from ._reductions import sum as _sum
+from ._spectra import eig, eigh
 
 
 def solve(x1: Array, x2: Array, /, **kwargs: Any) -> Array:
@@ -174,6 +175,8 @@ def matrix_norm(x: Array, /, *, keepdims: bool = False, ord: float | str | None 
 __all__ = [
     "cross",
     "det",
+    "eig",
+    "eigh",
     "matmul",
     "matrix_norm",
     "matrix_transpose",

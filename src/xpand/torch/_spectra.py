@@ -1,0 +1,75 @@
+"""Eigenvalues and eigenvectors where reverse mode follows forward mode, in which PyTorch's give NaN, or raise.
+
+What PyTorch finds is taken for constant, and improved by two steps of methods that converge quadratically: nothing but
+rounding is left to improve, while the derivatives, at first none, become right up to the third.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch.autograd import forward_ad
+
+from .._typing import Array
+from ._following import is_followed_backwards
+
+
+def eigh(x: Array, /, **kwargs: Any) -> Any:
+    """The eigenvalues of a stack of Hermitian matrices, ascending, and eigenvectors."""
+    plain = torch.linalg.eigh(x, **kwargs)
+    if kwargs or not _is_mixed(x):
+        if x.dtype.is_complex and is_followed_backwards(x):
+            # The second derivative of both, real and complex numbers, raises; that of each alone doesn't.
+            return type(plain)((torch.linalg.eigh(x, **kwargs)[0], plain[1]))
+        return plain
+    values, vectors = (y.detach() for y in plain)
+    eye = _identity(vectors)
+    x_values, x_vectors = values, vectors
+    for _ in range(2):
+        # T. Ogita and K. Aishima, Japan J. Indust. Appl. Math. 35 (2018) 1007.
+        turned = x_vectors.mH @ x @ x_vectors
+        rest = eye - x_vectors.mH @ x_vectors
+        x_values = (_diagonal(turned) / (1.0 - _diagonal(rest))).real
+        shifts = x_values.to(x.dtype)
+        change = (turned + rest * shifts[..., None, :]) / _gaps(shifts, eye)
+        x_vectors = x_vectors + x_vectors @ torch.where(eye == 1, rest / 2, change)
+    return type(plain)((_as_found(values, x_values), _as_found(vectors, x_vectors)))
+
+
+def eig(x: Array, /, **kwargs: Any) -> Any:
+    """The eigenvalues of a stack of square matrices, and eigenvectors."""
+    plain = torch.linalg.eig(x, **kwargs)
+    if kwargs or not _is_mixed(x):
+        return plain
+    values, vectors = (y.detach() for y in plain)
+    eye = _identity(vectors)
+    x_values, x_vectors = values, vectors
+    for _ in range(2):
+        factors, pivots, _ = torch.linalg.lu_factor_ex(x_vectors)
+        turned = torch.linalg.lu_solve(factors, pivots, x.to(vectors.dtype) @ x_vectors)
+        x_values = _diagonal(turned)
+        x_vectors = x_vectors + x_vectors @ torch.where(eye == 1, 0.0, turned / _gaps(x_values, eye))
+    lengths = torch.sqrt(torch.sum(x_vectors.real**2 + x_vectors.imag**2, -2, True))
+    return type(plain)((_as_found(values, x_values), _as_found(vectors, x_vectors / lengths)))
+
+
+def _is_mixed(x: Array) -> bool:
+    return forward_ad._current_level >= 0 and x.shape[-1] > 0 and is_followed_backwards(x)
+
+
+def _identity(vectors: Array) -> Array:
+    return torch.eye(vectors.shape[-1], dtype=vectors.dtype, device=vectors.device)
+
+
+def _diagonal(x: Array) -> Array:
+    return torch.diagonal(x, 0, -2, -1)
+
+
+def _gaps(values: Array, eye: Array) -> Array:
+    """How far the value of each column is from that of each row; 1 on the diagonal."""
+    return values[..., None, :] - values[..., :, None] + eye
+
+
+def _as_found(plain: Array, improved: Array) -> Array:
+    return plain - (improved.detach() - improved)
