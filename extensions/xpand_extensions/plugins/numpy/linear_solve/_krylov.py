@@ -113,7 +113,7 @@ class Layouts:
         self.diagonals: Diagonals | None = None
 
     def has(self, a: CSR) -> bool:
-        """Tell whether it is known of a matrix if it has a faster layout, and which."""
+        """Tell whether a matrix is the one that was asked for last."""
         return a.values is self.values and self._knows(a)
 
     def of(self, a: CSR) -> Diagonals | None:
