@@ -50,17 +50,18 @@ def smoothed(
     centre, width = (0.5 * (high + low))[..., None], (0.5 * (high - low))[..., None]
     rho = width / centre
     # The transposed divides by the diagonal last, not first.
-    residual = r if transposed else inverse * r
+    # What may be followed stands first: arrays of some libraries take no others beside them.
+    residual = r if transposed else r * inverse
     step = residual / centre
     x = step
     for _ in range(degree):
-        product = times(matrix, inverse * step) if transposed else inverse * times(matrix, step)
+        product = times(matrix, step * inverse) if transposed else times(matrix, step) * inverse
         residual = residual - product
         after = 1.0 / (2.0 * centre / width - rho)
-        step = after * rho * step + 2.0 * after / width * residual
+        step = step * (after * rho) + residual * (2.0 * after / width)
         rho = after
         x = x + step
-    return inverse * x if transposed else x
+    return x * inverse if transposed else x
 
 
 def chebyshev(A: Any, /, degree: int = 4, *, bounds: tuple[float, float] | None = None) -> Chebyshev:

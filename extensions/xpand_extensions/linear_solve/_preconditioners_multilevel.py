@@ -42,14 +42,16 @@ class Multilevel(_MultilevelFields, Preconditioner):
 
     def _cycle(self, depth: int, r: Array, transposed: bool) -> Array:
         if depth == len(self.levels):
-            return times(array_namespace(r).matrix_transpose(self.coarse) if transposed else self.coarse, r)
+            xp = array_namespace(r)
+            coarse = xp.matrix_transpose(self.coarse) if transposed else self.coarse
+            return xp.matmul(coarse, r) if r.ndim == 1 else times(coarse, r)
         level = self.levels[depth]
         matrix, down, up = level.matrix, level.restriction, level.prolongation
         if transposed:
             matrix, down, up = matrix.mT, up.mT, down.mT
-        x = level.weights * r
+        x = r * level.weights
         x = x + times(up, self._cycle(depth + 1, times(down, r - times(matrix, x)), transposed))
-        return x + level.weights * (r - times(matrix, x))
+        return x + (r - times(matrix, x)) * level.weights
 
 
 def multilevel(

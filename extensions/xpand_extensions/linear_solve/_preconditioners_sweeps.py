@@ -32,8 +32,8 @@ class Triangles(_TrianglesFields, Preconditioner):
 
     def _applied(self, r: Array, transposed: bool) -> Array:
         if transposed:
-            return self.lower.solve_transposed(self.scale * self.upper.solve_transposed(r))
-        return self.upper.solve(self.scale * self.lower.solve(r))
+            return self.lower.solve_transposed(self.upper.solve_transposed(r) * self.scale)
+        return self.upper.solve(self.lower.solve(r) * self.scale)
 
 
 def ssor(A: Any, /, omega: float = 1.0) -> Triangles:
