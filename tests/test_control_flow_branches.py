@@ -8,11 +8,12 @@ import pytest
 import torch
 
 import xpand
-from tests.libraries import LIBRARIES, Library
+from tests.libraries import EAGER_LIBRARIES, LIBRARIES, Library
 from tests.operations import TRANSFORMATIONS, Case, check_values, transformation_id
-from tests.test_derivatives import total
+from tests.test_derivatives import NAMESPACE, total
 from xpand_extensions.autodiff import grad, hessian, jvp
 from xpand_extensions.control_flow import cond, switch
+from xpand_extensions.jit import jit
 from xpand_extensions.vmap import vmap
 
 TRANSFORMED = LIBRARIES
@@ -200,3 +201,63 @@ def test_branches_that_differ(name: str) -> None:
         cond(x[0] > 0, lambda x: x, lambda x: x[:2], x)
     with pytest.raises(TypeError, match="switch: what the functions return must have one structure"):
         switch(library.asarray(0), [lambda x: x, lambda x: (x, x)], x)
+
+
+# Members that choose differently: both functions are computed, and what isn't chosen, NaN here, has no derivative
+
+
+def of_sign(x: Any, w: Any) -> Any:
+    return cond(x > 0, lambda x: NAMESPACE(x).sqrt(x) * w, lambda x: x * x * w * w, x)
+
+
+def of_size(x: Any, w: Any) -> Any:
+    xp = NAMESPACE(x)
+    root = lambda x: xp.sqrt(x) * w
+    return switch(sum(xp.astype(x > i, xp.int64) for i in (0, 1)), [lambda x: x * x * w * w, root, root], x)
+
+
+MEMBERS, FACTOR = np.asarray([0.3, -0.7, 1.2, 2.5]), 1.5
+ROOTS = np.sqrt(np.abs(MEMBERS))
+BY_MEMBER, BY_FACTOR, MIXED, SECOND = (
+    np.where(MEMBERS > 0, of_root, of_square)
+    for of_root, of_square in (
+        (FACTOR / (2 * ROOTS), 2 * MEMBERS * FACTOR**2),
+        (ROOTS, 2 * MEMBERS**2 * FACTOR),
+        (1 / (2 * ROOTS), 4 * MEMBERS * FACTOR),
+        (-FACTOR / (4 * ROOTS**3), np.full(4, 2 * FACTOR**2)),
+    )
+)
+
+
+def all_of(function: Any) -> Any:
+    return lambda xs, w: total(vmap(lambda x: function(x, w))(xs))
+
+
+UNCHOSEN: dict[str, tuple[Any, np.ndarray]] = {
+    "vmap of grad": (lambda f: vmap(grad(f), (0, None)), BY_MEMBER),
+    "grad of vmap": (lambda f: grad(all_of(f)), BY_MEMBER),
+    "grad of vmap, by what is used": (lambda f: grad(all_of(f), 1), np.asarray(BY_FACTOR.sum())),
+    "vmap of both": (lambda f: vmap(grad(grad(f, 1)), (0, None)), MIXED),
+    "vmap of jvp of grad": (lambda f: vmap(lambda x, w: jvp(grad(f, 1), (x, w), (x / x, 0 * w))[1], (0, None)), MIXED),
+    "grad of grad of vmap": (lambda f: grad(lambda xs, w: total(grad(all_of(f))(xs, w))), SECOND),
+}
+
+
+@pytest.mark.parametrize("name", UNCHOSEN)
+@pytest.mark.parametrize("function", [of_sign, of_size])
+@pytest.mark.parametrize("library", EAGER_LIBRARIES, ids=str)
+def test_what_is_not_chosen_has_no_derivative(library: Library, function: Any, name: str) -> None:
+    transform, expected = UNCHOSEN[name]
+    xs, w = library.asarray(MEMBERS), library.asarray(FACTOR)
+    transformed = transform(function)
+    with np.errstate(invalid="ignore"):  # of the square root that is computed for nothing
+        library.assert_equal(transformed(xs, w), expected, rtol=1e-14)
+        if library.id not in ("torch", "jax"):
+            library.assert_equal(jit(transformed)(xs, w), expected, rtol=1e-14)
+
+
+@pytest.mark.parametrize("library", [x for x in EAGER_LIBRARIES if x.id not in ("torch", "jax")], ids=str)
+def test_second_derivatives_of_what_is_compiled_follow_one_branch(library: Library) -> None:
+    second = jit(grad(grad(of_sign, 1)))
+    for i in (0, 1):  # with no warning of a root that isn't asked for
+        library.assert_equal(second(library.asarray(MEMBERS[i]), library.asarray(FACTOR)), MIXED[i], rtol=1e-14)

@@ -10,7 +10,7 @@ from xpand._typing import Array
 from ..generic import control_flow as eagerly
 from ._batching import Batching
 from ._bodies import Body, closed
-from ._core import Op, aval_of, bare, bind
+from ._core import Op, TracedArray, aval_of, bare, bind
 from ._fit import zeros
 from ._flow import Arrays, chosen, push, where
 from ._forward import Forward
@@ -61,20 +61,46 @@ def cond_batch(trace: Batching, op: Op, args: Sequence[Any], params: dict[str, A
     namespace, bodies, counts = trace.namespace, params["bodies"], params["counts"]
     index, *given = args
     every = (True,) * len(bodies[0].graph.outputs)
-    axes = [tuple(map(trace.own, given_to(i, counts, given))) for i in range(len(bodies))]
-    mapped = [body.mapped(each, trace.size, every)[0] for body, each in zip(bodies, axes)]
-    plain = [trace.plain(x) for x in given]
+    each_given = [given_to(i, counts, given) for i in range(len(bodies))]
+    axes = [tuple(map(trace.own, each)) for each in each_given]
     if not trace.own(index):
-        found = cond_bodies(namespace, bare(index), mapped, counts, plain)
+        mapped = [body.mapped(each, trace.size, every)[0] for body, each in zip(bodies, axes)]
+        found = cond_bodies(namespace, bare(index), mapped, counts, [trace.plain(x) for x in given])
         return tuple(namespace.array(trace, x) for x in found)
     # Members differ: all are computed, and each member takes its own.
     number = namespace.wrap(index._value)
-    outs = [body.graph.run(*given_to(i, counts, plain)) for i, body in enumerate(mapped)]
-    found = list(outs[0])
-    for i, each in enumerate(outs[1:], 1):
-        is_it = number if namespace.isdtype(number.dtype, "bool") else number >= i
-        found = [where(namespace, is_it, x, y) for x, y in zip(each, found)]
+    is_bool = namespace.isdtype(number.dtype, "bool")
+    found = []
+    for i, body in enumerate(bodies):
+        is_mine = _is_chosen(number, i, len(bodies), is_bool)
+        mine = [_of_chosen(trace, is_mine, x) for x in each_given[i]]
+        outs = body.mapped(tuple(has_axis for _, has_axis in mine), trace.size, every)[0].graph.run(
+            *[x for x, _ in mine]
+        )
+        found = [where(namespace, is_mine, x, y) for x, y in zip(outs, found)] if i else list(outs)
     return tuple(namespace.array(trace, bare(x)) for x in found)
+
+
+def _is_chosen(number: Any, i: int, count: int, is_bool: bool) -> Any:
+    """Tell which members choose the body `i`; numbers outside the range mean the first or the last."""
+    if is_bool:
+        return number if i else ~number
+    if i == 0:
+        return number <= 0
+    return number >= i if i == count - 1 else number == i
+
+
+def _of_chosen(trace: Batching, is_mine: Any, x: Any) -> tuple[Any, bool]:
+    """Return an argument for a body, and whether it has the axis: of other members' only the value.
+
+    Derivatives at values that the body isn't meant for, which may be NaN, so have no part in those of the arguments.
+    """
+    namespace = trace.namespace
+    value: Any = trace.plain(x)
+    if not namespace.is_floating(value.dtype) or not isinstance(value, TracedArray):
+        return value, trace.own(x)
+    value = trace.lifted(x)
+    return where(namespace, is_mine, value, bind(namespace.operations["stop_gradient"], (value,), {})), True
 
 
 def cond_forward(trace: Forward, op: Op, args: Sequence[Any], params: dict[str, Any]) -> Any:
@@ -83,14 +109,21 @@ def cond_forward(trace: Forward, op: Op, args: Sequence[Any], params: dict[str, 
     index, *given = primals
     along = tangents[1:]
     floats = bodies[0].floats("outputs")
-    pushed = []
-    for i, body in enumerate(bodies):
-        has = tuple(t is not None for t in given_to(i, counts, along))
-        pushed.append(
-            (body.pushed(has), given_to(i, counts, given), [t for t in given_to(i, counts, along) if t is not None])
-        )
-    functions = [lambda body=body, x=x, t=t: body.graph.run(*x, *t) for body, x, t in pushed]
-    found = cond(namespace, index, functions, [])
+
+    def pushed(i: int) -> Callable[..., Any]:
+        body = bodies[i].pushed(tuple(t is not None for t in given_to(i, counts, along)))
+
+        def push_body(*operands: Array) -> Any:
+            rest = iter(operands[len(given) :])
+            directions = [None if t is None else next(rest) for t in along]
+            own = [t for t in given_to(i, counts, directions) if t is not None]
+            return body.graph.run(*given_to(i, counts, operands[: len(given)]), *own)
+
+        return push_body
+
+    # All that they use are operands: what is done with arrays from around a body isn't done in it, but always.
+    operands = [*given, *[t for t in along if t is not None]]
+    found = cond(namespace, index, [pushed(i) for i in range(len(bodies))], operands)
     derivatives = iter(found[len(floats) :])
     return tuple(trace.pair(x, next(derivatives) if each else None) for x, each in zip(found, floats))
 
@@ -152,22 +185,22 @@ def _pulled(
     def back(*cotangents: Any) -> list[Any]:
         cts = chosen(cotangents, floats)
 
-        def pull(number: int) -> Callable[[], Any]:
+        def pull(number: int) -> Callable[..., Any]:
             wanted = tuple(given_to(number, counts, active))
             places = given_to(number, counts, list(range(len(primals))))
+            body = bodies[number].pulled(wanted)
 
-            def pulled() -> Any:
-                found = list(bodies[number].pulled(wanted).graph.run(*given_to(number, counts, primals), *cts))
+            def pulled(*operands: Array) -> Any:
+                values = operands[: len(primals)]
+                found = body.graph.run(*given_to(number, counts, values), *operands[len(primals) :])
                 by_place = dict(zip([p for p, each in zip(places, wanted) if each], found))
                 return tuple(
-                    by_place.get(i) if i in by_place else zeros(namespace, x)
-                    for i, x in enumerate(primals)
-                    if active[i]
+                    by_place[i] if i in by_place else zeros(namespace, x) for i, x in enumerate(values) if active[i]
                 )
 
             return pulled
 
-        found = iter(cond(namespace, index, [pull(i) for i in range(len(bodies))], []))
+        found = iter(cond(namespace, index, [pull(i) for i in range(len(bodies))], [*primals, *cts]))
         return [next(found) if each else None for each in active]
 
     return outs, back

@@ -199,8 +199,19 @@ def _no_reverse_mode(kept: Arrays, cotangents: Arrays) -> Arrays:
     )
 
 
-def either(pred: Array, true_fun: Function, false_fun: Function, operands: Arrays) -> Arrays:
-    """Call one of two functions."""
+def either(
+    pred: Array, true_fun: Function, false_fun: Function, operands: Arrays, choose: Function | None = None
+) -> Arrays:
+    """Call one of two functions.
+
+    Args:
+        pred: Whether the first.
+        true_fun: The first, of the operands.
+        false_fun: The second.
+        operands: What they are called with.
+        choose: How that is done, given two functions of arrays, the bool, and the arrays. None: as an operation of what
+            is traced. Derivatives are choices too, so that what isn't chosen has no part in them, NaN included.
+    """
     true, of_true = _closed(lambda *xs: tuple(true_fun(*xs)), operands)
     false, of_false = _closed(lambda *xs: tuple(false_fun(*xs)), operands)
     ends = len(operands) + len(of_true)
@@ -208,12 +219,18 @@ def either(pred: Array, true_fun: Function, false_fun: Function, operands: Array
         lambda *arrays: true(*arrays[:ends]),
         lambda *arrays: false(*arrays[: len(operands)], *arrays[ends:]),
         (pred, *operands, *of_true, *of_false),
+        _chosen if choose is None else choose,
     )
 
 
-def _choice(true: Function, false: Function, arrays: Arrays) -> Arrays:
+def _chosen(true: Function, false: Function, arrays: Arrays) -> Arrays:
+    return apply(Choice(true, false, arrays), arrays)
+
+
+def _choice(true: Function, false: Function, arrays: Arrays, choose: Function) -> Arrays:
     def run(*arrays: Array) -> Arrays:
-        return apply(Choice(true, false, arrays), arrays)
+        found: Arrays = choose(true, false, arrays)
+        return found
 
     def pull(kept: Arrays, cotangents: Arrays) -> Arrays:
         count = len(kept) - 1
@@ -221,7 +238,7 @@ def _choice(true: Function, false: Function, arrays: Arrays) -> Arrays:
         def back(function: Function, *arrays: Array) -> Arrays:
             return pulled_back(function, arrays[:count], arrays[count:])
 
-        found = _choice(partial(back, true), partial(back, false), (*kept, *cotangents))
+        found = _choice(partial(back, true), partial(back, false), (*kept, *cotangents), choose)
         return (torch.zeros_like(kept[0]), *found)
 
     def push(kept: Arrays, tangents: Arrays) -> Arrays:
@@ -230,9 +247,9 @@ def _choice(true: Function, false: Function, arrays: Arrays) -> Arrays:
         def ahead(function: Function, *arrays: Array) -> Arrays:
             return pushed_forward(function, arrays[:count], arrays[count:])[1]
 
-        return _choice(partial(ahead, true), partial(ahead, false), (*kept, *tangents[1:]))
+        return _choice(partial(ahead, true), partial(ahead, false), (*kept, *tangents[1:]), choose)
 
-    return call(Rule(run, lambda *arrays: (_choice(true, false, arrays), arrays), pull, push), arrays)
+    return call(Rule(run, lambda *arrays: (_choice(true, false, arrays, choose), arrays), pull, push), arrays)
 
 
 def _closed(function: Function, arrays: Sequence[Array]) -> tuple[Function, Arrays]:
