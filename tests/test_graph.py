@@ -106,8 +106,40 @@ def _of_type(graph: Graph, shape: tuple[int, ...], dtype: Any) -> Equation:
 
 def test_check_finds_shapes_that_do_not_fit() -> None:
     a, b, c = (Variable(Aval((n,), NP.float64)) for n in (3, 4, 4))
-    with pytest.raises(ValueError, match=r"can't be broadcast"):
+    with pytest.raises(GraphError, match=r"graph: add takes no such inputs or parameters: .*can't be broadcast"):
         Graph(TRACED, [a, b], {}, [Equation(TRACED.operations["add"], [a, b], {}, [c])], [c]).check()
+    with pytest.raises(GraphError, match=r"graph: sum takes no such .*axis 7 is out of bounds"):
+        Graph(TRACED, [a], {}, [Equation(TRACED.operations["sum"], [a], {"axis": 7}, [c])], [c]).check()
+
+
+@pytest.mark.parametrize("constant", [np.ones(4), np.ones(3, dtype=np.float32), np.ones((3, 1)), 2.0])
+def test_check_finds_constants_of_other_types(constant: Any) -> None:
+    graph = graph_of(lambda x: x + CONSTANT, X)
+    (variable,) = graph.constants
+    graph.constants[variable] = constant
+    with pytest.raises(GraphError, match=r"graph: the constant b is .*, not float64\[3\]"):
+        graph.check()
+
+
+def test_check_looks_into_loops_and_branches() -> None:
+    for function in (
+        lambda x: scan(lambda c, row: (c + row, c), x[0], x)[1],
+        lambda x: cond(_total(x) > 0, lambda x: -x, lambda x: x, x),
+        lambda x: while_loop(lambda c: _total(c) < 9.0, lambda c: c + 1.0, x),
+    ):
+        graph = graph_of(function, X)
+        graph.check()
+        bodies = [
+            part.graph
+            for equation in graph.equations
+            for value in equation.params.values()
+            for part in (value if isinstance(value, tuple) else (value,))
+            if hasattr(part, "graph")
+        ]
+        broken = next(body for body in bodies if body.equations)
+        broken.equations[0].outputs[0].aval = Aval((9,), NP.int8)
+        with pytest.raises(GraphError, match=r"returns .* is int8\[9\]"):
+            graph.check()
 
 
 # Text, pictures, walks

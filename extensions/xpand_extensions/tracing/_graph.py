@@ -12,7 +12,7 @@ from xpand import array_namespace, library_name
 from xpand._arguments import device_of
 from xpand._typing import Array, DType
 
-from ._core import Aval, Op, TracedArray, bare, bind
+from ._core import Aval, Op, TracedArray, aval_of, bare, bind
 from ._shapes import avals_of_result
 
 
@@ -139,6 +139,8 @@ class Graph:
     def check(self) -> None:
         """Check that every variable is defined once, before it is used, and has the type its operation gives it.
 
+        The graphs within, of loops and branches, are checked too.
+
         Raises:
             GraphError: One isn't.
         """
@@ -156,11 +158,17 @@ class Graph:
 
         for variable in (*self.inputs, *self.constants):
             define(variable)
+        for variable, value in self.constants.items():
+            aval = aval_of(value)
+            if not isinstance(aval, Aval) or (variable.shape, variable.dtype) != (aval.shape, aval.dtype):
+                is_found = _type(aval) if isinstance(aval, Aval) else type(aval).__name__
+                raise GraphError(f"graph: the constant {names[variable]} is {is_found}, not {_type(variable.aval)}")
         for equation in self.equations:
             for x in equation.inputs:
                 use(x, f"by {equation.op}")
-            given = described(equation.op, equation.inputs, self.constants.items())
-            avals = avals_of_result(equation.op, given, equation.params)
+            for graph in _within(equation.params):
+                graph.check()
+            avals = self._avals_of(equation)
             found = [avals] if isinstance(avals, Aval) else list(avals)
             if len(found) != len(equation.outputs):
                 raise GraphError(f"graph: {equation.op} returns {len(found)} arrays, not {len(equation.outputs)}")
@@ -172,6 +180,13 @@ class Graph:
                     )
         for x in self.outputs:
             use(x, "as an output")
+
+    def _avals_of(self, equation: Equation) -> Any:
+        try:
+            given = described(equation.op, equation.inputs, self.constants.items())
+            return avals_of_result(equation.op, given, equation.params)
+        except (AttributeError, IndexError, TypeError, ValueError) as error:
+            raise GraphError(f"graph: {equation.op} takes no such inputs or parameters: {error}") from error
 
     def __str__(self) -> str:
         names = _Names(self)
@@ -206,6 +221,15 @@ class Graph:
             if isinstance(x, Variable):
                 lines.append(f"    {names[x]} -> out{number};")
         return "\n".join([*lines, "}"])
+
+
+def _within(params: dict[str, Any]) -> Iterator[Graph]:
+    """Go through the graphs of the loops and branches among parameters."""
+    for value in params.values():
+        for part in value if isinstance(value, tuple) else (value,):
+            graph = getattr(part, "graph", None)
+            if isinstance(graph, Graph):
+                yield graph
 
 
 class _Names(dict[Any, str]):
