@@ -1,6 +1,7 @@
 """Derivatives where a function has none, or several: JAX's, on every library, in both modes and to second order."""
 
 from collections.abc import Callable
+from itertools import product
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -260,3 +261,33 @@ def test_gradients_of_zeros_are_whole() -> None:
     x = torch.tensor([1.0, -2.0])
     twice = grad(lambda x: grad(lambda x: torch.sign(x).sum() + torch.abs(x).sum())(x).sum())(x)
     assert twice.numpy().tolist() == [0.0, 0.0]
+
+
+THIRD: dict[str, Callable[[Any], Any]] = {
+    "norm": lambda x: NAMESPACE(x).linalg.vector_norm(x) ** 3,
+    "std": lambda x: NAMESPACE(x).std(x) ** 3,
+    "det": lambda x: NAMESPACE(x).linalg.det(NAMESPACE(x).reshape(x, (2, 2))) ** 2,
+    "cumulative_prod": lambda x: NAMESPACE(x).sum(NAMESPACE(x).cumulative_prod(x - 0.5) ** 2),
+}
+
+
+@pytest.mark.parametrize("name", THIRD)
+def test_third_derivatives_on_pytorch(name: str) -> None:
+    """Those of each nesting of the modes, of which PyTorch's own raise, or are wrong: NumPy's are right."""
+    import torch
+
+    values, along = np.asarray([0.5, 1.2, -0.7, 2.1]), np.asarray([0.3, -1.0, 0.5, 0.8])
+
+    def third(modes: tuple[str, ...], x: Any, t: Any) -> float:
+        each = {
+            "fwd": lambda f: lambda x: jvp(f, (x,), (t,))[1],
+            "rev": lambda f: lambda x: NAMESPACE(x).sum(grad(f)(x) * t),
+        }
+        function: Any = THIRD[name]
+        for mode in modes:
+            function = each[mode](function)
+        return float(function(x))
+
+    expected = third(("rev", "rev", "rev"), values, along)
+    for modes in product(("fwd", "rev"), repeat=3):
+        assert third(modes, torch.asarray(values), torch.asarray(along)) == pytest.approx(expected, rel=1e-10), modes

@@ -39,6 +39,22 @@ def is_followed_backwards(x: Array) -> bool:
     return bool(x.requires_grad) or (_are_levels_active() and _is_followed_below(x))
 
 
+def is_followed_in_both(x: Array) -> bool:
+    """Tell whether derivatives may be asked for by forward mode and by reverse mode."""
+    return forward_ad._current_level >= 0 and is_followed_backwards(x)
+
+
+def is_followed_twice(x: Array) -> bool:
+    """Tell whether two levels of torch.func or more follow `x` by reverse mode."""
+    if not _are_levels_active() or torch.compiler.is_dynamo_compiling():
+        return False
+    count = int(x.requires_grad)
+    while count < 2 and levels.is_functorch_wrapped_tensor(x):
+        x = levels.get_unwrapped(x)
+        count += x.requires_grad
+    return count > 1
+
+
 def any_is_followed(*arrays: Array | None) -> bool:
     """Tell it of any of several arrays; None is none."""
     return any(x is not None and is_followed(x) for x in arrays)
@@ -65,6 +81,16 @@ def absolute(x: Array) -> Array:
     one = torch.scalar_tensor(1.0, dtype=x.dtype, device=x.device)
     # Of negative zero the product is negative zero: adding a zero makes a positive one of either.
     return x * torch.where(x >= 0, one, -1.0) + 0.0
+
+
+def root_of_squares(norm: Array, x: Array, axis: int | tuple[int, ...] | None) -> Array:
+    """Return norms, of axes of size 1, in a form whose third derivatives PyTorch has: of its own they raise."""
+    plain = norm.detach()
+    scale = torch.where((plain > 0) & torch.isfinite(plain), plain, 1.0)  # so that no square overflows
+    y = x / scale
+    square = y * y if not x.dtype.is_complex else y.real * y.real + y.imag * y.imag
+    root = scale * torch.sqrt(torch.sum(square, axis, True))
+    return torch.where(torch.isfinite(plain), plain - (root.detach() - root), root)
 
 
 def root_at_zeros(result: Array, total: Array) -> Array:

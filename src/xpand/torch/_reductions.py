@@ -6,6 +6,7 @@ sums unsigned integers to int64 where the standard asks for an unsigned type, an
 
 from __future__ import annotations
 
+import builtins
 from collections.abc import Callable
 from typing import Any
 
@@ -15,7 +16,7 @@ from torch.autograd import forward_ad
 from .._typing import Array, Axis, DType
 from ._binary import output
 from ._dtypes import KINDS, SIGNED, from_ordered, result_type, to_ordered, to_signed
-from ._following import is_followed, is_nowhere, root_at_zeros
+from ._following import is_followed, is_followed_in_both, is_nowhere, root_at_zeros, root_of_squares
 
 __all__ = [
     "all",
@@ -127,9 +128,20 @@ def std(x: Array, /, *, axis: Axis = None, correction: float = 0.0, keepdims: bo
     if axis == ():
         x, axis, keepdims = x[None], 0, False
     result = torch.std(x, axis, correction=correction, keepdim=keepdims, **kwargs)
-    if kwargs or not is_followed(x) or is_nowhere(result == 0):
+    if kwargs or not is_followed(x):
+        return result
+    if is_followed_in_both(x):
+        return _std_in_both_modes(x, axis, correction, result)
+    if is_nowhere(result == 0):
         return result
     return root_at_zeros(result, torch.sum(x, axis, keepdims))
+
+
+def _std_in_both_modes(x: Array, axis: Axis, correction: float, result: Array) -> Array:
+    kept = torch.std(x.detach(), axis, correction=correction, keepdim=True)
+    count = x.numel() // builtins.max(kept.numel(), 1)
+    root = root_of_squares(kept, (x - torch.mean(x, axis, True)) / (count - correction) ** 0.5, axis)
+    return root.reshape(result.shape)
 
 
 def var(x: Array, /, *, axis: Axis = None, correction: float = 0.0, keepdims: bool = False, **kwargs: Any) -> Array:

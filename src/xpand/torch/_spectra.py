@@ -9,10 +9,9 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-from torch.autograd import forward_ad
 
 from .._typing import Array
-from ._following import is_followed_backwards
+from ._following import is_followed_backwards, is_followed_in_both
 
 
 def eigh(x: Array, /, **kwargs: Any) -> Any:
@@ -55,7 +54,7 @@ def eig(x: Array, /, **kwargs: Any) -> Any:
 
 
 def _is_mixed(x: Array) -> bool:
-    return forward_ad._current_level >= 0 and x.shape[-1] > 0 and is_followed_backwards(x)
+    return x.shape[-1] > 0 and is_followed_in_both(x)
 
 
 def _identity(vectors: Array) -> Array:

@@ -12,7 +12,15 @@ from torch.autograd import forward_ad
 
 from .._typing import Array, DType
 from ._binary import same_type
-from ._following import absolute, is_followed, is_nowhere, root_at_zeros
+from ._following import (
+    absolute,
+    is_followed,
+    is_followed_in_both,
+    is_followed_twice,
+    is_nowhere,
+    root_at_zeros,
+    root_of_squares,
+)
 from ._products import cross, matmul, matrix_transpose, outer, tensordot, vecdot
 from ._reductions import sum as _sum
 from ._spectra import eig, eigh
@@ -44,7 +52,8 @@ def det(x: Array, /, **kwargs: Any) -> Array:
         return plain
     singular = plain.detach() == 0  # whose factors have no derivative
     if is_nowhere(singular):
-        return plain if forward_ad._current_level < 0 else _product_of_factors(x)
+        # PyTorch's third derivative by reverse mode is wrong too.
+        return _product_of_factors(x) if forward_ad._current_level >= 0 or is_followed_twice(x) else plain
     eye = torch.eye(x.shape[-1], dtype=x.dtype, device=x.device)
     regular = _product_of_factors(torch.where(singular[..., None, None], eye, x))
     found = _det_of_singular(x)
@@ -147,6 +156,8 @@ def _plain_abs(x: Array, ord: float) -> Array:
 
 def _with_zeros(x: Array, norm: Array, axis: int | tuple[int, ...] | None, ord: float) -> Array:
     """Norms, with axes of size 1, and the derivatives at zeros that those of absolute values and of roots give."""
+    if ord == 2 and is_followed_in_both(x):
+        return root_of_squares(norm, x, axis)
     zero = x == 0 if ord == 1 else norm == 0
     if is_nowhere(zero) or -inf < ord < 1:
         return norm
