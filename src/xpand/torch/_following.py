@@ -12,7 +12,7 @@ from torch._C import _functorch as levels
 from torch.autograd import forward_ad
 
 from .._namespace import is_concrete
-from .._typing import Array
+from .._typing import Array, Axis
 
 _are_levels_active = torch._C._are_functorch_transforms_active
 
@@ -83,7 +83,7 @@ def absolute(x: Array) -> Array:
     return x * torch.where(x >= 0, one, -1.0) + 0.0
 
 
-def root_of_squares(norm: Array, x: Array, axis: int | tuple[int, ...] | None) -> Array:
+def root_of_squares(norm: Array, x: Array, axis: Axis) -> Array:
     """Return norms, of axes of size 1, in a form whose third derivatives PyTorch has: of its own they raise."""
     plain = norm.detach()
     scale = torch.where((plain > 0) & torch.isfinite(plain), plain, 1.0)  # so that no square overflows
