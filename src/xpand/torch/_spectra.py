@@ -29,7 +29,7 @@ def eigh(x: Array, /, **kwargs: Any) -> Any:
         # T. Ogita and K. Aishima, Japan J. Indust. Appl. Math. 35 (2018) 1007.
         turned = x_vectors.mH @ x @ x_vectors
         rest = eye - x_vectors.mH @ x_vectors
-        x_values = (_diagonal(turned) / (1.0 - _diagonal(rest))).real
+        x_values = (diagonal_of(turned) / (1.0 - diagonal_of(rest))).real
         shifts = x_values.to(x.dtype)
         change = (turned + rest * shifts[..., None, :]) / _gaps(shifts, eye)
         x_vectors = x_vectors + x_vectors @ torch.where(eye == 1, rest / 2, change)
@@ -47,7 +47,7 @@ def eig(x: Array, /, **kwargs: Any) -> Any:
     for _ in range(2):
         factors, pivots, _ = torch.linalg.lu_factor_ex(x_vectors)
         turned = torch.linalg.lu_solve(factors, pivots, x.to(vectors.dtype) @ x_vectors)
-        x_values = _diagonal(turned)
+        x_values = diagonal_of(turned)
         x_vectors = x_vectors + x_vectors @ torch.where(eye == 1, 0.0, turned / _gaps(x_values, eye))
     lengths = torch.sqrt(torch.sum(x_vectors.real**2 + x_vectors.imag**2, -2, True))
     return type(plain)((_as_found(values, x_values), _as_found(vectors, x_vectors / lengths)))
@@ -61,8 +61,10 @@ def _identity(vectors: Array) -> Array:
     return torch.eye(vectors.shape[-1], dtype=vectors.dtype, device=vectors.device)
 
 
-def _diagonal(x: Array) -> Array:
-    return torch.diagonal(x, 0, -2, -1)
+def diagonal_of(x: Array) -> Array:
+    """The diagonals of a stack of square matrices; of `torch.diagonal` PyTorch's compiler gives a warning."""
+    chosen = torch.eye(x.shape[-1], dtype=torch.bool, device=x.device)
+    return torch.sum(torch.where(chosen, x, 0.0), -1)
 
 
 def _gaps(values: Array, eye: Array) -> Array:

@@ -23,7 +23,7 @@ from ._following import (
 )
 from ._products import cross, matmul, matrix_transpose, outer, tensordot, vecdot
 from ._reductions import sum as _sum
-from ._spectra import eig, eigh
+from ._spectra import diagonal_of, eig, eigh
 
 
 def solve(x1: Array, x2: Array, /, **kwargs: Any) -> Array:
@@ -74,7 +74,7 @@ def _det_of_singular(x: Array) -> Array:
     size = x.shape[-1]
     factors, exchanges, _ = torch.linalg.lu_factor_ex(x.detach())
     permutation, lower, upper = torch.lu_unpack(factors, exchanges)
-    pivots = torch.abs(torch.diagonal(upper, 0, -2, -1))
+    pivots = torch.abs(diagonal_of(upper))
     missing = pivots == torch.amin(pivots, -1, True)  # not always 0: what rounding leaves depends on the order
     both = missing[..., :, None] & missing[..., None, :]
     eye = torch.eye(size, dtype=x.dtype, device=x.device)
@@ -94,12 +94,12 @@ def _det_of_singular(x: Array) -> Array:
     # Newton's identities: the determinants of what is left, of up to three rows.
     of_two, of_three = (one * one - two) / 2, (one**3 - 3 * one * two + 2 * three) / 6
     of_rest = torch.where(count == 1, one, torch.where(count == 2, of_two, of_three))
-    scale = torch.linalg.det(permutation) * torch.prod(torch.diagonal(upper, 0, -2, -1), -1)
+    scale = torch.linalg.det(permutation) * torch.prod(diagonal_of(upper), -1)
     return torch.where((count > 0) & (count < 4), scale * _product_of_factors(core) * of_rest, 0.0)
 
 
 def _trace(x: Array) -> Array:
-    return torch.sum(torch.diagonal(x, 0, -2, -1), -1)
+    return torch.sum(diagonal_of(x), -1)
 
 
 def slogdet(x: Array, /, **kwargs: Any) -> Any:
@@ -118,7 +118,7 @@ def _factors(x: Array) -> tuple[Array, Array]:
     lu, pivots, _ = torch.linalg.lu_factor_ex(x)
     rows = torch.arange(1, x.shape[-1] + 1, dtype=pivots.dtype, device=x.device)
     odd = torch.sum((pivots != rows).to(torch.int64), -1) % 2
-    return torch.diagonal(lu, 0, -2, -1), (1 - 2 * odd).to(x.dtype)
+    return diagonal_of(lu), (1 - 2 * odd).to(x.dtype)
 
 
 def trace(x: Array, /, *, offset: int = 0, dtype: DType | None = None) -> Array:
