@@ -205,7 +205,21 @@ def test_functions_of_the_standard(library: Library, name: str) -> None:
     check_grads(lambda *x: function(NAMESPACE(*x), *x, *held), chosen, 2)
 
 
-@pytest.mark.parametrize("name", ["multiply", "sum", "linalg.solve"])
+@pytest.mark.parametrize(
+    "name",
+    [
+        "multiply",
+        "sum",
+        "max",
+        "where",
+        "concat",
+        "cumulative_sum",
+        "sort",
+        "take_along_axis",
+        "fft.rfft",
+        "linalg.inv",
+    ],
+)
 def test_functions_on_dask(name: str) -> None:
     test_functions_of_the_standard(next(x for x in LIBRARIES if x.id == "dask"), name)
 
