@@ -76,11 +76,11 @@ def shared(x: Array) -> Array:
 
 def absolute(x: Array) -> Array:
     """Compute the absolute value of real numbers, whose derivative at either zero is 1."""
-    if is_nowhere(x == 0):
+    zero = x == 0
+    if is_nowhere(zero):
         return torch.abs(x)
-    one = torch.scalar_tensor(1.0, dtype=x.dtype, device=x.device)
-    # Of negative zero the product is negative zero: adding a zero makes a positive one of either.
-    return x * torch.where(x >= 0, one, -1.0) + 0.0
+    # Adding a zero makes a positive one of either. Elsewhere the derivative depends on `x`, as autograd asks for it.
+    return torch.where(zero, x + 0.0, torch.abs(x))
 
 
 def root_of_squares(norm: Array, x: Array, axis: Axis) -> Array:
