@@ -38,6 +38,8 @@ def _filled(like: list[tuple[Any, ...]], arrays: Arrays) -> Arrays:
 
 
 def linear_transpose(function: Callable[..., Any], /, *primals: Array) -> Callable[..., Arrays]:
+    zeros = tuple(map(torch.zeros_like, primals))
+
     def pulled(*xs: Array) -> tuple[Any, ...]:
         return vjp(lambda *leaves: (function(*leaves), ()), *xs, has_aux=True)
 
@@ -48,10 +50,9 @@ def linear_transpose(function: Callable[..., Any], /, *primals: Array) -> Callab
         return back, ()
 
     nonlinear: list[bool] = []
-    # Not at zeros, where functions that have no derivative there are computed in another form.
-    vjp(derivative, *map(torch.ones_like, primals), has_aux=True)
+    vjp(derivative, *zeros, has_aux=True)
     if any(nonlinear):
         raise TypeError("linear_transpose: the function is not linear: its derivative depends on where it is taken")
-    _, pull, _ = pulled(*map(torch.zeros_like, primals))
+    _, pull, _ = pulled(*zeros)
     transposed: Callable[..., Arrays] = pull
     return transposed
