@@ -86,7 +86,7 @@ def _by_choice(base: Any, x: Any, value: Any, parts: Sequence[Any]) -> Any:
     for axis, part in enumerate(parts):
         size = x.shape[axis] if axis < x.ndim else 0
         if isinstance(part, int) and -size <= part < size:
-            here = base.arange(size, device=device) == part % size
+            here = base.arange(size, dtype=base.int64, device=device) == part % size
             here = base.reshape(here, tuple(size if i == axis else 1 for i in range(x.ndim)))
             is_set = here if is_set is None else base.logical_and(is_set, here)
         elif not isinstance(part, slice) or part.indices(size) != (0, size, 1):
