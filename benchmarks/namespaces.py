@@ -31,6 +31,16 @@ REASONS: Final = {
     ("torch", "linalg.cross"): "the axis does not broadcast, PyTorch's does: its sizes are compared",
     ("jax", "sign"): "the sign of a zero is 0, JAX's keeps its sign: one more choice",
     ("torch", "take_along_axis"): "negative indices count from the end, PyTorch refuses them: a pass over the indices",
+    ("jax", "max"): "NaN is looked for, which XLA leaves out on the CPU: a second pass",
+    ("jax", "min"): "NaN is looked for, which XLA leaves out on the CPU: a second pass",
+    **dict.fromkeys(
+        [("torch", "hypot"), ("torch", "logaddexp"), ("torch", "linalg.matrix_norm")],
+        "whether a derivative follows the arrays is asked: at some points PyTorch's is another than elsewhere",
+    ),
+    **dict.fromkeys(
+        [("torch", "cumulative_sum"), ("torch", "cumulative_prod")],
+        "integers, the beginning and the axis left out are asked for, in Python",
+    ),
 }
 """Why a function of a library is over a budget, where the standard asks for it: (library, function)."""
 

@@ -15,7 +15,7 @@ from torch import Tensor
 
 from .._typing import Array
 from ._dtypes import SIGNED, as_tensor, from_ordered, promote_types, to_ordered, to_signed
-from ._following import absolute, any_is_followed, is_followed, is_nowhere
+from ._following import absolute, is_followed, is_nowhere
 
 __all__ = [
     "add",
@@ -245,7 +245,7 @@ def _copysign(x1: Array, x2: Array, **kwargs: Any) -> Array:
 
 
 def _hypot(x1: Array, x2: Array, **kwargs: Any) -> Array:
-    if kwargs or not any_is_followed(x1, x2):
+    if kwargs or not (is_followed(x1) or is_followed(x2)):
         return torch.hypot(x1, x2, **kwargs)
     zero = (x1 == 0) & (x2 == 0)
     if is_nowhere(zero):
@@ -254,7 +254,7 @@ def _hypot(x1: Array, x2: Array, **kwargs: Any) -> Array:
 
 
 def _logaddexp(x1: Array, x2: Array, **kwargs: Any) -> Array:
-    if kwargs or not any_is_followed(x1, x2):
+    if kwargs or not (is_followed(x1) or is_followed(x2)):
         return torch.logaddexp(x1, x2, **kwargs)
     # An infinite one is all of the sum, or none of it; of two, both are.
     infinite = torch.isinf(x1) | torch.isinf(x2)

@@ -173,7 +173,7 @@ def _with_zeros(x: Array, norm: Array, axis: int | tuple[int, ...] | None, ord: 
 
 def matrix_norm(x: Array, /, *, keepdims: bool = False, ord: float | str | None = "fro", **kwargs: Any) -> Array:
     """The norms of a stack of matrices."""
-    if kwargs or ord not in ("fro", 1, -1, inf, -inf) or not is_followed(x):
+    if kwargs or not is_followed(x) or ord not in ("fro", 1, -1, inf, -inf):
         return torch.linalg.matrix_norm(x, ord, (-2, -1), keepdims, **kwargs)
     if ord == "fro":
         return vector_norm(x, axis=(-2, -1), keepdims=keepdims)
