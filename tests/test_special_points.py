@@ -9,6 +9,7 @@ import pytest
 
 import xpand
 from tests.libraries import LIBRARIES, Library
+from xpand_extensions import special
 from xpand_extensions.autodiff import grad, jvp
 from xpand_extensions.vmap import vmap
 
@@ -64,6 +65,7 @@ def norm(**options: Any) -> Callable[[Any], Any]:
 
 ROWS = [[0.0, -0.0], [3.0, 4.0]]
 CUMULATIVE = 2.0 * (1 * 2 * 4 + 2 * 3 * 2 + 2 * 4 * 6)
+ERFCINV = [-inf, -inf, nan, nan, nan, -np.sqrt(np.pi) / 2]
 RANK_2 = [[1.0, 2.0, 3.0, 4.0], [2.0, 4.0, 6.0, 8.0], [0.0, 1.0, 0.0, 1.0], [2.0, 5.0, 6.0, 9.0]]
 RANK_3 = [[1.0, 2.0, 0.0, 1.0], [2.0, 4.0, 0.0, 2.0], [0.0, 1.0, 3.0, 1.0], [1.0, 0.0, 1.0, 5.0]]
 
@@ -107,6 +109,7 @@ POINTS = {
     "max": Point(standard("max", axis=1), [[1.0, 2.0, 2.0], [3.0, 3.0, 3.0]], [[0.0, 0.5, 0.5], [1 / 3] * 3]),
     "min of all": Point(standard("min"), [[1.0, 2.0], [1.0, 1.0]], [[1 / 3, 0.0], [1 / 3, 1 / 3]]),
     "sort": Point(lambda x: NAMESPACE(x).sort(x)[1:2], [2.0, 2.0, 2.0], [0.0, 1.0, 0.0]),
+    "erfcinv": Point(special.erfcinv, [0.0, 2.0, -1.0, 3.0, nan, 1.0], ERFCINV, None),
     "prod": Point(standard("prod"), [2.0, 0.0, 3.0], [0.0, 6.0, 0.0], 36.0),
     "cumulative_prod": Point(standard("cumulative_prod"), [2.0, 0.0, 3.0, -0.0], [1.0, 8.0, 0.0, 0.0], CUMULATIVE),
     "std": Point(standard("std", axis=1), [[1.0, 1.0], [1.0, 3.0]], [[nan, nan], [-0.5, 0.5]], None),

@@ -1,7 +1,7 @@
 """Special functions on PyTorch: its own kernels where they are exact."""
 
 from ._bessel import i0, i0e, i1, i1e
-from ._error import erf, erfc, erfinv, log_ndtr, ndtr, ndtri
+from ._error import erf, erfc, erfcinv, erfinv, log_ndtr, ndtr, ndtri
 from ._gamma import betainc, digamma, factorial, gammainc, gammaincc, gammaln, zeta
 from ._logistic import (
     entr,
@@ -25,6 +25,7 @@ __all__ = [
     "entr",
     "erf",
     "erfc",
+    "erfcinv",
     "erfinv",
     "exp2",
     "expit",
