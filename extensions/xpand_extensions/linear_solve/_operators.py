@@ -211,6 +211,11 @@ def operator_of(
         return Map(_unflatten((a.function, a.transposed, *flags), (a.args,)))
     if not _arguments.is_array(a) and callable(a):
         return Map(LinearOperator(a, args=args, symmetric=hermitian, positive_definite=definite))
+    if isinstance(a, (list, tuple)):
+        raise TypeError(
+            f"{function}: A must be matrices in one array or one sparse container, a function, or a LinearOperator, "
+            f"got {describe(a)}; put matrices together with `xp.stack` or `sparse.stack`"
+        )
     if args:
         raise ValueError(f"{function}: args are for A that is a function, got {describe(a)} and {len(args)} of them")
     matrix = any_sparse(function, "A", a)
