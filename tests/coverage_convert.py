@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.sparse
 
 import xpand
 from tests.coverage import A, Row
@@ -15,6 +16,15 @@ def to_numpy(library: Library) -> None:
     made = convert.to_numpy(library.asarray(A))
     assert type(made) is np.ndarray
     np.testing.assert_array_equal(made, A)
+    places = library.asarray(np.arange(3))
+    diagonal = sparse.COO(library.asarray(A[0]), (places, places), (3, 3))
+    parts = convert.to_numpy(diagonal)
+    assert isinstance(parts, sparse.COO)
+    np.testing.assert_array_equal(sparse.todense(parts), np.diag(A[0]))
+    if library.id.startswith(("torch", "jax", "cupy")):
+        theirs = convert.to_numpy(sparse.to_native(diagonal))
+        assert isinstance(theirs, scipy.sparse.coo_array)
+        np.testing.assert_array_equal(theirs.toarray(), np.diag(A[0]))
 
 
 def converted(library: Library) -> None:

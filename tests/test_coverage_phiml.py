@@ -35,6 +35,7 @@ from tests.coverage_precision import CHECKS as PRECISION
 from tests.coverage_profile import CHECKS as PROFILE
 from tests.coverage_random import CHECKS as RANDOM
 from tests.coverage_sparse import CHECKS as SPARSE
+from tests.coverage_sparse import times_vectors
 from tests.libraries import LIBRARIES, Library
 from tests.operations import Case
 from xpand import manipulation, trees
@@ -74,7 +75,6 @@ EXTRAPOLATIONS: dict[Any, str] = {
     "symmetric": "reflect",
     "reflect": "mirror",
 }
-SQUARE_DEFINITE = np.asarray([[4.0, 1.0, 0.5], [1.0, 3.0, -1.0], [0.5, -1.0, 5.0]])
 TALL = np.asarray([[1.0, 2.0], [3.0, -1.0], [0.5, 4.0]])
 
 
@@ -266,6 +266,9 @@ def triangular_dense(library: Library) -> None:
     unit = linear_solve.solve_triangular(library.asarray(stack), library.asarray(A), unit_diagonal=True)
     expected = np.linalg.solve(np.tril(stack, -1) + np.eye(3), A[..., None])[..., 0]
     library.assert_equal(unit, expected, rtol=1e-12)
+    if not library.lazy:
+        with pytest.raises(ValueError, match="zero on the diagonal"):
+            linear_solve.solve_triangular(library.asarray(SQUARE - 4.0 * np.eye(3)), library.asarray(A))
 
 
 def triangular_sparse(library: Library) -> None:
@@ -284,46 +287,111 @@ def triangular_sparse(library: Library) -> None:
         part = np.tril(SQUARE) if lower else np.triu(SQUARE)
         options = {"lower": lower, "unit_diagonal": unit}
         library.assert_equal(solve(lower, unit), scipy.linalg.solve_triangular(part, A.T, **options).T, rtol=1e-12)
+    matrix = matrix.with_values(library.asarray(SQUARE[rows, columns] - 4.0 * (rows == columns)))
+    with pytest.raises(ValueError, match="zero on the diagonal"):
+        solve(True, False)
 
 
 def solved_by(*methods: str) -> Callable[[Library], None]:
-    """Matrices and functions, one system and a batch, by methods under PhiML's names."""
+    """A matrix, and a function with its trajectory, for several right sides, by methods under PhiML's names."""
 
     def row(library: Library) -> None:
-        if library.lazy:
-            found = linear_solve.solve(library.asarray(SQUARE_DEFINITE), library.asarray(A), method="CG", max_steps=3)
-            library.assert_equal(found.x, np.linalg.solve(SQUARE_DEFINITE, A.T).T, rtol=1e-6)
-            return
-        matrix = library.asarray(SQUARE_DEFINITE)
+        matrix, given = library.asarray(SQUARE), library.asarray(A)
+        expected = np.linalg.solve(SQUARE, A.T).T
         times = lambda x: library.xp.matmul(x, library.xp.matrix_transpose(matrix))
-        given = library.asarray(A)
-        expected = np.linalg.solve(SQUARE_DEFINITE, A.T).T
+        operator = linear_solve.LinearOperator(times, transposed=times)
         for method in methods:
-            for a, batch in ((matrix, 0), (linear_solve.LinearOperator(times, transposed=times), 1)):
-                found = linear_solve.solve(a, given, method=method, batch_ndim=batch)
+            if library.lazy:  # plans all steps there may be, which takes its time
+                steps = linear_solve.solve(matrix, given, method=method, max_steps=(0, 3))
+            else:
+                found = linear_solve.solve(matrix, given, method=method)
                 library.assert_equal(found.x, expected, rtol=1e-6, atol=1e-7)
-                assert bool(library.xp.all(found.converged))
-                steps = linear_solve.solve(a, given, method=method, max_steps=(0, 50), batch_ndim=batch)
-                library.assert_equal(steps.x[1, ...], expected, rtol=1e-6, atol=1e-7)
+                library.assert_equal(found.converged, [True, True])
+                steps = linear_solve.solve(operator, given, method=method, max_steps=(0, 50), batch_ndim=1)
+            library.assert_equal(steps.x[0, ...], np.zeros_like(A))
+            library.assert_equal(steps.x[1, ...], expected, rtol=1e-6, atol=1e-7)
+            library.assert_equal(steps.converged, [[False, False], [True, True]])
 
     return row
 
 
+PHIML_METHODS = {
+    "CG": "cg",
+    "CG-adaptive": "cg-adaptive",
+    "biCG": "bicg",
+    "biCG-stab(0)": "bicg",
+    "biCG-stab": "bicgstab(1)",
+    "biCG-stab(2)": "bicgstab(2)",
+    "scipy-direct": "lu",
+    "scipy-CG": "cg",
+    "scipy-GMres": "gmres(30)",
+    "scipy-biCG": "bicg",
+    "scipy-biCG-stab": "bicgstab(1)",
+    "auto": "lu",
+}
+
+
+def named(library: Library) -> None:
+    """All of PhiML's names: what they mean, that they solve, and those that there are none of."""
+    matrix, given = library.asarray(SQUARE), library.asarray(A)
+    expected = np.linalg.solve(SQUARE, A.T).T
+    # To plan the steps of the others takes Dask long; those of "biCG" and "biCG-stab(2)" have their own row.
+    names = ("CG", "scipy-direct", "auto") if library.lazy else tuple(PHIML_METHODS)
+    for name in names:
+        method = PHIML_METHODS[name]
+        found = linear_solve.solve(matrix, given, method=name, max_steps=3 if library.lazy else None)
+        assert found.method.split(" ")[0] == method, name
+        library.assert_equal(found.x, expected, rtol=1e-6, atol=1e-7)
+    for name in ("scipy-CGS", "scipy-QMR", "scipy-GCrotMK"):
+        with pytest.raises(ValueError, match="method must be one of"):
+            linear_solve.solve(matrix, given, method=name)
+
+
+def of_each(library: Library) -> None:
+    """A matrix for each system, dense and sparse, tolerances for each, a preconditioner."""
+    matrices = np.stack([SQUARE, SQUARE + np.eye(3)])
+    rows, columns = np.nonzero(SQUARE)
+    places = library.asarray(rows), library.asarray(columns)
+    kept = [sparse.COO(library.asarray(x[rows, columns]), places, (3, 3)) for x in matrices]
+    expected = np.linalg.solve(matrices, A[..., None])[..., 0]
+    tolerances = np.asarray([0.5, 1e-10])
+    by_half = lambda residual: 0.5 * residual
+    for a in (library.asarray(matrices), sparse.stack(kept)):
+        options = {"rtol": library.asarray(tolerances), "max_steps": 3, "preconditioner": by_half}
+        found = linear_solve.solve(a, library.asarray(A), method="CG", **options)
+        library.assert_equal(found.converged, [True, True])
+        library.assert_equal(found.x[1, ...], expected[1], rtol=1e-8)
+        steps, left = library.to_numpy(found.iterations), library.to_numpy(found.residual_norm)
+        assert steps[0] < steps[1]
+        assert np.all(left <= tolerances * np.linalg.norm(A, axis=1))
+
+
 def minimize(library: Library) -> None:
+    """Two problems at once, and where they were. Dask takes a number of steps that is known."""
     target = library.asarray([[1.0, 2.0, 3.0], [-1.0, 0.0, 0.5]])
+    expected = library.to_numpy(target)
     f = lambda x, target: xpand.array_namespace(x).sum((x - target) ** 2, axis=-1)
-    # Two problems at once. Dask takes a number of steps that is known.
-    options = {"method": "GD", "learning_rate": 0.5, "max_steps": 2} if library.lazy else {"method": "L-BFGS-B"}
+    descent = {"method": "GD", "learning_rate": 0.5, "max_steps": (0, 2)}
+    options = descent if library.lazy else {"method": "L-BFGS-B", "max_steps": (0, 50)}
     found = optimize.minimize(f, 0.0 * target, args=(target,), batch_ndim=1, **options)
-    library.assert_equal(found.x, library.to_numpy(target), rtol=1e-6, atol=1e-6)
+    library.assert_equal(found.x, expected, rtol=1e-6, atol=1e-6)
     library.assert_equal(found.converged, [True, True])
+    library.assert_equal(found.trajectory.x, np.stack([0.0 * expected, expected]), rtol=1e-6, atol=1e-6)
+    if not library.lazy:
+        found = optimize.minimize(f, 0.0 * target, args=(target,), batch_ndim=1, method="SLSQP")
+        library.assert_equal(found.x, expected, rtol=1e-5, atol=1e-5)
 
 
 def least_squares(library: Library) -> None:
-    found = linalg.lstsq(library.asarray(TALL), library.asarray(A.T))
-    expected = np.linalg.lstsq(TALL, A.T)
-    library.assert_equal(found[0], expected[0], rtol=1e-12)
-    np.testing.assert_allclose(library.to_numpy(found[1]), expected[1], rtol=1e-10)
+    """A stack of matrices, one of lower rank, with two right sides each: by NumPy, and by the pseudoinverse."""
+    matrices = np.stack([TALL, np.outer([1.0, 2.0, -1.0], [0.5, 3.0])])
+    sides = np.stack([A.T, A.T[::-1] + 1.0])
+    x, residuals, rank, values = linalg.lstsq(library.asarray(matrices), library.asarray(sides))
+    expected = np.linalg.pinv(matrices) @ sides
+    library.assert_equal(x, expected, rtol=1e-12, atol=1e-12)
+    library.assert_equal(residuals, np.sum((matrices @ expected - sides) ** 2, axis=-2), rtol=1e-10)
+    np.testing.assert_array_equal(library.to_numpy(rank), [2, 1])
+    library.assert_equal(values, np.linalg.svd(matrices, compute_uv=False), rtol=1e-12, atol=1e-14)
 
 
 def size(library: Library) -> None:
@@ -540,8 +608,9 @@ CASES: dict[str, Row] = (
         "Backend.linspace": linspace(True),
         "Backend.linspace_without_last": linspace(False),
         "Backend.tensordot": standard("tensordot", GRID, A[:, :, None], axes=((0, 1), (0, 1))),
-        "Backend.mul_matrix_batched_vector": Case(
-            multiplied, (SQUARE, A), lambda a, b: np.einsum("ij,bj->bi", a, b), rtol=1e-12
+        "Backend.mul_matrix_batched_vector": (
+            Case(multiplied, (SQUARE, A), lambda a, b: np.einsum("ij,bj->bi", a, b), rtol=1e-12),
+            times_vectors,
         ),
         "Backend.einsum": Case(
             lambda x, y: linalg.einsum("bsc,bs->c", x, y),
@@ -755,7 +824,7 @@ CASES: dict[str, Row] = (
             ),
         ),
         "Backend.minimize": minimize,
-        "Backend.linear_solve": solved_by("CG", "scipy-GMres"),
+        "Backend.linear_solve": (named, of_each),
         "Backend.conjugate_gradient": solved_by("CG"),
         "Backend.conjugate_gradient_adaptive": solved_by("CG-adaptive"),
         "Backend.bi_conjugate_gradient": solved_by("biCG-stab(0)", "biCG-stab(2)"),
