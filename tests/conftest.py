@@ -12,13 +12,10 @@ os.environ.setdefault("JAX_PLATFORMS", "" if os.environ.get("CUDA_VISIBLE_DEVICE
 for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(variable, "1")
 
-# Compiling takes most of JAX's time in tests. LLVM's optimizations are a third of it, and change no more than rounding;
-# those of XLA stay. Its older emitters take a third less than its present ones; a jaxlib without this flag would end
-# the process.
-flags = ["--xla_backend_optimization_level=0"]
+# Compiling takes most of JAX's time in tests. XLA's older emitters take a third less of it than its present ones; a
+# jaxlib without this flag would end the process.
 if importlib.metadata.version("jaxlib").startswith("0.10."):
-    flags.append("--xla_cpu_use_fusion_emitters=false")
-os.environ.setdefault("XLA_FLAGS", " ".join(flags))
+    os.environ.setdefault("XLA_FLAGS", "--xla_cpu_use_fusion_emitters=false")
 # What is compiled is kept for the other processes, and for the next run.
 os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(Path(__file__).parents[1] / ".pytest_cache" / "jax"))
 os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
