@@ -12,7 +12,7 @@ from torch._C import _functorch as levels
 from torch.autograd import forward_ad
 
 from .._namespace import is_concrete
-from .._typing import Array, Axis
+from .._typing import Array
 
 _are_levels_active = torch._C._are_functorch_transforms_active
 
@@ -83,24 +83,16 @@ def absolute(x: Array) -> Array:
     return torch.where(zero, x + 0.0, torch.abs(x))
 
 
-def root_of_squares(norm: Array, x: Array, axis: Axis) -> Array:
-    """Return norms, of axes of size 1, in a form whose third derivatives PyTorch has: of its own they raise."""
-    plain = norm.detach()
-    scale = torch.where((plain > 0) & torch.isfinite(plain), plain, 1.0)  # so that no square overflows
-    y = x / scale
-    square = y * y if not x.dtype.is_complex else y.real * y.real + y.imag * y.imag
-    root = scale * torch.sqrt(torch.sum(square, axis, True))
-    return torch.where(torch.isfinite(plain), plain - (root.detach() - root), root)
+def with_derivatives(plain: Array, other: Array) -> Array:
+    """Return the values of one array with the derivatives of another, which has the same but for rounding."""
+    return plain.detach() - (other.detach() - other)
 
 
-def root_at_zeros(result: Array, total: Array) -> Array:
-    """Return roots of sums of squares, with the derivative of the root at zeros: NaN, where PyTorch masks it.
+def product_of_few(count: Array, one: Array, two: Array, three: Array) -> Array:
+    """Return products of up to three numbers by the sums of their first, second and third powers (Newton's identities).
 
-    Args:
-        result: The roots.
-        total: Sums of the same elements; only their derivative counts.
+    Of more than three it is 0: where they are zeros, so are the first three derivatives of their product.
     """
-    zero = result == 0
-    total = torch.where(zero, total - total.detach(), 1.0)
-    square = total * total if not total.dtype.is_complex else total.real * total.real + total.imag * total.imag
-    return torch.where(zero, torch.sqrt(square), result)
+    of_two, of_three = (one * one - two) / 2, (one**3 - 3 * one * two + 2 * three) / 6
+    of_few = torch.where(count == 2, of_two, torch.where(count == 3, of_three, 0.0))
+    return torch.where(count == 1, one, of_few)

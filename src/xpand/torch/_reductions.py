@@ -16,7 +16,8 @@ from torch.autograd import forward_ad
 from .._typing import Array, Axis, DType
 from ._binary import output
 from ._dtypes import KINDS, SIGNED, from_ordered, result_type, to_ordered, to_signed
-from ._following import is_followed, is_followed_in_both, is_nowhere, root_at_zeros, root_of_squares
+from ._following import is_followed, is_followed_in_both, is_nowhere, product_of_few, with_derivatives
+from ._norms import root_at_zeros, root_of_squares
 
 __all__ = [
     "all",
@@ -216,12 +217,10 @@ def _cumprod(x: Array, axis: int, *, dtype: DType | None = None, **kwargs: Any) 
     count = torch.cumsum(zero, axis)
     factors = torch.where(zero, x, 0.0)
     one, two, three = (torch.cumsum(y, axis) for y in (factors, factors**2, factors**3))
-    # Newton's identities: the products of up to three zeros; of more, three derivatives are zero.
-    of_two, of_three = (one * one - two) / 2, (one**3 - 3 * one * two + 2 * three) / 6
-    of_zeros = torch.where(count == 1, one, torch.where(count == 2, of_two, torch.where(count == 3, of_three, 0.0)))
+    of_zeros = product_of_few(count, one, two, three)
     others = torch.cumprod(torch.where(zero, 1.0, x), axis)
     found = others * of_zeros
-    return torch.where(count == 0, others, plain.detach() - (found.detach() - found))
+    return torch.where(count == 0, others, with_derivatives(plain, found))
 
 
 def _cumulative(

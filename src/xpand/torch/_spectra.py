@@ -11,7 +11,8 @@ from typing import Any
 import torch
 
 from .._typing import Array
-from ._following import is_followed_backwards, is_followed_in_both
+from ._following import is_followed_backwards, is_followed_in_both, with_derivatives
+from ._norms import squares
 
 
 def eigh(x: Array, /, **kwargs: Any) -> Any:
@@ -33,7 +34,7 @@ def eigh(x: Array, /, **kwargs: Any) -> Any:
         shifts = x_values.to(x.dtype)
         change = (turned + rest * shifts[..., None, :]) / _gaps(shifts, eye)
         x_vectors = x_vectors + x_vectors @ torch.where(eye == 1, rest / 2, change)
-    return type(plain)((_as_found(values, x_values), _as_found(vectors, x_vectors)))
+    return type(plain)((with_derivatives(values, x_values), with_derivatives(vectors, x_vectors)))
 
 
 def eig(x: Array, /, **kwargs: Any) -> Any:
@@ -49,8 +50,8 @@ def eig(x: Array, /, **kwargs: Any) -> Any:
         turned = torch.linalg.lu_solve(factors, pivots, x.to(vectors.dtype) @ x_vectors)
         x_values = diagonal_of(turned)
         x_vectors = x_vectors + x_vectors @ torch.where(eye == 1, 0.0, turned / _gaps(x_values, eye))
-    lengths = torch.sqrt(torch.sum(x_vectors.real**2 + x_vectors.imag**2, -2, True))
-    return type(plain)((_as_found(values, x_values), _as_found(vectors, x_vectors / lengths)))
+    lengths = torch.sqrt(torch.sum(squares(x_vectors), -2, True))
+    return type(plain)((with_derivatives(values, x_values), with_derivatives(vectors, x_vectors / lengths)))
 
 
 def _is_mixed(x: Array) -> bool:
@@ -70,7 +71,3 @@ def diagonal_of(x: Array) -> Array:
 def _gaps(values: Array, eye: Array) -> Array:
     """How far the value of each column is from that of each row; 1 on the diagonal."""
     return values[..., None, :] - values[..., :, None] + eye
-
-
-def _as_found(plain: Array, improved: Array) -> Array:
-    return plain - (improved.detach() - improved)

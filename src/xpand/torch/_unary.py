@@ -143,9 +143,8 @@ def clip(
 
 def _with_shares(x: Array, min: float | None, max: float | None, result: Array) -> Array:
     """As of a maximum and a minimum: a bound has its share of the derivative where `x` is equal to it."""
-    for bound in (min, max):
-        equal = x == bound
-        if bound is not None and not is_nowhere(equal):
+    for equal in [x == bound for bound in (min, max) if bound is not None]:
+        if not is_nowhere(equal):
             result = torch.where(equal, shared(result), result)
     return result
 

@@ -1,0 +1,87 @@
+"""Determinants, with all their derivatives.
+
+In forward mode, PyTorch takes the factors that it keeps of a matrix for constants: the derivatives of derivatives of
+`solve`, `det` and `slogdet` are wrong, without a word. Those of the factorization itself are right.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+from torch.autograd import forward_ad
+
+from .._typing import Array
+from ._following import is_followed, is_followed_twice, is_nowhere, product_of_few, with_derivatives
+from ._spectra import diagonal_of
+
+
+def det(x: Array, /, **kwargs: Any) -> Array:
+    """The determinants of a stack of matrices."""
+    plain = torch.linalg.det(x, **kwargs)
+    if kwargs or not x.shape[-1] or not is_followed(x):
+        return plain
+    singular = plain.detach() == 0  # whose factors have no derivative
+    if is_nowhere(singular):
+        # PyTorch's third derivative by reverse mode is wrong too.
+        return _product_of_factors(x) if forward_ad._current_level >= 0 or is_followed_twice(x) else plain
+    eye = torch.eye(x.shape[-1], dtype=x.dtype, device=x.device)
+    regular = _product_of_factors(torch.where(singular[..., None, None], eye, x))
+    found = _det_of_singular(x)
+    return torch.where(singular, with_derivatives(plain, found), regular)
+
+
+def _product_of_factors(x: Array) -> Array:
+    diagonal, parity = _factors(x)
+    return parity * torch.prod(diagonal, -1)
+
+
+def _det_of_singular(x: Array) -> Array:
+    """Determinants as functions with all their derivatives, of matrices in which up to three pivots are missing.
+
+    Where more are, the first three derivatives are zero. With what elimination finds, taken for constants, `x` becomes
+    a matrix whose rows and columns of pivots are those of the identity; of the others the Schur complement is left.
+    """
+    size = x.shape[-1]
+    factors, exchanges, _ = torch.linalg.lu_factor_ex(x.detach())
+    permutation, lower, upper = torch.lu_unpack(factors, exchanges)
+    pivots = torch.abs(diagonal_of(upper))
+    missing = pivots == torch.amin(pivots, -1, True)  # not always 0: what rounding leaves depends on the order
+    both = missing[..., :, None] & missing[..., None, :]
+    eye = torch.eye(size, dtype=x.dtype, device=x.device)
+    upper = torch.where(missing[..., None], eye, upper)
+    y = torch.linalg.solve_triangular(lower, permutation.mH @ x, upper=False, unitriangular=True)
+    y = torch.linalg.solve_triangular(upper, y, upper=True, left=False)
+    found = ~missing[..., :, None] & ~missing[..., None, :]
+    core = torch.where(found, y, eye)
+    right = torch.where(~missing[..., :, None] & missing[..., None, :], y, 0.0)
+    left = torch.where(missing[..., :, None] & ~missing[..., None, :], y, 0.0)
+    rest = torch.where(both, y, 0.0) - left @ torch.linalg.solve_ex(core, right)[0]
+    count = torch.sum(missing, -1)
+    square = rest @ rest
+    of_rest = product_of_few(count, _trace(rest), _trace(square), _trace(square @ rest))
+    scale = torch.linalg.det(permutation) * torch.prod(diagonal_of(upper), -1)
+    return torch.where((count > 0) & (count < 4), scale * _product_of_factors(core) * of_rest, 0.0)
+
+
+def _trace(x: Array) -> Array:
+    return torch.sum(diagonal_of(x), -1)
+
+
+def slogdet(x: Array, /, **kwargs: Any) -> Any:
+    """The signs of the determinants of a stack of matrices, and the logarithms of their absolute values."""
+    plain = torch.linalg.slogdet(x, **kwargs)
+    if kwargs or not is_followed(x):
+        return plain
+    if forward_ad._current_level < 0 and is_nowhere(plain[0].detach() == 0):
+        return plain
+    diagonal, parity = _factors(x)
+    return type(plain)((parity * torch.prod(torch.sgn(diagonal), -1), torch.sum(torch.log(torch.abs(diagonal)), -1)))
+
+
+def _factors(x: Array) -> tuple[Array, Array]:
+    """The diagonals of the upper triangular factors of a stack of matrices, and the signs of the permutations."""
+    lu, pivots, _ = torch.linalg.lu_factor_ex(x)
+    rows = torch.arange(1, x.shape[-1] + 1, dtype=pivots.dtype, device=x.device)
+    odd = torch.sum((pivots != rows).to(torch.int64), -1) % 2
+    return diagonal_of(lu), (1 - 2 * odd).to(x.dtype)
