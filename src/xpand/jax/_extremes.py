@@ -6,7 +6,6 @@ which is as long again; a size from which on that is needed would be no use, sin
 """
 
 from collections.abc import Callable
-from functools import partial
 from typing import Any, Final
 
 import jax
@@ -22,43 +21,22 @@ _LEFT_OUT: Final = ("float32", "float64")
 Axes = int | tuple[int, ...] | None
 
 
-@partial(jax.jit, static_argnames=("axis", "keepdims"), inline=True)
-def max(
-    a: Array,
-    axis: Axes = None,
-    out: None = None,
-    keepdims: bool = False,
-    initial: Any = None,
-    where: Array | None = None,
-) -> Array:
-    """Return the largest along axes; NaN where there is one, by the standard's special cases."""
-    return _reduced(jnp.max, a, axis, out, keepdims, initial, where)
+def _extreme(native: Callable[..., Array]) -> Callable[..., Array]:
+    def function(
+        a: Array,
+        axis: Axes = None,
+        out: None = None,
+        keepdims: bool = False,
+        initial: Any = None,
+        where: Array | None = None,
+    ) -> Array:
+        found = native(a, axis=axis, out=out, keepdims=keepdims, initial=initial, where=where)
+        return with_nan(found, a, axis, keepdims, where)
 
-
-@partial(jax.jit, static_argnames=("axis", "keepdims"), inline=True)
-def min(
-    a: Array,
-    axis: Axes = None,
-    out: None = None,
-    keepdims: bool = False,
-    initial: Any = None,
-    where: Array | None = None,
-) -> Array:
-    """Return the smallest along axes; NaN where there is one, by the standard's special cases."""
-    return _reduced(jnp.min, a, axis, out, keepdims, initial, where)
-
-
-def _reduced(
-    reduction: Callable[..., Array],
-    a: Array,
-    axis: Axes,
-    out: None,
-    keepdims: bool,
-    initial: Any,
-    where: Array | None,
-) -> Array:
-    found = reduction(a, axis=axis, out=out, keepdims=keepdims, initial=initial, where=where)
-    return with_nan(found, a, axis, keepdims, where)
+    function.__name__ = function.__qualname__ = native.__name__
+    function.__doc__ = f"`jax.numpy.{native.__name__}`; NaN where an element is, by the standard's special cases."
+    compiled: Callable[..., Array] = jax.jit(function, static_argnames=("axis", "keepdims"), inline=True)
+    return compiled
 
 
 def with_nan(found: Array, a: Array, axis: Axes, keepdims: bool, where: Array | None = None) -> Array:
@@ -68,3 +46,7 @@ def with_nan(found: Array, a: Array, axis: Axes, keepdims: bool, where: Array | 
     is_nan = jnp.any(jnp.isnan(a), axis=axis, keepdims=keepdims, where=where)
     # By a factor, so that the derivatives are NaN too.
     return found * jnp.where(is_nan, jnp.nan, 1.0)
+
+
+max = _extreme(jnp.max)
+min = _extreme(jnp.min)
