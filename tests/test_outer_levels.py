@@ -2,7 +2,7 @@
 onto one tape, is not confused with what is around it."""
 
 from collections.abc import Callable
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 import jax
@@ -164,7 +164,7 @@ CLOSED: dict[str, Callable[[Any], Callable[[Any, Any], Any]]] = {
 }
 
 
-@pytest.mark.parametrize("id", ["numpy", "strict", "dask", "jax"])
+@pytest.mark.parametrize("id", ["numpy", "strict", "dask", "jax", "torch"])
 @pytest.mark.parametrize("name", CLOSED)
 @pytest.mark.parametrize("function", [forward_rule, reverse_rule])
 def test_rules_that_close_over_what_is_mapped(function: Any, name: str, id: str) -> None:
@@ -182,3 +182,84 @@ def test_rules_that_close_over_what_is_mapped(function: Any, name: str, id: str)
     if name.endswith("not mapped"):
         x, expected = x[0], expected[0]
     library.assert_equal(CLOSED[name](function)(library.asarray(x), library.asarray(c)), expected, rtol=1e-14)
+
+
+class Scaled:
+    """Brings along an array as an attribute, and has a rule in which it is used."""
+
+    def __init__(self, c: Any) -> None:
+        self.c = c
+        self.f = custom_vjp(self.value)
+
+    def value(self, x: Any) -> Any:
+        return NAMESPACE(x).sin(x) * self.c
+
+    def forward(self, x: Any) -> Any:
+        return self.f(x), (x, {"c": self.c})  # kept as it is
+
+
+def of_methods(x: Any, c: Any) -> Any:
+    scaled = Scaled(c)
+    scaled.f.defvjp(scaled.forward, lambda kept, ct: (3.0 * ct * kept[1]["c"],))
+    return scaled.f(x)
+
+
+def of_nested_functions(x: Any, c: Any) -> Any:
+    times = partial(lambda c, y: y * c, c)
+    outside = [lambda y: times(y)]
+    f = custom_jvp(lambda x: (outside[0](NAMESPACE(x).sin(x)), c)[0])
+    f.defjvps(lambda t, out, x: outside[0](3.0 * t))
+    return f(x)
+
+
+def of_held_functions(x: Any, c: Any) -> Any:
+    f = custom_jvp(lambda g, x: g(NAMESPACE(x).sin(x)), nondiff_argnums=(0,))
+    f.defjvp(lambda g, p, t: (f(g, p[0]), g(3.0 * t[0])))
+    return f(lambda y: y * c, x)
+
+
+WITHIN = {f.__name__: f for f in (forward_rule, of_methods, of_nested_functions, of_held_functions)}
+NESTED: dict[str, Callable[[Any], Callable[[Any, Any], Any]]] = {
+    "grad(vmap(vmap)), of the outer": lambda f: grad(
+        lambda x, c: total(vmap(lambda row, b: vmap(lambda y: f(y * x, total(b)))(row))(c, c))
+    ),
+    "grad(vmap(vmap)), of both": lambda f: grad(
+        lambda x, c: total(vmap(lambda row: vmap(lambda y: f(x, total(row) * y))(row))(c))
+    ),
+    "vmap(grad(vmap))": lambda f: vmap(
+        lambda x, row: grad(lambda x: total(vmap(lambda y: f(x, total(row) * y))(row)))(x), (None, 0)
+    ),
+    "grad(vmap(grad))": lambda f: grad(
+        lambda x, c: total(vmap(vmap(lambda y: grad(lambda z: f(z * z, y) * z)(x)))(c))
+    ),
+    "grad(grad(vmap))": lambda f: grad(grad(lambda x, c: total(vmap(vmap(lambda y: f(x * x, y)))(c)))),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("id", ["numpy", "torch"])
+@pytest.mark.parametrize("name", NESTED)
+@pytest.mark.parametrize("function", WITHIN.values(), ids=WITHIN)
+def test_rules_that_close_over_several_levels(function: Any, name: str, id: str) -> None:
+    """As JAX has them of the function of the same rule whose array from outside is an argument."""
+    f = jax.custom_jvp(lambda x, c: jax.numpy.sin(x) * c)
+    f.defjvp(lambda p, t: (f(*p), 3.0 * t[0] * p[1]))
+    x, c = np.asarray(0.7), np.asarray([[1.0, 2.0, 3.0], [-1.0, 4.0, 0.5]])
+    expected = NESTED[name](f)(jax.numpy.asarray(x), jax.numpy.asarray(c))
+    library = library_of_name(id)
+    found = NESTED[name](function)(library.asarray(x), library.asarray(c))
+    library.assert_equal(found, np.asarray(expected), rtol=1e-13)
+
+
+@pytest.mark.parametrize("id", ["numpy", "torch"])
+@pytest.mark.parametrize("function", WITHIN.values(), ids=WITHIN)
+def test_rules_have_the_derivative_of_the_function_in_what_they_close_over(function: Any, id: str) -> None:
+    library = library_of_name(id)
+    x, c = np.asarray([0.5, 1.0, -2.0]), np.asarray(1.5)
+    for found in (
+        grad(lambda c: total(function(library.asarray(x), c)))(library.asarray(c)),
+        grad(lambda c: total(vmap(lambda x: function(x, c))(library.asarray(x))))(library.asarray(c)),
+    ):
+        library.assert_equal(found, np.sum(np.sin(x)), rtol=1e-14)
+    # Where it is differentiated twice, by what it is given first.
+    mixed = grad(lambda c: grad(lambda x: function(x, c))(library.asarray(x[0])))(library.asarray(c))
+    library.assert_equal(mixed, np.asarray(3.0), rtol=1e-14)

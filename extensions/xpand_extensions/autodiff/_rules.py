@@ -16,6 +16,7 @@ from .._transforms import Flat, arrays_of, as_array
 from .._transforms_patterns import flatten_planless, pattern_places, without_plans
 from ._arguments import argnums_of, check_callable, places_of
 from ._products import Function
+from ._solve_arguments import OfArrays
 
 
 @pluggable
@@ -37,7 +38,8 @@ def custom_jvp(function: Function, /, nondiff_argnums: Sequence[int] = ()) -> "C
             a rule that returns something of another structure, shape or data type than its output.
 
     Under two derivatives the rule is what the inner one asks for, and the outer one differentiates the operations of
-    the rule, as on JAX. Arrays from outside that the function or its rule use are constants for the derivative.
+    the rule, as on JAX. Of arrays from outside that the function and its rule use, a derivative taken elsewhere is that
+    of the function; JAX raises, and outside of JAX and PyTorch so does what is differentiated in both at once.
 
     Source: `jax.custom_jvp`.
 
@@ -76,7 +78,7 @@ def custom_vjp(function: Function, /, nondiff_argnums: Sequence[int] = ()) -> "C
             a rule that returns something of another structure, shape or data type than it must.
 
     Under two derivatives the rule is what the inner one asks for, and the outer one differentiates the operations of
-    the rule, as on JAX. The function and its rule must not use arrays from outside that are being differentiated.
+    the rule, as on JAX. For arrays from outside the same holds as in `custom_jvp`.
 
     Source: `jax.custom_vjp`.
 
@@ -279,8 +281,8 @@ class CustomJVP(_Custom):
             return outs, _conforming(f"{self.label}: the tangent", tangent, call.flat.result, likes)
 
         leaves = call.taken()
-        native = custom_jvp.native(*leaves)(call.run)
-        native.defjvp(flat_rule)
+        native = custom_jvp.native(*leaves)(OfArrays(call.run, self.function, *call.held_args))
+        native.defjvp(OfArrays(flat_rule, rule))
         return call.flat.output(native(*leaves))
 
 
@@ -312,8 +314,8 @@ class CustomVJP(_Custom):
         call = self.bound(args, kwargs)
         rule = _Reverse(call, *self.rule)
         leaves = call.taken()
-        native = custom_vjp.native(*leaves)(call.run)
-        native.defvjp(rule.forward, rule.backward)
+        native = custom_vjp.native(*leaves)(OfArrays(call.run, self.function, *call.held_args))
+        native.defvjp(*[OfArrays(each, user) for each, user in zip((rule.forward, rule.backward), self.rule)])
         return call.flat.output(native(*leaves))
 
 

@@ -143,7 +143,7 @@ def _closed_over(*functions: Any) -> Iterator[Array]:
     stack: list[Any] = list(functions)
     while stack:
         x = stack.pop()
-        if id(x) in seen:
+        if isinstance(x, _PLAIN) or id(x) in seen:
             continue
         seen.add(id(x))
         if isinstance(x, OfArrays):
@@ -156,7 +156,7 @@ def _closed_over(*functions: Any) -> Iterator[Array]:
             stack.extend((x.__func__, x.__self__))
         elif _arguments.is_array(x):
             yield x
-        elif not isinstance(x, _PLAIN):
+        else:
             leaves = trees.leaves(x)
             if len(leaves) != 1 or leaves[0] is not x:
                 stack.extend(leaves)

@@ -13,7 +13,7 @@ from torch.overrides import TorchFunctionMode
 
 from xpand._typing import Array
 
-from ._levels import USER_CODE, Rule, call, is_floating, is_followed_anywhere, observed_by
+from ._levels import USER_CODE, Rule, call, is_floating, is_followed_anywhere, observed_by, of_tensors
 from ._products import jvp, vjp
 
 Arrays: TypeAlias = "tuple[Array, ...]"
@@ -155,24 +155,13 @@ class _Mode(TorchFunctionMode):  # type: ignore[misc]
         if USER_CODE.get() is not self.closed or function in _OF_NO_VALUES:
             return function(*args, **(kwargs or {}))
         use = self.closed.use
-        result = function(*_mapped(use, args), **(_mapped(use, kwargs) if kwargs else {}))
+        result = function(*of_tensors(use, args), **(of_tensors(use, kwargs) if kwargs else {}))
         self.closed.note_made(list(_tensors(result)))
         return result
 
 
 # Asked for at every step of a loop.
 _OF_NO_VALUES: Final = {getattr(torch.Tensor, name).__get__ for name in ("dtype", "shape", "device", "ndim")}
-
-
-def _mapped(function: Callable[[Array], Array], value: Any) -> Any:
-    """Apply a function to the tensors among arguments. Many times faster than PyTorch's trees."""
-    if isinstance(value, torch.Tensor):
-        return function(value)
-    if type(value) in (tuple, list):
-        return type(value)([_mapped(function, each) for each in value])
-    if type(value) is dict:
-        return {name: _mapped(function, each) for name, each in value.items()}
-    return value
 
 
 def _tensors(result: Any) -> Iterator[Array]:

@@ -3,16 +3,14 @@
 from collections.abc import Callable, Sequence
 from typing import Any, TypeVar
 
-import torch
 from torch._C import _functorch as levels  # torch.func has no public way to tell its levels apart
 from torch.autograd import forward_ad
 from torch.overrides import TorchFunctionMode
-from torch.utils._pytree import tree_map_only
 
 from xpand._typing import Array
 
 from .._plain import has_tangent
-from ._levels import USER_CODE, observed_by
+from ._levels import USER_CODE, observed_by, of_tensors
 
 R = TypeVar("R")
 
@@ -27,7 +25,9 @@ def with_arguments(function: Callable[..., R], brought: Sequence[Array]) -> Call
         count = len(given) - len(places)
         replacing = _Replacing(dict(zip(places, given[count:])))
         with observed_by(replacing), _Mode(replacing):
-            return function(*given[:count])
+            found = function(*given[:count])
+        # What is only handed back is seen by no function of PyTorch's.
+        return of_tensors(lambda x: replacing.replacements.get(id(x), x), found)  # type: ignore[no-any-return]
 
     return replaced
 
@@ -42,11 +42,11 @@ def check_arguments(name: str, function: Callable[..., Any], xs: Sequence[Array]
         raise outer_error(name)
 
 
-def outer_error(name: str) -> TypeError:
+def outer_error(name: str, given: str = "one of `args`") -> TypeError:
     """Make the error of an array that is brought along where it isn't found."""
     return TypeError(
         f"{name}: a function uses an array from outside that is being differentiated or mapped over; hand it over as "
-        "one of `args`"
+        f"{given}"
     )
 
 
@@ -107,5 +107,5 @@ class _Mode(TorchFunctionMode):  # type: ignore[misc]
 
     def __torch_function__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         if USER_CODE.get() is self.replacing:
-            args, kwargs = tree_map_only(torch.Tensor, self.replacing.resolve, (args, kwargs or {}))
+            args, kwargs = of_tensors(self.replacing.resolve, (args, kwargs or {}))
         return function(*args, **(kwargs or {}))

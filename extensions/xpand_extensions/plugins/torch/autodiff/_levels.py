@@ -39,6 +39,21 @@ class Rule(NamedTuple):
     """From what is kept and cotangents of the results to those of the arguments, in JAX's convention."""
     push: Callable[[Arrays, Arrays], Arrays]
     """From what is kept and tangents of the arguments to those of the results."""
+    own: int | None = None
+    """How many of the arguments the derivative is in; the others are from outside. None: it is in all."""
+    in_others: "Callable[[Rule, bool], Rule] | None" = None
+    """Makes the rule whose derivative is in the others too, or in them alone, of this one at any level."""
+
+    def each(self, wrap: Callable[[Callable[..., Any]], Callable[..., Any]]) -> "Rule":
+        """Return the rule with all its functions wrapped."""
+        function, forward, pull, push = map(wrap, self[:4])
+        return Rule(function, forward, pull, push, self.own, self.in_others)
+
+    def where(self, followed: Sequence[bool]) -> "Rule":
+        """Return the rule to be used at a level that follows some of the arguments."""
+        if self.in_others is None or not any(followed[self.own :]):
+            return self
+        return self.in_others(self, any(followed[: self.own]))
 
 
 class Observer(Protocol):
@@ -69,6 +84,17 @@ def is_differentiated(x: Array) -> bool:
     if x.requires_grad and torch.is_grad_enabled() and levels.maybe_get_level(x) != _PULLED.get():
         return True
     return has_tangent(x) or (levels.is_functorch_wrapped_tensor(x) and is_differentiated(levels.get_unwrapped(x)))
+
+
+def of_tensors(function: Callable[[Array], Array], value: Any) -> Any:
+    """Apply a function to the tensors among arguments. Many times faster than PyTorch's trees."""
+    if isinstance(value, torch.Tensor):
+        return function(value)
+    if type(value) in (tuple, list):
+        return type(value)([of_tensors(function, each) for each in value])
+    if type(value) is dict:
+        return {name: of_tensors(function, each) for name, each in value.items()}
+    return value
 
 
 @contextmanager
@@ -110,7 +136,7 @@ def call(rule: Rule, xs: Arrays) -> Arrays:
         return _call(rule, xs)
     xs = tuple(map(seen.use, xs))
     with observed_by(None):
-        outs = _call(Rule(*(partial(_within, seen, each) for each in rule)), xs)
+        outs = _call(rule.each(partial(partial, _within, seen)), xs)
     seen.note_made(outs)
     return outs
 
@@ -127,14 +153,16 @@ def told(transformed: Callable[..., Any], *args: Any) -> Any:
 
 def _call(rule: Rule, xs: Arrays) -> Arrays:
     if not torch._C._are_functorch_transforms_active():
-        return _Application(rule, xs).attached(xs) if any(map(_is_followed, xs)) else rule.function(*xs)
+        followed = list(map(_is_followed, xs))
+        return _Application(rule.where(followed), xs).attached(xs) if any(followed) else rule.function(*xs)
     interpreter = retrieve_current_functorch_interpreter()
     level = interpreter.level()
     if interpreter.key() == levels.TransformType.Vmap:
         return _mapped(rule, xs, interpreter)
     below = tuple(levels._unwrap_for_grad(x, level) for x in xs)
-    if any(levels.maybe_get_level(x) == level and _is_followed(x) for x in xs):
-        return _Application(rule, below, interpreter).attached(xs)
+    followed = [levels.maybe_get_level(x) == level and _is_followed(x) for x in xs]
+    if any(followed):
+        return _Application(rule.where(followed), below, interpreter).attached(xs)
     with interpreter.lower():
         outs = _call(rule, below)
     return tuple(levels._wrap_for_grad(x, level) for x in outs)
@@ -266,5 +294,5 @@ def _mapped(rule: Rule, xs: Arrays, interpreter: Any) -> Arrays:
         below.append(whole.expand(size, *whole.shape) if axis is None else whole.movedim(axis, 0))
     each = partial(torch.func.vmap, randomness=interpreter.randomness())
     with interpreter.lower():
-        outs = _call(Rule(*map(each, rule)), tuple(below))
+        outs = _call(rule.each(each), tuple(below))
     return tuple(levels._add_batch_dim(x, 0, level) for x in outs)

@@ -1,13 +1,17 @@
 """Functions with rules for their derivatives, on PyTorch."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, TypeAlias
 
 import torch
 
 from xpand._typing import Array
+from xpand_extensions.autodiff._solve_arguments import brought
 
-from ._levels import Rule, call, conjugated, is_floating
+from ._checkpoint import pulled_back, pushed_forward
+from ._closures import outer_error, with_arguments
+from ._levels import Rule, call, conjugated, is_floating, is_followed_anywhere
 
 Arrays: TypeAlias = "tuple[Array, ...]"
 
@@ -20,6 +24,72 @@ def custom_vjp(function: Callable[..., Any], /, nondiff_argnums: Sequence[int] =
     return _Reverse(function)
 
 
+def _called(name: str, rule: Rule, users: Sequence[Any], xs: Arrays) -> Arrays:
+    """Apply a rule of users' functions. What these bring along from levels around is given to them as arguments.
+
+    PyTorch's arrays don't outlive the level that they are of, nor are the same where it is left and entered again.
+    """
+    if torch.compiler.is_dynamo_compiling():
+        return call(rule, xs)
+    outer = brought(is_followed_anywhere, *users)
+    try:
+        return call(_with_outer(rule, len(xs), outer), (*xs, *outer)) if outer else call(rule, xs)
+    except RuntimeError as error:
+        if "INTERNAL ASSERT FAILED" in str(error) and "functorch" in str(error):  # an array of no level that there is
+            raise outer_error(name, "an argument, or in the closure of the function") from error
+        raise
+
+
+def _with_outer(rule: Rule, own: int, outer: Sequence[Array]) -> Rule:
+    """Return a rule for more arguments than its own: arrays that are used in the place of some from outside."""
+    count = len(outer)
+
+    def forward(*arrays: Array) -> tuple[Arrays, Arrays]:
+        outs, kept = with_arguments(rule.forward, outer)(*arrays)
+        return outs, (*kept, *arrays[own:])
+
+    def pull(kept: Arrays, cotangents: Arrays) -> Arrays:
+        others = kept[-count:]
+        return (*with_arguments(rule.pull, outer)(kept[:-count], cotangents, *others), *map(torch.zeros_like, others))
+
+    def push(kept: Arrays, tangents: Arrays) -> Arrays:
+        found: Arrays = with_arguments(rule.push, outer)(kept[:-count], tangents[:own], *kept[-count:])
+        return found
+
+    function = with_arguments(rule.function, outer)
+    return Rule(function, forward, pull, push, own, partial(_in_others, own, own + count))
+
+
+def _in_others(own: int, count: int, rule: Rule, in_own: bool) -> Rule:
+    """Return a rule whose derivative in what is brought along is that of the function.
+
+    Args:
+        own: How many of the arguments are not brought along.
+        count: How many arguments there are.
+        rule: A rule for derivatives in the former alone.
+        in_own: Whether a derivative is asked for in any of these.
+    """
+
+    def forward(*arrays: Array) -> tuple[Arrays, Arrays]:
+        outs, kept = rule.forward(*arrays)
+        return outs, (*arrays, *kept)
+
+    def of_others(arrays: Arrays) -> Callable[..., Arrays]:
+        return lambda *others: rule.function(*arrays[:own], *others)
+
+    def pull(kept: Arrays, cotangents: Arrays) -> Arrays:
+        arrays = kept[:count]
+        back = rule.pull(kept[count:], cotangents) if in_own else tuple(map(torch.zeros_like, arrays))
+        return (*back[:own], *pulled_back(of_others(arrays), arrays[own:], cotangents))
+
+    def push(kept: Arrays, tangents: Arrays) -> Arrays:
+        arrays = kept[:count]
+        moved = pushed_forward(of_others(arrays), arrays[own:], tangents[own:])[1]
+        return tuple(map(torch.add, rule.push(kept[count:], tangents), moved)) if in_own else moved
+
+    return Rule(rule.function, forward, pull, push)
+
+
 class _Forward:
     """A function with a rule for forward mode, whose transposed serves reverse mode."""
 
@@ -30,7 +100,8 @@ class _Forward:
         self.rule = rule
 
     def __call__(self, *xs: Array) -> Arrays:
-        return call(Rule(self.function, self.forward, self.pull, self.push), xs)
+        rule = Rule(self.function, self.forward, self.pull, self.push)
+        return _called("custom_jvp", rule, (self.function, self.rule), xs)
 
     def forward(self, *xs: Array) -> tuple[Arrays, Arrays]:
         """Return the output as the rule computes it: derivatives of a level below see that."""
@@ -61,7 +132,8 @@ class _Reverse:
         self.forward, self.backward = forward, backward
 
     def __call__(self, *xs: Array) -> Arrays:
-        return call(Rule(self.function, self.forward, self.backward, _no_forward_mode), xs)
+        rule = Rule(self.function, self.forward, self.backward, _no_forward_mode)
+        return _called("custom_vjp", rule, (self.function, self.forward, self.backward), xs)
 
 
 def _no_forward_mode(kept: Arrays, tangents: Arrays) -> Arrays:
