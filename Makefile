@@ -9,7 +9,7 @@ JOBS ?= 2
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help tour test lint types unit docs bench conformance dropin test-gpu format clean
+.PHONY: help tour test lint types unit docs bench conformance dropin test-bank test-gpu format clean
 
 help: ## say what there is to make
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:[^#]*## /\t/' | expand -t 14
@@ -57,6 +57,9 @@ conformance: .venv/test.stamp ## run the official test suite: make conformance S
 
 dropin: .venv/test.stamp ## run all of scikit-learn's array API tests on xpand in place of array-api-compat
 	$(BIN)/python tests/sklearn_swap.py
+
+test-bank: .venv/test.stamp ## solve the whole bank of linear systems: make test-bank LIBRARY=jax ARGS="--methods cg gmres"
+	$(BIN)/python -m tests.whole_bank --library "$(LIBRARY)" $(ARGS)
 
 test-gpu: ## with PYTHON's own packages, on a GPU: the tests, the official suite (SUITE=path), the benchmarks
 	PYTHONPATH="src:extensions:.:$(PACKAGES)" $(PYTHON) -m tests.gpu --suite "$(SUITE)" --examples $(EXAMPLES) --jobs $(JOBS) $(ARGS)

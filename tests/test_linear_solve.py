@@ -9,20 +9,25 @@ import pytest
 import scipy.sparse.linalg
 
 import xpand
+from tests.bank import (
+    ALL_METHODS,
+    ALLOWED,
+    DEFINITE,
+    DTYPES,
+    RECTANGULAR,
+    all_unsolvable,
+    check_honest,
+    check_unsolved,
+    is_promised,
+    methods_of,
+    solved,
+)
 from tests.libraries import EAGER_LIBRARIES, LIBRARIES, Library
-from tests.systems import MILD, SOLVABLE, SYSTEMS, UNSOLVABLE, LinearSystem, Unsolvable, neumann, poisson, vector
+from tests.systems import MILD, SYSTEMS, UNSOLVABLE, LinearSystem, Unsolvable, neumann, poisson, vector
 from xpand_extensions import linear_solve, sparse
 from xpand_extensions.jit import jit
 from xpand_extensions.linear_solve import ConvergenceError, LinearOperator, SolveResult, Status, jacobi, solve
 from xpand_extensions.vmap import vmap
-
-SQUARE = ["cg-adaptive", "bicg", "bicgstab", "bicgstab(2)", "gmres", "lsqr", "lsmr", "lu", "qr", "auto"]
-SYMMETRIC = [*SQUARE, "minres"]
-DEFINITE = [*SYMMETRIC, "cg", "cholesky"]
-DTYPES = {"float64": ("float64", "complex128", 1e-8), "float32": ("float32", "complex64", 1.2e-5)}
-
-# Definite on the whole space, or of normal matrices near to that: what conjugate gradients promise nothing beyond.
-NO_PROMISE = ("cg-adaptive",)
 
 
 def some(library: Library, methods: Sequence[str], on_jax: Sequence[str]) -> Sequence[str]:
@@ -30,59 +35,18 @@ def some(library: Library, methods: Sequence[str], on_jax: Sequence[str]) -> Seq
     return on_jax if library.id == "jax" else methods
 
 
-def methods_of(system: LinearSystem) -> list[str]:
-    if system.is_definite:
-        return DEFINITE
-    if system.is_symmetric:
-        return SYMMETRIC
-    return SQUARE
-
-
-def typed(system: LinearSystem, precision: str) -> np.ndarray:
-    real, complex_, _ = DTYPES[precision]
-    return system.matrix.astype(complex_ if system.is_complex else real)
-
-
-def check_honest(system: LinearSystem, result: SolveResult, a: np.ndarray, b: np.ndarray, rtol: float) -> None:
-    """What is said of the result is so, by NumPy's arithmetic."""
-    if not np.isfinite(result.x).all():
-        assert not bool(result.converged)
-        return
-    wide, x = a.astype(np.complex128), np.asarray(result.x).astype(np.complex128)
-    missing = float(np.linalg.norm(b - wide @ x))
-    noise = 50 * np.finfo(a.dtype).eps * (np.linalg.norm(wide) * np.linalg.norm(x) + np.linalg.norm(b))
-    assert float(result.residual_norm) == pytest.approx(missing, rel=1e-3, abs=noise)
-    if bool(result.converged) and not result.method.startswith("ls"):
-        assert missing <= 1.01 * rtol * float(np.linalg.norm(b)) + noise
-        if system.condition < 1e4:
-            scale = float(np.linalg.norm(system.solution)) if system.solution.size else 0.0
-            bound = 3 * (rtol * system.condition + 1e-14) * scale + 10 * system.condition * noise
-            assert np.linalg.norm(x - system.solution) <= bound
-
-
 # The bank
 
 
 @pytest.mark.parametrize("precision", DTYPES)
-@pytest.mark.parametrize("method", DEFINITE)
+@pytest.mark.parametrize("method", ALL_METHODS)
 def test_bank(method: str, precision: str) -> None:
     """On NumPy every system that the method is for; those that are well conditioned are solved."""
-    rtol = DTYPES[precision][2]
-    solved = total = 0
-    for system in SOLVABLE:
-        if method not in methods_of(system):
-            continue
-        a = typed(system, precision)
-        b = a @ system.solution.astype(a.dtype)
-        result = solve(a, b, method=method, rtol=rtol)
-        check_honest(system, result, a, b, rtol)
-        total += 1
-        solved += bool(result.converged)
-        promised = system.is_definite or method not in (*NO_PROMISE, "bicgstab")
-        if promised and system.condition < (1e3 if precision == "float64" else 100):
-            assert bool(result.converged), f"{system}: {result.message}"
-    least = 0.7 if method in NO_PROMISE else 0.85
-    assert solved >= least * total, f"{solved} of {total}"
+    numpy = LIBRARIES[0]
+    systems = [system for system in SYSTEMS if method in methods_of(system)]
+    results = [solved(numpy, system, method, precision) for system in systems]
+    least = 0.7 if method == "cg-adaptive" else 0.85
+    assert sum(bool(result.converged) for result in results) >= least * len(systems)
 
 
 def test_the_bank_is_large_enough() -> None:
@@ -106,23 +70,12 @@ def test_bank_on_libraries(library: Library) -> None:
     """
     seen = set()
     place, step = LIBRARIES.index(library), 2 if library.id.startswith("strict") else 1
-    for i, system in enumerate(SOLVABLE[place % step :: step]):
+    for i, system in enumerate(SYSTEMS[place % step :: step]):
         methods = methods_of(system)
         method = methods[(i + place) % len(methods)]
-        precision = "float32" if i % 3 == 0 else "float64"
-        rtol = DTYPES[precision][2]
-        a = typed(system, precision)
-        b = a @ system.solution.astype(a.dtype)
-        result = solve(library.asarray(a), library.asarray(b), method=method, rtol=rtol)
-        library.assert_equal(result.x, library.to_numpy(result.x))
-        result = xpand.trees.map(library.to_numpy, result)
-        assert result.x.dtype == a.dtype
-        check_honest(system, result, a, b, rtol)
-        promised = system.is_definite or method not in (*NO_PROMISE, "bicgstab")
-        if promised and system.condition < (1e3 if precision == "float64" else 100):
-            assert bool(result.converged), f"{system} by {method}: {result.message}"
+        solved(library, system, method, "float32" if i % 3 == 0 else "float64")
         seen.add(method)
-    assert seen == set(DEFINITE)
+    assert seen >= set(DEFINITE)
 
 
 def test_bank_on_jax() -> None:
@@ -130,16 +83,12 @@ def test_bank_on_jax() -> None:
     library = next(library for library in LIBRARIES if library.id == "jax")
     for system in FEW:
         for method in methods_of(system)[len(system.name) % 3 :: 8]:
-            if method in (*NO_PROMISE, "bicgstab") and not system.is_definite:
-                continue
-            result = solve(library.asarray(system.matrix), library.asarray(system.b), method=method)
-            assert bool(library.to_numpy(result.converged)), f"{system} by {method}: {result.message}"
-            scale = float(np.linalg.norm(system.solution)) if system.solution.size else 0.0
-            library.assert_equal(result.x, system.solution, atol=10 * 1e-8 * system.condition * scale)
+            if is_promised(system, method, "float64"):
+                solved(library, system, method, "float64")
 
 
 @pytest.mark.parametrize("system", [each for each in SYSTEMS if not each.is_square], ids=str)
-@pytest.mark.parametrize("method", ["lsqr", "lsmr", "lstsq", "auto"])
+@pytest.mark.parametrize("method", RECTANGULAR)
 def test_rectangular(system: LinearSystem, method: str) -> None:
     """Least squares, by SciPy: also where there is no solution, and of low rank the least one."""
     for b in (system.b, vector(len(system.b), seed=5)):
@@ -173,8 +122,6 @@ def test_scipy_needs_as_many_steps() -> None:
 
 # What has no solution
 
-ALLOWED = {Status.MAX_STEPS, Status.STAGNATED, Status.DIVERGED, Status.BREAKDOWN, Status.SINGULAR}
-
 
 @pytest.mark.parametrize("system", UNSOLVABLE, ids=str)
 def test_unsolvable(system: Unsolvable) -> None:
@@ -200,27 +147,6 @@ def test_unsolvable_on_libraries(library: Library) -> None:
             with np.errstate(all="ignore"):  # which the strict library's arrays don't know of
                 result = solve(library.asarray(system.matrix), library.asarray(system.b), method=method)
             check_unsolved(system, method, int(library.to_numpy(result.status)))
-
-
-def check_unsolved(system: Unsolvable, method: str, code: int) -> None:
-    """By least squares, solutions of systems that have none are found."""
-    status = Status(code)
-    if not system.is_finite:
-        assert status == Status.NON_FINITE, f"{system}, {method}: {status!r}"
-    elif method in ("lu", "auto", "qr"):
-        assert status == Status.SINGULAR, f"{system}, {method}: {status!r}"
-    else:
-        assert status in ALLOWED or method.startswith("ls"), f"{system}, {method}: {status!r}"
-
-
-def all_unsolvable() -> tuple[np.ndarray, np.ndarray]:
-    """Return the second bank as one batch: with so many equations more that all have one size."""
-    size = max(len(system.b) for system in UNSOLVABLE)
-    a, b = np.stack([np.eye(size)] * len(UNSOLVABLE)), np.ones((len(UNSOLVABLE), size))
-    for i, system in enumerate(UNSOLVABLE):
-        n = len(system.b)
-        a[i, :n, :n], b[i, :n] = system.matrix, system.b
-    return a, b
 
 
 @pytest.mark.parametrize("method", DEFINITE)

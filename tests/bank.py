@@ -1,0 +1,187 @@
+"""How a system of the bank is solved on a library, and what must hold of what is said: for the tests, which take a
+sample, and for `make test-bank`, which takes all of it (`whole_bank.py`)."""
+
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+import xpand
+from tests.libraries import Library
+from tests.systems import UNSOLVABLE, LinearSystem, Unsolvable
+from xpand_extensions import sparse
+from xpand_extensions.linear_solve import SolveResult, Status, solve
+
+SQUARE = ["cg-adaptive", "bicg", "bicgstab", "bicgstab(2)", "gmres", "lsqr", "lsmr", "lu", "qr", "auto"]
+SYMMETRIC = [*SQUARE, "minres"]
+DEFINITE = [*SYMMETRIC, "cg", "cholesky"]
+SINGULAR = ["cg-adaptive", "bicg", "bicgstab(2)", "gmres", "lsqr", "lsmr", "lstsq", "minres", "cg"]
+RECTANGULAR = ["lsqr", "lsmr", "lstsq", "auto"]
+TRIANGULAR = ["lower", "upper"]
+ALL_METHODS = [*DEFINITE, "lstsq", *TRIANGULAR]
+
+DTYPES = {"float64": ("float64", "complex128", 1e-8), "float32": ("float32", "complex64", 1.2e-5)}
+"""By precision: the real and the complex data type, and the tolerance."""
+
+NO_PROMISE = ("cg-adaptive", "bicgstab")
+"""What of matrices that aren't definite is promised nothing: conjugate gradients, and one that divides by what may be
+zero for a matrix as tame as a rotation."""
+
+ALLOWED = {Status.MAX_STEPS, Status.STAGNATED, Status.DIVERGED, Status.BREAKDOWN, Status.SINGULAR}
+"""What may be said of a system without a solution."""
+
+
+def methods_of(system: LinearSystem) -> list[str]:
+    """The methods that a system is for."""
+    if not system.is_square:
+        return RECTANGULAR
+    if system.is_singular:
+        return SINGULAR
+    triangles = [method for method, keep in zip(TRIANGULAR, (np.tril, np.triu)) if _equal(system.matrix, keep)]
+    general = DEFINITE if system.is_definite else SYMMETRIC if system.is_symmetric else SQUARE
+    return [*general, "lstsq", *triangles]
+
+
+def _equal(matrix: np.ndarray, keep: Any) -> bool:
+    return bool(np.array_equal(keep(matrix), matrix))
+
+
+def typed(system: LinearSystem, precision: str) -> np.ndarray:
+    real, complex_, _ = DTYPES[precision]
+    return system.matrix.astype(complex_ if system.is_complex else real)
+
+
+def sides(system: LinearSystem, precision: str) -> tuple[np.ndarray, np.ndarray]:
+    """The matrix, and the right side that its solution makes in that precision."""
+    a = typed(system, precision)
+    return a, a @ system.solution.astype(a.dtype)
+
+
+def on_host(library: Library, result: SolveResult) -> SolveResult:
+    leaves, structure = xpand.trees.flatten(result)
+    if library.id == "dask":  # the steps once, and not for each array
+        leaves = sys.modules["dask"].compute(*leaves)
+    found: SolveResult = xpand.trees.unflatten(structure, [library.to_numpy(x) for x in leaves])
+    return found
+
+
+def solved(
+    library: Library, system: LinearSystem, method: str, precision: str, *, is_sparse: bool = False
+) -> SolveResult:
+    """Solve a system of the bank by itself, and check what is said of it."""
+    a, b = sides(system, precision)
+    result = solve(matrix_on(library, a, is_sparse), library.asarray(b), method=method, rtol=DTYPES[precision][2])
+    library.assert_equal(result.x, library.to_numpy(result.x))
+    result = on_host(library, result)
+    check(system, result, method, precision)
+    return result
+
+
+def matrix_on(library: Library, a: np.ndarray, is_sparse: bool) -> Any:
+    """The matrix on a library: dense, or in rows."""
+    if not is_sparse:
+        return library.asarray(a)
+    rows, columns = np.nonzero(a)
+    starts = np.searchsorted(rows, np.arange(len(a) + 1))
+    parts = [library.asarray(x) for x in (a[rows, columns], columns, starts)]
+    return sparse.CSR(*parts, a.shape, is_sorted=True, is_unique=True)
+
+
+def solved_together(
+    library: Library, systems: Sequence[LinearSystem], method: str, precision: str, *, steps: int
+) -> list[SolveResult]:
+    """Solve systems as one batch, of as many unknowns as the largest: each has what is missing as unknowns without a
+    part in it. What is returned of each is its own."""
+    rows, columns = (max(system.matrix.shape[axis] for system in systems) for axis in (0, 1))
+    pairs = [sides(system, precision) for system in systems]
+    a = np.stack([_padded(pair[0], rows, columns) for pair in pairs])
+    b = np.stack([np.concatenate([pair[1], np.zeros(rows - len(pair[1]), a.dtype)]) for pair in pairs])
+    result = solve(library.asarray(a), library.asarray(b), method=method, rtol=DTYPES[precision][2], max_steps=steps)
+    result = on_host(library, result)
+    found = []
+    for i, system in enumerate(systems):
+        each = xpand.trees.map(lambda x, i=i: x[i], result)
+        m, n = system.matrix.shape
+        found.append(each._replace(x=each.x[:n], residual=each.residual[:m]))
+    return found
+
+
+def _padded(a: np.ndarray, rows: int, columns: int) -> np.ndarray:
+    m, n = a.shape
+    whole = np.zeros((rows, columns), a.dtype)
+    whole[:m, :n] = a
+    if m == n:  # not worse conditioned than it was
+        whole[range(m, rows), range(n, columns)] = np.max(np.abs(a)) if a.size else 1.0
+    return whole
+
+
+def check(system: LinearSystem, result: SolveResult, method: str, precision: str, *, is_bounded: bool = False) -> None:
+    """What is said of the result is so, by NumPy's arithmetic; what is tame is solved, unless steps were few."""
+    a, b = sides(system, precision)
+    assert result.x.dtype == a.dtype
+    check_honest(system, result, a, b, DTYPES[precision][2])
+    if not is_bounded and is_promised(system, method, precision):
+        assert bool(result.converged), f"{system} by {method}: {result.message}"
+
+
+def is_promised(system: LinearSystem, method: str, precision: str) -> bool:
+    """Whether a method must solve a system."""
+    if not system.is_square or method == "lstsq":
+        return True
+    if system.is_singular:
+        return method in ("cg", "minres", "gmres", "lsqr", "lsmr")
+    is_for_it = system.is_definite or method not in NO_PROMISE
+    return is_for_it and system.condition < (1e3 if precision == "float64" else 100)
+
+
+def check_honest(system: LinearSystem, result: SolveResult, a: np.ndarray, b: np.ndarray, rtol: float) -> None:
+    """What is said of the result is so, by NumPy's arithmetic."""
+    if not np.isfinite(result.x).all():
+        assert not bool(result.converged)
+        return
+    wide, x = a.astype(np.complex128), np.asarray(result.x).astype(np.complex128)
+    residual = b - wide @ x
+    missing = float(np.linalg.norm(residual))
+    noise = 50 * np.finfo(a.dtype).eps * (np.linalg.norm(wide) * np.linalg.norm(x) + np.linalg.norm(b))
+    assert float(result.residual_norm) == pytest.approx(missing, rel=1e-3, abs=noise)
+    if not bool(result.converged):
+        return
+    is_met = missing <= 1.01 * rtol * float(np.linalg.norm(b)) + noise
+    if result.method.startswith("ls"):
+        normal = float(np.linalg.norm(wide.conj().T @ residual))
+        assert is_met or normal <= 1.1 * rtol * np.linalg.norm(wide) * missing + np.linalg.norm(wide) * noise
+        if not system.is_square:  # of all solutions the least, of matrices that are tame but for what is of no rank
+            least = np.linalg.lstsq(wide, b, rcond=100 * np.finfo(a.dtype).eps)[0]
+            assert np.linalg.norm(x - least) <= 300 * rtol * np.linalg.norm(least)
+        return
+    assert is_met
+    if system.condition < 1e4:
+        scale = float(np.linalg.norm(system.solution)) if system.solution.size else 0.0
+        bound = 3 * (rtol * system.condition + 1e-14) * scale + 10 * system.condition * noise
+        assert np.linalg.norm(x - system.solution) <= bound
+
+
+# The second bank
+
+
+def check_unsolved(system: Unsolvable, method: str, code: int) -> None:
+    """By least squares, solutions of systems that have none are found."""
+    status = Status(code)
+    if not system.is_finite:
+        assert status == Status.NON_FINITE, f"{system}, {method}: {status!r}"
+    elif method in ("lu", "auto", "qr"):
+        assert status == Status.SINGULAR, f"{system}, {method}: {status!r}"
+    else:
+        assert status in ALLOWED or method.startswith("ls"), f"{system}, {method}: {status!r}"
+
+
+def all_unsolvable() -> tuple[np.ndarray, np.ndarray]:
+    """Return the second bank as one batch: with so many equations more that all have one size."""
+    size = max(len(system.b) for system in UNSOLVABLE)
+    a, b = np.stack([np.eye(size)] * len(UNSOLVABLE)), np.ones((len(UNSOLVABLE), size))
+    for i, system in enumerate(UNSOLVABLE):
+        n = len(system.b)
+        a[i, :n, :n], b[i, :n] = system.matrix, system.b
+    return a, b

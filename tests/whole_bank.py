@@ -1,0 +1,191 @@
+"""The whole bank: every system by every method that it is for, in both precisions, on a library: `make test-bank`.
+
+    python -m tests.whole_bank [--library jax] [--methods cg gmres] [--precisions float32] [--parts dense sparse]
+
+The tests take a sample of it. What is wrong is named where it happens, and each library's counts at the end. On Dask,
+which plans as many steps as it is given, systems are solved as one batch, by few steps, which need not be enough; what
+is said of each has to be so all the same. What JAX compiles is kept in `JAX_COMPILATION_CACHE_DIR`.
+"""
+
+import argparse
+import sys
+import time
+import warnings
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Final
+
+import numpy as np
+
+from tests import conftest  # noqa: F401  (before JAX is imported: it says how that compiles)
+from tests.bank import (
+    ALL_METHODS,
+    DEFINITE,
+    DTYPES,
+    all_unsolvable,
+    check,
+    check_unsolved,
+    methods_of,
+    solved,
+    solved_together,
+)
+from tests.libraries import LIBRARIES, Library
+from tests.systems import SYSTEMS, UNSOLVABLE, LinearSystem, Unsolvable
+from xpand_extensions.jit import jit
+from xpand_extensions.linear_solve import SolveResult, Status, solve
+from xpand_extensions.vmap import vmap
+
+LAZY_STEPS: Final = 14
+"""Each takes Dask half a second to plan, whatever it is of."""
+DENSE_ONLY: Final = ("qr", "lstsq", "cholesky")
+
+Outcome = tuple[str, bool | Exception]
+"""Of whom, and whether it has converged, or what is wrong."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Run what is asked for; return 1 if anything is wrong."""
+    options = _parse(arguments)
+    warnings.simplefilter("error")
+    totals, is_wrong = [], False
+    for library in [library for library in LIBRARIES if options.library in ("all", library.id)]:
+        start, total = time.perf_counter(), Counter[str]()
+        for part in options.parts:
+            for precision in options.precisions:
+                for method in options.methods:
+                    total += _counted(f"{library} {part} {precision} {method}", PARTS[part](library, method, precision))
+                    if library.id.startswith("jax"):
+                        sys.modules["jax"].clear_caches()  # which grow to gigabytes
+        is_wrong |= bool(total["wrong"])
+        totals.append(f"{library}, all: {_described(total)}, {time.perf_counter() - start:.0f} s")
+    say("\n".join(totals))
+    return int(is_wrong)
+
+
+def say(text: str) -> None:
+    sys.stdout.write(text + "\n")
+    sys.stdout.flush()
+
+
+def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m tests.whole_bank", description=__doc__.splitlines()[0])
+    parser.add_argument("--library", default="all", choices=["all", *[library.id for library in LIBRARIES]])
+    parser.add_argument("--methods", nargs="+", default=ALL_METHODS, choices=ALL_METHODS)
+    parser.add_argument("--precisions", nargs="+", default=list(DTYPES), choices=list(DTYPES))
+    parser.add_argument("--parts", nargs="+", default=list(PARTS), choices=list(PARTS))
+    return parser.parse_args(arguments)
+
+
+def _counted(title: str, outcomes: Iterator[Outcome]) -> Counter[str]:
+    start, counts = time.perf_counter(), Counter[str]()
+    for name, outcome in outcomes:
+        counts["systems"] += 1
+        if isinstance(outcome, Exception):
+            counts["wrong"] += 1
+            say(f"WRONG {title}, {name}: {type(outcome).__name__}: {str(outcome)[:500]}")
+        else:
+            counts["converged"] += outcome
+    if counts:
+        say(f"{title}: {_described(counts)}, {time.perf_counter() - start:.1f} s")
+    return counts
+
+
+def _described(counts: Counter[str]) -> str:
+    return f"{counts['systems']} systems, {counts['converged']} converged, {counts['wrong']} wrong"
+
+
+def _outcome(call: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
+    try:
+        return call(*args, **kwargs)
+    except Exception as error:  # every one is what is looked for
+        return error
+
+
+# Systems that have a solution
+
+
+def _dense(library: Library, method: str, precision: str) -> Iterator[Outcome]:
+    systems = [system for system in SYSTEMS if method in methods_of(system)]
+    return (
+        _together(library, systems, method, precision) if library.lazy else _each(library, systems, method, precision)
+    )
+
+
+def _sparse(library: Library, method: str, precision: str) -> Iterator[Outcome]:
+    systems = [] if method in DENSE_ONLY or library.lazy else [system for system in SYSTEMS if system.is_sparse]
+    systems = [system for system in systems if method in methods_of(system)]
+    return _each(library, systems, method, precision, is_sparse=True)
+
+
+def _each(
+    library: Library, systems: list[LinearSystem], method: str, precision: str, *, is_sparse: bool = False
+) -> Iterator[Outcome]:
+    def converged(system: LinearSystem) -> bool:
+        return bool(solved(library, system, method, precision, is_sparse=is_sparse).converged)
+
+    for system in systems:
+        yield str(system), _outcome(converged, system)
+
+
+def _together(library: Library, systems: list[LinearSystem], method: str, precision: str) -> Iterator[Outcome]:
+    def converged(system: LinearSystem, result: SolveResult) -> bool:
+        check(system, result, method, precision, is_bounded=True)
+        return bool(result.converged)
+
+    kinds: dict[tuple[bool, bool], list[LinearSystem]] = {}
+    for system in systems:
+        kinds.setdefault((system.is_square, system.is_complex), []).append(system)
+    for group in kinds.values():
+        found = _outcome(solved_together, library, group, method, precision, steps=LAZY_STEPS)
+        if isinstance(found, Exception):
+            found = [found] * len(group)
+        for system, result in zip(group, found):
+            yield str(system), result if isinstance(result, Exception) else _outcome(converged, system, result)
+
+
+# Systems that have none
+
+
+def _unsolvable(library: Library, method: str, precision: str) -> Iterator[Outcome]:
+    """Each by itself where that isn't compiled or planned, and all at once: as a batch, under `vmap`, and under `jit`
+    with both."""
+    if method not in DEFINITE:
+        return
+    steps = LAZY_STEPS if library.lazy else None
+
+    def status(a: Any, b: Any) -> Any:
+        return solve(a, b, method=method, max_steps=steps).status
+
+    def right(system: Unsolvable, code: int) -> bool:
+        check_unsolved(system, method, code)
+        return code == int(Status.CONVERGED)
+
+    if library.id != "jax" and not library.lazy:
+        for system in UNSOLVABLE:
+            sides = [library.asarray(x.astype(precision)) for x in (system.matrix, system.b)]
+            code = _outcome(lambda sides=sides: int(library.to_numpy(_quiet(status, *sides))))
+            yield str(system), code if isinstance(code, Exception) else _outcome(right, system, code)
+    sides = [library.asarray(x.astype(precision)) for x in all_unsolvable()]
+    for way, function in (("batch", status), ("jit", jit(status)), ("jit of vmap", jit(vmap(status)))):
+        codes = _outcome(lambda function=function: library.to_numpy(_quiet(function, *sides)).tolist())
+        if isinstance(codes, Exception):
+            yield way, codes
+            continue
+        for system, code in zip(UNSOLVABLE, codes):
+            yield f"{system}, by {way}", _outcome(right, system, code)
+
+
+def _quiet(function: Callable[..., Any], *args: Any) -> Any:
+    """Call what works on NumPy's arrays without xpand's namespace, and so warns of infinities."""
+    with np.errstate(all="ignore"):
+        return function(*args)
+
+
+PARTS: Final[dict[str, Callable[[Library, str, str], Iterator[Outcome]]]] = {
+    "dense": _dense,
+    "sparse": _sparse,
+    "unsolvable": _unsolvable,
+}
+
+if __name__ == "__main__":
+    sys.exit(main())
