@@ -83,7 +83,8 @@ def _staged(name: str, function: Callable[..., Any], leaves: Sequence[Any]) -> t
         found, structure = trees.flatten(function(*inputs))
         return tuple(found), ()
 
-    numbers = iter(as_arrays([x for x, aval in zip(leaves, avals) if aval is None], namespace.base, arrays))
+    others = [*arrays, *[x for x in avals if x is not None]]
+    numbers = iter(as_arrays([x for x, aval in zip(leaves, avals) if aval is None], namespace.base, others, name))
     weak = [i for i, x in enumerate(avals) if x is None]
     given = [aval_of(next(numbers)) if x is None else x for x in avals]
     graph, _ = stage(namespace, name, flat, given, weak)

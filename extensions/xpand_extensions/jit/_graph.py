@@ -3,19 +3,24 @@
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import wraps
-from typing import Any
+from typing import Any, Final
 
-from xpand import _arguments, default_namespace, namespace, trees
+from xpand import _arguments, array_namespace, default_namespace, library_name, namespace, trees
 from xpand._namespace import describe
 from xpand._typing import Array, DType, Namespace
 
 from .._dispatch import pluggable
 from ._calls import NUMBERS, Flat, Statics, arrays_among, check_leaves, name_of
 
+_NAMES: Final = frozenset(
+    {"bool", "float16", "bfloat16", "float32", "float64", "complex64", "complex128"}
+    | {f"{kind}{bits}" for kind in ("int", "uint") for bits in (8, 16, 32, 64)}
+)
+
 
 @dataclass(frozen=True, slots=True)
 class ShapeDtype:
-    """What stands for an array where only its shape and its data type matter.
+    """What stands for an array where only its shape and its data type, or the name of that, matter.
 
     >>> import numpy as np
     >>> ShapeDtype((2, 3), np.float32)
@@ -120,8 +125,8 @@ def _seen(
         traced, values = statics.divide(args, kwargs)
         leaves, structure = trees.flatten(traced)
         statics.check(values)
-        native = operation.native(*_like(name, leaves, traced))
-        return native(Flat(name, function, structure, values))(*leaves)
+        leaves, like = _of_one_library(name, leaves, traced)
+        return operation.native(*like)(Flat(name, function, structure, values))(*leaves)
 
     seen.__name__ = name_of(function)
     return seen
@@ -133,16 +138,17 @@ def eval_shape(function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> An
 
     Args:
         function: Takes trees of arrays and Python numbers and returns one.
-        *args: Its arguments. Anything with a `shape` and a `dtype` can stand for an array, such as `ShapeDtype`.
+        *args: Its arguments. Anything with a `shape` and a `dtype` can stand for an array, such as `ShapeDtype`. The
+            data type may be given by its name.
         **kwargs: Its keyword arguments, likewise.
 
     Returns:
         The tree that the function returns, with a `ShapeDtype` in place of each array. The library is that of the
-        arrays among the arguments; where there are none, the one whose data types are named, or, of the libraries that
-        have NumPy's, the default one.
+        arrays among the arguments; where there are none, the one whose data types are given, or, of the libraries that
+        have NumPy's, and for names, the default one.
 
     Raises:
-        TypeError: As `jit`.
+        TypeError: As `jit`; or something stands for an array of another library.
 
     Source: `jax.eval_shape`.
 
@@ -154,33 +160,81 @@ def eval_shape(function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> An
     if not callable(function):
         raise TypeError(f"eval_shape: takes a function, got {describe(function)}")
     leaves, structure = trees.flatten((args, kwargs))
-    native = eval_shape.native(*_like("eval_shape", leaves, (args, kwargs)))
-    return native(Flat("eval_shape", function, structure, ()), *leaves)
+    leaves, like = _of_one_library("eval_shape", leaves, (args, kwargs))
+    return eval_shape.native(*like)(Flat("eval_shape", function, structure, ()), *leaves)
 
 
-def _like(name: str, leaves: Sequence[Any], traced: trees.Tree) -> list[Array]:
-    """Return arrays of the library of a call's leaves, some of which may only stand for arrays."""
-    standing = [x for x in leaves if _stands_for_array(x)]
-    arrays = [x for x in leaves if type(x) not in NUMBERS and not _stands_for_array(x)]
+def _of_one_library(name: str, leaves: Sequence[Any], traced: trees.Tree) -> tuple[list[Any], list[Array]]:
+    """Return the leaves of a call, and arrays of its library, which those that only stand for arrays are of then.
+
+    Raises:
+        TypeError: A leaf is nothing that can be traced, or stands for an array of another library.
+    """
     check_leaves(name, trees.map(lambda x: 0 if _stands_for_array(x) else x, traced))
-    if standing and not arrays:
-        return [namespace_with(standing[0].dtype).asarray(0)]
-    return arrays_among(arrays or leaves)
+    standing = [x for x in leaves if _stands_for_array(x)]
+    if not standing:
+        return list(leaves), arrays_among(leaves)
+    for x in standing:
+        _check_dtype(name, x.dtype)
+    arrays = [x for x in leaves if type(x) not in NUMBERS and not _stands_for_array(x)]
+    if not arrays:
+        named = next((x.dtype for x in standing if not isinstance(x.dtype, str)), None)
+        arrays = [(default_namespace() if named is None else namespace_with(named)).asarray(0)]
+    xp = array_namespace(*arrays)
+    return [_with_dtype(name, x, xp) if _stands_for_array(x) else x for x in leaves], arrays
 
 
 def _stands_for_array(x: Any) -> bool:
     return hasattr(x, "shape") and hasattr(x, "dtype") and not _arguments.is_array(x)
 
 
+def _with_dtype(name: str, x: Any, xp: Namespace) -> Any:
+    """Return what stands for an array, its data type one of a library."""
+    if library_of_dtype(x.dtype) in _libraries_of_dtypes(xp):
+        return x
+    if isinstance(x.dtype, str):
+        return ShapeDtype(tuple(x.shape), getattr(xp, x.dtype))
+    raise TypeError(
+        f"{name}: arrays of two libraries: of {library_name(xp)}, and {describe(x)} with the data type {x.dtype}; name "
+        f"the data type by a string, as {dtype_name(x.dtype)!r}, or take that of the arrays' library"
+    )
+
+
 def namespace_with(dtype: DType) -> Namespace:
     """Return the namespace with a data type: the default one among those that share it."""
     default = default_namespace()
-    if library_of_dtype(dtype) in (library_of_dtype(default.float32), library_of_dtype(default.asarray(0).dtype)):
-        return default
-    return namespace(library_of_dtype(dtype))
+    return default if library_of_dtype(dtype) in _libraries_of_dtypes(default) else namespace(library_of_dtype(dtype))
+
+
+def _libraries_of_dtypes(xp: Namespace) -> tuple[str, str]:
+    return library_of_dtype(xp.float32), library_of_dtype(xp.asarray(0).dtype)
 
 
 def library_of_dtype(dtype: DType) -> str:
     """Name the package that a data type is from."""
     cls = dtype if isinstance(dtype, type) else type(dtype)
     return cls.__module__.partition(".")[0]
+
+
+def dtype_of(function: str, dtype: DType, xp: Namespace) -> DType:
+    """Return a library's data type of the name of any library's; one that it has no name for as it is.
+
+    Raises:
+        TypeError: A string that names none, or something of Python's.
+    """
+    _check_dtype(function, dtype)
+    return getattr(xp, dtype_name(dtype), dtype)
+
+
+def _check_dtype(function: str, dtype: DType) -> None:
+    if library_of_dtype(dtype) == "builtins" and not (isinstance(dtype, str) and dtype in _NAMES):
+        what = repr(dtype) if isinstance(dtype, str) else describe(dtype)
+        raise TypeError(
+            f"{function}: what stands for an array must have a data type of a library, or the name of one, such as "
+            f"'float64', got {what}"
+        )
+
+
+def dtype_name(dtype: DType) -> str:
+    """Name a data type of any library as NumPy does."""
+    return str(getattr(dtype, "__name__", dtype)).rpartition(".")[2]

@@ -1,18 +1,17 @@
 """Functions of the host within those that are compiled, and names for their parts."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial, wraps
 from typing import Any
 
 from xpand import _arguments, array_namespace, choose_namespace, namespace, trees
 from xpand._namespace import describe
 from xpand._structures import same_structure
-from xpand._typing import DType, Namespace
 
 from .._dispatch import pluggable
 from .._transforms import arrays_of
 from ._calls import name_of
-from ._graph import ShapeDtype
+from ._graph import ShapeDtype, dtype_name, dtype_of
 
 
 @pluggable
@@ -60,8 +59,9 @@ def pure_callback(
     """Call a function of NumPy arrays, on the host, from code that may be compiled.
 
     Args:
-        function: Takes NumPy arrays, in the trees of `args`, and returns a tree of NumPy arrays. It must be pure: the
-            same arguments give the same results, and nothing else happens, since how often it is called is not said.
+        function: Takes NumPy arrays, in the trees of `args`, which are its own to write into, and returns a tree of
+            NumPy arrays. It must be pure: the same arguments give the same results, and nothing else happens, since how
+            often it is called is not said.
         result_shape_dtypes: What it returns: a tree of `ShapeDtype`, or of anything with a `shape` and a `dtype`, of
             any library, or its name.
         *args: Trees of arrays and Python numbers.
@@ -70,7 +70,9 @@ def pure_callback(
             "broadcast_all" the same, of the mapped size on all arrays.
 
     Returns:
-        The tree of results, as arrays of the library of `args`, on their device. It has no derivative.
+        The tree of results, as arrays of the library of `args`, on their device. It has no derivative. On Dask the
+        function is called with whole arrays, when a result is computed. What is wrong with its call is raised then,
+        and by JAX within a `JaxRuntimeError`.
 
     Raises:
         TypeError: `function` isn't callable; something declared has no shape or data type; or the function returns
@@ -103,10 +105,10 @@ def pure_callback(
     places = trees.map(lambda _: next(numbers), args)
     of_results = trees.map(lambda _: 0, result_shape_dtypes)
     shapes = tuple([tuple(each.shape) for each in declared])
-    dtypes = tuple([_dtype_name(each.dtype) for each in declared])
-    host = partial(_called, function, places, of_results, shapes, dtypes)
     xp = array_namespace(*arrays)
-    native = tuple(ShapeDtype(tuple(each.shape), _of_library(xp, each.dtype)) for each in declared)
+    native = tuple([ShapeDtype(shape, dtype_of("pure_callback", x.dtype, xp)) for shape, x in zip(shapes, declared)])
+    dtypes = tuple([dtype_name(each.dtype) for each in declared])
+    host = partial(_called, function, places, of_results, shapes, dtypes)
     found = pure_callback.native(*arrays)(host, native, *arrays, vmap_method=vmap_method)
     return trees.unflatten(of_result, found)
 
@@ -120,11 +122,13 @@ def _called(
     *values: Any,
 ) -> tuple[Any, ...]:
     """Call the host's function, and return the arrays of its results if they are what was declared."""
-    leaves, structure = trees.flatten(function(*trees.map(values.__getitem__, places)))
+    xp = namespace("numpy")
+    # Copies: else what it writes into might be an argument of the call, or what a program still needs.
+    given = [xp.asarray(x, copy=True) for x in values]
+    leaves, structure = trees.flatten(function(*trees.map(given.__getitem__, places)))
     of_result = trees.structure(of_results)
     if not same_structure(structure, of_result):
         raise TypeError(f"pure_callback: the function must return the structure declared, {of_result}, got {structure}")
-    xp = namespace("numpy")
     arrays = tuple(xp.asarray(leaf) for leaf in leaves)
     for x, shape, dtype in zip(arrays, shapes, dtypes):
         if x.shape[x.ndim - len(shape) :] != shape:
@@ -134,11 +138,10 @@ def _called(
     return arrays
 
 
-def _of_library(xp: Namespace, dtype: DType) -> DType:
-    """Return a library's data type of the same name; another's that it hasn't as it is."""
-    return getattr(xp, _dtype_name(dtype), dtype)
-
-
-def _dtype_name(dtype: DType) -> str:
-    """Name a data type of any library as NumPy does."""
-    return str(getattr(dtype, "__name__", dtype)).rpartition(".")[2]
+def of_shapes(found: Sequence[Any], shapes: Iterable[Sequence[int]]) -> None:
+    """Check that what a call of the host's function returned, which may be one of many, has the shapes it must have."""
+    for x, shape in zip(found, shapes):
+        if x.shape != tuple(shape):
+            raise ValueError(
+                f"pure_callback: the function must return the shape declared, {tuple(shape)}, got {x.shape}"
+            )

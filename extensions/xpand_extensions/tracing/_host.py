@@ -7,6 +7,8 @@ from xpand import array_namespace, is_concrete, library_name, namespace
 from xpand._errors import UnsupportedError
 from xpand._typing import Array
 
+from ..jit import pure_callback as facade
+from ..jit._host import of_shapes
 from ._core import TracedArray, bind
 from ._namespace import traced_namespace
 
@@ -34,17 +36,23 @@ def _called(*arrays: Array, function: Callable[..., Any], declared: Any, vmap_me
     xp = array_namespace(*arrays)
     device = getattr(arrays[0], "device", None)
     if not all(map(is_concrete, arrays)):
-        raise UnsupportedError(
-            f"pure_callback: the values of lazy arrays of {library_name(xp)} would have to be computed; compute them "
-            "first, or use the library's own way to map a function over blocks"
-        )
+        return _later(arrays, function, declared, vmap_method)
     host = namespace("numpy")
     given = [on_host(x) for x in arrays]
     # Copies: what the function returns it may keep, and change; and libraries don't take every layout of memory.
     results = [host.asarray(x).copy() for x in function(*map(host.asarray, given))]
-    for x, each in zip(results, declared):
-        if tuple(x.shape) != tuple(each.shape):
-            raise ValueError(
-                f"pure_callback: the function must return the shape declared, {tuple(each.shape)}, got {x.shape}"
-            )
+    of_shapes(results, [each.shape for each in declared])
     return tuple(xp.asarray(x, dtype=each.dtype, device=device) for x, each in zip(results, declared))
+
+
+def _later(arrays: Sequence[Array], function: Callable[..., Any], declared: Any, vmap_method: str) -> tuple[Array, ...]:
+    """Have a library of lazy arrays call a function when it computes them."""
+    from ..generic import jit as generic
+
+    native = facade.native(*arrays)
+    if native is generic.pure_callback:
+        raise UnsupportedError(
+            f"pure_callback: the values of lazy arrays of {library_name(array_namespace(*arrays))} would have to be "
+            "computed; compute them first, or use the library's own way to map a function over blocks"
+        )
+    return tuple(native(function, declared, *arrays, vmap_method=vmap_method))

@@ -88,19 +88,24 @@ def _program(function: Callable[..., Any], leaves: tuple[Any, ...], fuse: Fuse) 
     return program, None
 
 
-def as_arrays(leaves: Sequence[Any], xp: Any, arrays: Sequence[Array]) -> tuple[Any, ...]:
-    """Make arrays of Python numbers: of the widest precision among the arrays of a call, as everywhere under `jit`."""
+def as_arrays(leaves: Sequence[Any], xp: Any, arrays: Sequence[Any], name: str = "jit") -> tuple[Any, ...]:
+    """Make arrays of Python numbers: of the widest precision among the arrays of a call, as everywhere under `jit`.
+
+    What stands for arrays will do for them; `name` is that of the transformation.
+    """
     device = getattr(arrays[0], "device", None) if arrays else None
-    return tuple(_as_array(x, xp, _dtype_of_number(xp, x, arrays), device) if type(x) in NUMBERS else x for x in leaves)
+    return tuple(
+        _as_array(x, xp, _dtype_of_number(xp, x, arrays), device, name) if type(x) in NUMBERS else x for x in leaves
+    )
 
 
-def _as_array(x: Any, xp: Any, dtype: Any, device: Any) -> Array:
+def _as_array(x: Any, xp: Any, dtype: Any, device: Any, name: str = "jit") -> Array:
     try:
         return xp.asarray(x, dtype=dtype, device=device)
     except OverflowError as error:
         raise OverflowError(
-            f"jit: the number {x} is too large for {dtype}, as which it would be traced; pass an array of a data type "
-            "that holds it, or declare it static"
+            f"{name}: the number {x} is too large for {dtype}, as which it would be traced; pass an array of a data "
+            "type that holds it, or declare it static"
         ) from error
 
 

@@ -83,10 +83,28 @@ def named_call(function: Callable[..., Any], /, *, name: str | None = None) -> C
 def pure_callback(
     function: Callable[..., Any], result_shape_dtypes: Any, /, *args: Array, vmap_method: str = "sequential"
 ) -> Any:
-    # JAX hands its own arrays to the host.
-    host = lambda *arrays: function(*[jax.device_get(x) for x in arrays])
     declared = tuple(map(_struct, result_shape_dtypes))
-    return jax.pure_callback(host, declared, *args, vmap_method=vmap_method)
+    return jax.pure_callback(_Host(function), declared, *args, vmap_method=vmap_method)
+
+
+class _Host:
+    """What calls a function of the host, equal to others that call the same, which JAX need not compile anew."""
+
+    __slots__ = ("_function", "_key")
+
+    def __init__(self, function: Any) -> None:
+        self._function = function
+        called, places, of_results, *types = function.args
+        self._key = called, trees.structure(places), trees.structure(of_results), *types
+
+    def __call__(self, *arrays: Array) -> Any:
+        return self._function(*map(jax.device_get, arrays))  # JAX hands its own to the host
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, _Host) and self._key == other._key
+
+    def __hash__(self) -> int:
+        return hash(self._key)
 
 
 def _of_results(name: str, function: Callable[..., Any]) -> Callable[..., Any]:

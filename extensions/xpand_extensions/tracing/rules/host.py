@@ -38,11 +38,13 @@ def _batched(
     if vmap_method == "sequential":
 
         def called(*arrays: Any) -> Any:
-            stack = array_namespace(*arrays).stack
+            host = array_namespace(*arrays)
             members = [
                 function(*(x[i] if is_mapped else x for x, is_mapped in zip(arrays, mapped))) for i in range(size)
             ]
-            return tuple(stack(results) for results in zip(*members))
+            if not members:
+                return tuple(host.zeros(each.shape) for each in wider)
+            return tuple(host.stack(results) for results in zip(*members))
 
     else:
         called = function

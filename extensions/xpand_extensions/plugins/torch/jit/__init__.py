@@ -74,7 +74,7 @@ def make_graph(
     static_argnums: int | Sequence[int] | None = None,
     static_argnames: str | Iterable[str] | None = None,
 ) -> Callable[..., Any]:
-    return lambda *leaves: Graph(function, leaves).module
+    return lambda *leaves: Graph(function, leaves, "make_graph").module
 
 
 def lower(
@@ -84,14 +84,14 @@ def lower(
     static_argnums: int | Sequence[int] | None = None,
     static_argnames: str | Iterable[str] | None = None,
 ) -> Callable[..., Any]:
-    return lambda *leaves: Graph(function, leaves).module.print_readable(print_output=False)
+    return lambda *leaves: Graph(function, leaves, "lower").module.print_readable(print_output=False)
 
 
 def eval_shape(function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
     mode = without_values()
-    fakes = stand_ins(mode, args)
+    fakes = stand_ins(mode, args, "eval_shape")
     with tracing(), mode:
-        result = asking_no_values(function, *fakes)
+        result = asking_no_values("eval_shape", function, *fakes)
     return trees.map(lambda x: ShapeDtype(tuple(x.shape), x.dtype), result)
 
 

@@ -13,6 +13,7 @@ import torch
 from xpand import is_concrete
 from xpand._imports import untraced
 from xpand._typing import Array
+from xpand_extensions.jit._host import of_shapes
 
 from .._plain import has_tangent
 from ..autodiff._levels import is_differentiated
@@ -27,6 +28,8 @@ with ThreadPoolExecutor(1) as _fresh:
     _KEYS: Final = _fresh.submit(
         lambda: (torch._C._dispatch_tls_local_include_set(), torch._C._dispatch_tls_local_exclude_set())
     ).result()
+
+_current_level: Final = torch._C._functorch.maybe_current_level
 
 Results: TypeAlias = "tuple[tuple[tuple[int, ...], Any], ...]"
 
@@ -66,10 +69,25 @@ def pure_callback(
     if is_compiled:
         return _compiled(function, results, args, vmap_method)
     host = _Host(function, results, vmap_method)
-    if all(is_concrete(x) for x in args) and not torch._C._len_torch_dispatch_stack():
+    if _is_eager() and _current_level() is None and all(is_concrete(x) for x in args):
         return _called(host, args)
     # What is pulled back is followed, for no one.
-    return _host_call([x.detach() if x.requires_grad else x for x in args], _number(host))
+    return _applied(host, [x.detach() if x.requires_grad else x for x in args])
+
+
+def _is_eager() -> bool:
+    """Tell whether operations are done, and not written down."""
+    return not torch._C._len_torch_dispatch_stack()
+
+
+def _applied(host: _Host, arrays: list[Array]) -> list[Array]:
+    number = _number(host)
+    try:
+        found: list[Array] = _host_call(arrays, number)
+        return found
+    finally:
+        if _is_eager():
+            del _HOSTS[number]
 
 
 def _compiled(function: Any, results: Results, args: Sequence[Array], vmap_method: str) -> list[Array]:
@@ -86,11 +104,10 @@ def _called(host: _Host, arrays: Sequence[Array]) -> list[Array]:
     given = [x.detach().cpu().resolve_conj().resolve_neg().numpy() for x in arrays]
     with torch._C._ForceDispatchKeyGuard(*_KEYS):
         found = host.function(*given)
-    for x, (shape, _) in zip(found, host.results):
-        if x.shape != shape:
-            raise ValueError(f"pure_callback: the function must return the shape declared, {shape}, got {x.shape}")
+    of_shapes(found, [shape for shape, _ in host.results])
     # A copy: what the function returned may be its argument, or be kept by it. Laid out as `register_fake` promises.
-    return [torch.tensor(x, dtype=dtype, device=device).contiguous() for x, (_, dtype) in zip(found, host.results)]
+    laid_out = [np.asarray(x, order="C") for x in found]
+    return [torch.tensor(x, dtype=dtype, device=device) for x, (_, dtype) in zip(laid_out, host.results)]
 
 
 @torch.library.custom_op("xpand::host_call", mutates_args=())  # type: ignore[untyped-decorator]
@@ -117,20 +134,22 @@ def _(info: Any, in_dims: Any, arrays: list[torch.Tensor], number: int) -> Any:
     first = [x if axis is None else x.movedim(axis, 0) for x, axis in zip(arrays, axes)]
     mapped = [axis is not None for axis in axes]
     if host.vmap_method == "sequential":
-        function = _sequential(host.function, mapped, size)
+        function = _sequential(host, mapped, size)
     else:
         function = host.function
         first = [x if is_mapped else x[None] for x, is_mapped in zip(first, mapped)]
         if host.vmap_method == "broadcast_all":
             first = [x.expand(size, *x.shape[1:]) for x in first]
     results = tuple(((size, *shape), dtype) for shape, dtype in host.results)
-    found = _host_call(first, _number(_Host(function, results, host.vmap_method)))
+    found = _applied(_Host(function, results, host.vmap_method), first)
     return found, [0] * len(found)
 
 
-def _sequential(function: Callable[..., Any], mapped: Sequence[bool], size: int) -> Callable[..., Any]:
+def _sequential(host: _Host, mapped: Sequence[bool], size: int) -> Callable[..., Any]:
     def each(*arrays: Any) -> tuple[Any, ...]:
-        rows = [function(*[x[i] if is_mapped else x for x, is_mapped in zip(arrays, mapped)]) for i in range(size)]
+        if not size:
+            return tuple(np.zeros((0, *shape)) for shape, _ in host.results)
+        rows = [host.function(*[x[i] if is_mapped else x for x, is_mapped in zip(arrays, mapped)]) for i in range(size)]
         return tuple(np.stack(column) for column in zip(*rows))
 
     return each

@@ -75,7 +75,7 @@ def _with_gradients(name: str, function: Callable[..., Any], leaves: Sequence[Ar
     )
     try:
         with _own_warnings():
-            asking_no_values(run, *leaves)  # it compiles what it is first called with
+            asking_no_values("jit", run, *leaves)  # it compiles what it is first called with
     except InductorError as error:
         _warn(name, error)
         return aot_function(flat, fw_compiler=nop)  # type: ignore[no-any-return]

@@ -62,13 +62,13 @@ class Graph:
 
     __slots__ = ("mode", "module", "structure")
 
-    def __init__(self, function: Callable[..., Any], leaves: Sequence[Any]) -> None:
-        """Trace the function; `leaves` are tensors, numbers, and what stands for tensors."""
+    def __init__(self, function: Callable[..., Any], leaves: Sequence[Any], name: str = "jit") -> None:
+        """Trace the function for `name`; `leaves` are tensors, numbers, and what stands for tensors."""
         flat = Flattened(function)
         self.mode = without_values()
-        fakes = stand_ins(self.mode, leaves)
+        fakes = stand_ins(self.mode, leaves, name)
         with tracing(), self.mode:
-            self.module = asking_no_values(graph_of, flat, fakes)
+            self.module = asking_no_values(name, graph_of, flat, fakes)
         self.structure: Any = flat.structure
 
     def constants(self) -> list[Array]:
@@ -102,11 +102,11 @@ def without_values() -> FakeTensorMode:
     return FakeTensorMode(allow_non_fake_inputs=True, shape_env=symbols, static_shapes=True)
 
 
-def stand_ins(mode: FakeTensorMode, leaves: Sequence[Any]) -> list[Array]:
+def stand_ins(mode: FakeTensorMode, leaves: Sequence[Any], name: str = "jit") -> list[Array]:
     """Make tensors without values."""
     seen: set[int] = set()
     with mode:
-        return [_stand_in(mode, x, seen) for x in as_tensors(leaves)]
+        return [_stand_in(mode, x, seen) for x in as_tensors(leaves, name)]
 
 
 def _stand_in(mode: FakeTensorMode, x: Any, seen: set[int]) -> Array:
@@ -118,7 +118,7 @@ def _stand_in(mode: FakeTensorMode, x: Any, seen: set[int]) -> Array:
     return mode.from_tensor(x)
 
 
-def as_tensors(leaves: Sequence[Any]) -> list[Any]:
+def as_tensors(leaves: Sequence[Any], name: str = "jit") -> list[Any]:
     """Make the numbers among leaves tensors: of the widest precision among the others, so that none is widened."""
     arrays = [x for x in leaves if hasattr(x, "dtype")]
     if len(arrays) == len(leaves):
@@ -127,14 +127,23 @@ def as_tensors(leaves: Sequence[Any]) -> list[Any]:
     real = max(floating, key=lambda dtype: torch.finfo(dtype).bits) if floating else default_dtype(namespace("torch"))
     device = next((x.device for x in arrays if hasattr(x, "device")), None)
     dtypes = {bool: torch.bool, int: torch.int64, float: real, complex: real.to_complex()}
-    return [x if hasattr(x, "dtype") else torch.tensor(x, dtype=dtypes[type(x)], device=device) for x in leaves]
+    return [x if hasattr(x, "dtype") else _as_tensor(name, x, dtypes[type(x)], device) for x in leaves]
+
+
+def _as_tensor(name: str, x: Any, dtype: Any, device: Any) -> Array:
+    if type(x) is int and not -(2**63) <= x < 2**63:
+        raise OverflowError(
+            f"{name}: the number {x} is too large for {dtype}, as which it would be traced; pass a tensor of a data "
+            "type that holds it, or declare it static"
+        )
+    return torch.tensor(x, dtype=dtype, device=device)
 
 
 def _real(dtype: Any) -> Any:
     return dtype.to_real()
 
 
-def asking_no_values(function: Callable[..., Any], *args: Any) -> Any:
+def asking_no_values(name: str, function: Callable[..., Any], *args: Any) -> Any:
     """Call a function, and say what to do where it asks for values of tensors that hold none.
 
     Raises:
@@ -147,7 +156,7 @@ def asking_no_values(function: Callable[..., Any], *args: Any) -> Any:
 
         what = "a shape" if isinstance(error, DynamicOutputShapeException) else "Python code"
         raise TypeError(
-            f"jit: {what} depends on the values of a traced array, at {place_of(error)}; write `xp.where`, or "
+            f"{name}: {what} depends on the values of a traced array, at {place_of(error)}; write `xp.where`, or "
             "`control_flow.cond` and `while_loop`, in place of `if` and `while`, declare what is no array with "
             "static_argnums, and use operations whose shapes do not depend on values"
         ) from error

@@ -1,0 +1,30 @@
+"""Functions of the host on Dask: tasks of their own, done when what depends on them is computed."""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import dask.array as da
+import numpy as np
+from dask import delayed
+
+from xpand._typing import Array
+from xpand_extensions.jit._host import of_shapes
+
+
+def pure_callback(
+    function: Callable[..., Any], result_shape_dtypes: Any, /, *args: Array, vmap_method: str = "sequential"
+) -> Any:
+    shapes = [tuple(each.shape) for each in result_shape_dtypes]
+    found = delayed(_called)(function, shapes, *args)
+    return tuple(
+        [
+            da.from_delayed(found[i], shape, dtype=each.dtype)
+            for i, (shape, each) in enumerate(zip(shapes, result_shape_dtypes))
+        ]
+    )
+
+
+def _called(function: Callable[..., Any], shapes: Sequence[tuple[int, ...]], *arrays: Any) -> list[Any]:
+    found = [np.array(x) for x in function(*arrays)]  # copies: the function may return its argument, or keep it
+    of_shapes(found, shapes)
+    return found
