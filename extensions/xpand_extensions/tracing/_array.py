@@ -151,7 +151,7 @@ class _Methods(TracedArray):
 def _concrete(x: Any, what: str) -> Any:
     while isinstance(x, TracedArray):
         if not x._trace.alive:
-            raise leaked(what, x._trace)
+            raise leaked(what, x._trace.what)
         x = x._trace.concrete(x, what)
     return x
 
@@ -171,7 +171,7 @@ def _bare(x: TracedArray, what: str) -> Any:
     found = bare(x)
     if found is x:
         if not x._trace.alive:
-            raise leaked(what, x._trace)
+            raise leaked(what, x._trace.what)
         raise TracedError(
             f"{what}: an array that `{x._trace.what}` follows can't be handed to another library; use the functions of "
             "its own namespace (`xpand.array_namespace(x)`, of all the arrays that meet there), `stop_gradient`, or "

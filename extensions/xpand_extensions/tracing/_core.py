@@ -277,7 +277,7 @@ def bind(op: Op, args: Sequence[Any], params: dict[str, Any]) -> Any:
     if not level:
         return op.function(*[x._value if isinstance(x, TracedArray) else x for x in args], **params)
     if not top.alive:
-        raise leaked(op.name, top)
+        raise leaked(op.name, top.what)
     current = CURRENT.get()
     if current is None or current.level <= level:
         return top.process(op, args, params)
@@ -291,11 +291,11 @@ def bind(op: Op, args: Sequence[Any], params: dict[str, Any]) -> Any:
         CURRENT.reset(token)
 
 
-def leaked(what: str, trace: Trace) -> LeakedArrayError:
+def leaked(what: str, transformation: str) -> LeakedArrayError:
     """Make the error of an array whose transformation has ended."""
     return LeakedArrayError(
-        f"{what}: got a traced array of a call of `{trace.what}` that has ended; return it from the function that is "
-        "transformed instead of keeping it elsewhere (in a list, an attribute, a global variable)"
+        f"{what}: got a traced array of a call of `{transformation}` that has ended; return it from the function that "
+        "is transformed instead of keeping it elsewhere (in a list, an attribute, a global variable)"
     )
 
 

@@ -1,0 +1,28 @@
+"""Tensors without values, of what is traced; when that has ended, to use one is an error."""
+
+from typing import Any
+
+from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
+from torch.utils._pytree import tree_leaves
+
+
+class WithoutValues(FakeTensorMode):  # type: ignore[misc]
+    """The mode in which tensors have no values."""
+
+    ended: str | None = None
+    """What has ended, as users call it: a tensor of this mode that is used from then on has leaked."""
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        """Apply an operation to tensors of this mode."""
+        if self.ended is not None:
+            raise _leaked(func, self.ended)
+        for x in tree_leaves((args, kwargs)):
+            if isinstance(x, FakeTensor) and x.fake_mode is not self:  # what is compiled would read its memory
+                raise _leaked(func, getattr(x.fake_mode, "ended", None) or "jit")
+        return super().__torch_dispatch__(func, types, args, kwargs)
+
+
+def _leaked(func: Any, transformation: str) -> Exception:
+    from xpand_extensions.tracing._core import leaked  # nothing else of tracing is needed
+
+    return leaked(func.name(), transformation)
