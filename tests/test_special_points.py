@@ -1,6 +1,6 @@
 """Derivatives where a function has none, or several: JAX's, on every library, in both modes and to second order."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from itertools import product
 from typing import Any, NamedTuple
 
@@ -248,6 +248,50 @@ def test_batches_and_programs() -> None:
     ):
         for gradient, point in zip(found, chosen):
             np.testing.assert_allclose(gradient, point.slopes, rtol=ABOUT, atol=ABOUT)
+
+
+def _singular() -> Iterator[np.ndarray]:
+    """Matrices of each rank, with the pivot that is missing in each place, and one that isn't singular."""
+    for size in range(1, 6):
+        full = np.random.default_rng(size).normal(size=(size, size))
+        yield full
+        yield np.eye(size)
+        for i in range(size):
+            for axis in (0, 1):
+                zero = full.copy()
+                zero[(i, slice(None))[:: 1 if axis else -1]] = 0.0
+                yield zero
+            triangle = np.triu(full)
+            triangle[i, i] = 0.0
+            yield triangle
+            yield triangle.T.copy()
+            equal = full.copy()
+            equal[i] = 2.0 * equal[(i + 1) % size] if size > 1 else 0.0
+            yield equal
+            equal[(i + 2) % size] = 0.0
+            yield equal
+
+
+def test_gradients_of_determinants_in_programs() -> None:
+    """Another form than that for further derivatives, since the compiler takes half a minute for that."""
+    import torch
+    from torch.fx.experimental.proxy_tensor import make_fx
+
+    det = grad(POINTS["det"].function)
+    stacks: dict[int, list[np.ndarray]] = {}
+    for x in _singular():
+        stacks.setdefault(len(x), []).append(x)
+    for size, stack in stacks.items():
+        xs = torch.tensor(np.stack(stack))
+        expected = [cofactors(x) if size > 1 else np.ones((1, 1)) for x in stack]
+        one = make_fx(det, tracing_mode="fake")(xs[0])
+        np.testing.assert_allclose(np.stack([one(x) for x in xs]), expected, rtol=1e-9, atol=1e-13)
+        np.testing.assert_allclose(make_fx(vmap(det), tracing_mode="fake")(xs)(xs), expected, rtol=1e-9, atol=1e-13)
+    (values,) = [x for x in stacks[3] if np.array_equal(x, np.eye(3))]
+    x = torch.tensor(values * 1j + np.arange(9.0).reshape(3, 3))
+    both = grad(POINTS["det"].function, holomorphic=True)
+    np.testing.assert_allclose(make_fx(both, tracing_mode="fake")(x)(x), cofactors(x), rtol=1e-12)
+    assert make_fx(det, tracing_mode="fake")(xs[0])(xs[0] * torch.nan).isnan().all()
 
 
 def _by_autograd(function: Callable[..., Any], arrays: list[Any]) -> Any:

@@ -11,6 +11,7 @@ from typing import Any
 import torch
 from torch.autograd import forward_ad
 
+from .._namespace import torch_is_traced
 from .._typing import Array
 from ._following import is_followed, is_followed_twice, is_nowhere, product_of_few, with_derivatives
 from ._spectra import diagonal_of
@@ -25,6 +26,8 @@ def det(x: Array, /, **kwargs: Any) -> Array:
     if is_nowhere(singular):
         # PyTorch's third derivative by reverse mode is wrong too.
         return _product_of_factors(x) if forward_ad._current_level >= 0 or is_followed_twice(x) else plain
+    if _is_followed_once(x):
+        return with_derivatives(plain, torch.sum(_cofactors(x.detach(), singular) * x, (-2, -1)))
     eye = torch.eye(x.shape[-1], dtype=x.dtype, device=x.device)
     regular = _product_of_factors(torch.where(singular[..., None, None], eye, x))
     found = _det_of_singular(x)
@@ -34,6 +37,38 @@ def det(x: Array, /, **kwargs: Any) -> Array:
 def _product_of_factors(x: Array) -> Array:
     diagonal, parity = _factors(x)
     return parity * torch.prod(diagonal, -1)
+
+
+def _is_followed_once(x: Array) -> bool:
+    """Tell whether nothing but a first derivative may be asked for: of what is traced, where that is known.
+
+    Both forms, with all their derivatives, take TorchInductor half a minute.
+    """
+    is_known = torch_is_traced() and not torch.compiler.is_dynamo_compiling()
+    return is_known and forward_ad._current_level < 0 and not is_followed_twice(x)
+
+
+def _cofactors(x: Array, singular: Array) -> Array:
+    """The derivatives of the determinants of matrices of which it is known which are singular, as constants.
+
+    Of a singular matrix without one pivot they are an outer product, of what solves its equations to either side.
+    """
+    eye = torch.eye(x.shape[-1], dtype=x.dtype, device=x.device)
+    factors, exchanges, _ = torch.linalg.lu_factor_ex(x)
+    permutation, lower, upper = torch.lu_unpack(factors, exchanges)
+    pivots = torch.abs(diagonal_of(upper))
+    least = torch.amin(pivots, -1, True)
+    missing = (pivots == least) & (singular[..., None] | (least == 0))  # determinants are of other factors than these
+    whole = torch.where(missing[..., None], eye, upper)
+    rows = torch.linalg.solve_triangular(whole, upper, upper=True, left=False)
+    row = torch.sum(torch.where(missing[..., None] & ~missing[..., None, :], rows, 0.0), -2)
+    count = torch.sum(missing, -1)[..., None, None]
+    of_singular = torch.where((count == 1) & missing[..., None, :], eye - row[..., None], 0.0)
+    inner = torch.where(count == 0, eye, of_singular)
+    inner = torch.linalg.solve_triangular(whole.mT, inner, upper=False, left=False)
+    inner = torch.linalg.solve_triangular(lower.mT, inner, upper=True, unitriangular=True)
+    scale = _parity(exchanges, x) * torch.prod(diagonal_of(whole), -1)
+    return scale[..., None, None] * (permutation @ inner)
 
 
 def _det_of_singular(x: Array) -> Array:
@@ -81,7 +116,12 @@ def slogdet(x: Array, /, **kwargs: Any) -> Any:
 
 def _factors(x: Array) -> tuple[Array, Array]:
     """The diagonals of the upper triangular factors of a stack of matrices, and the signs of the permutations."""
-    lu, pivots, _ = torch.linalg.lu_factor_ex(x)
-    rows = torch.arange(1, x.shape[-1] + 1, dtype=pivots.dtype, device=x.device)
-    odd = torch.sum((pivots != rows).to(torch.int64), -1) % 2
-    return diagonal_of(lu), (1 - 2 * odd).to(x.dtype)
+    lu, exchanges, _ = torch.linalg.lu_factor_ex(x)
+    return diagonal_of(lu), _parity(exchanges, x)
+
+
+def _parity(exchanges: Array, x: Array) -> Array:
+    """The signs of permutations that are given as exchanges of rows of `x`."""
+    rows = torch.arange(1, x.shape[-1] + 1, dtype=exchanges.dtype, device=x.device)
+    odd = torch.sum((exchanges != rows).to(torch.int64), -1) % 2
+    return (1 - 2 * odd).to(x.dtype)
