@@ -84,9 +84,12 @@ def _with_gradients(name: str, function: Callable[..., Any], leaves: Sequence[Ar
 
 @contextmanager
 def _own_warnings() -> Iterator[None]:
-    """Keep what TorchInductor says of operations on complex numbers, which it leaves to PyTorch's own kernels."""
+    """Keep what TorchInductor says of operations on complex numbers, which it leaves to PyTorch's own kernels, and of its
+    own use of what PyTorch has deprecated, for diagonals.
+    """
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Torchinductor does not support code generation for complex")
+        warnings.filterwarnings("ignore", "`torch._prims_common.check` is deprecated", FutureWarning)
         yield
 
 
