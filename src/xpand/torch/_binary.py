@@ -7,6 +7,7 @@ arrays of one data type go straight to the native function.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -256,12 +257,19 @@ def _hypot(x1: Array, x2: Array, **kwargs: Any) -> Array:
 def _logaddexp(x1: Array, x2: Array, **kwargs: Any) -> Array:
     if kwargs or not (is_followed(x1) or is_followed(x2)):
         return torch.logaddexp(x1, x2, **kwargs)
+    # The second derivative of PyTorch's has the square of an exponential of their distance.
+    apart = ~(torch.abs(x1 - x2) <= math.log(torch.finfo(x1.dtype).max) / 2)
+    if is_nowhere(apart):
+        return torch.logaddexp(x1, x2)
     # An infinite one is all of the sum, or none of it; of two, both are.
     infinite = torch.isinf(x1) | torch.isinf(x2)
-    if is_nowhere(infinite):
-        return torch.logaddexp(x1, x2)
-    plain = torch.logaddexp(torch.where(infinite, 0.0, x1), torch.where(infinite, 0.0, x2))
-    return torch.where(infinite, torch.where(x1 == x2, x1 + x2, torch.maximum(x1, x2) + 0.0), plain)
+    at_ends = torch.where(x1 == x2, x1 + x2, torch.maximum(x1, x2) + 0.0)
+    near = torch.logaddexp(torch.where(apart, 0.0, x1), torch.where(apart, 0.0, x2))
+    apart = apart & ~infinite
+    y1, y2 = torch.where(apart, x1, 0.0), torch.where(apart, x2, 0.0)
+    larger = torch.maximum(y1, y2)
+    far = larger + torch.log1p(torch.exp(torch.minimum(y1, y2) - larger))
+    return torch.where(infinite, at_ends, torch.where(apart, far, near))
 
 
 add = _binary("add", torch.add, _modular(torch.add))

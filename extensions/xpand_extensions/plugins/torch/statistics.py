@@ -1,11 +1,13 @@
 """Statistics on PyTorch: its own cumulative operations, and few small ones for one quantile."""
 
+from collections.abc import Callable
 from typing import Any, Final
 
 import torch
 
 import xpand.torch as xp
 from xpand._typing import Array
+from xpand.torch._following import is_followed, is_nowhere
 from xpand_extensions.generic import statistics as generic
 from xpand_extensions.generic._last_axis import as_last
 from xpand_extensions.generic.statistics import _order as order
@@ -40,20 +42,31 @@ def nansum(x: Array, /, *, axis: Any = None, keepdims: bool = False) -> Array:
 
 
 def cumulative_max(x: Array, /, *, axis: Any = None, include_initial: bool = False) -> Array:
-    if x.dtype in _UNSIGNED:
-        return generic.cumulative_max(x, axis=axis, include_initial=include_initial)
-    return with_initial(torch.cummax(x, axis).values, "cumulative_max", axis, include_initial)
+    return _extreme("cumulative_max", torch.cummax, x, axis, include_initial)
 
 
 def cumulative_min(x: Array, /, *, axis: Any = None, include_initial: bool = False) -> Array:
-    if x.dtype in _UNSIGNED:
-        return generic.cumulative_min(x, axis=axis, include_initial=include_initial)
-    return with_initial(torch.cummin(x, axis).values, "cumulative_min", axis, include_initial)
+    return _extreme("cumulative_min", torch.cummin, x, axis, include_initial)
+
+
+def _extreme(name: str, native: Callable[..., Any], x: Array, axis: int, include_initial: bool) -> Array:
+    """Compute PyTorch's own unless a derivative follows equal elements or NaN: it has only the last of them count."""
+    if x.dtype not in _UNSIGNED:
+        result = native(x, axis).values
+        if not is_followed(x) or _has_neither_ties_nor_nan(x, result, axis):
+            return with_initial(result, name, axis, include_initial)
+    found: Array = getattr(generic, name)(x, axis=axis, include_initial=include_initial)
+    return found
+
+
+def _has_neither_ties_nor_nan(x: Array, extremes: Array, axis: int) -> bool:
+    later = max(x.shape[axis] - 1, 0)
+    before = extremes.narrow(axis, 0, later)
+    return is_nowhere((x.narrow(axis, 1, later) == before) | torch.isnan(before)) if later else True
 
 
 def logcumsumexp(x: Array, /, *, axis: Any = None, include_initial: bool = False) -> Array:
-    # The derivative of PyTorch's own is NaN at -infinity, which the lowest finite number therefore stands for.
-    low = x == -torch.inf
-    total = torch.logcumsumexp(torch.where(low, torch.finfo(x.dtype).min, x), axis)
-    nothing = torch.cumsum(~low, axis) == 0
-    return with_initial(torch.where(nothing, -torch.inf, total), "logcumsumexp", axis, include_initial)
+    if is_followed(x):
+        # The derivatives of PyTorch's own are quotients of exponentials, and inexact where these differ much in size.
+        return generic.logcumsumexp(x, axis=axis, include_initial=include_initial)
+    return with_initial(torch.logcumsumexp(x, axis), "logcumsumexp", axis, include_initial)

@@ -3,6 +3,7 @@
 from typing import Any
 
 import torch
+from torch.autograd import forward_ad
 
 from xpand._typing import Array
 from xpand_extensions.generic.linalg import _functions as generic
@@ -59,7 +60,9 @@ class _Logarithm(torch.autograd.Function):  # type: ignore[misc]
 
     @staticmethod
     def jvp(ctx: Any, direction: Array) -> Array:
-        return _derivative(ctx.saved_tensors[0], direction)
+        # PyTorch calls this with derivatives switched off, which the levels below ask for.
+        with torch.enable_grad(), forward_ad._set_fwd_grad_enabled(True):
+            return _derivative(forward_ad.unpack_dual(ctx.saved_tensors[0]).primal, direction)
 
     @staticmethod
     def vmap(info: Any, in_dims: tuple[int], x: Array) -> tuple[Array, int]:

@@ -2,7 +2,7 @@
 
 from ._bessel import i0, i0e, i1, i1e
 from ._error import erf, erfc, erfcinv, erfinv, log_ndtr, ndtr, ndtri
-from ._gamma import betainc, digamma, factorial, gammainc, gammaincc, gammaln, zeta
+from ._gamma import betainc, digamma, factorial, gammainc, gammaincc, gammaln, polygamma, zeta
 from ._logistic import (
     entr,
     expit,
@@ -44,6 +44,7 @@ __all__ = [
     "logsumexp",
     "ndtr",
     "ndtri",
+    "polygamma",
     "rsqrt",
     "sigmoid",
     "sinc",

@@ -10,12 +10,14 @@ import torch
 
 from xpand import is_concrete
 from xpand._typing import Array
+from xpand.torch._following import is_followed
 from xpand_extensions.generic import special as generic
 from xpand_extensions.generic._blocks import in_blocks
 from xpand_extensions.generic._width import widened
 from xpand_extensions.generic.special._gamma import factorials
 
 from .._mended import mended
+from .._operators import elementwise
 
 _UNSIGNED: Final = (torch.uint16, torch.uint32, torch.uint64)
 """Types for which PyTorch has few functions."""
@@ -29,9 +31,31 @@ gammainc = in_blocks(generic.gammainc, _suits_blocks)
 gammaincc = in_blocks(generic.gammaincc, _suits_blocks)
 betainc = in_blocks(generic.betainc, _suits_blocks)
 zeta = in_blocks(generic.zeta, _suits_blocks)
-gammaln = widened(torch.special.gammaln)
 # PyTorch's own is off by 1e3 ulps near its zero.
-digamma = widened(mended(torch.special.digamma, generic.digamma, lambda x: (x - 1.4616).abs() < 0.3, 1.0))
+_digamma = mended(torch.special.digamma, generic.digamma, lambda x: (x - 1.4616).abs() < 0.3, 1.0)
+
+# PyTorch's derivative of both is its own `polygamma(1, x)` in the end.
+_followed_gammaln = elementwise("gammaln(Tensor x)", torch.special.gammaln, lambda x, out: (digamma(x),))
+_followed_digamma = elementwise("digamma(Tensor x)", _digamma, lambda x, out: (polygamma(1, x),))
+_followed_polygamma = elementwise(
+    "polygamma(int n, Tensor x)", generic.polygamma, lambda n, x, out: (polygamma(n + 1, x),)
+)
+
+
+@widened
+def gammaln(x: Array, /) -> Array:
+    return _followed_gammaln(x) if is_followed(x) else torch.special.gammaln(x)
+
+
+@widened
+def digamma(x: Array, /) -> Array:
+    return _followed_digamma(x) if is_followed(x) else _digamma(x)
+
+
+def polygamma(n: int, x: Array, /) -> Array:
+    if not n:
+        return digamma(x)
+    return _followed_polygamma(n, x) if is_followed(x) else generic.polygamma(n, x)
 
 
 def factorial(x: Array, /) -> Array:
