@@ -896,6 +896,15 @@ def test_transforms_of_stacks_of_no_members(name: str) -> None:
         getattr(xp.fft, name)(followed, **options).abs().sum().backward()
         assert followed.grad is not None
         assert followed.grad.shape == x.shape
+    # Mapped over nothing, where the array that is seen has elements.
+    x = torch.zeros((2, 0, 3, 4), dtype=torch.float64 if of_real else torch.complex128)
+    function = getattr(xp.fft, name)
+    expected = getattr(np.fft, name)(x.numpy(), **({"axes": (-2, -1)} if name.endswith("n") else {}))
+    for mapped in (torch.func.vmap(function, 1, 1), torch.func.vmap(torch.func.vmap(function))):
+        found, pull = torch.func.vjp(mapped, x)
+        assert (tuple(found.shape), found.resolve_conj().numpy().dtype) == (expected.shape, expected.dtype)
+        assert pull(found)[0].shape == x.shape
+        assert torch.func.jvp(mapped, (x,), (x,))[1].shape == found.shape
     with pytest.raises(RuntimeError, match="Invalid number of data points"):
         getattr(xp.fft, name)(torch.zeros((0,), dtype=torch.float64 if of_real else torch.complex128))
 

@@ -9,28 +9,37 @@ from typing import Any, Literal
 import torch
 from array_api_compat.torch.fft import *
 from array_api_compat.torch.fft import __all__ as _compat_all
+from torch._C import _functorch as levels
 
 from .._precision import PRECISION, dtype_for
 from .._typing import Array, Device, DType
 
 _XP: Any = sys.modules[__package__]
+_are_levels_active = torch._C._are_functorch_transforms_active
 _Norm = Literal["backward", "ortho", "forward"]
+
+
+def _is_empty(x: Array) -> bool:
+    """Tell whether there is nothing in an array, or no member in what `vmap` has made it of."""
+    if not _are_levels_active() or torch.compiler.is_dynamo_compiling():  # which can't see below the levels
+        return not x.numel()
+    while x.numel() and levels.is_functorch_wrapped_tensor(x):
+        x = levels.get_unwrapped(x)
+    return not x.numel()
 
 
 def _of_stacks(native: Callable[..., Array], x: Array, axes: Sequence[int] | None, **kwargs: Any) -> Array:
     """Transform a stack of no members too, of which MKL makes an error: as one member of zeros, left out again."""
-    if x.numel() or axes is None:
-        return native(x, **kwargs)
-    transformed = {axis % x.ndim for axis in axes}
+    transformed = set(range(x.ndim)) if axes is None else {axis % x.ndim for axis in axes}
     empty = [axis for axis, size in enumerate(x.shape) if size == 0 and axis not in transformed]
-    if not empty:
+    if not empty and not x.numel():
         return native(x, **kwargs)
     shape = [1 if axis in empty else size for axis, size in enumerate(x.shape)]
-    member = torch.zeros(shape, dtype=x.dtype, device=x.device)
-    found = native(member + torch.sum(x, empty, True), **kwargs)  # what follows `x` follows the result
+    found = native(torch.zeros(shape, dtype=x.dtype, device=x.device), **kwargs)
     for axis in empty:
         found = found.narrow(axis, 0, 0)
-    return found
+    total = torch.sum(x, tuple(range(x.ndim)), True)  # what follows `x`, or maps over it, follows the result
+    return found + (total if found.is_complex() or not x.is_complex() else total.real)
 
 
 def _along_axis(native: Callable[..., Array]) -> Callable[..., Array]:
@@ -38,7 +47,7 @@ def _along_axis(native: Callable[..., Array]) -> Callable[..., Array]:
         x: Array, /, n: int | None = None, axis: int = -1, norm: _Norm | None = "backward", **kwargs: Any
     ) -> Array:
         axis = kwargs.pop("dim", axis)
-        if x.numel():
+        if not _is_empty(x):
             return native(x, n, axis, norm, **kwargs)
         return _of_stacks(native, x, (axis,), n=n, dim=axis, norm=norm, **kwargs)
 
@@ -55,7 +64,7 @@ def _along_axes(native: Callable[..., Array]) -> Callable[..., Array]:
         **kwargs: Any,
     ) -> Array:
         axes = kwargs.pop("dim", axes)
-        if x.numel():
+        if not _is_empty(x):
             return native(x, s, axes, norm, **kwargs)
         last = None if s is None else range(-len(s), 0)
         return _of_stacks(native, x, last if axes is None else axes, s=s, dim=axes, norm=norm, **kwargs)
