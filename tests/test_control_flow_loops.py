@@ -254,6 +254,20 @@ def test_gradients_of_members_that_ended_stay_finite(library: Library) -> None:
     library.assert_equal(vmap(grad(f))(library.asarray(x)), expected, rtol=1e-13)
 
 
+def test_members_that_take_no_step_have_the_gradient_of_none(library: Library) -> None:
+    """A step from where one begins would be undefined."""
+
+    def f(x: Any) -> Any:
+        return while_loop(lambda c: c > 0.5, lambda c: xpand.array_namespace(c).sqrt(c - 0.5), x, max_iter=2)
+
+    x = np.asarray([0.75, 0.25])
+    with np.errstate(invalid="ignore"):
+        for gradient in (vmap(grad(f)), jit(vmap(grad(f)))):
+            library.assert_equal(gradient(library.asarray(x)), [1.0, 1.0], rtol=1e-14)
+            if library.id == "torch":  # which compiles it for 10 s
+                break
+
+
 def test_closures_are_differentiated(library: Library) -> None:
     def f(a: Any, x: Any) -> Any:
         return while_loop(lambda x: x < 90.0, lambda x: a * x, x, max_iter=40) + fori_loop(0, 40, lambda i, x: a + x, x)

@@ -7,6 +7,7 @@ from typing import Any, TypeAlias
 from xpand import UnsupportedError, _arguments, array_namespace, is_concrete
 from xpand._typing import Array
 from xpand_extensions import control_flow as facade
+from xpand_extensions.autodiff import stop_gradient
 
 Arrays: TypeAlias = "tuple[Array, ...]"
 Decide: TypeAlias = "Callable[[Array, bool], tuple[bool, bool]]"
@@ -85,16 +86,21 @@ def _states(
     cond_fun: Callable[..., Any], body_fun: Callable[..., Any], carry: Arrays, limit: int | None, decide: Decide
 ) -> Iterator[Arrays]:
     """Yield what is carried before the first step, and after each."""
-    first = carry
+    first: Arrays | None = None
+    start = carry
     yield carry
     for _ in count() if limit is None else range(limit):
         active = cond_fun(*carry)
         go_on, masked = decide(active, limit is not None)
         if not go_on:
             return
-        # Members that have ended step on from where they began, so that no step from where they ended, which may be
-        # undefined, makes their gradients NaN.
-        carry = _select(active, body_fun(*_select(active, carry, first)), carry) if masked else body_fun(*carry)
+        if masked:
+            # Members that have ended step on from where they began, which nothing follows: no step from where they
+            # ended, which may be undefined, nor from there makes their gradients NaN.
+            first = tuple(map(stop_gradient, start)) if first is None else first
+            carry = _select(active, body_fun(*_select(active, carry, first)), carry)
+        else:
+            carry = body_fun(*carry)
         yield carry
 
 

@@ -82,9 +82,9 @@ def _until(cond_fun: Function, body_fun: Function, first: Arrays, state: Any, lo
         def choose(new: Arrays, old: Arrays) -> Arrays:
             return tuple([jnp.where(active, x, y) for x, y in zip(new, old)])
 
-        # Members that have ended step on from where the loop began, so that no step from where they ended, which may
-        # be undefined, makes their gradients NaN.
-        new = choose(body_fun(*choose(carry, first)), carry)
+        # Members that have ended step on from where the loop began, which nothing follows: no step from where they
+        # ended, which may be undefined, nor from there makes their gradients NaN.
+        new = choose(body_fun(*choose(carry, jax.lax.stop_gradient(first))), carry)
         return jnp.where(active, cond_fun(*new), state[0]), count + 1, new
 
     def step(state: Any, _: None) -> tuple[Any, None]:

@@ -161,12 +161,13 @@ def _masked(whether: Function, step: Function, arrays: Arrays, carried: int, max
     def each(*arrays: Array) -> Arrays:
         carry, first, same = arrays[:carried], arrays[carried + 1 : 2 * carried + 1], arrays[2 * carried + 1 :]
         (active,) = whether(*carry, *same)
-        # From where the loop began, so that no step from where it ended, which may be undefined, makes gradients NaN.
+        # From where the loop began, which nothing follows: no step from where it ended, which may be undefined, nor
+        # from there makes gradients NaN.
         found = step(*[torch.where(active, x, y) for x, y in zip(carry, first)], *same)
         return tuple([torch.where(active, x, y) for x, y in zip(found, carry)])
 
     numbers = torch.arange(max_iter, device=first[0].device)
-    return _steps(each, (*first, numbers, *first, *same), carried, 1, False)
+    return _steps(each, (*first, numbers, *[x.detach() for x in first], *same), carried, 1, False)
 
 
 def _while(holds: Function, body: Function, arrays: Arrays, carried: int) -> Arrays:
