@@ -14,10 +14,11 @@ from tests.systems import UNSOLVABLE, LinearSystem, Unsolvable
 from xpand_extensions import sparse
 from xpand_extensions.linear_solve import SolveResult, Status, solve
 
-SQUARE = ["cg-adaptive", "bicg", "bicgstab", "bicgstab(2)", "gmres", "lsqr", "lsmr", "lu", "qr", "auto"]
+KRYLOV = ["cg-adaptive", "bicg", "bicgstab", "bicgstab(2)", "cgs", "qmr", "gmres", "gcrot"]
+SQUARE = [*KRYLOV, "lsqr", "lsmr", "lu", "qr", "auto"]
 SYMMETRIC = [*SQUARE, "minres"]
 DEFINITE = [*SYMMETRIC, "cg", "cholesky"]
-SINGULAR = ["cg-adaptive", "bicg", "bicgstab(2)", "gmres", "lsqr", "lsmr", "lstsq", "minres", "cg"]
+SINGULAR = [*KRYLOV, "lsqr", "lsmr", "lstsq", "minres", "cg"]
 RECTANGULAR = ["lsqr", "lsmr", "lstsq", "auto"]
 TRIANGULAR = ["lower", "upper"]
 ALL_METHODS = [*DEFINITE, "lstsq", *TRIANGULAR]
@@ -68,15 +69,34 @@ def on_host(library: Library, result: SolveResult) -> SolveResult:
 
 
 def solved(
-    library: Library, system: LinearSystem, method: str, precision: str, *, is_sparse: bool = False
+    library: Library,
+    system: LinearSystem,
+    method: str,
+    precision: str,
+    *,
+    is_sparse: bool = False,
+    sizes: Sequence[int] = (),
 ) -> SolveResult:
-    """Solve a system of the bank by itself, and check what is said of it."""
+    """Solve a system of the bank by itself, and check what is said of it.
+
+    `sizes`: those that there are to be; a system is enlarged to the next, by unknowns without a part in it. What is
+    returned is its own.
+    """
     a, b = sides(system, precision)
-    result = solve(matrix_on(library, a, is_sparse), library.asarray(b), method=method, rtol=DTYPES[precision][2])
+    m, n = [min([size for size in sizes if size >= least], default=least) for least in a.shape]
+    right = np.concatenate([b, np.zeros(m - len(b), b.dtype)])
+    matrix = matrix_on(library, _padded(a, m, n), is_sparse)
+    result = solve(matrix, library.asarray(right), method=method, rtol=DTYPES[precision][2])
     library.assert_equal(result.x, library.to_numpy(result.x))
-    result = on_host(library, result)
+    result = _own(on_host(library, result), system)
     check(system, result, method, precision)
     return result
+
+
+def _own(result: SolveResult, system: LinearSystem) -> SolveResult:
+    """What belongs to the system before it was enlarged."""
+    m, n = system.matrix.shape
+    return result._replace(x=result.x[:n], residual=result.residual[:m])
 
 
 def matrix_on(library: Library, a: np.ndarray, is_sparse: bool) -> Any:
@@ -100,12 +120,7 @@ def solved_together(
     b = np.stack([np.concatenate([pair[1], np.zeros(rows - len(pair[1]), a.dtype)]) for pair in pairs])
     result = solve(library.asarray(a), library.asarray(b), method=method, rtol=DTYPES[precision][2], max_steps=steps)
     result = on_host(library, result)
-    found = []
-    for i, system in enumerate(systems):
-        each = xpand.trees.map(lambda x, i=i: x[i], result)
-        m, n = system.matrix.shape
-        found.append(each._replace(x=each.x[:n], residual=each.residual[:m]))
-    return found
+    return [_own(xpand.trees.map(lambda x, i=i: x[i], result), system) for i, system in enumerate(systems)]
 
 
 def _padded(a: np.ndarray, rows: int, columns: int) -> np.ndarray:

@@ -14,6 +14,7 @@ from tests.bank import (
     ALLOWED,
     DEFINITE,
     DTYPES,
+    KRYLOV,
     RECTANGULAR,
     all_unsolvable,
     check_honest,
@@ -23,7 +24,17 @@ from tests.bank import (
     solved,
 )
 from tests.libraries import EAGER_LIBRARIES, LIBRARIES, Library
-from tests.systems import MILD, SYSTEMS, UNSOLVABLE, LinearSystem, Unsolvable, neumann, poisson, vector
+from tests.systems import (
+    MILD,
+    SYSTEMS,
+    UNSOLVABLE,
+    LinearSystem,
+    Unsolvable,
+    convection_diffusion,
+    neumann,
+    poisson,
+    vector,
+)
 from xpand_extensions import linear_solve, sparse
 from xpand_extensions.jit import jit
 from xpand_extensions.linear_solve import ConvergenceError, LinearOperator, SolveResult, Status, jacobi, solve
@@ -110,6 +121,49 @@ def test_rectangular_on_libraries(library: Library) -> None:
             for method in some(library, ("lsqr", "lsmr"), ["lsqr" if matrix is a else "lsmr"]):
                 result = solve(library.asarray(matrix), library.asarray(b), method=method, rtol=1e-12)
                 library.assert_equal(result.x, np.linalg.lstsq(matrix, b)[0], rtol=1e-7, atol=1e-9)
+
+
+@pytest.mark.parametrize("is_complex", [False, True])
+@pytest.mark.parametrize("method", ["cgs", "qmr"])
+def test_scipy_takes_the_same_steps(method: str, is_complex: bool) -> None:
+    """Plain, and with a preconditioner whose adjoint isn't itself."""
+    a = convection_diffusion(0.5, 8, 8) + (0.3j * np.diag(np.linspace(0, 1, 64)) if is_complex else 0)
+    b, diagonal = vector(64, a.dtype), np.diag(a) * np.linspace(1.0, 2.0, 64) + (0.5j if is_complex else 0)
+    take = getattr(scipy.sparse.linalg, method)
+    identity = scipy.sparse.linalg.LinearOperator(a.shape, matvec=lambda r: r, rmatvec=lambda r: r, dtype=a.dtype)
+    given = scipy.sparse.linalg.LinearOperator(
+        a.shape, matvec=lambda r: r / diagonal, rmatvec=lambda r: r / diagonal.conj(), dtype=a.dtype
+    )
+    for preconditioner, options in (
+        (None, {}),
+        (lambda r: r / diagonal, {"M": given} if method == "cgs" else {"M1": given, "M2": identity}),
+    ):
+        steps: list[Any] = []
+        expected, _ = take(a, b, rtol=1e-10, callback=lambda x, steps=steps: steps.append(x), **options)
+        result = solve(a, b, method=method, rtol=1e-10, preconditioner=preconditioner)
+        assert abs(int(result.iterations) - len(steps)) <= 1
+        np.testing.assert_allclose(result.x, expected, rtol=1e-6, atol=1e-8)
+
+
+@pytest.mark.parametrize("is_complex", [False, True])
+def test_what_was_found_before_a_restart_is_kept(is_complex: bool) -> None:
+    """`gcrot` needs a fraction of the steps of `gmres` that forgets as soon, and about as many products as SciPy's."""
+    a = poisson(20, 20) + (0.1j * np.diag(np.linspace(0, 1, 400)) if is_complex else 0)
+    b, products = vector(400, a.dtype), []
+    forgets, keeps = (solve(a, b, method=method) for method in ("gmres(5)", "gcrot(5)"))
+    assert bool(forgets.converged)
+    assert bool(keeps.converged)
+    assert int(keeps.iterations) < 0.5 * int(forgets.iterations)
+    counted = scipy.sparse.linalg.LinearOperator(a.shape, matvec=lambda x: products.append(x) or a @ x, dtype=a.dtype)
+    expected, _ = scipy.sparse.linalg.gcrotmk(counted, b, rtol=1e-8, m=5)
+    assert int(keeps.function_evaluations) < 1.2 * len(products)
+    np.testing.assert_allclose(keeps.x, expected, rtol=1e-4, atol=1e-5)
+    scaled = solve(a, b, method="gcrot(5)", preconditioner=lambda r: r / np.linspace(1.0, 2.0, 400))
+    np.testing.assert_allclose(scaled.x, expected, rtol=1e-4, atol=1e-5)
+    # A cycle without progress ends it: what one step of rotation finds is orthogonal to what is sought.
+    stuck = solve(np.roll(np.eye(12), 1, axis=0), np.eye(12)[0], method="gcrot(3)")
+    assert Status(int(stuck.status)) == Status.STAGNATED
+    assert int(stuck.iterations) == 3
 
 
 def test_scipy_needs_as_many_steps() -> None:
@@ -211,7 +265,7 @@ def test_squares_that_the_data_type_cannot_hold(scale: float) -> None:
 @pytest.mark.parametrize("scale", [1e-300, 1e-160, 1e160, 1e300])
 def test_matrices_that_the_data_type_can_hardly_hold(library: Library, scale: float) -> None:
     a, x = poisson(7), vector(7)
-    for method in ("cg", "bicg", "bicgstab(2)", "gmres", "minres", "lsqr", "lsmr", "lu", "qr"):
+    for method in ("cg", *KRYLOV[1:2], *KRYLOV[3:], "minres", "lsqr", "lsmr", "lu", "qr"):
         for b in (a @ x * scale, a @ x):
             result = solve(library.asarray(a * scale), library.asarray(b), method=method)
             assert bool(result.converged), (method, result.message)
@@ -246,7 +300,7 @@ def test_matrices_of_a_batch_each_have_their_own_size() -> None:
     np.testing.assert_allclose(x, np.broadcast_to(vector(7), (4, 7)), rtol=1e-6)
 
 
-@pytest.mark.parametrize("method", ["cg", "cg-adaptive", "minres", "bicg", "bicgstab(2)", "gmres", "lsqr", "lsmr"])
+@pytest.mark.parametrize("method", [*KRYLOV, "cg", "minres", "lsqr", "lsmr"])
 def test_no_verdict_but_of_what_is_returned(method: str) -> None:
     a, b = poisson(6), vector(6)
     # The solution is too large for the data type: it is no solution.
@@ -276,7 +330,7 @@ def test_least_squares_of_functions_that_return_next_to_nothing() -> None:
 
 def test_a_tolerance_out_of_reach_is_not_called_met() -> None:
     a, x = poisson(30), vector(30)
-    for method in ("cg", "bicgstab(2)", "gmres", "minres", "bicg"):
+    for method in ("cg", "bicgstab(2)", "cgs", "qmr", "gmres", "gcrot(5)", "minres", "bicg"):
         result = solve(a, a @ x, method=method, rtol=1e-18)
         assert Status(int(result.status)) in (Status.STAGNATED, Status.BREAKDOWN, Status.MAX_STEPS)
         np.testing.assert_allclose(result.x, x, rtol=1e-8, atol=1e-9)
@@ -291,7 +345,9 @@ def test_batches_are_as_if_alone(library: Library) -> None:
         return
     a = np.stack([poisson(8) + shift * np.eye(8) for shift in (0.0, 1.0, 50.0)])
     b = np.stack([[vector(8, seed=i + 3 * j) for i in range(3)] for j in range(2)])
-    for method in some(library, ("cg", "gmres(3)", "bicgstab", "minres", "lsqr"), ("lsqr",)):
+    for method in some(
+        library, ("cg", "gmres(3)", "gcrot(3)", "bicgstab", "cgs", "qmr", "minres", "lsqr"), ("gcrot(3)",)
+    ):
         result = solve(library.asarray(a), library.asarray(b), method=method)
         assert tuple(result.status.shape) == (2, 3)
         for i, j in ((0, 0), (1, 2), (0, 1)):
@@ -419,7 +475,7 @@ def test_null_spaces(library: Library, shape: tuple[int, ...]) -> None:
     library.assert_equal(start.x, expected, rtol=1e-5, atol=1e-6)
 
 
-@pytest.mark.parametrize("method", ["cg", "bicgstab(2)", "gmres", "minres", "bicg"])
+@pytest.mark.parametrize("method", ["cg", "bicgstab(2)", "cgs", "qmr", "gmres", "gcrot", "minres", "bicg"])
 def test_what_is_named_as_null_space_is_not_believed(method: str) -> None:
     a, b = poisson(8), vector(8)
     b = b - b.mean()
@@ -493,7 +549,18 @@ def test_calls_are_counted() -> None:
         count += 1
         return poisson(9) @ x
 
-    for method in ("cg", "cg-adaptive", "minres", "gmres", "gmres(4)", "bicgstab", "bicgstab(3)"):
+    for method in (
+        "cg",
+        "cg-adaptive",
+        "minres",
+        "gmres",
+        "gmres(4)",
+        "gcrot",
+        "gcrot(4)",
+        "cgs",
+        "bicgstab",
+        "bicgstab(3)",
+    ):
         count = 0
         result = solve(a, vector(9), method=method)
         assert int(result.function_evaluations) == count, method
@@ -526,6 +593,9 @@ def test_phiml_names() -> None:
         "scipy-CG": "cg",
         "scipy-GMres": "gmres(30)",
         "scipy-biCG-stab": "bicgstab(1)",
+        "scipy-CGS": "cgs",
+        "scipy-QMR": "qmr",
+        "scipy-GCrotMK": "gcrot(20)",
         "scipy-direct": "lu (numpy)",
     }
     for name, expected in names.items():
@@ -582,6 +652,7 @@ def bad_calls(library: Library) -> list[tuple[Any, type[Exception], str]]:
         (lambda: solve(a, b, method="cgg"), ValueError, "did you mean 'cg'"),
         (lambda: solve(a, b, method="gmress"), ValueError, "did you mean 'gmres'"),
         (lambda: solve(a, b, method="gmres(0)"), ValueError, "must keep one direction or more"),
+        (lambda: solve(a, b, method="gcrot(0)"), ValueError, "must keep one direction or more"),
         (lambda: solve(a, b, method="cg(3)"), ValueError, "solve: method must be one of"),
         (lambda: solve(a, b, method=None), TypeError, "solve: method must be one of"),
         (lambda: solve(a, b, max_steps=-1), ValueError, "max_steps must be at least 0"),

@@ -26,7 +26,8 @@ B, W, DB = vector(N), vector(N, seed=1), vector(N, seed=2)
 DA = RANDOM.normal(size=(N, N))
 
 SYMMETRIC = ["cg", "minres", "cholesky"]
-METHODS = [*SYMMETRIC, "cg-adaptive", "bicg", "bicgstab", "bicgstab(2)", "gmres", "gmres(2)", "lsqr", "lsmr", "lu"]
+GENERAL_KRYLOV = ["bicg", "bicgstab", "bicgstab(2)", "cgs", "qmr", "gmres", "gmres(2)", "gcrot(2)"]
+METHODS = [*SYMMETRIC, "cg-adaptive", *GENERAL_KRYLOV, "lsqr", "lsmr", "lu"]
 
 
 # JAX compiles each for seconds; what the methods do there is what they do elsewhere.
@@ -82,7 +83,7 @@ def test_both_modes(library: Library, method: str) -> None:
 
 
 @pytest.mark.parametrize("library", [each for each in EAGER_LIBRARIES if each.id in ("numpy", "torch")], ids=str)
-@pytest.mark.parametrize("method", ["cg", "lu", "bicgstab", "gmres"])
+@pytest.mark.parametrize("method", ["cg", "lu", "bicgstab", "gmres", "cgs", "qmr", "gcrot(2)"])
 def test_second_order(library: Library, method: str) -> None:
     check_grads(solution(method), (library.asarray(matrix_of(method)), library.asarray(B)), order=2)
 

@@ -35,6 +35,8 @@ from xpand_extensions.jit import jit
 from xpand_extensions.linear_solve import SolveResult, Status, solve
 from xpand_extensions.vmap import vmap
 
+COMPILED_SIZES: Final = (0, 1, 4, 12, 32, 64, 144)
+"""For JAX, which compiles each size for seconds: systems are enlarged to one of these."""
 LAZY_STEPS: Final = 14
 """Each takes Dask half a second to plan, whatever it is of."""
 DENSE_ONLY: Final = ("qr", "lstsq", "cholesky")
@@ -120,8 +122,10 @@ def _sparse(library: Library, method: str, precision: str) -> Iterator[Outcome]:
 def _each(
     library: Library, systems: list[LinearSystem], method: str, precision: str, *, is_sparse: bool = False
 ) -> Iterator[Outcome]:
+    sizes = COMPILED_SIZES if library.id.startswith("jax") else ()
+
     def converged(system: LinearSystem) -> bool:
-        return bool(solved(library, system, method, precision, is_sparse=is_sparse).converged)
+        return bool(solved(library, system, method, precision, is_sparse=is_sparse, sizes=sizes).converged)
 
     for system in systems:
         yield str(system), _outcome(converged, system)
@@ -147,8 +151,7 @@ def _together(library: Library, systems: list[LinearSystem], method: str, precis
 
 
 def _unsolvable(library: Library, method: str, precision: str) -> Iterator[Outcome]:
-    """Each by itself where that isn't compiled or planned, and all at once: as a batch, under `vmap`, and under `jit`
-    with both."""
+    """Each by itself where that isn't compiled or planned, and all at once: as a batch, and under `jit` and `vmap`."""
     if method not in DEFINITE:
         return
     steps = LAZY_STEPS if library.lazy else None
@@ -166,7 +169,7 @@ def _unsolvable(library: Library, method: str, precision: str) -> Iterator[Outco
             code = _outcome(lambda sides=sides: int(library.to_numpy(_quiet(status, *sides))))
             yield str(system), code if isinstance(code, Exception) else _outcome(right, system, code)
     sides = [library.asarray(x.astype(precision)) for x in all_unsolvable()]
-    for way, function in (("batch", status), ("jit", jit(status)), ("jit of vmap", jit(vmap(status)))):
+    for way, function in (("batch", status), ("jit and vmap", jit(vmap(status)))):
         codes = _outcome(lambda function=function: library.to_numpy(_quiet(function, *sides)).tolist())
         if isinstance(codes, Exception):
             yield way, codes

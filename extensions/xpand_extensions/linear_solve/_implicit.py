@@ -141,7 +141,7 @@ def _product(x: Array, system: System, start: Any, criterion: Criterion) -> Arra
 
 def _found(system: System, b: Array, x0: Array, criterion: Criterion, options: Options) -> Found:
     method, stops, _ = options
-    order = min(method.order, max(b.shape[-1], 1)) if method.name == "gmres" else method.order
+    order = min(method.order, max(b.shape[-1], 1)) if method.name in ("gmres", "gcrot") else method.order
     return krylov(b, x0, criterion.rtol, criterion.atol, system=system, method=method.name, order=order, stops=stops)
 
 

@@ -8,14 +8,14 @@ from xpand._namespace import describe
 
 DIRECT: Final = ("direct", "lu", "cholesky", "qr", "lower", "upper")
 LEAST_SQUARES: Final = ("lsqr", "lsmr")
-_ORDERS: Final = {"bicgstab": 1, "gmres": 30}
-_KRYLOV: Final = ("cg", "cg-adaptive", "bicg", "bicgstab", "gmres", "minres", *LEAST_SQUARES)
-METHODS: Final = ("auto", *DIRECT, "lstsq", *_KRYLOV, "bicgstab(2)", "gmres(30)")
+_ORDERS: Final = {"bicgstab": 1, "gmres": 30, "gcrot": 20}
+_KRYLOV: Final = ("cg", "cg-adaptive", "bicg", "bicgstab", "cgs", "qmr", "gmres", "gcrot", "minres", *LEAST_SQUARES)
+METHODS: Final = ("auto", *DIRECT, "lstsq", *_KRYLOV, "bicgstab(2)", "gmres(30)", "gcrot(20)")
 _NAME: Final = re.compile(r"([a-z][a-z-]*[a-z])(?:\((\d+)\))?")
 
 
 class Method(NamedTuple):
-    """A method and its order: for `bicgstab` the degree of its polynomials, for `gmres` the steps until it restarts."""
+    """A method and its order: for `bicgstab` the degree of its polynomials, for others the steps until they restart."""
 
     name: str
     order: int = 0
@@ -34,7 +34,9 @@ def method_of(method: Any) -> Method:
     """
     if not isinstance(method, str):
         raise TypeError(f"solve: method must be one of {_listed()}, got {method!r} of {describe(method)}")
-    found = _NAME.fullmatch(method.lower().removeprefix("scipy-").replace("bicg-stab", "bicgstab"))
+    found = _NAME.fullmatch(
+        method.lower().removeprefix("scipy-").replace("bicg-stab", "bicgstab").replace("gcrotmk", "gcrot")
+    )
     name = found[1] if found else method
     if found is None or name not in METHODS or (found[2] and name not in _ORDERS):
         close = get_close_matches(method.lower(), METHODS, n=1)

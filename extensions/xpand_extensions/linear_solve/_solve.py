@@ -50,9 +50,10 @@ def solve(
         method: One of `METHODS`. "auto" takes for dense matrices "cholesky" where they are said to be positive
             definite, else "lu", and "lstsq" where they aren't square; for sparse matrices and functions "cg", "minres"
             or "bicgstab(2)", as A is said to be positive definite, symmetric or neither, and "lsmr" where it isn't
-            square. "bicgstab(l)" and "gmres(restart)" take any number; "gmres" alone restarts after 30 steps. "lsqr"
-            and "lsmr" solve by least squares. "lower" and "upper" solve with that triangle of a matrix, and don't read
-            the rest. PhiML's names, such as "CG" and "scipy-GMres", are taken too.
+            square. "bicgstab(l)", "gmres(restart)" and "gcrot(m)" take any number; "gmres" alone restarts after 30
+            steps, "gcrot" after 20, keeping as many of its ways before. "lsqr" and "lsmr" solve by least squares.
+            "lower" and "upper" solve with that triangle of a matrix, and don't read the rest. PhiML's names, such as
+            "CG" and "scipy-GMres", are taken too.
         x0: What an iteration begins with, like the solution; zero unless told. Its gradient is zero.
         rtol: How small the norm of `b - A x` must be, relative to that of `b`: a number, or one for each system. Left
             out: 1e-8, or 100 times the data type's `eps` if that is more. For "lsqr" and "lsmr" it is enough that
@@ -101,7 +102,8 @@ def solve(
     R. Hestenes and E. Stiefel (1952); Y. Notay, SIAM J. Sci. Comput. 22 (2000) 1444; R. Fletcher (1976); G. L. G.
     Sleijpen and D. R. Fokkema, ETNA 1 (1993) 11; Y. Saad and M. H. Schultz, SIAM J. Sci. Stat. Comput. 7 (1986) 856;
     C. C. Paige and M. A. Saunders, SIAM J. Numer. Anal. 12 (1975) 617 and ACM TOMS 8 (1982) 43; D. C.-L. Fong and M.
-    Saunders, SIAM J. Sci. Comput. 33 (2011) 2950.
+    Saunders, SIAM J. Sci. Comput. 33 (2011) 2950; P. Sonneveld, SIAM J. Sci. Stat. Comput. 10 (1989) 36; R. W. Freund
+    and N. M. Nachtigal, SIAM J. Sci. Comput. 15 (1994) 313; E. de Sturler, SIAM J. Numer. Anal. 36 (1999) 864.
 
     >>> import numpy as np
     >>> result = solve(np.asarray([[4.0, 1.0], [1.0, 3.0]]), np.asarray([1.0, 2.0]), method="cg")

@@ -1,13 +1,11 @@
-"""Minimal residuals: by Lanczos' recursion for symmetric systems, by a kept basis for all."""
+"""Minimal residuals of symmetric systems, by Lanczos' recursion."""
 
 from typing import NamedTuple
 
-from xpand import _arguments, array_namespace
+from xpand import array_namespace
 from xpand._typing import Array
-from xpand_extensions import linalg
-from xpand_extensions._bounds import index_dtype
 
-from ._krylov_pieces import BROKEN, ROLLED, Method, Step, System, conj, flags, inner, like, norm, ratio, real, scaled
+from ._krylov_pieces import BROKEN, Method, Step, System, flags, inner, like, norm, ratio, real, scaled
 
 
 class _Minres(NamedTuple):
@@ -74,80 +72,4 @@ def _solution_minres(system: System, state: _Minres, order: int) -> Array:
     return state.x
 
 
-class _Gmres(NamedTuple):
-    base: Array
-    basis: Array
-    """Orthonormal vectors, the rows of (..., order + 1, n); zeros where there are none yet."""
-    turned: Array
-    """The rotations so far, as one matrix (..., order + 1, order + 1)."""
-    upper: Array
-    """The triangle that they leave, (..., order, order); the identity where there is no column yet."""
-    beta: Array
-    number: Array
-
-
-def _start_gmres(system: System, x: Array, r: Array, order: int) -> _Gmres:
-    xp, device = array_namespace(r), _arguments.device_of(r)
-    batch = tuple(r.shape[:-1])
-    beta = norm(r)
-    first = scaled(like(ratio(xp.ones_like(beta), beta), r), r)
-    at = xp.arange(order + 1, dtype=index_dtype(xp, device), device=device) == 0
-    basis = xp.where(at[:, None], first[..., None, :], xp.zeros_like(first)[..., None, :])
-    turned = xp.broadcast_to(xp.eye(order + 1, dtype=r.dtype, device=device), (*batch, order + 1, order + 1))
-    upper = xp.broadcast_to(xp.eye(order, dtype=r.dtype, device=device), (*batch, order, order))
-    return _Gmres(x, basis, turned, upper, beta, xp.astype(xp.zeros_like(beta), xp.int32))
-
-
-def _step_gmres(system: System, state: _Gmres, order: int) -> Step:
-    base, basis, turned, upper, beta, number = state
-    xp, device = array_namespace(basis), _arguments.device_of(basis)
-    at = xp.arange(order + 1, dtype=xp.int32, device=device) == number[..., None]
-    after = xp.arange(order + 1, dtype=xp.int32, device=device) == number[..., None] + 1
-    zero = xp.zeros_like(turned[..., 0, :])
-    # `where`, not products: what a member that diverges has become is infinite.
-    v = xp.sum(xp.where(at[..., None], basis, xp.zeros_like(basis)), axis=-2)
-    w = system.product(system.precondition(v))
-    column = zero
-    for _ in range(2):  # twice is enough
-        along = linalg.matvec(conj(basis), w)
-        w = w - xp.matmul(along[..., None, :], basis)[..., 0, :]
-        column = column + along
-    height = norm(w)
-    column = xp.where(after, like(height, w)[..., None], column)
-    basis = xp.where(after[..., None], scaled(like(ratio(xp.ones_like(height), height), w), w)[..., None, :], basis)
-    column = linalg.matvec(turned, column)
-    here = xp.sum(xp.where(at, column, zero), axis=-1)
-    below = xp.sum(xp.where(after, column, zero), axis=-1)
-    length = xp.sqrt(xp.abs(here) ** 2 + xp.abs(below) ** 2)
-    c, s = ratio(here, like(length, here)), ratio(below, like(length, here))
-    first = xp.sum(xp.where(at[..., None], turned, xp.zeros_like(turned)), axis=-2)
-    second = xp.sum(xp.where(after[..., None], turned, xp.zeros_like(turned)), axis=-2)
-    turned = xp.where(at[..., None], (scaled(conj(c), first) + scaled(conj(s), second))[..., None, :], turned)
-    turned = xp.where(after[..., None], (scaled(c, second) - scaled(s, first))[..., None, :], turned)
-    column = xp.where(at, like(length, here)[..., None], xp.where(after, zero, column))
-    upper = xp.where(at[..., None, :order], column[..., :order, None], upper)
-    missing = xp.abs(xp.sum(xp.where(after, turned[..., :, 0], zero), axis=-1)) * beta
-    is_last = number + 1 >= order
-    is_broken = length == 0
-    flag = flags(is_broken, BROKEN) + flags((is_last | (height == 0)) & ~is_broken, ROLLED)
-    return Step(_Gmres(base, basis, turned, upper, beta, number + 1), missing, flag)
-
-
-def _solution_gmres(system: System, state: _Gmres, order: int) -> Array:
-    base, basis, turned, upper, beta, number = state
-    xp = array_namespace(basis)
-    is_there = xp.arange(order, dtype=xp.int32, device=_arguments.device_of(basis)) < number[..., None]
-    right = scaled(like(beta, basis), turned[..., :order, 0])
-    right = xp.where(is_there, right, xp.zeros_like(right))
-    identity = xp.eye(order, dtype=upper.dtype, device=_arguments.device_of(upper))
-    has_pivot = xp.any((identity != 0) & (upper != 0), axis=-2)
-    # A column without a pivot has no part in the solution.
-    upper = xp.where(has_pivot[..., None, :], upper, identity)
-    right = xp.where(has_pivot, right, xp.zeros_like(right))
-    weights = linalg.triangular_solve(upper, right[..., None], lower=False)
-    change = xp.matmul(xp.matrix_transpose(weights), basis[..., :order, :])[..., 0, :]
-    return base + system.precondition(change)
-
-
 MINRES = Method(_start_minres, _step_minres, _solution_minres, lambda order: 1)
-GMRES = Method(_start_gmres, _step_gmres, _solution_gmres, lambda order: 1)

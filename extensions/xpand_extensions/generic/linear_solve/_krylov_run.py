@@ -15,17 +15,22 @@ from xpand_extensions.linear_solve._results import norm as exact_norm
 
 from ._krylov_bicg import BICG, BICGSTAB
 from ._krylov_cg import CG, CG_ADAPTIVE
+from ._krylov_gmres import GCROT, GMRES
 from ._krylov_least_squares import LSMR, LSQR
-from ._krylov_minres import GMRES, MINRES
+from ._krylov_minres import MINRES
 from ._krylov_pieces import BLOWN, BROKEN, GOING, MET, NOT_FINITE, ROLLED, Method, Step, flags, norm
 from ._krylov_range import in_range, out_of_range
+from ._krylov_squared import CGS, QMR
 
 METHODS: Final[Mapping[str, Method]] = {
     "cg": CG,
     "cg-adaptive": CG_ADAPTIVE,
     "bicg": BICG,
     "bicgstab": BICGSTAB,
+    "cgs": CGS,
+    "qmr": QMR,
     "gmres": GMRES,
+    "gcrot": GCROT,
     "minres": MINRES,
     "lsqr": LSQR,
     "lsmr": LSMR,

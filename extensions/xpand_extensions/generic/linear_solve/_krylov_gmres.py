@@ -1,0 +1,188 @@
+"""Minimal residuals of any square system, by a kept basis: begun anew, or with what was found before."""
+
+from typing import Final, NamedTuple
+
+from xpand import _arguments, array_namespace, trees
+from xpand._typing import Array
+from xpand_extensions import control_flow, linalg
+from xpand_extensions._bounds import index_dtype
+
+from ._krylov_pieces import BROKEN, GOING, ROLLED, Method, Step, System, conj, flags, like, norm, ratio, scaled
+
+_IDLE: Final = 0.999
+
+
+class _Gmres(NamedTuple):
+    base: Array
+    basis: Array
+    """Orthonormal vectors, the rows of (..., order + 1, n); zeros where there are none yet."""
+    turned: Array
+    """The rotations so far, as one matrix (..., order + 1, order + 1)."""
+    upper: Array
+    """The triangle that they leave, (..., order, order); the identity where there is no column yet."""
+    beta: Array
+    number: Array
+
+
+def _start_gmres(system: System, x: Array, r: Array, order: int) -> _Gmres:
+    xp, device = array_namespace(r), _arguments.device_of(r)
+    batch = tuple(r.shape[:-1])
+    beta = norm(r)
+    first = scaled(like(ratio(xp.ones_like(beta), beta), r), r)
+    at = xp.arange(order + 1, dtype=index_dtype(xp, device), device=device) == 0
+    basis = xp.where(at[:, None], first[..., None, :], xp.zeros_like(first)[..., None, :])
+    turned = xp.broadcast_to(xp.eye(order + 1, dtype=r.dtype, device=device), (*batch, order + 1, order + 1))
+    upper = xp.broadcast_to(xp.eye(order, dtype=r.dtype, device=device), (*batch, order, order))
+    return _Gmres(x, basis, turned, upper, beta, xp.astype(xp.zeros_like(beta), xp.int32))
+
+
+def _step_gmres(system: System, state: _Gmres, order: int) -> Step:
+    return _extended(state, system.product(system.precondition(_row(state.basis, state.number))), order)
+
+
+def _is_at(x: Array, number: Array) -> Array:
+    """Which row of (..., rows, n) has that number."""
+    xp, device = array_namespace(x), _arguments.device_of(x)
+    return xp.arange(x.shape[-2], dtype=xp.int32, device=device) == number[..., None]
+
+
+def _row(x: Array, number: Array) -> Array:
+    """The row of (..., rows, n) that has that number."""
+    xp = array_namespace(x)
+    # `where`, not a product: what a member that diverges has become is infinite.
+    return xp.sum(xp.where(_is_at(x, number)[..., None], x, xp.zeros_like(x)), axis=-2)
+
+
+def _extended(state: _Gmres, w: Array, order: int) -> Step:
+    """Take in what the system makes of the last vector of the basis."""
+    base, basis, turned, upper, beta, number = state
+    xp = array_namespace(basis)
+    at, after = _is_at(basis, number), _is_at(basis, number + 1)
+    zero = xp.zeros_like(turned[..., 0, :])
+    column = zero
+    for _ in range(2):  # twice is enough
+        along = linalg.matvec(conj(basis), w)
+        w = w - xp.matmul(along[..., None, :], basis)[..., 0, :]
+        column = column + along
+    height = norm(w)
+    column = xp.where(after, like(height, w)[..., None], column)
+    basis = xp.where(after[..., None], scaled(like(ratio(xp.ones_like(height), height), w), w)[..., None, :], basis)
+    column = linalg.matvec(turned, column)
+    here = xp.sum(xp.where(at, column, zero), axis=-1)
+    below = xp.sum(xp.where(after, column, zero), axis=-1)
+    length = xp.sqrt(xp.abs(here) ** 2 + xp.abs(below) ** 2)
+    c, s = ratio(here, like(length, here)), ratio(below, like(length, here))
+    first, second = _row(turned, number), _row(turned, number + 1)
+    turned = xp.where(at[..., None], (scaled(conj(c), first) + scaled(conj(s), second))[..., None, :], turned)
+    turned = xp.where(after[..., None], (scaled(c, second) - scaled(s, first))[..., None, :], turned)
+    column = xp.where(at, like(length, here)[..., None], xp.where(after, zero, column))
+    upper = xp.where(at[..., None, :order], column[..., :order, None], upper)
+    missing = xp.abs(xp.sum(xp.where(after, turned[..., :, 0], zero), axis=-1)) * beta
+    is_last = number + 1 >= order
+    is_broken = length == 0
+    flag = flags(is_broken, BROKEN) + flags((is_last | (height == 0)) & ~is_broken, ROLLED)
+    return Step(_Gmres(base, basis, turned, upper, beta, number + 1), missing, flag)
+
+
+def _weights(state: _Gmres, order: int) -> Array:
+    """The weights of the basis, but for its last vector, that leave the least."""
+    _, basis, turned, upper, beta, number = state
+    xp = array_namespace(basis)
+    is_there = xp.arange(order, dtype=xp.int32, device=_arguments.device_of(basis)) < number[..., None]
+    right = scaled(like(beta, basis), turned[..., :order, 0])
+    right = xp.where(is_there, right, xp.zeros_like(right))
+    identity = xp.eye(order, dtype=upper.dtype, device=_arguments.device_of(upper))
+    has_pivot = xp.any((identity != 0) & (upper != 0), axis=-2)
+    # A column without a pivot has no part in the solution.
+    upper = xp.where(has_pivot[..., None, :], upper, identity)
+    right = xp.where(has_pivot, right, xp.zeros_like(right))
+    return linalg.triangular_solve(upper, right[..., None], lower=False)[..., 0]
+
+
+def _combined(weights: Array, rows: Array) -> Array:
+    """The sum of the rows of (..., rows, n), each by its weight."""
+    return array_namespace(rows).matmul(weights[..., None, :], rows)[..., 0, :]
+
+
+def _solution_gmres(system: System, state: _Gmres, order: int) -> Array:
+    return state.base + system.precondition(_combined(_weights(state, order), state.basis[..., :order, :]))
+
+
+class _Gcrot(NamedTuple):
+    """A cycle of GMRES beside what the cycles before have found, of which it is kept clear."""
+
+    cycle: _Gmres
+    images: Array
+    """Orthonormal vectors, the rows of (..., order, n), the newest first; zeros where there are none yet."""
+    sources: Array
+    """Of which the system makes `images`."""
+    parts: Array
+    """What was taken away along `images` of each vector of this cycle: (..., order, order), a row for each vector."""
+
+
+def _start_gcrot(system: System, x: Array, r: Array, order: int) -> _Gcrot:
+    cycle = _start_gmres(system, x, r, order)
+    none = array_namespace(r).zeros_like(cycle.basis[..., :order, :])
+    return _Gcrot(cycle, none, none, array_namespace(r).zeros_like(cycle.upper))
+
+
+def _step_gcrot(system: System, state: _Gcrot, order: int) -> Step:
+    cycle, images, _, parts = state
+    xp = array_namespace(images)
+    w = system.product(system.precondition(_row(cycle.basis, cycle.number)))
+    part = xp.zeros_like(images[..., 0])
+    for _ in range(2):  # twice, as for the basis
+        along = linalg.matvec(conj(images), w)
+        w, part = w - _combined(along, images), part + along
+    parts = xp.where(_is_at(parts, cycle.number)[..., None], part[..., None, :], parts)
+    found = _extended(cycle, w, order)
+    state = state._replace(cycle=found.state, parts=parts)
+    ends = found.flag == ROLLED
+    # A cycle that has found next to nothing is no reason for another.
+    is_idle = ends & (found.norm > _IDLE * cycle.beta)
+
+    def go_on(state: _Gcrot) -> _Gcrot:
+        return _next_cycle(system, state, ends, order)
+
+    state = control_flow.cond(xp.any(ends), go_on, lambda state: state, state)
+    return Step(state, found.norm, xp.where(ends & ~is_idle, flags(ends, GOING), found.flag))
+
+
+def _change(system: System, state: _Gcrot, order: int) -> Array:
+    """What a cycle adds to the solution."""
+    weights = _weights(state.cycle, order)
+    change = system.precondition(_combined(weights, state.cycle.basis[..., :order, :]))
+    return change - _combined(_combined(weights, state.parts), state.sources)
+
+
+def _next_cycle(system: System, state: _Gcrot, ends: Array, order: int) -> _Gcrot:
+    """Where cycles end, keep the way that each has gone in place of the oldest, and begin the next."""
+    cycle, images, sources, _ = state
+    xp = array_namespace(images)
+    change = _change(system, state, order)
+    # The rotations made of the residual a multiple of a unit vector; of which it is the image of, what is left of it.
+    last = _row(cycle.turned, cycle.number)
+    left = _combined(conj(last) * scaled(like(cycle.beta, last), last[..., :1]), cycle.basis)
+    image = scaled(like(cycle.beta, left), cycle.basis[..., 0, :]) - left
+    size = norm(image)
+    inverse = like(ratio(xp.ones_like(size), size), image)
+    kept = [
+        xp.concat([scaled(inverse, new)[..., None, :], old[..., :-1, :]], axis=-2)
+        for new, old in ((image, images), (change, sources))
+    ]
+    begun = _start_gmres(system, cycle.base + change, left, order)
+    fresh = _Gcrot(begun, kept[0], kept[1], xp.zeros_like(state.parts))
+
+    def chosen(new: Array, old: Array) -> Array:
+        return xp.where(xp.reshape(ends, (*ends.shape, *[1] * (new.ndim - ends.ndim))), new, old)
+
+    found: _Gcrot = trees.map(chosen, fresh, state)
+    return found
+
+
+def _solution_gcrot(system: System, state: _Gcrot, order: int) -> Array:
+    return state.cycle.base + _change(system, state, order)
+
+
+GMRES = Method(_start_gmres, _step_gmres, _solution_gmres, lambda order: 1)
+GCROT = Method(_start_gcrot, _step_gcrot, _solution_gcrot, lambda order: 1)
