@@ -33,7 +33,7 @@ from tests.cases import (
     weighted_sum,
 )
 from tests.libraries import Library
-from tests.traced import traced_forward, traced_grad, traced_second, traced_stage, traced_vmap
+from tests.traced import torch_orders, traced_forward, traced_grad, traced_second, traced_stage, traced_vmap
 
 __all__ = ["TRANSFORMATIONS", "Case", "as_tuple", "check_values", "reversed_in_memory", "strided", "transformation_id"]
 
@@ -136,6 +136,7 @@ TRANSFORMATIONS: list[Callable[[Case], None]] = [
     traced_forward,
     traced_grad,
     traced_second,
+    torch_orders,
 ]
 """Every check of a transformation, to parametrise a test with."""
 

@@ -1,13 +1,16 @@
 """The check of derivatives passes what is right and finds what is wrong, in each mode and order."""
 
+from importlib import import_module
 from itertools import product
 from typing import Any
 
 import numpy as np
 import pytest
 
+from tests.cases import Case
 from tests.libraries import LIBRARIES, Library
 from tests.test_derivatives import NAMESPACE
+from tests.traced import torch_orders
 from xpand_extensions.autodiff import check_grads, custom_jvp, custom_vjp, grad, jvp
 from xpand_extensions.tracing._functions import FUNCTIONS as ALL_FUNCTIONS
 from xpand_extensions.tracing.rules import CONSTANT
@@ -223,6 +226,46 @@ def test_functions_of_the_standard(library: Library, name: str) -> None:
 )
 def test_functions_on_dask(name: str) -> None:
     test_functions_of_the_standard(next(x for x in LIBRARIES if x.id == "dask"), name)
+
+
+# Every rule of ours, and what has none and is followed: on PyTorch, by each nesting of the modes
+
+NOT_ON_PYTORCH = {
+    "numbers on the left": "its arrays' % has no derivative to the right of a number",
+    "steps": "its arrays take no negative steps",
+    "backwards": "the same",
+    "set steps backwards": "the same",
+    "svd, wide": "its vectors have other signs, on which the case's derivatives depend",
+    "mean, outside": "the square of NaN has NaN for a second derivative, where zeros are not symbolic",
+    "cumulative_sum in another type": "of float32, exact to its precision only",
+    "cumulative_prod in another type": "the same",
+}
+"""Cases that are no question here, and why."""
+
+RULES = [
+    pytest.param(case, id=f"{module}-{name}")
+    for module, tables in {
+        "test_rules_elementwise": ("CASES",),
+        "test_rules_fourier": ("CASES",),
+        "test_rules_indexing": ("READ", "WRITTEN", "FACADES"),
+        "test_rules_linalg": ("CASES",),
+        "test_rules_products": ("CASES",),
+        "test_rules_reductions": ("REDUCTIONS", "MORE"),
+        "test_rules_searching": ("STANDARD", "FACADES"),
+        "test_rules_shapes": ("ONE", "SEVERAL", "MADE"),
+        "test_rules_windows": ("CASES",),
+        "test_scatter_nd": ("CASES",),
+        "test_sparse_arithmetic": ("CASES",),
+    }.items()
+    for table in tables
+    for name, case in getattr(import_module(f"tests.{module}"), table).items()
+    if name not in NOT_ON_PYTORCH
+]
+
+
+@pytest.mark.parametrize("case", RULES)
+def test_rules_on_pytorch(case: Case) -> None:
+    torch_orders(case)
 
 
 def test_determinants_in_forward_mode(able: Library) -> None:

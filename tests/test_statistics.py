@@ -628,6 +628,12 @@ EDGES: dict[str, tuple[Callable[[Any], Any], list[float], list[float]]] = {
     "quantile between infinities": (lambda x: statistics.quantile(x, 0.25), [1.0, 3.0, np.inf], [0.5, 0.5, 0.0]),
     "quantile of equal values": (lambda x: statistics.quantile(x, 0.25), [3.0, 3.0], [0.75, 0.25]),
     "largest so far beside NaN": (lambda x: statistics.cumulative_max(x)[1], [1.0, 3.0, np.nan], [0.0, 1.0, 0.0]),
+    "after a NaN": (
+        lambda x: statistics.cumulative_min(x)[0] + statistics.cumulative_min(x)[2],
+        [1.0, np.nan, 0.0],
+        [1.0, 0.0, 0.0],
+    ),
+    "equal ones so far": (lambda x: statistics.cumulative_max(x)[2], [2.0, 1.0, 2.0], [0.5, 0.0, 0.5]),
     "exponentials of -infinity": (lambda x: statistics.logcumsumexp(x)[-1], [-np.inf, 0.0, 0.0], [0.0, 0.5, 0.5]),
 }
 

@@ -1,4 +1,7 @@
-"""The checks of what `tracing` makes of an operation on NumPy's arrays: staging, batches, derivatives in both modes."""
+"""The checks of what `tracing` makes of an operation on NumPy's arrays: staging, batches, derivatives in both modes.
+
+What it makes is in turn what derivatives on PyTorch are compared with.
+"""
 
 from typing import Any
 
@@ -168,6 +171,40 @@ def traced_second(case: Case) -> None:
     of_chosen = _of_chosen(grad(weighted, case.differentiable), arrays, case.differentiable)
     forward = jvp(of_chosen, tuple(arrays[i] for i in case.differentiable), directions)[1]
     assert_close(library, forward, expected, case, TO_JAX)
+
+
+def torch_orders(case: Case) -> None:
+    """Derivatives by PyTorch, first ones and by each nesting of the modes second ones, are those traced on NumPy."""
+    if not case.differentiable:
+        return
+    expected, found = (_orders(library_of_name(name), case) for name in ("numpy", "torch"))
+    scale = max(float(np.max(np.abs(x[np.isfinite(x)]), initial=0.0)) for xs in expected.values() for x in xs)
+    rtol = max(case.rtol, TO_JAX)
+    for modes, wanted in expected.items():
+        for x, y in zip(found[modes], wanted, strict=True):
+            assert (x.shape, x.dtype) == (y.shape, y.dtype), modes
+            # In proportion to the largest, for some are zero but for rounding.
+            np.testing.assert_allclose(x, y, rtol=rtol, atol=rtol * scale, err_msg=modes)
+
+
+def _orders(library: Library, case: Case) -> dict[str, list[np.ndarray]]:
+    """Derivatives along directions, gradients, and derivatives of both in both modes."""
+    arrays = [library.asarray(x) for x in case.arrays]
+    chosen = tuple(arrays[i] for i in case.differentiable)
+    directions = tuple(library.asarray(x) for x in _directions(case))
+    weighted = _of_chosen(weighted_sum(library, case), arrays, case.differentiable)
+    along = lambda f: lambda *xs: jvp(f, xs, directions)[1]
+    gradients = lambda f: grad(f, tuple(range(len(chosen))))
+    product = lambda *xs: sum(_sum(g * t) for g, t in zip(gradients(weighted)(*xs), directions))
+    found = {
+        "fwd": along(weighted)(*chosen),
+        "rev": gradients(weighted)(*chosen),
+        "fwd > fwd": along(along(weighted))(*chosen),
+        "fwd > rev": along(gradients(weighted))(*chosen),
+        "rev > fwd": gradients(along(weighted))(*chosen),
+        "rev > rev": gradients(product)(*chosen),
+    }
+    return {modes: [np.asarray(library.to_numpy(x)) for x in as_tuple(each)] for modes, each in found.items()}
 
 
 def _sum(x: Any) -> Any:

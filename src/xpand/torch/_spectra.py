@@ -1,7 +1,9 @@
-"""Eigenvalues and eigenvectors where reverse mode follows forward mode, in which PyTorch's give NaN, or raise.
+"""Spectra and factors of matrices, where PyTorch's derivatives by forward mode are others, NaN, or raise.
 
-What PyTorch finds is taken for constant, and improved by two steps of methods that converge quadratically: nothing but
-rounding is left to improve, while the derivatives, at first none, become right up to the third.
+Of a Hermitian matrix one triangle is read. In other libraries the derivatives are those of the Hermitian part, in
+PyTorch by reverse mode alone. Where reverse mode follows forward mode through eigenvectors, PyTorch's give NaN, or
+raise: what it finds is taken for constant there, and improved by two steps of methods that converge quadratically.
+Nothing but rounding is left to improve, while the derivatives, at first none, become right up to the third.
 """
 
 from __future__ import annotations
@@ -9,6 +11,7 @@ from __future__ import annotations
 from typing import Any
 
 import torch
+from torch.autograd import forward_ad
 
 from .._typing import Array
 from ._following import is_followed_backwards, is_followed_in_both, with_derivatives
@@ -17,6 +20,7 @@ from ._norms import squares
 
 def eigh(x: Array, /, **kwargs: Any) -> Any:
     """The eigenvalues of a stack of Hermitian matrices, ascending, and eigenvectors."""
+    x = _of_hermitian_part(x)
     plain = torch.linalg.eigh(x, **kwargs)
     if kwargs or not _is_mixed(x):
         if x.dtype.is_complex and is_followed_backwards(x):
@@ -37,6 +41,16 @@ def eigh(x: Array, /, **kwargs: Any) -> Any:
     return type(plain)((with_derivatives(values, x_values), with_derivatives(vectors, x_vectors)))
 
 
+def eigvalsh(x: Array, /, **kwargs: Any) -> Array:
+    """The eigenvalues of a stack of Hermitian matrices, ascending."""
+    return torch.linalg.eigvalsh(_of_hermitian_part(x), **kwargs)
+
+
+def cholesky(x: Array, /, *, upper: bool = False, **kwargs: Any) -> Array:
+    """The triangular factor of a stack of positive definite Hermitian matrices."""
+    return torch.linalg.cholesky(_of_hermitian_part(x), upper=upper, **kwargs)
+
+
 def eig(x: Array, /, **kwargs: Any) -> Any:
     """The eigenvalues of a stack of square matrices, and eigenvectors."""
     plain = torch.linalg.eig(x, **kwargs)
@@ -52,6 +66,11 @@ def eig(x: Array, /, **kwargs: Any) -> Any:
         x_vectors = x_vectors + x_vectors @ torch.where(eye == 1, 0.0, turned / _gaps(x_values, eye))
     lengths = torch.sqrt(torch.sum(squares(x_vectors), -2, True))
     return type(plain)((with_derivatives(values, x_values), with_derivatives(vectors, x_vectors / lengths)))
+
+
+def _of_hermitian_part(x: Array) -> Array:
+    """Return matrices with the derivatives of their Hermitian part."""
+    return x if forward_ad._current_level < 0 else with_derivatives(x, (x + x.mH) / 2)
 
 
 def _is_mixed(x: Array) -> bool:

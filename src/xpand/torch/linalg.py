@@ -15,7 +15,7 @@ from ._determinants import det, slogdet
 from ._norms import matrix_norm, vector_norm
 from ._products import cross, matmul, matrix_transpose, outer, tensordot, vecdot
 from ._reductions import sum as _sum
-from ._spectra import eig, eigh
+from ._spectra import cholesky, eig, eigh, eigvalsh
 
 
 def solve(x1: Array, x2: Array, /, **kwargs: Any) -> Array:
@@ -40,10 +40,12 @@ def trace(x: Array, /, *, offset: int = 0, dtype: DType | None = None) -> Array:
 
 
 __all__ = [
+    "cholesky",
     "cross",
     "det",
     "eig",
     "eigh",
+    "eigvalsh",
     "matmul",
     "matrix_norm",
     "matrix_transpose",

@@ -56,7 +56,7 @@ def _extreme(name: str, native: Callable[..., Any], x: Array, axis: int, include
         if not is_followed(x) or _has_neither_ties_nor_nan(x, result, axis):
             return with_initial(result, name, axis, include_initial)
     found: Array = getattr(generic, name)(x, axis=axis, include_initial=include_initial)
-    return found
+    return torch.where(torch.isnan(found), found.detach(), found) if found.dtype.is_floating_point else found
 
 
 def _has_neither_ties_nor_nan(x: Array, extremes: Array, axis: int) -> bool:
