@@ -112,6 +112,51 @@ def test_check_finds_shapes_that_do_not_fit() -> None:
         Graph(TRACED, [a], {}, [Equation(TRACED.operations["sum"], [a], {"axis": 7}, [c])], [c]).check()
 
 
+def _mixed(x: Any, y: Any) -> Any:
+    """Operations of all sorts: of the standard, of facades, with bodies, with arrays that may be left out."""
+    xp = xpand.array_namespace(x)
+    total = scatter.segment_sum(y, xp.asarray([0, 1]), num_segments=3)
+    rows = scan(lambda c, row: (c + row, c), x, y)[1]
+    chosen = cond(xp.sum(x) > 0, lambda q: q, lambda q: -q, x)
+    looped = while_loop(lambda c: xp.sum(c) < 9.0, lambda c: c + 1.0, x)
+    again = checkpoint(lambda x: xp.sin(x))(x)
+    moved = xp.fft.fftshift(xp.clip(xp.take(rows, xp.asarray([1]), axis=0), 0.0), axes=0)
+    norms = xp.linalg.vector_norm(y, axis=1, ord=2), xp.linalg.svd(y, full_matrices=False).S, xp.var(y, axis=0)
+    return total[:, 1:], rows, chosen, looped, again, moved, norms, xp.searchsorted(x, chosen)
+
+
+NONSENSE = [7, "nonsense", None, (9,), -1, 2.5, True, [0], 3]
+
+
+def test_what_passes_the_check_runs() -> None:
+    """Each change of a parameter or an input of an equation, many at random: found, or without consequence."""
+    x = np.asarray([0.5, 1.5, 2.0])
+    graph = graph_of(_mixed, x, Y)
+    graph.check()
+    types = [(each.shape, each.dtype) for each in graph.run(x, Y)]
+    random = np.random.default_rng(7)
+    variables = list(graph.variables())
+    for number, equation in enumerate(graph.equations):
+        changed = [Equation(equation.op, [*equation.inputs, variables[0]], equation.params, equation.outputs)]
+        changed += [equation.with_inputs(equation.inputs[1:])] if equation.inputs else []
+        for name, value in equation.params.items():
+            if isinstance(value, (int, str, type(None))):
+                given = [{**equation.params, name: each} for each in NONSENSE]
+                changed += [Equation(equation.op, equation.inputs, params, equation.outputs) for params in given]
+        for place, variable in zip(range(len(equation.inputs)), random.permutation(len(variables))):
+            given_inputs = list(equation.inputs)
+            for given_inputs[place] in (variables[variable], "nonsense", None):
+                changed.append(equation.with_inputs(given_inputs))
+        for each in changed:
+            equations = [*graph.equations[:number], each, *graph.equations[number + 1 :]]
+            broken = Graph(TRACED, graph.inputs, graph.constants, equations, graph.outputs)
+            try:
+                broken.check()
+            except GraphError:
+                continue
+            assert [(y.shape, y.dtype) for y in broken.run(x, Y)] == types, (each.op, each.inputs, each.params)
+
+
 @pytest.mark.parametrize("constant", [np.ones(4), np.ones(3, dtype=np.float32), np.ones((3, 1)), 2.0])
 def test_check_finds_constants_of_other_types(constant: Any) -> None:
     graph = graph_of(lambda x: x + CONSTANT, X)

@@ -39,6 +39,19 @@ class Body:
         """The types of the results."""
         return [aval_of(x.aval) if hasattr(x, "aval") else x for x in self.graph.outputs]
 
+    def results(self, given: Sequence[Any]) -> list[Any]:
+        """Return the types of the results for arguments of certain types.
+
+        Raises:
+            ValueError: They aren't those of the inputs.
+        """
+        wanted = [(x.shape, x.dtype) for x in self.graph.inputs]
+        if len(given) != len(wanted) or any(
+            hasattr(x, "dtype") and (tuple(x.shape), x.dtype) != each for x, each in zip(given, wanted)
+        ):
+            raise ValueError(f"the graph within takes {wanted}, got {list(given)}")
+        return self.avals
+
     @property
     def program(self) -> Callable[..., tuple[Any, ...]]:
         """The graph, compiled."""

@@ -49,7 +49,10 @@ def _run_cond(index: Array, *args: Array, bodies: tuple[Body, ...], counts: tupl
 
 
 def cond_shapes(namespace: Any, index: Any, *avals: Any, bodies: tuple[Body, ...], counts: tuple[int, ...]) -> Any:
-    return tuple(bodies[0].avals)
+    if len(counts) != len(bodies) or tuple(index.shape) != ():
+        raise ValueError(f"one number, and {len(bodies)} counts, got the shape {tuple(index.shape)} and {counts}")
+    found = [body.results(given_to(i, counts, avals)) for i, body in enumerate(bodies)]
+    return tuple(found[0])
 
 
 def cond_depends(on: Sequence[bool], *, bodies: tuple[Body, ...], counts: tuple[int, ...]) -> tuple[bool, ...]:

@@ -257,4 +257,4 @@ def checkpoint_tape(trace: Tape, op: Op, args: Sequence[Any], params: dict[str, 
 
 
 def checkpoint_shapes(namespace: Any, *avals: Any, body: Body) -> Any:
-    return tuple(body.avals)
+    return tuple(body.results(avals))

@@ -4,7 +4,7 @@ Arrays are the parameters before the slash, and those named after a colon: `"x, 
 A star in front of an array's name says that it is a sequence of arrays.
 """
 
-from typing import Final
+from typing import Final, NamedTuple
 
 UNARY: Final = [
     "abs",
@@ -143,6 +143,47 @@ FUNCTIONS: Final[dict[str, str]] = {
     "linalg.trace": "x, /, *, offset=0, dtype=None",
     "linalg.vector_norm": "x, /, *, axis=None, keepdims=False, ord=2",
 }
+
+
+class Signature(NamedTuple):
+    """How a function of the standard is called."""
+
+    header: str
+    """Its parameters, as Python has them."""
+    arrays: list[str]
+    """Those that are arrays; one with a star is a sequence of arrays."""
+    extra: list[str]
+    """Those that are arrays and may be left out."""
+    static: dict[str, str | None]
+    """The others, and how the values that they have if left out are written; None where they have none."""
+    positional: list[str]
+    """Those of the others that aren't given by name."""
+    is_variadic: bool
+    """Whether the arrays of a sequence are arguments each."""
+
+    @property
+    def is_sequence(self) -> bool:
+        """Whether it takes a sequence of arrays."""
+        return self.arrays[0].startswith("*")
+
+
+def parsed(signature: str) -> Signature:
+    """Read one of the signatures above."""
+    header, _, named = signature.partition(":")
+    parameters = [part.strip() for part in header.split(",")]
+    end = parameters.index("/") if "/" in parameters else 1
+    arrays = parameters[:end]
+    extra = [part.strip() for part in named.split(",") if part.strip()]
+    if extra and extra[0] == arrays[0]:  # only those named
+        arrays, extra = extra, []
+    static = {}
+    for part in parameters:
+        name, _, default = part.partition("=")
+        if part not in ("/", "*", *arrays) and name not in extra:
+            static[name] = default or None
+    positional = [part for part in parameters[:end] if part not in arrays]
+    return Signature(header, arrays, extra, static, positional, arrays[0].startswith("*") and "/" not in parameters)
+
 
 ALIASES: Final[dict[str, str]] = {
     f"linalg.{name}": name for name in ("matmul", "matrix_transpose", "tensordot", "vecdot")

@@ -12,8 +12,7 @@ from xpand import array_namespace, library_name
 from xpand._arguments import device_of
 from xpand._typing import Array, DType
 
-from ._core import Aval, Op, TracedArray, aval_of, bare, bind
-from ._shapes import avals_of_result
+from ._core import Aval, Op, TracedArray, bare, bind
 
 
 class Variable:
@@ -139,63 +138,24 @@ class Graph:
     def check(self) -> None:
         """Check that every variable is defined once, before it is used, and has the type its operation gives it.
 
-        The graphs within, of loops and branches, are checked too.
+        Operations must have inputs and parameters that they take. The graphs within, of loops and branches, are checked
+        too.
 
         Raises:
             GraphError: One isn't.
         """
-        names = _Names(self)
-        defined: set[Variable] = set()
+        from ._check import check
 
-        def define(variable: Variable) -> None:
-            if variable in defined:
-                raise GraphError(f"graph: {names[variable]} is defined twice")
-            defined.add(variable)
-
-        def use(x: Any, where: str) -> None:
-            if isinstance(x, Variable) and x not in defined:
-                raise GraphError(f"graph: {names[x]} is used {where} before it is defined")
-
-        for variable in (*self.inputs, *self.constants):
-            define(variable)
-        for variable, value in self.constants.items():
-            aval = aval_of(value)
-            if not isinstance(aval, Aval) or (variable.shape, variable.dtype) != (aval.shape, aval.dtype):
-                is_found = _type(aval) if isinstance(aval, Aval) else type(aval).__name__
-                raise GraphError(f"graph: the constant {names[variable]} is {is_found}, not {_type(variable.aval)}")
-        for equation in self.equations:
-            for x in equation.inputs:
-                use(x, f"by {equation.op}")
-            for graph in _within(equation.params):
-                graph.check()
-            avals = self._avals_of(equation)
-            found = [avals] if isinstance(avals, Aval) else list(avals)
-            if len(found) != len(equation.outputs):
-                raise GraphError(f"graph: {equation.op} returns {len(found)} arrays, not {len(equation.outputs)}")
-            for variable, aval in zip(equation.outputs, found):
-                define(variable)
-                if (variable.shape, variable.dtype) != (aval.shape, aval.dtype):
-                    raise GraphError(
-                        f"graph: {equation.op} returns {_type(aval)}, and {names[variable]} is {_type(variable.aval)}"
-                    )
-        for x in self.outputs:
-            use(x, "as an output")
-
-    def _avals_of(self, equation: Equation) -> Any:
-        try:
-            given = described(equation.op, equation.inputs, self.constants.items())
-            return avals_of_result(equation.op, given, equation.params)
-        except (AttributeError, IndexError, TypeError, ValueError) as error:
-            raise GraphError(f"graph: {equation.op} takes no such inputs or parameters: {error}") from error
+        check(self)
 
     def __str__(self) -> str:
-        names = _Names(self)
-        heading = ", ".join(f"{names[x]}: {_type(x.aval)}" for x in self.inputs)
+        names = Names(self)
+        heading = ", ".join(f"{names[x]}: {written_type(x.aval)}" for x in self.inputs)
         lines = [f"graph({heading}) over {library_name(self.namespace.base)}:"]
         for variable, value in self.constants.items():
-            lines.append(f"    {names[variable]}: {_type(variable.aval)} = {_short(value)}")
+            lines.append(f"    {names[variable]}: {written_type(variable.aval)} = {_short(value)}")
         for equation in self.equations:
-            left = ", ".join(f"{names[x]}: {_type(x.aval)}" for x in equation.outputs)
+            left = ", ".join(f"{names[x]}: {written_type(x.aval)}" for x in equation.outputs)
             part = f"  # {equation.scope}" if equation.scope else ""
             lines.append(f"    {left} = {equation.op}({', '.join(_arguments(equation, names))}){part}")
         lines.append(f"    return {', '.join(names[x] for x in self.outputs)}")
@@ -206,15 +166,15 @@ class Graph:
 
     def dot(self) -> str:
         """Return the graph in the language of Graphviz, to be drawn."""
-        names = _Names(self)
+        names = Names(self)
         lines = ["digraph {", "    node [fontname=monospace];"]
         for kind, variables in (("box", self.inputs), ("note", self.constants)):
-            lines += [f'    {names[x]} [shape={kind}, label="{names[x]}: {_type(x.aval)}"];' for x in variables]
+            lines += [f'    {names[x]} [shape={kind}, label="{names[x]}: {written_type(x.aval)}"];' for x in variables]
         for number, equation in enumerate(self.equations):
             lines.append(f'    op{number} [shape=ellipse, label="{equation.op}"];')
             lines += [f"    {names[x]} -> op{number};" for x in equation.inputs if isinstance(x, Variable)]
             for x in equation.outputs:
-                lines.append(f'    {names[x]} [shape=plain, label="{names[x]}: {_type(x.aval)}"];')
+                lines.append(f'    {names[x]} [shape=plain, label="{names[x]}: {written_type(x.aval)}"];')
                 lines.append(f"    op{number} -> {names[x]};")
         for number, x in enumerate(self.outputs):
             lines.append(f'    out{number} [shape=box, style=bold, label="output {number}"];')
@@ -223,16 +183,7 @@ class Graph:
         return "\n".join([*lines, "}"])
 
 
-def _within(params: dict[str, Any]) -> Iterator[Graph]:
-    """Go through the graphs of the loops and branches among parameters."""
-    for value in params.values():
-        for part in value if isinstance(value, tuple) else (value,):
-            graph = getattr(part, "graph", None)
-            if isinstance(graph, Graph):
-                yield graph
-
-
-class _Names(dict[Any, str]):
+class Names(dict[Any, str]):
     """Names for the variables of a graph, in their order: a, b, …, z, ba, …; a number is its own name."""
 
     def __init__(self, graph: Graph) -> None:
@@ -247,7 +198,8 @@ def _letters(number: int) -> str:
     return name if number < 26 else _letters(number // 26 - 1) + name
 
 
-def _type(aval: Aval) -> str:
+def written_type(aval: Aval) -> str:
+    """Write the type of an array."""
     return f"{_dtype_name(aval.dtype)}[{','.join(map(str, aval.shape))}]"
 
 
@@ -260,7 +212,7 @@ def _short(value: Any) -> str:
     return f"{value}".replace("\n", " ") if size <= 4 else "..."
 
 
-def _arguments(equation: Equation, names: _Names) -> Iterator[str]:
+def _arguments(equation: Equation, names: Names) -> Iterator[str]:
     for x in equation.inputs:
         yield names[x]
     params = equation.params

@@ -11,7 +11,7 @@ from . import rules
 from ._array import array_class
 from ._core import EVALUATION, Op, TracedArray, bind
 from ._creation import CREATION
-from ._functions import ALIASES, FUNCTIONS
+from ._functions import ALIASES, FUNCTIONS, Signature, parsed
 from ._indexing import INDEXING
 
 _CONSTANTS: Final = ("e", "inf", "nan", "newaxis", "pi", "__array_api_version__")
@@ -162,29 +162,14 @@ def _find(base: Any, name: str) -> Any:
 
 def _function(namespace: TracedNamespace, name: str, signature: str) -> Callable[..., Any]:
     """Make a function of the standard, with its signature, that applies the operation of its name."""
-    signature, _, named = signature.partition(":")
-    parameters = [part.strip() for part in signature.split(",")]
-    end = parameters.index("/") if "/" in parameters else 1
-    arrays = [part for part in parameters[:end] if not part.startswith("*,")]
-    extra = [part.strip() for part in named.split(",") if part.strip()]
-    if extra and extra[0] == arrays[0]:  # only those named
-        arrays = extra
-        extra = []
-    static = [
-        part.partition("=")[0]
-        for part in parameters
-        if part not in ("/", "*") and part not in arrays and part.partition("=")[0] not in extra
-    ]
-    positional = [part for part in parameters[:end] if part not in arrays]
+    parts = parsed(signature)
     found = _find(namespace.base, name)
-    sequence = arrays[0].startswith("*")
-    variadic = sequence and "/" not in parameters
-    given = ", ".join([*arrays, *extra])
-    params = ", ".join(f"'{part}': {part}" for part in static)
-    header = ", ".join(parameters)
-    if sequence and not variadic:
+    given = ", ".join([*parts.arrays, *parts.extra])
+    params = ", ".join(f"'{part}': {part}" for part in parts.static)
+    header = parts.header
+    if parts.is_sequence and not parts.is_variadic:
         header = header.replace("*arrays", "arrays", 1)
-    op = namespace.operations[name] = Op(name, _called(found, sequence, variadic, positional, extra), namespace, rules)
+    op = namespace.operations[name] = Op(name, _called(found, parts), namespace, rules)
     source = (
         f"def {name.rpartition('.')[2]}({header}):\n"
         f"    args = ({given},)\n"
@@ -212,11 +197,10 @@ def _wrapper(namespace: TracedNamespace, op: Op) -> Callable[..., Any]:
     return wrap
 
 
-def _called(
-    found: Callable[..., Any], sequence: bool, variadic: bool, positional: list[str], extra: list[str]
-) -> Callable[..., Any]:
+def _called(found: Callable[..., Any], parts: Signature) -> Callable[..., Any]:
     """Make of a library's function one that takes all arrays positionally and all else by name."""
-    if sequence and not variadic:
+    positional, extra = parts.positional, parts.extra
+    if parts.is_sequence and not parts.is_variadic:
         return lambda *arrays, **params: found(arrays, **params)
     if positional:
         return lambda *arrays, **params: found(*arrays, *[params.pop(name) for name in positional], **params)

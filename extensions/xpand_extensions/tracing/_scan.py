@@ -63,7 +63,10 @@ def _run_scan(*args: Array, body: Body, constants: int, carry: int, length: int)
 
 
 def scan_shapes(namespace: Any, *avals: Any, body: Body, constants: int, carry: int, length: int) -> Any:
-    found = body.avals
+    fixed, carried, xs = split(avals, constants, carry)
+    if any(not x.shape or x.shape[0] != length for x in xs):
+        raise ValueError(f"rows of arrays of the length {length}, got {xs}")
+    found = body.results([*fixed, *carried, *(Aval(x.shape[1:], x.dtype, device_of(x)) for x in xs)])
     return (*found[:carry], *(Aval((length, *x.shape), x.dtype, device_of(x)) for x in found[carry:]))
 
 

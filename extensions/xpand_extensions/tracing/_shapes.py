@@ -1,6 +1,6 @@
 """Shapes and data types of results, without their values."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ._core import Aval, Op, TracedArray, aval_of
@@ -18,17 +18,23 @@ def avals_of_result(op: Op, avals: Sequence[Any], params: dict[str, Any]) -> Any
         return op.apply(op.shape, (op.namespace,), avals, params)
     if op.decomposition is None:
         raise op.no_rule("the shape of its result")
-    # In terms of others: into a graph that is thrown away.
+    found = avals_of(op.namespace, avals, lambda *given: op.decompose(given, params))
+    return tuple(found) if op.result is not None else found[0]
+
+
+def avals_of(namespace: Any, avals: Sequence[Any], function: Callable[..., Any]) -> list[Aval]:
+    """Tell the shapes and the data types of what a function of traced arrays returns, one or several."""
+    # Into a graph that is thrown away.
     from ._staging import Staging
 
-    with Staging("eval_shape", op.namespace) as trace:
-        given = [trace.variable(x) if isinstance(x, Aval) else _wrapped(op, x) for x in avals]
-        out = op.decompose(given, params)
-        return tuple(map(_aval, out)) if op.result is not None else _aval(out)
+    with Staging("eval_shape", namespace) as trace:
+        given = [trace.variable(x) if isinstance(x, Aval) else _wrapped(namespace, x) for x in avals]
+        out = function(*given)
+        return list(map(_aval, out if isinstance(out, (tuple, list)) else [out]))
 
 
-def _wrapped(op: Op, x: Any) -> Any:
-    return op.namespace.wrap(x) if hasattr(x, "dtype") else x
+def _wrapped(namespace: Any, x: Any) -> Any:
+    return namespace.wrap(x) if hasattr(x, "dtype") else x
 
 
 def _aval(x: Any) -> Aval:

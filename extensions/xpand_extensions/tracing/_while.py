@@ -61,7 +61,9 @@ def _run_while(*args: Array, test: Body, body: Body, tested: int, constants: int
 def while_shapes(
     namespace: Any, *avals: Any, test: Body, body: Body, tested: int, constants: int, limit: int | None
 ) -> Any:
-    return tuple(body.avals)
+    of_test, of_body, init = split(avals, tested, constants)
+    test.results([*of_test, *init])
+    return tuple(body.results([*of_body, *init]))
 
 
 def _parts_of_while(args: Sequence[Any], params: dict[str, Any]) -> list[list[Any]]:

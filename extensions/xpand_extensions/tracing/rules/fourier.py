@@ -172,6 +172,15 @@ def _shape_along_several(name: str) -> Callable[..., Any]:
     return rule
 
 
+def _shifted_shape(name: str) -> Callable[..., Any]:
+    def rule(namespace: Any, x: Any, axes: Any = None) -> Any:
+        for axis in _axes(None, (axes,) if isinstance(axes, int) else axes, x.ndim):
+            axis_of(name, axis, x.ndim)
+        return Aval(x.shape, x.dtype, device_of(x))
+
+    return rule
+
+
 BATCHING: Final[dict[str, Any]] = {
     **{f"fft.{name}": _members(name) for name in _ONE},
     **{f"fft.{name}": _members_along_several(name) for name in (*_SEVERAL, *_SHIFTS)},
@@ -180,5 +189,5 @@ BATCHING: Final[dict[str, Any]] = {
 SHAPES: Final[dict[str, Any]] = {
     **{f"fft.{name}": _shape(name) for name in _ONE},
     **{f"fft.{name}": _shape_along_several(name) for name in _SEVERAL},
-    **{f"fft.{name}": lambda namespace, x, axes=None: x for name in _SHIFTS},
+    **{f"fft.{name}": _shifted_shape(name) for name in _SHIFTS},
 }

@@ -265,6 +265,8 @@ def _set_shape(namespace: Any, x: Any, value: Any, *arrays: Any, key: tuple[Any,
 def _taken_shape(namespace: Any, x: Any, indices: Any, axis: int | None = None) -> Aval:
     if axis is None and x.ndim != 1:
         raise ValueError(f"take: axis must be given for an array of {x.ndim} axes")
+    if not namespace.base.isdtype(indices.dtype, "integral"):
+        raise TypeError(f"take: indices must be integers, got {indices}")
     axis = axis_of("take", 0 if axis is None else axis, x.ndim)
     return Aval((*x.shape[:axis], *indices.shape, *x.shape[axis + 1 :]), x.dtype, device_of(x))
 

@@ -135,6 +135,8 @@ def _along(name: str) -> Any:
 
 
 def _search_shape(namespace: Any, x1: Aval, x2: Any, sorter: Any = None, side: Any = "left") -> Aval:
+    if sorter is not None and (sorter.shape != x1.shape or not namespace.base.isdtype(sorter.dtype, "integral")):
+        raise TypeError(f"searchsorted: sorter must be integers of the shape {x1.shape}, got {sorter}")
     _check_sorted(x1.ndim)
     dtype = dtype_of_result(namespace, "searchsorted", (Aval((1,), x1.dtype), Aval((1,), x1.dtype), None), {})
     return Aval(getattr(x2, "shape", ()), dtype, device_of(x1))

@@ -1,0 +1,191 @@
+"""What a graph must be: each variable is defined once, before it is used, and has the type that its operation gives it.
+
+The operations are checked as they are called: with as many arrays as they take, with parameters of their names and
+kinds, and those of facades by the facades.
+"""
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, Final
+
+from xpand import trees
+
+from ._core import Aval, TracedArray, aval_of
+from ._facades import FacadeOp
+from ._functions import FUNCTIONS, Signature, parsed
+from ._graph import Equation, Graph, GraphError, Names, Variable, described, written_type
+from ._shapes import avals_of, avals_of_result
+
+_SIGNATURES: Final[dict[str, Signature]] = {name: parsed(signature) for name, signature in FUNCTIONS.items()}
+_NUMBERS: Final = (bool, int, float, complex)
+
+
+def check(graph: Graph) -> None:
+    """Check a graph, and those of the loops and branches in it.
+
+    Raises:
+        GraphError: It isn't well-formed.
+    """
+    names = Names(graph)
+    defined: set[Variable] = set()
+
+    def define(variable: Variable) -> None:
+        if variable in defined:
+            raise GraphError(f"graph: {names[variable]} is defined twice")
+        defined.add(variable)
+
+    def use(x: Any, where: str) -> None:
+        if isinstance(x, Variable) and x not in defined:
+            raise GraphError(f"graph: {names[x]} is used {where} before it is defined")
+
+    for variable in (*graph.inputs, *graph.constants):
+        define(variable)
+    for variable, value in graph.constants.items():
+        aval = aval_of(value)
+        if not isinstance(aval, Aval) or (variable.shape, variable.dtype) != (aval.shape, aval.dtype):
+            is_found = written_type(aval) if isinstance(aval, Aval) else type(aval).__name__
+            raise GraphError(f"graph: the constant {names[variable]} is {is_found}, not {written_type(variable.aval)}")
+    for equation in graph.equations:
+        for x in equation.inputs:
+            use(x, f"by {equation.op}")
+        for inner in _within(equation.params):
+            check(inner)
+        found = _results(equation, graph.constants)
+        if len(found) != len(equation.outputs):
+            raise GraphError(f"graph: {equation.op} returns {len(found)} arrays, not {len(equation.outputs)}")
+        for variable, aval in zip(equation.outputs, found):
+            define(variable)
+            if (variable.shape, variable.dtype) != (aval.shape, aval.dtype):
+                returned, declared = written_type(aval), written_type(variable.aval)
+                raise GraphError(f"graph: {equation.op} returns {returned}, and {names[variable]} is {declared}")
+    for x in graph.outputs:
+        use(x, "as an output")
+
+
+def _within(params: dict[str, Any]) -> Iterator[Graph]:
+    """Go through the graphs of the loops and branches among parameters."""
+    for value in params.values():
+        for part in value if isinstance(value, tuple) else (value,):
+            graph = getattr(part, "graph", None)
+            if isinstance(graph, Graph):
+                yield graph
+
+
+def _results(equation: Equation, constants: dict[Variable, Any]) -> list[Aval]:
+    """Tell what is known of the results of an operation."""
+    op, inputs, params = equation.op, equation.inputs, equation.params
+    given = described(op, inputs, constants.items())
+    signature = _SIGNATURES.get(op.name)
+    may_be_left_out = len(signature.arrays) if signature is not None and signature.extra else len(inputs)
+    try:
+        for place, x in enumerate(inputs):
+            if not isinstance(x, (Variable, *_NUMBERS)) and (x is not None or place < may_be_left_out):
+                raise TypeError(f"it takes arrays and numbers, got {x!r}")
+        if isinstance(op, FacadeOp):
+            _check_facade(op, inputs, constants, params)
+        elif signature is not None:
+            _check_call(op.name, signature, len(inputs), params)
+        elif op.name in _MORE:
+            _check_kinds(op.name, params)
+        found = avals_of_result(op, given, params)
+    except (ArithmeticError, AttributeError, LookupError, StopIteration, TypeError, ValueError) as error:
+        raise GraphError(f"graph: {op} takes no such inputs or parameters: {error}") from error
+    return [found] if isinstance(found, Aval) else list(found)
+
+
+def _check_facade(op: FacadeOp, inputs: Sequence[Any], constants: dict[Variable, Any], params: dict[str, Any]) -> None:
+    """Call the facade, which checks what it is given.
+
+    Its results say nothing: it may have been called with arguments of which it makes others.
+    """
+    (template,) = params.values()
+    if len(inputs) != len(template.names) or not all(isinstance(x, Variable) for x in inputs):
+        raise TypeError(f"it takes {len(template.names)} arrays")
+    # What it says of known values, such as indices, it says of these alone.
+    known = {variable: x for variable, x in constants.items() if not isinstance(x, TracedArray)}
+    given = [known.get(x, x.aval) for x in inputs]
+    avals_of(op.namespace, given, lambda *arrays: trees.leaves(template.call(op.operation.facade, arrays)))
+
+
+def _check_call(name: str, signature: Signature, given: int, params: dict[str, Any]) -> None:
+    """Check how a function of the standard is called.
+
+    Raises:
+        TypeError: It can't be called so.
+    """
+    count = len(signature.arrays) + len(signature.extra)
+    if not signature.is_sequence and given != count:
+        raise TypeError(f"it takes {count} arrays, got {given}")
+    needed = {parameter for parameter, default in signature.static.items() if default is None}
+    if not needed <= params.keys() <= signature.static.keys():
+        raise TypeError(
+            f"its parameters are {', '.join(signature.static) or 'none'}, got {', '.join(params) or 'none'}"
+        )
+    _check_kinds(name, params)
+
+
+def _check_kinds(name: str, params: dict[str, Any]) -> None:
+    for parameter, value in params.items():
+        is_of_kind = _KINDS.get(f"{name}.{parameter}") or _KINDS.get(parameter)
+        if is_of_kind is not None and not is_of_kind(value):
+            raise TypeError(f"{parameter}={value!r}")
+
+
+def _is_integer(value: Any) -> bool:
+    return hasattr(value, "__index__") and not isinstance(value, (bool, TracedArray))
+
+
+def _are_integers(value: Any) -> bool:
+    return _is_integer(value) or (isinstance(value, tuple) and all(map(_is_integer, value)))
+
+
+def _are_axes(value: Any) -> bool:
+    """Tell whether a value is an integer, a sequence of such, or one of sequences, as for both sides of a product."""
+    return all(map(_are_axes, value)) if isinstance(value, (tuple, list)) else _is_integer(value)
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool)
+
+
+def _is_bool(value: Any) -> bool:
+    return isinstance(value, bool)
+
+
+def _one_of(*values: Any) -> Callable[[Any], bool]:
+    return lambda value: value in values and not isinstance(value, bool)
+
+
+def _or_none(test: Callable[[Any], bool]) -> Callable[[Any], bool]:
+    return lambda value: value is None or test(value)
+
+
+def _is_count(value: Any) -> bool:
+    return _is_integer(value) and value >= 0
+
+
+_MORE: Final = ("getitem", "scan", "setitem", "while_loop")
+"""Operations that are no functions of the standard, and whose parameters are looked at too."""
+
+_KINDS: Final[dict[str, Callable[[Any], bool]]] = {
+    "axis": _or_none(_are_integers),
+    **dict.fromkeys(("argmax.axis", "argmin.axis", "n"), _or_none(_is_integer)),
+    **dict.fromkeys(("axes", "s"), _or_none(_are_axes)),
+    **dict.fromkeys(("destination", "repetitions", "shape", "shift", "source"), _are_axes),
+    **dict.fromkeys(("k", "offset", "diff.n", "expand_dims.axis", "linalg.matrix_power.n"), _is_integer),
+    **dict.fromkeys(
+        ("descending", "full_matrices", "include_initial", "invert", "keepdims", "stable", "upper"), _is_bool
+    ),
+    **dict.fromkeys(("carry", "constants", "length", "tested"), _is_count),
+    "copy": _or_none(_is_bool),
+    "correction": _is_number,
+    "indexing": _one_of("xy", "ij"),
+    "key": lambda value: isinstance(value, tuple),
+    "limit": _or_none(_is_count),
+    "linalg.matrix_norm.ord": _one_of("fro", "nuc", 1, 2, -1, -2, math.inf, -math.inf),
+    "linalg.vector_norm.ord": _is_number,
+    "mode": _one_of("reduced", "complete"),
+    "norm": _one_of("backward", "forward", "ortho"),
+    "side": _one_of("left", "right"),
+}
+"""By the name of a parameter, also of one function alone, whether a value is of its kind."""
