@@ -14,22 +14,33 @@ Decide: TypeAlias = "Callable[[Array, bool], tuple[bool, bool]]"
 """Takes a condition and whether the loop has a bound; returns whether to go on, and whether some members have ended."""
 
 
-class _FollowedError(Exception):
-    """The condition of a loop in Python is not known, and of arrays that have loops of their own."""
-
-
 def while_loop(
     cond_fun: Callable[..., Any], body_fun: Callable[..., Any], init_val: Arrays, *, max_iter: Any = None
 ) -> Arrays:
-    try:
-        return looped(cond_fun, body_fun, init_val, max_iter, _decide)
-    except _FollowedError as found:
-        (active,) = found.args
-    # By what follows the arrays that the functions close over, though none of those carried.
-    wrap = array_namespace(active).asarray
-    native = facade.while_loop.native(active)
-    last: Arrays = native(cond_fun, body_fun, tuple([wrap(x) for x in init_val]), max_iter=max_iter)
-    return last
+    followed: Array | None = None
+
+    def decide(active: Array, bounded: bool) -> tuple[bool, bool]:
+        nonlocal followed
+        if is_concrete(active):
+            return bool(active), False
+        if facade.while_loop.native(active) is not while_loop:
+            followed = active
+            return False, False
+        if bounded:
+            return True, True
+        raise UnsupportedError(
+            "while_loop: whether to go on is not known, for the arrays are lazy; give max_iter, which bounds the "
+            "steps, or compute the arrays first"
+        )
+
+    last = looped(cond_fun, body_fun, init_val, max_iter, decide)
+    if followed is None:
+        return last
+    # From the start, by what follows arrays that the functions close over, though none of those carried.
+    wrap = array_namespace(followed).asarray
+    native = facade.while_loop.native(followed)
+    found: Arrays = native(cond_fun, body_fun, tuple([wrap(x) for x in init_val]), max_iter=max_iter)
+    return found
 
 
 def fori_loop(lower: Any, upper: Any, body_fun: Callable[..., Any], init_val: Arrays, *, unroll: Any = None) -> Arrays:
@@ -102,19 +113,6 @@ def _states(
         else:
             carry = body_fun(*carry)
         yield carry
-
-
-def _decide(active: Array, bounded: bool) -> tuple[bool, bool]:
-    if is_concrete(active):
-        return bool(active), False
-    if facade.while_loop.native(active) is not while_loop:
-        raise _FollowedError(active)
-    if bounded:
-        return True, True
-    raise UnsupportedError(
-        "while_loop: whether to go on is not known, for the arrays are lazy; give max_iter, which bounds the steps, "
-        "or compute the arrays first"
-    )
 
 
 def _select(active: Array, new: Arrays, old: Arrays) -> Arrays:
