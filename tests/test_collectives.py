@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 import xpand
 from tests.libraries import LIBRARIES, Library
 from tests.test_derivatives import total
-from xpand_extensions.autodiff import grad, jvp
+from xpand_extensions.autodiff import checkpoint, grad, jvp
+from xpand_extensions.control_flow import cond
 from xpand_extensions.vmap import all_gather, axis_index, pmax, pmean, pmin, ppermute, psum, vmap
 
 JAX = next(library for library in LIBRARIES if library.id == "jax")
@@ -280,6 +281,72 @@ def test_gradients_of_partial_permutations(able: Library) -> None:
         able.asarray(V)
     )
     able.assert_equal(found, np.asarray([4.0, -12.0, 0.0]))
+
+
+# Choices of members: derivatives are those of the function that each has chosen, and NaN of the other is in none
+
+CHOICES: dict[str, Callable[[Any, Any, Any], Any]] = {
+    "none within": lambda x, cond, psum: cond(x > 0, root, lambda x: x * x, x) * psum(x),
+    "in one": lambda x, cond, psum: cond(x > 0, lambda x: root(x) * 2.0, lambda x: psum(x * x), x),
+    "beside NaN": lambda x, cond, psum: cond(x > 0, lambda x: root(x) + psum(x), lambda x: x * x, x),
+    "in both": lambda x, cond, psum: cond(x > 0, lambda x: psum(x * x), lambda x: psum(x) * x, x),
+    "of all alike": lambda x, cond, psum: cond(psum(x) > 0, lambda x: root(x * x + 1.0), lambda x: x * psum(x), x),
+}
+CHOSEN = {name: TRANSFORMED[name] for name in ("grad inside", "grad outside", "grad of grad inside", "jvp outside")}
+OF_MEMBERS = np.asarray([0.3, -0.7, 1.2, 2.5])
+
+
+def root(x: Any) -> Any:
+    return xpand.array_namespace(x).sqrt(x)
+
+
+def cond_of_jax(pred: Any, chosen: Any, other: Any, x: Any) -> Any:
+    return jax.lax.cond(pred, chosen, other, x)
+
+
+@pytest.mark.parametrize("name", CHOICES)
+@pytest.mark.parametrize("library", [x for x in LIBRARIES if x.id in ("numpy", "torch")], ids=str)
+def test_derivatives_of_choices_are_those_of_jax(library: Library, name: str) -> None:
+    choice = CHOICES[name]
+    for transformation, transformed in CHOSEN.items():
+        if (name, transformation) == ("in both", "grad of grad inside"):
+            continue  # JAX takes there for one function what it has kept of the other
+        native = transformed(
+            lambda x: choice(x, cond_of_jax, lambda x: jax.lax.psum(x, "i")),
+            lambda f: jax.vmap(f, axis_name="i"),
+            jax.grad,
+            jax.jvp,
+        )
+        with np.errstate(invalid="ignore"):  # of the root that is computed for nothing
+            found = transformed(lambda x: choice(x, cond, lambda x: psum(x, "i")), named, grad, jvp)(
+                library.asarray(OF_MEMBERS)
+            )
+        library.assert_equal(found, np.asarray(native(JAX.asarray(OF_MEMBERS))), rtol=1e-12)
+
+
+def test_choices_within_several_maps() -> None:
+    """On PyTorch, which calls functions of a choice again: the axis that is meant is still that of the name."""
+    f = lambda x, cond, psum: cond(x > 0, lambda y: root(y) + psum(y), lambda y: 2.0 * y, x)
+    ours = lambda x: f(x, cond, lambda x: psum(x, "i"))
+    theirs = lambda x: f(x, cond_of_jax, lambda x: jax.lax.psum(x, "i"))
+    x = np.stack([OF_MEMBERS, OF_MEMBERS[::-1] + 0.1])
+    for transformed in (
+        lambda f, vmap, grad: vmap(lambda row: vmap(grad(f))(row), axis_name="i"),
+        lambda f, vmap, grad: vmap(vmap(grad(f), axis_name="i")),
+        lambda f, vmap, grad: vmap(lambda row: grad(lambda row: total(vmap(f)(row)))(row), axis_name="i"),
+        lambda f, vmap, grad: lambda x: grad(lambda x: total(vmap(vmap(f, axis_name="i"))(x)))(x),
+    ):
+        expected = transformed(theirs, jax.vmap, jax.grad)(JAX.asarray(x))
+        TORCH.assert_equal(transformed(ours, vmap, grad)(TORCH.asarray(x)), np.asarray(expected), rtol=1e-13)
+
+
+@pytest.mark.parametrize("within", [checkpoint, lambda f: lambda x: cond(x < 9.0, f, lambda x: x, x)])
+def test_what_is_brought_along_is_differentiated(able: Library, within: Any) -> None:
+    """What members do together, within a function that is computed again, with an array from outside of it."""
+    f = lambda x: within(lambda y: psum(x, "i") * y)(x * x)
+    x, expected = able.asarray(OF_MEMBERS), 2.0 * OF_MEMBERS * np.sum(OF_MEMBERS) + np.sum(OF_MEMBERS**2)
+    able.assert_equal(grad(lambda x: total(named(f)(x)))(x), expected, rtol=1e-13)
+    able.assert_equal(named(grad(f))(x), expected, rtol=1e-13)
 
 
 def two_names(x: Any) -> Any:

@@ -12,6 +12,7 @@ from torch.autograd import forward_ad
 from torch.overrides import TorchFunctionMode
 
 from xpand._typing import Array
+from xpand_extensions.vmap._names import are_bound
 
 from ._levels import USER_CODE, Rule, call, is_floating, is_followed_anywhere, observed_by, of_tensors
 from ._products import jvp, vjp
@@ -61,7 +62,9 @@ def _recomputed(function: Function, xs: Arrays) -> Arrays:
     def push(kept: Arrays, tangents: Arrays) -> Arrays:
         return pushed_forward(function, kept, tangents)[1]
 
-    return call(Rule(function, lambda *arrays: (_recomputed(function, arrays), arrays), pull, push), xs)
+    # What uses other members' arrays can't be computed again when the map has ended, for derivatives around it.
+    forward = lambda *arrays: (_recomputed(function, arrays), arrays)
+    return call(Rule(function, forward, pull, push, within=are_bound()), xs)
 
 
 def pulled_back(function: Function, primals: Arrays, cotangents: Arrays) -> Arrays:

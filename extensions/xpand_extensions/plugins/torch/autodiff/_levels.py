@@ -44,10 +44,13 @@ class Rule(NamedTuple):
     in_others: "Callable[[Rule, bool], Rule] | None" = None
     """Makes the rule whose derivative is in the others too, or in them alone, of this one at any level."""
 
+    within: bool = False
+    """Whether the operation is done at a level that maps, as other functions are, and the levels around follow that."""
+
     def each(self, wrap: Callable[[Callable[..., Any]], Callable[..., Any]]) -> "Rule":
         """Return the rule with all its functions wrapped."""
         function, forward, pull, push = map(wrap, self[:4])
-        return Rule(function, forward, pull, push, self.own, self.in_others)
+        return Rule(function, forward, pull, push, self.own, self.in_others, self.within)
 
     def where(self, followed: Sequence[bool]) -> "Rule":
         """Return the rule to be used at a level that follows some of the arguments."""
@@ -158,7 +161,7 @@ def _call(rule: Rule, xs: Arrays) -> Arrays:
     interpreter = retrieve_current_functorch_interpreter()
     level = interpreter.level()
     if interpreter.key() == levels.TransformType.Vmap:
-        return _mapped(rule, xs, interpreter)
+        return rule.function(*xs) if rule.within else _mapped(rule, xs, interpreter)
     below = tuple(levels._unwrap_for_grad(x, level) for x in xs)
     followed = [levels.maybe_get_level(x) == level and _is_followed(x) for x in xs]
     if any(followed):

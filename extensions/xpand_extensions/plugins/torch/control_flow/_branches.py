@@ -6,13 +6,10 @@ from typing import Any, TypeAlias
 
 from xpand._namespace import torch_is_traced as is_traced
 from xpand._typing import Array
-from xpand_extensions.generic.control_flow._branches import selected
-from xpand_extensions.vmap._names import are_bound
 
-from ..autodiff._levels import is_differentiated
 from ._compiled import compiled_cond, compiled_switch
 from ._known import holds
-from ._traced import either
+from ._traced import of_members
 
 Arrays: TypeAlias = "tuple[Array, ...]"
 Branch: TypeAlias = Callable[..., Any]
@@ -26,7 +23,7 @@ def cond(pred: Array, true_fun: Branch, false_fun: Branch, *operands: Array) -> 
         return tuple((true_fun if some else false_fun)(*operands))
     if not holds(~pred)[0]:
         return tuple(true_fun(*operands))
-    return _either(pred, true_fun, false_fun, operands)
+    return of_members(pred, true_fun, false_fun, operands)
 
 
 def switch(index: Array, branches: Sequence[Branch], *operands: Array) -> Arrays:
@@ -41,21 +38,5 @@ def switch(index: Array, branches: Sequence[Branch], *operands: Array) -> Arrays
         if not mapped or not holds(~before)[0]:
             return tuple(branch(*operands))
         rest = partial(switch, index - number - 1, branches[number + 1 :])
-        return _either(before, branch, rest, operands)
+        return of_members(before, branch, rest, operands)
     return tuple(branches[last](*operands))
-
-
-def _either(pred: Array, true_fun: Branch, false_fun: Branch, operands: Arrays) -> Arrays:
-    """Call both functions, and take what each member asks for: the results, and derivatives where there are any.
-
-    Derivatives of what members do together are not choices of a member: those are left to PyTorch.
-    """
-    found = selected(pred, true_fun(*operands), false_fun(*operands))
-    if are_bound() or not any(map(is_differentiated, found)):
-        return found
-    return either(pred, true_fun, false_fun, operands, _selected)
-
-
-def _selected(true: Branch, false: Branch, arrays: Arrays) -> Arrays:
-    pred, *others = arrays
-    return selected(pred, true(*others), false(*others))

@@ -18,7 +18,7 @@ from xpand_extensions.generic.control_flow._branches import selected
 from xpand_extensions.generic.control_flow._loops import looped
 from xpand_extensions.vmap._names import are_bound
 
-from ._traced import either, repeated, scanned
+from ._traced import either, of_members, repeated, scanned
 
 Arrays: TypeAlias = "tuple[Array, ...]"
 Function: TypeAlias = Callable[..., Any]
@@ -93,8 +93,8 @@ def compiled_scan(f: Function, init: Arrays, xs: Arrays, length: int, reverse: b
 
 def compiled_cond(pred: Array, true_fun: Function, false_fun: Function, operands: Arrays) -> Arrays:
     """Call one of two functions."""
-    if not _is_open() and not torch.compiler.is_dynamo_compiling():
-        return either(pred, true_fun, false_fun, operands)
+    if not torch.compiler.is_dynamo_compiling():
+        return (of_members if _is_open() else either)(pred, true_fun, false_fun, operands)
     # The facade notes what the results are when a function is first called, which it may not inside the operator. The
     # compiler drops what nothing depends on.
     chosen, other = true_fun(*operands), false_fun(*operands)

@@ -11,9 +11,11 @@ from torch.fx.experimental.proxy_tensor import disable_proxy_modes_tracing
 
 from xpand import UnsupportedError
 from xpand._typing import Array
+from xpand_extensions.generic.control_flow._branches import selected
+from xpand_extensions.vmap._names import are_bound
 
 from ..autodiff._checkpoint import Closed, pulled_back, pushed_forward
-from ..autodiff._levels import Rule, call, is_floating
+from ..autodiff._levels import Rule, call, is_differentiated, is_floating
 from ._blocks import is_long
 from ._known import is_kept
 from ._programs import Choice, Scan, While, apply
@@ -200,19 +202,23 @@ def _no_reverse_mode(kept: Arrays, cotangents: Arrays) -> Arrays:
     )
 
 
-def either(
-    pred: Array, true_fun: Function, false_fun: Function, operands: Arrays, choose: Function | None = None
-) -> Arrays:
-    """Call one of two functions.
+def either(pred: Array, true_fun: Function, false_fun: Function, operands: Arrays) -> Arrays:
+    """Call one of two functions, as an operation of what is traced.
 
-    Args:
-        pred: Whether the first.
-        true_fun: The first, of the operands.
-        false_fun: The second.
-        operands: What they are called with.
-        choose: How that is done, given two functions of arrays, the bool, and the arrays. None: as an operation of what
-            is traced. Derivatives are choices too, so that what isn't chosen has no part in them, NaN included.
+    Derivatives are choices too, so that what isn't chosen has no part in them, NaN included.
     """
+    return _between(pred, true_fun, false_fun, operands, _chosen)
+
+
+def of_members(pred: Array, true_fun: Function, false_fun: Function, operands: Arrays) -> Arrays:
+    """Call both functions, and take what each member asks for: the results, and derivatives where there are any."""
+    found = selected(pred, true_fun(*operands), false_fun(*operands))
+    if not any(map(is_differentiated, found)):
+        return found
+    return _between(pred, true_fun, false_fun, operands, _selected_within if are_bound() else _selected)
+
+
+def _between(pred: Array, true_fun: Function, false_fun: Function, operands: Arrays, choose: Function) -> Arrays:
     true, of_true = _closed(lambda *xs: tuple(true_fun(*xs)), operands)
     false, of_false = _closed(lambda *xs: tuple(false_fun(*xs)), operands)
     ends = len(operands) + len(of_true)
@@ -220,12 +226,32 @@ def either(
         lambda *arrays: true(*arrays[:ends]),
         lambda *arrays: false(*arrays[: len(operands)], *arrays[ends:]),
         (pred, *operands, *of_true, *of_false),
-        _chosen if choose is None else choose,
+        choose,
     )
 
 
 def _chosen(true: Function, false: Function, arrays: Arrays) -> Arrays:
     return apply(Choice(true, false, arrays), arrays)
+
+
+def _selected(true: Function, false: Function, arrays: Arrays) -> Arrays:
+    pred, *others = arrays
+    return selected(pred, true(*others), false(*others))
+
+
+def _selected_within(true: Function, false: Function, arrays: Arrays) -> Arrays:
+    """Take what each member asks for, of functions that may use what others have, at a level that maps.
+
+    For derivatives of levels around it, each function has its arguments from the members alone that choose it. So they
+    are on JAX, and what isn't chosen has no part in them.
+    """
+    pred, *others = arrays
+    fixed = [x.detach() for x in others]
+    return selected(
+        pred,
+        true(*[torch.where(pred, x, y) for x, y in zip(others, fixed)]),
+        false(*[torch.where(pred, y, x) for x, y in zip(others, fixed)]),
+    )
 
 
 def _choice(true: Function, false: Function, arrays: Arrays, choose: Function) -> Arrays:
@@ -250,7 +276,8 @@ def _choice(true: Function, false: Function, arrays: Arrays, choose: Function) -
 
         return _choice(partial(ahead, true), partial(ahead, false), (*kept, *tangents[1:]), choose)
 
-    return call(Rule(run, lambda *arrays: (_choice(true, false, arrays, choose), arrays), pull, push), arrays)
+    forward = lambda *arrays: (_choice(true, false, arrays, choose), arrays)
+    return call(Rule(run, forward, pull, push, within=choose is _selected_within), arrays)
 
 
 def _closed(function: Function, arrays: Sequence[Array]) -> tuple[Function, Arrays]:
