@@ -26,9 +26,9 @@ ALL_METHODS = [*DEFINITE, "lstsq", *TRIANGULAR]
 DTYPES = {"float64": ("float64", "complex128", 1e-8), "float32": ("float32", "complex64", 1.2e-5)}
 """By precision: the real and the complex data type, and the tolerance."""
 
-NO_PROMISE = ("cg-adaptive", "bicgstab")
-"""What of matrices that aren't definite is promised nothing: conjugate gradients, and one that divides by what may be
-zero for a matrix as tame as a rotation."""
+NO_PROMISE = {"float64": ("cg-adaptive", "bicgstab"), "float32": ("cg-adaptive", "bicgstab", "cgs", "qmr")}
+"""What of matrices that aren't definite is promised nothing: conjugate gradients; one that divides by what may be zero
+for a matrix as tame as a rotation; and in few digits two whose recursions another order of the unknowns breaks."""
 
 ALLOWED = {Status.MAX_STEPS, Status.STAGNATED, Status.DIVERGED, Status.BREAKDOWN, Status.SINGULAR}
 """What may be said of a system without a solution."""
@@ -79,11 +79,13 @@ def solved(
 ) -> SolveResult:
     """Solve a system of the bank by itself, and check what is said of it.
 
-    `sizes`: those that there are to be; a system is enlarged to the next, by unknowns without a part in it. What is
-    returned is its own.
+    `sizes`: those that there are to be; a square system is enlarged to the next, by unknowns without a part in it. What
+    is returned is its own.
     """
     a, b = sides(system, precision)
-    m, n = [min([size for size in sizes if size >= least], default=least) for least in a.shape]
+    m, n = a.shape
+    if system.is_square:
+        m = n = min([size for size in sizes if size >= n], default=n)
     right = np.concatenate([b, np.zeros(m - len(b), b.dtype)])
     matrix = matrix_on(library, _padded(a, m, n), is_sparse)
     result = solve(matrix, library.asarray(right), method=method, rtol=DTYPES[precision][2])
@@ -147,7 +149,7 @@ def is_promised(system: LinearSystem, method: str, precision: str) -> bool:
         return True
     if system.is_singular:
         return method in ("cg", "minres", "gmres", "lsqr", "lsmr")
-    is_for_it = system.is_definite or method not in NO_PROMISE
+    is_for_it = system.is_definite or method not in NO_PROMISE[precision]
     return is_for_it and system.condition < (1e3 if precision == "float64" else 100)
 
 

@@ -130,7 +130,7 @@ def _step_gcrot(system: System, state: _Gcrot, order: int) -> Step:
     cycle, images, _, parts = state
     xp = array_namespace(images)
     w = system.product(system.precondition(_row(cycle.basis, cycle.number)))
-    part = xp.zeros_like(images[..., 0])
+    part = xp.zeros_like(parts[..., 0, :])
     for _ in range(2):  # twice, as for the basis
         along = linalg.matvec(conj(images), w)
         w, part = w - _combined(along, images), part + along
