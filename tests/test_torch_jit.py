@@ -1,4 +1,4 @@
-"""What `jit` makes, on PyTorch, of what is one operation in its graphs: within a loop, and mapped."""
+"""What `jit` makes, on PyTorch, of what is one operation in graphs, in loops and mapped, and of zero derivatives."""
 
 from collections.abc import Callable
 from typing import Any
@@ -7,8 +7,9 @@ import numpy as np
 import pytest
 import torch
 
+from xpand_extensions.autodiff import hessian, jvp
 from xpand_extensions.control_flow import scan
-from xpand_extensions.jit import jit
+from xpand_extensions.jit import jit, make_graph
 from xpand_extensions.linalg import logm
 from xpand_extensions.vmap import vmap
 
@@ -24,3 +25,45 @@ def test_operations_within_loops_are_mapped(within: Callable[[Any], Any]) -> Non
     function = repeated(within)
     found = jit(vmap(function))(X)
     np.testing.assert_allclose(found, torch.stack([function(x) for x in X]), rtol=1e-12)
+
+
+def thrice(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """Make the third derivative, each from the one before by forward mode."""
+    for _ in range(3):
+        function = along_ones(function)
+    return function
+
+
+def along_ones(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    return lambda x: jvp(function, (x,), (torch.ones_like(x),))[1]
+
+
+def bent(x: Any) -> Any:
+    """Of no derivative where it is not finite, but for the factor x."""
+    return torch.floor(x) * x + torch.where(x > 0.0, torch.log(x), x * x)
+
+
+def spread(x: Any) -> Any:
+    return (torch.sin(x)[:, None].expand(-1, 3) * x[:, None]).sum(1)
+
+
+VECTOR = torch.tensor([0.0, 1.5, -2.0, torch.inf, torch.nan], dtype=torch.float64)
+THIRD = {"sin": (torch.sin, VECTOR[1:3]), "pieces": (bent, VECTOR), "expanded": (spread, VECTOR[1:3])}
+
+
+@pytest.mark.parametrize("name", THIRD)
+def test_zeros_of_forward_mode_in_graphs(name: str) -> None:
+    function, x = THIRD[name]
+    (found,) = make_graph(thrice(function))(x)(x)
+    torch.testing.assert_close(found, thrice(function)(x), equal_nan=True)
+
+
+def test_zeros_of_forward_mode_compiled() -> None:
+    x = VECTOR[1]
+    assert float(jit(thrice(torch.sin))(x)) == pytest.approx(-float(torch.cos(x)))
+
+
+def test_zeros_of_forward_mode_mapped() -> None:
+    curvatures = vmap(hessian(lambda x: torch.sum(torch.floor(x) * x + 0.5 * x * x)))
+    (found,) = make_graph(curvatures)(X[:, 0])(X[:, 0])
+    torch.testing.assert_close(found, curvatures(X[:, 0]))
