@@ -5,7 +5,7 @@ kinds, and those of facades by the facades.
 """
 
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 from xpand import trees
@@ -13,7 +13,7 @@ from xpand import trees
 from ._core import Aval, TracedArray, aval_of
 from ._facades import FacadeOp
 from ._functions import FUNCTIONS, Signature, parsed
-from ._graph import Equation, Graph, GraphError, Names, Variable, described, written_type
+from ._graph import Equation, Graph, GraphError, Names, Variable, described, graphs_within, written_type
 from ._shapes import avals_of, avals_of_result
 
 _SIGNATURES: Final[dict[str, Signature]] = {name: parsed(signature) for name, signature in FUNCTIONS.items()}
@@ -48,7 +48,7 @@ def check(graph: Graph) -> None:
     for equation in graph.equations:
         for x in equation.inputs:
             use(x, f"by {equation.op}")
-        for inner in _within(equation.params):
+        for _, inner in graphs_within(equation.params):
             check(inner)
         found = _results(equation, graph.constants)
         if len(found) != len(equation.outputs):
@@ -60,15 +60,6 @@ def check(graph: Graph) -> None:
                 raise GraphError(f"graph: {equation.op} returns {returned}, and {names[variable]} is {declared}")
     for x in graph.outputs:
         use(x, "as an output")
-
-
-def _within(params: dict[str, Any]) -> Iterator[Graph]:
-    """Go through the graphs of the loops and branches among parameters."""
-    for value in params.values():
-        for part in value if isinstance(value, tuple) else (value,):
-            graph = getattr(part, "graph", None)
-            if isinstance(graph, Graph):
-                yield graph
 
 
 def _results(equation: Equation, constants: dict[Variable, Any]) -> list[Aval]:

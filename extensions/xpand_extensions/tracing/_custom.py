@@ -11,6 +11,7 @@ from ._core import Op, Trace, TracedArray, aval_of, bare, bind
 from ._fit import zeros
 from ._forward import Forward
 from ._reverse import Linearize, opaque
+from ._shapes import avals_of
 from ._staging import Staging
 from ._tape import Tape
 
@@ -60,6 +61,10 @@ def _after(name: str, rule: Any, count: int) -> Any:
     if name == "forward":
         return lambda *x: rule(*x[count:])
     return lambda kept, cotangents: (*(None for _ in range(count)), *rule(kept, cotangents))
+
+
+def custom_shapes(namespace: Any, *avals: Any, run: Callable[..., Arrays], **rules: Any) -> Any:
+    return tuple(avals_of(namespace, avals, run))
 
 
 def custom_tape(trace: Tape, op: Op, args: Sequence[Any], params: dict[str, Any]) -> Any:

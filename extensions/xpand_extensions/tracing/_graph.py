@@ -6,6 +6,8 @@ A graph is typed: every variable has a shape and a data type. It can be printed,
 """
 
 from collections.abc import Iterable, Iterator, Sequence
+from functools import partial
+from types import FunctionType
 from typing import Any
 
 from xpand import array_namespace, library_name
@@ -149,38 +151,65 @@ class Graph:
         check(self)
 
     def __str__(self) -> str:
-        names = Names(self)
-        heading = ", ".join(f"{names[x]}: {written_type(x.aval)}" for x in self.inputs)
-        lines = [f"graph({heading}) over {library_name(self.namespace.base)}:"]
-        for variable, value in self.constants.items():
-            lines.append(f"    {names[variable]}: {written_type(variable.aval)} = {_short(value)}")
-        for equation in self.equations:
-            left = ", ".join(f"{names[x]}: {written_type(x.aval)}" for x in equation.outputs)
-            part = f"  # {equation.scope}" if equation.scope else ""
-            lines.append(f"    {left} = {equation.op}({', '.join(_arguments(equation, names))}){part}")
-        lines.append(f"    return {', '.join(names[x] for x in self.outputs)}")
-        return "\n".join(lines)
+        return "\n".join(_lines(self, "graph", f" over {library_name(self.namespace.base)}"))
 
     def __repr__(self) -> str:
         return str(self)
 
     def dot(self) -> str:
-        """Return the graph in the language of Graphviz, to be drawn."""
-        names = Names(self)
-        lines = ["digraph {", "    node [fontname=monospace];"]
-        for kind, variables in (("box", self.inputs), ("note", self.constants)):
-            lines += [f'    {names[x]} [shape={kind}, label="{names[x]}: {written_type(x.aval)}"];' for x in variables]
-        for number, equation in enumerate(self.equations):
-            lines.append(f'    op{number} [shape=ellipse, label="{equation.op}"];')
-            lines += [f"    {names[x]} -> op{number};" for x in equation.inputs if isinstance(x, Variable)]
-            for x in equation.outputs:
-                lines.append(f'    {names[x]} [shape=plain, label="{names[x]}: {written_type(x.aval)}"];')
-                lines.append(f"    op{number} -> {names[x]};")
-        for number, x in enumerate(self.outputs):
-            lines.append(f'    out{number} [shape=box, style=bold, label="output {number}"];')
-            if isinstance(x, Variable):
-                lines.append(f"    {names[x]} -> out{number};")
-        return "\n".join([*lines, "}"])
+        """Return the graph in the language of Graphviz, to be drawn; those of loops and branches have boxes."""
+        return "\n".join(["digraph {", "    node [fontname=monospace];", *_drawn(self, ""), "}"])
+
+
+def graphs_within(params: dict[str, Any]) -> Iterator[tuple[str, Graph]]:
+    """Go through the graphs of the loops and branches among parameters, with their names."""
+    for name, value in params.items():
+        graph = getattr(value, "graph", None)
+        if isinstance(graph, Graph):
+            yield name, graph
+        elif isinstance(value, tuple):
+            yield from ((f"{name}[{i}]", part.graph) for i, part in enumerate(value) if hasattr(part, "graph"))
+
+
+def _lines(graph: Graph, title: str, over: str = "") -> list[str]:
+    names = Names(graph)
+    heading = ", ".join(f"{names[x]}: {written_type(x.aval)}" for x in graph.inputs)
+    lines = [f"{title}({heading}){over}:"]
+    for variable, value in graph.constants.items():
+        lines.append(f"    {names[variable]}: {written_type(variable.aval)} = {_short(value)}")
+    for equation in graph.equations:
+        left = ", ".join(f"{names[x]}: {written_type(x.aval)}" for x in equation.outputs)
+        part = f"  # {equation.scope}" if equation.scope else ""
+        lines.append(f"    {left} = {equation.op}({', '.join(_arguments(equation, names))}){part}")
+        for name, inner in graphs_within(equation.params):
+            lines += [f"        {line}" for line in _lines(inner, name)]
+    lines.append(f"    return {', '.join(names[x] for x in graph.outputs)}")
+    return lines
+
+
+def _drawn(graph: Graph, prefix: str) -> list[str]:
+    """Draw a graph whose nodes have names with a prefix."""
+    names = Names(graph)
+    lines = []
+
+    def node(x: Variable, style: str) -> str:
+        return f'    {prefix}{names[x]} [shape={style}, label="{names[x]}: {written_type(x.aval)}"];'
+
+    lines += [node(x, "box") for x in graph.inputs] + [node(x, "note") for x in graph.constants]
+    for number, equation in enumerate(graph.equations):
+        op = f"{prefix}op{number}"
+        lines.append(f'    {op} [shape=ellipse, label="{equation.op}"];')
+        lines += [f"    {prefix}{names[x]} -> {op};" for x in equation.inputs if isinstance(x, Variable)]
+        for x in equation.outputs:
+            lines += [node(x, "plain"), f"    {op} -> {prefix}{names[x]};"]
+        for place, (name, inner) in enumerate(graphs_within(equation.params)):
+            lines += [f"    subgraph cluster_{op}_{place} {{", f'    label="{name} of {equation.op}";']
+            lines += [*_drawn(inner, f"{op}_{place}_"), "    }"]
+    for number, x in enumerate(graph.outputs):
+        lines.append(f'    {prefix}out{number} [shape=box, style=bold, label="output {number}"];')
+        if isinstance(x, Variable):
+            lines.append(f"    {prefix}{names[x]} -> {prefix}out{number};")
+    return lines
 
 
 class Names(dict[Any, str]):
@@ -219,12 +248,18 @@ def _arguments(equation: Equation, names: Names) -> Iterator[str]:
     if params.keys() == {"args", "kwargs"}:  # a function that makes an array: as it was called
         yield from map(_written, params["args"])
         params = {name: value for name, value in params["kwargs"].items() if value is not None}
+    within = {name.partition("[")[0] for name, _ in graphs_within(params)}
     for name, value in params.items():
-        yield f"{name}={_written(value)}"
+        if name not in within:
+            yield f"{name}={_written(value)}"
 
 
 def _written(value: Any) -> str:
-    """Write a parameter; a data type by its name alone."""
+    """Write a parameter; a data type, and a function, by its name alone."""
+    while isinstance(value, partial):
+        value = next(filter(callable, value.args), value.func)
+    if isinstance(value, FunctionType):
+        return value.__name__
     found = _dtype_name(value)
     return found if found.isidentifier() and not isinstance(value, str) else f"{value}"
 

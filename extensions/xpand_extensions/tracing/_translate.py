@@ -3,6 +3,7 @@
 from typing import Any, Final
 
 from xpand import is_concrete, library_name
+from xpand._namespace import is_lazy
 from xpand._typing import Device, DType
 
 from ..convert import convert
@@ -110,7 +111,10 @@ def _param(name: str, value: Any, dtypes: Dtypes, xp: Any) -> Any:
     if isinstance(value, Body):
         return Body(translated(value.graph, xp, dtypes.device))
     if isinstance(value, Template):
-        return Template(value.signature, value.names, tuple(map(dtypes.of_any, value.static)), value.structure)
+        static = tuple(map(dtypes.of_any, value.static))
+        if is_lazy(dtypes.target):  # indices that are to be in bounds were known, and were
+            static = tuple(["drop" if isinstance(x, str) and x == "raise" else x for x in static])
+        return Template(value.signature, value.names, static, value.structure)
     if isinstance(value, ShapeDtype):
         return ShapeDtype(value.shape, dtypes.of(value.dtype))
     if isinstance(value, dict):

@@ -22,4 +22,7 @@ OVERRIDES: Final[dict[str, Any]] = {
     },
 }
 RESULTS: Final[dict[str, Any]] = dict.fromkeys(OVERRIDES, tuple)
-SHAPES: Final[dict[str, Any]] = {"checkpoint": late("_custom", "checkpoint_shapes")}
+SHAPES: Final[dict[str, Any]] = {
+    **{name: late("_custom", "custom_shapes") for name in ("custom_jvp", "custom_vjp")},
+    "checkpoint": late("_custom", "checkpoint_shapes"),
+}
