@@ -34,13 +34,6 @@ zeta = in_blocks(generic.zeta, _suits_blocks)
 # PyTorch's own is off by 1e3 ulps near its zero.
 _digamma = mended(torch.special.digamma, generic.digamma, lambda x: (x - 1.4616).abs() < 0.3, 1.0)
 
-# PyTorch's derivative of both is its own `polygamma(1, x)` in the end.
-_followed_gammaln = elementwise("gammaln(Tensor x)", torch.special.gammaln, lambda x, out: (digamma(x),))
-_followed_digamma = elementwise("digamma(Tensor x)", _digamma, lambda x, out: (polygamma(1, x),))
-_followed_polygamma = elementwise(
-    "polygamma(int n, Tensor x)", generic.polygamma, lambda n, x, out: (polygamma(n + 1, x),)
-)
-
 
 @widened
 def gammaln(x: Array, /) -> Array:
@@ -56,6 +49,14 @@ def polygamma(n: int, x: Array, /) -> Array:
     if not n:
         return digamma(x)
     return _followed_polygamma(n, x) if is_followed(x) else generic.polygamma(n, x)
+
+
+# PyTorch's derivative of both is its own `polygamma(1, x)` in the end.
+_followed_gammaln = elementwise("gammaln(Tensor x)", torch.special.gammaln, lambda x, out: (digamma(x),))
+_followed_digamma = elementwise("digamma(Tensor x)", _digamma, lambda x, out: (polygamma(1, x),))
+_followed_polygamma = elementwise(
+    "polygamma(int n, Tensor x)", generic.polygamma, lambda n, x, out: (polygamma(n + 1, x),)
+)
 
 
 def factorial(x: Array, /) -> Array:
