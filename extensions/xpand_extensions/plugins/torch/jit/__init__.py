@@ -92,6 +92,7 @@ def eval_shape(function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> An
     fakes = stand_ins(mode, args, "eval_shape")
     with tracing(), mode:
         result = asking_no_values("eval_shape", function, *fakes)
+    mode.ended = "eval_shape"
     return trees.map(lambda x: ShapeDtype(tuple(x.shape), x.dtype), result)
 
 

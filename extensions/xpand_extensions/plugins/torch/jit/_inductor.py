@@ -45,6 +45,7 @@ def compiled(function: Callable[..., Any], leaves: Sequence[Array]) -> tuple[Cal
         run = _with_gradients(name, function, leaves)
     else:
         run = compiled_graph(name, graph.module, graph.mode, leaves)
+    graph.mode.ended = "jit"
     return run, None if graph.structure.is_leaf() else graph.structure
 
 
@@ -84,8 +85,8 @@ def _with_gradients(name: str, function: Callable[..., Any], leaves: Sequence[Ar
 
 @contextmanager
 def _own_warnings() -> Iterator[None]:
-    """Keep what TorchInductor says of operations on complex numbers, which it leaves to PyTorch's own kernels, and of its
-    own use of what PyTorch has deprecated, for diagonals.
+    """Keep what TorchInductor says of operations on complex numbers, which it leaves to PyTorch's own kernels, and of
+    its own use of what PyTorch has deprecated, for diagonals.
     """
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Torchinductor does not support code generation for complex")

@@ -2,8 +2,11 @@
 
 from typing import Any
 
+import torch
 from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
 from torch.utils._pytree import tree_leaves
+
+from ._zeros import NOTHING
 
 
 class WithoutValues(FakeTensorMode):  # type: ignore[misc]
@@ -14,11 +17,15 @@ class WithoutValues(FakeTensorMode):  # type: ignore[misc]
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         """Apply an operation to tensors of this mode."""
+        if func is torch.ops.prim.device.default:  # PyTorch asks where an exception would end the process
+            return super().__torch_dispatch__(func, types, args, kwargs)
         if self.ended is not None:
             raise _leaked(func, self.ended)
         for x in tree_leaves((args, kwargs)):
             if isinstance(x, FakeTensor) and x.fake_mode is not self:  # what is compiled would read its memory
                 raise _leaked(func, getattr(x.fake_mode, "ended", None) or "jit")
+        if func is NOTHING:
+            func = torch.ops.aten.zeros.default
         return super().__torch_dispatch__(func, types, args, kwargs)
 
 

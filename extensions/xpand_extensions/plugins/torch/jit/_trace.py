@@ -13,7 +13,6 @@ import torch
 from torch._subclasses.fake_tensor import (
     DataDependentOutputException,
     DynamicOutputShapeException,
-    FakeTensorMode,
 )
 from torch.fx import _symbolic_trace as symbolic
 from torch.fx.experimental.proxy_tensor import make_fx
@@ -22,6 +21,9 @@ from torch.fx.experimental.symbolic_shapes import ShapeEnv
 from xpand import namespace, trees
 from xpand._precision import default_dtype
 from xpand._typing import Array
+
+from ._modes import WithoutValues
+from ._zeros import plain_zeros
 
 Arrays: TypeAlias = "tuple[Array, ...]"
 
@@ -37,7 +39,7 @@ def tracing() -> Iterator[None]:
 
 def graph_of(function: Callable[..., Arrays], arrays: Sequence[Array]) -> Any:
     """Trace a function at tensors, with PyTorch's operations as what is seen of it."""
-    return make_fx(compiled_may_be_called(function))(*arrays)
+    return plain_zeros(make_fx(compiled_may_be_called(function))(*arrays))
 
 
 def compiled_may_be_called(function: Callable[..., Arrays]) -> Callable[..., Arrays]:
@@ -95,26 +97,28 @@ class Flattened:
         return tuple(found)
 
 
-def without_values() -> FakeTensorMode:
+def without_values() -> WithoutValues:
     """Make the mode in which tensors have no values; those that are there already are constants."""
     # PyTorch's operator of loops asks for symbols; everything else has the shapes it has.
     symbols = ShapeEnv(allow_scalar_outputs=False, allow_dynamic_output_shape_ops=False)
-    return FakeTensorMode(allow_non_fake_inputs=True, shape_env=symbols, static_shapes=True)
+    return WithoutValues(allow_non_fake_inputs=True, shape_env=symbols, static_shapes=True)
 
 
-def stand_ins(mode: FakeTensorMode, leaves: Sequence[Any], name: str = "jit") -> list[Array]:
+def stand_ins(mode: WithoutValues, leaves: Sequence[Any], name: str = "jit") -> list[Array]:
     """Make tensors without values."""
     seen: set[int] = set()
     with mode:
         return [_stand_in(mode, x, seen) for x in as_tensors(leaves, name)]
 
 
-def _stand_in(mode: FakeTensorMode, x: Any, seen: set[int]) -> Array:
+def _stand_in(mode: WithoutValues, x: Any, seen: set[int]) -> Array:
     if not isinstance(x, torch.Tensor):
         return torch.empty(tuple(x.shape), dtype=x.dtype)
     if id(x) in seen:  # another one: what is compiled would take two arguments for one for ever
         return torch.empty_strided(x.shape, x.stride(), dtype=x.dtype, device=x.device)
     seen.add(id(x))
+    if x._is_view():  # forward mode would lay its derivatives out as all that it is a part of
+        return torch.empty_strided(x.shape, x.stride(), dtype=x.dtype, device=x.device, requires_grad=x.requires_grad)
     return mode.from_tensor(x)
 
 
