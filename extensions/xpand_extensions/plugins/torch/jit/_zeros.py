@@ -36,9 +36,11 @@ _SHAPES = frozenset(
 
 
 def plain_zeros(module: Any) -> Any:
-    """Make ordinary zeros of those in a graph, and of what is multiplied by them."""
+    """Make ordinary zeros of those in a graph, and of what is multiplied by them, and leave out what nothing needs.
+
+    What nothing needs may hold tensors without values, which are an error to use when tracing has ended.
+    """
     zeros: set[Any] = set()
-    is_changed = False
     for node in list(module.graph.nodes):
         if node.target is NOTHING:
             node.target = _aten.zeros.default
@@ -50,9 +52,8 @@ def plain_zeros(module: Any) -> Any:
         elif node.target is _aten.copy_.default and node.args[0].target is _LAID_OUT:
             # A derivative laid out in memory as its tensor is, whose elements may share theirs.
             node.target, node.args, node.kwargs = _aten.clone.default, (node.args[1],), {}
-            is_changed = True
-    if zeros or is_changed:
-        module.recompile()
+    module.graph.eliminate_dead_code()
+    module.recompile()
     return module
 
 
