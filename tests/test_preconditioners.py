@@ -1,8 +1,13 @@
 """Preconditioners against their definitions in dense NumPy, on every library."""
 
+import pickle
+import weakref
+
+import jax
 import numpy as np
 import pytest
 import scipy.sparse as sps
+import torch
 from numpy.testing import assert_allclose
 
 from tests.libraries import EAGER_LIBRARIES, LIBRARIES, Library
@@ -148,6 +153,32 @@ def test_under_jit_and_vmap(library, name):
     expected = numbers(library, m(r))
     assert_allclose(numbers(library, jit.jit(lambda m, r: m(r))(m, r)), expected, rtol=1e-12, atol=1e-12)
     assert_allclose(numbers(library, vmap.vmap(m)(r)), expected, rtol=1e-12, atol=1e-12)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_objects_that_are_held_and_kept(name):
+    """They take weak references, by which libraries hold what they compile, and are pickled."""
+    m = CASES[name][0](container(NUMPY, SPD))
+    assert weakref.ref(m)() is m
+    assert m in {m}
+    again = pickle.loads(pickle.dumps(m))
+    assert type(again) is type(m)
+    assert_allclose(again(R), m(R), rtol=1e-14)
+    assert repr(m).startswith(f"{type(m).__name__}({m._trees[0]}=")
+
+
+def test_transformations_of_libraries_take_them():
+    """JAX's own `jit` of one, twice, which ended the process; PyTorch's trees, with a part that is None."""
+    with pytest.raises(ValueError, match="zip"):
+        linear_solve.Jacobi()
+    m = linear_solve.jacobi(jax.numpy.asarray(SPD))
+    for _ in range(2):
+        assert_allclose(jax.jit(m)(R), R / 4.0, rtol=1e-14)
+    assert_allclose(jax.jit(lambda m, r: m(r))(m, R), R / 4.0, rtol=1e-14)
+    blocks = linear_solve.block_jacobi(torch.asarray(SPD), 5)
+    assert blocks.last is None
+    found = torch.func.vmap(lambda m, r: m(r), in_dims=(None, 0))(blocks, torch.asarray(R))
+    assert_allclose(found, R @ dense_blocks(SPD, 5).T, rtol=1e-12, atol=1e-12)
 
 
 @pytest.mark.parametrize("name", ["jacobi", "block_jacobi", "chebyshev"])

@@ -1,6 +1,7 @@
 """Preconditioners: what approximates the inverse of a matrix, as objects built once and used on every library."""
 
-from typing import Any, NamedTuple
+from functools import partial
+from typing import Any, ClassVar, Final
 
 from xpand import _arguments, array_namespace, is_concrete, trees
 from xpand._namespace import describe
@@ -8,17 +9,35 @@ from xpand._typing import Array, Namespace
 
 from .. import linalg, sparse
 from ..sparse._convert import any_sparse
+from ..sparse._known import make_known
 from ._operators import times
 
 
 class Preconditioner:
     """An approximate inverse `M` of a matrix: `M(r)`, and `M.transposed(r)`, for vectors along the last axis of `r`.
 
-    An immutable tree: it passes through `jit` and `vmap`. Axes of `r` before the last are independent vectors. It has
-    no part in derivatives: what `solve` returns is differentiated implicitly.
+    A tree: it passes through `jit` and `vmap`. Axes of `r` before the last are independent vectors. It has no part in
+    derivatives: what `solve` returns is differentiated implicitly.
     """
 
-    __slots__ = ()
+    # No tuple, which takes no weak references: `jax.jit(M)` holds M by one, and ends the process without.
+    __slots__ = ("__weakref__",)
+
+    _trees: ClassVar[tuple[str, ...]] = ()
+    """The attributes that are trees of arrays."""
+    _static: ClassVar[tuple[str, ...]] = ()
+    """Those that aren't."""
+
+    def __init__(self, *parts: Any) -> None:
+        """Keep the parts, in the order of the attributes."""
+        for name, part in zip((*self._trees, *self._static), parts, strict=True):
+            setattr(self, name, part)
+        make_known(trees.leaves(parts)[0], "linear_solve")
+
+    def __repr__(self) -> str:
+        """Write the parts with their names."""
+        parts = [f"{name}={getattr(self, name)!r}" for name in (*self._trees, *self._static)]
+        return f"{type(self).__name__}({', '.join(parts)})"
 
     def __call__(self, r: Array, /) -> Array:
         """Apply it to vectors along the last axis, (..., n)."""
@@ -47,14 +66,34 @@ class Preconditioner:
         return r
 
 
-class _JacobiFields(NamedTuple):
-    inverse: Array
+CLASSES: Final[list[type[Preconditioner]]] = []
+"""Those that are trees, to be made known to libraries."""
 
 
-class Jacobi(_JacobiFields, Preconditioner):
+def flatten(M: Preconditioner) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
+    """Take a preconditioner apart: its trees of arrays, and what is static."""
+    return tuple([getattr(M, name) for name in M._trees]), tuple([getattr(M, name) for name in M._static])
+
+
+def unflatten(cls: type[Preconditioner], static: tuple[Any, ...], children: Any) -> Preconditioner:
+    """Put a preconditioner together; its parts may be anything."""
+    M = object.__new__(cls)
+    for name, part in zip((*cls._trees, *cls._static), (*children, *static)):
+        setattr(M, name, part)
+    return M
+
+
+def as_tree(cls: type[Preconditioner]) -> None:
+    """Make the preconditioners of a class trees."""
+    trees.register(cls, flatten, partial(unflatten, cls))
+    CLASSES.append(cls)
+
+
+class Jacobi(Preconditioner):
     """The inverse of the diagonal. `inverse` is that, of shape (..., n)."""
 
-    __slots__ = ()
+    __slots__ = _trees = ("inverse",)
+    inverse: Array
 
     @property
     def size(self) -> int:
@@ -66,15 +105,12 @@ class Jacobi(_JacobiFields, Preconditioner):
         return r * self.inverse
 
 
-class _BlockFields(NamedTuple):
-    inverses: Array
-    last: Array | None
-
-
-class BlockJacobi(_BlockFields, Preconditioner):
+class BlockJacobi(Preconditioner):
     """The inverses of the blocks on the diagonal: `inverses`, (..., blocks, k, k), and `last`, that of what is left."""
 
-    __slots__ = ()
+    __slots__ = _trees = ("inverses", "last")
+    inverses: Array
+    last: Array | None
 
     @property
     def size(self) -> int:
@@ -96,6 +132,10 @@ class BlockJacobi(_BlockFields, Preconditioner):
     def _times(self, inverse: Array, r: Array, transposed: bool) -> Array:
         xp = array_namespace(r)
         return linalg.matvec(xp.matrix_transpose(inverse) if transposed else inverse, r)
+
+
+as_tree(Jacobi)
+as_tree(BlockJacobi)
 
 
 def jacobi(A: Any, /) -> Jacobi:

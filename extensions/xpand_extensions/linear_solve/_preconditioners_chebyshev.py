@@ -1,32 +1,29 @@
 """The Chebyshev preconditioner: a polynomial of the matrix, products alone."""
 
-from typing import Any, NamedTuple
+from typing import Any
 
 from xpand import _arguments, array_namespace
 from xpand._typing import Array
 
 from .. import sparse
 from ._operators import times
-from ._preconditioners import Preconditioner, diagonal_of, largest_eigenvalue, matrix_of
+from ._preconditioners import Preconditioner, as_tree, diagonal_of, largest_eigenvalue, matrix_of
 
 
-class _ChebyshevFields(NamedTuple):
+class Chebyshev(Preconditioner):
+    """A polynomial in the matrix divided by its diagonal, small on its eigenvalues from `low` to `high`.
+
+    `degree` is its degree: one less than the number of products.
+    """
+
+    __slots__ = ("degree", "high", "inverse", "low", "matrix")
+    _trees = ("matrix", "inverse", "low", "high")
+    _static = ("degree",)
     matrix: Any
     inverse: Array
     low: Array
     high: Array
-    steps: tuple[None, ...]
-
-
-class Chebyshev(_ChebyshevFields, Preconditioner):
-    """A polynomial in the matrix divided by its diagonal, small on its eigenvalues from `low` to `high`."""
-
-    __slots__ = ()
-
-    @property
-    def degree(self) -> int:
-        """The degree: one less than the number of products."""
-        return len(self.steps)
+    degree: int
 
     @property
     def size(self) -> int:
@@ -41,6 +38,9 @@ class Chebyshev(_ChebyshevFields, Preconditioner):
                 matrix.mT if isinstance(matrix, sparse.Sparse) else array_namespace(matrix).matrix_transpose(matrix)
             )
         return smoothed(matrix, self.inverse, self.low, self.high, self.degree, r, transposed)
+
+
+as_tree(Chebyshev)
 
 
 def smoothed(
@@ -98,4 +98,4 @@ def chebyshev(A: Any, /, degree: int = 4, *, bounds: tuple[float, float] | None 
             raise ValueError(f"chebyshev: bounds must be a pair of numbers, 0 < low < high, got {given}")
         xp = array_namespace(high)
         low, high = (xp.full_like(high, float(each)) for each in given)
-    return Chebyshev(A, inverse, low, high, (None,) * degree)
+    return Chebyshev(A, inverse, low, high, degree)

@@ -9,7 +9,7 @@ from .. import sparse
 from ..generic.linear_solve._aggregation import Hierarchy, hierarchy
 from ..tracing._host import on_host
 from ._operators import times
-from ._preconditioners import Preconditioner, matrix_of, on_device
+from ._preconditioners import Preconditioner, as_tree, matrix_of, on_device
 
 
 class Level(NamedTuple):
@@ -21,15 +21,12 @@ class Level(NamedTuple):
     weights: Array
 
 
-class _MultilevelFields(NamedTuple):
-    levels: tuple[Level, ...]
-    coarse: Array
-
-
-class Multilevel(_MultilevelFields, Preconditioner):
+class Multilevel(Preconditioner):
     """One V-cycle: `levels`, the finest first, and `coarse`, the inverse of the coarsest matrix."""
 
-    __slots__ = ()
+    __slots__ = _trees = ("levels", "coarse")
+    levels: tuple[Level, ...]
+    coarse: Array
 
     @property
     def size(self) -> int:
@@ -52,6 +49,9 @@ class Multilevel(_MultilevelFields, Preconditioner):
         x = r * level.weights
         x = x + times(up, self._cycle(depth + 1, times(down, r - times(matrix, x)), transposed))
         return x + (r - times(matrix, x)) * level.weights
+
+
+as_tree(Multilevel)
 
 
 def multilevel(

@@ -1,6 +1,6 @@
 """Preconditioners of two triangular systems: SSOR, and incomplete factors on the pattern of the matrix."""
 
-from typing import Any, NamedTuple
+from typing import Any
 
 from xpand import _arguments, is_concrete, trees
 from xpand._typing import Array, Namespace
@@ -9,20 +9,17 @@ from .. import sparse
 from ..generic.linear_solve._incomplete import incomplete
 from ..tracing._host import on_host
 from ._factorization import Factorization
-from ._preconditioners import Preconditioner, diagonal_of, matrix_of, on_device
+from ._preconditioners import Preconditioner, as_tree, diagonal_of, matrix_of, on_device
 from ._triangular import triangular
 
 
-class _TrianglesFields(NamedTuple):
+class Triangles(Preconditioner):
+    """A lower triangular solution, a product with `scale`, and an upper triangular solution."""
+
+    __slots__ = _trees = ("lower", "scale", "upper")
     lower: Factorization
     scale: Array
     upper: Factorization
-
-
-class Triangles(_TrianglesFields, Preconditioner):
-    """A lower triangular solution, a product with `scale`, and an upper triangular solution."""
-
-    __slots__ = ()
 
     @property
     def size(self) -> int:
@@ -34,6 +31,9 @@ class Triangles(_TrianglesFields, Preconditioner):
         if transposed:
             return self.lower.solve_transposed(self.upper.solve_transposed(r) * self.scale)
         return self.upper.solve(self.lower.solve(r) * self.scale)
+
+
+as_tree(Triangles)
 
 
 def ssor(A: Any, /, omega: float = 1.0) -> Triangles:

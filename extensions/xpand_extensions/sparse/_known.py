@@ -1,4 +1,4 @@
-"""Which libraries know the containers as nodes of trees of their own: those of whose arrays one has been made."""
+"""Which libraries know classes as nodes of trees of their own: those of whose arrays an object has been made."""
 
 from typing import Any, Final
 
@@ -7,23 +7,23 @@ from xpand._namespace import library_of
 
 from .._dispatch import import_if_present, plugin_package
 
-_SEEN: Final[set[type]] = set()
+_SEEN: Final[set[tuple[type, str]]] = set()
 _MAX_TYPES: Final = 4096  # classes made without end must not make the set grow without end
 
 
-def make_known(values: Any) -> None:
-    """Have the library of an array know the containers, where it has trees of its own."""
-    if type(values) not in _SEEN:
-        _look(type(values))
+def make_known(values: Any, capability: str = "sparse") -> None:
+    """Have the library of an array know the classes of a capability, where it has trees of its own."""
+    if (type(values), capability) not in _SEEN:
+        _look(type(values), capability)
 
 
 @untraced
-def _look(cls: type) -> bool:
+def _look(cls: type, capability: str) -> bool:
     library = library_of(cls)
     package = None if library is None else plugin_package(library)
     # The module registers them as it is imported: once.
     if package is not None:
-        import_if_present(f"{package}.sparse._trees")
+        import_if_present(f"{package}.{capability}._trees")
     if len(_SEEN) < _MAX_TYPES:
-        _SEEN.add(cls)
+        _SEEN.add((cls, capability))
     return True

@@ -1,0 +1,10 @@
+"""Preconditioners as nodes of JAX's trees."""
+
+from functools import partial
+
+import jax
+
+from xpand_extensions.linear_solve._preconditioners import CLASSES, flatten, unflatten
+
+for _class in CLASSES:
+    jax.tree_util.register_pytree_node(_class, flatten, partial(unflatten, _class))
