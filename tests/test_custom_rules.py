@@ -239,6 +239,23 @@ def test_wrong_reverse_rules(able: Library, forward: Any, backward: Any, message
     able.assert_equal(grad(lambda x: total(f(x)))(able.asarray(X)), np.full(3, 2.0))
 
 
+def test_arguments_that_are_left_out_are_given_to_the_rule(able: Library) -> None:
+    x = able.asarray(X)
+    f = custom_jvp(lambda x, y=3.0, n=2: x * y * n, nondiff_argnums=(2,))
+    f.defjvp(lambda n, primals, tangents: (f(*primals, n), tangents[0] * primals[1] * n))
+    g = custom_vjp(lambda x, y=3.0: x * y)
+    g.defvjp(lambda x, y: (g(x, y), y), lambda y, ct: (ct * y, None))
+    for factor, call in (
+        (6.0, f),
+        (8.0, lambda x: f(x, 4.0)),
+        (9.0, lambda x: f(x, n=3)),
+        (3.0, g),
+        (5.0, lambda x: g(x, y=5.0)),
+    ):
+        able.assert_equal(call(x), factor * X, rtol=1e-15)
+        able.assert_equal(grad(lambda x, call=call: total(call(x)))(x), np.full(3, factor))
+
+
 def test_bad_input(able: Library) -> None:
     x = able.asarray(X)
     with pytest.raises(TypeError, match="custom_jvp: takes a function, got int"):

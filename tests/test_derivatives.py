@@ -131,6 +131,25 @@ def test_complex_numbers_follow_jax(able: Library) -> None:
     against_jax(able, lambda z: vjp(real, z)[1](1.0), lambda z: jax.vjp(real, z)[1](1.0), z)
 
 
+def test_jacobians_between_real_and_complex_numbers_follow_jax(able: Library) -> None:
+    """Forward mode takes real arguments, to complex outputs too; reverse mode complex ones, to real outputs."""
+    import jax
+
+    to_complex = lambda x: x * x * 1j + x
+    against_jax(able, jacfwd(to_complex), jax.jacfwd(to_complex), X)
+    to_real = lambda z: NAMESPACE(z).real(z * z * z)
+    z = X + 1j * X[::-1]
+    against_jax(able, jacrev(to_real), jax.jacrev(to_real), z)
+    for function, f, x, what in (
+        (jacrev, to_complex, X, "jacrev: the output must be real, got .*complex128; take its real part"),
+        (jacfwd, to_real, z, "jacfwd: the arguments must be real, got .*complex128; take the real and the imaginary"),
+        (hessian, lambda z: total(to_real(z)), z, "hessian: the arguments must be real, got .*complex128"),
+        (hessian, lambda x: total(to_complex(x)), X, "hessian: the output must be real, got .*complex128"),
+    ):
+        with pytest.raises(TypeError, match=what):
+            function(f)(able.asarray(x))
+
+
 def test_compositions(able: Library) -> None:
     import jax
 
@@ -184,7 +203,9 @@ def test_bad_input(able: Library) -> None:
         value_and_grad(lambda x: (total(x), total(x)))(x)
     with pytest.raises(TypeError, match="grad: the output must be real, got.*complex.*holomorphic=True"):
         grad(lambda x: total(NAMESPACE(x).astype(x, able.xp.complex128)))(x)
-    with pytest.raises(TypeError, match="with holomorphic=True arguments must be complex|the output must be complex"):
+    with pytest.raises(
+        TypeError, match="with holomorphic=True the arguments must be complex|the output must be complex"
+    ):
         jacrev(lambda x: x, holomorphic=True)(x)
     with pytest.raises(TypeError, match="grad: the function returned str"):
         grad(lambda x: "text")(x)

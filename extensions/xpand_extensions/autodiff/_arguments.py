@@ -111,14 +111,19 @@ def check_scalar(name: str, outs: Sequence[Array], holomorphic: bool) -> None:
             f"{name}: the function must return one number, an array of shape (), got arrays of shapes {shapes}; sum "
             "it, or use `jacrev` for all derivatives"
         )
-    check_field(name, "the output", outs[0], holomorphic)
+    check_field(name, "the output", outs[0], holomorphic, True)
 
 
-def check_field(name: str, what: str, x: Array, holomorphic: bool) -> None:
-    """Check that an array is complex where the function is said to be holomorphic, and an output real elsewhere."""
+def check_field(name: str, what: str, x: Array, holomorphic: bool, must_be_real: bool) -> None:
+    """Check that an array is complex where the function is said to be holomorphic, and elsewhere real if it must be."""
     xp = array_namespace(x)
     if holomorphic and _arguments.kind(xp, x.dtype) != "complex":
         raise TypeError(f"{name}: with holomorphic=True {what} must be complex, got {x.dtype}")
-    if not holomorphic and what == "the output" and _arguments.kind(xp, x.dtype) != "real":
-        mend = "take its real part, or say holomorphic=True" if is_floating(xp, x) else "convert it with `xp.astype`"
+    if not holomorphic and must_be_real and _arguments.kind(xp, x.dtype) != "real":
+        if not is_floating(xp, x):
+            mend = "convert it with `xp.astype`"
+        elif what == "the output":
+            mend = "take its real part, or say holomorphic=True"
+        else:
+            mend = "take the real and the imaginary part as two, use `jacrev`, or say holomorphic=True"
         raise TypeError(f"{name}: {what} must be real, got {x.dtype}; {mend}")

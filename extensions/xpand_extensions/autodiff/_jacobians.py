@@ -52,7 +52,8 @@ def jacfwd(
 ) -> Function:
     """Make the function that returns the Jacobian of another, by forward mode: for few arguments of many outputs.
 
-    Arguments, results and errors are those of `jacrev`, without `allow_int`.
+    Arguments, results and errors are those of `jacrev`, without `allow_int`; but without `holomorphic` it is the
+    arguments that must be real, and the output may be complex.
 
     Source: `jax.jacfwd`.
 
@@ -69,7 +70,8 @@ def hessian(
 ) -> Function:
     """Make the function that returns the second derivatives of another: forward over reverse mode.
 
-    Arguments and errors are those of `jacrev`, without `allow_int`.
+    Arguments and errors are those of `jacrev`, without `allow_int`; without `holomorphic` the arguments must be real,
+    too.
 
     Returns:
         A function of the same arguments that returns the Jacobian of the Jacobian.
@@ -101,11 +103,12 @@ def _jacobian(
     @wraps(function)
     def jacobian(*args: Any, **kwargs: Any) -> Any:
         chosen = Chosen(name, function, args, kwargs, numbers, has_aux=has_aux, allow_int=allow_int)
+        forward = blocks_of is _by_columns
         for x in chosen.arrays:
-            check_field(name, "arguments", x, holomorphic)
+            check_field(name, "the arguments", x, holomorphic, must_be_real=forward)
         outs, blocks, aux = blocks_of(chosen)
         for x in outs:
-            check_field(name, "the output", x, holomorphic)
+            check_field(name, "the output", x, holomorphic, must_be_real=not forward)
         rows = [chosen.tree(block, tuple(out.shape)) for out, block in zip(outs, blocks)]
         result = chosen.flat.output(rows if several else [row[0] for row in rows])
         return (result, chosen.flat.aux(aux)) if has_aux else result

@@ -101,6 +101,7 @@ class _Custom:
         check_callable(name, function)
         self.name, self.function = name, function
         self.nondiff_argnums = argnums_of(name, nondiff_argnums, "nondiff_argnums")
+        self._count, self._defaults = _positional(function)
         update_wrapper(cast(Any, self), function)
 
     @property
@@ -119,7 +120,19 @@ class _Custom:
                     f"{sorted(given.kwargs)}; make them positional, or bind them with functools.partial"
                 )
             args = given.args
+        elif 0 < self._count - len(args) <= len(self._defaults):
+            args = (*args, *self._defaults[len(args) - self._count :])
         return _Call(self, args)
+
+
+def _positional(function: Function) -> tuple[int, tuple[Any, ...]]:
+    """Tell how many arguments a function takes by their places, and what the last of them are if left out."""
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):  # written in C
+        return 0, ()
+    by_place = [each for each in parameters if each.kind in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD)]
+    return len(by_place), tuple([each.default for each in by_place if each.default is not each.empty])
 
 
 @dataclass(frozen=True)
