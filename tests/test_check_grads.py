@@ -10,7 +10,7 @@ import pytest
 from tests.cases import Case
 from tests.libraries import LIBRARIES, Library
 from tests.test_derivatives import NAMESPACE
-from tests.traced import torch_orders
+from tests.traced import check_orders
 from xpand_extensions.autodiff import check_grads, custom_jvp, custom_vjp, grad, jvp
 from xpand_extensions.tracing._functions import FUNCTIONS as ALL_FUNCTIONS
 from xpand_extensions.tracing.rules import CONSTANT
@@ -259,13 +259,30 @@ RULES = [
     }.items()
     for table in tables
     for name, case in getattr(import_module(f"tests.{module}"), table).items()
-    if name not in NOT_ON_PYTORCH
+    if case.differentiable and name not in NOT_ON_PYTORCH
 ]
 
 
 @pytest.mark.parametrize("case", RULES)
 def test_rules_on_pytorch(case: Case) -> None:
-    torch_orders(case)
+    check_orders("torch", case)
+
+
+SAMPLE = [
+    ("convolution", 0),
+    ("padding", 0),
+    ("scatter_nd", 0),
+    ("special_logistic", "logsumexp"),
+    ("statistics", "logcumsumexp"),
+    ("statistics", "quantile"),
+    ("windows", 0),
+]
+
+
+@pytest.mark.parametrize(("topic", "name"), SAMPLE)
+def test_extensions_on_dask(topic: str, name: str | int) -> None:
+    cases = import_module(f"tests.test_{topic}").CASES
+    check_orders("dask", cases[name] if isinstance(name, str) else next(x for x in cases.values() if x.differentiable))
 
 
 def test_determinants_in_forward_mode(able: Library) -> None:

@@ -175,9 +175,13 @@ def traced_second(case: Case) -> None:
 
 def torch_orders(case: Case) -> None:
     """Derivatives by PyTorch, first ones and by each nesting of the modes second ones, are those traced on NumPy."""
-    if not case.differentiable:
-        return
-    expected, found = (_orders(library_of_name(name), case) for name in ("numpy", "torch"))
+    if case.differentiable:
+        check_orders("torch", case)
+
+
+def check_orders(name: str, case: Case) -> None:
+    """Check first derivatives, and second ones by each nesting of the modes, against those traced on NumPy."""
+    expected, found = (_orders(library_of_name(each), case) for each in ("numpy", name))
     scale = max(float(np.max(np.abs(x[np.isfinite(x)]), initial=0.0)) for xs in expected.values() for x in xs)
     rtol = max(case.rtol, TO_JAX)
     for modes, wanted in expected.items():
