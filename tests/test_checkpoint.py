@@ -54,6 +54,22 @@ def test_nestings(able: Library, nesting: str) -> None:
         able.assert_equal(got, able.to_numpy(wanted), rtol=1e-11, atol=1e-12)
 
 
+def test_static_arguments(able: Library) -> None:
+    def power(kind: str, x: Any, n: int, *, y: Any = 1.0) -> Any:
+        return x**n * y if kind == "power" else -x
+
+    x = able.asarray(X)
+    for places in ((0, 2), [-1, 0]):
+        f = checkpoint(power, static_argnums=places)
+        able.assert_equal(f("power", x, 3), X**3, rtol=1e-15)
+        able.assert_equal(grad(lambda x, f=f: total(f("power", x, 3, y=2.0)))(x), 6.0 * X**2, rtol=1e-14)
+        able.assert_equal(grad(lambda x, f=f: total(f("other", x, 3)))(x), np.full(3, -1.0))
+    with pytest.raises(ValueError, match="checkpoint: static_argnums names argument 5, .* called with 3 positional"):
+        checkpoint(power, static_argnums=5)("power", x, 3)
+    with pytest.raises(TypeError, match="checkpoint: static_argnums must be an integer"):
+        checkpoint(power, static_argnums="n")  # type: ignore[arg-type]
+
+
 def test_derivatives_within(able: Library) -> None:
     """What is computed again may itself differentiate, also where nothing differentiates it."""
     x = able.asarray(X)

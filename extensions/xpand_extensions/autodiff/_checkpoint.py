@@ -1,5 +1,6 @@
 """Functions whose intermediate values are computed again for the derivative, instead of being kept."""
 
+from collections.abc import Sequence
 from functools import wraps
 from typing import Any
 
@@ -8,12 +9,19 @@ from xpand._typing import Array
 
 from .._dispatch import pluggable
 from .._transforms import arrays_of, as_array
-from ._arguments import check_callable
+from ._arguments import argnums_of, check_callable, places_of
 from ._products import Function
 
 
 @pluggable
-def checkpoint(function: Function, /, *, prevent_cse: bool = True, policy: None = None) -> Function:
+def checkpoint(
+    function: Function,
+    /,
+    *,
+    prevent_cse: bool = True,
+    policy: None = None,
+    static_argnums: int | Sequence[int] = (),
+) -> Function:
     """Make the function that keeps only its arguments for reverse mode, and is computed again when that needs more.
 
     Args:
@@ -23,6 +31,8 @@ def checkpoint(function: Function, /, *, prevent_cse: bool = True, policy: None 
             JAX alone needs that, and not in the body of a `scan`.
         policy: None. JAX's policies, which say what is kept nevertheless, are its compiler's: to keep more, let several
             functions be computed again, and what is between them not.
+        static_argnums: The numbers of arguments that are values for the function's own Python code, anything; of the
+            others numbers are traced as arrays are.
 
     Returns:
         A function of the same arguments, with the same values and derivatives. Reverse mode takes about one more
@@ -30,7 +40,8 @@ def checkpoint(function: Function, /, *, prevent_cse: bool = True, policy: None 
         part.
 
     Raises:
-        TypeError: A policy; by the function returned: arguments that are neither arrays nor numbers.
+        TypeError: A policy; by the function returned: arguments that are neither arrays nor numbers, nor static.
+        ValueError: By the function returned: `static_argnums` names an argument that isn't there.
 
     Source: `jax.checkpoint`; A. Griewank and A. Walther, ACM Trans. Math. Softw. 26 (2000) 19.
 
@@ -46,14 +57,22 @@ def checkpoint(function: Function, /, *, prevent_cse: bool = True, policy: None 
             "computed again: to keep a value, end one function there and begin another"
         )
 
+    numbers = argnums_of("checkpoint", static_argnums, "static_argnums")
+
     @wraps(function)
     def checkpointed(*args: Any, **kwargs: Any) -> Any:
+        static = sorted(places_of("checkpoint", numbers, len(args), "static_argnums"))
+        held = [(place, args[place]) for place in static]
+        args = tuple([x for place, x in enumerate(args) if place not in static])
         # PyTorch's compiler reads no dictionaries in trees, an empty one neither.
         leaves, structure = arrays_of("checkpoint", "the arguments", (args, kwargs) if kwargs else (args,))
         result: list[trees.Structure] = []
 
         def of_arrays(*xs: Array) -> tuple[Array, ...]:
-            given, *named = trees.unflatten(structure, xs)
+            traced, *named = trees.unflatten(structure, xs)
+            given = list(traced)
+            for place, value in held:
+                given.insert(place, value)
             found, of_result = trees.flatten(function(*given, **(named[0] if named else {})))
             if not result:  # once: PyTorch's compiler lets nothing be changed when it is called again
                 result.append(of_result)

@@ -72,7 +72,14 @@ def linear_transpose(function: Callable[..., Any], /, *primals: Array) -> Callab
     return transposed(traced_namespace(array_namespace(*primals)), function, primals)
 
 
-def checkpoint(function: Callable[..., Any], /, *, prevent_cse: bool = True, policy: None = None) -> Callable[..., Any]:
+def checkpoint(
+    function: Callable[..., Any],
+    /,
+    *,
+    prevent_cse: bool = True,
+    policy: None = None,
+    static_argnums: int | Sequence[int] = (),
+) -> Callable[..., Any]:
     return lambda *arrays: checkpointed(traced_namespace(array_namespace(*arrays)), function, arrays)
 
 

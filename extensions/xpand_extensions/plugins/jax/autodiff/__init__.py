@@ -63,7 +63,14 @@ def linear_transpose(function: Callable[..., Any], /, *primals: Array) -> Callab
     return of_cotangents
 
 
-def checkpoint(function: Callable[..., Any], /, *, prevent_cse: bool = True, policy: None = None) -> Callable[..., Any]:
+def checkpoint(
+    function: Callable[..., Any],
+    /,
+    *,
+    prevent_cse: bool = True,
+    policy: None = None,
+    static_argnums: int | Sequence[int] = (),
+) -> Callable[..., Any]:
     checkpointed: Callable[..., Any] = jax.checkpoint(function, prevent_cse=prevent_cse)
     return checkpointed
 

@@ -21,7 +21,14 @@ Arrays: TypeAlias = "tuple[Array, ...]"
 Function: TypeAlias = Callable[..., Arrays]
 
 
-def checkpoint(function: Function, /, *, prevent_cse: bool = True, policy: None = None) -> Function:
+def checkpoint(
+    function: Function,
+    /,
+    *,
+    prevent_cse: bool = True,
+    policy: None = None,
+    static_argnums: int | Sequence[int] = (),
+) -> Function:
     def checkpointed(*xs: Array) -> Arrays:
         if torch.compiler.is_dynamo_compiling():
             function(*xs)  # what it notes of its results can't be noted inside a graph
