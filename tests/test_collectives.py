@@ -15,7 +15,8 @@ import xpand
 from tests.libraries import LIBRARIES, Library
 from tests.test_derivatives import total
 from xpand_extensions.autodiff import checkpoint, grad, jvp
-from xpand_extensions.control_flow import cond
+from xpand_extensions.control_flow import cond, while_loop
+from xpand_extensions.jit import jit
 from xpand_extensions.vmap import all_gather, axis_index, pmax, pmean, pmin, ppermute, psum, vmap
 
 JAX = next(library for library in LIBRARIES if library.id == "jax")
@@ -347,6 +348,77 @@ def test_what_is_brought_along_is_differentiated(able: Library, within: Any) -> 
     x, expected = able.asarray(OF_MEMBERS), 2.0 * OF_MEMBERS * np.sum(OF_MEMBERS) + np.sum(OF_MEMBERS**2)
     able.assert_equal(grad(lambda x: total(named(f)(x)))(x), expected, rtol=1e-13)
     able.assert_equal(named(grad(f))(x), expected, rtol=1e-13)
+
+
+# Loops that members end at different times: those that have ended still give what they have
+
+STARTS = np.asarray([0.3, 0.7, 1.2, 2.5])
+
+
+def until_ten(x: Any, while_loop: Any, psum: Any, **options: Any) -> Any:
+    return while_loop(lambda c: c < 10.0, lambda c: c * 1.5 + 0.1 * psum(c, "i") * x, x, **options)
+
+
+def loop_in_loop(x: Any, while_loop: Any, psum: Any) -> Any:
+    inner = lambda c: while_loop(lambda d: d < 2.0, lambda d: d * 2.0 + 0.01 * psum(d, "i"), c)
+    return while_loop(lambda c: c < 10.0, lambda c: inner(c) * 1.5, x)
+
+
+def until_all_have(x: Any, while_loop: Any, psum: Any) -> Any:
+    """A condition that is one for all members, and a choice within."""
+    choose = cond if psum is not jax.lax.psum else jax.lax.cond
+    step = lambda c: choose(psum(c, "i") > 9.0, lambda c: c * 2.0, lambda c: c + psum(c, "i"), c)
+    return while_loop(lambda c: psum(c, "i") < 50.0, step, x)
+
+
+LOOPS = (until_ten, loop_in_loop, until_all_have)
+
+
+@pytest.mark.parametrize("transformation", ["value", "jvp inside", "jvp outside"])
+@pytest.mark.parametrize("loop", LOOPS)
+@pytest.mark.parametrize("library", [x for x in LIBRARIES if x.id in ("numpy", "jax", "torch")], ids=str)
+def test_loops_are_those_of_jax(
+    library: Library, loop: Any, transformation: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(torch._inductor, "compile", lambda module, inputs: module)  # the graph as it is, which is fast
+    transformed = TRANSFORMED[transformation]
+    native = lambda x: loop(x, jax.lax.while_loop, jax.lax.psum)
+    expected = np.asarray(
+        transformed(native, lambda f: jax.vmap(f, axis_name="i"), jax.grad, jax.jvp)(JAX.asarray(STARTS))
+    )
+    ours = transformed(lambda x: loop(x, while_loop, psum), named, grad, jvp)
+    library.assert_equal(ours(library.asarray(STARTS)), expected, rtol=1e-13)
+    if library is not JAX:
+        library.assert_equal(jit(ours)(library.asarray(STARTS)), expected, rtol=1e-13)
+
+
+def test_derivatives_of_bounded_loops(library: Library) -> None:
+    def unrolled(x: Any) -> Any:
+        c = x
+        for _ in range(7):
+            c = jax.numpy.where(c < 10.0, c * 1.5 + 0.1 * jax.lax.psum(c, "i") * x, c)
+        return c
+
+    bounded = lambda x: until_ten(x, while_loop, psum, max_iter=7)
+    for name in ("value", "grad inside", "grad outside"):
+        transformed = TRANSFORMED[name]
+        expected = transformed(unrolled, lambda f: jax.vmap(f, axis_name="i"), jax.grad, jax.jvp)(JAX.asarray(STARTS))
+        found = transformed(bounded, named, grad, jvp)(library.asarray(STARTS))
+        library.assert_equal(found, np.asarray(expected), rtol=1e-12)
+
+
+def test_compiled_loops_within_several_maps(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(torch._inductor, "compile", lambda module, inputs: module)
+    x = TORCH.asarray(np.stack([STARTS, STARTS * 0.5, STARTS + 0.2]))
+    loop = lambda x: until_ten(x, while_loop, psum)
+    names_of_both = lambda x: while_loop(lambda c: c < 9.0, lambda c: c * 2.0 + 0.01 * psum(c, ("i", "j")), x)
+    for function in (
+        named(vmap(loop)),
+        vmap(named(loop)),
+        twice(names_of_both),
+        named(lambda row: jvp(vmap(loop), (row,), (row * 2.0,))[1]),
+    ):
+        TORCH.assert_equal(jit(function)(x), TORCH.to_numpy(function(x)), rtol=1e-13)
 
 
 def two_names(x: Any) -> Any:

@@ -97,17 +97,31 @@ def while_batch(trace: Batching, op: Op, args: Sequence[Any], params: dict[str, 
         found = while_body(namespace, test, body, given_test, given_body, first, limit)
         return tuple(namespace.array(trace, x) for x in found)
 
+    asks = _asks_others(params["body"])
+
     def goes_on(*carry: Array) -> Array:
         return namespace.any(test.graph.run(*given_test, *carry)[0])
 
     def step(*carry: Array) -> Arrays:
         active = namespace.wrap(test.graph.run(*given_test, *carry)[0])
         # Members that have ended step on from where they began: a step from where they ended may be undefined.
-        safe = [where(namespace, active, x, y) for x, y in zip(carry, first)]
+        # It is taken as it is where others may ask for it.
+        safe = carry if asks else [where(namespace, active, x, y) for x, y in zip(carry, first)]
         stepped = body.graph.run(*given_body, *safe)
         return tuple(where(namespace, active, x, y) for x, y in zip(stepped, carry))
 
     return tuple(namespace.array(trace, x) for x in while_loop(namespace, goes_on, step, first, limit))
+
+
+def _asks_others(body: Body) -> bool:
+    """Tell whether members along an axis do something together in a body."""
+    for equation in body.graph.equations:
+        parts = [
+            x for value in equation.params.values() for x in (value if isinstance(value, (tuple, list)) else [value])
+        ]
+        if equation.op.name == "collective" or any(_asks_others(x) for x in parts if isinstance(x, Body)):
+            return True
+    return False
 
 
 def while_forward(trace: Forward, op: Op, args: Sequence[Any], params: dict[str, Any]) -> Any:
@@ -181,6 +195,8 @@ def _as_scan(namespace: Any, args: Sequence[Any], values: Sequence[Any], params:
             "`vmap`; give max_iter, or take forward mode (`jvp`, `jacfwd`)"
         )
 
+    asks = _asks_others(body)
+
     def step_or_stay(carry: Arrays, _: Arrays) -> tuple[Any, Any]:
         active = namespace.wrap(test.graph.run(*given_test, *carry)[0])
 
@@ -188,6 +204,9 @@ def _as_scan(namespace: Any, args: Sequence[Any], values: Sequence[Any], params:
             # Where all are computed, those that have ended step on from where they began, as in `while_batch`.
             return tuple(body.graph.run(*given_body, *[where(namespace, active, x, y) for x, y in zip(carry, given)]))
 
+        if asks:  # with no part in its derivative of what members get that have ended
+            found = body.graph.run(*given_body, *carry)
+            return tuple([where(namespace, active, x, y) for x, y in zip(found, carry)]), ()
         return tuple(cond(namespace, active, [lambda *x: x, stepped], carry)), ()
 
     return tuple(map(namespace.wrap, scan(namespace, step_or_stay, given, [], limit)[0]))

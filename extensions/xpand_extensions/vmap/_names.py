@@ -29,6 +29,8 @@ class Axis(NamedTuple):
 
 class _Bound(threading.local):
     axes: Mapping[Name, Axis] = {}
+    asked = 0
+    """How often names have been looked up."""
 
 
 _BOUND = _Bound()
@@ -50,6 +52,24 @@ def are_bound() -> bool:
     return bool(_BOUND.axes)
 
 
+def all_bound() -> Mapping[Name, Axis]:
+    """Return all names that are, and their axes."""
+    return _BOUND.axes
+
+
+def stepped_safely(step: Callable[..., Any], carry: tuple[Array, ...], safe: Callable[[], tuple[Array, ...]]) -> Any:
+    """Take a step of a loop that some members have ended.
+
+    Args:
+        step: Takes what is carried.
+        carry: What is, by members that have ended too: a step from there may be undefined, and others may ask for it.
+        safe: Returns the same with something else for members that have ended, which is taken if no others ask.
+    """
+    before = _BOUND.asked
+    found = step(*safe())
+    return found if _BOUND.asked == before else step(*carry)
+
+
 def axis_of(function: str, name: Name) -> Axis:
     """Look a name up.
 
@@ -57,6 +77,7 @@ def axis_of(function: str, name: Name) -> Axis:
         NameError: It is not bound.
     """
     found = _BOUND.axes.get(name)
+    _BOUND.asked += 1
     if found is None:
         known = ", ".join(map(repr, _BOUND.axes)) or "none"
         raise NameError(

@@ -1,6 +1,7 @@
 """Loops that end by a condition or a count, for any library: those of Python, a step at a time."""
 
 from collections.abc import Callable, Iterator
+from functools import partial
 from itertools import count
 from typing import Any, TypeAlias
 
@@ -8,6 +9,7 @@ from xpand import UnsupportedError, _arguments, array_namespace, is_concrete
 from xpand._typing import Array
 from xpand_extensions import control_flow as facade
 from xpand_extensions.autodiff import stop_gradient
+from xpand_extensions.vmap._names import stepped_safely
 
 Arrays: TypeAlias = "tuple[Array, ...]"
 Decide: TypeAlias = "Callable[[Array, bool], tuple[bool, bool]]"
@@ -109,7 +111,7 @@ def _states(
             # Members that have ended step on from where they began, which nothing follows: no step from where they
             # ended, which may be undefined, nor from there makes their gradients NaN.
             first = tuple(map(stop_gradient, start)) if first is None else first
-            carry = _select(active, body_fun(*_select(active, carry, first)), carry)
+            carry = _select(active, stepped_safely(body_fun, carry, partial(_select, active, carry, first)), carry)
         else:
             carry = body_fun(*carry)
         yield carry

@@ -6,6 +6,7 @@ differentiated, it keeps what is carried from block to block, and what the steps
 
 import math
 from collections.abc import Callable
+from functools import partial
 from typing import Any, TypeAlias
 
 import jax
@@ -13,6 +14,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from xpand._typing import Array
+from xpand_extensions.vmap._names import stepped_safely
 
 Arrays: TypeAlias = "tuple[Array, ...]"
 Function: TypeAlias = Callable[..., Any]
@@ -84,7 +86,8 @@ def _until(cond_fun: Function, body_fun: Function, first: Arrays, state: Any, lo
 
         # Members that have ended step on from where the loop began, which nothing follows: no step from where they
         # ended, which may be undefined, nor from there makes their gradients NaN.
-        new = choose(body_fun(*choose(carry, jax.lax.stop_gradient(first))), carry)
+        safe = partial(choose, carry, jax.lax.stop_gradient(first))
+        new = choose(stepped_safely(body_fun, carry, safe), carry)
         return jnp.where(active, cond_fun(*new), state[0]), count + 1, new
 
     def step(state: Any, _: None) -> tuple[Any, None]:

@@ -110,7 +110,10 @@ def observed_by(observer: Observer | None) -> Iterator[None]:
         USER_CODE.reset(token)
 
 
-def _within(observer: Observer, function: Callable[..., Any], *args: Any) -> Any:
+def seen_by(observer: Observer | None, function: Callable[..., Any], *args: Any) -> Any:
+    """Call user code, at other levels than those it was given at."""
+    if observer is None:
+        return function(*args)
     # What was taken out of levels is not what the observer has seen.
     observer.note_made(tuple(x for x in tree_leaves(args) if isinstance(x, torch.Tensor)))
     with observed_by(observer):
@@ -139,7 +142,7 @@ def call(rule: Rule, xs: Arrays) -> Arrays:
         return _call(rule, xs)
     xs = tuple(map(seen.use, xs))
     with observed_by(None):
-        outs = _call(rule.each(partial(partial, _within, seen)), xs)
+        outs = _call(rule.each(partial(partial, seen_by, seen)), xs)
     seen.note_made(outs)
     return outs
 

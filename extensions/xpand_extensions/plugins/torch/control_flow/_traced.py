@@ -6,6 +6,7 @@ from functools import partial
 from typing import Any, TypeAlias
 
 import torch
+from torch._functorch.pyfunctorch import retrieve_current_functorch_interpreter
 from torch.autograd import forward_ad
 from torch.fx.experimental.proxy_tensor import disable_proxy_modes_tracing
 
@@ -15,9 +16,10 @@ from xpand_extensions.generic.control_flow._branches import selected
 from xpand_extensions.vmap._names import are_bound
 
 from ..autodiff._checkpoint import Closed, pulled_back, pushed_forward
-from ..autodiff._levels import Rule, call, is_differentiated, is_floating
+from ..autodiff._levels import Rule, call, is_differentiated, is_floating, observed_by
 from ._blocks import is_long
 from ._known import is_kept
+from ._members import of_all
 from ._programs import Choice, Scan, While, apply
 
 Arrays: TypeAlias = "tuple[Array, ...]"
@@ -177,6 +179,8 @@ def _while(holds: Function, body: Function, arrays: Arrays, carried: int) -> Arr
     same = slice(carried, None)
 
     def run(*arrays: Array) -> Arrays:
+        if are_bound() and torch._C._are_functorch_transforms_active():
+            return of_all(_while, (holds, body), arrays, carried, retrieve_current_functorch_interpreter())
         return apply(While(holds, body, arrays, carried), arrays)
 
     def forward(*arrays: Array) -> tuple[Arrays, Arrays]:
@@ -192,7 +196,7 @@ def _while(holds: Function, body: Function, arrays: Arrays, carried: int) -> Arr
         given = (*kept[:carried], *tangents[:carried], *kept[same], *tangents[same])
         return _while(lambda *arrays: holds(*_halves(arrays, counts)[0]), both, given, 2 * carried)[carried:]
 
-    return call(Rule(run, forward, _no_reverse_mode, push), arrays)
+    return call(Rule(run, forward, _no_reverse_mode, push, within=are_bound()), arrays)
 
 
 def _no_reverse_mode(kept: Arrays, cotangents: Arrays) -> Arrays:
@@ -213,8 +217,9 @@ def either(pred: Array, true_fun: Function, false_fun: Function, operands: Array
 def of_members(pred: Array, true_fun: Function, false_fun: Function, operands: Arrays) -> Arrays:
     """Call both functions, and take what each member asks for: the results, and derivatives where there are any."""
     found = selected(pred, true_fun(*operands), false_fun(*operands))
-    if not any(map(is_differentiated, found)):
-        return found
+    with observed_by(None):  # it looks at other levels
+        if not any(map(is_differentiated, found)):
+            return found
     return _between(pred, true_fun, false_fun, operands, _selected_within if are_bound() else _selected)
 
 

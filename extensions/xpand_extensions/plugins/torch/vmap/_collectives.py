@@ -80,7 +80,8 @@ def _operator(x: torch.Tensor, position: torch.Tensor, kind: str, sources: list[
 @_operator.register_fake  # type: ignore[untyped-decorator]
 def _(x: torch.Tensor, position: torch.Tensor, kind: str, sources: list[int]) -> torch.Tensor:
     raise UnsupportedError(
-        "psum, all_gather, ppermute: on PyTorch jit can't compile them in a while_loop without max_iter; give max_iter"
+        "psum, all_gather, ppermute: torch.compile can't take them in a while_loop without max_iter; give max_iter, or "
+        "use `xpand_extensions.jit.jit`"
     )
 
 

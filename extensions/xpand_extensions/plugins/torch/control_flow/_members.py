@@ -1,0 +1,69 @@
+"""Compiled loops of members that use what the others have: one loop of all members, below the level that maps them."""
+
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
+from functools import partial
+from typing import Any, TypeAlias
+
+import torch
+from torch._C import _functorch as levels  # torch.func has no public way to tell its levels apart
+
+from xpand._typing import Array
+from xpand_extensions.vmap import _names as names
+
+from ..autodiff._levels import USER_CODE, observed_by, seen_by
+
+Arrays: TypeAlias = "tuple[Array, ...]"
+Function: TypeAlias = Callable[..., Arrays]
+
+
+def of_all(
+    repeat: Callable[[Function, Function, Arrays, int], Arrays],
+    functions: Sequence[Function],
+    arrays: Sequence[Array],
+    carried: int,
+    interpreter: Any,
+) -> Arrays:
+    """Step until the last member has ended.
+
+    Args:
+        repeat: Does so with a condition and a step of whole arrays.
+        functions: The condition and the step of a member, of what is carried and what is the same at each step.
+        arrays: Those of the member.
+        carried: How many of them are carried.
+        interpreter: That of the level that maps.
+    """
+    of_user = [partial(seen_by, USER_CODE.get(), function) for function in functions]
+    with observed_by(None):
+        level, size = interpreter.level(), interpreter.batch_size()
+        pairs = [levels._unwrap_batched(x, level) for x in arrays]
+        wholes = [x if axis is None else x.movedim(axis, 0) for x, axis in pairs]
+        for i, (x, axis) in enumerate(pairs[:carried]):
+            wholes[i] = x.expand(size, *x.shape) if axis is None else wholes[i]
+        axes = [None if i >= carried and axis is None else 0 for i, (_, axis) in enumerate(pairs)]
+        own = [name for name, axis in names.all_bound().items() if levels.maybe_get_level(axis.position()) == level]
+        holds, body = (_mapped(function, axes, size, own, interpreter.randomness()) for function in of_user)
+
+        def step(*xs: Array) -> Arrays:
+            (active,) = holds(*xs)
+            wide = [active.reshape(-1, *(1,) * (x.ndim - 1)) for x in xs[:carried]]
+            return tuple([torch.where(each, new, old) for each, new, old in zip(wide, body(*xs), xs)])
+
+        with interpreter.lower():
+            found = repeat(lambda *xs: (torch.any(holds(*xs)[0]),), step, tuple(wholes), carried)
+        return tuple(levels._add_batch_dim(x, 0, level) for x in found)
+
+
+def _mapped(
+    function: Function, axes: Sequence[int | None], size: int, own: Sequence[names.Name], randomness: str
+) -> Function:
+    """Map a function, with names for the axis that is mapped."""
+
+    def at_position(position: Array, *xs: Array) -> Arrays:
+        with ExitStack() as stack:
+            for name in own:
+                stack.enter_context(names.bound(name, names.Axis(size, lambda: position)))
+            return function(*xs)
+
+    each = torch.func.vmap(at_position, (0, *axes), randomness=randomness)
+    return lambda *xs: each(torch.arange(size, dtype=torch.int32, device=xs[0].device), *xs)
