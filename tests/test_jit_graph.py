@@ -277,6 +277,17 @@ def test_host_functions_mapped(hosted: Library, method: str) -> None:
     hosted.assert_equal(twice(x, y[0, :]), np.outer(X, Y[0]))
 
 
+def test_host_functions_with_keywords(hosted: Library) -> None:
+    def scaled(x: np.ndarray, *, by: dict[str, np.ndarray]) -> np.ndarray:
+        return x * by["a"] + by["n"]
+
+    x, y = hosted.asarray(X), hosted.asarray(Y)
+    f = lambda x, a: pure_callback(scaled, of(hosted, (3,)), x, by={"a": a, "n": 2.0})
+    for function in (f, jit(f)):
+        hosted.assert_equal(function(x, y[0, :]), X * Y[0] + 2.0)
+    hosted.assert_equal(vmap(f, (None, 0))(x, y), X * Y + 2.0)
+
+
 def test_host_functions_of_nothing(hosted: Library) -> None:
     found = pure_callback(lambda: np.arange(3.0), of(hosted, (3,)))
     np.testing.assert_array_equal(hosted.to_numpy(found), np.arange(3.0))

@@ -72,8 +72,15 @@ def _support(operation: Operation[..., Any], library: str) -> Support:
     if operation.generic_implementation() is None:
         return "unsupported"
     ours = operation.package == xpand_extensions.__name__ and operation.capability in TRANSFORMATIONS
-    own = offered.names and not offered.traces
-    return "traced" if ours and not own else "generic"
+    return "traced" if ours and not _differentiates(package) else "generic"
+
+
+def _differentiates(package: str | None) -> bool:
+    """Tell whether a library has transformations of its own, which follow what is made of the standard's functions."""
+    if package is None:
+        return False
+    offered = _read(f"{package}.autodiff")
+    return bool(offered.names) and not offered.traces
 
 
 class _Offered(NamedTuple):

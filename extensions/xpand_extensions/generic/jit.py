@@ -61,7 +61,12 @@ def named_call(function: Callable[..., Any], /, *, name: str | None = None) -> C
 
 
 def pure_callback(
-    function: Callable[..., Any], result_shape_dtypes: Any, /, *args: Array, vmap_method: str = "sequential"
+    function: Callable[..., Any],
+    result_shape_dtypes: Any,
+    /,
+    *args: Array,
+    vmap_method: str = "sequential",
+    **kwargs: Array,
 ) -> Any:
     return _pure_callback(function, result_shape_dtypes, args, vmap_method)
 

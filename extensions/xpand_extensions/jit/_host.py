@@ -54,20 +54,26 @@ def named_call(function: Callable[..., Any], /, *, name: str | None = None) -> C
 
 @pluggable
 def pure_callback(
-    function: Callable[..., Any], result_shape_dtypes: Any, /, *args: Any, vmap_method: str = "sequential"
+    function: Callable[..., Any],
+    result_shape_dtypes: Any,
+    /,
+    *args: Any,
+    vmap_method: str = "sequential",
+    **kwargs: Any,
 ) -> Any:
     """Call a function of NumPy arrays, on the host, from code that may be compiled.
 
     Args:
-        function: Takes NumPy arrays, in the trees of `args`, which are its own to write into, and returns a tree of
-            NumPy arrays. It must be pure: the same arguments give the same results, and nothing else happens, since how
-            often it is called is not said.
+        function: Takes NumPy arrays, in the trees of `args` and `kwargs`, which are its own to write into, and returns
+            a tree of NumPy arrays. It must be pure: the same arguments give the same results, and nothing else happens,
+            since how often it is called is not said.
         result_shape_dtypes: What it returns: a tree of `ShapeDtype`, or of anything with a `shape` and a `dtype`, of
             any library, or its name.
         *args: Trees of arrays and Python numbers.
         vmap_method: How a mapped call is made: "sequential" calls the function once for each position;
             "expand_dims" once for all, each array with a first axis more, of size 1 where it isn't mapped over;
             "broadcast_all" the same, of the mapped size on all arrays.
+        **kwargs: Keyword arguments of the function, likewise.
 
     Returns:
         The tree of results, as arrays of the library of `args`, on their device. It has no derivative. On Dask the
@@ -97,12 +103,14 @@ def pure_callback(
                 f"pure_callback: result_shape_dtypes must hold things with a shape and a dtype (ShapeDtype), got "
                 f"{describe(each)}"
             )
-    count = len(trees.leaves(args))
-    arrays = arrays_of("pure_callback", "the arguments", args)[0] if count else [choose_namespace().zeros(0)]
+    # PyTorch's compiler reads no dictionaries in trees, an empty one neither.
+    given: tuple[Any, ...] = (args, kwargs) if kwargs else (args,)
+    count = len(trees.leaves(given))
+    arrays = arrays_of("pure_callback", "the arguments", given)[0] if count else [choose_namespace().zeros(0)]
 
     # Of plain values only, beside the function: torch.compile has to make constants of them.
     numbers = iter(range(count))
-    places = trees.map(lambda _: next(numbers), args)
+    places = trees.map(lambda _: next(numbers), given)
     of_results = trees.map(lambda _: 0, result_shape_dtypes)
     shapes = tuple([tuple(each.shape) for each in declared])
     xp = array_namespace(*arrays)
@@ -125,7 +133,8 @@ def _called(
     xp = namespace("numpy")
     # Copies: else what it writes into might be an argument of the call, or what a program still needs.
     given = [xp.asarray(x, copy=True) for x in values]
-    leaves, structure = trees.flatten(function(*trees.map(given.__getitem__, places)))
+    args, *named = trees.map(given.__getitem__, places)
+    leaves, structure = trees.flatten(function(*args, **(named[0] if named else {})))
     of_result = trees.structure(of_results)
     if not same_structure(structure, of_result):
         raise TypeError(f"pure_callback: the function must return the structure declared, {of_result}, got {structure}")

@@ -12,7 +12,12 @@ from xpand_extensions.jit._host import of_shapes
 
 
 def pure_callback(
-    function: Callable[..., Any], result_shape_dtypes: Any, /, *args: Array, vmap_method: str = "sequential"
+    function: Callable[..., Any],
+    result_shape_dtypes: Any,
+    /,
+    *args: Array,
+    vmap_method: str = "sequential",
+    **kwargs: Array,
 ) -> Any:
     shapes = [tuple(each.shape) for each in result_shape_dtypes]
     found = delayed(_called)(function, shapes, *args)

@@ -81,7 +81,12 @@ def named_call(function: Callable[..., Any], /, *, name: str | None = None) -> C
 
 
 def pure_callback(
-    function: Callable[..., Any], result_shape_dtypes: Any, /, *args: Array, vmap_method: str = "sequential"
+    function: Callable[..., Any],
+    result_shape_dtypes: Any,
+    /,
+    *args: Array,
+    vmap_method: str = "sequential",
+    **kwargs: Array,
 ) -> Any:
     declared = tuple(map(_struct, result_shape_dtypes))
     return jax.pure_callback(_Host(function), declared, *args, vmap_method=vmap_method)

@@ -60,7 +60,12 @@ def _number_of(results: Results, vmap_method: str, function: Callable[..., Any],
 
 
 def pure_callback(
-    function: Callable[..., Any], result_shape_dtypes: Any, /, *args: Array, vmap_method: str = "sequential"
+    function: Callable[..., Any],
+    result_shape_dtypes: Any,
+    /,
+    *args: Array,
+    vmap_method: str = "sequential",
+    **kwargs: Array,
 ) -> Any:
     results = tuple([(tuple(each.shape), each.dtype) for each in result_shape_dtypes])
     is_compiled = torch.compiler.is_dynamo_compiling()
