@@ -12,11 +12,16 @@ from ._zeros import NOTHING
 class WithoutValues(FakeTensorMode):  # type: ignore[misc]
     """The mode in which tensors have no values."""
 
+    supports_higher_order_operators = True
+    """Else PyTorch looks for their rules by the very class of a mode."""
+
     ended: str | None = None
     """What has ended, as users call it: a tensor of this mode that is used from then on has leaked."""
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         """Apply an operation to tensors of this mode."""
+        if isinstance(func, torch._ops.HigherOrderOperator):  # whose operations come here themselves
+            return super().__torch_dispatch__(func, types, args, kwargs)
         if func is torch.ops.prim.device.default:  # PyTorch asks where an exception would end the process
             return super().__torch_dispatch__(func, types, args, kwargs)
         if self.ended is not None:
