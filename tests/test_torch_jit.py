@@ -7,8 +7,10 @@ import numpy as np
 import pytest
 import torch
 
+from xpand import torch as xp
+from xpand import array_namespace
 from xpand_extensions.autodiff import hessian, jvp
-from xpand_extensions.control_flow import scan
+from xpand_extensions.control_flow import scan, while_loop
 from xpand_extensions.jit import jit, make_graph
 from xpand_extensions.linalg import logm
 from xpand_extensions.vmap import vmap
@@ -67,3 +69,34 @@ def test_zeros_of_forward_mode_mapped() -> None:
     curvatures = vmap(hessian(lambda x: torch.sum(torch.floor(x) * x + 0.5 * x * x)))
     (found,) = make_graph(curvatures)(X[:, 0])(X[:, 0])
     torch.testing.assert_close(found, curvatures(X[:, 0]))
+
+
+def test_functions_that_ask_whether_they_are_followed_mapped_within_loops() -> None:
+    """What they look at, below the level that maps, is no array from outside of the loop."""
+
+    def step(x: Any) -> Any:
+        return xp.sort(xp.logaddexp(xp.abs(x), xp.copysign(x, x - 1.0)), descending=True)
+
+    function = lambda x: while_loop(lambda x: torch.sum(x) < 40.0, vmap(step), x, max_iter=3)
+    x = X[:, 0]
+    (found,) = make_graph(lambda x: (function(x),))(x)(x)
+    assert type(found) is torch.Tensor
+    torch.testing.assert_close(found, function(x))
+
+
+def test_functions_that_torchinductor_warns_of() -> None:
+    """Of diagonals it uses what is deprecated, of factorizations it has operations that check for errors."""
+
+    def function(x: Any) -> Any:
+        xp = array_namespace(x)
+        return xp.linalg.trace(xp.linalg.cholesky(x @ x.mT)) * xp.linalg.diagonal(x, offset=-1)
+
+    torch.testing.assert_close(jit(function)(X[0]), function(X[0]))
+
+
+def test_conjugates_in_mapped_graphs() -> None:
+    x = torch.complex(X, X - 1.0)
+    f = lambda x: array_namespace(x).conj(x) * 2.0
+    for function in (vmap(f), vmap(vmap(f, 1, 1), 1, 1)):
+        (found,) = make_graph(function)(x)(x)
+        torch.testing.assert_close(found, f(x).resolve_conj())
