@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 import torch
 
-from xpand import torch as xp
 from xpand import array_namespace
+from xpand import torch as xp
 from xpand_extensions.autodiff import hessian, jvp
 from xpand_extensions.control_flow import scan, while_loop
 from xpand_extensions.jit import jit, make_graph

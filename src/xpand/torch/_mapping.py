@@ -1,6 +1,6 @@
-"""Rules of `torch.func.vmap` that PyTorch 2.11 lacks: for another data type of the same bits, and for counting.
+"""Rules of `torch.func.vmap` that PyTorch lacks: for another data type of the same bits, counting, and conjugates.
 
-PyTorch refuses to map the one and warns of the other. The unsigned integers need the first in nearly every function.
+PyTorch refuses to map the first and warns of the others. The unsigned integers need the first in nearly every function.
 What is registered here is for all that call PyTorch in the process, but stands where nothing else does: where PyTorch
 has a rule of its own, there is none of these.
 """
@@ -43,7 +43,11 @@ def _count_nonzero(x: Array, dim: int | None = None) -> Array:
     return torch.sum(found, dims) if x.ndim > 1 else found.to(torch.int64)
 
 
-_RULES: dict[str, Callable[..., Tensor]] = {"view.dtype": _view, "count_nonzero": _count_nonzero}
+_RULES: dict[str, Callable[..., Tensor]] = {
+    "view.dtype": _view,
+    "count_nonzero": _count_nonzero,
+    "_conj_physical": torch._conj_physical,
+}
 _LIBRARY = torch.library.Library("aten", "IMPL")  # the rules are gone when it is
 
 for _name, _function in _RULES.items():
