@@ -15,7 +15,7 @@ from .._namespace import is_concrete
 from .._typing import Array
 
 _are_levels_active = torch._C._are_functorch_transforms_active
-_unobserved = torch._C.DisableTorchFunction
+unobserved = torch._C.DisableTorchFunction
 """What looks at operations would take arrays below the levels of torch.func for arrays from outside."""
 
 
@@ -29,7 +29,7 @@ def is_followed(x: Array) -> bool:
 def _is_followed_below(x: Array) -> bool:
     if torch.compiler.is_dynamo_compiling():  # which can't see below the levels of torch.func
         return True
-    with _unobserved():
+    with unobserved():
         while levels.is_functorch_wrapped_tensor(x):
             x = levels.get_unwrapped(x)
             if x.requires_grad:
@@ -52,7 +52,7 @@ def is_followed_twice(x: Array) -> bool:
     if not _are_levels_active() or torch.compiler.is_dynamo_compiling():
         return False
     count = int(x.requires_grad)
-    with _unobserved():
+    with unobserved():
         while count < 2 and levels.is_functorch_wrapped_tensor(x):
             x = levels.get_unwrapped(x)
             count += x.requires_grad
@@ -68,7 +68,7 @@ def is_nowhere(condition: Array) -> bool:
     """Tell whether an array of truths is known to be false throughout: all members of what is mapped."""
     if torch.compiler.is_dynamo_compiling() or condition.device.type != "cpu":  # to ask would be to wait
         return False
-    with _unobserved():
+    with unobserved():
         while levels.is_functorch_wrapped_tensor(condition):
             condition = levels.get_unwrapped(condition)
         return is_concrete(condition) and not bool(condition.any())

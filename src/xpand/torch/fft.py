@@ -13,6 +13,7 @@ from torch._C import _functorch as levels
 
 from .._precision import PRECISION, dtype_for
 from .._typing import Array, Device, DType
+from ._following import unobserved
 
 _XP: Any = sys.modules[__package__]
 _are_levels_active = torch._C._are_functorch_transforms_active
@@ -23,9 +24,10 @@ def _is_empty(x: Array) -> bool:
     """Tell whether there is nothing in an array, or no member in what `vmap` has made it of."""
     if not _are_levels_active() or torch.compiler.is_dynamo_compiling():  # which can't see below the levels
         return not x.numel()
-    while x.numel() and levels.is_functorch_wrapped_tensor(x):
-        x = levels.get_unwrapped(x)
-    return not x.numel()
+    with unobserved():
+        while x.numel() and levels.is_functorch_wrapped_tensor(x):
+            x = levels.get_unwrapped(x)
+        return not x.numel()
 
 
 def _of_stacks(native: Callable[..., Array], x: Array, axes: Sequence[int] | None, **kwargs: Any) -> Array:
