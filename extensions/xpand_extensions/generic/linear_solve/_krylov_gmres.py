@@ -37,7 +37,8 @@ def _start_gmres(system: System, x: Array, r: Array, order: int) -> _Gmres:
 
 
 def _step_gmres(system: System, state: _Gmres, order: int) -> Step:
-    return _extended(state, system.product(system.precondition(_row(state.basis, state.number))), order)
+    v = _row(state.basis, _is_at(state.basis, state.number))
+    return _extended(state, system.product(system.precondition(v)), order)
 
 
 def _is_at(x: Array, number: Array) -> Array:
@@ -46,11 +47,11 @@ def _is_at(x: Array, number: Array) -> Array:
     return xp.arange(x.shape[-2], dtype=xp.int32, device=device) == number[..., None]
 
 
-def _row(x: Array, number: Array) -> Array:
-    """The row of (..., rows, n) that has that number."""
+def _row(x: Array, at: Array) -> Array:
+    """The row of (..., rows, n) that is marked."""
     xp = array_namespace(x)
     # `where`, not a product: what a member that diverges has become is infinite.
-    return xp.sum(xp.where(_is_at(x, number)[..., None], x, xp.zeros_like(x)), axis=-2)
+    return xp.sum(xp.where(at[..., None], x, xp.zeros_like(x)), axis=-2)
 
 
 def _extended(state: _Gmres, w: Array, order: int) -> Step:
@@ -72,7 +73,7 @@ def _extended(state: _Gmres, w: Array, order: int) -> Step:
     below = xp.sum(xp.where(after, column, zero), axis=-1)
     length = xp.sqrt(xp.abs(here) ** 2 + xp.abs(below) ** 2)
     c, s = ratio(here, like(length, here)), ratio(below, like(length, here))
-    first, second = _row(turned, number), _row(turned, number + 1)
+    first, second = _row(turned, at), _row(turned, after)
     turned = xp.where(at[..., None], (scaled(conj(c), first) + scaled(conj(s), second))[..., None, :], turned)
     turned = xp.where(after[..., None], (scaled(c, second) - scaled(s, first))[..., None, :], turned)
     column = xp.where(at, like(length, here)[..., None], xp.where(after, zero, column))
@@ -129,7 +130,8 @@ def _start_gcrot(system: System, x: Array, r: Array, order: int) -> _Gcrot:
 def _step_gcrot(system: System, state: _Gcrot, order: int) -> Step:
     cycle, images, _, parts = state
     xp = array_namespace(images)
-    w = system.product(system.precondition(_row(cycle.basis, cycle.number)))
+    v = _row(cycle.basis, _is_at(cycle.basis, cycle.number))
+    w = system.product(system.precondition(v))
     part = xp.zeros_like(parts[..., 0, :])
     for _ in range(2):  # twice, as for the basis
         along = linalg.matvec(conj(images), w)
@@ -161,7 +163,7 @@ def _next_cycle(system: System, state: _Gcrot, ends: Array, order: int) -> _Gcro
     xp = array_namespace(images)
     change = _change(system, state, order)
     # The rotations made of the residual a multiple of a unit vector; of which it is the image of, what is left of it.
-    last = _row(cycle.turned, cycle.number)
+    last = _row(cycle.turned, _is_at(cycle.turned, cycle.number))
     left = _combined(conj(last) * scaled(like(cycle.beta, last), last[..., :1]), cycle.basis)
     image = scaled(like(cycle.beta, left), cycle.basis[..., 0, :]) - left
     size = norm(image)
