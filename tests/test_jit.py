@@ -435,6 +435,13 @@ def test_bad_input(able: Library, quick: None) -> None:
         jit(f, static_argnums="n")  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="static_argnames must be a name or names, got int"):
         jit(f, static_argnames=[1])  # type: ignore[list-item]
+    two = lambda x, y: x * y
+    for numbers in (7, (0, -3)):
+        with pytest.raises(ValueError, match="jit: donate_argnums names argument .*, and <lambda> takes 2 positional"):
+            jit(two, donate_argnums=numbers)
+    for static in ({"static_argnums": 1}, {"static_argnums": -1}, {"static_argnames": "y"}):
+        with pytest.raises(ValueError, match="jit: argument 1 is declared static, and has no memory to be reused"):
+            jit(two, donate_argnums=(0, 1), **static)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="donate_argnums must be an integer, got 1.5"):
         jit(f, donate_argnums=1.5)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="the static argument 1 must be hashable, got list; pass an equal value"):

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from functools import update_wrapper
 from typing import Any, Protocol, TypeAlias
 
-from xpand import _arguments, trees
+from xpand import trees
 from xpand._namespace import describe, library_of
 from xpand._precision import MATMUL, PRECISION, compiled_for
 
@@ -103,7 +103,7 @@ def jit(
         TypeError: `function` isn't callable. By the function returned: an argument that is neither an array, a number,
             a tree of such, nor static; a static one that is not hashable; arrays of two libraries; a result that is not
             a tree of arrays and numbers; or Python code that asks for the value of a traced array.
-        ValueError: An argument declared static that the function doesn't take.
+        ValueError: An argument declared static, or to be donated, that the function doesn't take; or one declared both.
 
     Source: `jax.jit`.
 
@@ -117,8 +117,7 @@ def jit(
     if not callable(function):
         raise TypeError(f"jit: takes a function, got {describe(function)}")
     statics = Statics("jit", function, static_argnums, static_argnames)
-    given = donate_argnums if isinstance(donate_argnums, (tuple, list)) else (donate_argnums,)
-    donated = tuple(_arguments.integer("jit", "donate_argnums", number) for number in given)
+    donated = statics.donated(donate_argnums)
     signatures: Compiled[Function] = Compiled(function, "static values or structures of the arguments", 2)
     # What is called with arrays and numbers alone, which need no flattening, is found by their types. What it is made
     # for beside them is part of that only where something is set.

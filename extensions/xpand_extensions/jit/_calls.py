@@ -9,7 +9,7 @@ import warnings
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from contextvars import ContextVar
-from functools import wraps
+from functools import partial, wraps
 from threading import Lock
 from typing import Any, Final, Generic, TypeAlias, TypeVar
 
@@ -98,7 +98,7 @@ def name_of(function: Callable[..., Any]) -> str:
 class Statics:
     """Which arguments of a function are static, and how a call is divided by it."""
 
-    __slots__ = ("_name", "_names", "_numbers", "_places", "any")
+    __slots__ = ("_check_numbers", "_name", "_names", "_numbers", "_places", "any")
 
     def __init__(
         self,
@@ -119,11 +119,30 @@ class Statics:
             if not isinstance(each, str):
                 raise TypeError(f"{name}: static_argnames must be a name or names, got {describe(each)}")
         parameters = _parameters(function)
+        self._check_numbers = partial(_of_places, name, name_of(function), parameters)
+        numbers = self._check_numbers("static_argnums", numbers)
         if parameters is not None:
             numbers, names = _completed(name, name_of(function), parameters, numbers, names)
         self._numbers, self._names = numbers, frozenset(names)
         self._places: dict[int, list[int]] = {}
         self.any = bool(numbers or names)
+
+    def donated(self, argnums: int | Sequence[int]) -> tuple[int, ...]:
+        """Check which arguments are declared to be those whose memory may be reused.
+
+        Raises:
+            ValueError: The function doesn't take one, or it is static.
+        """
+        given = argnums if isinstance(argnums, (tuple, list)) else (argnums,)
+        numbers = [_arguments.integer(self._name, "donate_argnums", number) for number in given]
+        numbers = self._check_numbers("donate_argnums", numbers)
+        both = sorted({*numbers}.intersection(self._numbers))
+        if both:
+            raise ValueError(
+                f"{self._name}: argument {both[0]} is declared static, and has no memory to be reused; take it out of "
+                "donate_argnums"
+            )
+        return tuple(numbers)
 
     def divide(
         self, args: tuple[Any, ...], kwargs: dict[str, Any]
@@ -187,20 +206,27 @@ def _parameters(function: Callable[..., Any]) -> list[inspect.Parameter] | None:
         return None
 
 
+def _of_places(
+    name: str, function: str, parameters: list[inspect.Parameter] | None, argument: str, numbers: list[int]
+) -> list[int]:
+    """Count the numbers of arguments from the front, where it is known how many there are."""
+    if parameters is None or any(p.kind == p.VAR_POSITIONAL for p in parameters):
+        return numbers
+    count = sum(p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) for p in parameters)
+    for number in numbers:
+        if not -count <= number < count:
+            raise ValueError(
+                f"{name}: {argument} names argument {number}, and {function} takes {count} positional arguments"
+            )
+    return [number % count for number in numbers]
+
+
 def _completed(
     name: str, function: str, parameters: list[inspect.Parameter], numbers: list[int], names: list[str]
 ) -> tuple[list[int], list[str]]:
     positional = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
-    variadic = any(p.kind == p.VAR_POSITIONAL for p in parameters)
     named = [p.name for p in parameters if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
     count = len(positional)
-    if not variadic:
-        for number in numbers:
-            if not -count <= number < count:
-                raise ValueError(
-                    f"{name}: static_argnums names argument {number}, and {function} takes {count} positional arguments"
-                )
-        numbers = [number % count for number in numbers]
     if not any(p.kind == p.VAR_KEYWORD for p in parameters):
         for each in names:
             if each not in named:
