@@ -9,7 +9,7 @@ import torch
 
 from xpand import array_namespace
 from xpand import torch as xp
-from xpand_extensions.autodiff import hessian, jvp
+from xpand_extensions.autodiff import grad, hessian, jvp
 from xpand_extensions.control_flow import scan, while_loop
 from xpand_extensions.jit import jit, make_graph
 from xpand_extensions.linalg import logm
@@ -100,3 +100,17 @@ def test_conjugates_in_mapped_graphs() -> None:
     for function in (vmap(f), vmap(vmap(f, 1, 1), 1, 1)):
         (found,) = make_graph(function)(x)(x)
         torch.testing.assert_close(found, f(x).resolve_conj())
+
+
+NESTED: dict[str, Callable[[Callable[[Any], Any]], Callable[[Any], Any]]] = {
+    "vmap": vmap,
+    "vmap of vmap": lambda f: vmap(vmap(f)),
+    "grad of vmap": lambda f: grad(lambda x: vmap(f)(x).sum()),
+    "vmap of jvp": lambda f: vmap(along_ones(f)),
+}
+
+
+@pytest.mark.parametrize("name", NESTED)
+def test_graphs_of_nested_loops_hold_no_arrays_of_what_made_them(name: str) -> None:
+    graph = make_graph(NESTED[name](repeated(repeated(torch.sin))))(X).graph
+    assert not [node for node in graph.nodes if node.op == "get_attr"]

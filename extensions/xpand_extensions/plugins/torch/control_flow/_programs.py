@@ -100,13 +100,18 @@ _NUMBERS: Final = count()
 
 def apply(program: Program, arrays: Sequence[Array]) -> Arrays:
     """Apply a program to the arrays that it takes, below all levels of torch.func, none of which differentiates it."""
+    with observed_by(None):  # what is taken out of levels is nothing that user code uses
+        return _apply(program, arrays)
+
+
+def _apply(program: Program, arrays: Sequence[Array]) -> Arrays:
     if torch._C._are_functorch_transforms_active():
         # Not by the operation's own rule, in which PyTorch 2.13 can't map functions.
         interpreter = retrieve_current_functorch_interpreter()
         if interpreter.key() == levels.TransformType.Vmap:
             return _apply_mapped(program, arrays, interpreter)
         with interpreter.lower():
-            outs = apply(program, [levels._unwrap_for_grad(x, interpreter.level()) for x in arrays])
+            outs = _apply(program, [levels._unwrap_for_grad(x, interpreter.level()) for x in arrays])
         return tuple(levels._wrap_for_grad(x, interpreter.level()) for x in outs)
     number = next(_NUMBERS)
     _PROGRAMS[number] = program
@@ -142,7 +147,7 @@ def _apply_mapped(program: Program, arrays: Sequence[Array], interpreter: Any) -
     pairs = [levels._unwrap_batched(x, interpreter.level()) for x in arrays]
     with interpreter.lower():
         if all(axis is None for _, axis in pairs):
-            return apply(program, arrays)
+            return _apply(program, arrays)
         first = [x if axis is None else x.movedim(axis, 0) for x, axis in pairs]
         outs = program.mapped(first, [None if axis is None else 0 for _, axis in pairs], interpreter.batch_size())
     return tuple(levels._add_batch_dim(x, 0, interpreter.level()) for x in outs)
