@@ -148,6 +148,20 @@ def test_second_derivatives(name: str) -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
+def test_derivatives_at_zeros_and_nan(name: str) -> None:
+    import jax
+    import torch
+
+    points, function = np.asarray([0.0, -0.0, np.nan]), getattr(special, name)
+    expected = {"i0": 0.0, "i0e": -1.0}.get(name, 0.5)  # the absolute value has 1 for its derivative at 0
+    for found in (
+        np.asarray(jax.vmap(jax.grad(function))(jax.numpy.asarray(points))),
+        torch.func.vmap(torch.func.grad(function))(torch.asarray(points)).numpy(),
+    ):
+        np.testing.assert_array_equal(found, [expected, expected, np.nan])
+
+
+@pytest.mark.parametrize("name", NAMES)
 def test_shapes(library: Library, name: str) -> None:
     check_shapes(library, getattr(special, name), 0.25)
 

@@ -634,6 +634,7 @@ EDGES: dict[str, tuple[Callable[[Any], Any], list[float], list[float]]] = {
         [1.0, 0.0, 0.0],
     ),
     "equal ones so far": (lambda x: statistics.cumulative_max(x)[2], [2.0, 1.0, 2.0], [0.5, 0.0, 0.5]),
+    "three equal ones": (lambda x: statistics.cumulative_max(x) @ x, [1.0, 1.0, 1.0], [2.75, 1.75, 1.5]),
     "exponentials of -infinity": (lambda x: statistics.logcumsumexp(x)[-1], [-np.inf, 0.0, 0.0], [0.0, 0.5, 0.5]),
 }
 

@@ -10,6 +10,7 @@ from xpand._typing import Array
 from xpand.torch._following import is_followed, is_nowhere
 from xpand_extensions.generic import statistics as generic
 from xpand_extensions.generic._last_axis import as_last
+from xpand_extensions.generic.control_flow import associative_scan
 from xpand_extensions.generic.statistics import _order as order
 from xpand_extensions.generic.statistics._cumulative import with_initial
 
@@ -42,21 +43,26 @@ def nansum(x: Array, /, *, axis: Any = None, keepdims: bool = False) -> Array:
 
 
 def cumulative_max(x: Array, /, *, axis: Any = None, include_initial: bool = False) -> Array:
-    return _extreme("cumulative_max", torch.cummax, x, axis, include_initial)
+    return _extreme("cumulative_max", torch.cummax, xp.maximum, x, axis, include_initial)
 
 
 def cumulative_min(x: Array, /, *, axis: Any = None, include_initial: bool = False) -> Array:
-    return _extreme("cumulative_min", torch.cummin, x, axis, include_initial)
+    return _extreme("cumulative_min", torch.cummin, xp.minimum, x, axis, include_initial)
 
 
-def _extreme(name: str, native: Callable[..., Any], x: Array, axis: int, include_initial: bool) -> Array:
+def _extreme(
+    name: str, native: Callable[..., Any], larger: Callable[..., Array], x: Array, axis: int, include_initial: bool
+) -> Array:
     """Compute PyTorch's own unless a derivative follows equal elements or NaN: it has only the last of them count."""
-    if x.dtype not in _UNSIGNED:
-        result = native(x, axis).values
-        if not is_followed(x) or _has_neither_ties_nor_nan(x, result, axis):
-            return with_initial(result, name, axis, include_initial)
-    found: Array = getattr(generic, name)(x, axis=axis, include_initial=include_initial)
-    return torch.where(torch.isnan(found), found.detach(), found) if found.dtype.is_floating_point else found
+    if x.dtype in _UNSIGNED:
+        unsigned: Array = getattr(generic, name)(x, axis=axis, include_initial=include_initial)
+        return unsigned
+    result = native(x, axis).values
+    if is_followed(x) and not _has_neither_ties_nor_nan(x, result, axis):
+        # In the order in which JAX combines them, so that equal elements have the same shares.
+        (found,) = associative_scan(lambda a, b: (larger(a[0], b[0]),), (x,), axis=axis)
+        result = torch.where(torch.isnan(found), found.detach(), found)
+    return with_initial(result, name, axis, include_initial)
 
 
 def _has_neither_ties_nor_nan(x: Array, extremes: Array, axis: int) -> bool:
