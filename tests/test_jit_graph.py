@@ -337,6 +337,17 @@ def test_host_functions_beside_what_is_differentiated(hosted: Library) -> None:
         hosted.assert_equal(jvp(f, (x,), (x,))[1], np.sum(4.0 * X**2 * np.asarray([3.0, 1.0, 2.0])), rtol=1e-15)
 
 
+def test_host_functions_that_have_no_hash(hosted: Library) -> None:
+    class Scale(list[float]):
+        def __call__(self, x: np.ndarray) -> np.ndarray:
+            return x * self[0]
+
+    two, three = Scale([2.0]), Scale([3.0])
+    x = hosted.asarray(X)
+    for scale in (two, three, two):
+        hosted.assert_equal(pure_callback(scale, of(hosted, (3,)), x), scale[0] * X)
+
+
 def test_what_the_host_returns_is_copied(hosted: Library) -> None:
     kept = np.zeros(3)
     found = pure_callback(lambda x: kept, of(hosted, (3,)), hosted.asarray(X))

@@ -100,6 +100,10 @@ class _Host:
     def __init__(self, function: Any) -> None:
         self._function = function
         called, places, of_results, *types = function.args
+        try:
+            hash(called)
+        except TypeError:
+            called = id(called)  # of what is kept with the function
         self._key = called, trees.structure(places), trees.structure(of_results), *types
 
     def __call__(self, *arrays: Array) -> Any:
