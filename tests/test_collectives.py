@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import xpand
 from tests.libraries import LIBRARIES, Library
 from tests.test_derivatives import total
-from xpand_extensions.autodiff import checkpoint, grad, jvp
+from xpand_extensions.autodiff import checkpoint, custom_jvp, custom_vjp, grad, jvp
 from xpand_extensions.control_flow import cond, while_loop
 from xpand_extensions.jit import jit
 from xpand_extensions.vmap import all_gather, axis_index, pmax, pmean, pmin, ppermute, psum, vmap
@@ -348,6 +348,41 @@ def test_what_is_brought_along_is_differentiated(able: Library, within: Any) -> 
     x, expected = able.asarray(OF_MEMBERS), 2.0 * OF_MEMBERS * np.sum(OF_MEMBERS) + np.sum(OF_MEMBERS**2)
     able.assert_equal(grad(lambda x: total(named(f)(x)))(x), expected, rtol=1e-13)
     able.assert_equal(named(grad(f))(x), expected, rtol=1e-13)
+
+
+# Functions with rules of their own, in which members do something together
+
+
+def forward_rule(decorated: Any, psum: Any) -> Any:
+    f = decorated(lambda x: x * psum(x, "i"))
+    f.defjvp(lambda p, t: (f(p[0]), 3.0 * t[0] * psum(p[0], "i") * p[0]))
+    return f
+
+
+def reverse_rule(decorated: Any, psum: Any) -> Any:
+    f = decorated(lambda x: x * psum(x, "i"))
+    f.defvjp(lambda x: (f(x), x * psum(x, "i")), lambda kept, ct: (3.0 * ct * kept,))
+    return f
+
+
+RULES = {"jvp": (forward_rule, custom_jvp, jax.custom_jvp), "vjp": (reverse_rule, custom_vjp, jax.custom_vjp)}
+
+
+@pytest.mark.parametrize("kind", RULES)
+@pytest.mark.parametrize("library", [x for x in LIBRARIES if x.id in ("numpy", "torch")], ids=str)
+def test_rules_in_which_members_do_something_together(library: Library, kind: str) -> None:
+    rule, own, native = RULES[kind]
+    ours, theirs = rule(own, psum), rule(native, jax.lax.psum)
+    x = np.stack([STARTS, STARTS[::-1] * 0.5])
+    for transformed in (
+        lambda f, vmap, grad: vmap(vmap(grad(f)), axis_name="i"),
+        lambda f, vmap, grad: grad(lambda x: total(vmap(vmap(f), axis_name="i")(x))),
+        lambda f, vmap, grad: grad(lambda x: total(vmap(vmap(f, axis_name="i"))(x))),
+        lambda f, vmap, grad: vmap(lambda row: grad(lambda row: total(vmap(f)(row)))(row), axis_name="i"),
+        lambda f, vmap, grad: grad(lambda x: total(vmap(vmap(grad(f)), axis_name="i")(x))),
+    ):
+        expected = transformed(theirs, jax.vmap, jax.grad)(JAX.asarray(x))
+        library.assert_equal(transformed(ours, vmap, grad)(library.asarray(x)), np.asarray(expected), rtol=1e-13)
 
 
 # Loops that members end at different times: those that have ended still give what they have

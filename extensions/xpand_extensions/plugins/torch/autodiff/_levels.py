@@ -7,7 +7,7 @@ attached there alone.
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
 from functools import partial
 from typing import Any, NamedTuple, Protocol, TypeAlias
@@ -22,6 +22,7 @@ from torch.utils._pytree import tree_leaves, tree_map_only
 
 from xpand import UnsupportedError
 from xpand._typing import Array
+from xpand_extensions.vmap import _names as names
 
 from .._plain import has_tangent
 
@@ -294,11 +295,43 @@ def _pulled(ctx: Any, rule: Rule, kept: Arrays, gradients: Sequence[Any]) -> lis
 def _mapped(rule: Rule, xs: Arrays, interpreter: Any) -> Arrays:
     """Apply an operation to all members of a batch below the level that maps."""
     level, size = interpreter.level(), interpreter.batch_size()
+    each = over_members(interpreter)
     below = []
     for x in xs:
         whole, axis = levels._unwrap_batched(x, level)
         below.append(whole.expand(size, *whole.shape) if axis is None else whole.movedim(axis, 0))
-    each = partial(torch.func.vmap, randomness=interpreter.randomness())
     with interpreter.lower():
         outs = _call(rule.each(each), tuple(below))
     return tuple(levels._add_batch_dim(x, 0, level) for x in outs)
+
+
+def over_members(interpreter: Any, axes: Any = 0) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """Return what maps functions as a level does, to be called below it, or when it has ended.
+
+    The names of its axis are bound within: where what members do together finds their positions, at the right level.
+    """
+    level, size = interpreter.level(), interpreter.batch_size()
+    over = partial(torch.func.vmap, randomness=interpreter.randomness())
+    own = [name for name, axis in names.all_bound().items() if levels.maybe_get_level(axis.position()) == level]
+    if not own:
+        return lambda function: over(function, axes)
+
+    def mapped(function: Callable[..., Any]) -> Callable[..., Any]:
+        def at_position(position: Array, *args: Any) -> Any:
+            with ExitStack() as stack:
+                for name in own:
+                    stack.enter_context(names.bound(name, names.Axis(size, lambda: position)))
+                return function(*args)
+
+        def call(*args: Any) -> Any:
+            places = (0,) * len(args) if axes == 0 else axes
+            return over(at_position, (0, *places))(_positions(size, args), *args)
+
+        return call
+
+    return mapped
+
+
+def _positions(size: int, args: Any) -> Array:
+    device = next((x.device for x in tree_leaves(args) if isinstance(x, torch.Tensor)), None)
+    return torch.arange(size, dtype=torch.int32, device=device)

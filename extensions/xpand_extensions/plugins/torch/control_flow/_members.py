@@ -1,7 +1,6 @@
 """Compiled loops of members that use what the others have: one loop of all members, below the level that maps them."""
 
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack
 from functools import partial
 from typing import Any, TypeAlias
 
@@ -9,9 +8,8 @@ import torch
 from torch._C import _functorch as levels  # torch.func has no public way to tell its levels apart
 
 from xpand._typing import Array
-from xpand_extensions.vmap import _names as names
 
-from ..autodiff._levels import USER_CODE, observed_by, seen_by
+from ..autodiff._levels import USER_CODE, observed_by, over_members, seen_by
 
 Arrays: TypeAlias = "tuple[Array, ...]"
 Function: TypeAlias = Callable[..., Arrays]
@@ -40,9 +38,8 @@ def of_all(
         wholes = [x if axis is None else x.movedim(axis, 0) for x, axis in pairs]
         for i, (x, axis) in enumerate(pairs[:carried]):
             wholes[i] = x.expand(size, *x.shape) if axis is None else wholes[i]
-        axes = [None if i >= carried and axis is None else 0 for i, (_, axis) in enumerate(pairs)]
-        own = [name for name, axis in names.all_bound().items() if levels.maybe_get_level(axis.position()) == level]
-        holds, body = (_mapped(function, axes, size, own, interpreter.randomness()) for function in of_user)
+        axes = tuple([None if i >= carried and axis is None else 0 for i, (_, axis) in enumerate(pairs)])
+        holds, body = map(over_members(interpreter, axes), of_user)
 
         def step(*xs: Array) -> Arrays:
             (active,) = holds(*xs)
@@ -52,18 +49,3 @@ def of_all(
         with interpreter.lower():
             found = repeat(lambda *xs: (torch.any(holds(*xs)[0]),), step, tuple(wholes), carried)
         return tuple(levels._add_batch_dim(x, 0, level) for x in found)
-
-
-def _mapped(
-    function: Function, axes: Sequence[int | None], size: int, own: Sequence[names.Name], randomness: str
-) -> Function:
-    """Map a function, with names for the axis that is mapped."""
-
-    def at_position(position: Array, *xs: Array) -> Arrays:
-        with ExitStack() as stack:
-            for name in own:
-                stack.enter_context(names.bound(name, names.Axis(size, lambda: position)))
-            return function(*xs)
-
-    each = torch.func.vmap(at_position, (0, *axes), randomness=randomness)
-    return lambda *xs: each(torch.arange(size, dtype=torch.int32, device=xs[0].device), *xs)
