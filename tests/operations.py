@@ -33,7 +33,15 @@ from tests.cases import (
     weighted_sum,
 )
 from tests.libraries import Library
-from tests.traced import torch_orders, traced_forward, traced_grad, traced_second, traced_stage, traced_vmap
+from tests.traced import (
+    of_chosen_arrays,
+    torch_orders,
+    traced_forward,
+    traced_grad,
+    traced_second,
+    traced_stage,
+    traced_vmap,
+)
 
 __all__ = ["TRANSFORMATIONS", "Case", "as_tuple", "check_values", "reversed_in_memory", "strided", "transformation_id"]
 
@@ -53,10 +61,9 @@ def jax_jit(case: Case) -> None:
 
 
 def jax_vmap(case: Case) -> None:
-    """The mapped function gives what a loop gives, compiled too."""
+    """The mapped function gives what a loop gives; one program compiles quicker than many."""
     import jax
 
-    _vmap(case, library_of_name("jax"), jax.vmap)
     _vmap(case, library_of_name("jax"), lambda function: jax.jit(jax.vmap(function)))
 
 
@@ -89,18 +96,20 @@ def torch_compile(case: Case) -> None:
 
 
 def jax_grad(case: Case) -> None:
-    """Gradients agree with central differences; compiled, too."""
+    """Gradients agree with central differences."""
     import jax
 
     if case.differentiable:
         library = library_of_name("jax")
         arrays = [library.asarray(x) for x in case.arrays]
         weighted = weighted_sum(library, case)
-        gradients = jax.grad(weighted, case.differentiable)
+        chosen = [arrays[i] for i in case.differentiable]
+        # The other arrays have values, as in a call that isn't compiled; one program compiles quicker than many.
+        of_chosen = of_chosen_arrays(weighted, arrays, case.differentiable)
+        gradients = jax.grad(of_chosen, tuple(range(len(chosen))))
         expected = differences(library, case)
-        assert_close(library, gradients(*arrays), expected, case, case.gradient_rtol)
-        if case.compiles:
-            assert_close(library, jax.jit(gradients)(*arrays), expected, case, case.gradient_rtol)
+        found = (jax.jit(gradients) if case.compiles else gradients)(*chosen)
+        assert_close(library, found, expected, case, case.gradient_rtol)
 
 
 def torch_grad(case: Case) -> None:
