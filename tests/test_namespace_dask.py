@@ -628,3 +628,14 @@ def test_arrays_without_elements_have_any_shape_without(shape: tuple[int, ...]) 
     assert found.dtype == np.int16
     with pytest.raises(ValueError, match="size"):
         xp.reshape(x, (3,))
+
+
+@pytest.mark.parametrize("dtype", ["complex64", "complex128"])
+def test_triangles_of_complex_matrices_without_a_warning(dtype: str) -> None:
+    x = (np.arange(24).reshape(2, 3, 4) * (1 + 2j)).astype(dtype)
+    lazy = da.from_array(x, chunks=2)
+    for k in (-5, -1, 0, 2, 5):
+        for name in ("tril", "triu"):
+            found = np.asarray(getattr(xp, name)(lazy, k=k))
+            assert found.dtype == x.dtype
+            np.testing.assert_array_equal(found, getattr(np, name)(x, k))

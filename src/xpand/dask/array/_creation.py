@@ -284,11 +284,16 @@ def meshgrid(*arrays: Array, indexing: str = "xy", **kwargs: Any) -> tuple[Array
     return tuple(da.meshgrid(*arrays, indexing=indexing, **kwargs))
 
 
+def _is_below(x: Array, k: int) -> Array:
+    """Where matrices are at or below their k-th diagonal. Dask's own is made like them, and warns if complex."""
+    return da.tri(*x.shape[-2:], k=k, dtype=bool, chunks=x.chunks[-2:])
+
+
 def tril(x: Array, /, *, k: int = 0) -> Array:
     """Lower triangle of (stacks of) matrices."""
-    return da.tril(x, k)
+    return da.where(_is_below(x, k), x, x.dtype.type(0)) if x.dtype.kind == "c" else da.tril(x, k)
 
 
 def triu(x: Array, /, *, k: int = 0) -> Array:
     """Upper triangle of (stacks of) matrices."""
-    return da.triu(x, k)
+    return da.where(_is_below(x, k - 1), x.dtype.type(0), x) if x.dtype.kind == "c" else da.triu(x, k)
