@@ -187,6 +187,8 @@ def test_rules_that_close_over_what_is_mapped(function: Any, name: str, id: str)
 class Scaled:
     """Brings along an array as an attribute, and has a rule in which it is used."""
 
+    __slots__ = ("c", "f")
+
     def __init__(self, c: Any) -> None:
         self.c = c
         self.f = custom_vjp(self.value)

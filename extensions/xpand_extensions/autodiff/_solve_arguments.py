@@ -162,6 +162,15 @@ def _closed_over(*functions: Any) -> Iterator[Array]:
                 stack.extend(leaves)
             elif not isinstance(x, type):
                 stack.extend(getattr(x, "__dict__", {}).values())
+                stack.extend(_slots(x))
+
+
+def _slots(x: Any) -> Iterator[Any]:
+    for kind in type(x).__mro__:
+        names = kind.__dict__.get("__slots__", ())
+        for name in (names,) if isinstance(names, str) else names:
+            if hasattr(x, name):
+                yield getattr(x, name)
 
 
 def _cells(function: FunctionType) -> Iterator[Any]:
