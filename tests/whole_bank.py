@@ -166,11 +166,11 @@ def _unsolvable(library: Library, method: str, precision: str) -> Iterator[Outco
     if library.id != "jax" and not library.lazy:
         for system in UNSOLVABLE:
             sides = [library.asarray(x.astype(precision)) for x in (system.matrix, system.b)]
-            code = _outcome(lambda sides=sides: int(library.to_numpy(_quiet(status, *sides))))
+            code = _outcome(lambda sides=sides: int(_quiet(library, status, *sides)))
             yield str(system), code if isinstance(code, Exception) else _outcome(right, system, code)
     sides = [library.asarray(x.astype(precision)) for x in all_unsolvable()]
     for way, function in (("batch", status), ("jit and vmap", jit(vmap(status)))):
-        codes = _outcome(lambda function=function: library.to_numpy(_quiet(function, *sides)).tolist())
+        codes = _outcome(lambda function=function: _quiet(library, function, *sides).tolist())
         if isinstance(codes, Exception):
             yield way, codes
             continue
@@ -178,10 +178,10 @@ def _unsolvable(library: Library, method: str, precision: str) -> Iterator[Outco
             yield f"{system}, by {way}", _outcome(right, system, code)
 
 
-def _quiet(function: Callable[..., Any], *args: Any) -> Any:
-    """Call what works on NumPy's arrays without xpand's namespace, and so warns of infinities."""
+def _quiet(library: Library, function: Callable[..., Any], *args: Any) -> np.ndarray:
+    """Compute what works on NumPy's arrays without xpand's namespace, and so warns of infinities."""
     with np.errstate(all="ignore"):
-        return function(*args)
+        return library.to_numpy(function(*args))
 
 
 PARTS: Final[dict[str, Callable[[Library, str, str], Iterator[Outcome]]]] = {
