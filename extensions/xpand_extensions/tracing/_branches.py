@@ -18,21 +18,35 @@ from ._reverse import Linearize, opaque
 from ._tape import Tape, recorded
 
 
-def cond(namespace: Any, index: Array, functions: Sequence[Callable[..., Any]], operands: Sequence[Array]) -> list[Any]:
-    """Call the function of a number, which is one of integers or truth values, with operands."""
+def cond(
+    namespace: Any,
+    index: Array,
+    functions: Sequence[Callable[..., Any]],
+    operands: Sequence[Array],
+    skips: bool = False,
+) -> list[Any]:
+    """Call the function of a number, which is one of integers or truth values, with operands.
+
+    `skips`: of two functions the second is the one to be spared, for a batch too whose members all choose the first.
+    """
     avals = list(map(aval_of, operands))
     made = [closed(namespace, "cond", lambda *x, f=f: (tuple(f(*x)), ()), avals) for f in functions]
     constants = [x for _, found in made for x in found]
     counts = tuple(len(found) for _, found in made)
-    return cond_bodies(namespace, index, [body for body, _ in made], counts, [*constants, *operands])
+    return cond_bodies(namespace, index, [body for body, _ in made], counts, [*constants, *operands], skips)
 
 
 def cond_bodies(
-    namespace: Any, index: Any, bodies: Sequence[Body], counts: tuple[int, ...], args: Sequence[Any]
+    namespace: Any,
+    index: Any,
+    bodies: Sequence[Body],
+    counts: tuple[int, ...],
+    args: Sequence[Any],
+    skips: bool,
 ) -> list[Any]:
     """Choose among bodies, each of constants of its own and of operands for all."""
     op = namespace.operation("cond", _run_cond)
-    return list(map(bare, bind(op, [index, *args], {"bodies": tuple(bodies), "counts": counts})))
+    return list(map(bare, bind(op, [index, *args], {"bodies": tuple(bodies), "counts": counts, "skips": skips})))
 
 
 def given_to(number: int, counts: tuple[int, ...], args: Sequence[Any]) -> list[Any]:
@@ -41,47 +55,67 @@ def given_to(number: int, counts: tuple[int, ...], args: Sequence[Any]) -> list[
     return [*args[start : start + counts[number]], *args[sum(counts) :]]
 
 
-def _run_cond(index: Array, *args: Array, bodies: tuple[Body, ...], counts: tuple[int, ...]) -> Arrays:
+def _run_cond(index: Array, *args: Array, bodies: tuple[Body, ...], counts: tuple[int, ...], skips: bool) -> Arrays:
     branches = [partial(body.program, *given_to(i, counts, args)) for i, body in enumerate(bodies)]
     if bodies[0].graph.namespace.base.isdtype(index.dtype, "bool"):
         return eagerly.cond(index, branches[1], branches[0])
     return eagerly.switch(index, branches)
 
 
-def cond_shapes(namespace: Any, index: Any, *avals: Any, bodies: tuple[Body, ...], counts: tuple[int, ...]) -> Any:
+def cond_shapes(
+    namespace: Any, index: Any, *avals: Any, bodies: tuple[Body, ...], counts: tuple[int, ...], skips: bool
+) -> Any:
     if len(counts) != len(bodies) or tuple(index.shape) != ():
         raise ValueError(f"one number, and {len(bodies)} counts, got the shape {tuple(index.shape)} and {counts}")
     found = [body.results(given_to(i, counts, avals)) for i, body in enumerate(bodies)]
     return tuple(found[0])
 
 
-def cond_depends(on: Sequence[bool], *, bodies: tuple[Body, ...], counts: tuple[int, ...]) -> tuple[bool, ...]:
+def cond_depends(
+    on: Sequence[bool], *, bodies: tuple[Body, ...], counts: tuple[int, ...], skips: bool
+) -> tuple[bool, ...]:
     found = [body.depends(tuple(given_to(i, counts, on[1:]))) for i, body in enumerate(bodies)]
     return tuple(on[0] or any(each) for each in zip(*found))
 
 
 def cond_batch(trace: Batching, op: Op, args: Sequence[Any], params: dict[str, Any]) -> Any:
-    namespace, bodies, counts = trace.namespace, params["bodies"], params["counts"]
+    namespace, bodies, counts, skips = trace.namespace, params["bodies"], params["counts"], params["skips"]
     index, *given = args
     every = (True,) * len(bodies[0].graph.outputs)
-    each_given = [given_to(i, counts, given) for i in range(len(bodies))]
-    axes = [tuple(map(trace.own, each)) for each in each_given]
+    axes = tuple(map(trace.own, given))
+    values = [trace.plain(x) for x in given]
+    mapped = lambda i: bodies[i].mapped(tuple(given_to(i, counts, axes)), trace.size, every)[0]
     if not trace.own(index):
-        mapped = [body.mapped(each, trace.size, every)[0] for body, each in zip(bodies, axes)]
-        found = cond_bodies(namespace, bare(index), mapped, counts, [trace.plain(x) for x in given])
-        return tuple(namespace.array(trace, x) for x in found)
-    # Members differ: all are computed, and each member takes its own.
-    number = namespace.wrap(index._value)
+        found = cond_bodies(namespace, bare(index), [mapped(i) for i in range(len(bodies))], counts, values, skips)
+    elif skips:
+        # As long as one member needs it, all compute it.
+        some = namespace.any(namespace.wrap(index._value))
+        first = lambda _, *x: tuple(mapped(0).graph.run(*given_to(0, counts, x)))
+        each = lambda number, *x: tuple(_of_each(trace, number, x, axes, params))
+        found = cond(namespace, some, [first, each], [index._value, *values], skips)
+    else:
+        found = _of_each(trace, index._value, values, axes, params)
+    return tuple(namespace.array(trace, bare(x)) for x in found)
+
+
+def _of_each(
+    trace: Batching, number: Any, given: Sequence[Any], axes: Sequence[bool], params: dict[str, Any]
+) -> list[Any]:
+    """Choose where members differ: all are computed, and each member takes its own."""
+    namespace, bodies, counts = trace.namespace, params["bodies"], params["counts"]
+    every = (True,) * len(bodies[0].graph.outputs)
+    number = namespace.wrap(number)
     is_bool = namespace.isdtype(number.dtype, "bool")
-    found = []
+    found: list[Any] = []
     for i, body in enumerate(bodies):
         is_mine = _is_chosen(number, i, len(bodies), is_bool)
-        mine = [_of_chosen(trace, is_mine, x) for x in each_given[i]]
+        pairs = zip(given_to(i, counts, given), given_to(i, counts, axes))
+        mine = [_of_chosen(trace, is_mine, x, has_axis) for x, has_axis in pairs]
         outs = body.mapped(tuple(has_axis for _, has_axis in mine), trace.size, every)[0].graph.run(
             *[x for x, _ in mine]
         )
         found = [where(namespace, is_mine, x, y) for x, y in zip(outs, found)] if i else list(outs)
-    return tuple(namespace.array(trace, bare(x)) for x in found)
+    return found
 
 
 def _is_chosen(number: Any, i: int, count: int, is_bool: bool) -> Any:
@@ -93,17 +127,16 @@ def _is_chosen(number: Any, i: int, count: int, is_bool: bool) -> Any:
     return number >= i if i == count - 1 else number == i
 
 
-def _of_chosen(trace: Batching, is_mine: Any, x: Any) -> tuple[Any, bool]:
+def _of_chosen(trace: Batching, is_mine: Any, value: Any, has_axis: bool) -> tuple[Any, bool]:
     """Return an argument for a body, and whether it has the axis: of other members' only the value.
 
     Derivatives at values that the body isn't meant for, which may be NaN, so have no part in those of the arguments.
     """
     namespace = trace.namespace
-    value: Any = trace.plain(x)
     if not namespace.is_floating(value.dtype) or not isinstance(value, TracedArray):
-        return value, trace.own(x)
-    value = trace.lifted(x)
-    return where(namespace, is_mine, value, bind(namespace.operations["stop_gradient"], (value,), {})), True
+        return value, has_axis
+    wide: Any = value if has_axis else trace.lifted(value)
+    return where(namespace, is_mine, wide, bind(namespace.operations["stop_gradient"], (wide,), {})), True
 
 
 def cond_forward(trace: Forward, op: Op, args: Sequence[Any], params: dict[str, Any]) -> Any:
@@ -126,7 +159,7 @@ def cond_forward(trace: Forward, op: Op, args: Sequence[Any], params: dict[str, 
 
     # All that they use are operands: what is done with arrays from around a body isn't done in it, but always.
     operands = [*given, *[t for t in along if t is not None]]
-    found = cond(namespace, index, [pushed(i) for i in range(len(bodies))], operands)
+    found = cond(namespace, index, [pushed(i) for i in range(len(bodies))], operands, params["skips"])
     derivatives = iter(found[len(floats) :])
     return tuple(trace.pair(x, next(derivatives) if each else None) for x, each in zip(found, floats))
 
@@ -183,7 +216,7 @@ def _pulled(
     bodies, counts = params["bodies"], params["counts"]
     floats = bodies[0].floats("outputs")
     followed = [body.followed(tuple(given_to(i, counts, active))) for i, body in enumerate(bodies)]
-    outs = cond_bodies(namespace, index, followed, counts, primals)
+    outs = cond_bodies(namespace, index, followed, counts, primals, params["skips"])
 
     def back(*cotangents: Any) -> list[Any]:
         cts = chosen(cotangents, floats)
@@ -203,7 +236,7 @@ def _pulled(
 
             return pulled
 
-        found = iter(cond(namespace, index, [pull(i) for i in range(len(bodies))], [*primals, *cts]))
+        found = iter(cond(namespace, index, [pull(i) for i in range(len(bodies))], [*primals, *cts], params["skips"]))
         return [next(found) if each else None for each in active]
 
     return outs, back

@@ -12,7 +12,8 @@ from xpand._arguments import device_of
 from xpand._typing import Array
 
 from ._batching import Batching
-from ._bodies import Body, closed
+from ._bodies import Body, body_of, closed
+from ._branches import cond
 from ._core import Aval, Op, aval_of, bare, bind
 from ._fit import zeros
 from ._flow import Arrays, chosen, push, split
@@ -132,7 +133,7 @@ def _reordered(
 def scan_linearize(trace: Linearize, op: Op, args: Sequence[Any], params: dict[str, Any]) -> Any:
     primals = [trace.plain(x) for x in args]
     nodes = [x._extra if trace.own(x) else None for x in args]
-    outs, back = _scanned(trace.namespace, primals, [node is not None for node in nodes], params)
+    outs, back = scanned(trace.namespace, primals, [node is not None for node in nodes], params)
     return opaque(trace, outs, nodes, back, lambda *t: push(trace.namespace, op, primals, t, params))
 
 
@@ -140,20 +141,24 @@ def scan_tape(trace: Tape, op: Op, args: Sequence[Any], params: dict[str, Any]) 
     """Record a scan that is linear in some of its arrays: its transpose is the one at zero."""
     primals, nodes = trace.at_zero(args)
     active = [node is not None for node in nodes]
-    outs, back = _scanned(trace.namespace, primals, active, params)
+    outs, back = scanned(trace.namespace, primals, active, params)
     forth = lambda *t: push(trace.namespace, op, primals, t, params)
     return recorded(trace, op, outs, scan_depends(active, **params), nodes, back, forth)
 
 
-def _scanned(
-    namespace: Any, primals: list[Any], active: list[bool], params: dict[str, Any]
+def scanned(
+    namespace: Any, primals: list[Any], active: list[bool], params: dict[str, Any], ends: bool = False
 ) -> tuple[list[Any], Callable[..., Any]]:
-    """Scan, keeping what is carried at the beginning of each segment; return the results, and the pullback."""
+    """Scan, keeping what is carried at the beginning of each segment; return the results, and the pullback.
+
+    `ends`: the first of what is carried tells whether to go on. Steps after the end are passed over, by segments, in
+    both directions. Such a scan has no rows.
+    """
     body, count, carry, length = params["body"], params["constants"], params["carry"], params["length"]
     fixed, init, xs = split(primals, count, carry)
     floats = body.floats("inputs")
     wanted = tuple(f and (a or count <= i < count + carry) for i, (a, f) in enumerate(zip(active, floats)))
-    followed = body.followed(wanted)
+    followed = _skipping(body.followed(wanted), count) if ends else body.followed(wanted)
     size = max(1, math.isqrt(length))
     segments = length // size
     parts = [(segments, size)] if segments else []
@@ -162,7 +167,7 @@ def _scanned(
     carried, stacked, kept, start = init, [], [], 0
     for number, each in parts:
         rows = [_segments(namespace, x, start, number, each) for x in xs]
-        carried, found = _outer(namespace, followed, fixed, carried, rows, number, each)
+        carried, found = _outer(namespace, followed, fixed, carried, rows, number, each, ends)
         kept.append(found[:carry])
         stacked.append([_merged(namespace, y) for y in found[carry:]])
         start += number * each
@@ -184,7 +189,7 @@ def _scanned(
             rows = [_segments(namespace, x, begin, number, each) for x in xs]
             cts = [_segments(namespace, y, begin, number, each) for y in ct_ys]
             ct_carry, ct_fixed, ct_rows = _outer_back(
-                namespace, body, wanted, fixed, starts, rows, cts, ct_carry, ct_fixed, number, each, params
+                namespace, body, wanted, fixed, starts, rows, cts, ct_carry, ct_fixed, number, each, params, ends
             )
             of_rows.insert(0, [_merged(namespace, x) for x in ct_rows])
             end = begin
@@ -209,12 +214,27 @@ def _merged(namespace: Any, x: Any) -> Any:
     return bare(namespace.reshape(x, (x.shape[0] * x.shape[1], *x.shape[2:])))
 
 
+def _skipping(body: Body, constants: int) -> Body:
+    """Make the body that does nothing where the first of what is carried is false."""
+    namespace = body.graph.namespace
+
+    def function(*arrays: Array) -> tuple[Any, Any]:
+        stay = lambda *x: x[constants:]
+        return tuple(cond(namespace, arrays[constants], [stay, body.graph.run], arrays, skips=True)), ()
+
+    make = lambda: body_of(namespace, function, [x.aval for x in body.graph.inputs])
+    return body.made(("skipping", constants), make)  # type: ignore[no-any-return]
+
+
 def _outer(
-    namespace: Any, body: Body, fixed: list[Any], init: list[Any], rows: list[Any], number: int, size: int
+    namespace: Any, body: Body, fixed: list[Any], init: list[Any], rows: list[Any], number: int, size: int, ends: bool
 ) -> tuple[list[Any], list[Any]]:
     """Scan segments: what is stacked is first what is carried at the beginning of each, then what each stacks."""
 
     def segment(carry: Arrays, xs: Arrays) -> tuple[Any, Any]:
+        if ends:
+            steps = lambda *carry: tuple(scan_body(namespace, body, fixed, carry, (), size)[0])
+            return tuple(cond(namespace, carry[0], [lambda *carry: carry, steps], carry, skips=True)), carry
         carried, ys = scan_body(namespace, body, fixed, carry, xs, size)
         return carried, (*carry, *ys)
 
@@ -234,10 +254,12 @@ def _outer_back(
     number: int,
     size: int,
     params: dict[str, Any],
+    ends: bool,
 ) -> tuple[list[Any], list[Any], list[Any]]:
     """Go through the segments backwards, each computed again: cotangents of what is carried, of constants, of rows."""
     count, carry = params["constants"], params["carry"]
     pulled, followed = body.pulled(wanted), body.followed(wanted)
+    followed = _skipping(followed, count) if ends else followed
     of_fixed, of_carry = sum(wanted[:count]), sum(wanted[count : count + carry])
 
     def step(cts: Arrays, given: Arrays) -> tuple[Any, Any]:
@@ -254,10 +276,19 @@ def _outer_back(
         start, row, ct_row = split(given, carry, len(given) - carry - len(ct_ys))
         _, carried = scan(namespace, states, start, row, size)
         backwards = [bare(namespace.flip(x, axis=0)) for x in (*carried, *row, *ct_row)]
-        found, ct_xs = scan(namespace, step, cts, backwards, size)
+        found, ct_xs = scan(namespace, skipping(step), cts, backwards, size)
         return found, tuple(bare(namespace.flip(x, axis=0)) for x in ct_xs)
 
+    def skipping(function: Callable[..., Any]) -> Callable[..., Any]:
+        """Leave cotangents as they are where there was no step."""
+
+        def stay_or_call(cts: Arrays, given: Arrays) -> tuple[Any, Any]:
+            branches = [lambda *x: x[: len(cts)], lambda *x: tuple(function(x[: len(cts)], x[len(cts) :])[0])]
+            return tuple(cond(namespace, given[0], branches, [*cts, *given], skips=True)), ()
+
+        return stay_or_call if ends else function
+
     backwards = [bare(namespace.flip(x, axis=0)) for x in (*starts, *rows, *ct_ys)]
-    cts, ct_xs = scan(namespace, segment, [*ct_carry, *ct_fixed], backwards, number)
+    cts, ct_xs = scan(namespace, skipping(segment), [*ct_carry, *ct_fixed], backwards, number)
     found = split(cts, of_carry)
     return found[0], found[1], [bare(namespace.flip(x, axis=0)) for x in ct_xs]

@@ -11,15 +11,14 @@ from xpand._typing import Array
 from .._bounds import index_dtype
 from ..generic import control_flow as eagerly
 from ._batching import Batching
-from ._bodies import Body, closed
-from ._branches import cond
+from ._bodies import Body, body_of, closed
 from ._core import Op, aval_of, bare, bind
 from ._fit import zeros
-from ._flow import Arrays, split, where
+from ._flow import Arrays, push, split, where
 from ._forward import Forward
-from ._reverse import Linearize
-from ._scan import scan
-from ._tape import Tape
+from ._reverse import Linearize, opaque
+from ._scan import scan, scanned
+from ._tape import Tape, recorded
 
 
 def while_loop(
@@ -155,21 +154,37 @@ def _device_of(arrays: Sequence[Any]) -> Any:
 
 
 def while_linearize(trace: Linearize, op: Op, args: Sequence[Any], params: dict[str, Any]) -> Any:
+    namespace = trace.namespace
     values = [trace.plain(x) for x in args]
     if not any(map(trace.own, args[params["tested"] :])):  # only how many steps there are depends on what is followed
         return bind(op, values, params)
-    return _as_scan(trace.namespace, args, values, params)
+    found = _counted(namespace, args, values, params)
+    if found is None:
+        nodes = [x._extra if trace.own(x) else None for x in args]
+        outs, back = _bounded(namespace, values, [node is not None for node in nodes], params)
+        found = opaque(trace, outs, nodes, back, lambda *t: push(namespace, op, values, t, params))
+    return found
 
 
 def while_tape(trace: Tape, op: Op, args: Sequence[Any], params: dict[str, Any]) -> Any:
+    namespace = trace.namespace
     values, nodes = trace.at_zero(args)
-    if _is_tested([node is not None for node in nodes], params):
+    active = [node is not None for node in nodes]
+    if _is_tested(active, params):
         raise trace.nonlinear(op)
-    return _as_scan(trace.namespace, args, values, params)
+    found = _counted(namespace, args, values, params)
+    if found is None:
+        outs, back = _bounded(namespace, values, active, params)
+        forth = lambda *t: push(namespace, op, values, t, params)
+        found = recorded(trace, op, outs, while_depends(active, **params), nodes, back, forth)
+    return found
 
 
-def _as_scan(namespace: Any, args: Sequence[Any], values: Sequence[Any], params: dict[str, Any]) -> Any:
-    """Scan over as many steps as the loop takes; where that isn't known, over as many as it may take."""
+def _counted(namespace: Any, args: Sequence[Any], values: Sequence[Any], params: dict[str, Any]) -> Any:
+    """Scan over as many steps as the loop takes; return None where that isn't known, but how many it may take.
+
+    Where members ask others, all of them take all these steps.
+    """
     limit = params["limit"]
     of_test, of_body, init = _parts_of_while(values, params)
     test, body = params["test"], params["body"]
@@ -194,19 +209,46 @@ def _as_scan(namespace: Any, args: Sequence[Any], values: Sequence[Any], params:
             "while_loop: has no derivative by reverse mode where the number of steps is not known, under `jit` or "
             "`vmap`; give max_iter, or take forward mode (`jvp`, `jacfwd`)"
         )
-
     asks = _asks_others(body)
+    if not asks and not _asks_others(test):
+        return None
 
     def step_or_stay(carry: Arrays, _: Arrays) -> tuple[Any, Any]:
         active = namespace.wrap(test.graph.run(*given_test, *carry)[0])
-
-        def stepped(*carry: Array) -> Arrays:
-            # Where all are computed, those that have ended step on from where they began, as in `while_batch`.
-            return tuple(body.graph.run(*given_body, *[where(namespace, active, x, y) for x, y in zip(carry, given)]))
-
-        if asks:  # with no part in its derivative of what members get that have ended
-            found = body.graph.run(*given_body, *carry)
-            return tuple([where(namespace, active, x, y) for x, y in zip(found, carry)]), ()
-        return tuple(cond(namespace, active, [lambda *x: x, stepped], carry)), ()
+        # As in `while_batch`; with no part in the derivative of what members get that have ended.
+        safe = carry if asks else [where(namespace, active, x, y) for x, y in zip(carry, init)]
+        found = body.graph.run(*given_body, *safe)
+        return tuple([where(namespace, active, x, y) for x, y in zip(found, carry)]), ()
 
     return tuple(map(namespace.wrap, scan(namespace, step_or_stay, given, [], limit)[0]))
+
+
+def _bounded(
+    namespace: Any, values: Sequence[Any], active: Sequence[bool], params: dict[str, Any]
+) -> tuple[list[Any], Callable[..., Any]]:
+    """Scan over as many steps as the loop may take, which do nothing after its end; return the results, the pullback.
+
+    What is carried begins with whether to go on.
+    """
+    test, body, tested, constants = params["test"], params["body"], params["tested"], params["constants"]
+    of_test, of_body, init = _parts_of_while(values, params)
+
+    def stepped(*arrays: Array) -> tuple[Any, Any]:
+        for_test, for_body, first, (goes_on, *carry) = split(arrays, tested, constants, len(init))
+        # Where all are computed, those that have ended step on from where they began, as in `while_batch`.
+        new = body.graph.run(*for_body, *[where(namespace, goes_on, x, y) for x, y in zip(carry, first)])
+        return (*test.graph.run(*for_test, *new), *new), ()
+
+    goes_on = bare(test.graph.run(*of_test, *init)[0])
+    given = [*of_test, *of_body, *init, goes_on, *init]
+    fixed = tested + constants + len(init)
+    made = body.made(("bounded", test), lambda: body_of(namespace, stepped, list(map(aval_of, given))))
+    of_scan = {"body": made, "constants": fixed, "carry": 1 + len(init), "length": params["limit"]}
+    followed = [*(False,) * tested, *active[tested : tested + constants], *(False,) * (len(init) + 1)]
+    outs, back = scanned(namespace, given, [*followed, *active[tested + constants :]], of_scan, ends=True)
+
+    def pulled(*cotangents: Any) -> list[Any]:
+        cts = back(None, *cotangents)
+        return [*cts[: tested + constants], *cts[fixed + 1 :]]
+
+    return outs[1:], pulled
