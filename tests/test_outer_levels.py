@@ -265,3 +265,57 @@ def test_rules_have_the_derivative_of_the_function_in_what_they_close_over(funct
     # Where it is differentiated twice, by what it is given first.
     mixed = grad(lambda c: grad(lambda x: function(x, c))(library.asarray(x[0])))(library.asarray(c))
     library.assert_equal(mixed, np.asarray(3.0), rtol=1e-14)
+
+
+# Branches that close over what is mapped and differentiated, and are undefined for members that choose another
+
+
+def root_or_cube(x: Any) -> Any:
+    return cond(x > 0, lambda y: NAMESPACE(x).sqrt(x) * y, lambda y: x * x * y, x)
+
+
+def one_of_three(x: Any) -> Any:
+    xp = NAMESPACE(x)
+    index = xp.astype(x > 0, xp.int32) + xp.astype(x > 3, xp.int32)
+    ways = [lambda: xp.sqrt(-x) * x, lambda: xp.log(x) * x, lambda: xp.sqrt(x - 3.0) * x]
+    return switch(index, ways)
+
+
+def within_another(x: Any) -> Any:
+    """The inner branch, a compiled function and a gradient are of the outer one."""
+    xp = NAMESPACE(x)
+    inner = lambda y: cond(x > 3, lambda: grad(lambda z: xp.sqrt(x) * z * z)(y) * 0.5, lambda: xp.sqrt(x) * y)
+    return cond(x > 0, inner, lambda y: scan(lambda c, _: (c * xp.sqrt(-x), c), y, None, length=4)[0], x)
+
+
+_AT = np.asarray([4.0, -1.0, 2.0, -3.0])
+_HALF = 1.5 * np.sqrt(np.abs(_AT))
+_SLOPES = {
+    root_or_cube: np.where(_AT > 0, _HALF, 3.0 * _AT**2),
+    one_of_three: np.asarray([3.0, _HALF[1], np.log(2.0) + 1.0, _HALF[3]]),
+    within_another: np.where(_AT > 0, _HALF, 3.0 * _AT**2),
+}
+_OVER: dict[str, Callable[[Function], Function]] = {
+    "vmap(grad)": lambda f: vmap(grad(f)),
+    "vmap(grad) with a name": lambda f: vmap(grad(f), axis_name="i"),
+    "jit(vmap(grad))": lambda f: jit(vmap(grad(f))),
+    "vmap(jvp)": lambda f: vmap(lambda x: jvp(f, (x,), (x * 0.0 + 1.0,))[1]),
+    "grad(vmap)": lambda f: grad(lambda x: total(vmap(f)(x))),
+    "grad(jit(vmap)) with a name": lambda f: grad(jit(lambda x: total(vmap(f, axis_name="i")(x)))),
+}
+
+
+@pytest.mark.parametrize(
+    ("id", "over"),
+    [
+        *[("numpy", each) for each in _OVER],
+        ("strict", "vmap(grad)"),
+        ("strict", "grad(vmap)"),
+        ("torch", "grad(vmap)"),
+        ("jax", "jit(vmap(grad))"),
+    ],
+)
+@pytest.mark.parametrize("function", _SLOPES)
+def test_branches_that_close_over_what_they_are_not_chosen_for(function: Function, id: str, over: str) -> None:
+    library = library_of_name(id)
+    library.assert_equal(_OVER[over](function)(library.asarray(_AT)), _SLOPES[function], rtol=1e-13)

@@ -281,12 +281,14 @@ def bind(op: Op, args: Sequence[Any], params: dict[str, Any]) -> Any:
     current = CURRENT.get()
     if current is None or current.level <= level:
         return top.process(op, args, params)
-    # Arrays from around the function whose graph is written: what their interpreter makes is not of that graph.
-    while current is not None and current.level > level:
+    # Arrays from around the function whose graph is written: what their interpreter makes is not of that graph, unless
+    # the graph is one of what isn't always done.
+    while current is not None and current.level > level and not current.is_choice:
         current = current.around
+    interpreter = top if current is None or current.level <= level else current
     token = CURRENT.set(current)
     try:
-        return top.process(op, args, params)
+        return interpreter.process(op, args, params)
     finally:
         CURRENT.reset(token)
 

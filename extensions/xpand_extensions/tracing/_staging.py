@@ -13,6 +13,9 @@ from ._functions import BINARY, UNARY
 from ._graph import Equation, Graph, Variable, described
 from ._shapes import avals_of_result
 
+_CHOICES: Final = frozenset({"cond"})
+"""The transformations whose functions aren't always called."""
+
 SCOPE: Final[ContextVar[str]] = ContextVar("the name of the part of the function that is traced", default="")
 
 
@@ -30,10 +33,15 @@ def scope(name: str) -> Iterator[None]:
 class Staging(Trace):
     """The interpreter that writes a graph: its arrays hold variables."""
 
-    __slots__ = ("around", "constants", "equations", "token", "weak")
+    __slots__ = ("around", "constants", "equations", "is_choice", "token", "weak")
 
     def __init__(self, what: str, namespace: Any) -> None:
         super().__init__(what, namespace)
+        self.is_choice = what in _CHOICES
+        """Whether what the function does with arrays from around it alone is written down too.
+
+        So it has no part in what members get that do not ask for it, nor in their derivatives, NaN included.
+        """
         self.equations: list[Equation] = []
         self.weak: set[Variable] = set()
         """Variables that are numbers, and take the data type of the arrays that they are combined with."""
