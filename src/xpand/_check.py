@@ -1,6 +1,6 @@
 """Conditions on values, stated where they may not be known yet."""
 
-from ._namespace import array_namespace, describe, is_concrete
+from ._namespace import array_namespace, at_once, describe, is_concrete
 from ._typing import Array
 
 
@@ -36,5 +36,8 @@ def check(condition: Array | bool, message: str, /, *, error: type[Exception] = 
     xp = array_namespace(condition)
     if not xp.isdtype(condition.dtype, "bool"):
         raise TypeError(f"check: condition must be a bool or a boolean array, got an array of {condition.dtype}")
-    if is_concrete(condition) and not bool(xp.all(condition)):
-        raise error(message)
+    if is_concrete(condition):
+        with at_once(condition):
+            holds = bool(xp.all(condition))
+        if not holds:
+            raise error(message)

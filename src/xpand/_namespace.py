@@ -8,6 +8,7 @@ stands in the table `LIBRARIES`; code elsewhere speaks of namespaces only.
 import sys
 import warnings
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Any, Final
@@ -59,6 +60,13 @@ def _jax_is_concrete(x: Array) -> bool:
     return not isinstance(x, jax.core.Tracer)
 
 
+def _jax_at_once() -> AbstractContextManager[None]:
+    import jax
+
+    context: AbstractContextManager[None] = jax.ensure_compile_time_eval()
+    return context
+
+
 @dataclass(frozen=True, slots=True)
 class _Library:
     """A library that xpand wraps: how to recognise its arrays, and what can be asked of them."""
@@ -75,6 +83,8 @@ class _Library:
     """Whether an array's values can be read now, without computing them."""
     networks: tuple[tuple[str, str], ...] = ()
     """(module, attribute) of each base class of neural networks over its arrays, its own first."""
+    at_once: Callable[[], AbstractContextManager[None]] = nullcontext
+    """What has operations on known values be done while a function is traced, if the library puts them off too."""
 
 
 LIBRARIES: Final = {
@@ -92,6 +102,7 @@ LIBRARIES: Final = {
             "jax.numpy",
             _jax_is_concrete,
             networks=(("flax.nnx", "Module"), ("flax.linen", "Module"), ("equinox", "Module")),
+            at_once=_jax_at_once,
         ),
         _Library("cupy", (("cupy", "ndarray"),), ".cupy", "cupy", _always),
         _Library("dask", (("dask.array", "Array"),), ".dask.array", "dask.array", _never),
@@ -107,6 +118,7 @@ _MAX_TYPES: Final = 4096  # a program that makes array classes without end must 
 _WRAPPERS: dict[type, Namespace] = {}
 
 _CONCRETE_BY_TYPE: dict[type, Callable[[Array], bool]] = {}
+_AT_ONCE_BY_TYPE: dict[type, Callable[[], AbstractContextManager[None]]] = {}
 
 _NUMPY: Namespace | None = None  # xpand.numpy, once it is loaded
 
@@ -370,6 +382,27 @@ def is_concrete(x: Array) -> bool:
     # Another library says so itself where it has such a notion: an attribute of the object, no call of bool(x), which
     # would compute a lazy array.
     return not getattr(x, "is_traced", False)
+
+
+def at_once(x: Array) -> AbstractContextManager[None]:
+    """Enter a context in which operations on arrays like `x`, whose values can be read, are done when they are called.
+
+    While JAX traces a function to be compiled, it puts them off otherwise, with the values that a check needs.
+
+    >>> import numpy as np
+    >>> counts = np.asarray([1, 2])
+    >>> with at_once(counts):
+    ...     bool(np.all(counts > 0))
+    True
+    """
+    cls = type(x)
+    context = _AT_ONCE_BY_TYPE.get(cls)
+    if context is None:
+        library = LIBRARIES.get(library_of(cls) or "")
+        context = nullcontext if library is None else library.at_once
+        if len(_AT_ONCE_BY_TYPE) < _MAX_TYPES:
+            _AT_ONCE_BY_TYPE[cls] = context
+    return context()
 
 
 def _names_a_namespace_of(name: str) -> Callable[[Any], bool]:

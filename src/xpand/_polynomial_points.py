@@ -7,7 +7,7 @@ from typing import Any, Literal
 from . import _arguments
 from . import _polynomial_checks as checks
 from ._errors import UnsupportedError
-from ._namespace import is_concrete
+from ._namespace import at_once, is_concrete
 from ._typing import Array, Namespace
 
 
@@ -89,12 +89,16 @@ def roots(p: Array, /) -> Array:
     """
     xp = checks.one("roots", p, kinds=_arguments.FLOATING)
     n = checks.some("roots", "p", p)
-    first = p[..., :1]
-    if is_concrete(p) and not bool(xp.all(xp.isfinite(p[..., 1:]))):
-        raise ValueError("roots: coefficients must be finite")
-    if is_concrete(p) and not bool(xp.all(xp.isfinite(first) & (first != 0))):
-        raise ValueError("roots: the first coefficient must be finite and not zero; `trim_zeros` takes zeros away")
-    top = -p[..., 1:] / first
+    if is_concrete(p):
+        with at_once(p):
+            first = p[..., :1]
+            are_finite = bool(xp.all(xp.isfinite(p[..., 1:])))
+            is_proper = bool(xp.all(xp.isfinite(first) & (first != 0)))
+        if not are_finite:
+            raise ValueError("roots: coefficients must be finite")
+        if not is_proper:
+            raise ValueError("roots: the first coefficient must be finite and not zero; `trim_zeros` takes zeros away")
+    top = -p[..., 1:] / p[..., :1]
     below = xp.eye(max(n - 2, 0), n - 1, dtype=p.dtype, device=_arguments.device_of(p))
     below = xp.broadcast_to(below, (*p.shape[:-1], max(n - 2, 0), n - 1))
     if n == 1:

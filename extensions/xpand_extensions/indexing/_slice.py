@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any, Final, Literal, TypeAlias
 
 from xpand import _arguments, array_namespace, is_concrete
-from xpand._namespace import library_name
+from xpand._namespace import at_once, library_name
 from xpand._typing import Array
 
 from .._bounds import index_dtype
@@ -265,5 +265,8 @@ def _check_repeats(x: Array, repeats: Array, axis: int, total: int | None) -> No
                 "repeat: total_repeat_length must be given where the values of repeats aren't known (under jit or "
                 "vmap), since it is the size of the result"
             )
-    elif math.prod(repeats.shape) and int(xp.min(repeats)) < 0:
-        raise ValueError(f"repeat: repeats must be at least 0, got {int(xp.min(repeats))}")
+    elif math.prod(repeats.shape):
+        with at_once(repeats):
+            least = int(xp.min(repeats))
+        if least < 0:
+            raise ValueError(f"repeat: repeats must be at least 0, got {least}")

@@ -3,7 +3,7 @@
 from typing import Any
 
 from xpand import _arguments, array_namespace, is_concrete, trees
-from xpand._namespace import describe
+from xpand._namespace import at_once, describe
 from xpand._structures import same_structure
 from xpand._typing import Array
 
@@ -36,14 +36,17 @@ def box_of(function: str, bounds: Any, vectors: Vectors) -> Box:
         if bound is None or not is_concrete(bound):
             continue
         xp = array_namespace(bound)
-        if bool(xp.any(xp.isnan(bound))):
-            raise ValueError(f"{function}: the {name} bounds hold NaN; use infinity where there is no bound")
         nowhere = xp.inf if name == "lower" else -xp.inf
-        if bool(xp.any(bound == nowhere)):
+        with at_once(bound):
+            has_nan, has_nowhere = bool(xp.any(xp.isnan(bound))), bool(xp.any(bound == nowhere))
+        if has_nan:
+            raise ValueError(f"{function}: the {name} bounds hold NaN; use infinity where there is no bound")
+        if has_nowhere:
             raise ValueError(f"{function}: the {name} bounds hold {nowhere}, so that no number is within them")
-    if lower is not None and upper is not None:
-        crossed = lower > upper
-        if is_concrete(crossed) and bool(array_namespace(crossed).any(crossed)):
+    if lower is not None and upper is not None and is_concrete(lower) and is_concrete(upper):
+        with at_once(lower):
+            is_crossed = bool(array_namespace(lower).any(lower > upper))
+        if is_crossed:
             raise ValueError(f"{function}: bounds must not cross: a lower bound is above its upper one")
     return Box(lower, upper)
 

@@ -9,6 +9,7 @@ from types import EllipsisType
 from typing import Any, Final, TypeAlias
 
 from xpand import _arguments, is_concrete
+from xpand._namespace import at_once
 from xpand._typing import Array
 
 from .._bounds import MODES, Mode
@@ -270,7 +271,8 @@ def _check(
             "or in a lazy array), since it is the size of the result"
         )
     else:
-        num_segments = max(int(xp.max(segment_ids)) + 1, 0) if size else 0
+        with at_once(segment_ids):
+            num_segments = max(int(xp.max(segment_ids)) + 1, 0) if size else 0
     if mode in (None, "raise"):
         if concrete:
             return num_segments, axis, "raise"

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal, Self, TypeAlias
 
 from xpand import _arguments, array_namespace, is_concrete
-from xpand._namespace import describe
+from xpand._namespace import at_once, describe
 from xpand._typing import Array, Scalar
 
 from .._bounds import MODES, Mode
@@ -154,7 +154,8 @@ class At:
         elif _arguments.kind(xp, values.dtype) == "unsigned" or not is_concrete(values) or 0 in values.shape:
             return
         else:
-            negative = bool(xp.any(values < 0))
+            with at_once(values):
+                negative = bool(xp.any(values < 0))
         if negative:
             raise ValueError(
                 f"at.power: values must not be negative where x has {self.x.dtype}, an integer data type; convert x "

@@ -4,6 +4,7 @@ import math
 from typing import Any, Final, Literal, TypeAlias
 
 from xpand import _arguments, is_concrete
+from xpand._namespace import at_once
 from xpand._typing import Array, Namespace
 
 from .._bounds import index_dtype
@@ -76,13 +77,15 @@ def _check_offsets(xp: Namespace, offsets: Array, shape: tuple[int, ...], axis: 
         )
     if not is_concrete(offsets) or not math.prod(given):
         return
-    low, high = int(xp.min(offsets)), int(xp.max(offsets))
+    with at_once(offsets):
+        low, high = int(xp.min(offsets)), int(xp.max(offsets))
+        # As numbers of the usual type: of unsigned ones PyTorch compares few.
+        ends = xp.astype(offsets, index_dtype(xp, _arguments.device_of(offsets)), copy=False)
+        is_falling = bool(xp.any(ends[..., 1:] < ends[..., :-1]))
     if low < 0 or high > shape[axis]:
         raise IndexError(
             f"segment_reduce: offset {low if low < 0 else high} is out of bounds for axis {axis} of size "
             f"{shape[axis]}; takes 0 to {shape[axis]}"
         )
-    # As numbers of the usual type: of unsigned ones PyTorch compares few.
-    offsets = xp.astype(offsets, index_dtype(xp, _arguments.device_of(offsets)), copy=False)
-    if bool(xp.any(offsets[..., 1:] < offsets[..., :-1])):
+    if is_falling:
         raise ValueError("segment_reduce: offsets must not decrease; turn lengths into offsets by a cumulative sum")
