@@ -7,7 +7,10 @@ import pytest
 
 from tests.libraries import Library
 from tests.operations import TRANSFORMATIONS, Case, check_values, transformation_id
-from xpand_extensions.autodiff import stop_gradient
+from xpand import array_namespace
+from xpand_extensions.autodiff import grad, stop_gradient
+from xpand_extensions.control_flow import fori_loop
+from xpand_extensions.vmap import vmap
 
 X = np.asarray([[1.0, -2.0, 3.0], [0.5, 4.0, -1.0]])
 CASE = Case(lambda x: x + stop_gradient(x) * 0.0, (X,), lambda x: x, differentiable=(0,))
@@ -43,3 +46,11 @@ def test_no_gradient_flows() -> None:
     np.testing.assert_array_equal(x.grad.numpy(), expected)
     tangents = torch.func.jvp(f, (torch.asarray(X),), (torch.ones(2, 3, dtype=torch.float64),))[1]
     np.testing.assert_allclose(float(tangents), expected.sum())
+
+
+def test_gradient_is_stopped_for_members(library: Library) -> None:
+    def gradient(function: Any) -> Any:
+        return grad(lambda x: array_namespace(x).sum(vmap(function)(x)))(library.asarray([3.0, 4.0]))
+
+    library.assert_equal(gradient(lambda x: stop_gradient(x) * x), [3.0, 4.0])
+    library.assert_equal(gradient(lambda x: fori_loop(0, 2, lambda i, c: stop_gradient(c) * c, x)), [27.0, 64.0])

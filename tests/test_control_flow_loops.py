@@ -15,9 +15,9 @@ from tests.libraries import EAGER_LIBRARIES, LIBRARIES, Library
 from tests.operations import TRANSFORMATIONS, Case, check_values, transformation_id
 from tests.test_derivatives import NAMESPACE, total
 from xpand_extensions import UnsupportedError
-from xpand_extensions.autodiff import grad, hessian, jvp
+from xpand_extensions.autodiff import grad, hessian, jvp, stop_gradient
 from xpand_extensions.control_flow import cond, fori_loop, scan, switch, while_loop
-from xpand_extensions.jit import jit
+from xpand_extensions.jit import ShapeDtype, jit, pure_callback
 from xpand_extensions.vmap import vmap
 
 A = np.asarray([2.0, 9.0, 1.0, 0.25])
@@ -535,3 +535,43 @@ def test_only_the_number_of_steps_is_followed(library: Library) -> None:
     slope = grad(lambda x: x * up_to(x, library.asarray(0.0), None))
     library.assert_equal(jit(slope)(library.asarray(2.5)), np.asarray(3.0))
     library.assert_equal(vmap(slope)(library.asarray([1.5, 2.5])), np.asarray([2.0, 3.0]))
+
+
+def test_derivatives_cost_the_steps_taken() -> None:
+    """A bound costs nothing where the number of steps isn't known when the derivative is taken."""
+    steps = 0
+
+    def sine(x: Any) -> Any:
+        nonlocal steps
+        steps += 1
+        return np.sin(x)
+
+    def f(x: Any, bound: int) -> Any:
+        def grown(x: Any) -> Any:
+            like = ShapeDtype(x.shape, x.dtype)
+            return 1.5 * x + pure_callback(sine, like, stop_gradient(x), vmap_method="broadcast_all")
+
+        return while_loop(lambda x: x < 40.0, grown, x, max_iter=bound)
+
+    x = np.asarray([1.0, 2.0, 50.0, 30.0])
+
+    def of_members(bound: int) -> Any:
+        return lambda x: total(vmap(lambda x: f(x, bound))(x))
+
+    for change, at in (
+        (lambda bound: grad(lambda x: f(x, bound)), x[0]),
+        (lambda bound: grad(of_members(bound)), x),
+        (lambda bound: vmap(grad(lambda x: f(x, bound))), x),
+        (lambda bound: jvp_of_grad(of_members(bound)), x),
+    ):
+        few, many = jit(change(40)), jit(change(10**5))
+        np.testing.assert_array_equal(few(at), many(at))
+        steps = 0
+        few(at)
+        with_tight_bound, steps = steps, 0
+        many(at)
+        assert 0 < steps == with_tight_bound
+
+
+def jvp_of_grad(f: Any) -> Any:
+    return lambda x: jvp(grad(f), (x,), (x,))[1]

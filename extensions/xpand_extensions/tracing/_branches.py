@@ -84,7 +84,11 @@ def cond_batch(trace: Batching, op: Op, args: Sequence[Any], params: dict[str, A
     every = (True,) * len(bodies[0].graph.outputs)
     axes = tuple(map(trace.own, given))
     values = [trace.plain(x) for x in given]
-    mapped = lambda i: bodies[i].mapped(tuple(given_to(i, counts, axes)), trace.size, every)[0]
+
+    def mapped(i: int) -> Body:
+        found: Body = bodies[i].mapped(tuple(given_to(i, counts, axes)), trace.size, every)[0]
+        return found
+
     if not trace.own(index):
         found = cond_bodies(namespace, bare(index), [mapped(i) for i in range(len(bodies))], counts, values, skips)
     elif skips:

@@ -6,7 +6,7 @@ again when the cotangents come by.
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, Final
 
 from xpand._arguments import device_of
 from xpand._typing import Array
@@ -20,6 +20,9 @@ from ._flow import Arrays, chosen, push, split
 from ._forward import Forward
 from ._reverse import Linearize, opaque
 from ._tape import Tape, recorded
+
+FEW_STEPS: Final = 32
+"""Fewer steps than these are passed over each by itself, and by a batch not at all."""
 
 
 def scan(
@@ -158,8 +161,9 @@ def scanned(
     fixed, init, xs = split(primals, count, carry)
     floats = body.floats("inputs")
     wanted = tuple(f and (a or count <= i < count + carry) for i, (a, f) in enumerate(zip(active, floats)))
-    followed = _skipping(body.followed(wanted), count) if ends else body.followed(wanted)
-    size = max(1, math.isqrt(length))
+    skips = ends and length >= FEW_STEPS
+    followed = _skipping(body.followed(wanted), count, skips) if ends else body.followed(wanted)
+    size = max(1, length if ends and not skips else math.isqrt(length))
     segments = length // size
     parts = [(segments, size)] if segments else []
     if length % size:
@@ -167,7 +171,7 @@ def scanned(
     carried, stacked, kept, start = init, [], [], 0
     for number, each in parts:
         rows = [_segments(namespace, x, start, number, each) for x in xs]
-        carried, found = _outer(namespace, followed, fixed, carried, rows, number, each, ends)
+        carried, found = _outer(namespace, followed, fixed, carried, rows, number, each, skips)
         kept.append(found[:carry])
         stacked.append([_merged(namespace, y) for y in found[carry:]])
         start += number * each
@@ -214,25 +218,25 @@ def _merged(namespace: Any, x: Any) -> Any:
     return bare(namespace.reshape(x, (x.shape[0] * x.shape[1], *x.shape[2:])))
 
 
-def _skipping(body: Body, constants: int) -> Body:
+def _skipping(body: Body, constants: int, skips: bool) -> Body:
     """Make the body that does nothing where the first of what is carried is false."""
     namespace = body.graph.namespace
 
     def function(*arrays: Array) -> tuple[Any, Any]:
         stay = lambda *x: x[constants:]
-        return tuple(cond(namespace, arrays[constants], [stay, body.graph.run], arrays, skips=True)), ()
+        return tuple(cond(namespace, arrays[constants], [stay, body.graph.run], arrays, skips)), ()
 
     make = lambda: body_of(namespace, function, [x.aval for x in body.graph.inputs])
-    return body.made(("skipping", constants), make)  # type: ignore[no-any-return]
+    return body.made(("skipping", constants, skips), make)  # type: ignore[no-any-return]
 
 
 def _outer(
-    namespace: Any, body: Body, fixed: list[Any], init: list[Any], rows: list[Any], number: int, size: int, ends: bool
+    namespace: Any, body: Body, fixed: list[Any], init: list[Any], rows: list[Any], number: int, size: int, skips: bool
 ) -> tuple[list[Any], list[Any]]:
     """Scan segments: what is stacked is first what is carried at the beginning of each, then what each stacks."""
 
     def segment(carry: Arrays, xs: Arrays) -> tuple[Any, Any]:
-        if ends:
+        if skips:
             steps = lambda *carry: tuple(scan_body(namespace, body, fixed, carry, (), size)[0])
             return tuple(cond(namespace, carry[0], [lambda *carry: carry, steps], carry, skips=True)), carry
         carried, ys = scan_body(namespace, body, fixed, carry, xs, size)
@@ -259,7 +263,8 @@ def _outer_back(
     """Go through the segments backwards, each computed again: cotangents of what is carried, of constants, of rows."""
     count, carry = params["constants"], params["carry"]
     pulled, followed = body.pulled(wanted), body.followed(wanted)
-    followed = _skipping(followed, count) if ends else followed
+    skips = ends and params["length"] >= FEW_STEPS
+    followed = _skipping(followed, count, skips) if ends else followed
     of_fixed, of_carry = sum(wanted[:count]), sum(wanted[count : count + carry])
 
     def step(cts: Arrays, given: Arrays) -> tuple[Any, Any]:
@@ -276,7 +281,7 @@ def _outer_back(
         start, row, ct_row = split(given, carry, len(given) - carry - len(ct_ys))
         _, carried = scan(namespace, states, start, row, size)
         backwards = [bare(namespace.flip(x, axis=0)) for x in (*carried, *row, *ct_row)]
-        found, ct_xs = scan(namespace, skipping(step), cts, backwards, size)
+        found, ct_xs = scan(namespace, skipping(step) if ends else step, cts, backwards, size)
         return found, tuple(bare(namespace.flip(x, axis=0)) for x in ct_xs)
 
     def skipping(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -284,11 +289,11 @@ def _outer_back(
 
         def stay_or_call(cts: Arrays, given: Arrays) -> tuple[Any, Any]:
             branches = [lambda *x: x[: len(cts)], lambda *x: tuple(function(x[: len(cts)], x[len(cts) :])[0])]
-            return tuple(cond(namespace, given[0], branches, [*cts, *given], skips=True)), ()
+            return tuple(cond(namespace, given[0], branches, [*cts, *given], skips)), ()
 
-        return stay_or_call if ends else function
+        return stay_or_call
 
     backwards = [bare(namespace.flip(x, axis=0)) for x in (*starts, *rows, *ct_ys)]
-    cts, ct_xs = scan(namespace, skipping(segment), [*ct_carry, *ct_fixed], backwards, number)
+    cts, ct_xs = scan(namespace, skipping(segment) if skips else segment, [*ct_carry, *ct_fixed], backwards, number)
     found = split(cts, of_carry)
     return found[0], found[1], [bare(namespace.flip(x, axis=0)) for x in ct_xs]

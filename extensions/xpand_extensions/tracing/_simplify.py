@@ -156,7 +156,11 @@ def _neutral(equation: Equation, constants: dict[Variable, Any]) -> Any:
 
 
 _SAME: Final[dict[str, Callable[..., Any]]] = {
-    **dict.fromkeys(["astype", "broadcast_to", "positive", "reshape"], lambda equation, constants: equation.inputs[0]),
+    **dict.fromkeys(
+        ["astype", "broadcast_to", "positive", "reshape", "stop_gradient"],
+        lambda equation, constants: equation.inputs[0],
+    ),
     **dict.fromkeys(["divide", "multiply"], _neutral),
+    "where": lambda equation, constants: equation.inputs[1] if equation.inputs[1] == equation.inputs[2] else None,
 }
 """Operations that may do nothing, and what they then return. (Adding zero changes the sign of a negative zero.)"""

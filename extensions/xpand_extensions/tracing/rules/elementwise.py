@@ -10,6 +10,7 @@ from xpand._arguments import device_of
 from .._core import Aval
 from .._derivatives import LINEAR, contribution, factor, scale
 from .._functions import BINARY, UNARY
+from .._rows import applied
 from .._shapes import broadcast
 
 _f = factor
@@ -255,7 +256,7 @@ _ALL: Final = (*UNARY, *BINARY, "clip", "where")
 
 BATCHING: Final[dict[str, Any]] = {
     **{name: _aligned(name) for name in _ALL},
-    "stop_gradient": lambda xp, mapped, x: x,
+    "stop_gradient": lambda xp, mapped, x: applied(xp, "stop_gradient", (x,), {}),
     "to_device": lambda xp, mapped, x, device: x.to_device(device),
     "astype": lambda xp, mapped, x, dtype, **params: xp.astype(x, dtype, **params),
 }
