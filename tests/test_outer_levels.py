@@ -12,7 +12,7 @@ import pytest
 from tests.cases import library_of_name
 from tests.libraries import LIBRARIES, Library
 from tests.test_derivatives import NAMESPACE, total
-from xpand import trees
+from xpand import UnsupportedError, trees
 from xpand_extensions.autodiff import checkpoint, custom_jvp, custom_vjp, grad, jacfwd, jacrev, jvp, linearize, vjp
 from xpand_extensions.control_flow import cond, scan, switch, while_loop
 from xpand_extensions.jit import jit
@@ -265,6 +265,47 @@ def test_rules_have_the_derivative_of_the_function_in_what_they_close_over(funct
     # Where it is differentiated twice, by what it is given first.
     mixed = grad(lambda c: grad(lambda x: function(x, c))(library.asarray(x[0])))(library.asarray(c))
     library.assert_equal(mixed, np.asarray(3.0), rtol=1e-14)
+
+
+BOTH = (0, 1)
+FOLLOWED: dict[str, Callable[[Any], Callable[[Any, Any], Any]]] = {
+    "jit(grad(vmap))": lambda f: jit(grad(lambda x, c: total(vmap(f)(x, c)), BOTH)),
+    "jit(grad(vmap)) of one for all": lambda f: jit(grad(lambda x, c: total(vmap(f, (None, 0))(x[0], c)), BOTH)),
+    "jit(grad(vmap(vmap)))": lambda f: jit(
+        grad(lambda x, c: total(vmap(lambda a: vmap(lambda b: f(a, b))(c))(x)), BOTH)
+    ),
+    "jit(vmap(grad))": lambda f: jit(vmap(grad(f, BOTH))),
+    "grad(jit(vmap))": lambda f: grad(lambda x, c: total(jit(vmap(f))(x, c)), BOTH),
+    "grad(jit(vmap)) of one for all": lambda f: grad(lambda x, c: total(jit(vmap(f, (None, 0)))(x[0], c)), BOTH),
+    "vmap(grad(jit))": lambda f: vmap(grad(lambda x, c: jit(lambda x: f(x, c))(x), BOTH)),
+    "jit(vmap(jvp))": lambda f: jit(vmap(lambda x, c: jvp(f, (x, c), (x * 2.0, c + 1.0))[1])),
+    "jit(jacfwd(jacrev(vmap)))": lambda f: jit(
+        jacfwd(jacrev(lambda x, c: total(vmap(f)(x * x, c * c) * x), BOTH), BOTH)
+    ),
+    "vmap(jacfwd(jacrev))": lambda f: vmap(jacfwd(jacrev(lambda x, c: f(x * x, c * c) * x, BOTH), BOTH)),
+    "grad(grad in what it closes over)": lambda f: grad(lambda x, c: grad(lambda c: f(x[0], c[0]))(c)[0]),
+}
+
+
+@pytest.mark.parametrize("name", FOLLOWED)
+@pytest.mark.parametrize("function", [forward_rule, of_nested_functions, of_held_functions])
+def test_rules_that_close_over_what_is_followed_with_their_arguments(function: Any, name: str) -> None:
+    """As JAX has them of the function of both, of a rule with its derivative in what is closed over."""
+    f = jax.custom_jvp(lambda x, c: jax.numpy.sin(x) * c)
+    f.defjvp(lambda p, t: (f(*p), 3.0 * t[0] * p[1] + jax.numpy.sin(p[0]) * t[1]))
+    x, c = X, np.asarray([1.0, 2.0, -3.0])
+    found = trees.leaves(FOLLOWED[name](function)(x, c))
+    expected = jax.tree.leaves(FOLLOWED[name](f)(jax.numpy.asarray(x), jax.numpy.asarray(c)))
+    for ours, theirs in zip(found, expected, strict=True):
+        np.testing.assert_allclose(ours, np.asarray(theirs), rtol=1e-12, atol=1e-13)
+
+
+def test_rules_that_are_lost_are_not_left_out_in_silence() -> None:
+    x, c = X, np.asarray([1.0, 2.0, -3.0])
+    with pytest.raises(UnsupportedError, match="give it as an argument what it closes over"):
+        grad(lambda x: total(vmap(grad(forward_rule, 1))(x, c)))(x)
+    with pytest.raises(UnsupportedError, match="give it as an argument what it closes over"):
+        grad(lambda x: grad(lambda c: reverse_rule(x[0], c[0]))(c)[0])(x)
 
 
 # Branches that close over what is mapped and differentiated, and are undefined for members that choose another

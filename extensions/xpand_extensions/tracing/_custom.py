@@ -3,17 +3,18 @@
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
+from xpand._errors import UnsupportedError
 from xpand._typing import Array
 
 from ._batching import Batching, batched
 from ._bodies import Body, closed
 from ._core import Op, Trace, TracedArray, aval_of, bare, bind
-from ._fit import zeros
+from ._fit import plus, zeros
 from ._forward import Forward
 from ._reverse import Linearize, opaque
 from ._shapes import avals_of
 from ._staging import Staging
-from ._tape import Tape
+from ._tape import Sum, Tape
 
 Arrays: TypeAlias = "tuple[Array, ...]"
 
@@ -45,6 +46,11 @@ def custom_stage(trace: Staging, op: Op, args: Sequence[Any], params: dict[str, 
     body, constants = closed(
         trace.namespace, op.name, lambda *x: (tuple(params["run"](*x)), ()), [aval_of(x) for x in args]
     )
+    above = _above(trace, constants)
+    if isinstance(above, Batching):
+        return _mapped(above, op, args, params)
+    if above is not None:
+        return _inlined(op, args, params)
     count = len(constants)
     run = lambda *x: body.program(*x) if not any(isinstance(y, TracedArray) for y in x) else body.graph.run(*x)
     rest = {"run": run, **{name: _after(name, rule, count) for name, rule in params.items() if name != "run"}}
@@ -72,10 +78,57 @@ def custom_tape(trace: Tape, op: Op, args: Sequence[Any], params: dict[str, Any]
     return tuple(map(trace.namespace.wrap, params["run"](*map(trace.namespace.wrap, args))))
 
 
-def _mapped_above(trace: Trace, results: Sequence[Any]) -> Trace | None:
-    """Find the interpreter of a batch whose arrays a function closes over: its results tell, not its arguments."""
-    traces = [x._trace for x in results if isinstance(x, TracedArray) and isinstance(x._trace, Batching)]
+def _above(trace: Trace, results: Sequence[Any]) -> Trace | None:
+    """Find the highest interpreter above one whose arrays a function closes over: its results tell, not its arguments.
+
+    The tape is of the interpreter that has it.
+    """
+    tape = getattr(trace, "tape", None)
+    traces = [x._trace for x in results if isinstance(x, TracedArray) and x._trace is not tape]
     return max((each for each in traces if each.level > trace.level), key=lambda each: each.level, default=None)
+
+
+def _below(trace: Trace, x: Any) -> Any:
+    """Take the value of an array out of interpreters above one."""
+    while _above(trace, (x,)) is not None:
+        if isinstance(x._trace, Batching):
+            raise UnsupportedError(
+                "a function with a rule closes over an array that is differentiated within `vmap`, and is given some "
+                "that are differentiated around it; give it as an argument what it closes over"
+            )
+        x = x._value
+    return bare(x)
+
+
+def _mapped(above: Batching, op: Op, args: Sequence[Any], params: dict[str, Any]) -> Any:
+    """Call a function that closes over arrays of a batch with arrays that are the same for all members."""
+    return above.process(op, [above.namespace.array(above, above.lifted(x)) for x in args], params)
+
+
+def _inlined(op: Op, args: Sequence[Any], params: dict[str, Any]) -> Arrays:
+    """Call a function that closes over what is differentiated above its arguments as it is, and not as an operation."""
+
+    def refused(primals: Arrays, tangents: Arrays) -> Any:
+        raise UnsupportedError(
+            f"{op.name}: a function that closes over what is differentiated within another transformation is "
+            "differentiated around that; give it as an argument what it closes over"
+        )
+
+    # Around, the rule would be needed, and is lost.
+    given = called(op.namespace, "custom_jvp", lambda *x: x, args, {"rule": refused})
+    return tuple(map(bare, params["run"](*given)))
+
+
+def _followed(trace: Trace, op: Op, args: Sequence[Any], params: dict[str, Any], found: Sequence[Any]) -> Any:
+    """Differentiate a function in what it closes over, of which its rule doesn't speak; `found` are its values."""
+
+    def put(x: Any, value: Any) -> Any:
+        if _above(trace, (x,)) is None:
+            return value
+        return trace.namespace.array(x._trace, put(x._value, value), x._extra)
+
+    outs = params["run"](*map(trace.namespace.wrap, args))
+    return tuple(put(x, value) for x, value in zip(outs, found))
 
 
 # A rule for forward mode
@@ -86,11 +139,16 @@ def custom_jvp_forward(trace: Forward, op: Op, args: Sequence[Any], params: dict
     primals, tangents = trace.split(args)
     given = [zeros(namespace, x) if t is None else t for x, t in zip(primals, tangents)]
     outs, derivatives = params["rule"](tuple(map(namespace.wrap, primals)), tuple(map(namespace.wrap, given)))
-    above = _mapped_above(trace, (*outs, *derivatives))
-    if above is not None:
+    above = _above(trace, (*outs, *derivatives))
+    if isinstance(above, Batching):
         return above.process(op, args, params)
-    is_floating = namespace.is_floating
-    return tuple(trace.pair(bare(x), bare(t) if is_floating(x.dtype) else None) for x, t in zip(outs, derivatives))
+    found = []
+    for x, t in zip(*[[_below(trace, x) for x in each] for each in (outs, derivatives)]):
+        t = trace.plain(t) if namespace.is_floating(x.dtype) else None
+        if trace.own(x) and x._extra is not None:  # the derivative in what the function closes over, which is its own
+            t = bare(plus(namespace.wrap(t), namespace.wrap(x._extra)))
+        found.append(trace.pair(trace.plain(x), t))
+    return tuple(found) if above is None else _followed(trace, op, args, params, found)
 
 
 def custom_jvp_linearize(trace: Linearize, op: Op, args: Sequence[Any], params: dict[str, Any]) -> Any:
@@ -101,10 +159,21 @@ def custom_jvp_linearize(trace: Linearize, op: Op, args: Sequence[Any], params: 
         for x, node in zip(primals, nodes)
     ]
     outs, derivatives = params["rule"](tuple(map(namespace.wrap, primals)), tuple(given))
-    above = _mapped_above(trace, (*outs, *derivatives))
-    if above is not None:
+    above = _above(trace, (*outs, *derivatives))
+    if isinstance(above, Batching):
         return above.process(op, args, params)
-    return tuple(trace.value(bare(x), t) for x, t in zip(outs, derivatives))
+    pairs = zip(*[[_below(trace, x) for x in each] for each in (outs, derivatives)])
+    found = [_with_closure(trace, x, trace.value(trace.plain(x), t)) for x, t in pairs]
+    return tuple(found) if above is None else _followed(trace, op, args, params, found)
+
+
+def _with_closure(trace: Linearize, x: Any, found: Any) -> Any:
+    """Add, to the derivative that a rule says, that in arrays the function closes over, which `x` has: its own."""
+    if not trace.own(x):
+        return found
+    if not trace.own(found):
+        return x
+    return trace.array(trace, found._value, Sum(tuple(x.shape), x.dtype, [(found._extra, 1), (x._extra, 1)]))
 
 
 def custom_jvp_batch(trace: Batching, op: Op, args: Sequence[Any], params: dict[str, Any]) -> Any:
@@ -144,6 +213,9 @@ def _batched_call(
 ) -> Any:
     run = lambda *arrays: _with_axis(trace, params["run"], arrays, axes)
     found = called(trace.namespace, op.name, run, _plain(trace, args), rules)
+    above = _above(trace, found)
+    if above is not None:
+        return _mapped(above, op, args, params) if isinstance(above, Batching) else _inlined(op, args, params)
     return tuple(trace.namespace.array(trace, bare(x)) for x in found)
 
 
@@ -161,9 +233,11 @@ def custom_vjp_linearize(trace: Linearize, op: Op, args: Sequence[Any], params: 
     namespace, backward = trace.namespace, params["backward"]
     primals, nodes = _plain(trace, args), _nodes(trace, args)
     outs, kept = params["forward"](*map(namespace.wrap, primals))
-    above = _mapped_above(trace, (*outs, *kept))
-    if above is not None:
+    above = _above(trace, (*outs, *kept))
+    if isinstance(above, Batching):
         return above.process(op, args, params)
+    if above is not None:
+        return _inlined(op, args, params)
 
     def back(*cotangents: Any) -> Any:
         return backward(tuple(map(namespace.wrap, kept)), tuple(map(namespace.wrap, cotangents)))
