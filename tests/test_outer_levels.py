@@ -287,8 +287,14 @@ FOLLOWED: dict[str, Callable[[Any], Callable[[Any, Any], Any]]] = {
 }
 
 
-@pytest.mark.parametrize("name", FOLLOWED)
-@pytest.mark.parametrize("function", [forward_rule, of_nested_functions, of_held_functions])
+@pytest.mark.parametrize(
+    ("function", "name"),
+    [
+        *[(function, name) for function in (forward_rule, of_nested_functions, of_held_functions) for name in FOLLOWED],
+        # What a rule for reverse mode keeps is a value
+        *[(of_methods, name) for name in ("jit(grad(vmap))", "jit(vmap(grad))", "grad(jit(vmap))", "vmap(grad(jit))")],
+    ],
+)
 def test_rules_that_close_over_what_is_followed_with_their_arguments(function: Any, name: str) -> None:
     """As JAX has them of the function of both, of a rule with its derivative in what is closed over."""
     f = jax.custom_jvp(lambda x, c: jax.numpy.sin(x) * c)

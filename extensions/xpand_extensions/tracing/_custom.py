@@ -238,11 +238,13 @@ def custom_vjp_linearize(trace: Linearize, op: Op, args: Sequence[Any], params: 
         return above.process(op, args, params)
     if above is not None:
         return _inlined(op, args, params)
+    values = [namespace.wrap(trace.plain(x)) for x in kept]
 
     def back(*cotangents: Any) -> Any:
-        return backward(tuple(map(namespace.wrap, kept)), tuple(map(namespace.wrap, cotangents)))
+        return backward(tuple(values), tuple(map(namespace.wrap, cotangents)))
 
-    return opaque(trace, list(map(bare, outs)), nodes, back, None)
+    found = opaque(trace, [trace.plain(x) for x in outs], nodes, back, None)
+    return tuple(_with_closure(trace, x, y) for x, y in zip(outs, found))
 
 
 def custom_vjp_batch(trace: Batching, op: Op, args: Sequence[Any], params: dict[str, Any]) -> Any:
