@@ -26,7 +26,7 @@ class Linearize(Trace):
     def __init__(self, what: str, namespace: Any, device: Any = None) -> None:
         super().__init__(what, namespace)
         self.array = namespace.array
-        self.tape = Tape(what, namespace, device, self)
+        self.tape = Tape(what, namespace, device, self.level)
 
     def process(self, op: Op, args: Sequence[Any], params: dict[str, Any]) -> Any:
         """Apply an operation to the values, and record its derivative."""

@@ -162,10 +162,10 @@ class Tape(Trace):
 
     __slots__ = ("of_device", "values")
 
-    def __init__(self, what: str, namespace: Any, of_device: Any, values: Trace | None = None) -> None:
+    def __init__(self, what: str, namespace: Any, of_device: Any, values: int = -1) -> None:
         super().__init__(what, namespace)
         self.of_device, self.values = of_device, values
-        """The device of the tangents, and the interpreter of the values that they belong to."""
+        """The device of the tangents, and the level of the interpreter of their values, if there is one."""
 
     def array(self, node: Node) -> Any:
         """Make an array that stands for a tangent."""
@@ -174,7 +174,7 @@ class Tape(Trace):
     def process(self, op: Op, args: Sequence[Any], params: dict[str, Any]) -> Any:
         """Record a linear operation."""
         # Users' rules may close over what is differentiated: their derivatives are linear, and take its values.
-        args = [x._value if isinstance(x, TracedArray) and x._trace is self.values else x for x in args]
+        args = [x._value if isinstance(x, TracedArray) and x._trace.level == self.values else x for x in args]
         override = op.overrides.get("tape")
         if override is not None:
             return override(self, op, args, params)
