@@ -358,6 +358,8 @@ _OVER: dict[str, Callable[[Function], Function]] = {
         *[("numpy", each) for each in _OVER],
         ("strict", "vmap(grad)"),
         ("strict", "grad(vmap)"),
+        ("torch", "vmap(grad)"),
+        ("torch", "vmap(grad) with a name"),
         ("torch", "grad(vmap)"),
         ("jax", "jit(vmap(grad))"),
     ],

@@ -78,6 +78,25 @@ _PULLED: ContextVar[int | None] = ContextVar("_PULLED", default=None)
 """The level of torch.func whose gradient is being pulled back; None where there is none."""
 
 
+def at_new_level(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Make a function that is called at a new level, which may have the number of one whose gradient is pulled back."""
+
+    def called(*args: Any) -> Any:
+        if (
+            torch.compiler.is_dynamo_compiling()
+            or _PULLED.get() is None
+            or _PULLED.get() != levels.maybe_current_level()
+        ):
+            return function(*args)
+        token = _PULLED.set(None)
+        try:
+            return function(*args)
+        finally:
+            _PULLED.reset(token)
+
+    return called
+
+
 def is_differentiated(x: Array) -> bool:
     """Tell whether a derivative of what is computed from an array may be asked for, at any level.
 

@@ -10,7 +10,7 @@ import torch
 
 from xpand._typing import Array
 
-from ._levels import conjugated, is_floating, told
+from ._levels import at_new_level, conjugated, is_floating, told
 
 # PyTorch imports it when forward mode is first used, and warns of a function of its own. Here, not in the user's call.
 with warnings.catch_warnings():
@@ -68,7 +68,7 @@ def vjp(function: Callable[..., Any], /, *primals: Array, has_aux: bool = False)
         taken = tuple(filter(is_floating, outs)) or (arrays[0].new_zeros(()),)
         return taken, (tuple(x for x in outs if not is_floating(x)), aux)
 
-    found, pull, (others, aux) = told(partial(torch.func.vjp, divided, has_aux=True), *primals)
+    found, pull, (others, aux) = told(partial(torch.func.vjp, at_new_level(divided), has_aux=True), *primals)
     first, second = iter(found), iter(others)
     outs = tuple(next(first) if is_floating else next(second) for is_floating in floating)
     chosen = tuple(floating)
@@ -87,7 +87,7 @@ def value_and_grad(
     holomorphic: bool = False,
     allow_int: bool = False,
 ) -> Callable[..., Any]:
-    native = torch.func.grad_and_value(function, tuple(argnums) if isinstance(argnums, list) else argnums)
+    native = torch.func.grad_and_value(at_new_level(function), tuple(argnums) if isinstance(argnums, list) else argnums)
 
     def both(*arrays: Array) -> tuple[Array, Any]:
         gradient, value = told(native, *arrays)
