@@ -230,7 +230,7 @@ def test_text_of_loops_branches_and_functions() -> None:
         "        body(a: float64[3], b: float64[3]):",
         "            c: float64[] = getitem(a, key=(0,))",
         "            d: bool[] = greater(c, 3.0)",
-        "            e: float64[3] = cond(d, b, a, counts=(1, 0))",
+        "            e: float64[3] = cond(d, b, a, counts=(1, 0), skips=False)",
         "                bodies[0](a: float64[3], b: float64[3]):",
         "                    c: float64[3] = add(b, a)",
         "                    return c",
