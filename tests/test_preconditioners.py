@@ -161,6 +161,8 @@ def test_objects_that_are_held_and_kept(name):
     m = CASES[name][0](container(NUMPY, SPD))
     assert weakref.ref(m)() is m
     assert m in {m}
+    with pytest.raises(AttributeError, match=r"can't be set: preconditioners are immutable"):
+        m.size = 3
     again = pickle.loads(pickle.dumps(m))
     assert type(again) is type(m)
     assert_allclose(again(R), m(R), rtol=1e-14)

@@ -108,9 +108,8 @@ def traced_forward(case: Case) -> None:
     library = library_of_name("numpy")
     arrays = [library.asarray(x) for x in case.arrays]
     chosen = tuple(arrays[i] for i in case.differentiable)
-    found = jvp(of_chosen_arrays(weighted_sum(library, case), arrays, case.differentiable), chosen, _directions(case))[
-        1
-    ]
+    function = of_chosen_arrays(weighted_sum(library, case), arrays, case.differentiable)
+    found = jvp(function, chosen, _directions(case))[1]
 
     def theirs(weighted: Any) -> Any:
         def derivative(*given: Any) -> Any:

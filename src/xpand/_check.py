@@ -37,7 +37,7 @@ def check(condition: Array | bool, message: str, /, *, error: type[Exception] = 
     if not xp.isdtype(condition.dtype, "bool"):
         raise TypeError(f"check: condition must be a bool or a boolean array, got an array of {condition.dtype}")
     if is_concrete(condition):
-        with at_once(condition):
+        with at_once(xp):
             holds = bool(xp.all(condition))
         if not holds:
             raise error(message)

@@ -118,7 +118,6 @@ _MAX_TYPES: Final = 4096  # a program that makes array classes without end must 
 _WRAPPERS: dict[type, Namespace] = {}
 
 _CONCRETE_BY_TYPE: dict[type, Callable[[Array], bool]] = {}
-_AT_ONCE_BY_TYPE: dict[type, Callable[[], AbstractContextManager[None]]] = {}
 
 _NUMPY: Namespace | None = None  # xpand.numpy, once it is loaded
 
@@ -384,25 +383,18 @@ def is_concrete(x: Array) -> bool:
     return not getattr(x, "is_traced", False)
 
 
-def at_once(x: Array) -> AbstractContextManager[None]:
-    """Enter a context in which operations on arrays like `x`, whose values can be read, are done when they are called.
+def at_once(xp: Namespace) -> AbstractContextManager[None]:
+    """Enter a context in which operations of a namespace on known values are done when they are called.
 
     While JAX traces a function to be compiled, it puts them off otherwise, with the values that a check needs.
 
     >>> import numpy as np
-    >>> counts = np.asarray([1, 2])
-    >>> with at_once(counts):
-    ...     bool(np.all(counts > 0))
+    >>> with at_once(np):
+    ...     bool(np.all(np.asarray([1, 2]) > 0))
     True
     """
-    cls = type(x)
-    context = _AT_ONCE_BY_TYPE.get(cls)
-    if context is None:
-        library = LIBRARIES.get(library_of(cls) or "")
-        context = nullcontext if library is None else library.at_once
-        if len(_AT_ONCE_BY_TYPE) < _MAX_TYPES:
-            _AT_ONCE_BY_TYPE[cls] = context
-    return context()
+    library = LIBRARIES.get(library_name(xp))
+    return nullcontext() if library is None else library.at_once()
 
 
 def _names_a_namespace_of(name: str) -> Callable[[Any], bool]:

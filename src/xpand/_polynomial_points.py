@@ -90,7 +90,7 @@ def roots(p: Array, /) -> Array:
     xp = checks.one("roots", p, kinds=_arguments.FLOATING)
     n = checks.some("roots", "p", p)
     if is_concrete(p):
-        with at_once(p):
+        with at_once(xp):
             first = p[..., :1]
             are_finite = bool(xp.all(xp.isfinite(p[..., 1:])))
             is_proper = bool(xp.all(xp.isfinite(first) & (first != 0)))

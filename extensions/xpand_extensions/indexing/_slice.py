@@ -266,7 +266,7 @@ def _check_repeats(x: Array, repeats: Array, axis: int, total: int | None) -> No
                 "vmap), since it is the size of the result"
             )
     elif math.prod(repeats.shape):
-        with at_once(repeats):
+        with at_once(xp):
             least = int(xp.min(repeats))
         if least < 0:
             raise ValueError(f"repeat: repeats must be at least 0, got {least}")

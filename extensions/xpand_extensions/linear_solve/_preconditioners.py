@@ -1,5 +1,6 @@
 """Preconditioners: what approximates the inverse of a matrix, as objects built once and used on every library."""
 
+from collections.abc import Sequence
 from functools import partial
 from typing import Any, ClassVar, Final
 
@@ -16,8 +17,8 @@ from ._operators import times
 class Preconditioner:
     """An approximate inverse `M` of a matrix: `M(r)`, and `M.transposed(r)`, for vectors along the last axis of `r`.
 
-    A tree: it passes through `jit` and `vmap`. Axes of `r` before the last are independent vectors. It has no part in
-    derivatives: what `solve` returns is differentiated implicitly.
+    An immutable tree: it passes through `jit` and `vmap`. Axes of `r` before the last are independent vectors. It has
+    no part in derivatives: what `solve` returns is differentiated implicitly.
     """
 
     # No tuple, which takes no weak references: `jax.jit(M)` holds M by one, and ends the process without.
@@ -30,9 +31,17 @@ class Preconditioner:
 
     def __init__(self, *parts: Any) -> None:
         """Keep the parts, in the order of the attributes."""
-        for name, part in zip((*self._trees, *self._static), parts, strict=True):
-            setattr(self, name, part)
+        _set(self, parts)
         make_known(trees.leaves(parts)[0], "linear_solve")
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        """Raise: who holds it may have compiled it."""
+        raise AttributeError(f"{type(self).__name__}.{name} can't be set: preconditioners are immutable; build another")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Be pickled by the parts."""
+        children, static = flatten(self)
+        return unflatten, (type(self), static, children)
 
     def __repr__(self) -> str:
         """Write the parts with their names."""
@@ -78,9 +87,13 @@ def flatten(M: Preconditioner) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
 def unflatten(cls: type[Preconditioner], static: tuple[Any, ...], children: Any) -> Preconditioner:
     """Put a preconditioner together; its parts may be anything."""
     M = object.__new__(cls)
-    for name, part in zip((*cls._trees, *cls._static), (*children, *static)):
-        setattr(M, name, part)
+    _set(M, (*children, *static))
     return M
+
+
+def _set(M: Preconditioner, parts: Sequence[Any]) -> None:
+    for name, part in zip((*M._trees, *M._static), parts, strict=True):
+        object.__setattr__(M, name, part)
 
 
 def as_tree(cls: type[Preconditioner]) -> None:

@@ -37,15 +37,16 @@ def box_of(function: str, bounds: Any, vectors: Vectors) -> Box:
             continue
         xp = array_namespace(bound)
         nowhere = xp.inf if name == "lower" else -xp.inf
-        with at_once(bound):
+        with at_once(xp):
             has_nan, has_nowhere = bool(xp.any(xp.isnan(bound))), bool(xp.any(bound == nowhere))
         if has_nan:
             raise ValueError(f"{function}: the {name} bounds hold NaN; use infinity where there is no bound")
         if has_nowhere:
             raise ValueError(f"{function}: the {name} bounds hold {nowhere}, so that no number is within them")
     if lower is not None and upper is not None and is_concrete(lower) and is_concrete(upper):
-        with at_once(lower):
-            is_crossed = bool(array_namespace(lower).any(lower > upper))
+        xp = array_namespace(lower, upper)
+        with at_once(xp):
+            is_crossed = bool(xp.any(lower > upper))
         if is_crossed:
             raise ValueError(f"{function}: bounds must not cross: a lower bound is above its upper one")
     return Box(lower, upper)

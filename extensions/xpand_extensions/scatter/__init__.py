@@ -271,7 +271,7 @@ def _check(
             "or in a lazy array), since it is the size of the result"
         )
     else:
-        with at_once(segment_ids):
+        with at_once(xp):
             num_segments = max(int(xp.max(segment_ids)) + 1, 0) if size else 0
     if mode in (None, "raise"):
         if concrete:

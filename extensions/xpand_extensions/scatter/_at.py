@@ -154,7 +154,7 @@ class At:
         elif _arguments.kind(xp, values.dtype) == "unsigned" or not is_concrete(values) or 0 in values.shape:
             return
         else:
-            with at_once(values):
+            with at_once(xp):
                 negative = bool(xp.any(values < 0))
         if negative:
             raise ValueError(

@@ -4,14 +4,14 @@ from collections.abc import Sequence
 from typing import Any
 
 from xpand import _arguments, array_namespace
-from xpand._namespace import describe
+from xpand._namespace import at_once, describe
 from xpand._typing import Array, Device, DType, Namespace
 
 from ._containers import Sparse
 from ._convert import FORMATS, Format, container, convert, tocoo
 from ._forms import coo_of, full, pattern_work, shared_format
 from ._operands import batch_of, spread, with_like_patterns
-from ._pattern import pattern_of, used
+from ._pattern import used
 
 
 def eye(
@@ -122,14 +122,10 @@ def _places(
     xp: Namespace, offsets: Sequence[int], lengths: Sequence[int], device: Device | None
 ) -> tuple[Array, Array]:
     """Return the rows and the columns of diagonals, one after the other."""
-
-    def work() -> tuple[Array, Array]:
+    with at_once(xp):  # so that the pattern is known
         places = [xp.arange(n, dtype=xp.int64, device=device) for n in lengths]
         rows = xp.concat([x - min(k, 0) for x, k in zip(places, offsets)])
         return rows, xp.concat([x + max(k, 0) for x, k in zip(places, offsets)])
-
-    found: tuple[Array, Array] = pattern_of(work, xp=xp)
-    return found
 
 
 def _length(rows: int, columns: int, k: int) -> int:

@@ -34,17 +34,6 @@ def at_once(function: Callable[..., Any], /, *arrays: Array) -> Any:
 
 
 @pluggable
-def pattern_of(function: Callable[..., Any], /, *, xp: Namespace) -> Any:
-    """Call a function that makes a pattern of nothing, also inside of what is compiled, so that it is known there.
-
-    >>> import numpy as np
-    >>> pattern_of(lambda: np.arange(3), xp=np)
-    array([0, 1, 2])
-    """
-    return pattern_of.native_for(xp)(function, xp=xp)
-
-
-@pluggable
 def known(*arrays: Array) -> bool:
     """Tell whether the values of all arrays, one at least, are known to `at_once`.
 

@@ -1,7 +1,7 @@
 """Sparse matrices with the standard alone."""
 
 from ._assembly import csr_assembly
-from ._pattern import at_once, known, pattern_of
+from ._pattern import at_once, known
 from ._products import coo_matmul, coo_todense, csr_matmul, csr_plan, csr_rmatmul, csr_rows, sampled_matmul
 
 __all__ = [
@@ -14,6 +14,5 @@ __all__ = [
     "csr_rmatmul",
     "csr_rows",
     "known",
-    "pattern_of",
     "sampled_matmul",
 ]

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 from xpand import is_concrete
-from xpand._typing import Array, Namespace
+from xpand._typing import Array
 
 
 def known(*arrays: Array) -> bool:
@@ -13,7 +13,3 @@ def known(*arrays: Array) -> bool:
 
 def at_once(function: Callable[..., Any], /, *arrays: Array) -> Any:
     return function(*arrays)
-
-
-def pattern_of(function: Callable[..., Any], /, *, xp: Namespace) -> Any:
-    return function()

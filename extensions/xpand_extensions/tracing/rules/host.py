@@ -36,7 +36,7 @@ def _batched(
     size = next(x.shape[0] for x, is_mapped in zip(args, mapped) if is_mapped)
     wider = tuple(_Declared(size, each) for each in declared)
     if vmap_method == "sequential":
-        from ...jit._graph import dtype_name
+        from ...jit._graph import dtype_of
 
         def called(*arrays: Any) -> Any:
             host = array_namespace(*arrays)
@@ -44,7 +44,8 @@ def _batched(
                 function(*(x[i] if is_mapped else x for x, is_mapped in zip(arrays, mapped))) for i in range(size)
             ]
             if not members:
-                return tuple(host.zeros(each.shape, dtype=getattr(host, dtype_name(each.dtype))) for each in wider)
+                dtypes = [dtype_of("pure_callback", each.dtype, host) for each in wider]
+                return tuple(host.zeros(each.shape, dtype=dtype) for each, dtype in zip(wider, dtypes))
             return tuple(host.stack(results) for results in zip(*members))
 
     else:

@@ -2,7 +2,7 @@
 
 from ._assembly import csr_assembly
 from ._native import to_native
-from ._pattern import at_once, pattern_of
+from ._pattern import at_once
 from ._products import coo_matmul, coo_todense, csr_matmul, csr_plan, csr_rmatmul, csr_rows, sampled_matmul
 
 __all__ = [
@@ -14,7 +14,6 @@ __all__ = [
     "csr_plan",
     "csr_rmatmul",
     "csr_rows",
-    "pattern_of",
     "sampled_matmul",
     "to_native",
 ]

@@ -6,7 +6,7 @@ from typing import Any
 import jax
 import numpy as np
 
-from xpand._typing import Array, Namespace
+from xpand._typing import Array
 
 
 def at_once(function: Callable[..., Any], /, *arrays: Array) -> Any:
@@ -16,8 +16,3 @@ def at_once(function: Callable[..., Any], /, *arrays: Array) -> Any:
         return jax.tree.map(
             lambda x: jax.device_put(x, device) if isinstance(x, (np.ndarray, np.generic)) else x, found
         )
-
-
-def pattern_of(function: Callable[..., Any], /, *, xp: Namespace) -> Any:
-    with jax.ensure_compile_time_eval():
-        return function()
