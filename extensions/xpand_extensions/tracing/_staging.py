@@ -13,7 +13,7 @@ from ._functions import BINARY, UNARY
 from ._graph import Equation, Graph, Variable, described
 from ._shapes import avals_of_result
 
-_CHOICES: Final = frozenset({"cond"})
+_CHOICES: Final = frozenset({"cond", "while_loop"})
 """The transformations whose functions aren't always called."""
 
 SCOPE: Final[ContextVar[str]] = ContextVar("the name of the part of the function that is traced", default="")

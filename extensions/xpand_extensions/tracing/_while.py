@@ -97,19 +97,31 @@ def while_batch(trace: Batching, op: Op, args: Sequence[Any], params: dict[str, 
         return tuple(namespace.array(trace, x) for x in found)
 
     asks = _asks_others(params["body"])
+    begins = namespace.wrap(test.graph.run(*given_test, *first)[0])
+    meant = [_of_begun(trace, begins, x) if trace.own(y) else x for x, y in zip(given_body, of_body)]
+    start = [_of_begun(trace, begins, x) for x in first]
 
     def goes_on(*carry: Array) -> Array:
         return namespace.any(test.graph.run(*given_test, *carry)[0])
 
     def step(*carry: Array) -> Arrays:
         active = namespace.wrap(test.graph.run(*given_test, *carry)[0])
-        # Members that have ended step on from where they began: a step from where they ended may be undefined.
-        # It is taken as it is where others may ask for it.
-        safe = carry if asks else [where(namespace, active, x, y) for x, y in zip(carry, first)]
-        stepped = body.graph.run(*given_body, *safe)
+        # Members that have ended step on from where they began, or where another did if they never have: a step from
+        # where they ended may be undefined. It is taken as it is where others may ask for it.
+        safe = carry if asks else [where(namespace, active, x, y) for x, y in zip(carry, start)]
+        stepped = body.graph.run(*(given_body if asks else meant), *safe)
         return tuple(where(namespace, active, x, y) for x, y in zip(stepped, carry))
 
     return tuple(namespace.array(trace, x) for x in while_loop(namespace, goes_on, step, first, limit))
+
+
+def _of_begun(trace: Batching, begins: Any, x: Any) -> Any:
+    """Give members that take no step the value of one that takes some, so that their derivatives aren't NaN."""
+    namespace = trace.namespace
+    some = namespace.take(x, namespace.argmax(namespace.astype(begins, namespace.uint8), keepdims=True), axis=0)
+    if namespace.is_floating(x.dtype):
+        some = bind(namespace.operations["stop_gradient"], (some,), {})
+    return where(namespace, begins, x, some)
 
 
 def _asks_others(body: Body) -> bool:
@@ -202,6 +214,8 @@ def _counted(namespace: Any, args: Sequence[Any], values: Sequence[Any], params:
     )[0]
     given_test, given_body, given = _parts_of_while(args, params)
     if is_concrete(number):
+        if not int(number):  # the functions aren't called: what they do with arrays from around them has no part
+            return tuple(map(namespace.wrap, given))
         step = lambda carry, _: (body.graph.run(*given_body, *carry), ())
         return tuple(map(namespace.wrap, scan(namespace, step, given, [], int(number))[0]))
     if limit is None:

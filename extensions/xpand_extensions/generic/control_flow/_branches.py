@@ -5,6 +5,9 @@ from typing import Any, TypeAlias
 
 from xpand import array_namespace, is_concrete
 from xpand._typing import Array
+from xpand_extensions import control_flow as facade
+
+from ._followed import followed_among
 
 Arrays: TypeAlias = "tuple[Array, ...]"
 Branch: TypeAlias = Callable[..., Any]
@@ -13,19 +16,41 @@ Branch: TypeAlias = Callable[..., Any]
 def cond(pred: Array, true_fun: Branch, false_fun: Branch, *operands: Array) -> Arrays:
     if is_concrete(pred):
         return tuple((true_fun if bool(pred) else false_fun)(*operands))
-    return selected(pred, true_fun(*operands), false_fun(*operands))
+    found = _called((true_fun, false_fun), operands)
+    if isinstance(found, list):
+        return selected(pred, *found)
+    result: Arrays = facade.cond.native(found)(array_namespace(found).asarray(pred), true_fun, false_fun, *operands)
+    return result
 
 
 def switch(index: Array, branches: Sequence[Branch], *operands: Array) -> Arrays:
     if is_concrete(index):
         return tuple(branches[min(max(int(index), 0), len(branches) - 1)](*operands))
-    result = branches[0](*operands)
-    for number, branch in enumerate(branches[1:], 1):
-        result = selected(index >= number, branch(*operands), result)
-    return tuple(result)
+    found = _called(branches, operands)
+    if not isinstance(found, list):
+        result: Arrays = facade.switch.native(found)(array_namespace(found).asarray(index), branches, *operands)
+        return result
+    result = found[0]
+    for number, each in enumerate(found[1:], 1):
+        result = selected(index >= number, each, result)
+    return result
 
 
 def selected(pred: Array, chosen: Arrays, other: Arrays) -> Arrays:
     """Take one result or the other, member by member."""
     xp = array_namespace(pred, *chosen, *other)
     return tuple([xp.where(pred, x, y) for x, y in zip(chosen, other)])
+
+
+def _called(branches: Sequence[Branch], operands: Arrays) -> list[Arrays] | Array:
+    """Call all branches; where a transformation follows what they compute with, return an array that it follows.
+
+    Then the choice is that transformation's to follow: results joined element by element would have the derivative of
+    what isn't chosen, times 0, which may be NaN.
+    """
+    followed = followed_among(operands, *branches)
+    if followed is None:
+        found = [tuple(branch(*operands)) for branch in branches]
+        # What they bring along and where that wasn't found is seen by what comes of it.
+        followed = followed_among([x for result in found for x in result])
+    return found if followed is None else followed

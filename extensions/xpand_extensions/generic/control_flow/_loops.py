@@ -1,7 +1,7 @@
 """Loops that end by a condition or a count, for any library: those of Python, a step at a time."""
 
 from collections.abc import Callable, Iterator
-from functools import partial
+from functools import cache, partial
 from itertools import count
 from typing import Any, TypeAlias
 
@@ -11,6 +11,8 @@ from xpand_extensions import control_flow as facade
 from xpand_extensions.autodiff import stop_gradient
 from xpand_extensions.vmap._names import stepped_safely
 
+from ._followed import followed_among, is_followed
+
 Arrays: TypeAlias = "tuple[Array, ...]"
 Decide: TypeAlias = "Callable[[Array, bool], tuple[bool, bool]]"
 """Takes a condition and whether the loop has a bound; returns whether to go on, and whether some members have ended."""
@@ -19,23 +21,29 @@ Decide: TypeAlias = "Callable[[Array, bool], tuple[bool, bool]]"
 def while_loop(
     cond_fun: Callable[..., Any], body_fun: Callable[..., Any], init_val: Arrays, *, max_iter: Any = None
 ) -> Arrays:
+    outer = cache(lambda: followed_among((), cond_fun, body_fun))
     followed: Array | None = None
+    masks = False
 
     def decide(active: Array, bounded: bool) -> tuple[bool, bool]:
-        nonlocal followed
+        nonlocal followed, masks
         if is_concrete(active):
             return bool(active), False
-        if facade.while_loop.native(active) is not while_loop:
-            followed = active
+        followed = active if is_followed(active) else outer()
+        if followed is not None:
             return False, False
-        if bounded:
-            return True, True
-        raise UnsupportedError(
-            "while_loop: whether to go on is not known, for the arrays are lazy; give max_iter, which bounds the "
-            "steps, or compute the arrays first"
-        )
+        if not bounded:
+            raise UnsupportedError(
+                "while_loop: whether to go on is not known, for the arrays are lazy; give max_iter, which bounds the "
+                "steps, or compute the arrays first"
+            )
+        masks = True
+        return True, True
 
     last = looped(cond_fun, body_fun, init_val, max_iter, decide)
+    if masks and followed is None:
+        # What the functions bring along and where that wasn't found is seen by what comes of it.
+        followed = followed_among(last)
     if followed is None:
         return last
     # From the start, by what follows arrays that the functions close over, though none of those carried.
