@@ -31,7 +31,7 @@ class Direct:
     What is right for one call is so for all of the same types. Which those are is known after a call as of trees.
     """
 
-    __slots__ = ("_accepts", "_arrays", "_by_types", "_function", "_is_off", "_make")
+    __slots__ = ("_by_types", "_is_off", "_make", "_of_arrays")
 
     def __init__(
         self,
@@ -40,9 +40,10 @@ class Direct:
         accepts: Callable[[Array], bool] | None = None,
     ) -> None:
         """Keep the function, what makes of arrays and a function the transformed one, and which results will do."""
-        self._function, self._make, self._accepts = function, make, accepts
+        # An object of its own, since what is made of it is kept here: the function would live until the garbage is
+        # collected, with the arrays that it closes over.
+        self._make, self._of_arrays = make, _OfArraysAlone(function, accepts)
         self._by_types: dict[tuple[type, ...], Callable[..., Any]] = {}
-        self._arrays: set[type] = set()
         self._is_off = False
 
     def find(self, args: tuple[Any, ...]) -> Callable[..., Any] | None:
@@ -58,14 +59,25 @@ class Direct:
             and len(self._by_types) < _MAX_TYPES
             and all(map(library_of, types))
         ):
-            self._by_types[types] = self._make(args, self._checked)
+            self._by_types[types] = self._make(args, self._of_arrays.call)
 
     def turn_off(self) -> None:
         """Make all calls as of trees from now on: the function was called in vain, which shall not happen each time."""
         self._is_off = True
         self._by_types.clear()
 
-    def _checked(self, *arrays: Array) -> Array:
+
+class _OfArraysAlone:
+    """A function called with arrays, that must return one."""
+
+    __slots__ = ("_accepts", "_arrays", "_function")
+
+    def __init__(self, function: Callable[..., Any], accepts: Callable[[Array], bool] | None) -> None:
+        self._function, self._accepts = function, accepts
+        self._arrays: set[type] = set()
+
+    def call(self, *arrays: Array) -> Array:
+        """Call the function."""
         result = self._function(*arrays)
         if type(result) not in self._arrays:
             if not _arguments.is_array(result):

@@ -1,6 +1,7 @@
 """What gradients and Jacobians share: which arguments are differentiated, and of what kind they and the results are."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from xpand import _arguments, array_namespace, trees
@@ -26,13 +27,13 @@ class Chosen:
         allow_int: bool,
     ) -> None:
         """Take the arguments with given numbers, for the transformation `name`; hold the others."""
-        self._function, self._args, self._kwargs = function, args, kwargs
-        self._numbers = places_of(name, numbers, len(args))
-        chosen = tuple(args[place] for place in self._numbers)
+        places = places_of(name, numbers, len(args))
+        chosen = tuple(args[place] for place in places)
         self.leaves, self.structure = values_of(name, "the arguments", chosen, (args, kwargs))
         if not allow_int:
             differentiable(name, "the arguments", self.leaves)
-        self.flat = Flat(name, self._of_chosen, self.structure, has_aux)
+        # No method of this object, which would keep itself, and the arguments, until the garbage is collected.
+        self.flat = Flat(name, partial(_called, function, args, kwargs, places), self.structure, has_aux)
         self._places = [i for i, x in enumerate(self.leaves) if is_floating(array_namespace(x), x)]
 
     @property
@@ -49,14 +50,6 @@ class Chosen:
             given = beside(arrays, given)
         return self.flat(*given)
 
-    def _of_chosen(self, *chosen: Any) -> Any:
-        given, kwargs = list(self._args), self._kwargs
-        if len(chosen) < len(given) or kwargs:
-            given, kwargs = beside(trees.leaves(chosen), (given, kwargs))
-        for place, value in zip(self._numbers, chosen):
-            given[place] = value
-        return self._function(*given, **kwargs)
-
     def tree(self, derivatives: Sequence[Array], shape: tuple[int, ...] = ()) -> Any:
         """Make a tree like the arguments of derivatives whose first axes are those of a result of a shape.
 
@@ -71,6 +64,18 @@ class Chosen:
         if isinstance(self.structure, Patterned):
             return self.structure.tree(leaves, shape)
         return trees.unflatten(self.structure, leaves)
+
+
+def _called(
+    function: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any], places: Sequence[int], *chosen: Any
+) -> Any:
+    """Call a function with others in the places of some arguments."""
+    given = list(args)
+    if len(chosen) < len(given) or kwargs:
+        given, kwargs = beside(trees.leaves(chosen), (given, kwargs))
+    for place, value in zip(places, chosen):
+        given[place] = value
+    return function(*given, **kwargs)
 
 
 def check_callable(name: str, function: Any) -> None:

@@ -113,7 +113,8 @@ class _Source:
             self.lines.append(f"del {', '.join(self.name(x) for x in variables)}")
 
     def function(self, copied: set[int], single: bool) -> Callable[..., Any]:
-        copy = self.bound(lambda x: self.graph.namespace.base.asarray(x, copy=True)) if copied else ""
+        asarray = self.graph.namespace.base.asarray
+        copy = self.bound(lambda x: asarray(x, copy=True)) if copied else ""
         results = [
             f"{copy}({self.value(x)})" if place in copied else self.value(x)
             for place, x in enumerate(self.graph.outputs)
@@ -122,5 +123,5 @@ class _Source:
         last = results[0] if single else f"({''.join(f'{each}, ' for each in results)})"
         body = "".join(f"    {line}\n" for line in (*self.lines, f"return {last}"))
         exec(f"def run({arguments}):\n{body}", self.scope)
-        run: Callable[..., Any] = self.scope["run"]
+        run: Callable[..., Any] = self.scope.pop("run")  # which holds the scope, with the constants
         return run

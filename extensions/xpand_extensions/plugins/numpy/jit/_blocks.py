@@ -84,7 +84,7 @@ class _Writer:
             f"    return ({''.join(f'o{k}{shaped}, ' for k in range(len(self.outputs)))})",
         ]
         exec("\n".join(lines), self.scope)
-        kernel: Callable[..., Any] = self.scope["kernel"]
+        kernel: Callable[..., Any] = self.scope.pop("kernel")
         return kernel
 
     def _divided(self, x: Variable) -> bool:

@@ -1,0 +1,192 @@
+"""A function with a rule called as one of arrays, and what its rule must return."""
+
+import inspect
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import update_wrapper
+from typing import Any, cast
+
+from xpand import _arguments, array_namespace, trees
+from xpand._namespace import describe
+from xpand._structures import same_structure
+from xpand._typing import Array, Device, DType, Namespace
+
+from .._transforms import Flat, arrays_of, as_array
+from .._transforms_patterns import flatten_planless, pattern_places, without_plans
+from ._arguments import argnums_of, check_callable, places_of
+from ._products import Function
+
+
+class Custom:
+    """A function with a rule for its derivative."""
+
+    def __init__(self, name: str, function: Function, nondiff_argnums: Sequence[int]) -> None:
+        """Take the function, for the decorator `name`."""
+        check_callable(name, function)
+        self.name, self.function = name, function
+        self.nondiff_argnums = argnums_of(name, nondiff_argnums, "nondiff_argnums")
+        self._count, self._defaults = _positional(function)
+        update_wrapper(cast(Any, self), function)
+
+    @property
+    def label(self) -> str:
+        """What the function is called in messages."""
+        return f"{self.name}: the rule of {getattr(self.function, '__name__', 'the function')}"
+
+    def bound(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> "Call":
+        """Take the arguments of a call apart."""
+        if kwargs:
+            given = inspect.signature(self.function).bind(*args, **kwargs)
+            given.apply_defaults()
+            if given.kwargs:
+                raise TypeError(
+                    f"{self.name}: arguments that are keyword-only can't be differentiated, got "
+                    f"{sorted(given.kwargs)}; make them positional, or bind them with functools.partial"
+                )
+            args = given.args
+        elif 0 < self._count - len(args) <= len(self._defaults):
+            args = (*args, *self._defaults[len(args) - self._count :])
+        return Call(self, args)
+
+
+def _positional(function: Function) -> tuple[int, tuple[Any, ...]]:
+    """Tell how many arguments a function takes by their places, and what the last of them are if left out."""
+    try:
+        parameters = inspect.signature(function).parameters.values()
+    except (TypeError, ValueError):  # written in C
+        return 0, ()
+    by_place = [each for each in parameters if each.kind in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD)]
+    return len(by_place), tuple([each.default for each in by_place if each.default is not each.empty])
+
+
+@dataclass(frozen=True)
+class Like:
+    """What is known of an array without its values, which a rule must not keep."""
+
+    xp: Namespace
+    shape: tuple[int, ...]
+    dtype: DType
+    device: Device
+
+    @classmethod
+    def of(cls, x: Array) -> "Like":
+        """Take it from an array."""
+        return cls(array_namespace(x), tuple(x.shape), x.dtype, _arguments.device_of(x))
+
+    def zeros(self) -> Array:
+        """Make such an array of zeros."""
+        return self.xp.zeros(self.shape, dtype=self.dtype, device=self.device)
+
+    def conforming(self, what: str, leaf: Any) -> Array:
+        """Return a derivative that must be like this. What stands for that of an integer is not looked at, and zero."""
+        if _arguments.kind(self.xp, self.dtype) not in _arguments.FLOATING:
+            return self.zeros()
+        leaf = self.array(what, leaf)
+        if tuple(leaf.shape) != self.shape:
+            raise TypeError(f"{what} must have the shape {self.shape}, got {tuple(leaf.shape)}")
+        if leaf.dtype != self.dtype:
+            raise TypeError(f"{what} must have the data type {self.dtype}, got {leaf.dtype}")
+        return leaf
+
+    def array(self, what: str, leaf: Any) -> Array:
+        """Return an array as it is, and a number as one of this data type."""
+        if isinstance(leaf, (bool, int, float)):
+            return self.xp.asarray(leaf, dtype=self.dtype, device=self.device)
+        return leaf if _arguments.is_array(leaf) else as_array(f"{what} is", leaf, None)
+
+
+class Call:
+    """A call of a function with a rule: its arguments as arrays, and the structure of what it returns."""
+
+    def __init__(self, custom: Custom, args: tuple[Any, ...]) -> None:
+        self.custom = custom
+        self.held = places_of(custom.name, custom.nondiff_argnums, len(args), "nondiff_argnums")
+        self.chosen = [i for i in range(len(args)) if i not in self.held]
+        chosen = without_plans(tuple(args[i] for i in self.chosen))
+        self.leaves, self.structure = arrays_of(custom.name, "the arguments", chosen, args)
+        self.likes = [Like.of(x) for x in self.leaves]
+        self.patterns = pattern_places(chosen)
+        self.patterns_out: list[int] = []
+        self.args = [args[i] if i in self.held else None for i in range(len(args))]
+        self.flat = Flat(custom.name, self.merged(custom.function), self.structure, False, flatten_planless)
+
+    def taken(self) -> list[Array]:
+        """Give the arguments away: the rule, which outlives the call, must not keep them."""
+        leaves, self.leaves = self.leaves, []
+        return leaves
+
+    @property
+    def held_args(self) -> tuple[Any, ...]:
+        """The arguments that are not differentiated."""
+        return tuple(self.args[i] for i in self.held)
+
+    def merged(self, function: Function) -> Function:
+        """Make a function of the differentiated arguments alone."""
+        args, places = self.args, self.chosen  # not this object, which keeps what is made here
+
+        def of_chosen(*chosen: Any) -> Any:
+            given = list(args)
+            for i, value in zip(places, chosen):
+                given[i] = value
+            return function(*given)
+
+        return of_chosen
+
+    def run(self, *leaves: Array) -> tuple[Array, ...]:
+        """Call the function."""
+        return self.flat(*leaves)[0]
+
+    def outputs(self, output: trees.Tree) -> tuple[Array, ...]:
+        """Flatten an output that a rule returned, which must have the structure of the function's own."""
+        label = self.custom.label
+        found, structure = flatten_planless(output)
+        places = pattern_places(output)
+        if places != self.patterns_out:  # once: PyTorch's compiler lets nothing be changed when it is called again
+            self.patterns_out = places
+        if self.flat.result is None:
+            self.flat.result = structure
+        elif not same_structure(structure, self.flat.result):
+            raise TypeError(
+                f"{label} must return an output of the structure {self.flat.result}, as the function does, got "
+                f"{structure}"
+            )
+        like = self.likes[0].zeros() if not all(map(_arguments.is_array, found)) else None
+        return tuple(as_array(f"{label} returned an output that holds", x, like) for x in found)
+
+
+def pair(what: str, found: Any) -> tuple[Any, Any]:
+    if not isinstance(found, (tuple, list)) or len(found) != 2:
+        raise TypeError(f"{what}, got {describe(found)}")
+    return found[0], found[1]
+
+
+def filled_in(label: str, tree: trees.Tree, like: trees.Tree) -> trees.Tree:
+    """Put zeros where a tree has None in the place of a part of another."""
+
+    def filled(x: Any, part: trees.Tree) -> trees.Tree:
+        return trees.map(lambda like: like.zeros(), part) if x is None else x
+
+    try:
+        return trees.map(filled, tree, like, is_leaf=lambda x: x is None)
+    except (ValueError, TypeError):
+        raise TypeError(
+            f"{label} must return the structure {trees.structure(like)}, got {trees.structure(tree)}"
+        ) from None
+
+
+def conforming(what: str, tree: trees.Tree, structure: Any, likes: list[Like]) -> tuple[Array, ...]:
+    """Flatten a tree of derivatives: of a structure, and of given shapes and data types."""
+    leaves, found = flatten_planless(tree)
+    if not same_structure(found, structure):
+        raise TypeError(f"{what} must have the structure {structure}, got {found}")
+    return tuple(like.conforming(f"{what}, leaf {i},", leaf) for i, (leaf, like) in enumerate(zip(leaves, likes)))
+
+
+def replaced(arrays: Sequence[Array], places: list[int], by: Sequence[Array]) -> Sequence[Array]:
+    """Put others in some places of arrays."""
+    if not places:
+        return arrays
+    found = list(arrays)
+    for place, x in zip(places, by):
+        found[place] = x
+    return found
