@@ -1,12 +1,26 @@
 """Tensors that leak from transformations on PyTorch: to use them is an error, as on other libraries."""
 
+import gc
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
 import pytest
 import torch
 
-from xpand_extensions.autodiff import grad, jvp, vjp
+from xpand_extensions.autodiff import (
+    checkpoint,
+    custom_root,
+    custom_vjp,
+    grad,
+    hessian,
+    jacrev,
+    jvp,
+    linearize,
+    value_and_grad,
+    vjp,
+)
+from xpand_extensions.control_flow import scan
 from xpand_extensions.jit import eval_shape, jit
 from xpand_extensions.tracing import LeakedArrayError
 from xpand_extensions.vmap import vmap
@@ -66,17 +80,148 @@ def test_what_leaks_is_an_error_to_use(transform: str, made: str) -> None:
 
 DERIVATIVES: dict[str, Callable[[Callable[..., Any]], Any]] = {
     "grad": lambda f: grad(lambda x: f(x).sum())(X),
-    "jvp": lambda f: jvp(f, (X,), (X,)),
+    "grad, called directly": lambda f: [g := grad(lambda x: f(x).sum() if x[0] == 1 else x.sum()), g(X + 1), g(X)],
+    "grad of trees": lambda f: grad(lambda p: f(p["x"]).sum() + p["y"])({"x": X, "y": X[0]}),
+    "value_and_grad with aux": lambda f: value_and_grad(lambda x: (f(x).sum(), x + 1), has_aux=True)(X),
     "vjp": lambda f: vjp(f, X)[1](X),
+    "vjp, not pulled back": lambda f: vjp(f, X)[0],
+    "linearize": lambda f: linearize(f, X)[1](X),
+    "jacrev": lambda f: jacrev(f)(X),
+    "hessian": lambda f: hessian(lambda x: (f(x) ** 2).sum())(X),
+    "grad of grad": lambda f: grad(lambda x: grad(lambda y: f(y).sum())(x).sum())(X),
+    "grad of jvp": lambda f: grad(lambda x: jvp(f, (x,), (x,))[1].sum())(X),
     "grad of jit": lambda f: grad(lambda x: jit(f)(x).sum())(X),
+    "vmap of grad": lambda f: vmap(grad(lambda x: f(x).sum()))(X),
+    "grad of vmap": lambda f: grad(lambda x: vmap(f)(x).sum())(X),
+    "grad of a loop": lambda f: grad(lambda x: scan(lambda c, _: (f(c), None), x, None, length=3)[0].sum())(X),
+    "grad of a rule": lambda f: grad(lambda x: with_rule(f(x)).sum())(X),
 }
 
 
+@custom_vjp
+def with_rule(x: Any) -> Any:
+    """Twice the sine, whose rule keeps an array."""
+    return 2 * x.sin()
+
+
+with_rule.defvjp(lambda x: (2 * x.sin(), x), lambda x, g: (2 * g * x.cos(),))
+
+
+@pytest.mark.parametrize("made", MADE)
 @pytest.mark.parametrize("transform", DERIVATIVES)
-def test_what_leaks_from_a_derivative_is_a_constant(transform: str) -> None:
-    """It can't be told from what a function closes over that is called again when its derivative is pulled back."""
+def test_what_leaks_from_a_derivative_is_an_error_to_use(transform: str, made: str) -> None:
     kept: list[Any] = []
-    DERIVATIVES[transform](lambda x: (kept.append(x * 2.0), x * 1.0)[1])
+    DERIVATIVES[transform](lambda x: (kept.append(MADE[made](x)), x * 1.0)[1])
+    for name, use in USES.items():
+        with pytest.raises(LeakedArrayError, match="of `vjp` that has ended; return it from the function"):
+            pytest.fail(f"{name}: {use(kept[0])}")
+    assert tuple(kept[0].shape) in ((), (3,))
+    assert kept[0].dtype == torch.float64
+    assert "LeakedTensor(shape=" in repr(kept[0])
+
+
+def test_what_leaks_at_each_call() -> None:
+    kept: list[Any] = []
+    slope = grad(lambda x: (kept.append(x * 2.0), (x * x).sum())[1])
+    for _ in range(3):
+        torch.testing.assert_close(slope(X), 2.0 * X)
+    for each in kept:
+        with pytest.raises(LeakedArrayError):
+            pytest.fail(f"{each + 1.0}")
+
+
+def leak() -> Any:
+    """Have an array leak, and be looked for."""
+    kept: list[Any] = []
+    grad(lambda x: (kept.append(x * 2.0), (x * x).sum())[1])(X)
+    return kept[0]
+
+
+def brings(x: Any, inner: Callable[[Callable[..., Any]], Callable[..., Any]]) -> Any:
+    """Call a function that closes over an array of the level around; three times the cube."""
+    doubled = 3.0 * x
+    return inner(lambda y: y * y * doubled)(x)
+
+
+def ruled(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a function a rule of its own that calls it again."""
+    rule = custom_vjp(function)
+    rule.defvjp(lambda y: (function(y), y), lambda y, g: vjp(function, y)[1](g))
+    return rule
+
+
+def implicit(function: Callable[..., Any]) -> Callable[..., Any]:
+    """Have a function's result as the solution of an equation."""
+    return lambda y: custom_root(
+        lambda z, y: z - function(y),
+        torch.zeros_like(y),
+        solve=lambda guess, y: function(y),
+        tangent_solve=lambda g, z: z,
+        args=(y,),
+    )
+
+
+AGAIN: dict[str, Callable[[Callable[..., Any]], Callable[..., Any]]] = {
+    "checkpoint": checkpoint,
+    "a rule": ruled,
+    "an implicit solution": implicit,
+    "a loop": lambda f: lambda y: scan(lambda c, _: (f(y) + 0 * c, None), y, None, length=3)[0],
+}
+
+
+@pytest.mark.parametrize("again", AGAIN)
+def test_functions_called_again_may_bring_arrays_of_levels_that_have_ended(again: str) -> None:
+    """A derivative that is pulled back later calls them, whatever else has leaked and been looked for."""
+    function = lambda x: brings(x, AGAIN[again])
+    expected = 9.0 * X**2
+    _, pull = vjp(function, X)
+    leak()
+    torch.testing.assert_close(pull(torch.ones_like(X))[0], expected)
+    _, push = linearize(function, X)
+    leak()
+    torch.testing.assert_close(push(torch.ones_like(X)), expected)
+    _, theirs = torch.func.vjp(function, X)
+    leak()
+    torch.testing.assert_close(theirs(torch.ones_like(X))[0], expected)
+    _, theirs = torch.func.vjp(lambda x, pull=pull: pull(x)[0], X)
+    del pull, push
+    leak()
+    torch.testing.assert_close(theirs(torch.ones_like(X))[0], expected)
+    leaf = X.clone().requires_grad_()
+    slope = grad(lambda x: function(x).sum())(leaf)
+    leak()
+    slope.sum().backward()
+    torch.testing.assert_close(leaf.grad, 18.0 * X)
+
+
+def test_what_is_returned_or_depends_on_nothing_is_no_leak() -> None:
+    kept: list[Any] = []
+    _, (aux, same) = grad(lambda x: (x.sum(), (2.0 * x, x)), has_aux=True)(X)
+    torch.testing.assert_close(aux - same, X)
+    grad(lambda x: (kept.append(X + 1.0), kept.append(x.detach() * 2.0), x.sum())[2])(X)
+    torch.testing.assert_close(kept[0] - 1.0, X)
+    torch.testing.assert_close(kept[1] * 0.5, X)
+
+
+def test_leaks_in_several_threads() -> None:
+    def work(_: int) -> list[Any]:
+        found = []
+        for _ in range(3):
+            found.append(leak())
+            _, pull = vjp(lambda x: brings(x, checkpoint), X)
+            torch.testing.assert_close(pull(torch.ones_like(X))[0], 9.0 * X**2)
+            # Those of tuples that are being made by others.
+            assert len(tuple(tuple(str(j) for j in range(20)) for _ in range(200))) == 200
+        return found
+
+    with ThreadPoolExecutor(8) as pool:
+        results = list(pool.map(work, range(16)))
+    gc.collect()
+    leak()  # when no other thread has a pullback
+    assert all(type(each).__name__ in ("Tensor", "LeakedTensor") for found in results for each in found)
+
+
+def test_what_leaks_from_forward_mode_is_a_constant() -> None:
+    kept: list[Any] = []
+    jvp(lambda x: (kept.append(x * 2.0), x * 1.0)[1], (X,), (X,))
     torch.testing.assert_close(kept[0] + 1.0, 2.0 * X + 1.0)
-    torch.testing.assert_close(grad(lambda x: (x * kept[0]).sum())(X), 2.0 * X)
-    torch.testing.assert_close(jit(lambda x: x * kept[0])(X), 2.0 * X * X)

@@ -1,10 +1,15 @@
-"""Tensors that nothing but their values is asked of, so that kernels of other libraries may work on their memory."""
+"""What is asked of tensors: nothing but their values, so that kernels of other libraries may work on them, or none."""
+
+from typing import Final
 
 import torch
 from torch.autograd import forward_ad
 
 from xpand import is_concrete
 from xpand._typing import Array
+
+OF_NO_VALUES: Final = {getattr(torch.Tensor, name).__get__ for name in ("dtype", "shape", "device", "ndim")}
+"""Functions of PyTorch's that read none; asked for at every step of a loop."""
 
 
 def has_tangent(x: Array) -> bool:

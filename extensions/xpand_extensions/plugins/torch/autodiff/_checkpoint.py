@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
-from typing import Any, Final, TypeAlias
+from typing import Any, TypeAlias
 
 import torch
 import torch.utils.checkpoint
@@ -14,6 +14,7 @@ from torch.overrides import TorchFunctionMode
 from xpand._typing import Array
 from xpand_extensions.vmap._names import are_bound
 
+from .._plain import OF_NO_VALUES
 from ._levels import USER_CODE, Rule, call, is_floating, is_followed_anywhere, observed_by, of_tensors
 from ._products import jvp, vjp
 
@@ -162,16 +163,12 @@ class _Mode(TorchFunctionMode):  # type: ignore[misc]
         self.closed = closed
 
     def __torch_function__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        if USER_CODE.get() is not self.closed or function in _OF_NO_VALUES:
+        if USER_CODE.get() is not self.closed or function in OF_NO_VALUES:
             return function(*args, **(kwargs or {}))
         use = self.closed.use
         result = function(*of_tensors(use, args), **(of_tensors(use, kwargs) if kwargs else {}))
         self.closed.note_made(list(_tensors(result)))
         return result
-
-
-# Asked for at every step of a loop.
-_OF_NO_VALUES: Final = {getattr(torch.Tensor, name).__get__ for name in ("dtype", "shape", "device", "ndim")}
 
 
 def _tensors(result: Any) -> Iterator[Array]:

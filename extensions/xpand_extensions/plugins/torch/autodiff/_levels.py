@@ -25,6 +25,7 @@ from xpand._typing import Array
 from xpand_extensions.vmap import _names as names
 
 from .._plain import has_tangent
+from ._leaks import watch, watched
 
 Arrays: TypeAlias = "tuple[Array, ...]"
 
@@ -82,11 +83,10 @@ def at_new_level(function: Callable[..., Any]) -> Callable[..., Any]:
     """Make a function that is called at a new level, which may have the number of one whose gradient is pulled back."""
 
     def called(*args: Any) -> Any:
-        if (
-            torch.compiler.is_dynamo_compiling()
-            or _PULLED.get() is None
-            or _PULLED.get() != levels.maybe_current_level()
-        ):
+        if torch.compiler.is_dynamo_compiling():
+            return function(*args)
+        watch(args)
+        if _PULLED.get() is None or _PULLED.get() != levels.maybe_current_level():
             return function(*args)
         token = _PULLED.set(None)
         try:
@@ -169,10 +169,12 @@ def call(rule: Rule, xs: Arrays) -> Arrays:
 
 def told(transformed: Callable[..., Any], *args: Any) -> Any:
     """Call what torch.func transforms, and tell who looks at operations what goes in and what comes out."""
-    seen = None if torch.compiler.is_dynamo_compiling() else USER_CODE.get()
-    if seen is None:
+    if torch.compiler.is_dynamo_compiling():
         return transformed(*args)
-    found = transformed(*tree_map_only(torch.Tensor, seen.use, args))
+    seen = USER_CODE.get()
+    if seen is None:
+        return watched(transformed, *args)
+    found = watched(transformed, *tree_map_only(torch.Tensor, seen.use, args))
     seen.note_made(tuple([x for x in tree_leaves(found) if isinstance(x, torch.Tensor)]))
     return found
 

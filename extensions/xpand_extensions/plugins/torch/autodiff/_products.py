@@ -10,6 +10,7 @@ import torch
 
 from xpand._typing import Array
 
+from ._leaks import Pullback
 from ._levels import at_new_level, conjugated, is_floating, told
 
 # PyTorch imports it when forward mode is first used, and warns of a function of its own. Here, not in the user's call.
@@ -59,6 +60,7 @@ def _given_back(x: Array) -> Array:
 
 def vjp(function: Callable[..., Any], /, *primals: Array, has_aux: bool = False) -> tuple[Any, ...]:
     floating: list[bool] = []
+    pullback = None if torch.compiler.is_dynamo_compiling() else Pullback()
 
     # torch.func takes floating-point outputs alone: the others go past it.
     def divided(*arrays: Array) -> Any:
@@ -73,10 +75,13 @@ def vjp(function: Callable[..., Any], /, *primals: Array, has_aux: bool = False)
     outs = tuple(next(first) if is_floating else next(second) for is_floating in floating)
     chosen = tuple(floating)
 
-    def pullback(*cotangents: Array) -> tuple[Array, ...]:
+    def pulled(*cotangents: Array) -> tuple[Array, ...]:
         given = tuple(conjugated(x) for x, is_floating in zip(cotangents, chosen) if is_floating)
         return tuple(map(_given_back, told(pull, given or found)))
 
+    if pullback is None:
+        return outs, pulled, aux
+    pullback.function = pulled
     return outs, pullback, aux
 
 

@@ -1,0 +1,180 @@
+"""Tensors that outlive the gradient they were made for: PyTorch takes them for constants, here to use one is an error.
+
+PyTorch's levels keep no list of their tensors. But what depends on an argument holds, through its graph, the argument
+as it was at the level. So it is enough to watch the arguments, which costs next to nothing: where one outlives the
+outermost transformation, something of the level has been kept, and only then it is looked for among all objects.
+
+Functions that are called again when a gradient is pulled back (`checkpoint`, rules, implicit solutions) may close over
+tensors of levels that have ended. So nothing is looked for while there is a pullback, or a graph of `backward`.
+
+Forward mode makes no graph, so it isn't watched; nor is what depends on no argument, or is detached from it.
+"""
+
+import gc
+import sys
+import threading
+from collections.abc import Callable, Iterable
+from typing import Any, Final
+from weakref import ReferenceType, ref
+
+import torch
+from torch._C import _functorch as levels  # torch.func has no public way to tell its levels apart
+from torch.utils._pytree import tree_leaves
+
+from xpand._typing import Array
+
+from .._plain import OF_NO_VALUES
+
+_ENDED: Final = -2
+"""The level that PyTorch says a tensor has whose own has ended."""
+
+_LOOKS: Final = iter(range(100))
+"""To look takes 15 ms in a process of 250,000 objects, too much for a program that keeps something at each step."""
+
+
+class _Arguments(list[ReferenceType[Array]]):
+    """Those of functions called at a level, as they are there."""
+
+    __slots__ = ("limit",)
+
+    def __init__(self) -> None:
+        self.limit = 1000
+
+    def add(self, references: Iterable[ReferenceType[Array]]) -> None:
+        self += references
+        if len(self) > self.limit:  # those of the steps of a loop
+            self[:] = self.living()
+            self.limit = 1000 + 2 * len(self)
+
+    def living(self) -> list[ReferenceType[Array]]:
+        return [x for x in self if x() is not None]
+
+
+class _Thread(threading.local):
+    arguments: _Arguments | None = None
+    """Those at the levels within the outermost transformation of a thread; None outside of any."""
+
+
+_THREAD: Final = _Thread()
+_LEFT: Final = _Arguments()
+"""Those that outlived it, while there are pullbacks, which may be the reason."""
+_PULLBACKS: Final[set[int]] = set()
+
+
+class LeakedTensor(torch.Tensor):  # type: ignore[misc]
+    """A tensor whose derivative has ended."""
+
+    @classmethod
+    def __torch_function__(cls, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        """Raise; what is no value may be asked for."""
+        if func in OF_NO_VALUES:
+            with torch._C.DisableTorchFunctionSubclass():
+                return func(*args, **(kwargs or {}))
+        from xpand_extensions.tracing._core import leaked  # nothing else of tracing is needed
+
+        raise leaked(func.__name__, "vjp")
+
+    def __repr__(self) -> str:
+        """Write what is known without values."""
+        return f"LeakedTensor(shape={tuple(self.shape)}, dtype={self.dtype})"
+
+
+class Pullback:
+    """A function that pulls cotangents back, and keeps what its level made for as long as there is need of it."""
+
+    __slots__ = ("__weakref__", "function")
+
+    def __init__(self) -> None:
+        """Say that there is one, before its level begins."""
+        self.function: Callable[..., tuple[Array, ...]] | None = None
+        _PULLBACKS.add(id(self))
+
+    def __call__(self, *cotangents: Array) -> tuple[Array, ...]:
+        """Pull cotangents back."""
+        assert self.function is not None, "the level has begun"
+        found = self.function(*cotangents)
+        # What keeps them then may be a graph of `backward`, or a pullback of PyTorch's own.
+        if _LEFT and _THREAD.arguments is None and (_are_kept(found) or not _is_outermost()):
+            _LEFT.clear()
+        return found
+
+    def __del__(self) -> None:
+        """Look for what is kept otherwise."""
+        self.function = None
+        _PULLBACKS.discard(id(self))
+        if _LEFT and not sys.is_finalizing() and _THREAD.arguments is None and _is_outermost():
+            _look()
+
+
+def watched(transformed: Callable[..., Any], *args: Any) -> Any:
+    """Call what torch.func transforms, and see that what it made at its levels has gone with them.
+
+    `watch` is told of the arguments at each level meanwhile.
+    """
+    if _THREAD.arguments is not None or not _is_outermost():
+        return transformed(*args)
+    arguments = _THREAD.arguments = _Arguments()
+    try:
+        result = transformed(*args)
+    finally:
+        _THREAD.arguments = None
+    left = arguments.living() if arguments else None
+    if left and not _are_kept(tree_leaves(result)):
+        _LEFT.add(left)
+        _look()
+    return result
+
+
+def watch(arguments: Iterable[Array]) -> None:
+    """Note the arguments of a function as they are at its level."""
+    if _THREAD.arguments is not None:
+        _THREAD.arguments.add(map(ref, arguments))
+
+
+def _are_kept(results: Iterable[Any]) -> bool:
+    """Tell whether a graph of `backward` keeps what led to results: it may call functions again that close over it."""
+    return any(isinstance(x, torch.Tensor) and x.requires_grad for x in results)
+
+
+def _is_outermost() -> bool:
+    """Tell whether there is no level of torch.func around, and nothing is traced, which keeps what it meets."""
+    return levels.maybe_current_level() is None and not torch._C._len_torch_dispatch_stack()
+
+
+def _look() -> None:
+    """Make what is left of levels that have ended an error to use, once there are no pullbacks."""
+    if _PULLBACKS:
+        return
+    arguments = {id(x): x for x in (reference() for reference in _LEFT) if x is not None}
+    _LEFT.clear()
+    if not arguments or next(_LOOKS, None) is None:
+        return
+    foreign: set[Any] = set()
+    # An object refers to its class. (A list of all objects would hold tuples that other threads are making.)
+    for x in gc.get_referrers(torch.Tensor):
+        if type(x) is torch.Tensor and _comes_from(x, arguments, foreign):
+            x.__class__ = LeakedTensor
+
+
+def _comes_from(x: Array, arguments: dict[int, Array], foreign: set[Any]) -> bool:
+    """Tell whether a tensor was computed from arguments at a level that has ended; collect nodes that were not."""
+    while levels.is_functorch_wrapped_tensor(x):
+        has_ended = levels.is_gradtrackingtensor(x) and levels.maybe_get_level(x) == _ENDED
+        if has_ended and (id(x) in arguments or _reaches(x.grad_fn, arguments, foreign)):
+            return True
+        x = levels.get_unwrapped(x)
+    return False
+
+
+def _reaches(node: Any, arguments: dict[int, Array], foreign: set[Any]) -> bool:
+    passed, ahead = set(), [node]
+    while ahead:
+        node = ahead.pop()
+        if node is None or node in passed or node in foreign:
+            continue
+        passed.add(node)
+        if id(getattr(node, "variable", None)) in arguments:
+            return True
+        ahead += [before for before, _ in node.next_functions]
+    foreign |= passed
+    return False
