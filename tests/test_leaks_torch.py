@@ -22,6 +22,7 @@ from xpand_extensions.autodiff import (
 )
 from xpand_extensions.control_flow import scan
 from xpand_extensions.jit import eval_shape, jit
+from xpand_extensions.plugins.torch.autodiff import _leaks
 from xpand_extensions.tracing import LeakedArrayError
 from xpand_extensions.vmap import vmap
 
@@ -201,6 +202,82 @@ def test_what_is_returned_or_depends_on_nothing_is_no_leak() -> None:
     grad(lambda x: (kept.append(X + 1.0), kept.append(x.detach() * 2.0), x.sum())[2])(X)
     torch.testing.assert_close(kept[0] - 1.0, X)
     torch.testing.assert_close(kept[1] * 0.5, X)
+
+
+def test_arguments_that_are_not_differentiated_are_no_leak() -> None:
+    kept: list[Any] = []
+    slope = grad(lambda x, y: (kept.append(y), kept.append(2.0 * y), (x * y).sum())[2])
+    for _ in range(3):  # directly, where it is called again
+        slope(X, X)
+    for each in kept:
+        assert float(each.sum()) in (6.0, 12.0)
+
+
+KEEPING: dict[str, Callable[[Callable[[Any], Any], Any], Any]] = {
+    "vmap": lambda pull, y: vmap(pull)(y[None]),
+    "grad, called directly": lambda pull, y: [g := grad(lambda y: (pull(y) ** 2).sum()), g(X), g(X), g(y)][-1],
+    "jvp": lambda pull, y: jvp(pull, (y,), (y,))[1],
+}
+
+
+@pytest.mark.parametrize("name", KEEPING)
+def test_what_a_graph_of_backward_keeps_is_no_leak(name: str) -> None:
+    """Where a pullback was called in another transformation, and is gone when the graph is used."""
+    closed: list[Any] = []
+    pulls = [vjp(lambda x: brings(x, lambda f: implicit(lambda y: (closed.append(x), f(y))[1])), X)[1]]
+    leaf = X.clone().requires_grad_()
+    result = KEEPING[name](lambda y: pulls[0](y)[0], leaf)
+    pulls.clear()
+    leak()
+    torch.testing.assert_close(closed[0] + 0.0, X)
+    result.sum().backward()
+    assert leaf.grad is not None
+
+
+def test_leaks_of_pullbacks_that_are_gone_within_another_transformation() -> None:
+    kept: list[Any] = []
+    pulls: list[Any] = []
+    slope = grad(lambda x: (x * (pulls.pop()(X)[0] if pulls else 1.0)).sum())
+    slope(X), slope(X)  # it is called directly then, and has no pullback of its own
+    pulls.append(vjp(lambda x: (kept.append(x * 2.0), x * 1.0)[1], X)[1])
+    slope(X)
+    with pytest.raises(LeakedArrayError):
+        pytest.fail(f"{kept[0] + 1.0}")
+
+
+def test_views_of_what_was_changed_in_place_may_be_kept() -> None:
+    kept: list[Any] = []
+
+    def changed(x: Any) -> Any:
+        y = x * 1.0
+        kept.append((x, y.unbind()))  # of which PyTorch tells no graph
+        return y.mul_(2.0).sum()
+
+    slope = grad(changed)
+    for _ in range(3):
+        torch.testing.assert_close(slope(X), torch.full_like(X, 2.0))
+    with pytest.raises(LeakedArrayError):
+        pytest.fail(f"{kept[-1][0] + 1.0}")
+
+
+def test_many_leaks_are_found_in_linear_time() -> None:
+    kept: list[Any] = []
+    asked = 0
+
+    class Arguments(dict[int, Any]):
+        def __contains__(self, key: object) -> bool:
+            nonlocal asked
+            asked += 1
+            return super().__contains__(key)
+
+    x = y = X.clone().requires_grad_()
+    for _ in range(500):
+        y = torch.sin(y) + y
+        kept.append(y)
+    known: dict[Any, bool] = {}
+    assert all(_leaks._reaches(each.grad_fn, Arguments({id(x): x}), known) for each in reversed(kept))
+    assert not _leaks._reaches((X.clone().requires_grad_() * 2.0).grad_fn, Arguments({id(x): x}), known)
+    assert asked < 5000
 
 
 def test_leaks_in_several_threads() -> None:

@@ -5,21 +5,22 @@ as it was at the level. So it is enough to watch the arguments, which costs next
 outermost transformation, something of the level has been kept, and only then it is looked for among all objects.
 
 Functions that are called again when a gradient is pulled back (`checkpoint`, rules, implicit solutions) may close over
-tensors of levels that have ended. So nothing is looked for while there is a pullback, or a graph of `backward`.
+tensors of levels that have ended. So nothing is looked for while there is a pullback, nor ever what a graph of
+`backward` may have been made of.
 
-Forward mode makes no graph, so it isn't watched; nor is what depends on no argument, or is detached from it.
+Forward mode makes no graph, so it isn't watched; nor is what depends on no argument that is differentiated, or is
+detached from it.
 """
 
 import gc
 import sys
 import threading
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Final
 from weakref import ReferenceType, ref
 
 import torch
 from torch._C import _functorch as levels  # torch.func has no public way to tell its levels apart
-from torch.utils._pytree import tree_leaves
 
 from xpand._typing import Array
 
@@ -35,19 +36,26 @@ _LOOKS: Final = iter(range(100))
 class _Arguments(list[ReferenceType[Array]]):
     """Those of functions called at a level, as they are there."""
 
-    __slots__ = ("limit",)
+    __slots__ = ("limit", "were_pulled")
 
     def __init__(self) -> None:
         self.limit = 1000
+        self.were_pulled = False
+        """Whether a pullback was called meanwhile, of what the results may depend on."""
 
     def add(self, references: Iterable[ReferenceType[Array]]) -> None:
         self += references
         if len(self) > self.limit:  # those of the steps of a loop
-            self[:] = self.living()
+            self[:] = [x for x in self if x() is not None]
             self.limit = 1000 + 2 * len(self)
 
-    def living(self) -> list[ReferenceType[Array]]:
-        return [x for x in self if x() is not None]
+    def living(self) -> dict[int, Array]:
+        """Return those that are still there, and are differentiated: the others are constants."""
+        there = [x for x in [reference() for reference in self] if x is not None]
+        if not there:
+            return {}
+        with torch._C.DisableTorchFunction():  # no concern of users' modes
+            return {id(x): x for x in there if x.requires_grad}
 
 
 class _Thread(threading.local):
@@ -57,8 +65,9 @@ class _Thread(threading.local):
 
 _THREAD: Final = _Thread()
 _LEFT: Final = _Arguments()
-"""Those that outlived it, while there are pullbacks, which may be the reason."""
-_PULLBACKS: Final[set[int]] = set()
+"""Those that outlived it, while there is something that may be the reason."""
+_REASONS: Final[set[int]] = set()
+"""Pullbacks, and the outermost transformations that threads are in, which may have called pullbacks that are gone."""
 
 
 class LeakedTensor(torch.Tensor):  # type: ignore[misc]
@@ -87,21 +96,24 @@ class Pullback:
     def __init__(self) -> None:
         """Say that there is one, before its level begins."""
         self.function: Callable[..., tuple[Array, ...]] | None = None
-        _PULLBACKS.add(id(self))
+        _REASONS.add(id(self))
 
     def __call__(self, *cotangents: Array) -> tuple[Array, ...]:
         """Pull cotangents back."""
         assert self.function is not None, "the level has begun"
         found = self.function(*cotangents)
         # What keeps them then may be a graph of `backward`, or a pullback of PyTorch's own.
-        if _LEFT and _THREAD.arguments is None and (_are_kept(found) or not _is_outermost()):
-            _LEFT.clear()
+        if _LEFT:
+            if _THREAD.arguments is not None:
+                _THREAD.arguments.were_pulled = True
+            elif _are_kept(found) or not _is_outermost():
+                _LEFT.clear()
         return found
 
     def __del__(self) -> None:
         """Look for what is kept otherwise."""
         self.function = None
-        _PULLBACKS.discard(id(self))
+        _REASONS.discard(id(self))
         if _LEFT and not sys.is_finalizing() and _THREAD.arguments is None and _is_outermost():
             _look()
 
@@ -113,14 +125,22 @@ def watched(transformed: Callable[..., Any], *args: Any) -> Any:
     """
     if _THREAD.arguments is not None or not _is_outermost():
         return transformed(*args)
-    arguments = _THREAD.arguments = _Arguments()
+    arguments = _Arguments()
     try:
+        _REASONS.add(id(arguments))
+        _THREAD.arguments = arguments
         result = transformed(*args)
     finally:
         _THREAD.arguments = None
+        _REASONS.discard(id(arguments))
     left = arguments.living() if arguments else None
-    if left and not _are_kept(tree_leaves(result)):
-        _LEFT.add(left)
+    if left or _LEFT:
+        are_kept = (left or arguments.were_pulled) and _are_kept(result)
+        if are_kept and arguments.were_pulled:
+            _LEFT.clear()
+        if left and not are_kept:
+            _LEFT.add(map(ref, left.values()))
+        left = None
         _look()
     return result
 
@@ -131,9 +151,11 @@ def watch(arguments: Iterable[Array]) -> None:
         _THREAD.arguments.add(map(ref, arguments))
 
 
-def _are_kept(results: Iterable[Any]) -> bool:
+def _are_kept(results: Any) -> bool:
     """Tell whether a graph of `backward` keeps what led to results: it may call functions again that close over it."""
-    return any(isinstance(x, torch.Tensor) and x.requires_grad for x in results)
+    if isinstance(results, (tuple, list)):
+        return any(map(_are_kept, results))
+    return isinstance(results, torch.Tensor) and bool(results.requires_grad)
 
 
 def _is_outermost() -> bool:
@@ -142,39 +164,50 @@ def _is_outermost() -> bool:
 
 
 def _look() -> None:
-    """Make what is left of levels that have ended an error to use, once there are no pullbacks."""
-    if _PULLBACKS:
+    """Make what is left of levels that have ended an error to use, once there is no reason for it."""
+    if _REASONS:
         return
-    arguments = {id(x): x for x in (reference() for reference in _LEFT) if x is not None}
+    arguments = _LEFT.living()
     _LEFT.clear()
     if not arguments or next(_LOOKS, None) is None:
         return
-    foreign: set[Any] = set()
-    # An object refers to its class. (A list of all objects would hold tuples that other threads are making.)
-    for x in gc.get_referrers(torch.Tensor):
-        if type(x) is torch.Tensor and _comes_from(x, arguments, foreign):
-            x.__class__ = LeakedTensor
+    known: dict[Any, bool] = {}
+    with torch._C.DisableTorchFunction():
+        # An object refers to its class. (A list of all objects would hold tuples that other threads are making.)
+        for x in gc.get_referrers(torch.Tensor):
+            if type(x) is torch.Tensor and _comes_from(x, arguments, known):
+                x.__class__ = LeakedTensor
 
 
-def _comes_from(x: Array, arguments: dict[int, Array], foreign: set[Any]) -> bool:
-    """Tell whether a tensor was computed from arguments at a level that has ended; collect nodes that were not."""
+def _comes_from(x: Array, arguments: dict[int, Array], known: dict[Any, bool]) -> bool:
+    """Tell whether a tensor was computed from arguments at a level that has ended."""
     while levels.is_functorch_wrapped_tensor(x):
         has_ended = levels.is_gradtrackingtensor(x) and levels.maybe_get_level(x) == _ENDED
-        if has_ended and (id(x) in arguments or _reaches(x.grad_fn, arguments, foreign)):
+        if has_ended and (id(x) in arguments or _reaches(_graph_of(x), arguments, known)):
             return True
         x = levels.get_unwrapped(x)
     return False
 
 
-def _reaches(node: Any, arguments: dict[int, Array], foreign: set[Any]) -> bool:
-    passed, ahead = set(), [node]
-    while ahead:
-        node = ahead.pop()
-        if node is None or node in passed or node in foreign:
-            continue
-        passed.add(node)
-        if id(getattr(node, "variable", None)) in arguments:
-            return True
-        ahead += [before for before, _ in node.next_functions]
-    foreign |= passed
+def _graph_of(x: Array) -> Any:
+    try:
+        return x.grad_fn
+    except RuntimeError:  # a view of what was changed in place: PyTorch allows no use of it
+        return None
+
+
+def _reaches(node: Any, arguments: dict[int, Array], known: dict[Any, bool]) -> bool:
+    """Tell whether arguments are among what a node of a graph was computed from; collect what is known of nodes."""
+    path: list[tuple[Any, Iterator[tuple[Any, int]]]] = [(None, iter([(node, 0)]))]
+    while path:
+        for before, _ in path[-1][1]:
+            if before is None or known.get(before) is False:
+                continue
+            if before in known or id(getattr(before, "variable", None)) in arguments:
+                known.update((passed, True) for passed, _ in path)
+                return True
+            path.append((before, iter(before.next_functions)))
+            break
+        else:
+            known[path.pop()[0]] = False
     return False
