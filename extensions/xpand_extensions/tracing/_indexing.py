@@ -1,5 +1,6 @@
 """`x[key]` and `x[key] = value` as operations: the arrays of a key are arguments, the rest of it is static."""
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any, Final
 
@@ -51,7 +52,36 @@ def _getitem(base: Any) -> Callable[..., Any]:
     def getitem(x: Any, *arrays: Any, key: tuple[Any, ...]) -> Any:
         return x[put_together(key, arrays)]
 
-    return getitem
+    def ending(x: Any, *arrays: Any, key: tuple[Any, ...]) -> Any:
+        return x[_ending(base, x, key, arrays) if any(map(passes_over, key)) else put_together(key, arrays)]
+
+    return ending if is_lazy(base) else getitem
+
+
+def passes_over(part: Any) -> bool:
+    """Tell whether a part of a key passes over elements, forwards."""
+    return isinstance(part, slice) and part.step is not None and part.step > 1
+
+
+def _ending(base: Any, x: Any, key: tuple[Any, ...], arrays: Sequence[Any]) -> tuple[Any, ...]:
+    """Return the key whose slices end right behind the last element that they select.
+
+    Where others lie behind it, in a chunk of their own, Dask keeps that chunk, of none; and of a result of one element
+    it then takes both chunks for that element, so that whatever is done with it is wrong.
+    """
+    from .rules._keys import axes_taken, spelled_out
+
+    parts = []
+    axis = 0
+    for part in spelled_out(base, x.ndim, key, arrays):
+        size = x.shape[axis] if axis < x.ndim else 0
+        if passes_over(part) and not math.isnan(size):
+            selected = range(size)[part]
+            parts.append(slice(selected[0], selected[-1] + 1, part.step) if selected else slice(0, 0))
+        else:
+            parts.append(part)
+        axis += axes_taken(base, part)
+    return tuple(parts)
 
 
 def _setitem(base: Any) -> Callable[..., Any]:

@@ -17,6 +17,9 @@ from ._indexing import INDEXING
 _CONSTANTS: Final = ("e", "inf", "nan", "newaxis", "pi", "__array_api_version__")
 _MORE_DTYPES: Final = ("float16", "bfloat16")
 
+_NUMBERS: Final = (int, float, complex)
+"""Numbers, also those of classes of their own, as NumPy's are: what operators take, rules hand on to functions."""
+
 _NAMESPACES: Final[dict[int, "TracedNamespace"]] = {}
 
 
@@ -100,7 +103,7 @@ class TracedNamespace:
         """
         if type(x) not in self.known and (isinstance(x, TracedArray) or _arguments.is_array(x)):
             xp: Any = array_namespace(x)
-            if xp is not self and xp is not self.base:
+            if xp is not self and xp is not self.base and not isinstance(x, _NUMBERS):
                 raise TypeError(
                     f"arrays of two libraries: traced arrays of {library_name(self.base)}, and {describe(x)}; convert "
                     "one to the other's library first, for example with `xp.asarray` or `xp.from_dlpack`"
@@ -113,7 +116,7 @@ class TracedNamespace:
         Raises:
             TypeError: It is an array of another library.
         """
-        if isinstance(other, (int, float, complex)):  # of classes of their own
+        if isinstance(other, _NUMBERS):
             return True
         if not isinstance(other, TracedArray) and not _arguments.is_array(other):
             return False

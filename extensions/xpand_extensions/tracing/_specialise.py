@@ -7,10 +7,11 @@ from functools import partial
 from typing import Any
 
 from xpand import trees
+from xpand._namespace import is_lazy
 
 from ._facades import FacadeOp, Template
 from ._graph import Equation
-from ._indexing import ARRAY
+from ._indexing import ARRAY, passes_over
 
 
 def specialised(equation: Equation) -> tuple[Callable[..., Any], dict[str, Any]]:
@@ -18,7 +19,7 @@ def specialised(equation: Equation) -> tuple[Callable[..., Any], dict[str, Any]]
     op, params = equation.op, equation.params
     if isinstance(op, FacadeOp):
         return _bound(op.implementation, params["template"]), {}
-    if op.name == "getitem":
+    if op.name == "getitem" and not (is_lazy(op.namespace.base) and any(map(passes_over, params["key"]))):
         found = _item(params["key"])
         return (found, {}) if found is not None else (op.function, params)
     return op.function, params

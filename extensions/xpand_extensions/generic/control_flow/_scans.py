@@ -64,7 +64,8 @@ def _combined(fn: Callable[..., Any], elems: Arrays) -> Arrays:
     size = elems[0].shape[0]
     if size < 2:
         return elems
-    pairs = fn(tuple([x[: size - 1 : 2, ...] for x in elems]), tuple([x[1::2, ...] for x in elems]))
+    # No slice ends later than right behind its last element, where Dask would keep a chunk of none.
+    pairs = fn(tuple([x[: size // 2 * 2 - 1 : 2, ...] for x in elems]), tuple([x[1::2, ...] for x in elems]))
     odd = _combined(fn, pairs)
     xp = array_namespace(*odd, *elems)
     before = tuple([x[: (size - 1) // 2, ...] for x in odd])

@@ -23,7 +23,7 @@ def spelled_out(xp: Any, ndim: int, key: tuple[Any, ...], arrays: Sequence[Any])
     for part in parts:
         if isinstance(part, bool):
             raise TypeError(f"x[key]: takes integers, slices, None, ... and arrays, got {part}")
-        taken += _axes_taken(xp, part)
+        taken += axes_taken(xp, part)
     if taken > ndim:
         raise IndexError(f"x[key]: too many indices: {taken} for an array of {ndim} axes")
     places = [i for i, part in enumerate(parts) if part is Ellipsis]
@@ -33,7 +33,8 @@ def spelled_out(xp: Any, ndim: int, key: tuple[Any, ...], arrays: Sequence[Any])
     return [*parts[:place], *[slice(None)] * (ndim - taken), *parts[place + 1 :]]
 
 
-def _axes_taken(xp: Any, part: Any) -> int:
+def axes_taken(xp: Any, part: Any) -> int:
+    """Tell how many axes a part of a key is for."""
     if part is None or part is Ellipsis:
         return 0
     return len(part.shape) if hasattr(part, "dtype") and is_mask(xp, part) else 1
@@ -101,7 +102,7 @@ def axis_for_mask(xp: Any, ndim: int, key: tuple[Any, ...], arrays: Sequence[Any
         return None
     parts = spelled_out(xp, ndim, key, arrays)
     before = next(place for place, part in enumerate(parts) if part is arrays[i])
-    axis = sum(_axes_taken(xp, part) for part in parts[:before])
+    axis = sum(axes_taken(xp, part) for part in parts[:before])
     return axis, [*arrays[:i], xp.reshape(arrays[i], (1,)), *arrays[i + 1 :]]
 
 
@@ -133,7 +134,7 @@ def forwards(
             parts.append(slice(first, min(first - count * step, shape[axis]), -step) if count else slice(0, 0))
         else:
             parts.append(ARRAY if hasattr(part, "dtype") else part)
-        axis += _axes_taken(xp, part)
+        axis += axes_taken(xp, part)
     return tuple(parts), tuple(axes)
 
 

@@ -2,8 +2,8 @@
 
 A factorisation needs its matrices whole: the last two axes are brought into one chunk, and blocks of the stack are
 worked on in parallel. Where Dask has a stable algorithm for one large chunked matrix (QR and SVD of tall matrices,
-Cholesky of square chunks), that is used. Its blockwise LU is not: without exchange of rows between blocks it fails for
-regular matrices, so `solve` and `inv` too bring a matrix into one chunk.
+Cholesky of square chunks of one size), that is used. Its blockwise LU is not: without exchange of rows between blocks
+it fails for regular matrices, so `solve` and `inv` too bring a matrix into one chunk.
 """
 
 import math
@@ -158,9 +158,9 @@ def solve(x1: Array, x2: Array, /, **kwargs: Any) -> Array:
 
 
 def cholesky(x: Array, /, *, upper: bool = False) -> Array:
-    """Cholesky factors of positive definite matrices. One large matrix in square chunks is factored chunk by chunk."""
+    """Cholesky factors of positive definite matrices. One large matrix in equal chunks is factored chunk by chunk."""
     shape = _matrices("cholesky", x, square=True)
-    if x.ndim == 2 and x.numblocks[0] > 1 and x.chunks[0] == x.chunks[1] and x.dtype.kind == "f":
+    if x.ndim == 2 and x.numblocks[0] > 1 and len({*x.chunks[0], *x.chunks[1]}) == 1 and x.dtype.kind == "f":
         return da.linalg.cholesky(x, lower=not upper)
     return _of_matrices("cholesky", x, (shape, _floating(x)), upper=upper)[0]
 
