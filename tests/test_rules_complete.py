@@ -39,8 +39,10 @@ OF_TRANSFORMATIONS = {
     "custom_linear_solve",
     "custom_root",
     "custom_vjp",
+    "held",
     "pure_callback",
     "scan",
+    "spared",
     "while_loop",
 }
 """Operations that transformations make while they are applied."""

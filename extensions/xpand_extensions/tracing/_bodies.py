@@ -1,7 +1,7 @@
 """Graphs as bodies of loops and branches: made of functions, and transformed into other graphs."""
 
 from collections.abc import Callable, Sequence
-from typing import Any, Final
+from typing import Any, Final, NamedTuple
 
 from xpand._typing import Array
 
@@ -133,6 +133,37 @@ class Body:
         """Whether a function with a derivative of its users' own is called."""
         return any(_calls_rules(equation) for equation in self.graph.equations)
 
+    def parted(self, count: int, asked: Callable[[Equation], bool] | None = None) -> "Parts | None":
+        """Part what is computed of the first `count` inputs alone from what isn't; None where nothing is.
+
+        `asked`: of the former only such operations, and what they need.
+        """
+        found = self.made(("parted", count, asked), lambda: (self._parted(count, asked),)) if count else (None,)
+        return found[0]
+
+    def _parted(self, count: int, asked: Callable[[Equation], bool] | None) -> "Parts | None":
+        graph = self.graph
+        given = graph.inputs[:count]
+        others, fixed = set(graph.inputs[count:]), set(given)
+        for equation in graph.equations:
+            if equation.op.effects or any(x in others for x in equation.inputs):
+                others.update(equation.outputs)
+            elif any(x in fixed for x in equation.inputs):
+                fixed.update(equation.outputs)
+        if asked is not None:
+            fixed = _needed(graph, fixed, asked)
+        early = [each for each in graph.equations if others.isdisjoint(each.outputs) and not each.op.effects]
+        late = [each for each in graph.equations if fixed.isdisjoint(each.outputs)]
+        used = dict.fromkeys(x for inputs in (*(each.inputs for each in late), graph.outputs) for x in inputs)
+        kept = [x for x in used if x in fixed and x not in given]
+        if not kept:
+            return None
+        some = tuple(i for i, x in enumerate(given) if x in used)
+        inputs = [*(given[i] for i in some), *kept, *graph.inputs[count:]]
+        before = Graph(graph.namespace, given, graph.constants, early, kept)
+        after = Graph(graph.namespace, inputs, graph.constants, late, graph.outputs)
+        return Parts(Body(without_unused(before)), Body(without_unused(after)), some)
+
     def pulled(self, wanted: tuple[bool, ...]) -> "Body":
         """Return the body of reverse mode: inputs, cotangents of floating-point outputs; those of inputs wanted."""
         return self.made(("pulled", wanted), lambda: self._pulled(wanted))  # type: ignore[no-any-return]
@@ -183,6 +214,29 @@ class Body:
         return body, which
 
 
+class Parts(NamedTuple):
+    """What a body computes of its first inputs alone, and the rest of it."""
+
+    before: Body
+    after: Body
+    """A body of some of those inputs, of what that gave, and of the other inputs."""
+    some: tuple[int, ...]
+
+    def rest(self, given: Sequence[Any], found: Sequence[Any]) -> tuple[Body, list[Any]]:
+        """Return the rest, and its first inputs."""
+        return self.after, [*(given[i] for i in self.some), *found]
+
+
+def _needed(graph: Graph, among: set[Variable], asked: Callable[[Equation], bool]) -> set[Variable]:
+    """Return which variables are computed by operations that are asked for, or needed for these."""
+    found: set[Variable] = set()
+    for equation in reversed(graph.equations):
+        if not among.isdisjoint(equation.outputs) and (asked(equation) or not found.isdisjoint(equation.outputs)):
+            found.update(equation.outputs)
+            found.update(x for x in equation.inputs if isinstance(x, Variable))
+    return found & among | among.intersection(graph.inputs)
+
+
 def _calls_rules(equation: Equation) -> bool:
     inner = (x for value in equation.params.values() for x in (value if isinstance(value, tuple) else (value,)))
     return equation.op.name in RULES or any(isinstance(x, Body) and x.has_rules for x in inner)
@@ -211,10 +265,13 @@ def body_of(namespace: Any, function: Callable[..., Any], avals: Sequence[Any]) 
 
 
 def closed(
-    namespace: Any, what: str, function: Callable[..., Any], avals: Sequence[Any]
+    namespace: Any, what: str, function: Callable[..., Any], avals: Sequence[Any], is_choice: bool = False
 ) -> tuple[Body, list[TracedArray]]:
-    """Make the body of a function; arrays around it that are traced become its first inputs, and are returned."""
-    graph, _ = stage(namespace, what, function, avals)
+    """Make the body of a function; arrays around it that are traced become its first inputs, and are returned.
+
+    `is_choice`: the function isn't always called, so that all it does is done in the body.
+    """
+    graph, _ = stage(namespace, what, function, avals, is_choice=is_choice)
     outer = {variable: x for variable, x in graph.constants.items() if isinstance(x, TracedArray)}
     known = {variable: x for variable, x in graph.constants.items() if variable not in outer}
     lifted = Graph(namespace, [*outer, *graph.inputs], known, graph.equations, graph.outputs)

@@ -30,7 +30,7 @@ def cond(
     `skips`: of two functions the second is the one to be spared, for a batch too whose members all choose the first.
     """
     avals = list(map(aval_of, operands))
-    made = [closed(namespace, "cond", lambda *x, f=f: (tuple(f(*x)), ()), avals) for f in functions]
+    made = [closed(namespace, "cond", lambda *x, f=f: (tuple(f(*x)), ()), avals, is_choice=True) for f in functions]
     constants = [x for _, found in made for x in found]
     counts = tuple(len(found) for _, found in made)
     return cond_bodies(namespace, index, [body for body, _ in made], counts, [*constants, *operands], skips)

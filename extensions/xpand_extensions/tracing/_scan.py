@@ -36,7 +36,7 @@ def scan(
         carry, ys = function(tuple(arrays[:count]), tuple(arrays[count:]))
         return (*carry, *ys), ()
 
-    body, constants = closed(namespace, "scan", flat, avals)
+    body, constants = closed(namespace, "scan", flat, avals, is_choice=not length)
     return scan_body(namespace, body, constants, init, xs, length)
 
 

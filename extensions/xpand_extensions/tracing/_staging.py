@@ -13,9 +13,6 @@ from ._functions import BINARY, UNARY
 from ._graph import Equation, Graph, Variable, described
 from ._shapes import avals_of_result
 
-_CHOICES: Final = frozenset({"cond", "while_loop"})
-"""The transformations whose functions aren't always called."""
-
 SCOPE: Final[ContextVar[str]] = ContextVar("the name of the part of the function that is traced", default="")
 
 
@@ -35,10 +32,10 @@ class Staging(Trace):
 
     __slots__ = ("around", "constants", "equations", "is_choice", "token", "weak")
 
-    def __init__(self, what: str, namespace: Any) -> None:
+    def __init__(self, what: str, namespace: Any, is_choice: bool = False) -> None:
         super().__init__(what, namespace)
-        self.is_choice = what in _CHOICES
-        """Whether what the function does with arrays from around it alone is written down too.
+        self.is_choice = is_choice
+        """Whether the function isn't always called: what it does with arrays around it alone is written down too.
 
         So it has no part in what members get that do not ask for it, nor in their derivatives, NaN included.
         """
@@ -167,7 +164,12 @@ def _dtype_beside(base: Any, number: DType, dtype: DType) -> DType:
 
 
 def stage(
-    namespace: Any, what: str, function: Callable[..., Any], avals: Sequence[Aval], weak: Sequence[int] = ()
+    namespace: Any,
+    what: str,
+    function: Callable[..., Any],
+    avals: Sequence[Aval],
+    weak: Sequence[int] = (),
+    is_choice: bool = False,
 ) -> tuple[Graph, tuple[Array, ...]]:
     """Write down a function of arrays that returns two tuples of arrays: the graph's outputs, and what comes beside.
 
@@ -177,11 +179,12 @@ def stage(
         function: The function.
         avals: What is known of its arguments.
         weak: The places of those that are numbers, and take the data type of the arrays that they are combined with.
+        is_choice: Whether the function isn't always called.
 
     Returns:
         The graph, and what comes beside.
     """
-    with Staging(what, namespace) as trace:
+    with Staging(what, namespace, is_choice) as trace:
         inputs = [trace.variable(aval) for aval in avals]
         trace.weak.update(inputs[i]._value for i in weak)
         # Others than the inputs, since what the function sets elements of becomes another array.

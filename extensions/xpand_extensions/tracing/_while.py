@@ -3,19 +3,21 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from xpand import is_concrete
+from xpand import array_namespace, is_concrete
 from xpand._arguments import device_of
 from xpand._errors import UnsupportedError
 from xpand._typing import Array
 
 from .._bounds import index_dtype
+from ..autodiff import stop_gradient
 from ..generic import control_flow as eagerly
 from ._batching import Batching
-from ._bodies import Body, body_of, closed
+from ._bodies import Body, Parts, body_of, closed
 from ._core import Op, aval_of, bare, bind
 from ._fit import zeros
 from ._flow import Arrays, push, split, where
 from ._forward import Forward
+from ._graph import Equation
 from ._reverse import Linearize, opaque
 from ._scan import scan, scanned
 from ._tape import Tape, recorded
@@ -31,7 +33,10 @@ def while_loop(
     """Call `function(*carry)` as long as `condition(*carry)` holds, and at most `limit` times."""
     avals = list(map(aval_of, init))
     test, of_test = closed(namespace, "while_loop", lambda *carry: ((condition(*carry),), ()), avals)
-    body, of_body = closed(namespace, "while_loop", lambda *carry: (tuple(function(*carry)), ()), avals)
+    body, of_body = closed(namespace, "while_loop", lambda *carry: (tuple(function(*carry)), ()), avals, is_choice=True)
+    parts = body.parted(len(of_body), _is_asking) if _asks_others(body) else None
+    if parts is not None:  # who have it, whether they take a step or not
+        body, of_body = parts.rest(of_body, parts.before.graph.run(*of_body))
     return while_body(namespace, test, body, of_test, of_body, init, limit)
 
 
@@ -52,7 +57,14 @@ def while_body(
 
 def _run_while(*args: Array, test: Body, body: Body, tested: int, constants: int, limit: int | None) -> Arrays:
     of_test, of_body, carry = split(args, tested, constants)
-    holds, step = test.program, body.program
+    holds = test.program
+    parts = body.parted(constants)
+    if parts is not None:  # what is computed of constants alone, once, if there is a step
+        goes_on = holds(*of_test, *carry)[0]
+        if limit == 0 or (is_concrete(goes_on) and not bool(goes_on)):
+            return tuple(carry)
+        body, of_body = parts.rest(of_body, parts.before.program(*of_body))
+    step = body.program
     condition = lambda *carry: holds(*of_test, *carry)[0]
     return eagerly.while_loop(condition, lambda *carry: step(*of_body, *carry), tuple(carry), max_iter=limit)
 
@@ -87,6 +99,8 @@ def _is_tested(on: Sequence[bool], params: dict[str, Any]) -> bool:
 def while_batch(trace: Batching, op: Op, args: Sequence[Any], params: dict[str, Any]) -> Any:
     namespace, size, limit = trace.namespace, trace.size, params["limit"]
     of_test, of_body, init = _parts_of_while(args, params)
+    if limit == 0:
+        return tuple(init)
     every = (True,) * len(init)
     test, (has_members,) = params["test"].mapped((*map(trace.own, of_test), *every), size)
     body, _ = params["body"].mapped((*map(trace.own, of_body), *every), size, every)
@@ -97,42 +111,56 @@ def while_batch(trace: Batching, op: Op, args: Sequence[Any], params: dict[str, 
         return tuple(namespace.array(trace, x) for x in found)
 
     asks = _asks_others(params["body"])
-    begins = namespace.wrap(test.graph.run(*given_test, *first)[0])
-    meant = [_of_begun(trace, begins, x) if trace.own(y) else x for x, y in zip(given_body, of_body)]
-    start = [_of_begun(trace, begins, x) for x in first]
+    begun = first
+    if not asks and size:
+        # Members that have ended step on from where they began, since a step from where they ended may be undefined;
+        # those that take no step, from where one that takes some did. Where others may ask, it is taken as it is.
+        active = namespace.wrap(test.graph.run(*given_test, *first)[0])
+        if is_concrete(active) and not bool(namespace.any(active)):
+            return tuple(namespace.array(trace, x) for x in first)
+        own = [i for i, x in enumerate(of_body) if trace.own(x)]
+        given = [active, *(given_body[i] for i in own), *first]
+        safe_ones = list(map(bare, bind(namespace.operation("spared", _spared), given, {})))
+        for i, x in zip(own, safe_ones):
+            given_body[i] = x
+        begun = [bare(stop_gradient(namespace.wrap(x))) for x in safe_ones[len(own) :]]
 
     def goes_on(*carry: Array) -> Array:
         return namespace.any(test.graph.run(*given_test, *carry)[0])
 
     def step(*carry: Array) -> Arrays:
         active = namespace.wrap(test.graph.run(*given_test, *carry)[0])
-        # Members that have ended step on from where they began, or where another did if they never have: a step from
-        # where they ended may be undefined. It is taken as it is where others may ask for it.
-        safe = carry if asks else [where(namespace, active, x, y) for x, y in zip(carry, start)]
-        stepped = body.graph.run(*(given_body if asks else meant), *safe)
+        safe = carry if asks else [where(namespace, active, x, y) for x, y in zip(carry, begun)]
+        stepped = body.graph.run(*given_body, *safe)
         return tuple(where(namespace, active, x, y) for x, y in zip(stepped, carry))
 
     return tuple(namespace.array(trace, x) for x in while_loop(namespace, goes_on, step, first, limit))
 
 
-def _of_begun(trace: Batching, begins: Any, x: Any) -> Any:
-    """Give members that take no step the value of one that takes some, so that their derivatives aren't NaN."""
-    namespace = trace.namespace
-    some = namespace.take(x, namespace.argmax(namespace.astype(begins, namespace.uint8), keepdims=True), axis=0)
-    if namespace.is_floating(x.dtype):
-        some = bind(namespace.operations["stop_gradient"], (some,), {})
-    return where(namespace, begins, x, some)
+def _spared(active: Array, *arrays: Array) -> Arrays:
+    """Do as `spared`: where all members are active, or none is, at no cost."""
+    if is_concrete(active):
+        xp = array_namespace(active)
+        if bool(xp.all(active)) or not bool(xp.any(active)):
+            return arrays
+    return spared(array_namespace(active), active, *arrays)
+
+
+def spared(xp: Any, active: Any, *arrays: Any) -> Arrays:
+    """Return arrays of members: those that aren't active have in them what one has that is, as a constant."""
+    some = xp.reshape(xp.argmax(xp.astype(active, xp.uint8)), (1,))
+    others = [stop_gradient(xp.take(x, some, axis=0)) for x in arrays]
+    return tuple(where(xp, active, x, y) for x, y in zip(arrays, others))
 
 
 def _asks_others(body: Body) -> bool:
     """Tell whether members along an axis do something together in a body."""
-    for equation in body.graph.equations:
-        parts = [
-            x for value in equation.params.values() for x in (value if isinstance(value, (tuple, list)) else [value])
-        ]
-        if equation.op.name == "collective" or any(_asks_others(x) for x in parts if isinstance(x, Body)):
-            return True
-    return False
+    return any(map(_is_asking, body.graph.equations))
+
+
+def _is_asking(equation: Equation) -> bool:
+    inner = (x for value in equation.params.values() for x in (value if isinstance(value, (tuple, list)) else (value,)))
+    return equation.op.name == "collective" or any(_asks_others(x) for x in inner if isinstance(x, Body))
 
 
 def while_forward(trace: Forward, op: Op, args: Sequence[Any], params: dict[str, Any]) -> Any:
@@ -170,12 +198,58 @@ def while_linearize(trace: Linearize, op: Op, args: Sequence[Any], params: dict[
     values = [trace.plain(x) for x in args]
     if not any(map(trace.own, args[params["tested"] :])):  # only how many steps there are depends on what is followed
         return bind(op, values, params)
+    parts = params["body"].parted(params["constants"])
+    if parts is not None:
+        rest = _computed(namespace, args, values, params, parts)
+        if rest is None:
+            return tuple(_parts_of_while(args, params)[2])
+        args, params = rest
+        values = [trace.plain(x) for x in args]
     found = _counted(namespace, args, values, params)
     if found is None:
         nodes = [x._extra if trace.own(x) else None for x in args]
         outs, back = _bounded(namespace, values, [node is not None for node in nodes], params)
         found = opaque(trace, outs, nodes, back, lambda *t: push(namespace, op, values, t, params))
     return found
+
+
+def _computed(
+    namespace: Any, args: Sequence[Any], values: Sequence[Any], params: dict[str, Any], parts: Parts
+) -> tuple[list[Any], dict[str, Any]] | None:
+    """Compute what the constants of the body alone give, which has no derivative if no step is taken.
+
+    Returns:
+        Arguments and parameters of the loop that is left; None where it is known to take no step.
+    """
+    of_test, of_body, init = _parts_of_while(args, params)
+    given_test, _, given = _parts_of_while(values, params)
+    goes_on = namespace.wrap(params["test"].graph.run(*given_test, *given)[0])
+    is_known = is_concrete(goes_on)
+    if params["limit"] == 0 or (is_known and not bool(goes_on)):
+        return None
+    held = namespace.operation("held", _held)
+    safe = [x if is_known or not namespace.is_floating(x.dtype) else bind(held, (x, goes_on), {}) for x in of_body]
+    body, of_body = parts.rest(of_body, parts.before.graph.run(*map(bare, safe)))
+    return [*of_test, *of_body, *init], {**params, "body": body, "constants": len(of_body)}
+
+
+def _held(x: Array, active: Array) -> Array:
+    """Return an array: the operation's derivative is zero where it isn't active, whatever it is multiplied by."""
+    return x
+
+
+def held_along(namespace: Any, t: Any, out: Any, x: Any, active: Any) -> Any:
+    active = namespace.reshape(active, (*active.shape, *(1,) * (x.ndim - active.ndim)))
+    return namespace.where(active, t, namespace.zeros_like(t))
+
+
+def held_batch(trace: Batching, op: Op, args: Sequence[Any], params: dict[str, Any]) -> Any:
+    """Of what is the same for all members, the derivative is asked for if one of them is active."""
+    namespace = trace.namespace
+    x, active = map(trace.plain, args)
+    if trace.own(args[0]):
+        return namespace.array(trace, bare(bind(op, (x, trace.lifted(args[1]) if active.shape else active), {})))
+    return bind(op, (x, namespace.any(namespace.wrap(active), axis=0)), {})
 
 
 def while_tape(trace: Tape, op: Op, args: Sequence[Any], params: dict[str, Any]) -> Any:

@@ -2,6 +2,7 @@
 
 from typing import Any, Final
 
+from .._derivatives import contribution
 from ._late import late
 
 _OPERATIONS: Final = {"cond": ("_branches", "cond"), "scan": ("_scan", "scan"), "while_loop": ("_while", "while")}
@@ -12,7 +13,12 @@ OVERRIDES: Final[dict[str, Any]] = {
 }
 for _operation in ("scan", "while_loop"):
     OVERRIDES[_operation]["affine"] = late("_affine_flow", f"{_OPERATIONS[_operation][1]}_affine")
-RESULTS: Final[dict[str, Any]] = dict.fromkeys(_OPERATIONS, tuple)
+OVERRIDES["held"] = {"batch": late("_while", "held_batch")}
+DECOMPOSITIONS: Final[dict[str, Any]] = {"held": lambda xp, x, active: x, "spared": late("_while", "spared")}
+DERIVATIVES: Final[dict[str, Any]] = {"held": (contribution(late("_while", "held_along")), None)}
+RESULTS: Final[dict[str, Any]] = dict.fromkeys((*_OPERATIONS, "spared"), tuple)
 SHAPES: Final[dict[str, Any]] = {
-    operation: late(module, f"{kind}_shapes") for operation, (module, kind) in _OPERATIONS.items()
+    "held": lambda namespace, x, active: x,
+    "spared": lambda namespace, active, *arrays: arrays,
+    **{operation: late(module, f"{kind}_shapes") for operation, (module, kind) in _OPERATIONS.items()},
 }
