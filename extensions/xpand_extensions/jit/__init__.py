@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import update_wrapper
 from typing import Any, Protocol, TypeAlias
+from weakref import ref
 
 from xpand import trees
 from xpand._namespace import describe, library_of
@@ -132,7 +133,9 @@ def jit(
                 return known(*args)
         instead = INSTEAD.get()
         if instead is not None:
-            return instead(function, compiled, args, kwargs)
+            itself = own()
+            assert itself is not None, "it is being called"
+            return instead(function, itself, args, kwargs)
         traced, values = statics.divide(args, kwargs)
         leaves, structure = trees.flatten(traced)
         try:
@@ -159,6 +162,7 @@ def jit(
         by_types.clear()
         signatures.clear()
 
+    own = ref(compiled)  # so that it goes, and what it has compiled, with the last reference
     update_wrapper(compiled, function)
     attributes = {
         "lower": lower(function, static_argnums=static_argnums, static_argnames=static_argnames),
