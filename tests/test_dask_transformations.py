@@ -251,6 +251,37 @@ def test_slices_as_numpy_has_them() -> None:
             assert all(size or not found.size for sizes in found.chunks for size in sizes)
 
 
+def test_assignments_are_numpys() -> None:
+    draw = random.Random(4)
+    x = np.arange(30.0).reshape(5, 6) / 7.0
+
+    def product(x: Any, key: Any, value: Any) -> Any:
+        y = NAMESPACE(x).asarray(x, copy=True)
+        y[key] = value(x)
+        return total(x * y)
+
+    def drawn(size: int) -> slice:
+        ends = [None, *range(-size, size)]
+        return slice(draw.choice(ends), draw.choice(ends), draw.choice([None, 1, 2, 3, -1, -2]))
+
+    for _ in range(30):
+        first, last = (drawn(size) for size in x.shape)
+        key = draw.choice([(first, last), (..., last), (draw.randint(-5, 4), last), (first, 1), (None, first), (2, -1)])
+        shape = (*(1,) * bool(x[key].ndim), *x[key].shape)
+        lazy = da.from_array(x, chunks=tuple(partition(draw, size) for size in x.shape))
+        for value in (total, lambda x: NAMESPACE(x).ones(shape, dtype=x.dtype) * x[2, 3]):  # noqa: B023
+            derivative = grad(lambda x: product(x, key, value))  # noqa: B023
+            DASK.assert_equal(derivative(lazy), derivative(x), rtol=1e-13, atol=1e-13)
+
+
+def test_assignments_do_not_write_the_graph_down(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Which takes the square of the assignments, as many as a gradient has of what slices select."""
+    monkeypatch.setattr(da.Array, "__setitem__", lambda *args: pytest.fail("assigned by Dask"))
+    x = np.arange(6.0)
+    derivative = grad(lambda x: total(x[1:4] * x[::-2] * x[-3:]))
+    DASK.assert_equal(derivative(DASK.asarray(x)), derivative(x))
+
+
 @pytest.mark.parametrize("chunks", [(4,), (2, 2), (1, 3), (3, 1), (1, 1, 2)], ids=str)
 def test_cholesky_of_chunks_of_several_sizes(chunks: tuple[int, ...]) -> None:
     a = values(random.Random(5), 4, 4)

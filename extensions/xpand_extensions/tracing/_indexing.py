@@ -111,26 +111,58 @@ def _setitem(base: Any) -> Callable[..., Any]:
 
 
 def _by_choice(base: Any, x: Any, value: Any, parts: Sequence[Any]) -> Any:
-    """Set what integers and whole axes select, by a choice of elements; None where the parts of the key are others.
+    """Set what integers and slices select, by a choice of elements; None where the parts of the key are others.
 
     Dask writes all of its graph down where it assigns, which takes the square of the assignments.
     """
-    device = device_of(x)
+    wanted = [part for part in parts if part is not None]
+    if len(wanted) != x.ndim or not all(
+        isinstance(part, slice) or (isinstance(part, int) and -size <= part < size)
+        for part, size in zip(wanted, x.shape)
+    ):
+        return None
+    selected = [
+        range(size)[part] if isinstance(part, slice) else range(part % size, part % size + 1)
+        for part, size in zip(wanted, x.shape)
+    ]
+    if not all(selected):
+        return x
+    sizes = iter([len(places) for places, part in zip(selected, wanted) if isinstance(part, slice)])
+    shape = tuple(1 if part is None else next(sizes) for part in parts if not isinstance(part, int))
+    if value.ndim > len(shape):  # by axes of size 1 at its front, or it doesn't fit
+        value = base.squeeze(value, axis=tuple(range(value.ndim - len(shape))))
+    value = base.astype(base.broadcast_to(value, shape), x.dtype)
+    value = base.reshape(value, tuple(map(len, selected)))
     is_set = None
-    for axis, part in enumerate(parts):
-        size = x.shape[axis] if axis < x.ndim else 0
-        if isinstance(part, int) and -size <= part < size:
-            here = base.arange(size, dtype=base.int64, device=device) == part % size
-            here = base.reshape(here, tuple(size if i == axis else 1 for i in range(x.ndim)))
-            is_set = here if is_set is None else base.logical_and(is_set, here)
-        elif not isinstance(part, slice) or part.indices(size) != (0, size, 1):
-            return None
-    numbered = [axis for axis, part in enumerate(parts) if isinstance(part, int)]
-    value = base.broadcast_to(value, tuple(size for i, size in enumerate(x.shape) if i not in numbered))
-    for axis in numbered:
-        value = base.expand_dims(value, axis=axis)
-    value = base.astype(value, x.dtype)
+    for axis, (places, size) in enumerate(zip(selected, x.shape)):
+        if places == range(size):
+            continue
+        if places.step < 0:
+            value, places = base.flip(value, axis=axis), places[::-1]
+        numbers = base.arange(size, dtype=base.int64, device=device_of(x))
+        here = (numbers >= places[0]) & (numbers <= places[-1]) & ((numbers - places[0]) % places.step == 0)
+        here = base.reshape(here, tuple(size if i == axis else 1 for i in range(x.ndim)))
+        is_set = here if is_set is None else base.logical_and(is_set, here)
+        if isinstance(wanted[axis], slice):
+            value = _spread(base, value, axis, places, size)
     return value if is_set is None else base.where(is_set, value, x)
+
+
+def _spread(base: Any, value: Any, axis: int, places: range, size: int) -> Any:
+    """Bring the elements along an axis to their places among a number of others, which are zeros."""
+
+    def zeros(count: int, *more: int) -> Any:
+        shape = (*value.shape[:axis], count, *more, *value.shape[axis + 1 :])
+        return base.zeros(shape, dtype=value.dtype, device=device_of(value))
+
+    found, count = value, len(places)
+    if places.step > 1 and count > 1:
+        spaced = base.concat([base.expand_dims(found, axis=axis + 1), zeros(count, places.step - 1)], axis=axis + 1)
+        found = base.reshape(spaced, (*value.shape[:axis], count * places.step, *value.shape[axis + 1 :]))
+        found = found[(*(slice(None),) * axis, slice(0, places[-1] - places[0] + 1))]
+    around = (places[0], size - 1 - places[-1])
+    pieces = [zeros(around[0])] * bool(around[0]) + [found] + [zeros(around[1])] * bool(around[1])
+    return base.concat(pieces, axis=axis) if len(pieces) > 1 else found
 
 
 def _to_device(base: Any) -> Callable[..., Any]:
