@@ -36,12 +36,9 @@ _LOOKS: Final = iter(range(100))
 class _Arguments(list[ReferenceType[Array]]):
     """Those of functions called at a level, as they are there."""
 
-    __slots__ = ("limit", "were_pulled")
-
-    def __init__(self) -> None:
-        self.limit = 1000
-        self.were_pulled = False
-        """Whether a pullback was called meanwhile, of what the results may depend on."""
+    limit = 1000
+    were_pulled = False
+    """Whether a pullback was called meanwhile, of what the results may depend on."""
 
     def add(self, references: Iterable[ReferenceType[Array]]) -> None:
         self += references
