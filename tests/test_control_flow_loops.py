@@ -15,7 +15,7 @@ from tests.libraries import EAGER_LIBRARIES, LIBRARIES, Library
 from tests.operations import TRANSFORMATIONS, Case, check_values, transformation_id
 from tests.test_derivatives import NAMESPACE, total
 from xpand_extensions import UnsupportedError
-from xpand_extensions.autodiff import grad, hessian, jvp, stop_gradient
+from xpand_extensions.autodiff import grad, hessian, jvp, stop_gradient, value_and_grad
 from xpand_extensions.control_flow import cond, fori_loop, scan, switch, while_loop
 from xpand_extensions.jit import ShapeDtype, jit, pure_callback
 from xpand_extensions.vmap import vmap
@@ -575,3 +575,45 @@ def test_derivatives_cost_the_steps_taken() -> None:
 
 def jvp_of_grad(f: Any) -> Any:
     return lambda x: jvp(grad(f), (x,), (x,))[1]
+
+
+@pytest.mark.parametrize("bound", [70, 5_000])
+def test_derivatives_compiled_by_pytorch_cost_a_block_of_steps(bound: int) -> None:
+    """Of the square root of the bound; the members of a map end where the slowest does."""
+    steps = 0
+
+    def sine(x: Any) -> Any:
+        nonlocal steps
+        steps += 1
+        return np.sin(x)
+
+    def f(x: Any) -> Any:
+        def grown(x: Any) -> Any:
+            known = pure_callback(sine, ShapeDtype(x.shape, x.dtype), x.detach(), vmap_method="broadcast_all")
+            # Undefined from where a member ends.
+            return 1.5 * x + known * torch.sqrt(61.5 - x)
+
+        return while_loop(lambda x: x < 40.0, grown, x, max_iter=bound)
+
+    def alone(x: float) -> tuple[float, float]:
+        slope = 1.0
+        while x < 40.0:
+            x, slope = (
+                1.5 * x + np.sin(x) * np.sqrt(61.5 - x),
+                slope * (1.5 - 0.5 * np.sin(x) / np.sqrt(61.5 - x)),
+            )
+        return x, slope
+
+    xs = torch.tensor([1.0, 2.0, 50.0, 30.0], dtype=torch.float64)
+    values, slopes = np.transpose([alone(x) for x in xs.tolist()])
+    for change, at, expected in (
+        (jit(value_and_grad(f)), xs[0], (values[0], slopes[0])),
+        (jit(vmap(value_and_grad(f))), xs, (values, slopes)),
+        (jit(grad(lambda xs: vmap(f)(xs).sum())), xs, (slopes,)),
+    ):
+        change(at)
+        steps = 0
+        found = change(at)
+        for each, wanted in zip(found if isinstance(found, tuple) else (found,), expected, strict=True):
+            np.testing.assert_allclose(each, wanted, rtol=1e-12)
+        assert 0 < steps <= 8 * bound**0.5

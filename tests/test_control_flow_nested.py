@@ -15,6 +15,7 @@ from tests.test_derivatives import NAMESPACE, total
 from xpand import trees
 from xpand_extensions import autodiff, control_flow
 from xpand_extensions.jit import jit
+from xpand_extensions.plugins.torch.jit import _inductor
 from xpand_extensions.vmap import vmap
 
 X, W = np.asarray([0.4, -0.8, 1.3]), np.asarray([1.2, 0.7, 0.5])
@@ -193,14 +194,58 @@ def derivatives_inside(m: Any) -> Any:
     return f
 
 
+def derivatives_deep_inside(m: Any) -> Any:
+    """Loops and branches in a loop, and in them derivatives and maps that use what is around all of them."""
+
+    def f(x: Any, w: Any) -> Any:
+        xp = NAMESPACE(x)
+
+        def inner(y: Any) -> Any:
+            slope = m.grad(lambda z: total(xp.sin(z * x) * w))(y)
+            return slope + m.jvp(lambda z: xp.cos(z) * x, (y,), (w,))[1] + total(m.vmap(lambda z: z * y[0])(x)) * 0.1
+
+        def repeated(step: Any, y: Any) -> Any:
+            bounded = lambda c: (0.5 * xp.tanh(step(c[0])) + x * 0.1, c[1] + 1.0)
+            return m.while_loop(lambda c: c[1] < 2.0, bounded, (y, total(y) * 0.0), max_iter=3)[0]
+
+        chosen = lambda y: m.cond(y[0] > 0.0, inner, lambda y: y * w, y)
+        return total(repeated(lambda y: repeated(chosen, y), x * 0.9) ** 2.0)
+
+    return f
+
+
+def whiles_in_a_while(m: Any) -> Any:
+    def f(x: Any, w: Any) -> Any:
+        xp = NAMESPACE(x)
+        grown = lambda c: m.while_loop(
+            lambda d: d < 1.5 * c, lambda d: 1.1 * d + 0.1 * xp.abs(x[0] * w[1]), c, max_iter=7
+        )
+        return m.while_loop(lambda c: c < 5.0 + w[0], grown, 0.5 + total(x * x), max_iter=7)
+
+    return f
+
+
+def checkpoints_in_checkpoints(m: Any) -> Any:
+    def f(x: Any, w: Any) -> Any:
+        xp = NAMESPACE(x)
+        first = m.checkpoint(lambda y: xp.sin(y) * x)
+        second = m.checkpoint(lambda y: first(y) * w + y)
+        third = m.checkpoint(lambda y: second(y * y) + first(second(y)))
+        return total(third(x * 0.9) * x)
+
+    return f
+
+
 PROGRAMS = [
     scan_with_closure, nested_scans, scan_with_integers, scan_of_nothing, checkpoint_in_scan, custom_rules_in_scan,
     reverse_rule_in_scan, branches_in_scan, switch_in_fori, while_with_closures, while_in_scan,
-    maps_and_associative_scans, derivatives_inside,
+    maps_and_associative_scans, derivatives_inside, derivatives_deep_inside, whiles_in_a_while,
+    checkpoints_in_checkpoints,
 ]  # fmt: skip
 BOTH = (0, 1)
 TRANSFORMED: dict[str, Callable[[Any, Any], Any]] = {
     "grad": lambda m, f: m.grad(f, BOTH),
+    "jit(grad)": lambda m, f: m.jit(m.grad(f, BOTH)),
     "jit(vmap(grad))": lambda m, f: lambda x, w: m.jit(m.vmap(m.grad(f, BOTH), (0, None)))(batch_of(x, w), w),
     "grad(vmap)": lambda m, f: m.grad(lambda x, w: total(m.vmap(f, (0, None))(batch_of(x, w), w) ** 2.0), BOTH),
     "hessian": lambda m, f: m.hessian(f, BOTH),
@@ -230,7 +275,7 @@ ON: dict[str, tuple[str, ...]] = {
     "strict": ("grad(vmap)",),
     "strict-device1": ("grad(vmap)", "grad(grad)"),
     "dask": ("grad(vmap)",),
-    "torch": ("grad(vmap)",),
+    "torch": ("grad(vmap)", "jit(grad)", "jit(vmap(grad))", "grad(grad)"),
 }
 
 
@@ -240,7 +285,9 @@ ON: dict[str, tuple[str, ...]] = {
     [(library, each) for library in LIBRARIES for each in ON.get(library.id, ())],
     ids=str,
 )
-def test_as_on_jax(library: Library, transformation: str, program: Any) -> None:
+def test_as_on_jax(library: Library, transformation: str, program: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    # Graphs as they are, without TorchInductor, which would take minutes for all of them.
+    monkeypatch.setattr(_inductor, "compiled_graph", lambda name, module, mode, leaves: module)
     if program is reverse_rule_in_scan and transformation == "vmap(jvp)":
         with pytest.raises(TypeError, match="forward mode"):
             check(library, program, transformation)

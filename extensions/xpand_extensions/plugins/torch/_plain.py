@@ -8,7 +8,11 @@ from torch.autograd import forward_ad
 from xpand import is_concrete
 from xpand._typing import Array
 
-OF_NO_VALUES: Final = {getattr(torch.Tensor, name).__get__ for name in ("dtype", "shape", "device", "ndim")}
+OF_NO_VALUES: Final = {
+    *[getattr(torch.Tensor, name).__get__ for name in ("dtype", "shape", "device", "ndim", "layout")],
+    *[getattr(torch.Tensor, name) for name in ("dim", "size", "stride", "numel", "is_floating_point", "is_complex")],
+    *[torch.is_floating_point, torch.is_complex, torch.numel],
+}
 """Functions of PyTorch's that read none; asked for at every step of a loop."""
 
 

@@ -118,9 +118,13 @@ class Closed:
     def use(self, x: Array) -> Array:
         """Note an array that the function uses, if that is what is being done, and say what stands for it."""
         stands = self.resolve(x)
+        if stands is not x and id(x) not in self._replacements and self.outer is not None:
+            # Those around, when they call the function again, must know it as the function has it.
+            stands = self.outer.use(x)
         # What is at a deeper level is of a transformation within, which has told what it was given. (What is at a level
-        # that there is not just now, since whoever observes has left those around it, is from outside.)
-        is_within = self._depth < levels.maybe_get_level(x) <= levels.get_dynamic_layer_stack_depth()
+        # that there is not just now, since whoever observes has left those around it, is from outside; so is what is
+        # known there, which may be at a level of the same number.)
+        is_within = stands is x and self._depth < levels.maybe_get_level(x) <= levels.get_dynamic_layer_stack_depth()
         if self._observing and not is_within and id(x) not in self._known and self._wanted(stands):
             self._known.add(id(x))
             self._used.append(x)

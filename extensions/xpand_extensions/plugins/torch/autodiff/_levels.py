@@ -6,7 +6,7 @@ apart here: at the innermost that follows an argument, the rule's operations run
 attached there alone.
 """
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from contextvars import ContextVar
 from functools import partial
@@ -134,7 +134,10 @@ def seen_by(observer: Observer | None, function: Callable[..., Any], *args: Any)
     """Call user code, at other levels than those it was given at."""
     if observer is None:
         return function(*args)
-    # What was taken out of levels is not what the observer has seen.
+    # What was taken out of levels is not what the observer has seen, though it may be the very array that the function
+    # has from outside, for which another stands.
+    with observed_by(None):
+        args = of_tensors(lambda x: x if observer.resolve(x) is x else x.view_as(x), args)
     observer.note_made(tuple(x for x in tree_leaves(args) if isinstance(x, torch.Tensor)))
     with observed_by(observer):
         return function(*args)
@@ -194,6 +197,16 @@ def _call(rule: Rule, xs: Arrays) -> Arrays:
     with interpreter.lower():
         outs = _call(rule, below)
     return tuple(levels._wrap_for_grad(x, level) for x in outs)
+
+
+def any_of(asked: Callable[[Array], bool], xs: Iterable[Array]) -> bool:
+    """Ask of arrays that user code has what is to be asked at all levels, unseen by who looks at operations."""
+    seen = USER_CODE.get()
+    if seen is None:
+        return any(map(asked, xs))
+    xs = [seen.use(x) for x in xs]
+    with observed_by(None):
+        return any(map(asked, xs))
 
 
 def is_floating(x: Array) -> bool:

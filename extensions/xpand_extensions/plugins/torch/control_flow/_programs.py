@@ -248,9 +248,10 @@ def _and_whether(holds: Function, carry: Arrays, same: Arrays) -> Arrays:
 class Choice:
     """One of two functions, called with a bool before their arguments."""
 
-    def __init__(self, chosen: Function, other: Function, arrays: Arrays) -> None:
-        """Trace the functions at the bool and their arguments."""
+    def __init__(self, chosen: Function, other: Function, arrays: Arrays, is_for_any: bool = False) -> None:
+        """Trace the functions at the bool and their arguments; tell whether the first may do for all members."""
         self._chosen, self._other = Step(chosen, arrays[1:]), Step(other, arrays[1:])
+        self._is_for_any = is_for_any
 
     @property
     def like(self) -> Like:
@@ -264,8 +265,9 @@ class Choice:
     def mapped(self, arrays: Sequence[Array], axes: Sequence[int | None], size: int) -> Arrays:
         """Call the one, where all members choose it, or both."""
         chosen, other = (_each(step.module, tuple(axes[1:]), size) for step in (self._chosen, self._other))
-        if axes[0] is None:
-            return apply(Choice(chosen, other, tuple(arrays)), arrays)
+        if axes[0] is None or self._is_for_any:
+            given = (arrays[0] if axes[0] is None else torch.any(arrays[0], dim=0), *arrays[1:])
+            return apply(Choice(chosen, other, given, self._is_for_any), given)
         pairs = zip(chosen(*arrays[1:]), other(*arrays[1:]))
         return tuple([torch.where(arrays[0].reshape(-1, *(1,) * (x.ndim - 1)), x, y) for x, y in pairs])
 

@@ -16,7 +16,7 @@ from xpand_extensions.generic.control_flow._branches import selected
 from xpand_extensions.vmap._names import are_bound
 
 from ..autodiff._checkpoint import Closed, pulled_back, pushed_forward
-from ..autodiff._levels import Rule, call, is_differentiated, is_floating, observed_by
+from ..autodiff._levels import Rule, any_of, call, is_differentiated, is_floating
 from ._blocks import is_long
 from ._known import is_kept
 from ._members import of_all
@@ -39,24 +39,27 @@ def scanned(f: Function, init: Arrays, xs: Arrays, reverse: bool) -> tuple[Array
     return found[:carried], found[carried:]
 
 
-def _steps(step: Function, arrays: Arrays, carried: int, across: int, reverse: bool) -> Arrays:
+def _steps(
+    step: Function, arrays: Arrays, carried: int, across: int, reverse: bool, block: Function | None = None
+) -> Arrays:
     """Scan as `_scan` does; block by block where many steps would be kept for reverse mode.
 
-    What is carried is then kept between blocks alone, and within a block when its derivative is computed.
+    What is carried is then kept between blocks alone, and within a block when its derivative is computed. A block is a
+    scan unless it is given.
     """
     length = arrays[carried].shape[0]
-    if not is_long(length) or not any(map(is_kept, arrays)):
+    if not is_long(length) or not any_of(is_kept, arrays):
         return _scan(step, arrays, carried, across, reverse)
     size = math.isqrt(length)
     whole = length - length % size
 
-    def block(*arrays: Array) -> Arrays:
+    def scan(*arrays: Array) -> Arrays:
         return _scan(step, arrays, carried, across, reverse)
 
     carry, rows, same = arrays[:carried], arrays[carried : carried + across], arrays[carried + across :]
     blocks = tuple([x[:whole].unflatten(0, (-1, size)) for x in rows])
     rest = tuple([x[whole:] for x in rows])
-    parts: list[Function] = [lambda carry: _scan(block, (*carry, *blocks, *same), carried, across, reverse)]
+    parts: list[Function] = [lambda carry: _scan(block or scan, (*carry, *blocks, *same), carried, across, reverse)]
     if whole < length:
         parts.append(lambda carry: _scan(step, (*carry, *rest, *same), carried, across, reverse))
     ys: list[Arrays] = []
@@ -147,7 +150,7 @@ def repeated(cond_fun: Function, body_fun: Function, init_val: Arrays, max_iter:
 
     if max_iter is None:
         return _while(whether, step, (*init_val, *same), carried)
-    if any(map(is_kept, (*init_val, *same))):
+    if any_of(is_kept, (*init_val, *same)):
         return _masked(whether, step, (*init_val, *same), carried, max_iter)
     count = torch.zeros((), dtype=torch.int64, device=init_val[0].device)
     return _while(
@@ -159,7 +162,7 @@ def repeated(cond_fun: Function, body_fun: Function, init_val: Arrays, max_iter:
 
 
 def _masked(whether: Function, step: Function, arrays: Arrays, carried: int, max_iter: int) -> Arrays:
-    """Do all steps, those after the end for nothing: for reverse mode."""
+    """Do all steps, those after the end for nothing, or blocks of them not at all: for reverse mode."""
     first, same = arrays[:carried], arrays[carried:]
 
     def each(*arrays: Array) -> Arrays:
@@ -170,8 +173,13 @@ def _masked(whether: Function, step: Function, arrays: Arrays, carried: int, max
         found = step(*[torch.where(active, x, y) for x, y in zip(carry, first)], *same)
         return tuple([torch.where(active, x, y) for x, y in zip(found, carry)])
 
+    def block(*arrays: Array) -> Arrays:
+        (active,) = whether(*arrays[:carried], *arrays[2 * carried + 1 :])
+        taken = lambda *arrays: _scan(each, arrays, carried, 1, False)
+        return _choice(taken, lambda *arrays: arrays[:carried], (active, *arrays), _unless_done)
+
     numbers = torch.arange(max_iter, device=first[0].device)
-    return _steps(each, (*first, numbers, *[x.detach() for x in first], *same), carried, 1, False)
+    return _steps(each, (*first, numbers, *[x.detach() for x in first], *same), carried, 1, False, block)
 
 
 def _while(holds: Function, body: Function, arrays: Arrays, carried: int) -> Arrays:
@@ -217,9 +225,8 @@ def either(pred: Array, true_fun: Function, false_fun: Function, operands: Array
 def of_members(pred: Array, true_fun: Function, false_fun: Function, operands: Arrays) -> Arrays:
     """Call both functions, and take what each member asks for: the results, and derivatives where there are any."""
     found = selected(pred, true_fun(*operands), false_fun(*operands))
-    with observed_by(None):  # it looks at other levels
-        if not any(map(is_differentiated, found)):
-            return found
+    if not any_of(is_differentiated, found):
+        return found
     return _between(pred, true_fun, false_fun, operands, _selected_within if are_bound() else _selected)
 
 
@@ -237,6 +244,11 @@ def _between(pred: Array, true_fun: Function, false_fun: Function, operands: Arr
 
 def _chosen(true: Function, false: Function, arrays: Arrays) -> Arrays:
     return apply(Choice(true, false, arrays), arrays)
+
+
+def _unless_done(true: Function, false: Function, arrays: Arrays) -> Arrays:
+    """Call the first function unless no member needs it, whose other members it leaves as the second does."""
+    return apply(Choice(true, false, arrays, is_for_any=True), arrays)
 
 
 def _selected(true: Function, false: Function, arrays: Arrays) -> Arrays:

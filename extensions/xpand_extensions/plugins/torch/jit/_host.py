@@ -16,7 +16,7 @@ from xpand._typing import Array
 from xpand_extensions.jit._host import of_shapes
 
 from .._plain import has_tangent
-from ..autodiff._levels import is_differentiated
+from ..autodiff._levels import any_of, is_differentiated
 
 _NO_DERIVATIVE: Final = (
     "pure_callback: the function has no derivative; take the arguments as constants with `autodiff.stop_gradient`, or "
@@ -68,11 +68,12 @@ def pure_callback(
     **kwargs: Array,
 ) -> Any:
     results = tuple([(tuple(each.shape), each.dtype) for each in result_shape_dtypes])
-    is_compiled = torch.compiler.is_dynamo_compiling()
-    if any(map(has_tangent if is_compiled else is_differentiated, args)):
-        raise TypeError(_NO_DERIVATIVE)
-    if is_compiled:
+    if torch.compiler.is_dynamo_compiling():
+        if any(map(has_tangent, args)):
+            raise TypeError(_NO_DERIVATIVE)
         return _compiled(function, results, args, vmap_method)
+    if any_of(is_differentiated, args):
+        raise TypeError(_NO_DERIVATIVE)
     host = _Host(function, results, vmap_method)
     if _is_eager() and _current_level() is None and all(is_concrete(x) for x in args):
         return _called(host, args)
