@@ -3,6 +3,7 @@
 import gc
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
+from itertools import count
 from typing import Any
 
 import pytest
@@ -27,6 +28,12 @@ from xpand_extensions.tracing import LeakedArrayError
 from xpand_extensions.vmap import vmap
 
 X = torch.tensor([1.0, 2.0, 3.0], dtype=torch.float64)
+
+
+@pytest.fixture(autouse=True)
+def looks_without_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_leaks, "_LOOKS", count())
+
 
 TRANSFORMS: dict[str, Callable[[Callable[..., Any]], Any]] = {
     "vmap": lambda f: vmap(f)(X),
@@ -129,6 +136,14 @@ def test_what_leaks_at_each_call() -> None:
     for each in kept:
         with pytest.raises(LeakedArrayError):
             pytest.fail(f"{each + 1.0}")
+
+
+def test_leaks_are_looked_for_some_times(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(_leaks, "_LOOKS", iter(range(1)))
+    first, second = leak(), leak()
+    with pytest.raises(LeakedArrayError):
+        pytest.fail(f"{first + 1.0}")
+    torch.testing.assert_close(second + 1.0, 2.0 * X + 1.0)
 
 
 def leak() -> Any:
