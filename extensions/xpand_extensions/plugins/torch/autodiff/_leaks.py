@@ -147,8 +147,9 @@ def watched(transformed: Callable[..., Any], *args: Any) -> Any:
 
 def watch(arguments: Iterable[Array]) -> None:
     """Note the arguments of a function as they are at its level."""
-    if _THREAD.arguments is not None:
-        _THREAD.arguments.add(map(ref, arguments))
+    noted = _THREAD.arguments
+    if noted is not None:
+        noted.add(map(ref, arguments))
 
 
 def _are_kept(results: Any) -> bool:
