@@ -46,7 +46,6 @@ NO_CASE = {
     "jit.named_call": "makes no array",
     "random.native_generator": "array-api-strict has none",
     "sparse.csr_plan": "JAX's",
-    "sparse.pattern_of": "calls a function",
     "sparse.to_native": "array-api-strict has no sparse arrays",
 }
 
