@@ -16,7 +16,10 @@ SMALL: Final[dict[str, tuple[int, ...]]] = {"sizes": (4,)}
 """The sizes at which the tests run every row."""
 
 REASONS: Final[Mapping[tuple[str, str], str]] = {
-    ("torch", "vmap"): "the sizes of the arguments are compared, and the type of the result is looked at"
+    (
+        "torch",
+        "vmap",
+    ): "the sizes of the arguments are compared, the type of the result is looked at, and leaks are watched for"
 }
 """Why a transformation of a library is over the budget: (library, transformation)."""
 

@@ -27,6 +27,8 @@ from xpand_extensions.plugins.torch.autodiff import _leaks
 from xpand_extensions.tracing import LeakedArrayError
 from xpand_extensions.vmap import vmap
 
+pytestmark = pytest.mark.usefixtures("only_new_objects")
+
 X = torch.tensor([1.0, 2.0, 3.0], dtype=torch.float64)
 
 
@@ -311,6 +313,32 @@ def test_leaks_in_several_threads() -> None:
     gc.collect()
     leak()  # when no other thread has a pullback
     assert all(type(each).__name__ in ("Tensor", "LeakedTensor") for found in results for each in found)
+
+
+def test_threads_that_have_ended_are_not_kept() -> None:
+    def work(_: int) -> None:
+        grad(lambda x: (x * x).sum())(X)
+
+    work(0)
+    before = len(_leaks._THREADS)
+    for _ in range(3):
+        with ThreadPoolExecutor(4) as pool:
+            list(pool.map(work, range(8)))
+    assert len(_leaks._THREADS) == before
+
+
+def test_references_of_many_steps_are_dropped() -> None:
+    steps = 3 * _leaks._MANY
+    most = 0
+
+    def step(c: torch.Tensor, _: Any) -> tuple[torch.Tensor, None]:
+        nonlocal most
+        most = max(most, len(_leaks._THREAD.within.arguments))
+        return c + 0.0 * grad(lambda y: y * y)(c), None
+
+    found = vmap(lambda x: scan(step, x, None, length=steps)[0])(X)
+    torch.testing.assert_close(found, X)
+    assert _leaks._MANY <= most < _leaks._MANY + 10
 
 
 def test_what_leaks_from_forward_mode_is_a_constant() -> None:

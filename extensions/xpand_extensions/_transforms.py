@@ -39,7 +39,10 @@ class Direct:
         make: Callable[..., Callable[..., Any]],
         accepts: Callable[[Array], bool] | None = None,
     ) -> None:
-        """Keep the function, what makes of arrays and a function the transformed one, and which results will do."""
+        """Keep the function, what makes of arrays and a function the transformed one, and which results will do.
+
+        Which do, `accepts` says by their data types and shapes.
+        """
         # An object of its own, since what is made of it is kept here: the function would live until the garbage is
         # collected, with the arrays that it closes over.
         self._make, self._of_arrays = make, _OfArraysAlone(function, accepts)
@@ -48,11 +51,11 @@ class Direct:
 
     def find(self, args: tuple[Any, ...]) -> Callable[..., Any] | None:
         """Find the transformed function for a call; None where it must be made as of trees."""
-        return self._by_types.get(tuple([type(x) for x in args]))
+        return self._by_types.get(tuple(map(type, args)))
 
     def add(self, args: tuple[Any, ...]) -> None:
         """Have calls like one that has succeeded be made directly, where their types say which library does them."""
-        types = tuple([type(x) for x in args])
+        types = tuple(map(type, args))
         if (
             not self._is_off
             and types not in self._by_types
@@ -70,22 +73,23 @@ class Direct:
 class _OfArraysAlone:
     """A function called with arrays, that must return one."""
 
-    __slots__ = ("_accepts", "_arrays", "_function")
+    __slots__ = ("_accepts", "_function", "_known")
 
     def __init__(self, function: Callable[..., Any], accepts: Callable[[Array], bool] | None) -> None:
         self._function, self._accepts = function, accepts
-        self._arrays: set[type] = set()
+        self._known: set[Any] = set()
 
     def call(self, *arrays: Array) -> Array:
         """Call the function."""
         result = self._function(*arrays)
-        if type(result) not in self._arrays:
-            if not _arguments.is_array(result):
+        kind: Any = type(result)
+        if self._accepts is not None:
+            kind = kind, getattr(result, "dtype", None), getattr(result, "shape", None)
+        if kind not in self._known:
+            if not _arguments.is_array(result) or (self._accepts is not None and not self._accepts(result)):
                 raise IndirectError
-            if len(self._arrays) < _MAX_TYPES:
-                self._arrays.add(type(result))
-        if self._accepts is not None and not self._accepts(result):
-            raise IndirectError
+            if len(self._known) < _MAX_TYPES:
+                self._known.add(kind)
         return result
 
 
@@ -209,8 +213,7 @@ def differentiable(function: str, name: str, arrays: Sequence[Array]) -> None:
         TypeError: One isn't.
     """
     for x in arrays:
-        xp = array_namespace(x)
-        if _arguments.kind(xp, x.dtype) not in _arguments.FLOATING:
+        if _arguments.kind_of(x) not in _arguments.FLOATING:
             raise TypeError(
                 f"{function}: {name} must have floating-point data types, real or complex, got {x.dtype}; convert "
                 "integers with `xp.astype` first"

@@ -73,6 +73,13 @@ def kind(xp: Namespace, dtype: DType) -> Kind | None:
     return known[dtype]
 
 
+def kind_of(x: Array) -> Kind | None:
+    """Name the kind of the data type of an array, without asking for its namespace where the type is known."""
+    dtype = x.dtype
+    known = _kinds.get(type(dtype))
+    return known[dtype] if known is not None and dtype in known else kind(array_namespace(x), dtype)
+
+
 def integer_range(xp: Namespace, dtype: DType) -> tuple[int, int]:
     """Return the smallest and the largest integer of a data type."""
     known = _ranges.setdefault(type(dtype), {})

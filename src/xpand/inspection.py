@@ -63,7 +63,7 @@ def _elements(x: Array, whole: tuple[int, ...]) -> str:
 
 def _number(x: Array) -> str:
     try:
-        kind = _arguments.kind(array_namespace(x), x.dtype)
+        kind = _arguments.kind_of(x)
     except TypeError:  # JAX's keys for random numbers
         kind = None
     match kind:

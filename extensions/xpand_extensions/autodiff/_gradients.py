@@ -1,6 +1,6 @@
 """Gradients of functions of trees whose result is one number."""
 
-from collections.abc import Callable, Container, Sequence
+from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import Any
 
@@ -101,13 +101,22 @@ def _value_and_grad(
     direct = Direct(
         function,
         lambda args, checked: value_and_grad.native(*args)(checked, argnums),
-        lambda x: x.shape == () and _is_of(("real",), x),
+        lambda x: x.shape == () and _arguments.kind_of(x) == "real",
     )
+
+    differentiated: set[Any] = set()
+
+    def have_been(args: tuple[Any, ...]) -> bool:
+        for number in numbers:
+            x = args[number]
+            if (type(x), x.dtype) not in differentiated:
+                return False
+        return True
 
     @wraps(function)
     def both(*args: Any, **kwargs: Any) -> Any:
         native = None if kwargs else direct.find(args)
-        if native is not None and all(_is_of(_arguments.FLOATING, args[number]) for number in numbers):
+        if native is not None and have_been(args):
             try:
                 return native(*args)
             except IndirectError:
@@ -115,13 +124,11 @@ def _value_and_grad(
         found = of_trees(*args, **kwargs)
         if not kwargs and hasattr(found[0], "dtype"):
             direct.add(args)
+            if direct.find(args) is not None:
+                differentiated.update([(type(args[number]), args[number].dtype) for number in numbers])
         return found
 
     return compiled_as(of_trees, both)
-
-
-def _is_of(kinds: Container[Any], x: Array) -> bool:
-    return _arguments.kind(array_namespace(x), x.dtype) in kinds
 
 
 def pullback(chosen: Chosen) -> tuple[tuple[Array, ...], Callable[..., tuple[Array, ...]], Sequence[Array]]:

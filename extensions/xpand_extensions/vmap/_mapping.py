@@ -116,7 +116,7 @@ def vmap(
     @wraps(function)
     def over_axes(*args: Any, **kwargs: Any) -> Any:
         native = None if kwargs else direct.find(args)
-        if native is not None and _fits(_plain(in_axes, len(args)), args):
+        if native is not None and _fits(in_axes, args):
             try:
                 return native(*args)
             except IndirectError:
@@ -144,10 +144,12 @@ def _plain(in_axes: Axes, count: int) -> tuple[int | None, ...] | None:
     return tuple(in_axes) if all(axis is None or (type(axis) is int and axis >= 0) for axis in in_axes) else None
 
 
-def _fits(axes: tuple[int | None, ...] | None, arrays: Sequence[Array]) -> bool:
+def _fits(in_axes: Axes, arrays: Sequence[Array]) -> bool:
     """Tell whether arrays have the axes to be mapped over, of one size."""
+    if type(in_axes) is int and len(arrays) == 1:
+        return 0 <= in_axes < len(arrays[0].shape)
     size = None
-    for axis, x in zip(axes or (), arrays):
+    for axis, x in zip(_plain(in_axes, len(arrays)) or (), arrays):
         if axis is not None:
             shape = x.shape
             if axis >= len(shape) or (size is not None and shape[axis] != size):

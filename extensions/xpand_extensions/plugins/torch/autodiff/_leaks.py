@@ -16,7 +16,7 @@ import gc
 import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 from weakref import ReferenceType, ref
 
 import torch
@@ -29,6 +29,8 @@ from .._plain import OF_NO_VALUES
 _ENDED: Final = -2
 """The level that PyTorch says a tensor has whose own has ended."""
 
+_MANY: Final = 1000
+
 _LOOKS: Final = iter(range(20))
 """To look takes 15 ms in a process of 250,000 objects, too much for a program that keeps something at each step.
 
@@ -36,38 +38,55 @@ Some are in vain: graphs of many steps that nothing keeps are still being freed,
 """
 
 
-class _Arguments(list[ReferenceType[Array]]):
-    """Those of functions called at a level, as they are there."""
+References: TypeAlias = list[ReferenceType[Array]]
 
-    limit = 1000
-    were_pulled = False
-    """Whether a pullback was called meanwhile, of what the results may depend on."""
 
-    def add(self, references: Iterable[ReferenceType[Array]]) -> None:
-        self += references
-        if len(self) > self.limit:  # those of the steps of a loop
-            self[:] = [x for x in self if x() is not None]
-            self.limit = 1000 + 2 * len(self)
+class _Within:
+    """Where a thread is, and what it has met there."""
 
-    def living(self) -> dict[int, Array]:
-        """Return those that are still there, and are differentiated: the others are constants."""
-        there = [x for x in [reference() for reference in self] if x is not None]
-        if not there:
-            return {}
-        with torch._C.DisableTorchFunction():  # no concern of users' modes
-            return {id(x): x for x in there if x.requires_grad}
+    __slots__ = ("__weakref__", "arguments", "is_within", "limit", "were_pulled")
+
+    def __init__(self) -> None:
+        """Begin outside of any transformation."""
+        self.is_within = False
+        """Whether it is in the outermost transformation, or in those within."""
+        self.arguments: References = []
+        """Those of functions called at the levels of these, as they are there."""
+        self.limit = _MANY
+        self.were_pulled = False
+        """Whether a pullback was called meanwhile, of what the results may depend on."""
+
+    def drop(self) -> None:
+        """Drop the references to what is gone: in a loop, that of most steps."""
+        self.arguments[:] = [x for x in self.arguments if x() is not None]
+        self.limit = _MANY + 2 * len(self.arguments)
 
 
 class _Thread(threading.local):
-    arguments: _Arguments | None = None
-    """Those at the levels within the outermost transformation of a thread; None outside of any."""
+    """Of each thread its own, which go with it."""
+
+    def __init__(self) -> None:
+        """Be found by other threads."""
+        self.within = _Within()
+        _THREADS.add(ref(self.within, _THREADS.discard))
 
 
+_THREADS: Final[set[ReferenceType[_Within]]] = set()
 _THREAD: Final = _Thread()
-_LEFT: Final = _Arguments()
-"""Those that outlived it, while there is something that may be the reason."""
-_REASONS: Final[set[int]] = set()
-"""Pullbacks, and the outermost transformations that threads are in, which may have called pullbacks that are gone."""
+_PULLBACKS: Final[set[int]] = set()
+"""Those that there are."""
+_LEFT: Final[References] = []
+"""Those that outlived their transformation, while there is something that may be the reason: a pullback, or another
+thread's transformation, which may have called a pullback that is gone."""
+
+
+def _living(references: References) -> dict[int, Array]:
+    """Return those that are still there, and are differentiated: the others are constants."""
+    there = [x for x in [reference() for reference in references] if x is not None]
+    if not there:
+        return {}
+    with torch._C.DisableTorchFunction():  # no concern of users' modes
+        return {id(x): x for x in there if x.requires_grad}
 
 
 class LeakedTensor(torch.Tensor):  # type: ignore[misc]
@@ -96,7 +115,7 @@ class Pullback:
     def __init__(self) -> None:
         """Say that there is one, before its level begins."""
         self.function: Callable[..., tuple[Array, ...]] | None = None
-        _REASONS.add(id(self))
+        _PULLBACKS.add(id(self))
 
     def __call__(self, *cotangents: Array) -> tuple[Array, ...]:
         """Pull cotangents back."""
@@ -104,8 +123,8 @@ class Pullback:
         found = self.function(*cotangents)
         # What keeps them then may be a graph of `backward`, or a pullback of PyTorch's own.
         if _LEFT:
-            if _THREAD.arguments is not None:
-                _THREAD.arguments.were_pulled = True
+            if _THREAD.within.is_within:
+                _THREAD.within.were_pulled = True
             elif _are_kept(found) or not _is_outermost():
                 _LEFT.clear()
         return found
@@ -113,8 +132,8 @@ class Pullback:
     def __del__(self) -> None:
         """Look for what is kept otherwise."""
         self.function = None
-        _REASONS.discard(id(self))
-        if _LEFT and not sys.is_finalizing() and _THREAD.arguments is None and _is_outermost():
+        _PULLBACKS.discard(id(self))
+        if _LEFT and not sys.is_finalizing() and not _THREAD.within.is_within and _is_outermost():
             _look()
 
 
@@ -123,33 +142,41 @@ def watched(transformed: Callable[..., Any], *args: Any) -> Any:
 
     `watch` is told of the arguments at each level meanwhile.
     """
-    if _THREAD.arguments is not None or not _is_outermost():
+    within = _THREAD.within
+    if within.is_within or levels.maybe_current_level() is not None or torch._C._len_torch_dispatch_stack():
         return transformed(*args)
-    arguments = _Arguments()
+    arguments = within.arguments
+    left: dict[int, Array] = {}
+    within.is_within = True
+    within.were_pulled = False
     try:
-        _REASONS.add(id(arguments))
-        _THREAD.arguments = arguments
         result = transformed(*args)
+        for reference in arguments:
+            if reference() is not None:
+                left = _living(arguments)
+                break
+        were_pulled = within.were_pulled
     finally:
-        _THREAD.arguments = None
-        _REASONS.discard(id(arguments))
-    left = arguments.living() if arguments else None
+        arguments.clear()
+        within.is_within = False
     if left or _LEFT:
-        are_kept = (left or arguments.were_pulled) and _are_kept(result)
-        if are_kept and arguments.were_pulled:
+        are_kept = (left or were_pulled) and _are_kept(result)
+        if are_kept and were_pulled:
             _LEFT.clear()
         if left and not are_kept:
-            _LEFT.add(map(ref, left.values()))
-        left = None
+            _LEFT.extend(map(ref, left.values()))
+        left.clear()
         _look()
     return result
 
 
 def watch(arguments: Iterable[Array]) -> None:
     """Note the arguments of a function as they are at its level."""
-    noted = _THREAD.arguments
-    if noted is not None:
-        noted.add(map(ref, arguments))
+    within = _THREAD.within
+    if within.is_within:
+        within.arguments.extend(map(ref, arguments))
+        if len(within.arguments) > within.limit:
+            within.drop()
 
 
 def _are_kept(results: Any) -> bool:
@@ -166,9 +193,9 @@ def _is_outermost() -> bool:
 
 def _look() -> None:
     """Make what is left of levels that have ended an error to use, once there is no reason for it."""
-    if _REASONS:
+    if _PULLBACKS or any(within.is_within for within in [x() for x in tuple(_THREADS)] if within is not None):
         return
-    arguments = _LEFT.living()
+    arguments = _living(_LEFT)
     _LEFT.clear()
     if not arguments or next(_LOOKS, None) is None:
         return

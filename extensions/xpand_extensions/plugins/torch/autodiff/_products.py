@@ -55,7 +55,7 @@ def _given_back(x: Array) -> Array:
     """Return a gradient in JAX's convention; zeros of PyTorch's that have no memory with some, for NumPy to read."""
     if not torch.compiler.is_dynamo_compiling() and x._is_zerotensor():  # a question that it can't trace
         return torch.zeros(x.shape, dtype=x.dtype, device=x.device)
-    return conjugated(x)
+    return conjugated(x) if x.is_complex() else x
 
 
 def vjp(function: Callable[..., Any], /, *primals: Array, has_aux: bool = False) -> tuple[Any, ...]:
