@@ -414,6 +414,40 @@ def test_filled(name: str) -> None:
         assert_matches(like, np.full((2, 3), expected, dtype=np.float32))
 
 
+def test_names_say_what_arrays_are_made_of() -> None:
+    """As Dask's own do: what is the same is computed once, and nothing else is taken for it."""
+    x = xp.asarray(np.ones((4, 2)))
+
+    def made() -> list[da.Array]:
+        return [
+            xp.zeros((4, 2)),
+            xp.zeros((2, 4)),
+            xp.zeros((4, 2), chunks=2),
+            xp.zeros((4, 2), dtype=xp.float32),
+            xp.zeros((4, 2), order="F"),
+            xp.ones((4, 2)),
+            xp.empty((4, 2)),
+            xp.full((4, 2), 0.0),
+            xp.full((4, 2), -0.0),
+            xp.full((4, 2), math.nan),
+            xp.full((4, 2), 1, dtype=xp.float64),
+            xp.zeros_like(x),
+            xp.ones_like(x, dtype=xp.int8),
+            xp.empty_like(x),
+            xp.full_like(x, 2.0),
+            xp.full_like(x, 3.0),
+        ]
+
+    first, second = [x.name for x in made()], [x.name for x in made()]
+    assert first == second
+    assert len(set(first)) == len(first)
+    assert xp.zeros(3, name="mine").name == "mine"
+    of_unknown_size = [xp.zeros_like(x[x > limit]) for limit in (0.0, 2.0)]
+    assert of_unknown_size[0].name != of_unknown_size[1].name
+    assert [len(x.compute()) for x in of_unknown_size] == [8, 0]
+    assert np.signbit(xp.full((1,), -0.0).compute()).all()
+
+
 def test_cumulative_sum_over_empty_blocks() -> None:
     x = da.concatenate(
         [da.from_array(I8[:, :2]), da.ones((6, 3), dtype=np.int8)[:, :0], da.from_array(I8[:, 2:])], axis=1

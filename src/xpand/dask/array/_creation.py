@@ -11,6 +11,7 @@ from typing import Any
 import dask.array as da
 import numpy as np
 from dask._task_spec import Task
+from dask.array.backends import array_creation_dispatch
 from dask.array.core import normalize_chunks
 from dask.base import tokenize
 
@@ -87,13 +88,34 @@ def from_dlpack(x: Any, /, *, device: Device | None = None, copy: bool | None = 
     return x.copy() if copy else x
 
 
+def _name(function: str, *made_of: Any) -> str:
+    """Name an array by what it depends on. Dask would pickle a function for it, which takes several times as long."""
+    return f"{function}-{tokenize(function, array_creation_dispatch.backend, *made_of)}"
+
+
+def _made(make: Callable[..., Array], shape: Shape, chunks: Any, dtype: DType, *value: complex, **kwargs: Any) -> Array:
+    """Have Dask make an array whose elements are the same everywhere."""
+    chunks = _chunks(shape, chunks, dtype)
+    if kwargs.get("name") is None:
+        kwargs["name"] = _name(make.__name__, chunks, dtype, value, kwargs)
+    return make(shape, *value, dtype=dtype, chunks=chunks, **kwargs)
+
+
+def _like(make: Callable[..., Array], x: Array, dtype: DType | None, *value: complex, **kwargs: Any) -> Array:
+    """Have Dask make such an array shaped and chunked as another."""
+    # Where a size is unknown it depends on the blocks of `x` too.
+    if kwargs.get("name") is None and isinstance(x, da.Array) and not any(map(math.isnan, x.shape)):
+        made_of = x.chunks, np.dtype(x.dtype if dtype is None else dtype), type(x._meta), value, kwargs
+        kwargs["name"] = _name(make.__name__, *made_of)
+    return make(x, *value, dtype=dtype, **kwargs)
+
+
 def empty(
     shape: Shape, *, dtype: DType | None = None, device: Device | None = None, chunks: Any = "auto", **kwargs: Any
 ) -> Array:
     """Make an array of undefined values."""
     check_device("empty", device)
-    dtype = real(dtype)
-    return da.empty(shape, dtype=dtype, chunks=_chunks(shape, chunks, dtype), **kwargs)
+    return _made(da.empty, shape, chunks, real(dtype), **kwargs)
 
 
 def zeros(
@@ -101,8 +123,7 @@ def zeros(
 ) -> Array:
     """Make an array of zeros."""
     check_device("zeros", device)
-    dtype = real(dtype)
-    return da.zeros(shape, dtype=dtype, chunks=_chunks(shape, chunks, dtype), **kwargs)
+    return _made(da.zeros, shape, chunks, real(dtype), **kwargs)
 
 
 def ones(
@@ -110,8 +131,7 @@ def ones(
 ) -> Array:
     """Make an array of ones."""
     check_device("ones", device)
-    dtype = real(dtype)
-    return da.ones(shape, dtype=dtype, chunks=_chunks(shape, chunks, dtype), **kwargs)
+    return _made(da.ones, shape, chunks, real(dtype), **kwargs)
 
 
 def full(
@@ -128,25 +148,25 @@ def full(
     if PRECISION.active and dtype is None:
         dtype = dtype_of(_XP, fill_value)
     dtype = np.dtype(getattr(fill_value, "dtype", type(fill_value)) if dtype is None else dtype)
-    return da.full(shape, fill_value, dtype=dtype, chunks=_chunks(shape, chunks, dtype), **kwargs)
+    return _made(da.full, shape, chunks, dtype, fill_value, **kwargs)
 
 
 def empty_like(x: Array, /, *, dtype: DType | None = None, device: Device | None = None, **kwargs: Any) -> Array:
     """Make an array of undefined values, shaped and chunked as `x`."""
     check_device("empty_like", device)
-    return da.empty_like(x, dtype=dtype, **kwargs)
+    return _like(da.empty_like, x, dtype, **kwargs)
 
 
 def zeros_like(x: Array, /, *, dtype: DType | None = None, device: Device | None = None, **kwargs: Any) -> Array:
     """Make an array of zeros, shaped and chunked as `x`."""
     check_device("zeros_like", device)
-    return da.zeros_like(x, dtype=dtype, **kwargs)
+    return _like(da.zeros_like, x, dtype, **kwargs)
 
 
 def ones_like(x: Array, /, *, dtype: DType | None = None, device: Device | None = None, **kwargs: Any) -> Array:
     """Make an array of ones, shaped and chunked as `x`."""
     check_device("ones_like", device)
-    return da.ones_like(x, dtype=dtype, **kwargs)
+    return _like(da.ones_like, x, dtype, **kwargs)
 
 
 def full_like(
@@ -154,7 +174,7 @@ def full_like(
 ) -> Array:
     """Make an array of one value, shaped and chunked as `x`."""
     check_device("full_like", device)
-    return da.full_like(x, fill_value, dtype=dtype, **kwargs)
+    return _like(da.full_like, x, dtype, fill_value, **kwargs)
 
 
 def _by_position(name: str, block: Callable[..., Any], chunks: tuple[tuple[int, ...], ...], dtype: DType) -> Array:
