@@ -1,5 +1,6 @@
 """Fixtures and settings for all tests."""
 
+import gc
 import importlib.metadata
 import os
 import sys
@@ -28,6 +29,19 @@ from tests.libraries import EAGER_LIBRARIES, LIBRARIES, Library
 
 settings.register_profile("xpand", deadline=None, derandomize=True, print_blob=True)
 settings.load_profile("xpand")
+
+
+def pytest_collection_finish() -> None:
+    """Have the collector pass over all that is imported, which lives as long as the process."""
+    gc.collect()
+    gc.freeze()
+
+
+@pytest.fixture(scope="module")
+def only_new_objects() -> None:
+    """Have the collector pass over all that there is before the tests of a module: so each of its looks is short."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.fixture(params=LIBRARIES, ids=str)

@@ -30,6 +30,8 @@ from xpand_extensions.linear_solve import solve
 from xpand_extensions.optimize import least_squares, minimize, root
 from xpand_extensions.vmap import vmap
 
+pytestmark = pytest.mark.usefixtures("only_new_objects")
+
 X = np.asarray([0.5, 1.0, 2.0])
 A = np.asarray([[4.0, 1.0, 0.0], [1.0, 3.0, 1.0], [0.0, 1.0, 2.0]])
 

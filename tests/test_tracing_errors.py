@@ -22,6 +22,8 @@ from xpand_extensions.tracing._core import Trace
 from xpand_extensions.tracing._tape import Node
 from xpand_extensions.vmap import vmap
 
+pytestmark = pytest.mark.usefixtures("only_new_objects")
+
 HERE = re.escape(__file__)
 
 
