@@ -1,21 +1,18 @@
 """Functions computed again for their derivatives, on PyTorch, under torch.func too, where its own way doesn't work."""
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 import torch
 import torch.utils.checkpoint
-from torch._C import _functorch as levels  # torch.func has no public way to tell its levels apart
 from torch.autograd import forward_ad
-from torch.overrides import TorchFunctionMode
 
 from xpand._typing import Array
 from xpand_extensions.vmap._names import are_bound
 
-from .._plain import OF_NO_VALUES
-from ._levels import USER_CODE, Rule, call, is_floating, is_followed_anywhere, observed_by, of_tensors
+from ._closures import Closed
+from ._levels import Rule, call, is_floating
 from ._products import jvp, vjp
 
 Arrays: TypeAlias = "tuple[Array, ...]"
@@ -93,91 +90,3 @@ def pushed_forward(function: Function, primals: Arrays, tangents: Arrays) -> tup
 def _of_floating(function: Function, primals: Arrays, *floating: Array) -> tuple[Arrays, Arrays]:
     given = iter(floating)
     return function(*(next(given) if is_floating(x) else x for x in primals)), ()
-
-
-class Closed:
-    """The arrays from outside that a function uses, those that are wanted, to be replaced by others."""
-
-    def __init__(self, wanted: Callable[[Array], bool] = is_followed_anywhere) -> None:
-        self._wanted = wanted
-        self.found: list[Array] = []
-        self._used: list[Array] = []
-        """Those found, as the function has them."""
-        self.outer = USER_CODE.get()
-        self._known: set[int] = set()
-        self._replacements: dict[int, Array] = {}
-        self._observing = False
-        self._depth = 0
-
-    def resolve(self, x: Array) -> Array:
-        """Say what stands for an array that the function uses."""
-        if id(x) in self._replacements:
-            return self._replacements[id(x)]
-        return x if self.outer is None else self.outer.resolve(x)
-
-    def use(self, x: Array) -> Array:
-        """Note an array that the function uses, if that is what is being done, and say what stands for it."""
-        stands = self.resolve(x)
-        if stands is not x and id(x) not in self._replacements and self.outer is not None:
-            # Those around, when they call the function again, must know it as the function has it.
-            stands = self.outer.use(x)
-        # What is at a deeper level is of a transformation within, which has told what it was given. (What is at a level
-        # that there is not just now, since whoever observes has left those around it, is from outside; so is what is
-        # known there, which may be at a level of the same number.)
-        is_within = stands is x and self._depth < levels.maybe_get_level(x) <= levels.get_dynamic_layer_stack_depth()
-        if self._observing and not is_within and id(x) not in self._known and self._wanted(stands):
-            self._known.add(id(x))
-            self._used.append(x)
-            self.found.append(stands)
-        return stands
-
-    def note_made(self, xs: Sequence[Array]) -> None:
-        """Note arrays that are not from outside."""
-        self._known.update(map(id, xs))
-
-    @contextmanager
-    def observing(self, xs: Sequence[Array]) -> Iterator[None]:
-        """Find the arrays that are used in this context and neither made in it nor given."""
-        self.note_made(xs)
-        self._depth = levels.get_dynamic_layer_stack_depth()
-        self._observing = True
-        try:
-            with observed_by(self), _Mode(self):
-                yield
-        finally:
-            self._observing = False
-
-    @contextmanager
-    def replaced(self, arrays: Sequence[Array]) -> Iterator[None]:
-        """Use others in the place of those found."""
-        before = self._replacements
-        self._replacements = {id(x): y for x, y in zip(self._used, arrays)}
-        try:
-            with observed_by(self), _Mode(self):
-                yield
-        finally:
-            self._replacements = before
-
-
-class _Mode(TorchFunctionMode):  # type: ignore[misc]
-    """Sees the arrays given to each of PyTorch's functions in user code, and those it returns."""
-
-    def __init__(self, closed: Closed) -> None:
-        super().__init__()
-        self.closed = closed
-
-    def __torch_function__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        if USER_CODE.get() is not self.closed or function in OF_NO_VALUES:
-            return function(*args, **(kwargs or {}))
-        use = self.closed.use
-        result = function(*of_tensors(use, args), **(of_tensors(use, kwargs) if kwargs else {}))
-        self.closed.note_made(list(_tensors(result)))
-        return result
-
-
-def _tensors(result: Any) -> Iterator[Array]:
-    if isinstance(result, torch.Tensor):
-        yield result
-    elif isinstance(result, (tuple, list)):
-        for each in result:
-            yield from _tensors(each)

@@ -1,16 +1,17 @@
 """Arrays that functions bring along in closures, made arguments of theirs, on PyTorch."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, TypeVar
 
 from torch._C import _functorch as levels  # torch.func has no public way to tell its levels apart
 from torch.autograd import forward_ad
-from torch.overrides import TorchFunctionMode
 
 from xpand._typing import Array
 
 from .._plain import has_tangent
-from ._levels import USER_CODE, observed_by, of_tensors
+from ._levels import is_followed_anywhere
+from ._observers import USER_CODE, any_of, observed_by, observing, of_tensors
 
 R = TypeVar("R")
 
@@ -24,12 +25,17 @@ def with_arguments(function: Callable[..., R], brought: Sequence[Array]) -> Call
     def replaced(*given: Any) -> R:
         count = len(given) - len(places)
         replacing = _Replacing(dict(zip(places, given[count:])))
-        with observed_by(replacing), _Mode(replacing):
+        with observing(replacing):
             found = function(*given[:count])
         # What is only handed back is seen by no function of PyTorch's.
         return of_tensors(lambda x: replacing.replacements.get(id(x), x), found)  # type: ignore[no-any-return]
 
     return replaced
+
+
+def is_followed(x: Array) -> bool:
+    """Tell whether some level may differentiate with respect to an array that user code has, or map over it."""
+    return any_of(is_followed_anywhere, (x,))
 
 
 def check_arguments(name: str, function: Callable[..., Any], xs: Sequence[Array], args: Sequence[Array]) -> None:
@@ -38,7 +44,7 @@ def check_arguments(name: str, function: Callable[..., Any], xs: Sequence[Array]
     Raises:
         TypeError: Something is: it would have no derivative.
     """
-    if any(map(_is_followed, function(tuple(map(_value, xs)), *map(_value, args)))):
+    if any_of(_is_followed, function(tuple(map(_value, xs)), *map(_value, args))):
         raise outer_error(name)
 
 
@@ -98,14 +104,68 @@ class _Replacing:
         return x if self.outer is None else self.outer.use(x)
 
 
-class _Mode(TorchFunctionMode):  # type: ignore[misc]
-    """Replaces the arrays given to each of PyTorch's functions in user code."""
+class Closed:
+    """The arrays from outside that a function uses, those that are wanted, to be replaced by others."""
 
-    def __init__(self, replacing: _Replacing) -> None:
-        super().__init__()
-        self.replacing = replacing
+    def __init__(self, wanted: Callable[[Array], bool] = is_followed_anywhere) -> None:
+        self._wanted = wanted
+        self.found: list[Array] = []
+        self._used: list[Array] = []
+        """Those found, as the function has them."""
+        self.outer = USER_CODE.get()
+        self._known: set[int] = set()
+        self._replacements: dict[int, Array] = {}
+        self._observing = False
+        self._depth = 0
 
-    def __torch_function__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
-        if USER_CODE.get() is self.replacing:
-            args, kwargs = of_tensors(self.replacing.resolve, (args, kwargs or {}))
-        return function(*args, **(kwargs or {}))
+    def resolve(self, x: Array) -> Array:
+        """Say what stands for an array that the function uses."""
+        if id(x) in self._replacements:
+            return self._replacements[id(x)]
+        return x if self.outer is None else self.outer.resolve(x)
+
+    def use(self, x: Array) -> Array:
+        """Note an array that the function uses, if that is what is being done, and say what stands for it."""
+        stands = self.resolve(x)
+        if stands is not x and id(x) not in self._replacements and self.outer is not None:
+            # Those around, when they call the function again, must know it as the function has it.
+            stands = self.outer.use(x)
+        # What is at a deeper level is of a transformation within, which has told what it was given. (What is at a level
+        # that there is not just now, since whoever observes has left those around it, is from outside; so is what is
+        # known there, which may be at a level of the same number.)
+        is_within = stands is x and self._depth < levels.maybe_get_level(x) <= levels.get_dynamic_layer_stack_depth()
+        if self._observing and not is_within and id(x) not in self._known:
+            self._known.add(id(x))
+            with observed_by(None):
+                is_wanted = self._wanted(stands)
+            if is_wanted:
+                self._used.append(x)
+                self.found.append(stands)
+        return stands
+
+    def note_made(self, xs: Sequence[Array]) -> None:
+        """Note arrays that are not from outside."""
+        self._known.update(map(id, xs))
+
+    @contextmanager
+    def observing(self, xs: Sequence[Array]) -> Iterator[None]:
+        """Find the arrays that are used in this context and neither made in it nor given."""
+        self.note_made(xs)
+        self._depth = levels.get_dynamic_layer_stack_depth()
+        self._observing = True
+        try:
+            with observing(self):
+                yield
+        finally:
+            self._observing = False
+
+    @contextmanager
+    def replaced(self, arrays: Sequence[Array]) -> Iterator[None]:
+        """Use others in the place of those found."""
+        before = self._replacements
+        self._replacements = {id(x): y for x, y in zip(self._used, arrays)}
+        try:
+            with observing(self):
+                yield
+        finally:
+            self._replacements = before

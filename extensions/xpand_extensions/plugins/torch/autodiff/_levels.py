@@ -6,11 +6,11 @@ apart here: at the innermost that follows an argument, the rule's operations run
 attached there alone.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from contextvars import ContextVar
 from functools import partial
-from typing import Any, NamedTuple, Protocol, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 import torch
 from torch._C import _functorch as levels  # torch.func has no public way to tell its levels apart
@@ -26,6 +26,7 @@ from xpand_extensions.vmap import _names as names
 
 from .._plain import has_tangent
 from ._leaks import watch, watched
+from ._observers import USER_CODE, Observer, observed_by, observing, seen_by
 
 Arrays: TypeAlias = "tuple[Array, ...]"
 
@@ -59,20 +60,6 @@ class Rule(NamedTuple):
         if self.in_others is None or not any(followed[self.own :]):
             return self
         return self.in_others(self, any(followed[: self.own]))
-
-
-class Observer(Protocol):
-    """What looks at the operations of user code."""
-
-    def note_made(self, xs: Arrays) -> None: ...
-
-    def resolve(self, x: Array) -> Array: ...
-
-    def use(self, x: Array) -> Array: ...
-
-
-USER_CODE: ContextVar[Observer | None] = ContextVar("USER_CODE", default=None)
-"""Who looks at operations; None while those of this module run, which work at other levels."""
 
 
 _PULLED: ContextVar[int | None] = ContextVar("_PULLED", default=None)
@@ -109,40 +96,6 @@ def is_differentiated(x: Array) -> bool:
     return has_tangent(x) or (levels.is_functorch_wrapped_tensor(x) and is_differentiated(levels.get_unwrapped(x)))
 
 
-def of_tensors(function: Callable[[Array], Array], value: Any) -> Any:
-    """Apply a function to the tensors among arguments. Many times faster than PyTorch's trees."""
-    if isinstance(value, torch.Tensor):
-        return function(value)
-    if type(value) in (tuple, list):
-        return type(value)([of_tensors(function, each) for each in value])
-    if type(value) is dict:
-        return {name: of_tensors(function, each) for name, each in value.items()}
-    return value
-
-
-@contextmanager
-def observed_by(observer: Observer | None) -> Iterator[None]:
-    """Have another one look at the operations in this context."""
-    token = USER_CODE.set(observer)
-    try:
-        yield
-    finally:
-        USER_CODE.reset(token)
-
-
-def seen_by(observer: Observer | None, function: Callable[..., Any], *args: Any) -> Any:
-    """Call user code, at other levels than those it was given at."""
-    if observer is None:
-        return function(*args)
-    # What was taken out of levels is not what the observer has seen, though it may be the very array that the function
-    # has from outside, for which another stands.
-    with observed_by(None):
-        args = of_tensors(lambda x: x if observer.resolve(x) is x else x.view_as(x), args)
-    observer.note_made(tuple(x for x in tree_leaves(args) if isinstance(x, torch.Tensor)))
-    with observed_by(observer):
-        return function(*args)
-
-
 def call(rule: Rule, xs: Arrays) -> Arrays:
     """Apply an operation with derivatives of its own."""
     if torch.compiler.is_dynamo_compiling():
@@ -170,14 +123,42 @@ def call(rule: Rule, xs: Arrays) -> Arrays:
     return outs
 
 
+def transformed(
+    transform: Callable[[Callable[..., Any]], Callable[..., Any]], function: Callable[..., Any]
+) -> Callable[..., Any]:
+    """Transform a function by torch.func, and tell who looks at operations what goes in and what comes out.
+
+    Inside, they look at the function alone: what torch.func does itself, at levels of its own, is none of user code.
+    """
+    unseen = transform(function)
+
+    def call(*args: Any) -> Any:
+        if torch.compiler.is_dynamo_compiling():
+            return unseen(*args)
+        seen = USER_CODE.get()
+        return (
+            watched(unseen, *args) if seen is None else told(transform(partial(_seen_at_level, seen, function)), *args)
+        )
+
+    return call
+
+
+def _seen_at_level(seen: Observer, function: Callable[..., Any], *args: Any) -> Any:
+    seen.note_made(tuple([x for x in tree_leaves(args) if isinstance(x, torch.Tensor)]))
+    with observing(seen):
+        return function(*args)
+
+
 def told(transformed: Callable[..., Any], *args: Any) -> Any:
-    """Call what torch.func transforms, and tell who looks at operations what goes in and what comes out."""
+    """Call what torch.func made, which calls no user code but rules, and tell who looks what goes in and comes out."""
     if torch.compiler.is_dynamo_compiling():
         return transformed(*args)
     seen = USER_CODE.get()
     if seen is None:
         return watched(transformed, *args)
-    found = watched(transformed, *tree_map_only(torch.Tensor, seen.use, args))
+    args = tree_map_only(torch.Tensor, seen.use, args)
+    with observed_by(None):
+        found = watched(transformed, *args)
     seen.note_made(tuple([x for x in tree_leaves(found) if isinstance(x, torch.Tensor)]))
     return found
 
@@ -191,22 +172,14 @@ def _call(rule: Rule, xs: Arrays) -> Arrays:
     if interpreter.key() == levels.TransformType.Vmap:
         return rule.function(*xs) if rule.within else _mapped(rule, xs, interpreter)
     below = tuple(levels._unwrap_for_grad(x, level) for x in xs)
-    followed = [levels.maybe_get_level(x) == level and _is_followed(x) for x in xs]
+    # What is of levels below is a constant here, also to forward mode, which has one place for tangents of all levels.
+    xs = tuple(x if levels.maybe_get_level(x) == level else levels._wrap_for_grad(x, level) for x in xs)
+    followed = list(map(_is_followed, xs))
     if any(followed):
         return _Application(rule.where(followed), below, interpreter).attached(xs)
     with interpreter.lower():
         outs = _call(rule, below)
     return tuple(levels._wrap_for_grad(x, level) for x in outs)
-
-
-def any_of(asked: Callable[[Array], bool], xs: Iterable[Array]) -> bool:
-    """Ask of arrays that user code has what is to be asked at all levels, unseen by who looks at operations."""
-    seen = USER_CODE.get()
-    if seen is None:
-        return any(map(asked, xs))
-    xs = [seen.use(x) for x in xs]
-    with observed_by(None):
-        return any(map(asked, xs))
 
 
 def is_floating(x: Array) -> bool:
@@ -289,7 +262,7 @@ class _Attached(_SingleLevelFunction):  # type: ignore[misc]
 
     @staticmethod
     def jvp(ctx: Any, _: None, *tangents: Any) -> Any:
-        given = tuple(torch.zeros_like(x) if t is None else t for x, t in zip(ctx.xs, tangents))
+        given = tuple(torch.zeros_like(x) if t is None else t.to(x.dtype) for x, t in zip(ctx.xs, tangents))
         # PyTorch calls this with derivatives switched off, which the levels below ask for.
         with torch.enable_grad(), forward_ad._set_fwd_grad_enabled(True):
             found = ctx.application.rule.push(ctx.application.kept, given)

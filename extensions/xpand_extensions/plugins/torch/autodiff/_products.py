@@ -11,7 +11,7 @@ import torch
 from xpand._typing import Array
 
 from ._leaks import Pullback
-from ._levels import at_new_level, conjugated, is_floating, told
+from ._levels import at_new_level, conjugated, is_floating, told, transformed
 
 # PyTorch imports it when forward mode is first used, and warns of a function of its own. Here, not in the user's call.
 with warnings.catch_warnings():
@@ -26,9 +26,10 @@ def stop_gradient(x: Array, /) -> Array:
 def jvp(
     function: Callable[..., Any], primals: Sequence[Array], tangents: Sequence[Array], /, *, has_aux: bool = False
 ) -> tuple[Any, ...]:
-    pushed = partial(_alone, partial(torch.func.jvp, function, has_aux=has_aux))
-    found: tuple[Any, ...] = told(pushed, tuple(map(_whole, primals)), tuple(tangents))
-    return found
+    pushed = transformed(lambda function: partial(_alone, partial(torch.func.jvp, function, has_aux=has_aux)), function)
+    outs, found, *aux = pushed(tuple(map(_whole, primals)), tuple(tangents))
+    # PyTorch's tangent of a Python number added to an array of no axes is float64, and so what it is added to.
+    return outs, tuple([t.to(x.dtype) for x, t in zip(outs, found)]), *aux
 
 
 _FORWARD: Final = RLock()
@@ -70,7 +71,8 @@ def vjp(function: Callable[..., Any], /, *primals: Array, has_aux: bool = False)
         taken = tuple(filter(is_floating, outs)) or (arrays[0].new_zeros(()),)
         return taken, (tuple(x for x in outs if not is_floating(x)), aux)
 
-    found, pull, (others, aux) = told(partial(torch.func.vjp, at_new_level(divided), has_aux=True), *primals)
+    of_levels = transformed(lambda function: partial(torch.func.vjp, function, has_aux=True), at_new_level(divided))
+    found, pull, (others, aux) = of_levels(*primals)
     first, second = iter(found), iter(others)
     outs = tuple(next(first) if is_floating else next(second) for is_floating in floating)
     chosen = tuple(floating)
@@ -92,10 +94,11 @@ def value_and_grad(
     holomorphic: bool = False,
     allow_int: bool = False,
 ) -> Callable[..., Any]:
-    native = torch.func.grad_and_value(at_new_level(function), tuple(argnums) if isinstance(argnums, list) else argnums)
+    numbers = tuple(argnums) if isinstance(argnums, list) else argnums
+    native = transformed(lambda function: torch.func.grad_and_value(function, numbers), at_new_level(function))
 
     def both(*arrays: Array) -> tuple[Array, Any]:
-        gradient, value = told(native, *arrays)
+        gradient, value = native(*arrays)
         return value, tuple(map(_given_back, gradient)) if isinstance(gradient, tuple) else _given_back(gradient)
 
     return both

@@ -10,8 +10,9 @@ from xpand._typing import Array
 from xpand_extensions.autodiff._solve_arguments import brought
 
 from ._checkpoint import pulled_back, pushed_forward
-from ._closures import outer_error, with_arguments
-from ._levels import Rule, call, conjugated, is_floating, is_followed_anywhere
+from ._closures import is_followed, outer_error, with_arguments
+from ._levels import Rule, call, is_floating
+from ._products import vjp
 
 Arrays: TypeAlias = "tuple[Array, ...]"
 
@@ -31,7 +32,7 @@ def _called(name: str, rule: Rule, users: Sequence[Any], xs: Arrays) -> Arrays:
     """
     if torch.compiler.is_dynamo_compiling():
         return call(rule, xs)
-    outer = brought(is_followed_anywhere, *users)
+    outer = brought(is_followed, *users)
     try:
         return call(_with_outer(rule, len(xs), outer), (*xs, *outer)) if outer else call(rule, xs)
     except RuntimeError as error:
@@ -111,15 +112,15 @@ class _Forward:
         return self.rule(kept, tangents)[1]
 
     def pull(self, kept: Arrays, cotangents: Arrays) -> Arrays:
-        def of_floating(*tangents: Array) -> Arrays:
+        def of_floating(*tangents: Array) -> tuple[Arrays, Arrays]:
             given = iter(tangents)
             found = self.rule(kept, tuple(next(given) if is_floating(x) else torch.zeros_like(x) for x in kept))[1]
-            return tuple(x for x in found if is_floating(x))
+            return tuple(x for x in found if is_floating(x)), ()
 
         zeros = [torch.zeros_like(x) for x in kept if is_floating(x)]
-        transposed = torch.func.vjp(of_floating, *zeros)[1]
-        back = iter(transposed(tuple(conjugated(x) for x in cotangents if is_floating(x))))
-        return tuple(conjugated(next(back)) if is_floating(x) else torch.zeros_like(x) for x in kept)
+        transposed = vjp(of_floating, *zeros, has_aux=True)[1]
+        back = iter(transposed(*[x for x in cotangents if is_floating(x)]))
+        return tuple(next(back) if is_floating(x) else torch.zeros_like(x) for x in kept)
 
 
 class _Reverse:

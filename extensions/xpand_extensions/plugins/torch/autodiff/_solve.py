@@ -8,8 +8,8 @@ import torch
 from xpand._typing import Array
 from xpand_extensions.autodiff._solve_arguments import brought, unfollowed
 
-from ._closures import check_arguments, outer_error, with_arguments
-from ._levels import Rule, call, is_floating, is_followed_anywhere
+from ._closures import check_arguments, is_followed, outer_error, with_arguments
+from ._levels import Rule, call, is_floating
 from ._linear import linear_transpose, linearize
 from ._products import jvp, vjp
 
@@ -31,12 +31,12 @@ def custom_linear_solve(
     count: list[int] = []
     outer: list[Array] = []
     if not torch.compiler.is_dynamo_compiling():
-        outer = brought(is_followed_anywhere, matvec, solve, transpose_solve)
+        outer = brought(is_followed, matvec, solve, transpose_solve)
         followed = (*b, *args, *outer)
-        found = unfollowed(is_followed_anywhere, followed, lambda: solve(b, *args))
+        found = unfollowed(is_followed, followed, lambda: solve(b, *args))
         if found is not None:
             return found  # type: ignore[no-any-return]
-        if not any(map(is_followed_anywhere, followed)):
+        if not any(map(is_followed, followed)):
             raise outer_error("custom_linear_solve")
 
     def flat(b: Arrays, *args: Array) -> Arrays:
@@ -182,12 +182,12 @@ def custom_root(
 ) -> tuple[Arrays, Arrays]:
     outer: list[Array] = []
     if not torch.compiler.is_dynamo_compiling():
-        outer = brought(is_followed_anywhere, f, solve, tangent_solve)
+        outer = brought(is_followed, f, solve, tangent_solve)
         followed = (*initial_guess, *args, *outer)
-        found = unfollowed(is_followed_anywhere, followed, lambda: solve(initial_guess, *args))
+        found = unfollowed(is_followed, followed, lambda: solve(initial_guess, *args))
         if found is not None:
             return found  # type: ignore[no-any-return]
-        if not any(map(is_followed_anywhere, followed)):
+        if not any(map(is_followed, followed)):
             raise outer_error("custom_root")
 
     def flat(xs: Arrays, *args: Array) -> Arrays:

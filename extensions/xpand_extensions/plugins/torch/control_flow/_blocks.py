@@ -15,7 +15,7 @@ from xpand_extensions.generic.control_flow._loops import looped
 from xpand_extensions.generic.control_flow._scans import steps
 
 from ..autodiff._checkpoint import checkpoint
-from ..autodiff._levels import any_of
+from ..autodiff._observers import any_of
 from ._known import holds, is_kept
 
 Arrays: TypeAlias = "tuple[Array, ...]"

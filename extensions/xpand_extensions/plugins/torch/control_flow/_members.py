@@ -9,7 +9,8 @@ from torch._C import _functorch as levels  # torch.func has no public way to tel
 
 from xpand._typing import Array
 
-from ..autodiff._levels import USER_CODE, observed_by, over_members, seen_by
+from ..autodiff._levels import over_members
+from ..autodiff._observers import USER_CODE, observed_by, seen_by
 
 Arrays: TypeAlias = "tuple[Array, ...]"
 Function: TypeAlias = Callable[..., Arrays]

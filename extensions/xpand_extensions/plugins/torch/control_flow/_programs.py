@@ -18,7 +18,7 @@ from torch.fx.experimental.proxy_tensor import disable_proxy_modes_tracing
 
 from xpand._typing import Array
 
-from ..autodiff._levels import observed_by
+from ..autodiff._observers import observed_by
 from ..jit._trace import graph_of, tracing, without_values
 
 Arrays: TypeAlias = "tuple[Array, ...]"

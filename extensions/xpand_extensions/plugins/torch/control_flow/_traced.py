@@ -15,8 +15,10 @@ from xpand._typing import Array
 from xpand_extensions.generic.control_flow._branches import selected
 from xpand_extensions.vmap._names import are_bound
 
-from ..autodiff._checkpoint import Closed, pulled_back, pushed_forward
-from ..autodiff._levels import Rule, any_of, call, is_differentiated, is_floating
+from ..autodiff._checkpoint import pulled_back, pushed_forward
+from ..autodiff._closures import Closed
+from ..autodiff._levels import Rule, call, is_differentiated, is_floating
+from ..autodiff._observers import any_of
 from ._blocks import is_long
 from ._known import is_kept
 from ._members import of_all

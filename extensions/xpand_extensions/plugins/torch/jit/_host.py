@@ -16,7 +16,8 @@ from xpand._typing import Array
 from xpand_extensions.jit._host import of_shapes
 
 from .._plain import has_tangent
-from ..autodiff._levels import any_of, is_differentiated
+from ..autodiff._levels import is_differentiated
+from ..autodiff._observers import any_of
 
 _NO_DERIVATIVE: Final = (
     "pure_callback: the function has no derivative; take the arguments as constants with `autodiff.stop_gradient`, or "

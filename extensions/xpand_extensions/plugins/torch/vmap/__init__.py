@@ -9,7 +9,7 @@ import torch
 from xpand._typing import Array
 from xpand_extensions.vmap import _names as names
 
-from ..autodiff._levels import told
+from ..autodiff._levels import transformed
 from ._collectives import collective
 
 
@@ -24,7 +24,8 @@ def vmap(
     if axis_size is None:
         if isinstance(in_axes, tuple) and in_axes and in_axes[0] is not None and len(set(in_axes)) == 1:
             in_axes = in_axes[0]  # which PyTorch spreads in half the time
-        return partial(_asking_no_values, torch.func.vmap(function, in_axes, out_axes))
+        over = partial(torch.func.vmap, in_dims=in_axes, out_dims=out_axes)
+        return partial(_asking_no_values, transformed(over, function))
     size = axis_size
 
     # The positions are mapped too: they tell `collective` which axis is meant, and there is always something to map.
@@ -40,7 +41,8 @@ def vmap(
             same[:] = [collective(x, position, "same") for x in result[1]]
             return result[0]
 
-        found = _asking_no_values(torch.func.vmap(at_position, (0, *in_axes)), positions, *arrays)
+        over = partial(torch.func.vmap, in_dims=(0, *in_axes))
+        found = _asking_no_values(transformed(over, at_position), positions, *arrays)
         return found if out_axes == 0 else (found, tuple(same))
 
     return mapped
@@ -55,9 +57,9 @@ _ASKED: Final = {
 
 def _asking_no_values(mapped: Callable[..., Any], *arrays: Array) -> Any:
     if torch.compiler.is_dynamo_compiling():
-        return told(mapped, *arrays)
+        return mapped(*arrays)
     try:
-        return told(mapped, *arrays)
+        return mapped(*arrays)
     except RuntimeError as error:
         what = next((what for text, what in _ASKED.items() if str(error).startswith(text)), None)
         if what is None:

@@ -13,7 +13,7 @@ from xpand import UnsupportedError
 from xpand import torch as xp
 from xpand._typing import Array
 
-from ..autodiff._levels import USER_CODE, observed_by
+from ..autodiff._observers import USER_CODE, observed_by
 
 _TRANSPOSED: Final = {"sum": "sum", "gather": "scatter", "scatter": "gather", "permute": "permute"}
 
