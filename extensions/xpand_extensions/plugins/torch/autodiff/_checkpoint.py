@@ -42,13 +42,12 @@ def checkpoint(
         closed = Closed()
         if closed.outer is not None:
             xs = tuple(map(closed.outer.resolve, xs))
-        aliases = [x.detach() for x in xs]  # what is given may be used from outside, too
-        with torch.no_grad(), forward_ad._set_fwd_grad_enabled(False), closed.observing(aliases):
-            function(*aliases)
+        aliases = tuple([x.detach() for x in xs])  # what is given may be used from outside, too
+        with torch.no_grad(), forward_ad._set_fwd_grad_enabled(False):
+            closed.observe(function, aliases)
 
         def of_all(*arrays: Array) -> Arrays:
-            with closed.replaced(arrays[len(xs) :]):
-                return function(*arrays[: len(xs)])
+            return closed.call(function, arrays[: len(xs)], arrays[len(xs) :])
 
         return _recomputed(of_all, (*xs, *closed.found))
 

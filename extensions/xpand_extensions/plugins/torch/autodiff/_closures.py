@@ -1,19 +1,22 @@
 """Arrays that functions bring along in closures, made arguments of theirs, on PyTorch."""
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from typing import Any, TypeVar
+from collections.abc import Callable, Sequence
+from typing import Any, TypeAlias, TypeVar
 
+import torch
 from torch._C import _functorch as levels  # torch.func has no public way to tell its levels apart
 from torch.autograd import forward_ad
+from torch.utils._pytree import tree_leaves
 
 from xpand._typing import Array
 
 from .._plain import has_tangent
 from ._levels import is_followed_anywhere
-from ._observers import USER_CODE, any_of, observed_by, observing, of_tensors
+from ._observers import USER_CODE, any_of, observed_by, observing, of_tensors, seen_by
 
 R = TypeVar("R")
+
+Arrays: TypeAlias = "tuple[Array, ...]"
 
 
 def with_arguments(function: Callable[..., R], brought: Sequence[Array]) -> Callable[..., R]:
@@ -25,6 +28,7 @@ def with_arguments(function: Callable[..., R], brought: Sequence[Array]) -> Call
     def replaced(*given: Any) -> R:
         count = len(given) - len(places)
         replacing = _Replacing(dict(zip(places, given[count:])))
+        replacing.note_made(tuple([x for x in tree_leaves(given) if isinstance(x, torch.Tensor)]))
         with observing(replacing):
             found = function(*given[:count])
         # What is only handed back is seen by no function of PyTorch's.
@@ -38,13 +42,26 @@ def is_followed(x: Array) -> bool:
     return any_of(is_followed_anywhere, (x,))
 
 
+def is_lent(x: Array) -> bool:
+    """Tell whether what a function brings along must be given to it: it is followed, or another stands for it.
+
+    The latter does for as long as the function around is called, and derivatives are asked for later.
+    """
+    seen = USER_CODE.get()
+    return is_followed(x) or (seen is not None and seen.resolve(x) is not x)
+
+
 def check_arguments(name: str, function: Callable[..., Any], xs: Sequence[Array], args: Sequence[Array]) -> None:
     """Check that nothing that a function returns is followed where its arguments aren't: by arrays it brings along.
 
     Raises:
         TypeError: Something is: it would have no derivative.
     """
-    if any_of(_is_followed, function(tuple(map(_value, xs)), *map(_value, args))):
+    seen = USER_CODE.get()
+    given = (*xs, *args) if seen is None else tuple(map(seen.use, (*xs, *args)))
+    with observed_by(None):
+        values = tuple(map(_value, given))
+    if any_of(_is_followed, seen_by(seen, function, values[: len(xs)], *values[len(xs) :])):
         raise outer_error(name)
 
 
@@ -86,7 +103,7 @@ class _Replacing:
     def __init__(self, replacements: dict[int, Array]) -> None:
         self.replacements, self.outer = replacements, USER_CODE.get()
 
-    def note_made(self, xs: Any) -> None:
+    def note_made(self, xs: Arrays) -> None:
         """Tell the observer around this one."""
         if self.outer is not None:
             self.outer.note_made(xs)
@@ -126,10 +143,10 @@ class Closed:
 
     def use(self, x: Array) -> Array:
         """Note an array that the function uses, if that is what is being done, and say what stands for it."""
-        stands = self.resolve(x)
-        if stands is not x and id(x) not in self._replacements and self.outer is not None:
-            # Those around, when they call the function again, must know it as the function has it.
-            stands = self.outer.use(x)
+        if id(x) in self._replacements:
+            stands = self._replacements[id(x)]
+        else:  # those around, when they call the function again, must know it as the function has it
+            stands = x if self.outer is None else self.outer.use(x)
         # What is at a deeper level is of a transformation within, which has told what it was given. (What is at a level
         # that there is not just now, since whoever observes has left those around it, is from outside; so is what is
         # known there, which may be at a level of the same number.)
@@ -138,34 +155,35 @@ class Closed:
             self._known.add(id(x))
             with observed_by(None):
                 is_wanted = self._wanted(stands)
-            if is_wanted:
+            if is_wanted or stands is not x:  # which it is no longer when a derivative is asked for
                 self._used.append(x)
                 self.found.append(stands)
         return stands
 
-    def note_made(self, xs: Sequence[Array]) -> None:
+    def note_made(self, xs: Arrays) -> None:
         """Note arrays that are not from outside."""
         self._known.update(map(id, xs))
+        if self.outer is not None:
+            self.outer.note_made(xs)
 
-    @contextmanager
-    def observing(self, xs: Sequence[Array]) -> Iterator[None]:
-        """Find the arrays that are used in this context and neither made in it nor given."""
-        self.note_made(xs)
+    def observe(self, function: Callable[..., Any], given: Arrays) -> None:
+        """Call a function to find the arrays that it uses and neither makes nor is given."""
+        self.note_made(given)
         self._depth = levels.get_dynamic_layer_stack_depth()
         self._observing = True
         try:
             with observing(self):
-                yield
+                of_tensors(self.use, function(*given))  # what is only handed back is seen by no function of PyTorch's
         finally:
             self._observing = False
 
-    @contextmanager
-    def replaced(self, arrays: Sequence[Array]) -> Iterator[None]:
-        """Use others in the place of those found."""
+    def call(self, function: Callable[..., R], given: Arrays, arrays: Arrays) -> R:
+        """Call a function with others in the place of the arrays found."""
         before = self._replacements
         self._replacements = {id(x): y for x, y in zip(self._used, arrays)}
+        self.note_made((*given, *arrays))
         try:
             with observing(self):
-                yield
+                return of_tensors(self.use, function(*given))  # type: ignore[no-any-return]
         finally:
             self._replacements = before

@@ -8,7 +8,7 @@ import torch
 from xpand._typing import Array
 from xpand_extensions.autodiff._solve_arguments import brought, unfollowed
 
-from ._closures import check_arguments, is_followed, outer_error, with_arguments
+from ._closures import check_arguments, is_followed, is_lent, outer_error, with_arguments
 from ._levels import Rule, call, is_floating
 from ._linear import linear_transpose, linearize
 from ._products import jvp, vjp
@@ -31,7 +31,7 @@ def custom_linear_solve(
     count: list[int] = []
     outer: list[Array] = []
     if not torch.compiler.is_dynamo_compiling():
-        outer = brought(is_followed, matvec, solve, transpose_solve)
+        outer = brought(is_lent, matvec, solve, transpose_solve)
         followed = (*b, *args, *outer)
         found = unfollowed(is_followed, followed, lambda: solve(b, *args))
         if found is not None:
@@ -182,7 +182,7 @@ def custom_root(
 ) -> tuple[Arrays, Arrays]:
     outer: list[Array] = []
     if not torch.compiler.is_dynamo_compiling():
-        outer = brought(is_followed, f, solve, tangent_solve)
+        outer = brought(is_lent, f, solve, tangent_solve)
         followed = (*initial_guess, *args, *outer)
         found = unfollowed(is_followed, followed, lambda: solve(initial_guess, *args))
         if found is not None:

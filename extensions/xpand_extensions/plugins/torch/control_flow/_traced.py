@@ -303,13 +303,11 @@ def _closed(function: Function, arrays: Sequence[Array]) -> tuple[Function, Arra
     """Make a function that is given all that it uses from outside, and tell what that is."""
     closed = Closed(lambda x: True)
     with torch.no_grad(), forward_ad._set_fwd_grad_enabled(False), disable_proxy_modes_tracing():
-        aliases = [x.detach() for x in arrays]  # what is given may be used from outside, too
-        with closed.observing(aliases):
-            function(*aliases)
+        # What is given may be used from outside, too.
+        closed.observe(function, tuple([x.detach() for x in arrays]))
 
     def of_all(*xs: Array) -> Arrays:
-        with closed.replaced(xs[len(arrays) :]):
-            found: Arrays = function(*xs[: len(arrays)])
+        found: Arrays = closed.call(function, xs[: len(arrays)], xs[len(arrays) :])
         return found
 
     return of_all, tuple(closed.found)
