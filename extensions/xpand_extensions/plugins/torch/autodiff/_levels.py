@@ -150,7 +150,7 @@ def _seen_at_level(seen: Observer, function: Callable[..., Any], *args: Any) -> 
 
 
 def told(transformed: Callable[..., Any], *args: Any) -> Any:
-    """Call what torch.func made, which calls no user code but rules, and tell who looks what goes in and comes out."""
+    """Call what torch.func made, whose own operations nobody looks at, and tell who does what goes in and comes out."""
     if torch.compiler.is_dynamo_compiling():
         return transformed(*args)
     seen = USER_CODE.get()

@@ -27,7 +27,7 @@ class Observer(Protocol):
 
 
 USER_CODE: ContextVar[Observer | None] = ContextVar("USER_CODE", default=None)
-"""Who looks at operations; None while those of this module run, which work at other levels."""
+"""Who looks at operations; None while others than those of user code are done, which may be at other levels."""
 
 
 def of_tensors(function: Callable[[Array], Array], value: Any) -> Any:
