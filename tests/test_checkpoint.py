@@ -12,6 +12,7 @@ from tests.libraries import LIBRARIES, Library
 from tests.test_derivatives import NAMESPACE, total
 from xpand import trees
 from xpand_extensions.autodiff import checkpoint, grad, hessian, jacfwd, jvp, vjp
+from xpand_extensions.jit import jit
 from xpand_extensions.vmap import vmap
 
 X, Y = np.asarray([0.3, -0.7, 1.2]), np.asarray([1.5, 0.4, -0.2])
@@ -130,6 +131,17 @@ def kept(library: Library, wrap: Any) -> int:
         tracemalloc.stop()
     assert pullback(x)[0].shape == (1000,)
     return count
+
+
+def test_what_is_first_compiled_inside() -> None:
+    """PyTorch counts what is saved for derivatives, not what is so while it compiles."""
+    import torch
+
+    x = torch.tensor(0.6, dtype=torch.float64, requires_grad=True)
+    compiled = jit(lambda x: x.sin() * x)
+    checkpoint(lambda x: compiled(x))(x).backward()
+    assert x.grad is not None
+    torch.testing.assert_close(x.grad, x.cos() * x + x.sin())
 
 
 def test_pytorchs_own_derivatives_and_compiler() -> None:

@@ -442,6 +442,11 @@ def test_names_say_what_arrays_are_made_of() -> None:
     assert first == second
     assert len(set(first)) == len(first)
     assert xp.zeros(3, name="mine").name == "mine"
+    with dask.config.set({"array.chunk-size": "16B"}):  # on which chunks depend that aren't those of the array
+        assert xp.zeros_like(x, chunks="auto").name != xp.zeros_like(x).name
+        small = xp.zeros_like(x, shape=(8,))
+    joined = xp.concat([small, xp.zeros_like(x, shape=(8,))])
+    assert joined.compute().shape == (16,)
     of_unknown_size = [xp.zeros_like(x[x > limit]) for limit in (0.0, 2.0)]
     assert of_unknown_size[0].name != of_unknown_size[1].name
     assert [len(x.compute()) for x in of_unknown_size] == [8, 0]

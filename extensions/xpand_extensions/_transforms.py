@@ -73,23 +73,28 @@ class Direct:
 class _OfArraysAlone:
     """A function called with arrays, that must return one."""
 
-    __slots__ = ("_accepts", "_function", "_known")
+    __slots__ = ("_accepted", "_accepts", "_arrays", "_function")
 
     def __init__(self, function: Callable[..., Any], accepts: Callable[[Array], bool] | None) -> None:
         self._function, self._accepts = function, accepts
-        self._known: set[Any] = set()
+        self._arrays: set[type] = set()
+        self._accepted: set[tuple[Any, ...]] = set()
 
     def call(self, *arrays: Array) -> Array:
         """Call the function."""
         result = self._function(*arrays)
-        kind: Any = type(result)
-        if self._accepts is not None:
-            kind = kind, getattr(result, "dtype", None), getattr(result, "shape", None)
-        if kind not in self._known:
-            if not _arguments.is_array(result) or (self._accepts is not None and not self._accepts(result)):
+        if type(result) not in self._arrays:
+            if not _arguments.is_array(result):
                 raise IndirectError
-            if len(self._known) < _MAX_TYPES:
-                self._known.add(kind)
+            if len(self._arrays) < _MAX_TYPES:
+                self._arrays.add(type(result))
+        if self._accepts is not None:
+            kind = type(result), result.dtype, result.shape
+            if kind not in self._accepted:
+                if not self._accepts(result):
+                    raise IndirectError
+                if len(self._accepted) < _MAX_TYPES:
+                    self._accepted.add(kind)
         return result
 
 

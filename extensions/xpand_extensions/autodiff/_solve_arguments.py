@@ -135,10 +135,11 @@ def unfollowed(is_followed: Callable[[Array], bool], arrays: Sequence[Array], so
 
 def brought(is_followed: Callable[[Array], bool], *functions: Any) -> list[Array]:
     """List the followed arrays that functions bring along: in closures, bound arguments, the objects of methods."""
-    return list({id(x): x for x in _closed_over(*functions) if is_followed(x)}.values())
+    return list({id(x): x for x in closed_over(*functions) if is_followed(x)}.values())
 
 
-def _closed_over(*functions: Any) -> Iterator[Array]:
+def closed_over(*functions: Any) -> Iterator[Array]:
+    """Go through the arrays that functions bring along, followed or not."""
     seen: set[int] = set()
     stack: list[Any] = list(functions)
     while stack:

@@ -103,10 +103,9 @@ def _made(make: Callable[..., Array], shape: Shape, chunks: Any, dtype: DType, *
 
 def _like(make: Callable[..., Array], x: Array, dtype: DType | None, *value: complex, **kwargs: Any) -> Array:
     """Have Dask make such an array shaped and chunked as another."""
-    # Where a size is unknown it depends on the blocks of `x` too.
-    if kwargs.get("name") is None and isinstance(x, da.Array) and not any(map(math.isnan, x.shape)):
-        made_of = x.chunks, np.dtype(x.dtype if dtype is None else dtype), type(x._meta), value, kwargs
-        kwargs["name"] = _name(make.__name__, *made_of)
+    # Of an unknown size, it depends on the blocks of `x` too; other chunks, on Dask's settings; masks on more.
+    if not kwargs and isinstance(x, da.Array) and type(x._meta) is np.ndarray and not any(map(math.isnan, x.shape)):
+        kwargs["name"] = _name(make.__name__, x.chunks, np.dtype(x.dtype if dtype is None else dtype), value)
     return make(x, *value, dtype=dtype, **kwargs)
 
 

@@ -9,6 +9,7 @@ from torch.autograd import forward_ad
 from torch.utils._pytree import tree_leaves
 
 from xpand._typing import Array
+from xpand_extensions.autodiff._solve_arguments import brought, closed_over
 
 from .._plain import has_tangent
 from ._levels import is_followed_anywhere
@@ -19,13 +20,40 @@ R = TypeVar("R")
 Arrays: TypeAlias = "tuple[Array, ...]"
 
 
-def with_arguments(function: Callable[..., R], brought: Sequence[Array]) -> Callable[..., R]:
+class Brought(list[Array]):
+    """The arrays that functions of users bring along, and that must be given to them as arguments."""
+
+    def __init__(self, name: str, *users: Any) -> None:
+        """Find those of functions given to the operation of a name."""
+        super().__init__(brought(is_lent, *users))
+        self._name, self._users = name, users
+        self._by_each = list(map(self._of, users)) if self else []
+
+    def check(self) -> None:
+        """Check that the functions still bring them along: they are called again when a derivative is asked for.
+
+        Raises:
+            TypeError: A variable has another value now: the derivative would be that of another function.
+        """
+        if any(not had <= self._of(user) for had, user in zip(self._by_each, self._users)):
+            raise TypeError(
+                f"{self._name}: a variable that a function uses has got another value before the derivative was taken; "
+                "hand it over as an argument, or bind it (`lambda z, a=a: ...`)"
+            )
+
+    def _of(self, user: Any) -> set[int]:
+        """Tell which of them a function brings along."""
+        return {id(x) for x in closed_over(user)} & set(map(id, self))
+
+
+def with_arguments(function: Callable[..., R], outer: Brought) -> Callable[..., R]:
     """Make a function of further arguments last, used in the place of the arrays that it brings along."""
-    if not brought:
+    if not outer:
         return function
-    places = list(map(id, brought))
+    places = list(map(id, outer))
 
     def replaced(*given: Any) -> R:
+        outer.check()
         count = len(given) - len(places)
         replacing = _Replacing(dict(zip(places, given[count:])))
         replacing.note_made(tuple([x for x in tree_leaves(given) if isinstance(x, torch.Tensor)]))

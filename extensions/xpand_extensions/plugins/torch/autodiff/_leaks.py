@@ -149,6 +149,7 @@ def watched(transformed: Callable[..., Any], *args: Any) -> Any:
     left: dict[int, Array] = {}
     within.is_within = True
     within.were_pulled = False
+    within.limit = _MANY
     try:
         result = transformed(*args)
         for reference in arguments:

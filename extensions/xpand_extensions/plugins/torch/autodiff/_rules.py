@@ -7,10 +7,9 @@ from typing import Any, TypeAlias
 import torch
 
 from xpand._typing import Array
-from xpand_extensions.autodiff._solve_arguments import brought
 
 from ._checkpoint import pulled_back, pushed_forward
-from ._closures import is_lent, outer_error, with_arguments
+from ._closures import Brought, outer_error, with_arguments
 from ._levels import Rule, call, is_floating
 from ._products import vjp
 
@@ -32,7 +31,7 @@ def _called(name: str, rule: Rule, users: Sequence[Any], xs: Arrays) -> Arrays:
     """
     if torch.compiler.is_dynamo_compiling():
         return call(rule, xs)
-    outer = brought(is_lent, *users)
+    outer = Brought(name, *users)
     try:
         return call(_with_outer(rule, len(xs), outer), (*xs, *outer)) if outer else call(rule, xs)
     except RuntimeError as error:
@@ -41,7 +40,7 @@ def _called(name: str, rule: Rule, users: Sequence[Any], xs: Arrays) -> Arrays:
         raise
 
 
-def _with_outer(rule: Rule, own: int, outer: Sequence[Array]) -> Rule:
+def _with_outer(rule: Rule, own: int, outer: Brought) -> Rule:
     """Return a rule for more arguments than its own: arrays that are used in the place of some from outside."""
     count = len(outer)
 

@@ -6,9 +6,9 @@ from typing import Any, NamedTuple, TypeAlias
 import torch
 
 from xpand._typing import Array
-from xpand_extensions.autodiff._solve_arguments import brought, unfollowed
+from xpand_extensions.autodiff._solve_arguments import unfollowed
 
-from ._closures import check_arguments, is_followed, is_lent, outer_error, with_arguments
+from ._closures import Brought, check_arguments, is_followed, outer_error, with_arguments
 from ._levels import Rule, call, is_floating
 from ._linear import linear_transpose, linearize
 from ._products import jvp, vjp
@@ -29,9 +29,9 @@ def custom_linear_solve(
     has_aux: bool = False,
 ) -> tuple[Arrays, Arrays]:
     count: list[int] = []
-    outer: list[Array] = []
+    outer = Brought("custom_linear_solve")
     if not torch.compiler.is_dynamo_compiling():
-        outer = brought(is_lent, matvec, solve, transpose_solve)
+        outer = Brought("custom_linear_solve", matvec, solve, transpose_solve)
         followed = (*b, *args, *outer)
         found = unfollowed(is_followed, followed, lambda: solve(b, *args))
         if found is not None:
@@ -180,9 +180,9 @@ def custom_root(
     args: Arrays = (),
     has_aux: bool = False,
 ) -> tuple[Arrays, Arrays]:
-    outer: list[Array] = []
+    outer = Brought("custom_root")
     if not torch.compiler.is_dynamo_compiling():
-        outer = brought(is_lent, f, solve, tangent_solve)
+        outer = Brought("custom_root", f, solve, tangent_solve)
         followed = (*initial_guess, *args, *outer)
         found = unfollowed(is_followed, followed, lambda: solve(initial_guess, *args))
         if found is not None:

@@ -5,6 +5,7 @@ guards of torch.compile cost.
 """
 
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any, Final
 
 import torch
@@ -44,7 +45,7 @@ def jit(
         if found is None:
             if not all(type(x) in _PLAIN for x in leaves):
                 return function(*leaves)  # a subclass does with each operation what it does
-            with tracing():
+            with tracing(), _apart_from_hooks():
                 found = signatures.get(key)  # of another thread, which came first
                 if found is None:
                     from ._inductor import compiled  # takes seconds to import, which only compiling should wait for
@@ -55,6 +56,14 @@ def jit(
         return arrays[0] if structure is None else trees.unflatten(structure, arrays)
 
     return call
+
+
+def _apart_from_hooks() -> AbstractContextManager[Any]:
+    """Show no hooks what is saved for derivatives: checkpoints count it."""
+    if torch._C._autograd._top_saved_tensors_default_hooks(True) is None:
+        return nullcontext()
+    unchanged: AbstractContextManager[Any] = torch.autograd.graph.saved_tensors_hooks(lambda x: x, lambda x: x)
+    return unchanged
 
 
 def _key(leaves: Sequence[Array]) -> tuple[Any, ...]:
