@@ -189,6 +189,23 @@ def test_random_program(seed: int) -> None:
             np.testing.assert_allclose(found.numpy(), expected, rtol=1e-7, atol=1e-9, err_msg=f"{name}, {call}")
 
 
+def test_checkpoints_in_two_loops_are_given_what_is_around_both() -> None:
+    def loop(step: Function, c: Any) -> Any:
+        zero = NAMESPACE(c).asarray(0)
+        return while_loop(lambda d: d[1] < 3, lambda d: (tanh(step(d[0])) + 0.3, d[1] + 1), (c, zero), max_iter=5)[0]
+
+    def f(x: Any, y: Any) -> Any:
+        inner = checkpoint(lambda c, d: sin(c) * d)
+        return loop(lambda c: loop(lambda d: inner(d, x), c), x * 0.9 + y * 0.1)
+
+    x, y = np.asarray(0.7), np.asarray(0.3)
+    for number in (0, 1):
+        derivative = grad(f, number)
+        for call in (derivative, jit(derivative)):
+            found = call(torch.from_numpy(x), torch.from_numpy(y))
+            np.testing.assert_allclose(found.numpy(), derivative(x, y), rtol=1e-9)
+
+
 def test_derivatives_along_derivatives_of_what_is_closed_over() -> None:
     """Forward mode has one place for the tangents of all levels."""
     ways: list[Callable[[Any, Any], Any]] = [

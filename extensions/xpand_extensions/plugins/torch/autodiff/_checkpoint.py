@@ -41,7 +41,7 @@ def checkpoint(
         # What is kept must be told, and what the function uses from outside is seen only when it runs.
         closed = Closed()
         if closed.outer is not None:
-            xs = tuple(map(closed.outer.resolve, xs))
+            xs = tuple(map(closed.outer.use, xs))
         aliases = tuple([x.detach() for x in xs])  # what is given may be used from outside, too
         with torch.no_grad(), forward_ad._set_fwd_grad_enabled(False):
             closed.observe(function, aliases)
