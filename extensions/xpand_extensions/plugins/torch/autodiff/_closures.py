@@ -146,35 +146,27 @@ class _Replacing:
         """Say what stands for an array that is used, and tell the observer around this one."""
         if id(x) in self.replacements:
             return self.replacements[id(x)]
+        # Those around, when they call the function again, must know it as the function has it.
         return x if self.outer is None else self.outer.use(x)
 
 
-class Closed:
+class Closed(_Replacing):
     """The arrays from outside that a function uses, those that are wanted, to be replaced by others."""
 
     def __init__(self, wanted: Callable[[Array], bool] = is_followed_anywhere) -> None:
+        """Say which are wanted."""
+        super().__init__({})
         self._wanted = wanted
         self.found: list[Array] = []
         self._used: list[Array] = []
         """Those found, as the function has them."""
-        self.outer = USER_CODE.get()
         self._known: set[int] = set()
-        self._replacements: dict[int, Array] = {}
         self._observing = False
         self._depth = 0
 
-    def resolve(self, x: Array) -> Array:
-        """Say what stands for an array that the function uses."""
-        if id(x) in self._replacements:
-            return self._replacements[id(x)]
-        return x if self.outer is None else self.outer.resolve(x)
-
     def use(self, x: Array) -> Array:
         """Note an array that the function uses, if that is what is being done, and say what stands for it."""
-        if id(x) in self._replacements:
-            stands = self._replacements[id(x)]
-        else:  # those around, when they call the function again, must know it as the function has it
-            stands = x if self.outer is None else self.outer.use(x)
+        stands = super().use(x)
         # What is at a deeper level is of a transformation within, which has told what it was given. (What is at a level
         # that there is not just now, since whoever observes has left those around it, is from outside; so is what is
         # known there, which may be at a level of the same number.)
@@ -191,8 +183,7 @@ class Closed:
     def note_made(self, xs: Arrays) -> None:
         """Note arrays that are not from outside."""
         self._known.update(map(id, xs))
-        if self.outer is not None:
-            self.outer.note_made(xs)
+        super().note_made(xs)
 
     def observe(self, function: Callable[..., Any], given: Arrays) -> None:
         """Call a function to find the arrays that it uses and neither makes nor is given."""
@@ -207,11 +198,11 @@ class Closed:
 
     def call(self, function: Callable[..., R], given: Arrays, arrays: Arrays) -> R:
         """Call a function with others in the place of the arrays found."""
-        before = self._replacements
-        self._replacements = {id(x): y for x, y in zip(self._used, arrays)}
+        before = self.replacements
+        self.replacements = {id(x): y for x, y in zip(self._used, arrays)}
         self.note_made((*given, *arrays))
         try:
             with observing(self):
                 return of_tensors(self.use, function(*given))  # type: ignore[no-any-return]
         finally:
-            self._replacements = before
+            self.replacements = before
