@@ -12,6 +12,7 @@ from xpand._structures import same_structure
 from xpand._typing import Array, Namespace
 
 from ._transforms_patterns import Patterned, flatten_values, unflatten
+from ._variables import OfFunctions
 
 F = TypeVar("F", bound=Callable[..., Any])
 S = TypeVar("S")
@@ -25,7 +26,7 @@ class IndirectError(Exception):
     """A function called with arrays alone returned something for which the call must be made as of trees."""
 
 
-class Direct:
+class Direct(OfFunctions):
     """What a transformation makes of a function for calls with arrays alone: no tree is taken apart, nothing checked.
 
     What is right for one call is so for all of the same types. Which those are is known after a call as of trees.
@@ -48,6 +49,16 @@ class Direct:
         self._make, self._of_arrays = make, _OfArraysAlone(function, accepts)
         self._by_types: dict[tuple[type, ...], Callable[..., Any]] = {}
         self._is_off = False
+
+    @property
+    def functions(self) -> tuple[Any, ...]:
+        """The function."""
+        return (self._of_arrays.function,)
+
+    def with_functions(self, function: Any) -> None:
+        """Be made of another function from now on."""
+        self._of_arrays = _OfArraysAlone(function, self._of_arrays.accepts)
+        self._by_types = {}
 
     def find(self, args: tuple[Any, ...]) -> Callable[..., Any] | None:
         """Find the transformed function for a call; None where it must be made as of trees."""
@@ -73,25 +84,25 @@ class Direct:
 class _OfArraysAlone:
     """A function called with arrays, that must return one."""
 
-    __slots__ = ("_accepted", "_accepts", "_arrays", "_function")
+    __slots__ = ("_accepted", "_arrays", "accepts", "function")
 
     def __init__(self, function: Callable[..., Any], accepts: Callable[[Array], bool] | None) -> None:
-        self._function, self._accepts = function, accepts
+        self.function, self.accepts = function, accepts
         self._arrays: set[type] = set()
         self._accepted: set[tuple[Any, ...]] = set()
 
     def call(self, *arrays: Array) -> Array:
         """Call the function."""
-        result = self._function(*arrays)
+        result = self.function(*arrays)
         if type(result) not in self._arrays:
             if not _arguments.is_array(result):
                 raise IndirectError
             if len(self._arrays) < _MAX_TYPES:
                 self._arrays.add(type(result))
-        if self._accepts is not None:
+        if self.accepts is not None:
             kind = type(result), result.dtype, result.shape
             if kind not in self._accepted:
-                if not self._accepts(result):
+                if not self.accepts(result):
                     raise IndirectError
                 if len(self._accepted) < _MAX_TYPES:
                     self._accepted.add(kind)
@@ -109,7 +120,7 @@ def compiled_as(function: Callable[..., Any], wrapper: F) -> F:
     return wrapper
 
 
-class Flat:
+class Flat(OfFunctions):
     """A function of arrays that calls a function of trees, and keeps what its result is besides arrays.
 
     Calling it returns two tuples of arrays: those of the result and those of what comes beside it (`has_aux`).
@@ -134,6 +145,15 @@ class Flat:
         self.result: Structure | None = None
         """The structure of the last result."""
         self._aux: tuple[list[Any], trees.Structure] | None = None
+
+    @property
+    def functions(self) -> tuple[Any, ...]:
+        """The function of trees."""
+        return (self.function,)
+
+    def with_functions(self, function: Any) -> None:
+        """Call another one from now on."""
+        self.function = function
 
     def __call__(self, *leaves: Array) -> tuple[tuple[Array, ...], tuple[Array, ...]]:
         """Call the function of trees."""

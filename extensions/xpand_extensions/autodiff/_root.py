@@ -10,6 +10,7 @@ from xpand._typing import Array
 
 from .._dispatch import pluggable
 from .._transforms import arrays_of, differentiable
+from .._variables import OfFunctions
 from ..control_flow._trees import one_library
 from ..vmap._mapping import vmap
 from ._arguments import check_callable
@@ -84,13 +85,13 @@ def custom_root(
     return (solution, root.aux.tree(aux)) if has_aux else solution
 
 
-class _Root:
+class _Root(OfFunctions):
     """A call of `custom_root`, its functions made ones of arrays."""
 
     def __init__(
         self, f: Function, solve: Function, tangent_solve: Function | None, guess: Any, args: Any, has_aux: bool
     ) -> None:
-        self.functions = f, solve, tangent_solve
+        self.users = f, solve, tangent_solve
         self.has_aux = has_aux
         self.given = Arguments("custom_root", args)
         leaves, structure = arrays_of("custom_root", "initial_guess", guess, self.given.arrays)
@@ -100,14 +101,23 @@ class _Root:
         self.form = Form(structure, leaves)
         self.aux = Aux()
 
+    @property
+    def functions(self) -> tuple[Any, ...]:
+        """Those of the user."""
+        return self.users
+
+    def with_functions(self, *functions: Any) -> None:
+        """Call others from now on."""
+        self.users = functions
+
     def residual(self, xs: Arrays, *args: Array) -> Arrays:
         """Evaluate the equation."""
-        found = self.functions[0](self.form.tree(xs), *self.given.filled(args))
+        found = self.users[0](self.form.tree(xs), *self.given.filled(args))
         return self.form.arrays("custom_root: f must return", "initial_guess", found, xs[0])
 
     def solve(self, guess: Arrays, *args: Array) -> tuple[Arrays, Arrays]:
         """Find the root; return it, and the arrays beside it."""
-        found = self.functions[1](self.form.tree(guess), *self.given.filled(args))
+        found = self.users[1](self.form.tree(guess), *self.given.filled(args))
         beside: Arrays = ()
         if self.has_aux:
             found, aux = pair("custom_root: solve", found)
@@ -116,7 +126,7 @@ class _Root:
 
     def tangent_solve(self, jacobian: Callable[[Arrays], Arrays], ys: Arrays) -> Arrays:
         """Solve the system of the Jacobian, a linear function of arrays."""
-        tangent_solve = self.functions[2]
+        tangent_solve = self.users[2]
         if tangent_solve is None:
             return _eliminated(jacobian, ys)
 

@@ -13,11 +13,12 @@ from xpand._typing import Array, Device, DType, Namespace
 
 from .._transforms import Flat, arrays_of, as_array
 from .._transforms_patterns import flatten_planless, pattern_places, without_plans
+from .._variables import OfFunctions
 from ._arguments import argnums_of, check_callable, places_of
 from ._products import Function
 
 
-class Custom:
+class Custom(OfFunctions):
     """A function with a rule for its derivative."""
 
     def __init__(self, name: str, function: Function, nondiff_argnums: Sequence[int]) -> None:
@@ -27,6 +28,18 @@ class Custom:
         self.nondiff_argnums = argnums_of(name, nondiff_argnums, "nondiff_argnums")
         self._count, self._defaults = _positional(function)
         update_wrapper(cast(Any, self), function)
+
+    rule: Any = None
+    """Its rule: a function, or several."""
+
+    @property
+    def functions(self) -> tuple[Any, ...]:
+        """The function and its rule."""
+        return self.function, self.rule
+
+    def with_functions(self, function: Any, rule: Any) -> None:
+        """Be another one from now on."""
+        self.function, self.rule = function, rule
 
     @property
     def label(self) -> str:
@@ -95,7 +108,7 @@ class Like:
         return leaf if _arguments.is_array(leaf) else as_array(f"{what} is", leaf, None)
 
 
-class Call:
+class Call(OfFunctions):
     """A call of a function with a rule: its arguments as arrays, and the structure of what it returns."""
 
     def __init__(self, custom: Custom, args: tuple[Any, ...]) -> None:
@@ -107,8 +120,17 @@ class Call:
         self.likes = [Like.of(x) for x in self.leaves]
         self.patterns = pattern_places(chosen)
         self.patterns_out: list[int] = []
-        self.args = [args[i] if i in self.held else None for i in range(len(args))]
+        self.args = tuple([args[i] if i in self.held else None for i in range(len(args))])
         self.flat = Flat(custom.name, self.merged(custom.function), self.structure, False, flatten_planless)
+
+    @property
+    def functions(self) -> tuple[Any, ...]:
+        """The function, of trees and of arrays."""
+        return (self.flat,)
+
+    def with_functions(self, flat: Flat) -> None:
+        """Call another one from now on."""
+        self.flat = flat
 
     def taken(self) -> list[Array]:
         """Give the arguments away: the rule, which outlives the call, must not keep them."""

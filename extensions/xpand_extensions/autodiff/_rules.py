@@ -1,6 +1,7 @@
 """Functions whose derivatives are given with them, as rules: for forward mode, which serves both, or for reverse."""
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 from xpand import _arguments, array_namespace, trees
@@ -9,6 +10,7 @@ from xpand._typing import Array
 
 from .._dispatch import pluggable
 from .._transforms_patterns import without_plans
+from .._variables import OfFunctions
 from ._arguments import check_callable
 from ._products import Function
 from ._rule_calls import Call, Custom, Like, conforming, filled_in, pair, replaced
@@ -140,7 +142,8 @@ class CustomJVP(Custom):
                 f"custom_jvp: {getattr(self.function, '__name__', 'the function')} has no rule yet; give it one with "
                 "`defjvp` or `defjvps`"
             )
-        rule, call = self.rule, self.bound(args, kwargs)
+        call = self.bound(args, kwargs)
+        rule = partial(self.rule, *call.held_args)
 
         def flat_rule(
             primals: Sequence[Array], tangents: Sequence[Array]
@@ -148,14 +151,14 @@ class CustomJVP(Custom):
             # The direction of a container is one of the same pattern.
             directions = replaced(tangents, call.patterns, [primals[i] for i in call.patterns])
             given = (trees.unflatten(call.structure, list(each)) for each in (primals, directions))
-            output, tangent = pair(f"{self.label} must return a pair (output, tangent)", rule(*call.held_args, *given))
+            output, tangent = pair(f"{self.label} must return a pair (output, tangent)", rule(*given))
             outs = call.outputs(output)
             likes = [Like.of(x) for x in outs]
             return outs, conforming(f"{self.label}: the tangent", tangent, call.flat.result, likes)
 
         leaves = call.taken()
         native = custom_jvp.native(*leaves)(OfArrays(call.run, self.function, *call.held_args))
-        native.defjvp(OfArrays(flat_rule, rule))
+        native.defjvp(OfArrays(flat_rule, self.rule))
         return call.flat.output(native(*leaves))
 
 
@@ -192,12 +195,21 @@ class CustomVJP(Custom):
         return call.flat.output(native(*leaves))
 
 
-class _Reverse:
+class _Reverse(OfFunctions):
     """A rule for reverse mode, made one of arrays for one call."""
 
     def __init__(self, call: Call, forward: Function, backward: Function) -> None:
         self.call, self.of_trees, self.backward_of_trees = call, call.merged(forward), backward
         self.kept: tuple[list[Any], trees.Structure] | None = None
+
+    @property
+    def functions(self) -> tuple[Any, ...]:
+        """What is called forward. As on JAX, what pulls back uses variables as they are then."""
+        return self.call, self.of_trees
+
+    def with_functions(self, call: Any, of_trees: Any) -> None:
+        """Call others from now on."""
+        self.call, self.of_trees = call, of_trees
 
     def forward(self, *leaves: Array) -> tuple[tuple[Array, ...], tuple[Array, ...]]:
         """Return the output, and the arrays of what is kept; remember the rest of it."""

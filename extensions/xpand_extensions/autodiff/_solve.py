@@ -8,6 +8,7 @@ from xpand._typing import Array
 
 from .._dispatch import pluggable
 from .._transforms import arrays_of, as_array, differentiable
+from .._variables import OfFunctions
 from ..control_flow._trees import one_library
 from ._arguments import check_callable
 from ._solve_arguments import Arguments, Arrays, Aux, Form, OfArrays, pair
@@ -88,13 +89,13 @@ def custom_linear_solve(
     return (solution, system.aux.tree(aux)) if has_aux else solution
 
 
-class _LinearSystem:
+class _LinearSystem(OfFunctions):
     """A call of `custom_linear_solve`, its functions made ones of arrays."""
 
     def __init__(
         self, matvec: Function, solve: Function, transpose_solve: Function | None, b: Any, args: Any, has_aux: bool
     ) -> None:
-        self.functions = matvec, solve, transpose_solve
+        self.users = matvec, solve, transpose_solve
         self.has_aux = has_aux
         self.given = Arguments("custom_linear_solve", args)
         leaves, structure = arrays_of("custom_linear_solve", "b", b, self.given.arrays)
@@ -105,18 +106,27 @@ class _LinearSystem:
         self.columns: list[Form] = []  # one, once: PyTorch's compiler loses an attribute set beside a loop
         self.aux, self.aux_of_transposed = Aux(), Aux()
 
+    @property
+    def functions(self) -> tuple[Any, ...]:
+        """Those of the user."""
+        return self.users
+
+    def with_functions(self, *functions: Any) -> None:
+        """Call others from now on."""
+        self.users = functions
+
     def solution(self, xs: Arrays) -> trees.Tree:
         """Give arrays the structure of the solution."""
         return self.columns[0].tree(xs)
 
     def matvec(self, xs: Arrays, *args: Array) -> Arrays:
         """Multiply by the matrix."""
-        found = self.functions[0](self.solution(xs), *self.given.filled(args))
+        found = self.users[0](self.solution(xs), *self.given.filled(args))
         return self.rows.arrays("custom_linear_solve: matvec must return", "b", found, xs[0])
 
     def solve(self, b: Arrays, *args: Array) -> tuple[Arrays, Arrays]:
         """Solve the system; return the solution, and the arrays beside it."""
-        found = self.functions[1](self.rows.tree(b), *self.given.filled(args))
+        found = self.users[1](self.rows.tree(b), *self.given.filled(args))
         beside: Arrays = ()
         if self.has_aux:
             found, aux = pair("custom_linear_solve: solve", found)
@@ -131,7 +141,7 @@ class _LinearSystem:
 
     def transpose_solve(self, xs: Arrays, *args: Array) -> tuple[Arrays, Arrays]:
         """Solve the transposed system."""
-        transpose_solve = self.functions[2]
+        transpose_solve = self.users[2]
         assert transpose_solve is not None, "there is one"
         found = transpose_solve(self.solution(xs), *self.given.filled(args))
         beside: Arrays = ()

@@ -11,16 +11,26 @@ from xpand._structures import same_structure
 from xpand._typing import Array, DType
 
 from .._transforms import as_array
+from .._variables import OfFunctions
 
 Arrays: TypeAlias = tuple[Array, ...]
 
 
-class OfArrays:
+class OfArrays(OfFunctions):
     """A function of arrays, and those of users that it calls."""
 
     __slots__ = ("function", "users")
 
     def __init__(self, function: Callable[..., Any], *users: Callable[..., Any]) -> None:
+        self.function, self.users = function, users
+
+    @property
+    def functions(self) -> tuple[Any, ...]:
+        """All of them."""
+        return self.function, *self.users
+
+    def with_functions(self, function: Any, *users: Any) -> None:
+        """Be one of others from now on."""
         self.function, self.users = function, users
 
     def __call__(self, *arrays: Any) -> Any:

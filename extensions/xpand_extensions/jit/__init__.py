@@ -120,15 +120,14 @@ def jit(
     statics = Statics("jit", function, static_argnums, static_argnames)
     donated = statics.donated(donate_argnums)
     signatures: Compiled[Function] = Compiled(function, "static values or structures of the arguments", 2)
+
     # What is called with arrays and numbers alone, which need no flattening, is found by their types. What it is made
     # for beside them is part of that only where something is set.
-    by_types: dict[tuple[Any, ...], Function] = {}
-
     def compiled(*args: Any, **kwargs: Any) -> Any:
         precision = compiled_for() if PRECISION.active or MATMUL.active else None
         if not kwargs:
             types = tuple([type(x) for x in args])
-            known = by_types.get(types if precision is None else (precision, types))
+            known = signatures.by_types.get(types if precision is None else (precision, types))
             if known is not None and INSTEAD.get() is None:
                 return known(*args)
         instead = INSTEAD.get()
@@ -153,20 +152,16 @@ def jit(
             found = signatures.add(key, flat)
         arrays = [x for x in args if type(x) not in NUMBERS]
         if arrays and not kwargs and not statics.any and all(library_of(type(x)) for x in arrays):
-            if len(by_types) >= MAX_ENTRIES:
-                by_types.clear()
-            by_types[types if precision is None else (precision, types)] = found
+            if len(signatures.by_types) >= MAX_ENTRIES:
+                signatures.by_types.clear()
+            signatures.by_types[types if precision is None else (precision, types)] = found
         return found(*leaves)
-
-    def clear_cache() -> None:
-        by_types.clear()
-        signatures.clear()
 
     own = ref(compiled)  # so that it goes, and what it has compiled, with the last reference
     update_wrapper(compiled, function)
     attributes = {
         "lower": lower(function, static_argnums=static_argnums, static_argnames=static_argnames),
-        "clear_cache": clear_cache,
+        "clear_cache": signatures.clear,
         # torch.compile takes the function itself into what it compiles, or for what it compiles, not the look-up above.
         "_torchdynamo_inline": function,
         "_torchdynamo_orig_callable": function,

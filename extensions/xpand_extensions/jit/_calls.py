@@ -18,6 +18,7 @@ from xpand._namespace import describe
 from xpand._typing import Array
 
 from .._transforms import as_array
+from .._variables import OfFunctions
 
 NUMBERS: Final = frozenset({bool, int, float, complex})
 MAX_ENTRIES: Final = 256
@@ -45,16 +46,27 @@ def tracing(function: Callable[..., Any]) -> Callable[..., Any]:
     return traced
 
 
-class Compiled(Generic[V]):
+class Compiled(OfFunctions, Generic[V]):
     """What is compiled for a function, by signature: at most 256 entries, of which the one not used longest goes."""
 
-    __slots__ = ("_count", "_depth", "_entries", "_lock", "_name", "_what")
+    __slots__ = ("_count", "_depth", "_entries", "_function", "_lock", "_what", "by_types")
 
     def __init__(self, function: Callable[..., Any], what: str, depth: int = 3) -> None:
         """Keep what is compiled for `function`, anew for each new `what`; the user is `depth` calls above `add`."""
         self._entries: OrderedDict[Hashable, V] = OrderedDict()
-        self._name, self._what = name_of(function), what
+        self._function, self._what = function, what
+        self.by_types: dict[tuple[Any, ...], V] = {}
+        """Those for calls that the types of their arguments alone tell apart."""
         self._count, self._depth, self._lock = 0, depth, Lock()
+
+    @property
+    def functions(self) -> tuple[Any, ...]:
+        """The function."""
+        return (self._function,)
+
+    def with_functions(self, function: Any) -> None:
+        """Be for another function from now on, of which nothing is compiled yet."""
+        self.__init__(function, self._what, self._depth)  # type: ignore[misc]
 
     def get(self, key: Hashable) -> V | None:
         """Return the entry of a signature; None where there is none."""
@@ -76,15 +88,16 @@ class Compiled(Generic[V]):
             endless = found is value and self._count == MANY + 1
         if endless:
             warnings.warn(
-                f"jit: {self._name} has been compiled {self._count} times, each time for other {self._what}; what "
-                "is compiled at every call is slower than one that never is. Pass what changes as an array of one "
-                "shape, and declare static only what takes few values",
+                f"jit: {name_of(self._function)} has been compiled {self._count} times, each time for other "
+                f"{self._what}; what is compiled at every call is slower than one that never is. Pass what changes as "
+                "an array of one shape, and declare static only what takes few values",
                 stacklevel=self._depth + 1,
             )
         return found
 
     def clear(self) -> None:
         """Drop all entries."""
+        self.by_types.clear()
         with self._lock:
             self._entries.clear()
             self._count = 0

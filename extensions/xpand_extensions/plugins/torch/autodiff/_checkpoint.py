@@ -9,6 +9,7 @@ import torch.utils.checkpoint
 from torch.autograd import forward_ad
 
 from xpand._typing import Array
+from xpand_extensions._variables import Variables
 from xpand_extensions.vmap._names import are_bound
 
 from ._closures import Closed
@@ -55,7 +56,8 @@ def checkpoint(
 
 
 def _by_hooks(function: Function, xs: Arrays) -> Arrays:
-    found: Arrays = torch.utils.checkpoint.checkpoint(function, *xs, use_reentrant=False)
+    again = function if torch.compiler.is_dynamo_compiling() else Variables(function).kept(function)
+    found: Arrays = torch.utils.checkpoint.checkpoint(again, *xs, use_reentrant=False)
     return found
 
 

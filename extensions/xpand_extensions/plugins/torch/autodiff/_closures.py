@@ -6,14 +6,14 @@ from typing import Any, TypeAlias, TypeVar
 import torch
 from torch._C import _functorch as levels  # torch.func has no public way to tell its levels apart
 from torch.autograd import forward_ad
-from torch.utils._pytree import tree_leaves
 
 from xpand._typing import Array
-from xpand_extensions.autodiff._solve_arguments import brought, closed_over
+from xpand_extensions._variables import Variables
+from xpand_extensions.autodiff._solve_arguments import OfArrays, brought, closed_over
 
 from .._plain import has_tangent
 from ._levels import is_followed_anywhere
-from ._observers import USER_CODE, any_of, observed_by, observing, of_tensors, seen_by
+from ._observers import USER_CODE, any_of, note_made, observed_by, observing, of_tensors, seen_by
 
 R = TypeVar("R")
 
@@ -28,22 +28,34 @@ class Brought(list[Array]):
         super().__init__(brought(is_lent, *users))
         self._name, self._users = name, users
         self._by_each = list(map(self._of, users)) if self else []
+        self.variables = Variables()
+
+    def keep_variables(self, *functions: Any) -> None:
+        """Have the variables of functions of arrays that are called later be what they are now."""
+        users = [each.users if isinstance(each, OfArrays) else (each,) for each in functions]
+        self.variables = Variables(*[user for each in users for user in each])
 
     def check(self) -> None:
-        """Check that the functions still bring them along: they are called again when a derivative is asked for.
+        """Check that the functions, with the variables that they had, still bring them along.
 
         Raises:
-            TypeError: A variable has another value now: the derivative would be that of another function.
+            TypeError: An attribute or an item has another value now: the derivative would be that of another function.
         """
-        if any(not had <= self._of(user) for had, user in zip(self._by_each, self._users)):
+        now = map(self.variables.bound, self._users)
+        if any(not had <= self._of(user) for had, user in zip(self._by_each, now)):
             raise TypeError(
-                f"{self._name}: a variable that a function uses has got another value before the derivative was taken; "
-                "hand it over as an argument, or bind it (`lambda z, a=a: ...`)"
+                f"{self._name}: what a function uses has got another value in an object before the derivative was "
+                "taken; hand it over as an argument, or bind it (`lambda z, a=a: ...`)"
             )
 
     def _of(self, user: Any) -> set[int]:
         """Tell which of them a function brings along."""
         return {id(x) for x in closed_over(user)} & set(map(id, self))
+
+
+def called_later(function: Callable[..., R], outer: Brought) -> Callable[..., R]:
+    """Make a function that has the variables kept, and further arguments in the place of what it brings along."""
+    return function if torch.compiler.is_dynamo_compiling() else with_arguments(outer.variables.kept(function), outer)
 
 
 def with_arguments(function: Callable[..., R], outer: Brought) -> Callable[..., R]:
@@ -56,7 +68,7 @@ def with_arguments(function: Callable[..., R], outer: Brought) -> Callable[..., 
         outer.check()
         count = len(given) - len(places)
         replacing = _Replacing(dict(zip(places, given[count:])))
-        replacing.note_made(tuple([x for x in tree_leaves(given) if isinstance(x, torch.Tensor)]))
+        note_made(replacing, given)
         with observing(replacing):
             found = function(*given[:count])
         # What is only handed back is seen by no function of PyTorch's.
@@ -163,6 +175,7 @@ class Closed(_Replacing):
         self._known: set[int] = set()
         self._observing = False
         self._depth = 0
+        self._variables = Variables()
 
     def use(self, x: Array) -> Array:
         """Note an array that the function uses, if that is what is being done, and say what stands for it."""
@@ -187,6 +200,7 @@ class Closed(_Replacing):
 
     def observe(self, function: Callable[..., Any], given: Arrays) -> None:
         """Call a function to find the arrays that it uses and neither makes nor is given."""
+        self._variables = Variables(function)
         self.note_made(given)
         self._depth = levels.get_dynamic_layer_stack_depth()
         self._observing = True
@@ -197,12 +211,12 @@ class Closed(_Replacing):
             self._observing = False
 
     def call(self, function: Callable[..., R], given: Arrays, arrays: Arrays) -> R:
-        """Call a function with others in the place of the arrays found."""
+        """Call the function that was observed, with others in the place of the arrays found."""
         before = self.replacements
         self.replacements = {id(x): y for x, y in zip(self._used, arrays)}
         self.note_made((*given, *arrays))
         try:
             with observing(self):
-                return of_tensors(self.use, function(*given))  # type: ignore[no-any-return]
+                return of_tensors(self.use, self._variables.bound(function)(*given))  # type: ignore[no-any-return]
         finally:
             self.replacements = before

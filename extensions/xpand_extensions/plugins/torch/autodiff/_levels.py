@@ -18,7 +18,7 @@ from torch._functorch.pyfunctorch import retrieve_current_functorch_interpreter
 from torch._functorch.utils import enable_single_level_autograd_function
 from torch.autograd import forward_ad
 from torch.autograd.function import _SingleLevelFunction
-from torch.utils._pytree import tree_leaves, tree_map_only
+from torch.utils._pytree import tree_leaves
 
 from xpand import UnsupportedError
 from xpand._typing import Array
@@ -26,7 +26,7 @@ from xpand_extensions.vmap import _names as names
 
 from .._plain import has_tangent
 from ._leaks import watch, watched
-from ._observers import USER_CODE, Observer, observed_by, observing, seen_by
+from ._observers import USER_CODE, Observer, note_made, observed_by, observing, of_tensors, seen_by
 
 Arrays: TypeAlias = "tuple[Array, ...]"
 
@@ -144,7 +144,7 @@ def transformed(
 
 
 def _seen_at_level(seen: Observer, function: Callable[..., Any], *args: Any) -> Any:
-    seen.note_made(tuple([x for x in tree_leaves(args) if isinstance(x, torch.Tensor)]))
+    note_made(seen, args)
     with observing(seen):
         return function(*args)
 
@@ -156,10 +156,10 @@ def told(transformed: Callable[..., Any], *args: Any) -> Any:
     seen = USER_CODE.get()
     if seen is None:
         return watched(transformed, *args)
-    args = tree_map_only(torch.Tensor, seen.use, args)
+    args = of_tensors(seen.use, args)
     with observed_by(None):
         found = watched(transformed, *args)
-    seen.note_made(tuple([x for x in tree_leaves(found) if isinstance(x, torch.Tensor)]))
+    note_made(seen, found)
     return found
 
 

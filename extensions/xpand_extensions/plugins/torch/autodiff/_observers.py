@@ -7,7 +7,6 @@ from typing import Any, Protocol, TypeAlias
 
 import torch
 from torch.overrides import TorchFunctionMode, _get_current_function_mode_stack
-from torch.utils._pytree import tree_leaves
 
 from xpand._typing import Array
 
@@ -59,7 +58,7 @@ def seen_by(observer: Observer | None, function: Callable[..., Any], *args: Any)
     # has from outside, for which another stands.
     with observed_by(None):
         args = of_tensors(lambda x: x if observer.resolve(x) is x else x.view_as(x), args)
-    observer.note_made(tuple(x for x in tree_leaves(args) if isinstance(x, torch.Tensor)))
+    note_made(observer, args)
     with observing(observer):
         return function(*args)
 
@@ -86,15 +85,20 @@ class _Mode(TorchFunctionMode):  # type: ignore[misc]
             return function(*args, **(kwargs or {}))
         use = self.observer.use
         result = function(*of_tensors(use, args), **(of_tensors(use, kwargs) if kwargs else {}))
-        self.observer.note_made(tuple(_tensors(result)))
+        note_made(self.observer, result)
         return result
 
 
-def _tensors(result: Any) -> Iterator[Array]:
-    if isinstance(result, torch.Tensor):
-        yield result
-    elif isinstance(result, (tuple, list)):
-        for each in result:
+def note_made(observer: Observer, value: Any) -> None:
+    """Tell an observer of the tensors among arguments or results, which are not from outside."""
+    observer.note_made(tuple(_tensors(value)))
+
+
+def _tensors(value: Any) -> Iterator[Array]:
+    if isinstance(value, torch.Tensor):
+        yield value
+    elif isinstance(value, (tuple, list, dict)):
+        for each in value.values() if isinstance(value, dict) else value:
             yield from _tensors(each)
 
 

@@ -7,9 +7,10 @@ from typing import Any, TypeAlias
 import torch
 
 from xpand._typing import Array
+from xpand_extensions._variables import OfFunctions
 
 from ._checkpoint import pulled_back, pushed_forward
-from ._closures import Brought, outer_error, with_arguments
+from ._closures import Brought, is_followed, outer_error, with_arguments
 from ._levels import Rule, call, is_floating
 from ._products import vjp
 
@@ -24,14 +25,18 @@ def custom_vjp(function: Callable[..., Any], /, nondiff_argnums: Sequence[int] =
     return _Reverse(function)
 
 
-def _called(name: str, rule: Rule, users: Sequence[Any], xs: Arrays) -> Arrays:
-    """Apply a rule of users' functions. What these bring along from levels around is given to them as arguments.
+def _called(name: str, rule: Rule, users: Sequence[Any], xs: Arrays, late: Sequence[Any] = ()) -> Arrays:
+    """Apply a rule of users' functions, the `late` ones with the variables that they have when they are called.
 
-    PyTorch's arrays don't outlive the level that they are of, nor are the same where it is left and entered again.
+    What these bring along from levels around is given to them as arguments. PyTorch's arrays don't outlive the level
+    that they are of, nor are the same where it is left and entered again.
     """
     if torch.compiler.is_dynamo_compiling():
         return call(rule, xs)
-    outer = Brought(name, *users)
+    outer = Brought(name, *users, *late)
+    if any(map(is_followed, (*xs, *outer))):
+        outer.keep_variables(*users)
+        rule = rule.each(outer.variables.kept)
     try:
         return call(_with_outer(rule, len(xs), outer), (*xs, *outer)) if outer else call(rule, xs)
     except RuntimeError as error:
@@ -90,11 +95,22 @@ def _in_others(own: int, count: int, rule: Rule, in_own: bool) -> Rule:
     return Rule(rule.function, forward, pull, push)
 
 
-class _Forward:
+class _Forward(OfFunctions):
     """A function with a rule for forward mode, whose transposed serves reverse mode."""
 
     def __init__(self, function: Callable[..., Arrays]) -> None:
         self.function = function
+
+    @property
+    def functions(self) -> tuple[Any, ...]:
+        """The function and the rule."""
+        return self.function, self.rule
+
+    def with_functions(
+        self, function: Callable[..., Arrays], rule: Callable[[Arrays, Arrays], tuple[Arrays, Arrays]]
+    ) -> None:
+        """Be another one from now on."""
+        self.function, self.rule = function, rule
 
     def defjvp(self, rule: Callable[[Arrays, Arrays], tuple[Arrays, Arrays]]) -> None:
         self.rule = rule
@@ -133,7 +149,7 @@ class _Reverse:
 
     def __call__(self, *xs: Array) -> Arrays:
         rule = Rule(self.function, self.forward, self.backward, _no_forward_mode)
-        return _called("custom_vjp", rule, (self.function, self.forward, self.backward), xs)
+        return _called("custom_vjp", rule, (self.function, self.forward), xs, (self.backward,))
 
 
 def _no_forward_mode(kept: Arrays, tangents: Arrays) -> Arrays:

@@ -8,7 +8,7 @@ import torch
 from xpand._typing import Array
 from xpand_extensions.autodiff._solve_arguments import unfollowed
 
-from ._closures import Brought, check_arguments, is_followed, outer_error, with_arguments
+from ._closures import Brought, called_later, check_arguments, is_followed, outer_error
 from ._levels import Rule, call, is_floating
 from ._linear import linear_transpose, linearize
 from ._products import jvp, vjp
@@ -38,6 +38,7 @@ def custom_linear_solve(
             return found  # type: ignore[no-any-return]
         if not any(map(is_followed, followed)):
             raise outer_error("custom_linear_solve")
+        outer.keep_variables(matvec, solve, transpose_solve)
 
     def flat(b: Arrays, *args: Array) -> Arrays:
         xs, aux = solve(b, *args)
@@ -51,9 +52,9 @@ def custom_linear_solve(
         return (*found, *aux)
 
     system = _System(
-        with_arguments(matvec, outer),
-        with_arguments(flat, outer),
-        None if transpose_solve is None else with_arguments(flat_of_transposed, outer),
+        called_later(matvec, outer),
+        called_later(flat, outer),
+        None if transpose_solve is None else called_later(flat_of_transposed, outer),
         symmetric,
         len(b),
         count,
@@ -189,6 +190,7 @@ def custom_root(
             return found  # type: ignore[no-any-return]
         if not any(map(is_followed, followed)):
             raise outer_error("custom_root")
+        outer.keep_variables(f, solve, tangent_solve)
 
     def flat(xs: Arrays, *args: Array) -> Arrays:
         found, aux = solve(xs, *args)
@@ -196,9 +198,9 @@ def custom_root(
 
     count = len(initial_guess)
     root = _Root(
-        with_arguments(f, outer),
-        with_arguments(flat, outer),
-        with_arguments(tangent_solve, outer),
+        called_later(f, outer),
+        called_later(flat, outer),
+        called_later(tangent_solve, outer),
         count,
         len(args) + len(outer),
         len(outer),
