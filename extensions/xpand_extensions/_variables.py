@@ -36,8 +36,8 @@ class OfFunctions:
 class Variables:
     """The values that the variables of functions have when this is made, and those of the functions that these use.
 
-    They are looked for in closures, in default and bound arguments, and in the module of a script or notebook. What is
-    in attributes and items of objects is what it is when it is used.
+    They are looked for in closures, in default and bound arguments, in tuples of functions, and in the module of a
+    script or notebook. What is in attributes and items of objects is what it is when it is used.
     """
 
     __slots__ = ("_again", "_used")
@@ -102,7 +102,9 @@ def _used(x: Any) -> _Used:
         return _Used(x, (x.func, *x.args, *x.keywords.values()))
     if type(x) is MethodType:
         return _Used(x, (x.__func__, x.__self__))
-    return _Used(x, x if type(x) is tuple else cast(OfFunctions, x).functions)
+    if type(x) is tuple:
+        return _Used(x, tuple([each for each in x if type(each) in _CALLED or isinstance(each, OfFunctions)]))
+    return _Used(x, cast(OfFunctions, x).functions)
 
 
 def _variables(function: FunctionType) -> Iterator[tuple[Place, Any]]:

@@ -3,7 +3,7 @@
 import inspect
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import update_wrapper
+from functools import partial, update_wrapper
 from typing import Any, cast
 
 from xpand import _arguments, array_namespace, trees
@@ -28,18 +28,6 @@ class Custom(OfFunctions):
         self.nondiff_argnums = argnums_of(name, nondiff_argnums, "nondiff_argnums")
         self._count, self._defaults = _positional(function)
         update_wrapper(cast(Any, self), function)
-
-    rule: Any = None
-    """Its rule: a function, or several."""
-
-    @property
-    def functions(self) -> tuple[Any, ...]:
-        """The function and its rule."""
-        return self.function, self.rule
-
-    def with_functions(self, function: Any, rule: Any) -> None:
-        """Be another one from now on."""
-        self.function, self.rule = function, rule
 
     @property
     def label(self) -> str:
@@ -120,7 +108,7 @@ class Call(OfFunctions):
         self.likes = [Like.of(x) for x in self.leaves]
         self.patterns = pattern_places(chosen)
         self.patterns_out: list[int] = []
-        self.args = tuple([args[i] if i in self.held else None for i in range(len(args))])
+        self.args = [args[i] if i in self.held else None for i in range(len(args))]
         self.flat = Flat(custom.name, self.merged(custom.function), self.structure, False, flatten_planless)
 
     @property
@@ -144,15 +132,8 @@ class Call(OfFunctions):
 
     def merged(self, function: Function) -> Function:
         """Make a function of the differentiated arguments alone."""
-        args, places = self.args, self.chosen  # not this object, which keeps what is made here
-
-        def of_chosen(*chosen: Any) -> Any:
-            given = list(args)
-            for i, value in zip(places, chosen):
-                given[i] = value
-            return function(*given)
-
-        return of_chosen
+        # Not of this object, which keeps what is made here.
+        return partial(_called_with, function, self.chosen, len(self.args), *self.args)
 
     def run(self, *leaves: Array) -> tuple[Array, ...]:
         """Call the function."""
@@ -174,6 +155,14 @@ class Call(OfFunctions):
             )
         like = self.likes[0].zeros() if not all(map(_arguments.is_array, found)) else None
         return tuple(as_array(f"{label} returned an output that holds", x, like) for x in found)
+
+
+def _called_with(function: Function, places: Sequence[int], count: int, *values: Any) -> Any:
+    """Call a function with so many arguments, some of which are others, which come after all."""
+    args = list(values[:count])
+    for i, value in zip(places, values[count:]):
+        args[i] = value
+    return function(*args)
 
 
 def pair(what: str, found: Any) -> tuple[Any, Any]:

@@ -96,6 +96,15 @@ class CustomJVP(Custom):
 
     rule: Function | None = None
 
+    @property
+    def functions(self) -> tuple[Any, ...]:
+        """The function and its rule."""
+        return self.function, self.rule
+
+    def with_functions(self, function: Function, rule: Function | None) -> None:
+        """Be another one from now on."""
+        self.function, self.rule = function, rule
+
     def defjvp(self, rule: Function) -> Function:
         """Give the function its rule, and return that: a decorator.
 
@@ -166,6 +175,15 @@ class CustomVJP(Custom):
     """A function with a rule for its derivative in reverse mode; `custom_vjp` makes it."""
 
     rule: tuple[Function, Function] | None = None
+
+    @property
+    def functions(self) -> tuple[Any, ...]:
+        """The function and those of its rule."""
+        return self.function, *(self.rule or ())
+
+    def with_functions(self, function: Function, *rule: Function) -> None:
+        """Be another one from now on."""
+        self.function, self.rule = function, (rule[0], rule[1]) if rule else None
 
     def defvjp(self, forward: Function, backward: Function) -> None:
         """Give the function its rule.
