@@ -241,7 +241,24 @@ def test_attributes_that_get_other_values_are_told_of(each: str) -> None:
             y = y + operations[each](x)
         return y
 
-    with pytest.raises(TypeError, match=f"{each}: what a function uses has got another value in an object"):
+    with pytest.raises(TypeError, match=f"{each}: an array that a function uses was another one when it was called"):
+        grad(f)(torch.asarray(0.7))
+
+
+def test_rules_that_pull_back_with_another_array_are_told_of() -> None:
+    def f(x: Any) -> Any:
+        y = x
+        for k in NUMBERS:
+            a = x * k
+            ruled = custom_vjp(lambda c: sin(c) * a)  # noqa: B023 -- this is what is tested
+            ruled.defvjp(
+                lambda c: (sin(c) * a, c),  # noqa: B023
+                lambda c, cotangent: (cos(c) * a * cotangent,),  # noqa: B023
+            )
+            y = y + ruled(x)
+        return y
+
+    with pytest.raises(TypeError, match="custom_vjp: an array that a function uses was another one"):
         grad(f)(torch.asarray(0.7))
 
 

@@ -39,13 +39,15 @@ class Brought(list[Array]):
         """Check that the functions, with the variables that they had, still bring them along.
 
         Raises:
-            TypeError: An attribute or an item has another value now: the derivative would be that of another function.
+            TypeError: An attribute or an item has another value now, or a variable of what has those of then: the
+                derivative would be that of another function.
         """
         now = map(self.variables.bound, self._users)
         if any(not had <= self._of(user) for had, user in zip(self._by_each, now)):
             raise TypeError(
-                f"{self._name}: what a function uses has got another value in an object before the derivative was "
-                "taken; hand it over as an argument, or bind it (`lambda z, a=a: ...`)"
+                f"{self._name}: an array that a function uses was another one when it was called (an attribute of an "
+                "object, or a variable of the rule that pulls back); hand it over as an argument, or bind it "
+                "(`lambda z, a=self.a: ...`)"
             )
 
     def _of(self, user: Any) -> set[int]:
