@@ -5,17 +5,16 @@ what a user gave it again, for a derivative, a loop of Python may have gone on a
 derivative would be that of another function.
 """
 
-from collections.abc import Callable, Iterator
+import dis
+from collections import defaultdict
+from collections.abc import Callable, Sequence
 from copy import copy
-from functools import partial
+from functools import lru_cache, partial
 from types import CellType, CodeType, FunctionType, MethodType
-from typing import Any, Final, NamedTuple, TypeAlias, TypeVar, cast
+from typing import Any, Final, TypeVar, cast
 
 F = TypeVar("F")
 R = TypeVar("R")
-
-Place: TypeAlias = CellType | str
-"""Of a variable: of a function around, or the name of one that is global."""
 
 
 class OfFunctions:
@@ -36,26 +35,27 @@ class OfFunctions:
 class Variables:
     """The values that the variables of functions have when this is made, and those of the functions that these use.
 
-    They are looked for in closures, in default and bound arguments, in tuples of functions, and in the module of a
-    script or notebook. What is in attributes and items of objects is what it is when it is used.
+    They are looked for in closures, in default and bound arguments, and in tuples of functions. A variable that one of
+    them assigns is state: it is what it is when it is used, as are global ones, and attributes and items of objects.
     """
 
-    __slots__ = ("_again", "_used")
+    __slots__ = ("_again", "_noted")
 
     def __init__(self, *functions: Any) -> None:
-        self._used = _with_all_used({}, functions)
+        self._noted = _Noted()
+        self._noted.add(functions)
         self._again: _Again | None = None
 
     def bound(self, function: F) -> F:
         """Return one of the functions, or something made of them, with the variables as they were.
 
-        As long as they are, that is itself. What it assigns to them when it is called is otherwise lost.
+        As long as they are, that is itself.
         """
-        changed = [key for key, used in self._used.items() if used.has_changed()]
+        changed = self._noted.changed()
         if not changed:
             return function
         if self._again is None or self._again.changed != changed:
-            self._again = _Again(changed, self._used)  # kept, since something may be compiled for what it makes
+            self._again = _Again(self._noted, changed)  # kept, since something may be compiled for what it makes
         return cast(F, self._again.function(function))
 
     def kept(self, function: Callable[..., R]) -> Callable[..., R]:
@@ -67,159 +67,176 @@ class Variables:
         return called
 
 
-class _Used(NamedTuple):
-    """Something that is called, what it uses, and which of this are variables of a function, with their values."""
+class _Noted:
+    """What functions use, of this what is called, and the values of their variables."""
 
-    of: Any
-    parts: tuple[Any, ...]
-    variables: tuple[tuple[Place, Any], ...] = ()
+    __slots__ = ("_state", "cells", "parts")
 
-    def has_changed(self) -> bool:
-        """Tell whether a variable has another value now."""
-        return not all(_is_still(self.of, place, value) for place, value in self.variables)
+    def __init__(self) -> None:
+        self.parts: dict[int, tuple[Any, Sequence[Any]]] = {}
+        self.cells: dict[int, tuple[CellType, Any]] = {}
+        self._state: set[int] = set()
+
+    def copied(self) -> "_Noted":
+        """Return one to which functions can be added."""
+        other = _Noted()
+        other.parts, other.cells, other._state = dict(self.parts), dict(self.cells), set(self._state)
+        return other
+
+    def add(self, functions: Sequence[Any]) -> None:
+        """Add functions, and all that they use and that isn't there yet."""
+        parts = self.parts
+        stack = list(functions)
+        while stack:
+            x = stack.pop()
+            if id(x) not in parts and _is_called(x):
+                used = self._of_function(x) if type(x) is FunctionType else _parts(x)
+                parts[id(x)] = x, used
+                stack += used
+        for key in self._state & self.cells.keys():
+            del self.cells[key]
+
+    def _of_function(self, function: FunctionType) -> list[Any]:
+        found: list[Any] = []
+        if function.__closure__:
+            assigned = _assigned(function.__code__)
+            for name, cell in zip(function.__code__.co_freevars, function.__closure__):
+                if name in assigned:
+                    self._state.add(id(cell))
+                    continue
+                try:
+                    value = cell.cell_contents
+                except ValueError:  # it has no value yet
+                    continue
+                self.cells.setdefault(id(cell), (cell, value))
+                found.append(value)
+        found += function.__defaults__ or ()
+        found += (function.__kwdefaults__ or {}).values()
+        return list(filter(_is_called, found))
+
+    def changed(self) -> list[int]:
+        """List the variables that have other values now."""
+        return [key for key, (cell, value) in self.cells.items() if not _is_still(cell, value)]
 
 
-def _with_all_used(used: dict[int, _Used], functions: tuple[Any, ...]) -> dict[int, _Used]:
-    """Add what functions use that isn't there yet, with the values that variables have now."""
-    found = dict(used)
-    stack = list(functions)
-    seen: set[int] = set()
-    while stack:
-        x = stack.pop()
-        if id(x) not in seen and (type(x) in _CALLED or isinstance(x, OfFunctions)):
-            seen.add(id(x))
-            if id(x) not in found:
-                found[id(x)] = _used(x)
-            stack += found[id(x)].parts
-    return found
+def _is_called(x: Any) -> bool:
+    kind = type(x)
+    return kind in _CALLED or (bool(x) and _is_called(x[0]) if kind is tuple else isinstance(x, OfFunctions))
 
 
-def _used(x: Any) -> _Used:
-    if type(x) is FunctionType:
-        variables = tuple(_variables(x))
-        return _Used(x, (*[value for _, value in variables], *_defaults(x)), variables)
+def _parts(x: Any) -> Sequence[Any]:
     if type(x) is partial:
-        return _Used(x, (x.func, *x.args, *x.keywords.values()))
+        return list(filter(_is_called, (x.func, *x.args, *x.keywords.values())))
     if type(x) is MethodType:
-        return _Used(x, (x.__func__, x.__self__))
-    if type(x) is tuple:
-        return _Used(x, tuple([each for each in x if type(each) in _CALLED or isinstance(each, OfFunctions)]))
-    return _Used(x, cast(OfFunctions, x).functions)
+        return x.__func__, x.__self__
+    return x if type(x) is tuple else cast(OfFunctions, x).functions
 
 
-def _variables(function: FunctionType) -> Iterator[tuple[Place, Any]]:
-    for cell in function.__closure__ or ():
-        try:
-            yield cell, cell.cell_contents
-        except ValueError:  # it has no value yet
-            continue
-    given = function.__globals__
-    if given.get("__name__") == "__main__":  # what is global elsewhere is there for good
-        yield from [(name, given[name]) for name in _names(function.__code__) if name in given]
-
-
-def _names(code: CodeType) -> Iterator[str]:
-    """List the names of all that is global that a function may use, and of attributes."""
-    yield from code.co_names
+@lru_cache(maxsize=4096)
+def _assigned(code: CodeType) -> frozenset[str]:
+    """Tell which variables from outside a function assigns or deletes, itself or by functions that it defines."""
+    names = {each.argval for each in dis.get_instructions(code) if each.opname in ("STORE_DEREF", "DELETE_DEREF")}
     for each in code.co_consts:
         if type(each) is CodeType:
-            yield from _names(each)
+            names |= _assigned(each)
+    return frozenset(names.intersection(code.co_freevars))
 
 
-def _defaults(function: FunctionType) -> tuple[Any, ...]:
-    return (*(function.__defaults__ or ()), *(function.__kwdefaults__ or {}).values())
-
-
-def _is_still(function: FunctionType, place: Place, value: Any) -> bool:
-    if isinstance(place, str):
-        return function.__globals__.get(place, _NONE) is value
+def _is_still(cell: CellType, value: Any) -> bool:
     try:
-        return place.cell_contents is value
+        return cell.cell_contents is value
     except ValueError:  # it has been deleted
         return False
 
 
 class _Again:
-    """Makes functions again of which a variable has changed, and whatever uses them, with variables as they were."""
+    """Makes functions again of which a variable has changed, and whatever uses them, with variables as they were.
 
-    def __init__(self, changed: list[int], used: dict[int, _Used]) -> None:
-        self.changed, self._used = changed, used
-        self._others = set(changed)
+    All else is shared with the functions as they are.
+    """
+
+    def __init__(self, noted: _Noted, changed: list[int]) -> None:
+        self.changed, self._noted = changed, noted.copied()
+        self._others = self._with_changed()
         self._made: dict[int, Any] = {}
-        # Of what is found later the values are those of now, of variables of the same functions too.
-        self._cells = {
-            id(place): (CellType(), value)
-            for each in used.values()
-            for place, value in each.variables
-            if not isinstance(place, str)
-        }
-        self._names: list[tuple[dict[str, Any], dict[str, Any]]] = []
+        self._cells: dict[int, CellType] = {}
+        self._unfinished: list[tuple[Any, Any]] = []
+
+    def _with_changed(self) -> set[int]:
+        """Find what uses a variable that has changed."""
+        users: dict[int, list[int]] = defaultdict(list)
+        found: list[int] = []
+        for key, (x, parts) in self._noted.parts.items():
+            for part in parts:
+                users[id(part)].append(key)
+            if type(x) is FunctionType and any(id(cell) in self.changed for cell in x.__closure__ or ()):
+                found.append(key)
+        others = set(found)
+        while found:
+            more = [key for key in users[found.pop()] if key not in others]
+            others.update(more)
+            found += more
+        return others
 
     def function(self, x: Any) -> Any:
-        """Return a function with the variables as they were, whatever it has assigned to them since."""
-        self._add(x)
+        """Return a function with the variables as they were."""
+        if id(x) not in self._noted.parts:
+            self._noted.add((x,))
+            self._others = self._with_changed()
         again = self._with(x)
-        for cell, value in self._cells.values():
-            cell.cell_contents = self._with(value)
-        for variables, names in self._names:
-            variables.update({name: self._with(value) for name, value in names.items()})
+        while self._unfinished:
+            self._finish(*self._unfinished.pop())
         return again
-
-    def _add(self, x: Any) -> None:
-        """Find out what uses a variable that has changed, of a function and all that it uses."""
-        if id(x) in self._made:
-            return
-        self._used = _with_all_used(self._used, (x,))
-        before = -1
-        while before != len(self._others):
-            before = len(self._others)
-            self._others |= {
-                key for key, used in self._used.items() if any(id(part) in self._others for part in used.parts)
-            }
 
     def _with(self, x: Any) -> Any:
         if id(x) not in self._others:
             return x
         if id(x) not in self._made:
-            self._made[id(x)] = self._again(x)
+            self._made[id(x)] = self._begun(x)
         return self._made[id(x)]
 
-    def _again(self, x: Any) -> Any:
+    def _begun(self, x: Any) -> Any:
+        """Make something again, but for what it uses, which may use it."""
         made = self._with
-        if type(x) is FunctionType:
-            return self._function(x)
+        again: Any
         if type(x) is partial:
-            return partial(made(x.func), *map(made, x.args), **{name: made(each) for name, each in x.keywords.items()})
+            again = partial(made(x.func), *map(made, x.args), **{name: made(each) for name, each in x.keywords.items()})
+            again.__dict__.update(x.__dict__)
+            return again
         if type(x) is MethodType:
             return MethodType(made(x.__func__), made(x.__self__))
         if type(x) is tuple:
             return tuple(map(made, x))
-        self._made[id(x)] = again = copy(x)  # first, since what it is made of may use it
-        again.with_functions(*map(made, x.functions))
+        if type(x) is FunctionType:
+            closure = x.__closure__ and tuple(map(self._cell, x.__closure__))
+            again = FunctionType(x.__code__, x.__globals__, x.__name__, x.__defaults__, closure)
+            again.__dict__.update(x.__dict__)
+            for name in ("__kwdefaults__", "__qualname__", "__module__", "__doc__", "__annotations__"):
+                setattr(again, name, getattr(x, name))
+        else:
+            again = copy(x)
+        self._unfinished.append((x, again))
         return again
 
-    def _function(self, x: FunctionType) -> FunctionType:
-        variables = x.__globals__
-        names: dict[str, Any] = {}
-        for place, value in self._used[id(x)].variables:
-            if isinstance(place, str):
-                names[place] = value
-            else:
-                self._cells.setdefault(id(place), (CellType(), value))
-        if names:
-            variables = {**variables}
-            self._names.append((variables, names))
-        closure = x.__closure__ and tuple([self._cells.get(id(cell), (cell,))[0] for cell in x.__closure__])
-        again = FunctionType(x.__code__, variables, x.__name__, x.__defaults__, closure)
-        self._made[id(x)] = again  # first, since what it uses may use it
-        for value in self._used[id(x)].parts:
-            self._with(value)
-        again.__defaults__ = x.__defaults__ and tuple(map(self._with, x.__defaults__))
-        again.__kwdefaults__ = x.__kwdefaults__ and {name: self._with(each) for name, each in x.__kwdefaults__.items()}
-        again.__qualname__ = x.__qualname__
-        again.__dict__.update(x.__dict__)
-        return again
+    def _finish(self, x: Any, again: Any) -> None:
+        if type(x) is not FunctionType:
+            again.with_functions(*map(self._with, x.functions))
+            return
+        for old, new in zip(x.__closure__ or (), again.__closure__ or ()):
+            if new is not old:
+                new.cell_contents = self._with(self._noted.cells[id(old)][1])
+        if x.__defaults__:
+            again.__defaults__ = tuple(map(self._with, x.__defaults__))
+        if x.__kwdefaults__:
+            again.__kwdefaults__ = {name: self._with(each) for name, each in x.__kwdefaults__.items()}
+
+    def _cell(self, cell: CellType) -> CellType:
+        """Return the place of a variable: another one, which functions share, if another value belongs there."""
+        if id(cell) not in self._noted.cells:
+            return cell
+        if id(cell) not in self.changed and id(self._noted.cells[id(cell)][1]) not in self._others:
+            return cell
+        return self._cells.setdefault(id(cell), CellType())
 
 
-_CALLED: Final = frozenset({FunctionType, partial, MethodType, tuple})
-_NONE: Final = object()
+_CALLED: Final = frozenset({FunctionType, partial, MethodType})

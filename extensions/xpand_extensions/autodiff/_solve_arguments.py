@@ -11,7 +11,7 @@ from xpand._structures import same_structure
 from xpand._typing import Array, DType
 
 from .._transforms import as_array
-from .._variables import OfFunctions
+from .._variables import OfFunctions, Variables
 
 Arrays: TypeAlias = tuple[Array, ...]
 
@@ -36,6 +36,12 @@ class OfArrays(OfFunctions):
     def __call__(self, *arrays: Any) -> Any:
         """Call the function."""
         return self.function(*arrays)
+
+
+def variables_of(*functions: Any) -> Variables:
+    """Note the variables that functions of users have, which functions of arrays call."""
+    users = [each.users if isinstance(each, OfArrays) else (each,) for each in functions]
+    return Variables(*[user for each in users for user in each])
 
 
 class Arguments:

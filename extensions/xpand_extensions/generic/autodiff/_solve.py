@@ -7,7 +7,7 @@ from xpand import array_namespace
 from xpand._typing import Array
 
 from ...autodiff._products import jvp
-from ...autodiff._solve_arguments import brought, unfollowed
+from ...autodiff._solve_arguments import brought, unfollowed, variables_of
 from ...tracing import traced_namespace
 from ...tracing._core import TracedArray, aval_of, bare
 from ...tracing._root import Root, found_root
@@ -33,6 +33,7 @@ def custom_linear_solve(
     if found is not None:
         return found  # type: ignore[no-any-return]
     count: list[int] = []
+    kept = variables_of(matvec, solve, transpose_solve).kept  # they are called again when derivatives are asked for
 
     def flat(b: Arrays, *args: Array) -> Arrays:
         xs, aux = solve(b, *args)
@@ -43,8 +44,8 @@ def custom_linear_solve(
         assert transpose_solve is not None, "there is one"
         return sum(transpose_solve(xs, *args), ())
 
-    of_transposed = None if transpose_solve is None else flat_of_transposed
-    system = System(matvec, flat, of_transposed, symmetric, list(map(aval_of, b)), count)
+    of_transposed = None if transpose_solve is None else kept(flat_of_transposed)
+    system = System(kept(matvec), kept(flat), of_transposed, symmetric, list(map(aval_of, b)), count)
     # Those that were not found, too.
     has_closures = bool(outer) or not any(map(_is_followed, arrays))
     outs = solved(traced_namespace(array_namespace(*arrays)), system, arrays, has_closures)
@@ -67,13 +68,15 @@ def custom_root(
     if found is not None:
         return found  # type: ignore[no-any-return]
     count = len(initial_guess)
+    kept = variables_of(f, solve, tangent_solve).kept
 
     def of_tangents(ys: Arrays, *given: Array) -> Arrays:
         along = lambda vs: jvp(lambda *xs: f(xs, *given[count:]), given[:count], tuple(vs))[1]
         found: Arrays = tangent_solve(along, ys)
         return found
 
-    root = Root(f, lambda xs, *args: sum(solve(xs, *args), ()), of_tangents, list(map(aval_of, initial_guess)))
+    flat = lambda xs, *args: sum(solve(xs, *args), ())
+    root = Root(kept(f), kept(flat), kept(of_tangents), list(map(aval_of, initial_guess)))
     has_closures = bool(outer) or not any(map(_is_followed, arrays))
     outs = found_root(traced_namespace(array_namespace(*arrays)), root, arrays, has_closures)
     return tuple(outs[:count]), tuple(outs[count:])

@@ -56,8 +56,9 @@ def checkpoint(
 
 
 def _by_hooks(function: Function, xs: Arrays) -> Arrays:
-    again = function if torch.compiler.is_dynamo_compiling() else Variables(function).kept(function)
-    found: Arrays = torch.utils.checkpoint.checkpoint(again, *xs, use_reentrant=False)
+    if torch.is_grad_enabled() and not torch.compiler.is_dynamo_compiling():
+        function = Variables(function).kept(function)
+    found: Arrays = torch.utils.checkpoint.checkpoint(function, *xs, use_reentrant=False)
     return found
 
 

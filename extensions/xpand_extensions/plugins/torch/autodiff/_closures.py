@@ -9,7 +9,7 @@ from torch.autograd import forward_ad
 
 from xpand._typing import Array
 from xpand_extensions._variables import Variables
-from xpand_extensions.autodiff._solve_arguments import OfArrays, brought, closed_over
+from xpand_extensions.autodiff._solve_arguments import brought, closed_over, variables_of
 
 from .._plain import has_tangent
 from ._levels import is_followed_anywhere
@@ -29,11 +29,11 @@ class Brought(list[Array]):
         self._name, self._users = name, users
         self._by_each = list(map(self._of, users)) if self else []
         self.variables = Variables()
+        self._kept: tuple[Any, ...] = ()
 
     def keep_variables(self, *functions: Any) -> None:
         """Have the variables of functions of arrays that are called later be what they are now."""
-        users = [each.users if isinstance(each, OfArrays) else (each,) for each in functions]
-        self.variables = Variables(*[user for each in users for user in each])
+        self.variables, self._kept = variables_of(*functions), functions
 
     def check(self) -> None:
         """Check that the functions, with the variables that they had, still bring them along.
@@ -42,7 +42,7 @@ class Brought(list[Array]):
             TypeError: An attribute or an item has another value now, or a variable of what has those of then: the
                 derivative would be that of another function.
         """
-        now = map(self.variables.bound, self._users)
+        now = [self.variables.bound(user) if user in self._kept else user for user in self._users]
         if any(not had <= self._of(user) for had, user in zip(self._by_each, now)):
             raise TypeError(
                 f"{self._name}: an array that a function uses was another one when it was called (an attribute of an "
