@@ -110,9 +110,7 @@ class _Noted:
                     continue
                 self.cells.setdefault(id(cell), (cell, value))
                 found.append(value)
-        found += function.__defaults__ or ()
-        found += (function.__kwdefaults__ or {}).values()
-        return list(filter(_is_called, found))
+        return list(filter(_is_called, (*found, *held_by(function))))
 
     def changed(self) -> list[int]:
         """List the variables that have other values now."""
@@ -124,12 +122,19 @@ def _is_called(x: Any) -> bool:
     return kind in _CALLED or (bool(x) and _is_called(x[0]) if kind is tuple else isinstance(x, OfFunctions))
 
 
+def held_by(x: FunctionType | partial[Any] | MethodType) -> Sequence[Any]:
+    """List what a function holds beside its variables: default arguments, those bound, the object of a method."""
+    if isinstance(x, FunctionType):
+        return *(x.__defaults__ or ()), *(x.__kwdefaults__ or {}).values()
+    if isinstance(x, partial):
+        return x.func, *x.args, *x.keywords.values()
+    return x.__func__, x.__self__
+
+
 def _parts(x: Any) -> Sequence[Any]:
-    if type(x) is partial:
-        return list(filter(_is_called, (x.func, *x.args, *x.keywords.values())))
-    if type(x) is MethodType:
-        return x.__func__, x.__self__
-    return x if type(x) is tuple else cast(OfFunctions, x).functions
+    if isinstance(x, OfFunctions):
+        return x.functions
+    return x if type(x) is tuple else list(filter(_is_called, held_by(x)))
 
 
 @lru_cache(maxsize=4096)

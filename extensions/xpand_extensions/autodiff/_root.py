@@ -14,7 +14,8 @@ from .._variables import OfFunctions
 from ..control_flow._trees import one_library
 from ..vmap._mapping import vmap
 from ._arguments import check_callable
-from ._solve_arguments import Arguments, Arrays, Aux, Form, OfArrays, pair
+from ._solve_arguments import Arguments, Arrays, Aux, Form, pair
+from ._users import OfArrays
 
 Function: TypeAlias = Callable[..., Any]
 

@@ -14,7 +14,7 @@ from .._variables import OfFunctions
 from ._arguments import check_callable
 from ._products import Function
 from ._rule_calls import Call, Custom, Like, conforming, filled_in, pair, replaced
-from ._solve_arguments import OfArrays
+from ._users import OfArrays
 
 
 @pluggable

@@ -11,7 +11,8 @@ from .._transforms import arrays_of, as_array, differentiable
 from .._variables import OfFunctions
 from ..control_flow._trees import one_library
 from ._arguments import check_callable
-from ._solve_arguments import Arguments, Arrays, Aux, Form, OfArrays, pair
+from ._solve_arguments import Arguments, Arrays, Aux, Form, pair
+from ._users import OfArrays
 
 Function = Callable[..., Any]
 

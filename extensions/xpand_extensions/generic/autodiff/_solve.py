@@ -7,7 +7,7 @@ from xpand import array_namespace
 from xpand._typing import Array
 
 from ...autodiff._products import jvp
-from ...autodiff._solve_arguments import brought, unfollowed, variables_of
+from ...autodiff._users import brought, unfollowed, variables_of
 from ...tracing import traced_namespace
 from ...tracing._core import TracedArray, aval_of, bare
 from ...tracing._root import Root, found_root

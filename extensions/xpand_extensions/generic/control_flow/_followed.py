@@ -5,7 +5,7 @@ from typing import Any
 
 from xpand._typing import Array
 
-from ...autodiff._solve_arguments import brought
+from ...autodiff._users import brought
 from ...tracing._core import TracedArray, bare
 
 

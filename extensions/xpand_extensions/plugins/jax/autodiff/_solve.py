@@ -10,7 +10,7 @@ import jax.numpy as jnp
 from jax.extend.core import jaxpr_as_fun
 
 from xpand._typing import Array
-from xpand_extensions.autodiff._solve_arguments import brought, unfollowed
+from xpand_extensions.autodiff._users import brought, unfollowed
 
 Arrays: TypeAlias = tuple[Array, ...]
 

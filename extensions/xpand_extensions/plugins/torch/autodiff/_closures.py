@@ -9,7 +9,7 @@ from torch.autograd import forward_ad
 
 from xpand._typing import Array
 from xpand_extensions._variables import Variables
-from xpand_extensions.autodiff._solve_arguments import brought, closed_over, variables_of
+from xpand_extensions.autodiff._users import brought, closed_over, variables_of
 
 from .._plain import has_tangent
 from ._levels import is_followed_anywhere

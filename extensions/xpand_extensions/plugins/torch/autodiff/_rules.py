@@ -34,7 +34,7 @@ def _called(name: str, rule: Rule, users: Sequence[Any], xs: Arrays, late: Seque
     if torch.compiler.is_dynamo_compiling():
         return call(rule, xs)
     outer = Brought(name, *users, *late)
-    if any(map(is_followed, (*xs, *outer))):
+    if outer or any(map(is_followed, xs)):
         outer.keep_variables(*users)
         rule = rule.each(outer.variables.kept)
     try:

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple, TypeAlias
 import torch
 
 from xpand._typing import Array
-from xpand_extensions.autodiff._solve_arguments import unfollowed
+from xpand_extensions.autodiff._users import unfollowed
 
 from ._closures import Brought, called_later, check_arguments, is_followed, outer_error
 from ._levels import Rule, call, is_floating
