@@ -9,9 +9,9 @@ JOBS ?= 2
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help tour test lint types unit docs bench conformance dropin test-bank test-gpu format clean
+.PHONY: help tour test test-deep lint types unit unit-deep docs bench conformance dropin test-bank test-gpu sizes format clean
 
-help: ## say what there is to make
+help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:[^#]*## /\t/' | expand -t 14
 
 .venv/bin/python:
@@ -31,6 +31,8 @@ tour: .venv/tour.stamp ## run one source file on every installed library, over r
 
 test: lint types unit docs ## run everything that continuous integration runs
 
+test-deep: lint types unit-deep docs ## run all tests, the slow ones included
+
 lint: .venv/test.stamp ## check format and lint
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
@@ -39,8 +41,11 @@ lint: .venv/test.stamp ## check format and lint
 types: .venv/test.stamp ## check types, strictly
 	$(BIN)/mypy
 
-unit: .venv/test.stamp ## run the tests, the docs' code blocks and the examples
-	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal -q
+unit: .venv/test.stamp ## run the tests, the docs' code blocks and the examples; of the slow tests one in ten
+	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal -q --tier ci
+
+unit-deep: .venv/test.stamp ## run all tests; ARGS=--junitxml=results.xml writes what `python -m tests.tiers` reads
+	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal -q $(ARGS)
 
 docs: .venv/test.stamp ## build the site into site/, warnings as errors
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet
@@ -64,7 +69,10 @@ test-bank: .venv/test.stamp ## solve the whole bank of linear systems: make test
 test-gpu: ## with PYTHON's own packages, on a GPU: the tests, the official suite (SUITE=path), the benchmarks
 	PYTHONPATH="src:extensions:.:$(PACKAGES)" $(PYTHON) -m tests.gpu --suite "$(SUITE)" --examples $(EXAMPLES) --jobs $(JOBS) $(ARGS)
 
-format: .venv/test.stamp ## format and mend what can be mended
+sizes: ## print the lines of the package: in total, per part, and of the largest modules
+	$(PYTHON) tools/sizes.py
+
+format: .venv/test.stamp ## format, and fix what can be fixed automatically
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 

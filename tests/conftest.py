@@ -17,8 +17,9 @@ for variable in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
 # jaxlib without this flag would end the process.
 if importlib.metadata.version("jaxlib").startswith("0.10."):
     os.environ.setdefault("XLA_FLAGS", "--xla_cpu_use_fusion_emitters=false")
-# What is compiled is kept for the other processes, and for the next run.
-os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(Path(__file__).parents[1] / ".pytest_cache" / "jax"))
+# Compiled programs are kept for the other processes and for later runs, those of other checkouts included.
+_CACHES = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+os.environ.setdefault("JAX_COMPILATION_CACHE_DIR", str(_CACHES / "xpand-tests" / "jax"))
 os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_COMPILE_TIME_SECS", "0")
 os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES", "-1")
 
@@ -26,9 +27,35 @@ import pytest
 from hypothesis import settings
 
 from tests.libraries import EAGER_LIBRARIES, LIBRARIES, Library
+from tests.tiers import left_out, tenth_of_today
 
 settings.register_profile("xpand", deadline=None, derandomize=True, print_blob=True)
 settings.load_profile("xpand")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Add the option for the tier."""
+    parser.addoption("--tier", choices=("ci", "deep"), default="deep", help="ci: most of the slow tests are left out")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Choose the tenth of the slow tests once, for all processes of the run."""
+    tenth_of_today()
+
+
+def pytest_report_header(config: pytest.Config) -> str | None:
+    """Say which slow tests run."""
+    if config.getoption("tier") == "deep":
+        return None
+    return f"slow tests: one in ten, XPAND_TEST_TENTH={tenth_of_today()} runs the same ones again"
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out slow tests, if that is asked for."""
+    if config.getoption("tier") == "ci":
+        unwanted = left_out((item.nodeid for item in items), tenth_of_today())
+        config.hook.pytest_deselected(items=[item for item in items if item.nodeid in unwanted])
+        items[:] = [item for item in items if item.nodeid not in unwanted]
 
 
 def pytest_collection_finish() -> None:

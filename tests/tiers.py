@@ -1,0 +1,64 @@
+"""The tiers of the test suite: `make test` leaves out most of the slow tests, `make test-deep` runs everything.
+
+`slow_tests.txt` lists the tests that take longer than `SLOW` seconds. `make test` runs a tenth of them, another tenth
+each day. Of the slow tests of one function on one library, the fastest isn't listed: so every run checks each property
+on each library. A test that is not in the list always runs. To write the list:
+
+    python -m pytest -n 2 --junitxml=results.xml
+    python -m tests.tiers results.xml
+"""
+
+import datetime
+import os
+import re
+import sys
+import xml.etree.ElementTree
+import zlib
+from collections import defaultdict
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Final
+
+SLOW: Final = 0.3
+TENTHS: Final = 10
+LIST: Final = Path(__file__).with_name("slow_tests.txt")
+VARIABLE: Final = "XPAND_TEST_TENTH"
+LIBRARY: Final = re.compile(r"(?<![a-z])(numpy|torch|jax|strict|dask|cupy)")
+
+
+def tenth_of_today() -> int:
+    """Return which tenth of the slow tests runs: that of the variable XPAND_TEST_TENTH, by default that of the day."""
+    return int(os.environ.setdefault(VARIABLE, str(datetime.date.today().toordinal() % TENTHS)))
+
+
+def left_out(names: Iterable[str], tenth: int) -> set[str]:
+    """Return which tests `make test` leaves out."""
+    listed = set(LIST.read_text().splitlines()) if LIST.exists() else set()
+    return {name for name in names if name in listed and zlib.crc32(name.encode()) % TENTHS != tenth}
+
+
+def slow_tests(seconds: dict[str, float]) -> list[str]:
+    """Return the tests for the list: the slow ones, but for the fastest test of a function on a library."""
+    groups: dict[tuple[str, frozenset[str]], list[str]] = defaultdict(list)
+    for name in seconds:
+        function, _, parameters = name.partition("[")
+        groups[function, frozenset(LIBRARY.findall(parameters))].append(name)
+    always = {min(names, key=lambda name: (seconds[name], name)) for names in groups.values()}
+    return sorted(name for name, duration in seconds.items() if duration > SLOW and name not in always)
+
+
+def main(results: str) -> int:
+    """Write the list from the durations of a run."""
+    seconds: dict[str, float] = {}
+    for case in xml.etree.ElementTree.parse(results).iter("testcase"):
+        name = f"{case.attrib['classname'].replace('.', '/')}.py::{case.attrib['name']}"
+        seconds[name] = seconds.get(name, 0.0) + float(case.attrib["time"])
+    found = slow_tests(seconds)
+    LIST.write_text("".join(f"{name}\n" for name in found))
+    total, saved = sum(seconds.values()), sum(seconds[name] for name in found) * (TENTHS - 1) / TENTHS
+    sys.stdout.write(f"{len(found)} of {len(seconds)} tests are slow; `make test` saves {saved:.0f} of {total:.0f} s\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1]))
