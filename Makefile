@@ -9,7 +9,7 @@ JOBS ?= 2
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help tour test test-deep lint types unit unit-deep docs bench conformance dropin test-bank test-gpu sizes format clean
+.PHONY: help tour test test-deep lint types unit unit-deep references docs bench conformance dropin test-bank test-gpu sizes format clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:[^#]*## /\t/' | expand -t 14
@@ -45,7 +45,11 @@ unit: .venv/test.stamp ## run the tests, the docs' code blocks and the examples;
 	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal -q --tier ci
 
 unit-deep: .venv/test.stamp ## run all tests; ARGS=--junitxml=results.xml writes what `python -m tests.tiers` reads
-	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal -q $(ARGS)
+	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal -q --references check $(ARGS)
+
+references: .venv/test.stamp ## compute the reference values of tests by JAX again, and store them
+	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile -q --references write \
+	  $$(grep -lE "tests\.(traced|operations) import" tests/test_*.py)
 
 docs: .venv/test.stamp ## build the site into site/, warnings as errors
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build --strict --quiet

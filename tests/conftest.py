@@ -26,6 +26,7 @@ os.environ.setdefault("JAX_PERSISTENT_CACHE_MIN_ENTRY_SIZE_BYTES", "-1")
 import pytest
 from hypothesis import settings
 
+from tests import references
 from tests.libraries import EAGER_LIBRARIES, LIBRARIES, Library
 from tests.tiers import left_out, tenth_of_today
 
@@ -34,13 +35,21 @@ settings.load_profile("xpand")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add the option for the tier."""
+    """Add the options for the tier and for reference values."""
     parser.addoption("--tier", choices=("ci", "deep"), default="deep", help="ci: most of the slow tests are left out")
+    parser.addoption("--references", choices=("use", "check", "write"), default="use", help="JAX's stored values")
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Choose the tenth of the slow tests once, for all processes of the run."""
+    """Choose the tenth of the slow tests once, for all processes of the run; say what stored values are for."""
     tenth_of_today()
+    references.mode = config.getoption("references")
+
+
+def pytest_sessionfinish(session: pytest.Session) -> None:
+    """Write the reference values that this process computed, if that is asked for."""
+    if references.mode == "write":
+        references.write()
 
 
 def pytest_report_header(config: pytest.Config) -> str | None:

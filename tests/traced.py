@@ -10,6 +10,7 @@ import numpy as np
 import xpand
 from tests.cases import Case, as_tuple, assert_close, batches, eager, library_of_name, weighted_sum
 from tests.libraries import Library
+from tests.references import stored
 from xpand_extensions.autodiff import grad, jvp
 from xpand_extensions.plugins.numpy.jit._blocks import fused
 from xpand_extensions.tracing import traced_namespace
@@ -64,20 +65,22 @@ def _loop(library: Library, case: Case, arrays: Any, axes: Any = None) -> list[n
     return [np.stack([np.asarray(library.to_numpy(x)) for x in results]) for results in zip(*members)]
 
 
-def _of_jax(case: Case, transform: Any, *more: Any) -> tuple[np.ndarray, ...]:
-    """What JAX makes of the case's weighted sum."""
-    library = library_of_name("jax")
-    import jax
+def _of_jax(case: Case, transform: Any) -> tuple[np.ndarray, ...]:
+    """Transform the case's weighted sum by JAX, and call it; the result may be stored."""
 
-    transformed = transform(weighted_sum(library, case))
-    arrays = [library.asarray(x) for x in case.arrays]
-    # One program compiles quicker than each of its operations, unless it is very large: then no part of it is compiled.
-    if case.compiles and case.as_one_program:
-        found = jax.jit(transformed)(*arrays, *more)
-    else:
+    def compute() -> tuple[np.ndarray, ...]:
+        import jax
+
+        library = library_of_name("jax")
+        transformed = transform(weighted_sum(library, case))
+        arrays = [library.asarray(x) for x in case.arrays]
+        # One program compiles quicker than each of its operations, unless it is very large: then no part is compiled.
+        if case.compiles and case.as_one_program:
+            return as_tuple(jax.jit(transformed)(*arrays))
         with jax.disable_jit():
-            found = transformed(*arrays, *more)
-    return tuple(np.asarray(x) for x in as_tuple(found))
+            return as_tuple(transformed(*arrays))
+
+    return stored(case, compute)
 
 
 def _directions(case: Case) -> tuple[np.ndarray, ...]:
