@@ -6,10 +6,11 @@ EXAMPLES ?= 200
 LIBRARY ?= all
 PACKAGES ?=
 JOBS ?= 2
+BASE ?= HEAD
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help tour test test-deep lint types unit unit-deep references docs bench conformance dropin test-bank test-gpu sizes format clean
+.PHONY: help tour test test-deep lint types unit unit-deep quick references docs bench conformance dropin test-bank test-gpu sizes format clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:[^#]*## /\t/' | expand -t 14
@@ -46,6 +47,9 @@ unit: .venv/test.stamp ## run the tests, the docs' code blocks and the examples;
 
 unit-deep: .venv/test.stamp ## run all tests; ARGS=--junitxml=results.xml writes what `python -m tests.tiers` reads
 	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal -q --references check $(ARGS)
+
+quick: .venv/test.stamp ## run the tests of what has changed, in about two minutes: make quick BASE=main
+	$(BIN)/python tools/quick.py --base $(BASE) --jobs $(JOBS)
 
 references: .venv/test.stamp ## compute the reference values of tests by JAX again, and store them
 	$(BIN)/python -m pytest -n $(JOBS) --dist loadfile -q --references write \

@@ -36,7 +36,10 @@ settings.load_profile("xpand")
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add the options for the tier and for reference values."""
-    parser.addoption("--tier", choices=("ci", "deep"), default="deep", help="ci: most of the slow tests are left out")
+    parser.addoption(
+        "--tier", choices=("quick", "ci", "deep"), default="deep", help="which slow tests run: none, a tenth, all"
+    )
+    parser.addoption("--libraries", default="", help="run no tests on other libraries: torch,jax")
     parser.addoption("--references", choices=("use", "check", "write"), default="use", help="JAX's stored values")
 
 
@@ -54,17 +57,28 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 
 def pytest_report_header(config: pytest.Config) -> str | None:
     """Say which slow tests run."""
-    if config.getoption("tier") == "deep":
+    if config.getoption("tier") != "ci":
         return None
     return f"slow tests: one in ten, XPAND_TEST_TENTH={tenth_of_today()} runs the same ones again"
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out slow tests, if that is asked for."""
-    if config.getoption("tier") == "ci":
-        unwanted = left_out((item.nodeid for item in items), tenth_of_today())
+    """Leave out slow tests and tests on other libraries, if that is asked for."""
+    unwanted: set[str] = set()
+    if config.getoption("tier") != "deep":
+        tenth = tenth_of_today() if config.getoption("tier") == "ci" else None
+        unwanted |= left_out((item.nodeid for item in items), tenth)
+    if wanted := {name for name in config.getoption("libraries").split(",") if name}:
+        unwanted |= {item.nodeid for item in items if not _libraries_of(item) <= wanted}
+    if unwanted:
         config.hook.pytest_deselected(items=[item for item in items if item.nodeid in unwanted])
         items[:] = [item for item in items if item.nodeid not in unwanted]
+
+
+def _libraries_of(item: pytest.Item) -> set[str]:
+    callspec = getattr(item, "callspec", None)
+    given = callspec.params.values() if callspec is not None else ()
+    return {value.id.partition("-")[0] for value in given if isinstance(value, Library)}
 
 
 def pytest_collection_finish() -> None:

@@ -1,6 +1,9 @@
-"""Which tests `make test` runs, and the count of lines by `make sizes`."""
+"""Which tests `make test` and `make quick` run, and the count of lines by `make sizes`."""
 
 import importlib.util
+import json
+import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -10,10 +13,12 @@ from tests import tiers
 NAMES = [f"tests/test_a.py::test_{i}[{library}]" for i in range(30) for library in ("numpy", "torch-jit", "jax")]
 
 
-def load_sizes():
-    path = Path(__file__).parents[1] / "tools" / "sizes.py"
-    spec = importlib.util.spec_from_file_location("sizes", path)
+@cache
+def tool(name):
+    path = Path(__file__).parents[1] / "tools" / f"{name}.py"
+    spec = importlib.util.spec_from_file_location(name, path)
     module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module  # where dataclasses look for it
     spec.loader.exec_module(module)
     return module
 
@@ -26,6 +31,7 @@ def test_each_slow_test_runs_on_one_of_ten_days(monkeypatch, tmp_path):
         assert sum(name in run for run in days) == 1
     for name in NAMES[80:]:
         assert all(name in run for run in days)
+    assert tiers.left_out(NAMES, None) == set(NAMES[:80])
 
 
 def test_without_a_list_all_tests_run(monkeypatch, tmp_path):
@@ -51,8 +57,10 @@ def test_durations_are_read_from_a_report(monkeypatch, tmp_path, capsys):
         '<testcase classname="tests.test_a" name="test_x[2]" time="0.5"/></testsuite></testsuites>'
     )
     monkeypatch.setattr(tiers, "LIST", tmp_path / "slow.txt")
+    monkeypatch.setattr(tiers, "MODULES", tmp_path / "modules.json")
     assert tiers.main(str(report)) == 0
     assert tiers.LIST.read_text() == "tests/test_a.py::test_x[2]\n"
+    assert json.loads(tiers.MODULES.read_text()) == {"test_a": 0.1}
     assert "1 of 2 tests are slow" in capsys.readouterr().out
 
 
@@ -66,4 +74,39 @@ def test_durations_are_read_from_a_report(monkeypatch, tmp_path, capsys):
     ],
 )
 def test_lines_of_code_are_counted(source, lines):
-    assert load_sizes().code_lines(source) == lines
+    assert tool("sizes").code_lines(source) == lines
+
+
+@pytest.mark.parametrize(
+    ("file", "capabilities", "modules", "libraries"),
+    [
+        ("extensions/xpand_extensions/scatter/__init__.py", {"scatter"}, set(), None),
+        ("extensions/xpand_extensions/generic/scatter/_at.py", {"scatter"}, set(), None),
+        ("extensions/xpand_extensions/plugins/torch/scatter.py", {"scatter"}, set(), {"torch"}),
+        ("extensions/xpand_extensions/bits.py", {"bits"}, set(), None),
+        ("src/xpand/dask/array/linalg.py", set(), {"test_namespace_dask"}, {"dask"}),
+        ("tests/test_bits.py", set(), {"test_bits"}, None),
+        ("docs/start.md", set(), {"test_docs"}, None),
+        ("pyproject.toml", set(), set(), set()),
+    ],
+)
+def test_files_name_capabilities_modules_and_libraries(file, capabilities, modules, libraries):
+    change = tool("quick").change_of([file])
+    assert (change.capabilities, change.modules) == (capabilities, modules)
+    assert change.every_library if libraries is None else change.libraries == libraries
+
+
+def test_helpers_of_tests_name_the_modules_that_use_them():
+    assert "test_tiers" in tool("quick").change_of(["tests/tiers.py"]).modules
+
+
+def test_tests_of_a_capability_come_first_and_the_quickest_of_the_others():
+    quick = tool("quick")
+    change = quick.change_of(["extensions/xpand_extensions/scatter/__init__.py"])
+    run, left = quick.selected(change, {})
+    assert run[:2] == ["test_scatter", "test_scatter_nd"]
+    assert "test_graph" in run + left
+    run, left = quick.selected(change, {"test_scatter_nd": 2 * quick.BUDGET, "test_graph": 0.1})
+    assert run[0] == "test_scatter"
+    assert "test_scatter_nd" in left
+    assert not set(run) & set(left)

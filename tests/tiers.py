@@ -1,20 +1,22 @@
-"""The tiers of the test suite: `make test` leaves out most of the slow tests, `make test-deep` runs everything.
+"""The tiers of the test suite: which slow tests `make quick` and `make test` leave out; `make test-deep` runs all.
 
 `slow_tests.txt` lists the tests that take longer than `SLOW` seconds. `make test` runs a tenth of them, another tenth
-each day. Of the slow tests of one function on one library, the fastest isn't listed: so every run checks each property
-on each library. A test that is not in the list always runs. To write the list:
+each day; `make quick` runs none. Of the slow tests of one function on one library, the fastest isn't listed: so every
+run checks each property on each library. A test that is not in the list always runs. `module_seconds.json` has the time
+that the other tests of each module take, for `make quick`. To write both files:
 
     python -m pytest -n 2 --junitxml=results.xml
     python -m tests.tiers results.xml
 """
 
 import datetime
+import json
 import os
 import re
 import sys
 import xml.etree.ElementTree
 import zlib
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
@@ -22,6 +24,7 @@ from typing import Final
 SLOW: Final = 0.3
 TENTHS: Final = 10
 LIST: Final = Path(__file__).with_name("slow_tests.txt")
+MODULES: Final = Path(__file__).with_name("module_seconds.json")
 VARIABLE: Final = "XPAND_TEST_TENTH"
 LIBRARY: Final = re.compile(r"(?<![a-z])(numpy|torch|jax|strict|dask|cupy)")
 
@@ -31,8 +34,8 @@ def tenth_of_today() -> int:
     return int(os.environ.setdefault(VARIABLE, str(datetime.date.today().toordinal() % TENTHS)))
 
 
-def left_out(names: Iterable[str], tenth: int) -> set[str]:
-    """Return which tests `make test` leaves out."""
+def left_out(names: Iterable[str], tenth: int | None) -> set[str]:
+    """Return which tests don't run: the slow ones, but for a tenth of them, or for none."""
     listed = set(LIST.read_text().splitlines()) if LIST.exists() else set()
     return {name for name in names if name in listed and zlib.crc32(name.encode()) % TENTHS != tenth}
 
@@ -48,13 +51,17 @@ def slow_tests(seconds: dict[str, float]) -> list[str]:
 
 
 def main(results: str) -> int:
-    """Write the list from the durations of a run."""
+    """Write the files from the durations of a run."""
     seconds: dict[str, float] = {}
     for case in xml.etree.ElementTree.parse(results).iter("testcase"):
         name = f"{case.attrib['classname'].replace('.', '/')}.py::{case.attrib['name']}"
         seconds[name] = seconds.get(name, 0.0) + float(case.attrib["time"])
     found = slow_tests(seconds)
     LIST.write_text("".join(f"{name}\n" for name in found))
+    modules: Counter[str] = Counter()
+    for name in seconds.keys() - set(found):
+        modules[Path(name.partition("::")[0]).stem] += seconds[name]
+    MODULES.write_text(json.dumps({name: round(modules[name], 1) for name in sorted(modules)}, indent=0) + "\n")
     total, saved = sum(seconds.values()), sum(seconds[name] for name in found) * (TENTHS - 1) / TENTHS
     sys.stdout.write(f"{len(found)} of {len(seconds)} tests are slow; `make test` saves {saved:.0f} of {total:.0f} s\n")
     return 0
