@@ -123,7 +123,7 @@ def beside(arrays: Sequence[Array], tree: trees.Tree) -> trees.Tree:
     namespace = getattr(type(arrays[0]), "_namespace", None) if arrays else None
     if namespace is None:
         return tree
-    return trees.map(lambda x: namespace.wrap(x) if _arguments.is_array(x) else x, tree)
+    return trees.map(lambda x: namespace.argument(x) if _arguments.is_array(x) else x, tree)
 
 
 def pattern_places(tree: trees.Tree) -> list[int]:

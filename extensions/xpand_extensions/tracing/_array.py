@@ -1,5 +1,6 @@
 """The class of traced arrays over a library: operators, attributes, indexing."""
 
+import operator as python_operators
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -84,9 +85,24 @@ class _Methods(TracedArray):
             namespace.check(value)
         else:
             value = namespace.base.asarray(value, dtype=self.dtype, device=self.device)
-        found = namespace.wrap(bind(namespace.operations["setitem"], (self, value, *arrays), {"key": parts}))
-        # The array becomes the one that has the elements: whoever holds it sees them.
+        self._become(namespace.wrap(bind(namespace.operations["setitem"], (self, value, *arrays), {"key": parts})))
+
+    def _become(self, found: TracedArray) -> None:
+        """Take the elements of another array, so that everyone who holds this one sees them."""
         self._trace, self._value, self._extra = found._trace, found._value, found._extra
+        self._is_array = True
+
+    def _is_written_in_place(self) -> bool:
+        """Tell whether `x += y` writes into the array, as the library's own does, or makes another array.
+
+        NumPy's functions return immutable scalars in place of arrays of shape (). So a traced array of that shape
+        counts as a scalar unless a creation function made it or something was written into it.
+        """
+        trace = self._trace
+        of_arrays, of_scalars = self._namespace.writes_in_place
+        if not of_arrays or (not of_scalars and not trace.shape(self) and not getattr(self, "_is_array", False)):
+            return False
+        return not trace.is_number(self)
 
     def __len__(self) -> int:
         shape = self._trace.shape(self)
@@ -189,6 +205,7 @@ def array_class(namespace: Any) -> type[TracedArray]:
         methods[f"__{operator}__"] = _unary(namespace, op) if unary else _binary(namespace, op, False)
         if not unary and operator not in COMPARISONS:
             methods[f"__r{operator}__"] = _binary(namespace, op, True)
+            methods[f"__i{operator}__"] = _in_place(namespace, op, f"i{operator}")
     for name, method in methods.items():
         if callable(method):
             method.__name__ = name
@@ -201,6 +218,35 @@ def _unary(namespace: Any, op: Any) -> Callable[..., Any]:
     def operator(self: Any) -> Any:
         found = bind(op, (self,), {})
         return found if isinstance(found, TracedArray) else namespace.array(EVALUATION, found)
+
+    return operator
+
+
+def _in_place(namespace: Any, op: Any, name: str) -> Callable[..., Any]:
+    known = namespace.known
+    write = getattr(python_operators, name)
+
+    def operator(self: Any, other: Any) -> Any:
+        if type(other) not in known and not namespace.takes(self, other):
+            return NotImplemented
+        found = bind(op, (self, other), {})
+        if not isinstance(found, TracedArray):
+            found = namespace.array(EVALUATION, found)
+        if not self._is_written_in_place():
+            return found
+        if found.shape != self.shape:
+            raise ValueError(
+                f"{op.name} in place: an array of shape {self.shape} can't hold a result of shape {found.shape}; write "
+                "`x = x + y` in place of `x += y`"
+            )
+        if found.dtype != self.dtype:
+            # The library itself says whether it casts the result, on arrays of one element.
+            base = namespace.base
+            one = base.ones((), dtype=self.dtype)
+            write(one, base.ones((), dtype=other.dtype) if hasattr(other, "dtype") else other)
+            found = namespace.astype(found, self.dtype)
+        self._become(found)
+        return self
 
     return operator
 

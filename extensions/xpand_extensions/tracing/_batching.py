@@ -10,7 +10,7 @@ from typing import Any
 from xpand._typing import Array
 
 from ..vmap import _names as names
-from ._core import Op, Trace, TracedArray, TracedError, bare, rebuilt
+from ._core import Op, Trace, TracedArray, TracedError, bare, rebuilt, snapshot
 from ._fit import namespace_for
 
 
@@ -96,11 +96,11 @@ def batched(
     with Batching(namespace, size, axis_name, of) as trace:
         given = []
         for x, axis in zip(arrays, axes):
-            x = bare(x)
+            x = snapshot(bare(x))  # the function may write into it, and into what is around it
             if axis is not None:
                 xp = namespace_for(namespace, x)
                 x = namespace.array(trace, bare(xp.moveaxis(x, axis, 0) if axis else x))
-            given.append(x if isinstance(x, TracedArray) else namespace.wrap(x))
+            given.append(namespace.wrap(x))
         if axis_name is None:
             outs = function(*given)
         else:

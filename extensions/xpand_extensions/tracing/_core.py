@@ -82,7 +82,7 @@ class TracedArray:
     What it holds is its trace's to say: a library's own array, an array of a level below, or a variable.
     """
 
-    __slots__ = ("_extra", "_trace", "_value")
+    __slots__ = ("_extra", "_is_array", "_trace", "_value")
 
     # NumPy's arrays leave operators to the other operand, in place too: `x += y` makes another array.
     __array_priority__: ClassVar[float] = 1e6
@@ -120,8 +120,10 @@ class Trace:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *exception: object) -> None:
+    def __exit__(self, kind: Any, error: BaseException | None, traceback: Any) -> None:
         self.alive = False
+        if isinstance(error, ValueError) and isinstance(error.__cause__, TracedError):
+            raise_not_storable(error, error.__cause__)
 
     def process(self, op: "Op", args: Sequence[Any], params: dict[str, Any]) -> Any:
         """Apply an operation to arrays, some of which are of this trace and none of a level above."""
@@ -147,6 +149,10 @@ class Trace:
     def is_traced(self, x: TracedArray) -> bool:
         """Tell whether the values of an array of this trace are out of reach."""
         return not is_concrete(x._value)
+
+    def is_number(self, x: TracedArray) -> bool:
+        """Tell whether an array of this trace stands for a Python number."""
+        return False
 
     def own(self, x: Any) -> bool:
         """Tell whether something is an array of this trace."""
@@ -301,9 +307,35 @@ def leaked(what: str, transformation: str) -> LeakedArrayError:
     )
 
 
+def raise_not_storable(error: ValueError, cause: TracedError) -> None:
+    """Raise a `TracedError` in place of NumPy's error of `buffer[i] = x`, which does not say that `x` is traced."""
+    if str(error).startswith("setting an array element"):
+        better = TracedError(
+            "buffer[i] = x: an array of the library itself can't hold a traced element; make the buffer with "
+            "`xp.zeros` of `xp = xpand.array_namespace(x)`, or put the elements together with `xp.stack`"
+        )
+        better.where = cause.where
+        raise better.with_traceback(error.__traceback__) from cause
+
+
 def bare(x: Any) -> Any:
-    """Take the library's own array out of a traced one that no interpreter follows; leave the rest as it is."""
-    return x._value if isinstance(x, TracedArray) and x._trace is EVALUATION else x
+    """Take the library's own array out of a traced one that no interpreter follows; leave the rest as it is.
+
+    Raises:
+        LeakedArrayError: The transformation that made the array has ended.
+    """
+    if isinstance(x, TracedArray):
+        trace = x._trace
+        if trace is EVALUATION:
+            return x._value
+        if not trace.alive:
+            raise leaked("an argument or a result", trace.what)
+    return x
+
+
+def snapshot(x: Any) -> Any:
+    """Return a traced array as another object, which keeps its elements when the first is written into."""
+    return x._namespace.array(x._trace, x._value, x._extra) if isinstance(x, TracedArray) else x
 
 
 def wrapped(namespace: Any, x: Any) -> Any:

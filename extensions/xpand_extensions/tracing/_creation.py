@@ -32,8 +32,11 @@ def _made(name: str) -> Callable[[Any], Callable[..., Any]]:
             if PRECISION.active and is_wrapped:
                 kwargs = with_default(namespace.base, name, args, kwargs)
             if trace is None or trace.namespace is not namespace:
-                return namespace.array(EVALUATION, found(*args, **kwargs))
-            return trace.process(op, (), {"args": args, "kwargs": kwargs})
+                made = namespace.array(EVALUATION, found(*args, **kwargs))
+            else:
+                made = trace.process(op, (), {"args": args, "kwargs": kwargs})
+            made._is_array = True
+            return made
 
         return _declared(name, SIGNATURES[name], create, found.__doc__)
 
@@ -80,7 +83,9 @@ def _asarray(namespace: Any) -> Callable[..., Any]:
             parts = [asarray(part, dtype=dtype, device=device) for part in obj]
             return namespace.stack(parts)
         if not _is_traced(obj):
-            return namespace.array(EVALUATION, base.asarray(obj, dtype=dtype, device=device, copy=copy))
+            made = namespace.array(EVALUATION, base.asarray(obj, dtype=dtype, device=device, copy=copy))
+            made._is_array = True
+            return made
         if dtype is None or dtype == obj.dtype:
             if device is not None and device != obj.device:
                 obj = obj.to_device(device)

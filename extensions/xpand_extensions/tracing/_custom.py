@@ -9,7 +9,7 @@ from xpand._typing import Array
 from .._variables import Variables
 from ._batching import Batching, batched
 from ._bodies import Body, closed
-from ._core import Op, Trace, TracedArray, aval_of, bare, bind
+from ._core import Op, Trace, TracedArray, aval_of, bare, bind, snapshot
 from ._fit import plus, zeros
 from ._forward import Forward
 from ._reverse import Linearize, opaque
@@ -35,7 +35,7 @@ def called(
     if not any(isinstance(bare(x), TracedArray) for x in args):
         return run(*args)
     op = namespace.operation(name, _run)
-    return tuple(map(namespace.wrap, bind(op, args, {"run": run, **params})))
+    return tuple(map(namespace.wrap, bind(op, [snapshot(x) for x in args], {"run": run, **params})))
 
 
 def _run(*args: Array, run: Callable[..., Arrays], **params: Any) -> Arrays:
@@ -283,7 +283,7 @@ def checkpointed(namespace: Any, function: Callable[..., Arrays], args: Sequence
     if not any(isinstance(bare(x), TracedArray) for x in args):
         return tuple(function(*args))
     body, constants = closed(namespace, "checkpoint", lambda *x: (tuple(function(*x)), ()), [aval_of(x) for x in args])
-    return tuple(map(namespace.wrap, _again(namespace, body, [*constants, *args])))
+    return tuple(map(namespace.wrap, _again(namespace, body, [*constants, *map(snapshot, args)])))
 
 
 def _again(namespace: Any, body: Body, args: Sequence[Any]) -> list[Any]:

@@ -5,7 +5,7 @@ from typing import Any
 
 from xpand._typing import Array
 
-from ._core import Op, Trace, TracedArray, bare, bind, rebuilt
+from ._core import Op, Trace, TracedArray, bare, bind, rebuilt, snapshot
 from ._derivatives import LINEAR, contribution, factor, joint
 from ._fit import alike, cast, namespace_for, product, spread, total, zeros
 from ._infinities import unwarned
@@ -125,7 +125,7 @@ def jvp(
 ) -> tuple[tuple[Array, ...], tuple[Array, ...], tuple[Array, ...]]:
     """Push tangents through a function of arrays that returns two tuples of arrays: outputs, and what comes beside."""
     with unwarned(), Forward("jvp", namespace) as trace:
-        inputs = [namespace.array(trace, bare(x), bare(t)) for x, t in zip(primals, tangents)]
+        inputs = [namespace.array(trace, snapshot(bare(x)), bare(t)) for x, t in zip(primals, tangents)]
         outs, beside = function(*inputs)
     values, derivatives = [], []
     for x in outs:

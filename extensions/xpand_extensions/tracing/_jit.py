@@ -9,7 +9,7 @@ from xpand._typing import Array
 
 from ..jit._calls import NUMBERS, Compiled
 from ._compile import Fuse, compiled, steps_of
-from ._core import TracedArray, aval_of, bare
+from ._core import TracedArray, aval_of, bare, snapshot
 from ._infinities import DERIVATIVES_TAKEN, unwarned_run
 from ._namespace import traced_namespace
 from ._staging import stage
@@ -64,7 +64,8 @@ def jit(function: Callable[..., Any], fuse: Fuse = steps_of, signature: Signatur
 def _program(function: Callable[..., Any], leaves: tuple[Any, ...], fuse: Fuse) -> tuple[Any, Any]:
     """Make the program for arrays and numbers like these; or None, and the result where others follow the arrays."""
     if any(isinstance(bare(x), TracedArray) for x in leaves):
-        return None, function(*leaves)  # part of the transformation around it
+        # Part of the transformation around it. As elsewhere, the function doesn't write into what it is given.
+        return None, function(*map(snapshot, map(bare, leaves)))
     if any(isinstance(x, TracedArray) for x in leaves):
         wrap = next(x for x in leaves if isinstance(x, TracedArray))._namespace.wrap
         return None, trees.map(wrap, jit(function, fuse)(*map(bare, leaves)))

@@ -1,6 +1,7 @@
 """The namespace of traced arrays: the standard, over the namespace of a library."""
 
 from collections.abc import Callable
+from functools import cached_property
 from typing import Any, Final
 
 from xpand import _arguments, array_namespace, library_name
@@ -9,7 +10,7 @@ from xpand._typing import DType
 
 from . import rules
 from ._array import array_class
-from ._core import EVALUATION, Op, TracedArray, bind
+from ._core import EVALUATION, Op, TracedArray, bind, snapshot
 from ._creation import CREATION
 from ._functions import ALIASES, FUNCTIONS, Signature, parsed
 from ._indexing import INDEXING
@@ -82,6 +83,12 @@ class TracedNamespace:
     def _add(self, name: str, function: Callable[..., Any]) -> None:
         setattr(_part(self, name), name.rpartition(".")[2], function)
 
+    @cached_property
+    def writes_in_place(self) -> tuple[bool, bool]:
+        """Whether `x += y` writes into the library's own arrays, and whether into results of shape () of functions."""
+        x = self.base.ones(1)
+        return hasattr(x, "__iadd__"), hasattr(self.base.sum(x), "__iadd__")
+
     def operation(self, name: str, function: Callable[..., Any]) -> Op:
         """Return an operation that is no function of the namespace; made of `function` the first time."""
         found = self.operations.get(name)
@@ -90,6 +97,10 @@ class TracedNamespace:
     def wrap(self, x: Any) -> Any:
         """Make the library's own array one of this namespace."""
         return x if isinstance(x, TracedArray) else self.array(EVALUATION, x)
+
+    def argument(self, x: Any) -> Any:
+        """Make an array of this namespace for a function that may write into it."""
+        return snapshot(x) if isinstance(x, TracedArray) else self.array(EVALUATION, x)
 
     def wraps(self, base: Any) -> bool:
         """Tell whether this namespace takes the arrays of another."""

@@ -11,7 +11,7 @@ from typing import Any
 
 from xpand._typing import Array
 
-from ._core import Aval, Op, Trace, TracedArray, aval_of, bare, bind, rebuilt
+from ._core import Aval, Op, Trace, TracedArray, aval_of, bare, bind, rebuilt, snapshot
 from ._derivatives import LINEAR, contribution, factor, joint
 from ._fit import alike, gathered, namespace_for, plus, zeros
 from ._infinities import unwarned
@@ -42,6 +42,7 @@ class Linearize(Trace):
                         lower = True
                 elif x._trace.level:
                     lower = True
+                    x = snapshot(x)  # which may be kept for the derivative
                 else:
                     x = x._value
             primals.append(x)
@@ -157,7 +158,7 @@ def linearize(
     namespace: Any, what: str, function: Callable[..., Any], primals: Sequence[Array]
 ) -> tuple[tuple[Array, ...], tuple[Array, ...], "Linear"]:
     """Evaluate a function of arrays that returns two tuples of arrays: outputs, and what comes beside; linearise it."""
-    primals = [bare(x) for x in primals]
+    primals = [snapshot(bare(x)) for x in primals]
     with unwarned(), Linearize(what, namespace, getattr(primals[0], "device", None)) as trace:
         nodes = [Node(tuple(x.shape), x.dtype) for x in primals]
         outs, beside = function(*(namespace.array(trace, x, node) for x, node in zip(primals, nodes)))

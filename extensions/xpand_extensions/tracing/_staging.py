@@ -8,7 +8,7 @@ from typing import Any, Final, Self
 from xpand import _arguments
 from xpand._typing import Array, DType
 
-from ._core import CURRENT, Aval, Op, Trace, TracedArray, TracedError, aval_of, bare, rebuilt
+from ._core import CURRENT, Aval, Op, Trace, TracedArray, TracedError, aval_of, bare, rebuilt, snapshot
 from ._functions import BINARY, UNARY
 from ._graph import Equation, Graph, Variable, described
 from ._shapes import avals_of_result
@@ -42,7 +42,7 @@ class Staging(Trace):
         self.equations: list[Equation] = []
         self.weak: set[Variable] = set()
         """Variables that are numbers, and take the data type of the arrays that they are combined with."""
-        self.constants: dict[int, tuple[Variable, Any]] = {}
+        self.constants: dict[int | tuple[int, int, int], tuple[Variable, Any]] = {}
 
     def __enter__(self) -> Self:
         self.around = CURRENT.get()
@@ -50,9 +50,9 @@ class Staging(Trace):
         self.token = CURRENT.set(self)
         return self
 
-    def __exit__(self, *exception: object) -> None:
+    def __exit__(self, kind: Any, error: BaseException | None, traceback: Any) -> None:
         CURRENT.reset(self.token)
-        self.alive = False
+        super().__exit__(kind, error, traceback)
 
     def variable(self, aval: Aval) -> Any:
         """Make an array that stands for an argument."""
@@ -108,13 +108,15 @@ class Staging(Trace):
         if isinstance(x, TracedArray):
             if x._trace is self:
                 return x._value
-            x = bare(x)
+            x = snapshot(bare(x))
         if not hasattr(x, "dtype"):
             return x
-        # Kept with the variable, so that the identity isn't taken by another.
-        found = self.constants.get(id(x))
+        # By what the array holds now, since it may be written into. It is kept with the variable, so that no identity
+        # is taken by another.
+        key = (id(x._trace), id(x._value), id(x._extra)) if isinstance(x, TracedArray) else id(x)
+        found = self.constants.get(key)
         if found is None:
-            found = self.constants[id(x)] = Variable(aval_of(x)), x
+            found = self.constants[key] = Variable(aval_of(x)), x
         return found[0]
 
     def graph(self, inputs: Sequence[TracedArray], outputs: Sequence[Any]) -> Graph:
@@ -132,6 +134,9 @@ class Staging(Trace):
 
     def device(self, x: TracedArray) -> Any:
         return x._value.aval.device
+
+    def is_number(self, x: TracedArray) -> bool:
+        return x._value in self.weak
 
     def is_traced(self, x: TracedArray) -> bool:
         return True

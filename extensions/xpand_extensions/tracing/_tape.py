@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import count
 from typing import Any, Final
 
-from ._core import Aval, NonlinearError, Op, Trace, TracedArray, aval_of, bare, bind, rebuilt
+from ._core import Aval, NonlinearError, Op, Trace, TracedArray, aval_of, bare, bind, rebuilt, snapshot
 from ._derivatives import LINEAR, joint, scale
 from ._fit import namespace_for, plus, product, spread, zeros
 from ._shapes import avals_of_result
@@ -179,7 +179,7 @@ class Tape(Trace):
         if override is not None:
             return override(self, op, args, params)
         places = {i: x._extra for i, x in enumerate(args) if self.own(x)}
-        given = [x._value if i in places else bare(x) for i, x in enumerate(args)]
+        given = [x._value if i in places else snapshot(bare(x)) for i, x in enumerate(args)]
         entries = op.entries(len(args), params)
         if entries is None or isinstance(entries, joint):
             if op.decomposition is None:

@@ -50,7 +50,7 @@ def value_and_grad(
         namespace = traced_namespace(xp)
 
         def of_chosen(*chosen: Array) -> tuple[tuple[Array, ...], tuple[Array, ...]]:
-            given = [namespace.wrap(x) for x in arrays]
+            given = [namespace.argument(x) for x in arrays]
             for place, x in zip(places, chosen):
                 given[place] = x
             return (function(*given),), ()
