@@ -1,8 +1,9 @@
 """An operation on certain arrays, what its results are compared with, and in which layouts of memory."""
 
+import functools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -76,6 +77,29 @@ def as_tuple(result: Any) -> tuple[Any, ...]:
 
 
 # What the checks of transformations share
+
+
+Check: TypeAlias = Callable[[Case], None]
+
+
+def applies_to(condition: Callable[[Case], bool]) -> Callable[[Check], Check]:
+    """Decorate a check that certain cases are for; it fails for others."""
+
+    def decorate(check: Check) -> Check:
+        @functools.wraps(check)
+        def checked(case: Case) -> None:
+            assert condition(case), f"{check.__name__} does not apply to this case"
+            check(case)
+
+        checked.applies = condition
+        return checked
+
+    return decorate
+
+
+compiling = applies_to(lambda case: case.compiles)
+mapping = applies_to(lambda case: case.maps)
+differentiating = applies_to(lambda case: bool(case.differentiable))
 
 
 def library_of_name(name: str) -> Library:

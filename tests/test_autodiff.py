@@ -3,10 +3,9 @@
 from typing import Any
 
 import numpy as np
-import pytest
 
 from tests.libraries import Library
-from tests.operations import TRANSFORMATIONS, Case, check_values, transformation_id
+from tests.operations import Case, Check, check_values, checked
 from xpand import array_namespace
 from xpand_extensions.autodiff import grad, stop_gradient
 from xpand_extensions.control_flow import fori_loop
@@ -20,9 +19,9 @@ def test_values(library: Library) -> None:
     check_values(library, CASE)
 
 
-@pytest.mark.parametrize("transformation", TRANSFORMATIONS, ids=transformation_id)
-def test_transformations(transformation: Any) -> None:
-    transformation(CASE)
+@checked({"": CASE})
+def test_transformations(case: Case, transformation: Check) -> None:
+    transformation(case)
 
 
 def test_trees(library: Library) -> None:

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.libraries import LIBRARIES, Library
-from tests.operations import TRANSFORMATIONS, Case, check_values, transformation_id
+from tests.operations import Case, Check, check_values, checked
 from xpand_extensions import UnsupportedError, bits
 
 SIGNED = ["int8", "int16", "int32", "int64"]
@@ -239,9 +239,8 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize("transformation", TRANSFORMATIONS, ids=transformation_id)
-@pytest.mark.parametrize("case", CASES.values(), ids=CASES)
-def test_transformations(case: Case, transformation: Any) -> None:
+@checked(CASES)
+def test_transformations(case: Case, transformation: Check) -> None:
     transformation(case)
 
 

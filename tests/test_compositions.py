@@ -14,7 +14,7 @@ import scipy.special
 import scipy.stats
 
 from tests.libraries import LIBRARIES, Library
-from tests.operations import TRANSFORMATIONS, Case, as_tuple, check_values, transformation_id
+from tests.operations import Case, Check, as_tuple, check_values, checked
 from xpand import array_namespace, polynomial, trees
 from xpand_extensions import (
     arithmetic,
@@ -436,9 +436,8 @@ def test_values(library: Library, case: Case) -> None:
     check_values(library, case)
 
 
-@pytest.mark.parametrize("transformation", TRANSFORMATIONS, ids=transformation_id)
-@pytest.mark.parametrize("case", CASES.values(), ids=CASES)
-def test_transformations(case: Case, transformation: Callable[[Case], None]) -> None:
+@checked(CASES)
+def test_transformations(case: Case, transformation: Check) -> None:
     transformation(case)
 
 

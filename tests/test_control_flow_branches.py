@@ -9,7 +9,7 @@ import torch
 
 import xpand
 from tests.libraries import EAGER_LIBRARIES, LIBRARIES, Library
-from tests.operations import TRANSFORMATIONS, Case, check_values, transformation_id
+from tests.operations import Case, Check, check_values, checked
 from tests.test_derivatives import NAMESPACE, total
 from xpand_extensions.autodiff import grad, hessian, jvp
 from xpand_extensions.control_flow import cond, switch
@@ -52,9 +52,8 @@ def test_values(library: Library, case: Case) -> None:
     check_values(library, case)
 
 
-@pytest.mark.parametrize("transformation", TRANSFORMATIONS, ids=transformation_id)
-@pytest.mark.parametrize("case", [CASES["cond true"], CASES["switch 2"]], ids=["cond", "switch"])
-def test_transformations(case: Case, transformation: Any) -> None:
+@checked({"cond": CASES["cond true"], "switch": CASES["switch 2"]})
+def test_transformations(case: Case, transformation: Check) -> None:
     transformation(case)
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import xpand
 from tests.libraries import EAGER_LIBRARIES, LIBRARIES, Library
-from tests.operations import TRANSFORMATIONS, Case, check_values, transformation_id
+from tests.operations import Case, Check, check_values, checked
 from tests.test_derivatives import NAMESPACE, total
 from xpand_extensions import UnsupportedError
 from xpand_extensions.autodiff import grad, hessian, jvp, stop_gradient, value_and_grad
@@ -76,9 +76,8 @@ def test_values(library: Library, case: Case) -> None:
     check_values(library, case)
 
 
-@pytest.mark.parametrize("transformation", TRANSFORMATIONS, ids=transformation_id)
-@pytest.mark.parametrize("case", CASES.values(), ids=CASES)
-def test_transformations(case: Case, transformation: Any) -> None:
+@checked(CASES)
+def test_transformations(case: Case, transformation: Check) -> None:
     transformation(case)
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import xpand
 from tests.libraries import LIBRARIES, Library
-from tests.operations import TRANSFORMATIONS, Case, check_values, transformation_id
+from tests.operations import Case, Check, check_values, checked
 from xpand_extensions.autodiff import grad, hessian, jacfwd, jacrev
 from xpand_extensions.control_flow import associative_scan, map, scan
 from xpand_extensions.vmap import vmap
@@ -80,9 +80,8 @@ def test_values(library: Library, case: Case) -> None:
     check_values(library, case)
 
 
-@pytest.mark.parametrize("transformation", TRANSFORMATIONS, ids=transformation_id)
-@pytest.mark.parametrize("case", CASES.values(), ids=CASES)
-def test_transformations(case: Case, transformation: Any) -> None:
+@checked(CASES)
+def test_transformations(case: Case, transformation: Check) -> None:
     transformation(case)
 
 

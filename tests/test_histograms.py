@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.libraries import Library
-from tests.operations import TRANSFORMATIONS, Case, check_values, transformation_id
+from tests.operations import Case, Check, check_values, checked
 from xpand_extensions import histograms
 
 INTEGERS = ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"]
@@ -327,9 +327,8 @@ def test_values(library: Library, case: Case) -> None:
     check_values(library, case)
 
 
-@pytest.mark.parametrize("transformation", TRANSFORMATIONS, ids=transformation_id)
-@pytest.mark.parametrize("case", CASES.values(), ids=CASES)
-def test_transformations(case: Case, transformation: Callable[[Case], None]) -> None:
+@checked(CASES)
+def test_transformations(case: Case, transformation: Check) -> None:
     transformation(case)
 
 

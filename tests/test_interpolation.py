@@ -10,7 +10,7 @@ from scipy import ndimage
 
 import xpand
 from tests.libraries import Library
-from tests.operations import TRANSFORMATIONS, Case, check_values, transformation_id
+from tests.operations import Case, Check, check_values, checked
 from xpand_extensions import interpolation
 
 MODES = {
@@ -205,9 +205,8 @@ def test_values(library: Library, case: Case) -> None:
     check_values(library, case)
 
 
-@pytest.mark.parametrize("transformation", TRANSFORMATIONS, ids=transformation_id)
-@pytest.mark.parametrize("case", CASES.values(), ids=CASES)
-def test_transformations(case: Case, transformation: Any) -> None:
+@checked(CASES)
+def test_transformations(case: Case, transformation: Check) -> None:
     transformation(case)
 
 

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.libraries import Library
-from tests.operations import TRANSFORMATIONS, Case, check_values, transformation_id
+from tests.operations import Case, Check, check_values, checked
 from xpand_extensions import linalg
 
 RNG = np.random.default_rng(0)
@@ -149,12 +149,10 @@ def test_values(library: Library, case: Case) -> None:
     check_values(library, case)
 
 
-@pytest.mark.parametrize("transformation", TRANSFORMATIONS, ids=transformation_id)
-@pytest.mark.parametrize("name", CASES)
-def test_transformations(name: str, transformation: Any) -> None:
-    # Variants have their derivatives checked; the rest is as in the first of their kind.
-    if name in COMPILED or transformation.__name__.endswith("grad"):
-        transformation(CASES[name])
+# Variants have their derivatives checked; the rest is as in the first of their kind.
+@checked(CASES, only=lambda name, check: name in COMPILED or check.__name__.endswith("grad"))
+def test_transformations(case: Case, transformation: Check) -> None:
+    transformation(case)
 
 
 FLAGS = list(itertools.product([True, False], repeat=4))

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.libraries import Library
-from tests.operations import TRANSFORMATIONS, Case, check_values, transformation_id
+from tests.operations import Case, Check, check_values, checked
 from xpand_extensions import linalg
 from xpand_extensions.autodiff import jacfwd, jacrev
 from xpand_extensions.jit import jit
@@ -69,10 +69,9 @@ def test_values(library: Library, case: Case) -> None:
     check_values(library, case)
 
 
-@pytest.mark.parametrize("transformation", TRANSFORMATIONS, ids=transformation_id)
-@pytest.mark.parametrize("name", ["expm", "logm"])
-def test_transformations(name: str, transformation: Any) -> None:
-    transformation(CASES[name])
+@checked({name: CASES[name] for name in ["expm", "logm"]})
+def test_transformations(case: Case, transformation: Check) -> None:
+    transformation(case)
 
 
 def test_derivatives_of_the_logarithm_compiled_by_torch() -> None:

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.libraries import Library
-from tests.operations import TRANSFORMATIONS, Case, check_values, transformation_id
+from tests.operations import Case, Check, check_values, checked, torch_compile
 from xpand_extensions import linalg
 
 RNG = np.random.default_rng(0)
@@ -67,11 +67,9 @@ def test_values(library: Library, case: Case) -> None:
     check_values(library, case)
 
 
-@pytest.mark.parametrize("transformation", TRANSFORMATIONS, ids=transformation_id)
-@pytest.mark.parametrize("name", CASES)
-def test_transformations(name: str, transformation: Any) -> None:
-    if transformation.__name__ != "torch_compile" or name in COMPILED:
-        transformation(CASES[name])
+@checked(CASES, only=lambda name, check: check is not torch_compile or name in COMPILED)
+def test_transformations(case: Case, transformation: Check) -> None:
+    transformation(case)
 
 
 def examples(library: Library) -> int:

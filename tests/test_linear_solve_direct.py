@@ -12,7 +12,18 @@ from hypothesis import strategies as st
 
 import xpand
 from tests.libraries import EAGER_LIBRARIES, LIBRARIES, Library
-from tests.operations import Case, check_values, jax_grad, jax_jit, jax_vmap, torch_compile, torch_grad, torch_vmap
+from tests.operations import (
+    Case,
+    Check,
+    check_values,
+    checked,
+    jax_grad,
+    jax_jit,
+    jax_vmap,
+    torch_compile,
+    torch_grad,
+    torch_vmap,
+)
 from tests.systems import SOLVABLE, SYSTEMS, UNSOLVABLE
 from tests.traced import traced_forward, traced_grad, traced_second, traced_stage, traced_vmap
 from xpand_extensions import autodiff, jit, sparse, vmap
@@ -129,13 +140,9 @@ OF_JAX = [jax_jit, jax_vmap, jax_grad]
 CHOSEN = {"lu": [*OF_JAX, torch_compile], "sparse": OF_JAX, "cholesky": [jax_grad]}
 
 
-@pytest.mark.parametrize(
-    ("name", "transformation"),
-    [(name, each) for name in CASES for each in (*TRACED, *OF_TORCH, *CHOSEN.get(name, ()))],
-    ids=lambda x: getattr(x, "__name__", x),
-)
-def test_transformations(name: str, transformation: Callable[[Case], None]) -> None:
-    transformation(CASES[name])
+@checked(CASES, only=lambda name, check: check in (*TRACED, *OF_TORCH, *CHOSEN.get(name, ())))
+def test_transformations(case: Case, transformation: Check) -> None:
+    transformation(case)
 
 
 # Every shape and type

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 import xpand
 from tests.libraries import EAGER_LIBRARIES, LIBRARIES, Library
-from tests.operations import TRANSFORMATIONS, Case, check_values, transformation_id
+from tests.operations import Case, Check, check_values, checked
 from xpand_extensions import autodiff, sparse
 from xpand_extensions.linear_solve import lstsq
 
@@ -64,9 +64,9 @@ def test_values(library: Library, case: Case) -> None:
     check_values(library, case)
 
 
-@pytest.mark.parametrize("transformation", TRANSFORMATIONS, ids=transformation_id)
-def test_transformations(transformation: Any) -> None:
-    transformation(CASES["one matrix"])
+@checked({"": CASES["one matrix"]})
+def test_transformations(case: Case, transformation: Check) -> None:
+    transformation(case)
 
 
 @pytest.mark.parametrize("name", ["tall", "wide"])

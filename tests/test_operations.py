@@ -5,7 +5,7 @@ import pytest
 
 import xpand
 from tests.libraries import Library
-from tests.operations import TRANSFORMATIONS, Case, check_values, transformation_id
+from tests.operations import TRANSFORMATIONS, Case, Check, check_values, checked
 from xpand_extensions.autodiff import stop_gradient
 
 VALUES = np.asarray([[0.5, -1.0, 2.0], [3.0, 0.25, -0.5]])
@@ -22,9 +22,9 @@ def test_values(library: Library) -> None:
     check_values(library, GOOD)
 
 
-@pytest.mark.parametrize("transformation", TRANSFORMATIONS, ids=transformation_id)
-def test_transformations(transformation) -> None:
-    transformation(GOOD)
+@checked({"": GOOD})
+def test_transformations(case: Case, transformation: Check) -> None:
+    transformation(case)
 
 
 def test_a_wrong_value_is_found(library: Library) -> None:
@@ -63,7 +63,7 @@ def detached_by_tracing(x):
     return x * x if is_of_jax else detached(x)
 
 
-@pytest.mark.parametrize("transformation", TRANSFORMATIONS, ids=transformation_id)
+@pytest.mark.parametrize("transformation", TRANSFORMATIONS, ids=lambda check: check.__name__)
 def test_a_wrong_gradient_is_found(transformation) -> None:
     name = transformation.__name__
     function = detached_by_tracing if name.startswith("traced") else detached

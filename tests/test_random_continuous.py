@@ -7,7 +7,7 @@ from scipy import stats
 
 from tests.distributions import SEED, Distribution, check_agrees, check_law, spread
 from tests.libraries import LIBRARIES, Library
-from tests.operations import TRANSFORMATIONS, Case, transformation_id
+from tests.operations import Case, Check, checked
 from xpand import array_namespace
 from xpand._arguments import device_of
 from xpand_extensions import random
@@ -153,10 +153,9 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize("transformation", TRANSFORMATIONS, ids=transformation_id)
-@pytest.mark.parametrize("case", CASES.values(), ids=CASES)
-def test_transformations(case: Case, transformation: object) -> None:
-    transformation(case)  # type: ignore[operator]
+@checked(CASES)
+def test_transformations(case: Case, transformation: Check) -> None:
+    transformation(case)
 
 
 KEY = random.key(0)

@@ -9,6 +9,7 @@ import pytest
 import xpand
 from tests.cases import Case
 from tests.libraries import Library
+from tests.operations import Check, checked
 from tests.traced import traced_forward, traced_grad, traced_second, traced_stage, traced_vmap
 from xpand_extensions import arithmetic, special
 from xpand_extensions.autodiff import grad, jvp
@@ -212,17 +213,12 @@ EXACT: dict[str, Case] = {
 
 # The rules of complex numbers are those of real ones but for these.
 OTHERWISE = ["complex abs", "complex conj", "complex imag", "complex pow", "complex real", "complex sqrt"]
-CHECKS = [
-    pytest.param(name, each, id=f"{name}-{each.__name__}")
-    for name in CASES
-    for each in TRACED
-    if not name.startswith("complex") or name in OTHERWISE or each in (traced_vmap, traced_grad)
-]
+ALL_OF_COMPLEX = (traced_vmap, traced_grad)
 
 
-@pytest.mark.parametrize(("name", "transformation"), CHECKS)
-def test_derivatives(name: str, transformation: Any) -> None:
-    transformation(CASES[name])
+@checked(CASES, TRACED, lambda name, check: name[:7] != "complex" or name in OTHERWISE or check in ALL_OF_COMPLEX)
+def test_derivatives(case: Case, transformation: Check) -> None:
+    transformation(case)
 
 
 @pytest.mark.parametrize("name", EXACT)

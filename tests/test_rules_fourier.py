@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from tests.cases import Case
+from tests.operations import Check, checked
 from tests.traced import traced_forward, traced_grad, traced_second, traced_stage, traced_vmap
 from xpand import array_namespace
 from xpand_extensions.autodiff import grad, linear_transpose
@@ -68,9 +69,8 @@ CASES = {
 }
 
 
-@pytest.mark.parametrize("transformation", TRACED, ids=lambda transformation: transformation.__name__)
-@pytest.mark.parametrize("case", CASES.values(), ids=CASES)
-def test_derivatives(case: Case, transformation: Any) -> None:
+@checked(CASES, TRACED)
+def test_derivatives(case: Case, transformation: Check) -> None:
     transformation(case)
 
 

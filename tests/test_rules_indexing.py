@@ -8,6 +8,7 @@ import pytest
 import xpand
 from tests.cases import Case
 from tests.libraries import LIBRARIES
+from tests.operations import checked
 from tests.traced import traced_forward, traced_grad, traced_second, traced_stage, traced_vmap
 from xpand_extensions import indexing, scatter
 from xpand_extensions.autodiff import grad, jvp
@@ -190,10 +191,7 @@ FACADES = {
 }
 
 
-@pytest.mark.parametrize("transformation", TRACED, ids=lambda f: f.__name__)
-@pytest.mark.parametrize(
-    "case", [*READ.values(), *WRITTEN.values(), *FACADES.values()], ids=[*READ, *WRITTEN, *FACADES]
-)
+@checked(READ | WRITTEN | FACADES, TRACED)
 def test_rules(case, transformation):
     transformation(case)
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from tests.cases import Case
+from tests.operations import Check, checked
 from tests.traced import traced_forward, traced_grad, traced_second, traced_stage, traced_vmap
 from xpand import UnsupportedError, array_namespace
 from xpand_extensions import linalg
@@ -137,13 +138,12 @@ ONCE = {
 }
 
 
-@pytest.mark.parametrize("transformation", TRACED, ids=lambda transformation: transformation.__name__)
-@pytest.mark.parametrize("name", CASES)
-def test_derivatives(name: str, transformation: Any) -> None:
-    transformation(CASES[name])
+@checked(CASES, TRACED)
+def test_derivatives(case: Case, transformation: Check) -> None:
+    transformation(case)
 
 
-@pytest.mark.parametrize("name", [name for name in CASES if name not in ONCE])
+@pytest.mark.parametrize("name", [name for name in CASES if CASES[name].differentiable and name not in ONCE])
 def test_second_derivatives(name: str) -> None:
     traced_second(CASES[name])
 

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from tests.cases import Case
+from tests.operations import Check, checked
 from tests.traced import traced_forward, traced_grad, traced_second, traced_stage, traced_vmap
 from xpand import array_namespace
 from xpand_extensions import linalg
@@ -106,10 +107,9 @@ TWICE = ("matmul (2, 3) (5, 3, 4)", "matmul (5, 2, 3) (3, 4)", "matmul (3,) (3, 
 TWICE += ("tensordot, crossed axes", "vecdot, complex", "outer", "cross", "einsum", "einsum, diagonal")
 
 
-@pytest.mark.parametrize("transformation", TRACED, ids=lambda transformation: transformation.__name__)
-@pytest.mark.parametrize("name", CASES)
-def test_derivatives(name: str, transformation: Any) -> None:
-    transformation(CASES[name])
+@checked(CASES, TRACED)
+def test_derivatives(case: Case, transformation: Check) -> None:
+    transformation(case)
 
 
 @pytest.mark.parametrize("name", TWICE)

@@ -8,6 +8,7 @@ import pytest
 
 import xpand
 from tests.cases import Case
+from tests.operations import Check, checked
 from tests.traced import traced_forward, traced_grad, traced_second, traced_stage, traced_vmap
 from xpand_extensions.autodiff import grad, jvp
 from xpand_extensions.tracing import traced_namespace
@@ -165,9 +166,8 @@ VALUES = {
 CASES = {**REDUCTIONS, **MORE, **VALUES}
 
 
-@pytest.mark.parametrize("transformation", TRACED, ids=lambda transformation: transformation.__name__)
-@pytest.mark.parametrize("case", CASES.values(), ids=CASES)
-def test_transformations(case: Case, transformation: Any) -> None:
+@checked(CASES, TRACED)
+def test_transformations(case: Case, transformation: Check) -> None:
     transformation(case)
 
 

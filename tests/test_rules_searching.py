@@ -9,6 +9,7 @@ import pytest
 import xpand
 from tests.cases import Case
 from tests.libraries import LIBRARIES
+from tests.operations import Check, checked
 from tests.traced import traced_forward, traced_grad, traced_second, traced_stage, traced_vmap
 from xpand_extensions import histograms, sorting, statistics
 from xpand_extensions.autodiff import grad, jvp
@@ -108,9 +109,8 @@ def _picked(x: Any, order: Any) -> Any:
 CASES = {**STANDARD, **FACADES}
 
 
-@pytest.mark.parametrize("transformation", TRACED, ids=lambda transformation: transformation.__name__)
-@pytest.mark.parametrize("case", CASES.values(), ids=CASES)
-def test_transformations(case: Case, transformation: Any) -> None:
+@checked(CASES, TRACED)
+def test_transformations(case: Case, transformation: Check) -> None:
     transformation(case)
 
 

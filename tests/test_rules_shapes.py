@@ -8,6 +8,7 @@ import pytest
 import xpand
 from tests.cases import Case
 from tests.libraries import LIBRARIES
+from tests.operations import checked
 from tests.traced import traced_forward, traced_grad, traced_second, traced_stage, traced_vmap
 from xpand_extensions.autodiff import grad
 from xpand_extensions.tracing import traced_namespace
@@ -130,8 +131,7 @@ MADE = {
 }
 
 
-@pytest.mark.parametrize("transformation", TRACED, ids=lambda f: f.__name__)
-@pytest.mark.parametrize("case", [*ONE.values(), *SEVERAL.values(), *MADE.values()], ids=[*ONE, *SEVERAL, *MADE])
+@checked(ONE | SEVERAL | MADE, TRACED)
 def test_rules(case, transformation):
     transformation(case)
 

@@ -9,6 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.cases import Case
+from tests.operations import Check, checked
 from tests.traced import traced_forward, traced_grad, traced_second, traced_stage, traced_vmap
 from xpand import array_namespace
 from xpand_extensions import convolution, interpolation, windows
@@ -128,9 +129,8 @@ SECOND = ("conv, groups of the batch", "conv, many taps", "layers", "max, outsid
 """The cases of which second derivatives are checked: one of each kind, for JAX's take a second each to compile."""
 
 
-@pytest.mark.parametrize("transformation", TRACED, ids=lambda transformation: transformation.__name__)
-@pytest.mark.parametrize("case", CASES.values(), ids=CASES)
-def test_transformations(case: Case, transformation: Any) -> None:
+@checked(CASES, TRACED)
+def test_transformations(case: Case, transformation: Check) -> None:
     transformation(case)
 
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from tests.cases import library_of_name
 from tests.libraries import Library
-from tests.operations import TRANSFORMATIONS, Case, check_values, transformation_id
+from tests.operations import Case, Check, check_values, checked
 from tests.sparse_problems import assert_means, examples, made, matrices
 from xpand_extensions import autodiff, sparse
 from xpand_extensions.jit import jit
@@ -318,9 +318,8 @@ def test_values(library: Library, case: Case) -> None:
     check_values(library, case)
 
 
-@pytest.mark.parametrize("transformation", TRANSFORMATIONS, ids=transformation_id)
-@pytest.mark.parametrize("case", CASES.values(), ids=CASES)
-def test_transformations(case: Case, transformation: Any) -> None:
+@checked(CASES)
+def test_transformations(case: Case, transformation: Check) -> None:
     transformation(case)
 
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 import xpand
 from tests.libraries import LIBRARIES, Library
-from tests.operations import TRANSFORMATIONS, Case, check_values, transformation_id
+from tests.operations import Case, Check, check_values, checked
 from xpand_extensions.sparse import _assembly as assembly
 from xpand_extensions.sparse import _products as products
 from xpand_extensions.vmap import vmap
@@ -137,10 +137,9 @@ TRANSFORMED = [
 ]
 
 
-@pytest.mark.parametrize("transformation", TRANSFORMATIONS, ids=transformation_id)
-@pytest.mark.parametrize("name", TRANSFORMED)
-def test_transformations(name: str, transformation: Callable[[Case], None]) -> None:
-    transformation(CASES[name])
+@checked({name: CASES[name] for name in TRANSFORMED})
+def test_transformations(case: Case, transformation: Check) -> None:
+    transformation(case)
 
 
 # Any matrix, against SciPy

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.libraries import Library
-from tests.operations import TRANSFORMATIONS, Case, check_values, transformation_id
+from tests.operations import Case, Check, check_values, checked
 from tests.special import check_bad_input, check_lazy, check_narrow_types, check_shapes
 from tests.ulps import Accuracy, check_ulps, magnitudes, reals
 from xpand_extensions import special
@@ -110,10 +110,9 @@ def test_values(library: Library, name: str) -> None:
     check_values(library, CASES[name])
 
 
-@pytest.mark.parametrize("transformation", TRANSFORMATIONS, ids=transformation_id)
-@pytest.mark.parametrize("name", CASES)
-def test_transformations(name: str, transformation: Any) -> None:
-    transformation(CASES[name])
+@checked(CASES)
+def test_transformations(case: Case, transformation: Check) -> None:
+    transformation(case)
 
 
 @pytest.mark.parametrize("points", [[0.0, 1e-9, -1e-3, 0.2, 0.25, 0.3, 1.0, 7.5, 1e6 + 0.5]])

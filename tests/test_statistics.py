@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.libraries import Library
-from tests.operations import TRANSFORMATIONS, Case, check_values, transformation_id
+from tests.operations import Case, Check, check_values, checked
 from xpand_extensions import statistics
 
 INTEGERS = ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"]
@@ -590,9 +590,8 @@ CASES: dict[str, Case] = {
 }
 
 
-@pytest.mark.parametrize("transformation", TRANSFORMATIONS, ids=transformation_id)
-@pytest.mark.parametrize("case", CASES.values(), ids=CASES)
-def test_transformations(case: Case, transformation: Any) -> None:
+@checked(CASES)
+def test_transformations(case: Case, transformation: Check) -> None:
     transformation(case)
 
 

@@ -9,7 +9,7 @@ import pytest
 
 import xpand
 from tests.libraries import LIBRARIES, Library
-from tests.operations import TRANSFORMATIONS, Case, transformation_id
+from tests.operations import Case, Check, checked
 from xpand import trees
 from xpand._structures import same_structure
 
@@ -91,9 +91,9 @@ def test_values(library: Library) -> None:
     check_values(library, CASE)
 
 
-@pytest.mark.parametrize("transformation", TRANSFORMATIONS, ids=transformation_id)
-def test_transformations(transformation: Any) -> None:
-    transformation(CASE)
+@checked({"": CASE})
+def test_transformations(case: Case, transformation: Check) -> None:
+    transformation(case)
 
 
 def test_bad_input(library: Library) -> None:

@@ -8,7 +8,18 @@ from typing import Any
 import numpy as np
 
 import xpand
-from tests.cases import Case, as_tuple, assert_close, batches, eager, library_of_name, weighted_sum
+from tests.cases import (
+    Case,
+    as_tuple,
+    assert_close,
+    batches,
+    compiling,
+    differentiating,
+    eager,
+    library_of_name,
+    mapping,
+    weighted_sum,
+)
 from tests.libraries import Library
 from tests.references import stored
 from xpand_extensions.autodiff import grad, jvp
@@ -24,10 +35,9 @@ TO_JAX = 1e-10
 """How near derivatives come to JAX's own."""
 
 
+@compiling
 def traced_stage(case: Case) -> None:
     """The graph knows shapes and data types without values, and gives what the function gives."""
-    if not case.compiles:
-        return
     library = library_of_name("numpy")
     arrays = [library.asarray(x) for x in case.arrays]
     function = lambda *given: (as_tuple(case.function(*given)), ())
@@ -42,10 +52,9 @@ def traced_stage(case: Case) -> None:
     assert_close(library, compiled(graph, fused)(*arrays), expected, case)
 
 
+@mapping
 def traced_vmap(case: Case) -> None:
     """The mapped function gives what a loop gives; so where one array alone is mapped."""
-    if not case.maps:
-        return
     library = library_of_name("numpy")
     members_of = [library.asarray(x) for x in batches(case)]
     mapped = vmap(lambda *arrays: as_tuple(case.function(*arrays)))
@@ -102,12 +111,11 @@ def of_chosen_arrays(function: Any, arrays: Any, places: tuple[int, ...]) -> Any
     return of_chosen
 
 
+@differentiating
 def traced_forward(case: Case) -> None:
     """The derivative along a direction is JAX's."""
     import jax
 
-    if not case.differentiable:
-        return
     library = library_of_name("numpy")
     arrays = [library.asarray(x) for x in case.arrays]
     chosen = tuple(arrays[i] for i in case.differentiable)
@@ -125,12 +133,11 @@ def traced_forward(case: Case) -> None:
     assert_close(library, found, _of_jax(case, theirs), case, TO_JAX)
 
 
+@differentiating
 def traced_grad(case: Case) -> None:
     """Gradients are JAX's, on the strict library too, and the same of a batch and from the graph."""
     import jax
 
-    if not case.differentiable:
-        return
     library = library_of_name("numpy")
     arrays = [library.asarray(x) for x in case.arrays]
     gradients = grad(weighted_sum(library, case), case.differentiable)
@@ -151,12 +158,11 @@ def traced_grad(case: Case) -> None:
         assert_close(library, compiled(graph, fused)(*arrays), expected, case, TO_JAX)
 
 
+@differentiating
 def traced_second(case: Case) -> None:
     """The derivative of the gradient along a direction is JAX's: forward over reverse, and reverse over reverse."""
     import jax
 
-    if not case.differentiable:
-        return
     library = library_of_name("numpy")
     arrays = [library.asarray(x) for x in case.arrays]
     directions = _directions(case)
@@ -179,10 +185,10 @@ def traced_second(case: Case) -> None:
     assert_close(library, forward, expected, case, TO_JAX)
 
 
+@differentiating
 def torch_orders(case: Case) -> None:
     """Derivatives by PyTorch, first ones and by each nesting of the modes second ones, are those traced on NumPy."""
-    if case.differentiable:
-        check_orders("torch", case)
+    check_orders("torch", case)
 
 
 def check_orders(name: str, case: Case) -> None:
