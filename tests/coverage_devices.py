@@ -106,6 +106,13 @@ def described(library: Library) -> None:
         assert 2**20 < info.free_memory <= info.total_memory
 
 
+def processes(library: Library) -> None:
+    """These tests run in one process; test_devices has two, of PyTorch."""
+    assert devices.process_index(library.xp) == 0
+    assert devices.process_indices(library.xp) == (0,)
+    assert devices.process_count(library.xp) == 1
+
+
 PHIML: dict[str, Row] = {
     "Backend.list_devices": list_devices,
     "Backend.get_default_device": get_default_device,
@@ -136,4 +143,7 @@ JAX: dict[str, Row] = {
     "local_devices": local,
     "device_count": list_devices,
     "local_device_count": local,
+    "host_id": processes,
+    "host_ids": processes,
+    "host_count": processes,
 }

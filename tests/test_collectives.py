@@ -17,7 +17,19 @@ from tests.test_derivatives import total
 from xpand_extensions.autodiff import checkpoint, custom_jvp, custom_vjp, grad, jvp
 from xpand_extensions.control_flow import cond, while_loop
 from xpand_extensions.jit import jit
-from xpand_extensions.vmap import all_gather, axis_index, pmax, pmean, pmin, ppermute, psum, vmap
+from xpand_extensions.vmap import (
+    all_gather,
+    all_to_all,
+    axis_index,
+    axis_size,
+    pmax,
+    pmean,
+    pmin,
+    ppermute,
+    psum,
+    psum_scatter,
+    vmap,
+)
 
 JAX = next(library for library in LIBRARIES if library.id == "jax")
 TORCH = next(library for library in LIBRARIES if library.id == "torch")
@@ -134,6 +146,67 @@ def test_permutations(library: Library, data: st.DataObject) -> None:
     library.assert_equal(vmap(lambda y: ppermute(y, "i", pairs), None, 0, "i", size)(one), expected)
 
 
+def test_permutations_by_an_array(able: Library) -> None:
+    x, pairs = able.asarray(X), np.asarray([[0, 2], [2, 1]], dtype=np.int32)
+    for perm in (pairs, able.asarray(pairs), pairs.tolist()):
+        if not xpand.is_concrete(perm):
+            continue
+        able.assert_equal(named(lambda x, perm=perm: ppermute(x, "i", perm))(x), np.stack([0 * X[0], X[2], X[0]]))
+    able.assert_equal(named(lambda x: ppermute(x, "i", np.zeros((0, 2), dtype=np.int64)))(x), np.zeros_like(X))
+    for bad, message in (
+        (np.asarray([0, 1]), r"of shape \(n, 2\), got the shape \(2,\)"),
+        (np.asarray([[0.0, 1.0]]), "must be of integers .* float64"),
+    ):
+        with pytest.raises(TypeError, match=message):
+            named(lambda x, bad=bad: ppermute(x, "i", bad))(x)
+    with pytest.raises(TypeError, match="ppermute: perm must be concrete"):
+        named(lambda x: ppermute(x, "i", xpand.array_namespace(axis_index("i")).stack([axis_index("i")] * 2)))(x)
+
+
+def test_sizes(able: Library) -> None:
+    def f(x: Any) -> Any:
+        assert (axis_size("i"), axis_size("j"), axis_size(("i", "j"))) == (3, 4, 12)
+        assert type(axis_size("i")) is int
+        return x
+
+    twice(f)(able.asarray(X))
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int32", "float64", "complex64"])
+def test_sums_divided_among_lanes(able: Library, dtype: str) -> None:
+    x = (np.arange(3 * 2 * 6 * 3).reshape(3, 2, 6, 3) % 7).astype(dtype)
+    expected = x.sum(axis=0, dtype=np.int32 if dtype == "bool" else dtype)
+    found = named(lambda x: psum_scatter(x, "i", scatter_dimension=-1))(able.asarray(x))
+    able.assert_equal(found, np.moveaxis(expected, -1, 0))
+    found = named(lambda x: psum_scatter(x, "i", scatter_dimension=1, tiled=True))(able.asarray(x))
+    able.assert_equal(found, np.stack(np.split(expected, 3, axis=1)))
+    both = twice(lambda x: psum_scatter(x, ("i", "j"), tiled=True))(able.asarray(np.tile(X[..., None], 24)))
+    able.assert_equal(both, np.full((3, 4, 2), X.sum()), rtol=1e-13)
+
+
+@pytest.mark.parametrize("dtype", ["bool", "int32", "float64", "complex64"])
+def test_exchanged_among_lanes(able: Library, dtype: str) -> None:
+    x = (np.arange(3 * 2 * 6 * 3).reshape(3, 2, 6, 3) % 7).astype(dtype)
+    # Axes of x: the lane, then those of a lane's array.
+    found = named(lambda x: all_to_all(x, "i", 2, 0))(able.asarray(x))
+    able.assert_equal(found, np.transpose(x, (3, 0, 1, 2)))
+    found = named(lambda x: all_to_all(x, "i", -1, -1))(able.asarray(x))
+    able.assert_equal(found, np.transpose(x, (3, 1, 2, 0)))
+    found = named(lambda x: all_to_all(x, "i", 1, 0, tiled=True))(able.asarray(x))
+    able.assert_equal(found, np.stack([np.concatenate(list(part)) for part in np.split(x, 3, axis=2)]))
+    table = np.arange(144.0).reshape(3, 4, 12)
+    both = twice(lambda x: all_to_all(x, ("i", "j"), 0, 0))(able.asarray(table))
+    able.assert_equal(both, table.reshape(12, 12).T.reshape(3, 4, 12))
+
+
+def test_exchanged_twice_is_the_same(able: Library) -> None:
+    x = np.arange(27.0).reshape(3, 3, 3)
+    f = lambda x: all_to_all(all_to_all(x, "i", 0, 1), "i", 1, 0)
+    able.assert_equal(named(f)(able.asarray(x)), x)
+    same = vmap(lambda y: all_to_all(y, "i", 0, 0), None, 0, "i", 3)(able.asarray(x[0]))
+    able.assert_equal(same, np.moveaxis(np.stack([x[0]] * 3), 1, 0))
+
+
 def test_positions(able: Library) -> None:
     x = able.asarray(X)
     able.assert_equal(named(lambda x: axis_index("i"))(x), np.arange(3, dtype=np.int32))
@@ -222,7 +295,23 @@ FUNCTIONS: dict[str, tuple[Callable[[Any], Any], Callable[[Any], Any]]] = {
         lambda x: ppermute(x, "i", [(0, 1), (1, 2), (2, 0)]),
         lambda x: jax.lax.ppermute(x, "i", [(0, 1), (1, 2), (2, 0)]),
     ),
+    "psum_scatter": (
+        lambda x: psum_scatter(spread(x), "i"),
+        lambda x: jax.lax.psum_scatter(spread(x), "i"),
+    ),
+    "all_to_all": (
+        lambda x: total(all_to_all(spread(x), "i", 0, 0) ** 2.0),
+        # Not `jax.lax.all_to_all`, which fails under `jax.vmap` for arrays that are not mapped.
+        lambda x: total(jax.lax.all_gather(spread(x), "i")[:, jax.lax.axis_index("i")] ** 2.0),
+    ),
 }
+
+
+def spread(x: Any) -> Any:
+    xp = xpand.array_namespace(x)
+    return xp.stack([x, x * 2.0, xp.sin(x)])
+
+
 V = np.asarray([1.0, -2.0, 0.5])
 
 
@@ -552,7 +641,10 @@ ALL: dict[str, Callable[[Any, Any], Any]] = {
     "pmax": pmax,
     "pmin": pmin,
     "all_gather": all_gather,
+    "all_to_all": lambda x, name: all_to_all(x, name, 0, 0),
     "axis_index": lambda x, name: axis_index(name),
+    "axis_size": lambda x, name: axis_size(name),
+    "psum_scatter": psum_scatter,
     "ppermute": lambda x, name: ppermute(x, name, [(0, 0)]),
 }
 
@@ -572,7 +664,7 @@ def test_bad_names(able: Library, name: str) -> None:
             named(lambda x, bad=bad: function(x, bad))(x)
 
 
-@pytest.mark.parametrize("name", [name for name in ALL if name != "axis_index"])
+@pytest.mark.parametrize("name", [name for name in ALL if not name.startswith("axis_")])
 def test_bad_leaves(able: Library, name: str) -> None:
     with pytest.raises(TypeError, match=f"{name}: takes"):
         named(lambda x: ALL[name]({"x": x, "y": "text"}, "i"))(able.asarray(V))
@@ -586,6 +678,13 @@ def test_bad_options(able: Library) -> None:
         (lambda x: all_gather(x, "i", axis=1, tiled=True), ValueError, "all_gather: axis=1 is out of range"),
         (lambda x: all_gather(x, "i", axis=0.5), TypeError, "all_gather: axis must be an integer"),
         (lambda x: all_gather(x, "i", tiled=1), TypeError, "all_gather: tiled must be"),
+        (lambda x: psum_scatter(x, "i"), ValueError, "axis scatter_dimension=0 must have the size 3 .* got 4"),
+        (lambda x: psum_scatter(x, "i", tiled=True), ValueError, "scatter_dimension=0 must be a multiple of 3.* got 4"),
+        (lambda x: psum_scatter(x, "i", scatter_dimension=1), ValueError, "scatter_dimension=1 is out of range"),
+        (lambda x: psum_scatter(x, "i", tiled=1), TypeError, "psum_scatter: tiled must be"),
+        (lambda x: all_to_all(x, "i", 0, 0), ValueError, "all_to_all: the axis split_axis=0 must have the size 3"),
+        (lambda x: all_to_all(x[:3, ...], "i", 0, 1), ValueError, "all_to_all: concat_axis=1 is out of range"),
+        (lambda x: all_to_all(x, "i", 0.0, 0), TypeError, "all_to_all: split_axis must be an integer"),
         (lambda x: ppermute(x, "i", 3), TypeError, "ppermute: perm must be a list of pairs"),
         (lambda x: ppermute(x, "i", [(0, 1, 2)]), TypeError, "ppermute: perm must be a list of pairs"),
         (lambda x: ppermute(x, "i", [(0.5, 1)]), TypeError, "ppermute: a source must be an integer"),

@@ -6,6 +6,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -512,6 +513,28 @@ def test_several_devices_of_jax() -> None:
     environment = os.environ | {"XLA_FLAGS": flags, "JAX_PLATFORMS": "cpu"}
     run = subprocess.run([sys.executable, "-c", SEVERAL], env=environment, capture_output=True, text=True, check=False)
     assert run.returncode == 0, run.stderr
+
+
+PROCESSES = """
+import sys, torch.distributed as dist
+from xpand_extensions import devices
+
+assert (devices.process_index("torch"), devices.process_count("torch")) == (0, 1)
+dist.init_process_group("gloo", init_method=sys.argv[1], rank=int(sys.argv[2]), world_size=2)
+assert devices.process_index("torch") == int(sys.argv[2])
+assert devices.process_indices("torch") == (0, 1) and devices.process_count("torch") == 2
+assert devices.process_count("numpy") == 1
+dist.barrier()
+dist.destroy_process_group()
+"""
+
+
+def test_several_processes_of_torch(tmp_path: Path) -> None:
+    command = [sys.executable, "-c", PROCESSES, f"file://{tmp_path / 'group'}"]
+    runs = [subprocess.Popen([*command, str(rank)], stderr=subprocess.PIPE, text=True) for rank in range(2)]
+    for run in runs:
+        _, errors = run.communicate(timeout=120)
+        assert run.returncode == 0, errors
 
 
 # Bad input

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import Any, Final
 
-from ._imports import import_module
+from ._imports import import_module, untraced
 from ._typing import Array, Namespace
 
 _PACKAGE: Final = __name__.rpartition(".")[0]  # "xpand", or wherever a vendored copy lives
@@ -358,6 +358,16 @@ def wrapped_libraries() -> tuple[str, ...]:
     ('numpy', 'torch', 'jax', 'cupy', 'dask')
     """
     return tuple(LIBRARIES)
+
+
+@untraced
+def imported_libraries() -> tuple[str, ...]:
+    """Name the wrapped libraries that this process has imported."""
+    return tuple(
+        library.name
+        for library in LIBRARIES.values()
+        if all(module in sys.modules for module, _ in library.array_types)
+    )
 
 
 def is_concrete(x: Array) -> bool:

@@ -12,6 +12,7 @@ from ._memory import DeviceMemoryError, memory_errors, memory_stats
 from ._move import free, is_available, synchronize, to_device
 from ._move import move as move
 from ._move import wait as wait
+from ._processes import process_count, process_index, process_indices
 
 __all__ = [
     "DeviceFacts",
@@ -29,6 +30,9 @@ __all__ = [
     "local_devices",
     "memory_errors",
     "memory_stats",
+    "process_count",
+    "process_index",
+    "process_indices",
     "set_default_device",
     "synchronize",
     "to_device",

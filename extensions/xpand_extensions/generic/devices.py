@@ -77,3 +77,15 @@ def free(x: Array, /) -> bool:
 
 def memory_stats(device: Device = None, /, *, xp: Namespace | str | None = None) -> MemoryStats | None:
     return None
+
+
+def process_index(xp: Namespace | str | None = None) -> int:
+    return 0
+
+
+def process_indices(xp: Namespace | str | None = None) -> tuple[int, ...]:
+    return (0,)
+
+
+def process_count(xp: Namespace | str | None = None) -> int:
+    return 1

@@ -3,13 +3,14 @@
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from xpand import array_namespace, default_namespace
+from xpand import _arguments, array_namespace, default_namespace
 from xpand._typing import Array
 
 from ..tracing import traced_namespace
 from ..tracing._batching import batched
 from ..tracing._collectives import collective
 from ..vmap import _names as names
+from ..vmap._collectives import gathered, own_entry
 
 
 def vmap(
@@ -72,3 +73,35 @@ def all_gather(x: Array, /, axis_name: Any, *, axis: int = 0, tiled: bool = Fals
 def ppermute(x: Array, /, axis_name: Any, perm: Sequence[tuple[int, int]]) -> Array:
     sources = tuple(source for source, _ in sorted(perm, key=lambda pair: pair[1]))
     return collective(x, names.axis_of("ppermute", axis_name), "permute", sources)
+
+
+def pmax(x: Array, /, axis_name: Any) -> Array:
+    return _extreme("pmax", x, axis_name, "any", "max")
+
+
+def pmin(x: Array, /, axis_name: Any) -> Array:
+    return _extreme("pmin", x, axis_name, "all", "min")
+
+
+def _extreme(function: str, x: Array, axis_name: Any, of_booleans: str, of_numbers: str) -> Array:
+    everything = gathered(function, x, axis_name, 0, False)
+    xp = array_namespace(everything)
+    reduce = of_booleans if _arguments.kind(xp, x.dtype) == "bool" else of_numbers
+    found: Array = getattr(xp, reduce)(everything, axis=0)
+    return found
+
+
+def psum_scatter(x: Array, /, axis_name: Any, *, scatter_dimension: int = 0, tiled: bool = False) -> Array:
+    return collective(x, names.axis_of("psum_scatter", axis_name), "scatter")
+
+
+def all_to_all(x: Array, /, axis_name: Any, split_axis: int, concat_axis: int, *, tiled: bool = False) -> Array:
+    position = names.axis_of("all_to_all", axis_name).position()
+    # Of each sender along the first axis, of each receiver along the second. The whole is one array, shared by all.
+    everything = gathered("all_to_all", x, (axis_name,), 0, False)
+    xp = array_namespace(everything, position)
+    return own_entry(xp, xp.moveaxis(everything, 1, 0), position)
+
+
+def axis_around(name: Any, /, *, xp: Any = None) -> names.Axis | None:
+    return None

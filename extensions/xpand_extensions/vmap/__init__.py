@@ -3,19 +3,34 @@
 What is mapped over a named axis can ask for what the other members have: sums, extremes, all values, its own place.
 """
 
-from ._collectives import all_gather, axis_index, pmax, pmean, pmin, ppermute, psum
+from ._collectives import (
+    all_gather,
+    all_to_all,
+    axis_index,
+    axis_size,
+    pmax,
+    pmean,
+    pmin,
+    ppermute,
+    psum,
+    psum_scatter,
+)
 from ._mapping import mapped as mapped
 from ._mapping import vmap
+from ._names import axis_around as axis_around
 from ._vectorize import vectorize
 
 __all__ = [
     "all_gather",
+    "all_to_all",
     "axis_index",
+    "axis_size",
     "pmax",
     "pmean",
     "pmin",
     "ppermute",
     "psum",
+    "psum_scatter",
     "vectorize",
     "vmap",
 ]

@@ -2,15 +2,42 @@
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeAlias
 
-from xpand import _arguments, array_namespace, trees
+from xpand import _arguments, array_namespace, is_concrete, trees
 from xpand._namespace import describe
 from xpand._typing import Array, Namespace
 
 from .._dispatch import pluggable
 from .._transforms import as_array
 from . import _names as names
+
+Perm: TypeAlias = "Sequence[tuple[int, int]] | Array"
+"""Pairs (source, destination): a list, or an integer array of shape (n, 2)."""
+
+
+def axis_size(axis_name: names.Names) -> int:
+    """Return the size of a mapped axis.
+
+    Args:
+        axis_name: The axis's name, or a tuple of names, whose sizes are multiplied.
+
+    Returns:
+        A Python integer.
+
+    Raises:
+        TypeError: A value that cannot be a name.
+        NameError: A name that is not bound around the call.
+        ValueError: A name twice, or none.
+
+    Source: `jax.lax.axis_size`.
+
+    >>> import torch
+    >>> from xpand_extensions.vmap import vmap
+    >>> vmap(lambda x: x / axis_size("i"), axis_name="i")(torch.tensor([1.0, 3.0]))
+    tensor([0.5000, 1.5000])
+    """
+    return _count(names.several("axis_size", axis_name))
 
 
 @pluggable
@@ -78,6 +105,7 @@ def pmean(x: trees.Tree, /, axis_name: names.Names) -> trees.Tree:
     return _on_leaves("pmean", x, averaged, lambda number: number)
 
 
+@pluggable
 def pmax(x: trees.Tree, /, axis_name: names.Names) -> trees.Tree:
     """Take the largest over all members along a mapped axis.
 
@@ -94,9 +122,10 @@ def pmax(x: trees.Tree, /, axis_name: names.Names) -> trees.Tree:
     >>> vmap(lambda x: x / pmax(x, "i"), axis_name="i")(torch.tensor([1.0, 4.0]))
     tensor([0.2500, 1.0000])
     """
-    return _extreme("pmax", x, axis_name)
+    return _extreme("pmax", pmax, x, axis_name)
 
 
+@pluggable
 def pmin(x: trees.Tree, /, axis_name: names.Names) -> trees.Tree:
     """Take the smallest over all members along a mapped axis. Arguments, result and errors are those of `pmax`.
 
@@ -107,7 +136,7 @@ def pmin(x: trees.Tree, /, axis_name: names.Names) -> trees.Tree:
     >>> vmap(lambda x: x - pmin(x, "i"), axis_name="i")(torch.tensor([1.0, 4.0]))
     tensor([0., 3.])
     """
-    return _extreme("pmin", x, axis_name)
+    return _extreme("pmin", pmin, x, axis_name)
 
 
 @pluggable
@@ -142,10 +171,10 @@ def all_gather(x: trees.Tree, /, axis_name: names.Names, *, axis: int = 0, tiled
     axis = _arguments.integer("all_gather", "axis", axis)
     _arguments.boolean("all_gather", "tiled", tiled)
 
-    def gathered(xp: Namespace, leaf: Array) -> Array:
-        return _gathered("all_gather", leaf, tuple(axes), axis, tiled)
+    def gathered_leaf(xp: Namespace, leaf: Array) -> Array:
+        return gathered("all_gather", leaf, tuple(axes), axis, tiled)
 
-    return _on_leaves("all_gather", _with_arrays("all_gather", x, axes), gathered)
+    return _on_leaves("all_gather", _with_arrays("all_gather", x, axes), gathered_leaf)
 
 
 def axis_index(axis_name: names.Names) -> Array:
@@ -174,20 +203,125 @@ def axis_index(axis_name: names.Names) -> Array:
 
 
 @pluggable
-def ppermute(x: trees.Tree, /, axis_name: names.Names, perm: Sequence[tuple[int, int]]) -> trees.Tree:
+def psum_scatter(
+    x: trees.Tree, /, axis_name: names.Names, *, scatter_dimension: int = 0, tiled: bool = False
+) -> trees.Tree:
+    """Sum over a mapped axis, and keep only this lane's slice of the sum.
+
+    Args:
+        x: An array of a numeric or boolean data type, or a tree of such.
+        axis_name: The axis's name, or a tuple of names, which are counted as by `axis_index`.
+        scatter_dimension: The axis of the arrays along which the sum is divided.
+        tiled: By default this axis has the size of the mapped axis, each lane gets one entry, and the axis is removed.
+            With True it is a multiple of that size, and each lane gets a slice.
+
+    Returns:
+        A tree like `x` of arrays, with the data types of `psum`.
+
+    Raises:
+        TypeError: A leaf is not an array, a value cannot be a name, or an option has the wrong type; or
+            (`UnsupportedError`) a library that cannot map.
+        NameError: A name that is not bound around the call.
+        ValueError: A name twice, or none; no such axis, or one of the wrong size.
+
+    Source: `jax.lax.psum_scatter`.
+
+    >>> import torch
+    >>> from xpand_extensions.vmap import vmap
+    >>> vmap(lambda x: psum_scatter(x, "i"), axis_name="i")(torch.tensor([[1.0, 2.0], [10.0, 20.0]]))
+    tensor([11., 22.])
+    """
+    axes = names.several("psum_scatter", axis_name)
+    size = _count(axes)
+    scatter_dimension = _arguments.integer("psum_scatter", "scatter_dimension", scatter_dimension)
+    _arguments.boolean("psum_scatter", "tiled", tiled)
+
+    def scattered(xp: Namespace, leaf: Array) -> Array:
+        axis = _arguments.axis("psum_scatter", scatter_dimension, leaf.ndim, "scatter_dimension")
+        if _arguments.kind(xp, leaf.dtype) == "bool":
+            leaf = xp.astype(leaf, xp.int32)
+        parts = xp.moveaxis(_divided("psum_scatter", xp, leaf, "scatter_dimension", axis, size, tiled), axis, 0)
+        parts = xp.reshape(parts, (*[each.size for each in axes.values()], *parts.shape[1:]))
+        for name in axes:
+            parts = psum_scatter.native(parts)(parts, name)
+        return parts  # with `tiled`, a slice lies where its axis was: the others have kept their order
+
+    return _on_leaves("psum_scatter", _with_arrays("psum_scatter", x, axes), scattered)
+
+
+@pluggable
+def all_to_all(
+    x: trees.Tree, /, axis_name: names.Names, split_axis: int, concat_axis: int, *, tiled: bool = False
+) -> trees.Tree:
+    """Send one slice of an array to each lane along a mapped axis, and collect the slices received.
+
+    Args:
+        x: An array, or a tree of such.
+        axis_name: The axis's name, or a tuple of names, which are counted as by `axis_index`.
+        split_axis: The axis along which the arrays are divided, a slice for each lane.
+        concat_axis: The axis of the results along which the slices of all lanes lie, in the lanes' order.
+        tiled: By default `split_axis` has the size of the mapped axis and is removed, and `concat_axis` is a new axis.
+            With True, `split_axis` is a multiple of that size, and slices are concatenated along an existing axis.
+
+    Returns:
+        A tree like `x` of arrays of the same data types.
+
+    Raises:
+        TypeError: A leaf is not an array, a value cannot be a name, or an option has the wrong type; or
+            (`UnsupportedError`) a library that cannot map.
+        NameError: A name that is not bound around the call.
+        ValueError: A name twice, or none; no such axis, or one of the wrong size.
+
+    Source: `jax.lax.all_to_all`.
+
+    >>> import torch
+    >>> from xpand_extensions.vmap import vmap
+    >>> vmap(lambda x: all_to_all(x, "i", 0, 0), axis_name="i")(torch.tensor([[1, 2], [3, 4]]))
+    tensor([[1, 3],
+            [2, 4]])
+    """
+    axes = names.several("all_to_all", axis_name)
+    size, sizes = _count(axes), [axis.size for axis in axes.values()]
+    split_axis = _arguments.integer("all_to_all", "split_axis", split_axis)
+    concat_axis = _arguments.integer("all_to_all", "concat_axis", concat_axis)
+    _arguments.boolean("all_to_all", "tiled", tiled)
+
+    def exchanged(xp: Namespace, leaf: Array) -> Array:
+        split = _arguments.axis("all_to_all", split_axis, leaf.ndim, "split_axis")
+        concat = _arguments.axis("all_to_all", concat_axis, leaf.ndim, "concat_axis")
+        parts = xp.moveaxis(_divided("all_to_all", xp, leaf, "split_axis", split, size, tiled), split, 0)
+        parts = xp.reshape(parts, (*sizes, *parts.shape[1:]))
+        for i, name in enumerate(axes):  # each name exchanges along its own part of the first axis
+            moved = array_namespace(parts).moveaxis(parts, i, 0)
+            found = all_to_all.native(moved)(moved, name, 0, 0)
+            parts = array_namespace(found).moveaxis(found, 0, i)
+        xp = array_namespace(parts)
+        received = xp.reshape(parts, (size, *parts.shape[len(axes) :]))
+        received = xp.moveaxis(received, 0, concat)
+        if not tiled:
+            return received
+        shape = received.shape
+        return xp.reshape(received, (*shape[:concat], size * shape[concat + 1], *shape[concat + 2 :]))
+
+    return _on_leaves("all_to_all", _with_arrays("all_to_all", x, axes), exchanged)
+
+
+@pluggable
+def ppermute(x: trees.Tree, /, axis_name: names.Names, perm: Perm) -> trees.Tree:
     """Send what members along a mapped axis have to others.
 
     Args:
         x: An array, a Python number, or a tree of such.
         axis_name: The axis's name, or a tuple of names: members are then counted as by `axis_index`.
-        perm: Pairs (source, destination) of positions. None is twice a source, and none twice a destination.
+        perm: Pairs (source, destination) of positions: a list, or a concrete integer array of shape (n, 2), of any
+            library. None is twice a source, and none twice a destination.
 
     Returns:
         A tree like `x` of arrays: for each destination what its source has, and zeros for members that are none.
 
     Raises:
         TypeError: A leaf is neither an array nor a number, what can't be a name, or `perm` holds anything but pairs of
-            integers; or (`UnsupportedError`) a library that can't map.
+            integers, or is a traced array; or (`UnsupportedError`) a library that can't map.
         NameError: A name that is not bound by `vmap` around the call.
         ValueError: A name twice, or none; positions out of bounds, or twice.
 
@@ -212,11 +346,11 @@ def ppermute(x: trees.Tree, /, axis_name: names.Names, perm: Sequence[tuple[int,
             result = ppermute.native(leaf)(leaf, next(iter(axes)), complete)
         else:
             sources = [source for source, _ in sorted(complete, key=lambda pair: pair[1])]
-            everything = _gathered("ppermute", leaf, tuple(axes), 0, False)
-            result = _own(xp, everything, _own(xp, _table(xp, sources, xp.int32, leaf), position))
+            everything = gathered("ppermute", leaf, tuple(axes), 0, False)
+            result = own_entry(xp, everything, own_entry(xp, _table(xp, sources, xp.int32, leaf), position))
         if len(pairs) == size:
             return result
-        has = _own(xp, _table(xp, [i in set(received) for i in range(size)], xp.bool, leaf), position)
+        has = own_entry(xp, _table(xp, [i in set(received) for i in range(size)], xp.bool, leaf), position)
         return xp.where(has, result, xp.zeros_like(result))
 
     return _on_leaves("ppermute", _with_arrays("ppermute", x, axes), permuted)
@@ -246,23 +380,18 @@ def _with_arrays(function: str, tree: trees.Tree, axes: dict[names.Name, names.A
     )
 
 
-def _extreme(function: str, tree: trees.Tree, axis_name: names.Names) -> trees.Tree:
+def _extreme(function: str, operation: Any, tree: trees.Tree, axis_name: names.Names) -> trees.Tree:
     axes = names.several(function, axis_name)
     size = _count(axes)
 
     def extreme(xp: Namespace, leaf: Array) -> Array:
-        kind = _arguments.dtype(function, "x", xp, leaf, _arguments.ORDERED)
-        if not size:
-            return leaf  # of no members
-        everything = _gathered(function, leaf, tuple(axes), 0, False)
-        xp = array_namespace(everything)
-        reduce = (xp.any, xp.all) if kind == "bool" else (xp.max, xp.min)
-        return reduce[function == "pmin"](everything, axis=0)
+        _arguments.dtype(function, "x", xp, leaf, _arguments.ORDERED)
+        return operation.native(leaf)(leaf, tuple(axes)) if size else leaf
 
     return _on_leaves(function, tree, extreme, lambda number: number)
 
 
-def _gathered(function: str, x: Array, axes: Sequence[names.Name], axis: int, tiled: bool) -> Array:
+def gathered(function: str, x: Array, axes: Sequence[names.Name], axis: int, tiled: bool) -> Array:
     """Gather over several axes: the innermost first, so that members of the first come first."""
     axis = _arguments.axis(function, axis, x.ndim if tiled else x.ndim + 1)
     for i, name in enumerate(reversed(axes)):
@@ -283,7 +412,7 @@ def _position(axes: dict[names.Name, names.Axis]) -> Array:
     return position
 
 
-def _own(xp: Namespace, table: Array, position: Array) -> Array:
+def own_entry(xp: Namespace, table: Array, position: Array) -> Array:
     """Take the entry of a table at the position of a member."""
     return xp.take(table, xp.reshape(position, (1,)), axis=0)[0, ...]
 
@@ -292,7 +421,27 @@ def _table(xp: Namespace, values: list[Any], dtype: Any, like: Array) -> Array:
     return xp.asarray(values, dtype=dtype, device=_arguments.device_of(like))
 
 
+def _divided(function: str, xp: Namespace, x: Array, argument: str, axis: int, size: int, tiled: bool) -> Array:
+    """Give an axis the size of the mapped axis, with the rest of it behind where it is divided into slices."""
+    length = x.shape[axis]
+    if not tiled:
+        if length != size:
+            raise ValueError(
+                f"{function}: the axis {argument}={axis} must have the size {size} of the mapped axis, got {length}; "
+                "tiled=True takes multiples of it"
+            )
+        return x
+    if not size or length % size:
+        raise ValueError(
+            f"{function}: with tiled=True the size of the axis {argument}={axis} must be a multiple of {size}, the "
+            f"size of the mapped axis, got {length}"
+        )
+    return xp.reshape(x, (*x.shape[:axis], size, length // size, *x.shape[axis + 1 :]))
+
+
 def _pairs(perm: Any, size: int) -> list[tuple[int, int]]:
+    if _arguments.is_array(perm):
+        perm = _listed(perm)
     if not isinstance(perm, (list, tuple)) or not all(
         isinstance(pair, (list, tuple)) and len(pair) == 2 for pair in perm
     ):
@@ -311,3 +460,17 @@ def _pairs(perm: Any, size: int) -> list[tuple[int, int]]:
         if len(set(positions)) < len(positions):
             raise ValueError(f"ppermute: each position may be a {what} once, got perm={pairs}")
     return pairs
+
+
+def _listed(perm: Array) -> list[list[int]]:
+    if not is_concrete(perm):
+        raise TypeError(
+            "ppermute: perm must be concrete, got a traced or lazy array; pass a list of pairs (source, destination)"
+        )
+    xp = array_namespace(perm)
+    if perm.ndim != 2 or perm.shape[1] != 2 or not xp.isdtype(perm.dtype, "integral"):
+        raise TypeError(
+            f"ppermute: an array perm must be of integers and of shape (n, 2), got the shape {tuple(perm.shape)} and "
+            f"the data type {perm.dtype}"
+        )
+    return [[int(perm[i, 0]), int(perm[i, 1])] for i in range(perm.shape[0])]

@@ -1,7 +1,8 @@
 """The names of mapped axes: which are bound where a function is being mapped, and what is known of each axis.
 
-They are kept by thread, and not in a context variable, which torch.compile doesn't trace: a mapped function runs to its
-end in one thread, without giving way to another task, so that there is no difference.
+`axis_around` finds the axes of a library's own transformations, such as `jax.shard_map` and `jax.pmap`. All others are
+kept by thread, and not in a context variable, which torch.compile doesn't trace: a mapped function runs to its end in
+one thread, without giving way to another task, so that there is no difference.
 """
 
 import threading
@@ -9,8 +10,10 @@ from collections.abc import Callable, Hashable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any, NamedTuple, TypeAlias
 
-from xpand._namespace import describe
-from xpand._typing import Array
+from xpand._namespace import describe, imported_libraries
+from xpand._typing import Array, Namespace
+
+from .._dispatch import pluggable
 
 Name: TypeAlias = Hashable
 """The name of a mapped axis: most often a string."""
@@ -79,12 +82,25 @@ def axis_of(function: str, name: Name) -> Axis:
     found = _BOUND.axes.get(name)
     _BOUND.asked += 1
     if found is None:
+        found = _around(name)
+    if found is None:
         known = ", ".join(map(repr, _BOUND.axes)) or "none"
         raise NameError(
             f"{function}: no mapped axis is called {name!r} here; those bound are: {known}. Call the function inside "
             f"one mapped with `vmap(…, axis_name={name!r})`"
         )
     return found
+
+
+@pluggable
+def axis_around(name: Name, /, *, xp: Namespace | str | None = None) -> Axis | None:
+    """Find an axis that a library's own transformation around the call maps over; None where there is none."""
+    return axis_around.native_for(xp)(name, xp=xp)
+
+
+def _around(name: Name) -> Axis | None:
+    found = (axis_around(name, xp=library) for library in imported_libraries())
+    return next((axis for axis in found if axis is not None), None)
 
 
 def checked(function: str, name: Any) -> Name:

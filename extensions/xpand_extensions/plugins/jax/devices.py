@@ -117,3 +117,15 @@ def memory_stats(device: Any = None, /, *, xp: Any = None) -> MemoryStats | None
         counted.get("bytes_limit"),
         counted,
     )
+
+
+def process_index(xp: Any = None) -> int:
+    return jax.process_index()
+
+
+def process_indices(xp: Any = None) -> tuple[int, ...]:
+    return tuple(jax.process_indices())
+
+
+def process_count(xp: Any = None) -> int:
+    return jax.process_count()

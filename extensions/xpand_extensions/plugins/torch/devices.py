@@ -100,3 +100,19 @@ def memory_stats(device: Any = None, /, *, xp: Any = None) -> MemoryStats | None
         total,
         counted,
     )
+
+
+def process_index(xp: Any = None) -> int:
+    return torch.distributed.get_rank() if _is_distributed() else 0
+
+
+def process_indices(xp: Any = None) -> tuple[int, ...]:
+    return tuple(range(process_count()))
+
+
+def process_count(xp: Any = None) -> int:
+    return torch.distributed.get_world_size() if _is_distributed() else 1
+
+
+def _is_distributed() -> bool:
+    return torch.distributed.is_available() and torch.distributed.is_initialized()

@@ -96,5 +96,9 @@ def ppermute(x: Array, /, axis_name: Any, perm: Sequence[tuple[int, int]]) -> Ar
     return collective(x, _position("ppermute", axis_name), "permute", sources)
 
 
+def psum_scatter(x: Array, /, axis_name: Any, *, scatter_dimension: int = 0, tiled: bool = False) -> Array:
+    return collective(x, _position("psum_scatter", axis_name), "scatter")
+
+
 def _position(function: str, name: Any) -> Array:
     return names.axis_of(function, name).position()
