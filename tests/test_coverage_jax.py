@@ -249,6 +249,16 @@ def mapped(t: Any, a: Any, b: Any) -> Any:
     )
 
 
+def over_devices(t: Any, a: Any) -> Any:
+    mapped = t.pmap(
+        lambda x, y: {"sum": t.psum(x, "i") * y, "y": y}, "i", in_axes=(1, None), out_axes={"sum": 0, "y": None}
+    )
+    scaled = t.pmap(lambda n, x: x**n, static_broadcasted_argnums=0)
+    with pytest.raises(ValueError):  # noqa: PT011  (more replicas than devices: JAX's words, and ours)
+        scaled(2, xp.concat([a] * 9))
+    return mapped(a.T, a[0, ...]), scaled(3, a), t.grad(lambda x: xp.sum(scaled(2, x)))(a)
+
+
 def vectorized(t: Any, a: Any, b: Any) -> Any:
     product = t.vectorize(lambda matrix, vector: xp.sum(matrix * vector, axis=-1), signature="(n,m),(m)->(n)")
     scaled = t.vectorize(lambda x, name: xp.sin(x) if name == "sin" else x, excluded={1})
@@ -285,6 +295,7 @@ CASES: dict[str, Row] = {
     "custom_vjp.defvjp": compared(reverse_rule, Y, X),
     "checkpoint": compared(recomputed, X),
     "vmap": compared(mapped, A, POSITIVE),
+    "pmap": compared(over_devices, A[:1]),
     "numpy.vectorize": compared(vectorized, A, POSITIVE),
     "lax.psum (collective in pmap and vmap)": compared(summed, POSITIVE),
 }

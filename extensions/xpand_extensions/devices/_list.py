@@ -42,7 +42,7 @@ def devices(xp: Namespace | str | None = None, kind: str | None = None) -> tuple
     >>> [each.kind for each in devices("numpy")]
     ['cpu']
     """
-    return _of_kind("devices", namespace_or_default(xp, "devices"), kind)
+    return of_kind("devices", namespace_or_default(xp, "devices"), kind)
 
 
 def local_devices(xp: Namespace | str | None = None, kind: str | None = None) -> tuple[DeviceInfo, ...]:
@@ -55,7 +55,7 @@ def local_devices(xp: Namespace | str | None = None, kind: str | None = None) ->
     >>> local_devices("numpy") == devices("numpy")
     True
     """
-    found = _of_kind("local_devices", namespace_or_default(xp, "local_devices"), kind)
+    found = of_kind("local_devices", namespace_or_default(xp, "local_devices"), kind)
     return tuple(each for each in found if each.is_local)
 
 
@@ -92,10 +92,11 @@ def _count(function: str, xp: Namespace | str | None, kind: str | None, local: b
     namespace = namespace_or_default(xp, function)
     if kind in KINDS and all(each.kind != kind for each in listed(xp=namespace)):
         return 0
-    return sum(each.is_local or not local for each in _of_kind(function, namespace, kind))
+    return sum(each.is_local or not local for each in of_kind(function, namespace, kind))
 
 
-def _of_kind(function: str, xp: Namespace, kind: str | None) -> tuple[DeviceInfo, ...]:
+def of_kind(function: str, xp: Namespace, kind: str | None) -> tuple[DeviceInfo, ...]:
+    """List the devices of a kind for `function`, which errors name; None: all that hold values."""
     if kind is not None and not isinstance(kind, str):
         raise TypeError(f"{function}: kind must be a string such as 'gpu', or None, got {describe(kind)}")
     every = listed(xp=xp)

@@ -1,16 +1,19 @@
 """Mapping on any library, by tracing."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from xpand import _arguments, array_namespace, default_namespace
 from xpand._typing import Array
 
+from ..devices import to_device
 from ..tracing import traced_namespace
 from ..tracing._batching import batched
 from ..tracing._collectives import collective
 from ..vmap import _names as names
+from ..vmap import vmap as vmap_of_trees
 from ..vmap._collectives import gathered, own_entry
+from ..vmap._parallel import devices_of_replicas
 
 
 def vmap(
@@ -52,6 +55,29 @@ def vmap(
 def _spread(x: Array, size: int) -> Array:
     xp = array_namespace(x)  # not that of the arguments: what isn't mapped may be of a transformation around
     return xp.broadcast_to(xp.expand_dims(x, axis=0), (size, *x.shape))
+
+
+def pmap(
+    function: Callable[..., Any],
+    /,
+    axis_name: Any = None,
+    *,
+    in_axes: Any = 0,
+    out_axes: Any = 0,
+    static_broadcasted_argnums: int | Iterable[int] = (),
+    devices: Sequence[Any] | None = None,
+    backend: str | None = None,
+    axis_size: int | None = None,
+    donate_argnums: int | Iterable[int] = (),
+) -> Callable[..., Any]:
+    def alone(*leaves: Any) -> Any:
+        arrays = [x for x in leaves if _arguments.is_array(x)]
+        (device,) = devices_of_replicas(size, devices, backend, array_namespace(*arrays), arrays[0], most=1)
+        return mapped(*to_device(leaves, device))
+
+    size = axis_size or 0
+    mapped = vmap_of_trees(function, in_axes=in_axes, out_axes=out_axes, axis_name=axis_name, axis_size=axis_size)
+    return alone
 
 
 def psum(x: Array, /, axis_name: Any) -> Array:

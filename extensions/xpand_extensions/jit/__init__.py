@@ -23,6 +23,7 @@ from ._calls import (
     Statics,
     arrays_among,
     check_leaves,
+    leaf_numbers,
     signature_of,
     tracing,
 )
@@ -147,7 +148,7 @@ def jit(
             raise
         if found is None:
             statics.check(values)
-            numbers = _leaf_numbers(args, traced[0], values, donated)
+            numbers = leaf_numbers(args, traced[0], values, donated)
             flat = make(Flat("jit", tracing(function), structure, values), donate_argnums=numbers)
             found = signatures.add(key, flat)
         arrays = [x for x in args if type(x) not in NUMBERS]
@@ -170,23 +171,6 @@ def jit(
     for name, value in attributes.items():
         setattr(compiled, name, value)
     return compiled  # type: ignore[return-value]
-
-
-def _leaf_numbers(
-    args: tuple[Any, ...], traced: tuple[Any, ...], statics: tuple[Any, ...], donated: tuple[int, ...]
-) -> tuple[int, ...]:
-    """Return the numbers of the leaves of the donated arguments."""
-    if not donated:
-        return ()
-    places = {number % len(args) for number in donated if -len(args) <= number < len(args)}
-    static = {place for place, *_ in statics}
-    found: list[int] = []
-    count = 0
-    for place, tree in zip([i for i in range(len(args)) if i not in static], traced):
-        size = len(trees.leaves(tree))
-        found += range(count, count + size) if place in places else ()
-        count += size
-    return tuple(found)
 
 
 @contextmanager

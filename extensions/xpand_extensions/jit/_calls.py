@@ -119,6 +119,7 @@ class Statics:
         function: Callable[..., Any],
         argnums: int | Sequence[int] | None,
         argnames: str | Iterable[str] | None,
+        argument: str = "static_argnums",
     ) -> None:
         """Check the declaration of the static arguments of `function`, given to the transformation `name`.
 
@@ -126,14 +127,14 @@ class Statics:
         """
         self._name = name
         given = () if argnums is None else argnums if isinstance(argnums, (tuple, list)) else (argnums,)
-        numbers = [_arguments.integer(name, "static_argnums", number) for number in given]
+        numbers = [_arguments.integer(name, argument, number) for number in given]
         names = [argnames] if isinstance(argnames, str) else list(argnames or ())
         for each in names:
             if not isinstance(each, str):
                 raise TypeError(f"{name}: static_argnames must be a name or names, got {describe(each)}")
         parameters = _parameters(function)
         self._check_numbers = partial(_of_places, name, name_of(function), parameters)
-        numbers = self._check_numbers("static_argnums", numbers)
+        numbers = self._check_numbers(argument, numbers)
         if parameters is not None:
             numbers, names = _completed(name, name_of(function), parameters, numbers, names)
         self._numbers, self._names = numbers, frozenset(names)
@@ -284,6 +285,23 @@ class Flat:
 def arrays_among(leaves: Sequence[Any]) -> list[Array]:
     """Return the arrays among the leaves of a call, whose library is to do it; where there are none, one made."""
     return [x for x in leaves if type(x) not in NUMBERS] or [choose_namespace(*leaves).asarray(0)]
+
+
+def leaf_numbers(
+    args: tuple[Any, ...], traced: tuple[Any, ...], statics: tuple[Any, ...], donated: tuple[int, ...]
+) -> tuple[int, ...]:
+    """Return the numbers of the leaves of the donated arguments."""
+    if not donated:
+        return ()
+    places = {number % len(args) for number in donated if -len(args) <= number < len(args)}
+    static = {place for place, *_ in statics}
+    found: list[int] = []
+    count = 0
+    for place, tree in zip([i for i in range(len(args)) if i not in static], traced):
+        size = len(trees.leaves(tree))
+        found += range(count, count + size) if place in places else ()
+        count += size
+    return tuple(found)
 
 
 def check_leaves(name: str, traced: tuple[tuple[Any, ...], dict[str, Any]]) -> None:

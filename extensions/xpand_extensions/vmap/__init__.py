@@ -18,6 +18,7 @@ from ._collectives import (
 from ._mapping import mapped as mapped
 from ._mapping import vmap
 from ._names import axis_around as axis_around
+from ._parallel import pmap
 from ._vectorize import vectorize
 
 __all__ = [
@@ -25,6 +26,7 @@ __all__ = [
     "all_to_all",
     "axis_index",
     "axis_size",
+    "pmap",
     "pmax",
     "pmean",
     "pmin",

@@ -75,8 +75,8 @@ def vmap(
             given = with_fitting_plans(given)
             leaves, structure = _leaves(given, axis_size)
             args = given[0]
-        axes = _in_axes(in_axes, args, leaves, given if containers else None)
-        size = _size(axes, leaves, axis_size)
+        axes = axes_of_arguments("vmap", in_axes, args, leaves, given if containers else None)
+        size = size_of_axes("vmap", axes, leaves, axis_size)
         flat = Flat(
             "vmap", lambda given, named=_NO_KWARGS: function(*given, **named), structure, False, flatten_planless
         )
@@ -96,7 +96,7 @@ def vmap(
         def divided(*arrays: Array) -> tuple[tuple[Array, ...], tuple[Array, ...]]:
             outs = flat(*arrays)[0]
             tree = flat.output(outs)
-            places[:] = _spread("out_axes", out_axes, tree)
+            places[:] = spread_axes("vmap", "out_axes", out_axes, tree)
             if len(outs) > 1 and has_containers(tree):
                 same = [x for x, axis in zip(arrays, axes) if axis is None]
                 found, places[:] = out_of_containers(tree, places, same)
@@ -107,7 +107,7 @@ def vmap(
             )
 
         found, same = map(iter, native(divided, axes, (0, None), *named)(*leaves))
-        return flat.output([next(same) if place is None else _placed(next(found), place) for place in places])
+        return flat.output([next(same) if place is None else placed("vmap", next(found), place) for place in places])
 
     if out_axes is None or not isinstance(out_axes, int) or out_axes or axis_name is not None or axis_size is not None:
         return wraps(function)(of_trees)
@@ -164,27 +164,28 @@ def _leaves(arguments: tuple[Any, ...], axis_size: int | None) -> tuple[list[Arr
     return arrays_of("vmap", "the arguments", arguments)
 
 
-def _in_axes(
-    in_axes: Axes, args: tuple[Any, ...], leaves: Sequence[Array], containers: trees.Tree
+def axes_of_arguments(
+    function: str, in_axes: Axes, args: tuple[Any, ...], leaves: Sequence[Any], containers: trees.Tree = None
 ) -> tuple[int | None, ...]:
-    """Give each array the axis to map over, not negative. `containers`: all that is given, where there are any."""
+    """Give each leaf the axis to map over, not negative. `containers`: all that is given, where there are any."""
     positional = in_axes
     if isinstance(in_axes, (tuple, list)):
         if len(in_axes) != len(args):
             raise ValueError(
-                f"vmap: in_axes={in_axes} must have an entry for each positional argument; there are {len(args)}"
+                f"{function}: in_axes={in_axes} must have an entry for each positional argument; there are {len(args)}"
             )
         positional = tuple(in_axes)
-    axes = _spread("in_axes", positional, args)
+    axes = spread_axes(function, "in_axes", positional, args)
     axes += [0] * (len(leaves) - len(axes))
     if containers is not None:
         return in_of_containers(containers, axes, leaves)
     return tuple(
-        None if axis is None else _arguments.axis("vmap", axis, x.ndim, "in_axes") for axis, x in zip(axes, leaves)
+        None if axis is None else _arguments.axis(function, axis, getattr(x, "ndim", 0), "in_axes")
+        for axis, x in zip(axes, leaves)
     )
 
 
-def _size(axes: Sequence[int | None], leaves: Sequence[Array], axis_size: int | None) -> int:
+def size_of_axes(function: str, axes: Sequence[int | None], leaves: Sequence[Any], axis_size: int | None) -> int:
     """Find the one size that the mapped axes have."""
     sizes = {x.shape[axis] for axis, x in zip(axes, leaves) if axis is not None}
     if axis_size is not None:
@@ -194,12 +195,12 @@ def _size(axes: Sequence[int | None], leaves: Sequence[Array], axis_size: int | 
         return size
     if not sizes:
         raise ValueError(
-            "vmap: no argument is mapped over: in_axes has an integer for none of the arrays; say axis_size where that "
-            "is meant"
+            f"{function}: no argument is mapped over: in_axes has an integer for none of the arrays; say axis_size "
+            "where that is meant"
         )
     shapes = ", ".join(f"{tuple(x.shape)} along {axis}" for axis, x in zip(axes, leaves) if axis is not None)
     said = "" if axis_size is None else f" and axis_size={axis_size}"
-    raise ValueError(f"vmap: the arrays must have one size along the mapped axes, got shapes {shapes}{said}")
+    raise ValueError(f"{function}: the arrays must have one size along the mapped axes, got shapes {shapes}{said}")
 
 
 def _index(size: int) -> Array:
@@ -219,14 +220,15 @@ def _no_patterns(flat: Flat, arrays: Sequence[Array]) -> tuple[Array, ...]:
     return outs
 
 
-def _placed(x: Array, place: int) -> Array:
+def placed(function: str, x: Array, place: int) -> Array:
+    """Move the first axis of a result to where `out_axes` has it."""
     if not place:
         return x
-    place = _arguments.axis("vmap", place, x.ndim, "out_axes")
+    place = _arguments.axis(function, place, x.ndim, "out_axes")
     return array_namespace(x).moveaxis(x, 0, place)
 
 
-def _spread(name: str, axes: Axes, tree: trees.Tree) -> list[int | None]:
+def spread_axes(function: str, name: str, axes: Axes, tree: trees.Tree) -> list[int | None]:
     """Give each leaf of a tree its axis, from a tree of axes that ends sooner."""
     if axes is None or isinstance(axes, int):
         return [axes] * len(trees.leaves(tree))
@@ -236,6 +238,6 @@ def _spread(name: str, axes: Axes, tree: trees.Tree) -> list[int | None]:
         trees.map(lambda axis, part: found.extend([axis] * len(trees.leaves(part))), axes, tree, is_leaf=is_end)
     except (ValueError, TypeError):
         raise ValueError(
-            f"vmap: {name} must be an integer, None, or a tree that the arrays' tree begins with, got {axes}"
+            f"{function}: {name} must be an integer, None, or a tree that the arrays' tree begins with, got {axes}"
         ) from None
     return found

@@ -120,7 +120,7 @@ def memory_stats(device: Any = None, /, *, xp: Any = None) -> MemoryStats | None
 
 
 def process_index(xp: Any = None) -> int:
-    return jax.process_index()
+    return int(jax.process_index())
 
 
 def process_indices(xp: Any = None) -> tuple[int, ...]:
@@ -128,4 +128,4 @@ def process_indices(xp: Any = None) -> tuple[int, ...]:
 
 
 def process_count(xp: Any = None) -> int:
-    return jax.process_count()
+    return int(jax.process_count())

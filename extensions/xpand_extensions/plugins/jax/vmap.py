@@ -1,14 +1,20 @@
 """Mapping on JAX."""
 
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
+from jax.sharding import Mesh, NamedSharding
+from jax.sharding import PartitionSpec as P
 
+from xpand import jax as xp
+from xpand import trees
 from xpand._typing import Array
 from xpand_extensions.vmap import _names as names
+from xpand_extensions.vmap._mapping import placed, spread_axes
+from xpand_extensions.vmap._parallel import devices_of_replicas
 
 from ...generic import vmap as generic
 from ._explained import explained
@@ -48,6 +54,78 @@ def _told(mapped: Callable[..., Any], out_axes: Any) -> Callable[..., Any]:
             raise ValueError(message) from error
 
     return told
+
+
+def pmap(
+    function: Callable[..., Any],
+    /,
+    axis_name: Any = None,
+    *,
+    in_axes: Any = 0,
+    out_axes: Any = 0,
+    static_broadcasted_argnums: int | Iterable[int] = (),
+    devices: Sequence[Any] | None = None,
+    backend: str | None = None,
+    axis_size: int | None = None,
+    donate_argnums: int | Iterable[int] = (),
+) -> Callable[..., Any]:
+    name = "replica" if axis_name is None else axis_name
+    traced = explained("pmap", function)
+    structure: trees.Structure | None = None
+    places: list[int | None] = []
+
+    def replica(*leaves: Any) -> tuple[list[Any], list[Any]]:
+        nonlocal structure
+        result = traced(*leaves)
+        outs, structure = trees.flatten(result)
+        places[:] = spread_axes("pmap", "out_axes", out_axes, result)
+        of_all = [x for x, place in zip(outs, places) if place is not None]
+        return of_all, [x for x, place in zip(outs, places) if place is None]
+
+    def ordered(of_all: list[Any], of_one: list[Any]) -> list[Any]:
+        mapped, same = iter(of_all), iter(of_one)
+        return [next(same) if place is None else placed("pmap", next(mapped), place) for place in places]
+
+    donated = tuple(donate_argnums if isinstance(donate_argnums, Iterable) else (donate_argnums,))
+    shardings: Sequence[NamedSharding] = ()
+    run: Callable[..., Any]
+    if jax.process_count() > 1:  # JAX's own takes of each process the part of the axis that it holds
+        own = jax.pmap(replica, name, in_axes=in_axes, out_axes=(0, None), devices=devices, donate_argnums=donated)
+        run = lambda *leaves: ordered(*own(*leaves))
+    else:
+        mesh = Mesh(np.asarray(devices_of_replicas(axis_size or 0, devices, backend, xp), dtype=object), (name,))
+        specs = tuple([P() if axis is None else P(*[None] * axis, name) for axis in in_axes])
+        shardings = [NamedSharding(mesh, spec) for spec in specs]
+
+        def on_device(*leaves: Any) -> Any:
+            given = [x if axis is None else jnp.squeeze(x, axis) for x, axis in zip(leaves, in_axes)]
+            of_all, of_one = replica(*given)
+            return [jnp.expand_dims(x, 0) for x in of_all], of_one
+
+        # `check_vma` would refuse results of one replica that may differ on the others.
+        spread = jax.shard_map(on_device, mesh=mesh, in_specs=specs, out_specs=(P(name), P()), check_vma=False)
+        compiled = lambda *leaves: ordered(*spread(*leaves))
+        run = jax.jit(compiled, in_shardings=tuple(shardings), donate_argnums=donated)
+
+    def call(*leaves: Any) -> Any:
+        try:
+            found = run(*leaves)
+        except ValueError:
+            moved = [_distributed(x, sharding) for x, sharding in zip(leaves, shardings)]
+            if all(x is y for x, y in zip(leaves, moved)):
+                raise
+            found = run(*moved)
+        assert structure is not None, "the function has been traced"
+        return trees.unflatten(structure, found)
+
+    return call
+
+
+def _distributed(x: Any, sharding: NamedSharding) -> Any:
+    """Move an array that is bound to other devices, such as one that `to_device` has returned, which `jit` refuses."""
+    if isinstance(x, jax.core.Tracer) or not isinstance(x, jax.Array) or x.sharding == sharding:
+        return x
+    return jax.device_put(x, sharding)
 
 
 def _axis(name: Any) -> names.Axis:
@@ -97,12 +175,14 @@ def _plain(function: Callable[..., Any], axis_name: Any, x: Array) -> Array:
 _derived = jax.custom_jvp(_plain, nondiff_argnums=(0, 1))
 
 
-@partial(_derived.defjvp)
-def _(function: Callable[..., Any], axis_name: Any, primals: Any, tangents: Any) -> tuple[Array, Array]:
+def _derivative(function: Callable[..., Any], axis_name: Any, primals: Any, tangents: Any) -> tuple[Array, Array]:
     (x,), (dx,) = primals, tangents
     extreme = _derived(function, axis_name, x)
     chosen = (x == extreme).astype(x.dtype)
     return extreme, jax.lax.psum(chosen * dx, axis_name) / jax.lax.psum(chosen, axis_name)
+
+
+_derived.defjvp(_derivative)
 
 
 def psum_scatter(x: Array, /, axis_name: Any, *, scatter_dimension: int = 0, tiled: bool = False) -> Array:

@@ -115,4 +115,4 @@ def process_count(xp: Any = None) -> int:
 
 
 def _is_distributed() -> bool:
-    return torch.distributed.is_available() and torch.distributed.is_initialized()
+    return bool(torch.distributed.is_available() and torch.distributed.is_initialized())

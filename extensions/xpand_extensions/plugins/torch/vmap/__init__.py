@@ -1,13 +1,19 @@
 """Mapping on PyTorch."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 from typing import Any, Final
 
 import torch
 
+from xpand import UnsupportedError, trees
+from xpand import torch as xp
 from xpand._typing import Array
+from xpand_extensions.devices import to_device
 from xpand_extensions.vmap import _names as names
+from xpand_extensions.vmap import vmap as vmap_of_trees
+from xpand_extensions.vmap._mapping import placed, spread_axes
+from xpand_extensions.vmap._parallel import devices_of_replicas
 
 from ..autodiff._levels import transformed
 from ._collectives import collective
@@ -78,6 +84,53 @@ def _called(function: Callable[..., Any], arrays: Sequence[Array], axis_name: An
         return function(*arrays)
     with names.bound(axis_name, axis):
         return function(*arrays)
+
+
+def pmap(
+    function: Callable[..., Any],
+    /,
+    axis_name: Any = None,
+    *,
+    in_axes: Any = 0,
+    out_axes: Any = 0,
+    static_broadcasted_argnums: int | Iterable[int] = (),
+    devices: Sequence[Any] | None = None,
+    backend: str | None = None,
+    axis_size: int | None = None,
+    donate_argnums: int | Iterable[int] = (),
+) -> Callable[..., Any]:
+    size = axis_size or 0
+    alone = vmap_of_trees(function, in_axes=in_axes, out_axes=out_axes, axis_name=axis_name, axis_size=1)
+
+    def on_each(*leaves: Any) -> Any:
+        first = next(x for x in leaves if isinstance(x, torch.Tensor))
+        chosen = devices_of_replicas(size, devices, backend, xp, first)
+        if size == 1:
+            return alone(*to_device(leaves, chosen[0]))
+        if torch._C._functorch.maybe_current_level() is not None:
+            raise UnsupportedError(
+                "pmap: on PyTorch, replicas on several devices cannot be differentiated or mapped from outside; write "
+                "`pmap(grad(f))`, or use `vmap` on one device"
+            )
+        results = []
+        for i, device in enumerate(chosen):
+            given = [x if axis is None else x.select(axis, i) for x, axis in zip(to_device(leaves, device), in_axes)]
+            axis = names.Axis(size, partial(torch.asarray, i, dtype=torch.int32, device=device))
+            with torch.device(device):
+                results.append(_called(function, given, axis_name, axis))
+        places = spread_axes("pmap", "out_axes", out_axes, results[0])
+        columns = zip(places, *[trees.leaves(result) for result in results])
+        joined = [_joined(place, column, chosen[0]) for place, *column in columns]
+        return trees.unflatten(trees.structure(results[0]), joined)
+
+    return on_each
+
+
+def _joined(place: int | None, column: Sequence[Array], device: Any) -> Array:
+    """Stack what each replica has returned, or take what the first has."""
+    if place is None:
+        return column[0]
+    return placed("pmap", torch.stack([x.to(device, non_blocking=True) for x in column]), place)
 
 
 def psum(x: Array, /, axis_name: Any) -> Array:

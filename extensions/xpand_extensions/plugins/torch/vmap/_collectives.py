@@ -74,7 +74,10 @@ class _Collective(torch.autograd.Function):  # type: ignore[misc]
 
 @torch.library.custom_op("xpand::collective", mutates_args=())  # type: ignore[untyped-decorator]
 def _operator(x: torch.Tensor, position: torch.Tensor, kind: str, sources: list[int]) -> torch.Tensor:
-    raise RuntimeError("a function of the members along a mapped axis was called where the axis isn't mapped")
+    raise UnsupportedError(
+        "psum, all_gather, ppermute: on PyTorch, the replicas of `pmap` exchange no values between devices; use `vmap` "
+        "on one device, or `torch.distributed` in several processes"
+    )
 
 
 @_operator.register_fake  # type: ignore[untyped-decorator]

@@ -1,0 +1,199 @@
+"""Mapping a function of trees over devices."""
+
+from collections.abc import Callable, Iterable, Sequence
+from functools import wraps
+from typing import Any
+
+from xpand import _arguments, library_name, trees
+from xpand._arguments import device_of
+from xpand._namespace import describe
+from xpand._precision import MATMUL, PRECISION, compiled_for
+from xpand._typing import Array, Device, Namespace
+
+from .._dispatch import pluggable
+from ..devices import DeviceInfo, device_info, local_devices
+from ..devices._list import library_under, of_kind
+from ..jit._calls import MAX_ENTRIES, Flat, Statics, arrays_among, check_leaves, leaf_numbers, signature_of
+from . import _names as names
+from ._mapping import Axes, axes_of_arguments, size_of_axes
+
+
+@pluggable
+def pmap(
+    function: Callable[..., Any],
+    /,
+    axis_name: names.Name | None = None,
+    *,
+    in_axes: Axes = 0,
+    out_axes: Axes = 0,
+    static_broadcasted_argnums: int | Iterable[int] = (),
+    devices: Sequence[Device | DeviceInfo | str] | None = None,
+    backend: str | None = None,
+    axis_size: int | None = None,
+    donate_argnums: int | Iterable[int] = (),
+) -> Callable[..., Any]:
+    """Make the function that calls another for each position along an axis of its arguments, each on its own device.
+
+    The function is compiled as by `jit`, and mapped as by `vmap`; each call along the axis is a *replica*. There are
+    not more replicas than devices.
+
+    - On JAX replicas run in parallel. This is `jit` of `jax.shard_map`, kept for each signature of a call.
+    - On PyTorch each replica is called by itself, on the device of its number, and is not compiled; GPUs compute at the
+      same time. `axis_index` and `axis_size` are known in it. Functions that exchange values along the axis work with
+      one replica alone.
+    - Elsewhere there is one device, and so one replica, which runs as in `vmap`.
+
+    Args:
+        function: Takes trees of arrays and Python numbers, and static values, and returns a tree of arrays and numbers.
+        axis_name: The name of the mapped axis, as in `vmap`.
+        in_axes: As in `vmap`.
+        out_axes: As in `vmap`, except that None takes a result from one replica, and does not check that all are equal.
+        static_broadcasted_argnums: The numbers of arguments that are static, as `static_argnums` of `jit`.
+        devices: The devices to use, one for each replica, each as `to_device` takes it. By default the first devices of
+            the kind on which the arrays lie.
+        backend: The kind of devices to use where `devices` is not given: "cpu", "gpu", or a platform's own word.
+        axis_size: The number of replicas; only checked, since one argument at least must be mapped over.
+        donate_argnums: As in `jit`.
+
+    Returns:
+        A function of the same arguments, each with one more axis where it is mapped over, that returns what `function`
+        does with one more axis, distributed over the devices.
+
+    Raises:
+        TypeError: `function` is not callable, or an argument has the wrong type. By the function returned: leaves that
+            are neither arrays nor numbers.
+        ValueError: A wrong number of an argument. By the function returned: more replicas than devices, or as many
+            devices as there are not replicas; no such kind of device; as `vmap`.
+        UnsupportedError: On PyTorch, replicas on several devices that exchange values, or derivatives and maps around
+            them.
+
+    Source: `jax.pmap`.
+
+    >>> import numpy as np
+    >>> from xpand_extensions.vmap import psum
+    >>> pmap(lambda x, y: x + psum(x, "i") * y, "i", in_axes=(0, None))(np.asarray([[1.0, 2.0]]), 3.0)
+    array([[4., 8.]])
+    """
+    if not callable(function):
+        raise TypeError(f"pmap: takes a function, got {describe(function)}")
+    if axis_name is not None:
+        names.checked("pmap", axis_name)
+    if axis_size is not None:
+        axis_size = _arguments.integer("pmap", "axis_size", axis_size, minimum=1)
+    if backend is not None and not isinstance(backend, str):
+        raise TypeError(f"pmap: backend must be a string such as 'gpu', got {describe(backend)}")
+    chosen = None if devices is None else tuple(devices)
+    if chosen == ():
+        raise ValueError("pmap: devices must hold a device for each replica, got none; omit it to use those there are")
+    static = (
+        (static_broadcasted_argnums,) if isinstance(static_broadcasted_argnums, int) else static_broadcasted_argnums
+    )
+    statics = Statics("pmap", function, tuple(static), None, "static_broadcasted_argnums")
+    donated = statics.donated(donate_argnums if isinstance(donate_argnums, int) else tuple(donate_argnums))
+    # By signature, so that a call like one before costs its look-up.
+    programs: dict[Any, Callable[..., Any]] = {}
+    of_arrays: dict[Any, Callable[..., Any]] = {}  # those for arrays alone, which need no flattening
+
+    def program(
+        args: tuple[Any, ...], traced: tuple[tuple[Any, ...], dict[str, Any]], values: tuple[Any, ...]
+    ) -> Callable[..., Any]:
+        check_leaves("pmap", traced)
+        statics.check(values)
+        leaves, structure = trees.flatten(traced)
+        arrays = arrays_among(leaves)
+        axes = axes_of_arguments("pmap", _without(in_axes, len(args), values), traced[0], leaves)
+        if all(axis is None for axis in axes):
+            raise ValueError("pmap: no argument is mapped over: in_axes has an integer for none of the arrays")
+        size = size_of_axes("pmap", axes, leaves, axis_size)
+        numbers = leaf_numbers(args, traced[0], values, donated)
+        make = pmap.native(*arrays)
+        return make(
+            Flat("pmap", function, structure, values),
+            axis_name,
+            in_axes=axes,
+            out_axes=out_axes,
+            devices=chosen,
+            backend=backend,
+            axis_size=size,
+            donate_argnums=numbers,
+        )
+
+    @wraps(function)
+    def mapped(*args: Any, **kwargs: Any) -> Any:
+        precision = compiled_for() if PRECISION.active or MATMUL.active else None
+        if not kwargs and precision is None:
+            try:
+                found = of_arrays.get(tuple([(type(x), x.shape, x.dtype) for x in args]))
+            except (AttributeError, TypeError):  # not all are arrays
+                found = None
+            if found is not None:
+                return found(*args)
+        traced, values = statics.divide(args, kwargs)
+        leaves, structure = trees.flatten(traced)
+        types = tuple([(type(x), getattr(x, "shape", None), getattr(x, "dtype", None)) for x in leaves])
+        try:
+            key = structure, types, signature_of(values), precision
+            found = programs.get(key)
+        except TypeError:  # a static value that cannot be hashed, about which `program` raises
+            statics.check(values)
+            raise
+        if found is None:
+            found = program(args, traced, values)
+            if len(programs) >= MAX_ENTRIES:
+                programs.clear()
+                of_arrays.clear()
+            programs[key] = found
+            if not kwargs and not values and precision is None and all(map(_arguments.is_array, args)):
+                of_arrays[types] = found
+        return found(*leaves)
+
+    return mapped
+
+
+def devices_of_replicas(
+    size: int,
+    devices: Sequence[Device | DeviceInfo | str] | None,
+    backend: str | None,
+    xp: Namespace,
+    like: Array | None = None,
+    most: int | None = None,
+) -> tuple[Device, ...]:
+    """Return the library's own device for each replica: those chosen, or the first of a kind.
+
+    The kind is `backend`, or else that of the device of `like`, or of the default device. An implementation may use
+    fewer devices than there are: `most`.
+
+    Raises:
+        ValueError: There are not enough devices, or not one chosen for each replica.
+    """
+    xp = library_under(xp)
+    if devices is None:
+        every = local_devices(xp)
+        here = None if like is None else next((each for each in every if each.device == device_of(like)), None)
+        default = device_info(xp=xp) if here is None else here
+        if size == 1 and backend in (None, default.kind, default.platform):
+            return (default.device,)
+        found = [each.device for each in of_kind("pmap", xp, backend or default.kind) if each.is_local]
+    else:
+        if len(devices) != size:
+            raise ValueError(
+                f"pmap: devices must hold one device for each of the {size} replicas along the mapped axis, got "
+                f"{len(devices)}"
+            )
+        found = [device_info(each, xp=xp).device for each in devices]
+    found = found[:most]
+    if size > len(found):
+        count = f"{len(found)} device" + "s" * (len(found) != 1)
+        raise ValueError(
+            f"pmap: {size} replicas need as many devices, and {library_name(xp)} has {count} for them here; map over "
+            "at most as many, and over the rest with `vmap` inside"
+        )
+    return tuple(found[:size])
+
+
+def _without(in_axes: Axes, count: int, values: tuple[Any, ...]) -> Axes:
+    """Take the entries of static arguments out of the axes of all arguments."""
+    static = {key for key, *_ in values if isinstance(key, int)}
+    if not static or not isinstance(in_axes, (tuple, list)) or len(in_axes) != count:
+        return in_axes
+    return tuple(axis for place, axis in enumerate(in_axes) if place not in static)
