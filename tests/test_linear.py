@@ -9,7 +9,10 @@ import pytest
 import xpand
 from tests.libraries import LIBRARIES, Library
 from tests.test_derivatives import NAMESPACE, total
+from xpand import trees
 from xpand_extensions.autodiff import grad, jvp, linear_transpose, linearize, vjp
+from xpand_extensions.control_flow import fori_loop
+from xpand_extensions.jit import jit
 from xpand_extensions.vmap import vmap
 
 X, Y = np.asarray([0.3, -0.7, 1.2]), np.asarray([1.5, 0.4, -0.2])
@@ -96,13 +99,95 @@ def test_what_is_not_linear_is_refused(able: Library, name: str) -> None:
         linear_transpose(lambda x: getattr(NAMESPACE(x), name)(x), x)(x)
 
 
+def first(tree: Any) -> Any:
+    return tree[0] if isinstance(tree, tuple) else tree
+
+
+LINEAR = {
+    "vjp": lambda x: vjp(lambda x: NAMESPACE(x).sin(x) * x**2, x)[1],
+    "linearize": lambda x: linearize(lambda x: NAMESPACE(x).sin(x) * x**2, x)[1],
+    "linear_transpose": lambda x: linear_transpose(lambda y: y * (NAMESPACE(x).cos(x) * x**2), x),
+}
+
+
+@pytest.mark.parametrize("name", LINEAR)
+def test_linear_functions_are_trees_of_their_residuals(able: Library, name: str) -> None:
+    make, x, y = LINEAR[name], able.asarray(X), able.asarray(Y)
+    here = make(x)
+    expected = able.to_numpy(first(here(y)))
+    residuals, structure = trees.flatten(here)
+    assert residuals
+    assert all(xpand.array_namespace(each) is able.xp for each in residuals)
+    able.assert_equal(first(trees.unflatten(structure, residuals)(y)), expected, rtol=1e-14)
+    halved = trees.map(lambda x: x / 2.0, linear_transpose(lambda z: z * y, x))
+    able.assert_equal(halved(x)[0], X * Y / 2)
+
+    if "torch" in able.id and name != "vjp":  # each takes TorchInductor seconds, and they are the same graphs
+        return
+    returned = jit(make)(x)
+    able.assert_equal(first(returned(y)), expected, rtol=1e-14)
+    able.assert_equal(first(jit(lambda linear, y: linear(y))(here, y)), expected, rtol=1e-14)
+    with pytest.raises(TypeError, match=f"{name}: (co)?tangents must have the structure"):
+        returned([y])
+    with pytest.raises(ValueError, match=f"{name}: (co)?tangents must have the shape"):
+        returned(y[:2])
+
+
+@pytest.mark.parametrize("name", LINEAR)
+def test_linear_functions_leave_vmap(able: Library, name: str) -> None:
+    make, x, y = LINEAR[name], able.asarray([X, 2 * X]), able.asarray([Y, Y])
+    if "torch" in able.id:
+        with pytest.raises(xpand.UnsupportedError, match="call it inside"):
+            vmap(make)(x)
+        return
+    found = first(vmap(lambda linear, y: linear(y))(vmap(make)(x), y))
+    expected = [able.to_numpy(first(make(x[i, :])(y[i, :]))) for i in range(2)]
+    able.assert_equal(found, np.stack(expected), rtol=1e-14)
+
+
+def test_a_pullback_in_a_loop_and_its_derivative(able: Library) -> None:
+    x, y = able.asarray(X), able.asarray(Y)
+    twice = lambda x: fori_loop(0, 2, lambda i, c: (c[0], c[0](c[1])[0]), (vjp(sine, x)[1], y))[1]
+    able.assert_equal(twice(x), np.cos(X) ** 2 * Y, rtol=1e-14)
+    rebuilt = lambda x: trees.map(lambda x: x, vjp(sine, x)[1])(y)[0]
+    if "torch" not in able.id:
+        able.assert_equal(grad(lambda x: total(rebuilt(x)))(x), -np.sin(X) * Y, rtol=1e-14)
+
+
+def test_integers_among_the_arguments_have_zeros_for_derivatives(able: Library) -> None:
+    x, y, n = able.asarray(X), able.asarray(Y), able.asarray([1, 2, 3])
+    g = lambda x, n: (x * NAMESPACE(x, n).astype(n, x.dtype), n)
+    values, pull = vjp(g, x, n)
+    able.assert_equal(values[1], np.asarray([1, 2, 3]))
+    back = pull((y, n))
+    able.assert_equal(back[0], Y * [1, 2, 3])
+    able.assert_equal(back[1], np.zeros(3, int))
+    (value, same), (found, zero) = jvp(g, (x, n), (y, n))
+    able.assert_equal(value, X * [1, 2, 3])
+    able.assert_equal(same, np.asarray([1, 2, 3]))
+    able.assert_equal(found, Y * [1, 2, 3])
+    able.assert_equal(zero, np.zeros(3, int))
+    found, zero = linearize(g, x, n)[1](y, n)
+    able.assert_equal(found, Y * [1, 2, 3])
+    able.assert_equal(zero, np.zeros(3, int))
+    # Integers alone
+    h = lambda n: NAMESPACE(n).astype(n, NAMESPACE(n).float64)
+    able.assert_equal(vjp(h, n)[1](y)[0], np.zeros(3, int))
+    able.assert_equal(jvp(h, (n,), (n,))[1], np.zeros(3))
+    able.assert_equal(linearize(h, n)[1](n), np.zeros(3))
+    with pytest.raises(ValueError, match="jvp: tangents must have the shape"):
+        jvp(g, (x, n), (y, n[:2]))
+
+
 def test_bad_input(able: Library) -> None:
     x = able.asarray(X)
     for function in (linearize, linear_transpose):
         with pytest.raises(TypeError, match=f"{function.__name__}: takes a function, got int"):
             function(3, x)
-        with pytest.raises(TypeError, match=f"{function.__name__}: .*floating-point"):
-            function(lambda x: x, able.asarray([1, 2]))
+    with pytest.raises(TypeError, match="linear_transpose: .*floating-point"):
+        linear_transpose(lambda x: x, able.asarray([1, 2]))
+    with pytest.raises(TypeError, match="vjp: cotangents must be one tree like the output, got 2 arguments"):
+        vjp(sine, x)[1](x, x)
     with pytest.raises(TypeError, match="linearize: tangents must have the structure"):
         linearize(sine, x)[1](x, x)
     with pytest.raises(ValueError, match="linearize: tangents must have the shape"):

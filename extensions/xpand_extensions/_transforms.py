@@ -4,12 +4,13 @@ So a tree is the same on every library, whatever each calls a tree: what is a no
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, Final, TypeAlias, TypeVar
 
 from xpand import _arguments, array_namespace, choose_namespace, trees
 from xpand._namespace import describe, library_of
 from xpand._structures import same_structure
-from xpand._typing import Array, Namespace
+from xpand._typing import Array, Device, DType, Namespace
 
 from ._transforms_patterns import Patterned, flatten_values, unflatten
 from ._variables import OfFunctions
@@ -192,11 +193,54 @@ class Flat(OfFunctions):
         return trees.unflatten(structure, [next(given) if leaf is None else leaf for leaf in leaves])
 
 
-def as_array(what: str, value: Any, like: Array | None) -> Array:
+@dataclass(frozen=True)
+class Like:
+    """The library, shape, data type and device of an array, without its values."""
+
+    xp: Namespace
+    shape: tuple[int, ...]
+    dtype: DType
+    device: Device
+
+    @property
+    def is_floating(self) -> bool:
+        """Whether the data type is floating-point, real or complex."""
+        return _arguments.kind(self.xp, self.dtype) in _arguments.FLOATING
+
+    @classmethod
+    def of(cls, x: Array) -> "Like":
+        """Describe an array."""
+        return cls(array_namespace(x), tuple(x.shape), x.dtype, _arguments.device_of(x))
+
+    def zeros(self) -> Array:
+        """Make such an array of zeros."""
+        return self.xp.zeros(self.shape, dtype=self.dtype, device=self.device)
+
+    def conforming(self, what: str, leaf: Any) -> Array:
+        """Return a derivative that must be like this. What stands for that of an integer is not looked at, and zero."""
+        if not self.is_floating:
+            return self.zeros()
+        leaf = self.array(what, leaf)
+        if tuple(leaf.shape) != self.shape:
+            raise TypeError(f"{what} must have the shape {self.shape}, got {tuple(leaf.shape)}")
+        if leaf.dtype != self.dtype:
+            raise TypeError(f"{what} must have the data type {self.dtype}, got {leaf.dtype}")
+        return leaf
+
+    def array(self, what: str, leaf: Any) -> Array:
+        """Return an array as it is, and a number as one of this data type."""
+        if isinstance(leaf, (bool, int, float)):
+            return self.xp.asarray(leaf, dtype=self.dtype, device=self.device)
+        return leaf if _arguments.is_array(leaf) else as_array(f"{what} is", leaf, None)
+
+
+def as_array(what: str, value: Any, like: Array | Like | None) -> Array:
     """Return an array as it is, and a Python number as an array of the library and on the device of another."""
     if _arguments.is_array(value):
         return value
     if isinstance(value, (bool, int, float, complex)):
+        if isinstance(like, Like):
+            return like.xp.asarray(value, device=like.device)
         xp = array_namespace(like) if like is not None else choose_namespace(value)
         return xp.asarray(value, device=None if like is None else _arguments.device_of(like))
     raise TypeError(f"{what} {describe(value)}, which is neither an array nor a number, nor a tree of such")
@@ -250,8 +294,12 @@ def is_floating(xp: Namespace, x: Array) -> bool:
     return _arguments.kind(xp, x.dtype) in _arguments.FLOATING
 
 
-def like_tree(function: str, name: str, tree: trees.Tree, structure: Structure, arrays: Sequence[Array]) -> list[Array]:
-    """Flatten a tree that must be like another: of its structure, its shapes and its data types.
+def like_tree(
+    function: str, name: str, tree: trees.Tree, structure: Structure, arrays: Sequence[Array | Like]
+) -> list[Array]:
+    """Flatten a tree of derivatives that must be like another tree: of its structure, its shapes and its data types.
+
+    Integers have no derivatives: anything of the shape of one will do in its place, and None is returned for it.
 
     Raises:
         TypeError: Another structure, or other data types.
@@ -262,12 +310,15 @@ def like_tree(function: str, name: str, tree: trees.Tree, structure: Structure, 
         raise TypeError(f"{function}: {name} must have the structure {structure}, got {found}")
     result = []
     for leaf, x in zip(leaves, arrays):
-        leaf = as_array(f"{function}: {name} holds", leaf, x)
-        if tuple(leaf.shape) != tuple(x.shape):
-            raise ValueError(f"{function}: {name} must have the shape {tuple(x.shape)}, got {tuple(leaf.shape)}")
-        if leaf.dtype != x.dtype:
+        like = x if isinstance(x, Like) else Like.of(x)
+        leaf = as_array(f"{function}: {name} holds", leaf, like)
+        if tuple(leaf.shape) != like.shape:
+            raise ValueError(f"{function}: {name} must have the shape {like.shape}, got {tuple(leaf.shape)}")
+        if not like.is_floating:
+            leaf = None
+        elif leaf.dtype != like.dtype:
             if _arguments.is_array(leaf) and leaf.ndim:
-                raise TypeError(f"{function}: {name} must have the data type {x.dtype}, got {leaf.dtype}")
-            leaf = array_namespace(leaf).astype(leaf, x.dtype)
+                raise TypeError(f"{function}: {name} must have the data type {like.dtype}, got {leaf.dtype}")
+            leaf = array_namespace(leaf).astype(leaf, like.dtype)
         result.append(leaf)
     return result

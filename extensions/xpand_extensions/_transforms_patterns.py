@@ -81,6 +81,10 @@ class Patterned:
 
         return trees.map(fill, trees.unflatten(self.structure, given), is_leaf=lambda x: type(x) is _Shell)
 
+    def copy(self) -> "Patterned":
+        """Return another that `take` and `give` can change."""
+        return Patterned(self.structure, self._patterns)
+
     def take(self) -> tuple[Array, ...]:
         """Give the arrays of patterns away: kept, those of a transformation would leave it unseen."""
         found, kept = [], []

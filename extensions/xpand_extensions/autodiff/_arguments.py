@@ -2,14 +2,52 @@
 
 from collections.abc import Callable, Sequence
 from functools import partial
+from itertools import compress
+from operator import not_
 from typing import Any
 
 from xpand import _arguments, array_namespace, trees
 from xpand._namespace import describe
 from xpand._typing import Array
 
-from .._transforms import Flat, differentiable, is_floating, values_of
+from .._transforms import Flat, Like, differentiable, is_floating, values_of
 from .._transforms_patterns import Patterned, beside
+
+
+class Floating:
+    """A function of trees, as one of its floating-point arrays alone: integers are held, and returned beside."""
+
+    def __init__(self, flat: Flat, leaves: Sequence[Array]) -> None:
+        """Take the function, and all its arguments."""
+        self.flat, self._leaves = flat, leaves
+        self._places = [i for i, x in enumerate(leaves) if is_floating(array_namespace(x), x)]
+        self._is_floating: list[bool] = []
+
+    def chosen(self, arrays: Sequence[Any]) -> list[Any]:
+        """Choose, of something for each argument, that for those of floating-point data types."""
+        return [arrays[i] for i in self._places]
+
+    def __call__(self, *arrays: Array) -> tuple[tuple[Array, ...], tuple[Array, ...]]:
+        """Call the function; return the floating-point outputs, and everything else."""
+        given = list(self._leaves)
+        for i, x in zip(self._places, arrays):
+            given[i] = x
+        if len(arrays) < len(given):
+            given = beside(arrays, given)
+        outs, aux = self.flat(*given)
+        self._is_floating = [is_floating(array_namespace(x), x) for x in outs]
+        return tuple(compress(outs, self._is_floating)), (*compress(outs, map(not_, self._is_floating)), *aux)
+
+    def outputs(self, outs: Sequence[Array], aux: Sequence[Array]) -> tuple[list[Array], Sequence[Array]]:
+        """Put the outputs of a call together again; return them, and what the function returned beside them."""
+        count = self._is_floating.count(False)
+        floating, others = iter(outs), iter(aux[:count])
+        return [next(floating) if each else next(others) for each in self._is_floating], aux[count:]
+
+    def derivatives(self, outs: Sequence[Array], found: Sequence[Array]) -> list[Array]:
+        """List the derivatives of all outputs: those found, and zeros for integers."""
+        given = iter(found)
+        return [next(given) if each else Like.of(x).zeros() for x, each in zip(outs, self._is_floating)]
 
 
 class Chosen:

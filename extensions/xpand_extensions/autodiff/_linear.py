@@ -8,9 +8,10 @@ from xpand._namespace import describe
 from xpand._typing import Array, Namespace
 
 from .._dispatch import pluggable
-from .._transforms import Flat, Structure, as_array, differentiable, like_tree, values_of
-from .._transforms_patterns import flatten_values, unflatten
-from ._arguments import check_callable
+from .._transforms import Flat, Like, Structure, as_array, differentiable, values_of
+from .._transforms_patterns import flatten_values
+from ._arguments import Floating, check_callable
+from ._linear_functions import LinearFunction
 from ._products import Function
 
 
@@ -23,16 +24,17 @@ def linearize(function: Function, /, *primals: trees.Tree, has_aux: bool = False
 
     Args:
         function: Takes trees of arrays and returns one.
-        *primals: The arguments at which to evaluate: trees of floating-point arrays.
+        *primals: The arguments at which to evaluate: trees of arrays. Directions in the places of integers and booleans
+            count as zeros.
         has_aux: Whether the function returns a pair, of the output and of auxiliary data that is not differentiated.
 
     Returns:
         The output and the derivative; with `has_aux` the auxiliary data after them. The derivative takes a direction
-        like each argument and returns a tree like the output.
+        like each argument and returns a tree like the output. It is a tree itself, of its residuals: `jit` and `vmap`
+        take and return it.
 
     Raises:
-        TypeError: Arguments that are no floating-point arrays; by the derivative, directions of another structure or
-            data type.
+        TypeError: Arguments that are no arrays; by the derivative, directions of another structure or data type.
         ValueError: By the derivative, directions of another shape.
 
     Source: `jax.linearize`.
@@ -44,17 +46,19 @@ def linearize(function: Function, /, *primals: trees.Tree, has_aux: bool = False
     """
     check_callable("linearize", function)
     leaves, structure = values_of("linearize", "primals", primals)
-    differentiable("linearize", "primals", leaves)
     flat = Flat("linearize", function, structure, has_aux)
-    outs, push, aux = linearize.native(*leaves)(flat, *leaves, has_aux=True)
+    floating = Floating(flat, leaves)
+    arrays = floating.chosen(leaves)
+    if arrays:
+        outs, push, aux = linearize.native(*leaves)(floating, *arrays, has_aux=True)
+    else:
+        (outs, aux), push = floating(), None
+    values, aux = floating.outputs(outs, aux)
     aux = flat.settled(aux)
-    result = flat.result
-    assert result is not None, "the function has been called"
-
-    def derivative(*tangents: trees.Tree) -> trees.Tree:
-        return unflatten(result, push(*like_tree("linearize", "tangents", tangents, structure, leaves)))
-
-    return (flat.output(outs), derivative, flat.aux(aux)) if has_aux else (flat.output(outs), derivative)
+    assert flat.result is not None, "the function has been called"
+    takes, gives = (structure, tuple(map(Like.of, leaves))), (flat.result, tuple(map(Like.of, values)))
+    derivative = LinearFunction("linearize", "tangents", push, takes, gives, spread=True)
+    return (flat.output(values), derivative, flat.aux(aux)) if has_aux else (flat.output(values), derivative)
 
 
 @pluggable
@@ -67,7 +71,8 @@ def linear_transpose(function: Function, /, *primals: trees.Tree) -> Function:
             not looked at.
 
     Returns:
-        A function that takes a tree like the output and returns a tuple with a tree like each argument.
+        A function that takes a tree like the output and returns a tuple with a tree like each argument; a tree itself,
+        as a pullback of `vjp` is.
 
     Raises:
         TypeError: Arguments that are not floating-point; a function that is seen not to be linear, when it is
@@ -86,43 +91,39 @@ def linear_transpose(function: Function, /, *primals: trees.Tree) -> Function:
     found, structure = flatten_values(primals)
     like = next((x for x in found if _arguments.is_array(x)), None)
     if like is not None:
-        return _Transposed(function, found, structure, like)
+        return _transposed(function, found, structure, like)
 
     def transposed(cotangents: trees.Tree) -> Any:
         # The library is that of the arrays given, so nothing could be done before.
         given = next((x for x in trees.leaves(cotangents) if _arguments.is_array(x)), None)
-        return _Transposed(function, found, structure, as_array("", 0.0, given))(cotangents)
+        return _transposed(function, found, structure, as_array("", 0.0, given))(cotangents)
 
     for leaf in found:
         _check_template(leaf)
     return transposed
 
 
-class _Transposed:
-    """A linear function transposed, for arrays of one library."""
+def _transposed(
+    function: Callable[..., Any], templates: list[Any], structure: Structure, like: Array
+) -> LinearFunction:
+    """Transpose a linear function of arrays of one library."""
+    xp = array_namespace(like)
+    leaves = [_stand_in(xp, x, like) for x in templates]
+    differentiable("linear_transpose", "primals", leaves)
+    flat = Flat("linear_transpose", function, structure, False)
+    outputs: list[Like] = []
 
-    def __init__(self, function: Callable[..., Any], templates: list[Any], structure: Structure, like: Array) -> None:
-        xp = array_namespace(like)
-        leaves = [_stand_in(xp, x, like) for x in templates]
-        differentiable("linear_transpose", "primals", leaves)
-        self.like, self.structure = like, structure
-        self.flat = Flat("linear_transpose", function, structure, False)
-        self.outs: list[Array] = []
-        self.pull: Function = linear_transpose.native(*leaves)(self.of_arrays, *leaves)
-
-    def of_arrays(self, *leaves: Array) -> tuple[Array, ...]:
-        """Call the function, and note what it returns."""
-        outs, _ = self.flat(*leaves)
+    def of_arrays(*arrays: Array) -> tuple[Array, ...]:
+        outs, _ = flat(*arrays)
         differentiable("linear_transpose", "the output", outs)
-        device = _arguments.device_of(self.like)
-        self.outs = [_zeros(array_namespace(self.like), x.shape, x.dtype, device) for x in outs]
+        device = _arguments.device_of(like)
+        outputs[:] = [Like(xp, tuple(x.shape), x.dtype, device) for x in outs]
         return outs
 
-    def __call__(self, cotangents: trees.Tree) -> Any:
-        result = self.flat.result
-        assert result is not None, "the function has been called"
-        given = like_tree("linear_transpose", "cotangents", cotangents, result, self.outs)
-        return unflatten(self.structure, self.pull(*given))
+    pull = linear_transpose.native(*leaves)(of_arrays, *leaves)
+    assert flat.result is not None, "the function has been called"
+    takes, gives = (flat.result, tuple(outputs)), (structure, tuple(map(Like.of, leaves)))
+    return LinearFunction("linear_transpose", "cotangents", pull, takes, gives)
 
 
 def _check_template(x: Any) -> None:

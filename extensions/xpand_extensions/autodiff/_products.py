@@ -7,8 +7,9 @@ from xpand import _arguments, trees
 from xpand._namespace import describe
 
 from .._dispatch import pluggable
-from .._transforms import Flat, differentiable, like_tree, values_of
-from .._transforms_patterns import unflatten
+from .._transforms import Flat, Like, like_tree, values_of
+from ._arguments import Floating
+from ._linear_functions import LinearFunction
 
 Function: TypeAlias = Callable[..., Any]
 
@@ -44,8 +45,9 @@ def jvp(
 
     Args:
         function: Takes trees of arrays and returns one.
-        primals: The arguments at which to evaluate: a sequence of trees, of floating-point arrays.
-        tangents: The direction: for each argument a tree of its structure, shapes and data types.
+        primals: The arguments at which to evaluate: a sequence of trees of arrays.
+        tangents: The direction: for each argument a tree of its structure, shapes and data types. Values in the places
+            of integers and booleans count as zeros.
         has_aux: Whether the function returns a pair, of the output and of auxiliary data that is not differentiated.
 
     Returns:
@@ -53,7 +55,7 @@ def jvp(
         derivative of what is no floating-point array is zero.
 
     Raises:
-        TypeError: Arguments that are no floating-point arrays, or tangents of another structure or data type; or
+        TypeError: Arguments that are no arrays, or tangents of another structure or data type; or
             (`UnsupportedError`) a library without derivatives.
         ValueError: As many tangents as primals are needed, and of their shapes.
 
@@ -67,12 +69,18 @@ def jvp(
         if not isinstance(value, (tuple, list)):
             raise TypeError(f"jvp: {name} must be a tuple or a list of arguments, got {describe(value)}")
     leaves, structure = values_of("jvp", "primals", tuple(primals))
-    differentiable("jvp", "primals", leaves)
     directions = like_tree("jvp", "tangents", tuple(tangents), structure, leaves)
     flat = Flat("jvp", function, structure, has_aux)
-    outs, derivatives, aux = jvp.native(*leaves)(flat, tuple(leaves), tuple(directions), has_aux=True)
+    floating = Floating(flat, leaves)
+    arrays, along = floating.chosen(leaves), floating.chosen(directions)
+    if arrays:
+        outs, derivatives, aux = jvp.native(*leaves)(floating, tuple(arrays), tuple(along), has_aux=True)
+    else:
+        outs, aux = floating()
+        derivatives = [Like.of(x).zeros() for x in outs]
+    values, aux = floating.outputs(outs, aux)
     aux = flat.settled(aux)
-    result = flat.output(outs), flat.output(derivatives)
+    result = flat.output(values), flat.output(floating.derivatives(values, derivatives))
     return (*result, flat.aux(aux)) if has_aux else result
 
 
@@ -82,16 +90,18 @@ def vjp(function: Function, /, *primals: trees.Tree, has_aux: bool = False) -> t
 
     Args:
         function: Takes trees of arrays and returns one.
-        *primals: The arguments at which to evaluate: trees of floating-point arrays.
+        *primals: The arguments at which to evaluate: trees of arrays. The derivatives of integers and booleans are
+            zeros of their own data types, in the place of JAX's `float0`.
         has_aux: Whether the function returns a pair, of the output and of auxiliary data that is not differentiated.
 
     Returns:
         The output and the pullback; with `has_aux` the auxiliary data after them. The pullback takes a tree like the
-        output and returns a tuple with a tree like each argument.
+        output and returns a tuple with a tree like each argument. It is a tree itself, of its residuals: `jit` and
+        `vmap` take and return it.
 
     Raises:
-        TypeError: Arguments that are no floating-point arrays; or (`UnsupportedError`) a library without derivatives.
-            By the pullback, for a tree that is not like the output.
+        TypeError: Arguments that are no arrays; or (`UnsupportedError`) a library without derivatives. By the pullback,
+            for a tree that is not like the output.
 
     Source: `jax.vjp`.
 
@@ -101,17 +111,16 @@ def vjp(function: Function, /, *primals: trees.Tree, has_aux: bool = False) -> t
     (tensor(6.), (tensor(3.), tensor(2.)))
     """
     leaves, structure = values_of("vjp", "primals", primals)
-    differentiable("vjp", "primals", leaves)
     flat = Flat("vjp", function, structure, has_aux)
-    outs, pull, aux = vjp.native(*leaves)(flat, *leaves, has_aux=True)
+    floating = Floating(flat, leaves)
+    arrays = floating.chosen(leaves)
+    if arrays:
+        outs, pull, aux = vjp.native(*leaves)(floating, *arrays, has_aux=True)
+    else:
+        (outs, aux), pull = floating(), None
+    values, aux = floating.outputs(outs, aux)
     aux = flat.settled(aux)
-    result = flat.result
-    assert result is not None, "the function has been called"
-
-    def pullback(cotangents: trees.Tree) -> tuple[trees.Tree, ...]:
-        back: tuple[trees.Tree, ...] = unflatten(
-            structure, pull(*like_tree("vjp", "cotangents", cotangents, result, outs))
-        )
-        return back
-
-    return (flat.output(outs), pullback, flat.aux(aux)) if has_aux else (flat.output(outs), pullback)
+    assert flat.result is not None, "the function has been called"
+    takes, gives = (flat.result, tuple(map(Like.of, values))), (structure, tuple(map(Like.of, leaves)))
+    pullback = LinearFunction("vjp", "cotangents", pull, takes, gives)
+    return (flat.output(values), pullback, flat.aux(aux)) if has_aux else (flat.output(values), pullback)

@@ -2,16 +2,15 @@
 
 import inspect
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial, update_wrapper
 from typing import Any, cast
 
 from xpand import _arguments, array_namespace, trees
 from xpand._namespace import describe
 from xpand._structures import same_structure
-from xpand._typing import Array, Device, DType, Namespace
+from xpand._typing import Array
 
-from .._transforms import Flat, arrays_of, as_array
+from .._transforms import Flat, Like, arrays_of, as_array
 from .._transforms_patterns import flatten_planless, pattern_places, without_plans
 from .._variables import OfFunctions
 from ._arguments import argnums_of, check_callable, places_of
@@ -58,42 +57,6 @@ def _positional(function: Function) -> tuple[int, tuple[Any, ...]]:
         return 0, ()
     by_place = [each for each in parameters if each.kind in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD)]
     return len(by_place), tuple([each.default for each in by_place if each.default is not each.empty])
-
-
-@dataclass(frozen=True)
-class Like:
-    """What is known of an array without its values, which a rule must not keep."""
-
-    xp: Namespace
-    shape: tuple[int, ...]
-    dtype: DType
-    device: Device
-
-    @classmethod
-    def of(cls, x: Array) -> "Like":
-        """Take it from an array."""
-        return cls(array_namespace(x), tuple(x.shape), x.dtype, _arguments.device_of(x))
-
-    def zeros(self) -> Array:
-        """Make such an array of zeros."""
-        return self.xp.zeros(self.shape, dtype=self.dtype, device=self.device)
-
-    def conforming(self, what: str, leaf: Any) -> Array:
-        """Return a derivative that must be like this. What stands for that of an integer is not looked at, and zero."""
-        if _arguments.kind(self.xp, self.dtype) not in _arguments.FLOATING:
-            return self.zeros()
-        leaf = self.array(what, leaf)
-        if tuple(leaf.shape) != self.shape:
-            raise TypeError(f"{what} must have the shape {self.shape}, got {tuple(leaf.shape)}")
-        if leaf.dtype != self.dtype:
-            raise TypeError(f"{what} must have the data type {self.dtype}, got {leaf.dtype}")
-        return leaf
-
-    def array(self, what: str, leaf: Any) -> Array:
-        """Return an array as it is, and a number as one of this data type."""
-        if isinstance(leaf, (bool, int, float)):
-            return self.xp.asarray(leaf, dtype=self.dtype, device=self.device)
-        return leaf if _arguments.is_array(leaf) else as_array(f"{what} is", leaf, None)
 
 
 class Call(OfFunctions):

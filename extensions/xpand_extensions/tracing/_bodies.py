@@ -58,6 +58,11 @@ class Body:
         found: Callable[..., tuple[Any, ...]] = self.made("program", lambda: compiled(self.graph))
         return found
 
+    def run(self, *arrays: Array) -> tuple[Any, ...]:
+        """Run the graph: compiled, and operation by operation where an array is traced."""
+        given = tuple(map(bare, arrays))
+        return self.graph.run(*given) if any(isinstance(x, TracedArray) for x in given) else self.program(*given)
+
     def floats(self, which: str) -> tuple[bool, ...]:
         """Tell which inputs or outputs are floating-point."""
         is_floating = self.graph.namespace.is_floating

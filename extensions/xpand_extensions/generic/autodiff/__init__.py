@@ -1,17 +1,22 @@
 """Derivatives on any library, by tracing."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 from xpand import array_namespace
 from xpand._typing import Array
 
+from ..._transforms import Like
 from ...tracing import TracedArray, traced_namespace
-from ...tracing._core import bare, bind
+from ...tracing._bodies import Body
+from ...tracing._core import Aval, bare, bind
 from ...tracing._custom import called, checkpointed
 from ...tracing._forward import jvp as _jvp
 from ...tracing._reverse import linearize as _linearize
+from ...tracing._graph import Graph
 from ...tracing._reverse import transposed
+from ...tracing._staging import stage
 from ._solve import custom_linear_solve as custom_linear_solve
 from ._solve import custom_root as custom_root
 
@@ -70,6 +75,19 @@ def linearize(function: Callable[..., Any], /, *primals: Array, has_aux: bool = 
 
 def linear_transpose(function: Callable[..., Any], /, *primals: Array) -> Callable[..., Any]:
     return transposed(traced_namespace(array_namespace(*primals)), function, primals)
+
+
+def residuals(function: Callable[..., Any], /, *likes: Like) -> tuple[list[Array], Callable[..., Any]]:
+    namespace = traced_namespace(likes[0].xp)
+    avals = [Aval(like.shape, like.dtype, like.device) for like in likes]
+    graph, _ = stage(namespace, "vjp", lambda *xs: (tuple(function(*xs)), ()), avals)
+    constants = graph.constants
+    body = Body(Graph(namespace, [*constants, *graph.inputs], {}, graph.equations, graph.outputs))
+    return list(constants.values()), partial(_of_residuals, body)
+
+
+def _of_residuals(body: Body, arrays: Sequence[Array], *given: Array) -> tuple[Array, ...]:
+    return body.run(*arrays, *given)
 
 
 def checkpoint(

@@ -1,6 +1,7 @@
 """Derivatives on JAX: its own."""
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import jax
@@ -8,6 +9,8 @@ import jax.numpy as jnp
 import numpy as np
 
 from xpand._typing import Array
+
+from xpand_extensions.autodiff._linear_functions import LinearFunction, flatten, unflatten_linear
 
 from ._solve import custom_linear_solve as custom_linear_solve
 from ._solve import custom_root as custom_root
@@ -27,11 +30,11 @@ def jvp(
 def vjp(function: Callable[..., Any], /, *primals: Array, has_aux: bool = False) -> tuple[Any, ...]:
     outs, pull, aux = jax.vjp(function, *primals, has_aux=has_aux)
 
-    def pullback(*cotangents: Array) -> tuple[Array, ...]:
-        back: tuple[Array, ...] = pull(tuple(map(_cotangent, cotangents)))
-        return back
+    return outs, jax.tree_util.Partial(_pulled, pull), aux
 
-    return outs, pullback, aux
+
+def _pulled(pull: Callable[..., tuple[Array, ...]], *cotangents: Array) -> tuple[Array, ...]:
+    return pull(tuple(map(_cotangent, cotangents)))
 
 
 def value_and_grad(
@@ -47,20 +50,37 @@ def value_and_grad(
 
 def linearize(function: Callable[..., Any], /, *primals: Array, has_aux: bool = False) -> tuple[Any, ...]:
     outs, derivative, aux = jax.linearize(function, *primals, has_aux=True)
-    return outs, lambda *tangents: tuple(map(_tangent, outs, derivative(*tangents))), aux
+    return outs, derivative, aux
 
 
 def linear_transpose(function: Callable[..., Any], /, *primals: Array) -> Callable[..., tuple[Array, ...]]:
-    transposed = jax.linear_transpose(function, *primals)
+    return jax.tree_util.Partial(_transposed, jax.linear_transpose(function, *primals))
 
-    def of_cotangents(*cotangents: Array) -> tuple[Array, ...]:
-        try:
-            back: tuple[Array, ...] = transposed(cotangents)
-        except (AssertionError, NotImplementedError) as error:  # as JAX meets an operation that isn't linear
-            raise TypeError("linear_transpose: the function is not linear in its arguments") from error
-        return back
 
-    return of_cotangents
+def _transposed(transpose: Callable[..., tuple[Array, ...]], *cotangents: Array) -> tuple[Array, ...]:
+    try:
+        return transpose(cotangents)
+    except (AssertionError, NotImplementedError) as error:  # as JAX meets an operation that isn't linear
+        raise TypeError("linear_transpose: the function is not linear in its arguments") from error
+
+
+def residuals(function: Callable[..., Any], /, *likes: Any) -> tuple[list[Array], Callable[..., Any]]:
+    arrays, structure = jax.tree_util.tree_flatten(function)  # JAX's linear functions are trees
+    return arrays, _OfResiduals(structure)
+
+
+@dataclass(frozen=True)
+class _OfResiduals:
+    """A linear function without its residuals; those of one structure are equal."""
+
+    structure: Any
+
+    def __call__(self, arrays: Sequence[Array], *given: Array) -> Any:
+        """Call the function."""
+        return jax.tree_util.tree_unflatten(self.structure, arrays)(*given)
+
+
+jax.tree_util.register_pytree_node(LinearFunction, flatten, unflatten_linear)
 
 
 def checkpoint(

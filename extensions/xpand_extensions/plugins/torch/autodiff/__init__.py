@@ -3,6 +3,7 @@
 from ._checkpoint import checkpoint
 from ._linear import linear_transpose, linearize
 from ._products import jvp, stop_gradient, value_and_grad, vjp
+from ._residuals import residuals
 from ._rules import custom_jvp, custom_vjp
 from ._solve import custom_linear_solve, custom_root
 
@@ -15,6 +16,7 @@ __all__ = [
     "jvp",
     "linear_transpose",
     "linearize",
+    "residuals",
     "stop_gradient",
     "value_and_grad",
     "vjp",

@@ -1,0 +1,119 @@
+"""Linear functions that transformations return: pullbacks, derivatives at a point, transposes; as nodes of trees."""
+
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+from xpand import trees
+from xpand._typing import Array
+
+from .._dispatch import pluggable
+from .._transforms import Like, Structure, like_tree
+from .._transforms_patterns import Patterned, unflatten
+
+Native = Callable[..., Sequence[Array]]
+
+
+@pluggable
+def residuals(function: Native, /, *likes: Like) -> tuple[list[Array], Native]:
+    """Split a function of arrays like some into the arrays that it closes over, and a function of a list of these.
+
+    The latter takes the arguments of the function after the list.
+    """
+    return residuals.native_for(likes[0].xp)(function, *likes)
+
+
+class LinearFunction:
+    """A linear function of trees. It is a tree itself, whose leaves are its residuals.
+
+    So a pullback can be returned from `jit` and `vmap`, carried through a loop, and passed as an argument.
+    """
+
+    __slots__ = ("_argument", "_gives", "_name", "_native", "_parts", "_spread", "_takes")
+
+    def __init__(
+        self,
+        name: str,
+        argument: str,
+        native: Native | None,
+        takes: tuple[Structure, tuple[Like, ...]],
+        gives: tuple[Structure, tuple[Like, ...]],
+        spread: bool = False,
+    ) -> None:
+        """Make the function that the transformation `name` returns.
+
+        Args:
+            name: The transformation, for messages.
+            argument: What the argument is called in messages.
+            native: The function of arrays: those of floating-point data types alone. None where all is zero.
+            takes: The structure of the argument, and its leaves.
+            gives: The same of the result. Leaves that are integers are zeros.
+            spread: Whether the parts of the argument, which is a tuple, are arguments each.
+        """
+        self._name, self._argument, self._native, self._takes, self._gives = name, argument, native, takes, gives
+        self._spread = spread
+        self._parts: tuple[list[Array], Any] | None = None
+
+    def __call__(self, *args: trees.Tree) -> Any:
+        """Apply the function to a tree, or to one tree for each argument of the function that was linearized.
+
+        Raises:
+            TypeError: Another number of arguments, another structure or other data types.
+            ValueError: Other shapes.
+        """
+        if not self._spread and len(args) != 1:
+            raise TypeError(f"{self._name}: {self._argument} must be one tree like the output, got {len(args)} arguments")
+        structure, likes = self._takes
+        arrays = like_tree(self._name, self._argument, args if self._spread else args[0], structure, likes)
+        native, given = self._native, [x for x, like in zip(arrays, likes) if like.is_floating]
+        structure, likes = self._gives
+        if native is None:
+            return unflatten(structure, [like.zeros() for like in likes])
+        found = iter(native(*given))
+        return unflatten(structure, [next(found) if like.is_floating else like.zeros() for like in likes])
+
+    def __repr__(self) -> str:
+        return f"<the linear function of {self._argument} that {self._name} returned>"
+
+
+def flatten(function: LinearFunction) -> tuple[list[Array], Any]:
+    if function._parts is None:  # once: equal structures make `jit` use what it has compiled
+        likes = [like for like in function._takes[1] if like.is_floating]
+        arrays, call = residuals(function._native, *likes) if function._native and likes else ([], None)
+        takes, patterns = _without_patterns(function._takes)
+        gives, more = _without_patterns(function._gives)
+        counts = len(arrays), len(patterns)
+        static = function._name, function._argument, call, takes, gives, function._spread, counts
+        function._parts = [*arrays, *patterns, *more], static
+    return function._parts
+
+
+def unflatten_linear(static: Any, leaves: Any) -> LinearFunction:
+    name, argument, call, takes, gives, spread, (arrays, patterns) = static
+    given = list(leaves)
+    taken, more = given[arrays : arrays + patterns], given[arrays + patterns :]
+    native = call and partial(call, given[:arrays])
+    function = LinearFunction(name, argument, native, _with(takes, taken), _with(gives, more), spread)
+    function._parts = given, static
+    return function
+
+
+def _without_patterns(side: tuple[Structure, tuple[Like, ...]]) -> tuple[tuple[Structure, tuple[Like, ...]], Any]:
+    """Take the patterns of sparse arrays out of a structure."""
+    structure, likes = side
+    if not isinstance(structure, Patterned):
+        return side, ()
+    structure = structure.copy()
+    patterns = structure.take()
+    return (structure, likes), patterns
+
+
+def _with(side: tuple[Structure, tuple[Like, ...]], patterns: list[Array]) -> tuple[Structure, tuple[Like, ...]]:
+    structure, likes = side
+    if isinstance(structure, Patterned):
+        structure = structure.copy()
+        structure.give(patterns)
+    return structure, likes
+
+
+trees.register(LinearFunction, flatten, unflatten_linear)

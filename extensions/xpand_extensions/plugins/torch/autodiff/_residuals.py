@@ -1,0 +1,61 @@
+"""Linear functions as graphs of the arrays that they close over, on PyTorch."""
+
+import operator
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+import torch
+from torch.fx import GraphModule
+from torch.utils import _pytree as torch_trees
+
+from xpand import UnsupportedError
+from xpand._typing import Array
+from xpand_extensions._transforms import Like
+from xpand_extensions.autodiff._linear_functions import LinearFunction, flatten, unflatten_linear
+
+
+def residuals(function: Callable[..., Any], /, *likes: Like) -> tuple[list[Array], Callable[..., Any]]:
+    from ..jit._trace import graph_of, tracing  # takes a second to import
+
+    if torch._C._are_functorch_transforms_active():
+        # The graph is written below the levels of torch.func, where the arrays are other ones.
+        raise UnsupportedError(
+            "vjp, linearize, linear_transpose: on PyTorch, the function that they return can't be returned from `vmap` "
+            "or a derivative; call it inside, and return its result"
+        )
+    with tracing():
+        module = graph_of(lambda *xs: tuple(function(*xs)), [like.zeros() for like in likes])
+    arrays = _with_inputs_for_constants(module)
+    return arrays, partial(_of_residuals, module)
+
+
+def _of_residuals(module: GraphModule, arrays: Sequence[Array], *given: Array) -> tuple[Array, ...]:
+    return tuple(module(*arrays, *given))
+
+
+def _with_inputs_for_constants(module: GraphModule) -> list[Array]:
+    """Make a graph's constants its first arguments; return them."""
+    graph = module.graph
+    nodes: dict[str, Any] = {}
+    first = next(iter(graph.nodes))
+    for node in [node for node in graph.nodes if node.op == "get_attr"]:
+        name = str(node.target)
+        if name not in nodes:
+            with graph.inserting_before(first):
+                nodes[name] = graph.placeholder(name.replace(".", "_"))
+        node.replace_all_uses_with(nodes[name])
+        graph.erase_node(node)
+    arrays = [operator.attrgetter(name)(module) for name in nodes]
+    for name in nodes:
+        delattr(module, name)
+    module.recompile()
+    return arrays
+
+
+torch_trees.register_pytree_node(
+    LinearFunction,
+    flatten,
+    lambda leaves, static: unflatten_linear(static, leaves),
+    serialized_type_name="xpand_extensions.autodiff.LinearFunction",
+)
