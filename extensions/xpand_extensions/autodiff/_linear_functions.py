@@ -62,7 +62,9 @@ class LinearFunction:
             ValueError: Other shapes.
         """
         if not self._spread and len(args) != 1:
-            raise TypeError(f"{self._name}: {self._argument} must be one tree like the output, got {len(args)} arguments")
+            raise TypeError(
+                f"{self._name}: {self._argument} must be one tree like the output, got {len(args)} arguments"
+            )
         structure, likes = self._takes
         arrays = like_tree(self._name, self._argument, args if self._spread else args[0], structure, likes)
         native, given = self._native, [x for x, like in zip(arrays, likes) if like.is_floating]

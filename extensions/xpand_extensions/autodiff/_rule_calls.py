@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from functools import partial, update_wrapper
 from typing import Any, cast
 
-from xpand import _arguments, array_namespace, trees
+from xpand import _arguments, trees
 from xpand._namespace import describe
 from xpand._structures import same_structure
 from xpand._typing import Array

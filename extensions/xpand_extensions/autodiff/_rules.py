@@ -9,11 +9,12 @@ from xpand._namespace import describe
 from xpand._typing import Array
 
 from .._dispatch import pluggable
+from .._transforms import Like
 from .._transforms_patterns import without_plans
 from .._variables import OfFunctions
 from ._arguments import check_callable
 from ._products import Function
-from ._rule_calls import Call, Custom, Like, conforming, filled_in, pair, replaced
+from ._rule_calls import Call, Custom, conforming, filled_in, pair, replaced
 from ._users import OfArrays
 
 

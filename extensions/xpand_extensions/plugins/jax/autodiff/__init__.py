@@ -9,7 +9,6 @@ import jax.numpy as jnp
 import numpy as np
 
 from xpand._typing import Array
-
 from xpand_extensions.autodiff._linear_functions import LinearFunction, flatten, unflatten_linear
 
 from ._solve import custom_linear_solve as custom_linear_solve
@@ -34,7 +33,8 @@ def vjp(function: Callable[..., Any], /, *primals: Array, has_aux: bool = False)
 
 
 def _pulled(pull: Callable[..., tuple[Array, ...]], *cotangents: Array) -> tuple[Array, ...]:
-    return pull(tuple(map(_cotangent, cotangents)))
+    back: tuple[Array, ...] = pull(tuple(map(_cotangent, cotangents)))
+    return back
 
 
 def value_and_grad(
@@ -54,7 +54,10 @@ def linearize(function: Callable[..., Any], /, *primals: Array, has_aux: bool = 
 
 
 def linear_transpose(function: Callable[..., Any], /, *primals: Array) -> Callable[..., tuple[Array, ...]]:
-    return jax.tree_util.Partial(_transposed, jax.linear_transpose(function, *primals))
+    transposed: Callable[..., tuple[Array, ...]] = jax.tree_util.Partial(
+        _transposed, jax.linear_transpose(function, *primals)
+    )
+    return transposed
 
 
 def _transposed(transpose: Callable[..., tuple[Array, ...]], *cotangents: Array) -> tuple[Array, ...]:
