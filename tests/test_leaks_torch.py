@@ -123,7 +123,7 @@ def test_what_leaks_from_a_derivative_is_an_error_to_use(transform: str, made: s
     kept: list[Any] = []
     DERIVATIVES[transform](lambda x: (kept.append(MADE[made](x)), x * 1.0)[1])
     for name, use in USES.items():
-        with pytest.raises(LeakedArrayError, match="of `vjp` that has ended; return it from the function"):
+        with pytest.raises(LeakedArrayError, match="of `grad` or `vjp` that has ended; return it from the function"):
             pytest.fail(f"{name}: {use(kept[0])}")
     assert tuple(kept[0].shape) in ((), (3,))
     assert kept[0].dtype == torch.float64

@@ -31,7 +31,11 @@ CALLS: dict[str, tuple[Callable[[Any], Any], type[Exception], str]] = {
         TypeError,
         r"grad: .*one number.*shapes \[\(3,\)\]; sum it, or use `jacrev`",
     ),
-    "grad of nothing": (lambda x: grad(lambda x: None)(x), TypeError, r"grad: .*one number.*shapes \[\]"),
+    "grad of nothing": (
+        lambda x: grad(lambda x: None)(x),
+        TypeError,
+        r"grad: .*one number, got None; does it lack a `return`",
+    ),
     "grad of a truth value": (
         lambda x: grad(lambda x: total(x) > 0)(x),
         TypeError,

@@ -238,12 +238,22 @@ def as_array(what: str, value: Any, like: Array | Like | None) -> Array:
     """Return an array as it is, and a Python number as an array of the library and on the device of another."""
     if _arguments.is_array(value):
         return value
-    if isinstance(value, (bool, int, float, complex)):
+    if is_number(value):
         if isinstance(like, Like):
             return like.xp.asarray(value, device=like.device)
         xp = array_namespace(like) if like is not None else choose_namespace(value)
         return xp.asarray(value, device=None if like is None else _arguments.device_of(like))
     raise TypeError(f"{what} {describe(value)}, which is neither an array nor a number, nor a tree of such")
+
+
+def is_number(value: Any) -> bool:
+    """Tell whether something is an array or a Python number."""
+    return isinstance(value, (bool, int, float, complex)) or _arguments.is_array(value)
+
+
+def without_arrays(tree: trees.Tree) -> str:
+    """Describe, for a message, what a function returned that holds no array."""
+    return "None; does it lack a `return`?" if tree is None else f"{tree!r}, which holds no array"
 
 
 def values_of(function: str, name: str, tree: trees.Tree, beside: trees.Tree = None) -> tuple[list[Array], Structure]:

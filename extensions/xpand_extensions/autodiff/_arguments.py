@@ -10,7 +10,7 @@ from xpand import _arguments, array_namespace, trees
 from xpand._namespace import describe
 from xpand._typing import Array
 
-from .._transforms import Flat, Like, differentiable, is_floating, values_of
+from .._transforms import Flat, Like, differentiable, is_floating, values_of, without_arrays
 from .._transforms_patterns import Patterned, beside
 
 
@@ -73,6 +73,11 @@ class Chosen:
         # No method of this object, which would keep itself, and the arguments, until the garbage is collected.
         self.flat = Flat(name, partial(_called, function, args, kwargs, places), self.structure, has_aux)
         self._places = [i for i, x in enumerate(self.leaves) if is_floating(array_namespace(x), x)]
+
+    @property
+    def name(self) -> str:
+        """The transformation called."""
+        return self.flat.name
 
     @property
     def arrays(self) -> list[Array]:
@@ -146,13 +151,16 @@ def places_of(name: str, numbers: tuple[int, ...], count: int, argument: str = "
     return places
 
 
-def check_scalar(name: str, outs: Sequence[Array], holomorphic: bool) -> None:
+def check_scalar(name: str, flat: Flat, outs: Sequence[Array], holomorphic: bool) -> None:
     """Check that a function to be differentiated returned one number."""
-    if len(outs) != 1 or tuple(outs[0].shape) != ():
-        shapes = [tuple(x.shape) for x in outs]
+    if not outs:
+        raise TypeError(f"{name}: the function must return one number, got {without_arrays(flat.output(outs))}")
+    shapes = [tuple(x.shape) for x in outs]
+    if shapes != [()]:
+        fix = "sum it" if len(outs) == 1 else "return one of them, and the others as auxiliary data with has_aux=True"
         raise TypeError(
-            f"{name}: the function must return one number, an array of shape (), got arrays of shapes {shapes}; sum "
-            "it, or use `jacrev` for all derivatives"
+            f"{name}: the function must return one number, an array of shape (), got arrays of shapes {shapes}; {fix}, "
+            "or use `jacrev` for all derivatives"
         )
     check_field(name, "the output", outs[0], holomorphic, True)
 

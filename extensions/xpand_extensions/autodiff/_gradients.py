@@ -88,7 +88,7 @@ def _value_and_grad(
     def of_trees(*args: Any, **kwargs: Any) -> Any:
         chosen = Chosen(name, function, args, kwargs, numbers, has_aux=has_aux, allow_int=allow_int)
         outs, pull, aux = pullback(chosen)
-        check_scalar(name, outs, holomorphic)
+        check_scalar(name, chosen.flat, outs, holomorphic)
         back = chosen.tree(pull(array_namespace(outs[0]).ones_like(outs[0])))
         value = chosen.flat.output(outs)
         gradient = back if isinstance(argnums, (tuple, list)) else back[0]

@@ -23,6 +23,7 @@ from .._variables import OfFunctions
 NUMBERS: Final = frozenset({bool, int, float, complex})
 MAX_ENTRIES: Final = 256
 MANY: Final = 64
+_POSITIONAL: Final = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
 
 V = TypeVar("V")
 
@@ -226,7 +227,7 @@ def _of_places(
     """Count the numbers of arguments from the front, where it is known how many there are."""
     if parameters is None or any(p.kind == p.VAR_POSITIONAL for p in parameters):
         return numbers
-    count = sum(p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) for p in parameters)
+    count = sum(p.kind in _POSITIONAL for p in parameters)
     for number in numbers:
         if not -count <= number < count:
             raise ValueError(
@@ -238,7 +239,7 @@ def _of_places(
 def _completed(
     name: str, function: str, parameters: list[inspect.Parameter], numbers: list[int], names: list[str]
 ) -> tuple[list[int], list[str]]:
-    positional = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    positional = [p for p in parameters if p.kind in _POSITIONAL]
     named = [p.name for p in parameters if p.kind in (p.POSITIONAL_OR_KEYWORD, p.KEYWORD_ONLY)]
     count = len(positional)
     if not any(p.kind == p.VAR_KEYWORD for p in parameters):
@@ -264,6 +265,16 @@ class Flat:
         self._name, self._function, self._structure = name, function, structure
         self._statics = [(key, value) for key, _, value in statics]
         self.__name__ = name_of(function)
+
+    def argument_of(self, number: int) -> str:
+        """Name the argument that a leaf is, or is a part of: "x", "params['w']"."""
+        is_named, key, *rest = self._structure.paths()[number]
+        if not is_named:
+            for place, _ in self._statics:
+                key += isinstance(place, int) and place <= key
+            parameters = [p.name for p in _parameters(self._function) or () if p.kind in _POSITIONAL]
+            key = parameters[key] if key < len(parameters) else f"number {key}"
+        return str(key) + "".join(f"[{part!r}]" for part in rest)
 
     def __call__(self, *leaves: Any) -> trees.Tree:
         """Call the function; numbers that it returns become arrays."""

@@ -173,6 +173,11 @@ def _applies(method: methods.Method, sides: arguments.Sides, preconditioner: Any
             f"solve: method={str(method)!r} needs a square A, got {sides.rows.size} rows and {sides.columns.size} "
             "columns; take 'lstsq', 'lsqr' or 'lsmr'"
         )
+    if isinstance(preconditioner, str):
+        raise TypeError(
+            f"solve: preconditioner must be a function of a residual, got the name {preconditioner!r}; make one of the "
+            "matrix, for example `linear_solve.jacobi(A)` or `linear_solve.ilu(A)`"
+        )
     for option, value in (("preconditioner", preconditioner), ("nullspace", nullspace)):
         if value is not None and (is_direct or name in methods.LEAST_SQUARES):
             raise ValueError(f"solve: {option} is not for method={str(method)!r}; leave it out")

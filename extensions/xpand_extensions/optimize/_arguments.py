@@ -10,7 +10,7 @@ from xpand._namespace import describe
 from xpand._structures import same_structure
 from xpand._typing import Array, DType, Namespace
 
-from .._transforms import arrays_of, as_array
+from .._transforms import arrays_of, as_array, is_number, without_arrays
 from ..control_flow._trees import paths
 from ..generic.optimize._vectors import eps_of
 
@@ -61,7 +61,7 @@ class Vectors:
         if not same_structure(structure, self.structure):
             raise TypeError(
                 f"{self.function}: {what} must be a tree like {self.name}, of the structure {self.structure}, got "
-                f"{structure}"
+                f"{structure if leaves else without_arrays(tree)}"
             )
         arrays = []
         for leaf, shape, dtype in zip(leaves, self.shapes, self.dtypes):
@@ -104,15 +104,19 @@ class Vectors:
 
     def scalar(self, what: str, value: Any) -> Array:
         """Check that a value is one real number for each problem, and return it in the data type of the vectors."""
+        numbers = "one number" if not self.batch_ndim else "one number for each problem"
+        if not is_number(value):
+            found = describe(value) if trees.leaves(value) else without_arrays(value)
+            raise TypeError(f"{self.function}: {what} {numbers}, got {found}")
         x = as_array(f"{self.function}: {what}", value, self.like)
         xp = array_namespace(x)
         if _arguments.kind(xp, x.dtype) != "real":
             raise TypeError(f"{self.function}: {what} real floating-point numbers, got {x.dtype}")
         if tuple(x.shape) != self.batch:
             mend = "; reduce it, for example with `xp.sum`" if len(x.shape) > len(self.batch) else ""
-            numbers = "one number, an array of shape ()" if not self.batch_ndim else "one number for each problem, an "
-            numbers = numbers if not self.batch_ndim else f"{numbers}array of shape {self.batch}"
-            raise ValueError(f"{self.function}: {what} {numbers}, got shape {tuple(x.shape)}{mend}")
+            raise ValueError(
+                f"{self.function}: {what} {numbers}, an array of shape {self.batch}, got shape {tuple(x.shape)}{mend}"
+            )
         return x if x.dtype == self.dtype else xp.astype(x, self.dtype)
 
 
@@ -135,6 +139,8 @@ def _converted(function: str, what: str, x: Array, dtype: DType) -> Array:
 class Limits:
     """When a method stops."""
 
+    function: str
+    """The function called, for messages."""
     atol: float
     rtol: float
     max_steps: int
@@ -162,7 +168,7 @@ def limits_of(
         steps = default
     else:
         steps = _arguments.integer(function, "max_steps", max_steps, minimum=0)
-    return Limits(found[0], found[1], steps, max_steps is not None, checkpoints)
+    return Limits(function, found[0], found[1], steps, max_steps is not None, checkpoints)
 
 
 def tolerance(function: str, name: str, value: Any) -> float:

@@ -212,7 +212,7 @@ class Objective:
 
             def given(x: Array) -> tuple[Array, Array]:
                 slope = own(self.vectors.unflatten(x), *beside([x], args))
-                return self.value(x, args), self.vectors.flatten("gradient must return", slope)
+                return self.value(x, args), self.vectors.flatten("what gradient returns", slope)
 
             return given
         if not self.vectors.batch_ndim:

@@ -7,6 +7,7 @@ from xpand import _arguments, array_namespace, trees
 from xpand._typing import Array
 
 from .. import autodiff
+from .._transforms import without_arrays
 from .._transforms_patterns import beside
 from ..generic.optimize._residuals import Linearize
 from ..vmap import vmap
@@ -35,8 +36,10 @@ class Residuals:
         vectors = self.vectors
         found = self.f(vectors.unflatten(x), *beside([x], args))
         if self.is_square:
-            flat = vectors.flatten("f must return", found)
+            flat = vectors.flatten("what f returns", found)
             return flat - x if self.shift else flat
+        if not trees.leaves(found):
+            raise TypeError(f"{self.name}: what f returns must hold an array or a number, got {without_arrays(found)}")
         rows = Vectors(self.name, "what f returns", found, vectors.batch_ndim, vectors.tree)
         if rows.batch != vectors.batch:
             raise ValueError(

@@ -3,10 +3,11 @@
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
-from xpand import _arguments, array_namespace, is_concrete, trees
+from xpand import UnsupportedError, _arguments, array_namespace, is_concrete, trees
 from xpand._typing import Array
 
 from .._solver_status import Status
+from ..generic._lazy import is_lazy
 from ..generic.optimize._vectors import select
 from ._arguments import Limits
 from ._iterate import iterate
@@ -52,6 +53,11 @@ def run(
         slack: How many steps an iteration takes on lazy arrays, whose steps must be counted in advance.
         callback: Called with the record after each iteration.
     """
+    if not limits.given and is_lazy(trees.leaves(start)[0]):
+        raise UnsupportedError(
+            f"{limits.function}: how many steps it takes is not known for lazy arrays; give max_steps, all of which "
+            "become part of the graph, or compute the arrays first"
+        )
     aborted = False
     seen = 0
     numbers = _numbers(trees.leaves(start)[0], limits.checkpoints)
@@ -62,6 +68,12 @@ def run(
     def begun(start: Any) -> _Run:
         nonlocal seen
         state = begin(start)
+        if callback is not None and not all(map(is_concrete, trees.leaves(state))):
+            raise ValueError(
+                f"{limits.function}: a callback needs the values of the arrays, which are not known for lazy arrays "
+                "and under jit, vmap and derivatives; leave it out, or ask for a trajectory with a sequence of "
+                "max_steps"
+            )
         if callback is not None and is_concrete(state.status):
             seen = _progress(record(state))
         return _Run(state, None if numbers is None else _spread(record(state), numbers))

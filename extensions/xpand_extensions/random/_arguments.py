@@ -37,6 +37,12 @@ def key_of(function: str, key: Array) -> tuple[Namespace, Array]:
         TypeError: It is no array, or not one of keys.
         ValueError: It is not one key.
     """
+    if not _arguments.is_array(key):
+        seed = key if isinstance(key, int) and not isinstance(key, bool) else "seed"
+        raise TypeError(
+            f"{function}: key must be a key, an array of uint32 of shape (2,), got {describe(key)}; make one with "
+            f"`random.key({seed})`"
+        )
     xp = _arguments.namespace_of(function, key=key)
     shape: tuple[int, ...] = tuple(key.shape)
     one: tuple[int, ...] = (2,)

@@ -15,6 +15,11 @@ Shape = tuple[int, ...]
 
 def coo(values: Array, coords: Any, shape: Any, dense_ndim: Any, is_sorted: Any, is_unique: Any, check: Any) -> Shape:
     """Check the parts of a COO, and return the sizes of its sparse axes."""
+    if isinstance(values, (tuple, list)):
+        raise TypeError(
+            "COO: values must be an array, got a tuple; values and coordinates are two arguments here: "
+            "`COO(values, (rows, columns), shape)`"
+        )
     if not isinstance(coords, (tuple, list)) or not coords:
         raise TypeError(
             f"COO: coords must be a tuple of one integer array for each sparse axis, got {describe(coords)}"
@@ -51,6 +56,16 @@ def compressed(
 ) -> Shape:
     """Check the parts of a CSR or CSC, and return its two sizes."""
     name, major = type(container).__name__, container._major
+    if isinstance(values, (tuple, list)):
+        raise TypeError(
+            f"{name}: values must be an array, got a tuple; values, indices and indptr are three arguments here: "
+            f"`{name}(values, indices, indptr, shape)`"
+        )
+    if isinstance(indices, (tuple, list)):
+        raise TypeError(
+            f"{name}: indices must be an array, got a tuple; of coordinates, make "
+            f"`COO(values, (rows, columns), shape).to{name.lower()}()`"
+        )
     xp = _parts(name, values, {"indices": indices, "indptr": indptr})
     _promises(name, is_sorted, is_unique, check)
     sizes = _arguments.shape(name, "shape", shape)

@@ -184,8 +184,8 @@ class COO(Sparse):
     def __init__(
         self,
         values: Array,
-        coords: tuple[Array, ...],
-        shape: Shape,
+        coords: tuple[Array, ...] = (),
+        shape: Shape = (),  # omitted where the arguments are SciPy's: the check says what to write instead
         *,
         dense_ndim: int = 0,
         is_sorted: bool = False,
@@ -241,8 +241,8 @@ class _Compressed(Sparse):
         self,
         values: Array,
         indices: Array,
-        indptr: Array,
-        shape: Shape,
+        indptr: Array = None,
+        shape: Shape = (),  # omitted where the arguments are SciPy's: the check says what to write instead
         *,
         is_sorted: bool = False,
         is_unique: bool = False,

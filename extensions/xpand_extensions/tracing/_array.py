@@ -2,13 +2,34 @@
 
 import operator as python_operators
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, Final
 
 from xpand._typing import Device, DType
 
 from ._core import EVALUATION, TracedArray, TracedError, bare, bind, leaked
 from ._functions import COMPARISONS, OPERATORS
 from ._indexing import taken_apart
+
+_VALUES: Final = (
+    "values are concrete outside the transformation; inside, write `float(stop_gradient(x))` where only derivatives "
+    "are traced, and hand the array to `pure_callback` elsewhere"
+)
+_INSTEAD: Final = {
+    "numpy": _VALUES,
+    "item": _VALUES,
+    "tolist": _VALUES,
+    "detach": "write `stop_gradient(x)`",
+    "flatten": "write `xp.reshape(x, (-1,))`",
+    "ravel": "write `xp.reshape(x, (-1,))`",
+    "view": "write `xp.reshape(x, shape)`",
+    "transpose": "write `xp.permute_dims(x, axes)`, or `x.mT` for the last two axes",
+    "clone": "write `xp.asarray(x, copy=True)`",
+    "copy": "write `xp.asarray(x, copy=True)`",
+    "at": "write `scatter.at(x)[index]`",
+    "backward": "take derivatives with `autodiff.grad`",
+    "requires_grad_": "take derivatives with `autodiff.grad`",
+}
+"""What to write in place of attributes that arrays of some libraries have and the standard has no function for."""
 
 
 class _Methods(TracedArray):
@@ -126,6 +147,10 @@ class _Methods(TracedArray):
     def __complex__(self) -> complex:
         return complex(_constant(self, "complex(x)"))
 
+    def __format__(self, spec: str) -> str:
+        # A text has no derivative to be lost: where values are concrete it may show them.
+        return format(_concrete(self, f'f"{{x:{spec}}}"'), spec) if spec else str(self)
+
     def __index__(self) -> int:
         found: int = _concrete(self, "x as an index").__index__()
         return found
@@ -144,13 +169,16 @@ class _Methods(TracedArray):
         return _bare(self, "conversion to NumPy").__array__(*args, **kwargs)
 
     def __getattr__(self, name: str) -> Any:
-        mend = f"of a function of the standard, write `xp.{name}(x)`"
+        known = "with `xp = xpand.array_namespace(x)`, of all the arrays that meet there"
         if name.startswith("_"):  # which a library's own functions ask for
-            mend = "where a function of a library was given it, write that of the standard"
-        raise AttributeError(
-            f"a traced array has no {name!r}: its attributes are those of the standard; {mend} with `xp = "
-            "xpand.array_namespace(x)`, of all the arrays that meet there"
-        )
+            fix = f"where a function of a library was given it, write that of the standard {known}"
+        elif name in _INSTEAD:
+            fix = _INSTEAD[name]
+        elif hasattr(self._namespace, name):
+            fix = f"write `xp.{name}(x)` {known}"
+        else:
+            fix = f"use the functions of the standard {known}"
+        raise AttributeError(f"a traced array has no {name!r}: its attributes are those of the standard; {fix}")
 
     def to_dask_array(self) -> Any:
         # Dask takes whatever has a shape for an array, and would only find out when it computes, or never.

@@ -121,10 +121,10 @@ def _term(
 
 
 def jvp(
-    namespace: Any, function: Callable[..., Any], primals: Sequence[Array], tangents: Sequence[Array]
+    namespace: Any, function: Callable[..., Any], primals: Sequence[Array], tangents: Sequence[Array], what: str = "jvp"
 ) -> tuple[tuple[Array, ...], tuple[Array, ...], tuple[Array, ...]]:
     """Push tangents through a function of arrays that returns two tuples of arrays: outputs, and what comes beside."""
-    with unwarned(), Forward("jvp", namespace) as trace:
+    with unwarned(), Forward(what, namespace) as trace:
         inputs = [namespace.array(trace, snapshot(bare(x)), bare(t)) for x, t in zip(primals, tangents)]
         outs, beside = function(*inputs)
     values, derivatives = [], []

@@ -11,6 +11,7 @@ from xpand._typing import Array
 from .._dispatch import pluggable
 from .._transforms import Direct, Flat, IndirectError, arrays_of, compiled_as
 from .._transforms_patterns import flatten_planless, has_containers
+from ..control_flow._trees import paths
 from . import _names as names
 from ._containers import in_of_containers, out_of_containers, with_fitting_plans
 
@@ -179,10 +180,25 @@ def axes_of_arguments(
     axes += [0] * (len(leaves) - len(axes))
     if containers is not None:
         return in_of_containers(containers, axes, leaves)
+    for i, (axis, x) in enumerate(zip(axes, leaves)):
+        if axis is not None and _arguments.is_array(x) and not x.ndim:
+            raise ValueError(
+                f"{function}: in_axes={axis!r} maps over {_path(args, i)}, which is one number and has no axis; give "
+                "it the axis None, as in in_axes=(0, None), to use it in every call"
+            )
     return tuple(
         None if axis is None else _arguments.axis(function, axis, getattr(x, "ndim", 0), "in_axes")
         for axis, x in zip(axes, leaves)
     )
+
+
+def _path(args: tuple[Any, ...], number: int) -> str:
+    """Name the argument that holds a leaf, and how it is reached; those given by name come last."""
+    found = paths("", args)
+    if number >= len(found):
+        return "an argument given by name"
+    place, _, rest = found[number].removeprefix("[").partition("]")
+    return f"{rest.lstrip('.')} of argument {place}" if rest else f"argument {place}"
 
 
 def size_of_axes(function: str, axes: Sequence[int | None], leaves: Sequence[Any], axis_size: int | None) -> int:

@@ -32,13 +32,18 @@ def jvp(
     function: Callable[..., Any], primals: Sequence[Array], tangents: Sequence[Array], /, *, has_aux: bool = False
 ) -> tuple[Any, ...]:
     namespace = traced_namespace(array_namespace(*primals, *tangents))
-    return _jvp(namespace, function, primals, tangents)
+    return _jvp(namespace, function, primals, tangents, _name(function, "jvp"))
 
 
 def vjp(function: Callable[..., Any], /, *primals: Array, has_aux: bool = False) -> tuple[Any, ...]:
     namespace = traced_namespace(array_namespace(*primals))
-    outs, aux, linear = _linearize(namespace, "vjp", function, primals)
+    outs, aux, linear = _linearize(namespace, _name(function, "vjp"), function, primals)
     return outs, linear.pull, aux
+
+
+def _name(function: Callable[..., Any], default: str) -> str:
+    """Return the transformation that the user called, of which this is a part: `grad`, `hessian`."""
+    return getattr(function, "name", default)
 
 
 def value_and_grad(

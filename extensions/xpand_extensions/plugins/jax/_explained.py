@@ -1,5 +1,6 @@
 """What to do where JAX says that a value is not known."""
 
+import re
 from collections.abc import Callable
 from functools import wraps
 from typing import Any, Final
@@ -12,28 +13,46 @@ _ASKED: Final = (
     jax.errors.TracerArrayConversionError,
     jax.errors.TracerIntegerConversionError,
 )
+_FORMATTED: Final = re.compile(r"unsupported format string passed to \w*Tracer\.__format__")
+_LEAF: Final = re.compile(r"\bleaves\[(\d+)\]")
 
 
 def explained(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a function to be traced, by the transformation `name`, that says what to write instead where it asks."""
+    """Return a function to be traced by the transformation `name`, whose errors are in the user's terms.
+
+    JAX's own message names the functions and arguments that it was given, which are those of a plug-in. The error
+    stays JAX's, of the same type.
+    """
 
     @wraps(function)
     def traced(*args: Any) -> Any:
         try:
             return function(*args)
         except _ASKED as error:
-            if not getattr(error, "__notes__", ()):
-                error.add_note(_note(name, error))
+            _explain(name, function, error)
+            raise
+        except TypeError as error:
+            if _FORMATTED.search(str(error)):
+                _explain(name, function, error)
             raise
 
     return traced
 
 
-def _note(name: str, error: BaseException) -> str:
+def _explain(name: str, function: Callable[..., Any], error: Exception) -> None:
     from xpand_extensions.tracing._where import place_of
 
-    return (
-        f"{name}: the values of arrays are not known at {place_of(error)}; use `xp.where`, or `cond`, `switch`, "
-        "`while_loop` of `xpand_extensions.control_flow` in place of Python's control flow, operations of xpand with "
-        "`size` where sizes depend on values, and declare what is no array static"
+    if getattr(error, "is_explained", False):  # by a transformation inside
+        return
+    said = str(error)
+    argument_of = getattr(function, "argument_of", None)
+    found = [] if argument_of is None else [argument_of(int(number)) for number in _LEAF.findall(said)]
+    on = f" depends on the argument {' and '.join(dict.fromkeys(found))}, and" if found else ""
+    error.args = (
+        f"{name}: Python code asks for a value at {place_of(error)}; the value{on} is not known while the function is "
+        "traced. Use `xp.where`, or `cond`, `switch`, `while_loop` of `xpand_extensions.control_flow`, in place of "
+        "Python's control flow, operations of xpand with `size` where sizes depend on values, `stop_gradient` where "
+        "only derivatives are traced, and declare static what is no array "
+        f"(JAX: {said.partition(chr(10))[0].rstrip('.')})",
     )
+    error.is_explained = True  # type: ignore[attr-defined]

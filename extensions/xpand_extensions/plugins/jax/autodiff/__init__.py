@@ -11,6 +11,7 @@ import numpy as np
 from xpand._typing import Array
 from xpand_extensions.autodiff._linear_functions import LinearFunction, flatten, unflatten_linear
 
+from .._explained import explained
 from ._solve import custom_linear_solve as custom_linear_solve
 from ._solve import custom_root as custom_root
 
@@ -22,11 +23,13 @@ def stop_gradient(x: Array, /) -> Array:
 def jvp(
     function: Callable[..., Any], primals: Sequence[Array], tangents: Sequence[Array], /, *, has_aux: bool = False
 ) -> tuple[Any, ...]:
+    function = explained(getattr(function, "name", "jvp"), function)
     outs, derivatives, aux = jax.jvp(function, tuple(primals), tuple(tangents), has_aux=has_aux)
     return outs, tuple(map(_tangent, outs, derivatives)), aux
 
 
 def vjp(function: Callable[..., Any], /, *primals: Array, has_aux: bool = False) -> tuple[Any, ...]:
+    function = explained(getattr(function, "name", "vjp"), function)
     outs, pull, aux = jax.vjp(function, *primals, has_aux=has_aux)
 
     return outs, jax.tree_util.Partial(_pulled, pull), aux
@@ -44,12 +47,12 @@ def value_and_grad(
     holomorphic: bool = False,
     allow_int: bool = False,
 ) -> Callable[..., Any]:
-    both: Callable[..., Any] = jax.value_and_grad(function, argnums, has_aux, holomorphic, allow_int)
+    both: Callable[..., Any] = jax.value_and_grad(explained("grad", function), argnums, has_aux, holomorphic, allow_int)
     return both
 
 
 def linearize(function: Callable[..., Any], /, *primals: Array, has_aux: bool = False) -> tuple[Any, ...]:
-    outs, derivative, aux = jax.linearize(function, *primals, has_aux=True)
+    outs, derivative, aux = jax.linearize(explained("linearize", function), *primals, has_aux=True)
     return outs, derivative, aux
 
 

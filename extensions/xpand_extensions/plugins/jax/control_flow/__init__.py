@@ -9,6 +9,7 @@ import numpy as np
 from xpand._typing import Array
 from xpand_extensions.generic.control_flow import _scans as generic
 
+from .._explained import explained
 from ._bounded import bounded, checkpointed, trajectory
 
 Arrays: TypeAlias = "tuple[Array, ...]"
@@ -16,6 +17,7 @@ Function: TypeAlias = Callable[..., Any]
 
 
 def while_loop(cond_fun: Function, body_fun: Function, init_val: Arrays, *, max_iter: Any = None) -> Arrays:
+    cond_fun, body_fun = explained("while_loop", cond_fun), explained("while_loop", body_fun)
     if max_iter is None:
         found: Arrays = jax.lax.while_loop(lambda carry: cond_fun(*carry), lambda carry: body_fun(*carry), init_val)
         return found
@@ -25,6 +27,7 @@ def while_loop(cond_fun: Function, body_fun: Function, init_val: Arrays, *, max_
 
 
 def fori_loop(lower: Any, upper: Any, body_fun: Function, init_val: Arrays, *, unroll: Any = None) -> Arrays:
+    body_fun = explained("fori_loop", body_fun)
     if not (isinstance(lower, int) and isinstance(upper, int)):
         found: Arrays = jax.lax.fori_loop(lower, upper, lambda i, carry: body_fun(i, *carry), init_val, unroll=unroll)
         return found
@@ -37,10 +40,11 @@ def fori_loop(lower: Any, upper: Any, body_fun: Function, init_val: Arrays, *, u
 def scan(
     f: Function, init: Arrays, xs: Any = None, length: Any = None, reverse: bool = False, unroll: Any = 1
 ) -> tuple[Arrays, Arrays]:
-    return checkpointed(f, init, xs, length, reverse, unroll)
+    return checkpointed(explained("scan", f), init, xs, length, reverse, unroll)
 
 
 def map(f: Function, xs: Arrays, *, batch_size: int | None = None) -> Arrays:
+    f = explained("map", f)
     found: Arrays = jax.lax.map(lambda x: f(*x), xs, batch_size=batch_size)
     return found
 
@@ -53,10 +57,10 @@ def associative_scan(fn: Function, elems: Arrays, reverse: bool = False, axis: i
 
 
 def cond(pred: Array, true_fun: Function, false_fun: Function, *operands: Array) -> Arrays:
-    found: Arrays = jax.lax.cond(pred, true_fun, false_fun, *operands)
+    found: Arrays = jax.lax.cond(pred, explained("cond", true_fun), explained("cond", false_fun), *operands)
     return found
 
 
 def switch(index: Array, branches: Sequence[Function], *operands: Array) -> Arrays:
-    found: Arrays = jax.lax.switch(index, branches, *operands)
+    found: Arrays = jax.lax.switch(index, [explained("switch", branch) for branch in branches], *operands)
     return found

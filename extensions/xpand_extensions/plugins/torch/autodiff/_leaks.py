@@ -100,7 +100,7 @@ class LeakedTensor(torch.Tensor):  # type: ignore[misc]
                 return func(*args, **(kwargs or {}))
         from xpand_extensions.tracing._core import leaked  # nothing else of tracing is needed
 
-        raise leaked(func.__name__, "vjp")
+        raise leaked(func.__name__, "grad` or `vjp")
 
     def __repr__(self) -> str:
         """Write what is known without values."""

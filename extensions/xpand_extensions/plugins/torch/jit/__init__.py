@@ -17,7 +17,7 @@ from xpand_extensions.jit._graph import ShapeDtype
 
 from ..autodiff._observers import USER_CODE
 from ._host import pure_callback as pure_callback
-from ._trace import Graph, as_tensors, asking_no_values, stand_ins, tracing, without_values
+from ._trace import Graph, as_tensors, asking_no_values, quietly, stand_ins, tracing, without_values
 
 _PLAIN: Final = (torch.Tensor, torch.nn.Parameter)
 
@@ -100,7 +100,7 @@ def lower(
 def eval_shape(function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
     mode = without_values()
     fakes = stand_ins(mode, args, "eval_shape")
-    with tracing(), mode:
+    with tracing(), quietly(), mode:
         result = asking_no_values("eval_shape", function, *fakes)
     mode.ended = "eval_shape"
     return trees.map(lambda x: ShapeDtype(tuple(x.shape), x.dtype), result)

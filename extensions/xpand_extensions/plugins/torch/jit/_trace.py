@@ -4,10 +4,12 @@ Not by torch.compile's reading of bytecode, which knows neither optree's trees n
 of: here whatever Python does is done, derivatives and maps included, and what reaches ATen is in the graph.
 """
 
+import logging
 import operator
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, TypeAlias
+from threading import get_ident
+from typing import Any, Final, TypeAlias
 
 import torch
 from torch._subclasses.fake_tensor import (
@@ -27,6 +29,8 @@ from ._zeros import plain_zeros
 
 Arrays: TypeAlias = "tuple[Array, ...]"
 
+_FAKES: Final = logging.getLogger("torch._subclasses.fake_tensor")
+
 
 @contextmanager
 def tracing() -> Iterator[None]:
@@ -35,6 +39,18 @@ def tracing() -> Iterator[None]:
 
     with compile_lock:
         yield
+
+
+@contextmanager
+def quietly() -> Iterator[None]:
+    """Keep PyTorch from logging, with its traceback, an error of the user's function, which is raised as well."""
+    thread = get_ident()
+    keep = lambda record: record.thread != thread
+    _FAKES.addFilter(keep)
+    try:
+        yield
+    finally:
+        _FAKES.removeFilter(keep)
 
 
 def graph_of(function: Callable[..., Arrays], arrays: Sequence[Array]) -> Any:
@@ -69,7 +85,7 @@ class Graph:
         flat = Flattened(function)
         self.mode = without_values()
         fakes = stand_ins(self.mode, leaves, name)
-        with tracing(), self.mode:
+        with tracing(), quietly(), self.mode:
             self.module = asking_no_values(name, graph_of, flat, fakes)
         self.structure: Any = flat.structure
 
@@ -155,12 +171,20 @@ def asking_no_values(name: str, function: Callable[..., Any], *args: Any) -> Any
     """
     try:
         return function(*args)
+    except TypeError as error:
+        if "unsupported format string passed to FakeTensor" in str(error):
+            raise _no_value(name, "a text", error) from error
+        raise
     except (DataDependentOutputException, DynamicOutputShapeException) as error:
-        from xpand_extensions.tracing._where import place_of
-
         what = "a shape" if isinstance(error, DynamicOutputShapeException) else "Python code"
-        raise TypeError(
-            f"{name}: {what} depends on the values of a traced array, at {place_of(error)}; write `xp.where`, or "
-            "`control_flow.cond` and `while_loop`, in place of `if` and `while`, declare what is no array with "
-            "static_argnums, and use operations whose shapes do not depend on values"
-        ) from error
+        raise _no_value(name, what, error) from error
+
+
+def _no_value(name: str, what: str, error: Exception) -> TypeError:
+    from xpand_extensions.tracing._where import place_of
+
+    return TypeError(
+        f"{name}: {what} depends on the values of a traced array, at {place_of(error)}; write `xp.where`, or "
+        "`control_flow.cond` and `while_loop`, in place of `if` and `while`, declare what is no array with "
+        "static_argnums, and use operations whose shapes do not depend on values"
+    )

@@ -1,0 +1,243 @@
+"""Mistakes that users make, and what the error says: in the words of the call that they wrote, on every library."""
+
+import logging
+import re
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import xpand
+from tests.libraries import Library
+from xpand_extensions import linear_solve, optimize, random, sparse
+from xpand_extensions.autodiff import grad, hessian, jacfwd, jacrev, jvp, value_and_grad
+from xpand_extensions.control_flow import scan
+from xpand_extensions.jit import jit, make_graph
+from xpand_extensions.vmap import vmap
+
+
+def of(x: Any) -> Any:
+    return xpand.array_namespace(x)
+
+
+def total(x: Any) -> Any:
+    return of(x).sum(x)
+
+
+def _places(x: Any) -> Any:
+    return of(x).argsort(x)
+
+
+MISTAKES: dict[str, tuple[Callable[[Any], Any], type[Exception], str]] = {
+    "grad of None": (
+        lambda x: grad(lambda x: None)(x),
+        TypeError,
+        r"^grad: the function must return one number, got None; does it lack a `return`\?$",
+    ),
+    "grad of an empty tree": (lambda x: grad(lambda x: [])(x), TypeError, r"^grad: .* got \[\], which holds no array$"),
+    "value_and_grad of a pair": (
+        lambda x: value_and_grad(lambda x: (total(x), x))(x),
+        TypeError,
+        r"^value_and_grad: .*shapes \[\(\), \(3,\)\]; return one of them, .*has_aux=True",
+    ),
+    "minimize a pair": (
+        lambda x: optimize.minimize(lambda x: (total(x), x), x, max_steps=3),
+        TypeError,
+        r"^minimize: f must return one number, got tuple$",
+    ),
+    "minimize None": (
+        lambda x: optimize.minimize(lambda x: None, x, max_steps=3),
+        TypeError,
+        r"^minimize: f must return one number, got None; does it lack a `return`\?$",
+    ),
+    "minimize a vector": (
+        lambda x: optimize.minimize(lambda x: x, x, max_steps=3),
+        ValueError,
+        r"^minimize: f must return one number, an array of shape \(\), got shape \(3,\); reduce it",
+    ),
+    "root of None": (
+        lambda x: optimize.root(lambda x: None, x, max_steps=3),
+        TypeError,
+        r"^root: what f returns must be a tree like x0, .*, got None; does it lack a `return`\?$",
+    ),
+    "least_squares of None": (
+        lambda x: optimize.least_squares(lambda x: None, x, max_steps=3),
+        TypeError,
+        r"^least_squares: what f returns must hold an array or a number, got None; does it lack a `return`\?$",
+    ),
+    "a number for a key": (
+        lambda x: random.normal(0, (3,)),
+        TypeError,
+        r"^normal: key must be a key, .*, got int; make one with `random\.key\(0\)`$",
+    ),
+    "a number to split": (lambda x: random.split(7), TypeError, r"^split: .* `random\.key\(7\)`$"),
+    "a text for a key": (lambda x: random.uniform("a"), TypeError, r"^uniform: .* got str; .*`random\.key\(seed\)`$"),
+    "CSR of coordinates": (
+        lambda x: sparse.CSR(x, (_places(x), _places(x)), (3, 3)),
+        TypeError,
+        r"^CSR: indices must be an array, got a tuple; .*`COO\(values, \(rows, columns\), shape\)\.tocsr\(\)`$",
+    ),
+    "CSC of one tuple": (
+        lambda x: sparse.CSC((x, _places(x), _places(x)), (3, 3)),
+        TypeError,
+        r"^CSC: values must be an array, got a tuple; .*`CSC\(values, indices, indptr, shape\)`$",
+    ),
+    "COO of one tuple": (
+        lambda x: sparse.COO((x, (_places(x), _places(x))), (3, 3)),
+        TypeError,
+        r"^COO: values must be an array, got a tuple; .*`COO\(values, \(rows, columns\), shape\)`$",
+    ),
+    "a preconditioner's name, direct": (
+        lambda x: linear_solve.solve(of(x).linalg.outer(x, x), x, method="lu", preconditioner="jacobi"),
+        TypeError,
+        r"^solve: preconditioner must be a function of a residual, got the name 'jacobi'; .*linear_solve\.jacobi\(A\)",
+    ),
+    "a preconditioner's name, iterative": (
+        lambda x: linear_solve.solve(of(x).linalg.outer(x, x), x, method="cg", preconditioner="ilu"),
+        TypeError,
+        r"^solve: preconditioner must be .* the name 'ilu'",
+    ),
+    "vmap over a number": (
+        lambda x: vmap(lambda x, s: x * s)(x, 2.0),
+        ValueError,
+        r"^vmap: in_axes=0 maps over argument 1, which is one number and has no axis; .*in_axes=\(0, None\)",
+    ),
+    "vmap over a part of an argument": (
+        lambda x: vmap(lambda p: p["w"])({"w": x, "scale": total(x)}),
+        ValueError,
+        r"^vmap: in_axes=0 maps over \['scale'\] of argument 0, which is one number",
+    ),
+    "vmap over a number given by name": (
+        lambda x: vmap(lambda x, s: x * s)(x, s=total(x)),
+        ValueError,
+        r"^vmap: .* maps over an argument given by name, which is one number",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", MISTAKES)
+def test_mistakes(library: Library, name: str) -> None:
+    call, error, message = MISTAKES[name]
+    with pytest.raises(error, match=f"(?m){message}"):  # JAX adds a note
+        call(library.asarray([0.5, 1.5, 2.0]))
+
+
+@pytest.mark.parametrize(
+    "call", [optimize.minimize, lambda f, x: optimize.root(lambda x: x, x), lambda f, x: optimize.bisect(total, x, x)]
+)
+def test_an_unknown_number_of_steps(call: Callable[..., Any]) -> None:
+    """The user called `minimize`, not the loop that it runs in, and can give `max_steps`, not its steps."""
+    import dask.array as da
+
+    with pytest.raises(xpand.UnsupportedError, match=r"^(minimize|root|bisect): .* lazy arrays; give max_steps"):
+        call(total, da.ones(()))
+
+
+def test_a_callback_needs_values(library: Library) -> None:
+    with pytest.raises(ValueError, match=r"^minimize: a callback needs the values"):
+        jit(lambda x: optimize.minimize(lambda x: total(x * x), x, max_steps=3, callback=print).x)(
+            library.asarray([1.0])
+        )
+
+
+# Values that are not known
+
+
+def branching(scale: Any, parameters: Any, size: int) -> Any:
+    if total(parameters["w"]) > 0:
+        return scale
+    return -scale
+
+
+def test_which_argument_is_not_known() -> None:
+    """JAX's own message names a plug-in's file, and `leaves[1]`."""
+    import jax
+
+    x = jax.numpy.ones(3)
+    line = branching.__code__.co_firstlineno + 1
+    for call in (
+        lambda: jit(branching, static_argnums=2)(x, {"w": x}, 3),
+        lambda: jit(branching, static_argnames="size")(x, parameters={"w": x}, size=3),
+    ):
+        with pytest.raises(jax.errors.TracerBoolConversionError) as caught:
+            call()
+        message = str(caught.value)
+        assert re.search(
+            rf"^jit: .* at .*test_messages\.py:{line}, in branching; .*the argument parameters\['w'\]", message
+        )
+        assert "leaves" not in message
+        assert "plugins" not in message
+    with pytest.raises(jax.errors.TracerBoolConversionError, match=r"the argument size, and is not known"):
+        jit(lambda scale, size: scale if size > 0 else -scale)(x, 3)
+    with pytest.raises(jax.errors.TracerBoolConversionError, match=r"^scan: .*test_messages\.py:\d+, in <lambda>"):
+        scan(lambda c, row: (c if row > 0 else -c, row), x[0], x)
+
+
+def _described(x: Any) -> Any:
+    _ = f"{x:.3f}"
+    return x
+
+
+def test_a_text_of_a_value(library: Library) -> None:
+    """What isn't known can't be written; a text of what is known has no derivative to be lost."""
+    line = _described.__code__.co_firstlineno + 1
+    for transform in (jit, make_graph):
+        with pytest.raises(TypeError, match=rf"(?s)test_messages\.py:{line}, in _described") as caught:
+            transform(_described)(library.asarray(1.5))
+        assert "not known" in str(caught.value) or "depends on the values" in str(caught.value)
+    if library.id == "numpy":
+        texts: list[str] = []
+        grad(lambda x: (texts.append(f"{x:.3f}"), x)[1])(library.asarray(1.5))
+        assert texts == ["1.500"]
+        grad(lambda x: (texts.append(f"{x}"), x)[1])(library.asarray(1.5))
+        assert texts[1].startswith("Traced(shape=()")
+
+
+@pytest.mark.parametrize(
+    ("name", "advice"),
+    [
+        ("item", "values are concrete outside the transformation"),
+        ("numpy", "values are concrete outside the transformation"),
+        ("clone", r"write `xp\.asarray\(x, copy=True\)`"),
+        ("exp", r"write `xp\.exp\(x\)` with `xp = xpand\.array_namespace\(x\)`"),
+        ("sort_values", "use the functions of the standard with"),
+    ],
+)
+def test_attributes_that_are_not_the_standard_s(name: str, advice: str) -> None:
+    """Of array-api-strict, whose arrays have no more attributes than the standard."""
+    import array_api_strict as strict
+
+    with pytest.raises(AttributeError, match=f"a traced array has no {name!r}: .*{advice}") as caught:
+        jit(lambda x: getattr(x, name))(strict.ones(3))
+    for function in re.findall(r"`xp\.(\w+)\(", str(caught.value)):
+        assert hasattr(strict, function), f"xp.{function} does not exist"
+
+
+NUMBERS: dict[str, Callable[[Any], Any]] = {
+    "grad": lambda x: grad(lambda x: x * float(x))(x),
+    "jacrev": lambda x: jacrev(lambda x: x * float(x))(x),
+    "jacfwd": lambda x: jacfwd(lambda x: x * float(x))(x),
+    "hessian": lambda x: hessian(lambda x: x * float(x))(x),
+    "jvp": lambda x: jvp(lambda x: x * float(x), (x,), (x,)),
+}
+
+
+@pytest.mark.parametrize("name", NUMBERS)
+def test_the_transformation_that_was_called(name: str) -> None:
+    """`grad` is made of `vjp`, and `hessian` of both: that is no concern of the user's."""
+    import numpy as np
+
+    with pytest.raises(TypeError, match=f"`{name}`"):
+        NUMBERS[name](np.asarray(2.0))
+
+
+def test_a_mismatch_is_not_logged(caplog: pytest.LogCaptureFixture) -> None:
+    """PyTorch logs an error of a traced function with its own traceback, 19 lines, and raises it as well."""
+    import torch
+
+    logger = logging.getLogger("torch._subclasses.fake_tensor")
+    before = list(logger.filters)
+    with caplog.at_level(logging.DEBUG), pytest.raises(RuntimeError, match="broadcast"):
+        jit(lambda x: x + torch.ones(7))(torch.ones(2))
+    assert not [record for record in caplog.records if record.levelno >= logging.WARNING]
+    assert logger.filters == before
