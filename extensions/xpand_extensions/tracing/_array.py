@@ -184,6 +184,18 @@ class _Methods(TracedArray):
         # Dask takes whatever has a shape for an array, and would only find out when it computes, or never.
         return _bare(self, "conversion to Dask")
 
+    def __copy__(self) -> Any:
+        return self._namespace.asarray(self, copy=True)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        return self._namespace.asarray(self, copy=True)
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        raise TracedError(
+            f"pickle: an array that `{self._trace.what}` traces has no meaning outside of the call; pickle the arrays "
+            "that the transformed function returns"
+        )
+
     def __repr__(self) -> str:
         if self._trace is EVALUATION:
             return f"Traced({self._value!r})"

@@ -345,5 +345,5 @@ def wrapped(namespace: Any, x: Any) -> Any:
 
 def rebuilt(op: Op, like: Any, results: Sequence[Array]) -> Any:
     """Put the arrays of a result together as the operation's own result is."""
-    make = op.result if op.result is not None else type(like)
+    make = type(like) if op.result is None else op.namespace.result_class(op)
     return make(*results) if hasattr(make, "_fields") else make(results)

@@ -15,7 +15,7 @@ from xpand import library_name, trees
 
 from .._dispatch import Operation
 from . import rules
-from ._core import Op, TracedArray, bind
+from ._core import Op, TracedArray, bind, rebuilt
 from ._rows import at
 
 INLINED: Final = frozenset(
@@ -194,8 +194,7 @@ def implementation(operation: Operation[..., Any]) -> Callable[..., Any] | None:
         result = bind(op, arrays, {"template": template})
         if op.result is None:
             return namespace.wrap(result)
-        wrapped = [namespace.wrap(x) for x in result]
-        return op.result(*wrapped) if hasattr(op.result, "_fields") else op.result(wrapped)
+        return rebuilt(op, result, [namespace.wrap(x) for x in result])
 
     return traced
 

@@ -10,7 +10,7 @@ from xpand._typing import DType
 
 from . import rules
 from ._array import array_class
-from ._core import EVALUATION, Op, TracedArray, bind, snapshot
+from ._core import EVALUATION, Op, TracedArray, bind, rebuilt, snapshot
 from ._creation import CREATION
 from ._functions import ALIASES, FUNCTIONS, Signature, parsed
 from ._indexing import INDEXING
@@ -56,6 +56,8 @@ class TracedNamespace:
         """Classes of what goes together with the arrays of this namespace."""
         self._floating: dict[DType, bool] = {}
         self._complex: dict[DType, bool] = {}
+        self._dtypes: dict[DType, DType] = {}
+        self._result_classes: dict[Op, Any] = {}
         self.dtypes_of_results: dict[Any, Any] = {}
         """What `rules` have found of the data types of results."""
         parts = {name: _Part(f"{self.__name__}.{name}") for name in ("linalg", "fft") if hasattr(base, name)}
@@ -88,6 +90,19 @@ class TracedNamespace:
         """Whether `x += y` writes into the library's own arrays, and whether into results of shape () of functions."""
         x = self.base.ones(1)
         return hasattr(x, "__iadd__"), hasattr(self.base.sum(x), "__iadd__")
+
+    def result_class(self, op: Op) -> Any:
+        """Return the class of what holds several results: the library's own, so that trees are alike."""
+        found = self._result_classes.get(op)
+        if found is None:
+            found = op.result
+            if op.name in FUNCTIONS:
+                one = self.base.ones((1, 1) if op.name.startswith("linalg.") else (1,), dtype=self.base.float32)
+                theirs = type(op.function(one))
+                if theirs in (tuple, list) or getattr(theirs, "_fields", None) == getattr(found, "_fields", ()):
+                    found = theirs
+            self._result_classes[op] = found
+        return found
 
     def operation(self, name: str, function: Callable[..., Any]) -> Op:
         """Return an operation that is no function of the namespace; made of `function` the first time."""
@@ -133,6 +148,13 @@ class TracedNamespace:
             return False
         self.check(other)
         return True
+
+    def dtype_of_arrays(self, dtype: DType) -> DType:
+        """Return the data type that arrays made with `dtype` have: of NumPy's class `float32` it is an `np.dtype`."""
+        found = self._dtypes.get(dtype)
+        if found is None:
+            found = self._dtypes[dtype] = self.base.empty((0,), dtype=dtype).dtype
+        return found
 
     def is_floating(self, dtype: DType) -> bool:
         """Tell whether a data type is floating-point, real or complex."""
@@ -205,8 +227,7 @@ def _wrapper(namespace: TracedNamespace, op: Op) -> Callable[..., Any]:
     def wrap(result: Any) -> Any:
         if op.result is None:
             return namespace.array(EVALUATION, result)
-        arrays = [namespace.wrap(x) for x in result]
-        return op.result(*arrays) if hasattr(op.result, "_fields") else op.result(arrays)
+        return rebuilt(op, result, [namespace.wrap(x) for x in result])
 
     return wrap
 

@@ -15,11 +15,14 @@ def avals_of_result(op: Op, avals: Sequence[Any], params: dict[str, Any]) -> Any
         params: Its static parameters.
     """
     if op.shape is not None:
-        return op.apply(op.shape, (op.namespace,), avals, params)
+        found = op.apply(op.shape, (op.namespace,), avals, params)
+        for aval in (found,) if isinstance(found, Aval) else found:
+            aval.dtype = op.namespace.dtype_of_arrays(aval.dtype)
+        return found
     if op.decomposition is None:
         raise op.no_rule("the shape of its result")
-    found = avals_of(op.namespace, avals, lambda *given: op.decompose(given, params))
-    return tuple(found) if op.result is not None else found[0]
+    several = avals_of(op.namespace, avals, lambda *given: op.decompose(given, params))
+    return tuple(several) if op.result is not None else several[0]
 
 
 def avals_of(namespace: Any, avals: Sequence[Any], function: Callable[..., Any]) -> list[Aval]:

@@ -56,6 +56,7 @@ class Staging(Trace):
 
     def variable(self, aval: Aval) -> Any:
         """Make an array that stands for an argument."""
+        aval.dtype = self.namespace.dtype_of_arrays(aval.dtype)
         return self.namespace.array(self, Variable(aval))
 
     def process(self, op: Op, args: Sequence[Any], params: dict[str, Any]) -> Any:
