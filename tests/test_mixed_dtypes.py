@@ -91,3 +91,16 @@ def test_booleans_are_no_numbers(library: Library, name: str) -> None:
     function, x, y, dtypes = OPERATIONS[name]
     with pytest.raises(TypeError, match=f"{name}: "):
         function(library.asarray(x, dtypes[0]), library.asarray(y, "bool"))
+
+
+def test_namespaces_leave_other_kinds_to_the_library(library: Library) -> None:
+    """As docs/meaning.md says: what the standard leaves undefined is what the library's own operators do."""
+    x, y = library.asarray(VECTOR), library.asarray(VECTOR.astype(np.float32))
+    if library.id.startswith("strict"):
+        for mixed in (lambda: library.xp.add(x, y), lambda: x + y):
+            with pytest.raises(TypeError, match=r"int64 and .*float32"):
+                mixed()
+        return
+    found, by_operator = library.xp.add(x, y), x + y
+    assert found.dtype == by_operator.dtype == library.xp.result_type(x, y)
+    np.testing.assert_array_equal(library.to_numpy(found), 2.0 * VECTOR)

@@ -94,6 +94,14 @@ def test_nothing_to_infer_from():
             array_namespace(*values)
 
 
+def test_phrases_of_array_api_compat():
+    """Tests of packages look for these parts of its errors."""
+    with pytest.raises(TypeError, match="Multiple namespaces"):
+        array_namespace(np.ones(2), torch.ones(2))
+    with pytest.raises(TypeError, match="array_namespace requires at least one"):
+        array_namespace(1.0)
+
+
 def test_two_libraries_are_named():
     with pytest.raises(TypeError, match=r"numpy\.ndarray and torch\.Tensor"):
         array_namespace(np.ones(2), torch.ones(2))

@@ -5,11 +5,13 @@ import math
 import pickle
 import warnings
 from collections.abc import Callable
+from operator import attrgetter
 from typing import Any
 
 import dask
 import numpy as np
 import pytest
+from dask.utils import parse_bytes
 
 import xpand
 import xpand.numpy as xnp
@@ -678,3 +680,24 @@ def test_triangles_of_complex_matrices_without_a_warning(dtype: str) -> None:
             found = np.asarray(getattr(xp, name)(lazy, k=k))
             assert found.dtype == x.dtype
             np.testing.assert_array_equal(found, getattr(np, name)(x, k))
+
+
+@pytest.mark.parametrize(
+    ("shape", "chunks"), [((20_000, 20_000), "auto"), ((2, 2**27), "auto"), ((2, 2**27), (1, -1)), ((2**28,), 2**20)]
+)
+@pytest.mark.parametrize("name", ["sort", "argsort", "cumulative_sum", "fft.fft"])
+def test_chunks_stay_small(name: str, shape: tuple[int, ...], chunks: Any) -> None:
+    """An axis that is brought into one chunk is split again, unless it was one chunk before. Nothing is computed."""
+    x = da.zeros(shape, chunks=chunks)
+    found = attrgetter(name)(xp)(x, axis=-1)
+    block = math.prod(found.chunksize) * found.dtype.itemsize
+    assert found.chunks == x.chunks or block <= parse_bytes(dask.config.get("array.chunk-size"))
+
+
+@pytest.mark.parametrize("name", ["sort", "argsort"])
+def test_sorted_and_split_again(name: str) -> None:
+    values = np.random.default_rng(0).random((3, 40))
+    with dask.config.set({"array.chunk-size": "128 B"}):
+        found = getattr(xp, name)(da.from_array(values, chunks=(3, 5)), axis=-1)
+        assert max(found.chunks[1]) <= 16
+    np.testing.assert_array_equal(found.compute(), getattr(np, name)(values))

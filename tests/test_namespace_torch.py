@@ -89,6 +89,32 @@ def test_result_type_of_unsigned_integers(u: str, v: str) -> None:
     assert xp.can_cast(a, b) is (expected is b)
 
 
+@pytest.mark.parametrize(
+    "arguments", [(), (1,), (1.0,), (1j,), (True,), ("float64",), (None,), (1, 2, 3), (1, 2.0, 3, 4)]
+)
+def test_result_type_needs_an_array_or_a_data_type(arguments: tuple[Any, ...]) -> None:
+    """As array-api-compat's; two scalars are promoted, as by `torch.result_type`."""
+    with pytest.raises(ValueError, match="result_type: expected at least one array or data type, got "):
+        xp.result_type(*arguments)
+
+
+SCALARS: list[Any] = [True, 1, 2.0, 1j]
+
+
+def test_result_type_of_two_scalars() -> None:
+    for x, y in product(SCALARS, SCALARS):
+        assert xp.result_type(x, y) is torch.result_type(x, y)
+
+
+def test_result_type_of_mixed_arguments() -> None:
+    """Scalars, arrays and data types in any order: array-api-compat is the reference."""
+    arrays = [torch.ones(2, dtype=dtype) for dtype in (torch.int64, torch.float32, torch.bool)]
+    others = [*SCALARS, *arrays, torch.float64, torch.uint8, torch.complex64]
+    for arguments in product(others, repeat=3):
+        if any(isinstance(x, torch.Tensor | torch.dtype) for x in arguments):
+            assert xp.result_type(*arguments) is compat.result_type(*arguments), arguments
+
+
 def test_result_type_of_scalars() -> None:
     for name in UNSIGNED + SIGNED:
         dtype = getattr(torch, name)

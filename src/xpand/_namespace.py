@@ -214,14 +214,15 @@ def _resolve(arrays: tuple[Array, ...], api_version: str | None, use_compat: boo
             found, first = xp, x
         elif xp is not found and not _wraps(found, xp):
             raise TypeError(
-                f"array_namespace: arrays of two libraries: {describe(first)} and {describe(x)}; "
+                # "Multiple namespaces" and "array_namespace requires" are array-api-compat's, which tests look for.
+                f"array_namespace: arrays of two libraries: {describe(first)} and {describe(x)} (Multiple namespaces); "
                 "convert one to the other's library first, for example with `xp.asarray` or `xp.from_dlpack`"
             )
     if found is None:
         got = ", ".join(describe(x) for x in arrays) or "nothing"
         raise TypeError(
-            f"array_namespace: no array among the arguments, got {got}; pass at least one array, or take "
-            "`default_namespace()` where there may be none"
+            f"array_namespace: no array among the arguments, got {got}; array_namespace requires at least one array; "
+            "take `default_namespace()` where there may be none"
         )
     return found
 

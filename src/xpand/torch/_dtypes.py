@@ -101,7 +101,12 @@ def _weak(scalar: bool | int | float | complex, dtype: DType) -> DType:
 
 
 def result_type(*arrays_and_dtypes: Array | DType | complex) -> DType:
-    """The data type that an operation on the arguments has; Python scalars are weak, 0-d arrays are not."""
+    """The data type that an operation on the arguments has; Python scalars are weak, 0-d arrays are not.
+
+    Raises:
+        ValueError: Neither an array nor a data type among the arguments, unless these are two Python scalars.
+        TypeError: Something else, or data types without a common one.
+    """
     dtype = None
     scalars = []
     for x in arrays_and_dtypes:
@@ -114,9 +119,12 @@ def result_type(*arrays_and_dtypes: Array | DType | complex) -> DType:
             continue
         dtype = other if dtype is None or dtype is other else promote_types(dtype, other)
     if dtype is None:
-        if not scalars:
-            raise ValueError("result_type: expected at least one array or data type, got no arguments")
-        # Nothing to be weak against: the widest kind, in its default data type.
+        if len(scalars) != 2:
+            got = ", ".join(type(x).__name__ for x in scalars) or "no arguments"
+            raise ValueError(
+                f"result_type: expected at least one array or data type, got {got}; pass an array or a data type too"
+            )
+        # Two scalars are promoted, as by `torch.result_type`: the wider kind, in its default data type.
         dtype = torch.bool
     return reduce(lambda found, scalar: _weak(scalar, found), scalars, dtype)
 

@@ -130,7 +130,17 @@ def along_axis(function: str, x: Array, axis: int, *, dtype: DType, size: float 
     index = tuple(range(x.ndim))
     output = (*index[:axis], x.ndim, *index[axis + 1 :])
     sizes = {x.ndim: x.shape[axis] if size is None else size}
-    return gather(function, output, (x, index), dtype=dtype, sizes=sizes, axis=axis, **kwargs)
+    found = gather(function, output, (x, index), dtype=dtype, sizes=sizes, axis=axis, **kwargs)
+    # What was brought into one chunk for the function need not stay in one; chunks that the user chose do.
+    return found if x.numblocks[axis] == 1 else _divided(found, axis)
+
+
+def _divided(x: Array, axis: int) -> Array:
+    """Split an axis where blocks are larger than Dask's chunk size."""
+    if not is_known(x) or x.size == 0:
+        return x
+    block = math.prod(map(max, x.chunks)) * x.dtype.itemsize
+    return x if block <= parse_bytes(dask.config.get("array.chunk-size")) else x.rechunk({axis: "auto"})
 
 
 def map_core(

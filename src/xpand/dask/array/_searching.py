@@ -11,12 +11,12 @@ from ._blocks import along_axis, gather
 
 
 def sort(x: Array, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Array:
-    """Sort along an axis, which is brought into one chunk for it."""
+    """Sort along an axis, which is brought into one chunk for it, and split after it where that is too large."""
     return along_axis("sort", x, axis, dtype=x.dtype, descending=descending, stable=stable)
 
 
 def argsort(x: Array, /, *, axis: int = -1, descending: bool = False, stable: bool = True) -> Array:
-    """Indices that sort along an axis, which is brought into one chunk for it."""
+    """Indices that sort along an axis, which is brought into one chunk for it, and split after it as by `sort`."""
     return along_axis("argsort", x, axis, dtype=np.dtype(np.intp), descending=descending, stable=stable)
 
 
