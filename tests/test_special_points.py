@@ -1,4 +1,8 @@
-"""Derivatives where a function has none, or several: JAX's, on every library, in both modes and to second order."""
+"""Derivatives at zeros, bounds and ties, on every library.
+
+Where a function is differentiable, all libraries have the same first and second derivatives, in both modes. Where it
+isn't, each library's own derivative stands; that of traced libraries is JAX's where JAX's is finite.
+"""
 
 from collections.abc import Callable, Iterator
 from itertools import product
@@ -8,8 +12,9 @@ import numpy as np
 import pytest
 
 import xpand
+from tests.cases import library_of_name
 from tests.libraries import LIBRARIES, Library
-from xpand_extensions import special
+from xpand_extensions import special, statistics
 from xpand_extensions.autodiff import grad, jvp
 from xpand_extensions.vmap import vmap
 
@@ -24,7 +29,11 @@ class Point(NamedTuple):
     x: Any
     slopes: Any
     second: Any = 0.0
-    """The second derivative along 1, 2, 3, …; None where it is infinite or NaN."""
+    """The second derivative along 1, 2, 3, …; None where it is infinite or not the same everywhere."""
+    native: Callable[[Any], Any] | None = None
+    """The function in PyTorch's own terms, whose derivative stands on PyTorch."""
+    jax: Any = None
+    """JAX's slopes where they are others."""
 
 
 def standard(name: str, **options: Any) -> Callable[[Any], Any]:
@@ -48,7 +57,21 @@ def with_constant(name: str, other: Any, *, first: bool = False) -> Callable[[An
     return function
 
 
-def clipped(low: Any, high: Any) -> Callable[[Any], Any]:
+def torch_function(name: str, *args: Any, **options: Any) -> Callable[[Any], Any]:
+    """PyTorch's function of an array; lists become arrays."""
+
+    def function(x: Any) -> Any:
+        import torch
+
+        found: Any = torch
+        for part in name.split("."):
+            found = getattr(found, part)
+        return found(x, *(torch.tensor(y, dtype=x.dtype) if isinstance(y, list) else y for y in args), **options)
+
+    return function
+
+
+def clipped(low: Any, high: Any, x: Any, slopes: Any) -> Point:
     def function(x: Any) -> Any:
         xp = NAMESPACE(x)
         bounds = [
@@ -56,11 +79,18 @@ def clipped(low: Any, high: Any) -> Callable[[Any], Any]:
         ]
         return xp.clip(x, *bounds)
 
-    return function
+    return Point(function, x, slopes, native=torch_function("clamp", low, high))
 
 
-def norm(**options: Any) -> Callable[[Any], Any]:
-    return standard("linalg.vector_norm", **options)
+def norm(x: Any, slopes: Any, ord: Any = 2, axis: Any = None, jax: Any = None, **options: Any) -> Point:
+    return Point(
+        standard("linalg.vector_norm", ord=ord, axis=axis, **options),
+        x,
+        slopes,
+        0.0 if jax is None else None,
+        torch_function("linalg.vector_norm", ord, axis) if axis != () else torch_function("abs"),
+        jax,
+    )
 
 
 ROWS = [[0.0, -0.0], [3.0, 4.0]]
@@ -68,6 +98,9 @@ CUMULATIVE = 2.0 * (1 * 2 * 4 + 2 * 3 * 2 + 2 * 4 * 6)
 ERFCINV = [-inf, -inf, nan, nan, nan, -np.sqrt(np.pi) / 2]
 RANK_2 = [[1.0, 2.0, 3.0, 4.0], [2.0, 4.0, 6.0, 8.0], [0.0, 1.0, 0.0, 1.0], [2.0, 5.0, 6.0, 9.0]]
 RANK_3 = [[1.0, 2.0, 0.0, 1.0], [2.0, 4.0, 0.0, 2.0], [0.0, 1.0, 3.0, 1.0], [1.0, 0.0, 1.0, 5.0]]
+
+
+POWERS = sum(t * (2 * s / x + t * np.log(x) ** 2) for x, s, t in ((4.0, 1.0, 3.0), (0.5, 2.0, 4.0)))
 
 
 def cofactors(x: Any) -> np.ndarray:
@@ -86,43 +119,88 @@ def curvature(x: Any) -> float:
 
 
 POINTS = {
-    "abs": Point(standard("abs"), [-2.0, -0.0, 0.0, 3.0, -inf, inf], [-1.0, 1.0, 1.0, 1.0, -1.0, 1.0]),
+    "abs": Point(
+        standard("abs"),
+        [-2.0, -0.0, 0.0, 3.0, -inf, inf],
+        [-1.0, 1.0, 1.0, 1.0, -1.0, 1.0],
+        native=torch_function("abs"),
+    ),
     "sqrt": Point(standard("sqrt"), [0.0, 4.0], [inf, 0.25], None),
-    "clip by numbers": Point(clipped(-1.0, 2.0), [-3.0, -1.0, 0.0, 2.0, 5.0], [0.0, 0.5, 1.0, 0.5, 0.0]),
-    "clip by equal numbers": Point(clipped(1.0, 1.0), [0.0, 1.0, 2.0], [0.0, 0.25, 0.0]),
-    "clip from below": Point(clipped(0.0, None), [-1.0, -0.0, 0.0, inf], [0.0, 0.5, 0.5, 1.0]),
-    "clip from above": Point(clipped(None, 0.0), [-inf, -0.0, 0.0, 1.0], [1.0, 0.5, 0.5, 0.0]),
-    "clip by arrays": Point(clipped([0.0, 1.0, 1.0], [2.0, 1.0, 2.0]), [0.0, 1.0, 0.0], [0.5, 0.25, 0.0]),
-    "clip by an array": Point(clipped([0.0, 1.0], None), [0.0, 2.0], [0.5, 1.0]),
+    "clip by numbers": clipped(-1.0, 2.0, [-3.0, -1.0, 0.0, 2.0, 5.0], [0.0, 0.5, 1.0, 0.5, 0.0]),
+    "clip by equal numbers": clipped(1.0, 1.0, [0.0, 1.0, 2.0], [0.0, 0.25, 0.0]),
+    "clip from below": clipped(0.0, None, [-1.0, -0.0, 0.0, inf], [0.0, 0.5, 0.5, 1.0]),
+    "clip from above": clipped(None, 0.0, [-inf, -0.0, 0.0, 1.0], [1.0, 0.5, 0.5, 0.0]),
+    "clip by arrays": clipped([0.0, 1.0, 1.0], [2.0, 1.0, 2.0], [0.0, 1.0, 0.0], [0.5, 0.25, 0.0]),
+    "clip by an array": clipped([0.0, 1.0], None, [0.0, 2.0], [0.5, 1.0]),
     "maximum": Point(with_constant("maximum", [0.0, 0.0, 1.0]), [0.0, 1.0, 0.0], [0.5, 1.0, 0.0]),
     "minimum": Point(with_constant("minimum", [0.0, 0.0, 1.0]), [0.0, 1.0, 0.0], [0.5, 0.0, 1.0]),
     "copysign": Point(
         with_constant("copysign", [2.0, -2.0, -1.0, 1.0, -1.0]),
         [0.0, 0.0, -inf, -inf, 3.0],
         [1.0, -1.0, 1.0, -1.0, -1.0],
+        native=torch_function("copysign", [2.0, -2.0, -1.0, 1.0, -1.0]),
     ),
-    "hypot": Point(with_constant("hypot", [0.0, -2.0, 4.0]), [0.0, 0.0, 3.0], [0.5, 0.0, 0.6], 4 * 0.5 + 9 * 16 / 125),
+    "hypot": Point(with_constant("hypot", [-2.0, 4.0]), [0.0, 3.0], [0.0, 0.6], 0.5 + 4 * 16 / 125),
+    "hypot of zeros": Point(
+        with_constant("hypot", [0.0, 4.0]), [0.0, 3.0], [0.5, 0.6], None, torch_function("hypot", [0.0, 4.0])
+    ),
     "logaddexp": Point(with_constant("logaddexp", [-inf, 1.0, 0.5]), [1.0, -inf, 0.5], [1.0, 0.0, 0.5], 9 * 0.25),
     "logaddexp the other way": Point(
         with_constant("logaddexp", [-inf, 1.0, 0.5], first=True), [1.0, -inf, 0.5], [1.0, 0.0, 0.5], 9 * 0.25
     ),
+    "logaddexp of numbers far apart": Point(with_constant("logaddexp", [800.0, 0.0]), [0.0, 800.0], [0.0, 1.0]),
+    "pow with exponent 0": Point(
+        lambda x: NAMESPACE(x).pow(x[:2], x[2:]), [4.0, 0.5, 0.0, 0.0], [0.0, 0.0, np.log(4.0), np.log(0.5)], POWERS
+    ),
     "max": Point(standard("max", axis=1), [[1.0, 2.0, 2.0], [3.0, 3.0, 3.0]], [[0.0, 0.5, 0.5], [1 / 3] * 3]),
     "min of all": Point(standard("min"), [[1.0, 2.0], [1.0, 1.0]], [[1 / 3, 0.0], [1 / 3, 1 / 3]]),
     "sort": Point(lambda x: NAMESPACE(x).sort(x)[1:2], [2.0, 2.0, 2.0], [0.0, 1.0, 0.0]),
+    "sort, descending": Point(
+        lambda x: NAMESPACE(x).sort(x, descending=True)[:1],
+        [2.0, 2.0, 1.0],
+        [0.0, 1.0, 0.0],
+        native=lambda x: torch_function("sort", descending=True, stable=True)(x)[0][:1],
+    ),
+    "cumulative_max": Point(
+        lambda x: statistics.cumulative_max(x)[-1:],
+        [2.0, 1.0, 2.0],
+        [0.5, 0.0, 0.5],
+        native=lambda x: torch_function("cummax", 0)(x)[0][-1:],
+    ),
     "erfcinv": Point(special.erfcinv, [0.0, 2.0, -1.0, 3.0, nan, 1.0], ERFCINV, None),
+    "i0e": Point(special.i0e, [0.0, -0.0], [0.0, 0.0], 0.5 * (1 + 4)),
     "prod": Point(standard("prod"), [2.0, 0.0, 3.0], [0.0, 6.0, 0.0], 36.0),
     "cumulative_prod": Point(standard("cumulative_prod"), [2.0, 0.0, 3.0, -0.0], [1.0, 8.0, 0.0, 0.0], CUMULATIVE),
-    "std": Point(standard("std", axis=1), [[1.0, 1.0], [1.0, 3.0]], [[nan, nan], [-0.5, 0.5]], None),
-    "norm": Point(norm(axis=1), ROWS, [[nan, nan], [0.6, 0.8]], None),
-    "norm of all, kept": Point(norm(keepdims=True), [[0.0, 0.0]], [[nan, nan]], None),
-    "norm of none": Point(norm(axis=()), [0.0, -2.0], [nan, -1.0], None),
-    "norm of order 3": Point(norm(axis=0, ord=3), [[0.0, 0.0], [0.0, 2.0]], [[nan, 0.0], [nan, 1.0]], None),
-    "norm of order 1": Point(norm(axis=1, ord=1), ROWS, [[1.0, 1.0], [1.0, 1.0]]),
-    "norm of order -inf": Point(norm(ord=-inf), [0.0, -3.0, -0.0], [0.5, 0.0, 0.5]),
-    "norm of order inf": Point(norm(ord=inf), [3.0, 0.0, -3.0], [0.5, 0.0, -0.5]),
-    "matrix norm": Point(standard("linalg.matrix_norm"), [[0.0, 0.0], [0.0, 0.0]], [[nan, nan], [nan, nan]], None),
+    "std": Point(
+        standard("std", axis=1),
+        [[1.0, 1.0], [1.0, 3.0]],
+        [[0.0, 0.0], [-0.5, 0.5]],
+        None,
+        torch_function("std", 1, correction=0),
+        [[nan, nan], [-0.5, 0.5]],
+    ),
+    "norm": norm(ROWS, [[0.0, 0.0], [0.6, 0.8]], axis=1, jax=[[nan, nan], [0.6, 0.8]]),
+    "norm of all, kept": norm([[0.0, 0.0]], [[0.0, 0.0]], keepdims=True, jax=[[nan, nan]]),
+    "norm of none": norm([0.0, -2.0], [0.0, -1.0], axis=(), jax=[nan, -1.0]),
+    "norm of order 3": norm(
+        [[0.0, 0.0], [0.0, 2.0]], [[0.0, 0.0], [0.0, 1.0]], axis=0, ord=3, jax=[[nan, 0.0], [nan, 1.0]]
+    ),
+    "norm of order 1": norm(ROWS, [[1.0, 1.0], [1.0, 1.0]], axis=1, ord=1),
+    "norm of order -inf": norm([0.0, -3.0, -0.0], [0.5, 0.0, 0.5], ord=-inf),
+    "norm of order inf": norm([3.0, 0.0, -3.0], [0.5, 0.0, -0.5], ord=inf),
+    "matrix norm": Point(
+        standard("linalg.matrix_norm"),
+        [[0.0, 0.0], [0.0, 0.0]],
+        [[0.0, 0.0], [0.0, 0.0]],
+        None,
+        torch_function("linalg.matrix_norm"),
+        [[nan, nan], [nan, nan]],
+    ),
     "matrix norm of order 1": Point(
-        standard("linalg.matrix_norm", ord=1), [[1.0, 0.0], [0.0, 1.0]], [[0.5, 0.5], [0.5, 0.5]]
+        standard("linalg.matrix_norm", ord=1),
+        [[1.0, 0.0], [0.0, 1.0]],
+        [[0.5, 0.5], [0.5, 0.5]],
+        native=torch_function("linalg.matrix_norm", 1),
     ),
     "det": Point(standard("linalg.det"), [[1.0, 2.0], [2.0, 4.0]], [[4.0, -2.0], [-2.0, 1.0]], -4.0),
     "det of zeros": Point(standard("linalg.det"), [[0.0, 0.0], [0.0, 0.0]], [[0.0, 0.0], [0.0, 0.0]], -4.0),
@@ -150,11 +228,41 @@ def given(library: Library, point: Point) -> tuple[Any, Any, np.ndarray]:
 def test_derivatives(library: Library, name: str) -> None:
     point = POINTS[name]
     x, t, direction = given(library, point)
+    slopes = slopes_on(library, point)
+    expected = np.sum(slopes * direction)
+    if point.native is not None and library.id.startswith("torch"):  # whose modes differ in a clamp by one array
+        expected = library.to_numpy(jvp(lambda x: point.native(x).sum(), (x,), (t,))[1])
     # Dask computes when all warnings of NumPy's are on again.
     with np.errstate(divide="ignore", invalid="ignore"):
-        library.assert_equal(grad(total(point))(x), np.asarray(point.slopes), rtol=ABOUT, atol=ABOUT)
-        along = jvp(total(point), (x,), (t,))[1]
-        library.assert_equal(along, np.sum(np.asarray(point.slopes) * direction), rtol=ABOUT, atol=ABOUT)
+        library.assert_equal(grad(total(point))(x), slopes, rtol=ABOUT, atol=ABOUT)
+        library.assert_equal(jvp(total(point), (x,), (t,))[1], expected, rtol=ABOUT, atol=ABOUT)
+
+
+def slopes_on(library: Library, point: Point) -> np.ndarray:
+    if point.native is not None and library.id.startswith("torch"):
+        return own_slopes(point)
+    return np.asarray(point.slopes if point.jax is None or not library.id.startswith("jax") else point.jax)
+
+
+def own_slopes(point: Point) -> np.ndarray:
+    """PyTorch's own derivative."""
+    import torch
+
+    assert point.native is not None
+    x = torch.tensor(point.x, dtype=torch.float64, requires_grad=True)
+    return torch.autograd.grad(point.native(x).sum(), x)[0].numpy()
+
+
+def test_code_that_moves_to_the_namespace_keeps_its_derivatives() -> None:
+    """On PyTorch, `backward` gives what it gives without xpand, and no NaN where that is finite."""
+    import torch
+
+    for name, point in POINTS.items():
+        if point.native is not None:
+            x = torch.tensor(point.x, dtype=torch.float64, requires_grad=True)
+            point.function(x).sum().backward()
+            assert x.grad is not None
+            np.testing.assert_array_equal(x.grad.numpy(), own_slopes(point), err_msg=name)
 
 
 SECOND = {name: point for name, point in POINTS.items() if point.second is not None}
@@ -162,8 +270,15 @@ OWN = [x for x in LIBRARIES if x.id in ("numpy", "torch", "torch-cuda")]
 """JAX's own are no one's to mend, and the others have NumPy's."""
 
 
-@pytest.mark.parametrize("library", OWN, ids=str)
-@pytest.mark.parametrize("name", SECOND)
+@pytest.mark.parametrize(
+    ("library", "name"),
+    [
+        pytest.param(library, name, id=f"{name}-{library}")
+        for name, point in SECOND.items()
+        for library in OWN
+        if point.native is None or not library.id.startswith("torch")
+    ],
+)
 def test_second_derivatives(library: Library, name: str) -> None:
     point = SECOND[name]
     x, t, _ = given(library, point)
@@ -194,14 +309,14 @@ def test_second_derivatives_of_determinants_of_lower_rank(library: Library, valu
     assert_second(library, total(point), x, t, curvature(values))
 
 
-# On PyTorch, where another form is taken for what is followed
+# On PyTorch, where another form is taken for arrays that are being differentiated
 
-FORMS = [name for name in POINTS if name not in ("sqrt", "maximum", "minimum", "max", "min of all", "sort", "prod")]
+FORMS = [name for name in POINTS if name.startswith(("cumulative_prod", "det", "erfcinv", "logaddexp", "pow"))]
 
 
 @pytest.mark.parametrize("name", FORMS)
-def test_values_of_what_is_followed(name: str) -> None:
-    """They are those of what isn't, to the bit: signs of zeros, subnormal numbers, and what overflows when squared."""
+def test_values_of_differentiated_arrays(name: str) -> None:
+    """They are those of other arrays, to the bit: signs of zeros, subnormal numbers, and squares that overflow."""
     import torch
 
     point = POINTS[name]
@@ -235,7 +350,7 @@ def test_batches_and_programs() -> None:
         np.testing.assert_allclose(found, point.slopes, rtol=ABOUT, atol=ABOUT, err_msg=name)
         mapped = grad(lambda x, point=point: torch.sum(vmap(point.function)(x)))(x[None])[0]
         np.testing.assert_allclose(mapped, point.slopes, rtol=ABOUT, atol=ABOUT, err_msg=name)
-    chosen = [POINTS[name] for name in ("abs", "clip by numbers", "hypot", "norm", "norm of order 1")]
+    chosen = [POINTS[name] for name in ("abs", "clip by numbers", "logaddexp", "norm", "pow with exponent 0")]
     arrays = [torch.tensor(point.x, dtype=torch.float64) for point in chosen]
 
     def all_totals(*xs: Any) -> Any:
@@ -247,7 +362,7 @@ def test_batches_and_programs() -> None:
         _by_autograd(torch.compile(all_totals, backend="aot_eager", fullgraph=True), arrays),
     ):
         for gradient, point in zip(found, chosen):
-            np.testing.assert_allclose(gradient, point.slopes, rtol=ABOUT, atol=ABOUT)
+            np.testing.assert_allclose(gradient, slopes_on(library_of_name("torch"), point), rtol=ABOUT, atol=ABOUT)
 
 
 def _singular() -> Iterator[np.ndarray]:
@@ -311,8 +426,6 @@ def test_gradients_of_zeros_are_whole() -> None:
 
 
 THIRD: dict[str, Callable[[Any], Any]] = {
-    "norm": lambda x: NAMESPACE(x).linalg.vector_norm(x) ** 3,
-    "std": lambda x: NAMESPACE(x).std(x) ** 3,
     "det": lambda x: NAMESPACE(x).linalg.det(NAMESPACE(x).reshape(x, (2, 2))) ** 2,
     "cumulative_prod": lambda x: NAMESPACE(x).sum(NAMESPACE(x).cumulative_prod(x - 0.5) ** 2),
 }

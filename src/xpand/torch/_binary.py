@@ -16,7 +16,7 @@ from torch import Tensor
 
 from .._typing import Array
 from ._dtypes import SIGNED, as_tensor, from_ordered, promote_types, to_ordered, to_signed
-from ._following import absolute, is_followed, is_nowhere
+from ._following import is_followed, is_nowhere
 
 __all__ = [
     "add",
@@ -235,33 +235,27 @@ def _remainder(x1: _Operand, x2: _Operand, **kwargs: Any) -> Array:
     return result.add_(0.0) if x2 > 0 else result.neg_().add_(0.0).neg_()
 
 
-# Where PyTorch's derivatives are NaN, or 0 in place of the one from the right, another form for what is followed.
-
-
-def _copysign(x1: Array, x2: Array, **kwargs: Any) -> Array:
-    if kwargs or not is_followed(x1) or not x1.dtype.is_floating_point or x1.dtype is not x2.dtype:
-        return torch.copysign(x1, x2, **kwargs)
-    one = torch.scalar_tensor(1.0, dtype=x2.dtype, device=x2.device)
-    return absolute(x1) * torch.copysign(one, x2)
-
-
-def _hypot(x1: Array, x2: Array, **kwargs: Any) -> Array:
-    if kwargs or not (is_followed(x1) or is_followed(x2)):
-        return torch.hypot(x1, x2, **kwargs)
-    zero = (x1 == 0) & (x2 == 0)
-    if is_nowhere(zero):
-        return torch.hypot(x1, x2)
-    return torch.where(zero, (x1 + x2) * 0.5 + 0.0, torch.hypot(torch.where(zero, 1.0, x1), x2))
+def _pow(x1: _Operand, x2: _Operand, **kwargs: Any) -> Array:
+    """Compute `torch.pow`, with the mixed second derivative where an exponent is 0: PyTorch takes 0 for it."""
+    found = torch.pow(x1, x2, **kwargs)
+    if kwargs or not (isinstance(x1, Tensor) and isinstance(x2, Tensor) and is_followed(x1) and is_followed(x2)):
+        return found
+    zero = x2 == 0
+    if not (found.is_floating_point() or found.is_complex()) or is_nowhere(zero):
+        return found
+    size = torch.abs(x1) if x1.dtype.is_complex else x1
+    regular = zero & (size > 0) & (size < math.inf)
+    return torch.where(regular, torch.exp(x2 * torch.log(torch.where(regular, x1, 1.0))), found)
 
 
 def _logaddexp(x1: Array, x2: Array, **kwargs: Any) -> Array:
+    """Compute `torch.logaddexp`, with second derivatives of numbers far apart: PyTorch's overflow to NaN."""
     if kwargs or not (is_followed(x1) or is_followed(x2)):
         return torch.logaddexp(x1, x2, **kwargs)
-    # The second derivative of PyTorch's has the square of an exponential of their distance.
     apart = ~(torch.abs(x1 - x2) <= math.log(torch.finfo(x1.dtype).max) / 2)
     if is_nowhere(apart):
         return torch.logaddexp(x1, x2)
-    # An infinite one is all of the sum, or none of it; of two, both are.
+    # An infinite argument is all of the sum or none of it; of two equal ones, each counts in full.
     infinite = torch.isinf(x1) | torch.isinf(x2)
     at_ends = torch.where(x1 == x2, x1 + x2, torch.maximum(x1, x2) + 0.0)
     near = torch.logaddexp(torch.where(apart, 0.0, x1), torch.where(apart, 0.0, x2))
@@ -278,7 +272,7 @@ multiply = _binary("multiply", torch.multiply, _modular(torch.multiply))
 divide = _binary("divide", torch.divide)
 floor_divide = _binary("floor_divide", _floor_divide, _floor_divide_unsigned)
 remainder = _binary("remainder", _remainder, _remainder_unsigned)
-pow = _binary("pow", torch.pow, _widened(torch.pow))
+pow = _binary("pow", _pow, _widened(torch.pow))
 
 bitwise_and = _binary("bitwise_and", torch.bitwise_and, _modular(torch.bitwise_and))
 bitwise_or = _binary("bitwise_or", torch.bitwise_or, _modular(torch.bitwise_or))
@@ -302,7 +296,7 @@ logical_xor = _binary("logical_xor", torch.logical_xor, _truth(torch.logical_xor
 maximum = _binary("maximum", torch.maximum, _extremum(torch.maximum), scalars=False)
 minimum = _binary("minimum", torch.minimum, _extremum(torch.minimum), scalars=False)
 atan2 = _binary("atan2", torch.atan2, scalars=False)
-copysign = _binary("copysign", _copysign, scalars=False)
-hypot = _binary("hypot", _hypot, scalars=False)
+copysign = _binary("copysign", torch.copysign, scalars=False)
+hypot = _binary("hypot", torch.hypot, scalars=False)
 logaddexp = _binary("logaddexp", _logaddexp, scalars=False)
 nextafter = _binary("nextafter", torch.nextafter, scalars=False)

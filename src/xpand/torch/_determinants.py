@@ -1,4 +1,4 @@
-"""Determinants, with all their derivatives.
+"""Determinants, with their first and second derivatives.
 
 In forward mode, PyTorch takes the factors that it keeps of a matrix for constants: the derivatives of derivatives of
 `solve`, `det` and `slogdet` are wrong, without a word. Those of the factorization itself are right.
@@ -72,9 +72,9 @@ def _cofactors(x: Array, singular: Array) -> Array:
 
 
 def _det_of_singular(x: Array) -> Array:
-    """Determinants as functions with all their derivatives, of matrices in which up to three pivots are missing.
+    """Determinants with their first and second derivatives, of matrices in which one or two pivots are missing.
 
-    Where more are, the first three derivatives are zero. With what elimination finds, taken for constants, `x` becomes
+    Where more are, these derivatives are zero. With what elimination finds, taken for constants, `x` becomes
     a matrix whose rows and columns of pivots are those of the identity; of the others the Schur complement is left.
     """
     size = x.shape[-1]
@@ -93,10 +93,9 @@ def _det_of_singular(x: Array) -> Array:
     left = torch.where(missing[..., :, None] & ~missing[..., None, :], y, 0.0)
     rest = torch.where(both, y, 0.0) - left @ torch.linalg.solve_ex(core, right)[0]
     count = torch.sum(missing, -1)
-    square = rest @ rest
-    of_rest = product_of_few(count, _trace(rest), _trace(square), _trace(square @ rest))
+    of_rest = product_of_few(count, _trace(rest), _trace(rest @ rest))
     scale = torch.linalg.det(permutation) * torch.prod(diagonal_of(upper), -1)
-    return torch.where((count > 0) & (count < 4), scale * _product_of_factors(core) * of_rest, 0.0)
+    return torch.where((count == 1) | (count == 2), scale * _product_of_factors(core) * of_rest, 0.0)
 
 
 def _trace(x: Array) -> Array:

@@ -1,8 +1,7 @@
-"""Whether a derivative follows an array, and the points at which PyTorch's derivatives aren't those of other libraries.
+"""Tells whether an array is being differentiated, for the few functions whose derivatives PyTorch gets wrong.
 
-Where a function has no derivative, PyTorch has rules of its own: 0 for the absolute value and for norms at 0, 1 for
-`clip` at a bound. Elsewhere in this package such functions take another form for arrays that a derivative follows, and
-for no others. Its values are those of the plain function, to the bit.
+These functions take another form for such arrays only, with the same values. Where a function is not differentiable,
+PyTorch's own derivative stands.
 """
 
 from __future__ import annotations
@@ -59,11 +58,6 @@ def is_followed_twice(x: Array) -> bool:
     return count > 1
 
 
-def any_is_followed(*arrays: Array | None) -> bool:
-    """Tell it of any of several arrays; None is none."""
-    return any(x is not None and is_followed(x) for x in arrays)
-
-
 def is_nowhere(condition: Array) -> bool:
     """Tell whether an array of truths is known to be false throughout: all members of what is mapped."""
     if torch.compiler.is_dynamo_compiling() or condition.device.type != "cpu":  # to ask would be to wait
@@ -74,30 +68,14 @@ def is_nowhere(condition: Array) -> bool:
         return is_concrete(condition) and not bool(condition.any())
 
 
-def shared(x: Array) -> Array:
-    """Return `x` with half of its derivative: it is one of two equal values, as PyTorch and JAX share among them."""
-    return torch.maximum(x, x.detach())
-
-
-def absolute(x: Array) -> Array:
-    """Compute the absolute value of real numbers, whose derivative at either zero is 1."""
-    zero = x == 0
-    if is_nowhere(zero):
-        return torch.abs(x)
-    # Adding a zero makes a positive one of either. Elsewhere the derivative depends on `x`, as autograd asks for it.
-    return torch.where(zero, x + 0.0, torch.abs(x))
-
-
 def with_derivatives(plain: Array, other: Array) -> Array:
     """Return the values of one array with the derivatives of another, which has the same but for rounding."""
     return plain.detach() - (other.detach() - other)
 
 
-def product_of_few(count: Array, one: Array, two: Array, three: Array) -> Array:
-    """Return products of up to three numbers by the sums of their first, second and third powers (Newton's identities).
+def product_of_few(count: Array, total: Array, squares: Array) -> Array:
+    """Return products of one or two numbers from their sum and the sum of their squares (Newton's identities).
 
-    Of more than three it is 0: where they are zeros, so are the first three derivatives of their product.
+    Of more numbers return 0. Of zeros that has the right first and second derivatives.
     """
-    of_two, of_three = (one * one - two) / 2, (one**3 - 3 * one * two + 2 * three) / 6
-    of_few = torch.where(count == 2, of_two, torch.where(count == 3, of_three, 0.0))
-    return torch.where(count == 1, one, of_few)
+    return torch.where(count == 1, total, torch.where(count == 2, (total * total - squares) / 2, 0.0))

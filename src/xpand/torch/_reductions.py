@@ -6,7 +6,6 @@ sums unsigned integers to int64 where the standard asks for an unsigned type, an
 
 from __future__ import annotations
 
-import builtins
 from collections.abc import Callable
 from typing import Any
 
@@ -16,8 +15,7 @@ from torch.autograd import forward_ad
 from .._typing import Array, Axis, DType
 from ._binary import output
 from ._dtypes import KINDS, SIGNED, from_ordered, result_type, to_ordered, to_signed
-from ._following import is_followed, is_followed_in_both, is_nowhere, product_of_few, with_derivatives
-from ._norms import root_at_zeros, root_of_squares
+from ._following import is_nowhere, product_of_few, with_derivatives
 
 __all__ = [
     "all",
@@ -127,22 +125,8 @@ def mean(x: Array, /, *, axis: Axis = None, keepdims: bool = False, **kwargs: An
 def std(x: Array, /, *, axis: Axis = None, correction: float = 0.0, keepdims: bool = False, **kwargs: Any) -> Array:
     """The standard deviation over axes, with `correction` taken from the number of elements."""
     if axis == ():
-        x, axis, keepdims = x[None], 0, False
-    result = torch.std(x, axis, correction=correction, keepdim=keepdims, **kwargs)
-    if kwargs or not is_followed(x):
-        return result
-    if is_followed_in_both(x):
-        return _std_in_both_modes(x, axis, correction, result)
-    if is_nowhere(result == 0):
-        return result
-    return root_at_zeros(result, torch.sum(x, axis, keepdims))
-
-
-def _std_in_both_modes(x: Array, axis: Axis, correction: float, result: Array) -> Array:
-    kept = torch.std(x.detach(), axis, correction=correction, keepdim=True)
-    count = x.numel() // builtins.max(kept.numel(), 1)
-    root = root_of_squares(kept, (x - torch.mean(x, axis, True)) / (count - correction) ** 0.5, axis)
-    return root.reshape(result.shape)
+        return torch.std(x[None], 0, correction=correction, **kwargs)
+    return torch.std(x, axis, correction=correction, keepdim=keepdims, **kwargs)
 
 
 def var(x: Array, /, *, axis: Axis = None, correction: float = 0.0, keepdims: bool = False, **kwargs: Any) -> Array:
@@ -206,7 +190,7 @@ def cumulative_prod(
 
 
 def _cumprod(x: Array, axis: int, *, dtype: DType | None = None, **kwargs: Any) -> Array:
-    """`torch.cumprod`, of which the derivatives of derivatives by forward mode are wrong after a zero."""
+    """Compute `torch.cumprod`, whose second derivatives by forward mode are wrong after a zero."""
     plain = torch.cumprod(x, axis, dtype=dtype, **kwargs)
     if kwargs or forward_ad._current_level < 0:
         return plain
@@ -216,8 +200,7 @@ def _cumprod(x: Array, axis: int, *, dtype: DType | None = None, **kwargs: Any) 
         return plain
     count = torch.cumsum(zero, axis)
     factors = torch.where(zero, x, 0.0)
-    one, two, three = (torch.cumsum(y, axis) for y in (factors, factors**2, factors**3))
-    of_zeros = product_of_few(count, one, two, three)
+    of_zeros = product_of_few(count, torch.cumsum(factors, axis), torch.cumsum(factors**2, axis))
     others = torch.cumprod(torch.where(zero, 1.0, x), axis)
     found = others * of_zeros
     return torch.where(count == 0, others, with_derivatives(plain, found))

@@ -38,9 +38,6 @@ def sort(
     **kwargs: Any,
 ) -> Array:
     """A sorted copy; the order of equal elements is kept if `stable`."""
-    if descending and x.ndim and not kwargs and is_followed(x):
-        # In the derivatives of JAX equal elements come in the reverse order.
-        return torch.flip(torch.sort(x, dim=axis, stable=stable)[0], (axis,))
     return torch.sort(x, dim=axis, descending=descending, stable=stable, **kwargs)[0]
 
 

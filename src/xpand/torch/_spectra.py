@@ -15,7 +15,6 @@ from torch.autograd import forward_ad
 
 from .._typing import Array
 from ._following import is_followed_backwards, is_followed_in_both, with_derivatives
-from ._norms import squares
 
 
 def eigh(x: Array, /, **kwargs: Any) -> Any:
@@ -64,7 +63,7 @@ def eig(x: Array, /, **kwargs: Any) -> Any:
         turned = torch.linalg.lu_solve(factors, pivots, x.to(vectors.dtype) @ x_vectors)
         x_values = diagonal_of(turned)
         x_vectors = x_vectors + x_vectors @ torch.where(eye == 1, 0.0, turned / _gaps(x_values, eye))
-    lengths = torch.sqrt(torch.sum(squares(x_vectors), -2, True))
+    lengths = torch.sqrt(torch.sum(x_vectors.real**2 + x_vectors.imag**2, -2, True))
     return type(plain)((with_derivatives(values, x_values), with_derivatives(vectors, x_vectors / lengths)))
 
 

@@ -12,7 +12,6 @@ from .._common import complex as special
 from .._typing import Array, Namespace
 from ._binary import output, same_type
 from ._dtypes import INTEGERS, SIGNED, as_tensor, from_ordered, iinfo, promote_types, to_ordered, to_signed
-from ._following import absolute, any_is_followed, is_followed, is_nowhere, shared
 
 __all__ = [
     "abs",
@@ -64,8 +63,6 @@ conj = torch.conj_physical
 
 def abs(x: Array, /, **kwargs: Any) -> Array:
     """The absolute value; that of unsigned integers is a copy, PyTorch has no kernel for it."""
-    if is_followed(x) and x.dtype.is_floating_point and not kwargs:
-        return absolute(x)
     return output(x.clone(), kwargs) if x.dtype in SIGNED else torch.abs(x, **kwargs)
 
 
@@ -137,16 +134,7 @@ def clip(
         return _clip_by_arrays(x, min, max, **kwargs)  # also for NaN, which not every version takes as a scalar
     if min is None and max is None:
         return output(x.clone(), kwargs)
-    result = torch.clamp(x, min, max, **kwargs)
-    return _with_shares(x, min, max, result) if is_followed(x) and dtype.is_floating_point else result
-
-
-def _with_shares(x: Array, min: float | None, max: float | None, result: Array) -> Array:
-    """As of a maximum and a minimum: a bound has its share of the derivative where `x` is equal to it."""
-    for equal in [x == bound for bound in (min, max) if bound is not None]:
-        if not is_nowhere(equal):
-            result = torch.where(equal, shared(result), result)
-    return result
+    return torch.clamp(x, min, max, **kwargs)
 
 
 def _clip_by_arrays(x: Array, min: Any, max: Any, **kwargs: Any) -> Array:
@@ -162,11 +150,6 @@ def _clip_by_arrays(x: Array, min: Any, max: Any, **kwargs: Any) -> Array:
             max = as_tensor(max, x)
         if max.dtype is not dtype:
             dtype = promote_types(dtype, max.dtype)
-    if dtype.is_floating_point and not kwargs and any_is_followed(x, min, max):
-        equal = [a == b for a, b in ((x, min), (x, max), (min, max)) if a is not None and b is not None]
-        if not all(map(is_nowhere, equal)):
-            raised = x.to(dtype) if min is None else torch.maximum(x.to(dtype), min.to(dtype))
-            return raised if max is None else torch.minimum(raised, max.to(dtype))
     if dtype not in SIGNED:
         return torch.clamp(x, min, max, **kwargs)
     if min is None and max is None:

@@ -9,10 +9,9 @@ from array_api_compat.torch.linalg import *
 from array_api_compat.torch.linalg import __all__ as _compat_all
 from torch.autograd import forward_ad
 
-from .._typing import Array, DType
-from ._binary import same_type
+from .._typing import Array, Axis, DType
+from ._binary import output, same_type
 from ._determinants import det, slogdet
-from ._norms import matrix_norm, vector_norm
 from ._products import cross, matmul, matrix_transpose, outer, tensordot, vecdot
 from ._reductions import sum as _sum
 from ._spectra import cholesky, eig, eigh, eigvalsh
@@ -32,6 +31,18 @@ def solve(x1: Array, x2: Array, /, **kwargs: Any) -> Array:
     if x2.ndim == 1:
         return torch.linalg.lu_solve(lu, pivots, x2[:, None])[..., 0]
     return torch.linalg.lu_solve(lu, pivots, x2)
+
+
+def vector_norm(x: Array, /, *, axis: Axis = None, keepdims: bool = False, ord: float = 2, **kwargs: Any) -> Array:
+    """The norm of vectors along axes; over no axis the absolute value, where PyTorch takes `()` for all axes."""
+    if axis != ():
+        return torch.linalg.vector_norm(x, ord, axis, keepdims, **kwargs)
+    return output((x != 0).to(x.real.dtype) if ord == 0 else torch.abs(x), kwargs)
+
+
+def matrix_norm(x: Array, /, *, keepdims: bool = False, ord: float | str | None = "fro", **kwargs: Any) -> Array:
+    """The norms of a stack of matrices."""
+    return torch.linalg.matrix_norm(x, ord, (-2, -1), keepdims, **kwargs)
 
 
 def trace(x: Array, /, *, offset: int = 0, dtype: DType | None = None) -> Array:

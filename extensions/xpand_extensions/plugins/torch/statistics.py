@@ -7,10 +7,9 @@ import torch
 
 import xpand.torch as xp
 from xpand._typing import Array
-from xpand.torch._following import is_followed, is_nowhere
+from xpand.torch._following import is_followed
 from xpand_extensions.generic import statistics as generic
 from xpand_extensions.generic._last_axis import as_last
-from xpand_extensions.generic.control_flow import associative_scan
 from xpand_extensions.generic.statistics import _order as order
 from xpand_extensions.generic.statistics._cumulative import with_initial
 
@@ -43,32 +42,18 @@ def nansum(x: Array, /, *, axis: Any = None, keepdims: bool = False) -> Array:
 
 
 def cumulative_max(x: Array, /, *, axis: Any = None, include_initial: bool = False) -> Array:
-    return _extreme("cumulative_max", torch.cummax, xp.maximum, x, axis, include_initial)
+    return _extreme("cumulative_max", torch.cummax, x, axis, include_initial)
 
 
 def cumulative_min(x: Array, /, *, axis: Any = None, include_initial: bool = False) -> Array:
-    return _extreme("cumulative_min", torch.cummin, xp.minimum, x, axis, include_initial)
+    return _extreme("cumulative_min", torch.cummin, x, axis, include_initial)
 
 
-def _extreme(
-    name: str, native: Callable[..., Any], larger: Callable[..., Array], x: Array, axis: int, include_initial: bool
-) -> Array:
-    """Compute PyTorch's own unless a derivative follows equal elements or NaN: it has only the last of them count."""
+def _extreme(name: str, native: Callable[..., Any], x: Array, axis: int, include_initial: bool) -> Array:
     if x.dtype in _UNSIGNED:
         unsigned: Array = getattr(generic, name)(x, axis=axis, include_initial=include_initial)
         return unsigned
-    result = native(x, axis).values
-    if is_followed(x) and not _has_neither_ties_nor_nan(x, result, axis):
-        # In the order in which JAX combines them, so that equal elements have the same shares.
-        (found,) = associative_scan(lambda a, b: (larger(a[0], b[0]),), (x,), axis=axis)
-        result = torch.where(torch.isnan(found), found.detach(), found)
-    return with_initial(result, name, axis, include_initial)
-
-
-def _has_neither_ties_nor_nan(x: Array, extremes: Array, axis: int) -> bool:
-    later = max(x.shape[axis] - 1, 0)
-    before = extremes.narrow(axis, 0, later)
-    return is_nowhere((x.narrow(axis, 1, later) == before) | torch.isnan(before)) if later else True
+    return with_initial(native(x, axis).values, name, axis, include_initial)
 
 
 def logcumsumexp(x: Array, /, *, axis: Any = None, include_initial: bool = False) -> Array:

@@ -52,8 +52,9 @@ def _sign_of_complex(xp: Any, t: Any, out: Any, x: Any) -> Any:
 def _power_of_base(xp: Any, out: Any, x1: Any, x2: Any) -> Any:
     if not hasattr(x2, "dtype"):
         return 2 * x1 if x2 == 2 else x2 * xp.pow(x1, x2 - 1) if x2 != 0 else xp.zeros_like(x1)
-    zero = x2 == 0
-    return xp.where(zero, 0, x2 * xp.pow(x1, xp.where(zero, 0, x2 - 1)))
+    # The exponent stays: where it is 0, the factor is 0, but its own derivative in the exponent is 1 / x1.
+    undefined = (x2 == 0) & ~(xp.abs(x1) >= xp.finfo(x1.dtype).smallest_normal)
+    return xp.where(undefined, 0, x2 * xp.pow(xp.where(undefined, xp.ones_like(x1), x1), x2 - 1))
 
 
 def _power_of_exponent(xp: Any, out: Any, x1: Any, x2: Any) -> Any:
@@ -89,7 +90,7 @@ def _over_square(xp: Any, x: Any, x1: Any, x2: Any) -> Any:
 
 def _softmax(xp: Any, out: Any, x: Any) -> Any:
     """Compute exp(x - out), 1 where both are infinite."""
-    same = x == out
+    same = (x == out) & xp.isinf(out)
     return xp.exp(xp.where(same, 0, x) - xp.where(same, 0, out))
 
 

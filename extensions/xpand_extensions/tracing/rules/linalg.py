@@ -163,7 +163,7 @@ def _vector_norm(xp: Any, x: Any, axis: Any = None, keepdims: bool = False, ord:
     options = {"axis": axis, "keepdims": keepdims}
     if ord == 2:
         squares = xp.real(x) ** 2 + xp.imag(x) ** 2 if is_complex(xp, x) else x * x
-        return xp.sqrt(xp.sum(squares, **options))
+        return _root(xp, xp.sum(squares, **options), 2)
     size = xp.abs(x)
     if ord == float("inf"):
         return xp.max(size, **options)
@@ -173,7 +173,14 @@ def _vector_norm(xp: Any, x: Any, axis: Any = None, keepdims: bool = False, ord:
         return xp.sum(size, **options)
     if ord == 0:
         return xp.sum(xp.astype(size != 0, size.dtype), **options)
-    return xp.sum(size**ord, **options) ** (1.0 / ord)
+    return _root(xp, xp.sum(size**ord, **options), ord)
+
+
+def _root(xp: Any, total: Any, ord: float) -> Any:
+    """Compute a root with derivative 0 at 0: that of a norm of zeros, where JAX's is NaN."""
+    zero = total == 0
+    total = xp.where(zero, xp.ones_like(total), total)
+    return xp.where(zero, xp.zeros_like(total), xp.sqrt(total) if ord == 2 else total ** (1.0 / ord))
 
 
 def _matrix_norm(xp: Any, x: Any, keepdims: bool = False, ord: Any = "fro") -> Any:

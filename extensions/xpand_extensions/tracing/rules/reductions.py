@@ -28,8 +28,8 @@ def _count(x: Any, axis: Any) -> int:
     return math.prod(x.shape[i] for i in axes_of("reduction", axis, len(x.shape)))
 
 
-def nan_for_zero(xp: Any, x: Any) -> Any:
-    """Put NaN, which JAX gets of a division by zero, where that is to come: without a warning."""
+def _nan_for_zero(xp: Any, x: Any) -> Any:
+    """Replace zeros by NaN: a division by them then gives what it gives in JAX, without a warning."""
     return xp.where(xp.equal(x, xp.zeros_like(x)), xp.full_like(x, math.nan), x)
 
 
@@ -48,7 +48,7 @@ def _extremum(xp: Any, t: Any, out: Any, x: Any, axis: Any = None, keepdims: boo
     """Push a tangent through a maximum or minimum: the mean over the elements that are it; NaN is equal to none."""
     is_it = xp.astype(xp.equal(x, spread_out(xp, out, x, axis, keepdims)), x.dtype)
     count = xp.sum(is_it, axis=axis, keepdims=keepdims)
-    return xp.sum(t * is_it, axis=axis, keepdims=keepdims) / nan_for_zero(xp, count)
+    return xp.sum(t * is_it, axis=axis, keepdims=keepdims) / _nan_for_zero(xp, count)
 
 
 def _variance(
@@ -62,7 +62,9 @@ def _variance(
 
 
 def _deviation(xp: Any, t: Any, out: Any, x: Any, **params: Any) -> Any:
-    return _variance(xp, t, out, x, **params) / nan_for_zero(xp, 2 * out)
+    zero = out == 0  # where JAX's derivative is NaN
+    found = _variance(xp, t, out, x, **params) / xp.where(zero, xp.ones_like(out), 2 * out)
+    return xp.where(zero, xp.zeros_like(found), found)
 
 
 def _product(xp: Any, x: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:

@@ -3,7 +3,6 @@
 import torch
 
 from xpand._typing import Array
-from xpand.torch._following import is_followed
 from xpand_extensions.generic import special as generic
 from xpand_extensions.generic._width import widened
 
@@ -21,11 +20,6 @@ def _is_zero(x: Array) -> Array:
 
 
 i0 = widened(mended(torch.special.i0, generic.i0, _beyond, 1.0))
-_followed_i0e = mended(torch.special.i0e, generic.i0e, _is_zero, 1.0)
+i0e = widened(torch.special.i0e)
 i1 = widened(mended(torch.special.i1, generic.i1, lambda x: _beyond(x) | _is_zero(x), 1.0))
 i1e = widened(mended(torch.special.i1e, generic.i1e, _is_zero, 1.0))
-
-
-@widened
-def i0e(x: Array, /) -> Array:
-    return _followed_i0e(x) if is_followed(x) else torch.special.i0e(x)
