@@ -12,7 +12,17 @@ import xpand
 from tests.libraries import LIBRARIES, Library
 from xpand import trees
 from xpand_extensions import special
-from xpand_extensions.autodiff import grad, hessian, jacfwd, jacrev, jvp, value_and_grad, vjp
+from xpand_extensions.autodiff import (
+    grad,
+    hessian,
+    jacfwd,
+    jacrev,
+    jvp,
+    linear_transpose,
+    linearize,
+    value_and_grad,
+    vjp,
+)
 from xpand_extensions.jit import jit
 from xpand_extensions.vmap import vmap
 
@@ -227,6 +237,29 @@ def test_bad_input(able: Library) -> None:
         vjp(total, x)[1]((x,))
     with pytest.raises(ValueError, match="vjp: cotangents must have the shape"):
         vjp(lambda x: x, x)[1](x[:1])
+
+
+@pytest.mark.parametrize("value", [1j, complex(2.0)])
+def test_complex_directions_of_real_arrays_are_refused(able: Library, value: complex) -> None:
+    """Neither numbers nor arrays without axes lose their imaginary parts; real numbers for complex arrays are fine."""
+    x, z = able.asarray(1.0), able.asarray(1.0 + 2.0j)
+    double = lambda x: 2 * x
+    calls: dict[str, Any] = {
+        "vjp: cotangents": lambda x, t: vjp(double, x)[1](t),
+        "jvp: tangents": lambda x, t: jvp(double, (x,), (t,)),
+        "linearize: tangents": lambda x, t: linearize(double, x)[1](t),
+        "linear_transpose: cotangents": lambda x, t: linear_transpose(double, x)(t),
+    }
+    for name, call in calls.items():
+        for given in (value, able.asarray(value)):
+            with pytest.raises(TypeError, match=f"{name} must be real, of the data type .*float64, got the complex"):
+                call(x, given)
+            call(z, given)
+        call(z, 2.0)
+    with pytest.raises(TypeError, match="cotangents must be real"), xpand.use(able.xp):
+        vjp(double, 1.0)[1](value)
+    with pytest.raises(TypeError, match="cotangents must be real, of the data type .*float64"):
+        vjp(lambda z: NAMESPACE(z).real(z), z)[1](value)
 
 
 def test_state_is_as_before_after_failing_calls(able: Library) -> None:

@@ -311,8 +311,10 @@ def like_tree(
 
     Integers have no derivatives: anything of the shape of one will do in its place, and None is returned for it.
 
+    Numbers, and arrays without axes, are converted to the data type.
+
     Raises:
-        TypeError: Another structure, or other data types.
+        TypeError: Another structure, other data types, or a complex number for a real array.
         ValueError: Other shapes.
     """
     leaves, found = flatten_values(tree) if type(structure) is Patterned else trees.flatten(tree)
@@ -329,6 +331,12 @@ def like_tree(
         elif leaf.dtype != like.dtype:
             if _arguments.is_array(leaf) and leaf.ndim:
                 raise TypeError(f"{function}: {name} must have the data type {like.dtype}, got {leaf.dtype}")
-            leaf = array_namespace(leaf).astype(leaf, like.dtype)
+            xp = array_namespace(leaf)
+            if xp.isdtype(leaf.dtype, "complex floating") and not xp.isdtype(like.dtype, "complex floating"):
+                raise TypeError(
+                    f"{function}: {name} must be real, of the data type {like.dtype}, got the complex {leaf.dtype}; "
+                    "take the real part, or make the argument complex with `xp.astype`"
+                )
+            leaf = xp.astype(leaf, like.dtype)
         result.append(leaf)
     return result

@@ -83,7 +83,7 @@ class Form:
         found = []
         for leaf, (shape, dtype) in zip(leaves, self.kinds):
             x = as_array(f"{what} a tree of arrays like {like}; it holds", leaf, beside)
-            if not _arguments.is_array(leaf) and x.dtype != dtype:
+            if not isinstance(leaf, complex) and not _arguments.is_array(leaf) and x.dtype != dtype:
                 x = array_namespace(x).astype(x, dtype)
             if tuple(x.shape) != shape:
                 raise ValueError(f"{what} a tree like {like}, of the shape {shape}, got {tuple(x.shape)}")
