@@ -239,6 +239,9 @@ NOT_ON_PYTORCH = {
     "mean, outside": "the square of NaN has NaN for a second derivative, where zeros are not symbolic",
     "cumulative_sum in another type": "of float32, exact to its precision only",
     "cumulative_prod in another type": "the same",
+    "sort of ties, descending": "no derivative: PyTorch's own stands",
+    "cumulative_max with ties": "the same",
+    "cumulative_min with ties": "the same",
 }
 """Cases that are no question here, and why."""
 

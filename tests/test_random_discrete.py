@@ -44,6 +44,26 @@ def test_categorical_is_that_of_jax(library: Library, axis: int) -> None:
         assert found.dtype == np.int64
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_probabilities_that_are_numbers(library: Library, dtype: str) -> None:
+    """They count in float64 on every library, whatever its default and the data type of the result."""
+    count = (40,)
+    key = jax.random.PRNGKey(SEED)
+    expected = np.asarray(jax.random.binomial(key, np.float64(30), np.float64(0.3), count))
+    found = random.binomial(_key(library), 30, 0.3, count, dtype=getattr(library.xp, dtype))
+    library.assert_equal(found, expected.astype(dtype))
+    expected = np.asarray(jax.random.geometric(key, np.float64(0.01), count))
+    for width in ("int16", "int64"):
+        found = random.geometric(_key(library), 0.01, count, dtype=getattr(library.xp, width))
+        library.assert_equal(found, expected.astype(width))
+
+
+def test_without_float64_samples_are_drawn_in_the_default_type() -> None:
+    with jax.enable_x64(False):
+        assert random.binomial(random.key(0, xp=JAX.xp), 30, 0.3, (4,)).dtype == np.float32
+        assert random.geometric(random.key(0, xp=JAX.xp), 0.3, (4,)).dtype == np.int32
+
+
 def test_multinomial_is_that_of_jax(library: Library) -> None:
     n, p = np.asarray([10.0, 200.0]), np.asarray([[0.2, 0.3, 0.5], [0.1, 0.0, 0.9]])
     expected = np.asarray(jax.random.multinomial(jax.random.PRNGKey(SEED), n, p))

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import xpand
-from tests.cases import Case
+from tests.cases import Case, library_of_name
 from tests.libraries import Library
 from tests.operations import Check, checked
 from tests.traced import traced_forward, traced_grad, traced_second, traced_stage, traced_vmap
@@ -147,6 +147,10 @@ CASES: dict[str, Case] = {
         rtol=1e-6,
     ),
     "real and complex": Case(lambda x, y: with_dtype(x, "complex128") * y, (ANY, OTHER), differentiable=(0, 1)),
+    "pow with exponents 0": Case(of("pow"), (ABOVE_ONE, OTHER * (OTHER > 0)), differentiable=(0, 1)),
+    "complex pow with exponents 0": Case(
+        complex_of(of("pow")), (ABOVE_ONE, OTHER, np.zeros((2, 3)), np.zeros((2, 3))), differentiable=(0, 1, 2, 3)
+    ),
     "no axes": Case(
         lambda x, y: of("sin")(x) * y / of("exp")(y), (np.asarray(0.3), np.asarray(2.0)), differentiable=(0, 1)
     ),
@@ -212,7 +216,7 @@ EXACT: dict[str, Case] = {
 
 
 # The rules of complex numbers are those of real ones but for these.
-OTHERWISE = ["complex abs", "complex conj", "complex imag", "complex pow", "complex real", "complex sqrt"]
+OTHERWISE = [f"complex {name}" for name in ("abs", "conj", "imag", "pow", "pow with exponents 0", "real", "sqrt")]
 ALL_OF_COMPLEX = (traced_vmap, traced_grad)
 
 
@@ -321,6 +325,52 @@ def test_values_are_the_librarys_own(name: str, count: int) -> None:
     expected = getattr(scipy.special, name)(*arrays)
     assert np.array_equal(vmap(function)(*arrays), expected)
     assert np.array_equal(jvp(function, arrays, arrays)[0], expected)
+
+
+ORDINARY = np.asarray([-2.5, -1.0, -0.5, 0.0, 0.5, 1.0, 2.0, 3.0])
+"""Zeros, ones and integers, at which a rule may take a branch; ties too, where all pairs are taken."""
+KINKS = ("abs", "ceil", "clip", "copysign", "floor", "floor_divide", "hypot", "maximum", "minimum", "round", "sign")
+
+
+def test_second_derivatives_at_ordinary_points() -> None:
+    """Branches of rules are no constants: second derivatives at zeros, integers and ties are JAX's."""
+    import jax
+
+    names = sorted(name for name in (*UNARY, *BINARY) if name in CASES and name not in TRUTHS and name not in KINKS)
+    points = {
+        name: np.asarray(np.meshgrid(ORDINARY, ORDINARY)).reshape(2, -1)[: 1 if name in UNARY else 2] for name in names
+    }
+
+    base, exponent = points["pow"]
+    points["pow"] = points["pow"][:, (base != 0) | (exponent != 1)]  # there the mixed derivative is infinite
+
+    def second(gradient: Any, arrays: Any) -> list[Any]:
+        """Make derivatives of gradients, of all elements at once."""
+        found = []
+        for name, given in arrays.items():
+            numbers = tuple(range(len(given)))
+            total = lambda *xs, name=name: namespace(*xs).sum(of(name)(*xs))
+            for i in numbers:
+                slope = lambda *xs, i=i, total=total, numbers=numbers: namespace(*xs).sum(
+                    gradient(total, numbers)(*xs)[i]
+                )
+                found += gradient(slope, numbers)(*given)
+        return found
+
+    expected = jax.jit(lambda arrays: second(jax.grad, arrays))(
+        {name: tuple(map(jax.numpy.asarray, given)) for name, given in points.items()}
+    )
+    with np.errstate(all="ignore"):
+        found = [
+            second(grad, {name: tuple(map(library.asarray, given)) for name, given in points.items()})
+            for library in map(library_of_name, ("numpy", "torch"))
+        ]
+        defined = [np.isfinite(of(name)(*given)) for name, given in points.items() for _ in range(len(given) ** 2)]
+    labels = [name for name, given in points.items() for _ in range(len(given) ** 2)]
+    for name, inside, theirs, *mine in zip(labels, defined, map(np.asarray, expected), *found, strict=True):
+        known = np.isfinite(theirs) & inside
+        for x in map(np.asarray, mine):
+            np.testing.assert_allclose(x[known], theirs[known], rtol=1e-10, atol=1e-13, err_msg=name)
 
 
 TWO_ARRAYS = ["xlogy", "xlog1py", "betaln", "divide_no_nan", "truncated_remainder"]

@@ -159,6 +159,17 @@ def test_searchsorted(library: Library, side: str) -> None:
     run()
 
 
+@pytest.mark.filterwarnings("ignore:invalid value encountered in cast")  # Dask casts the value itself for its meta
+@pytest.mark.parametrize("side", ["left", "right"])
+@pytest.mark.parametrize("value", [0.5, 1.0, 2.0, np.nan])
+def test_searchsorted_of_one_value(library: Library, side: Any, value: float) -> None:
+    """The result has no axes, also where the sorted values hold NaN."""
+    for values in ([1.0, 2.0], [1.0, np.nan], [np.nan, np.nan], []):
+        expected = np.asarray(np.searchsorted(values, value, side=side))
+        found = sorting.searchsorted(library.asarray(np.asarray(values)), library.asarray(value), side=side)
+        library.assert_equal(found, expected)
+
+
 def test_searchsorted_promotes(library: Library) -> None:
     x1, x2 = np.asarray([1, 2, 200], dtype=np.uint8), np.asarray([-1, 2, 300], dtype=np.int16)
     library.assert_equal(sorting.searchsorted(library.asarray(x1), library.asarray(x2)), np.asarray([0, 1, 3]))

@@ -119,6 +119,18 @@ for n in (1, 2, 3, 10):
     )
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+def test_logarithms_of_subnormal_numbers(library: Library, dtype: str) -> None:
+    """They are finite, though 1 / x is not. XLA takes such numbers for zeros."""
+    info = np.finfo(dtype)
+    tiny = [info.smallest_subnormal, info.smallest_normal / 8] if not library.id.startswith("jax") else []
+    x = np.asarray([*tiny, info.smallest_normal], dtype)
+    x = np.concatenate([x, -x, [0.0, -0.0, -3.0, -np.inf, np.inf]]).astype(dtype)
+    with np.errstate(divide="ignore"):
+        expected = np.where(np.abs(x) < 1, -np.log(np.abs(x).astype(float)), np.inf).astype(dtype)
+    library.assert_equal(special.gammaln(library.asarray(x)), expected, rtol=float(4 * info.eps))
+
+
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("name", ACCURACY)
 def test_accuracy(library: Library, name: str, dtype: str) -> None:

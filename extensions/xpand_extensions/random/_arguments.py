@@ -135,6 +135,18 @@ def probability_dtype(xp: Namespace, p: Any) -> DType:
     return plain_dtype(xp, xp.float64) if current() is None else default_dtype(xp, "real floating")
 
 
+def wide_dtype(function: str, xp: Namespace, key: Array) -> DType:
+    """Return the data type in which samples are drawn for a parameter that is a number.
+
+    It is the precision that is set, else float64 whatever a library's default, so that all libraries draw the same; or
+    the default where there is no float64.
+    """
+    default = float_dtype(function, xp, None, key)
+    if current() is not None or default == xp.float64:
+        return default
+    return xp.__array_namespace_info__().dtypes(kind="real floating").get("float64", default)
+
+
 def plain_dtype(xp: Namespace, dtype: DType) -> DType:
     """Return a data type as arrays have it: NumPy's names of types are classes, which look like arrays."""
     return getattr(xp, "dtype", xp.result_type)(dtype) if isinstance(dtype, type) else dtype

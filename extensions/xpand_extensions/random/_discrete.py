@@ -126,7 +126,7 @@ def binomial(key: Array, /, n: Real, p: Real, shape: Any = None, dtype: DType | 
         p: The probability, which broadcasts with it; from 0 to 1.
         shape: The shape of the result, to which the parameters broadcast. None: that to which they broadcast together.
         dtype: A real floating-point data type. None: the default one, or a wider one of the parameters. The
-            computation is in that of `p`.
+            computation is in that of `p`; where `p` is a number, in float64 or the precision that is set.
 
     Returns:
         An array of that shape and data type, on the key's device: integers as floating-point numbers. NaN where a
@@ -164,7 +164,8 @@ def geometric(key: Array, /, p: Real, shape: Any = None, dtype: DType | None = N
         key: A key.
         p: The probability, a number or an array; above 0, and at most 1.
         shape: The shape of the result, to which `p` broadcasts. None: its own.
-        dtype: An integer data type. None: the default one.
+        dtype: An integer data type. None: the default one. The computation is in that of `p`; where `p` is a number,
+            in float64 or the precision that is set.
 
     Returns:
         An array of that shape and data type, on the key's device: integers of 1 or above.

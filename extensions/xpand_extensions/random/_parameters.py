@@ -5,7 +5,7 @@ from typing import Any, NamedTuple, TypeAlias
 from xpand import _arguments, check
 from xpand._typing import Array, DType, Namespace
 
-from ._arguments import as_array, float_dtype, in_device, inexact_dtype, key_of, shape_of
+from ._arguments import as_array, float_dtype, in_device, inexact_dtype, key_of, shape_of, wide_dtype
 
 Real: TypeAlias = "Array | float"
 """A parameter: a real number, or an array of a real-valued data type."""
@@ -39,7 +39,7 @@ def drawn(
     """Check the arguments of a distribution whose parameters broadcast to the shape of its samples.
 
     The data type, where none is asked for, is the default one, or what it and the parameters promote to. The parameters
-    are brought to it; or where `computed_in` is given, to that of this, or for what isn't floating-point the default.
+    are converted to it; with `computed_in`, to the data type of this array; of a number, to `wide_dtype`.
 
     Raises:
         TypeError: As `plain`; or a parameter that is neither a real number nor an array of such of the key's library.
@@ -51,7 +51,7 @@ def drawn(
     wide = dtype
     if computed_in is not None:
         is_real = _arguments.is_array(computed_in) and _arguments.kind(xp, computed_in.dtype) == "real"
-        wide = computed_in.dtype if is_real else float_dtype(function, xp, None, key)
+        wide = computed_in.dtype if is_real else wide_dtype(function, xp, key)
     shape = shape_of(function, shape, *arrays.values())
     return Draw(key, _converted(function, xp, key, wide, parameters), shape, dtype)
 

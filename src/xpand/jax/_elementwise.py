@@ -1,5 +1,9 @@
-"""Complex elementwise functions whose special values JAX gets wrong."""
+"""Elementwise functions: complex ones whose special values JAX gets wrong, and `nextafter`, which has no derivative."""
 
+import jax
+import jax.numpy as jnp
+
+from .._typing import Array
 from ._complex import mended, sign
 
 __all__ = [
@@ -21,6 +25,7 @@ __all__ = [
     "expm1",
     "log",
     "log1p",
+    "nextafter",
     "sign",
     "sin",
     "sinh",
@@ -46,3 +51,13 @@ atan = arctan = mended("atan", "odd")
 asinh = arcsinh = mended("asinh", "odd")
 acosh = arccosh = mended("acosh")
 atanh = arctanh = mended("atanh", "odd")
+
+
+_nextafter = jax.custom_jvp(jnp.nextafter)
+_nextafter.defjvps(lambda tangent, out, x1, x2: jnp.broadcast_to(tangent, out.shape).astype(out.dtype), None)
+
+
+@jax.jit
+def nextafter(x1: Array, x2: Array, /) -> Array:
+    """Return the next representable number after `x1` towards `x2`. The derivative in `x1` is 1; JAX has none."""
+    return _nextafter(x1, x2)

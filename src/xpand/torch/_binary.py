@@ -236,16 +236,23 @@ def _remainder(x1: _Operand, x2: _Operand, **kwargs: Any) -> Array:
 
 
 def _pow(x1: _Operand, x2: _Operand, **kwargs: Any) -> Array:
-    """Compute `torch.pow`, with the mixed second derivative where an exponent is 0: PyTorch takes 0 for it."""
+    """Compute `torch.pow`, with second derivatives where a base or an exponent is 0.
+
+    There PyTorch takes 0 for the mixed one of `4**0`, and has NaN for those of `0**2` and `0**0`.
+    """
     found = torch.pow(x1, x2, **kwargs)
-    if kwargs or not (isinstance(x1, Tensor) and isinstance(x2, Tensor) and is_followed(x1) and is_followed(x2)):
+    if kwargs or not (isinstance(x1, Tensor) and isinstance(x2, Tensor) and (is_followed(x1) or is_followed(x2))):
         return found
     zero = x2 == 0
-    if not (found.is_floating_point() or found.is_complex()) or is_nowhere(zero):
+    edge = (x1 == 0) & (x2.real >= 0)
+    if not (found.is_floating_point() or found.is_complex()) or is_nowhere(zero | edge):
         return found
-    size = torch.abs(x1) if x1.dtype.is_complex else x1
-    regular = zero & (size > 0) & (size < math.inf)
-    return torch.where(regular, torch.exp(x2 * torch.log(torch.where(regular, x1, 1.0))), found)
+    size = torch.abs(x1)
+    regular = zero & (size < math.inf) & ((size > 0) if found.is_complex() else (x1 > 0))
+    at_zero = torch.exp(x2 * torch.log(torch.where(regular, x1, 1.0)))
+    at_edge = torch.pow(torch.where(edge & ~zero, x1, 1.0), x2.detach())
+    elsewhere = torch.pow(torch.where(edge, 1.0, x1), x2)
+    return torch.where(regular, at_zero, torch.where(edge, at_edge, elsewhere))
 
 
 def _logaddexp(x1: Array, x2: Array, **kwargs: Any) -> Array:

@@ -82,7 +82,7 @@ def searchsorted(x1: Array, x2: Array, /, *, side: Side = "left", sorter: Array 
     if not x1.is_floating_point() or not bool(x1[..., -1].isnan().any()):
         return torch.searchsorted(x1, x2, side=side)
     missing = x1.isnan()
-    numbers = (~missing).sum(-1, keepdim=True)
+    numbers = (~missing).sum(-1, keepdim=x1.ndim > 1)
     found = torch.searchsorted(x1.masked_fill(missing, torch.inf), x2, side=side).minimum(numbers)
     return torch.where(x2.isnan(), numbers if side == "left" else x1.shape[-1], found)
 

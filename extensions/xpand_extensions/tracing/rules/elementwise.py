@@ -156,6 +156,7 @@ DERIVATIVES: Final[dict[str, Any]] = {
     "minimum": _CHOSEN,
     "multiply": (scale(lambda xp, z, x, y: y), scale(lambda xp, z, x, y: x)),
     "negative": (-1,),
+    "nextafter": (1, None),  # it follows the first argument, to within an ulp
     "positive": (1,),
     "pow": (_f(_power_of_base), _f(_power_of_exponent)),
     "real": (LINEAR,),
@@ -274,7 +275,7 @@ _TRUTH: Final = "its result is a truth value"
 _INTEGER: Final = "a function of integers"
 
 CONSTANT: Final[dict[str, str]] = {
-    **dict.fromkeys(["ceil", "floor", "floor_divide", "round", "trunc", "nextafter"], _STEP),
+    **dict.fromkeys(["ceil", "floor", "floor_divide", "round", "trunc"], _STEP),
     **dict.fromkeys(
         [
             "equal",

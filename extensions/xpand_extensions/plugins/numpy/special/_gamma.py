@@ -28,9 +28,12 @@ def gammaln(x: Array, /) -> Array:
         near = np.abs(np.abs(x - 1.5) - 0.5) < 0.2
         if near.any():
             result[near] = scipy.special.loggamma(x[near].astype(np.complex128)).real
-    below = x == -np.inf
-    if below.any():
-        result[below] = np.inf
+    # SciPy's is infinite where 1 / x is, and -inf at -inf.
+    infinite = np.isinf(result)
+    if infinite.any():
+        size = np.abs(x[infinite])
+        tiny = (size > 0.0) & (size < 1.0)
+        result[infinite] = np.where(tiny, -np.log(np.where(tiny, size, 1.0)), np.inf)
     return result[()]
 
 
