@@ -53,11 +53,11 @@ acosh = arccosh = mended("acosh")
 atanh = arctanh = mended("atanh", "odd")
 
 
-_nextafter = jax.custom_jvp(jnp.nextafter)
-_nextafter.defjvps(lambda tangent, out, x1, x2: jnp.broadcast_to(tangent, out.shape).astype(out.dtype), None)
+_known = jax.custom_jvp(jnp.nextafter)
+_known.defjvps(lambda tangent, out, x1, x2: jnp.broadcast_to(tangent, out.shape).astype(out.dtype), None)
+_nextafter = jax.jit(_known)
 
 
-@jax.jit
 def nextafter(x1: Array, x2: Array, /) -> Array:
     """Return the next representable number after `x1` towards `x2`. The derivative in `x1` is 1; JAX has none."""
     return _nextafter(x1, x2)
