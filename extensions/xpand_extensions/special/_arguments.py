@@ -1,4 +1,4 @@
-"""The door of the special functions: arrays of real floating-point data types, and numbers beside them."""
+"""Checks of the special functions: arrays of floating-point data types, and numbers beside them."""
 
 from typing import Any, Final
 
@@ -25,6 +25,22 @@ def real(function: str, x: Array) -> None:
     xp = _arguments.namespace_of(function, x=x)
     _arguments.dtype(function, "x", xp, x, _arguments.REAL)
     _passes(x)
+
+
+def is_complex(function: str, x: Array) -> bool:
+    """Check that `x` is an array of a real or complex floating-point data type, and tell whether it is complex.
+
+    Raises:
+        TypeError: It is something else.
+    """
+    dtypes = _passed.get(type(x))
+    if dtypes is not None and x.dtype in dtypes:
+        return False
+    xp = _arguments.namespace_of(function, x=x)
+    if _arguments.dtype(function, "x", xp, x, _arguments.FLOATING) in _arguments.REAL:
+        _passes(x)
+        return False
+    return True
 
 
 def pair(function: str, x: Any, y: Any) -> tuple[Array, Array]:

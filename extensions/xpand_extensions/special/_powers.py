@@ -3,7 +3,8 @@
 from xpand._typing import Array
 
 from .._dispatch import pluggable
-from ._arguments import real
+from . import _complex
+from ._arguments import is_complex, real
 
 
 @pluggable
@@ -53,10 +54,11 @@ def cbrt(x: Array, /) -> Array:
 def rsqrt(x: Array, /) -> Array:
     """Compute the reciprocal of the square root.
 
-    Argument and errors are those of `sinc`; the result has the shape and data type of `x`. NaN for negative numbers,
-    ±infinity at ±0, 0 at infinity.
+    Argument and errors are those of `sinc`, and complex arrays are taken too; the result has the shape and data type of
+    `x`. NaN for negative real numbers, ±infinity at ±0, 0 at infinity. Of a complex number, the reciprocal of the
+    principal root.
 
-    Within 2 ulps.
+    Within 2 ulps for real numbers.
 
     Source: `jax.lax.rsqrt`.
 
@@ -64,18 +66,17 @@ def rsqrt(x: Array, /) -> Array:
     >>> rsqrt(np.asarray([0.0, 0.25, np.inf]))
     array([inf,  2.,  0.])
     """
-    real("rsqrt", x)
-    return rsqrt.native(x)(x)
+    return _complex.rsqrt(x) if is_complex("rsqrt", x) else rsqrt.native(x)(x)
 
 
 @pluggable
 def exp2(x: Array, /) -> Array:
     """Compute 2 to the power of x.
 
-    Argument and errors are those of `sinc`; the result has the shape and data type of `x`. Infinite where the power is
-    too large, of which NumPy warns, as it does for its own functions.
+    Argument and errors are those of `sinc`, and complex arrays are taken too; the result has the shape and data type of
+    `x`. Infinite where the power is too large, of which NumPy warns, as it does for its own functions.
 
-    Within 2 ulps; in float64 exact for whole numbers.
+    Within 2 ulps for real numbers; in float64 exact for whole ones.
 
     Source: `numpy.exp2`.
 
@@ -83,5 +84,4 @@ def exp2(x: Array, /) -> Array:
     >>> exp2(np.asarray([-1.0, 0.5, 10.0])).round(6)
     array([5.000000e-01, 1.414214e+00, 1.024000e+03])
     """
-    real("exp2", x)
-    return exp2.native(x)(x)
+    return _complex.exp2(x) if is_complex("exp2", x) else exp2.native(x)(x)
