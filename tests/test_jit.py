@@ -224,6 +224,20 @@ def test_numbers_too_large_to_be_traced() -> None:
         library.assert_equal(compiled(x, 2**62), np.asarray([1, 2]) + 2**62)
 
 
+def test_static_data_types_and_classes(able: Library, quick: None) -> None:
+    x = able.asarray([1.0, 2.0])
+    compiled = jit(lambda x, dtype: xpand.array_namespace(x).astype(x, dtype), static_argnums=1)
+    for dtype in (able.xp.float32, *([np.float32, np.dtype("float32")] if able.id == "numpy" else [])):
+        assert compiled(x, dtype).dtype == able.xp.float32
+    convert = lambda x, kind: kind(2.5) * x
+    able.assert_equal(jit(convert, static_argnums=1)(x, int), [2.0, 4.0])
+    for kind in (np.float32, np.ndarray, type(x)):
+        result = jit(lambda x, cls: x * len(cls.__mro__), static_argnums=1)(x, kind)
+        able.assert_equal(result, np.asarray([1.0, 2.0]) * len(kind.__mro__))
+    with pytest.raises(TypeError, match="argument 1 of those that are traced is the type numpy.float32"):
+        jit(convert)(x, np.float32)
+
+
 def test_static_among_others(able: Library, quick: None) -> None:
     compiled = jit(lambda a, f, b, g, **named: g(f(a, b)) + named["c"], static_argnums=(1, 3))
     x = able.asarray(X)

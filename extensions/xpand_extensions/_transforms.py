@@ -3,22 +3,24 @@
 So a tree is the same on every library, whatever each calls a tree: what is a node is optree's to say.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, TypeAlias, TypeVar
 
-from xpand import _arguments, array_namespace, choose_namespace, trees
+from xpand import _arguments, array_namespace, choose_namespace, library_name, namespace, trees, wrapped_libraries
+from xpand._imports import untraced
 from xpand._namespace import describe, library_of
 from xpand._structures import same_structure
 from xpand._typing import Array, Device, DType, Namespace
 
-from ._transforms_patterns import Patterned, flatten_values, unflatten
+from ._transforms_patterns import Patterned, flatten_values
+from ._transforms_patterns import unflatten as unflatten_values
 from ._variables import OfFunctions
 
 F = TypeVar("F", bound=Callable[..., Any])
 S = TypeVar("S")
 
-Structure: TypeAlias = "trees.Structure | Patterned"
+Structure: TypeAlias = "trees.Structure | Patterned | Partial"
 
 _MAX_TYPES: Final = 256  # array classes made without end must not make a table grow without end
 
@@ -234,6 +236,98 @@ class Like:
         return leaf if _arguments.is_array(leaf) else as_array(f"{what} is", leaf, None)
 
 
+class Partial:
+    """The structure of a tree of which only some leaves are given anew: the others are kept."""
+
+    __slots__ = ("_kept", "structure")
+
+    def __init__(self, structure: trees.Structure, kept: Sequence[Any]) -> None:
+        """Take the structure, and its leaves with `HOLE` in place of those that will be given."""
+        self.structure, self._kept = structure, kept
+
+    def tree(self, leaves: Iterable[Any]) -> trees.Tree:
+        """Make the tree of the leaves that were left out."""
+        return trees.unflatten(self.structure, self.filled(leaves))
+
+    def filled(self, leaves: Iterable[Any]) -> list[Any]:
+        """List all leaves."""
+        given = iter(leaves)
+        return [next(given) if x is HOLE else x for x in self._kept]
+
+    def given(self, leaves: Sequence[Any]) -> list[Any]:
+        """Return those of all leaves that are given anew."""
+        return [leaf for leaf, x in zip(leaves, self._kept) if x is HOLE]
+
+    def tangent(self) -> "Partial":
+        """Return the structure of derivatives: zeros in place of the numbers that are kept."""
+        return Partial(self.structure, [x if x is HOLE else 0 * x for x in self._kept])
+
+
+class _Hole:
+    """The place of a leaf."""
+
+
+HOLE: Final = _Hole()
+
+
+def unflatten(structure: Structure, leaves: Iterable[Any]) -> trees.Tree:
+    """Make the tree of a structure and its leaves."""
+    return structure.tree(leaves) if isinstance(structure, Partial) else unflatten_values(structure, leaves)
+
+
+def weak_numbers(like: Array | None) -> bool:
+    """Tell whether Python numbers stay numbers in functions of arrays like `like`.
+
+    Python numbers are weakly typed: beside an array, they take its data type. As arrays they would not, except on
+    libraries that have arrays like that, which are JAX's of numbers and PyTorch's of shape ().
+    """
+    return like is None or not _has_weak_arrays(library_name(array_namespace(like)))
+
+
+@untraced
+def _has_weak_arrays(library: str) -> bool:
+    found = _WEAK_ARRAYS.get(library)
+    if found is None:
+        found = library in wrapped_libraries()
+        if found:
+            xp = namespace(library)
+            found = bool((xp.asarray(1) * xp.ones(1, dtype=xp.float32)).dtype == xp.float32)
+        _WEAK_ARRAYS[library] = found
+    return found
+
+
+_WEAK_ARRAYS: Final[dict[str, bool]] = {}
+
+
+def arrays_beside_numbers(
+    function: str, name: str, tree: trees.Tree, beside: trees.Tree = None
+) -> "tuple[list[Array], trees.Structure | Partial]":
+    """Flatten a tree as `arrays_of` does; Python numbers stay in the structure where `weak_numbers` says so.
+
+    Raises:
+        TypeError: As `arrays_of`, except that there need not be arrays.
+    """
+    leaves, structure = trees.flatten(tree)
+    around = leaves if beside is None else (*leaves, *trees.leaves(beside))
+    like = next((leaf for leaf in around if _arguments.is_array(leaf)), None)
+    if all(map(_arguments.is_array, leaves)) or not weak_numbers(like):
+        arrays = [as_array(f"{function}: {name} holds", leaf, like) for leaf in leaves]
+        kept = structure
+    else:
+        arrays = [leaf for leaf in leaves if not is_python_number(leaf)]
+        for leaf in arrays:
+            as_array(f"{function}: {name} holds", leaf, like)
+        kept = Partial(structure, [leaf if is_python_number(leaf) else HOLE for leaf in leaves])
+    if arrays:
+        _arguments.namespace_of(function, **{f"{name}[{i}]": x for i, x in enumerate(arrays)})
+    return arrays, kept
+
+
+def is_python_number(x: Any) -> bool:
+    """Tell whether something is a Python number, and no array."""
+    return isinstance(x, (bool, int, float, complex)) and not _arguments.is_array(x)
+
+
 def as_array(what: str, value: Any, like: Array | Like | None) -> Array:
     """Return an array as it is, and a Python number as an array of the library and on the device of another."""
     if _arguments.is_array(value):
@@ -256,9 +350,31 @@ def without_arrays(tree: trees.Tree) -> str:
     return "None; does it lack a `return`?" if tree is None else f"{tree!r}, which holds no array"
 
 
-def values_of(function: str, name: str, tree: trees.Tree, beside: trees.Tree = None) -> tuple[list[Array], Structure]:
-    """Flatten a tree as `arrays_of` does, of whose containers only the values are leaves."""
-    return _checked(function, name, *flatten_values(tree), beside)
+def number_beside(what: str, value: Any, given: Sequence[Array]) -> Array:
+    """Return an array as it is, and a Python number as an array: a float of the data type of real arrays beside it."""
+    array = as_array(what, value, next(iter(given), None))
+    if not isinstance(value, float) or _arguments.is_array(value):
+        return array
+    xp = array_namespace(array)
+    real = [x.dtype for x in given if array_namespace(x) is xp and xp.isdtype(x.dtype, "real floating")]
+    return xp.astype(array, xp.result_type(*real)) if real else array
+
+
+def values_of(
+    function: str, name: str, tree: trees.Tree, beside: trees.Tree = None, *, may_be_empty: bool = False
+) -> tuple[list[Array], Structure]:
+    """Flatten a tree as `arrays_of` does, of whose containers only the values are leaves.
+
+    Floats have the data type of the real arrays among the leaves and in `beside`.
+    """
+    leaves, structure = flatten_values(tree)
+    if may_be_empty and not leaves:
+        return [], structure
+    if not all(map(_arguments.is_array, leaves)):
+        around = leaves if beside is None else (*leaves, *trees.leaves(beside))
+        given = [x for x in around if _arguments.is_array(x)]
+        leaves = [number_beside(f"{function}: {name} holds", x, given) for x in leaves]
+    return _checked(function, name, leaves, structure, beside)
 
 
 def arrays_of(

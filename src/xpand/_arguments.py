@@ -98,7 +98,7 @@ def device_of(x: Array) -> Any:
 
 
 def is_array(x: object) -> bool:
-    """Tell whether something is an array of any library.
+    """Tell whether something is an array of any library; a class of arrays, such as `np.float32`, is none.
 
     Unlike array-api-compat's `is_array_api_obj`, torch.compile can trace it.
     """
@@ -107,7 +107,7 @@ def is_array(x: object) -> bool:
     # vary no attribute can be asked for.
     if cls is float or cls is int:
         return False
-    return library_of(cls) is not None or hasattr(x, "__array_namespace__")
+    return library_of(cls) is not None or (hasattr(x, "__array_namespace__") and not isinstance(x, type))
 
 
 def namespace_of(function: str, **arrays: Array) -> Namespace:

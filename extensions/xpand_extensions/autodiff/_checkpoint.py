@@ -4,11 +4,11 @@ from collections.abc import Sequence
 from functools import wraps
 from typing import Any
 
-from xpand import trees
+from xpand import _arguments, trees
 from xpand._typing import Array
 
 from .._dispatch import pluggable
-from .._transforms import arrays_of, as_array
+from .._transforms import arrays_beside_numbers, as_array, unflatten
 from ._arguments import argnums_of, check_callable, places_of
 from ._products import Function
 
@@ -31,8 +31,8 @@ def checkpoint(
             JAX alone needs that, and not in the body of a `scan`.
         policy: None. JAX's policies, which say what is kept nevertheless, are its compiler's: to keep more, let several
             functions be computed again, and what is between them not.
-        static_argnums: The numbers of arguments that are values for the function's own Python code, anything; of the
-            others numbers are traced as arrays are.
+        static_argnums: The numbers of arguments that are values for the function's own Python code, anything. Of the
+            others Python numbers are weakly typed.
 
     Returns:
         A function of the same arguments, with the same values and derivatives. Reverse mode takes about one more
@@ -65,20 +65,24 @@ def checkpoint(
         held = [(place, args[place]) for place in static]
         args = tuple([x for place, x in enumerate(args) if place not in static])
         # PyTorch's compiler reads no dictionaries in trees, an empty one neither.
-        leaves, structure = arrays_of("checkpoint", "the arguments", (args, kwargs) if kwargs else (args,))
+        given = (args, kwargs) if kwargs else (args,)
+        leaves, structure = arrays_beside_numbers("checkpoint", "the arguments", given, [value for _, value in held])
         result: list[trees.Structure] = []
 
         def of_arrays(*xs: Array) -> tuple[Array, ...]:
-            traced, *named = trees.unflatten(structure, xs)
+            traced, *named = unflatten(structure, xs)
             given = list(traced)
             for place, value in held:
                 given.insert(place, value)
             found, of_result = trees.flatten(function(*given, **(named[0] if named else {})))
             if not result:  # once: PyTorch's compiler lets nothing be changed when it is called again
                 result.append(of_result)
-            return tuple(as_array("checkpoint: the function returned", x, xs[0]) for x in found)
+            like = next((x for x in (*found, *xs) if _arguments.is_array(x)), None)
+            return tuple(as_array("checkpoint: the function returned", x, like) for x in found)
 
-        outs = checkpoint.native(*leaves)(of_arrays, prevent_cse=prevent_cse)(*leaves)
+        # Without arrays there is nothing to keep: what the function closes over is kept anyway.
+        native = checkpoint.native(*leaves)(of_arrays, prevent_cse=prevent_cse) if leaves else of_arrays
+        outs = native(*leaves)
         return trees.unflatten(result[0], outs)
 
     return checkpointed

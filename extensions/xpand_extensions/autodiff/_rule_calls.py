@@ -10,7 +10,7 @@ from xpand._namespace import describe
 from xpand._structures import same_structure
 from xpand._typing import Array
 
-from .._transforms import Flat, Like, arrays_of, as_array
+from .._transforms import Flat, Like, Partial, arrays_beside_numbers, as_array, unflatten
 from .._transforms_patterns import flatten_planless, pattern_places, without_plans
 from .._variables import OfFunctions
 from ._arguments import argnums_of, check_callable, places_of
@@ -67,9 +67,9 @@ class Call(OfFunctions):
         self.held = places_of(custom.name, custom.nondiff_argnums, len(args), "nondiff_argnums")
         self.chosen = [i for i in range(len(args)) if i not in self.held]
         chosen = without_plans(tuple(args[i] for i in self.chosen))
-        self.leaves, self.structure = arrays_of(custom.name, "the arguments", chosen, args)
+        self.leaves, self.structure = arrays_beside_numbers(custom.name, "the arguments", chosen, args)
         self.likes = [Like.of(x) for x in self.leaves]
-        self.patterns = pattern_places(chosen)
+        self.patterns = self.given_places(pattern_places(chosen))
         self.patterns_out: list[int] = []
         self.args = [args[i] if i in self.held else None for i in range(len(args))]
         self.flat = Flat(custom.name, self.merged(custom.function), self.structure, False, flatten_planless)
@@ -92,6 +92,22 @@ class Call(OfFunctions):
     def held_args(self) -> tuple[Any, ...]:
         """The arguments that are not differentiated."""
         return tuple(self.args[i] for i in self.held)
+
+    def given_places(self, places: list[int]) -> list[int]:
+        """Number leaves of the arguments without the numbers among these."""
+        if not (places and isinstance(self.structure, Partial)):
+            return places
+        left = self.structure.given(range(len(self.structure.filled(self.leaves))))
+        return [left.index(place) for place in places]
+
+    def tangents(self, arrays: Sequence[Array]) -> trees.Tree:
+        """Give the tangents of the arguments their structure; those of Python numbers are zero."""
+        structure = self.structure
+        return unflatten(structure.tangent() if isinstance(structure, Partial) else structure, arrays)
+
+    def direct(self) -> trees.Tree:
+        """Call the function without arrays to be differentiated."""
+        return self.flat.output(self.run())
 
     def merged(self, function: Function) -> Function:
         """Make a function of the differentiated arguments alone."""
@@ -138,7 +154,7 @@ def filled_in(label: str, tree: trees.Tree, like: trees.Tree) -> trees.Tree:
     """Put zeros where a tree has None in the place of a part of another."""
 
     def filled(x: Any, part: trees.Tree) -> trees.Tree:
-        return trees.map(lambda like: like.zeros(), part) if x is None else x
+        return trees.map(lambda like: like.zeros() if isinstance(like, Like) else 0 * like, part) if x is None else x
 
     try:
         return trees.map(filled, tree, like, is_leaf=lambda x: x is None)
@@ -151,8 +167,11 @@ def filled_in(label: str, tree: trees.Tree, like: trees.Tree) -> trees.Tree:
 def conforming(what: str, tree: trees.Tree, structure: Any, likes: list[Like]) -> tuple[Array, ...]:
     """Flatten a tree of derivatives: of a structure, and of given shapes and data types."""
     leaves, found = flatten_planless(tree)
-    if not same_structure(found, structure):
-        raise TypeError(f"{what} must have the structure {structure}, got {found}")
+    wanted = structure.structure if isinstance(structure, Partial) else structure
+    if not same_structure(found, wanted):
+        raise TypeError(f"{what} must have the structure {wanted}, got {found}")
+    if isinstance(structure, Partial):
+        leaves = structure.given(leaves)
     return tuple(like.conforming(f"{what}, leaf {i},", leaf) for i, (leaf, like) in enumerate(zip(leaves, likes)))
 
 

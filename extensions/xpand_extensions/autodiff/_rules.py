@@ -9,7 +9,7 @@ from xpand._namespace import describe
 from xpand._typing import Array
 
 from .._dispatch import pluggable
-from .._transforms import Like
+from .._transforms import Like, unflatten
 from .._transforms_patterns import without_plans
 from .._variables import OfFunctions
 from ._arguments import check_callable
@@ -160,13 +160,15 @@ class CustomJVP(Custom):
         ) -> tuple[tuple[Array, ...], tuple[Array, ...]]:
             # The direction of a container is one of the same pattern.
             directions = replaced(tangents, call.patterns, [primals[i] for i in call.patterns])
-            given = (trees.unflatten(call.structure, list(each)) for each in (primals, directions))
+            given = unflatten(call.structure, primals), call.tangents(directions)
             output, tangent = pair(f"{self.label} must return a pair (output, tangent)", rule(*given))
             outs = call.outputs(output)
             likes = [Like.of(x) for x in outs]
             return outs, conforming(f"{self.label}: the tangent", tangent, call.flat.result, likes)
 
         leaves = call.taken()
+        if not leaves:
+            return call.direct()
         native = custom_jvp.native(*leaves)(OfArrays(call.run, self.function, *call.held_args))
         native.defjvp(OfArrays(flat_rule, self.rule))
         return call.flat.output(native(*leaves))
@@ -209,6 +211,8 @@ class CustomVJP(Custom):
         call = self.bound(args, kwargs)
         rule = _Reverse(call, *self.rule)
         leaves = call.taken()
+        if not leaves:
+            return call.direct()
         native = custom_vjp.native(*leaves)(OfArrays(call.run, self.function, *call.held_args))
         native.defvjp(*[OfArrays(each, user) for each, user in zip((rule.forward, rule.backward), self.rule)])
         return call.flat.output(native(*leaves))
@@ -232,7 +236,7 @@ class _Reverse(OfFunctions):
 
     def forward(self, *leaves: Array) -> tuple[tuple[Array, ...], tuple[Array, ...]]:
         """Return the output, and the arrays of what is kept; remember the rest of it."""
-        found = self.of_trees(*trees.unflatten(self.call.structure, leaves))
+        found = self.of_trees(*unflatten(self.call.structure, leaves))
         output, kept = pair(f"{self.call.custom.label}: forward must return a pair (output, what is kept)", found)
         values, structure = trees.flatten(kept)
         if self.kept is None:
@@ -251,7 +255,7 @@ class _Reverse(OfFunctions):
         kept = trees.unflatten(structure, [next(given) if x is None else x for x in values])
         cotangents = replaced(cotangents, call.patterns_out, list(given))
         found = self.backward_of_trees(*call.held_args, kept, call.flat.output(cotangents))
-        arguments = trees.unflatten(call.structure, call.likes)
+        arguments = unflatten(call.structure, call.likes)
         if not isinstance(found, (tuple, list)) or len(found) != len(arguments):
             got = f"{type(found).__name__} of {len(found)}" if isinstance(found, (tuple, list)) else describe(found)
             raise TypeError(f"{label} must return a tuple of {len(arguments)}, one for each argument, got {got}")

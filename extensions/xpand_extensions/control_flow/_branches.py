@@ -8,7 +8,7 @@ from xpand._namespace import describe
 from xpand._typing import Array
 
 from .._dispatch import pluggable
-from .._transforms import as_array
+from .._transforms import as_array, is_python_number, weak_numbers
 from ._trees import Arrays, Results, described, filled, first_array, function_of, one_library, scalar_bool, skeleton
 
 Branch = Callable[..., Any]
@@ -22,7 +22,7 @@ def cond(pred: bool | Array, true_fun: Branch, false_fun: Branch, *operands: tre
         pred: True or False, or an array of one bool.
         true_fun: Takes the operands; returns a tree of arrays.
         false_fun: Takes the operands; returns a tree of the same structure, shapes and data types.
-        *operands: Trees of arrays.
+        *operands: Trees of arrays and Python numbers, which are weakly typed.
 
     Returns:
         What the function chosen returns. Where the condition is known, the other function is not called; where it is
@@ -45,8 +45,8 @@ def cond(pred: bool | Array, true_fun: Branch, false_fun: Branch, *operands: tre
     function_of("cond", "false_fun", false_fun)
     known = isinstance(pred, bool)
     chosen = pred if known else scalar_bool("cond", "pred must be", pred, None)
-    arrays = _operands("cond", operands, () if known else (chosen,))
-    results, flat = _flattened("cond", (true_fun, false_fun), skeleton(operands), first_array((*arrays, chosen)))
+    arrays, form = _operands("cond", operands, () if known else (chosen,))
+    results, flat = _flattened("cond", (true_fun, false_fun), form, first_array((*arrays, chosen)))
     if known:
         return results.tree(flat[0 if pred else 1](*arrays))
     return results.tree(cond.native(chosen)(chosen, *flat, *arrays))
@@ -60,7 +60,7 @@ def switch(index: int | Array, branches: Sequence[Branch], *operands: trees.Tree
         index: Which of the functions: an integer, or an integer array of shape (). Numbers outside the range mean the
             first or the last.
         branches: Functions that take the operands and return trees of one structure, shapes and data types.
-        *operands: Trees of arrays.
+        *operands: Trees of arrays and Python numbers, which are weakly typed.
 
     Returns:
         What the function chosen returns; whether others are called too is as in `cond`.
@@ -89,19 +89,27 @@ def switch(index: int | Array, branches: Sequence[Branch], *operands: trees.Tree
         chosen = _arguments.integer("switch", "index", chosen)
     elif tuple(chosen.shape) != () or not array_namespace(chosen).isdtype(chosen.dtype, "integral"):
         raise TypeError(f"switch: index must be an integer, or an array of one, got {described(chosen)}")
-    arrays = _operands("switch", operands, () if known else (chosen,))
-    results, flat = _flattened("switch", branches, skeleton(operands), first_array((*arrays, chosen)))
+    arrays, form = _operands("switch", operands, () if known else (chosen,))
+    results, flat = _flattened("switch", branches, form, first_array((*arrays, chosen)))
     if known:
         return results.tree(flat[min(max(chosen, 0), len(flat) - 1)](*arrays))
     return results.tree(switch.native(chosen)(chosen, flat, *arrays))
 
 
-def _operands(function: str, operands: tuple[trees.Tree, ...], chosen: Sequence[Array]) -> list[Array]:
+def _operands(
+    function: str, operands: tuple[trees.Tree, ...], chosen: Sequence[Array]
+) -> tuple[list[Array], trees.Tree]:
+    """Take out the arrays of operands; return what is left of these, which Python numbers may be part of."""
     leaves = trees.leaves(operands)
     like = first_array((*leaves, *chosen))
-    arrays = [as_array(f"{function}: the operands hold", leaf, like) for leaf in leaves]
+    numbers_stay = weak_numbers(like)
+    arrays = []
+    for leaf in leaves:
+        x = as_array(f"{function}: the operands hold", leaf, like)
+        if not (numbers_stay and is_python_number(leaf)):
+            arrays.append(x)
     one_library(function, "the arrays", (*chosen, *arrays))
-    return arrays
+    return arrays, skeleton(operands, keep=is_python_number if numbers_stay else None)
 
 
 def _flattened(

@@ -57,16 +57,19 @@ def while_loop(
     function_of("while_loop", "body_fun", body_fun)
     steps = _max_iter(max_iter)
     carry = Carry("while_loop", "init_val", "body_fun", init_val)
-    _not_empty("while_loop", carry.arrays)
+    one_library("while_loop", "init_val", carry.arrays)
 
     def condition(*arrays: Array) -> Array:
-        return scalar_bool("while_loop", "cond_fun must return", cond_fun(carry.tree(arrays)), arrays[0])
+        return scalar_bool("while_loop", "cond_fun must return", carry.asked(cond_fun, arrays), arrays[0])
 
     def step(*arrays: Array) -> Arrays:
-        return carry.fit(body_fun(carry.tree(arrays)))
+        return carry.fit(carry.stepped(lambda value, _: body_fun(value), arrays))
 
-    native = while_loop.native(*told_by(carry.arrays))
-    return carry.tree(carry.run(lambda arrays: native(condition, step, arrays, max_iter=steps)))
+    def loop(arrays: Arrays) -> Arrays:
+        found: Arrays = while_loop.native(*told_by(arrays))(condition, step, arrays, max_iter=steps)
+        return found
+
+    return carry.tree(carry.run(loop))
 
 
 @pluggable
@@ -110,20 +113,18 @@ def fori_loop(
     bounds = _bound("lower", lower), _bound("upper", upper)
     given = [x for x in bounds if not isinstance(x, int)]
     carry = Carry("fori_loop", "init_val", "body_fun", init_val, given)
-    _not_empty("fori_loop", carry.arrays)
     one_library("fori_loop", "the arrays", (*carry.arrays, *given))
 
     def step(i: Array, *arrays: Array) -> Arrays:
-        return carry.fit(body_fun(i, carry.tree(arrays)))
+        # While the library isn't known, an index of any library.
+        call = lambda value, of_any: body_fun(int(i) if of_any else i, value)
+        return carry.fit(carry.stepped(call, arrays))
 
-    native = fori_loop.native(*told_by((*carry.arrays, *given)))
-    return carry.tree(carry.run(lambda arrays: native(*bounds, step, arrays, unroll=unroll)))
+    def loop(arrays: Arrays) -> Arrays:
+        found: Arrays = fori_loop.native(*told_by((*arrays, *given)))(*bounds, step, arrays, unroll=unroll)
+        return found
 
-
-def _not_empty(function: str, arrays: Arrays) -> None:
-    if not arrays:
-        raise TypeError(f"{function}: init_val must hold an array or a number, got none")
-    one_library(function, "init_val", arrays)
+    return carry.tree(carry.run(loop))
 
 
 def _max_iter(max_iter: Any) -> int | tuple[int, ...] | None:

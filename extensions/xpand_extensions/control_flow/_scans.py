@@ -60,16 +60,13 @@ def scan(
     carry = Carry("scan", "init", "f", init, parts)
     parts = [as_array("scan: xs holds", x, first_array((*carry.arrays, *parts))) for x in parts]
     steps = _length("scan", xs, parts, length)
-    everything = (*carry.arrays, *parts)
-    if not everything:
-        raise TypeError("scan: init or xs must hold an array or a number, got none")
-    one_library("scan", "the arrays", everything)
+    one_library("scan", "the arrays", (*carry.arrays, *parts))
 
     def loop(arrays: Arrays) -> tuple[trees.Tree, trees.Tree]:
-        yields = Results("scan", "what f yields", everything[0])
+        yields = Results("scan", "what f yields", arrays[0])
 
         def step(carried: Arrays, x: Arrays) -> tuple[Arrays, Arrays]:
-            result = f(carry.tree(carried), filled(form, x))
+            result = carry.stepped(lambda value, _: f(value, filled(form, x)), carried)
             if not isinstance(result, tuple) or len(result) != 2:
                 raise TypeError(
                     "scan: f must return a pair, of the next value carried and what to stack (or None), got "
@@ -77,7 +74,7 @@ def scan(
                 )
             return carry.fit(result[0]), yields.flatten(result[1])
 
-        native = scan.native(*told_by(everything))
+        native = scan.native(*told_by((*arrays, *parts)))
         last, ys = native(step, arrays, tuple(parts), length=steps, reverse=reverse, unroll=unroll)
         return carry.tree(last), yields.tree(ys)
 

@@ -4,6 +4,8 @@ So libraries see functions of arrays alone, and what is a tree is the same on al
 """
 
 from collections.abc import Callable, Sequence
+from contextlib import suppress
+from itertools import count
 from typing import Any, Final, TypeAlias
 
 import optree
@@ -13,7 +15,7 @@ from xpand._namespace import describe
 from xpand._structures import same_structure
 from xpand._typing import Array, DType
 
-from .._transforms import as_array
+from .._transforms import as_array, number_beside, weak_numbers
 from .._transforms_patterns import flatten_planless, stackable, without_plans
 
 Arrays: TypeAlias = "tuple[Array, ...]"
@@ -29,7 +31,9 @@ class Carry:
     """The values that a loop hands from each step to the next: what they are, and the check that they stay so.
 
     Python numbers become arrays. They are weak, as in promotion: a float has the data type of the real arrays beside
-    it, and where a step makes another data type of a number, the loop begins with that.
+    it, and where a step makes another data type of a number, the loop begins with that. Which that is, the first step
+    says when it is called with the number itself. It also says which library the arrays are to be of, where there are
+    none to begin with.
     """
 
     def __init__(self, function: str, name: str, step: str, tree: trees.Tree, beside: Sequence[Any] = ()) -> None:
@@ -40,14 +44,23 @@ class Carry:
             tree = without_plans(tree)
             found = trees.leaves(tree)
         self.skeleton = skeleton(tree)
+        self._is_empty = not found
+        if self._is_empty:  # libraries take loops that carry something
+            found = [0]
         given = [x for x in (*found, *beside) if _arguments.is_array(x)]
+        self._like = first_array(given)
         self._weak = [not _arguments.is_array(leaf) for leaf in found]
         self._promoted: dict[int, DType] = {}
-        self.arrays: Arrays = tuple([_begin(f"{function}: {name} holds", leaf, given) for leaf in found])
+        self.arrays: Arrays = tuple([number_beside(f"{function}: {name} holds", leaf, given) for leaf in found])
+        self._numbers: dict[int, Any] = {}
+        if any(self._weak) and not self._is_empty and weak_numbers(self._like):
+            real = any(array_namespace(x).isdtype(x.dtype, "real floating") for x in given)
+            self._numbers = {i: x for i, x in enumerate(found) if self._weak[i] and not (isinstance(x, float) and real)}
+        self._is_first = bool(self._numbers) or self._like is None
 
     def tree(self, arrays: Sequence[Array]) -> trees.Tree:
         """Give flat values the structure of the carry."""
-        return filled(self.skeleton, arrays)
+        return filled(self.skeleton, () if self._is_empty else arrays)
 
     def run(self, loop: Callable[[Arrays], Any]) -> Any:
         """Call a loop with what it begins with."""
@@ -57,15 +70,77 @@ class Carry:
             except _PromotedError as promoted:
                 if promoted.args[0] is not self:
                     raise
+            arrays = list(self.arrays)
             for i, dtype in self._promoted.items():
                 self._weak[i] = False
-                arrays = list(self.arrays)
+                self._numbers.pop(i, None)
                 arrays[i] = array_namespace(arrays[i]).astype(arrays[i], dtype)
-                self.arrays = tuple(arrays)
+            self.arrays = tuple(arrays)
+            self._promoted = {}
+            self._is_first = bool(self._numbers)
+
+    def stepped(self, call: Callable[[trees.Tree, bool], Any], arrays: Arrays) -> Any:
+        """Call the user's function for a step.
+
+        Args:
+            call: Takes the value carried, and whether the library isn't known yet; returns what the function does.
+            arrays: The flat values carried.
+        """
+        if self._is_first:
+            self._is_first = False
+            given = [self._numbers.get(i, x) for i, x in enumerate(arrays)]
+            try:
+                found = call(self.tree(given), self._like is None)
+            except (
+                TypeError,
+                AttributeError,
+            ):  # of a function that takes arrays alone: the next call says what is wrong
+                pass
+            else:
+                self._learn(found)
+                if self._like is not None and all(arrays[i] is self.arrays[i] for i in self._numbers):
+                    return found
+        return call(self.tree(arrays), False)
+
+    def asked(self, condition: Callable[[trees.Tree], Any], arrays: Arrays) -> Any:
+        """Call the user's condition, which may say which library the arrays are to be of."""
+        if self._is_first and self._like is None:
+            given = [self._numbers.get(i, x) for i, x in enumerate(arrays)]
+            with suppress(TypeError, AttributeError):  # of a function that takes arrays alone
+                self._learn_library([condition(self.tree(given))])
+        return condition(self.tree(arrays))
+
+    def _learn(self, found: trees.Tree) -> None:
+        """Find the library and the data types that a step makes of numbers; have the loop begin again with them."""
+        result = trees.leaves(found)
+        self._learn_library(result)
+        for i, number in self._numbers.items():
+            if i < len(result) and _arguments.is_array(result[i]):
+                x = result[i]
+                kind = _arguments.kind(array_namespace(x), x.dtype)
+                if x.dtype != self.arrays[i].dtype and _holds(kind, number):
+                    self._promoted[i] = x.dtype
+        if self._promoted:
+            raise _PromotedError(self)
+
+    def _learn_library(self, result: Sequence[Any]) -> None:
+        if self._like is not None:
+            return
+        like = first_array(result)
+        if like is None or array_namespace(like) is array_namespace(self.arrays[0]):
+            return
+        numbers = list(self._numbers.values()) or [0]
+        self._like = like
+        if not weak_numbers(like):
+            self._numbers = {}
+        self.arrays = tuple([as_array("", x, like) for x in numbers])
+        raise _PromotedError(self)
 
     def fit(self, tree: trees.Tree) -> Arrays:
         """Flatten what a step returned, which must be like what it was given."""
         found, structure = trees.flatten(tree)
+        if self._is_empty and not found:
+            return self.arrays
         wanted = trees.structure(self.skeleton)
         if not same_structure(structure, wanted):  # perhaps by what a step has worked out of the pattern of a container
             found, structure = flatten_planless(tree)
@@ -145,20 +220,22 @@ class Results:
         return filled(self._skeleton, arrays)
 
 
-def skeleton(tree: trees.Tree) -> trees.Tree:
+def skeleton(tree: trees.Tree, keep: Callable[[Any], bool] | None = None) -> trees.Tree:
     """Return what is left of a tree without its leaves: a tree of their numbers, in their order.
 
-    torch.compile takes a tree across the border of what it traces, and no structure of optree's.
+    Leaves for which `keep` holds stay. torch.compile takes a tree across the border of what it traces, and no structure
+    of optree's.
     """
     found, structure = trees.flatten(tree)
-    return trees.unflatten(structure, [_Place(number) for number in range(len(found))])
+    numbers = count()
+    return trees.unflatten(structure, [x if keep is not None and keep(x) else _Place(next(numbers)) for x in found])
 
 
 def filled(skeleton: trees.Tree, arrays: Sequence[Array]) -> trees.Tree:
     """Put arrays in the places of the leaves of a tree."""
     if type(skeleton) is _Place:  # the common case, at every step of a loop in Python
         return arrays[0]
-    return trees.map(lambda place: arrays[place.number], skeleton)
+    return trees.map(lambda x: arrays[x.number] if type(x) is _Place else x, skeleton)
 
 
 class _Place:
@@ -218,6 +295,13 @@ def scalar_bool(function: str, what: str, value: Any, like: Array | None) -> Arr
     return value
 
 
+def _holds(kind: str | None, number: Any) -> bool:
+    """Tell whether data types of a kind hold a Python number."""
+    if isinstance(number, bool):
+        return kind == "bool"
+    return kind in _RANKS and _RANKS[kind] >= (2 if isinstance(number, complex) else isinstance(number, float))
+
+
 def promotes(x: Array, dtype: DType) -> bool:
     """Tell whether a number, as an array, goes into a data type: by its kind, as Python numbers do."""
     xp = array_namespace(x)
@@ -242,16 +326,6 @@ def described(x: Array) -> str:
 def paths(name: str, tree: trees.Tree) -> list[str]:
     """Write how each leaf of a tree is reached, in its order."""
     return [str(accessor.codify(name)) for accessor in optree.tree_accessors(tree)]
-
-
-def _begin(what: str, leaf: Any, given: list[Array]) -> Array:
-    """Make an array of what a loop begins with, among the arrays given."""
-    array = as_array(what, leaf, first_array(given))
-    if not isinstance(leaf, float) or _arguments.is_array(leaf):
-        return array
-    xp = array_namespace(array)
-    real = [x.dtype for x in given if array_namespace(x) is xp and xp.isdtype(x.dtype, "real floating")]
-    return xp.astype(array, xp.result_type(*real)) if real else array
 
 
 def _alike(x: Array, y: Array) -> bool:

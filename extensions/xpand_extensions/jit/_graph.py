@@ -185,7 +185,7 @@ def _of_one_library(name: str, leaves: Sequence[Any], traced: trees.Tree) -> tup
 
 
 def _stands_for_array(x: Any) -> bool:
-    return hasattr(x, "shape") and hasattr(x, "dtype") and not _arguments.is_array(x)
+    return hasattr(x, "shape") and hasattr(x, "dtype") and not isinstance(x, type) and not _arguments.is_array(x)
 
 
 def _with_dtype(name: str, x: Any, xp: Namespace) -> Any:

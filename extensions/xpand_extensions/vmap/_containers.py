@@ -28,7 +28,11 @@ def in_of_containers(tree: trees.Tree, axes: Sequence[int | None], leaves: Seque
     for x in trees.leaves(tree, is_leaf=is_container):
         axis = axes[len(found)]
         if not isinstance(x, Sparse):
-            found.append(None if axis is None else _arguments.axis("vmap", axis, leaves[len(found)].ndim, "in_axes"))
+            found.append(
+                None
+                if axis is None
+                else _arguments.axis("vmap", axis, getattr(leaves[len(found)], "ndim", 0), "in_axes")
+            )
             continue
         count = len(trees.leaves(x))
         if any(each is not axis and each != axis for each in axes[len(found) : len(found) + count]):

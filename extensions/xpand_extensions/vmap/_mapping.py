@@ -9,7 +9,7 @@ from xpand._namespace import describe
 from xpand._typing import Array
 
 from .._dispatch import pluggable
-from .._transforms import Direct, Flat, IndirectError, arrays_of, compiled_as
+from .._transforms import HOLE, Direct, Flat, IndirectError, Partial, as_array, compiled_as
 from .._transforms_patterns import flatten_planless, has_containers
 from ..control_flow._trees import paths
 from . import _names as names
@@ -36,7 +36,8 @@ def vmap(
         function: Takes trees of arrays and returns one.
         in_axes: Which axis of its arguments to map over: one for all, or one for each positional argument, in a tuple
             or list; each an integer, None for arguments that are the same in all calls, or a tree of these, for the
-            parts of an argument. Keyword arguments are mapped over their first axis.
+            parts of an argument. Arguments that are the same may be anything, and those that are no arrays, numbers
+            and functions for example, are passed on as they are. Keyword arguments are mapped over their first axis.
         out_axes: Where the mapped axis is in the results: an integer, None for what is the same in all calls, or a tree
             of these. What is the same in all calls and not said to be is repeated.
         axis_name: What the mapped axis is called, for `psum` and the others of its kind: a string, or another hashable
@@ -70,13 +71,15 @@ def vmap(
     def of_trees(*args: Any, **kwargs: Any) -> Any:
         # torch.compile can't flatten a dictionary that is empty.
         given = (args, kwargs) if kwargs else (args,)
-        leaves, structure = _leaves(given, axis_size)
-        containers = len(leaves) > 1 and has_containers(given)
+        found, form = trees.flatten(given)
+        containers = len(found) > 1 and has_containers(given)
         if containers:
             given = with_fitting_plans(given)
-            leaves, structure = _leaves(given, axis_size)
+            found, form = trees.flatten(given)
             args = given[0]
-        axes = axes_of_arguments("vmap", in_axes, args, leaves, given if containers else None)
+        axes = axes_of_arguments("vmap", in_axes, args, found, given if containers else None)
+        leaves, structure = _mapped_leaves(found, form)
+        axes = tuple([axis for axis, x in zip(axes, found) if _arguments.is_array(x)])
         size = size_of_axes("vmap", axes, leaves, axis_size)
         flat = Flat(
             "vmap", lambda given, named=_NO_KWARGS: function(*given, **named), structure, False, flatten_planless
@@ -159,10 +162,14 @@ def _fits(in_axes: Axes, arrays: Sequence[Array]) -> bool:
     return size is not None
 
 
-def _leaves(arguments: tuple[Any, ...], axis_size: int | None) -> tuple[list[Array], trees.Structure]:
-    if axis_size is not None and not trees.leaves(arguments):
-        return [], trees.structure(arguments)
-    return arrays_of("vmap", "the arguments", arguments)
+def _mapped_leaves(leaves: Sequence[Any], structure: trees.Structure) -> tuple[list[Array], trees.Structure | Partial]:
+    """Take out the arrays; what is no array is the same in all calls, and stays as it is."""
+    arrays = [x for x in leaves if _arguments.is_array(x)]
+    if arrays:
+        _arguments.namespace_of("vmap", **{f"the arguments[{i}]": x for i, x in enumerate(arrays)})
+    if len(arrays) == len(leaves):
+        return arrays, structure
+    return arrays, Partial(structure, [HOLE if _arguments.is_array(x) else x for x in leaves])
 
 
 def axes_of_arguments(
@@ -181,7 +188,7 @@ def axes_of_arguments(
     if containers is not None:
         return in_of_containers(containers, axes, leaves)
     for i, (axis, x) in enumerate(zip(axes, leaves)):
-        if axis is not None and _arguments.is_array(x) and not x.ndim:
+        if axis is not None and not as_array(f"{function}: the arguments holds", x, None).ndim:
             raise ValueError(
                 f"{function}: in_axes={axis!r} maps over {_path(args, i)}, which is one number and has no axis; give "
                 "it the axis None, as in in_axes=(0, None), to use it in every call"
