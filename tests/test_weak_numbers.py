@@ -161,7 +161,9 @@ def test_loops_that_begin_with_numbers_take_the_library_of_what_they_close_over(
     library.assert_equal(fori_loop(0, 2, lambda i, c: t[0] + c, 0), 2.0)
     library.assert_equal(scan(lambda c, _: (c + t[0], c), 0.0, None, length=2)[1], [0.0, 1.0])
     library.assert_equal(while_loop(lambda c: c < 3 * t[0], lambda c: c + t[0], 0.0), 3.0)
-    library.assert_equal(while_loop(lambda c: c < 3 * t[0], lambda c: c + 1, 0.0), 3.0)
+    last = while_loop(lambda c: c < 3 * t[0], lambda c: c + 1, 0.0)
+    assert float(last) == 3.0
+    assert array_namespace(last) is library.xp
 
 
 def test_loops_that_begin_with_numbers_in_compiled_functions() -> None:

@@ -310,6 +310,7 @@ def arrays_beside_numbers(
     leaves, structure = trees.flatten(tree)
     around = leaves if beside is None else (*leaves, *trees.leaves(beside))
     like = next((leaf for leaf in around if _arguments.is_array(leaf)), None)
+    kept: trees.Structure | Partial
     if all(map(_arguments.is_array, leaves)) or not weak_numbers(like):
         arrays = [as_array(f"{function}: {name} holds", leaf, like) for leaf in leaves]
         kept = structure

@@ -10,7 +10,7 @@ from xpand import _arguments, array_namespace, trees
 from xpand._namespace import describe
 from xpand._typing import Array
 
-from .._transforms import Flat, Like, differentiable, is_floating, values_of, without_arrays
+from .._transforms import Flat, Like, differentiable, is_floating, unflatten, values_of, without_arrays
 from .._transforms_patterns import Patterned, beside
 
 
@@ -106,7 +106,7 @@ class Chosen:
         leaves = [found[i] for i in range(len(self.leaves))]
         if isinstance(self.structure, Patterned):
             return self.structure.tree(leaves, shape)
-        return trees.unflatten(self.structure, leaves)
+        return unflatten(self.structure, leaves)
 
 
 def _called(

@@ -8,8 +8,8 @@ from xpand import trees
 from xpand._typing import Array
 
 from .._dispatch import pluggable
-from .._transforms import Like, Structure, like_tree
-from .._transforms_patterns import Patterned, unflatten
+from .._transforms import Like, Structure, like_tree, unflatten
+from .._transforms_patterns import Patterned
 
 Native = Callable[..., Sequence[Array]]
 
