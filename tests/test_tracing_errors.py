@@ -212,6 +212,20 @@ def test_given_to_numpy(transform: Any, what: str) -> None:
         transform(lambda x: NUMPY[what](_array_of(x)))(X)
 
 
+TABLE = np.arange(12.0).reshape(3, 4)
+
+
+@pytest.mark.parametrize("transform", [jit, vmap])
+@pytest.mark.parametrize("index", [lambda i: i, lambda i: (slice(None), i), lambda i: (i, 0), lambda i: i > 0])
+def test_a_constant_indexed_with_a_traced_array(transform: Any, index: Callable[[Any], Any]) -> None:
+    """NumPy's arrays convert their index, so that nobody can trace it: the error says what to write instead."""
+    i = np.asarray([2, 0])
+    with pytest.raises(TracedError, match=r"to index a constant array with it, write `xp\.asarray\(table\)\[x\]`"):
+        transform(lambda i: TABLE[index(i)])(i)
+    traced = transform(lambda i: xpand.array_namespace(i).asarray(TABLE)[i, 1])
+    np.testing.assert_array_equal(traced(i), TABLE[i, 1])
+
+
 @by_transform
 def test_two_libraries(transform: Any) -> None:
     for other in (library for library in LIBRARIES if library.id in ("torch", "jax", "strict")):

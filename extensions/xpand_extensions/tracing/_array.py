@@ -31,6 +31,9 @@ _INSTEAD: Final = {
 }
 """What to write in place of attributes that arrays of some libraries have and the standard has no function for."""
 
+# Arrays of NumPy and Dask convert their index and ask no one else, so that `table[x]` cannot be traced.
+_INDEXING: Final = "; to index a constant array with it, write `xp.asarray(table)[x]` in place of `table[x]`"
+
 
 class _Methods(TracedArray):
     """What the arrays of all libraries have."""
@@ -166,7 +169,7 @@ class _Methods(TracedArray):
         return _bare(self, "x.__dlpack_device__").__dlpack_device__()
 
     def __array__(self, *args: Any, **kwargs: Any) -> Any:
-        return _bare(self, "conversion to NumPy").__array__(*args, **kwargs)
+        return _bare(self, "conversion to NumPy", _INDEXING).__array__(*args, **kwargs)
 
     def __getattr__(self, name: str) -> Any:
         known = "with `xp = xpand.array_namespace(x)`, of all the arrays that meet there"
@@ -182,7 +185,7 @@ class _Methods(TracedArray):
 
     def to_dask_array(self) -> Any:
         # Dask takes whatever has a shape for an array, and would only find out when it computes, or never.
-        return _bare(self, "conversion to Dask")
+        return _bare(self, "conversion to Dask", _INDEXING)
 
     def __copy__(self) -> Any:
         return self._namespace.asarray(self, copy=True)
@@ -223,7 +226,7 @@ def _constant(x: Any, what: str) -> Any:
     return concrete
 
 
-def _bare(x: TracedArray, what: str) -> Any:
+def _bare(x: TracedArray, what: str, advice: str = "") -> Any:
     found = bare(x)
     if found is x:
         if not x._trace.alive:
@@ -231,7 +234,7 @@ def _bare(x: TracedArray, what: str) -> Any:
         raise TracedError(
             f"{what}: an array that `{x._trace.what}` follows can't be handed to another library; use the functions of "
             "its own namespace (`xpand.array_namespace(x)`, of all the arrays that meet there), `stop_gradient`, or "
-            "`pure_callback`"
+            f"`pure_callback`{advice}"
         )
     return found
 
