@@ -30,7 +30,7 @@ def cube_or_sine_in_numpy(x: np.ndarray, y: np.ndarray) -> np.ndarray:
 
 
 def chosen(number: Any, x: Any) -> Any:
-    xp = xpand.array_namespace(x)
+    xp = xpand.array_namespace(number, x)
     branches = (lambda x: x * x, xp.sin, lambda x: x * 5.0, xp.exp)
     return switch(number, branches, x)
 

@@ -179,7 +179,7 @@ def linspace(endpoint: bool) -> Row:
 
 
 def multiplied(a: Any, b: Any) -> Any:
-    return xpand.array_namespace(a).matmul(a, b[..., None])[..., 0]
+    return xpand.array_namespace(a, b).matmul(a, b[..., None])[..., 0]
 
 
 def cast(dtype: str, values: np.ndarray = POSITIVE) -> Case:
@@ -556,13 +556,13 @@ CASES: dict[str, Row] = (
             "permute_dims", GRID, axes=(2, 0, 1), reference=lambda x: np.transpose(x, (2, 0, 1))
         ),
         "Backend.stack": Case(
-            lambda x, y: xpand.array_namespace(x).stack([x, y], axis=1),
+            lambda x, y: xpand.array_namespace(x, y).stack([x, y], axis=1),
             (A, POSITIVE),
             lambda x, y: np.stack([x, y], axis=1),
         ),
         "Backend.stack_leaves": stack_leaves,
         "Backend.concat": Case(
-            lambda x, y: xpand.array_namespace(x).concat([x, y], axis=1),
+            lambda x, y: xpand.array_namespace(x, y).concat([x, y], axis=1),
             (A, POSITIVE),
             lambda x, y: np.concatenate([x, y], axis=1),
         ),

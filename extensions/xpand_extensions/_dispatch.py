@@ -28,6 +28,7 @@ from typing import Any, Final, Generic, ParamSpec, Protocol, TypeVar, cast
 
 from xpand import UnsupportedError as UnsupportedError
 from xpand import array_namespace, library_name
+from xpand._arguments import is_array
 from xpand._defaults import namespace_or_default
 from xpand._imports import import_module, untraced
 from xpand._namespace import knows_namespace
@@ -227,6 +228,24 @@ def pluggable(facade: Callable[P, R_co], /) -> Pluggable[P, R_co]:
         setattr(facade, attribute.__name__, attribute)
     OPERATIONS[operation.path] = operation
     return cast("Pluggable[P, R_co]", facade)
+
+
+def in_one_namespace(*arrays: Any) -> tuple[Any, ...]:
+    """Return arrays, None and numbers as they are; beside a traced array, the library's own arrays as constants.
+
+    So the namespace of any of them takes all.
+    """
+    for x in arrays:
+        # Asked of the class: modules take a microsecond to say that they lack something.
+        namespace: Any = getattr(type(x), "_namespace", None)
+        if namespace is not None:
+            return tuple([_constant(namespace, y) if is_array(y) else y for y in arrays])
+    return arrays
+
+
+def _constant(namespace: Any, x: Array) -> Array:
+    namespace.check(x)
+    return namespace.wrap(x)
 
 
 @untraced

@@ -311,7 +311,7 @@ def _binned(function: str, xp: Namespace, x: Array, bins: Any, range: Any) -> tu
         return x, bins, None if range is None else _range(function, range)
     if range is not None:
         raise ValueError(f"{function}: range is for a number of bins, which edges were given in place of; leave it out")
-    _arguments.namespace_of(function, x=x, bins=bins)
+    xp = _arguments.namespace_of(function, x=x, bins=bins)
     _arguments.one_device(function, x=x, bins=bins)
     _arguments.dtype(function, "bins", xp, bins, _arguments.REAL_VALUED)
     edges = _arguments.known_shape(function, "bins", bins)

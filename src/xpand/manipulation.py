@@ -43,7 +43,7 @@ def pad_to(x: Array, size: int, /, *, axis: int = -1, fill_value: Array | Scalar
     value: Any = fill_value
     given = _arguments.is_array(value)
     if given:
-        _arguments.namespace_of("pad_to", x=x, fill_value=value)
+        xp = _arguments.namespace_of("pad_to", x=x, fill_value=value)
         _arguments.one_device("pad_to", x=x, fill_value=value)
         if value.ndim:
             raise ValueError(f"pad_to: fill_value must be a number or of shape (), got shape {tuple(value.shape)}")

@@ -7,7 +7,7 @@ from xpand import _arguments, array_namespace, trees
 from xpand._namespace import describe
 from xpand._typing import Array
 
-from .._dispatch import pluggable
+from .._dispatch import in_one_namespace, pluggable
 from .._transforms import as_array, is_python_number, weak_numbers
 from ._trees import Arrays, Results, described, filled, first_array, function_of, one_library, scalar_bool, skeleton
 
@@ -109,7 +109,8 @@ def _operands(
         if not (numbers_stay and is_python_number(leaf)):
             arrays.append(x)
     one_library(function, "the arrays", (*chosen, *arrays))
-    return arrays, skeleton(operands, keep=is_python_number if numbers_stay else None)
+    together = list(in_one_namespace(*arrays, *chosen))[: len(arrays)]
+    return together, skeleton(operands, keep=is_python_number if numbers_stay else None)
 
 
 def _flattened(

@@ -98,7 +98,7 @@ def ravel_multi_index(
             f"ravel_multi_index: the shapes of the arrays in multi_index do not broadcast: {shapes}"
         ) from None
     fill_value = _arguments.integer("ravel_multi_index", "fill_value", fill_value)
-    return ravel_multi_index.native(multi_index[0])(tuple(multi_index), sizes, mode=mode, fill_value=fill_value)
+    return ravel_multi_index.native(*multi_index)(tuple(multi_index), sizes, mode=mode, fill_value=fill_value)
 
 
 def _check_parts(multi_index: Any) -> None:

@@ -67,7 +67,7 @@ def boolean_mask(
     size = _check_size("boolean_mask", "mask", xp, mask, size)
     if fill_value is not None:
         check_scalar("boolean_mask", "fill_value", xp, fill_value, x)
-    return boolean_mask.native(x)(x, mask, axis=axis, size=size, fill_value=fill_value)
+    return boolean_mask.native(x, mask, fill_value)(x, mask, axis=axis, size=size, fill_value=fill_value)
 
 
 @pluggable

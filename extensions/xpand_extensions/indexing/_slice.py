@@ -156,7 +156,7 @@ def repeat(
         _check_repeats(x, repeats, axis, total_repeat_length)
     else:
         repeats = _arguments.integer("repeat", "repeats", repeats, minimum=0)
-    return repeat.native(x)(x, repeats, axis=axis, total_repeat_length=total_repeat_length)
+    return repeat.native(x, repeats)(x, repeats, axis=axis, total_repeat_length=total_repeat_length)
 
 
 def _traced(starts: Sequence[int | Array]) -> list[Array]:

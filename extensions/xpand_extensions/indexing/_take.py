@@ -55,7 +55,7 @@ def take(
             raise ValueError(f"take: axis must be given for an array of {x.ndim} axes")
         axis = 0
     axis = _arguments.axis("take", axis, x.ndim)
-    return take.native(x, indices)(x, indices, axis=axis, mode=mode, fill_value=fill_value)
+    return take.native(x, indices, fill_value)(x, indices, axis=axis, mode=mode, fill_value=fill_value)
 
 
 @pluggable
@@ -99,7 +99,7 @@ def take_along_axis(
             f"take_along_axis: indices of shape {tuple(indices.shape)} must have as many axes as x, of shape "
             f"{tuple(x.shape)}, and sizes that broadcast with its sizes, axis {axis} excepted"
         )
-    return take_along_axis.native(x, indices)(x, indices, axis=axis, mode=mode, fill_value=fill_value)
+    return take_along_axis.native(x, indices, fill_value)(x, indices, axis=axis, mode=mode, fill_value=fill_value)
 
 
 @pluggable
@@ -146,7 +146,9 @@ def gather(
     axis, batch_dims = check_gather("gather", x, indices, axis, batch_dims)
     if not _broadcast_together(tuple(x.shape[:batch_dims]), tuple(indices.shape[:batch_dims])):
         raise _batch_mismatch("gather", x, indices, batch_dims)
-    return gather.native(x, indices)(x, indices, axis=axis, batch_dims=batch_dims, mode=mode, fill_value=fill_value)
+    return gather.native(x, indices, fill_value)(
+        x, indices, axis=axis, batch_dims=batch_dims, mode=mode, fill_value=fill_value
+    )
 
 
 @pluggable
@@ -191,7 +193,9 @@ def gather_nd(
     batch_dims, axes = check_multi_index("gather_nd", x, indices, batch_dims, axes)
     if not _broadcast_together(tuple(x.shape[:batch_dims]), tuple(indices.shape[:batch_dims])):
         raise _batch_mismatch("gather_nd", x, indices, batch_dims)
-    return gather_nd.native(x, indices)(x, indices, batch_dims=batch_dims, axes=axes, mode=mode, fill_value=fill_value)
+    return gather_nd.native(x, indices, fill_value)(
+        x, indices, batch_dims=batch_dims, axes=axes, mode=mode, fill_value=fill_value
+    )
 
 
 # Checks, which the functions that write share

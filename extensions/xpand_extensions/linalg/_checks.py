@@ -8,6 +8,7 @@ from xpand import _arguments, array_namespace
 from xpand._arguments import Kind
 from xpand._typing import Array, DType, Namespace
 
+from .._dispatch import in_one_namespace
 from ..generic._width import is_narrow
 
 P = ParamSpec("P")
@@ -26,7 +27,7 @@ def alike(function: str, kinds: frozenset[Kind], /, **arrays: Array) -> list[Arr
     for name, x in arrays.items():
         _arguments.known_shape(function, name, x)
         _arguments.dtype(function, name, xp, x, kinds)
-    return list(_arguments.promote(function, xp, **arrays))
+    return list(in_one_namespace(*_arguments.promote(function, xp, **arrays)))
 
 
 def narrow(xp: Namespace, dtype: DType) -> bool:

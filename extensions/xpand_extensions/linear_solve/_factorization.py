@@ -8,6 +8,7 @@ from xpand import _arguments, array_namespace
 from xpand._typing import Array
 
 from .. import autodiff, linalg
+from .._dispatch import in_one_namespace
 from ..linalg import _checks as checks
 from ..sparse._containers import Sparse
 
@@ -104,7 +105,7 @@ def right_sides(name: str, values: Array, shape: tuple[int, ...], b: Array) -> A
             "the columns of a matrix are meant by `xp.matrix_transpose(b)`"
         )
     batch = _arguments.broadcast_shapes(name, A=shape[:-2], b=given[:-1])
-    _, b = _arguments.promote(name, xp, A=values, b=b)
+    _, b = in_one_namespace(*_arguments.promote(name, xp, A=values, b=b))
     return b if (*batch, size) == given else xp.broadcast_to(b, (*batch, size))
 
 

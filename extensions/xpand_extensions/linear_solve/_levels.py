@@ -6,7 +6,7 @@ from xpand import _arguments, array_namespace, library_name
 from xpand._typing import Array
 
 from .. import autodiff, devices, sparse
-from .._dispatch import pluggable
+from .._dispatch import in_one_namespace, pluggable
 from .._solver_status import Status
 from ..generic.linear_solve._direct_condition import estimate, verdict
 from ..generic.linear_solve._triangle_levels import schedule
@@ -42,7 +42,8 @@ def solve_levels(b: Array, weights: Array, columns: Array, diagonal: Array, rows
     >>> solve_levels(np.asarray([2.0, 9.0]), weights, columns, diagonal, rows, np.asarray([0, 1]))
     array([1., 2.])
     """
-    return solve_levels.native(b, weights)(b, weights, columns, diagonal, rows, slots)
+    arrays = (b, weights, columns, diagonal, rows, slots)
+    return solve_levels.native(*arrays)(*in_one_namespace(*arrays))
 
 
 class _Steps(NamedTuple):

@@ -144,7 +144,8 @@ def _population(function: str, key: Array, x: Array) -> tuple[int, ...]:
 def _probabilities(key: Array, p: Array, number: int) -> Array:
     if not _arguments.is_array(p):
         raise TypeError(f"choice: p must be an array, got {p!r}; turn lists into arrays with `xp.asarray`")
-    xp, _ = key_of("choice", key)
+    key_of("choice", key)
+    xp = _arguments.namespace_of("choice", key=key, p=p)
     dtype = float_dtype("choice", xp, None, key)
     if _arguments.kind(xp, p.dtype) == "real":
         dtype = p.dtype

@@ -9,6 +9,7 @@ from xpand._namespace import at_once, describe
 from xpand._typing import Array, Scalar
 
 from .._bounds import MODES, Mode
+from .._dispatch import in_one_namespace
 
 Operation: TypeAlias = Literal["set", "add", "subtract", "multiply", "divide", "power", "min", "max"]
 """The names of the updates."""
@@ -100,7 +101,8 @@ class At:
         if not callable(function):
             raise TypeError(f"at.apply: function must be callable, got {describe(function)}")
         _arguments.choice("at.apply", "mode", mode, MODES)
-        return self._apply(function, mode)
+        x = self._followed(None)
+        return self._apply(function, mode) if x is self.x else self._of(x).apply(function, mode=mode)
 
     def get(self, *, mode: Mode | None = None, fill_value: Array | Scalar | None = None) -> Array:
         """Return the selected elements.
@@ -115,7 +117,8 @@ class At:
             self._check_value("at.get", "fill_value", fill_value)
             if getattr(fill_value, "shape", ()) != ():
                 raise ValueError(f"at.get: fill_value must have the shape (), got {tuple(fill_value.shape)}")  # type: ignore[union-attr]
-        return self._read(mode, fill_value)
+        x = self._followed(fill_value)
+        return self._read(mode, fill_value) if x is self.x else self._of(x).get(mode=mode, fill_value=fill_value)
 
     def _update(self, operation: Operation, values: Array | Scalar, mode: Mode | None) -> Array:
         name = f"at.{operation}"
@@ -123,13 +126,17 @@ class At:
         if operation != "set":
             _arguments.dtype(name, "x", array_namespace(self.x), self.x, _KINDS[operation])
         self._check_value(name, "values", values)
-        if hasattr(values, "dtype"):
-            xp = array_namespace(self.x, values)
-            if xp is not array_namespace(self.x):  # values that are traced, over the library of x
-                return self._of(xp.asarray(self.x))._update(operation, values, mode)
+        x = self._followed(values)
+        if x is not self.x:
+            return self._of(x)._update(operation, values, mode)
         if operation == "power":
             self._check_exponent(values)
         return self._write(operation, values, mode)
+
+    def _followed(self, values: Any) -> Array:
+        """Return the array, as a traced constant if the index or the values are traced and it isn't."""
+        parts = self.index if isinstance(self.index, tuple) else (self.index,)
+        return in_one_namespace(self.x, values, *parts)[0]
 
     def _of(self, x: Array) -> "At":
         """Return another array at the same index."""

@@ -62,7 +62,7 @@ def segment_reduce(values: Array, offsets: Array, /, *, operation: SegmentOperat
     axis = _arguments.axis("segment_reduce", axis, values.ndim)
     shape = _arguments.known_shape("segment_reduce", "values", values)
     _check_offsets(xp, offsets, shape, axis)
-    return segment_reduce.native(values)(values, offsets, operation=operation, axis=axis)
+    return segment_reduce.native(values, offsets)(values, offsets, operation=operation, axis=axis)
 
 
 def _check_offsets(xp: Namespace, offsets: Array, shape: tuple[int, ...], axis: int) -> None:

@@ -6,6 +6,7 @@ from xpand import _arguments, array_namespace, is_concrete
 from xpand._namespace import describe
 from xpand._typing import Array, Namespace
 
+from .._dispatch import in_one_namespace
 from . import _order as order
 from ._pattern import at_once
 from ._products import csr_rows
@@ -97,6 +98,12 @@ def compressed(
             rows = at_once(lambda given: csr_rows(given, nse=values.shape[batch]), indptr)
             _promised(name, [rows, indices], major_sizes, is_sorted, is_unique)
     return sizes[batch:]
+
+
+def in_namespace_of_pattern(values: Array, *pattern: Array) -> tuple[Array, ...]:
+    """Return the parts, with values as traced as the pattern; a known pattern of traced values stays known."""
+    is_traced = any(hasattr(type(x), "_namespace") for x in pattern)
+    return in_one_namespace(values, *pattern) if is_traced else (values, *pattern)
 
 
 def new_values(container: Any, values: Array) -> None:

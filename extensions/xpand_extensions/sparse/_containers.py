@@ -116,7 +116,7 @@ class Sparse(Operators):
             ValueError: Not as many values as there are places.
         """
         checks.new_values(self, values)
-        return self._replace(values)
+        return self._replace(*checks.in_namespace_of_pattern(values, *self.pattern)[:1])
 
     def _replace(self, values: Array, pattern: tuple[Array, ...] | None = None) -> Self:
         return self._of(values, self.pattern if pattern is None else pattern, self._static(), self._plan)
@@ -195,7 +195,8 @@ class COO(Sparse):
         """Check the parts, and keep them."""
         self._sparse_shape = checks.coo(values, coords, shape, dense_ndim, is_sorted, is_unique, check)
         make_known(values)
-        self._values, self._coords, self._dense_ndim = values, tuple(coords), dense_ndim
+        self._values, *found = checks.in_namespace_of_pattern(values, *coords)
+        self._coords, self._dense_ndim = tuple(found), dense_ndim
         self._is_sorted, self._is_unique, self._plan = is_sorted, is_unique, None
 
     @property
@@ -251,7 +252,7 @@ class _Compressed(Sparse):
         """Check the parts, and keep them."""
         self._sparse_shape = checks.compressed(self, values, indices, indptr, shape, is_sorted, is_unique, check)
         make_known(values)
-        self._values, self._indices, self._indptr = values, indices, indptr
+        self._values, self._indices, self._indptr = checks.in_namespace_of_pattern(values, indices, indptr)
         self._is_sorted, self._is_unique, self._plan = is_sorted, is_unique, None
         self._worked_out = []
 

@@ -6,6 +6,7 @@ from typing import Any
 from xpand import _arguments, array_namespace
 from xpand._typing import Array
 
+from .._dispatch import in_one_namespace
 from ._containers import COO, Sparse, namespace_of
 from ._forms import pattern_work
 from ._pattern import along, at_once, bounded, known
@@ -52,6 +53,7 @@ def promoted(function: str, a: Sparse, b: Sparse) -> tuple[Any, Any]:
         )
     batch = _arguments.broadcast_shapes(function, a=batch_of(a), b=batch_of(b))
     x, y = _arguments.promote(function, xp, a=a.values, b=b.values)
+    x, y = in_one_namespace(x, y)
     return spread(a, x, batch), spread(b, y, batch)
 
 

@@ -6,7 +6,7 @@ from xpand import _arguments
 from xpand._namespace import describe
 from xpand._typing import Array, Axis, Namespace
 
-from .._dispatch import pluggable
+from .._dispatch import in_one_namespace, pluggable
 from ._arguments import axes as checked_axes
 
 
@@ -58,6 +58,7 @@ def gradient(
                 f"{f.shape[item]} along axis {item} of f of shape {tuple(f.shape)}"
             )
     steps = _spacings(xp, f, spacing, axes)
+    f, *steps = in_one_namespace(f, *steps)
     results: tuple[Array, ...] = gradient.native(f, *steps)(f, *steps, axis=axes, edge_order=edge_order)
     return results[0] if len(axes) == 1 and (axis is None or not isinstance(axis, (tuple, list))) else results
 

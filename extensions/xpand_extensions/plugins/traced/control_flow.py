@@ -7,7 +7,8 @@ from xpand import array_namespace, is_concrete
 from xpand._arguments import device_of
 from xpand._typing import Array
 
-from ...generic.control_flow import associative_scan as associative_scan
+from ..._dispatch import in_one_namespace
+from ...generic.control_flow import associative_scan as _associative_scan
 from ...generic.control_flow import cond as _cond
 from ...generic.control_flow import switch as _switch
 from ...tracing import _branches, _scan, _while
@@ -67,6 +68,10 @@ def while_loop(
         carry = _wrapped(namespace, _while.while_loop(namespace, cond_fun, body_fun, carry, number - done))
         found[number], done = carry, number
     return tuple(namespace.stack(list(column)) for column in zip(*[found[number] for number in max_iter]))
+
+
+def associative_scan(fn: Callable[..., Any], elems: Arrays, reverse: bool = False, axis: int = 0) -> Arrays:
+    return _associative_scan(fn, in_one_namespace(*elems), reverse, axis)
 
 
 def cond(pred: Array, true_fun: Callable[..., Any], false_fun: Callable[..., Any], *operands: Array) -> Arrays:
