@@ -4,6 +4,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 
 from tests.libraries import LIBRARIES, Library
 from tests.test_custom_linear_solve import AS, BOTH, BS, A, B, Held, Ours, cubes, of_jax
@@ -271,23 +272,31 @@ def test_wrong_functions(eager: Library, functions: Any, message: str, kind: Any
         grad(lambda b: total(root(b)))(eager.asarray(B))
 
 
-def rebound(bind: Any, x: Any) -> Any:
-    """Solve in a loop of Python, whose variable has its last value when derivatives are asked for."""
-    y = x
-    for k in range(3):
-        a = x * (k + 1.0)
-        y = y + bind(a, lambda: a)  # noqa: B023
-    return y
+def test_variables_of_functions_have_their_values_at_the_call(eager: Library) -> None:
+    def f(x: Any) -> Any:
+        y = x
+        for k in range(3):
+            a, scale = x * (k + 1.0), float(k + 1)
+            solve = lambda z0, x=None, a=a: abs(a) ** (1.0 / 3.0)
+            y = y + custom_root(lambda z: z**3.0 - a, a, solve=solve)  # noqa: B023 -- this is what is tested
+            cubed = lambda z, x: z**3.0 - x * scale  # noqa: B023
+            y = y + custom_root(cubed, a, solve=solve, args=(x,))
+        return y
 
-
-def test_variables_that_get_other_values(eager: Library) -> None:
-    cube_root = lambda z: lambda z0: abs(z) ** (1.0 / 3.0)
-    by_variable = lambda a, now: custom_root(lambda z: z**3.0 - now(), a, solve=cube_root(a))
-    by_value = lambda a, now: custom_root(lambda z, a=a: z**3.0 - a, a, solve=cube_root(a))
     x = eager.asarray(np.asarray(0.7))
-    expected = 1.0 + sum((k / 3.0) * (k * 0.7) ** (-2.0 / 3.0) for k in (1.0, 2.0, 3.0))
-    derivative = lambda bind: grad(lambda x: rebound(bind, x))
-    np.testing.assert_allclose(float(derivative(by_value)(x)), expected, rtol=1e-7)
-    np.testing.assert_allclose(float(derivative(by_variable)(x)), expected, rtol=1e-7)
-    along = jvp(lambda x: rebound(by_variable, x), (x,), (x,))[1]
-    np.testing.assert_allclose(float(along), 0.7 * expected, rtol=1e-7)
+    expected = 1.0 + 2.0 * sum((k / 3.0) * (k * 0.7) ** (-2.0 / 3.0) for k in (1.0, 2.0, 3.0))
+    np.testing.assert_allclose(float(grad(f)(x)), expected, rtol=1e-7)
+    np.testing.assert_allclose(float(jvp(f, (x,), (x,))[1]), 0.7 * expected, rtol=1e-7)
+
+
+def test_arrays_that_are_others_when_a_derivative_is_taken_are_an_error() -> None:
+    def f(x: Any) -> Any:
+        y = x
+        for k in range(3):
+            a = x * (k + 1.0)
+            now = lambda: a  # noqa: B023 -- a variable of a function that a function uses
+            y = y + custom_root(lambda z: z**3.0 - now(), a, solve=lambda z0, a=a: abs(a) ** (1.0 / 3.0))  # noqa: B023
+        return y
+
+    with pytest.raises(TypeError, match="custom_root: an array that a function uses was another one"):
+        grad(f)(torch.asarray(0.7))

@@ -13,9 +13,9 @@ from xpand._namespace import describe, library_of
 from xpand._structures import same_structure
 from xpand._typing import Array, Device, DType, Namespace
 
+from ._captures import INLINED
 from ._transforms_patterns import Patterned, flatten_values
 from ._transforms_patterns import unflatten as unflatten_values
-from ._variables import OfFunctions
 
 F = TypeVar("F", bound=Callable[..., Any])
 S = TypeVar("S")
@@ -29,7 +29,7 @@ class IndirectError(Exception):
     """A function called with arrays alone returned something for which the call must be made as of trees."""
 
 
-class Direct(OfFunctions):
+class Direct:
     """What a transformation makes of a function for calls with arrays alone: no tree is taken apart, nothing checked.
 
     What is right for one call is so for all of the same types. Which those are is known after a call as of trees.
@@ -52,16 +52,6 @@ class Direct(OfFunctions):
         self._make, self._of_arrays = make, _OfArraysAlone(function, accepts)
         self._by_types: dict[tuple[type, ...], Callable[..., Any]] = {}
         self._is_off = False
-
-    @property
-    def functions(self) -> tuple[Any, ...]:
-        """The function."""
-        return (self._of_arrays.function,)
-
-    def with_functions(self, function: Any) -> None:
-        """Be made of another function from now on."""
-        self._of_arrays = _OfArraysAlone(function, self._of_arrays.accepts)
-        self._by_types = {}
 
     def find(self, args: tuple[Any, ...]) -> Callable[..., Any] | None:
         """Find the transformed function for a call; None where it must be made as of trees."""
@@ -115,6 +105,7 @@ class _OfArraysAlone:
 def compiled_as(function: Callable[..., Any], wrapper: F) -> F:
     """Have torch.compile take one function into what it compiles where another is called, with its look-up."""
     for name, value in {
+        INLINED: function,
         "_torchdynamo_inline": function,
         "_torchdynamo_orig_callable": function,
         "_torchdynamo_wrapper_id": id(wrapper),
@@ -123,7 +114,7 @@ def compiled_as(function: Callable[..., Any], wrapper: F) -> F:
     return wrapper
 
 
-class Flat(OfFunctions):
+class Flat:
     """A function of arrays that calls a function of trees, and keeps what its result is besides arrays.
 
     Calling it returns two tuples of arrays: those of the result and those of what comes beside it (`has_aux`).
@@ -148,15 +139,6 @@ class Flat(OfFunctions):
         self.result: Structure | None = None
         """The structure of the last result."""
         self._aux: tuple[list[Any], trees.Structure] | None = None
-
-    @property
-    def functions(self) -> tuple[Any, ...]:
-        """The function of trees."""
-        return (self.function,)
-
-    def with_functions(self, function: Any) -> None:
-        """Call another one from now on."""
-        self.function = function
 
     def __call__(self, *leaves: Array) -> tuple[tuple[Array, ...], tuple[Array, ...]]:
         """Call the function of trees."""

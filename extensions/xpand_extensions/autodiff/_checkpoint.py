@@ -7,6 +7,7 @@ from typing import Any
 from xpand import _arguments, trees
 from xpand._typing import Array
 
+from .._captures import OfArrays
 from .._dispatch import pluggable
 from .._transforms import arrays_beside_numbers, as_array, unflatten
 from ._arguments import argnums_of, check_callable, places_of
@@ -69,19 +70,20 @@ def checkpoint(
         leaves, structure = arrays_beside_numbers("checkpoint", "the arguments", given, [value for _, value in held])
         result: list[trees.Structure] = []
 
-        def of_arrays(*xs: Array) -> tuple[Array, ...]:
+        def of_arrays(users: "tuple[Function]", *xs: Array) -> tuple[Array, ...]:
             traced, *named = unflatten(structure, xs)
             given = list(traced)
             for place, value in held:
                 given.insert(place, value)
-            found, of_result = trees.flatten(function(*given, **(named[0] if named else {})))
+            found, of_result = trees.flatten(users[0](*given, **(named[0] if named else {})))
             if not result:  # once: PyTorch's compiler lets nothing be changed when it is called again
                 result.append(of_result)
             like = next((x for x in (*found, *xs) if _arguments.is_array(x)), None)
             return tuple(as_array("checkpoint: the function returned", x, like) for x in found)
 
         # Without arrays there is nothing to keep: what the function closes over is kept anyway.
-        native = checkpoint.native(*leaves)(of_arrays, prevent_cse=prevent_cse) if leaves else of_arrays
+        flat = OfArrays(of_arrays, function)
+        native = checkpoint.native(*leaves)(flat, prevent_cse=prevent_cse) if leaves else flat
         outs = native(*leaves)
         return trees.unflatten(result[0], outs)
 

@@ -8,16 +8,16 @@ from xpand import array_namespace, trees
 from xpand._arguments import device_of
 from xpand._typing import Array
 
+from .._captures import OfArrays
 from .._dispatch import pluggable
 from .._transforms import arrays_of, differentiable
-from .._variables import OfFunctions
 from ..control_flow._trees import one_library
 from ..vmap._mapping import vmap
 from ._arguments import check_callable
 from ._solve_arguments import Arguments, Arrays, Aux, Form, pair
-from ._users import OfArrays
 
 Function: TypeAlias = Callable[..., Any]
+Users: TypeAlias = tuple[Function]
 
 
 @pluggable
@@ -56,7 +56,7 @@ def custom_root(
             it must.
         ValueError: A function that returns arrays of other shapes than it must.
 
-    The functions get whatever they need by `args`; for arrays that they bring along, see `custom_linear_solve`.
+    The functions get whatever they need by `args`; for arrays that they capture, see `custom_linear_solve`.
 
     Source: `jax.lax.custom_root`.
 
@@ -71,14 +71,14 @@ def custom_root(
     name = "custom_root"
     for function in (f, solve, *(() if tangent_solve is None else (tangent_solve,))):
         check_callable(name, function)
-    root = _Root(f, solve, tangent_solve, initial_guess, args, has_aux)
+    root = _Root(initial_guess, args, has_aux)
     vmap.native(*root.guess)  # PyTorch's compiler lets nothing be looked up where derivatives need it first
     native = custom_root.native(*root.guess, *root.given.arrays)
     xs, aux = native(
         OfArrays(root.residual, f),
         root.guess,
         solve=OfArrays(root.solve, solve),
-        tangent_solve=OfArrays(root.tangent_solve, *(() if tangent_solve is None else (tangent_solve,))),
+        tangent_solve=OfArrays(root.tangent_solve, tangent_solve),
         args=root.given.arrays,
         has_aux=True,
     )
@@ -86,13 +86,10 @@ def custom_root(
     return (solution, root.aux.tree(aux)) if has_aux else solution
 
 
-class _Root(OfFunctions):
-    """A call of `custom_root`, its functions made ones of arrays."""
+class _Root:
+    """A call of `custom_root`: calls the user's functions of trees with arrays."""
 
-    def __init__(
-        self, f: Function, solve: Function, tangent_solve: Function | None, guess: Any, args: Any, has_aux: bool
-    ) -> None:
-        self.users = f, solve, tangent_solve
+    def __init__(self, guess: Any, args: Any, has_aux: bool) -> None:
         self.has_aux = has_aux
         self.given = Arguments("custom_root", args)
         leaves, structure = arrays_of("custom_root", "initial_guess", guess, self.given.arrays)
@@ -102,32 +99,23 @@ class _Root(OfFunctions):
         self.form = Form(structure, leaves)
         self.aux = Aux()
 
-    @property
-    def functions(self) -> tuple[Any, ...]:
-        """Those of the user."""
-        return self.users
-
-    def with_functions(self, *functions: Any) -> None:
-        """Call others from now on."""
-        self.users = functions
-
-    def residual(self, xs: Arrays, *args: Array) -> Arrays:
+    def residual(self, users: Users, xs: Arrays, *args: Array) -> Arrays:
         """Evaluate the equation."""
-        found = self.users[0](self.form.tree(xs), *self.given.filled(args))
+        found = users[0](self.form.tree(xs), *self.given.filled(args))
         return self.form.arrays("custom_root: f must return", "initial_guess", found, xs[0])
 
-    def solve(self, guess: Arrays, *args: Array) -> tuple[Arrays, Arrays]:
+    def solve(self, users: Users, guess: Arrays, *args: Array) -> tuple[Arrays, Arrays]:
         """Find the root; return it, and the arrays beside it."""
-        found = self.users[1](self.form.tree(guess), *self.given.filled(args))
+        found = users[0](self.form.tree(guess), *self.given.filled(args))
         beside: Arrays = ()
         if self.has_aux:
             found, aux = pair("custom_root: solve", found)
             beside = self.aux.arrays(aux)
         return self.form.arrays("custom_root: solve must return", "initial_guess", found, guess[0]), beside
 
-    def tangent_solve(self, jacobian: Callable[[Arrays], Arrays], ys: Arrays) -> Arrays:
+    def tangent_solve(self, users: tuple[Function | None], jacobian: Callable[[Arrays], Arrays], ys: Arrays) -> Arrays:
         """Solve the system of the Jacobian, a linear function of arrays."""
-        tangent_solve = self.users[2]
+        (tangent_solve,) = users
         if tangent_solve is None:
             return _eliminated(jacobian, ys)
 

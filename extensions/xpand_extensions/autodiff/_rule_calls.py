@@ -12,12 +12,11 @@ from xpand._typing import Array
 
 from .._transforms import Flat, Like, Partial, arrays_beside_numbers, as_array, unflatten
 from .._transforms_patterns import flatten_planless, pattern_places, without_plans
-from .._variables import OfFunctions
 from ._arguments import argnums_of, check_callable, places_of
 from ._products import Function
 
 
-class Custom(OfFunctions):
+class Custom:
     """A function with a rule for its derivative."""
 
     def __init__(self, name: str, function: Function, nondiff_argnums: Sequence[int]) -> None:
@@ -59,7 +58,7 @@ def _positional(function: Function) -> tuple[int, tuple[Any, ...]]:
     return len(by_place), tuple([each.default for each in by_place if each.default is not each.empty])
 
 
-class Call(OfFunctions):
+class Call:
     """A call of a function with a rule: its arguments as arrays, and the structure of what it returns."""
 
     def __init__(self, custom: Custom, args: tuple[Any, ...]) -> None:
@@ -71,27 +70,21 @@ class Call(OfFunctions):
         self.likes = [Like.of(x) for x in self.leaves]
         self.patterns = self.given_places(pattern_places(chosen))
         self.patterns_out: list[int] = []
-        self.args = [args[i] if i in self.held else None for i in range(len(args))]
-        self.flat = Flat(custom.name, self.merged(custom.function), self.structure, False, flatten_planless)
-
-    @property
-    def functions(self) -> tuple[Any, ...]:
-        """The function, of trees and of arrays."""
-        return (self.flat,)
-
-    def with_functions(self, flat: Flat) -> None:
-        """Call another one from now on."""
-        self.flat = flat
+        self.held_args = tuple(args[i] for i in self.held)
+        """The arguments that are not differentiated."""
+        self.result: Any = None
+        """The structure of what the function returns."""
 
     def taken(self) -> list[Array]:
         """Give the arguments away: the rule, which outlives the call, must not keep them."""
         leaves, self.leaves = self.leaves, []
         return leaves
 
-    @property
-    def held_args(self) -> tuple[Any, ...]:
-        """The arguments that are not differentiated."""
-        return tuple(self.args[i] for i in self.held)
+    def merged(self, users: tuple[Any, ...], *chosen: trees.Tree) -> Any:
+        """Call a function, which comes before the arguments that are not differentiated, with those that are."""
+        function, *held = users
+        args = dict(zip((*self.held, *self.chosen), (*held, *chosen)))
+        return function(*[args[i] for i in range(len(args))])
 
     def given_places(self, places: list[int]) -> list[int]:
         """Number leaves of the arguments without the numbers among these."""
@@ -107,16 +100,19 @@ class Call(OfFunctions):
 
     def direct(self) -> trees.Tree:
         """Call the function without arrays to be differentiated."""
-        return self.flat.output(self.run())
+        return self.output(self.run((self.custom.function, *self.held_args)))
 
-    def merged(self, function: Function) -> Function:
-        """Make a function of the differentiated arguments alone."""
-        # Not of this object, which keeps what is made here.
-        return partial(_called_with, function, self.chosen, len(self.args), *self.args)
+    def run(self, users: tuple[Any, ...], *leaves: Array) -> tuple[Array, ...]:
+        """Call the function with arrays."""
+        flat = Flat(self.custom.name, partial(self.merged, users), self.structure, False, flatten_planless)
+        found = flat(*leaves)[0]
+        if self.result is None:  # once: PyTorch's compiler lets nothing be changed when it is called again
+            self.result = flat.result
+        return found
 
-    def run(self, *leaves: Array) -> tuple[Array, ...]:
-        """Call the function."""
-        return self.flat(*leaves)[0]
+    def output(self, arrays: Sequence[Array]) -> trees.Tree:
+        """Give arrays the structure of what the function returns."""
+        return unflatten(self.result, arrays)
 
     def outputs(self, output: trees.Tree) -> tuple[Array, ...]:
         """Flatten an output that a rule returned, which must have the structure of the function's own."""
@@ -125,23 +121,14 @@ class Call(OfFunctions):
         places = pattern_places(output)
         if places != self.patterns_out:  # once: PyTorch's compiler lets nothing be changed when it is called again
             self.patterns_out = places
-        if self.flat.result is None:
-            self.flat.result = structure
-        elif not same_structure(structure, self.flat.result):
+        if self.result is None:
+            self.result = structure
+        elif not same_structure(structure, self.result):
             raise TypeError(
-                f"{label} must return an output of the structure {self.flat.result}, as the function does, got "
-                f"{structure}"
+                f"{label} must return an output of the structure {self.result}, as the function does, got {structure}"
             )
         like = self.likes[0].zeros() if not all(map(_arguments.is_array, found)) else None
         return tuple(as_array(f"{label} returned an output that holds", x, like) for x in found)
-
-
-def _called_with(function: Function, places: Sequence[int], count: int, *values: Any) -> Any:
-    """Call a function with so many arguments, some of which are others, which come after all."""
-    args = list(values[:count])
-    for i, value in zip(places, values[count:]):
-        args[i] = value
-    return function(*args)
 
 
 def pair(what: str, found: Any) -> tuple[Any, Any]:

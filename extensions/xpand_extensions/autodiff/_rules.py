@@ -1,21 +1,19 @@
 """Functions whose derivatives are given with them, as rules: for forward mode, which serves both, or for reverse."""
 
 from collections.abc import Sequence
-from functools import partial
 from typing import Any
 
 from xpand import _arguments, array_namespace, trees
 from xpand._namespace import describe
 from xpand._typing import Array
 
+from .._captures import OfArrays
 from .._dispatch import pluggable
 from .._transforms import Like, unflatten
 from .._transforms_patterns import without_plans
-from .._variables import OfFunctions
 from ._arguments import check_callable
 from ._products import Function
 from ._rule_calls import Call, Custom, conforming, filled_in, pair, replaced
-from ._users import OfArrays
 
 
 @pluggable
@@ -97,15 +95,6 @@ class CustomJVP(Custom):
 
     rule: Function | None = None
 
-    @property
-    def functions(self) -> tuple[Any, ...]:
-        """The function and its rule."""
-        return self.function, self.rule
-
-    def with_functions(self, function: Function, rule: Function | None) -> None:
-        """Be another one from now on."""
-        self.function, self.rule = function, rule
-
     def defjvp(self, rule: Function) -> Function:
         """Give the function its rule, and return that: a decorator.
 
@@ -153,40 +142,31 @@ class CustomJVP(Custom):
                 "`defjvp` or `defjvps`"
             )
         call = self.bound(args, kwargs)
-        rule = partial(self.rule, *call.held_args)
 
         def flat_rule(
-            primals: Sequence[Array], tangents: Sequence[Array]
+            users: tuple[Any, ...], primals: Sequence[Array], tangents: Sequence[Array]
         ) -> tuple[tuple[Array, ...], tuple[Array, ...]]:
             # The direction of a container is one of the same pattern.
             directions = replaced(tangents, call.patterns, [primals[i] for i in call.patterns])
             given = unflatten(call.structure, primals), call.tangents(directions)
-            output, tangent = pair(f"{self.label} must return a pair (output, tangent)", rule(*given))
+            rule, *held = users
+            output, tangent = pair(f"{self.label} must return a pair (output, tangent)", rule(*held, *given))
             outs = call.outputs(output)
             likes = [Like.of(x) for x in outs]
-            return outs, conforming(f"{self.label}: the tangent", tangent, call.flat.result, likes)
+            return outs, conforming(f"{self.label}: the tangent", tangent, call.result, likes)
 
         leaves = call.taken()
         if not leaves:
             return call.direct()
         native = custom_jvp.native(*leaves)(OfArrays(call.run, self.function, *call.held_args))
-        native.defjvp(OfArrays(flat_rule, self.rule))
-        return call.flat.output(native(*leaves))
+        native.defjvp(OfArrays(flat_rule, self.rule, *call.held_args))
+        return call.output(native(*leaves))
 
 
 class CustomVJP(Custom):
     """A function with a rule for its derivative in reverse mode; `custom_vjp` makes it."""
 
     rule: tuple[Function, Function] | None = None
-
-    @property
-    def functions(self) -> tuple[Any, ...]:
-        """The function and those of its rule."""
-        return self.function, *(self.rule or ())
-
-    def with_functions(self, function: Function, *rule: Function) -> None:
-        """Be another one from now on."""
-        self.function, self.rule = function, (rule[0], rule[1]) if rule else None
 
     def defvjp(self, forward: Function, backward: Function) -> None:
         """Give the function its rule.
@@ -209,34 +189,25 @@ class CustomVJP(Custom):
                 "`defvjp`"
             )
         call = self.bound(args, kwargs)
-        rule = _Reverse(call, *self.rule)
+        rule, held = _Reverse(call), call.held_args
         leaves = call.taken()
         if not leaves:
             return call.direct()
-        native = custom_vjp.native(*leaves)(OfArrays(call.run, self.function, *call.held_args))
-        native.defvjp(*[OfArrays(each, user) for each, user in zip((rule.forward, rule.backward), self.rule)])
-        return call.flat.output(native(*leaves))
+        native = custom_vjp.native(*leaves)(OfArrays(call.run, self.function, *held))
+        native.defvjp(*[OfArrays(each, user, *held) for each, user in zip((rule.forward, rule.backward), self.rule)])
+        return call.output(native(*leaves))
 
 
-class _Reverse(OfFunctions):
+class _Reverse:
     """A rule for reverse mode, made one of arrays for one call."""
 
-    def __init__(self, call: Call, forward: Function, backward: Function) -> None:
-        self.call, self.of_trees, self.backward_of_trees = call, call.merged(forward), backward
+    def __init__(self, call: Call) -> None:
+        self.call = call
         self.kept: tuple[list[Any], trees.Structure] | None = None
 
-    @property
-    def functions(self) -> tuple[Any, ...]:
-        """What is called forward. As on JAX, what pulls back uses variables as they are then."""
-        return self.call, self.of_trees
-
-    def with_functions(self, call: Any, of_trees: Any) -> None:
-        """Call others from now on."""
-        self.call, self.of_trees = call, of_trees
-
-    def forward(self, *leaves: Array) -> tuple[tuple[Array, ...], tuple[Array, ...]]:
+    def forward(self, users: tuple[Any, ...], *leaves: Array) -> tuple[tuple[Array, ...], tuple[Array, ...]]:
         """Return the output, and the arrays of what is kept; remember the rest of it."""
-        found = self.of_trees(*unflatten(self.call.structure, leaves))
+        found = self.call.merged(users, *unflatten(self.call.structure, leaves))
         output, kept = pair(f"{self.call.custom.label}: forward must return a pair (output, what is kept)", found)
         values, structure = trees.flatten(kept)
         if self.kept is None:
@@ -246,7 +217,9 @@ class _Reverse(OfFunctions):
         patterns = tuple(outs[i] for i in self.call.patterns_out)
         return outs, (*(x for x in values if _arguments.is_array(x)), *patterns)
 
-    def backward(self, arrays: Sequence[Array], cotangents: Sequence[Array]) -> tuple[Array, ...]:
+    def backward(
+        self, users: tuple[Any, ...], arrays: Sequence[Array], cotangents: Sequence[Array]
+    ) -> tuple[Array, ...]:
         """Return the cotangents of the arguments."""
         call, label = self.call, f"{self.call.custom.label}: backward"
         assert self.kept is not None, "forward has been called"
@@ -254,7 +227,8 @@ class _Reverse(OfFunctions):
         given = iter(arrays)
         kept = trees.unflatten(structure, [next(given) if x is None else x for x in values])
         cotangents = replaced(cotangents, call.patterns_out, list(given))
-        found = self.backward_of_trees(*call.held_args, kept, call.flat.output(cotangents))
+        backward, *held = users
+        found = backward(*held, kept, call.output(cotangents))
         arguments = unflatten(call.structure, call.likes)
         if not isinstance(found, (tuple, list)) or len(found) != len(arguments):
             got = f"{type(found).__name__} of {len(found)}" if isinstance(found, (tuple, list)) else describe(found)

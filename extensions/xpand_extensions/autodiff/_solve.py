@@ -1,20 +1,21 @@
 """Linear systems and roots whose derivatives are those of the equation, not of the steps that solved it."""
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeAlias
 
 from xpand import trees
 from xpand._typing import Array
 
+from .._captures import OfArrays
 from .._dispatch import pluggable
 from .._transforms import arrays_of, as_array, differentiable
-from .._variables import OfFunctions
 from ..control_flow._trees import one_library
 from ._arguments import check_callable
 from ._solve_arguments import Arguments, Arrays, Aux, Form, pair
-from ._users import OfArrays
 
 Function = Callable[..., Any]
+
+Users: TypeAlias = tuple[Function]
 
 
 @pluggable
@@ -56,9 +57,9 @@ def custom_linear_solve(
             it must; reverse mode without `transpose_solve`.
         ValueError: A function that returns arrays of other shapes than it must.
 
-    The functions get whatever they need by `args`. Arrays that they bring along otherwise, as closures, are
-    differentiated too on JAX and on what is traced, where they then must be such that `jit` can trace them; PyTorch
-    raises.
+    The functions get whatever they need by `args`. Arrays that they capture otherwise, in closures, are
+    differentiated too. There the functions must be such that `jit` can trace them on JAX and on traced arrays; on
+    PyTorch, arrays that are not found in closures, bound arguments or attributes raise.
 
     Source: `jax.lax.custom_linear_solve`.
 
@@ -74,7 +75,7 @@ def custom_linear_solve(
     check_callable(name, solve)
     if transpose_solve is not None:
         check_callable(name, transpose_solve)
-    system = _LinearSystem(matvec, solve, transpose_solve, b, args, has_aux)
+    system = _LinearSystem(b, args, has_aux)
     arrays = system.b, system.given.arrays
     native = custom_linear_solve.native(*arrays[0], *arrays[1])
     xs, aux = native(
@@ -90,13 +91,10 @@ def custom_linear_solve(
     return (solution, system.aux.tree(aux)) if has_aux else solution
 
 
-class _LinearSystem(OfFunctions):
-    """A call of `custom_linear_solve`, its functions made ones of arrays."""
+class _LinearSystem:
+    """A call of `custom_linear_solve`: calls the user's functions of trees with arrays."""
 
-    def __init__(
-        self, matvec: Function, solve: Function, transpose_solve: Function | None, b: Any, args: Any, has_aux: bool
-    ) -> None:
-        self.users = matvec, solve, transpose_solve
+    def __init__(self, b: Any, args: Any, has_aux: bool) -> None:
         self.has_aux = has_aux
         self.given = Arguments("custom_linear_solve", args)
         leaves, structure = arrays_of("custom_linear_solve", "b", b, self.given.arrays)
@@ -107,27 +105,18 @@ class _LinearSystem(OfFunctions):
         self.columns: list[Form] = []  # one, once: PyTorch's compiler loses an attribute set beside a loop
         self.aux, self.aux_of_transposed = Aux(), Aux()
 
-    @property
-    def functions(self) -> tuple[Any, ...]:
-        """Those of the user."""
-        return self.users
-
-    def with_functions(self, *functions: Any) -> None:
-        """Call others from now on."""
-        self.users = functions
-
     def solution(self, xs: Arrays) -> trees.Tree:
         """Give arrays the structure of the solution."""
         return self.columns[0].tree(xs)
 
-    def matvec(self, xs: Arrays, *args: Array) -> Arrays:
+    def matvec(self, users: Users, xs: Arrays, *args: Array) -> Arrays:
         """Multiply by the matrix."""
-        found = self.users[0](self.solution(xs), *self.given.filled(args))
+        found = users[0](self.solution(xs), *self.given.filled(args))
         return self.rows.arrays("custom_linear_solve: matvec must return", "b", found, xs[0])
 
-    def solve(self, b: Arrays, *args: Array) -> tuple[Arrays, Arrays]:
+    def solve(self, users: Users, b: Arrays, *args: Array) -> tuple[Arrays, Arrays]:
         """Solve the system; return the solution, and the arrays beside it."""
-        found = self.users[1](self.rows.tree(b), *self.given.filled(args))
+        found = users[0](self.rows.tree(b), *self.given.filled(args))
         beside: Arrays = ()
         if self.has_aux:
             found, aux = pair("custom_linear_solve: solve", found)
@@ -140,11 +129,9 @@ class _LinearSystem(OfFunctions):
             return xs, beside
         return self.columns[0].arrays("custom_linear_solve: solve must return", "before", found, b[0]), beside
 
-    def transpose_solve(self, xs: Arrays, *args: Array) -> tuple[Arrays, Arrays]:
+    def transpose_solve(self, users: Users, xs: Arrays, *args: Array) -> tuple[Arrays, Arrays]:
         """Solve the transposed system."""
-        transpose_solve = self.users[2]
-        assert transpose_solve is not None, "there is one"
-        found = transpose_solve(self.solution(xs), *self.given.filled(args))
+        found = users[0](self.solution(xs), *self.given.filled(args))
         beside: Arrays = ()
         if self.has_aux:
             found, aux = pair("custom_linear_solve: transpose_solve", found)

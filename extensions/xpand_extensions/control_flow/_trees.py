@@ -15,6 +15,7 @@ from xpand._namespace import describe
 from xpand._structures import same_structure
 from xpand._typing import Array, DType
 
+from .._captures import Opaque
 from .._transforms import as_array, number_beside, weak_numbers
 from .._transforms_patterns import flatten_planless, stackable, without_plans
 
@@ -27,7 +28,7 @@ class _PromotedError(Exception):
     """A number that the loop of a `Carry` begins with has taken another data type: the loop is to begin again."""
 
 
-class Carry:
+class Carry(Opaque):
     """The values that a loop hands from each step to the next: what they are, and the check that they stay so.
 
     Python numbers become arrays. They are weak, as in promotion: a float has the data type of the real arrays beside
@@ -183,7 +184,7 @@ class Carry:
         return paths(self.name, self.skeleton)[number]
 
 
-class Results:
+class Results(Opaque):
     """What a function returns besides what it carries: trees of arrays that are alike each time, flattened."""
 
     def __init__(self, function: str, what: str, like: Array | None) -> None:

@@ -13,6 +13,7 @@ from xpand import trees
 from xpand._namespace import describe, library_of
 from xpand._precision import MATMUL, PRECISION, compiled_for
 
+from .._captures import INLINED
 from .._dispatch import pluggable
 from ._calls import (
     INSTEAD,
@@ -164,6 +165,7 @@ def jit(
         "lower": lower(function, static_argnums=static_argnums, static_argnames=static_argnames),
         "clear_cache": signatures.clear,
         # torch.compile takes the function itself into what it compiles, or for what it compiles, not the look-up above.
+        INLINED: function,
         "_torchdynamo_inline": function,
         "_torchdynamo_orig_callable": function,
         "_torchdynamo_wrapper_id": id(compiled),

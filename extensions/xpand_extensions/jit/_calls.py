@@ -17,8 +17,8 @@ from xpand import _arguments, choose_namespace, trees
 from xpand._namespace import describe
 from xpand._typing import Array
 
+from .._captures import Opaque
 from .._transforms import as_array
-from .._variables import OfFunctions
 
 NUMBERS: Final = frozenset({bool, int, float, complex})
 MAX_ENTRIES: Final = 256
@@ -47,7 +47,7 @@ def tracing(function: Callable[..., Any]) -> Callable[..., Any]:
     return traced
 
 
-class Compiled(OfFunctions, Generic[V]):
+class Compiled(Opaque, Generic[V]):
     """What is compiled for a function, by signature: at most 256 entries, of which the one not used longest goes."""
 
     __slots__ = ("_count", "_depth", "_entries", "_function", "_lock", "_what", "by_types")
@@ -59,15 +59,6 @@ class Compiled(OfFunctions, Generic[V]):
         self.by_types: dict[tuple[Any, ...], V] = {}
         """Those for calls that the types of their arguments alone tell apart."""
         self._count, self._depth, self._lock = 0, depth, Lock()
-
-    @property
-    def functions(self) -> tuple[Any, ...]:
-        """The function."""
-        return (self._function,)
-
-    def with_functions(self, function: Any) -> None:
-        """Be for another function from now on, of which nothing is compiled yet."""
-        self.__init__(function, self._what, self._depth)  # type: ignore[misc]
 
     def get(self, key: Hashable) -> V | None:
         """Return the entry of a signature; None where there is none."""

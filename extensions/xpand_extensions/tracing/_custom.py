@@ -6,7 +6,7 @@ from typing import Any, TypeAlias
 from xpand._errors import UnsupportedError
 from xpand._typing import Array
 
-from .._variables import Variables
+from .._captures import with_own_cells
 from ._batching import Batching, batched
 from ._bodies import Body, closed
 from ._core import Op, Trace, TracedArray, aval_of, bare, bind, snapshot
@@ -55,9 +55,8 @@ def custom_stage(trace: Staging, op: Op, args: Sequence[Any], params: dict[str, 
     count = len(constants)
     run = lambda *x: body.program(*x) if not any(isinstance(y, TracedArray) for y in x) else body.graph.run(*x)
     # What is called forward may be called when the derivative of the graph is taken, which doesn't change by then.
-    ahead = {name: rule for name, rule in params.items() if name in ("rule", "forward")}
-    variables = Variables(*ahead.values())
-    rules = {**params, **{name: variables.kept(rule) for name, rule in ahead.items()}}
+    ahead = {name: with_own_cells(rule) for name, rule in params.items() if name in ("rule", "forward")}
+    rules = {**params, **ahead}
     rest = {"run": run, **{name: _after(name, rule, count) for name, rule in rules.items() if name != "run"}}
     inputs = [trace.atom(x) for x in (*constants, *args)]
     return trace.equation(op, inputs, rest, tuple(body.avals))

@@ -6,8 +6,8 @@ from typing import Any, TypeAlias
 from xpand import array_namespace
 from xpand._typing import Array
 
+from ..._captures import captured, solved_directly, with_own_cells
 from ...autodiff._products import jvp
-from ...autodiff._users import brought, unfollowed, variables_of
 from ...tracing import traced_namespace
 from ...tracing._core import TracedArray, aval_of, bare
 from ...tracing._root import Root, found_root
@@ -28,12 +28,13 @@ def custom_linear_solve(
     has_aux: bool = False,
 ) -> tuple[Arrays, Arrays]:
     arrays = (*b, *args)
-    outer = brought(_is_followed, matvec, solve, transpose_solve)
-    found = unfollowed(_is_followed, (*arrays, *outer), lambda: solve(b, *args))
+    outer = captured(_is_followed, matvec, solve, transpose_solve)
+    found = solved_directly(_is_followed, (*arrays, *outer), lambda: solve(b, *args))
     if found is not None:
         return found  # type: ignore[no-any-return]
     count: list[int] = []
-    kept = variables_of(matvec, solve, transpose_solve).kept  # they are called again when derivatives are asked for
+    # They are called again when derivatives are asked for.
+    matvec, solve, transpose_solve = map(with_own_cells, (matvec, solve, transpose_solve))
 
     def flat(b: Arrays, *args: Array) -> Arrays:
         xs, aux = solve(b, *args)
@@ -44,8 +45,8 @@ def custom_linear_solve(
         assert transpose_solve is not None, "there is one"
         return sum(transpose_solve(xs, *args), ())
 
-    of_transposed = None if transpose_solve is None else kept(flat_of_transposed)
-    system = System(kept(matvec), kept(flat), of_transposed, symmetric, list(map(aval_of, b)), count)
+    of_transposed = None if transpose_solve is None else flat_of_transposed
+    system = System(matvec, flat, of_transposed, symmetric, list(map(aval_of, b)), count)
     # Those that were not found, too.
     has_closures = bool(outer) or not any(map(_is_followed, arrays))
     outs = solved(traced_namespace(array_namespace(*arrays)), system, arrays, has_closures)
@@ -63,12 +64,12 @@ def custom_root(
     has_aux: bool = False,
 ) -> tuple[Arrays, Arrays]:
     arrays = (*initial_guess, *args)
-    outer = brought(_is_followed, f, solve, tangent_solve)
-    found = unfollowed(_is_followed, (*arrays, *outer), lambda: solve(initial_guess, *args))
+    outer = captured(_is_followed, f, solve, tangent_solve)
+    found = solved_directly(_is_followed, (*arrays, *outer), lambda: solve(initial_guess, *args))
     if found is not None:
         return found  # type: ignore[no-any-return]
     count = len(initial_guess)
-    kept = variables_of(f, solve, tangent_solve).kept
+    f, solve, tangent_solve = map(with_own_cells, (f, solve, tangent_solve))
 
     def of_tangents(ys: Arrays, *given: Array) -> Arrays:
         along = lambda vs: jvp(lambda *xs: f(xs, *given[count:]), given[:count], tuple(vs))[1]
@@ -76,7 +77,7 @@ def custom_root(
         return found
 
     flat = lambda xs, *args: sum(solve(xs, *args), ())
-    root = Root(kept(f), kept(flat), kept(of_tangents), list(map(aval_of, initial_guess)))
+    root = Root(f, flat, of_tangents, list(map(aval_of, initial_guess)))
     has_closures = bool(outer) or not any(map(_is_followed, arrays))
     outs = found_root(traced_namespace(array_namespace(*arrays)), root, arrays, has_closures)
     return tuple(outs[:count]), tuple(outs[count:])

@@ -51,6 +51,6 @@ def _called(branches: Sequence[Branch], operands: Arrays) -> list[Arrays] | Arra
     followed = followed_among(operands, *branches)
     if followed is None:
         found = [tuple(branch(*operands)) for branch in branches]
-        # What they bring along and where that wasn't found is seen by what comes of it.
+        # Captured arrays that were not found show in the results.
         followed = followed_among([x for result in found for x in result])
     return found if followed is None else followed

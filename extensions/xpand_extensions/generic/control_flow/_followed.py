@@ -5,7 +5,7 @@ from typing import Any
 
 from xpand._typing import Array
 
-from ...autodiff._users import brought
+from ..._captures import captured
 from ...tracing._core import TracedArray, bare
 
 
@@ -14,6 +14,6 @@ def is_followed(x: Array) -> bool:
 
 
 def followed_among(arrays: Iterable[Array], *functions: Callable[..., Any]) -> Array | None:
-    """Return an array that a transformation follows: of those given, or that functions bring along; None without."""
+    """Return an array that a transformation follows: of those given, or that functions capture; None without."""
     found = next(filter(is_followed, arrays), None)
-    return next(iter(brought(is_followed, *functions)), None) if found is None else found
+    return next(iter(captured(is_followed, *functions)), None) if found is None else found

@@ -42,7 +42,7 @@ def while_loop(
 
     last = looped(cond_fun, body_fun, init_val, max_iter, decide)
     if masks and followed is None:
-        # What the functions bring along and where that wasn't found is seen by what comes of it.
+        # Captured arrays that were not found show in the results.
         followed = followed_among(last)
     if followed is None:
         return last

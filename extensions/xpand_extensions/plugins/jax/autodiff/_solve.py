@@ -10,7 +10,7 @@ import jax.numpy as jnp
 from jax.extend.core import jaxpr_as_fun
 
 from xpand._typing import Array
-from xpand_extensions.autodiff._users import brought, unfollowed
+from xpand_extensions._captures import captured, solved_directly
 
 Arrays: TypeAlias = tuple[Array, ...]
 
@@ -26,8 +26,8 @@ def custom_linear_solve(
     symmetric: bool = False,
     has_aux: bool = False,
 ) -> tuple[Arrays, Arrays]:
-    outer = brought(_is_followed, matvec, solve, transpose_solve)
-    found = unfollowed(_is_followed, (*b, *args, *outer), lambda: solve(b, *args))
+    outer = captured(_is_followed, matvec, solve, transpose_solve)
+    found = solved_directly(_is_followed, (*b, *args, *outer), lambda: solve(b, *args))
     if found is not None:
         return found  # type: ignore[no-any-return]
     # Once, since what JAX takes as the shapes of solutions, those of right-hand sides, may be others.
@@ -66,8 +66,8 @@ def custom_root(
     args: Arrays = (),
     has_aux: bool = False,
 ) -> tuple[Arrays, Arrays]:
-    outer = brought(_is_followed, f, solve, tangent_solve)
-    found = unfollowed(_is_followed, (*initial_guess, *args, *outer), lambda: solve(initial_guess, *args))
+    outer = captured(_is_followed, f, solve, tangent_solve)
+    found = solved_directly(_is_followed, (*initial_guess, *args, *outer), lambda: solve(initial_guess, *args))
     if found is not None:
         return found  # type: ignore[no-any-return]
     dtypes: list[Any] = []

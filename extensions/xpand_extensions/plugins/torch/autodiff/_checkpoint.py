@@ -6,13 +6,12 @@ from typing import TypeAlias
 
 import torch
 import torch.utils.checkpoint
-from torch.autograd import forward_ad
 
 from xpand._typing import Array
-from xpand_extensions._variables import Variables
+from xpand_extensions._captures import with_own_cells
 from xpand_extensions.vmap._names import are_bound
 
-from ._closures import Closed
+from ._closures import captured_by, outer_errors, with_arguments
 from ._levels import Rule, call, is_floating
 from ._products import jvp, vjp
 
@@ -32,32 +31,22 @@ def checkpoint(
         if torch.compiler.is_dynamo_compiling():
             function(*xs)  # what it notes of its results can't be noted inside a graph
             return _by_hooks(function, xs)
+        later = with_own_cells(function)
         # Below the levels of torch.func, PyTorch's own way is closed, to forward mode and maps not in every version.
         if torch._C._autograd._saved_tensors_hooks_is_enabled() and not torch._C._are_functorch_transforms_active():
             try:
-                return _by_hooks(function, xs)
+                return _by_hooks(later, xs)
             except RuntimeError as error:
                 if "saved tensor hooks" not in str(error):  # which it can't have where it differentiates itself
                     raise
-        # What is kept must be told, and what the function uses from outside is seen only when it runs.
-        closed = Closed()
-        if closed.outer is not None:
-            xs = tuple(map(closed.outer.use, xs))
-        aliases = tuple([x.detach() for x in xs])  # what is given may be used from outside, too
-        with torch.no_grad(), forward_ad._set_fwd_grad_enabled(False):
-            closed.observe(function, aliases)
-
-        def of_all(*arrays: Array) -> Arrays:
-            return closed.call(function, arrays[: len(xs)], arrays[len(xs) :])
-
-        return _recomputed(of_all, (*xs, *closed.found))
+        outer = captured_by("checkpoint", later)
+        with outer_errors("checkpoint"):
+            return _recomputed(with_arguments("checkpoint", later, outer), (*xs, *outer))
 
     return checkpointed
 
 
 def _by_hooks(function: Function, xs: Arrays) -> Arrays:
-    if torch.is_grad_enabled() and not torch.compiler.is_dynamo_compiling():
-        function = Variables(function).kept(function)
     found: Arrays = torch.utils.checkpoint.checkpoint(function, *xs, use_reentrant=False)
     return found
 

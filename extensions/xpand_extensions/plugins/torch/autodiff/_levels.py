@@ -25,8 +25,6 @@ from xpand._typing import Array
 from xpand_extensions.vmap import _names as names
 
 from .._plain import has_tangent
-from ._leaks import watch, watched
-from ._observers import USER_CODE, Observer, note_made, observed_by, observing, of_tensors, seen_by
 
 Arrays: TypeAlias = "tuple[Array, ...]"
 
@@ -72,7 +70,6 @@ def at_new_level(function: Callable[..., Any]) -> Callable[..., Any]:
     def called(*args: Any) -> Any:
         if torch.compiler.is_dynamo_compiling():
             return function(*args)
-        watch(args)
         if _PULLED.get() is None or _PULLED.get() != levels.maybe_current_level():
             return function(*args)
         token = _PULLED.set(None)
@@ -113,54 +110,7 @@ def call(rule: Rule, xs: Arrays) -> Arrays:
             rule.pull(kept, tuple([torch.zeros_like(x) for x in outs]))
         compiled: Arrays = _Compiled.apply(rule, *xs)
         return compiled
-    seen = USER_CODE.get()
-    if seen is None:
-        return _call(rule, xs)
-    xs = tuple(map(seen.use, xs))
-    with observed_by(None):
-        outs = _call(rule.each(partial(partial, seen_by, seen)), xs)
-    seen.note_made(outs)
-    return outs
-
-
-def transformed(
-    transform: Callable[[Callable[..., Any]], Callable[..., Any]], function: Callable[..., Any]
-) -> Callable[..., Any]:
-    """Transform a function by torch.func, and tell who looks at operations what goes in and what comes out.
-
-    Inside, they look at the function alone: what torch.func does itself, at levels of its own, is none of user code.
-    """
-    unseen = transform(function)
-
-    def call(*args: Any) -> Any:
-        if torch.compiler.is_dynamo_compiling():
-            return unseen(*args)
-        seen = USER_CODE.get()
-        return (
-            watched(unseen, *args) if seen is None else told(transform(partial(_seen_at_level, seen, function)), *args)
-        )
-
-    return call
-
-
-def _seen_at_level(seen: Observer, function: Callable[..., Any], *args: Any) -> Any:
-    note_made(seen, args)
-    with observing(seen):
-        return function(*args)
-
-
-def told(transformed: Callable[..., Any], *args: Any) -> Any:
-    """Call what torch.func made, whose own operations nobody looks at, and tell who does what goes in and comes out."""
-    if torch.compiler.is_dynamo_compiling():
-        return transformed(*args)
-    seen = USER_CODE.get()
-    if seen is None:
-        return watched(transformed, *args)
-    args = of_tensors(seen.use, args)
-    with observed_by(None):
-        found = watched(transformed, *args)
-    note_made(seen, found)
-    return found
+    return _call(rule, xs)
 
 
 def _call(rule: Rule, xs: Arrays) -> Arrays:
@@ -214,13 +164,16 @@ class _Application:
         """Take the arguments as they are below the level of an interpreter of torch.func, or without any."""
         self.rule, self.interpreter = rule, interpreter
         if interpreter is None:
-            with torch.no_grad(), forward_ad._set_fwd_grad_enabled(False):
+            below = tuple([x.detach() for x in below])
+            with forward_ad._set_fwd_grad_enabled(False):
                 outs, self.kept = rule.forward(*below)
+            _check_constants(outs, ())
             # PyTorch takes what is returned as it was given for changed in place, and never frees what keeps itself.
             self.outs = tuple(x.detach() if any(x is y for y in (*below, *self.kept)) else x for x in outs)
         else:
             with interpreter.lower():
                 outs, self.kept = rule.forward(*below)
+            _check_constants(outs, below)
             self.outs = tuple(levels._wrap_for_grad(x, interpreter.level()) for x in outs)
 
     def attached(self, xs: Arrays) -> Arrays:
@@ -233,6 +186,16 @@ class _Application:
         """Give the results away, which must not be kept by what they keep."""
         outs, self.outs = self.outs, ()
         return outs
+
+
+class CapturedError(Exception):
+    """An operation depends on an array that is differentiated and that it doesn't take."""
+
+
+def _check_constants(outs: Arrays, below: Arrays) -> None:
+    """Check that results are not differentiated where no argument is: such derivatives would be lost."""
+    if any(x.requires_grad for x in outs) and not any(x.requires_grad for x in below):
+        raise CapturedError
 
 
 class _Attached(_SingleLevelFunction):  # type: ignore[misc]
@@ -302,10 +265,13 @@ def _pulled(ctx: Any, rule: Rule, kept: Arrays, gradients: Sequence[Any]) -> lis
 def _mapped(rule: Rule, xs: Arrays, interpreter: Any) -> Arrays:
     """Apply an operation to all members of a batch below the level that maps."""
     level, size = interpreter.level(), interpreter.batch_size()
+    pairs = [levels._unwrap_batched(x, level) for x in xs]
+    if all(axis is None for _, axis in pairs) and not names.are_bound():
+        with interpreter.lower():
+            return _call(rule, xs)
     each = over_members(interpreter)
     below = []
-    for x in xs:
-        whole, axis = levels._unwrap_batched(x, level)
+    for whole, axis in pairs:
         below.append(whole.expand(size, *whole.shape) if axis is None else whole.movedim(axis, 0))
     with interpreter.lower():
         outs = _call(rule.each(each), tuple(below))

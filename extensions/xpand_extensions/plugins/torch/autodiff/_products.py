@@ -10,8 +10,7 @@ import torch
 
 from xpand._typing import Array
 
-from ._leaks import Pullback
-from ._levels import at_new_level, conjugated, is_floating, told, transformed
+from ._levels import at_new_level, conjugated, is_floating
 
 # PyTorch imports it when forward mode is first used, and warns of a function of its own. Here, not in the user's call.
 with warnings.catch_warnings():
@@ -26,8 +25,8 @@ def stop_gradient(x: Array, /) -> Array:
 def jvp(
     function: Callable[..., Any], primals: Sequence[Array], tangents: Sequence[Array], /, *, has_aux: bool = False
 ) -> tuple[Any, ...]:
-    pushed = transformed(lambda function: partial(_alone, partial(torch.func.jvp, function, has_aux=has_aux)), function)
-    outs, found, *aux = pushed(tuple(map(_whole, primals)), tuple(tangents))
+    pushed = partial(torch.func.jvp, function, has_aux=has_aux)
+    outs, found, *aux = _alone(pushed, tuple(map(_whole, primals)), tuple(tangents))
     # PyTorch's tangent of a Python number added to an array of no axes is float64, and so what it is added to.
     return outs, tuple([t.to(x.dtype) for x, t in zip(outs, found)]), *aux
 
@@ -61,7 +60,6 @@ def _given_back(x: Array) -> Array:
 
 def vjp(function: Callable[..., Any], /, *primals: Array, has_aux: bool = False) -> tuple[Any, ...]:
     floating: list[bool] = []
-    pullback = None if torch.compiler.is_dynamo_compiling() else Pullback()
 
     # torch.func takes floating-point outputs alone: the others go past it.
     def divided(*arrays: Array) -> Any:
@@ -71,20 +69,16 @@ def vjp(function: Callable[..., Any], /, *primals: Array, has_aux: bool = False)
         taken = tuple(filter(is_floating, outs)) or (arrays[0].new_zeros(()),)
         return taken, (tuple(x for x in outs if not is_floating(x)), aux)
 
-    of_levels = transformed(lambda function: partial(torch.func.vjp, function, has_aux=True), at_new_level(divided))
-    found, pull, (others, aux) = of_levels(*primals)
+    found, pull, (others, aux) = torch.func.vjp(at_new_level(divided), *primals, has_aux=True)
     first, second = iter(found), iter(others)
     outs = tuple(next(first) if is_floating else next(second) for is_floating in floating)
     chosen = tuple(floating)
 
     def pulled(*cotangents: Array) -> tuple[Array, ...]:
         given = tuple(conjugated(x) for x, is_floating in zip(cotangents, chosen) if is_floating)
-        return tuple(map(_given_back, told(pull, given or found)))
+        return tuple(map(_given_back, pull(given or found)))
 
-    if pullback is None:
-        return outs, pulled, aux
-    pullback.function = pulled
-    return outs, pullback, aux
+    return outs, pulled, aux
 
 
 def value_and_grad(
@@ -95,7 +89,7 @@ def value_and_grad(
     allow_int: bool = False,
 ) -> Callable[..., Any]:
     numbers = tuple(argnums) if isinstance(argnums, list) else argnums
-    native = transformed(lambda function: torch.func.grad_and_value(function, numbers), at_new_level(function))
+    native = torch.func.grad_and_value(at_new_level(function), numbers)
 
     def both(*arrays: Array) -> tuple[Array, Any]:
         gradient, value = native(*arrays)

@@ -7,11 +7,11 @@ from typing import Any, TypeAlias
 import torch
 
 from xpand._typing import Array
-from xpand_extensions._variables import OfFunctions
+from xpand_extensions._captures import with_own_cells
 
 from ._checkpoint import pulled_back, pushed_forward
-from ._closures import Brought, is_followed, outer_error, with_arguments
-from ._levels import Rule, call, is_floating
+from ._closures import captured_by, outer_errors, with_arguments
+from ._levels import Rule, call, is_floating, is_followed_anywhere
 from ._products import vjp
 
 Arrays: TypeAlias = "tuple[Array, ...]"
@@ -25,51 +25,46 @@ def custom_vjp(function: Callable[..., Any], /, nondiff_argnums: Sequence[int] =
     return _Reverse(function)
 
 
-def _called(name: str, rule: Rule, users: Sequence[Any], xs: Arrays, late: Sequence[Any] = ()) -> Arrays:
-    """Apply a rule of users' functions, the `late` ones with the variables that they have when they are called.
+def _called(name: str, custom: "_Forward | _Reverse", xs: Arrays) -> Arrays:
+    """Call a function with a rule.
 
-    What these bring along from levels around is given to them as arguments. PyTorch's arrays don't outlive the level
-    that they are of, nor are the same where it is left and entered again.
+    The arrays of levels around that its functions capture become arguments: PyTorch's arrays don't outlive the level
+    that they are of, nor are they the same where it is left and entered again.
     """
     if torch.compiler.is_dynamo_compiling():
-        return call(rule, xs)
-    outer = Brought(name, *users, *late)
-    if outer or any(map(is_followed, xs)):
-        outer.keep_variables(*users)
-        rule = rule.each(outer.variables.kept)
-    try:
-        return call(_with_outer(rule, len(xs), outer), (*xs, *outer)) if outer else call(rule, xs)
-    except RuntimeError as error:
-        if "INTERNAL ASSERT FAILED" in str(error) and "functorch" in str(error):  # an array of no level that there is
-            raise outer_error(name, "an argument, or in the closure of the function") from error
-        raise
+        return call(custom.as_rule(), xs)
+    outer = captured_by(name, custom)
+    if not outer and not any(map(is_followed_anywhere, xs)):
+        return call(custom.as_rule(), xs)
+    rule = custom.with_own_cells().as_rule()
+    with outer_errors(name):
+        return call(_with_outer(name, rule, len(xs), outer), (*xs, *outer)) if outer else call(rule, xs)
 
 
-def _with_outer(rule: Rule, own: int, outer: Brought) -> Rule:
-    """Return a rule for more arguments than its own: arrays that are used in the place of some from outside."""
+def _with_outer(name: str, rule: Rule, own: int, outer: Sequence[Array]) -> Rule:
+    """Return a rule for more arguments than its own, which are used in place of captured arrays."""
     count = len(outer)
+    function, of_forward, of_pull, of_push = [with_arguments(name, each, outer) for each in rule[:4]]
 
     def forward(*arrays: Array) -> tuple[Arrays, Arrays]:
-        outs, kept = with_arguments(rule.forward, outer)(*arrays)
+        outs, kept = of_forward(*arrays)
         return outs, (*kept, *arrays[own:])
 
     def pull(kept: Arrays, cotangents: Arrays) -> Arrays:
         others = kept[-count:]
-        return (*with_arguments(rule.pull, outer)(kept[:-count], cotangents, *others), *map(torch.zeros_like, others))
+        return (*of_pull(kept[:-count], cotangents, *others), *map(torch.zeros_like, others))
 
     def push(kept: Arrays, tangents: Arrays) -> Arrays:
-        found: Arrays = with_arguments(rule.push, outer)(kept[:-count], tangents[:own], *kept[-count:])
-        return found
+        return of_push(kept[:-count], tangents[:own], *kept[-count:])
 
-    function = with_arguments(rule.function, outer)
     return Rule(function, forward, pull, push, own, partial(_in_others, own, own + count))
 
 
 def _in_others(own: int, count: int, rule: Rule, in_own: bool) -> Rule:
-    """Return a rule whose derivative in what is brought along is that of the function.
+    """Return a rule whose derivative in captured arrays is that of the function.
 
     Args:
-        own: How many of the arguments are not brought along.
+        own: How many of the arguments are not captured.
         count: How many arguments there are.
         rule: A rule for derivatives in the former alone.
         in_own: Whether a derivative is asked for in any of these.
@@ -95,29 +90,29 @@ def _in_others(own: int, count: int, rule: Rule, in_own: bool) -> Rule:
     return Rule(rule.function, forward, pull, push)
 
 
-class _Forward(OfFunctions):
-    """A function with a rule for forward mode, whose transposed serves reverse mode."""
+class _Forward:
+    """A function with a rule for forward mode, whose transpose serves reverse mode."""
+
+    rule: Callable[[Arrays, Arrays], tuple[Arrays, Arrays]]
 
     def __init__(self, function: Callable[..., Arrays]) -> None:
         self.function = function
-
-    @property
-    def functions(self) -> tuple[Any, ...]:
-        """The function and the rule."""
-        return self.function, self.rule
-
-    def with_functions(
-        self, function: Callable[..., Arrays], rule: Callable[[Arrays, Arrays], tuple[Arrays, Arrays]]
-    ) -> None:
-        """Be another one from now on."""
-        self.function, self.rule = function, rule
 
     def defjvp(self, rule: Callable[[Arrays, Arrays], tuple[Arrays, Arrays]]) -> None:
         self.rule = rule
 
     def __call__(self, *xs: Array) -> Arrays:
-        rule = Rule(self.function, self.forward, self.pull, self.push)
-        return _called("custom_jvp", rule, (self.function, self.rule), xs)
+        return _called("custom_jvp", self, xs)
+
+    def with_own_cells(self) -> "_Forward":
+        """Return one whose functions use the values that their variables have now."""
+        other = _Forward(with_own_cells(self.function))
+        other.rule = with_own_cells(self.rule)
+        return other
+
+    def as_rule(self) -> Rule:
+        """Return the operation."""
+        return Rule(self.function, self.forward, self.pull, self.push)
 
     def forward(self, *xs: Array) -> tuple[Arrays, Arrays]:
         """Return the output as the rule computes it: derivatives of a level below see that."""
@@ -148,8 +143,17 @@ class _Reverse:
         self.forward, self.backward = forward, backward
 
     def __call__(self, *xs: Array) -> Arrays:
-        rule = Rule(self.function, self.forward, self.backward, _no_forward_mode)
-        return _called("custom_vjp", rule, (self.function, self.forward), xs, (self.backward,))
+        return _called("custom_vjp", self, xs)
+
+    def with_own_cells(self) -> "_Reverse":
+        """Return one whose functions use the values that their variables have now; as on JAX, not to pull back."""
+        other = _Reverse(with_own_cells(self.function))
+        other.forward, other.backward = with_own_cells(self.forward), self.backward
+        return other
+
+    def as_rule(self) -> Rule:
+        """Return the operation."""
+        return Rule(self.function, self.forward, self.backward, _no_forward_mode)
 
 
 def _no_forward_mode(kept: Arrays, tangents: Arrays) -> Arrays:

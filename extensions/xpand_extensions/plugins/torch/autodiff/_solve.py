@@ -6,10 +6,10 @@ from typing import Any, NamedTuple, TypeAlias
 import torch
 
 from xpand._typing import Array
-from xpand_extensions.autodiff._users import unfollowed
+from xpand_extensions._captures import solved_directly, with_own_cells
 
-from ._closures import Brought, called_later, check_arguments, is_followed, outer_error
-from ._levels import Rule, call, is_floating
+from ._closures import captured_by, check_arguments, outer_error, outer_errors, with_arguments
+from ._levels import Rule, call, is_floating, is_followed_anywhere
 from ._linear import linear_transpose, linearize
 from ._products import jvp, vjp
 
@@ -29,16 +29,17 @@ def custom_linear_solve(
     has_aux: bool = False,
 ) -> tuple[Arrays, Arrays]:
     count: list[int] = []
-    outer = Brought("custom_linear_solve")
+    name = "custom_linear_solve"
+    outer: list[Array] = []
     if not torch.compiler.is_dynamo_compiling():
-        outer = Brought("custom_linear_solve", matvec, solve, transpose_solve)
-        followed = (*b, *args, *outer)
-        found = unfollowed(is_followed, followed, lambda: solve(b, *args))
+        outer = captured_by(name, matvec, solve, transpose_solve)
+        arrays = (*b, *args, *outer)
+        found = solved_directly(is_followed_anywhere, arrays, lambda: solve(b, *args))
         if found is not None:
             return found  # type: ignore[no-any-return]
-        if not any(map(is_followed, followed)):
-            raise outer_error("custom_linear_solve")
-        outer.keep_variables(matvec, solve, transpose_solve)
+        if not any(map(is_followed_anywhere, arrays)):
+            raise outer_error(name)
+        matvec, solve, transpose_solve = map(with_own_cells, (matvec, solve, transpose_solve))
 
     def flat(b: Arrays, *args: Array) -> Arrays:
         xs, aux = solve(b, *args)
@@ -52,16 +53,17 @@ def custom_linear_solve(
         return (*found, *aux)
 
     system = _System(
-        called_later(matvec, outer),
-        called_later(flat, outer),
-        None if transpose_solve is None else called_later(flat_of_transposed, outer),
+        with_arguments(name, matvec, outer),
+        with_arguments(name, flat, outer),
+        None if transpose_solve is None else with_arguments(name, flat_of_transposed, outer),
         symmetric,
         len(b),
         count,
     )
-    outs = system(*b, *args, *outer)
+    with outer_errors(name):
+        outs = system(*b, *args, *outer)
     if not torch.compiler.is_dynamo_compiling():
-        check_arguments("custom_linear_solve", system.matvec, outs[: count[0]], (*args, *outer))
+        check_arguments(name, system.matvec, outs[: count[0]], (*args, *outer))
     return outs[: count[0]], outs[count[0] :]
 
 
@@ -181,16 +183,17 @@ def custom_root(
     args: Arrays = (),
     has_aux: bool = False,
 ) -> tuple[Arrays, Arrays]:
-    outer = Brought("custom_root")
+    name = "custom_root"
+    outer: list[Array] = []
     if not torch.compiler.is_dynamo_compiling():
-        outer = Brought("custom_root", f, solve, tangent_solve)
-        followed = (*initial_guess, *args, *outer)
-        found = unfollowed(is_followed, followed, lambda: solve(initial_guess, *args))
+        outer = captured_by(name, f, solve, tangent_solve)
+        arrays = (*initial_guess, *args, *outer)
+        found = solved_directly(is_followed_anywhere, arrays, lambda: solve(initial_guess, *args))
         if found is not None:
             return found  # type: ignore[no-any-return]
-        if not any(map(is_followed, followed)):
-            raise outer_error("custom_root")
-        outer.keep_variables(f, solve, tangent_solve)
+        if not any(map(is_followed_anywhere, arrays)):
+            raise outer_error(name)
+        f, solve, tangent_solve = map(with_own_cells, (f, solve, tangent_solve))
 
     def flat(xs: Arrays, *args: Array) -> Arrays:
         found, aux = solve(xs, *args)
@@ -198,16 +201,17 @@ def custom_root(
 
     count = len(initial_guess)
     root = _Root(
-        called_later(f, outer),
-        called_later(flat, outer),
-        called_later(tangent_solve, outer),
+        with_arguments(name, f, outer),
+        with_arguments(name, flat, outer),
+        with_arguments(name, tangent_solve, outer),
         count,
         len(args) + len(outer),
         len(outer),
     )
-    outs = root(*initial_guess, *args, *outer)
+    with outer_errors(name):
+        outs = root(*initial_guess, *args, *outer)
     if not torch.compiler.is_dynamo_compiling():
-        check_arguments("custom_root", root.f, outs[:count], (*args, *outer))
+        check_arguments(name, root.f, outs[:count], (*args, *outer))
     return outs[:count], outs[count:]
 
 

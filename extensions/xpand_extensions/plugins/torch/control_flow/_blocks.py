@@ -15,7 +15,6 @@ from xpand_extensions.generic.control_flow._loops import looped
 from xpand_extensions.generic.control_flow._scans import steps
 
 from ..autodiff._checkpoint import checkpoint
-from ..autodiff._observers import any_of
 from ._known import holds, is_kept
 
 Arrays: TypeAlias = "tuple[Array, ...]"
@@ -33,7 +32,7 @@ def is_long(length: int) -> bool:
 def steps_in_blocks(f: Function, carry: Arrays, rows: list[Arrays]) -> tuple[Arrays, list[Arrays]]:
     """Step over rows; list what each step yields."""
     carry, found = steps(f, carry, rows[:1])
-    if not any_of(is_kept, (*carry, *found[0])):
+    if not any(map(is_kept, (*carry, *found[0]))):
         carry, rest = steps(f, carry, rows[1:])
         return carry, found + rest
     size = math.isqrt(len(rows))
@@ -46,8 +45,8 @@ def steps_in_blocks(f: Function, carry: Arrays, rows: list[Arrays]) -> tuple[Arr
 def _steps_recomputed(f: Function, carry: Arrays, rows: list[Arrays]) -> tuple[Arrays, list[Arrays]]:
     carried, across = len(carry), len(rows[0])
 
-    def block(*arrays: Array) -> Arrays:
-        last, found = steps(f, arrays[:carried], _grouped(arrays[carried:], across, len(rows)))
+    def block(*arrays: Array, length: int = len(rows)) -> Arrays:  # not the rows themselves, which it is given
+        last, found = steps(f, arrays[:carried], _grouped(arrays[carried:], across, length))
         return (*last, *chain(*found))
 
     outs = checkpoint(block)(*carry, *chain(*rows))
@@ -65,7 +64,7 @@ def bounded_in_blocks(cond_fun: Function, body_fun: Function, carry: Arrays, max
         return looped(cond_fun, body_fun, carry, length, lambda active, bounded: holds(active))
 
     carry = block(carry, 1)
-    if not any_of(is_kept, carry):
+    if not any(map(is_kept, carry)):
         return block(carry, max_iter - 1)
     size = math.isqrt(max_iter)
     for start in range(1, max_iter, size):

@@ -1,7 +1,6 @@
 """Compiled loops of members that use what the others have: one loop of all members, below the level that maps them."""
 
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import Any, TypeAlias
 
 import torch
@@ -10,7 +9,6 @@ from torch._C import _functorch as levels  # torch.func has no public way to tel
 from xpand._typing import Array
 
 from ..autodiff._levels import over_members
-from ..autodiff._observers import USER_CODE, observed_by, seen_by
 
 Arrays: TypeAlias = "tuple[Array, ...]"
 Function: TypeAlias = Callable[..., Arrays]
@@ -32,21 +30,19 @@ def of_all(
         carried: How many of them are carried.
         interpreter: That of the level that maps.
     """
-    of_user = [partial(seen_by, USER_CODE.get(), function) for function in functions]
-    with observed_by(None):
-        level, size = interpreter.level(), interpreter.batch_size()
-        pairs = [levels._unwrap_batched(x, level) for x in arrays]
-        wholes = [x if axis is None else x.movedim(axis, 0) for x, axis in pairs]
-        for i, (x, axis) in enumerate(pairs[:carried]):
-            wholes[i] = x.expand(size, *x.shape) if axis is None else wholes[i]
-        axes = tuple([None if i >= carried and axis is None else 0 for i, (_, axis) in enumerate(pairs)])
-        holds, body = map(over_members(interpreter, axes), of_user)
+    level, size = interpreter.level(), interpreter.batch_size()
+    pairs = [levels._unwrap_batched(x, level) for x in arrays]
+    wholes = [x if axis is None else x.movedim(axis, 0) for x, axis in pairs]
+    for i, (x, axis) in enumerate(pairs[:carried]):
+        wholes[i] = x.expand(size, *x.shape) if axis is None else wholes[i]
+    axes = tuple([None if i >= carried and axis is None else 0 for i, (_, axis) in enumerate(pairs)])
+    holds, body = map(over_members(interpreter, axes), functions)
 
-        def step(*xs: Array) -> Arrays:
-            (active,) = holds(*xs)
-            wide = [active.reshape(-1, *(1,) * (x.ndim - 1)) for x in xs[:carried]]
-            return tuple([torch.where(each, new, old) for each, new, old in zip(wide, body(*xs), xs)])
+    def step(*xs: Array) -> Arrays:
+        (active,) = holds(*xs)
+        wide = [active.reshape(-1, *(1,) * (x.ndim - 1)) for x in xs[:carried]]
+        return tuple([torch.where(each, new, old) for each, new, old in zip(wide, body(*xs), xs)])
 
-        with interpreter.lower():
-            found = repeat(lambda *xs: (torch.any(holds(*xs)[0]),), step, tuple(wholes), carried)
-        return tuple(levels._add_batch_dim(x, 0, level) for x in found)
+    with interpreter.lower():
+        found = repeat(lambda *xs: (torch.any(holds(*xs)[0]),), step, tuple(wholes), carried)
+    return tuple(levels._add_batch_dim(x, 0, level) for x in found)

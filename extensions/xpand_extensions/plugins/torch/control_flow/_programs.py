@@ -13,12 +13,12 @@ import torch
 from torch._C import _functorch as levels
 from torch._functorch.pyfunctorch import retrieve_current_functorch_interpreter, temporarily_clear_interpreter_stack
 from torch._guards import detect_fake_mode
+from torch._subclasses.fake_tensor import FakeTensor
 from torch._subclasses.functional_tensor import disable_functional_mode
 from torch.fx.experimental.proxy_tensor import disable_proxy_modes_tracing
 
 from xpand._typing import Array
 
-from ..autodiff._observers import observed_by
 from ..jit._trace import graph_of, tracing, without_values
 
 Arrays: TypeAlias = "tuple[Array, ...]"
@@ -47,6 +47,7 @@ class Step:
         with _apart(arrays):
             given = [torch.empty(shape, dtype=dtype, device=device) for shape, dtype, device in described]
             self.module = graph_of(lambda *xs: tuple([x.contiguous() for x in function(*xs)]), given)
+        _check_constants(self.module)
         for node in self.module.graph.nodes:
             node.target = _mappable(node.target)
         self.module.recompile()
@@ -78,8 +79,18 @@ def _apart(arrays: Sequence[Array]) -> Iterator[None]:
         disable_functional_mode(),
         disable_proxy_modes_tracing(),
     )
-    with observed_by(None), no_levels, no_functions, no_graph, mode:
+    with no_levels, no_functions, no_graph, mode:
         yield
+
+
+def _check_constants(module: Any) -> None:
+    """Check that a graph uses nothing of what is traced around it."""
+    for node in module.graph.nodes:
+        if node.op == "get_attr" and isinstance(getattr(module, node.target, None), FakeTensor):
+            raise TypeError(
+                "jit: the function of a loop or a branch uses a traced array that it neither takes nor has in its "
+                "closure, its bound arguments or an attribute of an object in these; hand it over as an argument"
+            )
 
 
 class Program(Protocol):
@@ -100,18 +111,13 @@ _NUMBERS: Final = count()
 
 def apply(program: Program, arrays: Sequence[Array]) -> Arrays:
     """Apply a program to the arrays that it takes, below all levels of torch.func, none of which differentiates it."""
-    with observed_by(None):  # what is taken out of levels is nothing that user code uses
-        return _apply(program, arrays)
-
-
-def _apply(program: Program, arrays: Sequence[Array]) -> Arrays:
     if torch._C._are_functorch_transforms_active():
         # Not by the operation's own rule, in which PyTorch 2.13 can't map functions.
         interpreter = retrieve_current_functorch_interpreter()
         if interpreter.key() == levels.TransformType.Vmap:
             return _apply_mapped(program, arrays, interpreter)
         with interpreter.lower():
-            outs = _apply(program, [levels._unwrap_for_grad(x, interpreter.level()) for x in arrays])
+            outs = apply(program, [levels._unwrap_for_grad(x, interpreter.level()) for x in arrays])
         return tuple(levels._wrap_for_grad(x, interpreter.level()) for x in outs)
     number = next(_NUMBERS)
     _PROGRAMS[number] = program
@@ -147,7 +153,7 @@ def _apply_mapped(program: Program, arrays: Sequence[Array], interpreter: Any) -
     pairs = [levels._unwrap_batched(x, interpreter.level()) for x in arrays]
     with interpreter.lower():
         if all(axis is None for _, axis in pairs):
-            return _apply(program, arrays)
+            return apply(program, arrays)
         first = [x if axis is None else x.movedim(axis, 0) for x, axis in pairs]
         outs = program.mapped(first, [None if axis is None else 0 for _, axis in pairs], interpreter.batch_size())
     return tuple(levels._add_batch_dim(x, 0, interpreter.level()) for x in outs)

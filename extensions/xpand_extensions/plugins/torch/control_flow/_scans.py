@@ -9,7 +9,6 @@ from xpand._namespace import torch_is_traced as is_traced
 from xpand._typing import Array
 from xpand_extensions.generic.control_flow import _scans as generic
 
-from ..autodiff._levels import transformed
 from ._blocks import is_long, steps_in_blocks
 from ._compiled import compiled_scan
 
@@ -30,7 +29,7 @@ def scan(
 def map(f: Callable[..., Any], xs: Arrays, *, batch_size: int | None = None) -> Arrays:
     if batch_size is not None and xs[0].shape[0]:
         batches = zip(*[torch.split(x, batch_size) for x in xs])
-        over = transformed(torch.func.vmap, f)
+        over = torch.func.vmap(f)
         found = [over(*batch) for batch in batches]
         return tuple([torch.cat(parts) for parts in zip(*found)])
     return scan(lambda _, x: ((), f(*x)), (), xs, xs[0].shape[0])[1]

@@ -7,18 +7,15 @@ from typing import Any, TypeAlias
 
 import torch
 from torch._functorch.pyfunctorch import retrieve_current_functorch_interpreter
-from torch.autograd import forward_ad
-from torch.fx.experimental.proxy_tensor import disable_proxy_modes_tracing
 
 from xpand import UnsupportedError
 from xpand._typing import Array
+from xpand_extensions._captures import captured, with_arrays, with_own_cells
 from xpand_extensions.generic.control_flow._branches import selected
 from xpand_extensions.vmap._names import are_bound
 
 from ..autodiff._checkpoint import pulled_back, pushed_forward
-from ..autodiff._closures import Closed
 from ..autodiff._levels import Rule, call, is_differentiated, is_floating
-from ..autodiff._observers import any_of
 from ._blocks import is_long
 from ._known import is_kept
 from ._members import of_all
@@ -36,7 +33,7 @@ def scanned(f: Function, init: Arrays, xs: Arrays, reverse: bool) -> tuple[Array
         carry, y = f(arrays[:carried], arrays[carried:])
         return (*carry, *y)
 
-    step, closed = _closed(step, (*init, *[x[0] for x in xs]))
+    step, closed = _closed(step)
     found = _steps(step, (*init, *xs, *closed), carried, across, reverse)
     return found[:carried], found[carried:]
 
@@ -50,7 +47,7 @@ def _steps(
     scan unless it is given.
     """
     length = arrays[carried].shape[0]
-    if not is_long(length) or not any_of(is_kept, arrays):
+    if not is_long(length) or not any(map(is_kept, arrays)):
         return _scan(step, arrays, carried, across, reverse)
     size = math.isqrt(length)
     whole = length - length % size
@@ -137,8 +134,8 @@ def repeated(cond_fun: Function, body_fun: Function, init_val: Arrays, max_iter:
     if max_iter == 0:
         return init_val
     carried = len(init_val)
-    holds, of_holds = _closed(lambda *carry: (cond_fun(*carry),), init_val)
-    body, of_body = _closed(lambda *carry: tuple(body_fun(*carry)), init_val)
+    holds, of_holds = _closed(lambda *carry: (cond_fun(*carry),))
+    body, of_body = _closed(lambda *carry: tuple(body_fun(*carry)))
     same = (*[x.detach() for x in of_holds], *of_body)  # whether to go on has no derivative
     split = carried + len(of_holds)
 
@@ -152,7 +149,7 @@ def repeated(cond_fun: Function, body_fun: Function, init_val: Arrays, max_iter:
 
     if max_iter is None:
         return _while(whether, step, (*init_val, *same), carried)
-    if any_of(is_kept, (*init_val, *same)):
+    if any(map(is_kept, (*init_val, *same))):
         return _masked(whether, step, (*init_val, *same), carried, max_iter)
     count = torch.zeros((), dtype=torch.int64, device=init_val[0].device)
     return _while(
@@ -227,14 +224,14 @@ def either(pred: Array, true_fun: Function, false_fun: Function, operands: Array
 def of_members(pred: Array, true_fun: Function, false_fun: Function, operands: Arrays) -> Arrays:
     """Call both functions, and take what each member asks for: the results, and derivatives where there are any."""
     found = selected(pred, true_fun(*operands), false_fun(*operands))
-    if not any_of(is_differentiated, found):
+    if not any(map(is_differentiated, found)):
         return found
     return _between(pred, true_fun, false_fun, operands, _selected_within if are_bound() else _selected)
 
 
 def _between(pred: Array, true_fun: Function, false_fun: Function, operands: Arrays, choose: Function) -> Arrays:
-    true, of_true = _closed(lambda *xs: tuple(true_fun(*xs)), operands)
-    false, of_false = _closed(lambda *xs: tuple(false_fun(*xs)), operands)
+    true, of_true = _closed(lambda *xs: tuple(true_fun(*xs)))
+    false, of_false = _closed(lambda *xs: tuple(false_fun(*xs)))
     ends = len(operands) + len(of_true)
     return _choice(
         lambda *arrays: true(*arrays[:ends]),
@@ -299,15 +296,17 @@ def _choice(true: Function, false: Function, arrays: Arrays, choose: Function) -
     return call(Rule(run, forward, pull, push, within=choose is _selected_within), arrays)
 
 
-def _closed(function: Function, arrays: Sequence[Array]) -> tuple[Function, Arrays]:
-    """Make a function that is given all that it uses from outside, and tell what that is."""
-    closed = Closed(lambda x: True)
-    with torch.no_grad(), forward_ad._set_fwd_grad_enabled(False), disable_proxy_modes_tracing():
-        # What is given may be used from outside, too.
-        closed.observe(function, tuple([x.detach() for x in arrays]))
+def _closed(function: Function) -> tuple[Function, Arrays]:
+    """Make a function that takes the arrays that it captures after its own, and list these.
+
+    Its variables have the values that they have now.
+    """
+    function = with_own_cells(function)
+    outer = tuple(captured(lambda x: True, function))
 
     def of_all(*xs: Array) -> Arrays:
-        found: Arrays = closed.call(function, xs[: len(arrays)], xs[len(arrays) :])
+        count = len(xs) - len(outer)
+        found: Arrays = with_arrays(function, {id(x): y for x, y in zip(outer, xs[count:])})(*xs[:count])
         return found
 
-    return of_all, tuple(closed.found)
+    return of_all, outer

@@ -15,7 +15,6 @@ from xpand._typing import Array
 from xpand_extensions.jit._calls import Compiled
 from xpand_extensions.jit._graph import ShapeDtype
 
-from ..autodiff._observers import USER_CODE
 from ._host import pure_callback as pure_callback
 from ._trace import Graph, as_tensors, asking_no_values, quietly, stand_ins, tracing, without_values
 
@@ -34,7 +33,7 @@ def jit(
     modes, current = torch._C._len_torch_dispatch_stack, torch._C._functorch.maybe_current_level
 
     def call(*leaves: Any) -> Any:
-        if modes() or current() is not None or USER_CODE.get() is not None:
+        if modes() or current() is not None:
             return function(*leaves)  # traced or transformed from outside: this is part of what is traced
         try:
             key = _key(leaves)

@@ -17,7 +17,6 @@ from xpand_extensions.jit._host import of_shapes
 
 from .._plain import has_tangent
 from ..autodiff._levels import is_differentiated
-from ..autodiff._observers import any_of
 
 _NO_DERIVATIVE: Final = (
     "pure_callback: the function has no derivative; take the arguments as constants with `autodiff.stop_gradient`, or "
@@ -73,7 +72,7 @@ def pure_callback(
         if any(map(has_tangent, args)):
             raise TypeError(_NO_DERIVATIVE)
         return _compiled(function, results, args, vmap_method)
-    if any_of(is_differentiated, args):
+    if any(map(is_differentiated, args)):
         raise TypeError(_NO_DERIVATIVE)
     host = _Host(function, results, vmap_method)
     if _is_eager() and _current_level() is None and all(is_concrete(x) for x in args):

@@ -15,7 +15,6 @@ from xpand_extensions.vmap import vmap as vmap_of_trees
 from xpand_extensions.vmap._mapping import placed, spread_axes
 from xpand_extensions.vmap._parallel import devices_of_replicas
 
-from ..autodiff._levels import transformed
 from ._collectives import collective
 
 
@@ -30,8 +29,7 @@ def vmap(
     if axis_size is None:
         if isinstance(in_axes, tuple) and in_axes and in_axes[0] is not None and len(set(in_axes)) == 1:
             in_axes = in_axes[0]  # which PyTorch spreads in half the time
-        over = partial(torch.func.vmap, in_dims=in_axes, out_dims=out_axes)
-        return partial(_asking_no_values, transformed(over, function))
+        return partial(_asking_no_values, torch.func.vmap(function, in_dims=in_axes, out_dims=out_axes))
     size = axis_size
 
     # The positions are mapped too: they tell `collective` which axis is meant, and there is always something to map.
@@ -47,8 +45,7 @@ def vmap(
             same[:] = [collective(x, position, "same") for x in result[1]]
             return result[0]
 
-        over = partial(torch.func.vmap, in_dims=(0, *in_axes))
-        found = _asking_no_values(transformed(over, at_position), positions, *arrays)
+        found = _asking_no_values(torch.func.vmap(at_position, in_dims=(0, *in_axes)), positions, *arrays)
         return found if out_axes == 0 else (found, tuple(same))
 
     return mapped

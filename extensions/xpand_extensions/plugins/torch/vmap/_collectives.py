@@ -13,8 +13,6 @@ from xpand import UnsupportedError
 from xpand import torch as xp
 from xpand._typing import Array
 
-from ..autodiff._observers import USER_CODE, observed_by
-
 _TRANSPOSED: Final = {"sum": "sum", "gather": "scatter", "scatter": "gather", "permute": "permute"}
 
 
@@ -31,13 +29,7 @@ def collective(x: Array, position: Array, kind: str, sources: Sequence[int] = ()
     # torch.compile doesn't know the rule for mapping of an autograd function, but that of an operator.
     if torch.compiler.is_dynamo_compiling():
         return _operator(x, position, kind, list(sources))
-    seen = USER_CODE.get()
-    if seen is None:
-        return _Collective.apply(x, position, kind, list(sources))
-    x = seen.use(x)
-    with observed_by(None):  # of the position, which tells the axis by the levels that it is of, nobody is told
-        found: Array = _Collective.apply(x, position, kind, list(sources))
-    seen.note_made((found,))
+    found: Array = _Collective.apply(x, position, kind, list(sources))
     return found
 
 

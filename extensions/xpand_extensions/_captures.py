@@ -1,0 +1,229 @@
+"""The arrays that users' functions capture, and copies of the functions that use other arrays in their place."""
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from copy import copy
+from functools import partial
+from types import CellType, FunctionType, MethodType, ModuleType
+from typing import Any, Final
+
+from xpand import _arguments, trees
+from xpand._typing import Array
+
+INLINED: Final = "_xpand_inlined"
+"""The attribute of a function by another way to call it, which nothing is remembered for."""
+
+
+class Opaque:
+    """An object in which no captured arrays are looked for, and which copies of functions share."""
+
+    __slots__ = ()
+
+
+class OfArrays:
+    """A function of arrays, which takes the users' functions that it calls as a tuple before the arrays."""
+
+    __slots__ = ("function", "users")
+
+    def __init__(self, function: Callable[..., Any], *users: Any) -> None:
+        self.function, self.users = function, users
+
+    def __call__(self, *arrays: Any) -> Any:
+        """Call the function."""
+        return self.function(self.users, *arrays)
+
+
+def solved_directly(is_traced: Callable[[Array], bool], arrays: Sequence[Array], solve: Callable[[], Any]) -> Any:
+    """Call a solver as it is where no transformation traces the arrays that it is given or captures.
+
+    Returns:
+        Its results, a tuple of arrays and auxiliary data; None where an array is traced.
+    """
+    if any(map(is_traced, arrays)):
+        return None
+    found = solve()
+    # Arrays that are captured where they aren't found show in the results.
+    return None if any(map(is_traced, found[0])) else found
+
+
+def captured(is_wanted: Callable[[Array], bool], *functions: Any) -> list[Array]:
+    """List the arrays that functions capture, those that are wanted.
+
+    They are looked for in closure cells, default and bound arguments, objects of methods, and in their attributes.
+    """
+    return list({id(x): x for x in _reached(functions, {}) if _arguments.is_array(x) and is_wanted(x)}.values())
+
+
+def global_arrays(*functions: Any) -> Iterator[Array]:
+    """Go through the arrays that functions use as global variables, which copies of the functions share."""
+    for x in _reached(functions, {}):
+        if isinstance(x, FunctionType):
+            yield from filter(_arguments.is_array, map(x.__globals__.get, x.__code__.co_names))
+
+
+def with_arrays(function: Any, arrays: Mapping[int, Array]) -> Any:
+    """Copy a function, with other arrays in place of those that it captures.
+
+    Only functions and objects that hold one of the arrays are copied, and only the closure cells that do. Compiled
+    functions are replaced by copies of the functions that they compile.
+
+    Args:
+        function: Copied together with the functions and objects that it uses.
+        arrays: What to use in place of an array, by its `id`.
+    """
+    parents: dict[int, list[int]] = {}
+    alive = list(_reached((function,), parents))
+    holders = _holders(arrays, parents)
+    made: dict[int, Any] = dict(arrays)
+    unfilled: list[tuple[Any, Any]] = []
+
+    def copied(x: Any) -> Any:
+        if id(x) not in made:
+            made[id(x)] = begun(x) if id(x) in holders else x
+        return made[id(x)]
+
+    def begun(x: Any) -> Any:
+        inlined = _inlined(x)
+        if inlined is not None:
+            return copied(inlined)
+        new: Any
+        if isinstance(x, FunctionType):
+            new = _with_cells(x, list(map(cell_of, x.__closure__ or ())))
+        elif isinstance(x, partial):
+            new = partial(copied(x.func), *map(copied, x.args), **{k: copied(each) for k, each in x.keywords.items()})
+            new.__dict__.update(x.__dict__)
+            return new
+        elif isinstance(x, MethodType):
+            return MethodType(copied(x.__func__), copied(x.__self__))
+        elif isinstance(x, OfArrays):
+            return OfArrays(x.function, *map(copied, x.users))
+        elif (leaves := _parts(x)) is not None:
+            return trees.unflatten(trees.structure(x), list(map(copied, leaves)))
+        else:
+            new = copy(x)
+        unfilled.append((x, new))
+        return new
+
+    def cell_of(cell: CellType) -> CellType:
+        if any(id(value) in holders or id(value) in arrays for value in _contents(cell)):
+            return made.setdefault(id(cell), CellType())  # type: ignore[no-any-return]
+        return cell
+
+    result = copied(function)
+    while unfilled:  # not by recursion: functions may use one another, and themselves
+        old, new = unfilled.pop()
+        if isinstance(old, FunctionType):
+            for cell, other in zip(old.__closure__ or (), new.__closure__ or ()):
+                if other is not cell:
+                    other.cell_contents = copied(cell.cell_contents)
+            new.__defaults__ = old.__defaults__ and tuple(map(copied, old.__defaults__))
+            new.__kwdefaults__ = old.__kwdefaults__ and {k: copied(each) for k, each in old.__kwdefaults__.items()}
+        else:
+            for name, value in _attributes(old):
+                if copied(value) is not value:
+                    object.__setattr__(new, name, copied(value))
+    del alive
+    return result
+
+
+def with_own_cells(function: Any) -> Any:
+    """Copy the closure cells of users' functions: what is called later uses the values of its variables now.
+
+    Users' functions are those that xpand's own functions call; those that they call themselves are not copied.
+    """
+    if isinstance(function, OfArrays):
+        return OfArrays(function.function, *map(with_own_cells, function.users))
+    if type(function) is partial:
+        return partial(with_own_cells(function.func), *function.args, **function.keywords)
+    if type(function) is tuple:
+        return tuple(map(with_own_cells, function))
+    if not isinstance(function, FunctionType) or not function.__closure__:
+        return function
+    is_own = function.__module__.startswith("xpand_extensions.")
+    copied = with_own_cells if is_own else lambda x: x
+    return _with_cells(function, [CellType(*map(copied, _contents(cell))) for cell in function.__closure__])
+
+
+def _with_cells(function: FunctionType, cells: Sequence[CellType]) -> FunctionType:
+    new = FunctionType(function.__code__, function.__globals__, function.__name__, function.__defaults__, tuple(cells))
+    new.__dict__.update(function.__dict__)
+    for name in ("__kwdefaults__", "__qualname__", "__module__", "__doc__", "__annotations__"):
+        setattr(new, name, getattr(function, name))
+    return new
+
+
+def _reached(functions: Sequence[Any], parents: dict[int, list[int]]) -> Iterator[Any]:
+    """Go through all that functions use, and note by `id` what uses it."""
+    seen: dict[int, Any] = {}  # keeps what is made on the way, whose ids must not be given away
+    stack: list[Any] = list(functions)
+    while stack:
+        x = stack.pop()
+        if isinstance(x, _PLAIN) or id(x) in seen:
+            continue
+        seen[id(x)] = x
+        yield x
+        if not _arguments.is_array(x):
+            used = _used(x)
+            for each in used:
+                parents.setdefault(id(each), []).append(id(x))
+            stack += used
+
+
+def _inlined(x: Any) -> Any:
+    """Return the function that stands for a compiled one, or for one with a faster way to be called."""
+    return getattr(x, "__dict__", {}).get(INLINED)
+
+
+def _used(x: Any) -> list[Any]:
+    inlined = _inlined(x)
+    if inlined is not None:
+        return [inlined]
+    if isinstance(x, FunctionType):
+        values = [value for cell in x.__closure__ or () for value in _contents(cell)]
+        return [*values, *(x.__defaults__ or ()), *(x.__kwdefaults__ or {}).values()]
+    if isinstance(x, partial):
+        return [x.func, *x.args, *x.keywords.values()]
+    if isinstance(x, MethodType):
+        return [x.__func__, x.__self__]
+    if isinstance(x, OfArrays):
+        return list(x.users)
+    parts = _parts(x)
+    if parts is not None:
+        return parts
+    return [] if isinstance(x, (type, Opaque)) else [value for _, value in _attributes(x)]
+
+
+def _parts(x: Any) -> list[Any] | None:
+    """List the leaves of a tree; None for what is one itself."""
+    leaves = trees.leaves(x)
+    return None if len(leaves) == 1 and leaves[0] is x else leaves
+
+
+def _attributes(x: Any) -> list[tuple[str, Any]]:
+    found = list(getattr(x, "__dict__", {}).items())
+    for kind in type(x).__mro__:
+        names = kind.__dict__.get("__slots__", ())
+        names = (names,) if isinstance(names, str) else names
+        found += [(name, getattr(x, name)) for name in names if hasattr(x, name)]
+    return found
+
+
+def _contents(cell: CellType) -> tuple[Any, ...]:
+    try:
+        return (cell.cell_contents,)
+    except ValueError:  # it isn't filled yet
+        return ()
+
+
+def _holders(arrays: Collection[int], parents: Mapping[int, list[int]]) -> set[int]:
+    """Find what uses arrays, directly or by what it uses."""
+    found: set[int] = set()
+    stack = list(arrays)
+    while stack:
+        for each in parents.get(stack.pop(), ()):
+            if each not in found:
+                found.add(each)
+                stack.append(each)
+    return found
+
+
+_PLAIN: Final = (bool, int, float, complex, str, bytes, type(None), ModuleType)

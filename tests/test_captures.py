@@ -1,0 +1,378 @@
+"""Arrays that functions capture: found, differentiated, and used in place of others; variables of functions."""
+
+from collections.abc import Callable
+from functools import partial
+from types import FunctionType
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+from tests.test_derivatives import NAMESPACE
+from xpand_extensions._captures import captured, with_arrays, with_own_cells
+from xpand_extensions.autodiff import (
+    checkpoint,
+    custom_jvp,
+    custom_linear_solve,
+    custom_root,
+    custom_vjp,
+    grad,
+    jvp,
+    vjp,
+)
+from xpand_extensions.control_flow import cond, scan, while_loop
+from xpand_extensions.jit import jit
+from xpand_extensions.plugins.torch.jit import _inductor
+from xpand_extensions.vmap import vmap
+
+NUMBERS = (1.0, 2.0, 3.0)
+X = 0.7
+
+
+def sin(x: Any) -> Any:
+    return NAMESPACE(x).sin(x)
+
+
+def cos(x: Any) -> Any:
+    return NAMESPACE(x).cos(x)
+
+
+class Layer:
+    """Something with an array in an attribute, and a function of it in a method."""
+
+    def __init__(self, w: Any) -> None:
+        self.parts = {"w": [w]}
+        self.again = lambda c: self.call(c)  # it holds itself
+
+    def call(self, c: Any) -> Any:
+        return sin(c) * self.parts["w"][0]
+
+
+class Slots:
+    """Something with an array in a slot."""
+
+    __slots__ = ("w",)
+
+    def __init__(self, w: Any) -> None:
+        self.w = w
+
+    def __call__(self, c: Any) -> Any:
+        return sin(c) * self.w
+
+
+def recursive(w: Any) -> Callable[[Any], Any]:
+    def f(c: Any, depth: int = 2) -> Any:
+        return f(c, depth - 1) if depth else sin(c) * w
+
+    return f
+
+
+# Functions of `c` that are sin(c) * w, and hold `w` in different ways.
+HOLDING: dict[str, Callable[[Any], Callable[[Any], Any]]] = {
+    "closure": lambda w: lambda c: sin(c) * w,
+    "closure of a closure": lambda w: (lambda f: lambda c: f(c))(lambda c: sin(c) * w),
+    "default": lambda w: lambda c, w=w: sin(c) * w,
+    "keyword": lambda w: partial(lambda c, w: sin(c) * w, w=w),
+    "partial": lambda w: partial(lambda w, c: sin(c) * w, w),
+    "tuple": lambda w: (lambda held: lambda c: sin(c) * held[0]["w"])(({"w": w},)),
+    "method": lambda w: Layer(w).call,
+    "attribute": lambda w: (lambda layer: lambda c: layer.again(c))(Layer(w)),
+    "slot": Slots,
+    "recursive": recursive,
+    "jit": lambda w: jit(lambda c: sin(c) * w),
+    "grad": lambda w: grad(lambda c: -cos(c) * w),
+    "vmap": lambda w: lambda c: vmap(lambda d: sin(d) * w)(NAMESPACE(c).stack([c, c]))[0],
+    "rule": lambda w: ruled(lambda c: sin(c) * w, lambda c: cos(c) * w),
+}
+
+
+def ruled(f: Callable[[Any], Any], derivative: Callable[[Any], Any]) -> Any:
+    made = custom_jvp(f)
+    made.defjvp(lambda primals, tangents: (f(primals[0]), derivative(primals[0]) * tangents[0]))
+    return made
+
+
+def reverse(f: Callable[[Any], Any], x: Any) -> Any:
+    """Return f(x), whose rule for reverse mode says its derivative in x."""
+    made = custom_vjp(lambda x: f(x))
+    made.defvjp(lambda x: (f(x), grad(f)(x)), lambda slope, g: (slope * g,))
+    return made(x)
+
+
+# What may call such a function: all are f(x) or a differentiable function of it.
+CALLING: dict[str, Callable[[Callable[[Any], Any], Any], Any]] = {
+    "checkpoint": lambda f, x: checkpoint(f)(x),
+    "custom_vjp": reverse,
+    "custom_linear_solve": lambda f, x: custom_linear_solve(
+        lambda v: (2.0 + f(x)) * v, x, solve=lambda b: b / (2.0 + f(x)), symmetric=True
+    ),
+    "custom_root": lambda f, x: custom_root(lambda z: z - f(x), x, solve=lambda z0: f(x)),
+    "cond": lambda f, x: cond(x > 0.0, f, lambda c: c, x),
+    "scan": lambda f, x: scan(lambda c, _: (f(c), None), x, None, length=17)[0],
+    "while_loop": lambda f, x: while_loop(lambda c: c[1] < 2, lambda c: (f(c[0]), c[1] + 1), (x, 0), max_iter=3)[0],
+}
+
+TRANSFORMED: dict[str, Callable[[Any], Callable[[Any], Any]]] = {
+    "grad": grad,
+    "jvp of grad": lambda f: lambda x: jvp(grad(f), (x,), (NAMESPACE(x).ones_like(x),))[1],
+    "vjp": lambda f: lambda x: (lambda y, pull: pull(NAMESPACE(x).ones_like(y))[0])(*vjp(f, x)),
+    "vmap of grad": lambda f: lambda x: vmap(grad(f))(NAMESPACE(x).stack([x, x + 0.1]))[0],
+    "jit of grad": lambda f: jit(grad(f)),
+    "backward": lambda f: partial(backward, f),
+}
+
+
+def backward(f: Callable[[Any], Any], x: Any) -> Any:
+    x = x.clone().requires_grad_()
+    f(x).backward()
+    return x.grad
+
+
+@pytest.fixture(autouse=True)
+def without_inductor(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without TorchInductor, which would take minutes for all of them."""
+    monkeypatch.setattr(_inductor, "compiled_graph", lambda name, module, mode, leaves: module)
+
+
+@pytest.mark.parametrize("transform", list(TRANSFORMED))
+@pytest.mark.parametrize("calling", list(CALLING))
+@pytest.mark.parametrize("holding", list(HOLDING))
+def test_captured_arrays_are_differentiated(holding: str, calling: str, transform: str) -> None:
+    if holding == "jit" and transform == "backward":
+        pytest.skip("jit takes no tensors in closures that require gradients, and warns")
+    f = lambda x: CALLING[calling](HOLDING[holding](x * 1.5 + 0.2), x)
+    plain = lambda x: CALLING[calling](HOLDING["closure"](x * 1.5 + 0.2), x)
+    expected = TRANSFORMED["grad" if transform == "backward" else transform](plain)(np.asarray(X))
+    found = TRANSFORMED[transform](f)(torch.asarray(X, dtype=torch.float64))
+    np.testing.assert_allclose(float(found), expected, rtol=1e-9)
+
+
+HELD: Any = None
+
+
+@pytest.mark.parametrize("transform", ["grad", "jvp of grad", "vmap of grad"])
+@pytest.mark.parametrize("calling", ["checkpoint", "custom_vjp", "custom_linear_solve", "custom_root"])
+def test_global_arrays_are_an_error(calling: str, transform: str) -> None:
+    """They can't be replaced; they would be constants of the derivative, or of none."""
+
+    def f(x: Any) -> Any:
+        global HELD
+        HELD = x * 1.5
+        return CALLING[calling](lambda c: sin(c) * HELD, x)
+
+    with pytest.raises(TypeError, match=f"{calling}: a function uses an array from outside"):
+        TRANSFORMED[transform](f)(torch.asarray(X))
+
+
+@pytest.mark.parametrize("calling", ["custom_vjp", "custom_linear_solve", "custom_root"])
+def test_hidden_arrays_are_an_error(calling: str) -> None:
+    """Arrays that are found nowhere show in the results."""
+    x = torch.asarray(X, requires_grad=True)
+    given = {id(x): x * 1.5}
+    hidden = iter(lambda: given[id(x)], None)  # written in C: nobody looks into it
+    with pytest.raises(TypeError, match=f"{calling}: a function uses an array from outside"):
+        CALLING[calling](lambda c: torch.sin(c) * next(hidden), x.detach().requires_grad_())
+
+
+# Variables that have other values when a derivative is taken
+
+
+def program(each: Callable[[Any, Any, Any], Any]) -> Callable[[Any], Any]:
+    def run(x: Any) -> Any:
+        y = 0.0 * x
+        for k in NUMBERS:
+            y = y + each(x, x * k, k)
+        return y
+
+    return run
+
+
+def looped(make: str) -> Callable[[Any], Any]:
+    """Return a program whose functions have the variables `a` and `k` of a loop."""
+
+    def run(x: Any) -> Any:
+        y = 0.0 * x
+        for k in NUMBERS:
+            a = x * k
+            if make == "checkpoint":
+                y = y + checkpoint(lambda c: sin(c) * a * k)(x)  # noqa: B023 -- this is what is tested
+            elif make == "rule":
+                f = custom_jvp(lambda c: sin(c) * k)  # noqa: B023
+                f.defjvp(lambda p, t: (sin(p[0]) * k, 2.0 * cos(p[0]) * k * t[0]))  # noqa: B023
+                y = y + f(x)
+            elif make == "rule in reverse":
+                g = custom_vjp(lambda c: sin(c) * k)  # noqa: B023
+                g.defvjp(lambda c: (sin(c) * k, cos(c) * k), lambda kept, ct: (2.0 * kept * ct,))  # noqa: B023
+                y = y + g(x)
+            elif make == "root":
+                root = lambda z0: (abs(a) * k) ** (1.0 / 3.0)  # noqa: B023
+                y = y + custom_root(lambda z: z**3.0 - a * k, x, solve=root)  # noqa: B023
+            elif make == "solution":
+                solve = lambda b: b / (a * k)  # noqa: B023
+                y = y + custom_linear_solve(lambda v: a * k * v, sin(x), solve=solve, symmetric=True)  # noqa: B023
+            else:
+                y = y + scan(lambda c, _: (0.5 * sin(c) * a * k, None), x, None, length=17)[0]  # noqa: B023
+        return y
+
+    return run
+
+
+@pytest.mark.parametrize("transform", list(TRANSFORMED))
+@pytest.mark.parametrize("make", ["checkpoint", "rule", "rule in reverse", "root", "solution", "scan"])
+@pytest.mark.parametrize("library", ["numpy", "torch"])
+def test_variables_of_a_function_have_their_values_at_the_call(library: str, make: str, transform: str) -> None:
+    if library == "numpy" and transform == "backward":
+        pytest.skip("PyTorch's own")
+    if make == "rule in reverse" and transform == "jvp of grad":
+        pytest.skip("it has no forward mode")
+    unrolled: dict[str, Callable[[Any, Any, Any], Any]] = {
+        "checkpoint": lambda x, a, k: sin(x) * a * k,
+        "rule": lambda x, a, k: doubled(k)(x),
+        "rule in reverse": lambda x, a, k: doubled(k)(x),
+        "root": lambda x, a, k: (a * k) ** (1.0 / 3.0),
+        "solution": lambda x, a, k: sin(x) / (a * k),
+        "scan": lambda x, a, k: nested(x, a, k),
+    }
+    plain = "grad" if transform == "backward" else transform
+    expected = TRANSFORMED[plain](program(unrolled[make]))(np.asarray(X))
+    x = np.asarray(X) if library == "numpy" else torch.asarray(X, dtype=torch.float64)
+    np.testing.assert_allclose(float(TRANSFORMED[transform](looped(make))(x)), expected, rtol=1e-7)
+
+
+def doubled(k: float) -> Callable[[Any], Any]:
+    return ruled(lambda c: sin(c) * k, lambda c: 2.0 * cos(c) * k)
+
+
+def nested(x: Any, a: Any, k: float) -> Any:
+    for _ in range(17):
+        x = 0.5 * sin(x) * a * k
+    return x
+
+
+class Held:
+    """Something with an attribute."""
+
+    array: Any
+
+
+@pytest.mark.parametrize("each", ["custom_root", "custom_linear_solve", "custom_jvp"])
+def test_attributes_that_get_other_values_are_told_of(each: str) -> None:
+    held = Held()
+    operations = {
+        "custom_root": lambda x: custom_root(
+            lambda z: z**3.0 - held.array, x, solve=lambda z0: abs(held.array) ** (1.0 / 3.0)
+        ),
+        "custom_linear_solve": lambda x: custom_linear_solve(
+            lambda v: held.array * v, x, solve=lambda b: b / held.array, symmetric=True
+        ),
+        "custom_jvp": ruled(lambda c: sin(c) * held.array, lambda c: cos(c) * held.array),
+    }
+
+    def f(x: Any) -> Any:
+        y = x
+        for k in NUMBERS:
+            held.array = x * k
+            y = y + operations[each](x)
+        return y
+
+    with pytest.raises(TypeError, match=f"{each}: an array that a function uses was another one when it was called"):
+        grad(f)(torch.asarray(X))
+
+
+def test_rules_that_pull_back_with_another_array_are_told_of() -> None:
+    def f(x: Any) -> Any:
+        y = x
+        for k in NUMBERS:
+            a = x * k
+            rule = custom_vjp(lambda c: sin(c) * a)  # noqa: B023 -- this is what is tested
+            rule.defvjp(lambda c: (sin(c) * a, c), lambda c, ct: (cos(c) * a * ct,))  # noqa: B023
+            y = y + rule(x)
+        return y
+
+    with pytest.raises(TypeError, match="custom_vjp: an array that a function uses was another one"):
+        grad(f)(torch.asarray(X))
+
+
+# Copies of functions
+
+
+def test_only_wanted_arrays_are_listed_once() -> None:
+    w, v, names = np.ones(2), np.zeros(2), ["a"]
+    f = lambda: (w, v, names)
+    g = partial(lambda f, w: f, f, w)
+    assert list(map(id, captured(lambda x: x is w, f, g, None, 3))) == [id(w)]
+    assert sorted(map(id, captured(lambda x: True, g))) == sorted([id(w), id(v)])
+
+
+def test_copies_have_what_the_functions_have() -> None:
+    w = np.ones(2)
+
+    def f(x: int, y: Any = w, *, z: Any = w) -> Any:
+        """Add."""
+        return w + x + y + z
+
+    f.note = "given"  # type: ignore[attr-defined]
+    copy = with_arrays(f, {id(w): 10.0})
+    assert isinstance(copy, FunctionType)
+    assert (copy(1), copy(1, 2), copy(1, 2, z=3)) == (31.0, 23.0, 16.0)
+    assert (copy.__doc__, copy.__qualname__, copy.__dict__) == (f.__doc__, f.__qualname__, {"note": "given"})
+    np.testing.assert_array_equal(f(1), [4.0, 4.0])
+
+
+def test_objects_are_copied_only_if_an_array_in_them_is_replaced() -> None:
+    w = np.ones(2)
+    fixed, changed = Layer(np.zeros(2)), Layer(w)
+    first, second = with_arrays(lambda: (fixed, changed), {id(w): 5.0})()
+    assert first is fixed
+    assert second is not changed
+    assert (second.parts["w"], changed.parts["w"][0] is w) == ([5.0], True)
+    assert second.again.__closure__[0].cell_contents is second
+
+
+def test_copies_share_variables_that_hold_none_of_the_arrays() -> None:
+    w, count = np.ones(2), 0
+
+    def up() -> None:
+        nonlocal count
+        count += 1
+
+    def both() -> tuple[Any, int]:
+        up()
+        return w, count
+
+    copy = with_arrays(both, {id(w): 5.0})
+    assert (copy(), copy(), count) == ((5.0, 1), (5.0, 2), 2)
+
+
+def test_chains_of_functions() -> None:
+    w = np.ones(2)
+    f: Callable[[], Any] = lambda: w
+    for _ in range(2000):
+        f = (lambda f: lambda: f)(f)  # noqa: B023 -- its own
+    copy = with_arrays(f, {id(w): 5.0})
+    for _ in range(2001):
+        copy = copy()
+    assert copy == 5.0
+
+
+def test_own_cells() -> None:
+    a = 1
+    fixed = lambda: fixed is not None
+
+    def f(b: int) -> int:
+        return a + b
+
+    copies = with_own_cells(f), with_own_cells(partial(f, 1)), with_own_cells(len)
+    a = 10
+    assert (copies[0](1), copies[1](), copies[2]([]), f(1)) == (2, 2, 0, 11)
+
+    def unset() -> int:
+        return later
+
+    copy = with_own_cells(unset)
+    later = 3
+    with pytest.raises(NameError):
+        copy()
+    assert unset() == 3
+    assert with_own_cells(fixed)()
