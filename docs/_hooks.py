@@ -42,6 +42,7 @@ TABLES: Final[Mapping[str, Callable[[], str]]] = {
     "benchmarks": lambda: _tables.benchmarks(DOCS / "benchmarks.json"),
     "capabilities": _tables.capability_table,
     "conformance": lambda: _tables.conformance(DOCS / "conformance.json"),
+    "conforming": lambda: _tables.conforming(DOCS / "conforming.json"),
     "conversions": lambda: _tables.conversions(DOCS / "convert.json", "libraries"),
     "conversions_special": lambda: _tables.conversions(DOCS / "convert.json", "special"),
     "coverage_jax": lambda: _tables.coverage(DOCS / "coverage" / "jax.toml"),

@@ -143,6 +143,17 @@ def sources(package: Path) -> str:
     return "\n".join(parts)
 
 
+def conforming(path: Path) -> str:
+    """Say which programs work on libraries without a wrapper."""
+    found = json.loads(path.read_text(encoding="utf-8"))
+    names = list(found["versions"])
+    rows = [
+        [f"`{program}`", *("yes" if outcomes[name] == "works" else outcomes[name] for name in names)]
+        for program, outcomes in found["programs"].items()
+    ]
+    return table(["capability", *(f"{name} {version}" for name, version in found["versions"].items())], rows)
+
+
 # From what is stated
 
 

@@ -111,7 +111,13 @@ def named_dtype(xp: Namespace, name: str, device: Device | None = None) -> DType
 
 
 def _dtypes_on(xp: Namespace, device: Device) -> Any:
-    return xp.__array_namespace_info__().dtypes(device=device)
+    return dtypes_of(xp, device)
+
+
+def dtypes_of(xp: Namespace, device: Device | None = None) -> dict[str, DType]:
+    """Return the data types of a library by name. `kind` is stated: not every library has the standard's default."""
+    found: dict[str, DType] = xp.__array_namespace_info__().dtypes(device=device, kind=None)
+    return found
 
 
 def dtype_for(xp: Namespace, kind: DefaultKind, device: Device | None = None) -> DType | None:

@@ -11,7 +11,7 @@ from xpand_extensions._index import Basic, Mask, Rows, Selection, rows_of_mask, 
 from xpand_extensions.scatter._at import At, Operation
 from xpand_extensions.scatter._segments import Combination, identity
 
-from ._runs import Runs
+from ._runs import Matches, Runs
 
 Binary = Callable[[Array, Array], Array]
 
@@ -57,7 +57,7 @@ class GenericAt(At):
         return int(xp.min(index)), int(xp.max(index))
 
     @staticmethod
-    def runs(index: Array, count: int) -> Runs:
+    def runs(index: Array, count: int) -> Runs | Matches:
         """Find where each row is in the index."""
         return Runs.of(array_namespace(index), index, count)
 
@@ -97,7 +97,7 @@ class GenericAt(At):
         xp = array_namespace(table)
         if operation == "power":
 
-            def power(old: Array, runs: Runs, number: int, there: Array) -> Array:
+            def power(old: Array, runs: Runs | Matches, number: int, there: Array) -> Array:
                 return xp.pow(old, xp.where(there, runs.occurrence(number, values), self._scalar(1)))
 
             return self._in_turn(table, rows, power)
@@ -227,7 +227,7 @@ class GenericAt(At):
 
         return call
 
-    def _in_turn(self, table: Array, rows: Rows, step: Callable[[Array, Runs, int, Array], Array]) -> Array:
+    def _in_turn(self, table: Array, rows: Rows, step: Callable[[Array, Runs | Matches, int, Array], Array]) -> Array:
         """Update by the first occurrence of each index, then by the second, and so on."""
         xp = array_namespace(table)
         if not rows.unique and not is_concrete(rows.index):
@@ -238,7 +238,7 @@ class GenericAt(At):
             )
         runs = self.runs(rows.index, rows.count)
         for number in range(1 if rows.unique else runs.longest):
-            there = xp.expand_dims(runs.first + number < runs.stop, axis=1)
+            there = xp.expand_dims(runs.has_occurrence(number), axis=1)
             table = xp.where(there, step(table, runs, number, there), table)
         return table
 

@@ -27,8 +27,13 @@ class Runs:
     stop: Array
 
     @classmethod
-    def of(cls, xp: Namespace, index: Array, count: int, *, is_sorted: bool = False) -> "Runs":
-        """Find the runs of a non-empty index of shape `(n,)`. What isn't within `0 <= index < count` is in none."""
+    def of(cls, xp: Namespace, index: Array, count: int, *, is_sorted: bool = False) -> "Runs | Matches":
+        """Find the runs of a non-empty index of shape `(n,)`. What isn't within `0 <= index < count` is in none.
+
+        On a library that can't sort, by comparing the index with each number: count times n steps, and as much memory.
+        """
+        if not (hasattr(xp, "searchsorted") and (is_sorted or hasattr(xp, "argsort"))):
+            return Matches.of(xp, index, count)
         order = None if is_sorted else xp.argsort(index, stable=True)
         ordered = index if order is None else xp.take(index, order)
         each = xp.arange(count, dtype=index.dtype, device=device_of(index))
@@ -76,6 +81,10 @@ class Runs:
         """Pick the last value of each index: shape `(count, width)`, arbitrary where there is none."""
         return self.xp.take(values, self._positions(self.stop - 1), axis=0)
 
+    def has_occurrence(self, number: int) -> Array:
+        """Tell whether each index occurs more than `number` times: shape `(count,)`."""
+        return self.first + number < self.stop
+
     def occurrence(self, number: int, values: Array) -> Array:
         """Pick the occurrence with this number of each index: shape `(count, width)`, arbitrary where there is none."""
         return self.xp.take(values, self._positions(self.first + number), axis=0)
@@ -86,3 +95,93 @@ class Runs:
 
     def _within(self, place: Array) -> Array:
         return self.xp.clip(place, 0, self.sorted_index.shape[0] - 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Matches:
+    """Where each index from 0 to `count - 1` is among many, as `Runs`, for libraries that can't sort."""
+
+    xp: Namespace
+    index: Array
+    found: Array
+    """Whether each position holds each index: shape `(count, n)`."""
+
+    @classmethod
+    def of(cls, xp: Namespace, index: Array, count: int) -> "Matches":
+        """Compare a non-empty index of shape `(n,)` with each number."""
+        each = _numbers(xp, count, index)
+        return cls(xp, index, xp.expand_dims(each, axis=1) == xp.expand_dims(index, axis=0))
+
+    @property
+    def present(self) -> Array:
+        """Whether each index occurs: shape `(count,)`."""
+        return self.xp.any(self.found, axis=1)
+
+    @property
+    def longest(self) -> int:
+        """How often the most frequent index occurs, or a bound for it where the values of the index aren't known."""
+        if math.prod(self.found.shape) and is_concrete(self.found):
+            return int(self.xp.max(self.xp.sum(self.xp.astype(self.found, self.index.dtype), axis=1)))
+        return int(self.index.shape[0])
+
+    def reduce(self, values: Array, combine: Combine, neutral: Scalar) -> Array:
+        """Combine the values of each index: from `(n, width)` to `(count, width)`; the function must be commutative."""
+        xp = self.xp
+        none = xp.full((), neutral, dtype=values.dtype, device=device_of(values))
+        return _folded(xp, xp.where(xp.expand_dims(self.found, axis=2), xp.expand_dims(values, axis=0), none), combine)
+
+    def last(self, values: Array) -> Array:
+        """Pick the last value of each index: shape `(count, width)`, arbitrary where there is none."""
+        return self._picked(self._number_of(later=True) == 0, values)
+
+    def has_occurrence(self, number: int) -> Array:
+        """Tell whether each index occurs more than `number` times: shape `(count,)`."""
+        return self.xp.any(self._chosen(self._number_of(later=False) == number), axis=1)
+
+    def occurrence(self, number: int, values: Array) -> Array:
+        """Pick the occurrence with this number of each index: shape `(count, width)`, arbitrary where there is none."""
+        return self._picked(self._number_of(later=False) == number, values)
+
+    def _number_of(self, *, later: bool) -> Array:
+        """Count, for each position, the earlier or later positions of the same index: shape `(n,)`."""
+        xp, index = self.xp, self.index
+        places = _numbers(xp, index.shape[0], index)
+        here, there = xp.expand_dims(places, axis=1), xp.expand_dims(places, axis=0)
+        same = xp.expand_dims(index, axis=1) == xp.expand_dims(index, axis=0)
+        return xp.sum(xp.astype(same & (there > here if later else there < here), index.dtype), axis=1)
+
+    def _chosen(self, chosen: Array) -> Array:
+        return self.found & self.xp.expand_dims(chosen, axis=0)
+
+    def _picked(self, chosen: Array, values: Array) -> Array:
+        """Pick the values of the chosen positions, of which there is at most one for each index."""
+        xp = self.xp
+        mask = xp.expand_dims(self._chosen(chosen), axis=2)
+        # Bits of numbers that are not selected must not take part: -0.0 + 0.0 is 0.0, and NaN + 0.0 is NaN.
+        zero = xp.zeros((), dtype=values.dtype, device=device_of(values))
+        spread = xp.where(mask, xp.expand_dims(values, axis=0), zero)
+        while mask.shape[1] > 1:
+            half = mask.shape[1] // 2
+            rest = slice(2 * half, None)
+            left, right = mask[:, :half, :], mask[:, half : 2 * half, :]
+            spread = xp.concat(
+                [xp.where(right, spread[:, half : 2 * half, :], spread[:, :half, :]), spread[:, rest, :]], axis=1
+            )
+            mask = xp.concat([left | right, mask[:, rest, :]], axis=1)
+        return spread[:, 0, :]
+
+
+def _numbers(xp: Namespace, count: int, like: Array) -> Array:
+    """Number the positions of an axis. A library that can't sort may have no `arange` either."""
+    if hasattr(xp, "arange"):
+        return xp.arange(count, dtype=like.dtype, device=device_of(like))
+    return xp.asarray(list(range(count)), dtype=like.dtype, device=device_of(like))
+
+
+def _folded(xp: Namespace, x: Array, combine: Combine) -> Array:
+    """Combine the values along the second of three axes, halving it in each step."""
+    while x.shape[1] > 1:
+        half = x.shape[1] // 2
+        combined = combine(x[:, :half, :], x[:, half : 2 * half, :])
+        x = combined if x.shape[1] == 2 * half else xp.concat([combined, x[:, 2 * half :, :]], axis=1)
+    return x[:, 0, :]

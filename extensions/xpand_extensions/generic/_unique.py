@@ -8,6 +8,8 @@ from xpand._typing import Array, Namespace, Scalar
 from xpand_extensions import sorting
 from xpand_extensions._bounds import index_dtype
 
+from .._sums import plain_sum
+
 
 def unique(
     x: Array,
@@ -40,7 +42,7 @@ def unique(
         present = xp.ones((size,), dtype=xp.bool, device=place)
         stop = xp.concat([start, xp.full((1,), number, dtype=dtype, device=place)])[1:]
     else:
-        count = xp.sum(xp.astype(new, dtype), dtype=dtype)
+        count = plain_sum(xp, xp.astype(new, dtype))
         wanted = xp.arange(1, size + 2, dtype=dtype, device=place)
         bounds = sorting.searchsorted.native(group)(group, wanted)
         present = wanted[:-1] <= count

@@ -11,6 +11,7 @@ from xpand._arguments import device_of
 from xpand._typing import Array
 
 from .._bounds import index_dtype
+from .._sums import plain_sum
 from ..vmap._names import Axis
 from ._batching import Batching
 from ._core import Op, bare, bind
@@ -55,7 +56,7 @@ def collective_batch(trace: Batching, op: Op, args: Sequence[Any], params: dict[
             return value
         sources = xp.asarray(params["sources"], dtype=xp.int64, device=device_of(value))
         return namespace.array(trace, bare(xp.take(value, sources, axis=0)))
-    total = bare(xp.sum(value, axis=0, dtype=value.dtype) if is_mapped else _times(xp, value, size))
+    total = bare(plain_sum(xp, value, axis=0) if is_mapped else _times(xp, value, size))
     return total if kind == "sum" else namespace.array(trace, total)
 
 

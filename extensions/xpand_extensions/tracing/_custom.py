@@ -7,6 +7,7 @@ from xpand._errors import UnsupportedError
 from xpand._typing import Array
 
 from .._captures import with_own_cells
+from .._sums import plain_sum
 from ._batching import Batching, batched
 from ._bodies import Body, closed
 from ._core import Op, Trace, TracedArray, aval_of, bare, bind, snapshot
@@ -269,7 +270,7 @@ def custom_vjp_batch(trace: Batching, op: Op, args: Sequence[Any], params: dict[
         of_members = lambda *arrays: backward(arrays[: len(kept)], arrays[len(kept) :])
         found = _with_axis(trace, of_members, (*kept, *cotangents), [0] * (len(kept) + len(cotangents)))
         # What is the same for all members gets what all of them contribute.
-        return [x if axis == 0 else trace.namespace.sum(x, axis=0, dtype=x.dtype) for x, axis in zip(found, axes)]
+        return [x if axis == 0 else plain_sum(trace.namespace, x, axis=0) for x, axis in zip(found, axes)]
 
     return _batched_call(trace, op, args, axes, params, {"forward": forward_of_batch, "backward": backward_of_batch})
 

@@ -4,6 +4,7 @@ from typing import Any
 
 from xpand._typing import Array, DType
 
+from .._sums import plain_sum
 from ._core import TracedArray
 
 
@@ -33,7 +34,7 @@ def gathered(namespace: Any, ct: Array, shape: tuple[int, ...], dtype: DType) ->
             extra + i for i, length in enumerate(shape) if length == 1 and found[extra + i] != 1
         )
         if axes:
-            ct = xp.sum(ct, axis=axes, dtype=ct.dtype)
+            ct = plain_sum(xp, ct, axis=axes)
         if tuple(ct.shape) != shape:
             ct = xp.reshape(ct, shape)
             if tuple(ct.shape) != shape:

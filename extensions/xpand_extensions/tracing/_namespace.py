@@ -5,7 +5,8 @@ from functools import cached_property
 from typing import Any, Final
 
 from xpand import _arguments, array_namespace, library_name
-from xpand._namespace import describe, register_wrapper
+from xpand._namespace import LIBRARIES, describe, register_wrapper
+from xpand._precision import dtypes_of
 from xpand._typing import DType
 
 from . import rules
@@ -61,7 +62,7 @@ class TracedNamespace:
         self.dtypes_of_results: dict[Any, Any] = {}
         """What `rules` have found of the data types of results."""
         parts = {name: _Part(f"{self.__name__}.{name}") for name in ("linalg", "fft") if hasattr(base, name)}
-        for name in (*_CONSTANTS, *base.__array_namespace_info__().dtypes(), *_MORE_DTYPES):
+        for name in (*_CONSTANTS, *dtypes_of(base), *_MORE_DTYPES):
             if hasattr(base, name):
                 setattr(self, name, getattr(base, name))
         for name, part in parts.items():
@@ -200,6 +201,8 @@ def _function(namespace: TracedNamespace, name: str, signature: str) -> Callable
     """Make a function of the standard, with its signature, that applies the operation of its name."""
     parts = parsed(signature)
     found = _find(namespace.base, name)
+    if name == "sum" and library_name(namespace.base) not in LIBRARIES:
+        found = _without_dtype(namespace.base)
     given = ", ".join([*parts.arrays, *parts.extra])
     params = ", ".join(f"'{part}': {part}" for part in parts.static)
     header = parts.header
@@ -221,6 +224,17 @@ def _function(namespace: TracedNamespace, name: str, signature: str) -> Callable
     made.__doc__ = getattr(found, "__doc__", None)
     made.__module__ = namespace.__name__
     return made
+
+
+def _without_dtype(base: Any) -> Callable[..., Any]:
+    """Make `sum(dtype=)` of a sum that need not take it, as MLX's doesn't: the array is converted first."""
+
+    def total(x: Any, *, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
+        x = x if dtype is None else base.astype(x, dtype)
+        found = base.sum(x, axis=axis, keepdims=keepdims)
+        return found if dtype is None or found.dtype == dtype else base.astype(found, dtype)
+
+    return total
 
 
 def _wrapper(namespace: TracedNamespace, op: Op) -> Callable[..., Any]:

@@ -4,6 +4,7 @@ from typing import Any, Final
 
 from xpand import is_concrete, library_name
 from xpand._namespace import is_lazy
+from xpand._precision import dtypes_of
 from xpand._typing import Device, DType
 
 from ..convert import convert
@@ -57,7 +58,7 @@ class Dtypes:
 
     def __init__(self, source: Any, target: Any, device: Device = None) -> None:
         """Take the namespaces of both, and the device on which arrays are to be made; None: on the default one."""
-        names = source.__array_namespace_info__().dtypes()
+        names = dtypes_of(source)
         self.found = [(dtype, getattr(target, name, None)) for name, dtype in names.items()]
         self.library = library_of_dtype(self.found[0][0])
         self.target, self.device = target, device

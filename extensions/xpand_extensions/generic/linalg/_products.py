@@ -8,6 +8,8 @@ from xpand._typing import Array, Namespace
 from xpand_extensions import linalg
 from xpand_extensions.linalg._plan import Pair, Plan, Single, plan_of
 
+from ..._sums import plain_sum
+
 Axes = tuple[Sequence[int], Sequence[int]]
 
 
@@ -46,7 +48,7 @@ def reduce_alone(xp: Namespace, step: Single, x: Array) -> Array:
             labels = labels[:first] + labels[first + 1 : second] + labels[second + 1 :] + label
     summed = tuple(axis for axis, label in enumerate(labels) if label not in step.kept)
     if summed:
-        x = xp.sum(x, axis=summed, dtype=x.dtype)
+        x = plain_sum(xp, x, axis=summed)
         labels = "".join(label for label in labels if label in step.kept)
     return x if labels == step.kept else xp.permute_dims(x, tuple(labels.index(label) for label in step.kept))
 

@@ -6,6 +6,7 @@ from typing import Any
 from xpand import array_namespace
 from xpand._typing import Array, DType, Namespace
 
+from ..._sums import plain_sum
 from ...random._keys import bits
 from ...random._uniform import normal, uniform
 
@@ -74,4 +75,4 @@ def cauchy(key: Array, /, shape: Any = (), dtype: DType | None = None) -> Array:
 def maxwell(key: Array, /, shape: Any = (), dtype: DType | None = None) -> Array:
     xp = array_namespace(key)
     x = normal(key, (*shape, 3), dtype=dtype)
-    return xp.sqrt(xp.sum(x * x, axis=-1, dtype=dtype))
+    return xp.sqrt(plain_sum(xp, x * x, axis=-1))

@@ -5,6 +5,7 @@ from typing import Any
 from xpand import array_namespace
 from xpand._typing import Array, DType
 
+from ..._sums import plain_sum
 from ...random._continuous import exponential
 from ...random._gamma import generalized_normal
 from ...random._keys import split
@@ -56,5 +57,5 @@ def ball(key: Array, /, d: int, p: Array | float = 2.0, shape: Any = (), dtype: 
     xp = array_namespace(key, p)
     keys = split(key)
     x = generalized_normal(keys[0, ...], p, (*shape, d), dtype)
-    norm = xp.sum(xp.abs(x) ** p, axis=-1, dtype=dtype) + exponential(keys[1, ...], shape, dtype)
+    norm = plain_sum(xp, xp.abs(x) ** p, axis=-1) + exponential(keys[1, ...], shape, dtype)
     return x / xp.expand_dims(norm ** (1.0 / p), axis=-1)

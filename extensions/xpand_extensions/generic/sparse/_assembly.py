@@ -6,6 +6,8 @@ from xpand_extensions import scatter
 from xpand_extensions.sparse._assembly import CSRAssembly, Shape
 from xpand_extensions.sparse._order import equal_neighbours, sorting
 
+from ..._sums import plain_sum
+
 
 def csr_assembly(
     rows: Array,
@@ -34,7 +36,7 @@ def csr_assembly(
     number = xp.cumulative_sum(xp.astype(is_first, dtype), dtype=dtype)
     size = int(number[-1]) if size is None else size
     each = xp.arange(size, dtype=dtype, device=device)
-    entries = xp.sum(xp.astype(rows < m, dtype), dtype=dtype)
+    entries = plain_sum(xp, xp.astype(rows < m, dtype))
     runs = xp.minimum(_up_to(number, size + 1), entries)
     first = runs[:-1]
     found = xp.take(columns, xp.where(first < nse, first, xp.zeros_like(first)))

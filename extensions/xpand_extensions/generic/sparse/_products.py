@@ -8,6 +8,8 @@ from xpand_extensions import scatter
 from xpand_extensions._bounds import index_dtype
 from xpand_extensions.sparse._products import CSRPlan, Shape
 
+from ..._sums import plain_sum
+
 
 def csr_matmul(
     values: Array,
@@ -73,7 +75,7 @@ def sampled_matmul(x: Array, y: Array, rows: Array, columns: Array, /) -> Array:
     if 0 in (m, n, rows.shape[0]):
         stack = _arguments.broadcast(tuple(x.shape[:-2]), tuple(y.shape[:-2]))
         return xp.zeros((*stack, rows.shape[0]), dtype=x.dtype, device=_arguments.device_of(x))
-    found = xp.sum(_rows_of(x, rows) * _rows_of(y, columns), axis=-1, dtype=x.dtype)
+    found = plain_sum(xp, _rows_of(x, rows) * _rows_of(y, columns), axis=-1)
     return xp.where((rows < m) & (columns < n), found, xp.zeros_like(found))
 
 

@@ -5,6 +5,8 @@ import math
 from xpand import _arguments, array_namespace
 from xpand._typing import Array, Namespace
 
+from ..._sums import plain_sum
+
 
 def cov(
     x: Array,
@@ -62,7 +64,7 @@ def _rows(xp: Namespace, x: Array, rowvar: bool) -> Array:
 
 def _mean(xp: Namespace, rows: Array) -> Array:
     # Not `mean`, which some libraries warn of for no observations.
-    return xp.sum(rows, axis=-1, keepdims=True, dtype=rows.dtype) / max(rows.shape[-1], 1)
+    return plain_sum(xp, rows, axis=-1, keepdims=True) / max(rows.shape[-1], 1)
 
 
 def _transposed(xp: Namespace, x: Array) -> Array:

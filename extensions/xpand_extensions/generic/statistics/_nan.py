@@ -7,6 +7,8 @@ from xpand import _arguments, array_namespace
 from xpand._typing import Array, Namespace
 from xpand_extensions._bounds import index_dtype
 
+from ..._sums import plain_sum
+
 
 def nansum(x: Array, /, *, axis: Any = None, keepdims: bool = False) -> Array:
     xp = array_namespace(x)
@@ -30,7 +32,7 @@ def nanmax(x: Array, /, *, axis: Any = None, keepdims: bool = False) -> Array:
 
 def nanmean(x: Array, /, *, axis: Any = None, keepdims: bool = False) -> Array:
     xp = array_namespace(x)
-    total = xp.sum(_filled(xp, x, 0), axis=axis, keepdims=keepdims, dtype=x.dtype)
+    total = plain_sum(xp, _filled(xp, x, 0), axis=axis, keepdims=keepdims)
     return _divided(xp, total, _count(xp, x, axis, keepdims))
 
 
@@ -38,9 +40,9 @@ def nanvar(x: Array, /, *, axis: Any = None, correction: float = 0.0, keepdims: 
     xp = array_namespace(x)
     nan, values = xp.isnan(x), _filled(xp, x, 0)
     number = _count(xp, x, axis, True)
-    mean = _divided(xp, xp.sum(values, axis=axis, keepdims=True, dtype=x.dtype), number)
+    mean = _divided(xp, plain_sum(xp, values, axis=axis, keepdims=True), number)
     distance = xp.where(nan, xp.zeros_like(x), values - mean)
-    total = xp.sum(distance * distance, axis=axis, keepdims=keepdims, dtype=x.dtype)
+    total = plain_sum(xp, distance * distance, axis=axis, keepdims=keepdims)
     return _divided(xp, total, number if keepdims else xp.squeeze(number, axis=axis), correction)
 
 
@@ -85,7 +87,7 @@ def _extreme(xp: Namespace, function: Any, identity: float, x: Array, axis: Any,
         return function(x, axis=axis, keepdims=keepdims)
     nan = xp.full((), math.nan, dtype=x.dtype, device=_arguments.device_of(x))
     if 0 in x.shape:
-        return xp.sum(x, axis=axis, keepdims=keepdims, dtype=x.dtype) + nan
+        return plain_sum(xp, x, axis=axis, keepdims=keepdims) + nan
     all_nan = xp.all(xp.isnan(x), axis=axis, keepdims=keepdims)
     return xp.where(all_nan, nan, function(_filled(xp, x, identity), axis=axis, keepdims=keepdims))
 

@@ -7,6 +7,7 @@ from typing import Any
 from xpand import _arguments, array_namespace
 from xpand._typing import Array, Namespace
 
+from ..._sums import plain_sum
 from .._last_axis import as_last
 
 
@@ -68,14 +69,14 @@ def average(x: Array, /, *, axis: Any = None, weights: Array | None = None, keep
     xp = array_namespace(x, weights)
     if weights is None:
         size = math.prod([x.shape[i] for i in axis])
-        total = xp.sum(x, axis=axis, keepdims=keepdims, dtype=x.dtype)
+        total = plain_sum(xp, x, axis=axis, keepdims=keepdims)
         return total / size if size else total + math.nan
     if weights.ndim != x.ndim:
         weights = xp.reshape(weights, tuple([size if i in axis else 1 for i, size in enumerate(x.shape)]))
         weights = xp.broadcast_to(weights, x.shape)
     products = xp.multiply(x, weights)
-    total = xp.sum(products, axis=axis, keepdims=keepdims, dtype=products.dtype)
-    mass = xp.sum(weights, axis=axis, keepdims=keepdims, dtype=weights.dtype)
+    total = plain_sum(xp, products, axis=axis, keepdims=keepdims)
+    mass = plain_sum(xp, weights, axis=axis, keepdims=keepdims)
     return quotient_or_nan(xp, total, mass)
 
 

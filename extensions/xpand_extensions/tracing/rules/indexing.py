@@ -8,6 +8,7 @@ from xpand._arguments import device_of
 from xpand._namespace import is_lazy
 
 from ..._bounds import index_dtype
+from ..._sums import plain_sum
 from .._core import Aval, TracedArray, TracedError, bare
 from .._derivatives import LINEAR, First
 from .._indexing import put_together
@@ -117,7 +118,7 @@ def _got(xp: Any, ct: Any, i: int, x: Any, value: Any, *arrays: Any, key: tuple[
     if not value.shape and len(arrays) == 1 and is_rows(key) and is_mask(xp, arrays[0]):
         # The same for all places, so that it doesn't matter how many there are.
         mask = xp.reshape(arrays[0], (*arrays[0].shape, *(1,) * (len(ct.shape) - len(arrays[0].shape))))
-        return xp.sum(xp.where(mask, ct, xp.zeros_like(ct)), dtype=ct.dtype)
+        return plain_sum(xp, xp.where(mask, ct, xp.zeros_like(ct)))
     found = get(xp, ct, key, arrays)
     if any(not is_mask(xp, array) for array in arrays):
         shape = tuple(found.shape)

@@ -169,6 +169,7 @@ def reduced_batch(name: str, of: Callable[[Any], Function]) -> Function:
 
     def rule(xp: Any, mapped: Any, x: Any, axis: Any = None, keepdims: bool = False, **params: Any) -> Any:
         axes = tuple([i + 1 for i in axes_of(name, axis, x.ndim - 1)])
+        params = {key: value for key, value in params.items() if value is not None}  # not every sum takes dtype=
         if axes:
             return of(xp)(x, axis=axes, keepdims=keepdims, **params)
         return of(xp)(xp.expand_dims(x, axis=1), axis=1, **params)

@@ -7,6 +7,7 @@ from typing import Any, Final
 from xpand._arguments import device_of
 
 from ..._bounds import index_dtype
+from ..._sums import plain_sum
 from .._core import Aval, Each
 from .._derivatives import LINEAR, First
 from .._shapes import broadcast
@@ -101,7 +102,7 @@ def _tile_sizes(shape: Sequence[int], repetitions: Any) -> tuple[tuple[int, ...]
 def _untiled(xp: Any, ct: Any, x: Any, repetitions: Any) -> Any:
     sizes, times = _tile_sizes(x.shape, repetitions)
     pairs = xp.reshape(ct, tuple([length for pair in zip(times, sizes) for length in pair]))
-    return xp.reshape(xp.sum(pairs, axis=tuple(range(0, 2 * len(sizes), 2)), dtype=ct.dtype), tuple(x.shape))
+    return xp.reshape(plain_sum(xp, pairs, axis=tuple(range(0, 2 * len(sizes), 2))), tuple(x.shape))
 
 
 def _unrepeated(xp: Any, ct: Any, x: Any, repeats: Any, axis: int | None = None) -> Any:
@@ -111,7 +112,7 @@ def _unrepeated(xp: Any, ct: Any, x: Any, repeats: Any, axis: int | None = None)
     size = shape[axis]
     if not hasattr(repeats, "dtype"):
         pairs = xp.reshape(ct, (*shape[: axis + 1], repeats, *shape[axis + 1 :]))
-        return xp.reshape(xp.sum(pairs, axis=axis + 1, dtype=ct.dtype), tuple(x.shape))
+        return xp.reshape(plain_sum(xp, pairs, axis=axis + 1), tuple(x.shape))
     from xpand_extensions.scatter import segment_sum
 
     base = getattr(xp, "base", xp)

@@ -10,6 +10,7 @@ from xpand._arguments import device_of
 from xpand_extensions.sparse import _blocks as blocks
 from xpand_extensions.sparse import _products as products
 
+from ..._sums import plain_sum
 from .._core import Aval
 from .._derivatives import LINEAR
 from .._shapes import broadcast
@@ -81,9 +82,9 @@ class _Product:
 def summed(xp: Any, x: Any, shape: tuple[int, ...]) -> Any:
     """Sum over the axes along which an array of a shape was broadcast."""
     extra = tuple(range(x.ndim - len(shape)))
-    x = xp.sum(x, axis=extra, dtype=x.dtype) if extra else x
+    x = plain_sum(xp, x, axis=extra) if extra else x
     stretched = tuple(i for i, (have, want) in enumerate(zip(x.shape, shape)) if have != want)
-    return xp.sum(x, axis=stretched, keepdims=True, dtype=x.dtype) if stretched else x
+    return plain_sum(xp, x, axis=stretched, keepdims=True) if stretched else x
 
 
 # Products at places

@@ -10,6 +10,7 @@ from xpand_extensions.generic.windows._pieces import extreme_places, inside, sca
 from xpand_extensions.padding import pad
 from xpand_extensions.windows._arguments import Pass, passes
 
+from ..._sums import plain_sum
 from .._core import Aval
 from .._derivatives import LINEAR, contribution
 from .._rows import applied
@@ -187,7 +188,7 @@ def _view_transposed(xp: Any, ct: Any, x: Any, window_shape: Any, axis: Any, str
         ct = _padded(ct, widths, [stride - 1 if i == k + 1 else 0 for i in range(ct.ndim)])
         ct = xp.reshape(ct, (*ct.shape[:k], window * row, *ct.shape[k + 2 :]))
         ct = ct[(slice(None),) * k + (slice(0, window * size), ...)]
-        ct = xp.sum(xp.reshape(ct, (*ct.shape[:k], window, size, *ct.shape[k + 1 :])), axis=k, dtype=ct.dtype)
+        ct = plain_sum(xp, xp.reshape(ct, (*ct.shape[:k], window, size, *ct.shape[k + 1 :])), axis=k)
     return ct
 
 
