@@ -51,6 +51,7 @@ TABLES: Final[Mapping[str, Callable[[], str]]] = {
     "estimators": lambda: _tables.sources(DOCS / "examples" / "estimators"),
     "helpers": lambda: _tables.helpers(helper_names()),
     "imports": _tables.imports,
+    "singular_points": lambda: _tables.singular_points(DOCS / "singular_points.json"),
     "mends": lambda: _tables.mends(Path(xpand.__file__).parent),
 }
 

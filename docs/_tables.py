@@ -231,6 +231,15 @@ def conversions(path: Path, part: str) -> str:
     return table(header, ([name_of(row), *(cells[column] for column in columns)] for row, cells in rows.items()))
 
 
+def singular_points(path: Path) -> str:
+    """Show the derivatives at points where a function has none, where libraries differ."""
+    found: dict[str, dict[str, str]] = json.loads(path.read_text(encoding="utf-8"))
+    calls = next(iter(found.values()))
+    rows = ((call, [values[call] for values in found.values()]) for call in calls)
+    header = ["", *map(name_of, found)]
+    return table(header, ([f"`{call}`", *values] for call, values in rows if len(set(values)) > 1))
+
+
 def _pair(names: str) -> str:
     return " to ".join(map(name_of, names.split(" to ")))
 

@@ -60,9 +60,14 @@ def _power_of_base(xp: Any, out: Any, x1: Any, x2: Any) -> Any:
 def _power_of_exponent(xp: Any, out: Any, x1: Any, x2: Any) -> Any:
     if not hasattr(x1, "dtype"):
         return out * _logarithm(x1) if x1 else xp.zeros_like(out)
-    zero = x1 == 0
+    zero = (x1 == 0) & ~_is_negative(xp, x2)  # the derivative is 0 there, and infinite for negative exponents
     logarithm = xp.log(xp.where(zero, xp.ones_like(x1), x1))
     return xp.where(zero, 0, out) * logarithm
+
+
+def _is_negative(xp: Any, x: Any) -> Any:
+    """Tell where the real part is negative, or NaN."""
+    return ~((xp.real(x) if xp.isdtype(x.dtype, "complex floating") else x) >= 0)
 
 
 def _logarithm(x: complex) -> complex:
@@ -83,8 +88,9 @@ def _hypotenuse(xp: Any, out: Any, x: Any) -> Any:
 
 
 def _over_square(xp: Any, x: Any, x1: Any, x2: Any) -> Any:
-    """Compute x / (x1² + x2²), of which the squares would overflow."""
+    """Compute x / (x1² + x2²), whose squares would overflow; 0 where both are 0."""
     size = xp.hypot(x1, x2)
+    size = xp.where(size == 0, xp.ones_like(size), size)
     return x / size / size
 
 
@@ -161,8 +167,7 @@ DERIVATIVES: Final[dict[str, Any]] = {
     "pow": (_f(_power_of_base), _f(_power_of_exponent)),
     "real": (LINEAR,),
     "reciprocal": (_f(lambda xp, y, x: -y * y),),
-    # What was taken away is a whole multiple of y; rounding mends the quotient.
-    "remainder": (1, _f(lambda xp, z, x, y: -xp.round((x - z) / y))),
+    "remainder": (1, _f(lambda xp, z, x, y: -xp.floor_divide(x, y))),
     "sign": (contribution(_sign_of_complex),),
     "sin": (_f(lambda xp, y, x: xp.cos(x)),),
     "sinh": (_f(lambda xp, y, x: xp.cosh(x)),),

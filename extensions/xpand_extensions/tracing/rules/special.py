@@ -133,15 +133,16 @@ def _product_with_log(name: str, least: float) -> tuple[factor, factor]:
 
 
 def _shares(xp: Any, out: Any, x: Any, axis: Any, keepdims: bool, b: Any) -> Any:
-    """Compute exp(x) over the sum of b exp(x); 0 where the sum's logarithm is not finite."""
+    """Compute exp(x) over the sum of b exp(x): 0 where that sum is 0, and 0 next to infinities, which share."""
     if not keepdims:
         for i in sorted(axis):
             out = xp.expand_dims(out, axis=i)
     finite = xp.isfinite(out)
-    terms = xp.exp(xp.where(finite, xp.subtract(x, xp.where(finite, out, 0.0)), -math.inf))
-    # Their sum is 1 but for the rounding of a large logarithm.
+    infinite = xp.where(x == math.inf, xp.zeros_like(x), -math.inf)
+    terms = xp.exp(xp.where(finite, xp.subtract(x, xp.where(finite, out, 0.0)), infinite))
+    # Their sum is 1 but for infinities and the rounding of a large logarithm.
     total = xp.sum(terms if b is None else xp.multiply(terms, b), axis=axis, keepdims=True)
-    return terms / xp.where(finite, total, 1.0)
+    return terms / xp.where(total > 0.0, total, 1.0)
 
 
 def _pushed_logsumexp(

@@ -9,12 +9,14 @@ import jax
 
 from xpand_extensions.generic import special as generic
 
+from .._derivatives import compiled
+
 betainc = jax.jit(generic.betainc)
 betaln = jax.jit(generic.betaln)
 digamma = jax.jit(generic.digamma)
 factorial = jax.jit(generic.factorial)
 gammainc = jax.jit(generic.gammainc)
 gammaincc = jax.jit(generic.gammaincc)
-gammaln = jax.jit(generic.gammaln)
+gammaln = compiled(generic.gammaln, lambda x, value: generic.digamma(x))  # of its own it has 0 at the poles
 polygamma = jax.jit(generic.polygamma, static_argnums=0)
 zeta = jax.jit(generic.zeta)
