@@ -19,6 +19,7 @@ from xpand_extensions.jit import ShapeDtype, eval_shape, jit
 from xpand_extensions.linalg import lu_factor
 from xpand_extensions.sorting import top_k
 from xpand_extensions.tracing import TracedError
+from xpand_extensions.tracing._methods import ATTRIBUTES, METHODS
 from xpand_extensions.vmap import vmap
 
 X = np.asarray([1.5, -2.0, 3.0])
@@ -218,6 +219,165 @@ def test_copies_are_arrays_of_their_own(library: Library, transform: Transform, 
 def test_traced_arrays_are_not_pickled(transform: Transform) -> None:
     with pytest.raises(TracedError, match=r"pickle: .*traces .*transformed function returns"):
         transform(lambda x: pickle.loads(pickle.dumps(x)))(X)
+
+
+# Methods and indices of the library's own arrays
+
+CUBE = np.asarray([[[3.5, -1.0, 2.0], [0.0, 7.25, -4.0]]])
+CALLS: dict[str, tuple[Callable[[Any], Any], ...]] = {
+    "T": (lambda x: x.T, lambda x: x[0, 0].T),
+    "all": (lambda x: (x > 0.0).all(), lambda x: (x > 0.0).all(axis=1), lambda x: (x > 0.0).all(2, keepdims=True)),
+    "any": (lambda x: (x > 6.0).any(axis=(0, 2)),),
+    "argmax": (lambda x: x.argmax(), lambda x: x.argmax(axis=-1)),
+    "argmin": (lambda x: x.argmin(axis=1),),
+    "argsort": (lambda x: x.argsort(), lambda x: x.argsort(axis=None)),
+    "astype": (lambda x: x.astype("float32"), lambda x: x.astype(np.int64, copy=False), lambda x: x.astype(bool)),
+    "clip": (lambda x: x.clip(-2.0, 3.0), lambda x: x.clip(min=0.0), lambda x: x.clip(max=1.0)),
+    "conj": (lambda x: (x * 1j).conj(), lambda x: x.conj()),
+    "conjugate": (lambda x: (x * 1j).conjugate(),),
+    "copy": (lambda x: x.copy(),),
+    "cumprod": (lambda x: x.cumprod(axis=2), lambda x: (x > 0.0).cumprod(axis=1)),
+    "cumsum": (lambda x: x.cumsum(1), lambda x: x.cumsum(axis=2, dtype="float32")),
+    "diagonal": (lambda x: x[0].diagonal(), lambda x: x.diagonal(1, 1, 2)),
+    "dot": (
+        lambda x: x.dot(x[0].T),
+        lambda x: x[0, 0].dot(x[0, 1]),
+        lambda x: x[0].dot(x[0, 1]),
+        lambda x: x[0, 1].dot(x[0].T),
+        lambda x: x.dot(2.0),
+    ),
+    "fill": (lambda x: _after(x * 1.0, lambda y: y.fill(2.5)),),
+    "flatten": (lambda x: x.flatten(),),
+    "imag": (lambda x: (x * 2j).imag, lambda x: x.imag),
+    "itemsize": (lambda x: x * x.itemsize,),
+    "list": (
+        lambda x: x[0, [1, 0]],
+        lambda x: x[[0]],
+        lambda x: x[..., [True, False, True]],
+        lambda x: x[:, :, [-1, 0]],
+        lambda x: x[[]],
+    ),
+    "list as a place": (lambda x: _after(x * 1.0, lambda y: y.__setitem__((0, [1, 0]), 5.0)),),
+    "lists": (lambda x: x[0][[0, 1], [2, 0]], lambda x: x[0, [[0], [1]], [0, 2]]),
+    "max": (lambda x: x.max(), lambda x: x.max(axis=(0, 1)), lambda x: (x > 0.0).max(axis=2)),
+    "mean": (
+        lambda x: x.mean(),
+        lambda x: x.mean(axis=1),
+        lambda x: (x > 0.0).mean(),
+        lambda x: x.mean(dtype="float32"),
+    ),
+    "min": (lambda x: x.min(axis=2, keepdims=True), lambda x: (x > 0.0).min()),
+    "nbytes": (lambda x: x * x.nbytes,),
+    "prod": (lambda x: x.prod(axis=1), lambda x: (x > 0.0).prod()),
+    "ravel": (lambda x: x.ravel(),),
+    "real": (lambda x: (x + 2j).real, lambda x: x.real),
+    "repeat": (lambda x: x.repeat(2), lambda x: x.repeat(3, axis=1), lambda x: x.repeat([1, 0, 2], 2)),
+    "reshape": (
+        lambda x: x.reshape(3, 2),
+        lambda x: x.reshape((6,)),
+        lambda x: x.reshape(-1),
+        lambda x: x.reshape(2, -1),
+    ),
+    "round": (lambda x: x.round(), lambda x: (x / 3.0).round(2), lambda x: (x * 30.0).round(-1)),
+    "searchsorted": (lambda x: x[0, 0].cumsum(0).searchsorted([2.0, 4.0], side="right"),),
+    "sort": (lambda x: _after(x * 1.0, lambda y: y.sort()), lambda x: _after(x * 1.0, lambda y: y.sort(axis=1))),
+    "squeeze": (lambda x: x.squeeze(), lambda x: x.squeeze(axis=0)),
+    "std": (lambda x: x.std(), lambda x: x.std(axis=2, ddof=1)),
+    "sum": (lambda x: x.sum(axis=0), lambda x: (x > 0.0).sum(axis=2), lambda x: x.sum((0, 1), keepdims=True)),
+    "swapaxes": (lambda x: x.swapaxes(0, -1),),
+    "take": (lambda x: x.take([1, 4]), lambda x: x.take(1, axis=1), lambda x: x.take([[0, 1]], axis=-1)),
+    "trace": (lambda x: x[0].trace(), lambda x: x.trace(1, 1, 2), lambda x: (x > 0.0).trace(0, 1, 2)),
+    "transpose": (lambda x: x.transpose(), lambda x: x.transpose(2, 0, 1), lambda x: x.transpose((1, 0, 2))),
+    "var": (lambda x: x.var(axis=(0, 2)), lambda x: (x > 0.0).var(ddof=1)),
+}
+OF_DASK = {name for name in CALLS if hasattr(TRACED["dask"].asarray(X), name)} | {"list"}
+
+
+def _after(x: Any, write: Callable[[Any], None]) -> Any:
+    write(x)
+    return x
+
+
+@pytest.mark.parametrize("name", sorted(CALLS))
+def test_methods_of_the_library(transform: Transform, name: str) -> None:
+    for call in CALLS[name]:
+        _check(TRACED["numpy"], transform, call, CUBE)
+
+
+@pytest.mark.parametrize("name", sorted(OF_DASK))
+@pytest.mark.parametrize("transform", ["jit", "vjp"])
+def test_methods_of_dask(transform: str, name: str) -> None:
+    library = TRACED["dask"]
+    for call in CALLS[name]:
+        try:
+            call(library.asarray(CUBE))
+        except (AttributeError, NotImplementedError, TypeError, ValueError):  # arguments that Dask doesn't take
+            continue
+        x = library.asarray(CUBE)
+        library.assert_equal(TRANSFORMS[transform](call)(x), np.asarray(call(x)), rtol=1e-15)
+
+
+def test_all_methods_have_cases() -> None:
+    assert (METHODS.keys() | ATTRIBUTES.keys()) - CALLS.keys() == {"nonzero"}
+
+
+def test_indices_of_nonzero_elements() -> None:
+    found: list[Any] = []
+    jvp(lambda x: (found.append(x.nonzero()), x)[1], (CUBE,), (CUBE,))
+    np.testing.assert_array_equal(np.stack([np.asarray(x) for x in found[0]]), np.stack(CUBE.nonzero()))
+
+
+@pytest.mark.parametrize("transform", ["jit", "jvp", "vjp", "vmap"])
+def test_every_attribute_of_numpy_is_there_or_says_what_to_write(transform: str) -> None:
+    names = [name for name in dir(np.ndarray) if not name.startswith("_")]
+
+    def function(x: Any) -> Any:
+        for name in names:
+            if not hasattr(x, name):
+                with pytest.raises(AttributeError, match=rf"no '{name}'.*(write|use|values are concrete)"):
+                    getattr(x, name)
+        return x
+
+    TRANSFORMS[transform](function)(M)
+
+
+@pytest.mark.parametrize("name", ["strict", "strict-device1"])
+def test_a_strict_library_stays_strict(transform: Transform, name: str) -> None:
+    def function(x: Any) -> Any:
+        for method in (*METHODS, *ATTRIBUTES):
+            assert not hasattr(x, method)
+        with pytest.raises(AttributeError, match=r"no 'sum': its attributes are those of the standard; write `xp\.sum"):
+            x.sum()
+        with pytest.raises(TypeError, match=r"x\[key\]: takes integers.*xp\.asarray"):
+            x[[0, 1]]
+        return x
+
+    transform(function)(TRACED[name].asarray(X))
+
+
+REFUSED: dict[str, Callable[[Any], Any]] = {
+    "sum, where": lambda x: x.sum(where=x > 0.0),
+    "max, initial": lambda x: x.max(initial=3.0),
+    "mean, out": lambda x: x.mean(out=np.zeros(())),
+    "reshape, order": lambda x: x.reshape(3, 1, order="F"),
+    "astype, casting": lambda x: x.astype(np.int64, casting="safe"),
+    "take, mode": lambda x: x.take([5], mode="clip"),
+    "round, decimals of integers": lambda x: x.astype(np.int64).round(-1),
+    "sum, no such option": lambda x: x.sum(axes=0),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+@pytest.mark.parametrize("transform", ["jit", "vjp"])
+def test_options_without_counterpart(transform: str, name: str) -> None:
+    with pytest.raises((TypeError, ValueError), match=r"x\.\w+: .*(xp\.|xpand\.|use 0)|axes"):
+        TRANSFORMS[transform](REFUSED[name])(X)
+
+
+def test_functions_of_numpy_that_call_methods() -> None:
+    for function in (np.sum, np.mean, np.max, np.std, np.transpose, np.cumsum, np.any):
+        np.testing.assert_array_equal(jit(function)(M), function(M))
+    np.testing.assert_array_equal(grad(lambda x: np.sum(x * x))(X), 2.0 * X)
 
 
 # Writing in place

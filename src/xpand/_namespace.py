@@ -365,8 +365,13 @@ def namespace(name: str) -> Namespace:
     )
 
 
-def library_name(xp: Namespace) -> str:
+def library_name(xp: Namespace, *, underlying: bool = False) -> str:
     """Name the library behind a namespace, wrapped or its own: "torch" for `xpand.torch` and for `torch`.
+
+    Args:
+        xp: A namespace.
+        underlying: What to name for the namespace of traced arrays, which transformations of NumPy, CuPy and Dask hand
+            to functions: False for "traced", True for the library whose arrays are traced.
 
     Raises:
         TypeError: xp is no namespace, but an array, say, whose namespace `array_namespace` knows.
@@ -382,6 +387,8 @@ def library_name(xp: Namespace) -> str:
                 f"library_name: xp must be a namespace, got {describe(xp)}; of an array, take `array_namespace(x)`"
             )
         name = type(xp).__module__
+    if underlying and xp in _WRAPPERS.values():
+        return library_name(xp.base, underlying=True)
     return name.removeprefix(_PACKAGE + ".").partition(".")[0]
 
 

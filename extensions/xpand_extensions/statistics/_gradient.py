@@ -58,8 +58,8 @@ def gradient(
                 f"{f.shape[item]} along axis {item} of f of shape {tuple(f.shape)}"
             )
     steps = _spacings(xp, f, spacing, axes)
-    f, *steps = in_one_namespace(f, *steps)
-    results: tuple[Array, ...] = gradient.native(f, *steps)(f, *steps, axis=axes, edge_order=edge_order)
+    arrays = in_one_namespace(f, *steps)
+    results: tuple[Array, ...] = gradient.native(*arrays)(*arrays, axis=axes, edge_order=edge_order)
     return results[0] if len(axes) == 1 and (axis is None or not isinstance(axis, (tuple, list))) else results
 
 

@@ -2,6 +2,7 @@
 
 import operator as python_operators
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any, Final
 
 from xpand._typing import Device, DType
@@ -78,8 +79,10 @@ class _Methods(TracedArray):
 
     @property
     def T(self) -> Any:
-        """The transposed matrix."""
+        """The transpose of a matrix; over NumPy and its like the array with its axes in reverse order."""
         if self.ndim != 2:
+            if "transpose" in self._namespace.methods:
+                return self.transpose()
             raise ValueError(f"x.T: x must have two axes, got {self.ndim}; use `x.mT` for the last two")
         return self._namespace.matrix_transpose(self)
 
@@ -93,16 +96,24 @@ class _Methods(TracedArray):
         namespace = self._namespace
         return namespace.wrap(bind(namespace.operations["to_device"], (self,), {"device": device}))
 
+    def _taken_apart(self, key: Any) -> tuple[tuple[Any, ...], list[Any]]:
+        def from_list(part: list[Any]) -> Any:
+            namespace = self._namespace
+            dtype = None if part else namespace.int64  # an empty list selects nothing
+            return namespace.asarray(part, dtype=dtype, device=self.device)
+
+        return taken_apart(key, from_list if self._namespace.takes_lists else None)
+
     def __getitem__(self, key: Any) -> Any:
         namespace = self._namespace
-        parts, arrays = taken_apart(key)
+        parts, arrays = self._taken_apart(key)
         for x in arrays:
             namespace.check(x)
         return namespace.wrap(bind(namespace.operations["getitem"], (self, *arrays), {"key": parts}))
 
     def __setitem__(self, key: Any, value: Any) -> None:
         namespace = self._namespace
-        parts, arrays = taken_apart(key)
+        parts, arrays = self._taken_apart(key)
         for x in arrays:
             namespace.check(x)
         if hasattr(value, "dtype"):
@@ -172,6 +183,11 @@ class _Methods(TracedArray):
         return _bare(self, "conversion to NumPy", _INDEXING).__array__(*args, **kwargs)
 
     def __getattr__(self, name: str) -> Any:
+        namespace = self._namespace
+        if name in namespace.methods:
+            return partial(namespace.methods[name], self)
+        if name in namespace.attributes:
+            return namespace.attributes[name](self)
         known = "with `xp = xpand.array_namespace(x)`, of all the arrays that meet there"
         if name.startswith("_"):  # which a library's own functions ask for
             fix = f"where a function of a library was given it, write that of the standard {known}"
@@ -181,7 +197,11 @@ class _Methods(TracedArray):
             fix = f"write `xp.{name}(x)` {known}"
         else:
             fix = f"use the functions of the standard {known}"
-        raise AttributeError(f"a traced array has no {name!r}: its attributes are those of the standard; {fix}")
+        raise AttributeError(f"a traced array has no {name!r}: {self._has()}; {fix}")
+
+    def _has(self) -> str:
+        own = " and the methods of the library's arrays that functions of the standard stand for"
+        return f"its attributes are those of the standard{own if self._namespace.methods else ''}"
 
     def to_dask_array(self) -> Any:
         # Dask takes whatever has a shape for an array, and would only find out when it computes, or never.

@@ -15,11 +15,13 @@ ARRAY: Final = "array"
 """What stands in a key in the place of an array."""
 
 
-def taken_apart(key: Any) -> tuple[tuple[Any, ...], list[Any]]:
-    """Divide a key into its static part and its arrays."""
+def taken_apart(key: Any, from_list: Callable[[list[Any]], Any] | None = None) -> tuple[tuple[Any, ...], list[Any]]:
+    """Divide a key into its static part and its arrays, which `from_list` makes of lists where the library does."""
     arrays: list[Any] = []
     parts: list[Any] = []
     for part in key if isinstance(key, tuple) else (key,):
+        if from_list is not None and isinstance(part, list):
+            part = from_list(part)
         if hasattr(part, "dtype"):
             arrays.append(part)
             parts.append(ARRAY)

@@ -15,6 +15,7 @@ from ._core import EVALUATION, Op, TracedArray, bind, rebuilt, snapshot
 from ._creation import CREATION
 from ._functions import ALIASES, FUNCTIONS, Signature, parsed
 from ._indexing import INDEXING
+from ._methods import attributes_of, methods_of
 
 _CONSTANTS: Final = ("e", "inf", "nan", "newaxis", "pi", "__array_api_version__")
 _MORE_DTYPES: Final = ("float16", "bfloat16")
@@ -85,6 +86,25 @@ class TracedNamespace:
 
     def _add(self, name: str, function: Callable[..., Any]) -> None:
         setattr(_part(self, name), name.rpartition(".")[2], function)
+
+    @cached_property
+    def methods(self) -> dict[str, Callable[..., Any]]:
+        """The methods that the library's own arrays have beyond the standard, for traced ones."""
+        return methods_of(type(self.base.ones(1)))
+
+    @cached_property
+    def attributes(self) -> dict[str, Callable[..., Any]]:
+        """The same for attributes."""
+        return attributes_of(type(self.base.ones(1)))
+
+    @cached_property
+    def takes_lists(self) -> bool:
+        """Whether the library's own arrays take lists as indices."""
+        try:
+            self.base.ones(2)[[0, 1]]
+        except Exception:  # whatever the library says of it
+            return False
+        return True
 
     @cached_property
     def writes_in_place(self) -> tuple[bool, bool]:

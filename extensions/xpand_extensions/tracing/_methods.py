@@ -1,0 +1,324 @@
+"""Methods that the arrays of some libraries have beyond the standard, as functions of the standard.
+
+The table has NumPy's methods, with NumPy's signatures, which CuPy's arrays have too. A traced array has those that the
+library's own arrays have: `x.sum(axis=0)` over NumPy, and none over a library that is strict. Where the library's own
+signature is another, as Dask's is, arguments are read by that.
+"""
+
+import inspect
+from collections.abc import Callable
+from typing import Any, Final
+
+Method = Callable[..., Any]
+
+
+def _refuse(method: str, **given: Any) -> None:
+    """Raise for options of a library that have no counterpart in the standard, unless they are left as they are."""
+    for name, value in given.items():
+        if value is not None and value is not True:
+            raise TypeError(
+                f"x.{method}: traced arrays take no {name}=, got {value!r}; use the functions of "
+                "`xp = xpand.array_namespace(x)`"
+            )
+
+
+def _in_order(method: str, order: Any) -> None:
+    if order not in ("C", "A", "K", None):
+        raise ValueError(
+            f"x.{method}: traced arrays are in row-major order, got order={order!r}; permute the axes with "
+            "`xp.permute_dims` first"
+        )
+
+
+def _number(xp: Any, x: Any) -> Any:
+    """Convert booleans to the integers that NumPy adds them up as."""
+    return xp.astype(x, xp.int64) if xp.isdtype(x.dtype, "bool") else x
+
+
+def _floating(xp: Any, x: Any, dtype: Any) -> Any:
+    """Convert to a data type, and without one booleans and integers to float64."""
+    if dtype is None and xp.isdtype(x.dtype, ("bool", "integral")):
+        dtype = xp.float64
+    return x if dtype is None else xp.astype(x, dtype, copy=False)
+
+
+def _flat(xp: Any, x: Any) -> Any:
+    return xp.reshape(x, (-1,))
+
+
+def _array(xp: Any, values: Any, like: Any) -> Any:
+    return values if hasattr(values, "dtype") else xp.asarray(values, device=like.device)
+
+
+def _reduction(name: str) -> Method:
+    def method(x: Any, axis: Any = None, out: Any = None, keepdims: bool = False, **others: Any) -> Any:
+        _refuse(name, out=out, **others)
+        xp = x._namespace
+        function = name
+        if name in ("max", "min") and xp.isdtype(x.dtype, "bool"):  # which the standard doesn't order
+            function = "any" if name == "max" else "all"
+        return getattr(xp, function)(x, axis=axis, keepdims=keepdims)
+
+    return method
+
+
+def _sum(name: str) -> Method:
+    def method(
+        x: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False, **others: Any
+    ) -> Any:
+        _refuse(name, out=out, **others)
+        xp = x._namespace
+        return getattr(xp, name)(_number(xp, x), axis=axis, dtype=dtype, keepdims=keepdims)
+
+    return method
+
+
+def _mean(x: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: bool = False, **others: Any) -> Any:
+    _refuse("mean", out=out, **others)
+    xp = x._namespace
+    return xp.mean(_floating(xp, x, dtype), axis=axis, keepdims=keepdims)
+
+
+def _spread(name: str) -> Method:
+    def method(
+        x: Any,
+        axis: Any = None,
+        dtype: Any = None,
+        out: Any = None,
+        ddof: float = 0,
+        keepdims: bool = False,
+        **others: Any,
+    ) -> Any:
+        _refuse(name, out=out, **others)
+        xp = x._namespace
+        return getattr(xp, name)(_floating(xp, x, dtype), axis=axis, correction=float(ddof), keepdims=keepdims)
+
+    return method
+
+
+def _cumulative(name: str) -> Method:
+    def method(x: Any, axis: int | None = None, dtype: Any = None, out: Any = None) -> Any:
+        _refuse(name.replace("cumulative_", "cum"), out=out)
+        xp = x._namespace
+        if axis is None:
+            x, axis = _flat(xp, x), 0
+        return getattr(xp, name)(_number(xp, x), axis=axis, dtype=dtype)
+
+    return method
+
+
+def _argsort(x: Any, axis: int | None = -1, kind: Any = None, order: Any = None, *, stable: bool | None = None) -> Any:
+    _refuse("argsort", order=order)
+    xp = x._namespace
+    if axis is None:
+        x, axis = _flat(xp, x), -1
+    return xp.argsort(x, axis=axis)
+
+
+def _astype(
+    x: Any, dtype: Any, order: str = "K", casting: str = "unsafe", subok: bool = True, copy: bool = True
+) -> Any:
+    _in_order("astype", order)
+    _refuse("astype", casting=None if casting == "unsafe" else casting)
+    return x._namespace.astype(x, dtype, copy=copy)
+
+
+def _clip(x: Any, min: Any = None, max: Any = None, out: Any = None, **others: Any) -> Any:
+    _refuse("clip", out=out, **others)
+    return x._namespace.clip(x, min, max)
+
+
+def _conj(x: Any) -> Any:
+    return x._namespace.conj(x) if x._namespace.is_complex(x.dtype) else x
+
+
+def _copy(x: Any, order: str = "C") -> Any:
+    return x._namespace.asarray(x, copy=True)
+
+
+def _of_two_axes(x: Any, axis1: int, axis2: int, offset: int) -> Any:
+    xp = x._namespace
+    return xp.linalg.diagonal(xp.moveaxis(x, (axis1, axis2), (-2, -1)), offset=offset)
+
+
+def _diagonal(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Any:
+    return _of_two_axes(x, axis1, axis2, offset)
+
+
+def _trace(x: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: Any = None) -> Any:
+    _refuse("trace", out=out)
+    xp = x._namespace
+    return xp.sum(_number(xp, _of_two_axes(x, axis1, axis2, offset)), axis=-1, dtype=dtype)
+
+
+def _dot(x: Any, b: Any, out: Any = None) -> Any:
+    _refuse("dot", out=out)
+    xp = x._namespace
+    b = _array(xp, b, x)
+    if not x.ndim or not b.ndim:
+        return x * b
+    return xp.tensordot(x, b, axes=((x.ndim - 1,), (max(b.ndim - 2, 0),)))
+
+
+def _fill(x: Any, value: Any) -> None:
+    x[...] = value
+
+
+def _ravel(x: Any, order: str = "C") -> Any:
+    _in_order("ravel", order)
+    return _flat(x._namespace, x)
+
+
+def _repeat(x: Any, repeats: Any, axis: int | None = None) -> Any:
+    xp = x._namespace
+    if axis is None:
+        x, axis = _flat(xp, x), 0
+    return xp.repeat(x, repeats if isinstance(repeats, int) else _array(xp, repeats, x), axis=axis)
+
+
+def _reshape(x: Any, *shape: Any, order: str = "C", copy: bool | None = None) -> Any:
+    _in_order("reshape", order)
+    return x._namespace.reshape(x, _one_or_several(shape), copy=copy)
+
+
+def _one_or_several(given: tuple[Any, ...]) -> Any:
+    """Return integers that were given one by one, or as one tuple or list."""
+    if len(given) == 1:
+        return tuple(given[0]) if isinstance(given[0], (tuple, list)) else given
+    return given
+
+
+def _round(x: Any, decimals: int = 0, out: Any = None) -> Any:
+    _refuse("round", out=out)
+    xp = x._namespace
+    if decimals == 0:
+        return xp.round(x)
+    if not xp.is_floating(x.dtype):
+        raise TypeError(f"x.round: decimals={decimals} is for floating-point arrays, got {x.dtype}; use 0 for integers")
+    scale = 10.0 ** abs(decimals)
+    return xp.round(x * scale) / scale if decimals > 0 else xp.round(x / scale) * scale
+
+
+def _searchsorted(x: Any, v: Any, side: str = "left", sorter: Any = None) -> Any:
+    xp = x._namespace
+    return xp.searchsorted(x, _array(xp, v, x), side=side, sorter=None if sorter is None else _array(xp, sorter, x))
+
+
+def _sort(x: Any, axis: int = -1, kind: Any = None, order: Any = None, *, stable: bool | None = None) -> None:
+    _refuse("sort", order=order)
+    x[...] = x._namespace.sort(x, axis=axis)
+
+
+def _squeeze(x: Any, axis: Any = None) -> Any:
+    if axis is None:
+        axis = tuple(i for i, size in enumerate(x.shape) if size == 1)
+    return x._namespace.squeeze(x, axis=axis)
+
+
+def _swapaxes(x: Any, axis1: int, axis2: int) -> Any:
+    axes = list(range(x.ndim))
+    axes[axis1], axes[axis2] = axes[axis2], axes[axis1]
+    return x._namespace.permute_dims(x, tuple(axes))
+
+
+def _take(x: Any, indices: Any, axis: int | None = None, out: Any = None, mode: str = "raise") -> Any:
+    _refuse("take", out=out, mode=None if mode == "raise" else mode)
+    xp = x._namespace
+    if axis is None:
+        x, axis = _flat(xp, x), 0
+    indices = _array(xp, indices, x)
+    axis %= x.ndim
+    found = xp.take(x, _flat(xp, indices), axis=axis)
+    return xp.reshape(found, (*x.shape[:axis], *indices.shape, *x.shape[axis + 1 :]))
+
+
+def _transpose(x: Any, *axes: Any) -> Any:
+    wanted = _one_or_several(axes)
+    if not wanted or wanted == (None,):
+        wanted = tuple(range(x.ndim))[::-1]
+    return x._namespace.permute_dims(x, wanted)
+
+
+METHODS: Final[dict[str, Method]] = {
+    **{name: _reduction(name) for name in ("all", "any", "argmax", "argmin", "max", "min")},
+    **{name: _sum(name) for name in ("prod", "sum")},
+    **{name: _spread(name) for name in ("std", "var")},
+    "argsort": _argsort,
+    "astype": _astype,
+    "clip": _clip,
+    "conj": _conj,
+    "conjugate": _conj,
+    "copy": _copy,
+    "cumprod": _cumulative("cumulative_prod"),
+    "cumsum": _cumulative("cumulative_sum"),
+    "diagonal": _diagonal,
+    "dot": _dot,
+    "fill": _fill,
+    "flatten": _ravel,
+    "mean": _mean,
+    "nonzero": lambda x: x._namespace.nonzero(x),
+    "ravel": _ravel,
+    "repeat": _repeat,
+    "reshape": _reshape,
+    "round": _round,
+    "searchsorted": _searchsorted,
+    "sort": _sort,
+    "squeeze": _squeeze,
+    "swapaxes": _swapaxes,
+    "take": _take,
+    "trace": _trace,
+    "transpose": _transpose,
+}
+"""Functions of a traced array and NumPy's arguments."""
+
+ATTRIBUTES: Final[dict[str, Method]] = {
+    "imag": lambda x: x._namespace.imag(x) if x._namespace.is_complex(x.dtype) else x._namespace.zeros_like(x),
+    "itemsize": lambda x: x.dtype.itemsize,
+    "nbytes": lambda x: x.dtype.itemsize * x.size,
+    "real": lambda x: x._namespace.real(x) if x._namespace.is_complex(x.dtype) else x,
+}
+"""Functions of a traced array that give an attribute."""
+
+
+def methods_of(array: type) -> dict[str, Method]:
+    """Return the methods that traced arrays have over a library whose arrays are of a class."""
+    return {name: _as_declared(name, method, array) for name, method in METHODS.items() if hasattr(array, name)}
+
+
+def attributes_of(array: type) -> dict[str, Method]:
+    """Return the attributes that traced arrays have over a library whose arrays are of a class."""
+    return {name: attribute for name, attribute in ATTRIBUTES.items() if hasattr(array, name)}
+
+
+def _as_declared(name: str, method: Method, array: type) -> Method:
+    """Make a method read its arguments by the signature of the library's own, where that is another."""
+    try:
+        signature = inspect.signature(getattr(array, name))
+    except (TypeError, ValueError):  # of a compiled function
+        return method
+    theirs, ours = _positional(signature), _positional(inspect.signature(method))
+    if not theirs or theirs == ours[: len(theirs)]:
+        return method
+
+    def declared(x: Any, *args: Any, **kwargs: Any) -> Any:
+        positional: list[Any] = []
+        named: dict[str, Any] = {}
+        for key, value in signature.bind(x, *args, **kwargs).arguments.items():
+            parameter = signature.parameters[key]
+            if parameter.kind is parameter.VAR_POSITIONAL:
+                positional += value
+            elif parameter.kind is parameter.VAR_KEYWORD:
+                named.update(value)
+            elif parameter.default is parameter.empty:  # which libraries name as they like
+                positional.append(value)
+            elif value is not parameter.default:
+                named[key] = value
+        return method(*positional, **named)
+
+    return declared
+
+
+def _positional(signature: inspect.Signature) -> list[str]:
+    """List the parameters after the array that may be given by position; those without a default have no name here."""
+    chosen = [p for p in signature.parameters.values() if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    return ["" if p.default is p.empty else p.name for p in chosen[1:]]
