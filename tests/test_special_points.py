@@ -267,6 +267,37 @@ def test_code_that_moves_to_the_namespace_keeps_its_derivatives() -> None:
             np.testing.assert_array_equal(x.grad.numpy(), own_slopes(point), err_msg=name)
 
 
+def test_jax_keeps_its_own_derivatives() -> None:
+    """The functions of the namespace have those of `jax.numpy`, in one program."""
+    import jax
+    import jax.numpy as jnp
+
+    xp = xpand.namespace("jax")
+    x = jnp.asarray([0.0, 0.0, -2.0, 2.0, 2.0])
+    calls: dict[str, Callable[[Any], Any]] = {
+        "abs": lambda xp: xp.abs,
+        "clip": lambda xp: lambda x: xp.clip(x, 0.0, 2.0),
+        "copysign": lambda xp: lambda x: xp.copysign(x, -1.0),
+        "hypot": lambda xp: lambda x: xp.hypot(x, jnp.flip(x)),
+        "max": lambda xp: xp.max,
+        "maximum": lambda xp: lambda x: xp.maximum(x, jnp.flip(x)),
+        "min": lambda xp: xp.min,
+        "minimum": lambda xp: lambda x: xp.minimum(x, 0.0),
+        "prod": lambda xp: xp.prod,
+        "sort": lambda xp: lambda x: xp.sort(x) @ jnp.arange(5.0),
+        "sqrt": lambda xp: xp.sqrt,
+        "std": lambda xp: lambda x: xp.std(x[:2]),
+        "linalg": lambda xp: lambda x: xp.linalg.vector_norm(x[:2]),
+    }
+
+    def slopes(xp: Any) -> dict[str, Any]:
+        return {name: grad(lambda x, call=call: jnp.sum(call(xp)(x)))(x) for name, call in calls.items()}
+
+    found, own = jax.jit(lambda: (slopes(xp), slopes(jnp)))()
+    for name in calls:
+        np.testing.assert_array_equal(found[name], own[name], err_msg=name)
+
+
 SECOND = {name: point for name, point in POINTS.items() if point.second is not None}
 OWN = [x for x in LIBRARIES if x.id in ("numpy", "torch", "torch-cuda")]
 """JAX's own are no one's to mend, and the others have NumPy's."""

@@ -241,7 +241,7 @@ def _pow(x1: _Operand, x2: _Operand, **kwargs: Any) -> Array:
     There PyTorch takes 0 for the mixed one of `4**0`, and has NaN for those of `0**2` and `0**0`.
     """
     found = torch.pow(x1, x2, **kwargs)
-    if kwargs or not (isinstance(x1, Tensor) and isinstance(x2, Tensor) and (is_followed(x1) or is_followed(x2))):
+    if kwargs or not is_followed(found) or not (isinstance(x1, Tensor) and isinstance(x2, Tensor)):
         return found
     zero = x2 == 0
     edge = (x1 == 0) & (x2.real >= 0)
