@@ -9,6 +9,7 @@ from xpand._typing import Array
 from ..jit._graph import ShapeDtype, namespace_with
 from ..tracing import Graph, traced_namespace
 from ..tracing._core import Aval, aval_of
+from ..tracing._host import io_callback as _io_callback
 from ..tracing._host import pure_callback as _pure_callback
 from ..tracing._jit import as_arrays
 from ..tracing._jit import jit as _jit
@@ -69,6 +70,12 @@ def pure_callback(
     **kwargs: Array,
 ) -> Any:
     return _pure_callback(function, result_shape_dtypes, args, vmap_method)
+
+
+def io_callback(
+    function: Callable[..., Any], result_shape_dtypes: Any, /, *args: Array, ordered: bool = False, **kwargs: Array
+) -> Any:
+    return _io_callback(function, result_shape_dtypes, args)
 
 
 def _staged(name: str, function: Callable[..., Any], leaves: Sequence[Any]) -> tuple[Graph, trees.Structure]:

@@ -29,7 +29,7 @@ from ._calls import (
     tracing,
 )
 from ._graph import Lowered, ShapeDtype, eval_shape, lower, make_graph
-from ._host import named_call, pure_callback
+from ._host import io_callback, named_call, pure_callback
 
 __all__ = [
     "CompiledFunction",
@@ -37,6 +37,7 @@ __all__ = [
     "ShapeDtype",
     "disable_jit",
     "eval_shape",
+    "io_callback",
     "jit",
     "lower",
     "make_graph",

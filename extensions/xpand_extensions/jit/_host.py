@@ -93,20 +93,76 @@ def pure_callback(
     >>> pure_callback(lambda x: np.cumsum(x[::-1]), ShapeDtype((2,), torch.float32), x)
     tensor([4., 7.])
     """
-    if not callable(function):
-        raise TypeError(f"pure_callback: takes a function, got {describe(function)}")
     _arguments.choice("pure_callback", "vmap_method", vmap_method, ("sequential", "expand_dims", "broadcast_all"))
+    host, native, arrays, of_result = prepared("pure_callback", function, result_shape_dtypes, args, kwargs)
+    found = pure_callback.native(*arrays)(host, native, *arrays, vmap_method=vmap_method)
+    return trees.unflatten(of_result, found)
+
+
+@pluggable
+def io_callback(
+    function: Callable[..., Any], result_shape_dtypes: Any, /, *args: Any, ordered: bool = False, **kwargs: Any
+) -> Any:
+    """Call a function of NumPy arrays that has side effects, on the host, from code that may be compiled.
+
+    Unlike `pure_callback`, the function is called each time the program gets there, even if its results are not used:
+    it may read from a file, count, or draw from a generator of its own.
+
+    Args:
+        function: As in `pure_callback`, except that it need not be pure.
+        result_shape_dtypes: As in `pure_callback`; None or an empty tuple where it returns nothing.
+        *args: Trees of arrays and Python numbers.
+        ordered: Whether calls happen in the program's order. Libraries other than JAX always keep it; JAX does not map
+            ordered calls by `vmap`.
+        **kwargs: Keyword arguments of the function, likewise.
+
+    Returns:
+        The tree of results, as arrays of the library of `args`, on their device. Under `vmap` the function is called
+        once for each lane, in their order. Without array arguments the library is the default one. On Dask the function
+        is called when a result is computed, each time.
+
+    Raises:
+        TypeError: As `pure_callback`; or a derivative is asked for: as a function of the host it has none.
+        ValueError: As `pure_callback`.
+        UnsupportedError: On Dask, a function that returns nothing, since nothing is computed then.
+
+    Source: `jax.experimental.io_callback`.
+
+    >>> import torch
+    >>> from xpand_extensions.jit import ShapeDtype
+    >>> seen = []
+    >>> io_callback(lambda x: seen.append(float(x)), None, torch.tensor(3.0))
+    >>> seen
+    [3.0]
+    """
+    _arguments.boolean("io_callback", "ordered", ordered)
+    host, native, arrays, of_result = prepared("io_callback", function, result_shape_dtypes, args, kwargs)
+    found = io_callback.native(*arrays)(host, native, *arrays, ordered=ordered)
+    return trees.unflatten(of_result, found)
+
+
+def prepared(
+    name: str, function: Callable[..., Any], result_shape_dtypes: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[Callable[..., Any], tuple[ShapeDtype, ...], list[Any], trees.Structure]:
+    """Check a call of a function of the host for the operation `name`.
+
+    Returns:
+        The function of NumPy arrays that returns a tuple of such, what these are, the arrays, and the structure of the
+        result.
+    """
+    if not callable(function):
+        raise TypeError(f"{name}: takes a function, got {describe(function)}")
     declared, of_result = trees.flatten(result_shape_dtypes)
     for each in declared:
         if not (hasattr(each, "shape") and hasattr(each, "dtype")):
             raise TypeError(
-                f"pure_callback: result_shape_dtypes must hold things with a shape and a dtype (ShapeDtype), got "
+                f"{name}: result_shape_dtypes must hold things with a shape and a dtype (ShapeDtype), got "
                 f"{describe(each)}"
             )
     # PyTorch's compiler reads no dictionaries in trees, an empty one neither.
     given: tuple[Any, ...] = (args, kwargs) if kwargs else (args,)
     count = len(trees.leaves(given))
-    arrays = arrays_of("pure_callback", "the arguments", given)[0] if count else [choose_namespace().zeros(0)]
+    arrays = arrays_of(name, "the arguments", given)[0] if count else [choose_namespace().zeros(0)]
 
     # Of plain values only, beside the function: torch.compile has to make constants of them.
     numbers = iter(range(count))
@@ -114,11 +170,9 @@ def pure_callback(
     of_results = trees.map(lambda _: 0, result_shape_dtypes)
     shapes = tuple([tuple(each.shape) for each in declared])
     xp = array_namespace(*arrays)
-    native = tuple([ShapeDtype(shape, dtype_of("pure_callback", x.dtype, xp)) for shape, x in zip(shapes, declared)])
+    native = tuple([ShapeDtype(shape, dtype_of(name, x.dtype, xp)) for shape, x in zip(shapes, declared)])
     dtypes = tuple([dtype_name(each.dtype) for each in declared])
-    host = partial(_called, function, places, of_results, shapes, dtypes)
-    found = pure_callback.native(*arrays)(host, native, *arrays, vmap_method=vmap_method)
-    return trees.unflatten(of_result, found)
+    return partial(_called, function, places, of_results, shapes, dtypes, name), native, arrays, of_result
 
 
 def _called(
@@ -127,6 +181,7 @@ def _called(
     of_results: trees.Tree,
     shapes: tuple[tuple[int, ...], ...],
     dtypes: tuple[str, ...],
+    name: str,
     *values: Any,
 ) -> tuple[Any, ...]:
     """Call the host's function, and return the arrays of its results if they are what was declared."""
@@ -137,13 +192,13 @@ def _called(
     leaves, structure = trees.flatten(function(*args, **(named[0] if named else {})))
     of_result = trees.structure(of_results)
     if not same_structure(structure, of_result):
-        raise TypeError(f"pure_callback: the function must return the structure declared, {of_result}, got {structure}")
+        raise TypeError(f"{name}: the function must return the structure declared, {of_result}, got {structure}")
     arrays = tuple(xp.asarray(leaf) for leaf in leaves)
     for x, shape, dtype in zip(arrays, shapes, dtypes):
         if x.shape[x.ndim - len(shape) :] != shape:
-            raise ValueError(f"pure_callback: the function must return the shape declared, {shape}, got {x.shape}")
+            raise ValueError(f"{name}: the function must return the shape declared, {shape}, got {x.shape}")
         if str(x.dtype) != dtype:
-            raise TypeError(f"pure_callback: the function must return the data type declared, {dtype}, got {x.dtype}")
+            raise TypeError(f"{name}: the function must return the data type declared, {dtype}, got {x.dtype}")
     return arrays
 
 

@@ -151,13 +151,13 @@ class Body:
         given = graph.inputs[:count]
         others, fixed = set(graph.inputs[count:]), set(given)
         for equation in graph.equations:
-            if equation.op.effects or any(x in others for x in equation.inputs):
+            if equation.effects or any(x in others for x in equation.inputs):
                 others.update(equation.outputs)
             elif any(x in fixed for x in equation.inputs):
                 fixed.update(equation.outputs)
         if asked is not None:
             fixed = _needed(graph, fixed, asked)
-        early = [each for each in graph.equations if others.isdisjoint(each.outputs) and not each.op.effects]
+        early = [each for each in graph.equations if others.isdisjoint(each.outputs) and not each.effects]
         late = [each for each in graph.equations if fixed.isdisjoint(each.outputs)]
         used = dict.fromkeys(x for inputs in (*(each.inputs for each in late), graph.outputs) for x in inputs)
         kept = [x for x in used if x in fixed and x not in given]
@@ -169,12 +169,19 @@ class Body:
         after = Graph(graph.namespace, inputs, graph.constants, late, graph.outputs)
         return Parts(Body(without_unused(before)), Body(without_unused(after)), some)
 
+    @property
+    def silent(self) -> "Body":
+        """The body without calls of functions that return nothing, for steps that are computed again."""
+        if not any(each.effects for each in self.graph.equations):
+            return self
+        return self.made(("silent",), lambda: Body(_silenced(self.graph)))  # type: ignore[no-any-return]
+
     def pulled(self, wanted: tuple[bool, ...]) -> "Body":
         """Return the body of reverse mode: inputs, cotangents of floating-point outputs; those of inputs wanted."""
         return self.made(("pulled", wanted), lambda: self._pulled(wanted))  # type: ignore[no-any-return]
 
     def _pulled(self, wanted: tuple[bool, ...]) -> "Body":
-        graph, count = self.graph, len(self.graph.inputs)
+        graph, count = self.silent.graph, len(self.graph.inputs)
         floats = self.floats("outputs")
         chosen = [i for i, each in enumerate(wanted) if each]
 
@@ -240,6 +247,24 @@ def _needed(graph: Graph, among: set[Variable], asked: Callable[[Equation], bool
             found.update(equation.outputs)
             found.update(x for x in equation.inputs if isinstance(x, Variable))
     return found & among | among.intersection(graph.inputs)
+
+
+def _silenced(graph: Graph) -> Graph:
+    def within(value: Any) -> Any:
+        return value.silent if isinstance(value, Body) else value
+
+    equations = [
+        Equation(
+            each.op,
+            each.inputs,
+            {name: tuple(map(within, x)) if type(x) is tuple else within(x) for name, x in each.params.items()},
+            each.outputs,
+            each.scope,
+        )
+        for each in graph.equations
+        if each.outputs or not each.op.effects
+    ]
+    return Graph(graph.namespace, graph.inputs, graph.constants, equations, graph.outputs)
 
 
 def _calls_rules(equation: Equation) -> bool:

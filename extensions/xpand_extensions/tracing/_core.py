@@ -10,10 +10,13 @@ Levels are handed out by one counter and held by the arrays themselves. There is
 and none that threads share.
 """
 
-from collections.abc import Callable, Sequence
+import gc
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from contextvars import ContextVar
 from itertools import count
 from typing import Any, ClassVar, Final, Protocol, Self
+from weakref import ref
 
 from xpand import is_concrete
 from xpand._arguments import device_of
@@ -106,16 +109,22 @@ _LEVELS: Final = count(1)
 CURRENT: Final[ContextVar[Any]] = ContextVar("the graph that arrays made from nothing go into", default=None)
 
 
+_MADE: Final[ContextVar[list[Any] | None]] = ContextVar("the interpreters that are checked for leaks", default=None)
+
+
 class Trace:
     """An interpreter of operations."""
 
-    __slots__ = ("alive", "level", "namespace", "what")
+    __slots__ = ("__weakref__", "alive", "level", "namespace", "what")
 
     def __init__(self, what: str, namespace: Any) -> None:
         """Start to interpret, for the transformation called `what`, arrays over a namespace's library."""
         self.what, self.namespace = what, namespace
         self.level = next(_LEVELS)
         self.alive = True
+        made = _MADE.get()
+        if made is not None:
+            made.append(ref(self))
 
     def __enter__(self) -> Self:
         return self
@@ -297,6 +306,25 @@ def bind(op: Op, args: Sequence[Any], params: dict[str, Any]) -> Any:
         return interpreter.process(op, args, params)
     finally:
         CURRENT.reset(token)
+
+
+@contextmanager
+def leaks_checked() -> Iterator[None]:
+    """Within this context, look which interpreters outlive their calls: arrays that are still there keep them."""
+    made: list[Any] = []
+    token = _MADE.set(made)
+    try:
+        yield
+    finally:
+        _MADE.reset(token)
+    gc.collect()
+    left = [trace for trace in (reference() for reference in made) if trace is not None and not trace.alive]
+    if left:
+        names = ", ".join(f"`{name}`" for name in dict.fromkeys(trace.what for trace in left))
+        raise LeakedArrayError(
+            f"checking_leaks: arrays traced by {names} outlive the call that they were made for; return them from the "
+            "transformed function instead of keeping them elsewhere (in a list, an attribute, a global variable)"
+        )
 
 
 def leaked(what: str, transformation: str) -> LeakedArrayError:

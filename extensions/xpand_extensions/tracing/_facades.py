@@ -20,6 +20,7 @@ from ._rows import at
 
 INLINED: Final = frozenset(
     {
+        "debug.callback",
         "devices.move",
         "linalg.diagonal",
         "linear_solve.krylov",

@@ -53,6 +53,13 @@ class Equation:
         """Return the same operation on other inputs, defining the same variables."""
         return Equation(self.op, inputs, self.params, self.outputs, self.scope)
 
+    @property
+    def effects(self) -> bool:
+        """Whether the operation, or one within the loop or branch that it is, does more than return something."""
+        if self.op.effects:
+            return True
+        return any(each.effects for _, graph in graphs_within(self.params) for each in graph.equations)
+
 
 class GraphError(ValueError):
     """A graph that isn't well-formed."""

@@ -9,7 +9,7 @@ from xpand._typing import Array
 
 from ..jit import pure_callback as facade
 from ..jit._host import of_shapes
-from ._core import TracedArray, bind
+from ._core import CURRENT, TracedArray, bind
 from ._namespace import traced_namespace
 
 
@@ -22,6 +22,44 @@ def pure_callback(
     params = {"function": function, "declared": tuple(declared), "vmap_method": vmap_method}
     found = bind(op, arrays, params)
     return tuple(map(traced.wrap, found)) if any(isinstance(x, TracedArray) for x in arrays) else tuple(found)
+
+
+def io_callback(
+    function: Callable[..., Any],
+    declared: Sequence[Any],
+    arrays: Sequence[Array],
+    lazily: Callable[..., None] | None = None,
+) -> tuple[Array, ...]:
+    """Call a function with side effects, as often as the program gets there.
+
+    `lazily` is called in its place with lazy arrays, whose values would have to be computed.
+    """
+    around = CURRENT.get()
+    written = around is not None and not any(isinstance(x, TracedArray) for x in arrays)
+    traced = around.namespace if around is not None and written else traced_namespace(array_namespace(*arrays))
+    op = traced.operation("io_callback", _called_for_effects)
+    op.effects = True
+    params = {"function": function, "declared": tuple(declared), "lazily": lazily}
+    # A call on constants alone is part of the program that is written, too.
+    found = around.process(op, arrays, params) if around is not None and written else bind(op, arrays, params)
+    is_traced = written or any(isinstance(x, TracedArray) for x in arrays)
+    return tuple(map(traced.wrap, found)) if is_traced else tuple(found)
+
+
+def _called_for_effects(
+    *arrays: Array, function: Callable[..., Any], declared: Any, lazily: Callable[..., None] | None
+) -> tuple[Array, ...]:
+    if all(map(is_concrete, arrays)):
+        return _called(*arrays, function=function, declared=declared, vmap_method="sequential")
+    if lazily is not None:
+        lazily(*arrays)
+        return ()
+    if not declared:
+        raise UnsupportedError(
+            f"callback: the values of lazy arrays of {library_name(array_namespace(*arrays))} are not computed for a "
+            "function that returns nothing; compute the arrays first, or use `io_callback` with a result that is used"
+        )
+    return _later(arrays, function, declared, "sequential")
 
 
 def on_host(x: Array) -> Any:

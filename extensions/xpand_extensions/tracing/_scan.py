@@ -262,7 +262,7 @@ def _outer_back(
 ) -> tuple[list[Any], list[Any], list[Any]]:
     """Go through the segments backwards, each computed again: cotangents of what is carried, of constants, of rows."""
     count, carry = params["constants"], params["carry"]
-    pulled, followed = body.pulled(wanted), body.followed(wanted)
+    pulled, followed = body.pulled(wanted), body.followed(wanted).silent
     skips = ends and params["length"] >= FEW_STEPS
     followed = _skipping(followed, count, skips) if ends else followed
     of_fixed, of_carry = sum(wanted[:count]), sum(wanted[count : count + carry])

@@ -27,7 +27,7 @@ def without_unused(graph: Graph) -> Graph:
     used = {x for x in graph.outputs if isinstance(x, Variable)}
     kept = []
     for equation in reversed(graph.equations):
-        if equation.op.effects or any(x in used for x in equation.outputs):
+        if equation.effects or any(x in used for x in equation.outputs):
             kept.append(equation)
             used.update(x for x in equation.inputs if isinstance(x, Variable))
     constants = {x: value for x, value in graph.constants.items() if x in used}
@@ -91,14 +91,14 @@ def _is_known(equation: Equation, constants: dict[Variable, Any]) -> bool:
             for x in equation.inputs
         )
         and all(x.aval.size <= FOLDED for x in equation.outputs)
-        and not equation.op.effects
+        and not equation.effects
     )
 
 
 def _key(equation: Equation) -> Any:
     """Return what equal operations have in common; None where it can't be told."""
     inputs = tuple(x if isinstance(x, Variable) else (type(x), repr(x)) for x in equation.inputs)
-    if equation.op.effects:
+    if equation.effects:
         return None
     key = (equation.op, inputs, tuple((name, _hashable(value)) for name, value in equation.params.items()))
     try:

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import jax
+import jax.experimental
 import jax.numpy as jnp
 
 from xpand import trees
@@ -90,6 +91,13 @@ def pure_callback(
 ) -> Any:
     declared = tuple(map(_struct, result_shape_dtypes))
     return jax.pure_callback(_Host(function), declared, *args, vmap_method=vmap_method)
+
+
+def io_callback(
+    function: Callable[..., Any], result_shape_dtypes: Any, /, *args: Array, ordered: bool = False, **kwargs: Array
+) -> Any:
+    declared = tuple(map(_struct, result_shape_dtypes))
+    return jax.experimental.io_callback(_Host(function), declared, *args, ordered=ordered)
 
 
 class _Host:

@@ -15,6 +15,7 @@ from xpand._typing import Array
 from xpand_extensions.jit._calls import Compiled
 from xpand_extensions.jit._graph import ShapeDtype
 
+from ._host import io_callback as io_callback
 from ._host import pure_callback as pure_callback
 from ._trace import Graph, as_tensors, asking_no_values, quietly, stand_ins, tracing, without_values
 

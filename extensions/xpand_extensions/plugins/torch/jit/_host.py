@@ -10,7 +10,7 @@ from typing import Any, Final, TypeAlias
 import numpy as np
 import torch
 
-from xpand import is_concrete
+from xpand import UnsupportedError, is_concrete
 from xpand._imports import untraced
 from xpand._typing import Array
 from xpand_extensions.jit._host import of_shapes
@@ -81,15 +81,37 @@ def pure_callback(
     return _applied(host, [x.detach() if x.requires_grad else x for x in args])
 
 
+def io_callback(
+    function: Callable[..., Any], result_shape_dtypes: Any, /, *args: Array, ordered: bool = False, **kwargs: Array
+) -> Any:
+    if torch.compiler.is_dynamo_compiling():
+        raise UnsupportedError("io_callback: torch.compile cannot trace it; use `xpand_extensions.jit.jit`")
+    if any_of(is_differentiated, args):
+        raise TypeError(_NO_DERIVATIVE.replace("pure_callback", "io_callback"))
+    return effect(function, tuple([(tuple(each.shape), each.dtype) for each in result_shape_dtypes]), args)
+
+
+def effect(function: Callable[..., Any], results: Results, arrays: Sequence[Array]) -> list[Array]:
+    """Call a function with side effects, as often as the program gets there."""
+    if torch.compiler.is_dynamo_compiling():
+        raise UnsupportedError("callback: torch.compile cannot trace it; use `xpand_extensions.jit.jit`")
+    host = _Host(function, results, "sequential")
+    if _is_eager() and _current_level() is None and all(is_concrete(x) for x in arrays):
+        return _called(host, arrays)
+    if not (_IS_KEPT or _is_eager()):
+        raise UnsupportedError("callback, io_callback: this PyTorch cannot compile them; 2.13 can")
+    return _applied(host, [x.detach() for x in arrays], _host_effect)
+
+
 def _is_eager() -> bool:
     """Tell whether operations are done, and not written down."""
     return not torch._C._len_torch_dispatch_stack()
 
 
-def _applied(host: _Host, arrays: list[Array]) -> list[Array]:
+def _applied(host: _Host, arrays: list[Array], operation: Any = None) -> list[Array]:
     number = _number(host)
     try:
-        found: list[Array] = _host_call(arrays, number)
+        found: list[Array] = (operation or _host_call)(arrays, number)
         return found
     finally:
         if _is_eager():
@@ -133,8 +155,36 @@ def _no_derivative(ctx: Any, *gradients: Any) -> Any:
 _host_call.register_autograd(_no_derivative)
 
 
+# The tag keeps PyTorch from doing it once, while it traces, where its arguments are constants.
+@torch.library.custom_op(  # type: ignore[untyped-decorator]
+    "xpand::host_effect", mutates_args=(), tags=(torch.Tag.nondeterministic_seeded,)
+)
+def _host_effect(arrays: list[torch.Tensor], number: int) -> list[torch.Tensor]:
+    return _called(_HOSTS[number], arrays)
+
+
+# So that compilers neither drop it nor change the order of calls. PyTorch 2.11 has no public function for that.
+_IS_KEPT: Final = hasattr(_host_effect, "register_effect")
+if _IS_KEPT:
+    _host_effect.register_effect(torch.library.EffectType.ORDERED)
+
+
+@_host_effect.register_fake  # type: ignore[untyped-decorator]
+def _(arrays: list[torch.Tensor], number: int) -> list[torch.Tensor]:
+    return [arrays[0].new_empty(shape, dtype=dtype) for shape, dtype in _HOSTS[number].results]
+
+
+@_host_effect.register_vmap  # type: ignore[untyped-decorator]
+def _(info: Any, in_dims: Any, arrays: list[torch.Tensor], number: int) -> Any:
+    return _mapped(info, in_dims, arrays, number, _host_effect)
+
+
 @_host_call.register_vmap  # type: ignore[untyped-decorator]
 def _(info: Any, in_dims: Any, arrays: list[torch.Tensor], number: int) -> Any:
+    return _mapped(info, in_dims, arrays, number, _host_call)
+
+
+def _mapped(info: Any, in_dims: Any, arrays: list[torch.Tensor], number: int, operation: Any) -> Any:
     host, size = _HOSTS[number], info.batch_size
     axes = in_dims[0]
     first = [x if axis is None else x.movedim(axis, 0) for x, axis in zip(arrays, axes)]
@@ -147,7 +197,7 @@ def _(info: Any, in_dims: Any, arrays: list[torch.Tensor], number: int) -> Any:
         if host.vmap_method == "broadcast_all":
             first = [x.expand(size, *x.shape[1:]) for x in first]
     results = tuple(((size, *shape), dtype) for shape, dtype in host.results)
-    found = _applied(_Host(function, results, host.vmap_method), first)
+    found = _applied(_Host(function, results, host.vmap_method), first, operation)
     return found, [0] * len(found)
 
 

@@ -1,0 +1,17 @@
+"""Values for functions of the host on PyTorch."""
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from typing import Any
+
+from xpand._typing import Array
+
+from .jit._host import effect
+
+
+def callback(function: Callable[..., Any], /, *args: Array, ordered: bool = False, **kwargs: Any) -> None:
+    effect(function, (), args)
+
+
+def leaks_checked(*, xp: Any = None) -> AbstractContextManager[None]:
+    return nullcontext()
