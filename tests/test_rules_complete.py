@@ -40,6 +40,7 @@ OF_TRANSFORMATIONS = {
     "custom_root",
     "custom_vjp",
     "held",
+    "io_callback",
     "pure_callback",
     "scan",
     "spared",

@@ -71,7 +71,10 @@ def print(fmt: str, *args: Any, ordered: bool = False, **kwargs: Any) -> None:
     if not isinstance(fmt, str):
         raise TypeError(f"print: fmt must be a format string such as 'x = {{}}', got {_arguments.describe(fmt)}")
     _check_fields(fmt, args, kwargs)
-    show = lambda *args, **kwargs: builtins.print(fmt.format(*args, **kwargs))  # noqa: T201 (what it is for)
+
+    def show(*args: Any, **kwargs: Any) -> None:
+        builtins.print(fmt.format(*args, **kwargs))  # noqa: T201 (what it is for)
+
     _call("print", show, args, kwargs, ordered, lambda: show(*args, **kwargs))
 
 

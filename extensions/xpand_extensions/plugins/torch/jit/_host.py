@@ -86,7 +86,7 @@ def io_callback(
 ) -> Any:
     if torch.compiler.is_dynamo_compiling():
         raise UnsupportedError("io_callback: torch.compile cannot trace it; use `xpand_extensions.jit.jit`")
-    if any_of(is_differentiated, args):
+    if any(map(is_differentiated, args)):
         raise TypeError(_NO_DERIVATIVE.replace("pure_callback", "io_callback"))
     return effect(function, tuple([(tuple(each.shape), each.dtype) for each in result_shape_dtypes]), args)
 
