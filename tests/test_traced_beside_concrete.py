@@ -4,6 +4,7 @@ The cases are those of all other test files, and `MORE`, with the arrays that ha
 in turn, and the others are the library's own.
 """
 
+import inspect
 import re
 from collections.abc import Callable
 from typing import Any
@@ -14,7 +15,7 @@ import pytest
 import xpand
 from tests.cases import Case, as_tuple, library_of_name
 from tests.libraries import Library
-from tests.wrong_device import cases, failures, modules, more
+from tests.wrong_device import cases, every, failures, modules, more, recorded
 from xpand import manipulation, trees
 from xpand_extensions import (
     arithmetic,
@@ -30,8 +31,9 @@ from xpand_extensions import (
     statistics,
     windows,
 )
-from xpand_extensions.autodiff import vjp
-from xpand_extensions.jit import jit
+from xpand_extensions._dispatch import OPERATIONS, Operation
+from xpand_extensions.autodiff import custom_root, vjp
+from xpand_extensions.jit import ShapeDtype, jit, pure_callback
 from xpand_extensions.tracing import TracedError
 from xpand_extensions.vmap import vmap
 
@@ -70,7 +72,10 @@ MORE: dict[str, tuple[Any, ...]] = {
     "pad, constant": (lambda x, v: padding.pad(x, 1, constant_values=v), X, V),
     "pad, ramp": (lambda x, v: padding.pad(x, 2, mode="linear_ramp", end_values=v), X, V),
     "segment_reduce": (scatter.segment_reduce, X, np.asarray([0, 2, 3])),
-    "segment_sum": (lambda x, i: scatter.segment_sum(x, i, num_segments=3), X, INDEX),
+    **{
+        f"segment_{name}": (lambda x, i, name=name: getattr(scatter, f"segment_{name}")(x, i, num_segments=3), X, INDEX)
+        for name in ("max", "mean", "min", "prod", "sum")
+    },
     "at.get": (lambda x, i, v: scatter.at(x)[i].get(mode="fill", fill_value=v), X, INDEX, V),
     "at.apply": (lambda x, i: scatter.at(x)[i[:1]].apply(lambda y: 2.0 * y), X, INDEX),
     **{
@@ -84,6 +89,15 @@ MORE: dict[str, tuple[Any, ...]] = {
     "uniform": (lambda key, x, y: random.uniform(key, (3,), minval=x, maxval=x + y), KEY, X, X),
     "multivariate_normal": (random.multivariate_normal, KEY, X, SPD),
     "triangular": (lambda key, x, y, z: random.triangular(key, x, x + y, x + y + z), KEY, X, X, X),
+    "randint": (lambda key, i, j: random.randint(key, (3,), i, i + j + 2), KEY, INDEX, INDEX),
+    "fold_in": (random.fold_in, KEY, np.asarray(3, dtype=np.uint32)),
+    "digitize": (histograms.digitize, X, np.asarray([0.0, 1.0, 3.0])),
+    "custom_root": (
+        lambda x, y: custom_root(lambda z, y: z**3 - y, x, solve=lambda x, y: _added(y, x) ** 0.5, args=(y,)),
+        X,
+        X,
+    ),
+    "pure_callback": (lambda x, y: pure_callback(np.add, ShapeDtype((3,), np.float64), x, y), X, X),
     "bincount": (lambda i, w: histograms.bincount(i, weights=w, length=3), INDEX, X),
     "histogram": (lambda x, b, w: histograms.histogram(x, b, weights=w).hist, X, np.asarray([0.0, 1.0, 3.0]), X),
     "histogramdd": (
@@ -202,3 +216,31 @@ def test_each_array_of_more_functions_traced_in_turn() -> None:
 def test_optional_arrays_traced_in_turn(name: str) -> None:
     function, *arrays = MORE[name]
     _check({name: Case(function, tuple(arrays))})
+
+
+OF_FUNCTIONS = {"autodiff.jvp", "jit.eval_shape", "vmap.pmap", "vmap.vmap"}
+"""Operations that take functions, and other options than arrays."""
+
+
+@pytest.mark.slow
+def test_every_function_of_several_arrays_has_a_case() -> None:
+    library = library_of_name("numpy")
+    chosen = [case for case in every().values() if len(case.arrays) > 1]
+    chosen += [Case(function, tuple(arrays)) for function, *arrays in MORE.values()]
+    with recorded() as called, np.errstate(all="ignore"):
+        for case in chosen:
+            case.function(*(library.asarray(x) for x in case.arrays))
+    takes_several = {
+        operation.qualified_name
+        for operation in OPERATIONS.values()
+        if operation.package == "xpand_extensions" and _count_of_arrays(operation) > 1
+    }
+    assert takes_several - called <= OF_FUNCTIONS, "operations without a case: `MORE` is the place for one"
+
+
+def _count_of_arrays(operation: Operation[..., Any]) -> int:
+    """Count the parameters that may be arrays or trees of arrays: their type is `Any`."""
+    others = ("dtype", "device", "shape", "xp")
+    parameters = inspect.signature(operation.facade).parameters.values()
+    texts = [str(p.annotation) for p in parameters if p.name not in others]
+    return sum("Any" in text and "Callable" not in text for text in texts)
