@@ -45,6 +45,7 @@ TABLES: Final[Mapping[str, Callable[[], str]]] = {
     "conforming": lambda: _tables.conforming(DOCS / "conforming.json"),
     "conversions": lambda: _tables.conversions(DOCS / "convert.json", "libraries"),
     "conversions_special": lambda: _tables.conversions(DOCS / "convert.json", "special"),
+    "coverage_extra": lambda: _tables.coverage(DOCS / "coverage" / "extra.toml"),
     "coverage_jax": lambda: _tables.coverage(DOCS / "coverage" / "jax.toml"),
     "coverage_nx": lambda: _tables.coverage(DOCS / "coverage" / "nx.toml"),
     "coverage_phiml": lambda: _tables.coverage(DOCS / "coverage" / "phiml.toml"),

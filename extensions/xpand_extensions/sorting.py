@@ -11,7 +11,7 @@ from xpand._typing import Array, Scalar
 from ._comparable import comparable
 from ._dispatch import pluggable
 
-__all__ = ["Side", "TopK", "argpartition", "partition", "searchsorted", "top_k", "unique"]
+__all__ = ["Side", "TopK", "argpartition", "partition", "searchsorted", "sort_with_order", "top_k", "unique"]
 
 Side: TypeAlias = Literal["left", "right"]
 """Which of several equal places is meant."""
@@ -60,6 +60,34 @@ def top_k(x: Array, k: int, /, *, axis: int = -1, largest: bool = True) -> TopK:
         raise ValueError(f"top_k: k={k} is more than the {x.shape[axis]} values along axis {axis}")
     _arguments.boolean("top_k", "largest", largest)
     return top_k.native(x)(x, k, axis=axis, largest=largest)
+
+
+def sort_with_order(x: Array, /, *, axis: int = -1, descending: bool = False) -> TopK:
+    """Sort along an axis, and return the values and their order from one sort.
+
+    Args:
+        x: An array of at least one axis, of an integer or real floating-point data type.
+        axis: The axis.
+        descending: Whether the largest come first.
+
+    Returns:
+        `values`, sorted, and `indices`, their positions in `x`. The sort is stable; NaN counts as the largest value, as
+        in `top_k`. The values are differentiable.
+
+    Raises:
+        TypeError: `x` is no array, or has another data type; an option is of another type.
+        ValueError: There is no such axis.
+
+    Source: `torch.sort`, `jax.lax.sort_key_val`.
+
+    >>> import numpy as np
+    >>> values, order = sort_with_order(np.asarray([3.0, 1.0, 2.0]))
+    >>> values, order
+    (array([1., 2., 3.]), array([1, 2, 0]))
+    """
+    axis = _real_valued("sort_with_order", x, axis)
+    _arguments.boolean("sort_with_order", "descending", descending)
+    return top_k.native(x)(x, x.shape[axis], axis=axis, largest=descending)
 
 
 @pluggable

@@ -6,9 +6,10 @@ from typing import Any
 
 from . import _arguments
 from ._defaults import default_namespace
+from ._precision import default_dtype
 from ._typing import Array, Device, DType, Namespace
 
-__all__ = ["iota"]
+__all__ = ["create_diagonal", "diag_indices", "iota", "one_hot", "tril_indices", "triu_indices"]
 
 
 def iota(
@@ -59,3 +60,178 @@ def iota(
     along = [1] * len(sizes)
     along[axis] = sizes[axis]
     return xp.broadcast_to(xp.reshape(xp.arange(sizes[axis], **options), tuple(along)), sizes)
+
+
+def create_diagonal(x: Array, /, *, offset: int = 0) -> Array:
+    """Make matrices that have given diagonals and zeros elsewhere.
+
+    Args:
+        x: The diagonals: an array of shape `(*batch, n)`, of any data type.
+        offset: Which diagonal: above the main one where positive, below it where negative.
+
+    Returns:
+        An array of shape `(*batch, n + abs(offset), n + abs(offset))`, of the data type of `x`.
+
+    Raises:
+        TypeError: `x` is no array, or `offset` no integer.
+        ValueError: `x` has no axis.
+
+    Source: `numpy.diag`, `array_api_extra.create_diagonal`.
+
+    >>> import numpy as np
+    >>> create_diagonal(np.asarray([1, 2]), offset=1)
+    array([[0, 1, 0],
+           [0, 0, 2],
+           [0, 0, 0]])
+    """
+    xp = _arguments.namespace_of("create_diagonal", x=x)
+    offset = _arguments.integer("create_diagonal", "offset", offset)
+    if not x.ndim:
+        raise ValueError("create_diagonal: x must have an axis or more, got an array of shape ()")
+    device = _arguments.device_of(x)
+    size = x.shape[-1] + abs(offset)
+    beyond = xp.zeros((*x.shape[:-1], abs(offset)), dtype=x.dtype, device=device)
+    padded = xp.concat([x, beyond], axis=-1) if offset else x
+    # The numbers of a row where they lie above the main diagonal, of a column where below.
+    numbers = xp.expand_dims(padded, axis=-1 if offset >= 0 else -2)
+    mask = xp.astype(xp.eye(size, k=offset, dtype=xp.int8, device=device), xp.bool)
+    return xp.where(mask, numbers, xp.zeros((), dtype=x.dtype, device=device))
+
+
+def one_hot(x: Array, num_classes: int, /, *, dtype: DType | None = None, axis: int = -1) -> Array:
+    """Write each integer as a vector that is one at its place and zero elsewhere.
+
+    Args:
+        x: An array of integers. Those out of `0 <= x < num_classes` become vectors of zeros.
+        num_classes: The number of elements of each vector.
+        dtype: The data type of the result; the default real one where omitted.
+        axis: Which axis of the result the vectors lie along.
+
+    Raises:
+        TypeError: `x` holds no integers, or an option is none.
+        ValueError: A negative number of classes, or no such axis.
+
+    Source: `jax.nn.one_hot`, `array_api_extra.one_hot`.
+
+    >>> import numpy as np
+    >>> one_hot(np.asarray([1, 0, 5]), 3)
+    array([[0., 1., 0.],
+           [1., 0., 0.],
+           [0., 0., 0.]])
+    """
+    xp = _arguments.namespace_of("one_hot", x=x)
+    _arguments.dtype("one_hot", "x", xp, x, _arguments.INTEGERS)
+    count = _arguments.integer("one_hot", "num_classes", num_classes, minimum=0)
+    axis = _arguments.axis("one_hot", axis, x.ndim + 1)
+    device = _arguments.device_of(x)
+    dtype = default_dtype(xp, device=device) if dtype is None else dtype
+    # Compared in a data type that holds both the integers and the numbers of classes.
+    wide = x if _arguments.kind(xp, x.dtype) == "unsigned" else xp.astype(x, xp.int64)
+    if _arguments.integer_range(xp, wide.dtype)[1] < count:
+        wide = xp.astype(wide, xp.int64)
+    classes = xp.arange(count, dtype=wide.dtype, device=device)
+    return xp.astype(xp.moveaxis(xp.expand_dims(wide, axis=-1) == classes, -1, axis), dtype)
+
+
+def diag_indices(
+    n: int, /, *, ndim: int = 2, device: Device | None = None, xp: Namespace | None = None
+) -> tuple[Array, ...]:
+    """Return the indices of the main diagonal of an array with `ndim` axes of size `n`.
+
+    Raises:
+        TypeError: Something is no integer.
+        ValueError: A negative size or number of axes.
+
+    Source: `numpy.diag_indices`, `array_api_extra.diag_indices`.
+
+    >>> diag_indices(2)
+    (array([0, 1]), array([0, 1]))
+    """
+    xp = default_namespace() if xp is None else xp
+    n = _arguments.integer("diag_indices", "n", n, minimum=0)
+    ndim = _arguments.integer("diag_indices", "ndim", ndim, minimum=0)
+    return (xp.arange(n, dtype=_index_dtype(xp, device), device=device),) * ndim
+
+
+def tril_indices(
+    n: int,
+    /,
+    *,
+    offset: int = 0,
+    m: int | None = None,
+    device: Device | None = None,
+    xp: Namespace | None = None,
+) -> tuple[Array, Array]:
+    """Return the indices of the lower triangle of a matrix, row by row.
+
+    Args:
+        n: The number of rows.
+        offset: The diagonal up to which the triangle goes: above the main one where positive.
+        m: The number of columns; that of rows where omitted.
+        device: Where the result lies; the library's default device where omitted.
+        xp: The namespace; the default one where omitted.
+
+    Returns:
+        The rows and the columns, of the default data type of indices.
+
+    Raises:
+        TypeError: Something is no integer.
+        ValueError: A negative size.
+
+    Source: `numpy.tril_indices`, `array_api_extra.tril_indices`.
+
+    >>> tril_indices(2)
+    (array([0, 1, 1]), array([0, 0, 1]))
+    """
+    n, m, offset = _sizes("tril_indices", n, m, offset)
+    return _triangle(n, m, xp, device, [(0, min(max(row + offset + 1, 0), m)) for row in range(n)])
+
+
+def triu_indices(
+    n: int,
+    /,
+    *,
+    offset: int = 0,
+    m: int | None = None,
+    device: Device | None = None,
+    xp: Namespace | None = None,
+) -> tuple[Array, Array]:
+    """Return the indices of the upper triangle of a matrix, row by row.
+
+    Arguments, result and errors are those of `tril_indices`; the triangle begins at the diagonal `offset`.
+
+    Source: `numpy.triu_indices`, `array_api_extra.triu_indices`.
+
+    >>> triu_indices(2)
+    (array([0, 0, 1]), array([0, 1, 1]))
+    """
+    n, m, offset = _sizes("triu_indices", n, m, offset)
+    return _triangle(n, m, xp, device, [(min(max(row + offset, 0), m), m) for row in range(n)])
+
+
+def _sizes(function: str, n: int, m: int | None, offset: int) -> tuple[int, int, int]:
+    n = _arguments.integer(function, "n", n, minimum=0)
+    m = n if m is None else _arguments.integer(function, "m", m, minimum=0)
+    return n, m, _arguments.integer(function, "offset", offset)
+
+
+def _triangle(
+    n: int, m: int, xp: Namespace | None, device: Device | None, columns: list[tuple[int, int]]
+) -> tuple[Array, Array]:
+    """List the places of all rows, of each from one column to before another. No shape depends on values."""
+    xp = default_namespace() if xp is None else xp
+    options = {"dtype": _index_dtype(xp, device), "device": device}
+    starts = [0]
+    for first, stop in columns:
+        starts.append(starts[-1] + stop - first)
+    place = xp.arange(starts[-1], **options)
+    if not starts[-1]:
+        return place, place
+    row = xp.astype(xp.searchsorted(xp.asarray(starts[1:], **options), place, side="right"), place.dtype)
+    shift = xp.asarray([first - start for (first, _), start in zip(columns, starts)], **options)
+    return row, place + xp.take(shift, row)
+
+
+def _index_dtype(xp: Namespace, device: Device | None) -> DType:
+    found: DType = xp.__array_namespace_info__().default_dtypes(device=device)["indexing"]
+    return found

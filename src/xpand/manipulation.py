@@ -7,7 +7,29 @@ from . import _arguments
 from ._namespace import array_namespace
 from ._typing import Array, Scalar
 
-__all__ = ["broadcast_in_dim", "pad_to", "tile_to", "to_batched"]
+__all__ = ["atleast_nd", "broadcast_in_dim", "pad_to", "tile_to", "to_batched"]
+
+
+def atleast_nd(x: Array, /, *, ndim: int) -> Array:
+    """Give an array at least a number of axes, by axes of size one before its own.
+
+    Args:
+        x: An array.
+        ndim: The number of axes.
+
+    Raises:
+        TypeError: `x` is no array, or `ndim` no integer.
+        ValueError: A negative number of axes.
+
+    Source: `numpy.atleast_1d`, `array_api_extra.atleast_nd`.
+
+    >>> import numpy as np
+    >>> atleast_nd(np.asarray([1, 2]), ndim=3)
+    array([[[1, 2]]])
+    """
+    xp = _arguments.namespace_of("atleast_nd", x=x)
+    ndim = _arguments.integer("atleast_nd", "ndim", ndim, minimum=0)
+    return xp.reshape(x, (1,) * (ndim - x.ndim) + tuple(x.shape)) if x.ndim < ndim else x
 
 
 def pad_to(x: Array, size: int, /, *, axis: int = -1, fill_value: Array | Scalar = 0) -> Array:

@@ -29,7 +29,7 @@ from ._calls import (
     tracing,
 )
 from ._graph import Lowered, ShapeDtype, eval_shape, lower, make_graph
-from ._host import io_callback, named_call, pure_callback
+from ._host import io_callback, lazy_apply, named_call, pure_callback
 
 __all__ = [
     "CompiledFunction",
@@ -39,6 +39,7 @@ __all__ = [
     "eval_shape",
     "io_callback",
     "jit",
+    "lazy_apply",
     "lower",
     "make_graph",
     "named_call",

@@ -4,12 +4,13 @@ from collections.abc import Callable, Iterable, Sequence
 from functools import partial, wraps
 from typing import Any
 
-from xpand import _arguments, array_namespace, choose_namespace, namespace, trees
+from xpand import _arguments, array_namespace, choose_namespace, is_concrete, namespace, trees
 from xpand._namespace import describe
 from xpand._structures import same_structure
 
 from .._dispatch import pluggable
 from .._transforms import arrays_of
+from ..convert import to_numpy
 from ._calls import name_of
 from ._graph import ShapeDtype, dtype_name, dtype_of
 
@@ -173,6 +174,75 @@ def prepared(
     native = tuple([ShapeDtype(shape, dtype_of(name, x.dtype, xp)) for shape, x in zip(shapes, declared)])
     dtypes = tuple([dtype_name(each.dtype) for each in declared])
     return partial(_called, function, places, of_results, shapes, dtypes, name), native, arrays, of_result
+
+
+def lazy_apply(
+    func: Callable[..., Any],
+    /,
+    *args: Any,
+    shape: Any = None,
+    dtype: Any = None,
+    as_numpy: bool = False,
+    **kwargs: Any,
+) -> Any:
+    """Call a function that only works on arrays with known values, now or when the values are there.
+
+    Args:
+        func: Takes the arrays and returns one, or a tuple of several. It must be pure.
+        *args: Arrays, numbers and None.
+        shape: The shape of the result, or a list of shapes of several; that to which the arrays broadcast by default.
+        dtype: The data type of the result, or a list of those of several; what the arrays promote to by default.
+        as_numpy: Whether `func` takes and returns NumPy arrays where values are known, too. Elsewhere it always does.
+        **kwargs: More arguments of `func`, which are given as they are.
+
+    Returns:
+        What `func` returns: arrays of the library of `args`. Where the values are known it is called at once; for
+        arrays that are traced or lazy it is handed to `pure_callback`, and has no derivative.
+
+    Raises:
+        TypeError: `func` is no function, no array is given, or as `pure_callback` raises.
+        ValueError: As many shapes as data types must be given where both are lists.
+
+    Source: `array_api_extra.lazy_apply`.
+
+    >>> import numpy as np
+    >>> lazy_apply(np.cumsum, np.asarray([1.0, 2.0]), as_numpy=True)
+    array([1., 3.])
+    """
+    if not callable(func):
+        raise TypeError(f"lazy_apply: takes a function, got {describe(func)}")
+    arrays = {f"args[{i}]": x for i, x in enumerate(args) if _arguments.is_array(x)}
+    if not arrays:
+        raise TypeError("lazy_apply: an argument must be an array, got none")
+    xp = _arguments.namespace_of("lazy_apply", **arrays)
+    host = namespace("numpy")
+    several = isinstance(shape, list) or isinstance(dtype, list)
+    if all(map(is_concrete, arrays.values())):
+        if not as_numpy:
+            return func(*args, **kwargs)
+        found = func(*[to_numpy(x) if _arguments.is_array(x) else x for x in args], **kwargs)
+        place = _arguments.device_of(next(iter(arrays.values())))
+        if isinstance(found, (tuple, list)):
+            return tuple([xp.asarray(host.asarray(x), device=place) for x in found])
+        return xp.asarray(host.asarray(found), device=place)
+    count = len(dtype) if isinstance(dtype, list) else len(shape) if isinstance(shape, list) else 1
+    if shape is None:
+        shape = _arguments.broadcast(*[tuple(x.shape) for x in arrays.values()])
+    if dtype is None:
+        dtype = xp.result_type(*arrays.values())
+    shapes = shape if isinstance(shape, list) else [shape] * count
+    dtypes = dtype if isinstance(dtype, list) else [dtype] * count
+    if len(shapes) != len(dtypes):
+        raise ValueError(f"lazy_apply: got {len(shapes)} shapes and {len(dtypes)} data types; give as many of both")
+    declared = tuple([ShapeDtype(tuple(size), each) for size, each in zip(shapes, dtypes)])
+
+    def call(*values: Any) -> tuple[Any, ...]:
+        given = iter(values)
+        found = func(*[next(given) if _arguments.is_array(x) else x for x in args], **kwargs)
+        return tuple(map(host.asarray, found if several else (found,)))
+
+    results = pure_callback(call, declared, *arrays.values())
+    return tuple(results) if several else results[0]
 
 
 def _called(

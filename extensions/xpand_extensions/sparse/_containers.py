@@ -10,7 +10,7 @@ Axes are in the order batch, sparse, dense: `shape == (*batch, *sparse, *dense)`
 
 from typing import Any, ClassVar, Self
 
-from xpand import array_namespace, device
+from xpand import array_namespace, device, trees
 from xpand._typing import Array, Device, DType, Namespace
 
 from . import _checks as checks
@@ -117,6 +117,11 @@ class Sparse(Operators):
         """
         checks.new_values(self, values)
         return self._replace(*checks.in_namespace_of_pattern(values, *self.pattern)[:1])
+
+    def copy(self) -> Self:
+        """Return a container whose values and pattern are copies, which share no memory with this one's."""
+        found: Self = trees.copy(self)
+        return found
 
     def _replace(self, values: Array, pattern: tuple[Array, ...] | None = None) -> Self:
         return self._of(values, self.pattern if pattern is None else pattern, self._static(), self._plan)

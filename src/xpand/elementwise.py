@@ -1,0 +1,194 @@
+"""Functions of each element by itself."""
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+from . import _arguments
+from ._arguments import device_of
+from ._namespace import describe, is_concrete
+from ._typing import Array, Scalar
+from .common import is_writeable_array
+
+__all__ = ["angle", "apply_where", "deg2rad", "nan_to_num", "rad2deg"]
+
+
+def angle(z: Array, /, *, deg: bool = False) -> Array:
+    """Compute the argument of complex numbers, from -pi to pi; of real ones 0, or pi where the sign bit is set.
+
+    Args:
+        z: An array of a floating-point data type, real or complex.
+        deg: Whether the result is in degrees.
+
+    Returns:
+        Real numbers of the same shape and precision; NaN where a part is NaN.
+
+    Raises:
+        TypeError: Another data type.
+
+    Source: `numpy.angle`, `array_api_extra.angle`.
+
+    >>> import numpy as np
+    >>> angle(np.asarray([1.0, 1.0j, -1.0]), deg=True)
+    array([  0.,  90., 180.])
+    """
+    xp = _arguments.namespace_of("angle", z=z)
+    kind = _arguments.dtype("angle", "z", xp, z, _arguments.FLOATING)
+    _arguments.boolean("angle", "deg", deg)
+    if kind == "complex":
+        found = xp.atan2(xp.imag(z), xp.real(z))
+    else:
+        found = xp.atan2(xp.zeros_like(z), z)
+    return found * (180.0 / math.pi) if deg else found
+
+
+def deg2rad(x: Array, /) -> Array:
+    """Convert degrees to radians: `x * pi / 180`, for an array of a real floating-point data type.
+
+    Raises:
+        TypeError: Another data type.
+
+    Source: `numpy.deg2rad`, `array_api_extra.deg2rad`.
+
+    >>> import numpy as np
+    >>> deg2rad(np.asarray([0.0, 180.0]))
+    array([0.        , 3.14159265])
+    """
+    xp = _arguments.namespace_of("deg2rad", x=x)
+    _arguments.dtype("deg2rad", "x", xp, x, _arguments.REAL)
+    return x * (math.pi / 180.0)
+
+
+def rad2deg(x: Array, /) -> Array:
+    """Convert radians to degrees: `x * 180 / pi`, for an array of a real floating-point data type.
+
+    Raises:
+        TypeError: Another data type.
+
+    Source: `numpy.rad2deg`, `array_api_extra.rad2deg`.
+
+    >>> import numpy as np
+    >>> rad2deg(np.asarray([0.0, np.pi]))
+    array([  0., 180.])
+    """
+    xp = _arguments.namespace_of("rad2deg", x=x)
+    _arguments.dtype("rad2deg", "x", xp, x, _arguments.REAL)
+    return x * (180.0 / math.pi)
+
+
+def nan_to_num(x: Array, /, *, fill_value: float = 0.0) -> Array:
+    """Replace NaN by a number, and infinities by the largest and the smallest finite numbers.
+
+    Args:
+        x: An array of a numeric or boolean data type. Integers and booleans are returned as they are.
+        fill_value: What NaN becomes; in complex numbers the real and the imaginary part are replaced each by itself.
+
+    Returns:
+        An array of the shape and data type of `x`.
+
+    Raises:
+        TypeError: `x` is no array, or `fill_value` no real number.
+
+    Source: `numpy.nan_to_num`, `array_api_extra.nan_to_num`.
+
+    >>> import numpy as np
+    >>> nan_to_num(np.asarray([1.0, np.nan, np.inf], dtype=np.float32), fill_value=-1.0)
+    array([ 1.0000000e+00, -1.0000000e+00,  3.4028235e+38], dtype=float32)
+    """
+    xp = _arguments.namespace_of("nan_to_num", x=x)
+    if isinstance(fill_value, (bool, complex)) or not isinstance(fill_value, (int, float)):
+        raise TypeError(f"nan_to_num: fill_value must be a real number, got {describe(fill_value)}")
+    kind = _arguments.kind(xp, x.dtype)
+    if kind == "complex":
+        parts = [_finite(xp, part, fill_value) for part in (xp.real(x), xp.imag(x))]
+        return xp.astype(parts[0], x.dtype) + 1j * xp.astype(parts[1], x.dtype)
+    return _finite(xp, x, fill_value) if kind == "real" else x
+
+
+def _finite(xp: Any, x: Array, fill_value: float) -> Array:
+    info = xp.finfo(x.dtype)
+    like = {"dtype": x.dtype, "device": device_of(x)}
+    x = xp.where(xp.isnan(x), xp.full((), float(fill_value), **like), x)
+    largest, smallest = xp.full((), float(info.max), **like), xp.full((), float(info.min), **like)
+    return xp.where(x == math.inf, largest, xp.where(x == -math.inf, smallest, x))
+
+
+def apply_where(
+    cond: Array,
+    args: Array | Sequence[Array],
+    f1: Callable[..., Array],
+    f2: Callable[..., Array] | None = None,
+    /,
+    *,
+    fill_value: Array | Scalar | None = None,
+    kwargs: Mapping[str, Any] | None = None,
+) -> Array:
+    """Apply one elementwise function where a condition holds, and another, or a value, elsewhere.
+
+    Args:
+        cond: Booleans.
+        args: An array or several; their shapes broadcast with that of `cond`.
+        f1: Takes the arguments where `cond` holds, and returns an array of the same shape.
+        f2: Takes them elsewhere. Either `f2` or `fill_value` must be given.
+        fill_value: A number or an array of shape ().
+        kwargs: More arguments of `f1` and `f2`, by name, which are given as they are.
+
+    Returns:
+        An array of the common shape, and of the data type that the results promote to.
+
+    Raises:
+        TypeError: Something is no array or no function, `cond` no booleans, or both or neither of `f2`, `fill_value`.
+        ValueError: Shapes don't broadcast, or a function changes the shape.
+
+    Where values are known and arrays can be written into, each function gets the elements that it is for, as an array
+    of one axis. Elsewhere (under `jit`, `vmap` and derivatives, on JAX and Dask) both get all elements, and what they
+    return for others is dropped; a derivative there that is not finite makes the result's derivative NaN.
+
+    Source: `array_api_extra.apply_where`.
+
+    >>> import numpy as np
+    >>> x = np.asarray([4.0, -1.0, 9.0])
+    >>> apply_where(x >= 0.0, x, np.sqrt, fill_value=0.0)
+    array([2., 0., 3.])
+    """
+    arrays = [args] if _arguments.is_array(args) else list(args)
+    xp = _arguments.namespace_of("apply_where", cond=cond, **{f"args[{i}]": x for i, x in enumerate(arrays)})
+    if _arguments.kind(xp, cond.dtype) != "bool":
+        raise TypeError(f"apply_where: cond must be booleans, got {cond.dtype}")
+    if (f2 is None) == (fill_value is None):
+        raise TypeError("apply_where: takes either a second function or fill_value, got both or neither")
+    for name, function in (("f1", f1), ("f2", f1 if f2 is None else f2)):
+        if not callable(function):
+            raise TypeError(f"apply_where: {name} must be a function, got {describe(function)}")
+    options = dict(kwargs or {})
+    cond, *arrays = xp.broadcast_arrays(cond, *arrays)
+    if all(map(is_concrete, (cond, *arrays))) and all(map(is_writeable_array, (xp.empty_like(cond),))):
+        return _in_parts(xp, cond, arrays, f1, f2, fill_value, options)
+    first = _of_shape("f1", f1(*arrays, **options), tuple(cond.shape))
+    if f2 is not None:
+        return xp.where(cond, first, _of_shape("f2", f2(*arrays, **options), tuple(cond.shape)))
+    return xp.where(cond, first, fill_value)
+
+
+def _in_parts(
+    xp: Any, cond: Array, arrays: list[Array], f1: Any, f2: Any, fill_value: Any, options: dict[str, Any]
+) -> Array:
+    first = f1(*[x[cond] for x in arrays], **options)
+    count = (int(xp.count_nonzero(cond)),)
+    _of_shape("f1", first, count)
+    if f2 is None:
+        out = xp.where(cond, xp.zeros((), dtype=first.dtype, device=device_of(first)), fill_value)
+    else:
+        other = f2(*[x[~cond] for x in arrays], **options)
+        _of_shape("f2", other, (math.prod(cond.shape) - count[0],))
+        out = xp.zeros(cond.shape, dtype=xp.result_type(first, other), device=device_of(first))
+        out[~cond] = xp.astype(other, out.dtype)
+    out[cond] = xp.astype(first, out.dtype)
+    return out
+
+
+def _of_shape(name: str, found: Any, shape: tuple[int, ...]) -> Array:
+    if not _arguments.is_array(found) or tuple(found.shape) != shape:
+        got = f"shape {tuple(found.shape)}" if _arguments.is_array(found) else describe(found)
+        raise ValueError(f"apply_where: {name} must return an array of the shape of its arguments, {shape}, got {got}")
+    return found
