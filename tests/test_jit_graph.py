@@ -437,3 +437,45 @@ def test_pure_callback_takes_the_data_types_of_any_library(hosted: Library) -> N
         found = pure_callback(np.cumsum, ShapeDtype((2,), dtype), x)
         assert found.dtype == x.dtype
         hosted.assert_equal(found, np.asarray([1.0, 3.0], dtype=np.float32))
+
+
+# Compiled ahead of the first call
+
+
+def test_compiled_ahead(library: Library) -> None:
+    def f(power: int, tree: Any, *, scale: Any) -> Any:
+        return {"product": tree["x"] ** power * scale, "shape": [tree["y"] * 2, None]}
+
+    x, y = np.asarray([1.0, 2.0, 3.0]), np.asarray([[2, 3]])
+    stands = {"x": library.asarray(x), "y": ShapeDtype((1, 2), "int64")}
+    compiled = lower(f, static_argnums=0)(2, stands, scale=2.0).compile()
+    for _ in range(2):
+        found = compiled({"x": library.asarray(x), "y": library.asarray(y)}, scale=3.0)
+        library.assert_equal(found["product"], x**2 * 3.0)
+        library.assert_equal(found["shape"][0], 2 * y)
+    assert compiled.name == "f"
+    assert compiled.as_text()
+    cost, memory = compiled.cost_analysis(), compiled.memory_analysis()
+    if library.id == "jax":
+        assert cost is not None
+        assert cost["flops"] > 0
+        assert memory.output_size_in_bytes >= 3 * 8 + 2 * 8
+    else:
+        assert cost is memory is None
+    given = {"x": library.asarray(x), "y": library.asarray(y)}
+    for arguments, options, message in (
+        ((2, given), {"scale": 1.0}, "f: compiled for arguments of the structure"),
+        ((given,), {}, "f: compiled for arguments of the structure"),
+        ((given,), {"scale": 1}, "f: compiled for an argument of the type float, got one of the type int"),
+        (({**given, "x": given["x"][:2]},), {"scale": 1.0}, r"of shape \(3,\) .*, got one of shape \(2,\)"),
+        (({**given, "y": given["x"]},), {"scale": 1.0}, r"int64.*, got one of shape \(3,\) .*float64"),
+    ):
+        with pytest.raises(TypeError, match=message):
+            compiled(*arguments, **options)
+
+
+def test_compiled_by_the_method_of_a_compiled_function(library: Library) -> None:
+    if library.id == "torch":
+        return  # whose compiler takes seconds, and has done so above
+    x = library.asarray([1.0, 2.0])
+    library.assert_equal(jit(lambda x: x + 1.0).lower(x).compile()(x), np.asarray([2.0, 3.0]))

@@ -6,6 +6,7 @@ from typing import Any
 from xpand import _arguments, array_namespace, choose_namespace, trees
 from xpand._typing import Array
 
+from ..jit._ahead import Lowering
 from ..jit._graph import ShapeDtype, namespace_with
 from ..tracing import Graph, traced_namespace
 from ..tracing._core import Aval, aval_of
@@ -44,8 +45,8 @@ def lower(
     *,
     static_argnums: int | Sequence[int] | None = None,
     static_argnames: str | Iterable[str] | None = None,
-) -> Callable[..., str]:
-    return lambda *leaves: str(simplified(_staged("lower", function, leaves)[0]))
+) -> Callable[..., Any]:
+    return lambda *leaves: Lowering(str(simplified(_staged("lower", function, leaves)[0])))
 
 
 def eval_shape(function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:

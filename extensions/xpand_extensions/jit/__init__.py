@@ -15,6 +15,7 @@ from xpand._precision import MATMUL, PRECISION, compiled_for
 
 from .._captures import INLINED
 from .._dispatch import pluggable
+from ._ahead import CompiledProgram, Lowered
 from ._calls import (
     INSTEAD,
     MAX_ENTRIES,
@@ -28,11 +29,12 @@ from ._calls import (
     signature_of,
     tracing,
 )
-from ._graph import Lowered, ShapeDtype, eval_shape, lower, make_graph
+from ._graph import ShapeDtype, eval_shape, lower, make_graph
 from ._host import io_callback, lazy_apply, named_call, pure_callback
 
 __all__ = [
     "CompiledFunction",
+    "CompiledProgram",
     "Lowered",
     "ShapeDtype",
     "disable_jit",
@@ -102,7 +104,8 @@ def jit(
             afterwards. JAX does so. Elsewhere it is permitted, and does nothing.
 
     Returns:
-        A function of the same arguments. Its method `lower(*args)` returns what would be compiled, with `as_text()`.
+        A function of the same arguments. Its method `lower(*args)` returns what would be compiled, with `as_text()`
+        and `compile()`.
 
     Raises:
         TypeError: `function` isn't callable. By the function returned: an argument that is neither an array, a number,

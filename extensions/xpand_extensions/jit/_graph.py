@@ -10,6 +10,7 @@ from xpand._namespace import describe
 from xpand._typing import Array, DType, Namespace
 
 from .._dispatch import pluggable
+from ._ahead import CompiledProgram, Executable, Lowered, Lowering, signature_of
 from ._calls import NUMBERS, Flat, Statics, arrays_among, check_leaves, name_of
 
 _NAMES: Final = frozenset(
@@ -38,17 +39,6 @@ class ShapeDtype:
     def ndim(self) -> int:
         """The number of axes."""
         return len(self.shape)
-
-
-@dataclass(frozen=True, slots=True)
-class Lowered:
-    """What a library would compile."""
-
-    text: str
-
-    def as_text(self) -> str:
-        """Return it as text: StableHLO on JAX, a graph of ATen's operations on PyTorch, xpand's graph elsewhere."""
-        return self.text
 
 
 @pluggable
@@ -96,16 +86,39 @@ def lower(
 
     Arguments and errors are those of `make_graph`; `jit(function).lower` is the same.
 
+    Returns:
+        A function of the same arguments. It returns a `Lowered`, whose method `compile` returns a `CompiledProgram`:
+        a function of the arguments that are not static, for these shapes and data types alone, with `cost_analysis`
+        and `memory_analysis`, which XLA has.
+
     Source: `jax.jit(function).lower`, before it `jax.xla_computation`.
 
     >>> import torch
     >>> "aten.sin" in lower(torch.sin)(torch.ones(2)).as_text()
     True
+    >>> import numpy as np
+    >>> lower(lambda x: 2 * x)(ShapeDtype((2,), np.float64)).compile()(np.ones(2))
+    array([2., 2.])
     """
-    text = _seen("lower", lower, function, static_argnums, static_argnames)
+    if not callable(function):
+        raise TypeError(f"lower: takes a function, got {describe(function)}")
+    statics = Statics("lower", function, static_argnums, static_argnames)
 
     def lowered(*args: Any, **kwargs: Any) -> Lowered:
-        return Lowered(text(*args, **kwargs))
+        from . import jit  # which needs this module
+
+        flat, leaves, like, structure = _call(statics, "lower", function, args, kwargs)
+        found: Any = lower.native(*like)(flat)(*leaves)
+        lowering: Lowering = found
+
+        def compiled() -> CompiledProgram:
+            if lowering.compile is None:
+                executable = Executable(jit.native(*like)(flat), lowering.text)
+            else:
+                executable = lowering.compile()
+            return CompiledProgram(executable, name_of(function), structure, tuple(map(signature_of, leaves)))
+
+        return Lowered(lowering.text, compiled)
 
     return wraps(function)(lowered) if hasattr(function, "__name__") else lowered
 
@@ -122,14 +135,22 @@ def _seen(
     statics = Statics(name, function, static_argnums, static_argnames)
 
     def seen(*args: Any, **kwargs: Any) -> Any:
-        traced, values = statics.divide(args, kwargs)
-        leaves, structure = trees.flatten(traced)
-        statics.check(values)
-        leaves, like = _of_one_library(name, leaves, traced)
-        return operation.native(*like)(Flat(name, function, structure, values))(*leaves)
+        flat, leaves, like, _ = _call(statics, name, function, args, kwargs)
+        return operation.native(*like)(flat)(*leaves)
 
     seen.__name__ = name_of(function)
     return seen
+
+
+def _call(
+    statics: Statics, name: str, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]
+) -> tuple[Flat, list[Any], list[Array], trees.Structure]:
+    """Take a call apart: a function of leaves, the leaves, arrays of their library, the structure of what is traced."""
+    traced, values = statics.divide(args, kwargs)
+    leaves, structure = trees.flatten(traced)
+    statics.check(values)
+    leaves, like = _of_one_library(name, leaves, traced)
+    return Flat(name, function, structure, values), leaves, like, structure
 
 
 @pluggable

@@ -1,6 +1,7 @@
 """Compiling on JAX."""
 
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import Any
 
 import jax
@@ -10,6 +11,7 @@ import jax.numpy as jnp
 from xpand import trees
 from xpand._typing import Array
 
+from ...jit._ahead import Executable, Lowering
 from ...jit._graph import ShapeDtype
 from ._explained import explained
 
@@ -67,7 +69,21 @@ def lower(
     static_argnums: int | Sequence[int] | None = None,
     static_argnames: str | Iterable[str] | None = None,
 ) -> Callable[..., Any]:
-    return lambda *leaves: jax.jit(_of_results("lower", function)).lower(*map(_struct, leaves)).as_text()
+    def lowered(*leaves: Any) -> Lowering:
+        found = jax.jit(_of_results("lower", function)).lower(*map(_struct, leaves))
+        return Lowering(found.as_text(), partial(_executable, found))
+
+    return lowered
+
+
+def _executable(lowered: Any) -> Executable:
+    compiled = lowered.compile()
+
+    def run(*leaves: Any) -> Any:
+        result = compiled(*leaves)
+        return trees.unflatten(result.structure, result.leaves) if type(result) is _Result else result
+
+    return Executable(run, compiled.as_text(), compiled.cost_analysis(), compiled.memory_analysis())
 
 
 def eval_shape(function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:

@@ -12,6 +12,7 @@ import torch
 
 from xpand import trees
 from xpand._typing import Array
+from xpand_extensions.jit._ahead import Lowering
 from xpand_extensions.jit._calls import Compiled
 from xpand_extensions.jit._graph import ShapeDtype
 
@@ -94,7 +95,7 @@ def lower(
     static_argnums: int | Sequence[int] | None = None,
     static_argnames: str | Iterable[str] | None = None,
 ) -> Callable[..., Any]:
-    return lambda *leaves: Graph(function, leaves, "lower").module.print_readable(print_output=False)
+    return lambda *leaves: Lowering(Graph(function, leaves, "lower").module.print_readable(print_output=False))
 
 
 def eval_shape(function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:

@@ -1,0 +1,106 @@
+"""Programs compiled ahead of their first call: what a library would compile, and what it has compiled."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+from xpand import trees
+from xpand._namespace import describe
+
+
+class Executable(NamedTuple):
+    """What a library has compiled, as a function of the leaves of the arguments."""
+
+    run: Callable[..., Any]
+    text: str
+    cost: Mapping[str, float] | None = None
+    memory: Any = None
+
+
+class Lowering(NamedTuple):
+    """What an implementation of `lower` returns: the text, and what compiles where `jit` would not do."""
+
+    text: str
+    compile: Callable[[], Executable] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CompiledProgram:
+    """A function compiled for arguments of certain shapes and data types: what `lower(f)(x).compile()` returns.
+
+    It is called with the arguments of the function but the static ones.
+    """
+
+    executable: Executable = field(repr=False)
+    name: str
+    """The name of the function."""
+    structure: trees.Structure = field(repr=False)
+    signature: tuple[Any, ...]
+    """Shape and data type of each array among the arguments; the type of a number."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Run the program.
+
+        Raises:
+            TypeError: Arguments unlike those for which it was compiled.
+        """
+        leaves, structure = trees.flatten((args, kwargs))
+        if structure != self.structure:
+            raise TypeError(
+                f"{self.name}: compiled for arguments of the structure {self.structure}, got {structure}; static "
+                "arguments are part of the program and not handed over"
+            )
+        for x, expected in zip(leaves, self.signature):
+            if signature_of(x) != expected:
+                raise TypeError(
+                    f"{self.name}: compiled for an argument of {_written(expected)}, got one of "
+                    f"{_written(signature_of(x))}; compile it again for that, or use `jit`, which does so by itself"
+                )
+        return self.executable.run(*leaves)
+
+    def as_text(self) -> str:
+        """Return the program as text: XLA's on JAX, elsewhere that of what was lowered."""
+        return self.executable.text
+
+    def cost_analysis(self) -> Mapping[str, float] | None:
+        """Return an estimate of what a call costs, such as "flops" and "bytes accessed"; None where there is none.
+
+        It is XLA's, on JAX alone.
+        """
+        return self.executable.cost
+
+    def memory_analysis(self) -> Any:
+        """Return an estimate of the memory that a call takes; None where there is none.
+
+        It is XLA's, on JAX alone, with `argument_size_in_bytes`, `output_size_in_bytes`, `temp_size_in_bytes` and
+        others.
+        """
+        return self.executable.memory
+
+
+@dataclass(frozen=True, slots=True)
+class Lowered:
+    """What a library would compile."""
+
+    text: str
+    compile_now: Callable[[], CompiledProgram] = field(repr=False, compare=False)
+
+    def as_text(self) -> str:
+        """Return it as text: StableHLO on JAX, a graph of ATen's operations on PyTorch, xpand's graph elsewhere."""
+        return self.text
+
+    def compile(self) -> CompiledProgram:
+        """Compile it: on JAX now, elsewhere at the first call."""
+        return self.compile_now()
+
+
+def signature_of(x: Any) -> Any:
+    """Return the shape and the data type of an array, or of what stands for one; of anything else the type."""
+    return (tuple(x.shape), x.dtype) if hasattr(x, "shape") and hasattr(x, "dtype") else type(x)
+
+
+def _written(signature: Any) -> str:
+    if isinstance(signature, tuple):
+        shape, dtype = signature
+        return f"shape {shape} and data type {getattr(dtype, '__name__', dtype)}"
+    return describe(signature)
