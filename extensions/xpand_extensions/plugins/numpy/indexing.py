@@ -13,9 +13,9 @@ from xpand_extensions.indexing._slice import SliceMode
 from ._rows import are_within, blocks, flat
 
 
-def _checks_itself(indices: Array, mode: Mode | None) -> bool:
-    """Tell whether NumPy raises for an index out of bounds: not where it takes the largest of uint64 for negative."""
-    return mode in (None, "raise") and indices.dtype != np.uint64
+def _checks_itself(x: Array, indices: Array, mode: Mode | None) -> bool:
+    """Tell whether NumPy raises for an index out of bounds: not of an empty array, nor of uint64, which it wraps."""
+    return mode in (None, "raise") and indices.dtype != np.uint64 and x.size > 0
 
 
 def take(
@@ -27,7 +27,7 @@ def take(
     mode: Mode | None = None,
     fill_value: Array | Scalar | None = None,
 ) -> Array:
-    if _checks_itself(indices, mode):
+    if _checks_itself(x, indices, mode):
         try:
             return np.take(x, indices, axis)
         except IndexError:
@@ -46,7 +46,7 @@ def gather(
     mode: Mode | None = None,
     fill_value: Array | Scalar | None = None,
 ) -> Array:
-    if batch_dims == 0 and _checks_itself(indices, mode):
+    if batch_dims == 0 and _checks_itself(x, indices, mode):
         try:
             return np.take(x, indices, axis)
         except IndexError:
@@ -63,7 +63,7 @@ def take_along_axis(
     mode: Mode | None = None,
     fill_value: Array | Scalar | None = None,
 ) -> Array:
-    if _checks_itself(indices, mode):
+    if _checks_itself(x, indices, mode):
         try:
             return np.take_along_axis(x, indices, axis)
         except IndexError:

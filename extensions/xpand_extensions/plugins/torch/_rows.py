@@ -12,9 +12,9 @@ from ._unsigned import SIGNED
 _INDEX = (torch.int64, torch.int32)
 
 
-def checks_itself(indices: Array) -> bool:
-    """Tell whether PyTorch's functions raise for an index out of bounds: not on a GPU, where the process would end."""
-    return indices.dtype in _INDEX and is_concrete(indices) and indices.device.type == "cpu"
+def checks_itself(x: Array, indices: Array) -> bool:
+    """Tell whether PyTorch raises for an index out of bounds: not of an empty tensor, nor on a GPU, which it stops."""
+    return indices.dtype in _INDEX and x.numel() > 0 and is_concrete(indices) and indices.device.type == "cpu"
 
 
 def are_within(indices: Array, sizes: Sequence[int]) -> bool:

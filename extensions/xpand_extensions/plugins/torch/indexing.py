@@ -45,7 +45,7 @@ def gather(
 def _along(
     function: str, x: Array, indices: Array, axis: int, mode: Mode | None, fill_value: Array | Scalar | None
 ) -> Array:
-    if mode in (None, "raise") and checks_itself(indices):
+    if mode in (None, "raise") and checks_itself(x, indices):
         try:
             found = select(x, axis, indices if indices.ndim == 1 else indices.reshape(-1))
         except (IndexError, RuntimeError):
@@ -66,7 +66,7 @@ def take_along_axis(
     fill_value: Array | Scalar | None = None,
 ) -> Array:
     shape = (*x.shape[:axis], indices.shape[axis], *x.shape[axis + 1 :])
-    if mode in (None, "raise") and indices.shape == shape and x.dtype not in SIGNED and checks_itself(indices):
+    if mode in (None, "raise") and indices.shape == shape and x.dtype not in SIGNED and checks_itself(x, indices):
         try:
             return x.gather(axis, indices.to(torch.int64))
         except (IndexError, RuntimeError):
@@ -87,7 +87,7 @@ def gather_nd(
 ) -> Array:
     k = indices.shape[-1]
     is_plain = k and not batch_dims and axes == tuple(range(k)) and mode in (None, "raise")
-    if is_plain and checks_itself(indices) and are_within(indices, x.shape[:k]):
+    if is_plain and checks_itself(x, indices) and are_within(indices, x.shape[:k]):
         # For ten million pairs 190 ms, where PyTorch's own index takes 320.
         found = select(x.flatten(0, k - 1), 0, flat(indices.reshape(-1, k), x.shape[:k]))
         return found.reshape(indices.shape[:-1] + x.shape[k:])

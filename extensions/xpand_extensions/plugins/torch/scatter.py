@@ -239,7 +239,7 @@ def scatter(
     operation: ScatterOperation = "set",
     mode: Mode | None = None,
 ) -> Array:
-    if axis == 0 and mode in (None, "raise") and checks_itself(indices):
+    if axis == 0 and mode in (None, "raise") and checks_itself(x, indices):
         try:
             return _scatter(x, indices.reshape(-1).to(torch.int64), values, 1, tuple(indices.shape), operation)
         except (IndexError, RuntimeError):
@@ -262,7 +262,7 @@ def scatter_nd(
 ) -> Array:
     k = indices.shape[-1]
     is_plain = k and not batch_dims and axes == tuple(range(k)) and mode in (None, "raise")
-    if is_plain and checks_itself(indices) and are_within(indices, x.shape[:k]):
+    if is_plain and checks_itself(x, indices) and are_within(indices, x.shape[:k]):
         index = flat(indices.reshape(-1, k), x.shape[:k])
         return _scatter(x, index, values, k, tuple(indices.shape[:-1]), operation)
     return generic_scatter_nd(x, indices, values, batch_dims=batch_dims, axes=axes, operation=operation, mode=mode)
