@@ -32,6 +32,18 @@ def test_key_of_a_number_without_a_sign(library: Library) -> None:
     library.assert_equal(key_of(library, 2**64 - 1), jax.random.PRNGKey(np.uint64(2**64 - 1)))
 
 
+@pytest.mark.parametrize("kind", [np.int64, np.int32, np.uint8])
+def test_numpys_integers_are_numbers_for_every_library(library: Library, kind: Any) -> None:
+    library.assert_equal(random.key(kind(3), xp=library.xp, device=library.device), jax.random.PRNGKey(3))
+    if library.device is None:
+        found = random.Generator(kind(3), xp=library.xp).uniform((2,))
+        library.assert_equal(found, random.Generator(3, xp=library.xp).uniform((2,)))
+    with pytest.raises(TypeError, match="seed"):
+        random.key(np.bool_(True), xp=library.xp)
+    with pytest.raises(TypeError, match="seed"):
+        random.key(True, xp=library.xp)
+
+
 @pytest.mark.parametrize("dtype", ["int8", "int32", "int64", "uint8", "uint32", "uint64"])
 @pytest.mark.parametrize("seed", [3, -3])
 def test_key_of_an_array(library: Library, dtype: str, seed: int) -> None:

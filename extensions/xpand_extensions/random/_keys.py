@@ -1,5 +1,6 @@
 """Keys of random numbers, and the bits that all of them are made of."""
 
+from numbers import Integral
 from typing import Any
 
 from xpand import _arguments, to_device
@@ -23,7 +24,7 @@ def key(seed: Array | int, /, *, xp: Namespace | str | None = None, device: Devi
         An array of uint32 of shape (2,): the 64 bits of the seed, the upper half first.
 
     Raises:
-        TypeError: `seed` is no integer, or an array of another library than `xp`.
+        TypeError: `seed` is no integer, or an array of another library than `xp`. NumPy's integers are numbers.
         ValueError: `seed` has axes. For keys of several seeds use `vmap`, or `split` one key.
         OverflowError: `seed` has more than 64 bits.
 
@@ -33,6 +34,10 @@ def key(seed: Array | int, /, *, xp: Namespace | str | None = None, device: Devi
     >>> key(2**32 + 5)
     array([1, 5], dtype=uint32)
     """
+    if (
+        xp is not None and isinstance(seed, Integral) and not isinstance(seed, bool)
+    ):  # a number, also NumPy's, belongs to any library
+        seed = int(seed)
     if not _arguments.is_array(seed):
         return _key_of_int(_arguments.integer("key", "seed", seed), namespace_or_default(xp, "key"), device)
     return _key_of_array(seed, xp, device)
