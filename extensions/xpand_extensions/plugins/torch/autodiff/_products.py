@@ -10,6 +10,7 @@ import torch
 
 from xpand._typing import Array
 
+from .._in_place import with_errors
 from ._levels import at_new_level, conjugated, is_floating
 
 # PyTorch imports it when forward mode is first used, and warns of a function of its own. Here, not in the user's call.
@@ -26,7 +27,7 @@ def jvp(
     function: Callable[..., Any], primals: Sequence[Array], tangents: Sequence[Array], /, *, has_aux: bool = False
 ) -> tuple[Any, ...]:
     pushed = partial(torch.func.jvp, function, has_aux=has_aux)
-    outs, found, *aux = _alone(pushed, tuple(map(_whole, primals)), tuple(tangents))
+    outs, found, *aux = with_errors("forward mode", _alone, pushed, tuple(map(_whole, primals)), tuple(tangents))
     # PyTorch's tangent of a Python number added to an array of no axes is float64, and so what it is added to.
     return outs, tuple([t.to(x.dtype) for x, t in zip(outs, found)]), *aux
 
@@ -69,14 +70,15 @@ def vjp(function: Callable[..., Any], /, *primals: Array, has_aux: bool = False)
         taken = tuple(filter(is_floating, outs)) or (arrays[0].new_zeros(()),)
         return taken, (tuple(x for x in outs if not is_floating(x)), aux)
 
-    found, pull, (others, aux) = torch.func.vjp(at_new_level(divided), *primals, has_aux=True)
+    of_levels = partial(torch.func.vjp, at_new_level(divided), has_aux=True)
+    found, pull, (others, aux) = with_errors("reverse mode", of_levels, *primals)
     first, second = iter(found), iter(others)
     outs = tuple(next(first) if is_floating else next(second) for is_floating in floating)
     chosen = tuple(floating)
 
     def pulled(*cotangents: Array) -> tuple[Array, ...]:
         given = tuple(conjugated(x) for x, is_floating in zip(cotangents, chosen) if is_floating)
-        return tuple(map(_given_back, pull(given or found)))
+        return tuple(map(_given_back, with_errors("reverse mode", pull, given or found)))
 
     return outs, pulled, aux
 
@@ -92,7 +94,7 @@ def value_and_grad(
     native = torch.func.grad_and_value(at_new_level(function), numbers)
 
     def both(*arrays: Array) -> tuple[Array, Any]:
-        gradient, value = native(*arrays)
+        gradient, value = with_errors("reverse mode", native, *arrays)
         return value, tuple(map(_given_back, gradient)) if isinstance(gradient, tuple) else _given_back(gradient)
 
     return both

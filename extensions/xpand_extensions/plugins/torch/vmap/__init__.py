@@ -15,6 +15,7 @@ from xpand_extensions.vmap import vmap as vmap_of_trees
 from xpand_extensions.vmap._mapping import placed, spread_axes
 from xpand_extensions.vmap._parallel import devices_of_replicas
 
+from .._in_place import with_errors
 from ._collectives import collective
 
 
@@ -62,7 +63,7 @@ def _asking_no_values(mapped: Callable[..., Any], *arrays: Array) -> Any:
     if torch.compiler.is_dynamo_compiling():
         return mapped(*arrays)
     try:
-        return mapped(*arrays)
+        return with_errors("vmap", mapped, *arrays)
     except RuntimeError as error:
         what = next((what for text, what in _ASKED.items() if str(error).startswith(text)), None)
         if what is None:

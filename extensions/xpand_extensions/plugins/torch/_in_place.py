@@ -1,0 +1,39 @@
+"""Errors of writes in place that PyTorch can't differentiate or map, in the user's terms."""
+
+from collections.abc import Callable
+from typing import Any, Final
+
+import torch
+
+_CAUSES: Final = {
+    "modified by an inplace operation": "an element that is needed for the derivative is overwritten",
+    "leaf Variable that requires grad is being used in an in-place operation": "into the argument itself",
+    "would mutate a captured Tensor": "into an array from outside of the function",
+    "vmap: inplace arithmetic": "into an array that all lanes share",
+}
+"""Why a write is not possible, by a part of PyTorch's error."""
+
+
+def with_errors(name: str, transformed: Callable[..., Any], *args: Any) -> Any:
+    """Call a function that a transformation of PyTorch has made; `name` is what it is called in errors.
+
+    Raises:
+        TracedError: It writes in place where PyTorch's transformations can't.
+    """
+    if torch.compiler.is_dynamo_compiling():
+        return transformed(*args)
+    try:
+        return transformed(*args)
+    except RuntimeError as error:
+        cause = next((cause for text, cause in _CAUSES.items() if text in str(error)), None)
+        if cause is None:
+            raise
+        from xpand_extensions.tracing._core import TracedError
+        from xpand_extensions.tracing._where import place_of
+
+        place = place_of(error)
+        place = f", at {place}" if place else ""
+        raise TracedError(
+            f"PyTorch's {name} can't follow a write in place: {cause}{place}; write into a copy (`y = y.clone()` "
+            "before `y[i] = v`), or make a new array, with `scatter.at(y)[i].set(v)`, `xp.stack` or `xp.where`"
+        ) from error
