@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import torch
 
+from tests.libraries import LIBRARIES
 from tests.test_derivatives import NAMESPACE
 from xpand_extensions._captures import captured, with_arrays, with_own_cells
 from xpand_extensions.autodiff import (
@@ -376,3 +377,16 @@ def test_own_cells() -> None:
         copy()
     assert unset() == 3
     assert with_own_cells(fixed)()
+
+
+@pytest.mark.parametrize("transform", ["grad", "vmap of grad", "jit of grad", "backward"])
+@pytest.mark.parametrize("calling", list(CALLING))
+@pytest.mark.parametrize("library", ["numpy", "jax", "strict"])
+def test_captured_arrays_of_other_libraries_are_constants(library: str, calling: str, transform: str) -> None:
+    factors = next(x for x in LIBRARIES if x.id == library).asarray(np.asarray([1.5, 2.5]))
+    f = lambda x: CALLING[calling](lambda c: sin(c) * float(factors[0]), x)
+    plain = lambda x: CALLING[calling](lambda c: sin(c) * 1.5, x)
+    expected = TRANSFORMED["grad" if transform == "backward" else transform](plain)(np.asarray(X))
+    found = TRANSFORMED[transform](f)(torch.asarray(X, dtype=torch.float64))
+    np.testing.assert_allclose(float(found), expected, rtol=1e-9)
+    np.testing.assert_allclose(float(f(torch.asarray(X, dtype=torch.float64))), float(plain(np.asarray(X))))

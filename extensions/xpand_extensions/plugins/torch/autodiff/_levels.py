@@ -70,6 +70,13 @@ def at_new_level(function: Callable[..., Any]) -> Callable[..., Any]:
     def called(*args: Any) -> Any:
         if torch.compiler.is_dynamo_compiling():
             return function(*args)
+        if not torch.is_warn_always_enabled():
+            # PyTorch warns of `float(x)`, which drops a gradient, but otherwise only once in a process.
+            torch.set_warn_always(True)
+            try:
+                return called(*args)
+            finally:
+                torch.set_warn_always(False)
         if _PULLED.get() is None or _PULLED.get() != levels.maybe_current_level():
             return function(*args)
         token = _PULLED.set(None)
@@ -148,8 +155,8 @@ def _is_followed(x: Array) -> bool:
 
 
 def is_followed_anywhere(x: Array) -> bool:
-    """Tell whether some level may differentiate with respect to an array, or map over it."""
-    return bool(x.requires_grad or levels.maybe_get_level(x) > 0)
+    """Tell whether some level may differentiate with respect to an array, or map over it; not of other libraries'."""
+    return isinstance(x, torch.Tensor) and bool(x.requires_grad or levels.maybe_get_level(x) > 0)
 
 
 def depends(x: Array, xs: Sequence[Array]) -> bool:

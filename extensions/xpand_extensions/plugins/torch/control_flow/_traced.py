@@ -302,7 +302,7 @@ def _closed(function: Function) -> tuple[Function, Arrays]:
     Its variables have the values that they have now.
     """
     function = with_own_cells(function)
-    outer = tuple(captured(lambda x: True, function))
+    outer = tuple(captured(lambda x: isinstance(x, torch.Tensor), function))
 
     def of_all(*xs: Array) -> Arrays:
         count = len(xs) - len(outer)
