@@ -40,9 +40,21 @@ def permutations(library: Library) -> None:
         library.assert_equal(random.permutation(keys[i, ...], 6), jax.random.permutation(key, 6))
 
 
+def subsets(library: Library) -> None:
+    """Several subsets of a range: one of each of several keys; with weights, what has none is in no subset."""
+    keys = random.split(key_of(library), 2)
+    weights = np.asarray([0.5, 0.0, 0.25, 0.25], dtype=np.float32)
+    for i, key in enumerate(jax.random.split(KEY, 2)):
+        found = library.to_numpy(random.choice(keys[i, ...], 6, (3,), replace=False))
+        np.testing.assert_array_equal(found, jax.random.choice(key, 6, (3,), replace=False))
+        weighted = random.choice(keys[i, ...], 4, (3,), replace=False, p=library.asarray(weights))
+        np.testing.assert_array_equal(np.sort(library.to_numpy(weighted)), [0, 2, 3])
+
+
 CHECKS: Final[dict[str, Row]] = {
     "Backend.seed": seeded,
     "Backend.random_uniform": uniform,
     "Backend.random_normal": normal,
     "Backend.random_permutations": permutations,
+    "Backend.random_subsets": subsets,
 }

@@ -13,7 +13,7 @@ import scipy.special
 
 import xpand
 import xpand_extensions
-from tests import coverage_convert, coverage_devices
+from tests import coverage_convert, coverage_devices, coverage_precision
 from tests.coverage import (
     BOOLEANS,
     COMPLEX,
@@ -39,11 +39,14 @@ from tests.coverage_sparse import times_vectors
 from tests.libraries import LIBRARIES, Library
 from tests.operations import Case
 from xpand import manipulation, trees
+from xpand.inspection import nbytes
+from xpand.manipulation import pad_to
 from xpand_extensions import (
     arithmetic,
     autodiff,
     control_flow,
     convolution,
+    devices,
     histograms,
     indexing,
     interpolation,
@@ -52,6 +55,8 @@ from xpand_extensions import (
     linear_solve,
     optimize,
     padding,
+    precision,
+    profile,
     scatter,
     sorting,
     sparse,
@@ -114,6 +119,41 @@ def auto_cast(library: Library) -> None:
     first, second = arithmetic.promote(*arrays, int_to_float=True)
     library.assert_equal(first, np.asarray([1.0, 2.0]))
     library.assert_equal(second, np.asarray([0.5, 1.5]))
+
+
+def auto_cast1(library: Library) -> None:
+    for bits, name in ((32, "float32"), (64, "float64")):
+        with precision.precision(bits):
+            library.assert_equal(precision.to_float(library.asarray(A, "float64")), A.astype(name))
+
+
+def peak_memory(library: Library) -> None:
+    stats = devices.memory_stats(library.device, xp=library.xp) if library.id != "strict-device1" else None
+    assert stats is None or (stats.peak_bytes_in_use or 0) >= (stats.bytes_in_use or 0) >= 0
+
+
+def peak_of_a_block(library: Library) -> None:
+    for _ in range(2):  # the second time it begins anew
+        with profile.profile(memory=True) as p:
+            kept = library.xp.ones(1000, dtype=library.xp.float64, device=library.device)
+        assert p.memory is not None
+        assert p.memory.peak >= 0
+        del kept
+
+
+def padded_stack(library: Library) -> None:
+    shorter, longer = library.asarray(A[:1]), library.asarray(A[:, :2])
+    parts = [pad_to(pad_to(x, 2, axis=0, fill_value=-1.0), 3, axis=1, fill_value=-1.0) for x in (shorter, longer)]
+    expected = np.full((2, 2, 3), -1.0)
+    expected[0, :1], expected[1, :, :2] = A[:1], A[:, :2]
+    library.assert_equal(library.xp.stack(parts), expected)
+
+
+def size_in_bytes(library: Library) -> None:
+    for dtype in ("bool", "int8", "uint16", "int32", "float32", "float64", "complex64", "complex128"):
+        values = np.zeros((2, 3), dtype=dtype)
+        assert nbytes(library.asarray(values)) == values.nbytes
+    assert nbytes(library.asarray(A[:0])) == 0
 
 
 def is_tensor(library: Library) -> None:
@@ -543,6 +583,13 @@ CASES: dict[str, Row] = (
         "Backend.as_registered": as_registered,
         "Backend.combine_types": combine_types,
         "Backend.auto_cast": auto_cast,
+        "Backend.auto_cast1": auto_cast1,
+        "Backend.from_external_array_dlpack": dlpack,
+        "Backend.get_peak_memory": peak_memory,
+        "Backend.module": coverage_precision.nn_library,
+        "Backend.pad_stack": padded_stack,
+        "Backend.reset_peak_memory": peak_of_a_block,
+        "Backend.sizeof": size_in_bytes,
         "Backend.is_tensor": is_tensor,
         "Backend.as_tensor": as_tensor,
         "Backend.is_available": is_available,

@@ -1,10 +1,12 @@
 """What an array is, in a line: for logs and messages."""
 
+import math
+
 from . import _arguments
 from ._namespace import array_namespace, is_concrete, library_name
 from ._typing import Array
 
-__all__ = ["inspect"]
+__all__ = ["inspect", "nbytes"]
 
 
 def inspect(x: Array, /, *, limit: int = 8) -> str:
@@ -40,6 +42,34 @@ def inspect(x: Array, /, *, limit: int = 8) -> str:
     if not is_concrete(x):
         return f"{head}: values not known yet"
     return f"{head}: {_elements(_corner(x, limit), tuple(x.shape))}"
+
+
+def nbytes(x: Array, /) -> int:
+    """Return the number of bytes that the elements of an array take, whether or not it is computed or shares memory.
+
+    Raises:
+        TypeError: `x` is no array, or of a data type that is not the standard's.
+        ValueError: A lazy array whose sizes are not known.
+
+    Source: `numpy.ndarray.nbytes`; PhiML's `sizeof`.
+
+    >>> import numpy as np
+    >>> nbytes(np.ones((2, 3), dtype=np.complex64))
+    48
+    """
+    xp = _arguments.namespace_of("nbytes", x=x)
+    match _arguments.kind(xp, x.dtype):
+        case "bool":
+            bits = 8
+        case "signed" | "unsigned":
+            bits = xp.iinfo(x.dtype).bits
+        case "real":
+            bits = xp.finfo(x.dtype).bits
+        case "complex":  # of one part
+            bits = 2 * xp.finfo(x.dtype).bits
+        case _:
+            raise TypeError(f"nbytes: x must have a data type of the standard, got {x.dtype}")
+    return math.prod(_arguments.known_shape("nbytes", "x", x)) * int(bits) // 8
 
 
 def _corner(x: Array, limit: int) -> Array:

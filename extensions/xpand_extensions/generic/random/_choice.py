@@ -67,7 +67,10 @@ def choice(
         r = sums[-1] * (1 - uniform(key, shape, p.dtype))
         places = xp.astype(xp.searchsorted(sums, xp.reshape(r, (-1,))), integers)
     else:
-        g = gumbel(key, (number,), p.dtype, mode) + xp.log(p)
+        # Without the logarithm of zero, of which NumPy warns.
+        none, one, never = (xp.full((), value, dtype=p.dtype, device=device) for value in (0.0, 1.0, -math.inf))
+        logarithm = xp.where(p == none, never, xp.log(xp.where(p == none, one, p)))
+        g = gumbel(key, (number,), p.dtype, mode) + logarithm
         places = xp.astype(sorting.top_k(g, drawn)[1], integers)
     places = xp.reshape(places, shape)
     if isinstance(a, int):
