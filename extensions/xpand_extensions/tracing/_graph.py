@@ -187,7 +187,8 @@ def _lines(graph: Graph, title: str, over: str = "") -> list[str]:
     for equation in graph.equations:
         left = ", ".join(f"{names[x]}: {written_type(x.aval)}" for x in equation.outputs)
         part = f"  # {equation.scope}" if equation.scope else ""
-        lines.append(f"    {left} = {equation.op}({', '.join(_arguments(equation, names))}){part}")
+        left = f"{left} = " if left else ""
+        lines.append(f"    {left}{equation.op}({', '.join(_arguments(equation, names))}){part}")
         for name, inner in graphs_within(equation.params):
             lines += [f"        {line}" for line in _lines(inner, name)]
     lines.append(f"    return {', '.join(names[x] for x in graph.outputs)}")
