@@ -24,12 +24,12 @@ __all__ = [
 
 
 @pluggable
-def bitcast(x: Array, dtype: DType, /) -> Array:
+def bitcast(x: Array, dtype: DType | str, /) -> Array:
     """See the bits of an array as another data type.
 
     Args:
         x: An array of a numeric data type, of any shape.
-        dtype: The numeric data type to see it as, of the library of `x`.
+        dtype: The numeric data type to see it as, of the library of `x`, or its name.
 
     Returns:
         A new array, or a view: of the shape of `x` where both types have the same width. Where `dtype` is narrower by a
@@ -51,6 +51,7 @@ def bitcast(x: Array, dtype: DType, /) -> Array:
     """
     xp = _arguments.namespace_of("bitcast", x=x)
     _arguments.dtype("bitcast", "x", xp, x, _arguments.NUMERIC)
+    dtype = _arguments.named_dtype("bitcast", xp, dtype)
     try:
         known = _arguments.kind(xp, dtype) in _arguments.NUMERIC
     except (TypeError, AttributeError, ValueError):

@@ -80,6 +80,31 @@ def kind_of(x: Array) -> Kind | None:
     return known[dtype] if known is not None and dtype in known else kind(array_namespace(x), dtype)
 
 
+_DTYPE_NAMES: Final = frozenset(
+    {"bool", "float16", "bfloat16", "float32", "float64", "complex64", "complex128"}
+    | {f"{kind}{bits}" for kind in ("int", "uint") for bits in (8, 16, 32, 64)}
+)
+
+
+def is_dtype_name(name: str) -> bool:
+    """Tell whether a string names a data type."""
+    return name in _DTYPE_NAMES
+
+
+def named_dtype(function: str, xp: Namespace, dtype: DType) -> DType:
+    """Return a library's data type of a name, such as "float32"; a data type as it is.
+
+    Raises:
+        TypeError: The library has none of this name.
+    """
+    if not isinstance(dtype, str):
+        return dtype
+    found = getattr(xp, dtype, None) if is_dtype_name(dtype) else None
+    if found is None:
+        raise TypeError(f"{function}: dtype must be a data type or the name of one, such as 'float32', got {dtype!r}")
+    return found
+
+
 def integer_range(xp: Namespace, dtype: DType) -> tuple[int, int]:
     """Return the smallest and the largest integer of a data type."""
     known = _ranges.setdefault(type(dtype), {})

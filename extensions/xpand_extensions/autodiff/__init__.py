@@ -4,6 +4,9 @@ The library is that of the arrays of a call. A function may take and return arra
 The gradient of a real function of complex numbers is JAX's: its conjugate is the direction of steepest ascent.
 """
 
+from typing import TYPE_CHECKING
+
+from .._elsewhere import elsewhere
 from ._check import check_grads
 from ._checkpoint import checkpoint
 from ._gradients import grad, value_and_grad
@@ -32,3 +35,6 @@ __all__ = [
     "value_and_grad",
     "vjp",
 ]
+
+if not TYPE_CHECKING:  # which would take every name for known
+    __getattr__ = elsewhere(__name__)

@@ -98,7 +98,7 @@ class Chosen:
 
         Those of integers are zeros of their own data types.
         """
-        found = dict(zip(self._places, derivatives))
+        found = {i: _of_one_kind(x, self.leaves[i]) for i, x in zip(self._places, derivatives)}
         for i, x in enumerate(self.leaves):
             if i not in found:
                 xp = array_namespace(x)
@@ -107,6 +107,11 @@ class Chosen:
         if isinstance(self.structure, Patterned):
             return self.structure.tree(leaves, shape)
         return unflatten(self.structure, leaves)
+
+
+def _of_one_kind(x: Array, like: Array) -> Array:
+    """Return the derivative of a number as an array like it: operations of NumPy's return scalars, too."""
+    return x if type(x) is type(like) or x.shape != () else array_namespace(x).asarray(x)
 
 
 def _called(

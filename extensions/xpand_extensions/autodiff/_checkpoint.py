@@ -9,11 +9,13 @@ from xpand._typing import Array
 
 from .._captures import OfArrays
 from .._dispatch import pluggable
+from .._transformed import transformation
 from .._transforms import arrays_beside_numbers, as_array, unflatten
 from ._arguments import argnums_of, check_callable, places_of
 from ._products import Function
 
 
+@transformation
 @pluggable
 def checkpoint(
     function: Function,

@@ -8,11 +8,13 @@ from xpand import _arguments, array_namespace
 from xpand._typing import Array
 
 from .._dispatch import pluggable
+from .._transformed import transformation
 from .._transforms import Direct, IndirectError, compiled_as
 from ._arguments import Chosen, argnums_of, check_callable, check_scalar
 from ._products import Function, vjp
 
 
+@transformation
 def grad(
     function: Function,
     argnums: int | Sequence[int] = 0,
@@ -55,6 +57,7 @@ def grad(
     return gradient
 
 
+@transformation
 @pluggable
 def value_and_grad(
     function: Function,

@@ -8,12 +8,14 @@ from typing import Any
 from xpand import _arguments, array_namespace
 from xpand._typing import Array
 
+from .._transformed import transformation
 from ..vmap import mapped
 from ._arguments import Chosen, argnums_of, check_callable, check_field
 from ._gradients import pullback
 from ._products import Function, jvp
 
 
+@transformation
 def jacrev(
     function: Function,
     argnums: int | Sequence[int] = 0,
@@ -47,6 +49,7 @@ def jacrev(
     return _jacobian("jacrev", _by_rows, function, argnums, has_aux, holomorphic, allow_int)
 
 
+@transformation
 def jacfwd(
     function: Function, argnums: int | Sequence[int] = 0, has_aux: bool = False, holomorphic: bool = False
 ) -> Function:
@@ -65,6 +68,7 @@ def jacfwd(
     return _jacobian("jacfwd", _by_columns, function, argnums, has_aux, holomorphic)
 
 
+@transformation
 def hessian(
     function: Function, argnums: int | Sequence[int] = 0, has_aux: bool = False, holomorphic: bool = False
 ) -> Function:

@@ -9,6 +9,7 @@ from xpand._typing import Array
 
 from .._captures import OfArrays
 from .._dispatch import pluggable
+from .._transformed import transformation
 from .._transforms import Like, unflatten
 from .._transforms_patterns import without_plans
 from ._arguments import check_callable
@@ -16,6 +17,7 @@ from ._products import Function
 from ._rule_calls import Call, Custom, conforming, filled_in, pair, replaced
 
 
+@transformation
 @pluggable
 def custom_jvp(function: Function, /, nondiff_argnums: Sequence[int] = ()) -> "CustomJVP":
     """Give a function its own derivative along a direction, which serves reverse mode too: a decorator.
@@ -54,6 +56,7 @@ def custom_jvp(function: Function, /, nondiff_argnums: Sequence[int] = ()) -> "C
     return CustomJVP("custom_jvp", function, nondiff_argnums)
 
 
+@transformation
 @pluggable
 def custom_vjp(function: Function, /, nondiff_argnums: Sequence[int] = ()) -> "CustomVJP":
     """Give a function its own derivative for reverse mode: a decorator.

@@ -5,8 +5,14 @@ not: under `jit`, where the loop becomes part of what is compiled, and under `vm
 number of steps or its own branch. Values are trees of arrays; the library is that of the arrays at the call.
 """
 
+from typing import TYPE_CHECKING
+
+from .._elsewhere import elsewhere
 from ._branches import cond, switch
 from ._loops import fori_loop, while_loop
 from ._scans import associative_scan, map, scan
 
 __all__ = ["associative_scan", "cond", "fori_loop", "map", "scan", "switch", "while_loop"]
+
+if not TYPE_CHECKING:  # which would take every name for known
+    __getattr__ = elsewhere(__name__)

@@ -5,6 +5,7 @@ gives an array of its own. Nothing is converted silently: the values of a lazy a
 for, and arrays that a transformation follows, whose derivatives would be lost, raise.
 """
 
+from .._modules import make_callable
 from ._arrays import convert, exported, imported, to_numpy
 from ._bytes import ByteOrder, from_bytes, to_bytes
 from ._pointers import Pointer, from_pointer, pointer
@@ -21,3 +22,5 @@ __all__ = [
     "to_bytes",
     "to_numpy",
 ]
+
+make_callable(__name__)

@@ -6,7 +6,7 @@ The library is that of the arrays of a call: one compiled function serves all.
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import update_wrapper
-from typing import Any, Protocol, TypeAlias
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 from weakref import ref
 
 from xpand import trees
@@ -15,6 +15,9 @@ from xpand._precision import MATMUL, PRECISION, compiled_for
 
 from .._captures import INLINED
 from .._dispatch import pluggable
+from .._elsewhere import elsewhere
+from .._modules import make_callable
+from .._transformed import transformation
 from ._ahead import CompiledProgram, Lowered
 from ._calls import (
     INSTEAD,
@@ -65,6 +68,7 @@ class CompiledFunction(Protocol):
         ...
 
 
+@transformation
 @pluggable
 def jit(
     function: Function,
@@ -198,3 +202,9 @@ def disable_jit() -> Iterator[None]:
         yield
     finally:
         INSTEAD.reset(token)
+
+
+if not TYPE_CHECKING:  # which would take every name for known
+    __getattr__ = elsewhere(__name__)
+
+make_callable(__name__)

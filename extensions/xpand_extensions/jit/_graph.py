@@ -3,20 +3,16 @@
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import wraps
-from typing import Any, Final
+from typing import Any
 
 from xpand import _arguments, array_namespace, default_namespace, library_name, namespace, trees
 from xpand._namespace import describe
 from xpand._typing import Array, DType, Namespace
 
 from .._dispatch import pluggable
+from .._transformed import transformation
 from ._ahead import CompiledProgram, Executable, Lowered, Lowering, signature_of
 from ._calls import NUMBERS, Flat, Statics, arrays_among, check_leaves, name_of
-
-_NAMES: Final = frozenset(
-    {"bool", "float16", "bfloat16", "float32", "float64", "complex64", "complex128"}
-    | {f"{kind}{bits}" for kind in ("int", "uint") for bits in (8, 16, 32, 64)}
-)
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +37,7 @@ class ShapeDtype:
         return len(self.shape)
 
 
+@transformation
 @pluggable
 def make_graph(
     function: Callable[..., Any],
@@ -74,6 +71,7 @@ def make_graph(
     return _seen("make_graph", make_graph, function, static_argnums, static_argnames)
 
 
+@transformation
 @pluggable
 def lower(
     function: Callable[..., Any],
@@ -248,7 +246,7 @@ def dtype_of(function: str, dtype: DType, xp: Namespace) -> DType:
 
 
 def _check_dtype(function: str, dtype: DType) -> None:
-    if library_of_dtype(dtype) == "builtins" and not (isinstance(dtype, str) and dtype in _NAMES):
+    if library_of_dtype(dtype) == "builtins" and not (isinstance(dtype, str) and _arguments.is_dtype_name(dtype)):
         what = repr(dtype) if isinstance(dtype, str) else describe(dtype)
         raise TypeError(
             f"{function}: what stands for an array must have a data type of a library, or the name of one, such as "

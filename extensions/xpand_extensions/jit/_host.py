@@ -9,12 +9,14 @@ from xpand._namespace import describe
 from xpand._structures import same_structure
 
 from .._dispatch import pluggable
+from .._transformed import transformation
 from .._transforms import arrays_of
 from ..convert import to_numpy
 from ._calls import name_of
 from ._graph import ShapeDtype, dtype_name, dtype_of
 
 
+@transformation
 @pluggable
 def named_call(function: Callable[..., Any], /, *, name: str | None = None) -> Callable[..., Any]:
     """Make the version of a function whose operations bear a name in graphs and in the library's profiler.

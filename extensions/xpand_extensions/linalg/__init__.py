@@ -4,6 +4,9 @@ What the standard has is in the namespace: `xp.matmul`, `xp.tensordot`, `xp.vecd
 `inv`, `det`, `qr`, `svd`, `eigh`, `eig`, `eigvals`, `cholesky`, `matrix_rank` and `pinv`.
 """
 
+from typing import TYPE_CHECKING
+
+from .._elsewhere import elsewhere
 from ._factorizations import (
     LeastSquares,
     LUFactors,
@@ -36,3 +39,6 @@ __all__ = [
     "matvec",
     "triangular_solve",
 ]
+
+if not TYPE_CHECKING:  # which would take every name for known
+    __getattr__ = elsewhere(__name__)

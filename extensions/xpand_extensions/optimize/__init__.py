@@ -4,6 +4,9 @@ Several independent problems are solved at once (`batch_ndim`, or `vmap`), and e
 differentiable with respect to the parameters of the functions, `args`, by the implicit function theorem.
 """
 
+from typing import TYPE_CHECKING
+
+from .._elsewhere import elsewhere
 from .._solver_status import ConvergenceError, Status
 from ._bracket import bisect, bracketed_root, brentq
 from ._fixed_point import fixed_point
@@ -26,3 +29,6 @@ __all__ = [
     "minimize",
     "root",
 ]
+
+if not TYPE_CHECKING:  # which would take every name for known
+    __getattr__ = elsewhere(__name__)

@@ -7,6 +7,7 @@ from typing import Any, Final
 from xpand import _arguments, array_namespace, trees
 from xpand._typing import Array
 
+from .._elsewhere import arguments_elsewhere
 from .._solver_status import Status, throw_unless_converged
 from .._transforms import as_array
 from .._transforms_patterns import beside
@@ -19,6 +20,7 @@ from ._run import Record, run
 _METHODS: Final = {"brent": bracket.brent, "bisect": bracket.bisect}
 
 
+@arguments_elsewhere(xtol="`atol`", tol="`atol` and `rtol`", bracket="`a` and `b`", maxiter="`max_steps`")
 def bracketed_root(
     f: Callable[..., Any],
     a: Array | float,

@@ -5,6 +5,7 @@ from typing import Any, Final
 
 from xpand import _arguments, trees
 
+from .._elsewhere import arguments_elsewhere
 from ._arguments import Vectors, args_of, callable_of, limits_of
 from ._residuals import Residuals
 from ._results import OptimizeResult
@@ -13,6 +14,7 @@ from ._root import mixing_of, solved
 _METHODS: Final = ("iteration", "anderson")
 
 
+@arguments_elsewhere(xtol="`atol` and `rtol`", tol="`atol` and `rtol`", maxiter="`max_steps`")
 def fixed_point(
     f: Callable[..., Any],
     x0: trees.Tree,

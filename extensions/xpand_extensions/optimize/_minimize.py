@@ -7,6 +7,7 @@ from xpand import _arguments, array_namespace, trees
 from xpand._typing import Array
 
 from .. import autodiff
+from .._elsewhere import arguments_elsewhere
 from .._solver_status import throw_unless_converged
 from .._transforms_patterns import beside
 from ..generic.optimize import _descent as descent
@@ -48,6 +49,9 @@ class _Options(NamedTuple):
     max_products: int | None
 
 
+@arguments_elsewhere(
+    tol="`atol` and `rtol`", maxiter="`max_steps`", jac="`gradient`", options="each option as an argument of its own"
+)
 def minimize(
     f: Callable[..., Any],
     x0: trees.Tree,

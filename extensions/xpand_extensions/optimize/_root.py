@@ -6,6 +6,7 @@ from typing import Any, Final
 from xpand import _arguments, trees
 from xpand._typing import Array
 
+from .._elsewhere import arguments_elsewhere
 from .._solver_status import throw_unless_converged
 from ..generic.optimize import _mixing as anderson
 from ..generic.optimize import _residuals as newton
@@ -18,6 +19,7 @@ from ._run import Record, run
 _METHODS: Final = ("newton", "broyden", "anderson")
 
 
+@arguments_elsewhere(tol="`atol` and `rtol`", maxiter="`max_steps`", options="each option as an argument of its own")
 def root(
     f: Callable[..., Any],
     x0: trees.Tree,

@@ -16,6 +16,7 @@ from xpand import _arguments, library_name, namespace
 from xpand._namespace import describe
 from xpand._typing import Namespace
 
+from .._modules import make_callable
 from ..jit._calls import name_of
 from ._blocks import Profiling, recording
 from ._entries import ArrayInfo, Entry, Label, Place
@@ -225,3 +226,6 @@ def _names(function: str, libraries: Iterable[Namespace | str] | None) -> frozen
     if isinstance(libraries, str) or not isinstance(libraries, Iterable):
         raise TypeError(f"{function}: libraries must be a sequence of namespaces or names, got {describe(libraries)}")
     return frozenset(library_name(namespace(each) if isinstance(each, str) else each) for each in libraries)
+
+
+make_callable(__name__)

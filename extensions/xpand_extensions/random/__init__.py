@@ -6,6 +6,9 @@ distributions made of these, by topic. What they have in common is checked by `_
 for those who want none (`_generators`).
 """
 
+from typing import TYPE_CHECKING
+
+from .._elsewhere import elsewhere
 from ._choice import choice, permutation, shuffle
 from ._distributions import (
     ball,
@@ -93,3 +96,6 @@ __all__ = [
     "wald",
     "weibull_min",
 ]
+
+if not TYPE_CHECKING:  # which would take every name for known
+    __getattr__ = elsewhere(__name__)

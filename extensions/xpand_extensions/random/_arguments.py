@@ -100,6 +100,7 @@ def _dtype(
     """
     if dtype is None:
         return _default(default, xp, key)
+    dtype = _arguments.named_dtype(function, xp, dtype)
     try:
         found = _arguments.kind(xp, dtype)
     except (TypeError, AttributeError, ValueError):

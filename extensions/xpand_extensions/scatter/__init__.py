@@ -6,7 +6,7 @@ vmap, in lazy arrays); `mode` chooses otherwise. On a GPU, raising needs the val
 """
 
 from types import EllipsisType
-from typing import Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from xpand import _arguments, is_concrete
 from xpand._namespace import at_once
@@ -14,6 +14,7 @@ from xpand._typing import Array
 
 from .._bounds import MODES, Mode
 from .._dispatch import pluggable
+from .._elsewhere import elsewhere
 from ._at import At
 from ._nd import ScatterOperation, indexed_add, indexed_put, scatter, scatter_nd
 from ._offsets import SegmentOperation, segment_reduce
@@ -286,3 +287,7 @@ def _check(
     if mode in ("clip", "wrap") and num_segments == 0 and size:
         raise IndexError(f"{function}: mode={mode!r} has no segment to move ids to: num_segments is 0")
     return num_segments, axis, "drop" if mode == "fill" else mode
+
+
+if not TYPE_CHECKING:  # which would take every name for known
+    __getattr__ = elsewhere(__name__)

@@ -6,6 +6,9 @@ and the gradient with respect to a container is one of the same pattern. Functio
 have themselves, too.
 """
 
+from typing import TYPE_CHECKING
+
+from .._elsewhere import elsewhere
 from ._arithmetic import add, divide, multiply, subtract
 from ._assembly import CSRAssembly, assembled_values, csr_assembly
 from ._build import diags, eye, kron
@@ -114,3 +117,6 @@ __all__ = [
     "tril",
     "triu",
 ]
+
+if not TYPE_CHECKING:  # which would take every name for known
+    __getattr__ = elsewhere(__name__)

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from xpand import _arguments, array_namespace
+from xpand._defaults import namespace_or_default
 from xpand._namespace import at_once, describe
 from xpand._typing import Array, Device, DType, Namespace
 
@@ -19,9 +20,9 @@ def eye(
     columns: int | None = None,
     /,
     *,
-    xp: Namespace,
+    xp: Namespace | str | None = None,
     k: int = 0,
-    dtype: DType | None = None,
+    dtype: DType | str | None = None,
     device: Device | None = None,
     format: Format = "csr",
 ) -> Any:
@@ -30,9 +31,9 @@ def eye(
     Args:
         rows: The number of rows.
         columns: The number of columns; None: as many.
-        xp: The namespace of the library.
+        xp: The namespace of the library, or its name; None: the default namespace.
         k: Which diagonal: 0 the main one, above it positive, below it negative.
-        dtype: A numeric data type; None: the library's default for floating-point numbers.
+        dtype: A numeric data type, or its name; None: the library's default for floating-point numbers.
         device: Where the arrays lie; None: the library's default.
         format: "coo", "csr" or "csc".
 
@@ -52,6 +53,8 @@ def eye(
     k = _arguments.integer("eye", "k", k)
     _arguments.choice("eye", "format", format, FORMATS)
     length = _length(rows, columns, k)
+    xp = namespace_or_default(xp, "eye")
+    dtype = None if dtype is None else _arguments.named_dtype("eye", xp, dtype)
     values = xp.ones(length, dtype=dtype, device=device)
     coords = _places(xp, [k], [length], device)
     return convert(coo_of(values, coords, (rows, columns), is_sorted=True, is_unique=True), format)

@@ -195,8 +195,10 @@ def imag(a: Sparse, /) -> Any:
     return a._replace(xp.imag(a.values) if xp.isdtype(a.dtype, "complex floating") else xp.zeros_like(a.values))
 
 
-def astype(a: Sparse, dtype: DType, /) -> Any:
-    """Convert to another data type, as `xp.astype`. Entries of one place are summed first where sums might change.
+def astype(a: Sparse, dtype: DType | str, /) -> Any:
+    """Convert to another data type, also given by its name, as `xp.astype`.
+
+    Entries of one place are summed first where sums might change.
 
     Raises:
         TypeError: `a` is not sparse, or complex and `dtype` is real.
@@ -207,9 +209,10 @@ def astype(a: Sparse, dtype: DType, /) -> Any:
     array([1])
     """
     a = container("astype", a)
+    xp = namespace_of(a)
+    dtype = _arguments.named_dtype("astype", xp, dtype)
     if dtype == a.dtype:
         return a
-    xp = namespace_of(a)
     if xp.isdtype(a.dtype, "complex floating") and not xp.isdtype(dtype, "complex floating"):
         raise TypeError(f"astype: a is complex, and {dtype} is not; take `sparse.real` or `sparse.imag` first")
     if _arguments.kind(xp, dtype) not in _arguments.FLOATING or _arguments.kind(xp, a.dtype) == "bool":

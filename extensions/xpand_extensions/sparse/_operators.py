@@ -7,6 +7,8 @@ from xpand import trees
 from xpand._imports import import_module
 from xpand._typing import Array, Device, DType
 
+from .._elsewhere import missing
+
 if TYPE_CHECKING:
     from types import ModuleType
 
@@ -25,6 +27,11 @@ class Operators:
     """The operators and methods of containers: each is a function of `sparse`, named in its docstring."""
 
     __slots__ = ()
+
+    if not TYPE_CHECKING:  # which would take every name for known
+
+        def __getattr__(self, name: str) -> Any:
+            raise missing(f"{type(self).__name__}: a sparse array", "Sparse", name)
 
     def __matmul__(self, other: Any) -> Any:
         """Call `sparse.matmul`."""

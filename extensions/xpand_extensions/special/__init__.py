@@ -9,6 +9,9 @@ All take arrays of real floating-point data types; float16 and bfloat16 are as e
 apart. Derivatives are those of the library's automatic differentiation, finite wherever the function's are.
 """
 
+from typing import TYPE_CHECKING
+
+from .._elsewhere import elsewhere
 from ._bessel import i0, i0e, i1, i1e
 from ._error import erf, erfc, erfcinv, erfinv, log_ndtr, ndtr, ndtri
 from ._gamma import digamma, factorial, gammaln, polygamma, zeta
@@ -65,3 +68,6 @@ __all__ = [
     "i1",
     "i1e",
 ]
+
+if not TYPE_CHECKING:  # which would take every name for known
+    __getattr__ = elsewhere(__name__)

@@ -23,7 +23,7 @@ from xpand._arguments import device_of
 from xpand._typing import Array, Device, DType
 
 from .._dispatch import UnsupportedError
-from ._where import place
+from .._where import place
 
 
 class _Located(Exception):

@@ -3,6 +3,10 @@
 What is mapped over a named axis can ask for what the other members have: sums, extremes, all values, its own place.
 """
 
+from typing import TYPE_CHECKING
+
+from .._elsewhere import elsewhere
+from .._modules import make_callable
 from ._collectives import (
     all_gather,
     all_to_all,
@@ -36,3 +40,8 @@ __all__ = [
     "vectorize",
     "vmap",
 ]
+
+if not TYPE_CHECKING:  # which would take every name for known
+    __getattr__ = elsewhere(__name__)
+
+make_callable(__name__)

@@ -9,6 +9,7 @@ from xpand._namespace import describe
 from xpand._typing import Array
 
 from .._dispatch import pluggable
+from .._transformed import transformation
 from .._transforms import HOLE, Direct, Flat, IndirectError, Partial, as_array, compiled_as
 from .._transforms_patterns import flatten_planless, has_containers
 from ..control_flow._trees import paths
@@ -21,6 +22,7 @@ Axes: TypeAlias = "int | Sequence[Any] | dict[Any, Any] | None"
 _NO_KWARGS: Final[Mapping[str, Any]] = {}
 
 
+@transformation
 @pluggable
 def vmap(
     function: Callable[..., Any],

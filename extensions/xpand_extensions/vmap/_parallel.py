@@ -11,6 +11,7 @@ from xpand._precision import MATMUL, PRECISION, compiled_for
 from xpand._typing import Array, Device, Namespace
 
 from .._dispatch import pluggable
+from .._transformed import transformation
 from ..devices import DeviceInfo, device_info, local_devices
 from ..devices._list import library_under, of_kind
 from ..jit._calls import MAX_ENTRIES, Flat, Statics, arrays_among, check_leaves, leaf_numbers, signature_of
@@ -18,6 +19,7 @@ from . import _names as names
 from ._mapping import Axes, axes_of_arguments, size_of_axes
 
 
+@transformation
 @pluggable
 def pmap(
     function: Callable[..., Any],
@@ -106,8 +108,7 @@ def pmap(
             raise ValueError("pmap: no argument is mapped over: in_axes has an integer for none of the arrays")
         size = size_of_axes("pmap", axes, leaves, axis_size)
         numbers = leaf_numbers(args, traced[0], values, donated)
-        make = pmap.native(*arrays)
-        return make(
+        made: Callable[..., Any] = pmap.native(*arrays)(
             Flat("pmap", function, structure, values),
             axis_name,
             in_axes=axes,
@@ -117,6 +118,7 @@ def pmap(
             axis_size=size,
             donate_argnums=numbers,
         )
+        return made
 
     @wraps(function)
     def mapped(*args: Any, **kwargs: Any) -> Any:

@@ -9,6 +9,7 @@ from xpand import _arguments, array_namespace, trees
 from xpand._namespace import describe
 from xpand._typing import Array
 
+from .._transformed import transformation
 from .._transforms import arrays_of
 from ._mapping import vmap
 
@@ -28,6 +29,7 @@ _CORE: Final = r"\((?:\w+(?:,\w+)*)?\)"
 _SIGNATURE: Final = re.compile(rf"{_CORE}(?:,{_CORE})*->{_CORE}(?:,{_CORE})*")
 
 
+@transformation
 def vectorize(
     function: Callable[..., Any], /, *, excluded: Collection[int | str] = frozenset(), signature: str | None = None
 ) -> Callable[..., Any]:

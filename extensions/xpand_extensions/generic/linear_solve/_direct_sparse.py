@@ -2,7 +2,7 @@
 
 from xpand import _arguments, array_namespace, is_concrete
 from xpand._typing import Array, DType, Namespace
-from xpand_extensions import jit
+from xpand_extensions.jit import ShapeDtype, pure_callback
 from xpand_extensions.linear_solve import _factors as facades
 from xpand_extensions.linear_solve import _kept as kept
 from xpand_extensions.linear_solve._factors import SparseParts
@@ -14,14 +14,14 @@ def factor_sparse(
     xp = array_namespace(values, *pattern)
     batch = tuple(values.shape[:-1])
     real = _real_dtype(xp, values)
-    declared = tuple(jit.ShapeDtype(batch, dtype) for dtype in (xp.int32, real, xp.int32))
+    declared = tuple(ShapeDtype(batch, dtype) for dtype in (xp.int32, real, xp.int32))
 
     def host(values: Array, *pattern: Array) -> tuple[Array, ...]:
         factor = facades.factor_sparse.native(values)
         return tuple(factor(values, pattern, format=format, size=size, kind=kind))
 
     arrays = (values, *[_leading(x, len(batch)) for x in pattern])
-    found = SparseParts(*jit.pure_callback(host, declared, *arrays, vmap_method="broadcast_all"))
+    found = SparseParts(*pure_callback(host, declared, *arrays, vmap_method="broadcast_all"))
     if is_concrete(found.number):
         flat = xp.reshape(found.number, (-1,))
         kept.keep_for(found.number, [int(flat[i]) for i in range(flat.shape[0])])
@@ -42,7 +42,7 @@ def solve_sparse(
 ) -> Array:
     xp = array_namespace(number, values, *pattern, b)
     batch = _arguments.broadcast(tuple(values.shape[:-1]), tuple(b.shape[:-1]))
-    declared = jit.ShapeDtype((*batch, size), b.dtype)
+    declared = ShapeDtype((*batch, size), b.dtype)
 
     def host(number: Array, values: Array, b: Array, *pattern: Array) -> Array:
         solve = facades.solve_sparse.native(values)
@@ -51,7 +51,7 @@ def solve_sparse(
     # Each with all axes of the batch, so that one more, of a mapped call, is the first of all.
     number = xp.reshape(number, (1,) * (len(batch) - number.ndim) + tuple(number.shape))
     arrays = (number, *[_leading(x, len(batch)) for x in (values, b, *pattern)])
-    return jit.pure_callback(host, declared, *arrays, vmap_method="expand_dims")
+    return pure_callback(host, declared, *arrays, vmap_method="expand_dims")
 
 
 def _leading(x: Array, count: int) -> Array:

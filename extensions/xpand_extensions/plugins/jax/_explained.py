@@ -40,7 +40,7 @@ def explained(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _explain(name: str, function: Callable[..., Any], error: Exception) -> None:
-    from xpand_extensions.tracing._where import place_of
+    from xpand_extensions._where import place_of
 
     if getattr(error, "is_explained", False):  # by a transformation inside
         return

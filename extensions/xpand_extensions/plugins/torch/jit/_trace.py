@@ -181,7 +181,7 @@ def asking_no_values(name: str, function: Callable[..., Any], *args: Any) -> Any
 
 
 def _no_value(name: str, what: str, error: Exception) -> TypeError:
-    from xpand_extensions.tracing._where import place_of
+    from xpand_extensions._where import place_of
 
     return TypeError(
         f"{name}: {what} depends on the values of a traced array, at {place_of(error)}; write `xp.where`, or "

@@ -68,7 +68,7 @@ def _asking_no_values(mapped: Callable[..., Any], *arrays: Array) -> Any:
         what = next((what for text, what in _ASKED.items() if str(error).startswith(text)), None)
         if what is None:
             raise
-        from xpand_extensions.tracing._where import place_of
+        from xpand_extensions._where import place_of
 
         raise TypeError(
             f"vmap: {what} depends on the values of an array that is mapped over, at {place_of(error)}; write "

@@ -1,14 +1,15 @@
-"""The place in the user's code that an error comes from."""
+"""The user's code that an error comes from: its place, and a traceback that shows it alone."""
 
+import os
 import sys
 from collections.abc import Iterable, Iterator
 from types import FrameType, TracebackType
-from typing import Final
+from typing import Final, TypeVar
 
 import xpand
 from xpand._namespace import LIBRARIES
 
-_OURS: Final = (__name__.rpartition(".tracing.")[0], xpand.__name__)
+_OURS: Final = (__name__.rpartition(".")[0], xpand.__name__)
 _ROOTS: Final = frozenset(
     (
         *(library.native.partition(".")[0] for library in LIBRARIES.values()),
@@ -16,6 +17,31 @@ _ROOTS: Final = frozenset(
     )
 )
 """What works on arrays for others: their own code is not where one looks for the cause."""
+
+
+E = TypeVar("E", bound=BaseException)
+
+
+def without_own_frames(error: E) -> E:
+    """Take the frames of xpand, and those of libraries that call it, out of the traceback of an error to be re-raised.
+
+    The user's frames stay, and what a library did that they called. The environment variable `XPAND_TRACEBACK=full`
+    keeps all.
+    """
+    if os.environ.get("XPAND_TRACEBACK") == "full":
+        return error
+    first = error.__traceback__
+    passed = list(_inwards(first and first.tb_next))  # re-raising adds the first again
+    kept: TracebackType | None = None
+    calls_us = False
+    for trace in reversed(passed):
+        module = trace.tb_frame.f_globals.get("__name__")  # which functions made from text don't have
+        calls_us = (calls_us and module is None) or (
+            module is not None and (_is_ours(module) or (calls_us and _is_of_a_library(module)))
+        )
+        if not calls_us:
+            kept = TracebackType(kept, trace.tb_frame, trace.tb_lasti, trace.tb_lineno)
+    return error.with_traceback(kept)
 
 
 def place() -> str:
@@ -50,4 +76,8 @@ def _first(frames: Iterable[tuple[FrameType, int]]) -> str:
 
 
 def _is_of_a_library(module: str) -> bool:
-    return any(module == ours or module.startswith(f"{ours}.") for ours in _OURS) or module.partition(".")[0] in _ROOTS
+    return _is_ours(module) or module.partition(".")[0] in _ROOTS
+
+
+def _is_ours(module: str) -> bool:
+    return any(module == ours or module.startswith(f"{ours}.") for ours in _OURS)

@@ -1,0 +1,135 @@
+"""Names that users of NumPy, SciPy, JAX and PyTorch look for, and what xpand calls them.
+
+A module that has `__getattr__ = elsewhere(__name__)` raises an `AttributeError` that says so. One table has all names.
+"""
+
+from collections.abc import Callable, Mapping
+from functools import wraps
+from typing import Any, Final, NoReturn, TypeVar, cast
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+_STANDARD: Final = "`xp.{name}` of the standard, with `xp = xpand.array_namespace(x)`"
+_STANDARD_LINALG: Final = "`xp.linalg.{name}` of the standard, with `xp = xpand.array_namespace(x)`"
+
+NAMES: Final[Mapping[str, Mapping[str, str]]] = {
+    "autodiff": {
+        **dict.fromkeys(("jacobian", "jacfwd_rev"), "`autodiff.jacrev`, or `autodiff.jacfwd` for few arguments"),
+        "custom_gradient": "`autodiff.custom_vjp`",
+        "detach": "`autodiff.stop_gradient`",
+        "hvp": "`jvp(grad(f), (x,), (v,))`",
+        "remat": "`autodiff.checkpoint`",
+    },
+    "control_flow": {
+        "if_else": "`control_flow.cond`",
+        "while": "`control_flow.while_loop`",
+    },
+    "jit": {
+        "compile": "`jit.jit`",
+        "make_jaxpr": "`jit.make_graph`",
+    },
+    "linalg": {
+        **dict.fromkeys(
+            ("cholesky", "cross", "det", "eigh", "eigvalsh", "inv", "matmul", "matrix_norm", "matrix_power"),
+            _STANDARD_LINALG,
+        ),
+        **dict.fromkeys(
+            ("matrix_rank", "outer", "pinv", "qr", "slogdet", "svd", "svdvals", "tensordot", "trace", "vecdot"),
+            _STANDARD_LINALG,
+        ),
+        **dict.fromkeys(("vector_norm", "matrix_transpose"), _STANDARD_LINALG),
+        "cho_factor": "`linear_solve.factorize`, or `xp.linalg.cholesky` with `linalg.cho_solve`",
+        "norm": "`xp.linalg.vector_norm` or `xp.linalg.matrix_norm` of the standard",
+        "solve": "`xp.linalg.solve` of the standard, or `linear_solve.solve`, which takes a method",
+        "solve_triangular": "`linalg.triangular_solve`, or `linear_solve.solve_triangular`",
+    },
+    "optimize": {
+        **dict.fromkeys(("curve_fit", "leastsq"), "`optimize.least_squares`"),
+        **dict.fromkeys(("fmin", "fmin_bfgs", "fmin_l_bfgs_b", "minimize_scalar"), "`optimize.minimize`"),
+        **dict.fromkeys(("fsolve", "newton", "newton_krylov"), "`optimize.root`"),
+        **dict.fromkeys(("brenth", "ridder", "root_scalar", "toms748"), "`optimize.bracketed_root`"),
+    },
+    "random": {
+        **dict.fromkeys(("PRNGKey", "manual_seed"), "`random.key(seed)`"),
+        **dict.fromkeys(("RandomState", "default_rng"), "`random.Generator(seed)`"),
+        **dict.fromkeys(("rand", "random", "random_sample"), "`random.uniform(key, shape)`"),
+        **dict.fromkeys(("randn", "standard_normal"), "`random.normal(key, shape)`"),
+        **dict.fromkeys(("integers", "random_integers"), "`random.randint(key, shape, minval, maxval)`"),
+        "randperm": "`random.permutation(key, n)`",
+        "wrap_key_data": "the array itself, which is a key",
+    },
+    "scatter": {
+        **dict.fromkeys(("index_add", "scatter_add"), "`scatter.at(x)[index].add(values)`"),
+        "index_put": "`scatter.at(x)[index].set(values)`",
+    },
+    "sparse": {
+        **dict.fromkeys(("BCOO", "coo_array", "coo_matrix", "coo_tensor", "sparse_coo_tensor"), "`sparse.COO`"),
+        **dict.fromkeys(("BCSR", "csr_array", "csr_matrix", "sparse_csr_tensor"), "`sparse.CSR`"),
+        **dict.fromkeys(("csc_array", "csc_matrix"), "`sparse.CSC`"),
+        **dict.fromkeys(("hstack", "vstack"), "`sparse.concat`"),
+        **dict.fromkeys(("issparse", "isspmatrix"), "`sparse.is_sparse`"),
+        **dict.fromkeys(("linalg", "spsolve", "splu", "cg", "gmres"), "`xpand_extensions.linear_solve`"),
+        "identity": "`sparse.eye`",
+        "random": "`sparse.from_dense`, of random numbers that are mostly zero",
+        "toarray": "`sparse.todense`",
+    },
+    "Sparse": {
+        **dict.fromkeys(("nnz", "getnnz"), "`a.nse`, the number of stored elements, or `sparse.count_nonzero(a)`"),
+        **dict.fromkeys(("A", "toarray", "to_dense"), "`a.todense()`"),
+        **dict.fromkeys(("data",), "`a.values`"),
+        **dict.fromkeys(("col_indices", "crow_indices"), "`a.indices` or `a.indptr`"),
+        "dot": "`a @ b`",
+        "row": "`a.coords[0]` of `a.tocoo()`",
+        "col": "`a.coords[1]` of `a.tocoo()`",
+    },
+    "special": {
+        "beta": "`xp.exp(special.betaln(a, b))`",
+        "comb": "`xp.exp(-special.betaln(n - k + 1, k + 1)) / (n + 1)`",
+        "gamma": "`xp.exp(special.gammaln(x))`, the absolute value of the gamma function",
+        **dict.fromkeys(("lgamma", "loggamma"), "`special.gammaln`"),
+        "psi": "`special.digamma`",
+        "expm1": _STANDARD,
+        "log1p": _STANDARD,
+        "norm_cdf": "`special.ndtr`",
+        "relu": "`xp.maximum(x, 0)` of the standard",
+    },
+    "vmap": {
+        "axis_names": "`vmap.axis_index` and `vmap.axis_size`, which take a name",
+        "vectorized_map": "`vmap.vmap`",
+    },
+}
+"""By module, or class: names from elsewhere, and what to write instead."""
+
+
+def elsewhere(module: str) -> Callable[[str], NoReturn]:
+    """Make the `__getattr__` of a module: the error of a name that it lacks says what to write instead."""
+    capability = module.rpartition(".")[2]
+
+    def __getattr__(name: str) -> NoReturn:
+        raise missing(f"module {module!r}", capability, name)
+
+    return __getattr__
+
+
+def arguments_elsewhere(**instead: str) -> Callable[[F], F]:
+    """Make a decorator for a function, whose error of an argument that others have says what to write instead."""
+
+    def decorate(function: F) -> F:
+        @wraps(function)
+        def checked(*args: Any, **kwargs: Any) -> Any:
+            for name in kwargs:
+                if name in instead:
+                    raise TypeError(f"{function.__name__}: takes no argument {name!r}; write {instead[name]}")
+            return function(*args, **kwargs)
+
+        return cast(F, checked)
+
+    return decorate
+
+
+def missing(what: str, capability: str | None, name: str) -> AttributeError:
+    """Make the error of a name that `what` lacks. Without a capability, the name is looked for in all."""
+    tables = NAMES.values() if capability is None else [NAMES.get(capability, {})]
+    found = next((table[name] for table in tables if name in table), None)
+    write = "" if found is None else f"; write {found.format(name=name)}"
+    return AttributeError(f"{what} has no attribute {name!r}{write}", name=name)

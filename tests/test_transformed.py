@@ -1,0 +1,322 @@
+"""What transformations return and how they are called: as decorators, pickled, copied, bound, with short tracebacks."""
+
+import copy
+import functools
+import inspect
+import pickle
+import traceback
+from collections.abc import Callable
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
+from typing import Any
+
+import cloudpickle
+import numpy as np
+import pytest
+import torch
+
+import xpand_extensions as xe
+from xpand_extensions import convert, jit, profile, vmap
+from xpand_extensions.autodiff import (
+    checkpoint,
+    custom_jvp,
+    custom_vjp,
+    grad,
+    hessian,
+    jacfwd,
+    jacrev,
+    value_and_grad,
+)
+from xpand_extensions.jit import lower, make_graph, named_call
+from xpand_extensions.vmap import pmap, vectorize
+
+X = np.asarray([1.0, 2.0])
+
+
+def cube(x: Any) -> Any:
+    """Return x³."""
+    return x * x * x
+
+
+def total(x: Any) -> Any:
+    return (cube(x) * X)[0] + x[1]
+
+
+@jit.jit(static_argnums=1)
+def scaled(x: Any, n: int) -> Any:
+    """Scale."""
+    return n * x
+
+
+class Model:
+    """A class with transformed methods."""
+
+    @grad(argnums=1)
+    def slope(self, x: Any) -> Any:
+        return x * x
+
+    @jit.jit(static_argnums=0)
+    def double(self, x: Any) -> Any:
+        return 2 * x
+
+
+TRANSFORMED: dict[str, Callable[..., Any]] = {
+    "grad": grad(total),
+    "value_and_grad": value_and_grad(total, has_aux=False),
+    "jacfwd": jacfwd(cube),
+    "jacrev": jacrev(cube),
+    "hessian": hessian(total),
+    "jit": jit.jit(cube),
+    "vmap": vmap.vmap(cube, in_axes=0),
+    "vectorize": vectorize(cube),
+    "checkpoint": checkpoint(cube),
+    "named_call": named_call(cube, name="cube"),
+    "nested": jit.jit(vmap.vmap(grad(cube))),
+    "by name": functools.partial(scaled, n=3),
+}
+"""Each is called with `X`."""
+
+
+def _call(function: Callable[..., Any]) -> Any:
+    return function(X)
+
+
+@pytest.mark.parametrize("name", TRANSFORMED)
+def test_pickle(name: str) -> None:
+    function = TRANSFORMED[name]
+    expected = function(X)
+    for again in (
+        pickle.loads(pickle.dumps(function)),
+        cloudpickle.loads(cloudpickle.dumps(function)),
+        copy.deepcopy(function),
+    ):
+        for found, value in zip(_leaves(again(X)), _leaves(expected)):
+            np.testing.assert_array_equal(found, value)
+
+
+def _leaves(x: Any) -> list[Any]:
+    return list(x) if isinstance(x, tuple) else [x]
+
+
+def test_pickle_has_no_compiled_program() -> None:
+    function = jit.jit(cube)
+    before = len(pickle.dumps(function))
+    function(X)
+    assert len(pickle.dumps(function)) == before
+    assert len(pickle.dumps(scaled)) < 100  # its name
+
+
+def test_cloudpickle_of_functions_without_a_name() -> None:
+    n = 4
+    function = jit.jit(lambda x: n * x)
+    np.testing.assert_array_equal(cloudpickle.loads(cloudpickle.dumps(function))(X), 4 * X)
+    with pytest.raises((pickle.PicklingError, AttributeError)):
+        pickle.dumps(function)
+
+
+def test_rules_and_what_is_lowered() -> None:
+    f = custom_jvp(cube)
+    f.defjvp(_rule)
+    for x in (f, custom_vjp(cube), lower(cube)(X)):
+        assert type(pickle.loads(pickle.dumps(x))) is type(x)
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(f))(X), f(X))
+
+
+def _rule(primals: Any, tangents: Any) -> Any:
+    return cube(*primals), 3 * primals[0] ** 2 * tangents[0]
+
+
+def test_process_pool() -> None:
+    names = ["grad", "jit", "nested", "by name"]
+    with ProcessPoolExecutor(1, mp_context=get_context("fork")) as pool:
+        for name, found in zip(names, pool.map(_call, [TRANSFORMED[name] for name in names])):
+            np.testing.assert_array_equal(found, TRANSFORMED[name](X))
+
+
+def test_joblib() -> None:
+    joblib = pytest.importorskip("joblib")
+    n = 3
+    function = jit.jit(lambda x: n * x)
+    found = joblib.Parallel(n_jobs=2, backend="loky")(joblib.delayed(function)(X + i) for i in range(2))
+    np.testing.assert_array_equal(found, [3 * X, 3 * (X + 1)])
+
+
+def test_dask_processes() -> None:
+    dask = pytest.importorskip("dask")
+    function = grad(lambda x: x[0] * x[1])
+    with ProcessPoolExecutor(1, mp_context=get_context("fork")) as pool:
+        (found,) = dask.compute(dask.delayed(function)(X), scheduler="processes", pool=pool)
+    np.testing.assert_array_equal(found, [2.0, 1.0])
+
+
+def test_decorators() -> None:
+    for transform, options, expected in (
+        (grad, {"argnums": 1}, 2.0),
+        (value_and_grad, {"argnums": 1}, (6.0, 2.0)),
+        (jacfwd, {"argnums": 1}, 2.0),
+        (jacrev, {"argnums": 1}, 2.0),
+        (hessian, {"argnums": 1}, 0.0),
+        (jit.jit, {"static_argnums": 1}, 6.0),
+        (checkpoint, {"static_argnums": 1}, 6.0),
+        (vmap.vmap, {"in_axes": None, "axis_size": 1}, [6.0]),
+        (pmap, {"in_axes": None, "axis_size": 1}, None),
+        (vectorize, {"signature": "(),()->()"}, 6.0),
+        (named_call, {"name": "product"}, 6.0),
+        (custom_jvp, {"nondiff_argnums": (1,)}, None),
+        (custom_vjp, {}, None),
+        (make_graph, {}, None),
+        (lower, {}, None),
+    ):
+
+        @transform(**options)
+        def product(x: Any, y: Any) -> Any:
+            """Multiply."""
+            return x * y
+
+        plain = transform(lambda x, y: x * y, **options)
+        assert type(product) is type(plain)
+        assert product.__name__ == "product"
+        if expected is not None:
+            np.testing.assert_array_equal(product(2.0, 3.0), expected)
+            np.testing.assert_array_equal(plain(2.0, 3.0), expected)
+
+
+def test_decorators_in_calls() -> None:
+    @jit.jit(static_argnames="n")
+    @grad(argnums=0)
+    def power(x: Any, n: int) -> Any:
+        return x**n
+
+    assert float(power(2.0, n=3)) == 12.0
+    with pytest.raises(TypeError, match="jit: takes a function, got NoneType"):
+        jit.jit(None)
+    with pytest.raises(TypeError, match="grad: takes a function, got int"):
+        grad(1)
+
+
+def test_names_signatures_and_methods() -> None:
+    assert (scaled.__name__, scaled.__doc__, scaled.__module__) == ("scaled", "Scale.", __name__)
+    assert list(inspect.signature(scaled).parameters) == ["x", "n"]
+    assert scaled.__wrapped__(X, 2)[0] == 2.0
+    assert repr(scaled).startswith("<jit of <function scaled")
+    assert list(inspect.signature(grad).parameters)[:2] == ["function", "argnums"]
+    model = Model()
+    assert float(model.slope(3.0)) == 6.0
+    np.testing.assert_array_equal(model.double(X), 2 * X)
+    assert isinstance(Model.__dict__["slope"], type(scaled))
+
+
+def test_torch_compile_takes_them() -> None:
+    x = torch.ones(2)
+    both = vmap.vmap(jit.jit(lambda x: 2 * x))
+    assert torch.compile(lambda x: both(x) + 1, fullgraph=True, backend="eager")(x).tolist() == [3.0, 3.0]
+
+
+def _fail(x: Any) -> Any:
+    return np.linalg.cholesky(x) if isinstance(x, np.ndarray) else x @ x[:1]
+
+
+@pytest.mark.parametrize("x", [np.ones(3), torch.ones(3)], ids=["numpy", "torch"])
+def test_tracebacks_show_the_frames_of_the_user(x: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    for function in (grad(_fail), vmap.vmap(lambda x: _fail(x)), jit.jit(vmap.vmap(grad(_fail))), jacfwd(_fail)):
+        for given in ((x,), (x[None],), (x[None, None],)):
+            with pytest.raises((ValueError, RuntimeError, TypeError, IndexError)) as error:
+                function(*given)
+            frames = traceback.extract_tb(error.value.__traceback__)
+            ours = [frame.name for frame in frames if "xpand_extensions" in frame.filename]
+            assert ours == ["__call__"], frames
+    with monkeypatch.context() as patched:
+        patched.setenv("XPAND_TRACEBACK", "full")
+        with pytest.raises((ValueError, RuntimeError, TypeError)) as error:
+            grad(_fail)(x)
+    frames = traceback.extract_tb(error.value.__traceback__)
+    assert len([frame for frame in frames if "xpand_extensions" in frame.filename]) > 3
+    assert "_fail" in [frame.name for frame in frames]
+
+
+def test_tracebacks_begin_with_the_function() -> None:
+    def helper(x: Any) -> Any:
+        return x @ x[:1]
+
+    with pytest.raises(ValueError, match="matmul") as error:
+        grad(lambda x: helper(x))(np.ones(3))
+    names = [frame.name for frame in traceback.extract_tb(error.value.__traceback__)]
+    assert names == ["test_tracebacks_begin_with_the_function", "__call__", "<lambda>", "helper"]
+
+
+def test_modules_are_called() -> None:
+    np.testing.assert_array_equal(jit(cube)(X), cube(X))
+    np.testing.assert_array_equal(vmap(cube, in_axes=0)(X), cube(X))
+    assert isinstance(convert(X, "torch"), torch.Tensor)
+    with profile() as found:
+        pass
+    assert not found.entries
+    assert inspect.signature(jit) == inspect.signature(jit.jit)
+    assert inspect.ismodule(jit)
+
+    @jit(static_argnums=1)
+    def power(x: Any, n: int) -> Any:
+        return x**n
+
+    np.testing.assert_array_equal(power(X, 2), X**2)
+
+
+def test_one_import() -> None:
+    assert xe.grad is grad
+    assert xe.jit is jit
+    assert float(xe.cond(True, lambda: 1.0, lambda: 2.0)) == 1.0
+    assert xe.scatter.segment_sum(X, np.asarray([0, 0]), num_segments=1)[0] == 3.0
+    assert {"grad", "scatter", "jit"} <= set(dir(xe))
+
+
+def test_names_from_elsewhere() -> None:
+    for what, name, write in (
+        (xe.random, "PRNGKey", "`random.key"),
+        (xe.linalg, "cholesky", "`xp.linalg.cholesky`"),
+        (xe.special, "gamma", "gammaln"),
+        (xe.sparse, "csr_matrix", "`sparse.CSR`"),
+        (xe.sparse.eye(2), "nnz", "`a.nse`"),
+        (xe.sparse.eye(2), "toarray", "`a.todense\\(\\)`"),
+        (xe, "PRNGKey", "`random.key"),
+        (jit, "make_jaxpr", "`jit.make_graph`"),
+    ):
+        with pytest.raises(AttributeError, match=f"no attribute '{name}'; write .*{write}"):
+            getattr(what, name)
+        assert not hasattr(what, "nothing_like_this")
+    with pytest.raises(TypeError, match="minimize: takes no argument 'tol'; write `atol` and `rtol`"):
+        xe.optimize.minimize(total, X, tol=1e-3)
+
+
+def test_names_from_elsewhere_lead_somewhere() -> None:
+    """What the table says to write exists."""
+    from xpand_extensions._elsewhere import NAMES
+
+    for capability, names in NAMES.items():
+        for name, instead in names.items():
+            owner: Any = xe.sparse.CSR if capability == "Sparse" else getattr(xe, capability)
+            assert not hasattr(owner, name) or inspect.ismodule(getattr(owner, name)), f"{capability}.{name} exists"
+            head = instead.partition("`")[2].partition("`")[0].split("(")[0].split("[")[0]
+            module, _, attribute = head.rpartition(".")
+            if module and not module.startswith(("xp", "a")):
+                assert hasattr(getattr(xe, module), attribute), instead
+
+
+def test_data_types_by_name() -> None:
+    for xp in ("numpy", "torch"):
+        key = xe.random.key(0, xp=xp)
+        for result in (
+            xe.random.normal(key, (2,), dtype="float32"),
+            xe.sparse.eye(2, xp=xp, dtype="float32"),
+            xe.sparse.astype(xe.sparse.eye(2, xp=xp), "float32"),
+            xe.bits.bitcast(xe.random.bits(key, (2,), dtype="uint32"), "float32"),
+        ):
+            assert str(result.dtype).endswith("float32")
+    with pytest.raises(TypeError, match="normal: dtype must be a data type or the name of one"):
+        xe.random.normal(key, (2,), dtype="sin")
+
+
+def test_gradients_of_lists_of_numbers_are_arrays() -> None:
+    found = grad(lambda v: v[0] * v[1] + v[2])([1.0, 2.0, 3.0])
+    assert [type(x) for x in found] == [np.ndarray] * 3
+    assert [float(x) for x in found] == [2.0, 1.0, 1.0]
+    assert type(grad(lambda x: x * x)(3.0)) is type(grad(lambda x: x + 1)(3.0)) is np.ndarray
