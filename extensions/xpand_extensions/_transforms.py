@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Final, TypeAlias, TypeVar
 
 from xpand import _arguments, array_namespace, choose_namespace, library_name, namespace, trees, wrapped_libraries
-from xpand._imports import untraced
+from xpand._imports import import_module, untraced
 from xpand._namespace import describe, library_of
 from xpand._structures import same_structure
 from xpand._typing import Array, Device, DType, Namespace
@@ -186,6 +186,10 @@ class Like:
     dtype: DType
     device: Device
 
+    def __reduce__(self) -> Any:
+        """Be pickled by the name of the namespace."""
+        return _like, (self.xp.__name__, self.shape, self.dtype, self.device)
+
     @property
     def is_floating(self) -> bool:
         """Whether the data type is floating-point, real or complex."""
@@ -218,6 +222,10 @@ class Like:
         return leaf if _arguments.is_array(leaf) else as_array(f"{what} is", leaf, None)
 
 
+def _like(namespace: str, shape: tuple[int, ...], dtype: DType, device: Device) -> Like:
+    return Like(import_module(namespace), shape, dtype, device)
+
+
 class Partial:
     """The structure of a tree of which only some leaves are given anew: the others are kept."""
 
@@ -247,6 +255,9 @@ class Partial:
 
 class _Hole:
     """The place of a leaf."""
+
+    def __reduce__(self) -> str:
+        return "HOLE"
 
 
 HOLE: Final = _Hole()

@@ -74,6 +74,11 @@ class LinearFunction:
         found = iter(native(*given))
         return unflatten(structure, [next(found) if like.is_floating else like.zeros() for like in likes])
 
+    def __reduce__(self) -> Any:
+        """Be pickled by the residuals, and what is done with them."""
+        leaves, static = flatten(self)
+        return unflatten_linear, (static, leaves)
+
     def __repr__(self) -> str:
         return f"<the linear function of {self._argument} that {self._name} returned>"
 

@@ -29,6 +29,10 @@ class Body:
         self.graph = graph
         self._made: dict[Any, Any] = {}
 
+    def __reduce__(self) -> Any:
+        """Be pickled without what is made of the graph."""
+        return Body, (self.graph,)
+
     def made(self, key: Any, make: Callable[[], Any]) -> Any:
         """Return what is made of the graph under a key, which is made the first time."""
         found = self._made.get(key)

@@ -260,8 +260,19 @@ class Op:
         """Make the error of an operation that an interpreter has no rule for."""
         return UnsupportedError(f"{self.name}: there is no rule for {what}, and none to do it in terms of others")
 
+    def __reduce__(self) -> Any:
+        """Be pickled by the name; what isn't of the standard, by its function too."""
+        if self.name in self.namespace.standard:
+            return _op_of, (self.namespace, self.name)
+        return _op_of, (self.namespace, self.name, self.function)
+
     def __repr__(self) -> str:
         return self.name
+
+
+def _op_of(namespace: Any, name: str, function: Callable[..., Any] | None = None) -> Op:
+    found: Op = namespace.operations[name] if function is None else namespace.operation(name, function)
+    return found
 
 
 class Each:

@@ -12,8 +12,9 @@ from functools import cached_property
 from typing import Any, Final
 
 from xpand import library_name, trees
+from xpand._imports import import_module
 
-from .._dispatch import Operation
+from .._dispatch import OPERATIONS, Operation
 from . import rules
 from ._core import Op, TracedArray, bind, rebuilt
 from ._rows import at
@@ -39,6 +40,9 @@ are called as a function of the standard is, whose rules aren't theirs."""
 
 
 class _Hole:
+    def __reduce__(self) -> str:
+        return "_HOLE"
+
     def __repr__(self) -> str:
         return "·"
 
@@ -89,6 +93,11 @@ class Template:
         bound = inspect.BoundArguments(self.signature, in_order)
         return function(*bound.args, **bound.kwargs)
 
+    def __reduce__(self) -> Any:
+        # Annotations can't all be pickled, and are not looked at.
+        bare = [each.replace(annotation=each.empty) for each in self.signature.parameters.values()]
+        return Template, (inspect.Signature(bare), self.names, self.static, self.structure)
+
     def __eq__(self, other: object) -> bool:
         return (
             isinstance(other, Template)
@@ -117,6 +126,10 @@ class FacadeOp(Op):
         self.operation = operation
         if self.result is None:
             self.result = _result_class(inspect.signature(operation.facade).return_annotation)
+
+    def __reduce__(self) -> Any:
+        """Be pickled by the name of the facade."""
+        return _op_of_facade, (self.namespace, self.operation.facade.__module__, self.operation.path)
 
     @cached_property
     def implementation(self) -> Callable[..., Any]:
@@ -198,6 +211,12 @@ def implementation(operation: Operation[..., Any]) -> Callable[..., Any] | None:
         return rebuilt(op, result, [namespace.wrap(x) for x in result])
 
     return traced
+
+
+def _op_of_facade(namespace: Any, module: str, path: str) -> FacadeOp:
+    import_module(module)
+    found: FacadeOp | None = namespace.operations.get(path)
+    return namespace.operations.setdefault(path, FacadeOp(OPERATIONS[path], namespace)) if found is None else found
 
 
 def _is_transformation(operation: Operation[..., Any]) -> bool:

@@ -5,6 +5,7 @@ from functools import cached_property
 from typing import Any, Final
 
 from xpand import _arguments, array_namespace, library_name
+from xpand._imports import import_module
 from xpand._namespace import LIBRARIES, describe, register_wrapper
 from xpand._precision import dtypes_of
 from xpand._typing import DType
@@ -34,6 +35,10 @@ def traced_namespace(base: Any) -> "TracedNamespace":
     if found is None:
         found = _NAMESPACES.setdefault(id(base), TracedNamespace(base))
     return found
+
+
+def _namespace_over(base: str) -> "TracedNamespace":
+    return traced_namespace(import_module(base))
 
 
 class _Part:
@@ -79,6 +84,8 @@ class TracedNamespace:
         for name, make in CREATION.items():
             if _find(base, name) is not None:
                 self._add(name, make(self))
+        self.standard: Final = frozenset(self.operations)
+        """The names of the operations that every such namespace has."""
         self.array: type[TracedArray] = array_class(self)
         self.known.add(self.array)
         itself: Any = self  # which stands for a module
@@ -200,6 +207,10 @@ class TracedNamespace:
             f"{self.__name__} has no {name!r}: what traced arrays know is the standard; use a function of it, or of "
             "xpand's extensions"
         )
+
+    def __reduce__(self) -> Any:
+        """Be pickled by the name of the library's namespace."""
+        return _namespace_over, (self.base.__name__,)
 
     def __repr__(self) -> str:
         return f"<namespace {self.__name__!r}>"
