@@ -25,7 +25,7 @@ _NO_CAPABILITIES: Final = frozenset({"cli", "generic", "plugins", "tracing"})
 
 
 def capabilities() -> dict[str, dict[str, Support]]:
-    """Say for every pluggable function how each library has it.
+    """Say for every public pluggable function how each library has it.
 
     Returns:
         A dictionary from function ("scatter.segment_sum") to library ("torch", and "other" for any conforming library
@@ -39,13 +39,18 @@ def capabilities() -> dict[str, dict[str, Support]]:
     'traced'
     """
     import_facades()
+    public = [operation for operation in OPERATIONS.values() if _is_public(operation)]
+    return {
+        operation.qualified_name: support_of(operation)
+        for operation in sorted(public, key=lambda operation: operation.qualified_name)
+    }
+
+
+def support_of(operation: Operation[..., Any]) -> dict[str, Support]:
+    """Say for a function how each library has it."""
     libraries = {*third_party_plugins(), *(name for op in OPERATIONS.values() for name in op.registered)}
     columns = [*wrapped_libraries(), *sorted(libraries - set(wrapped_libraries())), OTHER]
-    operations = sorted(OPERATIONS.values(), key=lambda operation: operation.qualified_name)
-    return {
-        operation.qualified_name: {library: _support(operation, library) for library in columns}
-        for operation in operations
-    }
+    return {library: _support(operation, library) for library in columns}
 
 
 def import_facades() -> None:
@@ -58,6 +63,13 @@ def facade_names() -> list[str]:
     """Name the capabilities of this package: its public modules and packages, but for those of another kind."""
     names = (module.name for module in pkgutil.iter_modules(xpand_extensions.__path__))
     return [name for name in names if not name.startswith("_") and name not in _NO_CAPABILITIES]
+
+
+def _is_public(operation: Operation[..., Any]) -> bool:
+    """Tell whether users call a function: one of ours is in the `__all__` of its capability."""
+    if operation.package != xpand_extensions.__name__:
+        return True
+    return operation.name in importlib.import_module(f"{operation.package}.{operation.capability}").__all__
 
 
 def _support(operation: Operation[..., Any], library: str) -> Support:

@@ -22,7 +22,7 @@ class Opaque:
 class OfArrays:
     """A function of arrays, which takes the users' functions that it calls as a tuple before the arrays."""
 
-    __slots__ = ("function", "users")
+    __slots__ = ("__weakref__", "function", "users")  # JAX keeps what it has traced by weak references
 
     def __init__(self, function: Callable[..., Any], *users: Any) -> None:
         self.function, self.users = function, users
