@@ -8,8 +8,7 @@ import subprocess
 import sys
 import traceback
 from collections.abc import Callable
-from concurrent.futures import ProcessPoolExecutor
-from multiprocessing import get_context
+from pathlib import Path
 from typing import Any
 
 import cloudpickle
@@ -80,10 +79,6 @@ TRANSFORMED: dict[str, Callable[..., Any]] = {
     "by name": functools.partial(scaled, n=3),
 }
 """Each is called with `X`."""
-
-
-def _call(function: Callable[..., Any]) -> Any:
-    return function(X)
 
 
 @pytest.mark.parametrize("name", TRANSFORMED)
@@ -184,28 +179,61 @@ def test_preconditioners() -> None:
     np.testing.assert_allclose(pickle.loads(pickle.dumps(factors)).solve(X), factors.solve(X))
 
 
-def test_process_pool() -> None:
-    names = ["grad", "jit", "nested", "by name"]
-    with ProcessPoolExecutor(1, mp_context=get_context("fork")) as pool:
-        for name, found in zip(names, pool.map(_call, [TRANSFORMED[name] for name in names])):
-            np.testing.assert_array_equal(found, TRANSFORMED[name](X))
+# In a process without JAX and PyTorch, which shouldn't be forked.
+_WORKERS = """
+import multiprocessing
+import sys
+from concurrent.futures import ProcessPoolExecutor
+
+import numpy as np
+
+from xpand_extensions import grad, jit, vmap
+
+x = np.asarray([1.0, 2.0])
+n = 3
+
+
+@jit(static_argnums=1)
+def power(x, n):
+    return x**n
+
+
+def cube(x):
+    return x * x * x
+
+
+if __name__ == "__main__":
+    functions = [jit(cube), vmap(grad(cube)), power]
+    arguments = [(x,), (x,), (x, 3)]
+    expected = [x**3, 3 * x**2, x**3]
+    library = sys.argv[1]
+    if library == "concurrent":
+        with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("fork")) as pool:
+            found = [pool.submit(f, *args).result() for f, args in zip(functions, arguments)]
+    elif library == "joblib":
+        import joblib
+
+        functions[0] = jit(lambda x: n * x)
+        expected[0] = n * x
+        found = joblib.Parallel(n_jobs=2)(joblib.delayed(f)(*args) for f, args in zip(functions, arguments))
+    else:
+        import dask
+
+        with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("fork")) as pool:
+            tasks = [dask.delayed(f)(*args) for f, args in zip(functions, arguments)]
+            found = dask.compute(*tasks, scheduler="processes", pool=pool)
+    for each, value in zip(found, expected):
+        np.testing.assert_allclose(each, value)
+"""
 
 
 @pytest.mark.slow
-def test_joblib() -> None:
-    joblib = pytest.importorskip("joblib")
-    n = 3
-    function = jit.jit(lambda x: n * x)
-    found = joblib.Parallel(n_jobs=2, backend="loky")(joblib.delayed(function)(X + i) for i in range(2))
-    np.testing.assert_array_equal(found, [3 * X, 3 * (X + 1)])
-
-
-def test_dask_processes() -> None:
-    dask = pytest.importorskip("dask")
-    function = grad(lambda x: x[0] * x[1])
-    with ProcessPoolExecutor(1, mp_context=get_context("fork")) as pool:
-        (found,) = dask.compute(dask.delayed(function)(X), scheduler="processes", pool=pool)
-    np.testing.assert_array_equal(found, [2.0, 1.0])
+@pytest.mark.parametrize("library", ["concurrent", "joblib", "dask"])
+def test_workers(library: str, tmp_path: Path) -> None:
+    script = tmp_path / "workers.py"
+    script.write_text(_WORKERS)
+    done = subprocess.run([sys.executable, str(script), library], capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
 
 
 def test_decorators() -> None:
