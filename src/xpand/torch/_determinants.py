@@ -1,7 +1,7 @@
 """Determinants, with their first and second derivatives.
 
-In forward mode, PyTorch takes the factors that it keeps of a matrix for constants: the derivatives of derivatives of
-`solve`, `det` and `slogdet` are wrong, without a word. Those of the factorization itself are right.
+In forward mode, PyTorch takes the factors that it saves of a matrix for constants: the second derivatives of `solve`,
+`det` and `slogdet` are silently wrong. Those of the factorization itself are right.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from ._spectra import diagonal_of
 
 
 def det(x: Array, /, **kwargs: Any) -> Array:
-    """The determinants of a stack of matrices."""
+    """Compute the determinants of a stack of matrices."""
     plain = torch.linalg.det(x, **kwargs)
     if kwargs or not x.shape[-1] or not is_followed(x):
         return plain
@@ -40,9 +40,9 @@ def _product_of_factors(x: Array) -> Array:
 
 
 def _is_followed_once(x: Array) -> bool:
-    """Tell whether nothing but a first derivative may be asked for: of what is traced, where that is known.
+    """Tell whether a traced array is known to be differentiated once only.
 
-    Both forms, with all their derivatives, take TorchInductor half a minute.
+    The forms with second derivatives take TorchInductor half a minute to compile.
     """
     is_known = torch_is_traced() and not torch.compiler.is_dynamo_compiling()
     return is_known and forward_ad._current_level < 0 and not is_followed_twice(x)

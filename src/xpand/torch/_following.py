@@ -1,4 +1,4 @@
-"""Tells whether an array is being differentiated, for the few functions whose derivatives PyTorch gets wrong.
+"""Tell whether an array is being differentiated, for the few functions whose derivatives PyTorch gets wrong.
 
 These functions take another form for such arrays only, with the same values. Where a function is not differentiable,
 PyTorch's own derivative stands.
@@ -19,7 +19,7 @@ unobserved = torch._C.DisableTorchFunction
 
 
 def is_followed(x: Array) -> bool:
-    """Tell whether a derivative with respect to `x` may be asked for: by forward mode, of any array is assumed."""
+    """Tell whether an array is being differentiated. In forward mode this is assumed of any array."""
     if x.requires_grad or forward_ad._current_level >= 0:
         return True
     return _are_levels_active() and _is_followed_below(x)
@@ -37,17 +37,17 @@ def _is_followed_below(x: Array) -> bool:
 
 
 def is_followed_backwards(x: Array) -> bool:
-    """Tell whether a derivative by reverse mode may be asked for, at any level."""
+    """Tell whether an array is being differentiated by reverse mode, at any level."""
     return bool(x.requires_grad) or (_are_levels_active() and _is_followed_below(x))
 
 
 def is_followed_in_both(x: Array) -> bool:
-    """Tell whether derivatives may be asked for by forward mode and by reverse mode."""
+    """Tell whether an array is being differentiated by forward mode and by reverse mode."""
     return forward_ad._current_level >= 0 and is_followed_backwards(x)
 
 
 def is_followed_twice(x: Array) -> bool:
-    """Tell whether two levels of torch.func or more follow `x` by reverse mode."""
+    """Tell whether two levels of torch.func or more differentiate an array by reverse mode."""
     if not _are_levels_active() or torch.compiler.is_dynamo_compiling():
         return False
     count = int(x.requires_grad)
@@ -59,7 +59,7 @@ def is_followed_twice(x: Array) -> bool:
 
 
 def is_nowhere(condition: Array) -> bool:
-    """Tell whether an array of truths is known to be false throughout: all members of what is mapped."""
+    """Tell whether a boolean array is known to be false everywhere, in all lanes of a batch."""
     if torch.compiler.is_dynamo_compiling() or condition.device.type != "cpu":  # to ask would be to wait
         return False
     with unobserved():

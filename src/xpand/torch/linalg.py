@@ -34,14 +34,14 @@ def solve(x1: Array, x2: Array, /, **kwargs: Any) -> Array:
 
 
 def vector_norm(x: Array, /, *, axis: Axis = None, keepdims: bool = False, ord: float = 2, **kwargs: Any) -> Array:
-    """The norm of vectors along axes; over no axis the absolute value, where PyTorch takes `()` for all axes."""
+    """Compute the norms of vectors along axes; over no axis absolute values, where PyTorch takes `()` for all axes."""
     if axis != ():
         return torch.linalg.vector_norm(x, ord, axis, keepdims, **kwargs)
     return output((x != 0).to(x.real.dtype) if ord == 0 else torch.abs(x), kwargs)
 
 
 def matrix_norm(x: Array, /, *, keepdims: bool = False, ord: float | str | None = "fro", **kwargs: Any) -> Array:
-    """The norms of a stack of matrices."""
+    """Compute the norms of a stack of matrices."""
     return torch.linalg.matrix_norm(x, ord, (-2, -1), keepdims, **kwargs)
 
 
