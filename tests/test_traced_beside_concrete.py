@@ -190,14 +190,18 @@ def _transforms(case: Case, i: int) -> dict[str, Callable[..., Any]]:
     if case.compiles:
         found["jit"] = jit
     if case.maps:
-        found["vmap"] = lambda f: lambda x: tuple(y[1] for y in trees.leaves(vmap(f)(np.stack([x, x]))))
+        found["vmap"] = _second_lane
     if case.arrays[i].dtype.kind in "fc":
         found["vjp"] = lambda f: lambda x: vjp(f, x)[0]
     return found
 
 
-def _check(chosen: dict[str, Case]) -> None:
-    library = library_of_name("numpy")
+def _second_lane(function: Callable[..., Any]) -> Callable[..., Any]:
+    return lambda x: tuple(y[1, ...] for y in trees.leaves(vmap(function)(xpand.array_namespace(x).stack([x, x]))))
+
+
+def _check(chosen: dict[str, Case], library_name: str = "numpy") -> None:
+    library = library_of_name(library_name)
     found = failures(chosen, lambda case: _in_turn(case, library))
     assert not found, "\n".join(found)
 
@@ -216,6 +220,12 @@ def test_each_array_of_more_functions_traced_in_turn() -> None:
 def test_optional_arrays_traced_in_turn(name: str) -> None:
     function, *arrays = MORE[name]
     _check({name: Case(function, tuple(arrays))})
+
+
+@pytest.mark.parametrize("name", [name for name in MORE if name.startswith(("solve", "factorize"))])
+def test_solvers_on_a_library_whose_arrays_refuse_others(name: str) -> None:
+    function, *arrays = MORE[name]
+    _check({name: Case(function, tuple(arrays))}, "strict")
 
 
 OF_FUNCTIONS = {"autodiff.jvp", "jit.eval_shape", "vmap.pmap", "vmap.vmap"}

@@ -7,6 +7,7 @@ from xpand import _arguments, array_namespace, check
 from xpand._namespace import describe
 from xpand._typing import Array
 
+from .._dispatch import in_one_namespace
 from ..sparse._containers import Sparse
 from ._operators import Map, Matrix
 from ._results import norm
@@ -52,6 +53,8 @@ def sides_of_matrix(operator: Matrix, b: Any, x0: Any, batch_ndim: int) -> Sides
             f"{len(batch)}, got batch_ndim={batch_ndim}"
         )
     promoted = _arguments.promote("solve", xp, **given)
+    if not isinstance(matrix, Sparse):  # whose known pattern stays as it is
+        promoted = in_one_namespace(*promoted)
     if promoted[0] is not values:
         matrix = matrix.with_values(promoted[0]) if isinstance(matrix, Sparse) else promoted[0]
         operator = Matrix(matrix, operator.symmetric, operator.positive_definite)
