@@ -165,4 +165,8 @@ def _units(x: Array) -> Array:
     """Stack the arrays of the shape of `x` that are one in one place and zero elsewhere."""
     xp = array_namespace(x)
     size = math.prod(x.shape)
-    return xp.reshape(xp.eye(size, dtype=x.dtype, device=_arguments.device_of(x)), (size, *x.shape))
+    found = xp.eye(size, dtype=x.dtype, device=_arguments.device_of(x))
+    if type(x) is not type(found) and isinstance(x, type(found)):  # distributed, perhaps: made of `x`, it is so too
+        numbers = xp.cumulative_sum(xp.ones_like(xp.reshape(x, (-1,)), dtype=xp.int64))
+        found = xp.astype(numbers[:, None] == numbers[None, :], x.dtype)
+    return xp.reshape(found, (size, *x.shape))

@@ -23,7 +23,7 @@ from xpand_extensions.scatter import Index
 from xpand_extensions.scatter._at import At, Operation
 from xpand_extensions.scatter._nd import ScatterOperation
 from xpand_extensions.scatter._offsets import SegmentOperation
-from xpand_extensions.scatter._segments import Reduction, nothing, reducer
+from xpand_extensions.scatter._segments import Reduction, identity, reducer
 
 from ._rows import are_within, checks_itself, flat, select
 from ._unsigned import SIGNED
@@ -142,9 +142,13 @@ def _set(table: Array, index: Array, values: Array, *, unique: bool) -> Array:
         if table.shape[1] == 1:
             return table.squeeze(1).scatter(0, index, values.squeeze(1)).unsqueeze(1)
         return table.scatter(0, index[:, None].expand(values.shape), values)
-    order = torch.arange(len(index), device=index.device)
-    none = torch.full((len(table),), -1, device=index.device)
-    last = none.scatter_reduce(0, index, order, "amax")
+    order = torch.ones_like(index).cumsum(0) - 1
+    none = index.new_full((len(table),), -1)
+    try:
+        last = none.scatter_reduce(0, index, order, "amax")
+    except NotImplementedError:  # of distributed tensors
+        runs = _Runs.of_index(index, len(table))
+        return torch.where(runs.present[:, None], runs.last(values), table)
     return torch.where((last >= 0)[:, None], values.index_select(0, last.clamp(min=0)), table)
 
 
@@ -164,7 +168,7 @@ class _Runs(Runs):
     def of_index(cls, index: Array, count: int) -> Self:
         """Find the runs by counting: `searchsorted` copies, and warns of it, under vmap."""
         order = index.argsort(stable=True)
-        lengths = torch.zeros(count, dtype=torch.int64, device=index.device).index_add(0, index, torch.ones_like(index))
+        lengths = index.new_zeros(count).index_add(0, index, torch.ones_like(index))
         stop = lengths.cumsum(0)
         return cls(xp, index.index_select(0, order), order, stop - lengths, stop)
 
@@ -196,14 +200,21 @@ def _combine(table: Array, index: Array, values: Array, operation: str) -> Array
         runs = _Runs.of_index(index, len(table))
         total = runs.reduce(values, torch.mul, 1)
         return table * torch.where(runs.present[:, None], total, torch.ones_like(total))
-    if narrow:  # 1.1 ms instead of 2.2
-        return table.squeeze(1).scatter_reduce(0, index, values.squeeze(1), _REDUCE[operation]).unsqueeze(1)
-    return table.scatter_reduce(0, index[:, None].expand(values.shape), values, _REDUCE[operation])
+    try:
+        if narrow:  # 1.1 ms instead of 2.2
+            return table.squeeze(1).scatter_reduce(0, index, values.squeeze(1), _REDUCE[operation]).unsqueeze(1)
+        return table.scatter_reduce(0, index[:, None].expand(values.shape), values, _REDUCE[operation])
+    except NotImplementedError:  # of distributed tensors
+        runs = _Runs.of_index(index, len(table))
+        combine = torch.minimum if operation == "min" else torch.maximum
+        found = runs.reduce(values, combine, identity(xp, table.dtype, "min" if operation == "min" else "max"))
+        return torch.where(runs.present[:, None], combine(table, found), table)
 
 
 def _kernel(what: Reduction, values: Array, ids: Array) -> Array:
     size = what.num_segments
-    empty = nothing(xp, values, what)
+    # Made like the values, which may be distributed.
+    empty = values.new_full((size, *values.shape[1:]), identity(xp, values.dtype, what.combination))
     # On the CPU the scatter itself finds ids out of bounds, unless there is nothing to scatter; on a GPU that would be
     # the end of the process.
     dropped = False
