@@ -20,6 +20,7 @@ from xpand import manipulation, trees
 from xpand_extensions import (
     arithmetic,
     control_flow,
+    debug,
     histograms,
     indexing,
     linear_solve,
@@ -33,7 +34,7 @@ from xpand_extensions import (
 )
 from xpand_extensions._dispatch import OPERATIONS, Operation
 from xpand_extensions.autodiff import custom_root, vjp
-from xpand_extensions.jit import ShapeDtype, jit, pure_callback
+from xpand_extensions.jit import ShapeDtype, io_callback, jit, pure_callback
 from xpand_extensions.tracing import TracedError
 from xpand_extensions.vmap import vmap
 
@@ -98,6 +99,8 @@ MORE: dict[str, tuple[Any, ...]] = {
         X,
     ),
     "pure_callback": (lambda x, y: pure_callback(np.add, ShapeDtype((3,), np.float64), x, y), X, X),
+    "io_callback": (lambda x, y: io_callback(np.add, ShapeDtype((3,), np.float64), x, y), X, X),
+    "debug.callback": (lambda x, y: (x + y, debug.callback(lambda *given: None, x, y))[0], X, X),
     "bincount": (lambda i, w: histograms.bincount(i, weights=w, length=3), INDEX, X),
     "histogram": (lambda x, b, w: histograms.histogram(x, b, weights=w).hist, X, np.asarray([0.0, 1.0, 3.0]), X),
     "histogramdd": (
