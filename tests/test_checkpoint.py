@@ -8,11 +8,14 @@ from typing import Any
 import numpy as np
 import pytest
 
+import xpand
 from tests.libraries import LIBRARIES, Library
 from tests.test_derivatives import NAMESPACE, total
 from xpand import trees
-from xpand_extensions.autodiff import checkpoint, grad, hessian, jacfwd, jvp, vjp
-from xpand_extensions.jit import jit
+from xpand_extensions.autodiff import checkpoint, checkpoint_name, grad, hessian, jacfwd, jvp, vjp
+from xpand_extensions.autodiff import checkpoint_policies as policies
+from xpand_extensions.jit import jit, make_graph
+from xpand_extensions.tracing._simplify import without_unused
 from xpand_extensions.vmap import vmap
 
 X, Y = np.asarray([0.3, -0.7, 1.2]), np.asarray([1.5, 0.4, -0.2])
@@ -53,6 +56,96 @@ def test_nestings(able: Library, nesting: str) -> None:
     found = NESTINGS[nesting](loss(checkpoint))(*arrays)
     for got, wanted in zip(trees.leaves(found), trees.leaves(expected)):
         able.assert_equal(got, able.to_numpy(wanted), rtol=1e-11, atol=1e-12)
+
+
+POLICIES = {
+    "everything": policies.everything_saveable,
+    "nothing": policies.nothing_saveable,
+    "dots": policies.dots_saveable,
+    "dots without batches": policies.dots_with_no_batch_dims_saveable,
+    "a name": policies.save_only_these_names("product", "other"),
+    "other names": policies.save_any_names_but_these("product"),
+    "all but a name": policies.save_anything_except_these_names("product"),
+    "dots or a name": policies.save_from_both_policies(
+        policies.dots_saveable, policies.save_only_these_names("exponential")
+    ),
+    "a function": lambda op, *avals, **params: op.name in ("exp", "checkpoint_name", "name"),
+}
+
+
+def layers(w: Any, x: Any) -> Any:
+    """Two products of matrices, the second of a batch, and values with names."""
+    xp = NAMESPACE(w, x)
+    y = checkpoint_name(xp.exp(checkpoint_name(w @ x, "product")), "exponential")
+    return total(xp.sin(xp.stack([w, w]) @ xp.stack([xp.sin(y), y])) ** 2.0)
+
+
+MATRICES = np.asarray([[0.1, 0.2], [0.3, 0.4]]), np.asarray([[1.0, -0.5], [2.0, 0.5]])
+
+
+@pytest.mark.parametrize("name", POLICIES)
+def test_policies_change_no_values(able: Library, name: str) -> None:
+    w, x = map(able.asarray, MATRICES)
+    f = lambda w, x: checkpoint(layers, policy=POLICIES[name])(w, x)
+    if "torch" in able.id and name not in ("everything", "nothing"):
+        with pytest.raises(xpand.UnsupportedError, match="the policy .* is not available on PyTorch"):
+            f(w, x)
+        return
+    able.assert_equal(f(w, x), able.to_numpy(layers(w, x)), rtol=1e-14)
+    for nesting in ("grad", "jvp", "vmap-grad", "grad-vmap") if able.id != "jax" else ("grad",):
+        found, expected = NESTINGS[nesting](f)(w, x), NESTINGS[nesting](layers)(w, x)
+        for got, wanted in zip(trees.leaves(found), trees.leaves(expected)):
+            able.assert_equal(got, able.to_numpy(wanted), rtol=1e-11, atol=1e-12)
+    if able.id == "numpy":
+        for transform in (hessian, lambda f: jit(grad(f)), lambda f: grad(jit(f))):
+            able.assert_equal(transform(f)(w, x), transform(layers)(w, x), rtol=1e-11, atol=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("name", "saved", "again"),
+    [
+        ("nothing", 0, {"matmul": 2, "exp": 1}),
+        ("dots", 2, {"matmul": 0, "exp": 1}),
+        ("dots without batches", 1, {"matmul": 1, "exp": 1}),
+        ("a name", 1, {"matmul": 1, "exp": 1}),
+        ("other names", 1, {"matmul": 2, "exp": 1}),
+        ("dots or a name", 3, {"matmul": 0, "exp": 1}),
+        ("a function", 2, {"matmul": 1, "exp": 0}),
+    ],
+)
+def test_what_policies_save(name: str, saved: int, again: dict[str, int]) -> None:
+    """What is handed on from the function to its derivative, and what the latter computes again."""
+    graph = make_graph(grad(checkpoint(layers, policy=POLICIES[name])))(*MATRICES)
+    first, second = [each for each in graph.equations if each.op.name == "checkpoint"]
+    assert len(first.outputs) == 1 + saved
+    ops = [each.op.name for each in without_unused(second.params["body"].graph).equations]
+    of_derivative = {"matmul": 3, "exp": 0}
+    assert {key: ops.count(key) - of_derivative[key] for key in again} == again
+    graph.check()
+
+
+def test_names_are_known_where_values_are_not(able: Library) -> None:
+    x = able.asarray(X)
+    f = lambda x: checkpoint_name({"x": NAMESPACE(x).sin(x), "n": "text"}, "sine")["x"]
+    able.assert_equal(f(x), np.sin(X), rtol=1e-15)
+    able.assert_equal(vmap(f)(x), np.sin(X), rtol=1e-15)
+    able.assert_equal(grad(lambda x: total(f(x)))(x), np.cos(X), rtol=1e-15)
+    able.assert_equal(jvp(f, (x,), (x,))[1], np.cos(X) * X, rtol=1e-15)
+
+
+def test_memory_of_another_kind_is_jaxs_own() -> None:
+    x = np.asarray(X)
+    for policy in (
+        policies.offload_dot_with_no_batch_dims("device", "pinned_host"),
+        policies.save_and_offload_only_these_names(
+            names_which_can_be_saved=["a"],
+            names_which_can_be_offloaded=["b"],
+            offload_src="device",
+            offload_dst="pinned_host",
+        ),
+    ):
+        with pytest.raises(xpand.UnsupportedError, match="JAX alone has several kinds of memory"):
+            checkpoint(lambda x: x, policy=policy)(x)
 
 
 def test_static_arguments(able: Library) -> None:
@@ -161,8 +254,14 @@ def test_pytorchs_own_derivatives_and_compiler() -> None:
 def test_bad_input(able: Library) -> None:
     with pytest.raises(TypeError, match="checkpoint: takes a function, got int"):
         checkpoint(3)  # type: ignore[arg-type]
-    with pytest.raises(TypeError, match="checkpoint: policy must be None, got Keeping; everything inside"):
-        checkpoint(lambda x: x, policy=type("Keeping", (), {}))  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="checkpoint: policy must be one of `checkpoint_policies`.*got str"):
+        checkpoint(lambda x: x, policy="dots_saveable")  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="checkpoint_name: name must be a string, got int"):
+        checkpoint_name(1.0, 3)  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="save_only_these_names: names must be strings"):
+        policies.save_only_these_names(["h"])  # type: ignore[arg-type]
+    with pytest.raises(TypeError, match="save_from_both_policies: takes two policies, got str"):
+        policies.save_from_both_policies("h", policies.dots_saveable)  # type: ignore[arg-type]
     with pytest.raises(TypeError, match="checkpoint: the arguments holds str"):
         checkpoint(lambda x: x)("text")
 

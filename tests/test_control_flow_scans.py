@@ -14,7 +14,7 @@ import xpand
 from tests.libraries import LIBRARIES, Library
 from tests.operations import Case, Check, check_values, checked
 from xpand_extensions.autodiff import grad, hessian, jacfwd, jacrev
-from xpand_extensions.control_flow import associative_scan, map, scan
+from xpand_extensions.control_flow import associative_scan, fori_loop, map, scan
 from xpand_extensions.vmap import vmap
 
 XS = np.linspace(-1.0, 2.0, 6).reshape(3, 2)
@@ -321,3 +321,17 @@ def test_results_that_change(library: Library) -> None:
         TypeError, match=r"scan: what f yields must have one shape and data type, .*\(2,\) and .*\(1,\)"
     ):
         scan(lambda c, _: (c, next(more)), x[0], x)
+
+
+def test_steps_to_unroll(library: Library) -> None:
+    xs = library.asarray(XS)
+    for unroll in (True, False, 0, 2):
+        library.assert_equal(scan(lambda c, x: (c + x, None), 0.0 * xs[0, :], xs, unroll=unroll)[0], XS.sum(axis=0))
+    for function in (
+        lambda unroll: scan(lambda c, x: (c, x), 0.0, xs, unroll=unroll),
+        lambda unroll: fori_loop(0, 3, lambda i, c: c, xs, unroll=unroll),
+    ):
+        with pytest.raises(ValueError, match="unroll must be at least 0, got -1"):
+            function(-1)
+        with pytest.raises(TypeError, match="unroll must be an integer"):
+            function("all")

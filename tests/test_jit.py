@@ -646,3 +646,20 @@ def test_known_arrays_beside_traced_ones(able: Library, name: str) -> None:
     held = able.asarray(known)
     compiled = jit(lambda x: function(x, held))
     able.assert_equal(compiled(able.asarray(X)), np.asarray(expected))
+
+
+def test_static_arguments_that_cannot_be_compared(able: Library) -> None:
+    class Odd:
+        def __hash__(self) -> int:
+            return 1
+
+        def __eq__(self, other: object) -> bool:
+            raise RuntimeError("not comparable")
+
+    f, x = jit(lambda x, odd: x, static_argnums=1), able.asarray(X)
+    able.assert_equal(f(x, Odd()), X)
+    with pytest.raises(ValueError, match=r"jit: <lambda> has a static argument.*`__eq__` raised RuntimeError"):
+        f(x, Odd())
+    for wrong in (3, [1]):
+        with pytest.raises(TypeError, match="jit: static_argnames must be a name or names, got int"):
+            jit(lambda x, n: x, static_argnames=wrong)  # type: ignore[arg-type]

@@ -99,6 +99,14 @@ def test_what_is_not_linear_is_refused(able: Library, name: str) -> None:
         linear_transpose(lambda x: getattr(NAMESPACE(x), name)(x), x)(x)
 
 
+def test_what_is_not_linear_and_of_no_use(able: Library) -> None:
+    x, y = able.asarray(X), able.asarray(Y)
+    unused = lambda x: (NAMESPACE(x).sin(x) * x, 2.0 * x)[1]
+    able.assert_equal(linear_transpose(unused, x)(y)[0], 2 * Y)
+    with pytest.raises(TypeError, match="linear_transpose: .*not linear"):
+        linear_transpose(lambda x: (NAMESPACE(x).sin(x), 2.0 * x), x)((x, x))
+
+
 def first(tree: Any) -> Any:
     return tree[0] if isinstance(tree, tuple) else tree
 

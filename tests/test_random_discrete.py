@@ -168,3 +168,12 @@ def test_bad_input(case: tuple) -> None:
     call, error, match = case
     with pytest.raises(error, match=match):
         call()
+
+
+def test_numbers_of_numpy_are_numbers(library: Library) -> None:
+    key = _key(library)
+    for number in (np.int64(5), np.uint8(5), np.asarray(5)):
+        library.assert_equal(random.permutation(key, number), library.to_numpy(random.permutation(key, 5)))
+        library.assert_equal(random.choice(key, number, (3,)), library.to_numpy(random.choice(key, 5, (3,))))
+    with pytest.raises(ValueError, match="permutation: x must have at least one axis"):
+        random.permutation(key, library.asarray(5.0))

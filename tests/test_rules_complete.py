@@ -33,15 +33,18 @@ FACADES = {name: FacadeOp(operation, NAMESPACE) for name, operation in _FACADES.
 ALL: dict[str, Op] = {**STANDARD, **FACADES}
 OF_TRANSFORMATIONS = {
     "checkpoint",
+    "checkpoint_name",
     "collective",
     "cond",
     "custom_jvp",
     "custom_linear_solve",
     "custom_root",
     "custom_vjp",
+    "custom_vmap",
     "held",
     "io_callback",
     "pure_callback",
+    "saved_value",
     "scan",
     "spared",
     "while_loop",

@@ -197,3 +197,11 @@ def test_bad_results(able: Library) -> None:
     ):
         with pytest.raises(error, match=rf"vectorize: by the signature {re.escape(repr(signature))} .*{message}"):
             vectorize(function, signature=signature)(x)
+
+
+def test_none_has_no_core_dimensions(able: Library) -> None:
+    x = able.asarray(X)
+    able.assert_equal(vectorize(lambda x, y: 2.0 * x)(x, None), 2 * X)
+    able.assert_equal(vectorize(lambda x, y: total(x), signature="(n),()->()")(x, None), X.sum(axis=-1), rtol=1e-14)
+    with pytest.raises(ValueError, match=r"argument 1 is None, and must have the core dimensions \(m\)"):
+        vectorize(lambda x, y: x, signature="(n),(m)->(n)")(x, None)

@@ -9,6 +9,8 @@ import torch
 import xpand
 from tests.libraries import LIBRARIES, Library
 from xpand_extensions.autodiff import grad
+from xpand_extensions.control_flow import fori_loop, scan, while_loop
+from xpand_extensions.jit import jit
 from xpand_extensions.vmap import axis_index, vmap
 
 X = np.arange(12.0).reshape(3, 4) ** 1.5
@@ -166,3 +168,61 @@ def test_bad_input(able: Library) -> None:
     for name in (3, ("i", "j"), []):
         with pytest.raises(TypeError, match="vmap: axis_name must be a string"):
             vmap(dot, axis_name=name)  # type: ignore[arg-type]
+
+
+def test_functions_and_other_objects_are_the_same_in_every_call(able: Library) -> None:
+    x, marker = able.asarray(X), object()
+
+    def f(tree: Any, x: Any, name: str) -> Any:
+        assert tree["marker"] is marker
+        assert name == "name"
+        return tree["f"](x) * tree["scale"]
+
+    found = vmap(f, in_axes=({"f": None, "marker": None, "scale": 0}, 0, None))(
+        {"f": lambda x: 2.0 * x, "marker": marker, "scale": x[:, 0]}, x, "name"
+    )
+    able.assert_equal(found, 2 * X * X[:, :1])
+    able.assert_equal(vmap(lambda f, x: f(x), (None, 1), 1)(lambda x: 3.0 * x, x), 3 * X)
+    with pytest.raises(TypeError, match="vmap: the arguments holds function, which is neither an array nor a number"):
+        vmap(lambda f, x: f(x))(lambda x: x, x)
+    with pytest.raises(TypeError, match="the arguments holds str"):
+        vmap(lambda x, name: x)(x, name="name")
+
+
+LOOPS = {
+    "fori_loop": lambda x, seven: fori_loop(0, 3, lambda i, c: (c[0] + 1.0, c[1] + x, c[2]), (0.0, 0.0 * x, seven)),
+    "scan": lambda x, seven: scan(
+        lambda c, _: ((c[0] + 1.0, c[1] + x, c[2]), None), (0.0, 0.0 * x, seven), None, length=3
+    )[0],
+    "while_loop": lambda x, seven: while_loop(
+        lambda c: c[0] < 3.0, lambda c: (c[0] + 1.0, c[1] + x, c[2]), (0.0, 0.0 * x, seven), max_iter=5
+    ),
+}
+
+
+def of(x: Any) -> Any:
+    return xpand.array_namespace(x)
+
+
+@pytest.mark.parametrize("name", LOOPS)
+def test_what_a_loop_carries_for_all_alike(able: Library, name: str) -> None:
+    x = able.asarray(Y)
+    steps, total, seven = vmap(LOOPS[name], (0, None), (None, 0, None))(x, able.asarray(7.0))
+    able.assert_equal(steps, np.asarray(3.0))
+    able.assert_equal(total, 3 * Y)
+    able.assert_equal(seven, np.asarray(7.0))
+
+
+def test_what_loops_of_several_lengths_hand_on(able: Library) -> None:
+    """A value that every step hands on is the same for all, also where each takes a number of steps of its own."""
+    if able.id in ("torch", "dask"):  # masked in Python; and asked for values
+        return
+    x = able.asarray(np.abs(Y))
+    f = lambda x, seven: while_loop(lambda c: c[1] < 4.0, lambda c: (c[0], c[1] + x), (seven, 0.0 * x))
+    for transform in (lambda f: f, jit):
+        seven, total = vmap(transform(f), (0, None), (None, 0))(x, able.asarray(7.0))
+        able.assert_equal(seven, np.asarray(7.0))
+        able.assert_equal(total, np.ceil(4 / np.abs(Y)) * np.abs(Y))
+    bounded = lambda x, y: while_loop(lambda c: c[1] < 4.0, lambda c: (c[0], c[1] + x * c[0]), (y, x * 0.0), max_iter=9)
+    found = vmap(grad(lambda y, x: bounded(x, y)[1]), (None, 0))(able.asarray(1.0), x)
+    able.assert_equal(found, np.ceil(4 / np.abs(Y)) * np.abs(Y))

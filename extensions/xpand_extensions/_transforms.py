@@ -354,15 +354,13 @@ def number_beside(what: str, value: Any, given: Sequence[Array]) -> Array:
     return xp.astype(array, xp.result_type(*real)) if real else array
 
 
-def values_of(
-    function: str, name: str, tree: trees.Tree, beside: trees.Tree = None, *, may_be_empty: bool = False
-) -> tuple[list[Array], Structure]:
-    """Flatten a tree as `arrays_of` does, of whose containers only the values are leaves.
+def values_of(function: str, name: str, tree: trees.Tree, beside: trees.Tree = None) -> tuple[list[Array], Structure]:
+    """Flatten a tree as `arrays_of` does, of whose containers only the values are leaves; it may be empty.
 
     Floats have the data type of the real arrays among the leaves and in `beside`.
     """
     leaves, structure = flatten_values(tree)
-    if may_be_empty and not leaves:
+    if not leaves:
         return [], structure
     if not all(map(_arguments.is_array, leaves)):
         around = leaves if beside is None else (*leaves, *trees.leaves(beside))

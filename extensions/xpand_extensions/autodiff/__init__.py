@@ -7,8 +7,9 @@ The gradient of a real function of complex numbers is JAX's: its conjugate is th
 from typing import TYPE_CHECKING
 
 from .._elsewhere import elsewhere
+from . import checkpoint_policies
 from ._check import check_grads
-from ._checkpoint import checkpoint
+from ._checkpoint import checkpoint, checkpoint_name
 from ._gradients import grad, value_and_grad
 from ._jacobians import hessian, jacfwd, jacrev
 from ._linear import linear_transpose, linearize
@@ -20,6 +21,8 @@ from ._solve import custom_linear_solve
 __all__ = [
     "check_grads",
     "checkpoint",
+    "checkpoint_name",
+    "checkpoint_policies",
     "custom_jvp",
     "custom_linear_solve",
     "custom_root",

@@ -5,6 +5,7 @@ from functools import wraps
 from typing import Any
 
 from xpand import _arguments, trees
+from xpand._namespace import describe
 from xpand._typing import Array
 
 from .._captures import OfArrays
@@ -13,6 +14,7 @@ from .._transformed import transformation
 from .._transforms import arrays_beside_numbers, as_array, unflatten
 from ._arguments import argnums_of, check_callable, places_of
 from ._products import Function
+from .checkpoint_policies import AnyPolicy
 
 
 @transformation
@@ -22,7 +24,7 @@ def checkpoint(
     /,
     *,
     prevent_cse: bool = True,
-    policy: None = None,
+    policy: AnyPolicy | None = None,
     static_argnums: int | Sequence[int] = (),
 ) -> Function:
     """Make the function that keeps only its arguments for reverse mode, and is computed again when that needs more.
@@ -32,8 +34,8 @@ def checkpoint(
             too.
         prevent_cse: Whether a compiler is kept from merging the two computations, which it might find to be the same;
             JAX alone needs that, and not in the body of a `scan`.
-        policy: None. JAX's policies, which say what is kept nevertheless, are its compiler's: to keep more, let several
-            functions be computed again, and what is between them not.
+        policy: Which values are saved nevertheless: one of `checkpoint_policies`, or a function of operations as these
+            are. None: the arguments alone.
         static_argnums: The numbers of arguments that are values for the function's own Python code, anything. Of the
             others Python numbers are weakly typed.
 
@@ -43,7 +45,10 @@ def checkpoint(
         part.
 
     Raises:
-        TypeError: A policy; by the function returned: arguments that are neither arrays nor numbers, nor static.
+        TypeError: A policy that is no function; by the function returned: arguments that are neither arrays nor
+            numbers, nor static.
+        UnsupportedError: By the function returned: a policy that the library doesn't have, as PyTorch has none but
+            `everything_saveable` and `nothing_saveable`.
         ValueError: By the function returned: `static_argnums` names an argument that isn't there.
 
     Source: `jax.checkpoint`; A. Griewank and A. Walther, ACM Trans. Math. Softw. 26 (2000) 19.
@@ -54,12 +59,11 @@ def checkpoint(
     tensor(1.)
     """
     check_callable("checkpoint", function)
-    if policy is not None:
+    if policy is not None and not callable(policy):
         raise TypeError(
-            f"checkpoint: policy must be None, got {getattr(policy, '__name__', policy)}; everything inside is "
-            "computed again: to keep a value, end one function there and begin another"
+            f"checkpoint: policy must be one of `checkpoint_policies`, a function of an operation, or None, got "
+            f"{describe(policy)}"
         )
-
     numbers = argnums_of("checkpoint", static_argnums, "static_argnums")
 
     @wraps(function)
@@ -85,8 +89,39 @@ def checkpoint(
 
         # Without arrays there is nothing to keep: what the function closes over is kept anyway.
         flat = OfArrays(of_arrays, function)
-        native = checkpoint.native(*leaves)(flat, prevent_cse=prevent_cse) if leaves else flat
+        native = checkpoint.native(*leaves)(flat, prevent_cse=prevent_cse, policy=policy) if leaves else flat
         outs = native(*leaves)
         return trees.unflatten(result[0], outs)
 
     return checkpointed
+
+
+@pluggable
+def checkpoint_name(x: trees.Tree, /, name: str) -> trees.Tree:
+    """Name a value, so that a policy of `checkpoint` can tell whether to save it.
+
+    Args:
+        x: A tree of arrays, of any library.
+        name: The name.
+
+    Returns:
+        The same tree.
+
+    Raises:
+        TypeError: `name` is no string.
+
+    Source: `jax.ad_checkpoint.checkpoint_name`.
+
+    >>> import numpy as np
+    >>> from xpand import array_namespace
+    >>> from xpand_extensions.autodiff import checkpoint_policies
+    >>> def layer(x):
+    ...     xp = array_namespace(x)
+    ...     return xp.sin(checkpoint_name(xp.exp(x), "exponential"))
+    >>> saving = checkpoint(layer, policy=checkpoint_policies.save_only_these_names("exponential"))
+    >>> float(saving(np.asarray(0.0))) == float(np.sin(1.0))
+    True
+    """
+    if not isinstance(name, str):
+        raise TypeError(f"checkpoint_name: name must be a string, got {describe(name)}")
+    return trees.map(lambda leaf: checkpoint_name.native(leaf)(leaf, name) if _arguments.is_array(leaf) else leaf, x)

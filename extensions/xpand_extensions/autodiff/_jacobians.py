@@ -146,6 +146,9 @@ def _by_columns(chosen: Chosen) -> tuple[Any, list[list[Array]], Any]:
     outs: Any = ()
     aux: Any = ()
     arrays = chosen.arrays
+    if not arrays:
+        outs, aux = chosen()
+        return outs, [[] for _ in outs], chosen.flat.settled(aux)
     for i, leaf in enumerate(arrays):
         zeros = [array_namespace(x).zeros_like(x) for x in arrays]
 

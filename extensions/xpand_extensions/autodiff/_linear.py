@@ -45,7 +45,7 @@ def linearize(function: Function, /, *primals: trees.Tree, has_aux: bool = False
     (tensor(9.), tensor(6.), tensor(12.))
     """
     check_callable("linearize", function)
-    leaves, structure = values_of("linearize", "primals", primals, may_be_empty=True)
+    leaves, structure = values_of("linearize", "primals", primals)
     flat = Flat("linearize", function, structure, has_aux)
     floating = Floating(flat, leaves)
     arrays = floating.chosen(leaves)

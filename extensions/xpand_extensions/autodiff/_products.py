@@ -68,7 +68,7 @@ def jvp(
     for name, value in (("primals", primals), ("tangents", tangents)):
         if not isinstance(value, (tuple, list)):
             raise TypeError(f"jvp: {name} must be a tuple or a list of arguments, got {describe(value)}")
-    leaves, structure = values_of("jvp", "primals", tuple(primals), may_be_empty=True)
+    leaves, structure = values_of("jvp", "primals", tuple(primals))
     directions = like_tree("jvp", "tangents", tuple(tangents), structure, leaves)
     flat = Flat("jvp", function, structure, has_aux)
     floating = Floating(flat, leaves)
@@ -110,7 +110,7 @@ def vjp(function: Function, /, *primals: trees.Tree, has_aux: bool = False) -> t
     >>> value, pullback(torch.tensor(1.0))
     (tensor(6.), (tensor(3.), tensor(2.)))
     """
-    leaves, structure = values_of("vjp", "primals", primals, may_be_empty=True)
+    leaves, structure = values_of("vjp", "primals", primals)
     flat = Flat("vjp", function, structure, has_aux)
     floating = Floating(flat, leaves)
     arrays = floating.chosen(leaves)

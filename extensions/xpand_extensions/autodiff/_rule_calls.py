@@ -25,7 +25,7 @@ class Custom:
         self.name, self.function = name, function
         self.nondiff_argnums = argnums_of(name, nondiff_argnums, "nondiff_argnums")
         self._count, self._defaults = _positional(function)
-        update_wrapper(cast(Any, self), function)
+        update_wrapper(cast(Any, self), function, updated=())  # not what the function itself is made of
 
     @property
     def label(self) -> str:

@@ -7,7 +7,7 @@ from xpand import _arguments, array_namespace, trees
 from xpand._typing import Array
 
 from .._dispatch import pluggable
-from ._trees import Arrays, Carry, described, function_of, one_library, scalar_bool, told_by
+from ._trees import Arrays, Carry, check_unroll, described, function_of, one_library, scalar_bool, told_by
 
 
 @pluggable
@@ -90,7 +90,7 @@ def fori_loop(
         body_fun: Takes the integer, as an array of shape (), and the value carried; returns the next value: a tree of
             the same structure, shapes and data types.
         init_val: The value to begin with, as in `while_loop`.
-        unroll: How many steps a compiled loop takes at once; a hint, for JAX.
+        unroll: How many steps a compiled loop takes at once; True for all, False for one. A hint, for JAX.
 
     Returns:
         The value after the last step.
@@ -110,6 +110,7 @@ def fori_loop(
     array([3., 6.])
     """
     function_of("fori_loop", "body_fun", body_fun)
+    check_unroll("fori_loop", unroll)
     bounds = _bound("lower", lower), _bound("upper", upper)
     given = [x for x in bounds if not isinstance(x, int)]
     carry = Carry("fori_loop", "init_val", "body_fun", init_val, given)

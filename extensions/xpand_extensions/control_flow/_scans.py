@@ -10,7 +10,19 @@ from xpand._typing import Array
 from .._dispatch import pluggable
 from .._transforms import as_array
 from .._transforms_patterns import sliceable
-from ._trees import Arrays, Carry, Results, filled, first_array, function_of, one_library, paths, skeleton, told_by
+from ._trees import (
+    Arrays,
+    Carry,
+    Results,
+    check_unroll,
+    filled,
+    first_array,
+    function_of,
+    one_library,
+    paths,
+    skeleton,
+    told_by,
+)
 
 
 @pluggable
@@ -31,7 +43,7 @@ def scan(
         xs: A tree of arrays of one size along their first axes, or None.
         length: The number of steps, needed where `xs` has no arrays.
         reverse: Begin at the last position. What is stacked keeps the positions of `xs`.
-        unroll: How many steps a compiled loop takes at once; a hint, for JAX.
+        unroll: How many steps a compiled loop takes at once; True for all, False for one. A hint, for JAX.
 
     Returns:
         A pair: the last value carried, and what the steps yielded, stacked along a new first axis. With no steps `f` is
@@ -55,6 +67,7 @@ def scan(
     """
     function_of("scan", "f", f)
     _arguments.boolean("scan", "reverse", reverse)
+    check_unroll("scan", unroll)
     xs = sliceable("scan", "xs", xs)
     parts, form = trees.leaves(xs), skeleton(xs)
     carry = Carry("scan", "init", "f", init, parts)

@@ -270,6 +270,12 @@ def first_array(values: Sequence[Any]) -> Array | None:
     return next((x for x in values if _arguments.is_array(x)), None)
 
 
+def check_unroll(function: str, unroll: int | bool | None) -> None:
+    """Check a number of steps to be unrolled; booleans stand for all of them, and for one."""
+    if unroll is not None and not isinstance(unroll, bool):
+        _arguments.integer(function, "unroll", unroll, minimum=0)
+
+
 def function_of(function: str, name: str, value: Any) -> None:
     """Check that an argument is a function.
 

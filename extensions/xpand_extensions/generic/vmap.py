@@ -10,6 +10,7 @@ from ..devices import to_device
 from ..tracing import traced_namespace
 from ..tracing._batching import batched
 from ..tracing._collectives import collective
+from ..tracing._custom import called
 from ..vmap import _names as names
 from ..vmap import vmap as vmap_of_trees
 from ..vmap._collectives import gathered, own_entry
@@ -50,6 +51,26 @@ def vmap(
         return own, outs[count:]
 
     return over_axes
+
+
+class _CustomVmap:
+    """A function of arrays with its own rule for batches."""
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        self.function = function
+
+    def def_vmap(self, rule: Callable[..., Any]) -> None:
+        """Take the rule."""
+        self.rule = rule
+
+    def __call__(self, *arrays: Array) -> tuple[Array, ...]:
+        """Call the function."""
+        namespace = traced_namespace(array_namespace(*arrays))
+        return called(namespace, "custom_vmap", self.function, arrays, {"batches": self.rule})
+
+
+def custom_vmap(function: Callable[..., Any], /) -> _CustomVmap:
+    return _CustomVmap(function)
 
 
 def _spread(x: Array, size: int) -> Array:

@@ -67,6 +67,14 @@ class Compiled(Opaque, Generic[V]):
             self._entries.move_to_end(key)
         except KeyError:  # also where another thread has just dropped it
             return None
+        except TypeError:  # what can't be hashed is told by `Statics.check`
+            raise
+        except Exception as error:
+            raise ValueError(
+                f"jit: {name_of(self._function)} has a static argument that can't be compared with that of an earlier "
+                f"call: its `__eq__` raised {describe(error)}; make it return a boolean, or pass the argument "
+                "otherwise"
+            ) from error
         return found
 
     def add(self, key: Hashable, value: V) -> V:
@@ -120,6 +128,8 @@ class Statics:
         self._name = name
         given = () if argnums is None else argnums if isinstance(argnums, (tuple, list)) else (argnums,)
         numbers = [_arguments.integer(name, argument, number) for number in given]
+        if not (argnames is None or isinstance(argnames, Iterable)):
+            raise TypeError(f"{name}: static_argnames must be a name or names, got {describe(argnames)}")
         names = [argnames] if isinstance(argnames, str) else list(argnames or ())
         for each in names:
             if not isinstance(each, str):

@@ -3,7 +3,7 @@
 import math
 from typing import Any, Literal
 
-from xpand import _arguments, check
+from xpand import _arguments, check, is_concrete
 from xpand._typing import Array
 
 from .._dispatch import pluggable
@@ -38,6 +38,7 @@ def permutation(key: Array, /, x: Array | int, axis: int = 0, independent: bool 
     """
     _, key = key_of("permutation", key)
     _arguments.boolean("permutation", "independent", independent)
+    x = _number_or_array(x)
     if not _arguments.is_array(x):
         number = _arguments.integer("permutation", "x", x, minimum=0)
         _arguments.axis("permutation", axis, 1)
@@ -113,6 +114,7 @@ def choice(
     _arguments.boolean("choice", "replace", replace)
     _arguments.choice("choice", "mode", mode, ("low", "high", "highest", None))
     shape = _arguments.shape("choice", "shape", shape)
+    a = _number_or_array(a)
     if _arguments.is_array(a):
         sizes = _population("choice", key, a)
         axis = _arguments.axis("choice", axis, len(sizes))
@@ -129,6 +131,18 @@ def choice(
         return choice.native(key, *arrays_of(a))(key, a, shape, replace, None, axis, mode)
     p = _probabilities(key, p, number)
     return choice.native(key, p, *arrays_of(a))(key, a, shape, replace, p, axis, mode)
+
+
+def _number_or_array(x: Any) -> Any:
+    """Return the number of an integer array without axes, such as one of NumPy's integers, and other things as is."""
+    if (
+        not _arguments.is_array(x)
+        or x.ndim
+        or not is_concrete(x)
+        or _arguments.kind_of(x) not in ("signed", "unsigned")
+    ):
+        return x
+    return int(x)
 
 
 def _population(function: str, key: Array, x: Array) -> tuple[int, ...]:

@@ -107,7 +107,7 @@ class Body:
         def function(*arrays: Array) -> tuple[Any, Any]:
             primals, tangents = arrays[:count], iter(arrays[count:])
             chosen = [i for i, each in enumerate(has) if each]
-            run = lambda *given: (graph.run(*_replaced(primals, chosen, given)), ())
+            run = lambda *given: (graph.run(*replaced(primals, chosen, given)), ())
             if not chosen:
                 outs = graph.run(*primals)
                 derivatives: Sequence[Any] = [zeros(graph.namespace, x) for x in outs]
@@ -132,7 +132,7 @@ class Body:
         chosen = [i for i, each in enumerate(wanted) if each]
 
         def function(*arrays: Array) -> tuple[Any, Any]:
-            run = lambda *x: (graph.run(*_replaced(arrays, chosen, x)), ())
+            run = lambda *x: (graph.run(*replaced(arrays, chosen, x)), ())
             return linearize(graph.namespace, "vjp", run, [arrays[i] for i in chosen])[0], ()
 
         return Body(without_unused(body_of(graph.namespace, function, [x.aval for x in graph.inputs]).graph))
@@ -192,7 +192,7 @@ class Body:
         def function(*arrays: Array) -> tuple[Any, Any]:
             primals, given = arrays[:count], iter(arrays[count:])
             run = lambda *x: (
-                tuple(y for y, each in zip(graph.run(*_replaced(primals, chosen, x)), floats) if each),
+                tuple(y for y, each in zip(graph.run(*replaced(primals, chosen, x)), floats) if each),
                 (),
             )
             if not chosen:
@@ -221,9 +221,8 @@ class Body:
             outs, is_mapped = batched(namespace, self.graph.run, arrays, [0 if each else None for each in axes], size)
             asked = wanted or (False,) * len(outs)
             which = tuple(mine or each for mine, each in zip(is_mapped, asked))
-            return tuple(
-                x if mine or not each else _spread(namespace, x, size) for x, mine, each in zip(outs, is_mapped, asked)
-            ), ()
+            pairs = zip(outs, is_mapped, asked)
+            return tuple(x if mine or not each else spread_out(namespace, x, size) for x, mine, each in pairs), ()
 
         avals = [_wider(x.aval, size) if each else x.aval for x, each in zip(self.graph.inputs, axes)]
         body = body_of(namespace, function, avals)
@@ -280,11 +279,13 @@ def _wider(aval: Any, size: int) -> Any:
     return type(aval)((size, *aval.shape), aval.dtype, aval.device)
 
 
-def _spread(namespace: Any, x: Array, size: int) -> Array:
+def spread_out(namespace: Any, x: Array, size: int) -> Array:
+    """Repeat an array along a new first axis."""
     return bare(namespace.broadcast_to(namespace.expand_dims(x, axis=0), (size, *x.shape)))
 
 
-def _replaced(arrays: Sequence[Any], places: Sequence[int], given: Sequence[Any]) -> list[Any]:
+def replaced(arrays: Sequence[Any], places: Sequence[int], given: Sequence[Any]) -> list[Any]:
+    """Put others in some places of arrays."""
     found = list(arrays)
     for place, x in zip(places, given):
         found[place] = x

@@ -8,12 +8,14 @@ from xpand._typing import Array
 
 from .._captures import with_own_cells
 from .._sums import plain_sum
+from ..autodiff.checkpoint_policies import AnyPolicy
 from ._batching import Batching, batched
-from ._bodies import Body, closed
+from ._bodies import Body, closed, replaced, spread_out
 from ._core import Op, Trace, TracedArray, aval_of, bare, bind, snapshot
 from ._fit import plus, zeros
-from ._forward import Forward
+from ._forward import Forward, jvp
 from ._reverse import Linearize, opaque
+from ._saving import saving_of
 from ._shapes import avals_of
 from ._staging import Staging
 from ._tape import Sum, Tape
@@ -71,6 +73,8 @@ def _after(name: str, rule: Any, count: int) -> Any:
         return lambda primals, tangents: rule(primals[count:], tangents[count:])
     if name == "forward":
         return lambda *x: rule(*x[count:])
+    if name == "batches":
+        return lambda size, mapped, *x: rule(size, mapped[count:], *x[count:])
     return lambda kept, cotangents: (*(None for _ in range(count)), *rule(kept, cotangents))
 
 
@@ -275,27 +279,93 @@ def custom_vjp_batch(trace: Batching, op: Op, args: Sequence[Any], params: dict[
     return _batched_call(trace, op, args, axes, params, {"forward": forward_of_batch, "backward": backward_of_batch})
 
 
+# A rule for batches
+
+
+def custom_vmap_batch(trace: Batching, op: Op, args: Sequence[Any], params: dict[str, Any]) -> Any:
+    wrap = trace.namespace.wrap
+    outs, mapped = params["batches"](trace.size, tuple(map(trace.own, args)), *map(wrap, _plain(trace, args)))
+    return tuple(trace.namespace.array(trace, bare(x)) if each else bare(x) for x, each in zip(outs, mapped))
+
+
+def custom_vmap_forward(trace: Forward, op: Op, args: Sequence[Any], params: dict[str, Any]) -> Any:
+    namespace, run, batches = trace.namespace, params["run"], params["batches"]
+    primals, tangents = trace.split(args)
+    count, chosen = len(primals), [i for i, t in enumerate(tangents) if t is not None]
+
+    def pushed(function: Callable[..., Arrays], arrays: Sequence[Any]) -> tuple[Arrays, Arrays]:
+        of_chosen = lambda *given: (function(*replaced(arrays[:count], chosen, given)), ())
+        outs, derivatives, _ = jvp(namespace, of_chosen, [arrays[i] for i in chosen], arrays[count:])
+        return outs, derivatives
+
+    def run_both(*arrays: Any) -> Arrays:
+        outs, derivatives = pushed(run, arrays)
+        return (*outs, *derivatives)
+
+    def both_of_batch(size: int, mapped: Sequence[bool], *arrays: Any) -> tuple[Arrays, tuple[bool, ...]]:
+        # A tangent has the axis where its primal has it, and the other way round.
+        either = list(mapped[:count])
+        for i, each in zip(chosen, mapped[count:]):
+            either[i] = either[i] or each
+        wanted = [*either, *(either[i] for i in chosen)]
+        given = [
+            x if has or not wants else spread_out(namespace, x, size) for x, has, wants in zip(arrays, mapped, wanted)
+        ]
+        which: tuple[bool, ...] = ()
+
+        def outputs(*xs: Any) -> Arrays:
+            nonlocal which
+            outs: Arrays
+            outs, which = batches(size, tuple(either), *xs)
+            return outs
+
+        outs, derivatives = pushed(outputs, given)
+        return (*outs, *derivatives), (*which, *which)
+
+    given = [*primals, *(tangents[i] for i in chosen)]
+    found = tuple(map(bare, called(namespace, op.name, run_both, given, {"batches": both_of_batch})))
+    if any(map(trace.own, found)):
+        raise UnsupportedError(
+            "custom_vmap: the function closes over an array that is differentiated; give it as an argument"
+        )
+    outs, derivatives = found[: len(found) // 2], found[len(found) // 2 :]
+    return tuple(trace.pair(x, t if namespace.is_floating(x.dtype) else None) for x, t in zip(outs, derivatives))
+
+
+def custom_vmap_linearize(trace: Linearize, op: Op, args: Sequence[Any], params: dict[str, Any]) -> Any:
+    raise TypeError(
+        "custom_vmap: a function with a rule for batches has no derivative by reverse mode (grad, vjp, jacrev, "
+        "linearize); put `custom_vjp` around it"
+    )
+
+
 # Computed again
 
 
-def checkpointed(namespace: Any, function: Callable[..., Arrays], args: Sequence[Any]) -> Arrays:
-    """Call a function of which reverse mode keeps the arguments alone."""
+def checkpointed(
+    namespace: Any, function: Callable[..., Arrays], args: Sequence[Any], policy: AnyPolicy | None = None
+) -> Arrays:
+    """Call a function of which reverse mode saves the arguments, and what a policy says."""
     if not any(isinstance(bare(x), TracedArray) for x in args):
         return tuple(function(*args))
     body, constants = closed(namespace, "checkpoint", lambda *x: (tuple(function(*x)), ()), [aval_of(x) for x in args])
-    return tuple(map(namespace.wrap, _again(namespace, body, [*constants, *map(snapshot, args)])))
+    return tuple(map(namespace.wrap, _again(namespace, body, [*constants, *map(snapshot, args)], policy)))
 
 
-def _again(namespace: Any, body: Body, args: Sequence[Any]) -> list[Any]:
+def _again(namespace: Any, body: Body, args: Sequence[Any], policy: AnyPolicy | None = None) -> list[Any]:
     op = namespace.operation("checkpoint", _run_body)
-    return list(map(bare, bind(op, args, {"body": body})))
+    return list(map(bare, bind(op, args, {"body": body} if policy is None else {"body": body, "policy": policy})))
 
 
-def _run_body(*args: Array, body: Body) -> Arrays:
+def _run_body(*args: Array, body: Body, policy: AnyPolicy | None = None) -> Arrays:
     return body.program(*args)
 
 
-def checkpoint_depends(on: Sequence[bool], *, body: Body) -> tuple[bool, ...]:
+def checkpoint_name_batch(trace: Batching, op: Op, args: Sequence[Any], params: dict[str, Any]) -> Any:
+    return trace.namespace.array(trace, bare(bind(op, _plain(trace, args), params)))
+
+
+def checkpoint_depends(on: Sequence[bool], *, body: Body, policy: AnyPolicy | None = None) -> tuple[bool, ...]:
     return body.depends(tuple(on))
 
 
@@ -303,7 +373,8 @@ def checkpoint_forward(trace: Forward, op: Op, args: Sequence[Any], params: dict
     body = params["body"]
     primals, tangents = trace.split(args)
     has = tuple(t is not None for t in tangents)
-    found = _again(trace.namespace, body.pushed(has), [*primals, *(t for t in tangents if t is not None)])
+    along = [*primals, *(t for t in tangents if t is not None)]
+    found = _again(trace.namespace, body.pushed(has), along, params.get("policy"))
     floats = body.floats("outputs")
     derivatives = iter(found[len(floats) :])
     return tuple(trace.pair(x, next(derivatives) if each else None) for x, each in zip(found, floats))
@@ -314,11 +385,15 @@ def checkpoint_linearize(trace: Linearize, op: Op, args: Sequence[Any], params: 
     primals, nodes = _plain(trace, args), _nodes(trace, args)
     wanted = tuple(node is not None for node in nodes)
     floats = body.floats("outputs")
-    outs = _again(namespace, body.followed(wanted), primals)
+    policy = params.get("policy")
+    forward = body.followed(wanted) if policy is None else saving_of(body, wanted, policy).forward
+    found = _again(namespace, forward, primals)
+    outs, saved = found[: len(floats)], found[len(floats) :]
 
     def back(*cotangents: Any) -> list[Any]:
         cts = [x for x, each in zip(cotangents, floats) if each]
-        found = iter(_again(namespace, body.pulled(wanted), [*primals, *cts]))
+        pulled = body.pulled(wanted) if policy is None else saving_of(body, wanted, policy).backward
+        found = iter(_again(namespace, pulled, [*primals, *saved, *cts]))
         return [next(found) if each else None for each in wanted]
 
     def forth(*tangents: Any) -> list[Any]:
@@ -333,7 +408,7 @@ def checkpoint_linearize(trace: Linearize, op: Op, args: Sequence[Any], params: 
 def checkpoint_batch(trace: Batching, op: Op, args: Sequence[Any], params: dict[str, Any]) -> Any:
     body = params["body"]
     mapped, which = body.mapped(tuple(map(trace.own, args)), trace.size)
-    found = _again(trace.namespace, mapped, _plain(trace, args))
+    found = _again(trace.namespace, mapped, _plain(trace, args), params.get("policy"))
     return tuple(trace.namespace.array(trace, x) if each else x for x, each in zip(found, which))
 
 
@@ -342,5 +417,5 @@ def checkpoint_tape(trace: Tape, op: Op, args: Sequence[Any], params: dict[str, 
     return tuple(map(trace.namespace.wrap, found))
 
 
-def checkpoint_shapes(namespace: Any, *avals: Any, body: Body) -> Any:
+def checkpoint_shapes(namespace: Any, *avals: Any, body: Body, policy: AnyPolicy | None = None) -> Any:
     return tuple(body.results(avals))

@@ -11,10 +11,12 @@ from typing import Any
 
 from xpand._typing import Array
 
-from ._core import Aval, Op, Trace, TracedArray, aval_of, bare, bind, rebuilt, snapshot
+from ._core import Aval, NonlinearError, Op, Trace, TracedArray, TracedError, aval_of, bare, bind, rebuilt, snapshot
 from ._derivatives import LINEAR, contribution, factor, joint
 from ._fit import alike, gathered, namespace_for, plus, zeros
 from ._infinities import unwarned
+from ._simplify import without_unused
+from ._staging import stage
 from ._tape import Applied, Node, Opaque, Part, Sum, Tape, whole_of, without_values
 
 
@@ -255,6 +257,24 @@ def transposed(
     Raises:
         NonlinearError: The function isn't linear.
     """
+    try:
+        return _transposed(namespace, function, templates)
+    except NonlinearError:
+        # What isn't linear may be of no use to the results.
+        try:
+            graph, _ = stage(
+                namespace, "linear_transpose", lambda *x: (function(*x), ()), list(map(aval_of, templates))
+            )
+        except TracedError:
+            graph = None
+        if graph is None or len(without_unused(graph).equations) == len(graph.equations):
+            raise
+        return _transposed(namespace, without_unused(graph).run, templates)
+
+
+def _transposed(
+    namespace: Any, function: Callable[..., Any], templates: Sequence[Array]
+) -> Callable[..., tuple[Array, ...]]:
     nodes = [Node(tuple(x.shape), x.dtype) for x in templates]
     with Tape("linear_transpose", namespace, getattr(templates[0], "device", None)) as tape:
         outs = function(*map(tape.array, nodes))

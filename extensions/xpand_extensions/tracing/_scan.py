@@ -81,19 +81,20 @@ def scan_depends(on: Sequence[bool], *, body: Body, constants: int, carry: int, 
 def scan_batch(trace: Batching, op: Op, args: Sequence[Any], params: dict[str, Any]) -> Any:
     body, count, carry = params["body"], params["constants"], params["carry"]
     fixed, init, xs = split(args, count, carry)
-    axes = (*map(trace.own, fixed), *(True for _ in init), *map(trace.own, xs))
-    all_of = (True,) * len(body.graph.outputs)
-    mapped, _ = body.mapped(axes, trace.size, all_of)
+    # What is carried has the axis only where it depends on something that has it.
+    depends = body.depends_at_last(tuple(map(trace.own, args)), count, carry)
+    axes = (*map(trace.own, fixed), *depends[:carry], *map(trace.own, xs))
+    mapped, which = body.mapped(axes, trace.size, depends)
     carried, ys = scan_body(
         trace.namespace,
         mapped,
         [trace.plain(x) for x in fixed],
-        [trace.lifted(x) for x in init],
+        [trace.lifted(x) if each else trace.plain(x) for x, each in zip(init, depends)],
         [bare(trace.namespace.moveaxis(x._value, 0, 1)) if trace.own(x) else bare(x) for x in xs],
         params["length"],
     )
-    turned = [bare(trace.namespace.moveaxis(y, 1, 0)) for y in ys]
-    return tuple(trace.namespace.array(trace, x) for x in (*carried, *turned))
+    turned = [bare(trace.namespace.moveaxis(y, 1, 0)) if each else y for y, each in zip(ys, which[carry:])]
+    return tuple(trace.namespace.array(trace, x) if each else x for x, each in zip((*carried, *turned), which))
 
 
 def scan_forward(trace: Forward, op: Op, args: Sequence[Any], params: dict[str, Any]) -> Any:

@@ -17,7 +17,7 @@ from ._core import Op, aval_of, bare, bind
 from ._fit import zeros
 from ._flow import Arrays, push, split, where
 from ._forward import Forward
-from ._graph import Equation
+from ._graph import Equation, Graph
 from ._reverse import Linearize, opaque
 from ._scan import scan, scanned
 from ._tape import Tape, recorded
@@ -37,7 +37,28 @@ def while_loop(
     parts = body.parted(len(of_body), _is_asking) if _asks_others(body) else None
     if parts is not None:  # who have it, whether they take a step or not
         body, of_body = parts.rest(of_body, parts.before.graph.run(*of_body))
-    return while_body(namespace, test, body, of_test, of_body, init, limit)
+    # What every step hands on as it is is a constant of the loop: it stays the same for all members of a map.
+    inputs = body.graph.inputs[len(of_body) :]
+    fixed = [i for i, (x, out) in enumerate(zip(inputs, body.graph.outputs)) if x is out]
+    if not fixed or len(fixed) == len(inputs):
+        return while_body(namespace, test, body, of_test, of_body, init, limit)
+    constants = [init[i] for i in fixed]
+    carried = [x for i, x in enumerate(init) if i not in fixed]
+    test = _with_constants(test, len(of_test), fixed, test.graph.outputs)
+    kept = [x for i, x in enumerate(body.graph.outputs) if i not in fixed]
+    body = _with_constants(body, len(of_body), fixed, kept)
+    of_test, of_body = [*of_test, *constants], [*of_body, *constants]
+    found = iter(while_body(namespace, test, body, of_test, of_body, carried, limit))
+    return [bare(x) if i in fixed else next(found) for i, x in enumerate(init)]
+
+
+def _with_constants(body: Body, count: int, fixed: Sequence[int], outputs: Sequence[Any]) -> Body:
+    """Make constants, after the first `count` inputs, of what is carried in some places."""
+    graph = body.graph
+    carried = graph.inputs[count:]
+    inputs = [*graph.inputs[:count], *(carried[i] for i in fixed)]
+    inputs += [x for i, x in enumerate(carried) if i not in fixed]
+    return Body(Graph(graph.namespace, inputs, graph.constants, graph.equations, outputs))
 
 
 def while_body(
@@ -101,15 +122,19 @@ def while_batch(trace: Batching, op: Op, args: Sequence[Any], params: dict[str, 
     of_test, of_body, init = _parts_of_while(args, params)
     if limit == 0:
         return tuple(init)
-    every = (True,) * len(init)
-    test, (has_members,) = params["test"].mapped((*map(trace.own, of_test), *every), size)
-    body, _ = params["body"].mapped((*map(trace.own, of_body), *every), size, every)
     given_test, given_body = [trace.plain(x) for x in of_test], [trace.plain(x) for x in of_body]
-    first = [trace.lifted(x) for x in init]
-    if not has_members:
+    depends = _at_last(tuple(map(trace.own, args)), params)
+    test, (has_members,) = params["test"].mapped((*map(trace.own, of_test), *depends), size)
+    if not has_members:  # then what is carried has the axis only where it depends on something that has it
+        body, _ = params["body"].mapped((*map(trace.own, of_body), *depends), size, depends)
+        first = [trace.lifted(x) if each else trace.plain(x) for x, each in zip(init, depends)]
         found = while_body(namespace, test, body, given_test, given_body, first, limit)
-        return tuple(namespace.array(trace, x) for x in found)
+        return tuple(namespace.array(trace, x) if each else x for x, each in zip(found, depends))
 
+    every = (True,) * len(init)
+    test, _ = params["test"].mapped((*map(trace.own, of_test), *every), size)
+    body, _ = params["body"].mapped((*map(trace.own, of_body), *every), size, every)
+    first = [trace.lifted(x) for x in init]
     asks = _asks_others(params["body"])
     begun = first
     if not asks and size:

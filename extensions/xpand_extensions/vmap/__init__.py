@@ -19,6 +19,7 @@ from ._collectives import (
     psum,
     psum_scatter,
 )
+from ._custom import custom_vmap, sequential_vmap
 from ._mapping import mapped as mapped
 from ._mapping import vmap
 from ._names import axis_around as axis_around
@@ -30,6 +31,7 @@ __all__ = [
     "all_to_all",
     "axis_index",
     "axis_size",
+    "custom_vmap",
     "pmap",
     "pmax",
     "pmean",
@@ -37,6 +39,7 @@ __all__ = [
     "ppermute",
     "psum",
     "psum_scatter",
+    "sequential_vmap",
     "vectorize",
     "vmap",
 ]

@@ -157,6 +157,12 @@ def _dimensions(core: Signature | None, args: Sequence[Any], excluded: frozenset
             f"got {len(kept)}"
         )
     found = {i: names for i, names in zip(kept, inputs) if args[i] is not None}
+    for i, names in zip(kept, inputs):
+        if names and args[i] is None:
+            raise ValueError(
+                f"vectorize: argument {i} is None, and must have the core dimensions ({','.join(names)}); pass an "
+                "array, or exclude it and leave it out of the signature"
+            )
     if not found:
         raise TypeError("vectorize: takes one array or more among the positional arguments that are not excluded")
     return found

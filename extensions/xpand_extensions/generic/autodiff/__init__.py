@@ -4,10 +4,11 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
-from xpand import array_namespace
+from xpand import UnsupportedError, array_namespace
 from xpand._typing import Array
 
 from ..._transforms import Like
+from ...autodiff.checkpoint_policies import AnyPolicy, Offload, everything_saveable, nothing_saveable
 from ...tracing import TracedArray, traced_namespace
 from ...tracing._bodies import Body
 from ...tracing._core import Aval, bare, bind
@@ -100,10 +101,26 @@ def checkpoint(
     /,
     *,
     prevent_cse: bool = True,
-    policy: None = None,
+    policy: AnyPolicy | None = None,
     static_argnums: int | Sequence[int] = (),
 ) -> Callable[..., Any]:
-    return lambda *arrays: checkpointed(traced_namespace(array_namespace(*arrays)), function, arrays)
+    if policy is everything_saveable:
+        return function
+    if isinstance(policy, Offload):
+        raise UnsupportedError(f"checkpoint: {policy!r} is not available: JAX alone has several kinds of memory")
+    policy = None if policy is nothing_saveable else policy
+    return lambda *arrays: checkpointed(traced_namespace(array_namespace(*arrays)), function, arrays, policy)
+
+
+def checkpoint_name(x: Array, /, name: str) -> Array:
+    if not isinstance(x, TracedArray):
+        return x
+    namespace = array_namespace(x)
+    return namespace.wrap(bind(namespace.operation("checkpoint_name", _named), (x,), {"name": name}))
+
+
+def _named(x: Array, name: str) -> Array:
+    return x
 
 
 class _Custom:

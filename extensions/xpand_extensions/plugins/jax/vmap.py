@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import jax
+import jax.custom_batching
 import jax.numpy as jnp
 import numpy as np
 from jax.sharding import Mesh, NamedSharding
@@ -138,6 +139,10 @@ def axis_around(name: Any, /, *, xp: Any = None) -> names.Axis | None:
         return _axis(name)
     except NameError:  # how JAX says that it maps over no such axis
         return None
+
+
+def custom_vmap(function: Callable[..., Any], /) -> Any:
+    return jax.custom_batching.custom_vmap(function)
 
 
 def psum(x: Array, /, axis_name: Any) -> Array:

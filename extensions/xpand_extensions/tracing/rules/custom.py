@@ -12,8 +12,9 @@ OVERRIDES: Final[dict[str, Any]] = {
             "tape": late("_custom", "custom_tape"),
             **{kind: late("_custom", f"{name}_{kind}") for kind in ("batch", "forward", "linearize")},
         }
-        for name in ("custom_jvp", "custom_vjp")
+        for name in ("custom_jvp", "custom_vjp", "custom_vmap")
     },
+    "checkpoint_name": {"batch": late("_custom", "checkpoint_name_batch")},
     "checkpoint": {
         "affine": late("_affine_flow", "checkpoint_affine"),
         **{
@@ -21,8 +22,11 @@ OVERRIDES: Final[dict[str, Any]] = {
         },
     },
 }
-RESULTS: Final[dict[str, Any]] = dict.fromkeys(OVERRIDES, tuple)
+DERIVATIVES: Final[dict[str, Any]] = {"checkpoint_name": (1,), "saved_value": (1, None)}
+RESULTS: Final[dict[str, Any]] = dict.fromkeys(OVERRIDES.keys() - {"checkpoint_name"}, tuple)
 SHAPES: Final[dict[str, Any]] = {
-    **{name: late("_custom", "custom_shapes") for name in ("custom_jvp", "custom_vjp")},
+    **{name: late("_custom", "custom_shapes") for name in ("custom_jvp", "custom_vjp", "custom_vmap")},
     "checkpoint": late("_custom", "checkpoint_shapes"),
+    "checkpoint_name": lambda namespace, x, name: x,
+    "saved_value": lambda namespace, computed, saved: saved,
 }

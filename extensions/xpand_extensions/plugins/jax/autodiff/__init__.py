@@ -5,11 +5,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import jax
+import jax.ad_checkpoint
 import jax.numpy as jnp
 import numpy as np
 
 from xpand._typing import Array
 from xpand_extensions.autodiff._linear_functions import LinearFunction, flatten, unflatten_linear
+from xpand_extensions.autodiff.checkpoint_policies import AnyPolicy, Policy
 
 from .._explained import explained
 from ._solve import custom_linear_solve as custom_linear_solve
@@ -94,11 +96,31 @@ def checkpoint(
     /,
     *,
     prevent_cse: bool = True,
-    policy: None = None,
+    policy: AnyPolicy | None = None,
     static_argnums: int | Sequence[int] = (),
 ) -> Callable[..., Any]:
-    checkpointed: Callable[..., Any] = jax.checkpoint(function, prevent_cse=prevent_cse)
+    checkpointed: Callable[..., Any] = jax.checkpoint(function, prevent_cse=prevent_cse, policy=_policy(policy))
     return checkpointed
+
+
+def _policy(policy: Any) -> Any:
+    """Return JAX's own policy of the name that one of ours has."""
+    if not isinstance(policy, Policy):
+        return policy
+    found = getattr(jax.checkpoint_policies, policy.name)
+    if policy.name == "save_and_offload_only_these_names":
+        saved, offloaded, source, target = policy.args
+        return found(
+            names_which_can_be_saved=list(saved),
+            names_which_can_be_offloaded=list(offloaded),
+            offload_src=source,
+            offload_dst=target,
+        )
+    return found(*map(_policy, policy.args)) if policy.args or policy.name.startswith("save_") else found
+
+
+def checkpoint_name(x: Array, /, name: str) -> Array:
+    return jax.ad_checkpoint.checkpoint_name(x, name)
 
 
 def custom_jvp(function: Callable[..., Any], /, nondiff_argnums: Sequence[int] = ()) -> "_Forward":

@@ -1,6 +1,6 @@
 """Derivatives on PyTorch: those of torch.func, and what it has not."""
 
-from ._checkpoint import checkpoint
+from ._checkpoint import checkpoint, checkpoint_name
 from ._linear import linear_transpose, linearize
 from ._products import jvp, stop_gradient, value_and_grad, vjp
 from ._residuals import residuals
@@ -9,6 +9,7 @@ from ._solve import custom_linear_solve, custom_root
 
 __all__ = [
     "checkpoint",
+    "checkpoint_name",
     "custom_jvp",
     "custom_linear_solve",
     "custom_root",

@@ -7,8 +7,10 @@ from typing import TypeAlias
 import torch
 import torch.utils.checkpoint
 
+from xpand import UnsupportedError
 from xpand._typing import Array
 from xpand_extensions._captures import with_own_cells
+from xpand_extensions.autodiff.checkpoint_policies import AnyPolicy, everything_saveable, nothing_saveable
 from xpand_extensions.vmap._names import are_bound
 
 from ._closures import captured_by, outer_errors, with_arguments
@@ -24,9 +26,18 @@ def checkpoint(
     /,
     *,
     prevent_cse: bool = True,
-    policy: None = None,
+    policy: AnyPolicy | None = None,
     static_argnums: int | Sequence[int] = (),
 ) -> Function:
+    if policy is everything_saveable:
+        return function
+    if policy is not None and policy is not nothing_saveable:
+        raise UnsupportedError(
+            f"checkpoint: the policy {policy!r} is not available on PyTorch, which saves single values for `backward` "
+            "alone, and not under torch.func; use everything_saveable or nothing_saveable, or end one function where a "
+            "value is to be saved and begin another"
+        )
+
     def checkpointed(*xs: Array) -> Arrays:
         if torch.compiler.is_dynamo_compiling():
             function(*xs)  # what it notes of its results can't be noted inside a graph
@@ -44,6 +55,10 @@ def checkpoint(
             return _recomputed(with_arguments("checkpoint", later, outer), (*xs, *outer))
 
     return checkpointed
+
+
+def checkpoint_name(x: Array, /, name: str) -> Array:
+    return x  # no policy that is available asks for names
 
 
 def _by_hooks(function: Function, xs: Arrays) -> Arrays:

@@ -1,0 +1,154 @@
+"""Policies of `checkpoint`: which intermediate values are saved for reverse mode, and not computed again.
+
+A policy is a function of an operation that tells whether its results may be saved: `policy(op, *avals, **params)`. `op`
+has a `name`, which is that of the library's own operations: JAX's primitives, or the functions of the standard. Each
+avals has `shape` and `dtype`. Those here mean the same on every library.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, Final, TypeAlias
+
+from xpand._namespace import describe
+
+__all__ = [
+    "checkpoint_dots",
+    "checkpoint_dots_with_no_batch_dims",
+    "dots_saveable",
+    "dots_with_no_batch_dims_saveable",
+    "everything_saveable",
+    "nothing_saveable",
+    "offload_dot_with_no_batch_dims",
+    "save_and_offload_only_these_names",
+    "save_any_names_but_these",
+    "save_anything_except_these_names",
+    "save_from_both_policies",
+    "save_only_these_names",
+]
+
+AnyPolicy: TypeAlias = Callable[..., bool]
+
+_DOTS: Final = frozenset({"einsum", "matmul", "tensordot", "vecdot"})
+_NAME: Final = "checkpoint_name"
+
+
+@dataclass(frozen=True)
+class Policy:
+    """A policy by its name in JAX, where it is JAX's own, and by what it says of operations elsewhere."""
+
+    name: str
+    saves: Callable[..., bool]
+    args: tuple[Any, ...] = ()
+
+    def __call__(self, op: Any, *avals: Any, **params: Any) -> bool:
+        """Tell whether the results of an operation may be saved."""
+        return self.saves(op, *avals, **params)
+
+    def __repr__(self) -> str:
+        return f"checkpoint_policies.{self.name}" + (f"{self.args}" if self.args else "")
+
+
+def _is_dot(op: Any, *avals: Any, **params: Any) -> bool:
+    return op.name.rpartition(".")[2] in _DOTS
+
+
+def _is_dot_without_batches(op: Any, *avals: Any, **params: Any) -> bool:
+    if not _is_dot(op):
+        return False
+    limits = {"matmul": 2, "vecdot": 1}
+    return sum(len(x.shape) > limits.get(op.name, len(x.shape)) for x in avals) < 2
+
+
+everything_saveable: Final = Policy("everything_saveable", lambda op, *avals, **params: True)
+"""Save all values, as without `checkpoint`."""
+nothing_saveable: Final = Policy("nothing_saveable", lambda op, *avals, **params: False)
+"""Compute all values again, as without a policy."""
+dots_saveable: Final = Policy("dots_saveable", _is_dot)
+"""Save the results of products of matrices: `matmul`, `tensordot`, `vecdot`, `einsum`."""
+checkpoint_dots: Final = dots_saveable
+dots_with_no_batch_dims_saveable: Final = Policy("dots_with_no_batch_dims_saveable", _is_dot_without_batches)
+"""Save the results of products without batch axes, which both arrays would have: those with weights, mostly."""
+checkpoint_dots_with_no_batch_dims: Final = dots_with_no_batch_dims_saveable
+
+
+def save_only_these_names(*names_which_can_be_saved: str) -> Policy:
+    """Save the values that `checkpoint_name` has given one of these names.
+
+    >>> save_only_these_names("a", "b")
+    checkpoint_policies.save_only_these_names('a', 'b')
+    """
+    names = _names("save_only_these_names", names_which_can_be_saved)
+    return Policy("save_only_these_names", lambda op, *_, **params: op.name == _NAME and params["name"] in names, names)
+
+
+def save_any_names_but_these(*names_not_to_save: str) -> Policy:
+    """Save the values that `checkpoint_name` has given another name than these, and no others."""
+    names = _names("save_any_names_but_these", names_not_to_save)
+    return Policy(
+        "save_any_names_but_these", lambda op, *_, **params: op.name == _NAME and params["name"] not in names, names
+    )
+
+
+def save_anything_except_these_names(*names_not_to_save: str) -> Policy:
+    """Save all values but those that `checkpoint_name` has given one of these names.
+
+    As on JAX, what a name was given to is a value too: give names where values are computed, and there alone.
+    """
+    names = _names("save_anything_except_these_names", names_not_to_save)
+    return Policy(
+        "save_anything_except_these_names",
+        lambda op, *_, **params: op.name != _NAME or params["name"] not in names,
+        names,
+    )
+
+
+def save_from_both_policies(policy_1: AnyPolicy, policy_2: AnyPolicy, /) -> Policy:
+    """Save what one policy or the other saves."""
+    for policy in (policy_1, policy_2):
+        if not callable(policy):
+            raise TypeError(f"save_from_both_policies: takes two policies, got {describe(policy)}")
+    return Policy(
+        "save_from_both_policies",
+        lambda op, *avals, **params: policy_1(op, *avals, **params) or policy_2(op, *avals, **params),
+        (policy_1, policy_2),
+    )
+
+
+@dataclass(frozen=True, repr=False)
+class Offload(Policy):
+    """A policy that moves values to another memory, which JAX alone does."""
+
+
+def offload_dot_with_no_batch_dims(offload_src: str, offload_dst: str) -> Policy:
+    """Move the results of products without batch axes from one kind of memory to another until they are needed.
+
+    On JAX alone, whose memories have names such as "device" and "pinned_host".
+    """
+    return Offload("offload_dot_with_no_batch_dims", _is_dot_without_batches, (offload_src, offload_dst))
+
+
+def save_and_offload_only_these_names(
+    *,
+    names_which_can_be_saved: Sequence[str],
+    names_which_can_be_offloaded: Sequence[str],
+    offload_src: str,
+    offload_dst: str,
+) -> Policy:
+    """Save values of some names, and move values of others from one kind of memory to another until they are needed.
+
+    On JAX alone.
+    """
+    saved = _names("save_and_offload_only_these_names", names_which_can_be_saved)
+    moved = _names("save_and_offload_only_these_names", names_which_can_be_offloaded)
+    return Offload(
+        "save_and_offload_only_these_names",
+        lambda op, *_, **params: op.name == _NAME and params["name"] in (*saved, *moved),
+        (saved, moved, offload_src, offload_dst),
+    )
+
+
+def _names(function: str, names: Sequence[str]) -> tuple[str, ...]:
+    for name in names:
+        if not isinstance(name, str):
+            raise TypeError(f"{function}: names must be strings, as given to `checkpoint_name`, got {describe(name)}")
+    return tuple(names)

@@ -1,0 +1,87 @@
+"""What a policy of `checkpoint` saves of the values in a graph, and the derivative that is computed from that."""
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from xpand._typing import Array
+
+from ..autodiff.checkpoint_policies import AnyPolicy
+from ._bodies import Body
+from ._core import aval_of
+from ._graph import Equation, Graph, Variable
+from ._simplify import without_unused
+
+
+class Saving(NamedTuple):
+    """A function divided into what is done forward and what is done for its derivative by reverse mode."""
+
+    forward: Body
+    """From the arguments to the results, and the values that are saved."""
+    backward: Body
+    """From the arguments, the values that are saved, and cotangents of the results, to those of arguments wanted."""
+
+
+def saving_of(body: Body, wanted: tuple[bool, ...], policy: AnyPolicy) -> Saving:
+    """Divide a function by a policy; `wanted` tells of each argument whether its cotangent is."""
+    found: Saving = body.made(("saving", wanted, policy), lambda: _saving_of(body, wanted, policy))
+    return found
+
+
+def _saving_of(body: Body, wanted: tuple[bool, ...], policy: AnyPolicy) -> Saving:
+    graph = body.graph
+    chosen = [each for each in graph.equations if not each.op.effects and _saves(policy, each)]
+    saved = [x for each in chosen for x in each.outputs]
+    # Most of what a policy allows to save isn't needed: what nothing else is computed from when it is known.
+    pulled = _pulled(graph, saved, wanted).graph
+    used = {x for each in pulled.equations for x in each.inputs if isinstance(x, Variable)} | set(pulled.outputs)
+    saved = [x for x, given in zip(saved, pulled.inputs[len(graph.inputs) :]) if given in used]
+    outputs = [*graph.outputs, *saved]
+    forward = Body(Graph(graph.namespace, graph.inputs, graph.constants, graph.equations, outputs))
+    return Saving(forward.followed(wanted), _pulled(graph, saved, wanted))
+
+
+def _saves(policy: AnyPolicy, equation: Equation) -> bool:
+    avals = [aval_of(x.aval if isinstance(x, Variable) else x) for x in equation.inputs]
+    return bool(policy(equation.op, *avals, **equation.params))
+
+
+def _pulled(graph: Graph, saved: list[Variable], wanted: tuple[bool, ...]) -> Body:
+    """Return the body of reverse mode of a graph, some values of which are given as further inputs."""
+    op = graph.namespace.operation("saved_value", _given)
+    inputs = {x: Variable(x.aval) for x in saved}
+    known: dict[Any, Any] = {}  # what stands for a variable that is saved
+    equations = []
+    for equation in graph.equations:
+        equations.append(equation.with_inputs(_replaced(equation.inputs, known)))
+        for x in equation.outputs:
+            if x in inputs:
+                known[x] = Variable(x.aval)
+                equations.append(Equation(op, [x, inputs[x]], {}, [known[x]]))
+    outputs = _replaced(graph.outputs, known)
+    given = Graph(graph.namespace, [*graph.inputs, *inputs.values()], graph.constants, equations, outputs)
+    return _with_saved(Body(given).pulled((*wanted, *(False for _ in saved))).graph)
+
+
+def _given(computed: Array, saved: Array) -> Array:
+    return saved
+
+
+def _with_saved(graph: Graph) -> Body:
+    """Use saved values in place of those computed again, also in the factors of derivatives."""
+    known: dict[Any, Any] = {}
+    equations = []
+    for equation in graph.equations:
+        if equation.op.name == "saved_value":
+            computed, saved = equation.inputs
+            known[equation.outputs[0]] = saved
+            if computed not in graph.inputs:
+                known[computed] = saved
+        else:
+            equations.append(equation)
+    equations = [each.with_inputs(_replaced(each.inputs, known)) for each in equations]
+    outputs = _replaced(graph.outputs, known)
+    return Body(without_unused(Graph(graph.namespace, graph.inputs, graph.constants, equations, outputs)))
+
+
+def _replaced(inputs: Sequence[Any], known: dict[Any, Any]) -> list[Any]:
+    return [known.get(x, x) if isinstance(x, Variable) else x for x in inputs]
