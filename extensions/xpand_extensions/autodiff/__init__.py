@@ -10,6 +10,7 @@ from .._elsewhere import elsewhere
 from . import checkpoint_policies
 from ._check import check_grads
 from ._checkpoint import checkpoint, checkpoint_name
+from ._closures import closure_convert, custom_gradient
 from ._gradients import grad, value_and_grad
 from ._jacobians import hessian, jacfwd, jacrev
 from ._linear import linear_transpose, linearize
@@ -23,6 +24,8 @@ __all__ = [
     "checkpoint",
     "checkpoint_name",
     "checkpoint_policies",
+    "closure_convert",
+    "custom_gradient",
     "custom_jvp",
     "custom_linear_solve",
     "custom_root",

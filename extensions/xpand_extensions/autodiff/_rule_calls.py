@@ -19,11 +19,14 @@ from ._products import Function
 class Custom:
     """A function with a rule for its derivative."""
 
-    def __init__(self, name: str, function: Function, nondiff_argnums: Sequence[int]) -> None:
+    def __init__(
+        self, name: str, function: Function, nondiff_argnums: Sequence[int], nondiff_argnames: Sequence[str] = ()
+    ) -> None:
         """Take the function, for the decorator `name`."""
         check_callable(name, function)
         self.name, self.function = name, function
-        self.nondiff_argnums = argnums_of(name, nondiff_argnums, "nondiff_argnums")
+        numbers = argnums_of(name, nondiff_argnums, "nondiff_argnums")
+        self.nondiff_argnums = (*numbers, *_numbers_of(name, function, nondiff_argnames))
         self._count, self._defaults = _positional(function)
         update_wrapper(cast(Any, self), function, updated=())  # not what the function itself is made of
 
@@ -48,6 +51,21 @@ class Custom:
         return Call(self, args)
 
 
+def _numbers_of(name: str, function: Function, names: str | Sequence[str]) -> list[int]:
+    """Return the numbers of arguments that are known by their names."""
+    names = [names] if isinstance(names, str) else list(names)
+    if not names:
+        return []
+    known = [each.name for each in inspect.signature(function).parameters.values() if each.kind != each.KEYWORD_ONLY]
+    for each in names:
+        if each not in known:
+            raise ValueError(
+                f"{name}: nondiff_argnames names {each!r}, and {getattr(function, '__name__', 'the function')} takes "
+                f"the positional arguments {', '.join(known)}"
+            )
+    return [known.index(each) for each in names]
+
+
 def _positional(function: Function) -> tuple[int, tuple[Any, ...]]:
     """Tell how many arguments a function takes by their places, and what the last of them are if left out."""
     try:
@@ -63,7 +81,7 @@ class Call:
 
     def __init__(self, custom: Custom, args: tuple[Any, ...]) -> None:
         self.custom = custom
-        self.held = places_of(custom.name, custom.nondiff_argnums, len(args), "nondiff_argnums")
+        self.held = sorted(places_of(custom.name, custom.nondiff_argnums, len(args), "nondiff_argnums"))
         self.chosen = [i for i in range(len(args)) if i not in self.held]
         chosen = without_plans(tuple(args[i] for i in self.chosen))
         self.leaves, self.structure = arrays_beside_numbers(custom.name, "the arguments", chosen, args)

@@ -19,7 +19,9 @@ from ._rule_calls import Call, Custom, conforming, filled_in, pair, replaced
 
 @transformation
 @pluggable
-def custom_jvp(function: Function, /, nondiff_argnums: Sequence[int] = ()) -> "CustomJVP":
+def custom_jvp(
+    function: Function, /, nondiff_argnums: Sequence[int] = (), nondiff_argnames: Sequence[str] = ()
+) -> "CustomJVP":
     """Give a function its own derivative along a direction, which serves reverse mode too: a decorator.
 
     The rule is given to the function returned, with `defjvp`, or with `defjvps` as one for each argument.
@@ -28,6 +30,7 @@ def custom_jvp(function: Function, /, nondiff_argnums: Sequence[int] = ()) -> "C
         function: Takes trees of arrays and returns one.
         nondiff_argnums: Which of its positional arguments the rule gets as they are, before the others: anything that
             is no array, functions included.
+        nondiff_argnames: The same by their names. The rule gets the arguments in their order.
 
     Returns:
         The function. Called before a rule is given, it raises `AttributeError`.
@@ -53,12 +56,14 @@ def custom_jvp(function: Function, /, nondiff_argnums: Sequence[int] = ()) -> "C
     >>> torch.func.grad(f)(torch.tensor(0.0), torch.tensor(2.0))
     tensor(2.)
     """
-    return CustomJVP("custom_jvp", function, nondiff_argnums)
+    return CustomJVP("custom_jvp", function, nondiff_argnums, nondiff_argnames)
 
 
 @transformation
 @pluggable
-def custom_vjp(function: Function, /, nondiff_argnums: Sequence[int] = ()) -> "CustomVJP":
+def custom_vjp(
+    function: Function, /, nondiff_argnums: Sequence[int] = (), nondiff_argnames: Sequence[str] = ()
+) -> "CustomVJP":
     """Give a function its own derivative for reverse mode: a decorator.
 
     The rule is given to the function returned, with `defvjp(forward, backward)`: `forward` takes the arguments and
@@ -69,6 +74,7 @@ def custom_vjp(function: Function, /, nondiff_argnums: Sequence[int] = ()) -> "C
         function: Takes trees of arrays and returns one.
         nondiff_argnums: Which of its positional arguments are no arrays: anything, functions included. `backward` gets
             them before the others.
+        nondiff_argnames: The same by their names. The rule gets the arguments in their order.
 
     Returns:
         The function. Called before a rule is given, it raises `AttributeError`; it has no forward mode.
@@ -90,7 +96,7 @@ def custom_vjp(function: Function, /, nondiff_argnums: Sequence[int] = ()) -> "C
     >>> torch.func.grad(lambda x: 10.0 * clipped(x))(torch.tensor(0.5))
     tensor(1.)
     """
-    return CustomVJP("custom_vjp", function, nondiff_argnums)
+    return CustomVJP("custom_vjp", function, nondiff_argnums, nondiff_argnames)
 
 
 class CustomJVP(Custom):

@@ -212,6 +212,21 @@ class Body:
         found: tuple[Body, Any] = self.made(("mapped", axes, size, wanted), lambda: self._mapped(axes, size, wanted))
         return found
 
+    def mapped_loop(
+        self, axes: tuple[bool, ...], size: int, constants: int, carry: int
+    ) -> tuple["Body", tuple[bool, ...]]:
+        """Return the body of a batch whose inputs after the constants are carried on, and which outputs have the axis.
+
+        What is carried has the axis only where it depends on something that has it.
+        """
+        depends = self.depends_at_last(axes, constants, carry)
+        while True:
+            given = (*axes[:constants], *depends[:carry], *axes[constants + carry :])
+            body, which = self.mapped(given, size, depends)
+            if which[:carry] == depends[:carry]:
+                return body, which
+            depends = which
+
     def _mapped(self, axes: tuple[bool, ...], size: int, wanted: tuple[bool, ...] | None) -> tuple["Body", Any]:
         namespace = self.graph.namespace
         which: tuple[bool, ...] = ()

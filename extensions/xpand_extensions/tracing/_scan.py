@@ -81,15 +81,12 @@ def scan_depends(on: Sequence[bool], *, body: Body, constants: int, carry: int, 
 def scan_batch(trace: Batching, op: Op, args: Sequence[Any], params: dict[str, Any]) -> Any:
     body, count, carry = params["body"], params["constants"], params["carry"]
     fixed, init, xs = split(args, count, carry)
-    # What is carried has the axis only where it depends on something that has it.
-    depends = body.depends_at_last(tuple(map(trace.own, args)), count, carry)
-    axes = (*map(trace.own, fixed), *depends[:carry], *map(trace.own, xs))
-    mapped, which = body.mapped(axes, trace.size, depends)
+    mapped, which = body.mapped_loop(tuple(map(trace.own, args)), trace.size, count, carry)
     carried, ys = scan_body(
         trace.namespace,
         mapped,
         [trace.plain(x) for x in fixed],
-        [trace.lifted(x) if each else trace.plain(x) for x, each in zip(init, depends)],
+        [trace.lifted(x) if each else trace.plain(x) for x, each in zip(init, which)],
         [bare(trace.namespace.moveaxis(x._value, 0, 1)) if trace.own(x) else bare(x) for x in xs],
         params["length"],
     )

@@ -123,13 +123,13 @@ def while_batch(trace: Batching, op: Op, args: Sequence[Any], params: dict[str, 
     if limit == 0:
         return tuple(init)
     given_test, given_body = [trace.plain(x) for x in of_test], [trace.plain(x) for x in of_body]
-    depends = _at_last(tuple(map(trace.own, args)), params)
-    test, (has_members,) = params["test"].mapped((*map(trace.own, of_test), *depends), size)
-    if not has_members:  # then what is carried has the axis only where it depends on something that has it
-        body, _ = params["body"].mapped((*map(trace.own, of_body), *depends), size, depends)
-        first = [trace.lifted(x) if each else trace.plain(x) for x, each in zip(init, depends)]
+    own_axes = (*map(trace.own, of_body), *map(trace.own, init))
+    body, which = params["body"].mapped_loop(own_axes, size, len(of_body), len(init))
+    test, (has_members,) = params["test"].mapped((*map(trace.own, of_test), *which), size)
+    if not has_members:
+        first = [trace.lifted(x) if each else trace.plain(x) for x, each in zip(init, which)]
         found = while_body(namespace, test, body, given_test, given_body, first, limit)
-        return tuple(namespace.array(trace, x) if each else x for x, each in zip(found, depends))
+        return tuple(namespace.array(trace, x) if each else x for x, each in zip(found, which))
 
     every = (True,) * len(init)
     test, _ = params["test"].mapped((*map(trace.own, of_test), *every), size)

@@ -7,11 +7,12 @@ from typing import Any
 from xpand import UnsupportedError, array_namespace
 from xpand._typing import Array
 
+from ..._captures import captured as captured_arrays
 from ..._transforms import Like
 from ...autodiff.checkpoint_policies import AnyPolicy, Offload, everything_saveable, nothing_saveable
 from ...tracing import TracedArray, traced_namespace
 from ...tracing._bodies import Body
-from ...tracing._core import Aval, bare, bind
+from ...tracing._core import Aval, aval_of, bare, bind
 from ...tracing._custom import called, checkpointed
 from ...tracing._forward import jvp as _jvp
 from ...tracing._graph import Graph
@@ -96,6 +97,23 @@ def _of_residuals(body: Body, arrays: Sequence[Array], *given: Array) -> tuple[A
     return body.run(*arrays, *given)
 
 
+def closure_convert(function: Callable[..., Any], /, *example_args: Array) -> tuple[Callable[..., Any], list[Array]]:
+    if not captured_arrays(lambda x: isinstance(x, TracedArray), function, *example_args):
+        function(*example_args)  # which tells the structure of the result
+        return function, []
+    namespace = traced_namespace(array_namespace(*example_args))
+    flat = lambda *xs: (tuple(function(*xs)), ())
+    graph, _ = stage(namespace, "closure_convert", flat, [aval_of(x) for x in example_args])
+    captured: dict[Any, Any] = {}
+    rest: dict[Any, Any] = {}
+    x: Any
+    for variable, x in graph.constants.items():
+        is_captured = isinstance(x, TracedArray) and namespace.is_floating(x.dtype)
+        (captured if is_captured else rest)[variable] = x
+    converted = Graph(namespace, [*graph.inputs, *captured], rest, graph.equations, graph.outputs)
+    return lambda *xs: tuple(map(namespace.wrap, converted.run(*xs))), list(map(namespace.wrap, captured.values()))
+
+
 def checkpoint(
     function: Callable[..., Any],
     /,
@@ -144,9 +162,13 @@ class _Custom:
         return found if any(isinstance(x, TracedArray) for x in arrays) else tuple(map(bare, found))
 
 
-def custom_jvp(function: Callable[..., Any], /, nondiff_argnums: Sequence[int] = ()) -> _Custom:
+def custom_jvp(
+    function: Callable[..., Any], /, nondiff_argnums: Sequence[int] = (), nondiff_argnames: Sequence[str] = ()
+) -> _Custom:
     return _Custom(function, "custom_jvp")
 
 
-def custom_vjp(function: Callable[..., Any], /, nondiff_argnums: Sequence[int] = ()) -> _Custom:
+def custom_vjp(
+    function: Callable[..., Any], /, nondiff_argnums: Sequence[int] = (), nondiff_argnames: Sequence[str] = ()
+) -> _Custom:
     return _Custom(function, "custom_vjp")

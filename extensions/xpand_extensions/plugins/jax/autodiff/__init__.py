@@ -91,6 +91,11 @@ class _OfResiduals:
 jax.tree_util.register_pytree_node(LinearFunction, flatten, unflatten_linear)
 
 
+def closure_convert(function: Callable[..., Any], /, *example_args: Array) -> tuple[Callable[..., Any], list[Array]]:
+    converted, captured = jax.closure_convert(function, *example_args)
+    return converted, list(captured)
+
+
 def checkpoint(
     function: Callable[..., Any],
     /,
@@ -123,11 +128,15 @@ def checkpoint_name(x: Array, /, name: str) -> Array:
     return jax.ad_checkpoint.checkpoint_name(x, name)
 
 
-def custom_jvp(function: Callable[..., Any], /, nondiff_argnums: Sequence[int] = ()) -> "_Forward":
+def custom_jvp(
+    function: Callable[..., Any], /, nondiff_argnums: Sequence[int] = (), nondiff_argnames: Sequence[str] = ()
+) -> "_Forward":
     return _Forward(function)
 
 
-def custom_vjp(function: Callable[..., Any], /, nondiff_argnums: Sequence[int] = ()) -> "_Reverse":
+def custom_vjp(
+    function: Callable[..., Any], /, nondiff_argnums: Sequence[int] = (), nondiff_argnames: Sequence[str] = ()
+) -> "_Reverse":
     return _Reverse(function)
 
 

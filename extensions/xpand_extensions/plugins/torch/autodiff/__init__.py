@@ -4,12 +4,13 @@ from ._checkpoint import checkpoint, checkpoint_name
 from ._linear import linear_transpose, linearize
 from ._products import jvp, stop_gradient, value_and_grad, vjp
 from ._residuals import residuals
-from ._rules import custom_jvp, custom_vjp
+from ._rules import closure_convert, custom_jvp, custom_vjp
 from ._solve import custom_linear_solve, custom_root
 
 __all__ = [
     "checkpoint",
     "checkpoint_name",
+    "closure_convert",
     "custom_jvp",
     "custom_linear_solve",
     "custom_root",

@@ -17,12 +17,22 @@ from ._products import vjp
 Arrays: TypeAlias = "tuple[Array, ...]"
 
 
-def custom_jvp(function: Callable[..., Any], /, nondiff_argnums: Sequence[int] = ()) -> "_Forward":
+def custom_jvp(
+    function: Callable[..., Any], /, nondiff_argnums: Sequence[int] = (), nondiff_argnames: Sequence[str] = ()
+) -> "_Forward":
     return _Forward(function)
 
 
-def custom_vjp(function: Callable[..., Any], /, nondiff_argnums: Sequence[int] = ()) -> "_Reverse":
+def custom_vjp(
+    function: Callable[..., Any], /, nondiff_argnums: Sequence[int] = (), nondiff_argnames: Sequence[str] = ()
+) -> "_Reverse":
     return _Reverse(function)
+
+
+def closure_convert(function: Callable[..., Any], /, *example_args: Array) -> tuple[Callable[..., Any], list[Array]]:
+    captured = captured_by("closure_convert", function)
+    function(*example_args)  # which tells the structure of the result
+    return with_arguments("closure_convert", function, captured), captured
 
 
 def _called(name: str, custom: "_Forward | _Reverse", xs: Arrays) -> Arrays:

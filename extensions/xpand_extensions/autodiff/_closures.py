@@ -1,0 +1,121 @@
+"""Functions that return their rule, and functions without the arrays that they close over."""
+
+from functools import wraps
+from typing import Any
+
+from xpand import trees
+from xpand._structures import same_structure
+from xpand._typing import Array
+
+from .._captures import OfArrays
+from .._dispatch import pluggable
+from .._transforms import Like, arrays_of, as_array
+from ._arguments import check_callable
+from ._products import Function
+from ._rule_calls import pair
+from ._rules import custom_vjp
+
+
+def custom_gradient(function: Function, /) -> Function:
+    """Give a function its own derivative for reverse mode, which it returns: a decorator.
+
+    Args:
+        function: Takes trees of arrays and returns a pair: the output, and a function that takes a tree like the output
+            and returns a tuple with a tree like each argument, or the one tree of a single argument. It may use
+            what the function has computed.
+
+    Returns:
+        A function of the same arguments that returns the output. It has no forward mode.
+
+    Raises:
+        TypeError: By the function returned: what `function` returns is no pair, or the derivative isn't like the
+            arguments.
+
+    The function is evaluated once more where a derivative is asked for, while JAX's keeps what its rule uses; to choose
+    what is kept, use `custom_vjp`.
+
+    Source: `jax.custom_gradient`.
+
+    >>> import numpy as np
+    >>> from xpand_extensions.autodiff import grad
+    >>> @custom_gradient
+    ... def f(x):
+    ...     return x**2, lambda g: (g * x,)
+    >>> float(f(np.asarray(3.0))), float(grad(f)(np.asarray(3.0)))
+    (9.0, 3.0)
+    """
+    check_callable("custom_gradient", function)
+    name = getattr(function, "__name__", "the function")
+
+    def both(*args: Any) -> tuple[Any, Any]:
+        found = pair(f"custom_gradient: {name} must return a pair (output, its rule)", function(*args))
+        check_callable("custom_gradient: the rule that the function returns", found[1])
+        return found
+
+    @wraps(function)
+    def value(*args: Any) -> Any:
+        return both(*args)[0]
+
+    def backward(args: tuple[Any, ...], cotangent: Any) -> tuple[Any, ...]:
+        back = both(*args)[1](cotangent)
+        return tuple(back) if isinstance(back, (tuple, list)) else (back,)
+
+    custom = custom_vjp(value)
+    custom.defvjp(lambda *args: (both(*args)[0], args), backward)
+    return custom
+
+
+@pluggable
+def closure_convert(function: Function, /, *example_args: trees.Tree) -> tuple[Function, list[Array]]:
+    """Make a function that takes as arguments the arrays being differentiated that another one closes over.
+
+    For functions that are handed to others with rules of their own, such as a solver with `custom_vjp`: what such a
+    function closes over has no derivative, and what it takes has.
+
+    Args:
+        function: Takes trees of arrays and returns one.
+        *example_args: Arguments for it: trees of arrays. On JAX and on traced arrays it is traced with them, so that it
+            can be called with other arrays of these shapes and data types alone.
+
+    Returns:
+        A function, and a list of arrays. The function takes the arguments and then these arrays, or others in their
+        place. Arrays that no transformation traces stay where they are, as do integers.
+
+    Raises:
+        TypeError: Arguments that are no arrays; by the function returned, arguments of another structure.
+
+    Source: `jax.closure_convert`.
+
+    >>> import numpy as np
+    >>> from xpand_extensions.autodiff import grad
+    >>> def f(a):
+    ...     scaled, (captured,) = closure_convert(lambda x: a * x, a)
+    ...     return scaled(a, 2.0 * captured)
+    >>> float(grad(f)(np.asarray(3.0)))
+    12.0
+    """
+    check_callable("closure_convert", function)
+    leaves, structure = arrays_of("closure_convert", "example_args", example_args)
+    result: list[trees.Structure] = []
+
+    def of_arrays(users: "tuple[Function]", *arrays: Array) -> tuple[Array, ...]:
+        found, of_result = trees.flatten(users[0](*trees.unflatten(structure, arrays)))
+        result[:] = [of_result]
+        return tuple(as_array("closure_convert: the function returned", x, arrays[0]) for x in found)
+
+    native, captured = closure_convert.native(*leaves)(OfArrays(of_arrays, function), *leaves)
+    likes, count = [Like.of(x) for x in leaves], len(example_args)
+
+    @wraps(function)
+    def converted(*args: Any) -> Any:
+        given, of_args = trees.flatten(args[:count])
+        if len(args) != count + len(captured) or not same_structure(of_args, structure):
+            raise TypeError(
+                f"closure_convert: takes {count} arguments like the example_args and the {len(captured)} arrays that "
+                f"came with the function, got {trees.structure(args)}"
+            )
+        arrays = [as_array("closure_convert: the arguments hold", x, like) for x, like in zip(given, likes)]
+        outs = native(*arrays, *args[count:])
+        return trees.unflatten(result[0], outs)
+
+    return converted, list(captured)
