@@ -106,9 +106,8 @@ def closure_convert(function: Callable[..., Any], /, *example_args: Array) -> tu
     graph, _ = stage(namespace, "closure_convert", flat, [aval_of(x) for x in example_args])
     captured: dict[Any, Any] = {}
     rest: dict[Any, Any] = {}
-    x: Any
     for variable, x in graph.constants.items():
-        is_captured = isinstance(x, TracedArray) and namespace.is_floating(x.dtype)
+        is_captured = namespace.is_floating(x.dtype) and isinstance(x, TracedArray)
         (captured if is_captured else rest)[variable] = x
     converted = Graph(namespace, [*graph.inputs, *captured], rest, graph.equations, graph.outputs)
     return lambda *xs: tuple(map(namespace.wrap, converted.run(*xs))), list(map(namespace.wrap, captured.values()))
