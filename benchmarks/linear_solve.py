@@ -67,12 +67,16 @@ def rows(side: int = 256, systems: int = 64, side_of_many: int = 64, side_of_lar
         topic = f"cg of {systems} systems of {side_of_many}x{side_of_many} at once"
         loop = {"a loop of single solves": Call(_one_by_one, matrix, right)}
         reason = AT_ONCE_ON_JAX if library.name == "jax" else AT_ONCE_REASON
-        yield Row(topic, library.name, Call(solve, matrix, right, method="cg"), loop, AT_ONCE[library.name], reason)
+        yield Row(
+            topic, library.name, Call(solve, matrix, right, axis=-1, method="cg"), loop, AT_ONCE[library.name], reason
+        )
         weights = np.linspace(1.0, 2.0, systems)[:, None]
         batch = matrix.with_values(library.xp.asarray(weights) * matrix.values[None, :])
         topic = f"cg of {systems} matrices of one pattern, {side_of_many}x{side_of_many}, at once"
         loop = {"a loop of single solves": Call(_matrix_by_matrix, batch, right)}
-        yield Row(topic, library.name, Call(solve, batch, right, method="cg"), loop, AT_ONCE[library.name], reason)
+        yield Row(
+            topic, library.name, Call(solve, batch, right, axis=-1, method="cg"), loop, AT_ONCE[library.name], reason
+        )
     large = np.random.default_rng(2).normal(size=side_of_large**2)
     for library in libraries():
         matrix, right = _matrix(library.xp, _poisson(side_of_large)), library.xp.asarray(large)

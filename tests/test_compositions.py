@@ -181,7 +181,7 @@ def robust_line(x: Any, y: Any) -> Any:
     residuals = y - polynomial.polyval(polynomial.polyfit(x, y, 1), x)
     centred = xp.abs(residuals - statistics.median(residuals))
     weights = 1.0 / (1.0 + (centred / (3.0 * statistics.median(centred))) ** 2)
-    line = linalg.lstsq(polynomial.vander(x, 2) * weights[:, None], y * weights).solution
+    line = linalg.lstsq(polynomial.vander(x, 2) * weights[:, None], y * weights).x
     return line, statistics.quantile(y - polynomial.polyval(line, x), [0.1, 0.5, 0.9])
 
 

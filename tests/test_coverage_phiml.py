@@ -299,16 +299,16 @@ def svd(library: Library) -> None:
 
 def triangular_dense(library: Library) -> None:
     """Vectors of a batch, or one; what is above the diagonal, and on it, isn't read."""
-    upper = linear_solve.solve_triangular(library.asarray(np.triu(SQUARE)), library.asarray(A), lower=False)
+    upper = linear_solve.solve_triangular(library.asarray(np.triu(SQUARE)), library.asarray(A), axis=-1, lower=False)
     expected = scipy.linalg.solve_triangular(np.triu(SQUARE), A.T, lower=False).T
     library.assert_equal(upper, expected, rtol=1e-12)
     stack = np.stack([SQUARE, SQUARE + 1.0])
-    unit = linear_solve.solve_triangular(library.asarray(stack), library.asarray(A), unit_diagonal=True)
+    unit = linear_solve.solve_triangular(library.asarray(stack), library.asarray(A), axis=-1, unit_diagonal=True)
     expected = np.linalg.solve(np.tril(stack, -1) + np.eye(3), A[..., None])[..., 0]
     library.assert_equal(unit, expected, rtol=1e-12)
     if not library.lazy:
         with pytest.raises(ValueError, match="zero on the diagonal"):
-            linear_solve.solve_triangular(library.asarray(SQUARE - 4.0 * np.eye(3)), library.asarray(A))
+            linear_solve.solve_triangular(library.asarray(SQUARE - 4.0 * np.eye(3)), library.asarray(A), axis=-1)
 
 
 def triangular_sparse(library: Library) -> None:
@@ -317,7 +317,7 @@ def triangular_sparse(library: Library) -> None:
     coords = (library.asarray(rows), library.asarray(columns))
     matrix = sparse.COO(library.asarray(SQUARE[rows, columns]), coords, (3, 3))
     solve = lambda lower, unit: linear_solve.solve_triangular(
-        matrix, library.asarray(A), lower=lower, unit_diagonal=unit
+        matrix, library.asarray(A), axis=-1, lower=lower, unit_diagonal=unit
     )
     if library.lazy:
         with pytest.raises(xpand.UnsupportedError, match="not available for dask"):
@@ -342,9 +342,9 @@ def solved_by(*methods: str) -> Callable[[Library], None]:
         operator = linear_solve.LinearOperator(times, transposed=times)
         for method in methods:
             if library.lazy:  # plans all steps there may be, which takes its time
-                steps = linear_solve.solve(matrix, given, method=method, max_steps=(0, 3))
+                steps = linear_solve.solve(matrix, given, axis=-1, method=method, max_steps=(0, 3))
             else:
-                found = linear_solve.solve(matrix, given, method=method)
+                found = linear_solve.solve(matrix, given, axis=-1, method=method)
                 library.assert_equal(found.x, expected, rtol=1e-6, atol=1e-7)
                 library.assert_equal(found.converged, [True, True])
                 steps = linear_solve.solve(operator, given, method=method, max_steps=(0, 50), batch_ndim=1)
@@ -382,7 +382,7 @@ def named(library: Library) -> None:
     names = ("CG", "scipy-direct", "auto") if library.lazy else tuple(PHIML_METHODS)
     for name in names:
         method = PHIML_METHODS[name]
-        found = linear_solve.solve(matrix, given, method=name, max_steps=3 if library.lazy else None)
+        found = linear_solve.solve(matrix, given, axis=-1, method=name, max_steps=3 if library.lazy else None)
         assert found.method.split(" ")[0] == method, name
         library.assert_equal(found.x, expected, rtol=1e-6, atol=1e-7)
 
@@ -398,7 +398,7 @@ def of_each(library: Library) -> None:
     by_half = lambda residual: 0.5 * residual
     for a in (library.asarray(matrices), sparse.stack(kept)):
         options = {"rtol": library.asarray(tolerances), "max_steps": 3, "preconditioner": by_half}
-        found = linear_solve.solve(a, library.asarray(A), method="CG", **options)
+        found = linear_solve.solve(a, library.asarray(A), axis=-1, method="CG", **options)
         library.assert_equal(found.converged, [True, True])
         library.assert_equal(found.x[1, ...], expected[1], rtol=1e-8)
         steps, left = library.to_numpy(found.iterations), library.to_numpy(found.residual_norm)

@@ -2,6 +2,7 @@
 
 import pickle
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -37,8 +38,10 @@ from tests.systems import (
 )
 from xpand_extensions import linear_solve, sparse
 from xpand_extensions.jit import jit
-from xpand_extensions.linear_solve import ConvergenceError, LinearOperator, SolveResult, Status, jacobi, solve
+from xpand_extensions.linear_solve import ConvergenceError, LinearOperator, SolveResult, Status, jacobi
 from xpand_extensions.vmap import vmap
+
+solve = partial(linear_solve.solve, throw=False)  # what is tested is the status
 
 
 def some(library: Library, methods: Sequence[str], on_jax: Sequence[str]) -> Sequence[str]:
@@ -209,7 +212,7 @@ def test_unsolvable_on_libraries(library: Library) -> None:
 def test_unsolvable_at_once(method: str) -> None:
     """As a batch, under `vmap`, or under `jit`; on JAX, which compiles each, by one method."""
     a, b = all_unsolvable()
-    one = lambda a, b: solve(a, b, method=method).status
+    one = lambda a, b: solve(a, b, axis=-1, method=method).status
     way = (one, vmap(one), jit(one))[DEFINITE.index(method) % 3]
     with np.errstate(all="ignore"):  # what is compiled warns of infinities as NumPy does
         codes = way(a, b).tolist()
@@ -229,7 +232,7 @@ def test_one_that_fails_leaves_the_others_alone(library: Library) -> None:
     b = np.stack([vector(6, seed=i) for i in range(5)])
     b[4] = 0.0
     for method in some(library, ("cg", "gmres", "bicgstab(2)", "minres"), ("bicgstab(2)", "minres")):
-        result = solve(library.asarray(a), library.asarray(b), method=method)
+        result = solve(library.asarray(a), library.asarray(b), axis=-1, method=method)
         status = library.to_numpy(result.status).tolist()
         assert (status[0], status[2:]) == (Status.CONVERGED, [Status.CONVERGED, Status.NON_FINITE, Status.CONVERGED])
         assert Status(status[1]) in ALLOWED
@@ -293,12 +296,12 @@ def test_matrices_of_a_batch_each_have_their_own_size() -> None:
         sparse.from_dense(a, batch_ndim=0).with_values(sparse.from_dense(a).values * scales[:, None]),
     ):
         for method in ("cg", "gmres", "lsmr", "bicgstab(2)"):
-            result = solve(matrix, b, method=method)
+            result = solve(matrix, b, axis=-1, method=method)
             assert result.status.tolist() == [Status.CONVERGED] * 4, (method, result.message)
             np.testing.assert_allclose(result.x, np.broadcast_to(x, (4, 7)), rtol=1e-6)
-        result = solve(matrix, b, method="cg", preconditioner=jacobi(matrix))
+        result = solve(matrix, b, axis=-1, method="cg", preconditioner=jacobi(matrix))
         np.testing.assert_allclose(result.x, np.broadcast_to(x, (4, 7)), rtol=1e-6)
-    x = jit(lambda a, b: solve(a, b, method="bicgstab(2)").x)(stack, b)
+    x = jit(lambda a, b: solve(a, b, axis=-1, method="bicgstab(2)").x)(stack, b)
     np.testing.assert_allclose(x, np.broadcast_to(vector(7), (4, 7)), rtol=1e-6)
 
 
@@ -350,7 +353,7 @@ def test_batches_are_as_if_alone(library: Library) -> None:
     for method in some(
         library, ("cg", "gmres(3)", "gcrot(3)", "bicgstab", "cgs", "qmr", "minres", "lsqr"), ("gcrot(3)",)
     ):
-        result = solve(library.asarray(a), library.asarray(b), method=method)
+        result = solve(library.asarray(a), library.asarray(b), axis=-1, method=method)
         assert tuple(result.status.shape) == (2, 3)
         for i, j in ((0, 0), (1, 2), (0, 1)):
             alone = solve(library.asarray(a[j]), library.asarray(b[i, j]), method=method)
@@ -374,7 +377,7 @@ def test_sparse_matrices(library: Library) -> None:
         for method in some(library, ("auto", "gmres"), ["auto" if matrix is a else "gmres"]):
             result = solve(matrix, library.asarray(b), method=method)
             library.assert_equal(result.x, expected, rtol=1e-5, atol=1e-6)
-    many = solve(a, library.asarray(np.stack([b, 2 * b])), method="bicgstab")
+    many = solve(a, library.asarray(np.stack([b, 2 * b])), axis=-1, method="bicgstab")
     library.assert_equal(many.x, np.stack([expected, 2 * expected]), rtol=1e-5, atol=1e-6)
     assert result.method == "gmres(30)"
 
@@ -496,6 +499,20 @@ def test_what_is_named_as_null_space_is_not_believed(method: str) -> None:
     assert bool(solve(singular, b, method=method, nullspace=0 * ones, x0=np.linspace(0, 1, 8)).converged)
 
 
+def test_slow_restarts_are_no_stagnation() -> None:
+    """A cycle of ten steps gains less than a thousandth, later ones gain more: SciPy converges after 1105 steps."""
+    random, n = np.random.default_rng(90), 26
+    q, _ = np.linalg.qr(random.normal(size=(n, n)))
+    a = q * random.uniform(0.01, 1, size=n) @ q.T + 0.5 * np.diag(random.normal(size=n - 1), 1)
+    b = random.normal(size=n)
+    expected, info = scipy.sparse.linalg.gmres(a, b, restart=10, rtol=1e-8, maxiter=200)
+    assert info == 0
+    result = solve(a, b, method="gmres(10)", max_steps=2000)
+    assert bool(result.converged), result.message
+    assert int(result.iterations) < 1500
+    np.testing.assert_allclose(result.x, expected, rtol=1e-5, atol=1e-5)
+
+
 def test_consistent_singular_systems_without_a_word() -> None:
     for system in SYSTEMS:
         if system.is_singular:
@@ -533,13 +550,13 @@ def test_tolerances(library: Library) -> None:
     if library.lazy:
         return
     a, b = library.asarray(poisson(6, 6)), np.stack([vector(36), vector(36, seed=1) * 100])
-    each = solve(a, library.asarray(b), method="cg", rtol=library.asarray([1e-2, 1e-10]))
+    each = solve(a, library.asarray(b), axis=-1, method="cg", rtol=library.asarray([1e-2, 1e-10]))
     norms = library.to_numpy(each.residual_norm) / np.linalg.norm(b, axis=1)
     assert 1e-8 < norms[0] <= 1e-2
     assert norms[1] <= 1e-10
-    loose = solve(a, library.asarray(b), method="cg", rtol=0.0, atol=1e-3)
+    loose = solve(a, library.asarray(b), axis=-1, method="cg", rtol=0.0, atol=1e-3)
     assert (library.to_numpy(loose.residual_norm) <= 1e-3).all()
-    nothing = solve(a, library.asarray(b), method="cg", atol=1e6)
+    nothing = solve(a, library.asarray(b), axis=-1, method="cg", atol=1e6)
     assert not library.to_numpy(nothing.iterations).any()
 
 
@@ -624,8 +641,8 @@ def test_dask_plans_as_many_steps_as_it_may_take() -> None:
         assert int(np.asarray(result.status)) == 0
     with pytest.raises(xpand.UnsupportedError, match="give max_steps"):
         solve(da.ones((200, 200)), da.ones(200), method="cg")
-    with pytest.raises(TypeError, match="throw=True needs to know"):
-        solve(a, b, method="cg", max_steps=1, throw=True)
+    # What isn't known yet can't raise.
+    assert not xpand.is_concrete(solve(a, b, method="cg", max_steps=1, throw=True).status)
 
 
 # Bad input
@@ -636,16 +653,33 @@ def bad_calls(library: Library) -> list[tuple[Any, type[Exception], str]]:
     tall, nan = library.asarray(np.ones((4, 3))), float("nan")
     two = library.asarray(np.ones(2))
     return [
-        (lambda: solve(a, two), ValueError, r"solve: b must hold vectors of size 4 along its last axis"),
-        (lambda: solve(a, library.asarray(np.ones((4, 2)))), ValueError, "columns of a matrix are meant by"),
-        (lambda: solve(library.asarray(np.ones((3, 4, 4))), library.asarray(np.ones((2, 4)))), ValueError, "broadcast"),
+        (
+            lambda: solve(a, two),
+            ValueError,
+            r"solve: b must have the shape \(4,\) or \(..., 4, k\) for A of shape \(4, 4\), got \(2,\)",
+        ),
+        (lambda: solve(a, library.asarray(np.ones((2, 4)))), ValueError, "vectors along the last axis pass `axis=-1`"),
+        (lambda: solve(a, library.asarray(np.ones((4, 2))), axis=-1), ValueError, "for columns leave `axis` out"),
+        (lambda: solve(a, b, axis=1), ValueError, "solve: axis must be -2, .* or -1, .* got 1"),
+        (lambda: solve(a, b, axis="rows"), TypeError, "solve: axis must be -2 or -1, got 'rows'"),
+        (lambda: solve(lambda x: x, b, axis=-1), ValueError, "solve: axis is for matrices"),
+        (
+            lambda: solve(library.asarray(np.ones((3, 4, 4))), library.asarray(np.ones((2, 4))), axis=-1),
+            ValueError,
+            "broadcast",
+        ),
+        (
+            lambda: solve(library.asarray(np.ones((3, 4, 4))), library.asarray(np.ones((2, 4, 1)))),
+            ValueError,
+            "broadcast",
+        ),
         (lambda: solve(b, b), ValueError, r"solve: A must hold matrices"),
         (lambda: solve(tall, b, method="cg"), ValueError, "solve: method='cg' needs a square A, got 4 rows and 3"),
         (lambda: solve(tall, b, method="lu"), ValueError, "needs a square A"),
         (lambda: solve(a, [1.0] * 4), TypeError, "solve: b must be an array"),
         (lambda: solve("matrix", b), TypeError, "A must be an array"),
         (lambda: solve([a, a], b), TypeError, r"A must be matrices in one array .* `sparse.stack`"),
-        (lambda: solve(a, b, x0=two), ValueError, "solve: x0 must hold vectors of size 4"),
+        (lambda: solve(a, b, x0=two), ValueError, r"solve: x0 must have the shape \(..., 4\)"),
         (lambda: solve(a, b, rtol=-1.0), ValueError, "solve: rtol must be at least 0, got -1.0"),
         (lambda: solve(a, b, atol=-1e-3), ValueError, "solve: atol must be at least 0"),
         (lambda: solve(a, b, rtol=nan), ValueError, "solve: rtol must be at least 0, got nan"),

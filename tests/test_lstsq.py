@@ -1,5 +1,6 @@
-"""Least squares for vectors along the last axis: every library against NumPy, transformations."""
+"""Least squares for columns, and for vectors along the last axis: every library against NumPy, transformations."""
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -12,6 +13,8 @@ from tests.libraries import EAGER_LIBRARIES, LIBRARIES, Library
 from tests.operations import Case, Check, check_values, checked
 from xpand_extensions import autodiff, sparse
 from xpand_extensions.linear_solve import lstsq
+
+by_rows = partial(lstsq, axis=-1)
 
 RNG = np.random.default_rng(0)
 FLOATING = ["float32", "float64", "complex64", "complex128"]
@@ -39,9 +42,9 @@ def reference(a: np.ndarray, b: np.ndarray, rtol: float | None = None) -> tuple[
 
 TALL, WIDE, MANY = normal(2, 5, 3), normal(3, 5), normal(4, 5)
 CASES = {
-    "tall": Case(lstsq, (TALL, normal(2, 5)), reference=reference, differentiable=(0, 1), rtol=1e-10, atol=1e-13),
+    "tall": Case(by_rows, (TALL, normal(2, 5)), reference=reference, differentiable=(0, 1), rtol=1e-10, atol=1e-13),
     "one matrix": Case(
-        lambda a, b: lstsq(a, b)[:2],
+        lambda a, b: by_rows(a, b)[:2],
         (TALL[0], MANY),
         reference=lambda a, b: reference(a, b)[:2],
         differentiable=(0, 1),
@@ -74,7 +77,7 @@ def test_second_derivatives(name: str) -> None:
     library = LIBRARIES[0]
     a, b = CASES[name].arrays
     one = (library.asarray(a[0] if a.ndim > 2 else a), library.asarray(b[0] if a.ndim > 2 else b))
-    autodiff.check_grads(lambda a, b: lstsq(a, b).x, one, order=2)
+    autodiff.check_grads(lambda a, b: by_rows(a, b).x, one, order=2)
 
 
 @st.composite
@@ -93,7 +96,7 @@ def test_systems(library: Library) -> None:
     def run(system: tuple[np.ndarray, np.ndarray, str]) -> None:
         a, b, dtype = system
         rtol = 5e-3 if dtype in ("float32", "complex64") else 1e-9
-        result = lstsq(library.asarray(a), library.asarray(b))
+        result = by_rows(library.asarray(a), library.asarray(b))
         real = np.zeros(0, dtype).real.dtype
         for found, wanted, kind in zip(result, reference(a, b), (dtype, real, "int64", real), strict=True):
             library.assert_equal(found, wanted.astype(kind), rtol=rtol, atol=rtol)
@@ -113,7 +116,7 @@ def test_low_rank(library: Library) -> None:
 def test_what_is_not_finite_spoils_nothing_else(library: Library) -> None:
     b = np.stack([MANY[0], MANY[1], MANY[2]])
     b[1, 2] = np.inf
-    result = lstsq(library.asarray(TALL[0]), library.asarray(b))
+    result = by_rows(library.asarray(TALL[0]), library.asarray(b))
     x, residuals, rank, _ = reference(TALL[0], MANY[:3])
     x[1], residuals[1] = np.nan, np.nan
     library.assert_equal(result.x, x, rtol=1e-10)
@@ -131,14 +134,22 @@ def test_bad_input(library: Library) -> None:
     integers = library.asarray(np.ones((3, 5), dtype=int))
     stack, three = library.asarray(TALL), library.asarray(normal(3, 5))
     calls: list[tuple[Any, type, str]] = [
-        (lambda: lstsq(a, v[:2]), ValueError, r"lstsq: b must hold vectors of size 3 .* got the shape \(2,\)"),
-        (lambda: lstsq(a, library.asarray(1.0)), ValueError, "lstsq: b must hold vectors of size 3"),
+        (lambda: lstsq(a, v[:2]), ValueError, r"lstsq: b must have the shape \(3,\) or \(..., 3, k\) .* got \(2,\)"),
+        (lambda: lstsq(a, library.asarray(1.0)), ValueError, r"lstsq: b must have the shape \(3,\)"),
         (lambda: lstsq(v, v), ValueError, "lstsq: A must hold matrices"),
         (lambda: lstsq(integers, v), TypeError, "lstsq: A must have a floating-point data type"),
         (lambda: lstsq(a, [1.0]), TypeError, "lstsq: b must be an array, got list"),
         (lambda: lstsq(a, v, rtol=-1.0), ValueError, "lstsq: rtol must be at least 0, got -1.0"),
         (lambda: lstsq(a, v, rtol="small"), TypeError, "lstsq: rtol must be a number or None"),
-        (lambda: lstsq(stack, three), ValueError, "lstsq: takes arrays that broadcast together"),
+        (lambda: by_rows(stack, three.T), ValueError, r"b must have the shape \(..., 5\) .*; for columns leave"),
+        (
+            lambda: lstsq(a, three.T),
+            ValueError,
+            r"b must have the shape .* got \(5, 3\); for vectors .* pass `axis=-1`",
+        ),
+        (lambda: by_rows(stack, three), ValueError, "lstsq: takes arrays that broadcast"),
+        (lambda: lstsq(a, v, axis=0), ValueError, "lstsq: axis must be -2, .* or -1"),
+        (lambda: lstsq(a, v, axis="rows"), TypeError, "lstsq: axis must be -2 or -1, got 'rows'"),
     ]
     for call, error, message in calls:
         with pytest.raises(error, match=message):
@@ -149,7 +160,7 @@ def test_bad_input(library: Library) -> None:
 def test_sparse_matrices_are_another_method(library: Library) -> None:
     place = library.asarray(np.arange(2))
     a = sparse.COO(library.asarray(np.ones(2)), (place, place), (3, 2))
-    with pytest.raises(TypeError, match="lstsq: takes dense matrices.*method='lsmr'"):
+    with pytest.raises(TypeError, match="lstsq: A must be a dense array.*method='lsmr'"):
         lstsq(a, library.asarray(np.ones(3)))
 
 

@@ -42,7 +42,7 @@ OPERATIONS: dict[str, tuple[Callable[[Any, Any], Any], np.ndarray, np.ndarray, l
     "kron": (linalg.kron, MATRIX, MATRIX, ALL),
     "triangular_solve": (linalg.triangular_solve, np.tril(MATRIX), VECTOR, FLOATING),
     "cho_solve": (linalg.cho_solve, np.tril(MATRIX), VECTOR, FLOATING),
-    "lstsq": (lambda a, b: linalg.lstsq(a, b).solution, MATRIX, VECTOR, FLOATING),
+    "lstsq": (lambda a, b: linalg.lstsq(a, b).x, MATRIX, VECTOR, FLOATING),
     "conv": (convolution.conv, IMAGE, IMAGE, ALL),
     "conv_transpose": (convolution.conv_transpose, IMAGE, IMAGE, ALL),
     "convolve": (convolution.convolve, VECTOR, VECTOR, ALL),

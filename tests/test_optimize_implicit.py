@@ -183,7 +183,7 @@ def test_arrays_that_repeat_their_elements(library: Library) -> None:
         return minimize(square, 0.0 * b, args=(b, factors), bounds=(-1.0, 9.0)).x
 
     def solved(b: Any) -> Any:
-        return linear_solve.solve(matrix, array_namespace(b).stack([b] * 3), method="bicgstab").x
+        return linear_solve.solve(matrix, array_namespace(b).stack([b] * 3), axis=-1, method="bicgstab").x
 
     library.assert_equal(jvp(lambda x: x * x, (factors,), (b,))[1], np.asarray([6.0, -12.0]))
     library.assert_equal(within(b), np.asarray([3.0, -1.0]), rtol=1e-6)

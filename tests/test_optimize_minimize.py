@@ -75,7 +75,7 @@ def test_every_library_alike(eager_library: Library, method: str) -> None:
 def test_batches_are_as_if_run_alone(library: Library, method: str) -> None:
     if library.id != "numpy" and method not in ("l-bfgs", "newton-cg"):
         method = "bfgs"
-    options: dict[str, Any] = {"method": method, "max_steps": 60}
+    options: dict[str, Any] = {"method": method, "max_steps": 60, "throw": False}
     if method == "adam":
         options["learning_rate"] = 0.1
     starts = STARTS.reshape(5, 1, 2)
@@ -98,7 +98,7 @@ def test_batches_are_as_if_run_alone(library: Library, method: str) -> None:
 def test_mapped_and_compiled(name: str, method: str) -> None:
     library = next(x for x in LIBRARIES if x.id == name)
     x = library.asarray(STARTS[:3])
-    options: Any = {"method": method, "max_steps": 50 if method == "adam" else None}
+    options: Any = {"method": method, "max_steps": 50 if method == "adam" else None, "throw": False}
     wanted = minimize(rosenbrock, STARTS[:3], batch_ndim=1, **options)
     mapped = vmap(lambda x: minimize(rosenbrock, x, **options))
     # PyTorch's compiler takes a minute for a loop, JAX's seconds: one is enough.
@@ -160,7 +160,7 @@ def test_bounds_of_every_library(eager_library: Library) -> None:
 @pytest.mark.parametrize("method", ["bfgs", "nelder-mead", "adam", "scipy-bfgs"])
 def test_trajectories(method: str) -> None:
     steps = (0, 3, 1, 100_000) if method != "adam" else (0, 3, 1, 50)
-    result = minimize(rosenbrock, np.asarray([-1.2, 1.0]), method=method, max_steps=steps)
+    result = minimize(rosenbrock, np.asarray([-1.2, 1.0]), method=method, max_steps=steps, throw=False)
     trajectory = result.trajectory
     assert trajectory is not None
     assert trajectory.x.shape == (4, 2)
@@ -168,7 +168,7 @@ def test_trajectories(method: str) -> None:
     np.testing.assert_array_equal(trajectory.x[0], [-1.2, 1.0])
     np.testing.assert_array_equal(trajectory.iterations[:3], [0, 3, 1])
     for i, count in enumerate(steps[:3]):
-        alone = minimize(rosenbrock, np.asarray([-1.2, 1.0]), method=method, max_steps=count)
+        alone = minimize(rosenbrock, np.asarray([-1.2, 1.0]), method=method, max_steps=count, throw=False)
         np.testing.assert_allclose(trajectory.x[i], alone.x, rtol=1e-12)
         assert int(alone.status) == Status.MAX_STEPS == int(trajectory.status[i])
     np.testing.assert_array_equal(trajectory.x[3], result.x)
@@ -275,7 +275,7 @@ def test_no_variables_and_one() -> None:
 
 
 def test_throw() -> None:
-    assert minimize(rosenbrock, np.ones(2), throw=True).message == "converged"
+    assert minimize(rosenbrock, np.ones(2)).message == "converged"
     with pytest.raises(ConvergenceError, match="within the steps allowed") as caught:
-        minimize(rosenbrock, np.zeros(2), max_steps=2, throw=True)
+        minimize(rosenbrock, np.zeros(2), max_steps=2)
     assert int(caught.value.result.iterations) == 2

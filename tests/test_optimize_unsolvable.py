@@ -1,5 +1,6 @@
-"""Problems without a solution, and input that is no good: the status of each says why, the errors how to mend it."""
+"""Problems without a solution, and bad input: the status of each says why, the errors how to fix it."""
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,13 @@ from tests.libraries import LIBRARIES, Library
 from xpand import array_namespace
 from xpand_extensions import optimize
 from xpand_extensions.jit import jit
-from xpand_extensions.optimize import ConvergenceError, Status, brentq, fixed_point, least_squares, minimize, root
+from xpand_extensions.optimize import ConvergenceError, Status
+
+# What is tested is the status.
+brentq, fixed_point, least_squares, minimize, root, bracketed_root = (
+    partial(getattr(optimize, name), throw=False)
+    for name in ("brentq", "fixed_point", "least_squares", "minimize", "root", "bracketed_root")
+)
 
 SEARCHES = ("l-bfgs", "bfgs", "newton-cg", "gradient-descent")
 ALL = (*SEARCHES, "nelder-mead")
@@ -163,7 +170,7 @@ def test_brackets_that_are_none() -> None:
     hole = lambda x: array_namespace(x).where(abs(x - 0.3) < 0.2, np.nan, x - 0.3)
     assert status(brentq(hole, 0.0, 1.0)) == Status.BREAKDOWN
     with pytest.raises(ConvergenceError, match="the same sign at both ends"):
-        brentq(lambda x: x * x + 1.0, 0.0, 1.0, throw=True)
+        optimize.brentq(lambda x: x * x + 1.0, 0.0, 1.0)
 
 
 @pytest.mark.parametrize("method", ["levenberg-marquardt", "gauss-newton"])
@@ -188,12 +195,12 @@ def test_bounds_that_no_number_is_within() -> None:
 @pytest.mark.parametrize("method", ["brent", "bisect"])
 def test_brackets_at_the_ends_of_the_data_type(method: Any) -> None:
     with np.errstate(over="ignore"):  # the interval is longer than any number
-        wide = optimize.bracketed_root(lambda x: x - 1.0, np.asarray(-1.7e308), np.asarray(1.7e308), method=method)
+        wide = bracketed_root(lambda x: x - 1.0, np.asarray(-1.7e308), np.asarray(1.7e308), method=method)
     assert status(wide) == Status.CONVERGED
     np.testing.assert_allclose(wide.x, 1.0, rtol=1e-14)
     # A function that is infinite on both sides of a jump has no root there.
     jump = lambda x: array_namespace(x).where(x > 0.3, np.inf, -np.inf)
-    assert status(optimize.bracketed_root(jump, np.asarray(0.0), np.asarray(1.0), method=method)) == Status.STAGNATED
+    assert status(bracketed_root(jump, np.asarray(0.0), np.asarray(1.0), method=method)) == Status.STAGNATED
 
 
 ONE = np.asarray([1.0, 2.0])
@@ -249,7 +256,7 @@ BAD: list[tuple[Any, type[Exception], str]] = [
     (lambda: brentq(lambda x: x, np.asarray([1]), 2.0), TypeError, "a must have a real floating"),
     (lambda: brentq(lambda x: x, np.zeros(2), np.ones(3)), ValueError, "broadcast together"),
     (lambda: brentq(lambda x: total(x), np.zeros(2), 1.0), ValueError, r"array of shape \(2,\), got shape \(\)"),
-    (lambda: optimize.bracketed_root(lambda x: x, 0.0, 1.0, method="brnt"), ValueError, "did you mean 'brent'"),
+    (lambda: bracketed_root(lambda x: x, 0.0, 1.0, method="brnt"), ValueError, "did you mean 'brent'"),
     (lambda: optimize.iterate(3, ONE, running=3), TypeError, "step must be a function"),
     (lambda: optimize.iterate(lambda x: x, (), running=lambda x: x > 3), TypeError, "state must be a tree of arrays"),
 ]
@@ -264,10 +271,57 @@ def test_bad_input(call: Any, error: type[Exception], match: str) -> None:
 def test_what_needs_values_says_so() -> None:
     with pytest.raises(ValueError, match="runs on the host.*without 'scipy-'"):
         jit(lambda x: minimize(lambda x: total(x**2), x, method="scipy-bfgs").x)(ONE)
-    with pytest.raises(TypeError, match="throw=True needs to know"):
-        jit(lambda x: minimize(lambda x: total(x**2), x, throw=True).x)(ONE)
+    # Under jit there is nothing to raise for yet.
+    unsolved = jit(lambda x: optimize.minimize(lambda x: -total(x), x).status)(ONE)
+    assert Status(int(unsolved)) == Status.DIVERGED
     with pytest.raises(ValueError, match="a callback needs the values"):
         jit(lambda x: root(lambda x: x, x, callback=lambda r: True).x)(ONE)
     torch = next(x for x in LIBRARIES if x.id == "torch")
     with pytest.raises(TypeError, match="one library"):
         minimize(total, (torch.asarray([1.0]), ONE))
+
+
+FAILURES: dict[str, tuple[Any, str, Status]] = {
+    "minimize": (lambda **o: optimize.minimize(lambda x: -total(x), ONE, method="bfgs", **o), "bfgs", Status.DIVERGED),
+    "root": (lambda **o: optimize.root(lambda x: x**3 - 1.0, ONE, max_steps=1, **o), "newton", Status.MAX_STEPS),
+    "fixed_point": (
+        lambda **o: optimize.fixed_point(lambda x: 3.0 * x + 1.0, ONE, **o),
+        "iteration",
+        Status.DIVERGED,
+    ),
+    "least_squares": (
+        lambda **o: optimize.least_squares(lambda x: x * np.nan, ONE, **o),
+        "levenberg-marquardt",
+        Status.NON_FINITE,
+    ),
+    "brentq": (lambda **o: optimize.brentq(lambda x: x * x + 1.0, 0.0, 1.0, **o), "brent", Status.NO_BRACKET),
+    "bisect": (lambda **o: optimize.bisect(lambda x: x - 0.3, 0.0, 1.0, max_steps=2, **o), "bisect", Status.MAX_STEPS),
+}
+
+
+@pytest.mark.parametrize("name", FAILURES)
+def test_failures_raise_by_default(name: str) -> None:
+    """The error names function, method, status, its meaning and what to do, and has what `throw=False` returns."""
+    call, method, code = FAILURES[name]
+    meaning = str(call(throw=False).message)
+    with pytest.raises(ConvergenceError, match=f"^{name}: method '{method}' did not converge. {code.name}, ") as raised:
+        call()
+    text = str(raised.value)
+    assert meaning in text
+    assert "attribute `result`; throw=False returns it" in text
+    wanted = call(throw=False)
+    assert status(raised.value.result) == status(wanted) == code
+    np.testing.assert_array_equal(raised.value.result.x, wanted.x)
+
+
+def test_one_of_a_batch_that_fails_raises(eager_library: Library) -> None:
+    x = eager_library.asarray([[0.5], [np.nan], [0.6]])
+    f = lambda x: (x[..., 0] - 1.0) ** 2
+    with pytest.raises(ConvergenceError, match=r"1 of 3 systems \(the first: number 1\): NON_FINITE") as raised:
+        optimize.minimize(f, x, batch_ndim=1, method="bfgs")
+    eager_library.assert_equal(raised.value.result.x[0, :], [1.0], rtol=1e-6)
+
+
+def test_a_stop_that_a_callback_asks_for_is_no_failure() -> None:
+    stopped = optimize.minimize(lambda x: total(x**4), ONE, callback=lambda result: True)
+    assert status(stopped) == Status.ABORTED

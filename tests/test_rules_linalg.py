@@ -258,7 +258,7 @@ def test_constants_beside_traced_arrays() -> None:
         (lambda b: linalg.dot_general(a, b, axes=((1,), (0,))), a),
         (lambda b: linalg.cho_solve(a, b), inverse.T @ inverse),
         (lambda b: linalg.lu_solve(*linalg.lu_factor(a), b), inverse),
-        (lambda b: linalg.lstsq(a, b).solution, inverse),
+        (lambda b: linalg.lstsq(a, b).x, inverse),
         (lambda b: of("solve")(a, b), inverse),
     ):
         np.testing.assert_allclose(grad(sum_of(function))(b), np.sum(expected, axis=0), rtol=1e-10)

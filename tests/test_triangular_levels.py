@@ -148,7 +148,7 @@ def test_transformations(library: Library) -> None:
 
     def of_values(values: Any, b: Any) -> Any:
         matrix = sparse.COO(values, (rows, columns), (*values.shape[:-1], 6, 6))
-        return solve_triangular(matrix, b, lower=False, transposed=True)
+        return solve_triangular(matrix, b, axis=-1, lower=False, transposed=True)
 
     both = np.stack([values, 1.5 * values])
     expected = []
@@ -189,7 +189,7 @@ def test_verdicts(library: Library) -> None:
 @pytest.mark.parametrize("library", EAGER_LIBRARIES, ids=str)
 def test_edges(library: Library) -> None:
     none = container(library, np.zeros((0, 0)))
-    library.assert_equal(solve_triangular(none, library.asarray(np.zeros((2, 0)))), np.zeros((2, 0)))
+    library.assert_equal(solve_triangular(none, library.asarray(np.zeros((2, 0))), axis=-1), np.zeros((2, 0)))
     one = container(library, np.asarray([[4.0]]))
     library.assert_equal(solve_triangular(one, library.asarray(np.asarray([2.0]))), np.asarray([0.5]))
     # Entries of one place are added up, those of the other triangle aren't read, and a diagonal of ones need not be.

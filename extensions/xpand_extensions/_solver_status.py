@@ -44,15 +44,48 @@ _MESSAGES: Final = {
 }
 
 
+_LINEAR: Final = {
+    Status.MAX_STEPS: "allow more steps with `max_steps`, loosen `rtol`, or pass a `preconditioner`",
+    Status.STAGNATED: "loosen `rtol`, pass a `preconditioner`, or use a data type of more digits",
+    Status.DIVERGED: "use another method, such as 'gmres' or the direct 'lu'",
+    Status.BREAKDOWN: "use a method for any square matrix, such as 'gmres' or 'lu', and check that what `symmetric`, "
+    "`positive_definite` and `nullspace` say is true",
+    Status.SINGULAR: "name the `nullspace`, or solve by least squares with method='lstsq' or 'lsmr'",
+    Status.NON_FINITE: "remove NaN and infinities from A, b and x0",
+}
+"""How to fix linear systems, by status."""
+
+_NONLINEAR: Final = {
+    Status.MAX_STEPS: "allow more steps with `max_steps`, loosen `atol` and `rtol`, or start nearer to the solution",
+    Status.STAGNATED: "loosen `atol` and `rtol` if the result is good enough, else scale the variables, start "
+    "elsewhere or use a data type of more digits",
+    Status.DIVERGED: "check that there is a solution, start nearer to it, or take smaller steps",
+    Status.BREAKDOWN: "check what the function returns near the result's `x`, or use another method",
+    Status.SINGULAR: "start elsewhere, or use a method that takes singular Jacobians, such as "
+    "`least_squares` with 'levenberg-marquardt'",
+    Status.NON_FINITE: "start where the function and its derivatives are finite",
+    Status.NO_BRACKET: "choose ends at which the function has opposite signs",
+}
+"""How to fix problems of optimisation and roots, by status."""
+
+
 class ConvergenceError(RuntimeError):
-    """A solver did not converge, and was called with `throw=True`.
+    """A solver did not converge; raised by default where values are concrete, and never with `throw=False`.
 
     Attributes:
-        result: What it would have returned: the last iterate, with the status of each system.
+        result: What `throw=False` returns: the last iterate, with a `status` for each system.
+
+    >>> import numpy as np
+    >>> from xpand_extensions.linear_solve import solve
+    >>> try:
+    ...     solve(np.asarray([[1.0, 1.0], [1.0, 1.0]]), np.asarray([1.0, 2.0]))
+    ... except ConvergenceError as error:
+    ...     print(Status(int(error.result.status)).name)
+    SINGULAR
     """
 
     def __init__(self, message: str, result: Any) -> None:
-        """Take the message and the result that it speaks of."""
+        """Take the message, and the result that it is about."""
         super().__init__(message)
         self.result = result
 
@@ -94,18 +127,28 @@ def codes_of(status: Array) -> list[int] | None:
     return [int(flat[i]) for i in range(flat.shape[0])]
 
 
-def throw_unless_converged(function: str, result: Any) -> None:
-    """Raise for a result whose `status` isn't CONVERGED throughout.
+def throw_unless_converged(function: str, method: str, result: Any, status: Array | None = None) -> None:
+    """Raise for a result whose `status`, or the one given, is concrete and a failure; a callback's stop is none.
 
     Raises:
         ConvergenceError: A system did not converge.
-        TypeError: The status isn't known yet, so nothing can be raised.
     """
-    codes = codes_of(result.status)
-    if codes is None:
-        raise TypeError(
-            f"{function}: throw=True needs to know how the solver ended, which under jit, under vmap and for lazy "
-            "arrays is not known yet; leave it out and look at the result's `status`"
-        )
-    if any(codes):
-        raise ConvergenceError(f"{function}: {summary(codes)}; the result is in the attribute `result`", result)
+    status = result.status if status is None else status
+    if not is_concrete(status):  # under transformations and in lazy arrays
+        return
+    xp = array_namespace(status)
+    if not bool(xp.any((status != int(Status.CONVERGED)) & (status != int(Status.ABORTED)))):
+        return
+    codes = codes_of(status) or []
+    counts = {each: codes.count(each) for each in sorted(set(codes)) if each not in (Status.CONVERGED, Status.ABORTED)}
+    remedies = _LINEAR if function == "solve" else _NONLINEAR
+    ended = []
+    for code, count in counts.items():
+        of = "" if len(codes) == 1 else f"{count} of {len(codes)} systems (the first: number {codes.index(code)}): "
+        remedy = remedies.get(Status(code), _NONLINEAR.get(Status(code), ""))
+        ended.append(f"{of}{Status(code).name}, {message(code)}; {remedy}")
+    raise ConvergenceError(
+        f"{function}: method {method!r} did not converge. {'. '.join(ended)}. The result is in this error's attribute "
+        "`result`; throw=False returns it, and `status` says how each system ended",
+        result,
+    )

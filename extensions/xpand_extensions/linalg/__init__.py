@@ -7,24 +7,15 @@ What the standard has is in the namespace: `xp.matmul`, `xp.tensordot`, `xp.vecd
 from typing import TYPE_CHECKING
 
 from .._elsewhere import elsewhere
-from ._factorizations import (
-    LeastSquares,
-    LUFactors,
-    LUResult,
-    cho_solve,
-    lstsq,
-    lu,
-    lu_factor,
-    lu_solve,
-    triangular_solve,
-)
+from ._factorizations import LUFactors, LUResult, cho_solve, lu, lu_factor, lu_solve, triangular_solve
 from ._functions import expm, logm
+from ._lstsq import LstsqResult, lstsq
 from ._products import diagonal, dot_general, einsum, kron, matvec
 
 __all__ = [
     "LUFactors",
     "LUResult",
-    "LeastSquares",
+    "LstsqResult",
     "cho_solve",
     "diagonal",
     "dot_general",

@@ -1,8 +1,8 @@
-"""Systems of equations by factors: triangular, Cholesky, LU; least squares."""
+"""Systems of equations by factors: triangular, Cholesky, LU."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from xpand import _arguments, array_namespace
+from xpand import _arguments
 from xpand._typing import Array
 
 from .._dispatch import pluggable
@@ -29,19 +29,6 @@ class LUResult(NamedTuple):
     """Upper triangular: shape `(..., min(m, n), n)`."""
 
 
-class LeastSquares(NamedTuple):
-    """What `lstsq` returns."""
-
-    solution: Array
-    """The `x` of least norm among those that make `a @ x - b` smallest: shape `(..., n, k)`, or `(..., n)`."""
-    residuals: Array
-    """Sums of squares of `a @ x - b` over the rows, real: shape `(..., k)`, or `(...)`."""
-    rank: Array
-    """How many singular values count as different from zero: integers, shape `(...)`."""
-    singular_values: Array
-    """All singular values, in descending order, real: shape `(..., min(m, n))`."""
-
-
 @pluggable
 def triangular_solve(
     a: Array,
@@ -54,7 +41,9 @@ def triangular_solve(
     unit_diagonal: bool = False,
     left_side: bool = True,
 ) -> Array:
-    """Solve `a @ x = b` for triangular matrices `a`.
+    """Solve `a @ x = b` or `x @ a = b` for dense triangular `a`; a zero on the diagonal gives infinities or NaN.
+
+    `linear_solve.solve_triangular` takes sparse matrices too, and raises for zeros on the diagonal.
 
     Args:
         a: Square matrices, shape `(..., n, n)`, of a floating-point data type. Only one triangle is read.
@@ -232,55 +221,3 @@ def lu_solve(
     checks.right_sides("lu_solve", factors, b, size)
     solve = lu_solve.native(factors, permutation, b)
     return checks.computed(solve, factors, permutation, b, transpose=transpose, conjugate=conjugate)
-
-
-@pluggable
-def lstsq(a: Array, b: Array, /, *, rtol: float | None = None) -> LeastSquares:
-    """Find the solutions of `a @ x = b` by least squares: of those that fit best, the one of least norm.
-
-    Args:
-        a: Matrices, shape `(..., m, n)`, of a floating-point data type and any rank.
-        b: One vector, shape `(m,)`, or matrices, shape `(..., m, k)`, of a floating-point data type; the two are
-            promoted. Stacks of matrices broadcast.
-        rtol: Singular values up to `rtol` times the largest count as zero. Left out: `max(m, n)` times the data
-            type's `eps`.
-
-    Returns:
-        A named tuple `(solution, residuals, rank, singular_values)`. The residuals are there for every rank and shape,
-        unlike those of `numpy.linalg.lstsq`. For a matrix or right sides with values that aren't finite, the results
-        are NaN and the rank 0.
-
-    Raises:
-        TypeError: No array, arrays of two libraries, data types that aren't floating-point, `rtol` no number.
-        ValueError: Shapes that don't fit, a negative `rtol`, arrays on two devices.
-
-    The solution is differentiable where the rank doesn't change.
-
-    Source: `numpy.linalg.lstsq`; the derivative: G. H. Golub and V. Pereyra, SIAM J. Numer. Anal. 10 (1973) 413.
-
-    >>> import numpy as np
-    >>> a = np.asarray([[1.0, 0.0], [1.0, 1.0], [1.0, 2.0]])
-    >>> result = lstsq(a, np.asarray([1.0, 3.0, 5.0]))
-    >>> result.solution.round(12)
-    array([1., 2.])
-    >>> int(result.rank)
-    2
-    """
-    a, b = checks.alike("lstsq", _arguments.FLOATING, a=a, b=b)
-    rows, _ = checks.matrices("lstsq", "a", a)
-    checks.right_sides("lstsq", a, b, rows)
-    rtol = _tolerance("lstsq", rtol)
-    xp = array_namespace(a)
-    if rtol is None and checks.narrow(xp, a.dtype):
-        rtol = max(a.shape[-2:]) * float(xp.finfo(a.dtype).eps)  # not that of float32, in which it is computed
-    return checks.computed(lstsq.native(a, b), a, b, rtol=rtol)
-
-
-def _tolerance(function: str, rtol: Any) -> float | None:
-    if rtol is None:
-        return None
-    if isinstance(rtol, bool) or not isinstance(rtol, (int, float)):
-        raise TypeError(f"{function}: rtol must be a number or None, got {rtol!r}")
-    if not rtol >= 0:
-        raise ValueError(f"{function}: rtol must be at least 0, got {rtol}")
-    return float(rtol)

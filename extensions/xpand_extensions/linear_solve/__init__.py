@@ -6,10 +6,10 @@ by the residual, computed anew.
 """
 
 from .._solver_status import ConvergenceError, Status
+from ..linalg import LstsqResult, lstsq
 from ._direct import direct_solve, factorize
 from ._factorization import Factorization
 from ._krylov import krylov as krylov
-from ._lstsq import LstsqResult, lstsq
 from ._matrix_from_function import matrix_from_function
 from ._methods import METHODS
 from ._operators import LinearOperator

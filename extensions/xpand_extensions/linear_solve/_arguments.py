@@ -8,6 +8,7 @@ from xpand._namespace import describe
 from xpand._typing import Array
 
 from .._dispatch import in_one_namespace
+from ..linalg._right_sides import stack_of
 from ..sparse._containers import Sparse
 from ._operators import Map, Matrix
 from ._results import norm
@@ -15,7 +16,7 @@ from ._vectors import Vectors, flat_vectors, vectors_of
 
 
 class Sides(NamedTuple):
-    """Both sides of a system as flat vectors."""
+    """A system, with its right-hand sides and its guess as flat vectors."""
 
     operator: Matrix | Map
     b: Array
@@ -24,8 +25,8 @@ class Sides(NamedTuple):
     columns: Vectors
 
 
-def sides_of_matrix(operator: Matrix, b: Any, x0: Any, batch_ndim: int) -> Sides:
-    """Check vectors against matrices: along the last axis, the axes before broadcast with those of the matrices.
+def sides_of_matrix(operator: Matrix, b: Any, x0: Any, axis: int, batch_ndim: int) -> Sides:
+    """Check right-hand sides and a guess for matrices; write them as vectors along the last axis.
 
     Raises:
         TypeError: Vectors that are no arrays of the matrices' library, or not of a floating-point data type.
@@ -36,31 +37,37 @@ def sides_of_matrix(operator: Matrix, b: Any, x0: Any, batch_ndim: int) -> Sides
     given = {"A": values, "b": b} | ({} if x0 is None else {"x0": x0})
     xp = _arguments.namespace_of("solve", **given)
     _arguments.one_device("solve", **given)
-    rows, columns = tuple(matrix.shape)[-2:]
-    batch: tuple[Any, ...] = tuple(matrix.shape)[:-2]
-    for (name, x), size in zip(list(given.items())[1:], (rows, columns)):
+    whole = tuple(matrix.shape)
+    rows, columns = whole[-2:]
+    for name, size in (("b", rows), ("x0", columns))[: len(given) - 1]:
+        x = given[name]
         _arguments.dtype("solve", name, xp, x, _arguments.FLOATING)
-        shape = _arguments.known_shape("solve", name, x)
-        if not shape or shape[-1] != size:
-            raise ValueError(
-                f"solve: {name} must hold vectors of size {size} along its last axis, for A of shape "
-                f"{tuple(matrix.shape)}, got the shape {shape}; columns of a matrix are meant by `xp.matrix_transpose`"
-            )
-        batch = _arguments.broadcast_shapes("solve", A=batch, **{name: shape[:-1]})
-    if batch_ndim not in (0, len(batch)):
-        raise ValueError(
-            f"solve: batch_ndim is for A that is a function; of matrices the batch is all axes but the last ones, here "
-            f"{len(batch)}, got batch_ndim={batch_ndim}"
-        )
+        # A guess is laid out like the solution.
+        along = axis if name == "b" or len(b.shape) > 1 else -1
+        stack_of("solve", name, whole, _arguments.known_shape("solve", name, x), along, size)
     promoted = _arguments.promote("solve", xp, **given)
     if not isinstance(matrix, Sparse):  # whose known pattern stays as it is
         promoted = in_one_namespace(*promoted)
     if promoted[0] is not values:
         matrix = matrix.with_values(promoted[0]) if isinstance(matrix, Sparse) else promoted[0]
-        operator = Matrix(matrix, operator.symmetric, operator.positive_definite)
-    b = _spread(promoted[1], (*batch, rows))
+    is_columns = axis == -2 and len(b.shape) > 1
+    stack = tuple(matrix.shape)[:-2]
+    if is_columns:
+        stack = (*stack, 1) if stack else stack
+        turned = [x if x.ndim == 1 else array_namespace(x).matrix_transpose(x) for x in promoted[1:]]
+        promoted = (promoted[0], *turned)
+    shapes = {name: tuple(x.shape[:-1]) for name, x in zip(list(given)[1:], promoted[1:])}
+    batch = _arguments.broadcast_shapes("solve", A=stack, **shapes)
+    if batch_ndim not in (0, len(batch)):
+        raise ValueError(
+            f"solve: batch_ndim is for A that is a function; with matrices the axes of the batch are those of b, here "
+            f"{len(batch)}, got batch_ndim={batch_ndim}"
+        )
+    operator = Matrix(matrix, operator.symmetric, operator.positive_definite)
+    right = _spread(promoted[1], (*batch, rows))
     start = None if x0 is None else _spread(promoted[2], (*batch, columns))
-    return Sides(operator, b, start, flat_vectors(b, batch, rows), flat_vectors(b, batch, columns))
+    spaces = [flat_vectors(right, batch, size, is_columns) for size in (rows, columns)]
+    return Sides(operator, right, start, *spaces)
 
 
 def sides_of_function(operator: Map, b: Any, x0: Any, batch_ndim: int, may_be_rectangular: bool) -> Sides:

@@ -6,7 +6,7 @@ from xpand import array_namespace, library_name
 from xpand._typing import Array
 
 from .. import linalg
-from ._factorization import Factorization, by_columns, conjugate
+from ._factorization import Factorization, conjugate
 
 
 class _LUFields(NamedTuple):
@@ -28,8 +28,7 @@ class LUFactorization(_LUFields, Factorization):
         return f"lu ({library_name(array_namespace(self.factors))})"
 
     def _solved(self, b: Array, transposed: bool) -> Array:
-        solve = lambda columns: linalg.lu_solve(self.factors, self.permutation, columns, transpose=transposed)
-        return by_columns(self.factors, b, solve)
+        return linalg.lu_solve(self.factors, self.permutation, b, transpose=transposed)
 
 
 class _CholeskyFields(NamedTuple):
@@ -52,7 +51,7 @@ class CholeskyFactorization(_CholeskyFields, Factorization):
     def _solved(self, b: Array, transposed: bool) -> Array:
         # The transpose of a Hermitian matrix is its conjugate.
         b = conjugate(b) if transposed else b
-        x = by_columns(self.factor, b, lambda columns: linalg.cho_solve(self.factor, columns))
+        x = linalg.cho_solve(self.factor, b)
         return conjugate(x) if transposed else x
 
 
@@ -75,13 +74,9 @@ class QRFactorization(_QRFields, Factorization):
         return f"qr ({library_name(array_namespace(self.triangle))})"
 
     def _solved(self, b: Array, transposed: bool) -> Array:
-        return by_columns(self.triangle, b, self._transposed if transposed else self._plain)
-
-    def _plain(self, columns: Array) -> Array:
-        xp = array_namespace(columns)
+        xp = array_namespace(b)
+        if transposed:
+            inner = linalg.triangular_solve(self.triangle, b, lower=False, transpose=True)
+            return xp.matmul(conjugate(self.orthogonal), inner)
         adjoint = conjugate(xp.matrix_transpose(self.orthogonal))
-        return linalg.triangular_solve(self.triangle, xp.matmul(adjoint, columns), lower=False)
-
-    def _transposed(self, columns: Array) -> Array:
-        inner = linalg.triangular_solve(self.triangle, columns, lower=False, transpose=True)
-        return array_namespace(columns).matmul(conjugate(self.orthogonal), inner)
+        return linalg.triangular_solve(self.triangle, xp.matmul(adjoint, b), lower=False)

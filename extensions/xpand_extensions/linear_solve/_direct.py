@@ -1,4 +1,4 @@
-"""Direct solvers: factor once, solve for as many right sides as there are."""
+"""Direct solvers: factor once, solve for any number of right-hand sides."""
 
 from typing import Final
 
@@ -100,15 +100,16 @@ def direct_solve(
     b: Array,
     /,
     *,
+    axis: int = -2,
     method: str = "auto",
     positive_definite: bool | None = None,
     symmetric: bool | None = None,
 ) -> Array:
-    """Solve `A x = b` by factors: `factorize(A, …).solve(b)`, with the arguments and errors of both.
+    """Solve `A x = b` by factors: `factorize(A, …).solve(b, axis=axis)`, with the arguments and errors of both.
 
     >>> import numpy as np
     >>> direct_solve(np.asarray([[2.0, 1.0], [1.0, 3.0]]), np.asarray([3.0, 4.0]))
     array([1., 1.])
     """
     found = factorize(A, method=method, positive_definite=positive_definite, symmetric=symmetric)
-    return found.solve(b)
+    return found.solve(b, axis=axis)

@@ -1,15 +1,14 @@
 """Factorisations as objects: what all have in common, and how solving with one is differentiated."""
 
-import math
-from collections.abc import Callable
 from typing import Any, Final, cast
 
 from xpand import _arguments, array_namespace
 from xpand._typing import Array
 
-from .. import autodiff, linalg
+from .. import autodiff
 from .._dispatch import in_one_namespace
 from ..linalg import _checks as checks
+from ..linalg._right_sides import Columns, axis_of, columns_of, stack_of
 from ..sparse._containers import Sparse
 
 
@@ -43,42 +42,45 @@ class Factorization:
         """The data type of the matrices."""
         return self.matrix.dtype
 
-    def solve(self, b: Array, /) -> Array:
-        """Solve `A x = b`.
+    def solve(self, b: Array, /, *, axis: int = -2) -> Array:
+        """Solve `A @ x = b`.
 
         Args:
-            b: Vectors along the last axis, shape `(..., n)`, of a floating-point data type. The axes before broadcast
-                with those of the matrices.
+            b: One vector, shape `(n,)`, or matrices of columns, shape `(..., n, k)`, of a floating-point data type.
+                Stacks of matrices broadcast.
+            axis: The axis along which the vectors of `b` lie. With -1 they lie along the last axis, shape `(..., n)`,
+                and the axes before broadcast with the stack of A.
 
         Returns:
-            The solutions, of the broadcast shape and promoted data type. NaN for a matrix without factors, and for a
-            right side that isn't finite; of no accuracy where the status is SINGULAR.
+            The solutions, laid out like `b`, of the broadcast shape and promoted data type. NaN for a matrix without
+            factors, and for a vector of `b` that isn't finite; of no accuracy where the status is SINGULAR.
 
         Raises:
             TypeError: No array, another library's, another data type.
-            ValueError: A shape that doesn't fit, another device.
+            ValueError: A shape that doesn't fit, an `axis` other than -2 and -1, another device.
 
         Differentiable in `b` and in the entries of the matrix, in both modes and to any order, by the same factors.
         """
-        return self._implicit(self._right_sides("solve", b), transposed=False)
+        return self._implicit("solve", b, axis, transposed=False)
 
-    def solve_transposed(self, b: Array, /) -> Array:
-        """Solve `transpose(A) x = b`, by the same factors. Arguments, result and errors are those of `solve`."""
-        return self._implicit(self._right_sides("solve_transposed", b), transposed=True)
+    def solve_transposed(self, b: Array, /, *, axis: int = -2) -> Array:
+        """Solve `transpose(A) @ x = b`, by the same factors. Arguments, result and errors are those of `solve`."""
+        return self._implicit("solve_transposed", b, axis, transposed=True)
 
-    def _implicit(self, b: Array, *, transposed: bool) -> Array:
+    def _implicit(self, name: str, b: Array, axis: int, *, transposed: bool) -> Array:
+        values = self.matrix.values if isinstance(self.matrix, Sparse) else self.matrix
+        columns = right_sides(name, values, self.shape, b, axis)
         names = (_TRANSPOSED if transposed else _PLAIN, _PLAIN if transposed else _TRANSPOSED)
         (product, solve), (_, other) = names
-        return cast(Array, autodiff.custom_linear_solve(product, b, solve=solve, transpose_solve=other, args=(self,)))
-
-    def _right_sides(self, name: str, b: Array) -> Array:
-        values = self.matrix.values if isinstance(self.matrix, Sparse) else self.matrix
-        return right_sides(name, values, self.shape, b)
+        x = autodiff.custom_linear_solve(product, columns.array, solve=solve, transpose_solve=other, args=(self,))
+        return columns.restore(x)
 
     def _times(self, x: Array, transposed: bool) -> Array:
-        return matvec(transpose(self.matrix) if transposed else self.matrix, x)
+        matrix = transpose(self.matrix) if transposed else self.matrix
+        return cast(Array, matrix @ x)
 
     def _solved(self, b: Array, transposed: bool) -> Array:
+        """Solve for columns, `(..., n, k)`, of the stack of the matrices."""
         raise NotImplementedError
 
 
@@ -93,20 +95,19 @@ def check_square(name: str, A: Array) -> None:
     checks.matrices(name, "A", A, square=True)
 
 
-def right_sides(name: str, values: Array, shape: tuple[int, ...], b: Array) -> Array:
-    """Check right sides for matrices of a shape, and bring them to the shape and data type of the solutions."""
+def right_sides(name: str, values: Array, shape: tuple[int, ...], b: Array, axis: int) -> Columns:
+    """Check right-hand sides of matrices; return them as columns of the shape and data type of the solutions."""
     xp = _arguments.namespace_of(name, A=values, b=b)
     _arguments.one_device(name, A=values, b=b)
     _arguments.dtype(name, "b", xp, b, _arguments.FLOATING)
-    size, given = shape[-2], _arguments.known_shape(name, "b", b)
-    if not given or given[-1] != size:
-        raise ValueError(
-            f"{name}: b must hold vectors of size {size} along its last axis, (..., {size}), got the shape {given}; "
-            "the columns of a matrix are meant by `xp.matrix_transpose(b)`"
-        )
-    batch = _arguments.broadcast_shapes(name, A=shape[:-2], b=given[:-1])
+    axis_of(name, axis)
+    stack_of(name, "b", shape, _arguments.known_shape(name, "b", b), axis)
     _, b = in_one_namespace(*_arguments.promote(name, xp, A=values, b=b))
-    return b if (*batch, size) == given else xp.broadcast_to(b, (*batch, size))
+    columns = columns_of(b, axis, is_one_matrix=len(shape) == 2)
+    x = columns.array
+    stack = _arguments.broadcast(tuple(shape[:-2]), tuple(x.shape[:-2]))
+    whole = x if tuple(x.shape[:-2]) == stack else xp.broadcast_to(x, (*stack, *x.shape[-2:]))
+    return columns._replace(array=whole)
 
 
 def _product(x: Array, a: Factorization) -> Array:
@@ -128,7 +129,7 @@ def _solve_transposed(b: Array, a: Factorization) -> Array:
 def _of_valid(a: Factorization, b: Array, *, transposed: bool) -> Array:
     """Solve; put NaN where a matrix has no factors, and where a right side isn't finite, which libraries differ in."""
     xp = array_namespace(b, a.condition)
-    valid = (xp.isfinite(a.condition) & xp.all(xp.isfinite(b), axis=-1))[..., None]
+    valid = xp.isfinite(a.condition)[..., None, None] & xp.all(xp.isfinite(b), axis=-2, keepdims=True)
     x = a._solved(xp.where(valid, b, xp.zeros_like(b)), transposed)
     return xp.where(valid, x, xp.full_like(x, float("nan")))
 
@@ -137,35 +138,9 @@ _PLAIN: Final = (_product, _solve)
 _TRANSPOSED: Final = (_product_transposed, _solve_transposed)
 
 
-def matvec(matrix: Any, x: Array) -> Array:
-    """Multiply matrices, dense or sparse, with vectors along the last axis; the axes before broadcast."""
-    if matrix.ndim == 2 and x.ndim > 1:
-        rows, shape = _rows(x)
-        product = array_namespace(x).matrix_transpose(matrix @ array_namespace(x).matrix_transpose(rows))
-        return array_namespace(x).reshape(product, (*shape[:-1], product.shape[-1]))
-    if isinstance(matrix, Sparse):
-        return (matrix @ x[..., None])[..., 0] if x.ndim > 1 or matrix.ndim > 2 else matrix @ x
-    return linalg.matvec(matrix, x)
-
-
 def transpose(matrix: Any) -> Any:
     """Transpose matrices, dense or sparse."""
     return matrix.mT if isinstance(matrix, Sparse) else array_namespace(matrix).matrix_transpose(matrix)
-
-
-def _rows(x: Array) -> tuple[Array, tuple[int, ...]]:
-    """Write vectors along the last axis as the rows of one matrix; return the shape they had."""
-    shape = tuple(x.shape)
-    return array_namespace(x).reshape(x, (math.prod(shape[:-1]), shape[-1])), shape
-
-
-def by_columns(factors: Array, b: Array, solve: Callable[[Array], Array]) -> Array:
-    """Solve for vectors along the last axis by a function of columns; all at once where there is one matrix."""
-    if factors.ndim > 2 or b.ndim == 1:
-        return solve(b[..., None])[..., 0]
-    rows, shape = _rows(b)
-    xp = array_namespace(b)
-    return xp.reshape(xp.matrix_transpose(solve(xp.matrix_transpose(rows))), shape)
 
 
 def conjugate(x: Array) -> Array:

@@ -180,7 +180,8 @@ def solve_sparse(
         number: The number that the host keeps the factors under, shape `(*batch)`.
         values: As in `factor_sparse`.
         pattern: As in `factor_sparse`.
-        b: Right sides, shape `(..., size)`, of the data type of the values; the axes before broadcast with `batch`.
+        b: Right-hand sides as columns, shape `(..., size, k)`, of the data type of the values; the axes before
+            broadcast with `batch`.
         format: As in `factor_sparse`.
         size: As in `factor_sparse`.
         kind: As in `factor_sparse`.
@@ -192,8 +193,9 @@ def solve_sparse(
     >>> import numpy as np
     >>> values, pattern = np.asarray([1.0, 2.0]), (np.asarray([0, 1]), np.asarray([0, 1, 2]))
     >>> number = factor_sparse(values, pattern, format="csr", size=2).number
-    >>> solve_sparse(number, values, pattern, np.asarray([3.0, 4.0]), format="csr", size=2)
-    array([3., 2.])
+    >>> solve_sparse(number, values, pattern, np.asarray([[3.0], [4.0]]), format="csr", size=2)
+    array([[3.],
+           [2.]])
     """
     solve = solve_sparse.native(number, values, *pattern, b)
     return solve(number, values, pattern, b, format=format, size=size, kind=kind, transposed=transposed)

@@ -25,7 +25,7 @@ class Options(NamedTuple):
     method: Method
     stops: tuple[int, ...]
     """After how many steps to look, in ascending order."""
-    throw: bool = False
+    throw: bool = True
     """Whether a derivative whose solution does not converge raises, where that can be told."""
 
     def last(self) -> "Options":
@@ -163,8 +163,9 @@ class _Derivatives:
             return
         if bool(array_namespace(status).any(status != int(Status.CONVERGED))):
             raise ConvergenceError(
-                f"solve: the derivative of a solution is a solution too, which by {str(options.method)!r} has not "
-                "converged; give it more max_steps, a larger rtol, or a preconditioner",
+                f"solve: the system of a derivative has not converged by method {str(options.method)!r}; allow more "
+                "steps with `max_steps`, loosen `rtol`, or pass a `preconditioner`. What was found is in this error's "
+                "attribute `result`; throw=False takes the best that was found for the derivative",
                 found,
             )
 

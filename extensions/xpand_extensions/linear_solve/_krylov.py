@@ -8,6 +8,7 @@ from xpand._typing import Array
 from .. import autodiff
 from .._dispatch import pluggable
 from ._operators import Map, Matrix, conj
+from ._preconditioners import Preconditioner
 from ._vectors import Vectors
 
 
@@ -74,10 +75,15 @@ class System:
         return r if self.preconditioner is None else conj(xp, self.transposed().precondition(conj(xp, r)))
 
     def _preconditioner(self, r: Array) -> Array:
-        return self.columns.flat("solve: preconditioner must return", self.preconditioner(self.rows.tree(r)))
+        given = self.preconditioner
+        if isinstance(given, Preconditioner) and not self.rows.is_columns:
+            return given(r, axis=-1)
+        return self.columns.flat("solve: preconditioner must return", given(self.rows.tree(r)))
 
     def _transposed_preconditioner(self, r: Array) -> Array:
         given = getattr(self.preconditioner, "transposed", None)
+        if isinstance(self.preconditioner, Preconditioner) and not self.rows.is_columns:
+            return self.preconditioner.transposed(r, axis=-1)
         if given is not None:
             found = given(self.columns.tree(r))
         elif self.operator.symmetric:

@@ -1,5 +1,6 @@
 """Sparse triangles solved where they lie, on devices that the host is far from: level by level, each at once."""
 
+from functools import partial
 from typing import Any, NamedTuple
 
 from xpand import _arguments, array_namespace, library_name
@@ -75,7 +76,14 @@ class LevelFactorization(_LevelFields, Factorization):
         return f"triangular (level by level, {library_name(array_namespace(self.matrix.values))})"
 
     def _solved(self, b: Array, transposed: bool) -> Array:
-        return solve_levels(b, *(self.backward if transposed else self.forward)) if b.shape[-1] else b
+        return _columns_solved(self.backward if transposed else self.forward, b) if b.shape[-2] else b
+
+
+def _columns_solved(steps: _Steps, b: Array) -> Array:
+    """Solve for columns, `(..., n, k)`, which are one more axis of vectors."""
+    xp = array_namespace(b)
+    steps = steps._replace(weights=steps.weights[..., None, :, :, :], diagonal=steps.diagonal[..., None, :, :])
+    return xp.matrix_transpose(solve_levels(xp.matrix_transpose(b), *steps))
 
 
 def applies(part: COO) -> bool:
@@ -105,13 +113,8 @@ def by_levels(part: COO, *, lower: bool) -> LevelFactorization:
         for each in (True, False)
     ]
     sums = times(safe, xp.ones((*values.shape[:-1], size), dtype=xp.abs(diagonal).dtype, device=device))
-
-    def columns_of(steps: _Steps) -> Any:
-        # The columns of right sides are one more axis of vectors.
-        steps = steps._replace(weights=steps.weights[..., None, :, :, :], diagonal=steps.diagonal[..., None, :, :])
-        return lambda b: xp.matrix_transpose(solve_levels(xp.matrix_transpose(b), *steps))
-
-    condition = estimate(xp, sums, values.dtype, columns_of(forward), columns_of(backward))
+    solve, transposed = partial(_columns_solved, forward), partial(_columns_solved, backward)
+    condition = estimate(xp, sums, values.dtype, solve, transposed)
     return LevelFactorization(part, forward, backward, *verdict(xp, condition, finite, regular, Status.SINGULAR))
 
 

@@ -155,6 +155,10 @@ def times(matrix: Any, x: Array) -> Array:
     if x.ndim == 1 and matrix.ndim == 2:
         return matrix @ x
     xp = array_namespace(x)
+    is_plain = isinstance(matrix, Sparse) or _arguments.is_array(matrix)  # and no layout of a plug-in
+    if is_plain and matrix.ndim > 2 and matrix.shape[-3] == 1 and x.ndim > 1:
+        # One matrix for all vectors of the axis before the last: their products together.
+        return xp.matrix_transpose((matrix @ xp.matrix_transpose(x)[..., None, :, :])[..., 0, :, :])
     if matrix.ndim > 2:
         return (matrix @ x[..., None])[..., 0]
     # One matrix, many vectors: one product of matrices.
@@ -162,6 +166,16 @@ def times(matrix: Any, x: Array) -> Array:
     columns = xp.matrix_transpose(xp.reshape(x, (_count(shape[:-1]), shape[-1])))
     product = xp.matrix_transpose(matrix @ columns)
     return xp.reshape(product, (*shape[:-1], product.shape[-1]))
+
+
+def of_vectors(matrix: Any, rows: Vectors) -> Any:
+    """Give a stack of matrices one more axis, of size 1, where the last axis of the batch is that of columns."""
+    if matrix.ndim == 2 or not rows.is_columns:
+        return matrix
+    if not isinstance(matrix, Sparse):
+        return matrix[..., None, :, :]
+    pattern = tuple([x if x.ndim == 1 else x[..., None, :] for x in matrix.pattern])
+    return matrix._of(matrix.values[..., None, :], pattern, matrix._static())
 
 
 def ready(tree: trees.Tree) -> trees.Tree:

@@ -8,17 +8,18 @@ from xpand import _arguments, array_namespace, is_concrete, trees
 from xpand._namespace import describe
 from xpand._typing import Array, Namespace
 
-from .. import linalg, sparse
+from .. import sparse
+from ..linalg._right_sides import axis_of, columns_of, stack_of
 from ..sparse._convert import any_sparse
 from ..sparse._known import make_known
 from ._operators import times
 
 
 class Preconditioner:
-    """An approximate inverse `M` of a matrix: `M(r)`, and `M.transposed(r)`, for vectors along the last axis of `r`.
+    """An approximate inverse `M` of a matrix: `M(r)`, and `M.transposed(r)`.
 
-    An immutable tree: it passes through `jit` and `vmap`. Axes of `r` before the last are independent vectors. It has
-    no part in derivatives: what `solve` returns is differentiated implicitly.
+    An immutable tree: it passes through `jit` and `vmap`. Derivatives don't depend on it: what `solve` returns is
+    differentiated implicitly.
     """
 
     # No tuple, which takes no weak references: `jax.jit(M)` holds M by one, and ends the process without.
@@ -48,31 +49,42 @@ class Preconditioner:
         parts = [f"{name}={getattr(self, name)!r}" for name in (*self._trees, *self._static)]
         return f"{type(self).__name__}({', '.join(parts)})"
 
-    def __call__(self, r: Array, /) -> Array:
-        """Apply it to vectors along the last axis, (..., n)."""
-        return self._applied(self._vectors("preconditioner", r), False)
+    def __call__(self, r: Array, /, *, axis: int = -2) -> Array:
+        """Apply it to one vector, (n,), or columns, (..., n, k); with `axis=-1` to vectors along the last axis."""
+        return self._of_columns("preconditioner", r, axis, False)
 
-    def transposed(self, r: Array, /) -> Array:
-        """Apply its transposed, without conjugation."""
-        return self._applied(self._vectors("preconditioner.transposed", r), True)
+    def transposed(self, r: Array, /, *, axis: int = -2) -> Array:
+        """Apply its transpose, without conjugation. The arguments are those of a call."""
+        return self._of_columns("preconditioner.transposed", r, axis, True)
 
     @property
     def size(self) -> int:
         """The number of elements of a vector."""
         raise NotImplementedError
 
-    def _applied(self, r: Array, transposed: bool) -> Array:
+    @property
+    def stack(self) -> tuple[int, ...]:
+        """The shape of the stack of matrices; empty for one."""
         raise NotImplementedError
 
-    def _vectors(self, function: str, r: Any) -> Array:
+    def _applied(self, r: Array, transposed: bool) -> Array:
+        """Apply it to columns, (..., n, k), or to one vector where there is one matrix."""
+        raise NotImplementedError
+
+    def _of_columns(self, function: str, r: Any, axis: int, transposed: bool) -> Array:
         if not _arguments.is_array(r):
-            raise TypeError(f"{function}: r must be an array of vectors, (..., {self.size}), got {describe(r)}")
-        if r.ndim < 1 or r.shape[-1] != self.size:
-            raise ValueError(
-                f"{function}: r must hold vectors of size {self.size} along its last axis, got the shape "
-                f"{tuple(r.shape)}"
-            )
-        return r
+            raise TypeError(f"{function}: r must be an array, got {describe(r)}")
+        axis_of(function, axis)
+        stack_of(function, "r", (*self.stack, self.size, self.size), _arguments.known_shape(function, "r", r), axis)
+        if r.ndim == 1 and not self.stack:
+            return self._applied(r, transposed)
+        columns = columns_of(r, axis, is_one_matrix=not self.stack)
+        return columns.restore(self._applied(columns.array, transposed))
+
+
+def scaled(r: Array, weights: Array) -> Array:
+    """Multiply the elements of vectors or columns by weights, (..., n)."""
+    return r * (weights if r.ndim == 1 else weights[..., None])
 
 
 CLASSES: Final[list[type[Preconditioner]]] = []
@@ -114,8 +126,13 @@ class Jacobi(Preconditioner):
         size: int = self.inverse.shape[-1]
         return size
 
+    @property
+    def stack(self) -> tuple[int, ...]:
+        """The shape of the stack of matrices; empty for one."""
+        return tuple(self.inverse.shape[:-1])
+
     def _applied(self, r: Array, transposed: bool) -> Array:
-        return r * self.inverse
+        return scaled(r, self.inverse)
 
 
 class BlockJacobi(Preconditioner):
@@ -132,19 +149,27 @@ class BlockJacobi(Preconditioner):
         size: int = blocks * k + (0 if self.last is None else self.last.shape[-1])
         return size
 
+    @property
+    def stack(self) -> tuple[int, ...]:
+        """The shape of the stack of matrices; empty for one."""
+        return tuple(self.inverses.shape[:-3])
+
     def _applied(self, r: Array, transposed: bool) -> Array:
         xp = array_namespace(r)
         blocks, k = self.inverses.shape[-3:-1]
-        whole = xp.reshape(r[..., : blocks * k], (*r.shape[:-1], blocks, k))
-        found = self._times(self.inverses, whole, transposed)
-        parts = [xp.reshape(found, (*found.shape[:-2], blocks * k))]
+        columns = r[:, None] if r.ndim == 1 else r
+        whole, rest = columns[..., : blocks * k, :], columns[..., blocks * k :, :]
+        batch, count = tuple(whole.shape[:-2]), whole.shape[-1]
+        found = self._times(self.inverses, xp.reshape(whole, (*batch, blocks, k, count)), transposed)
+        parts = [xp.reshape(found, (*found.shape[:-3], blocks * k, count))]
         if self.last is not None:
-            parts.append(self._times(self.last, r[..., blocks * k :], transposed))
-        return parts[0] if len(parts) == 1 else xp.concat(parts, axis=-1)
+            parts.append(self._times(self.last, rest, transposed))
+        x = parts[0] if len(parts) == 1 else xp.concat(parts, axis=-2)
+        return x[:, 0] if r.ndim == 1 else x
 
     def _times(self, inverse: Array, r: Array, transposed: bool) -> Array:
         xp = array_namespace(r)
-        return linalg.matvec(xp.matrix_transpose(inverse) if transposed else inverse, r)
+        return xp.matmul(xp.matrix_transpose(inverse) if transposed else inverse, r)
 
 
 as_tree(Jacobi)

@@ -6,7 +6,6 @@ from xpand import _arguments, array_namespace
 from xpand._typing import Array
 
 from .. import sparse
-from ._operators import times
 from ._preconditioners import Preconditioner, as_tree, diagonal_of, largest_eigenvalue, matrix_of
 
 
@@ -31,6 +30,11 @@ class Chebyshev(Preconditioner):
         size: int = self.inverse.shape[-1]
         return size
 
+    @property
+    def stack(self) -> tuple[int, ...]:
+        """The shape of the stack of matrices; empty for one."""
+        return tuple(self.inverse.shape[:-1])
+
     def _applied(self, r: Array, transposed: bool) -> Array:
         matrix = self.matrix
         if transposed:
@@ -48,14 +52,16 @@ def smoothed(
 ) -> Array:
     """Do the steps of Chebyshev's iteration for `matrix @ x = r`, from zero."""
     centre, width = (0.5 * (high + low))[..., None], (0.5 * (high - low))[..., None]
+    if r.ndim > 1:  # columns
+        centre, width, inverse = centre[..., None], width[..., None], inverse[..., None]
     rho = width / centre
     # The transposed divides by the diagonal last, not first.
-    # What may be followed stands first: arrays of some libraries take no others beside them.
+    # What may be traced stands first: arrays of some libraries take no others beside them.
     residual = r if transposed else r * inverse
     step = residual / centre
     x = step
     for _ in range(degree):
-        product = times(matrix, step * inverse) if transposed else times(matrix, step) * inverse
+        product = matrix @ (step * inverse) if transposed else (matrix @ step) * inverse
         residual = residual - product
         after = 1.0 / (2.0 * centre / width - rho)
         step = step * (after * rho) + residual * (2.0 * after / width)

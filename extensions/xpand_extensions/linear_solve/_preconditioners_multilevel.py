@@ -8,8 +8,7 @@ from xpand._typing import Array
 from .. import sparse
 from ..generic.linear_solve._aggregation import Hierarchy, hierarchy
 from ..tracing._host import on_host
-from ._operators import times
-from ._preconditioners import Preconditioner, as_tree, matrix_of, on_device
+from ._preconditioners import Preconditioner, as_tree, matrix_of, on_device, scaled
 
 
 class Level(NamedTuple):
@@ -34,21 +33,25 @@ class Multilevel(Preconditioner):
         size: int = self.levels[0].weights.shape[-1] if self.levels else self.coarse.shape[-1]
         return size
 
+    @property
+    def stack(self) -> tuple[int, ...]:
+        """The shape of the stack of matrices: empty, since there is one."""
+        return ()
+
     def _applied(self, r: Array, transposed: bool) -> Array:
         return self._cycle(0, r, transposed)
 
     def _cycle(self, depth: int, r: Array, transposed: bool) -> Array:
         if depth == len(self.levels):
             xp = array_namespace(r)
-            coarse = xp.matrix_transpose(self.coarse) if transposed else self.coarse
-            return xp.matmul(coarse, r) if r.ndim == 1 else times(coarse, r)
+            return xp.matmul(xp.matrix_transpose(self.coarse) if transposed else self.coarse, r)
         level = self.levels[depth]
         matrix, down, up = level.matrix, level.restriction, level.prolongation
         if transposed:
             matrix, down, up = matrix.mT, up.mT, down.mT
-        x = r * level.weights
-        x = x + times(up, self._cycle(depth + 1, times(down, r - times(matrix, x)), transposed))
-        return x + (r - times(matrix, x)) * level.weights
+        x = scaled(r, level.weights)
+        x = x + up @ self._cycle(depth + 1, down @ (r - matrix @ x), transposed)
+        return x + scaled(r - matrix @ x, level.weights)
 
 
 as_tree(Multilevel)

@@ -9,7 +9,7 @@ from .. import sparse
 from ..generic.linear_solve._incomplete import incomplete
 from ..tracing._host import on_host
 from ._factorization import Factorization
-from ._preconditioners import Preconditioner, as_tree, diagonal_of, matrix_of, on_device
+from ._preconditioners import Preconditioner, as_tree, diagonal_of, matrix_of, on_device, scaled
 from ._triangular import triangular
 
 
@@ -27,10 +27,15 @@ class Triangles(Preconditioner):
         size: int = self.lower.shape[-1]
         return size
 
+    @property
+    def stack(self) -> tuple[int, ...]:
+        """The shape of the stack of matrices; empty for one."""
+        return self.lower.shape[:-2]
+
     def _applied(self, r: Array, transposed: bool) -> Array:
         if transposed:
-            return self.lower.solve_transposed(self.upper.solve_transposed(r) * self.scale)
-        return self.upper.solve(self.lower.solve(r) * self.scale)
+            return self.lower.solve_transposed(scaled(self.upper.solve_transposed(r), self.scale))
+        return self.upper.solve(scaled(self.lower.solve(r), self.scale))
 
 
 as_tree(Triangles)

@@ -9,13 +9,14 @@ from xpand._typing import Array
 
 from .. import autodiff, linalg
 from .._solver_status import Status, throw_unless_converged
+from ..linalg._right_sides import axis_of
 from ..sparse._containers import Sparse
 from . import _arguments as arguments
 from . import _methods as methods
 from ._direct import factorize
 from ._implicit import Criterion, Options, least_squares, square
 from ._krylov import Found, System, along
-from ._operators import Matrix, operator_of, ready, times
+from ._operators import Matrix, of_vectors, operator_of, ready, times
 from ._results import SolveResult, norm, result_of
 from ._small import default_rtol, solve_at_once
 
@@ -25,6 +26,7 @@ def solve(
     b: trees.Tree,
     /,
     *,
+    axis: int = -2,
     method: str = "auto",
     x0: trees.Tree = None,
     rtol: float | Array | None = None,
@@ -36,17 +38,18 @@ def solve(
     nullspace: Any = None,
     batch_ndim: int = 0,
     args: tuple[Any, ...] = (),
-    throw: bool = False,
+    throw: bool = True,
 ) -> SolveResult:
     """Solve the linear system `A x = b`.
 
     Args:
         A: Matrices, (..., m, n), dense, sparse (a container or a library's own), or a linear function: of a vector that
             is a tree of arrays like `b`, and of `args`; or a `LinearOperator`.
-        b: The right side. For matrices an array of vectors along the last axis, (..., m): the axes before it are
-            systems, and broadcast with those of A. (Columns, as of `xp.linalg.solve`, are meant by
-            `xp.matrix_transpose`.) For functions a tree of arrays of one floating-point data type, which together are
-            one vector.
+        b: The right-hand sides. For matrices one vector, (m,), or matrices of columns, (..., m, k), as for
+            `xp.linalg.solve`: each column is a system, and the axes before broadcast with the stack of A. For functions
+            a tree of arrays of one floating-point data type, which together are one vector.
+        axis: For matrices, the axis along which the vectors of `b` lie. With -1 they lie along the last axis, (..., m),
+            and the axes before are systems, which broadcast with the stack of A.
         method: One of `METHODS`. "auto" takes for dense matrices "cholesky" where they are said to be positive
             definite, else "lu", and "lstsq" where they aren't square; for sparse matrices and functions "cg", "minres"
             or "bicgstab(2)", as A is said to be positive definite, symmetric or neither, and "lsmr" where it isn't
@@ -54,15 +57,17 @@ def solve(
             steps, "gcrot" after 20, keeping as many of its ways before. "lsqr" and "lsmr" solve by least squares.
             "lower" and "upper" solve with that triangle of a matrix, and don't read the rest. PhiML's names, such as
             "CG" and "scipy-GMres", are taken too.
-        x0: What an iteration begins with, like the solution; zero unless told. Its gradient is zero.
+        x0: The initial guess of an iteration, laid out like the solution, or one vector; by default zero. Its gradient
+            is zero.
         rtol: How small the norm of `b - A x` must be, relative to that of `b`: a number, or one for each system. Left
             out: 1e-8, or 100 times the data type's `eps` if that is more. For "lsqr" and "lsmr" it is enough that
             the norm of `adjoint(A) (b - A x)` is that small relative to the product of the norms of A and `b - A x`.
         atol: How small that norm may be to do in any case.
         max_steps: The most steps of an iteration: 10 for each unknown unless told. A sequence asks for the trajectory:
             the result after each of these numbers of steps, or at the end where that came sooner.
-        preconditioner: A linear function of a residual, like `b`, that returns an approximate solution; with
-            `transposed`, a function too, where it has it. For "cg" and "minres" it is positive definite. The solution
+        preconditioner: A linear function of residuals, laid out like the solution, that returns approximate solutions;
+            with `transposed`, a function too, where it has it. For "cg" and "minres" it is positive definite. The
+            solution
             does not depend on it, so what it is made of is to go through `autodiff.stop_gradient`.
         symmetric: Whether A is known to equal its transposed, conjugated for complex numbers.
         positive_definite: Whether A is known to be symmetric and have positive eigenvalues.
@@ -71,27 +76,29 @@ def solve(
             Where A doesn't make them zero, that is no solution, and ends as BREAKDOWN.
         batch_ndim: For functions, how many of the first axes of all arrays in `b` are systems, which A takes at once.
         args: What a function A takes besides: trees of arrays, in which the solution is differentiable, or anything.
-        throw: Raise where a system has not converged, or one that a derivative is made of. Needs values that are known,
-            as they aren't under `jit`.
+        throw: Raise `ConvergenceError` where a system has not converged, or one that a derivative is made of; its
+            `result` holds the result. Where values aren't concrete, as under `jit`, nothing is raised. False: return
+            the result, whose `status` to check.
 
     Returns:
         A `SolveResult` with `x`, the true `residual` and `residual_norm`, `iterations`, `function_evaluations`, and
-        `status`, a `Status` code for each system, besides `method`, `converged` and `message`. CONVERGED means that
-        the residual, computed anew from `x`, meets the tolerance: where it doesn't, although the iteration's recursion
-        says so, the iteration begins again from there, and ends as STAGNATED when that doesn't help. For a zero `b` the
-        solution is zero.
+        `status`, a `Status` code, besides `method`, `converged` and `message`. `x` and `residual` are laid out like
+        `b`; the other fields have a number for each system: shape () or (..., k), and (...) with `axis=-1`. CONVERGED
+        means that the residual, computed anew from `x`, meets the tolerance: where it doesn't, although the iteration's
+        recursion says so, the iteration begins again from there, and ends as STAGNATED when that doesn't help. For a
+        zero `b` the solution is zero.
 
     Raises:
         TypeError: An argument of the wrong type, arrays of two libraries, integers; a function A that returns another
-            structure or data type; `throw` under `jit`.
+            structure or data type.
         ValueError: Shapes that don't fit, matrices that aren't square where they must be, arrays on two devices, a
             negative tolerance, an unknown method, a method that needs more than is given.
-        ConvergenceError: With `throw`, where a system has not converged; its `result` holds the result.
+        ConvergenceError: A system has not converged, unless `throw=False`.
 
     Each system of a batch ends at its own convergence, as if solved alone. The solution is differentiable in `b`, the
     entries of A and `args`, in both modes and to any order, by solving again with the same method, tolerances,
     factors and preconditioner: how exact a derivative is, the tolerance says as well. One that does not converge there
-    gives the best that was looked at, or raises with `throw`. Along a trajectory the
+    raises, and with `throw=False` gives the best that was looked at. Along a trajectory the
     derivative of each row is that of the solution. By "lsqr", "lsmr" and "lstsq" it needs full rank. `x` of a system
     that fails is the best that was looked at.
 
@@ -113,18 +120,23 @@ def solve(
     'cg: converged'
     """
     asked = (x0, max_steps, preconditioner, symmetric, positive_definite, nullspace)
-    if _is_default(asked, batch_ndim, args, throw):
+    if _is_default(asked, axis, batch_ndim, args, throw):
         small = solve_at_once(A, b, method, rtol, atol)
         if small is not None:
+            if throw:
+                throw_unless_converged("solve", small.method, small)
             return small
     operator = operator_of("solve", A, args, symmetric, positive_definite)
+    axis_of("solve", axis)
     batch_ndim = _arguments.integer("solve", "batch_ndim", batch_ndim, minimum=0)
     wanted = methods.method_of(method)
     _arguments.boolean("solve", "throw", throw)
     if isinstance(operator, Matrix):
-        sides = arguments.sides_of_matrix(operator, b, x0, batch_ndim)
+        sides = arguments.sides_of_matrix(operator, b, x0, axis, batch_ndim)
         operator = sides.operator
     else:
+        if axis != -2:
+            raise ValueError(f"solve: axis is for matrices, and A is a function; leave it out, got axis={axis}")
         is_rectangular = wanted.name in methods.LEAST_SQUARES
         sides = arguments.sides_of_function(operator, b, x0, batch_ndim, is_rectangular)
     if wanted.name == "auto":
@@ -138,21 +150,32 @@ def solve(
     )
     steps = arguments.stops_of(max_steps, sides.columns.size)
     if wanted.name in (*methods.DIRECT, "lstsq"):
-        result = _direct(wanted, sides, criterion, steps, is_trajectory=isinstance(max_steps, Sequence))
+        is_trajectory = isinstance(max_steps, Sequence)
+        result = _direct(wanted, sides, criterion, steps, is_trajectory=is_trajectory)
     else:
         basis = arguments.basis_of(nullspace, sides)
+        if isinstance(operator, Matrix):
+            matrix = of_vectors(operator.values, sides.rows)
+            operator = Matrix(matrix, operator.symmetric, operator.positive_definite)
         system = System(ready(operator), ready(preconditioner), basis, sides.rows, sides.columns)
         options = Options(wanted, tuple(sorted(set(steps))), throw)
         result = _iterative(system, sides, criterion, options, steps, is_trajectory=isinstance(max_steps, Sequence))
     if throw:
-        last = trees.map(lambda x: x[-1, ...], result) if isinstance(max_steps, Sequence) else result
-        throw_unless_converged("solve", last)
+        last = result.status[-1, ...] if isinstance(max_steps, Sequence) else result.status
+        throw_unless_converged("solve", result.method, result, last)
     return result
 
 
-def _is_default(asked: tuple[Any, ...], batch_ndim: Any, args: Any, throw: Any) -> bool:
+def _is_default(asked: tuple[Any, ...], axis: Any, batch_ndim: Any, args: Any, throw: Any) -> bool:
     """Tell whether nothing is asked for but a method and tolerances; what isn't, is checked the long way."""
-    if throw is not False or type(batch_ndim) is not int or batch_ndim or type(args) is not tuple or args:
+    if (
+        axis != -2
+        or type(throw) is not bool
+        or type(batch_ndim) is not int
+        or batch_ndim
+        or type(args) is not tuple
+        or args
+    ):
         return False
     return all(each is None for each in asked)
 
@@ -240,37 +263,33 @@ def _judged(system: System, b: Array, outside: Array, found: Found, criterion: C
 def _direct(
     method: methods.Method, sides: arguments.Sides, criterion: Criterion, steps: tuple[int, ...], *, is_trajectory: bool
 ) -> SolveResult:
-    xp, b, operator = array_namespace(sides.b), sides.b, sides.operator
+    b, operator, is_columns = sides.b, sides.operator, sides.rows.is_columns
     assert isinstance(operator, Matrix), "direct methods are for matrices"
+    matrix, given, axis = operator.values, sides.rows.tree(b), -2 if is_columns else -1
     if method.name == "lstsq":
-        matrix = operator.values
-        x, status, text = _lstsq(matrix, b)
+        x, text = linalg.lstsq(matrix, given, axis=axis).x, "lstsq (singular values)"
     else:
         flags = {"positive_definite": operator.positive_definite, "symmetric": operator.symmetric}
-        factors = factorize(operator.values, method=method.name, **flags)
-        matrix, x, status, text = factors.matrix, factors.solve(b), factors.status, factors.method
-    xp = array_namespace(b, x, status)  # a matrix may be followed where the right side isn't
+        factors = factorize(matrix, method=method.name, **flags)
+        matrix, x, text = factors.matrix, factors.solve(given, axis=axis), factors.method
+    xp = array_namespace(b, x)  # a matrix may be traced where the right-hand side isn't
+    x = xp.matrix_transpose(x) if is_columns else x
     constant, right = autodiff.stop_gradient((x, b))
-    residual = right - times(autodiff.stop_gradient(matrix), constant)
+    residual = right - times(of_vectors(autodiff.stop_gradient(matrix), sides.rows), constant)
     size, wanted = norm(residual), norm(right)
-    met = size <= xp.maximum(criterion.rtol * wanted, criterion.atol)
     zero = xp.astype(xp.zeros_like(size), xp.int32)
-    status = xp.astype(status, xp.int32) + zero
+    if method.name == "lstsq":
+        status = xp.where(xp.all(xp.isfinite(constant), axis=-1), zero, zero + int(Status.NON_FINITE))
+    else:
+        met = size <= xp.maximum(criterion.rtol * wanted, criterion.atol)
+        of_matrix = factors.status[..., None] if is_columns else factors.status
+        status = xp.astype(of_matrix, xp.int32) + zero
+        status = xp.where((status == int(Status.CONVERGED)) & ~met, zero + int(Status.STAGNATED), status)
     finite = xp.isfinite(wanted) | (wanted > 0) & xp.all(xp.isfinite(right), axis=-1)
     status = xp.where(finite, status, zero + int(Status.NON_FINITE))
-    if method.name != "lstsq":
-        failed = (status == int(Status.CONVERGED)) & ~met
-        status = xp.where(failed, zero + int(Status.STAGNATED), status)
     fields: tuple[Any, ...] = (x, residual, size, zero, zero + 1, status)
+    before: tuple[int, ...] = ()
     if is_trajectory:
         fields = tuple([xp.stack([each] * len(steps)) for each in fields])
-    return result_of(text, *fields)
-
-
-def _lstsq(a: Array, b: Array) -> tuple[Array, Array, str]:
-    xp = array_namespace(a, b)
-    found = linalg.lstsq(a, b[..., None])
-    finite = xp.isfinite(xp.max(xp.abs(found.solution), axis=(-2, -1))) if 0 not in found.solution.shape else None
-    zero = xp.astype(xp.zeros_like(found.rank), xp.int32)
-    status = zero if finite is None else xp.where(finite, zero, zero + int(Status.NON_FINITE))
-    return found.solution[..., 0], status, "lstsq (singular values)"
+        before = (len(steps),)
+    return result_of(text, sides.columns.tree(fields[0], before), sides.rows.tree(fields[1], before), *fields[2:])

@@ -10,7 +10,7 @@ from ..sparse._containers import COO, Sparse
 from ..sparse._convert import any_sparse, tocoo
 from . import _factors as factors
 from . import _levels as levels
-from ._factorization import Factorization, by_columns, check_square, right_sides
+from ._factorization import Factorization, check_square, right_sides
 from ._sparse import SparseFactorization, square_container
 
 
@@ -33,8 +33,7 @@ class LowerFactorization(_TriangularFields, Factorization):
         return f"triangular ({library_name(array_namespace(self.matrix))})"
 
     def _solved(self, b: Array, transposed: bool) -> Array:
-        options = {"lower": self._lower, "transpose": transposed}
-        return by_columns(self.factor, b, lambda columns: linalg.triangular_solve(self.factor, columns, **options))
+        return linalg.triangular_solve(self.factor, b, lower=self._lower, transpose=transposed)
 
 
 class UpperFactorization(LowerFactorization):
@@ -77,27 +76,38 @@ def triangular(A: Array | Sparse, *, lower: bool, unit_diagonal: bool) -> Factor
 
 
 def solve_triangular(
-    A: Array | Sparse, b: Array, /, *, lower: bool = True, unit_diagonal: bool = False, transposed: bool = False
+    A: Array | Sparse,
+    b: Array,
+    /,
+    *,
+    axis: int = -2,
+    lower: bool = True,
+    unit_diagonal: bool = False,
+    transposed: bool = False,
 ) -> Array:
-    """Solve `A x = b` for a triangle of matrices, dense or sparse.
+    """Solve `A @ x = b` for a triangle of dense or sparse matrices; a zero on the diagonal raises.
+
+    `linalg.triangular_solve` is for dense matrices alone, on either side, and divides by zeros.
 
     Args:
         A: Square matrices of a floating-point data type: an array of shape `(..., n, n)`, a sparse container of such a
             shape, or a sparse matrix of a library's own. Only one triangle is read.
-        b: Vectors along the last axis, shape `(..., n)`, of a floating-point data type. The axes before broadcast with
-            those of the matrices.
+        b: One vector, shape `(n,)`, or matrices of columns, shape `(..., n, k)`, of a floating-point data type. Stacks
+            of matrices broadcast.
+        axis: The axis along which the vectors of `b` lie. With -1 they lie along the last axis, shape `(..., n)`, and
+            the axes before broadcast with the stack of A.
         lower: Which triangle: the lower one, else the upper one.
         unit_diagonal: Take the diagonal to be ones, and don't read it.
         transposed: Solve with the transpose of that triangle.
 
     Returns:
-        The solutions, of the broadcast shape and promoted data type. Where it isn't known beforehand that the diagonal
-        has a zero, under `jit` and for lazy arrays, solutions with it are infinite or NaN.
+        The solutions, laid out like `b`, of the broadcast shape and promoted data type. Where it isn't known beforehand
+        that the diagonal has a zero, under `jit` and for lazy arrays, solutions with it are infinite or NaN.
 
     Raises:
         TypeError: No matrix, no array, arrays of two libraries, data types that aren't floating-point.
-        ValueError: Matrices that aren't square, shapes that don't fit; a zero on the diagonal, or, of a sparse matrix,
-            none kept there.
+        ValueError: Matrices that aren't square, shapes that don't fit, an `axis` other than -2 and -1; a zero on the
+            diagonal, or, of a sparse matrix, none kept there.
 
     For stacks in which some matrices may be singular, `factorize(A, method="lower")` says which are, and solves for the
     others. Sparse triangles that lie in the host's memory are solved by SuperLU. Those that lie on another device are
@@ -115,15 +125,15 @@ def solve_triangular(
     if isinstance(A, Sparse):
         square_container("solve_triangular", A)
         found = triangular(A, lower=lower, unit_diagonal=unit_diagonal)
-        x = found.solve_transposed(b) if transposed else found.solve(b)
+        x = found._implicit("solve_triangular", b, axis, transposed=transposed)
         _no_zeros(found.condition == float("inf"))
         return x
     check_square("solve_triangular", A)
-    b = right_sides("solve_triangular", A, tuple(A.shape), b)
+    columns = right_sides("solve_triangular", A, tuple(A.shape), b, axis)
     if not unit_diagonal:
         _no_zeros(array_namespace(A).linalg.diagonal(A) == 0)
     options = {"lower": lower, "unit_diagonal": unit_diagonal, "transpose": transposed}
-    return by_columns(A, b, lambda columns: linalg.triangular_solve(A, columns, **options))
+    return columns.restore(linalg.triangular_solve(A, columns.array, **options))
 
 
 def _no_zeros(found: Array) -> None:

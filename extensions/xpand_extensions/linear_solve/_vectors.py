@@ -14,15 +14,26 @@ from ..control_flow._trees import one_library, paths, skeleton
 class Vectors:
     """The trees of arrays that are vectors of one space: their structure, shapes and data type."""
 
-    __slots__ = ("batch", "dtype", "shapes", "size", "skeleton")
+    __slots__ = ("batch", "dtype", "is_columns", "shapes", "size", "skeleton")
 
-    def __init__(self, tree: trees.Tree, shapes: Sequence[tuple[int, ...]], batch: tuple[int, ...], dtype: DType):
-        """Keep a tree's structure, the shapes of its leaves after the axes of the batch, and the data type."""
+    def __init__(
+        self,
+        tree: trees.Tree,
+        shapes: Sequence[tuple[int, ...]],
+        batch: tuple[int, ...],
+        dtype: DType,
+        is_columns: bool = False,
+    ):
+        """Keep a tree's structure, the shapes of its leaves after the axes of the batch, and the data type.
+
+        With `is_columns` a tree is one array in which the last axis of the batch comes after that of the vectors.
+        """
         self.skeleton, self.shapes, self.batch, self.dtype = skeleton(tree), tuple(shapes), batch, dtype
+        self.is_columns = is_columns
         self.size = sum([_product(shape) for shape in shapes])
 
     def _key(self) -> tuple[Any, ...]:
-        return trees.structure(self.skeleton), self.shapes, self.batch, self.dtype
+        return trees.structure(self.skeleton), self.shapes, self.batch, self.dtype, self.is_columns
 
     def __eq__(self, other: object) -> bool:
         """Tell whether the vectors are of the same space, for caches of what has been compiled."""
@@ -44,17 +55,18 @@ class Vectors:
             raise TypeError(f"{what} a tree like b, of the structure {trees.structure(self.skeleton)}, got {structure}")
         arrays = [as_array(what, x, None) for x in found]
         for i, (x, shape) in enumerate(zip(arrays, self.shapes)):
-            if tuple(x.shape) != (*self.batch, *shape):
+            whole = (*self.batch[:-1], *shape, self.batch[-1]) if self.is_columns else (*self.batch, *shape)
+            if tuple(x.shape) != whole:
                 name = paths("b", self.skeleton)[i]
-                raise ValueError(
-                    f"{what} an array of the shape of {name}, {(*self.batch, *shape)}, got {tuple(x.shape)}"
-                )
+                raise ValueError(f"{what} an array of the shape of {name}, {whole}, got {tuple(x.shape)}")
             if x.dtype != self.dtype:
                 raise TypeError(f"{what} arrays of the data type of b, {self.dtype}, got {x.dtype}")
         return self._joined(arrays)
 
     def _joined(self, arrays: Sequence[Array]) -> Array:
         xp = array_namespace(arrays[0])
+        if self.is_columns:
+            return xp.matrix_transpose(arrays[0])
         rows = [
             x if len(shape) == 1 else xp.reshape(x, (*self.batch, _product(shape)))
             for x, shape in zip(arrays, self.shapes)
@@ -64,6 +76,8 @@ class Vectors:
     def tree(self, x: Array, before: tuple[int, ...] = ()) -> trees.Tree:
         """Write a flat array as a tree; `before` are sizes of axes before the batch."""
         xp = array_namespace(x)
+        if self.is_columns:
+            return trees.unflatten(trees.structure(self.skeleton), [xp.matrix_transpose(x)])
         arrays, start = [], 0
         for shape in self.shapes:
             size = _product(shape)
@@ -108,9 +122,9 @@ def vectors_of(function: str, name: str, tree: trees.Tree, batch_ndim: int) -> t
     return space._joined(leaves), space
 
 
-def flat_vectors(x: Any, batch: tuple[int, ...], size: int) -> Vectors:
-    """Describe vectors that are one array: `(*batch, size)`."""
-    return Vectors(0, [(size,)], batch, x.dtype)
+def flat_vectors(x: Any, batch: tuple[int, ...], size: int, is_columns: bool) -> Vectors:
+    """Describe vectors that are one array: `(*batch, size)`, or with the last two axes exchanged."""
+    return Vectors(0, [(size,)], batch, x.dtype, is_columns)
 
 
 def _product(shape: Sequence[int]) -> int:

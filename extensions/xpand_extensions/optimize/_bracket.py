@@ -33,7 +33,7 @@ def bracketed_root(
     rtol: float | None = None,
     max_steps: int | Sequence[int] | None = None,
     callback: Callable[[OptimizeResult], Any] | None = None,
-    throw: bool = False,
+    throw: bool = True,
 ) -> OptimizeResult:
     """Find where a function of one number is zero, between two ends where its signs differ; each element by itself.
 
@@ -52,7 +52,8 @@ def bracketed_root(
             as many as halving takes at most for intervals that are finite, and as many again.
         callback: Called after each step with the result so far; if it returns True, the iteration ends. Only where
             values are known.
-        throw: Raise where an element hasn't converged. Only where values are known.
+        throw: Raise `ConvergenceError` where an element hasn't converged; its `result` holds the result. Where values
+            aren't concrete, as under `jit`, nothing is raised. False: return the result, whose `status` to check.
 
     Returns:
         `x`: of the two ends of the last interval the one where `f` is nearer to zero; `fun`, what it is there; and how
@@ -65,7 +66,7 @@ def bracketed_root(
         TypeError: Something that is no function, no real array or number; `f` returns another data type.
         ValueError: Shapes that don't broadcast, `f` returns another shape, an unknown method, tolerances out of range,
             a callback under transformations.
-        ConvergenceError: An element has not converged, with `throw`.
+        ConvergenceError: An element has not converged, unless `throw=False`.
 
     The derivative of the solution with respect to `args` is that of `f` with respect to them over that with respect to
     `x`.
@@ -91,7 +92,7 @@ def brentq(
     rtol: float | None = None,
     max_steps: int | Sequence[int] | None = None,
     callback: Callable[[OptimizeResult], Any] | None = None,
-    throw: bool = False,
+    throw: bool = True,
 ) -> OptimizeResult:
     """Find where a function of one number is zero, by Brent's method: `bracketed_root` with `method="brent"`.
 
@@ -117,7 +118,7 @@ def bisect(
     rtol: float | None = None,
     max_steps: int | Sequence[int] | None = None,
     callback: Callable[[OptimizeResult], Any] | None = None,
-    throw: bool = False,
+    throw: bool = True,
 ) -> OptimizeResult:
     """Find where a function of one number is zero, by halving: `bracketed_root` with `method="bisect"`.
 
@@ -183,7 +184,7 @@ def _bracketed(
     if kept is not None:
         result = result._replace(trajectory=_trajectory(value, kept, parameters))
     if throw:
-        throw_unless_converged(name, result)
+        throw_unless_converged(name, method, result)
     return result
 
 

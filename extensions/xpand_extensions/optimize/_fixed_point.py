@@ -27,7 +27,7 @@ def fixed_point(
     max_steps: int | Sequence[int] | None = None,
     batch_ndim: int = 0,
     callback: Callable[[OptimizeResult], Any] | None = None,
-    throw: bool = False,
+    throw: bool = True,
     history: int | None = None,
     mixing: float = 1.0,
 ) -> OptimizeResult:

@@ -33,7 +33,7 @@ def least_squares(
     max_steps: int | Sequence[int] | None = None,
     batch_ndim: int = 0,
     callback: Callable[[OptimizeResult], Any] | None = None,
-    throw: bool = False,
+    throw: bool = True,
     damping: float | None = None,
 ) -> OptimizeResult:
     """Find where the sum of squares of what a function of a tree of arrays returns is least.
@@ -57,7 +57,8 @@ def least_squares(
         batch_ndim: How many first axes of all arrays of `x0` are of independent problems. Each stops by itself.
         callback: Called after each step with the result so far; if it returns True, the iteration ends. Only where
             values are known.
-        throw: Raise where a problem hasn't converged. Only where values are known.
+        throw: Raise `ConvergenceError` where a problem hasn't converged; its `result` holds the result. Where values
+            aren't concrete, as under `jit`, nothing is raised. False: return the result, whose `status` to check.
         damping: For "levenberg-marquardt": the first damping, relative to the columns of the Jacobian. None: 1e-3.
 
     Returns:
@@ -72,7 +73,7 @@ def least_squares(
             of; or (`UnsupportedError`) a library without derivatives.
         ValueError: An unknown method, tolerances out of range, too few residuals for "gauss-newton", residuals of other
             batches; a callback under transformations.
-        ConvergenceError: A problem has not converged, with `throw`.
+        ConvergenceError: A problem has not converged, unless `throw=False`.
 
     A step costs as many products with the Jacobian as there are variables, and orthogonal factors of an
     (m + n) by n matrix. The derivative of the solution with respect to `args` is that of the root of the gradient.
@@ -107,7 +108,7 @@ def least_squares(
         return pull(value)[0]
 
     x, (last, kept) = implicit(condition, vectors.start, solve, parameters, is_symmetric=True)
-    return finished(residuals, x, last, kept, parameters, throw)
+    return finished(residuals, x, last, kept, parameters, method if throw else None)
 
 
 def _damping(method: str, damping: Any) -> float:

@@ -66,7 +66,7 @@ def minimize(
     max_steps: int | Sequence[int] | None = None,
     batch_ndim: int = 0,
     callback: Callable[[OptimizeResult], Any] | None = None,
-    throw: bool = False,
+    throw: bool = True,
     history: int | None = None,
     learning_rate: float | None = None,
     beta1: float | None = None,
@@ -103,7 +103,8 @@ def minimize(
         batch_ndim: How many first axes of all arrays of `x0` are of independent problems. Each stops by itself.
         callback: Called after each step with the result so far; if it returns True, the iteration ends. Only where
             values are known.
-        throw: Raise where a problem hasn't converged. Only where values are known.
+        throw: Raise `ConvergenceError` where a problem hasn't converged; its `result` holds the result. Where values
+            aren't concrete, as under `jit`, nothing is raised. False: return the result, whose `status` to check.
         history: How many steps L-BFGS remembers. None: 10.
         learning_rate: For "adam", None: 0.01. For "gradient-descent" how much of the gradient to go along; None: as
             far as a line search finds, which begins with the step of Barzilai and Borwein.
@@ -129,7 +130,7 @@ def minimize(
         ValueError: `f` returns more than a number; an unknown method; bounds for a method without, of a shape that
             doesn't fit, or crossed; tolerances or options out of range; a callback or a method of SciPy's under
             transformations.
-        ConvergenceError: A problem has not converged, with `throw`.
+        ConvergenceError: A problem has not converged, unless `throw=False`.
 
     The derivative of the solution with respect to `args` is that of the root of the gradient, whatever the method:
     an n by n system for each problem, whose matrix is the Hessian. Variables that a bound holds move with it
@@ -190,7 +191,7 @@ def minimize(
     if kept is not None:
         result = result._replace(trajectory=_result(objective, kept, parameters, stacked=True))
     if throw:
-        throw_unless_converged("minimize", result)
+        throw_unless_converged("minimize", chosen, result)
     return result
 
 

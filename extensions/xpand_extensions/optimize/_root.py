@@ -32,7 +32,7 @@ def root(
     max_steps: int | Sequence[int] | None = None,
     batch_ndim: int = 0,
     callback: Callable[[OptimizeResult], Any] | None = None,
-    throw: bool = False,
+    throw: bool = True,
     history: int | None = None,
     mixing: float | None = None,
 ) -> OptimizeResult:
@@ -56,7 +56,8 @@ def root(
         batch_ndim: How many first axes of all arrays of `x0` are of independent problems. Each stops by itself.
         callback: Called after each step with the result so far; if it returns True, the iteration ends. Only where
             values are known.
-        throw: Raise where a problem hasn't converged. Only where values are known.
+        throw: Raise `ConvergenceError` where a problem hasn't converged; its `result` holds the result. Where values
+            aren't concrete, as under `jit`, nothing is raised. False: return the result, whose `status` to check.
         history: For "anderson": how many steps are mixed. None: 5.
         mixing: For "anderson": how much of `f` is added at each step. None: as much as makes the first step half as
             long as `x0`, or half of one.
@@ -73,7 +74,7 @@ def root(
             structure; an option that the method has none of; or (`UnsupportedError`) a library without derivatives.
         ValueError: `f` returns other shapes; an unknown method; tolerances out of range; a callback under
             transformations.
-        ConvergenceError: A problem has not converged, with `throw`.
+        ConvergenceError: A problem has not converged, unless `throw=False`.
 
     A step of "newton" costs as many products with the Jacobian as there are variables, and the factors of an n by n
     matrix. The derivative of the solution with respect to `args` is by the implicit function theorem.
@@ -147,18 +148,21 @@ def solved(
         return last.x, (last, kept)
 
     x, (last, kept) = implicit(lambda x, *given: residuals.value(x, given), residuals.vectors.start, solve, parameters)
-    return finished(residuals, x, last, kept, parameters, throw)
+    return finished(residuals, x, last, kept, parameters, method if throw else None)
 
 
 def finished(
-    residuals: Residuals, x: Array, last: Record, kept: Record | None, parameters: tuple[Any, ...], throw: bool
+    residuals: Residuals, x: Array, last: Record, kept: Record | None, parameters: tuple[Any, ...], throwing: str | None
 ) -> OptimizeResult:
-    """Make the result of the last record, at the solution with its derivatives."""
+    """Make the result of the last record, at the solution with its derivatives.
+
+    `throwing` is the method to name in an error if it failed; None: raise none.
+    """
     result = residuals.result(last._replace(x=x), parameters)
     if kept is not None:
         result = result._replace(trajectory=residuals.result(kept, parameters, stacked=True))
-    if throw:
-        throw_unless_converged(residuals.name, result)
+    if throwing is not None:
+        throw_unless_converged(residuals.name, throwing, result)
     return result
 
 

@@ -1,6 +1,6 @@
 """Linear algebra with the standard alone."""
 
-from ._factorizations import cho_solve, lstsq, lu, lu_factor, lu_solve, triangular_solve
+from ._factorizations import cho_solve, least_squares, lu, lu_factor, lu_solve, triangular_solve
 from ._functions import expm, logm
 from ._products import diagonal, dot_general, einsum, kron, matvec
 
@@ -12,7 +12,7 @@ __all__ = [
     "expm",
     "kron",
     "logm",
-    "lstsq",
+    "least_squares",
     "lu",
     "lu_factor",
     "lu_solve",

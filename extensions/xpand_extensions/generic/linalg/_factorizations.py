@@ -1,13 +1,14 @@
 """Systems of equations with the standard alone."""
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from xpand import _arguments, array_namespace
 from xpand._typing import Array, Namespace
 from xpand_extensions import linalg
 from xpand_extensions._bounds import index_dtype
 from xpand_extensions.linalg import _checks as checks
-from xpand_extensions.linalg._factorizations import LeastSquares, LUFactors, LUResult
+from xpand_extensions.linalg._factorizations import LUFactors, LUResult
+from xpand_extensions.linalg._lstsq import LstsqResult
 
 
 def triangular_solve(
@@ -128,14 +129,14 @@ def lu_solve(
     return x[..., 0] if vector else x
 
 
-def lstsq(a: Array, b: Array, /, *, rtol: float | None = None) -> LeastSquares:
+def least_squares(a: Array, b: Array, /, *, rtol: float | None = None) -> LstsqResult:
     xp = array_namespace(a)
-    a, matrix, finite = finite_matrices(xp, a, b[:, None] if b.ndim == 1 else b)
+    a, b, finite = finite_matrices(xp, a, b)
     tolerance = cutoff(xp, a, rtol)
     if 0 in a.shape[-2:]:
-        return no_values(xp, a, matrix, b.ndim == 1)
-    x, s = by_singular_values(xp, a, matrix, tolerance)
-    return least_squares(xp, a, matrix, x, s, s > tolerance * s[..., :1], finite, b.ndim == 1)
+        return no_values(xp, a, b, finite)
+    x, s = by_singular_values(xp, a, b, tolerance)
+    return lstsq_result(xp, a, b, x, s, s > tolerance * s[..., :1], finite)
 
 
 def by_singular_values(xp: Namespace, a: Array, b: Array, tolerance: float) -> tuple[Array, Array]:
@@ -157,37 +158,44 @@ def cutoff(xp: Namespace, a: Array, rtol: float | None) -> float:
     return float(max(a.shape[-2:]) * xp.finfo(a.dtype).eps) if rtol is None else rtol
 
 
-def finite_matrices(xp: Namespace, a: Array, b: Array) -> tuple[Array, Array, Array]:
-    """Put zeros for the matrices and right sides that aren't finite; say which are, `(..., 1, 1)` for each pair.
+class Finite(NamedTuple):
+    """Which matrices, `(..., 1, 1)`, and which systems, `(..., 1, k)`, have finite values alone."""
+
+    matrices: Array
+    systems: Array
+
+
+def finite_matrices(xp: Namespace, a: Array, b: Array) -> tuple[Array, Array, Finite]:
+    """Put zeros for the matrices and columns that aren't finite; say which are.
 
     Libraries raise for some, take for ever for others, and return NaN for the rest.
     """
     a, b = checks.broadcast_stacks(xp, a, b)
-    finite = xp.all(xp.isfinite(a), axis=(-2, -1), keepdims=True) & xp.all(xp.isfinite(b), axis=(-2, -1), keepdims=True)
-    return xp.where(finite, a, xp.zeros_like(a)), xp.where(finite, b, xp.zeros_like(b)), finite
+    matrices = xp.all(xp.isfinite(a), axis=(-2, -1), keepdims=True)
+    columns = xp.all(xp.isfinite(b), axis=-2, keepdims=True)
+    a, b = xp.where(matrices, a, xp.zeros_like(a)), xp.where(columns, b, xp.zeros_like(b))
+    return a, b, Finite(matrices, matrices & columns)
 
 
-def no_values(xp: Namespace, a: Array, b: Array, is_vector: bool) -> LeastSquares:
+def no_values(xp: Namespace, a: Array, b: Array, finite: Finite) -> LstsqResult:
     """Return what there is where matrices have no rows or no columns."""
     place = _arguments.device_of(a)
     stack = tuple(a.shape[:-2])
     x = xp.zeros((*stack, a.shape[-1], b.shape[-1]), dtype=a.dtype, device=place)
-    residuals = _squares(xp, b)
+    squares = _squares(xp, b)
+    residuals = xp.where(finite.systems[..., 0, :], squares, xp.full_like(squares, float("nan")))
     rank = xp.zeros(stack, dtype=index_dtype(xp, place), device=place)
-    s = xp.zeros((*stack, 0), dtype=residuals.dtype, device=place)
-    return LeastSquares(x[..., 0] if is_vector else x, residuals[..., 0] if is_vector else residuals, rank, s)
+    return LstsqResult(x, residuals, rank, xp.zeros((*stack, 0), dtype=residuals.dtype, device=place))
 
 
-def least_squares(
-    xp: Namespace, a: Array, b: Array, x: Array, s: Array, kept: Array, finite: Array, is_vector: bool
-) -> LeastSquares:
+def lstsq_result(xp: Namespace, a: Array, b: Array, x: Array, s: Array, kept: Array, finite: Finite) -> LstsqResult:
     """Put the result together; `kept` says which singular values `s` are different from zero."""
     nan = float("nan")
-    x = xp.where(finite, x, xp.full_like(x, nan))
+    x = xp.where(finite.systems, x, xp.full_like(x, nan))
     residuals = _squares(xp, b - xp.matmul(a, x))
     rank = xp.sum(xp.astype(kept, index_dtype(xp, _arguments.device_of(a))), axis=-1)
-    s = xp.where(finite[..., 0], s, xp.full_like(s, nan))
-    return LeastSquares(x[..., 0] if is_vector else x, residuals[..., 0] if is_vector else residuals, rank, s)
+    s = xp.where(finite.matrices[..., 0], s, xp.full_like(s, nan))
+    return LstsqResult(x, residuals, rank, s)
 
 
 def _squares(xp: Namespace, x: Array) -> Array:

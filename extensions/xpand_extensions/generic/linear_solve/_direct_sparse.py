@@ -41,8 +41,8 @@ def solve_sparse(
     transposed: bool = False,
 ) -> Array:
     xp = array_namespace(number, values, *pattern, b)
-    batch = _arguments.broadcast(tuple(values.shape[:-1]), tuple(b.shape[:-1]))
-    declared = ShapeDtype((*batch, size), b.dtype)
+    batch = _arguments.broadcast(tuple(values.shape[:-1]), tuple(b.shape[:-2]))
+    declared = ShapeDtype((*batch, size, b.shape[-1]), b.dtype)
 
     def host(number: Array, values: Array, b: Array, *pattern: Array) -> Array:
         solve = facades.solve_sparse.native(values)
@@ -50,14 +50,15 @@ def solve_sparse(
 
     # Each with all axes of the batch, so that one more, of a mapped call, is the first of all.
     number = xp.reshape(number, (1,) * (len(batch) - number.ndim) + tuple(number.shape))
-    arrays = (number, *[_leading(x, len(batch)) for x in (values, b, *pattern)])
+    arrays = (number, _leading(values, len(batch)), _leading(b, len(batch), 2))
+    arrays = (*arrays, *[_leading(x, len(batch)) for x in pattern])
     return pure_callback(host, declared, *arrays, vmap_method="expand_dims")
 
 
-def _leading(x: Array, count: int) -> Array:
-    """Give an array, of vectors, as many axes before its last one."""
+def _leading(x: Array, count: int, last: int = 1) -> Array:
+    """Give an array so many axes before its last ones."""
     xp = array_namespace(x)
-    return xp.reshape(x, (1,) * (count + 1 - x.ndim) + tuple(x.shape))
+    return xp.reshape(x, (1,) * (count + last - x.ndim) + tuple(x.shape))
 
 
 def _real_dtype(xp: Namespace, x: Array) -> DType:

@@ -11,7 +11,9 @@ from xpand._typing import Array, DType
 from xpand.dask.array._blocks import merge
 from xpand_extensions import linalg
 from xpand_extensions.generic.linalg._products import execute, reduce_alone
-from xpand_extensions.linalg._factorizations import LeastSquares, LUFactors, LUResult
+from xpand_extensions.linalg._factorizations import LUFactors, LUResult
+from xpand_extensions.linalg._lstsq import LstsqResult
+from xpand_extensions.linalg._lstsq import least_squares as least_squares_of_columns
 from xpand_extensions.linalg._plan import Pair, Single, plan_of
 
 
@@ -78,18 +80,12 @@ def lu(x: Array, /) -> LUResult:
     return LUResult(*_over_stacks(linalg.lu, "(i,j)->(i),(i,k),(k,j)", [x], dtypes, sizes))
 
 
-def lstsq(a: Array, b: Array, /, *, rtol: float | None = None) -> LeastSquares:
-    is_vector = b.ndim == 1
+def least_squares(a: Array, b: Array, /, *, rtol: float | None = None) -> LstsqResult:
     real = np.empty(0, dtype=a.dtype).real.dtype
     dtypes = [a.dtype, real, np.dtype(np.int64), real]
-    signature = "(i,j),(i,k)->(j,k),(k),(),(s)"
     sizes = {"s": min(a.shape[-2:])}
-    found = LeastSquares(
-        *_over_stacks(linalg.lstsq, signature, [a, b[:, None] if is_vector else b], dtypes, sizes, rtol=rtol)
-    )
-    if is_vector:
-        return found._replace(solution=found.solution[..., 0], residuals=found.residuals[..., 0])
-    return found
+    signature = "(i,j),(i,k)->(j,k),(k),(),(s)"
+    return LstsqResult(*_over_stacks(least_squares_of_columns, signature, [a, b], dtypes, sizes, rtol=rtol))
 
 
 def expm(x: Array, /) -> Array:

@@ -220,15 +220,14 @@ def _completed(xp: Any, x: Any, size: int, start: int) -> Any:
 # Least squares
 
 
-def _lstsq(xp: Any, a: Any, b: Any, rtol: float | None = None) -> Any:
+def _least_squares(xp: Any, a: Any, b: Any, rtol: float | None = None) -> Any:
     """Solve by pseudo-inverses: their derivatives are finite where singular values are equal, unlike the vectors'."""
-    is_vector = b.ndim == 1
-    a, matrix, finite = generic.finite_matrices(xp, a, b[:, None] if is_vector else b)
+    a, b, finite = generic.finite_matrices(xp, a, b)
     if 0 in a.shape[-2:]:
-        return generic.no_values(xp, a, matrix, is_vector)
+        return generic.no_values(xp, a, b, finite)
     tolerance = generic.cutoff(xp, a, rtol)
-    x, s = xp.matmul(xp.linalg.pinv(a, rtol=tolerance), matrix), xp.linalg.svdvals(a)
-    return generic.least_squares(xp, a, matrix, x, s, s > tolerance * s[..., :1], finite, is_vector)
+    x, s = xp.matmul(xp.linalg.pinv(a, rtol=tolerance), b), xp.linalg.svdvals(a)
+    return generic.lstsq_result(xp, a, b, x, s, s > tolerance * s[..., :1], finite)
 
 
 DERIVATIVES: Final[dict[str, Any]] = {
@@ -244,7 +243,7 @@ DERIVATIVES: Final[dict[str, Any]] = {
 DECOMPOSITIONS: Final[dict[str, Any]] = {
     "linalg.eigvals": lambda xp, x: xp.linalg.eig(x).eigenvalues,
     "linalg.eigvalsh": lambda xp, x: xp.linalg.eigh(x).eigenvalues,
-    "linalg.lstsq": _lstsq,
+    "linalg.least_squares": _least_squares,
     "linalg.svdvals": lambda xp, x: xp.linalg.svd(x, full_matrices=False).S,
 }
 

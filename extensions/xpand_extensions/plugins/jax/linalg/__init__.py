@@ -11,7 +11,8 @@ from xpand_extensions.generic.linalg import _factorizations as generic
 from xpand_extensions.generic.linalg import _products as products
 from xpand_extensions.generic.linalg._products import Axes, execute, reduce_alone
 from xpand_extensions.linalg import _checks as checks
-from xpand_extensions.linalg._factorizations import LeastSquares, LUFactors
+from xpand_extensions.linalg._factorizations import LUFactors
+from xpand_extensions.linalg._lstsq import LstsqResult
 from xpand_extensions.linalg._plan import Pair, Plan, Single, plan_of
 
 from ._exponential import expm
@@ -25,7 +26,7 @@ __all__ = [
     "expm",
     "kron",
     "logm",
-    "lstsq",
+    "least_squares",
     "lu",
     "lu_factor",
     "lu_solve",
@@ -102,14 +103,13 @@ def lu_factor(x: Array, /) -> LUFactors:
 
 
 @partial(jax.jit, static_argnames=("rtol",))
-def lstsq(a: Array, b: Array, /, *, rtol: float | None = None) -> LeastSquares:
-    is_vector = b.ndim == 1
-    a, matrix, finite = generic.finite_matrices(xp, a, b[:, None] if is_vector else b)
+def least_squares(a: Array, b: Array, /, *, rtol: float | None = None) -> LstsqResult:
+    a, b, finite = generic.finite_matrices(xp, a, b)
     if 0 in a.shape[-2:]:
-        return generic.no_values(xp, a, matrix, is_vector)
+        return generic.no_values(xp, a, b, finite)
     tolerance = generic.cutoff(xp, a, rtol)
-    x, s = _by_singular_values(a, matrix, tolerance)
-    return generic.least_squares(xp, a, matrix, x, s, s > tolerance * s[..., :1], finite, is_vector)
+    x, s = _by_singular_values(a, b, tolerance)
+    return generic.lstsq_result(xp, a, b, x, s, s > tolerance * s[..., :1], finite)
 
 
 @partial(jax.custom_jvp, nondiff_argnums=(2,))

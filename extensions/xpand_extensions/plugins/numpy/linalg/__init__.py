@@ -11,7 +11,8 @@ from xpand._typing import Array
 from xpand_extensions.generic.linalg import _factorizations as generic
 from xpand_extensions.generic.linalg._products import Axes, execute, product
 from xpand_extensions.linalg import _checks as checks
-from xpand_extensions.linalg._factorizations import LeastSquares, LUFactors
+from xpand_extensions.linalg._factorizations import LUFactors
+from xpand_extensions.linalg._lstsq import LstsqResult
 from xpand_extensions.linalg._plan import Pair, Single, plan_of
 
 from ._pivots import order_of
@@ -117,13 +118,13 @@ def lu_solve(
     return triangular_solve(factors, x, lower=False, conjugate=conjugate)
 
 
-def lstsq(a: Array, b: Array, /, *, rtol: float | None = None) -> LeastSquares:
+def least_squares(a: Array, b: Array, /, *, rtol: float | None = None) -> LstsqResult:
     if a.ndim > 2 or b.ndim > 2 or 0 in a.shape or not (np.isfinite(a).all() and np.isfinite(b).all()):
-        return generic.lstsq(a, b, rtol=rtol)
+        return generic.least_squares(a, b, rtol=rtol)
     # One singular value decomposition less its vectors, which are only applied.
     x, _, rank, s = np.linalg.lstsq(a, b, rcond=generic.cutoff(xp, a, rtol))
     residual = b - a @ x
     with np.errstate(over="ignore"):  # the sum of squares may be infinite
         squares = residual.real**2 + residual.imag**2 if a.dtype.kind == "c" else residual**2
         squares = np.asarray(np.sum(squares, axis=0))
-    return LeastSquares(x, squares, np.asarray(rank, dtype=np.int64), s)
+    return LstsqResult(x, squares, np.asarray(rank, dtype=np.int64), s)

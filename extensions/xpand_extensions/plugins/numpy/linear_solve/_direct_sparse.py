@@ -122,13 +122,13 @@ def solve_sparse(
     transposed: bool = False,
 ) -> Array:
     of_matrix = np.broadcast_shapes(values.shape[:-1], *[x.shape[:-1] for x in pattern])
-    batch = np.broadcast_shapes(of_matrix, b.shape[:-1])
+    batch = np.broadcast_shapes(of_matrix, b.shape[:-2])
     axes = (1,) * (len(batch) - len(of_matrix)) + of_matrix
     whole = [np.broadcast_to(x, (*axes, x.shape[-1])) for x in (values, *pattern)]
-    number, b = np.broadcast_to(number, axes), np.broadcast_to(b, (*batch, size))
+    number, b = np.broadcast_to(number, axes), np.broadcast_to(b, (*batch, size, b.shape[-1]))
     x = np.empty(b.shape, b.dtype)
     for index in np.ndindex(axes):
-        # All right sides of one matrix at once.
+        # All right-hand sides of one matrix at once.
         chosen = tuple(slice(None) if n == 1 else i for i, n in zip(index, axes))
         factors = _found(int(number[index]), tuple(x[index] for x in whole), format, size, kind)
         x[chosen] = _solved(factors, b[chosen], transposed)
@@ -146,12 +146,14 @@ def _found(number: int, parts: tuple[Array, ...], format: str, size: int, kind: 
 
 
 def _solved(factors: _Factors, b: Array, transposed: bool) -> Array:
-    """Solve for vectors along the last axis."""
+    """Solve for columns, of several stacks."""
     if factors.solve is None:
         return np.full_like(b, np.nan)
     if b.dtype.kind == "c" and factors.parts[0].dtype.kind != "c":
         return _solved(factors, b.real, transposed) + 1j * _solved(factors, b.imag, transposed)
     if b.size == 0:
         return b
-    columns = np.ascontiguousarray(b.reshape(-1, b.shape[-1]), dtype=factors.parts[0].dtype).T
-    return factors.solve(columns, "T" if transposed else "N").T.reshape(b.shape)
+    first = np.moveaxis(b, -2, 0)
+    columns = np.ascontiguousarray(first.reshape(b.shape[-2], -1), dtype=factors.parts[0].dtype)
+    x = factors.solve(columns, "T" if transposed else "N")
+    return np.moveaxis(x.reshape(first.shape), 0, -2)

@@ -9,14 +9,15 @@ from xpand import is_concrete
 from xpand._typing import Array
 from xpand_extensions.generic.linalg import _factorizations as generic
 from xpand_extensions.generic.linalg._products import execute, reduce_alone
-from xpand_extensions.linalg._factorizations import LeastSquares, LUFactors
+from xpand_extensions.linalg._factorizations import LUFactors
+from xpand_extensions.linalg._lstsq import LstsqResult
 from xpand_extensions.linalg._plan import Pair, Single, plan_of
 
 from .._unsigned import SIGNED
 from ._logarithm import logm
 from ._pivots import order_of
 
-__all__ = ["diagonal", "einsum", "expm", "logm", "lstsq", "lu_factor", "triangular_solve"]
+__all__ = ["diagonal", "einsum", "expm", "least_squares", "logm", "lu_factor", "triangular_solve"]
 
 
 def einsum(subscripts: str, /, *operands: Array, optimize: bool | str = True) -> Array:
@@ -69,23 +70,22 @@ def lu_factor(x: Array, /) -> LUFactors:
     return LUFactors(factors, order_of(factors, pivots))
 
 
-def lstsq(a: Array, b: Array, /, *, rtol: float | None = None) -> LeastSquares:
-    is_vector = b.ndim == 1
+def least_squares(a: Array, b: Array, /, *, rtol: float | None = None) -> LstsqResult:
     tracked = not (is_concrete(a) and is_concrete(b)) or a.requires_grad or b.requires_grad
-    a, matrix, finite = generic.finite_matrices(xp, a, b[:, None] if is_vector else b)
+    a, b, finite = generic.finite_matrices(xp, a, b)
     if 0 in a.shape[-2:]:
-        return generic.no_values(xp, a, matrix, is_vector)
+        return generic.no_values(xp, a, b, finite)
     tolerance = generic.cutoff(xp, a, rtol)
     if tracked:
         # The derivative of the singular vectors is infinite where singular values are equal; that of the
         # pseudo-inverse isn't.
-        x, s = torch.linalg.pinv(a, rtol=tolerance) @ matrix, torch.linalg.svdvals(a)
-    elif a.device.type == "cpu" and a.numel():
+        x, s = torch.linalg.pinv(a, rtol=tolerance) @ b, torch.linalg.svdvals(a)
+    elif a.device.type == "cpu" and a.numel() and b.numel():
         # A singular value decomposition without its vectors, which are only applied.
-        x, _, _, s = torch.linalg.lstsq(a, matrix, rcond=tolerance, driver="gelsd")
+        x, _, _, s = torch.linalg.lstsq(a, b, rcond=tolerance, driver="gelsd")
     else:
-        x, s = generic.by_singular_values(xp, a, matrix, tolerance)
-    return generic.least_squares(xp, a, matrix, x, s, s > tolerance * s[..., :1], finite, is_vector)
+        x, s = generic.by_singular_values(xp, a, b, tolerance)
+    return generic.lstsq_result(xp, a, b, x, s, s > tolerance * s[..., :1], finite)
 
 
 def expm(x: Array, /) -> Array:

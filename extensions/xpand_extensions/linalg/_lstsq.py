@@ -1,0 +1,111 @@
+"""Least squares by singular values."""
+
+from typing import Any, NamedTuple
+
+from xpand import _arguments, array_namespace
+from xpand._imports import import_module
+from xpand._typing import Array
+
+from .._dispatch import pluggable
+from . import _checks as checks
+from ._right_sides import axis_of, columns_of, stack_of
+
+
+class LstsqResult(NamedTuple):
+    """What `lstsq` returns."""
+
+    x: Array
+    """The vectors of least norm among those that make `A @ x - b` smallest, laid out like `b`: shape `(n,)` or
+    `(..., n, k)`, and `(..., n)` with `axis=-1`."""
+    residuals: Array
+    """The sum of squares of `A @ x - b` of each vector, real: shape `()` or `(..., k)`, and `(...)` with `axis=-1`."""
+    rank: Array
+    """How many singular values of each matrix count as different from zero: integers, shape `(...)`."""
+    singular_values: Array
+    """All singular values of each matrix, in descending order, real: shape `(..., min(m, n))`."""
+
+
+def lstsq(A: Array, b: Array, /, *, axis: int = -2, rtol: float | None = None) -> LstsqResult:
+    """Find the `x` that makes `A @ x - b` smallest: of those that do, the one of least norm.
+
+    Args:
+        A: Matrices, shape `(..., m, n)`, of a floating-point data type and any rank.
+        b: One vector, shape `(m,)`, or matrices of columns, shape `(..., m, k)`, of a floating-point data type; the two
+            are promoted. Stacks of matrices broadcast.
+        axis: The axis along which the vectors of `b` lie. With -1 they lie along the last axis, shape `(..., m)`, and
+            the axes before broadcast with the stacks of A.
+        rtol: Singular values up to `rtol` times the largest count as zero. By default `max(m, n)` times the data
+            type's `eps`.
+
+    Returns:
+        A named tuple `(x, residuals, rank, singular_values)`. The residuals are there for every rank and shape, unlike
+        those of `numpy.linalg.lstsq`. The solution is NaN for a vector of `b` that isn't finite, and for a matrix that
+        isn't, whose rank is 0; other systems are not affected.
+
+    Raises:
+        TypeError: No array, arrays of two libraries, data types that aren't floating-point, a sparse matrix, an `axis`
+            or `rtol` that is no number.
+        ValueError: Shapes that don't fit, an `axis` other than -2 and -1, a negative `rtol`, arrays on two devices.
+
+    The solution is differentiable where the rank doesn't change. One singular value decomposition of each matrix.
+
+    Source: `numpy.linalg.lstsq`; the derivative: G. H. Golub and V. Pereyra, SIAM J. Numer. Anal. 10 (1973) 413.
+
+    >>> import numpy as np
+    >>> A = np.asarray([[1.0, 0.0], [1.0, 1.0], [1.0, 2.0]])
+    >>> result = lstsq(A, np.asarray([1.0, 3.0, 5.0]))
+    >>> result.x.round(12), int(result.rank)
+    (array([1., 2.]), 2)
+    >>> lstsq(A, np.asarray([[1.0, 3.0, 5.0], [0.0, 1.0, 2.0]]), axis=-1).x.round(12) + 0.0
+    array([[1., 2.],
+           [0., 1.]])
+    """
+    # Imported here, since products and factorisations of dense arrays need no sparse ones.
+    if import_module("xpand_extensions.sparse").is_sparse(A):
+        raise TypeError(
+            "lstsq: A must be a dense array, since its singular values are computed, got a sparse one; use "
+            "`linear_solve.solve` with method='lsmr', or `A.todense()`"
+        )
+    A, b = checks.alike("lstsq", _arguments.FLOATING, A=A, b=b)
+    checks.matrices("lstsq", "A", A)
+    axis_of("lstsq", axis)
+    stack = stack_of("lstsq", "b", tuple(A.shape), tuple(b.shape), axis)
+    rtol = _tolerance("lstsq", rtol)
+    xp = array_namespace(A, b)
+    if rtol is None and checks.narrow(xp, A.dtype):
+        rtol = max(A.shape[-2:]) * float(xp.finfo(A.dtype).eps)  # not that of float32, in which it is computed
+    columns = columns_of(b, axis, is_one_matrix=A.ndim == 2)
+    found = checks.computed(least_squares.native(A, b), A, columns.array, rtol=rtol)
+    # The residuals are one row, laid out like the vectors.
+    residuals = columns.restore(found.residuals[..., None, :])
+    residuals = residuals[..., 0] if b.ndim == 1 or axis == -1 else residuals[..., 0, :]
+    rank, s = found.rank, found.singular_values
+    if tuple(rank.shape) != stack:
+        rank, s = xp.broadcast_to(rank, stack), xp.broadcast_to(s, (*stack, s.shape[-1]))
+    return LstsqResult(columns.restore(found.x), residuals, rank, s)
+
+
+@pluggable
+def least_squares(a: Array, b: Array, /, *, rtol: float | None = None) -> LstsqResult:
+    """Solve by least squares for columns: what `lstsq` calls, after it has checked the arguments.
+
+    Args:
+        a: Matrices, shape `(..., m, n)`, of a floating-point data type.
+        b: Columns, shape `(..., m, k)`, of the same data type. The stacks broadcast.
+        rtol: As in `lstsq`.
+
+    >>> import numpy as np
+    >>> least_squares(np.asarray([[2.0], [0.0]]), np.asarray([[2.0], [0.0]])).x
+    array([[1.]])
+    """
+    return least_squares.native(a, b)(a, b, rtol=rtol)
+
+
+def _tolerance(function: str, rtol: Any) -> float | None:
+    if rtol is None:
+        return None
+    if isinstance(rtol, bool) or not isinstance(rtol, (int, float)):
+        raise TypeError(f"{function}: rtol must be a number or None, got {rtol!r}")
+    if not rtol >= 0:
+        raise ValueError(f"{function}: rtol must be at least 0, got {rtol}")
+    return float(rtol)
