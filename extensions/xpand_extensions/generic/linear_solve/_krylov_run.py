@@ -44,8 +44,9 @@ _VERDICTS: Final = {
     BLOWN: Status.DIVERGED,
     NOT_FINITE: Status.NON_FINITE,
 }
-# How much of the residual may be left after the steps since the last look for it to be worth another try.
-_PROGRESS: Final = {MET: 0.5, ROLLED: 0.999, BROKEN: 0.9, BLOWN: 0.5, NOT_FINITE: 0.0}
+# How much of the residual may be left after the steps since the last look for it to be worth another try. After a
+# restart anything but rounding errors is progress: slow cycles may be followed by faster ones.
+_PROGRESS: Final = {MET: 0.5, ROLLED: 1.0, BROKEN: 0.9, BLOWN: 0.5, NOT_FINITE: 0.0}
 
 
 class Carry(NamedTuple):
@@ -200,6 +201,7 @@ class Loop:
         for reason, verdict in _VERDICTS.items():
             status = xp.where(flagged & (flag == reason), flags(flagged, 0) + int(verdict), status)
             share = xp.where(flag == reason, xp.zeros_like(share) + _PROGRESS[reason], share)
+        share = xp.minimum(share, xp.full_like(share, 1 - 100 * float(xp.finfo(share.dtype).eps)))
         again = flagged & ~met & (measure <= share * carry.measure) & xp.isfinite(size)
         status = xp.where(again, flags(again, 0) + _RUNNING, status)
         status = xp.where(flagged & met, flags(again, 0) + int(Status.CONVERGED), status)
