@@ -499,6 +499,24 @@ def test_what_is_named_as_null_space_is_not_believed(method: str) -> None:
     assert bool(solve(singular, b, method=method, nullspace=0 * ones, x0=np.linspace(0, 1, 8)).converged)
 
 
+@pytest.mark.parametrize("method", ["cg", "gmres", "bicgstab(2)", "minres"])
+def test_functions_with_an_offset_say_so(eager_library: Library, method: str) -> None:
+    if eager_library.id == "jax" and method != "cg":
+        return
+    xp, b = eager_library.xp, eager_library.asarray(vector(6))
+    matrix = eager_library.asarray(poisson(6))
+    affine = lambda x: xp.matmul(matrix, x) + 1.0
+    with pytest.raises(ConvergenceError, match="solve: A must be linear.*matrix_from_function.*did not conv") as raised:
+        linear_solve.solve(affine, b, method=method)
+    assert int(eager_library.to_numpy(raised.value.result.status)) != Status.CONVERGED
+    zero = affine(0.0 * b)
+    found = linear_solve.solve(lambda x: affine(x) - zero, b - zero, method=method)
+    eager_library.assert_equal(affine(found.x), eager_library.to_numpy(b), rtol=1e-6)
+    if eager_library.id == "numpy":  # what fails for another reason is not said to have an offset
+        with pytest.raises(ConvergenceError, match="^solve: method"):
+            linear_solve.solve(lambda x: xp.matmul(matrix, x), b, method=method, max_steps=1)
+
+
 def test_slow_restarts_are_no_stagnation() -> None:
     """A cycle of ten steps gains less than a thousandth, later ones gain more: SciPy converges after 1105 steps."""
     random, n = np.random.default_rng(90), 26

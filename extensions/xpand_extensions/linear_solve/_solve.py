@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 from typing import Any
 
-from xpand import _arguments, array_namespace, trees
+from xpand import _arguments, array_namespace, is_concrete, trees
 from xpand._namespace import describe
 from xpand._typing import Array
 
 from .. import autodiff, linalg
-from .._solver_status import Status, throw_unless_converged
+from .._solver_status import ConvergenceError, Status, throw_unless_converged
 from ..linalg._right_sides import axis_of
 from ..sparse._containers import Sparse
 from . import _arguments as arguments
@@ -16,7 +16,7 @@ from . import _methods as methods
 from ._direct import factorize
 from ._implicit import Criterion, Options, least_squares, square
 from ._krylov import Found, System, along
-from ._operators import Matrix, of_vectors, operator_of, ready, times
+from ._operators import Map, Matrix, of_vectors, operator_of, ready, times
 from ._results import SolveResult, norm, result_of
 from ._small import default_rtol, solve_at_once
 
@@ -44,7 +44,8 @@ def solve(
 
     Args:
         A: Matrices, (..., m, n), dense, sparse (a container or a library's own), or a linear function: of a vector that
-            is a tree of arrays like `b`, and of `args`; or a `LinearOperator`.
+            is a tree of arrays like `b`, and of `args`; or a `LinearOperator`. The error for a function that isn't zero
+            at zero says so.
         b: The right-hand sides. For matrices one vector, (m,), or matrices of columns, (..., m, k), as for
             `xp.linalg.solve`: each column is a system, and the axes before broadcast with the stack of A. For functions
             a tree of arrays of one floating-point data type, which together are one vector.
@@ -162,8 +163,27 @@ def solve(
         result = _iterative(system, sides, criterion, options, steps, is_trajectory=isinstance(max_steps, Sequence))
     if throw:
         last = result.status[-1, ...] if isinstance(max_steps, Sequence) else result.status
-        throw_unless_converged("solve", result.method, result, last)
+        try:
+            throw_unless_converged("solve", result.method, result, last)
+        except ConvergenceError as error:
+            if not isinstance(operator, Matrix) and _has_offset(operator, sides):
+                raise ConvergenceError(
+                    "solve: A must be linear, and its value at zero is not zero. Solve `lambda x: A(x) - A(0)` with "
+                    "the right-hand side `b - A(0)`, or use `linear_solve.matrix_from_function`, which returns a "
+                    f"matrix and the offset. {error}",
+                    result,
+                ) from None
+            raise
     return result
+
+
+def _has_offset(operator: Map, sides: arguments.Sides) -> bool:
+    """Tell whether a function is known not to be zero at zero."""
+    xp = array_namespace(sides.b)
+    zero = xp.zeros_like(sides.b[..., :1])
+    x = xp.broadcast_to(zero, (*sides.b.shape[:-1], sides.columns.size))
+    offset = operator.product(x, sides.rows, sides.columns)
+    return is_concrete(offset) and bool(xp.any(offset != 0))
 
 
 def _is_default(asked: tuple[Any, ...], axis: Any, batch_ndim: Any, args: Any, throw: Any) -> bool:

@@ -8,7 +8,7 @@ from xpand._typing import Array, Scalar
 
 from ..arithmetic import _operands as operands
 from ._containers import COO, Sparse, namespace_of
-from ._convert import any_sparse, container, tocoo, todense
+from ._convert import any_sparse, container, tocoo, todense, trimmed
 from ._forms import by_coordinates, coo_of, pattern_work
 from ._operands import at_places, promoted, same_places, with_batch_of, with_like_patterns, with_promise
 from ._pattern import known, merge, merged_values
@@ -75,9 +75,9 @@ def multiply(a: Any, b: Any, /) -> Any:
         b: The same. An array must broadcast to the sparse and dense axes of the container; it may have more batch axes.
 
     Returns:
-        A container. With an array or a number, of the same pattern: what isn't kept is zero, also where the array is
-        infinite or NaN. Of two containers, of their format, or COO where they have two, with the places that both
-        have; where patterns aren't known, with those of `a`.
+        A container. With an array or a number, of the same pattern, less padding for an array: what isn't kept is zero,
+        also where the array is infinite or NaN. Of two containers, of their format, or COO where they have two, with
+        the places that both have; where patterns aren't known, with those of `a`.
 
     Raises:
         TypeError: Neither is sparse, arrays of two libraries, or data types that don't promote.
@@ -212,6 +212,7 @@ def _times_array(function: str, a: Sparse, x: Array) -> Sparse:
     _numeric(function, a, x)
     xp = _arguments.namespace_of(function, a=a.values, b=x)
     _arguments.one_device(function, a=a.values, b=x)
+    a = a if isinstance(a, COO) else trimmed(a)  # padding has no place to take a factor from
     values, x = _arguments.promote(function, xp, a=a.values, b=x)
     a = with_batch_of(function, a._replace(values), x)
     factors = at_places(function, a, tocoo(a).coords if x.ndim else (), x)

@@ -10,7 +10,7 @@ from xpand._typing import Array
 
 from .. import indexing, scatter
 from . import _checks as checks
-from ._assembly import assembled_values, csr_assembly
+from ._assembly import CSRAssembly, assembled_values, csr_assembly
 from ._containers import COO, CSC, CSR, Sparse, namespace_of
 from ._libraries import container_of, native_format
 from ._pattern import along, at_once, known
@@ -202,11 +202,12 @@ def _compressed(function: str, a: Sparse, cls: Any) -> Any:
     """Bring the entries of a matrix into the order of its rows or columns."""
     checks.matrix(function, "a", a)
     coo = tocoo(a)
-    major, minor = coo.coords if cls is CSR else coo.coords[::-1]
-    size = coo._sparse_shape[0 if cls is CSR else 1]
-    values, is_sorted = coo.values, coo.is_sorted and cls is CSR
-    if not is_sorted and major.ndim == 1 and known(major, minor):
+    is_sorted = coo.is_sorted and cls is CSR
+    if not is_sorted and coo.coords[0].ndim == 1 and known(*coo.coords):
         return assembled(coo, cls, sum_duplicates=False)
+    coo = _without_padding_in_rows(coo, cls) if isinstance(a, COO) else coo
+    major, minor = coo.coords if cls is CSR else coo.coords[::-1]
+    size, values = coo._sparse_shape[0 if cls is CSR else 1], coo.values
     if not is_sorted:
         arrange = partial(_arranged, size)
         places, minor, indptr = at_once(arrange, major, minor) if known(major, minor) else arrange(major, minor)
@@ -218,6 +219,33 @@ def _compressed(function: str, a: Sparse, cls: Any) -> Any:
     return cls._of(values, (minor, indptr), (coo._sparse_shape, is_sorted, coo.is_unique))
 
 
+def _without_padding_in_rows(a: COO, cls: Any) -> COO:
+    """Make what is out of bounds by its minor index alone padding of the result, or entries of value zero.
+
+    Rows and columns of a CSR or CSC hold no index that is out of bounds.
+    """
+    xp, position = namespace_of(a), 0 if cls is CSR else 1
+    major, minor = a.coords[position], a.coords[1 - position]
+    size, limit = a._sparse_shape[position], a._sparse_shape[1 - position]
+
+    def is_padded(minor: Array) -> bool:
+        return bool(array_namespace(minor).any(minor >= limit))
+
+    if known(minor) and not at_once(is_padded, minor):
+        return a
+    is_sorted = a.is_sorted and cls is CSR
+    if is_sorted and limit:  # clamped, entries stay in order
+        values = xp.where(minor < limit, a.values, xp.zeros_like(a.values))
+        minor = xp.minimum(minor, xp.full_like(minor, limit - 1))
+        return COO._of(values, (major, minor), (a._sparse_shape, True, False, 0))
+    major, minor = (
+        xp.where(minor < limit, major, xp.full_like(major, size)),
+        xp.where(minor < limit, minor, xp.zeros_like(minor)),
+    )
+    coords = (major, minor) if cls is CSR else (minor, major)
+    return COO._of(a.values, coords, (a._sparse_shape, a.is_sorted and not limit, a.is_unique, 0))
+
+
 def assembled(a: COO, cls: Any, *, sum_duplicates: bool) -> Any:
     """Bring the entries of a matrix, of one pattern that is known, into the order of its rows or columns.
 
@@ -226,8 +254,14 @@ def assembled(a: COO, cls: Any, *, sum_duplicates: bool) -> Any:
     (m, n), (rows, columns) = a._sparse_shape, a.coords
     shape, (major, minor) = ((m, n), (rows, columns)) if cls is CSR else ((n, m), (columns, rows))
     found = at_once(partial(csr_assembly, shape=shape, sum_duplicates=sum_duplicates), major, minor)
-    values = assembled_values(a.values, found) if sum_duplicates else along(a.values, found.order, a.batch_ndim)
+    values = assembled_values(a.values, found) if sum_duplicates else _ordered(a, found)
     return cls._of(values, (found.indices, found.indptr), (a._sparse_shape, True, sum_duplicates or a.is_unique))
+
+
+def _ordered(a: COO, found: CSRAssembly) -> Array:
+    """Return the values in the order of the assembly, which has those of padding last, less these."""
+    order = found.order[: found.indices.shape[0]]
+    return along(a.values, order, a.batch_ndim)
 
 
 def _majors(indptr: Array, nse: int) -> Array:
@@ -336,6 +370,15 @@ def from_dense(
     if batch or dense:
         others = (*range(batch), *range(x.ndim - dense, x.ndim))
         kept = xp.any(kept, axis=others)
+    sizes = tuple(x.shape[batch : x.ndim - dense])
+    if nse is not None and 0 in sizes:  # there is no place to take: all is padding
+        coords = indexing.nonzero(kept, size=nse)
+        coords = tuple([xp.full_like(each, size) for each, size in zip(coords, sizes)])
+        shape = (*x.shape[:batch], nse, *x.shape[x.ndim - dense :])
+        values = xp.zeros(shape, dtype=x.dtype, device=_arguments.device_of(x))
+        if format == "csc":
+            return matrix_transpose(tocsr(COO._of(values, coords[::-1], (sizes[::-1], True, False, 0))))
+        return convert(COO._of(values, coords, (sizes, True, False, dense)), format)
     coords = indexing.nonzero(kept, size=nse) if nse is not None else xp.nonzero(kept)
     values = _picked(xp, x, coords, batch)
     if nse is not None:
@@ -344,7 +387,7 @@ def from_dense(
         used = xp.arange(nse, dtype=xp.int64, device=_arguments.device_of(x)) < count
         used = xp.reshape(used, (nse,) + (1,) * dense)
         values = xp.where(used, values, xp.zeros((), dtype=x.dtype, device=_arguments.device_of(x)))
-    made = COO._of(values, coords, (tuple(x.shape[batch : x.ndim - dense]), nse is None, nse is None, dense))
+    made = COO._of(values, coords, (sizes, nse is None, nse is None, dense))
     return convert(made, format)
 
 

@@ -33,6 +33,21 @@ class Operators:
         def __getattr__(self, name: str) -> Any:
             raise missing(f"{type(self).__name__}: a sparse array", "Sparse", name)
 
+    def __array__(self, *args: Any, **kwargs: Any) -> Any:
+        """Raise: `np.asarray` would make an array of one object."""
+        name = type(self).__name__
+        raise TypeError(
+            f"asarray: obj must be an array, a number or a nested sequence of numbers, got a sparse {name}; write "
+            "`a.todense()` for a dense array, or `sparse.to_native(a)` for the library's own sparse one"
+        )
+
+    def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        """Raise: functions of NumPy would take a container for an object."""
+        name = function.__name__
+        has_own = name != "sort" and name in _functions().__all__  # `sparse.sort` sorts entries by their places
+        own = f"`sparse.{name}(a)`, or `np.{name}(a.todense())`" if has_own else f"`np.{name}(a.todense())`"
+        raise TypeError(f"{name}: takes dense arrays, got a sparse {type(self).__name__}; write {own}")
+
     def __matmul__(self, other: Any) -> Any:
         """Call `sparse.matmul`."""
         return _functions().matmul(self, other)

@@ -24,6 +24,20 @@ _CALLS: Final[dict[str, tuple[int, tuple[str, ...]]]] = {
 }
 
 
+def refuse_sparse(obj: Any) -> None:
+    """Raise for sparse matrices, which libraries take for objects, or refuse without a word on what to write.
+
+    Raises:
+        TypeError: `obj` is sparse.
+    """
+    if hasattr(obj, "todense") and hasattr(obj, "shape"):
+        raise TypeError(
+            "asarray: obj must be an array, a number or a nested sequence of numbers, got a sparse "
+            f"{type(obj).__name__}; write `obj.todense()` or SciPy's `obj.toarray()` for a dense array, or "
+            "`xpand_extensions.sparse.from_native(obj)` for a sparse one"
+        )
+
+
 def with_default(xp: Namespace, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
     """Return the keyword arguments of a call, with the data type that the precision says where the call names none."""
     place, names = _CALLS[name]

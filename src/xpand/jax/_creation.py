@@ -8,7 +8,7 @@ from typing import Any
 import jax
 import jax.numpy as jnp
 
-from .._common.creation import with_default
+from .._common.creation import refuse_sparse, with_default
 from .._precision import PRECISION, current
 from .._typing import Array
 
@@ -67,7 +67,19 @@ def _default() -> Any:
 
 
 arange = creating("arange", jnp.arange)
-asarray = creating("asarray", jnp.asarray)
+
+
+@wraps(jnp.asarray)
+def _asarray(*args: Any, **kwargs: Any) -> Array:
+    try:
+        return jnp.asarray(*args, **kwargs)
+    except (TypeError, ValueError):
+        for obj in args[:1]:
+            refuse_sparse(obj)
+        raise
+
+
+asarray = creating("asarray", _asarray)
 empty = at_once(creating("empty", jnp.empty))
 empty_like = at_once(jnp.empty_like, is_like=True)
 eye = creating("eye", jnp.eye)

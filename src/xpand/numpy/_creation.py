@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from .._common.creation import dtype_of, with_default
+from .._common.creation import dtype_of, refuse_sparse, with_default
 from .._precision import PRECISION
 from .._typing import Array, Device, DType
 from ._dtypes import check_device
@@ -33,7 +33,10 @@ def asarray(
         check_device("asarray", device)
     if PRECISION.active and dtype is None:
         dtype = dtype_of(_XP, obj)
-    return np.array(obj, dtype, copy=copy, **kwargs)
+    found = np.array(obj, dtype, copy=copy, **kwargs)
+    if found.dtype.kind == "O":  # which it makes of what it doesn't know
+        refuse_sparse(obj)
+    return found
 
 
 def _with_device(function: Callable[..., Array]) -> Callable[..., Array]:

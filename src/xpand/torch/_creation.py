@@ -8,7 +8,7 @@ from typing import Any, Literal
 import torch
 from torch import Tensor
 
-from .._common.creation import dtype_of
+from .._common.creation import dtype_of, refuse_sparse
 from .._precision import PRECISION, dtype_for
 from .._typing import Array, Device, DType
 from ._dtypes import SIGNED, to_signed
@@ -46,7 +46,11 @@ def asarray(
         obj = _items(obj)
     if PRECISION.active and dtype is None:
         dtype = dtype_of(_XP, obj, device=device)
-    return torch.asarray(obj, dtype=dtype, device=device, copy=copy, **kwargs)
+    try:
+        return torch.asarray(obj, dtype=dtype, device=device, copy=copy, **kwargs)
+    except (TypeError, ValueError, RuntimeError, IndexError):
+        refuse_sparse(obj)
+        raise
 
 
 def _items(obj: Any) -> Any:

@@ -1,0 +1,127 @@
+"""Padding of sparse arrays, empty ones, and what functions of dense arrays say of sparse ones."""
+
+from itertools import product
+from typing import Any
+
+import jax.experimental.sparse as jax_sparse
+import jax.numpy as jnp
+import numpy as np
+import pytest
+import scipy.sparse
+
+from tests.libraries import EAGER_LIBRARIES, Library
+from xpand_extensions import sparse
+from xpand_extensions.jit import jit
+
+FORMATS = ("coo", "csr", "csc")
+DENSE = np.asarray([[1.0, 0.0, 2.0], [0.0, 3.0, 0.0]])
+
+
+def padded(library: Library, format: str) -> Any:
+    """Three entries, and two that count as nothing."""
+    of, values = library.asarray, library.asarray([1.0, 2.0, 3.0, 7.0, 9.0])
+    if format == "coo":
+        coords = of([0, 0, 1, 2, 1]), of([0, 2, 1, 0, 3])
+        return sparse.COO(values, coords, (2, 3), check=False)
+    if format == "csr":
+        return sparse.CSR(values, of([0, 2, 1, 0, 0]), of([0, 2, 3]), (2, 3))
+    values = library.asarray([1.0, 3.0, 2.0, 7.0, 9.0])
+    return sparse.CSC(values, of([0, 1, 0, 0, 0]), of([0, 1, 2, 3]), (2, 3))
+
+
+@pytest.mark.parametrize("format", FORMATS)
+@pytest.mark.parametrize("library", EAGER_LIBRARIES, ids=str)
+def test_products_with_dense_arrays(library: Library, format: str) -> None:
+    a = padded(library, format)
+    library.assert_equal(a.todense(), DENSE)
+    for x in (1.0 + np.arange(6.0).reshape(2, 3), np.ones((4, 2, 3))):
+        library.assert_equal((a * library.asarray(x)).todense(), DENSE * x)
+        library.assert_equal(sparse.multiply(library.asarray(x), a).todense(), DENSE * x)
+        library.assert_equal((a / library.asarray(x)).todense(), DENSE / x)
+
+
+def consistent(library: Library, a: Any) -> None:
+    """Indices are as many as values, and in bounds, so that the constructor takes them."""
+    assert a.indices.shape[-1] == a.nse == a.values.shape[-1]
+    type(a)(a.values, a.indices, a.indptr, a.shape)
+
+
+@pytest.mark.parametrize("is_sorted", [True, False])
+@pytest.mark.parametrize("library", EAGER_LIBRARIES, ids=str)
+def test_padding_in_other_formats(library: Library, is_sorted: bool) -> None:
+    """Padding that only the column, or only the row, puts out of bounds."""
+    order = np.asarray([0, 1, 2, 4, 3]) if is_sorted else np.asarray([3, 4, 1, 0, 2])
+    values, rows, columns = (
+        np.asarray(x)[order] for x in ([1.0, 2.0, 3.0, 7.0, 9.0], [0, 0, 1, 2, 1], [0, 2, 1, 0, 3])
+    )
+    coords = library.asarray(rows), library.asarray(columns)
+    batch = np.stack([values, 2.0 * values])
+    own = tuple(library.asarray(np.stack([x, x])) for x in (rows, columns))
+    for a, dense in (
+        (sparse.COO(library.asarray(values), coords, (2, 3), is_sorted=is_sorted, check=False), DENSE),
+        (
+            sparse.COO(library.asarray(batch), own, (2, 2, 3), is_sorted=is_sorted, check=False),
+            np.stack([DENSE, 2.0 * DENSE]),
+        ),
+    ):
+        for found in (a.tocsr(), a.tocsc()):
+            library.assert_equal(found.todense(), dense)
+            consistent(library, found)
+
+
+def test_padding_in_patterns_that_are_not_known() -> None:
+    a = sparse.COO(
+        np.arange(1.0, 4.0), (np.asarray([0, 1, 1]), np.asarray([0, 1, 3])), (2, 3), is_sorted=True, check=False
+    )
+    for convert in (sparse.tocsr, sparse.tocsc):
+        found = jit(lambda a, convert=convert: convert(a))(a)
+        np.testing.assert_array_equal(found.todense(), [[1.0, 0.0, 0.0], [0.0, 2.0, 0.0]])
+        consistent(EAGER_LIBRARIES[0], found)
+
+
+@pytest.mark.parametrize("format", FORMATS)
+@pytest.mark.parametrize("library", EAGER_LIBRARIES, ids=str)
+def test_empty_arrays_with_room_for_entries(library: Library, format: str) -> None:
+    for shape, batch in product([(0, 3), (3, 0), (0, 0)], [(), (2,), (0,)] if library.id != "jax" else [(2,)]):
+        x = library.asarray(np.zeros((*batch, *shape)))
+        a = sparse.from_dense(x, format, nse=2, batch_ndim=len(batch))
+        assert a.shape == (*batch, *shape)
+        assert a.nse == 2
+        library.assert_equal(a.todense(), np.zeros((*batch, *shape)))
+
+
+@pytest.mark.parametrize("library", EAGER_LIBRARIES, ids=str)
+def test_sums_of_padded_batches(library: Library) -> None:
+    """Of two members, and of none."""
+    for count, (f, g) in product((0, 2), product(FORMATS, FORMATS) if library.id != "jax" else [("csr", "coo")]):
+        x, y = (np.stack([DENSE * (i + 1.0) for i in range(count)] or [DENSE])[:count] * k for k in (1.0, -2.0))
+        a, b = (
+            sparse.from_dense(library.asarray(each), format, nse=nse, batch_ndim=1)
+            for each, format, nse in ((x, f, 5), (y, g, 4))
+        )
+        library.assert_equal((a + b).todense(), x + y)
+        library.assert_equal((a - b).todense(), x - y)
+        library.assert_equal((a * b).todense(), x * y)
+
+
+@pytest.mark.parametrize("library", EAGER_LIBRARIES, ids=str)
+def test_dense_functions_of_sparse_arrays(library: Library) -> None:
+    a = padded(library, "csr")
+    with pytest.raises(TypeError, match=r"asarray: obj must be .*, got a sparse CSR; write `a.todense\(\)`"):
+        np.asarray(a)
+    if library.id == "numpy":
+        with pytest.raises(TypeError, match=r"sum: takes dense arrays, got a sparse CSR; write `sparse.sum\(a\)`"):
+            library.xp.sum(a)
+        with pytest.raises(TypeError, match=r"sort: takes dense arrays, .* write `np.sort\(a.todense\(\)\)`"):
+            library.xp.sort(a)
+
+
+def test_arrays_of_librarys_own_sparse_arrays() -> None:
+    import xpand.jax
+    import xpand.numpy
+    import xpand.torch
+
+    native = scipy.sparse.csr_array(DENSE), scipy.sparse.coo_matrix(DENSE), jax_sparse.BCOO.fromdense(jnp.eye(2))
+    for xp, x in product((xpand.numpy, xpand.torch, xpand.jax), native):
+        with pytest.raises(TypeError, match=rf"asarray: .*, got a sparse {type(x).__name__}; write .*from_native"):
+            xp.asarray(x)
