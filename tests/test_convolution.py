@@ -1,6 +1,7 @@
 """Convolutions: every library against XLA's and SciPy's, adjoints, transformations, bad input."""
 
 import tracemalloc
+from functools import partial
 from typing import Any
 
 import jax
@@ -14,6 +15,7 @@ from tests.libraries import Library
 from tests.operations import Case, Check, check_values, checked
 from xpand_extensions import convolution
 from xpand_extensions.generic.convolution import _pieces as pieces
+from xpand_extensions.vmap import vmap
 
 INTEGERS = ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"]
 DTYPES = [*INTEGERS, "float32", "float64", "complex64", "complex128"]
@@ -548,3 +550,17 @@ def test_unknown_sizes() -> None:
     x = da.ones(6, chunks=3)
     with pytest.raises(ValueError, match="x has a shape not known yet"):
         convolution.convolve(x[x > 2], da.ones(3))
+
+
+@pytest.mark.parametrize("groups", [1, 2])
+@pytest.mark.parametrize("name", ["conv", "conv_transpose"])
+def test_mapped_over_an_empty_axis(name: str, groups: int) -> None:
+    """Signals, kernels, or both."""
+    function = partial(getattr(convolution, name), feature_groups=groups)
+    kernel = np.ones((4, 3, 3) if name == "conv_transpose" else (6, 4 // groups, 3))
+    x = np.ones((2, 4, 5))
+    shape = function(x, kernel).shape
+    none = [np.zeros((0, *each.shape)) for each in (x, kernel)]
+    for axes in ((0, 0), (0, None), (None, 0)):
+        given = [empty if axis == 0 else each for axis, empty, each in zip(axes, none, (x, kernel))]
+        assert vmap(function, in_axes=axes)(*given).shape == (0, *shape)

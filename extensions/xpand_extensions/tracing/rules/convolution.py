@@ -262,7 +262,9 @@ def _batched(
         batch, channels, *spatial = x.shape[1:]
         x = xp.reshape(xp.moveaxis(x, 0, 1), (batch, members * channels, *spatial))
         found = native(facade, x, _merged(xp, kernel), feature_groups=members * groups, **options)
-        found = xp.reshape(found, (batch, members, found.shape[1] // members, *found.shape[2:]))
+        found = xp.reshape(
+            found, (batch, members, kernel.shape[1 + given] * (groups if given else 1), *found.shape[2:])
+        )
         return xp.moveaxis(found, 1, 0)
     # All meet the same input: more channels of the result, in each group.
     out, into, *taps = kernel.shape[1:]
@@ -273,8 +275,10 @@ def _batched(
         kernel = xp.reshape(kernel, (members * out, into, *taps))
     found = native(facade, x, kernel, feature_groups=groups, **options)
     batch, channels, *spatial = found.shape
-    found = xp.reshape(found, (batch, groups, members, channels // (groups * members), *spatial))
-    return xp.reshape(xp.moveaxis(found, 2, 0), (members, batch, channels // members, *spatial))
+    # Of the kernel's sizes, since there may be no members to divide by.
+    share = into if given else out // groups
+    found = xp.reshape(found, (batch, groups, members, share, *spatial))
+    return xp.reshape(xp.moveaxis(found, 2, 0), (members, batch, groups * share, *spatial))
 
 
 def _merged(xp: Any, x: Any) -> Any:
