@@ -28,8 +28,8 @@ def with_errors(name: str, transformed: Callable[..., Any], *args: Any) -> Any:
         cause = next((cause for text, cause in _CAUSES.items() if text in str(error)), None)
         if cause is None:
             raise
+        from xpand_extensions._where import place_of
         from xpand_extensions.tracing._core import TracedError
-        from xpand_extensions.tracing._where import place_of
 
         place = place_of(error)
         place = f", at {place}" if place else ""
