@@ -97,18 +97,18 @@ class TracedNamespace:
     @cached_property
     def methods(self) -> dict[str, Callable[..., Any]]:
         """The methods that the library's own arrays have beyond the standard, for traced ones."""
-        return methods_of(type(self.base.ones(1)))
+        return methods_of(type(self.base.ones(1, dtype=self.base.float32)))
 
     @cached_property
     def attributes(self) -> dict[str, Callable[..., Any]]:
         """The same for attributes."""
-        return attributes_of(type(self.base.ones(1)))
+        return attributes_of(type(self.base.ones(1, dtype=self.base.float32)))
 
     @cached_property
     def takes_lists(self) -> bool:
         """Whether the library's own arrays take lists as indices."""
         try:
-            self.base.ones(2)[[0, 1]]
+            self.base.ones(2, dtype=self.base.float32)[[0, 1]]
         except Exception:  # whatever the library says of it
             return False
         return True
@@ -116,7 +116,7 @@ class TracedNamespace:
     @cached_property
     def writes_in_place(self) -> tuple[bool, bool]:
         """Whether `x += y` writes into the library's own arrays, and whether into results of shape () of functions."""
-        x = self.base.ones(1)
+        x = self.base.ones(1, dtype=self.base.float32)
         return hasattr(x, "__iadd__"), hasattr(self.base.sum(x), "__iadd__")
 
     def result_class(self, op: Op) -> Any:
