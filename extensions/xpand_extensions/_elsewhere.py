@@ -15,7 +15,6 @@ _STANDARD_LINALG: Final = "`xp.linalg.{name}` of the standard, with `xp = xpand.
 NAMES: Final[Mapping[str, Mapping[str, str]]] = {
     "autodiff": {
         **dict.fromkeys(("jacobian", "jacfwd_rev"), "`autodiff.jacrev`, or `autodiff.jacfwd` for few arguments"),
-        "custom_gradient": "`autodiff.custom_vjp`",
         "detach": "`autodiff.stop_gradient`",
         "hvp": "`jvp(grad(f), (x,), (v,))`",
         "remat": "`autodiff.checkpoint`",
