@@ -157,7 +157,7 @@ def _unsolvable(library: Library, method: str, precision: str) -> Iterator[Outco
     steps = LAZY_STEPS if library.lazy else None
 
     def status(a: Any, b: Any) -> Any:
-        return solve(a, b, method=method, max_steps=steps).status
+        return solve(a, b, axis=-1, method=method, max_steps=steps, throw=False).status
 
     def right(system: Unsolvable, code: int) -> bool:
         check_unsolved(system, method, code)
