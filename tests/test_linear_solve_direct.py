@@ -281,7 +281,7 @@ def test_verdicts_in_a_stack(library: Library, method: str) -> None:
     for name, row, status in zip(VERDICTS, x, expected):
         if status == Status.CONVERGED:
             np.testing.assert_allclose(row, solve(VERDICTS[name][0], b), rtol=1e-12)
-        elif name != "to rounding":
+        elif name != "to rounding" and (name, method) != ("twice a row", "qr"):  # QR may leave a rounding error for 0
             assert np.isnan(row).all(), name
     np.testing.assert_array_equal(condition < 1 / np.finfo(float).eps, expected == Status.CONVERGED)
     assert np.isnan(condition[list(VERDICTS).index("NaN")])
