@@ -2,8 +2,10 @@
 
 import gc
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from typing import Any
 
+import jax
 import numpy as np
 import pytest
 import torch
@@ -75,6 +77,32 @@ def bounded(x: Any) -> Any:
     return while_loop(lambda c: c[1] < 3, lambda c: (sin(c[0]), c[1] + 1), (x, 0), max_iter=5)[0]
 
 
+def with_captured(y: Any, x: Any) -> Any:
+    """An operation with a rule at `x`, whose functions capture `y`."""
+    operation = custom_jvp(lambda z: sin(z) * y)
+    operation.defjvp(lambda xs, ts: (sin(xs[0]) * y, ts[0] * array_namespace(xs[0]).cos(xs[0]) * y))
+    return operation(x)
+
+
+def with_first_set(x: Any) -> Any:
+    """A copy whose first element is 3, set in place."""
+    y = x * 1.0
+    y[0] = 3.0
+    return y
+
+
+def failing(x: Any) -> Any:
+    """Raise an error after a first operation."""
+    raise ValueError(f"of shape {sin(x).shape}")
+
+
+def fails(function: Callable[[Any], Any], x: Any) -> None:
+    """Call a function that ends in the error of `failing`."""
+    with suppress(ValueError):
+        function(x)
+        pytest.fail("no error")
+
+
 CALLS: dict[str, Callable[[Any, Any], Any]] = {
     "grad": lambda x, a: grad(lambda x: total(sin(x)))(x),
     "grad, called twice": lambda x, a: [g := grad(lambda x: total(sin(x))), g(x), g(x)],
@@ -91,6 +119,11 @@ CALLS: dict[str, Callable[[Any, Any], Any]] = {
     "checkpoint": lambda x, a: grad(lambda x: total(checkpoint(sin)(x)))(x),
     "custom_vjp": lambda x, a: grad(lambda x: total(reverse_rule(x)))(x),
     "custom_jvp": lambda x, a: grad(lambda x: total(forward_rule(x)))(x),
+    "custom_jvp, of what is captured": lambda x, a: jvp(
+        lambda x: jvp(lambda y: with_captured(y, x), (x,), (x,))[1], (x,), (x,)
+    ),
+    "a write in place": lambda x, a: grad(lambda x: total(sin(with_first_set(x))))(x),
+    "an error": lambda x, a: fails(vmap(grad(failing)), a),
     "a rule, not differentiated": lambda x, a: forward_rule(x),
     "custom_root": lambda x, a: grad(lambda x: total(rooted(x)))(x),
     "vmap": lambda x, a: vmap(lambda y: sin(y))(a),
@@ -114,6 +147,10 @@ CALLS: dict[str, Callable[[Any, Any], Any]] = {
     "jit of solve": lambda x, a: jit(lambda y: solve(a, y, method="cg").x)(x),
 }
 COMPILED = {"jit", "jit of grad", "jit of a loop", "jit of solve"}
+ON_JAX = [  # where calls run functions of xpand's own, without loops, which JAX compiles anew
+    *("grad", "grad of grad", "vjp", "jvp", "linearize", "linear_transpose", "checkpoint", "custom_vjp", "custom_jvp"),
+    *("a rule, not differentiated", "custom_root", "vmap of grad", "scan", "cond", "an error", "jit", "jit of grad"),
+]
 
 
 @pytest.fixture
@@ -148,3 +185,11 @@ def test_on_pytorch(name: str, garbage: Callable[[Callable[[], Any]], list[Any]]
     CALLS[name](x, a)
     left = garbage(lambda: CALLS[name](x, a))
     assert not [each for each in left if isinstance(each, torch.Tensor) or type(each).__module__.startswith("xpand")]
+
+
+@pytest.mark.parametrize("name", ON_JAX)
+def test_on_jax(name: str, garbage: Callable[[Callable[[], Any]], list[Any]]) -> None:
+    x, a = jax.numpy.asarray(X), jax.numpy.asarray(A)
+    CALLS[name](x, a)
+    left = garbage(lambda: CALLS[name](x, a))
+    assert not [each for each in left if isinstance(each, jax.Array) or type(each).__module__.startswith("xpand")]

@@ -72,57 +72,69 @@ def with_arrays(function: Any, arrays: Mapping[int, Array]) -> Any:
     """
     parents: dict[int, list[int]] = {}
     alive = list(_reached((function,), parents))
-    holders = _holders(arrays, parents)
-    made: dict[int, Any] = dict(arrays)
-    unfilled: list[tuple[Any, Any]] = []
+    copies = _Copies(arrays, _holders(arrays, parents))
+    result = copies.of(function)
+    copies.fill()
+    del alive
+    return result
 
-    def copied(x: Any) -> Any:
-        if id(x) not in made:
-            made[id(x)] = begun(x) if id(x) in holders else x
-        return made[id(x)]
 
-    def begun(x: Any) -> Any:
+class _Copies:
+    """Copies of functions and objects, with other arrays in place of theirs; not closures, which would keep arrays."""
+
+    def __init__(self, arrays: Mapping[int, Array], holders: Collection[int]) -> None:
+        """Take the arrays to be used, and the ids of what holds an array that they replace."""
+        self.arrays, self.holders = arrays, holders
+        self.made: dict[int, Any] = dict(arrays)
+        self.unfilled: list[tuple[Any, Any]] = []
+
+    def of(self, x: Any) -> Any:
+        """Return the copy of an object, which may not be filled yet; the object where it holds none of the arrays."""
+        if id(x) not in self.made:
+            self.made[id(x)] = self._begun(x) if id(x) in self.holders else x
+        return self.made[id(x)]
+
+    def fill(self) -> None:
+        """Fill the copies, not by recursion: functions may use one another, and themselves."""
+        while self.unfilled:
+            old, new = self.unfilled.pop()
+            if isinstance(old, FunctionType):
+                for cell, other in zip(old.__closure__ or (), new.__closure__ or ()):
+                    if other is not cell:
+                        other.cell_contents = self.of(cell.cell_contents)
+                new.__defaults__ = old.__defaults__ and tuple(map(self.of, old.__defaults__))
+                new.__kwdefaults__ = old.__kwdefaults__ and {k: self.of(x) for k, x in old.__kwdefaults__.items()}
+            else:
+                for name, value in _attributes(old):
+                    if self.of(value) is not value:
+                        object.__setattr__(new, name, self.of(value))
+
+    def _begun(self, x: Any) -> Any:
         inlined = _inlined(x)
         if inlined is not None:
-            return copied(inlined)
+            return self.of(inlined)
         new: Any
         if isinstance(x, FunctionType):
-            new = _with_cells(x, list(map(cell_of, x.__closure__ or ())))
+            new = _with_cells(x, list(map(self._cell_of, x.__closure__ or ())))
         elif isinstance(x, partial):
-            new = partial(copied(x.func), *map(copied, x.args), **{k: copied(each) for k, each in x.keywords.items()})
+            new = partial(self.of(x.func), *map(self.of, x.args), **{k: self.of(v) for k, v in x.keywords.items()})
             new.__dict__.update(x.__dict__)
             return new
         elif isinstance(x, MethodType):
-            return MethodType(copied(x.__func__), copied(x.__self__))
+            return MethodType(self.of(x.__func__), self.of(x.__self__))
         elif isinstance(x, OfArrays):
-            return OfArrays(x.function, *map(copied, x.users))
+            return OfArrays(x.function, *map(self.of, x.users))
         elif (leaves := _parts(x)) is not None:
-            return trees.unflatten(trees.structure(x), list(map(copied, leaves)))
+            return trees.unflatten(trees.structure(x), list(map(self.of, leaves)))
         else:
             new = copy(x)
-        unfilled.append((x, new))
+        self.unfilled.append((x, new))
         return new
 
-    def cell_of(cell: CellType) -> CellType:
-        if any(id(value) in holders or id(value) in arrays for value in _contents(cell)):
-            return made.setdefault(id(cell), CellType())  # type: ignore[no-any-return]
+    def _cell_of(self, cell: CellType) -> CellType:
+        if any(id(value) in self.holders or id(value) in self.arrays for value in _contents(cell)):
+            return self.made.setdefault(id(cell), CellType())  # type: ignore[no-any-return]
         return cell
-
-    result = copied(function)
-    while unfilled:  # not by recursion: functions may use one another, and themselves
-        old, new = unfilled.pop()
-        if isinstance(old, FunctionType):
-            for cell, other in zip(old.__closure__ or (), new.__closure__ or ()):
-                if other is not cell:
-                    other.cell_contents = copied(cell.cell_contents)
-            new.__defaults__ = old.__defaults__ and tuple(map(copied, old.__defaults__))
-            new.__kwdefaults__ = old.__kwdefaults__ and {k: copied(each) for k, each in old.__kwdefaults__.items()}
-        else:
-            for name, value in _attributes(old):
-                if copied(value) is not value:
-                    object.__setattr__(new, name, copied(value))
-    del alive
-    return result
 
 
 def with_own_cells(function: Any) -> Any:

@@ -130,14 +130,15 @@ def _inlined(op: Op, args: Sequence[Any], params: dict[str, Any]) -> Arrays:
 
 def _followed(trace: Trace, op: Op, args: Sequence[Any], params: dict[str, Any], found: Sequence[Any]) -> Any:
     """Differentiate a function in what it closes over, of which its rule doesn't speak; `found` are its values."""
-
-    def put(x: Any, value: Any) -> Any:
-        if _above(trace, (x,)) is None:
-            return value
-        return trace.namespace.array(x._trace, put(x._value, value), x._extra)
-
     outs = params["run"](*map(trace.namespace.wrap, args))
-    return tuple(put(x, value) for x, value in zip(outs, found))
+    return tuple(_with_value(trace, x, value) for x, value in zip(outs, found))
+
+
+def _with_value(trace: Trace, x: Any, value: Any) -> Any:
+    """Put a value below the levels at which an array is differentiated, above that of a trace."""
+    if _above(trace, (x,)) is None:
+        return value
+    return trace.namespace.array(x._trace, _with_value(trace, x._value, value), x._extra)
 
 
 # A rule for forward mode

@@ -100,7 +100,7 @@ def _setitem(base: Any) -> Callable[..., Any]:
                 return found
         if is_lazy(base) and backwards(key):  # where Dask sets other elements, if there is an integer as well
             key, axes = forwards(base, x.shape, key, arrays)
-            return base.flip(setitem(base.flip(x, axis=axes), value, *arrays, key=key), axis=axes)
+            return base.flip(_setitem(base)(base.flip(x, axis=axes), value, *arrays, key=key), axis=axes)
         if (
             is_lazy(base) and 0 in value.shape and 0 in x[put_together(key, arrays)].shape
         ):  # Dask refuses to set nothing

@@ -70,13 +70,16 @@ def at_new_level(function: Callable[..., Any]) -> Callable[..., Any]:
     def called(*args: Any) -> Any:
         if torch.compiler.is_dynamo_compiling():
             return function(*args)
-        if not torch.is_warn_always_enabled():
-            # PyTorch warns of `float(x)`, which drops a gradient, but otherwise only once in a process.
-            torch.set_warn_always(True)
-            try:
-                return called(*args)
-            finally:
-                torch.set_warn_always(False)
+        if torch.is_warn_always_enabled():
+            return unpulled(*args)
+        # PyTorch warns of `float(x)`, which drops a gradient, but otherwise only once in a process.
+        torch.set_warn_always(True)
+        try:
+            return unpulled(*args)
+        finally:
+            torch.set_warn_always(False)
+
+    def unpulled(*args: Any) -> Any:
         if _PULLED.get() is None or _PULLED.get() != levels.maybe_current_level():
             return function(*args)
         token = _PULLED.set(None)
