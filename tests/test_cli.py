@@ -16,7 +16,7 @@ import pytest
 
 import xpand
 from xpand_extensions import capabilities
-from xpand_extensions.cli import _libraries, _tour, main
+from xpand_extensions.cli import _info, _libraries, _tour, main
 from xpand_extensions.cli._tour_results import TASKS, Column, Result, Task
 
 COMMAND = [sys.executable, "-c", "import sys; from xpand_extensions.cli import main; sys.exit(main())"]
@@ -89,7 +89,7 @@ class TestInfo:
     ) -> None:
         monkeypatch.setattr(_libraries, "find_spec", lambda name: None if name in ("torch", _libraries.STRICT) else 1)
         monkeypatch.setattr(_libraries, "known_names", lambda: ["numpy", "torch", _libraries.STRICT])
-        monkeypatch.setattr("xpand_extensions.cli._info.known_names", _libraries.known_names)
+        monkeypatch.setattr(_info, "known_names", _libraries.known_names)
         code, out, _ = run(capsys, "info", *form)
         assert code == 0
         assert "pip install 'xpand[torch]'" in out
@@ -172,11 +172,11 @@ class TestTour:
         quick: None,
         broken_library: str,
     ) -> None:
-        monkeypatch.setattr(_tour, "known_names", lambda: ["numpy", "ndonnx", broken_library])
-        monkeypatch.setattr(_libraries, "known_names", lambda: ["numpy", "ndonnx", broken_library])
+        monkeypatch.setattr(_tour, "known_names", lambda: ["numpy", "no_such_library", broken_library])
+        monkeypatch.setattr(_libraries, "known_names", lambda: ["numpy", "no_such_library", broken_library])
         code, out, _ = run(capsys, "tour", "--no-picture")
         assert code == 1
-        assert "ndonnx is not installed; to add it: pip install ndonnx" in out
+        assert "no_such_library is not installed; to add it: pip install no_such_library" in out
         assert "cupy is installed and can't be used: ImportError: libcuda.so.1" in one_line(out)
 
     @pytest.mark.parametrize("form", [[], ["--json"]])
