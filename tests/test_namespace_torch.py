@@ -509,6 +509,8 @@ def test_take_counts_negative_indices_from_the_end(data: st.DataObject) -> None:
     side = a.shape[axis]
     indices = data.draw(arrays(data.draw(st.sampled_from(SIGNED)), 5, elements=st.integers(-side, side - 1)))
     same(xp.take(tensor(a), tensor(indices), axis=axis), np.take(a, indices, axis=axis))
+    several = indices[data.draw(st.sampled_from([0, slice(0, 0), [[0, 1], [2, 3]]]))]  # not of one axis, some
+    same(xp.take(tensor(a), tensor(several), axis=axis), np.take(a, several, axis=axis))
     along = indices.reshape([-1 if i == axis % 3 else 1 for i in range(3)])
     same(xp.take_along_axis(tensor(a), tensor(along), axis=axis), np.take_along_axis(a, along.astype(int), axis=axis))
 

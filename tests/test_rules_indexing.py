@@ -12,7 +12,7 @@ from tests.operations import checked
 from tests.traced import traced_forward, traced_grad, traced_second, traced_stage, traced_vmap
 from xpand_extensions import indexing, scatter
 from xpand_extensions.autodiff import grad, jvp
-from xpand_extensions.jit import jit
+from xpand_extensions.jit import eval_shape, jit
 from xpand_extensions.padding import pad
 from xpand_extensions.tracing import traced_namespace
 from xpand_extensions.tracing._core import Aval
@@ -383,6 +383,38 @@ def test_out_of_bounds():
         grad(lambda x: xpand.array_namespace(x).sum(scatter.segment_sum(x[:2], ids, num_segments=3)))(x)
     found = vmap(lambda x, i: scatter.segment_sum(x, i, num_segments=2))(np.ones((2, 2)), np.stack([ids, ids - 7]))
     np.testing.assert_array_equal(found, [[1.0, 0.0], [1.0, 0.0]])
+
+
+# array-api-strict refuses them, as the standard asks.
+@pytest.mark.parametrize("library", [each for each in LIBRARIES if not each.id.startswith("strict")], ids=str)
+@pytest.mark.parametrize("axis", [0, -2])
+@pytest.mark.parametrize("shape", [(), (2, 3), (2, 0)], ids=str)
+def test_take_with_indices_of_other_shapes_than_one_axis(library, shape, axis):
+    """Libraries take them beyond the standard, all in NumPy's way."""
+    take = lambda x, i: xpand.array_namespace(x, i).take(x, i, axis=axis)
+    index = np.arange(-2, -2 + 2 * np.prod(shape, dtype=int)).reshape(2, *shape) % 4 - 2  # those of two lanes
+    x, i, lanes = map(library.asarray, (BLOCK, index[0], index))
+    expected = np.take(BLOCK, index[0], axis=axis)
+    library.assert_equal(take(x, i), expected)
+    assert eval_shape(take, x, i).shape == expected.shape
+    library.assert_equal(vmap(lambda j: take(x, j))(lanes), np.stack([np.take(BLOCK, j, axis=axis) for j in index]))
+    lanes_of_x = np.stack([BLOCK, BLOCK + 1.0])
+    library.assert_equal(
+        vmap(take)(library.asarray(lanes_of_x), lanes),
+        np.stack([np.take(y, j, axis=axis) for y, j in zip(lanes_of_x, index)]),
+    )
+    library.assert_equal(
+        vmap(lambda y: take(y, i))(library.asarray(lanes_of_x)),
+        np.stack([np.take(y, index[0], axis=axis) for y in lanes_of_x]),
+    )
+    weights = np.cos(np.arange(expected.size)).reshape(expected.shape)
+    gradient = np.zeros(BLOCK.shape)
+    front = (slice(None),) * (axis % 3)
+    np.add.at(gradient, (*front, index[0]), weights)
+    w = library.asarray(weights)
+    found = grad(lambda x: xpand.array_namespace(x).sum(w * take(x, i)))(x)
+    library.assert_equal(found, gradient, rtol=1e-15)
+    library.assert_equal(jvp(lambda x: take(x, i), (x,), (2.0 * x,))[1], 2.0 * expected)
 
 
 def test_the_library_does_it(monkeypatch):

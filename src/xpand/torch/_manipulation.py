@@ -177,6 +177,9 @@ def take(x: Array, indices: Array, /, *, axis: int | None = None, **kwargs: Any)
         # An index counts from the end by itself; over more dimensions `index_select` is three times as fast. A uint8
         # index would be taken for a mask.
         return x[indices if indices.dtype is torch.int64 else indices.to(torch.int64)]
+    if indices.ndim != 1 and not kwargs:  # beyond the standard; `index_select` would take shape () for (1,)
+        found = take(x, indices.reshape(-1), axis=axis)
+        return found.unflatten(axis, indices.shape) if indices.ndim else found.squeeze(axis)
     indices = _from_the_end(indices, x.size(axis))
     if x.dtype in SIGNED:
         return torch.index_select(to_signed(x), axis, indices).view(x.dtype)

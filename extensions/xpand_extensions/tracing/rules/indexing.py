@@ -56,15 +56,15 @@ def _ungot(xp: Any, ct: Any, x: Any, *arrays: Any, key: tuple[Any, ...]) -> Any:
         zeros[put_together(key, arrays)] = ct
         return zeros
     if is_rows(key):
-        return _untaken(xp, ct, x, xp.reshape(arrays[0], (-1,)), 0, len(arrays[0].shape))
+        return _untaken(xp, ct, x, xp.reshape(arrays[0], (-1,)), 0)
     number = flattened(xp, numbers_of(xp, x.shape, key, arrays, device_of(x)))
     size = math.prod(x.shape)
     found = write_rows(xp, "add", _zeros(xp, ct, x, (size, 1)), xp.reshape(ct, (-1, 1)), number)
     return xp.reshape(found, tuple(x.shape))
 
 
-def _untaken(xp: Any, ct: Any, x: Any, index: Any, axis: int, several: int = 1) -> Any:
-    """Add what was taken along an axis to where it was; the result has `several` axes in the place of the one."""
+def _untaken(xp: Any, ct: Any, x: Any, index: Any, axis: int) -> Any:
+    """Add what was taken at one axis of indices, along an axis, to where it was."""
     size, rest = x.shape[axis], (*x.shape[:axis], *x.shape[axis + 1 :])
     if not axis:
         values = xp.reshape(ct, (index.shape[0], math.prod(rest)))
@@ -86,7 +86,11 @@ def from_start(xp: Any, index: Any, size: int) -> Any:
 
 
 def _take_transposed(xp: Any, ct: Any, x: Any, indices: Any, axis: int | None = None) -> Any:
-    return _untaken(xp, ct, x, indices, 0 if axis is None else axis_of("take", axis, len(x.shape)))
+    axis = 0 if axis is None else axis_of("take", axis, len(x.shape))
+    if len(indices.shape) != 1:
+        indices = flattened(xp, indices)
+        ct = xp.reshape(ct, (*x.shape[:axis], indices.shape[0], *x.shape[axis + 1 :]))
+    return _untaken(xp, ct, x, indices, axis)
 
 
 def _take_along_axis_transposed(xp: Any, ct: Any, x: Any, indices: Any, axis: int = -1) -> Any:
@@ -216,17 +220,17 @@ def _batched_take(xp: Any, mapped: Any, x: Any, indices: Any, axis: int | None =
     axis = axis_of("take", 0 if axis is None else axis, ndim)
     if not mapped[1]:
         return xp.take(x, indices, axis=axis + 1)
-    members, number = indices.shape
+    members, *sizes = indices.shape
     if not mapped[0]:
         found = xp.take(x, flattened(xp, indices), axis=axis)
-        found = xp.reshape(found, (*x.shape[:axis], members, number, *x.shape[axis + 1 :]))
+        found = xp.reshape(found, (*x.shape[:axis], members, *sizes, *x.shape[axis + 1 :]))
         return _batch_first(xp, found, axis)
     rows = xp.moveaxis(x, axis + 1, 1) if axis else x
     size, rest = rows.shape[1], tuple(rows.shape[2:])
-    index = numbered(xp, from_start(xp, indices, size), size, False)
+    index = numbered(xp, from_start(xp, flattened(xp, indices, True), size), size, False)
     found = xp.take(xp.reshape(rows, (members * size, *rest)), index, axis=0)
-    found = xp.reshape(found, (members, number, *rest))
-    return xp.moveaxis(found, 1, axis + 1) if axis else found
+    found = xp.reshape(found, (members, *sizes, *rest))
+    return xp.moveaxis(found, tuple(range(1, 1 + len(sizes))), tuple(range(axis + 1, axis + 1 + len(sizes))))
 
 
 def _batched_take_along_axis(xp: Any, mapped: Any, x: Any, indices: Any, axis: int = -1) -> Any:
