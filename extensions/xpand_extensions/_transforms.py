@@ -248,9 +248,9 @@ class Partial:
         """Return those of all leaves that are given anew."""
         return [leaf for leaf, x in zip(leaves, self._kept) if x is HOLE]
 
-    def tangent(self) -> "Partial":
-        """Return the structure of derivatives: zeros in place of the numbers that are kept."""
-        return Partial(self.structure, [x if x is HOLE else 0 * x for x in self._kept])
+    def mapped(self, function: Callable[[Any], Any]) -> "Partial":
+        """Return the structure with a function applied to what is kept: to zeros, for the structure of derivatives."""
+        return Partial(self.structure, [x if x is HOLE else function(x) for x in self._kept])
 
 
 class _Hole:

@@ -18,8 +18,11 @@ from ._products import jvp, stop_gradient, vjp
 from ._root import custom_root
 from ._rules import custom_jvp, custom_vjp
 from ._solve import custom_linear_solve
+from ._symbolic_zeros import CustomVJPPrimal, SymbolicZero, custom_vjp_primal_tree_values
 
 __all__ = [
+    "CustomVJPPrimal",
+    "SymbolicZero",
     "check_grads",
     "checkpoint",
     "checkpoint_name",
@@ -30,6 +33,7 @@ __all__ = [
     "custom_linear_solve",
     "custom_root",
     "custom_vjp",
+    "custom_vjp_primal_tree_values",
     "grad",
     "hessian",
     "jacfwd",

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from functools import partial, update_wrapper
 from typing import Any, cast
 
-from xpand import _arguments, trees
+from xpand import _arguments, array_namespace, trees
 from xpand._namespace import describe
 from xpand._structures import same_structure
 from xpand._typing import Array
@@ -14,6 +14,7 @@ from .._transforms import Flat, Like, Partial, arrays_beside_numbers, as_array, 
 from .._transforms_patterns import flatten_planless, pattern_places, without_plans
 from ._arguments import argnums_of, check_callable, places_of
 from ._products import Function
+from ._symbolic_zeros import CustomVJPPrimal, SymbolicZero
 
 
 class Custom:
@@ -111,10 +112,21 @@ class Call:
         left = self.structure.given(range(len(self.structure.filled(self.leaves))))
         return [left.index(place) for place in places]
 
-    def tangents(self, arrays: Sequence[Array]) -> trees.Tree:
+    def tangents(self, arrays: Sequence[Array], symbolic_zeros: bool) -> trees.Tree:
         """Give the tangents of the arguments their structure; those of Python numbers are zero."""
         structure = self.structure
-        return unflatten(structure.tangent() if isinstance(structure, Partial) else structure, arrays)
+        if isinstance(structure, Partial):
+            asarray = self.likes[0].xp.asarray
+            zero = lambda x: SymbolicZero((), asarray(x).dtype) if symbolic_zeros else 0 * x
+            structure = structure.mapped(zero)
+        return unflatten(structure, arrays)
+
+    def primals(self, leaves: Sequence[CustomVJPPrimal]) -> trees.Tree:
+        """Give the arguments of a rule with symbolic zeros their structure; Python numbers are not differentiated."""
+        structure = self.structure
+        if isinstance(structure, Partial):
+            structure = structure.mapped(lambda x: CustomVJPPrimal(x, perturbed=False))
+        return unflatten(structure, leaves)
 
     def direct(self) -> trees.Tree:
         """Call the function without arrays to be differentiated."""
@@ -171,13 +183,44 @@ def filled_in(label: str, tree: trees.Tree, like: trees.Tree) -> trees.Tree:
 
 def conforming(what: str, tree: trees.Tree, structure: Any, likes: list[Like]) -> tuple[Array, ...]:
     """Flatten a tree of derivatives: of a structure, and of given shapes and data types."""
-    leaves, found = flatten_planless(tree)
+    leaves, of_tree = flatten_planless(tree)
     wanted = structure.structure if isinstance(structure, Partial) else structure
-    if not same_structure(found, wanted):
-        raise TypeError(f"{what} must have the structure {wanted}, got {found}")
+    if not same_structure(of_tree, wanted):
+        raise TypeError(f"{what} must have the structure {wanted}, got {of_tree}")
     if isinstance(structure, Partial):
         leaves = structure.given(leaves)
-    return tuple(like.conforming(f"{what}, leaf {i},", leaf) for i, (leaf, like) in enumerate(zip(leaves, likes)))
+    found = []
+    for i, (leaf, like) in enumerate(zip(leaves, likes)):
+        which = f"{what}, leaf {i},"
+        found.append(like.conforming(which, _instantiated(which, leaf, like)))
+    return tuple(found)
+
+
+def with_zeros(
+    arrays: Sequence[Array | None], likes: Sequence[Like], symbolic_zeros: bool, beside: Sequence[Array]
+) -> Sequence[Any]:
+    """Put zeros in place of None: symbolic ones, or arrays to be used beside others."""
+    if all(x is not None for x in arrays):
+        return arrays
+    if symbolic_zeros:
+        return [SymbolicZero(like.shape, like.dtype) if x is None else x for x, like in zip(arrays, likes)]
+    # Traced where the others are: not every library's own arrays leave operators to those.
+    zeros = array_namespace(*beside, *(x for x in arrays if x is not None)).zeros
+    return [
+        zeros(like.shape, dtype=like.dtype, device=like.device) if x is None else x for x, like in zip(arrays, likes)
+    ]
+
+
+def _instantiated(what: str, leaf: Any, like: Like) -> Any:
+    """Return an array of zeros in place of a symbolic one."""
+    if not isinstance(leaf, SymbolicZero):
+        return leaf
+    if (leaf.shape, leaf.dtype) != (like.shape, like.dtype):
+        raise TypeError(
+            f"{what} is a SymbolicZero of the shape {leaf.shape} and the data type {leaf.dtype}, and must have "
+            f"{like.shape} and {like.dtype}"
+        )
+    return like.zeros()
 
 
 def replaced(arrays: Sequence[Array], places: list[int], by: Sequence[Array]) -> Sequence[Array]:

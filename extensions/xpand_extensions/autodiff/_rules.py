@@ -14,7 +14,8 @@ from .._transforms import Like, unflatten
 from .._transforms_patterns import without_plans
 from ._arguments import check_callable
 from ._products import Function
-from ._rule_calls import Call, Custom, conforming, filled_in, pair, replaced
+from ._rule_calls import Call, Custom, conforming, filled_in, pair, replaced, with_zeros
+from ._symbolic_zeros import CustomVJPPrimal
 
 
 @transformation
@@ -103,17 +104,21 @@ class CustomJVP(Custom):
     """A function with a rule for its derivative along a direction; `custom_jvp` makes it."""
 
     rule: Function | None = None
+    symbolic_zeros = False
 
-    def defjvp(self, rule: Function) -> Function:
+    def defjvp(self, rule: Function, symbolic_zeros: bool = False) -> Function:
         """Give the function its rule, and return that: a decorator.
 
         Args:
             rule: Takes the arguments named by `nondiff_argnums`, a tuple of the other arguments, and a tuple of a
                 tangent like each; returns a pair, the output and a tangent like it. It is linear in the tangents. Those
                 of integers are zeros of their data types.
+            symbolic_zeros: Whether the rule gets a `SymbolicZero` as the tangent of an array that is not
+                differentiated, of integers and of Python numbers, so that it can leave out what is zero. It may return
+                such, too.
         """
         check_callable("defjvp", rule)
-        self.rule = rule
+        self.rule, self.symbolic_zeros = rule, symbolic_zeros
         return rule
 
     def defjvps(self, *rules: Function | None) -> None:
@@ -141,7 +146,7 @@ class CustomJVP(Custom):
                 return output, trees.map(lambda x: array_namespace(x).zeros_like(x), output)
             return output, trees.map(lambda first, *rest: sum(rest, first), *parts)
 
-        self.rule = whole
+        self.rule, self.symbolic_zeros = whole, False
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Call the function."""
@@ -150,14 +155,15 @@ class CustomJVP(Custom):
                 f"custom_jvp: {getattr(self.function, '__name__', 'the function')} has no rule yet; give it one with "
                 "`defjvp` or `defjvps`"
             )
-        call = self.bound(args, kwargs)
+        call, symbolic_zeros = self.bound(args, kwargs), self.symbolic_zeros
 
         def flat_rule(
-            users: tuple[Any, ...], primals: Sequence[Array], tangents: Sequence[Array]
+            users: tuple[Any, ...], primals: Sequence[Array], tangents: Sequence[Array | None]
         ) -> tuple[tuple[Array, ...], tuple[Array, ...]]:
+            along = with_zeros(tangents, call.likes, symbolic_zeros, primals)
             # The direction of a container is one of the same pattern.
-            directions = replaced(tangents, call.patterns, [primals[i] for i in call.patterns])
-            given = unflatten(call.structure, primals), call.tangents(directions)
+            directions = replaced(along, call.patterns, [primals[i] for i in call.patterns])
+            given = unflatten(call.structure, primals), call.tangents(directions, symbolic_zeros)
             rule, *held = users
             output, tangent = pair(f"{self.label} must return a pair (output, tangent)", rule(*held, *given))
             outs = call.outputs(output)
@@ -168,7 +174,7 @@ class CustomJVP(Custom):
         if not leaves:
             return call.direct()
         native = custom_jvp.native(*leaves)(OfArrays(call.run, self.function, *call.held_args))
-        native.defjvp(OfArrays(flat_rule, self.rule, *call.held_args))
+        native.defjvp(OfArrays(flat_rule, self.rule, *call.held_args), symbolic_zeros)
         return call.output(native(*leaves))
 
 
@@ -176,8 +182,9 @@ class CustomVJP(Custom):
     """A function with a rule for its derivative in reverse mode; `custom_vjp` makes it."""
 
     rule: tuple[Function, Function] | None = None
+    symbolic_zeros = False
 
-    def defvjp(self, forward: Function, backward: Function) -> None:
+    def defvjp(self, forward: Function, backward: Function, symbolic_zeros: bool = False) -> None:
         """Give the function its rule.
 
         Args:
@@ -185,10 +192,15 @@ class CustomVJP(Custom):
                 arrays and anything else.
             backward: Takes the arguments named by `nondiff_argnums`, what `forward` kept, and a tree like the output;
                 returns a tuple with a tree like each of the other arguments.
+            symbolic_zeros: Whether the rule is told what is not differentiated. Then `forward` gets a
+                `CustomVJPPrimal`, with the attributes `value` and `perturbed`, in place of each array and number of
+                the arguments that `backward` returns derivatives for. `backward` gets a `SymbolicZero` as the cotangent
+                of an array of the output that nothing depends on, and may return such. In what PyTorch
+                compiles, cotangents of floating-point arrays are always arrays.
         """
         check_callable("defvjp", forward)
         check_callable("defvjp", backward)
-        self.rule = forward, backward
+        self.rule, self.symbolic_zeros = (forward, backward), symbolic_zeros
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Call the function."""
@@ -198,49 +210,69 @@ class CustomVJP(Custom):
                 "`defvjp`"
             )
         call = self.bound(args, kwargs)
-        rule, held = _Reverse(call), call.held_args
+        rule, held = _Reverse(call, self.symbolic_zeros), call.held_args
         leaves = call.taken()
         if not leaves:
             return call.direct()
         native = custom_vjp.native(*leaves)(OfArrays(call.run, self.function, *held))
-        native.defvjp(*[OfArrays(each, user, *held) for each, user in zip((rule.forward, rule.backward), self.rule)])
+        forward, backward = [
+            OfArrays(each, user, *held) for each, user in zip((rule.forward, rule.backward), self.rule)
+        ]
+        native.defvjp(forward, backward, self.symbolic_zeros)
         return call.output(native(*leaves))
 
 
 class _Reverse:
-    """A rule for reverse mode, made one of arrays for one call."""
+    """A rule for reverse mode, made one of arrays for one call.
 
-    def __init__(self, call: Call) -> None:
-        self.call = call
-        self.kept: tuple[list[Any], trees.Structure] | None = None
+    Its functions take, first, which arrays are differentiated: that may decide what is kept.
+    """
 
-    def forward(self, users: tuple[Any, ...], *leaves: Array) -> tuple[tuple[Array, ...], tuple[Array, ...]]:
+    def __init__(self, call: Call, symbolic_zeros: bool) -> None:
+        self.call, self.symbolic_zeros = call, symbolic_zeros
+        self.kept: dict[tuple[bool, ...], tuple[list[Any], trees.Structure]] = {}
+        self.likes: list[Like] = []
+
+    def forward(
+        self, users: tuple[Any, ...], perturbed: tuple[bool, ...], *leaves: Array
+    ) -> tuple[tuple[Array, ...], tuple[Array, ...]]:
         """Return the output, and the arrays of what is kept; remember the rest of it."""
-        found = self.call.merged(users, *unflatten(self.call.structure, leaves))
-        output, kept = pair(f"{self.call.custom.label}: forward must return a pair (output, what is kept)", found)
+        label = f"{self.call.custom.label}: forward"
+        if self.symbolic_zeros:
+            arguments = self.call.primals([CustomVJPPrimal(*each) for each in zip(leaves, perturbed)])
+        else:
+            arguments = unflatten(self.call.structure, leaves)
+        output, kept = pair(f"{label} must return a pair (output, what is kept)", self.call.merged(users, *arguments))
         values, structure = trees.flatten(kept)
-        if self.kept is None:
-            self.kept = [None if _arguments.is_array(x) else x for x in values], structure
+        if any(isinstance(x, CustomVJPPrimal) for x in (*values, *trees.leaves(output))):
+            raise TypeError(f"{label} must not return a CustomVJPPrimal; return its `value`")
+        if perturbed not in self.kept:  # once: PyTorch's compiler lets nothing be changed when it is called again
+            self.kept[perturbed] = [None if _arguments.is_array(x) else x for x in values], structure
         outs = self.call.outputs(output)
+        if not self.likes:
+            self.likes = [Like.of(x) for x in outs]
         # Patterns of the output are kept too: what is like it, of which `backward` takes one, has them.
         patterns = tuple(outs[i] for i in self.call.patterns_out)
         return outs, (*(x for x in values if _arguments.is_array(x)), *patterns)
 
     def backward(
-        self, users: tuple[Any, ...], arrays: Sequence[Array], cotangents: Sequence[Array]
+        self,
+        users: tuple[Any, ...],
+        perturbed: tuple[bool, ...],
+        arrays: Sequence[Array],
+        cotangents: Sequence[Array | None],
     ) -> tuple[Array, ...]:
         """Return the cotangents of the arguments."""
         call, label = self.call, f"{self.call.custom.label}: backward"
-        assert self.kept is not None, "forward has been called"
-        values, structure = self.kept
+        values, structure = self.kept[perturbed]
         given = iter(arrays)
         kept = trees.unflatten(structure, [next(given) if x is None else x for x in values])
-        cotangents = replaced(cotangents, call.patterns_out, list(given))
+        back = with_zeros(cotangents, self.likes, self.symbolic_zeros, arrays)
         backward, *held = users
-        found = backward(*held, kept, call.output(cotangents))
+        found = backward(*held, kept, call.output(replaced(back, call.patterns_out, list(given))))
         arguments = unflatten(call.structure, call.likes)
         if not isinstance(found, (tuple, list)) or len(found) != len(arguments):
             got = f"{type(found).__name__} of {len(found)}" if isinstance(found, (tuple, list)) else describe(found)
             raise TypeError(f"{label} must return a tuple of {len(arguments)}, one for each argument, got {got}")
-        back = filled_in(label, without_plans(tuple(found)), arguments)
-        return conforming(f"{label}: the derivative", back, call.structure, call.likes)
+        filled = filled_in(label, without_plans(tuple(found)), arguments)
+        return conforming(f"{label}: the derivative", filled, call.structure, call.likes)

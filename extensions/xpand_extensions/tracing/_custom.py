@@ -72,10 +72,10 @@ def _after(name: str, rule: Any, count: int) -> Any:
     if name == "rule":
         return lambda primals, tangents: rule(primals[count:], tangents[count:])
     if name == "forward":
-        return lambda *x: rule(*x[count:])
+        return lambda perturbed, *x: rule(perturbed[count:], *x[count:])
     if name == "batches":
         return lambda size, mapped, *x: rule(size, mapped[count:], *x[count:])
-    return lambda kept, cotangents: (*(None for _ in range(count)), *rule(kept, cotangents))
+    return lambda perturbed, kept, cotangents: (*(None,) * count, *rule(perturbed[count:], kept, cotangents))
 
 
 def custom_shapes(namespace: Any, *avals: Any, run: Callable[..., Arrays], **rules: Any) -> Any:
@@ -147,8 +147,8 @@ def _with_value(trace: Trace, x: Any, value: Any) -> Any:
 def custom_jvp_forward(trace: Forward, op: Op, args: Sequence[Any], params: dict[str, Any]) -> Any:
     namespace = trace.namespace
     primals, tangents = trace.split(args)
-    given = [zeros(namespace, x) if t is None else t for x, t in zip(primals, tangents)]
-    outs, derivatives = params["rule"](tuple(map(namespace.wrap, primals)), tuple(map(namespace.wrap, given)))
+    given = tuple(None if t is None else namespace.wrap(t) for t in tangents)
+    outs, derivatives = params["rule"](tuple(map(namespace.wrap, primals)), given)
     above = _above(trace, (*outs, *derivatives))
     if isinstance(above, Batching):
         return above.process(op, args, params)
@@ -164,11 +164,8 @@ def custom_jvp_forward(trace: Forward, op: Op, args: Sequence[Any], params: dict
 def custom_jvp_linearize(trace: Linearize, op: Op, args: Sequence[Any], params: dict[str, Any]) -> Any:
     namespace = trace.namespace
     primals, nodes = _plain(trace, args), _nodes(trace, args)
-    given = [
-        namespace.wrap(zeros(namespace, x)) if node is None else trace.tape.array(node)
-        for x, node in zip(primals, nodes)
-    ]
-    outs, derivatives = params["rule"](tuple(map(namespace.wrap, primals)), tuple(given))
+    given = tuple(None if node is None else trace.tape.array(node) for node in nodes)
+    outs, derivatives = params["rule"](tuple(map(namespace.wrap, primals)), given)
     above = _above(trace, (*outs, *derivatives))
     if isinstance(above, Batching):
         return above.process(op, args, params)
@@ -190,16 +187,23 @@ def custom_jvp_batch(trace: Batching, op: Op, args: Sequence[Any], params: dict[
     axes = [0 if trace.own(x) else None for x in args]
     rule = params["rule"]
 
-    def both(*arrays: Array) -> Arrays:
-        count = len(arrays) // 2
-        outs, derivatives = rule(arrays[:count], arrays[count:])
-        return (*outs, *derivatives)
+    def rule_of_batch(primals: Arrays, tangents: Sequence[Array | None]) -> tuple[Arrays, Arrays]:
+        def both(*arrays: Array) -> Arrays:
+            outs, derivatives = rule(arrays[: len(primals)], _filled(tangents, arrays[len(primals) :]))
+            return (*outs, *derivatives)
 
-    def rule_of_batch(primals: Arrays, tangents: Arrays) -> tuple[Arrays, Arrays]:
-        found = _with_axis(trace, both, (*primals, *tangents), axes * 2)
+        chosen = [i for i, t in enumerate(tangents) if t is not None]
+        along = [tangents[i] for i in chosen]
+        found = _with_axis(trace, both, (*primals, *along), [*axes, *(axes[i] for i in chosen)])
         return found[: len(found) // 2], found[len(found) // 2 :]
 
     return _batched_call(trace, op, args, axes, params, {"rule": rule_of_batch})
+
+
+def _filled(arrays: Sequence[Array | None], given: Sequence[Array]) -> tuple[Array | None, ...]:
+    """Put others in place of arrays, and leave None."""
+    rest = iter(given)
+    return tuple(None if x is None else next(rest) for x in arrays)
 
 
 def _with_axis(
@@ -242,7 +246,8 @@ def custom_vjp_forward(trace: Forward, op: Op, args: Sequence[Any], params: dict
 def custom_vjp_linearize(trace: Linearize, op: Op, args: Sequence[Any], params: dict[str, Any]) -> Any:
     namespace, backward = trace.namespace, params["backward"]
     primals, nodes = _plain(trace, args), _nodes(trace, args)
-    outs, kept = params["forward"](*map(namespace.wrap, primals))
+    perturbed = tuple(node is not None for node in nodes)
+    outs, kept = params["forward"](perturbed, *map(namespace.wrap, primals))
     above = _above(trace, (*outs, *kept))
     if isinstance(above, Batching):
         return above.process(op, args, params)
@@ -251,29 +256,33 @@ def custom_vjp_linearize(trace: Linearize, op: Op, args: Sequence[Any], params: 
     values = [namespace.wrap(trace.plain(x)) for x in kept]
 
     def back(*cotangents: Any) -> Any:
-        return backward(tuple(values), tuple(map(namespace.wrap, cotangents)))
+        given = tuple(None if x is None else namespace.wrap(x) for x in cotangents)
+        return backward(perturbed, tuple(values), given)
 
-    found = opaque(trace, [trace.plain(x) for x in outs], nodes, back, None)
+    found = opaque(trace, [trace.plain(x) for x in outs], nodes, back, None, symbolic_zeros=True)
     return tuple(_with_closure(trace, x, y) for x, y in zip(outs, found))
 
 
 def custom_vjp_batch(trace: Batching, op: Op, args: Sequence[Any], params: dict[str, Any]) -> Any:
     axes = [0 if trace.own(x) else None for x in args]
     forward, backward = params["forward"], params["backward"]
-    counts: list[int] = []
 
-    def both(*arrays: Array) -> Arrays:
-        outs, kept = forward(*arrays)
-        counts[:] = [len(outs)]
-        return (*outs, *kept)
+    def forward_of_batch(perturbed: tuple[bool, ...], *arrays: Array) -> tuple[Arrays, Arrays]:
+        count = 0
 
-    def forward_of_batch(*arrays: Array) -> tuple[Arrays, Arrays]:
+        def both(*arrays: Array) -> Arrays:
+            nonlocal count
+            outs, kept = forward(perturbed, *arrays)
+            count = len(outs)
+            return (*outs, *kept)
+
         found = _with_axis(trace, both, arrays, axes)
-        return found[: counts[0]], found[counts[0] :]
+        return found[:count], found[count:]
 
-    def backward_of_batch(kept: Arrays, cotangents: Arrays) -> list[Any]:
-        of_members = lambda *arrays: backward(arrays[: len(kept)], arrays[len(kept) :])
-        found = _with_axis(trace, of_members, (*kept, *cotangents), [0] * (len(kept) + len(cotangents)))
+    def backward_of_batch(perturbed: tuple[bool, ...], kept: Arrays, cotangents: Sequence[Array | None]) -> list[Any]:
+        arrays = [*kept, *(x for x in cotangents if x is not None)]
+        each = lambda *xs: backward(perturbed, xs[: len(kept)], _filled(cotangents, xs[len(kept) :]))
+        found = _with_axis(trace, each, arrays, [0] * len(arrays))
         # What is the same for all members gets what all of them contribute.
         return [x if axis == 0 else plain_sum(trace.namespace, x, axis=0) for x, axis in zip(found, axes)]
 

@@ -147,9 +147,11 @@ def _shaped(x: Any) -> Aval:
     return Aval(tuple(x.shape), x.dtype)
 
 
-def opaque(trace: Linearize, outs: Sequence[Any], nodes: Sequence[Any], back: Any, forth: Any) -> Any:
-    """Make the arrays of a result whose derivative is a function."""
-    whole = Opaque(list(map(aval_of, outs)), nodes, back, forth)
+def opaque(
+    trace: Linearize, outs: Sequence[Any], nodes: Sequence[Any], back: Any, forth: Any, symbolic_zeros: bool = False
+) -> Any:
+    """Make the arrays of a result whose derivative is a function, which may get None for cotangents that are zero."""
+    whole = Opaque(list(map(aval_of, outs)), nodes, back, forth, symbolic_zeros)
     is_floating = trace.namespace.is_floating
     return tuple(
         trace.array(trace, x, Part(aval_of(x), whole, i)) if is_floating(x.dtype) else x for i, x in enumerate(outs)

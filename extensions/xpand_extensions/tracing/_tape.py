@@ -124,7 +124,7 @@ class Part(Node):
 class Opaque(Node):
     """Tangents that a function of one's own computes, and pulls cotangents back through: its arrays are `Part`s."""
 
-    __slots__ = ("avals", "back", "forth", "nodes")
+    __slots__ = ("avals", "back", "forth", "nodes", "symbolic_zeros")
 
     def __init__(
         self,
@@ -132,10 +132,15 @@ class Opaque(Node):
         nodes: Sequence[Node | None],
         back: Callable[..., Any],
         forth: Callable[..., Any] | None,
+        symbolic_zeros: bool = False,
     ) -> None:
-        """Take `back(*cotangents)` and `forth(*tangents)`, functions of as many arrays as there are avals and nodes."""
+        """Take `back(*cotangents)` and `forth(*tangents)`, functions of as many arrays as there are avals and nodes.
+
+        With `symbolic_zeros`, `back` gets None for cotangents that are zero.
+        """
         super().__init__((), None)
         self.avals, self.nodes, self.back, self.forth = avals, nodes, back, forth
+        self.symbolic_zeros = symbolic_zeros
 
     def parents(self) -> Iterable[Node]:
         return [node for node in self.nodes if node is not None]
@@ -260,6 +265,8 @@ def whole_of(namespace: Any, node: Any, parts: dict[int, Any]) -> list[Any]:
         if isinstance(node, Opaque)
         else avals_of_result(node.op, [aval_of(x) for x in node.args], node.params)
     )
+    if isinstance(node, Opaque) and node.symbolic_zeros:
+        return [parts[i][1] if i in parts else None for i in range(len(avals))]
     return [parts[i][1] if i in parts else zeros(namespace, aval) for i, aval in enumerate(avals)]
 
 

@@ -147,12 +147,12 @@ class _Custom:
         self.function, self.name = function, name
         self.rules: dict[str, Any] = {}
 
-    def defjvp(self, rule: Callable[..., Any]) -> None:
-        """Take the rule for forward mode."""
+    def defjvp(self, rule: Callable[..., Any], symbolic_zeros: bool) -> None:
+        """Take the rule for forward mode, whose tangents are None where they are zero."""
         self.rules = {"rule": rule}
 
-    def defvjp(self, forward: Callable[..., Any], backward: Callable[..., Any]) -> None:
-        """Take the rule for reverse mode."""
+    def defvjp(self, forward: Callable[..., Any], backward: Callable[..., Any], symbolic_zeros: bool) -> None:
+        """Take the rule for reverse mode, whose cotangents are None where they are zero."""
         self.rules = {"forward": forward, "backward": backward}
 
     def __call__(self, *arrays: Array) -> tuple[Array, ...]:

@@ -8,6 +8,7 @@ import jax
 import jax.ad_checkpoint
 import jax.numpy as jnp
 import numpy as np
+from jax.custom_derivatives import SymbolicZero
 
 from xpand._typing import Array
 from xpand_extensions.autodiff._linear_functions import LinearFunction, flatten, unflatten_linear
@@ -141,30 +142,45 @@ def custom_vjp(
 
 
 class _Forward(jax.custom_jvp):  # type: ignore[misc]
-    """JAX's function with a rule for forward mode, to which integers' derivatives are zeros."""
+    """JAX's function with a rule for forward mode, to which integers' derivatives are zeros, and symbolic ones None."""
 
-    def defjvp(self, rule: Callable[..., Any]) -> None:
-        def of_arrays(primals: tuple[Array, ...], tangents: tuple[Array, ...]) -> tuple[Any, Any]:
-            outs, derivatives = rule(primals, tuple(map(_tangent, primals, tangents)))
+    def defjvp(self, rule: Callable[..., Any], symbolic_zeros: bool) -> None:
+        derivative = _known if symbolic_zeros else _tangent
+
+        def of_arrays(primals: tuple[Array, ...], tangents: tuple[Any, ...]) -> tuple[Any, Any]:
+            outs, derivatives = rule(primals, tuple(map(derivative, primals, tangents)))
             return outs, tuple(map(_cotangent, derivatives))
 
-        super().defjvp(of_arrays)
+        super().defjvp(of_arrays, symbolic_zeros)
 
 
 class _Reverse(jax.custom_vjp):  # type: ignore[misc]
-    """JAX's function with a rule for reverse mode, to which integers' derivatives are zeros."""
+    """JAX's function with a rule for reverse mode, to which integers' derivatives are zeros, and symbolic ones None."""
 
-    def defvjp(self, forward: Callable[..., Any], backward: Callable[..., Any]) -> None:
-        def of_arrays(state: tuple[Any, Any], cotangents: tuple[Array, ...]) -> tuple[Array, ...]:
-            kept, outs = state
-            return tuple(map(_cotangent, backward(kept, tuple(map(_like_tangent, outs, cotangents)))))
+    def defvjp(self, forward: Callable[..., Any], backward: Callable[..., Any], symbolic_zeros: bool) -> None:
+        derivative = _known if symbolic_zeros else _like_tangent
 
-        def with_outs(*xs: Array) -> tuple[Any, Any]:
-            outs, kept = forward(*xs)
+        def of_arrays(state: tuple[Any, Any, Any], cotangents: tuple[Any, ...]) -> tuple[Array, ...]:
+            perturbed, kept, outs = state
+            return tuple(map(_cotangent, backward(perturbed.flags, kept, tuple(map(derivative, outs, cotangents)))))
+
+        def with_outs(*xs: Any) -> tuple[Any, Any]:
+            perturbed = (True,) * len(xs)
+            if symbolic_zeros:
+                xs, perturbed = tuple(x.value for x in xs), tuple(x.perturbed and not _is_integer(x.value) for x in xs)
+            outs, kept = forward(perturbed, *xs)
             # Of outputs that are integers, shapes and data types are asked for later.
-            return outs, (kept, tuple(x if _is_integer(x) else None for x in outs))
+            return outs, (_Perturbed(perturbed), kept, tuple(x if _is_integer(x) else None for x in outs))
 
-        super().defvjp(with_outs, of_arrays)
+        super().defvjp(with_outs, of_arrays, symbolic_zeros)
+
+
+@jax.tree_util.register_static
+@dataclass(frozen=True)
+class _Perturbed:
+    """Which arguments are differentiated, as a tree without leaves."""
+
+    flags: tuple[bool, ...]
 
 
 def _is_integer(x: Array) -> bool:
@@ -173,6 +189,12 @@ def _is_integer(x: Array) -> bool:
 
 def _like_tangent(out: Array | None, cotangent: Array) -> Array:
     return cotangent if out is None else jnp.zeros_like(out)
+
+
+def _known(out: Array | None, derivative: Any) -> Array | None:
+    """Return a derivative, None for JAX's marks of zeros and of integers' derivatives."""
+    is_zero = isinstance(derivative, SymbolicZero) or derivative.dtype == jax.dtypes.float0
+    return None if is_zero else derivative
 
 
 def _tangent(out: Array, derivative: Array) -> Array:

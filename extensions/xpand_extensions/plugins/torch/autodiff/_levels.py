@@ -45,19 +45,39 @@ class Rule(NamedTuple):
     in_others: "Callable[[Rule, bool], Rule] | None" = None
     """Makes the rule whose derivative is in the others too, or in them alone, of this one at any level."""
 
+    when: "Callable[[tuple[bool, ...]], Rule] | None" = None
+    """Makes the rule for derivatives in some of the arguments, of this one at any level: it is told which these are."""
+    symbolic_zeros: bool = False
+    """Whether `pull` takes None for cotangents that are zero."""
     within: bool = False
     """Whether the operation is done at a level that maps, as other functions are, and the levels around follow that."""
 
     def each(self, wrap: Callable[[Callable[..., Any]], Callable[..., Any]]) -> "Rule":
         """Return the rule with all its functions wrapped."""
         function, forward, pull, push = map(wrap, self[:4])
-        return Rule(function, forward, pull, push, self.own, self.in_others, self.within)
+        of = self.when
+        when = None if of is None else lambda followed: of(followed).each(wrap)
+        if self.symbolic_zeros:
+            pull = partial(_pulled_without_zeros, wrap, self.pull)
+        return Rule(function, forward, pull, push, self.own, self.in_others, when, self.symbolic_zeros, self.within)
 
     def where(self, followed: Sequence[bool]) -> "Rule":
         """Return the rule to be used at a level that follows some of the arguments."""
-        if self.in_others is None or not any(followed[self.own :]):
-            return self
-        return self.in_others(self, any(followed[: self.own]))
+        rule = self if self.when is None else self.when(tuple(followed))
+        if rule.in_others is None or not any(followed[rule.own :]):
+            return rule
+        return rule.in_others(rule, any(followed[: rule.own]))
+
+
+def _pulled_without_zeros(wrap: Any, pull: Callable[..., Arrays], kept: Arrays, cotangents: Sequence[Any]) -> Arrays:
+    """Call a function that pulls cotangents back, wrapped as one of those that are arrays: the others are None."""
+
+    def of_arrays(kept: Arrays, arrays: Arrays) -> Arrays:
+        given = iter(arrays)
+        return pull(kept, tuple(None if x is None else next(given) for x in cotangents))
+
+    back: Arrays = wrap(of_arrays)(kept, tuple(x for x in cotangents if x is not None))
+    return back
 
 
 _PULLED: ContextVar[int | None] = ContextVar("_PULLED", default=None)
@@ -112,8 +132,11 @@ def call(rule: Rule, xs: Arrays) -> Arrays:
                 "torch.compile can't compile torch.func's transformations of functions with derivatives of their own; "
                 "use `xpand_extensions.jit.jit`, which can"
             )
-        if not any(map(_is_followed, xs)):
+        followed = list(map(_is_followed, xs))
+        if not any(followed):
             return rule.function(*xs)
+        if rule.when is not None:
+            rule = rule.when(tuple(followed))
         # What functions note of their results can't be noted inside of the graphs of an autograd function.
         with torch.no_grad():
             outs, kept = rule.forward(*xs)
@@ -218,6 +241,7 @@ class _Attached(_SingleLevelFunction):  # type: ignore[misc]
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Arrays) -> None:
         ctx.application, *ctx.xs = inputs
+        ctx.set_materialize_grads(not ctx.application.rule.symbolic_zeros)
         _note(ctx, output)
 
     @staticmethod
@@ -265,10 +289,14 @@ def _note(ctx: Any, outs: Arrays) -> None:
 
 def _pulled(ctx: Any, rule: Rule, kept: Arrays, gradients: Sequence[Any]) -> list[Any]:
     """Pull PyTorch's gradients back, which are missing where they are zero and conjugates of JAX's."""
-    cotangents = tuple(
-        torch.zeros(shape, dtype=dtype, device=device) if x is None or not is_floating(x) else conjugated(x)
-        for x, (shape, dtype, device) in zip(gradients, ctx.like)
-    )
+
+    def cotangent(x: Array | None, like: Any) -> Array | None:
+        if x is not None and is_floating(x):
+            return conjugated(x)
+        shape, dtype, device = like
+        return None if rule.symbolic_zeros else torch.zeros(shape, dtype=dtype, device=device)
+
+    cotangents = tuple(map(cotangent, gradients, ctx.like))
     return [conjugated(x) if is_floating(x) else None for x in rule.pull(kept, cotangents)]
 
 

@@ -41,12 +41,13 @@ def _called(name: str, custom: "_Forward | _Reverse", xs: Arrays) -> Arrays:
     The arrays of levels around that its functions capture become arguments: PyTorch's arrays don't outlive the level
     that they are of, nor are they the same where it is left and entered again.
     """
+    perturbed = (True,) * len(xs)
     if torch.compiler.is_dynamo_compiling():
-        return call(custom.as_rule(), xs)
+        return call(custom.as_rule(perturbed), xs)
     outer = captured_by(name, custom)
     if not outer and not any(map(is_followed_anywhere, xs)):
-        return call(custom.as_rule(), xs)
-    rule = custom.with_own_cells().as_rule()
+        return call(custom.as_rule(perturbed), xs)
+    rule = custom.with_own_cells().as_rule(perturbed)
     with outer_errors(name):
         return call(_with_outer(name, rule, len(xs), outer), (*xs, *outer)) if outer else call(rule, xs)
 
@@ -67,7 +68,10 @@ def _with_outer(name: str, rule: Rule, own: int, outer: Sequence[Array]) -> Rule
     def push(kept: Arrays, tangents: Arrays) -> Arrays:
         return of_push(kept[:-count], tangents[:own], *kept[-count:])
 
-    return Rule(function, forward, pull, push, own, partial(_in_others, own, own + count))
+    of = rule.when
+    when = None if of is None else lambda followed: _with_outer(name, of(followed[:own]), own, outer)
+    in_others = partial(_in_others, own, own + count)
+    return Rule(function, forward, pull, push, own, in_others, when, rule.symbolic_zeros)
 
 
 def _in_others(own: int, count: int, rule: Rule, in_own: bool) -> Rule:
@@ -103,13 +107,14 @@ def _in_others(own: int, count: int, rule: Rule, in_own: bool) -> Rule:
 class _Forward:
     """A function with a rule for forward mode, whose transpose serves reverse mode."""
 
-    rule: Callable[[Arrays, Arrays], tuple[Arrays, Arrays]]
+    rule: Callable[[Arrays, Any], tuple[Arrays, Arrays]]
+    symbolic_zeros: bool
 
     def __init__(self, function: Callable[..., Arrays]) -> None:
         self.function = function
 
-    def defjvp(self, rule: Callable[[Arrays, Arrays], tuple[Arrays, Arrays]]) -> None:
-        self.rule = rule
+    def defjvp(self, rule: Callable[[Arrays, Any], tuple[Arrays, Arrays]], symbolic_zeros: bool) -> None:
+        self.rule, self.symbolic_zeros = rule, symbolic_zeros
 
     def __call__(self, *xs: Array) -> Arrays:
         return _called("custom_jvp", self, xs)
@@ -117,30 +122,35 @@ class _Forward:
     def with_own_cells(self) -> "_Forward":
         """Return one whose functions use the values that their variables have now."""
         other = _Forward(with_own_cells(self.function))
-        other.rule = with_own_cells(self.rule)
+        other.defjvp(with_own_cells(self.rule), self.symbolic_zeros)
         return other
 
-    def as_rule(self) -> Rule:
-        """Return the operation."""
-        return Rule(self.function, self.forward, self.pull, self.push)
+    def as_rule(self, perturbed: tuple[bool, ...]) -> Rule:
+        """Return the operation, for derivatives in some of the arguments."""
+        forward, pull, push = [partial(each, perturbed) for each in (self.forward, self.pull, self.push)]
+        return Rule(self.function, forward, pull, push, when=self.as_rule if self.symbolic_zeros else None)
 
-    def forward(self, *xs: Array) -> tuple[Arrays, Arrays]:
+    def forward(self, perturbed: tuple[bool, ...], *xs: Array) -> tuple[Arrays, Arrays]:
         """Return the output as the rule computes it: derivatives of a level below see that."""
-        return self.rule(xs, tuple(map(torch.zeros_like, xs)))[0], xs
+        return self.rule(xs, tuple(torch.zeros_like(x) if each else None for x, each in zip(xs, perturbed)))[0], xs
 
-    def push(self, kept: Arrays, tangents: Arrays) -> Arrays:
-        return self.rule(kept, tangents)[1]
+    def push(self, perturbed: tuple[bool, ...], kept: Arrays, tangents: Arrays) -> Arrays:
+        return self.rule(kept, tuple(t if each else None for t, each in zip(tangents, perturbed)))[1]
 
-    def pull(self, kept: Arrays, cotangents: Arrays) -> Arrays:
-        def of_floating(*tangents: Array) -> tuple[Arrays, Arrays]:
+    def pull(self, perturbed: tuple[bool, ...], kept: Arrays, cotangents: Arrays) -> Arrays:
+        chosen = [each and is_floating(x) for x, each in zip(kept, perturbed)]
+
+        def of_chosen(*tangents: Array) -> tuple[Arrays, Arrays]:
             given = iter(tangents)
-            found = self.rule(kept, tuple(next(given) if is_floating(x) else torch.zeros_like(x) for x in kept))[1]
+            found = self.push(
+                perturbed, kept, tuple(next(given) if each else torch.zeros_like(x) for x, each in zip(kept, chosen))
+            )
             return tuple(x for x in found if is_floating(x)), ()
 
-        zeros = [torch.zeros_like(x) for x in kept if is_floating(x)]
-        transposed = vjp(of_floating, *zeros, has_aux=True)[1]
+        zeros = [torch.zeros_like(x) for x, each in zip(kept, chosen) if each]
+        transposed = vjp(of_chosen, *zeros, has_aux=True)[1]
         back = iter(transposed(*[x for x in cotangents if is_floating(x)]))
-        return tuple(next(back) if is_floating(x) else torch.zeros_like(x) for x in kept)
+        return tuple(next(back) if each else torch.zeros_like(x) for x, each in zip(kept, chosen))
 
 
 class _Reverse:
@@ -149,8 +159,10 @@ class _Reverse:
     def __init__(self, function: Callable[..., Arrays]) -> None:
         self.function = function
 
-    def defvjp(self, forward: Callable[..., tuple[Arrays, Arrays]], backward: Callable[..., Arrays]) -> None:
-        self.forward, self.backward = forward, backward
+    def defvjp(
+        self, forward: Callable[..., tuple[Arrays, Arrays]], backward: Callable[..., Arrays], symbolic_zeros: bool
+    ) -> None:
+        self.forward, self.backward, self.symbolic_zeros = forward, backward, symbolic_zeros
 
     def __call__(self, *xs: Array) -> Arrays:
         return _called("custom_vjp", self, xs)
@@ -158,12 +170,14 @@ class _Reverse:
     def with_own_cells(self) -> "_Reverse":
         """Return one whose functions use the values that their variables have now; as on JAX, not to pull back."""
         other = _Reverse(with_own_cells(self.function))
-        other.forward, other.backward = with_own_cells(self.forward), self.backward
+        other.defvjp(with_own_cells(self.forward), self.backward, self.symbolic_zeros)
         return other
 
-    def as_rule(self) -> Rule:
-        """Return the operation."""
-        return Rule(self.function, self.forward, self.backward, _no_forward_mode)
+    def as_rule(self, perturbed: tuple[bool, ...]) -> Rule:
+        """Return the operation, for derivatives in some of the arguments."""
+        forward, backward = [partial(each, perturbed) for each in (self.forward, self.backward)]
+        when = self.as_rule if self.symbolic_zeros else None
+        return Rule(self.function, forward, backward, _no_forward_mode, when=when, symbolic_zeros=self.symbolic_zeros)
 
 
 def _no_forward_mode(kept: Arrays, tangents: Arrays) -> Arrays:
