@@ -397,6 +397,27 @@ def test_hidden_arrays_are_never_forgotten(eager: Library) -> None:
             eager.assert_equal(found if argnums == 0 else found[0], expected, rtol=1e-12)
 
 
+def narrowed(x: Any) -> Any:
+    return NAMESPACE(x).astype(x, NAMESPACE(x).float32)
+
+
+@pytest.mark.parametrize(
+    ("solve", "symmetric", "message", "kind"),
+    [
+        (lambda b: b[:2], False, r"solve must return as many numbers as b has, 3 of the shape \(3,\)", ValueError),
+        (lambda b: (b, b), False, r"as many numbers .* got 6, of the shape \(3,\), \(3,\)", ValueError),
+        (lambda b: (b,), True, "with symmetric=True, solve must return a tree like b, of the structure", TypeError),
+        (lambda b: b[:, None], True, "with symmetric=True, solve must return a tree like b, of the shape", ValueError),
+        (narrowed, True, "with symmetric=True, solve must return a tree like b, of the data type", TypeError),
+    ],
+)
+def test_solutions_are_checked_at_the_call(
+    eager: Library, solve: Any, symmetric: bool, message: str, kind: Any
+) -> None:
+    with pytest.raises(kind, match=f"custom_linear_solve: .*{message}"):
+        custom_linear_solve(lambda x: x, eager.asarray(B), solve=solve, symmetric=symmetric)
+
+
 def test_bad_input(eager: Library) -> None:
     a, b = eager.asarray(A), eager.asarray(B)
     matvec = lambda x, a: a @ x
@@ -427,7 +448,13 @@ def test_bad_input(eager: Library) -> None:
         ({"transpose_solve": lambda b, a: (b, b)}, "transpose_solve must return a tree like b", TypeError),
         ({"transpose_solve": lambda b, a: b[:2]}, "transpose_solve must return a tree like b", ValueError),
         ({"transpose_solve": None}, "needs? .*transpose|[Tt]ranspose", (TypeError, NotImplementedError)),
+        (
+            {"transpose_solve": lambda b, a: narrowed(b)},
+            "transpose_solve must return a tree like b, of the data",
+            TypeError,
+        ),
         ({"solve": lambda b, a: "text"}, "solve returned str", TypeError),
+        ({"solve": lambda b, a: b[:2]}, r"solve must return as many numbers as b has, 3 .*got 2", ValueError),
     ],
 )
 def test_wrong_functions(eager: Library, functions: Any, message: str, kind: Any) -> None:

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from tests.libraries import LIBRARIES, Library
-from tests.test_custom_linear_solve import AS, BOTH, BS, A, B, Held, Ours, cubes, of_jax
+from tests.test_custom_linear_solve import AS, BOTH, BS, A, B, Held, Ours, cubes, narrowed, of_jax
 from tests.test_derivatives import NAMESPACE, against_jax, total
 from xpand_extensions.autodiff import check_grads, custom_linear_solve, custom_root, grad, jvp
 from xpand_extensions.control_flow import while_loop
@@ -251,6 +251,8 @@ def test_bad_input(eager: Library) -> None:
         custom_root(equation, x0, solve=lambda x, a, b: (x, x), args=(a, b))
     with pytest.raises(ValueError, match=r"solve must return a tree like initial_guess, of the shape \(3,\)"):
         custom_root(equation, x0, solve=lambda x, a, b: x[:2], args=(a, b))
+    with pytest.raises(TypeError, match="solve must return a tree like initial_guess, of the data type"):
+        custom_root(equation, x0, solve=lambda x, a, b: narrowed(x), args=(a, b))
     with pytest.raises(TypeError, match=r"solve must return a pair .* with has_aux=True"):
         custom_root(equation, x0, solve=newton, args=(a, b), has_aux=True)
 
@@ -260,7 +262,15 @@ def test_bad_input(eager: Library) -> None:
     [
         ({"f": lambda x, a, b: (x, x)}, "f must return a tree like initial_guess, of the structure", TypeError),
         ({"f": lambda x, a, b: b[:2] * x[:2]}, "f must return a tree like initial_guess, of the shape", ValueError),
+        ({"f": lambda x, a, b: narrowed(x)}, "f must return a tree like initial_guess, of the data type", TypeError),
         ({"tangent_solve": lambda g, y: y[:2]}, "tangent_solve must return a tree like initial_guess", ValueError),
+        ({"tangent_solve": lambda g, y: (y,)}, "tangent_solve .* like initial_guess, of the structure", TypeError),
+        (
+            {"tangent_solve": lambda g, y: narrowed(y)},
+            "tangent_solve .* like initial_guess, of the data type",
+            TypeError,
+        ),
+        ({"tangent_solve": lambda g, y: g((y, y))}, "the derivative of f takes a tree like initial_guess", TypeError),
     ],
 )
 def test_wrong_functions(eager: Library, functions: Any, message: str, kind: Any) -> None:

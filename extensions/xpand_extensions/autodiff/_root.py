@@ -56,6 +56,9 @@ def custom_root(
             it must.
         ValueError: A function that returns arrays of other shapes than it must.
 
+    `solve` is checked at every call, the other functions where they are called: `f` under transformations, and
+    `tangent_solve` for a derivative.
+
     The functions get whatever they need by `args`; for arrays that they capture, see `custom_linear_solve`.
 
     Source: `jax.lax.custom_root`.

@@ -1,6 +1,7 @@
 """Linear systems and roots whose derivatives are those of the equation, not of the steps that solved it."""
 
 from collections.abc import Callable
+from math import prod
 from typing import Any, TypeAlias
 
 from xpand import trees
@@ -38,14 +39,15 @@ def custom_linear_solve(
     Args:
         matvec: Takes a tree like the solution, and `args`; returns a tree like `b`. Linear in the first.
         b: The right-hand side, a tree of floating-point arrays.
-        solve: Takes a tree like `b`, and `args`; returns the solution.
+        solve: Takes a tree like `b`, and `args`; returns the solution, with as many numbers as `b`.
         transpose_solve: Takes a tree like the solution, and `args`; solves the transposed system, and returns a tree
             like `b`. Of complex numbers the transposed is not conjugated. Without it there is no reverse mode, unless
             the system is symmetric.
         args: What the functions need besides: trees of arrays, which the derivative takes into account, and of anything
             else, which is handed on. What `solve` alone uses, such as a factorization or a preconditioner, has no part
             in the derivative.
-        symmetric: Whether the system equals its transposed, so that `solve` solves both.
+        symmetric: Whether the system equals its transposed, so that `solve` solves both. Then the solution is a tree
+            like `b`.
         has_aux: Whether `solve` and `transpose_solve` return a pair, of the solution and of auxiliary data that is not
             differentiated.
 
@@ -56,6 +58,9 @@ def custom_linear_solve(
         TypeError: An argument of the wrong type; a function that returns a tree of another structure or data type than
             it must; reverse mode without `transpose_solve`.
         ValueError: A function that returns arrays of other shapes than it must.
+
+    `solve` is checked at every call, the other functions where they are called: `matvec` under transformations, and
+    `transpose_solve` for a derivative by reverse mode.
 
     The functions get whatever they need by `args`. Arrays that they capture otherwise, in closures, are
     differentiated too. There the functions must be such that `jit` can trace them on JAX and on traced arrays; on
@@ -75,7 +80,7 @@ def custom_linear_solve(
     check_callable(name, solve)
     if transpose_solve is not None:
         check_callable(name, transpose_solve)
-    system = _LinearSystem(b, args, has_aux)
+    system = _LinearSystem(b, args, symmetric, has_aux)
     arrays = system.b, system.given.arrays
     native = custom_linear_solve.native(*arrays[0], *arrays[1])
     xs, aux = native(
@@ -94,8 +99,8 @@ def custom_linear_solve(
 class _LinearSystem:
     """A call of `custom_linear_solve`: calls the user's functions of trees with arrays."""
 
-    def __init__(self, b: Any, args: Any, has_aux: bool) -> None:
-        self.has_aux = has_aux
+    def __init__(self, b: Any, args: Any, symmetric: bool, has_aux: bool) -> None:
+        self.symmetric, self.has_aux = symmetric, has_aux
         self.given = Arguments("custom_linear_solve", args)
         leaves, structure = arrays_of("custom_linear_solve", "b", b, self.given.arrays)
         differentiable("custom_linear_solve", "b", leaves)
@@ -125,9 +130,22 @@ class _LinearSystem:
             leaves, structure = trees.flatten(found)
             xs = tuple(as_array("custom_linear_solve: solve returned", x, b[0]) for x in leaves)
             differentiable("custom_linear_solve", "the solution", xs)
+            self.check_solution(found, xs, b[0])
             self.columns.append(Form(structure, xs))
             return xs, beside
         return self.columns[0].arrays("custom_linear_solve: solve must return", "before", found, b[0]), beside
+
+    def check_solution(self, solution: trees.Tree, xs: Arrays, beside: Array) -> None:
+        """Check that a solution can be one of a square system, or of a symmetric one."""
+        if self.symmetric:
+            self.rows.arrays("custom_linear_solve: with symmetric=True, solve must return", "b", solution, beside)
+        size, wanted = sum(prod(x.shape) for x in xs), sum(prod(shape) for shape, _ in self.rows.kinds)
+        if size != wanted:
+            shapes = ", ".join(str(shape) for shape, _ in self.rows.kinds)
+            raise ValueError(
+                f"custom_linear_solve: solve must return as many numbers as b has, {wanted} of the shape {shapes}, "
+                f"since the system is square; got {size}, of the shape {', '.join(str(tuple(x.shape)) for x in xs)}"
+            )
 
     def transpose_solve(self, users: Users, xs: Arrays, *args: Array) -> tuple[Arrays, Arrays]:
         """Solve the transposed system."""
