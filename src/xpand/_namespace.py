@@ -31,31 +31,6 @@ def _never(x: Array) -> bool:
     return False
 
 
-def _torch_is_concrete(x: Array) -> bool:
-    import torch
-
-    if torch_is_traced() or x.is_meta:
-        return False
-    # Subclasses such as FakeTensor stand for a tensor without holding its values; a Parameter holds them.
-    # (Attributes, since an import takes as long as all the rest.)
-    return type(x) in (torch.Tensor, torch.nn.Parameter) and not torch._C._functorch.is_functorch_wrapped_tensor(x)
-
-
-def torch_is_traced() -> bool:
-    """Tell whether this thread makes a graph of PyTorch's, in which a tensor that has values is a constant.
-
-    Not `torch.compiler.is_compiling()`, which is true in all threads while any of them compiles.
-    """
-    import torch
-
-    if torch.compiler.is_dynamo_compiling():
-        return True
-    if not torch._C._len_torch_dispatch_stack():
-        return False
-    mode, key = torch._C._get_dispatch_mode, torch._C._TorchDispatchModeKey
-    return mode(key.FAKE) is not None or mode(key.PROXY) is not None
-
-
 def _jax_is_concrete(x: Array) -> bool:
     import jax
 
@@ -81,8 +56,8 @@ class _Library:
     """The conforming namespace, relative to this package."""
     native: str
     """The library's own namespace."""
-    is_concrete: Callable[[Array], bool]
-    """Whether an array's values can be read now, without computing them."""
+    is_concrete: Callable[[Array], bool] | str
+    """Tells whether an array's values can be read now, without computing them; or the module that tells, relative."""
     networks: tuple[tuple[str, str], ...] = ()
     """(module, attribute) of each base class of neural networks over its arrays, its own first."""
     at_once: Callable[[], AbstractContextManager[None]] = nullcontext
@@ -94,7 +69,7 @@ LIBRARIES: Final = {
     for library in (
         _Library("numpy", (("numpy", "ndarray"), ("numpy", "generic")), ".numpy", "numpy", _always),
         _Library(
-            "torch", (("torch", "Tensor"),), ".torch", "torch", _torch_is_concrete, networks=(("torch.nn", "Module"),)
+            "torch", (("torch", "Tensor"),), ".torch", "torch", ".torch._concrete", networks=(("torch.nn", "Module"),)
         ),
         # From JAX 0.8.2 on, tracers are no subclass of jax.Array.
         _Library(
@@ -432,9 +407,12 @@ def is_concrete(x: Array) -> bool:
         return test(x)
     name = library_of(type(x))
     if name is not None:
+        found = LIBRARIES[name].is_concrete
+        ask: Callable[[Array], bool]
+        ask = import_module(_PACKAGE + found).is_concrete if isinstance(found, str) else found
         if len(_CONCRETE_BY_TYPE) < _MAX_TYPES:
-            _CONCRETE_BY_TYPE[type(x)] = LIBRARIES[name].is_concrete
-        return LIBRARIES[name].is_concrete(x)
+            _CONCRETE_BY_TYPE[type(x)] = ask
+        return ask(x)
     # Another library says so itself where it has such a notion: an attribute of the object, no call of bool(x), which
     # would compute a lazy array.
     return not getattr(x, "is_traced", False)

@@ -9,10 +9,10 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-from torch.autograd import forward_ad
 
-from .._namespace import torch_is_traced
 from .._typing import Array
+from . import _private as private
+from ._concrete import is_traced
 from ._following import is_followed, is_followed_twice, is_nowhere, product_of_few, with_derivatives
 from ._spectra import diagonal_of
 
@@ -25,7 +25,7 @@ def det(x: Array, /, **kwargs: Any) -> Array:
     singular = plain.detach() == 0  # whose factors have no derivative
     if is_nowhere(singular):
         # PyTorch's third derivative by reverse mode is wrong too.
-        return _product_of_factors(x) if forward_ad._current_level >= 0 or is_followed_twice(x) else plain
+        return _product_of_factors(x) if private.in_forward_mode() or is_followed_twice(x) else plain
     if _is_followed_once(x):
         return with_derivatives(plain, torch.sum(_cofactors(x.detach(), singular) * x, (-2, -1)))
     eye = torch.eye(x.shape[-1], dtype=x.dtype, device=x.device)
@@ -44,8 +44,8 @@ def _is_followed_once(x: Array) -> bool:
 
     The forms with second derivatives take TorchInductor half a minute to compile.
     """
-    is_known = torch_is_traced() and not torch.compiler.is_dynamo_compiling()
-    return is_known and forward_ad._current_level < 0 and not is_followed_twice(x)
+    is_known = is_traced() and not torch.compiler.is_dynamo_compiling()
+    return is_known and not private.in_forward_mode() and not is_followed_twice(x)
 
 
 def _cofactors(x: Array, singular: Array) -> Array:
@@ -107,7 +107,7 @@ def slogdet(x: Array, /, **kwargs: Any) -> Any:
     plain = torch.linalg.slogdet(x, **kwargs)
     if kwargs or not is_followed(x):
         return plain
-    if forward_ad._current_level < 0 and is_nowhere(plain[0].detach() == 0):
+    if not private.in_forward_mode() and is_nowhere(plain[0].detach() == 0):
         return plain
     diagonal, parity = _factors(x)
     return type(plain)((parity * torch.prod(torch.sgn(diagonal), -1), torch.sum(torch.log(torch.abs(diagonal)), -1)))

@@ -7,30 +7,26 @@ PyTorch's own derivative stands.
 from __future__ import annotations
 
 import torch
-from torch._C import _functorch as levels
-from torch.autograd import forward_ad
+from torch.func import debug_unwrap
 
 from .._namespace import is_concrete
 from .._typing import Array
-
-_are_levels_active = torch._C._are_functorch_transforms_active
-unobserved = torch._C.DisableTorchFunction
-"""What looks at operations would take arrays below the levels of torch.func for arrays from outside."""
+from . import _private as private
 
 
 def is_followed(x: Array) -> bool:
     """Tell whether an array is being differentiated. In forward mode this is assumed of any array."""
-    if x.requires_grad or forward_ad._current_level >= 0:
+    if x.requires_grad or private.in_forward_mode():
         return True
-    return _are_levels_active() and _is_followed_below(x)
+    return private.are_levels_active() and _is_followed_below(x)
 
 
 def _is_followed_below(x: Array) -> bool:
     if torch.compiler.is_dynamo_compiling():  # which can't see below the levels of torch.func
         return True
-    with unobserved():
-        while levels.is_functorch_wrapped_tensor(x):
-            x = levels.get_unwrapped(x)
+    with private.unobserved():
+        while private.is_wrapped(x):
+            x = debug_unwrap(x, recurse=False)
             if x.requires_grad:
                 return True
     return False
@@ -38,22 +34,22 @@ def _is_followed_below(x: Array) -> bool:
 
 def is_followed_backwards(x: Array) -> bool:
     """Tell whether an array is being differentiated by reverse mode, at any level."""
-    return bool(x.requires_grad) or (_are_levels_active() and _is_followed_below(x))
+    return bool(x.requires_grad) or (private.are_levels_active() and _is_followed_below(x))
 
 
 def is_followed_in_both(x: Array) -> bool:
     """Tell whether an array is being differentiated by forward mode and by reverse mode."""
-    return forward_ad._current_level >= 0 and is_followed_backwards(x)
+    return private.in_forward_mode() and is_followed_backwards(x)
 
 
 def is_followed_twice(x: Array) -> bool:
     """Tell whether two levels of torch.func or more differentiate an array by reverse mode."""
-    if not _are_levels_active() or torch.compiler.is_dynamo_compiling():
+    if not private.are_levels_active() or torch.compiler.is_dynamo_compiling():
         return False
     count = int(x.requires_grad)
-    with unobserved():
-        while count < 2 and levels.is_functorch_wrapped_tensor(x):
-            x = levels.get_unwrapped(x)
+    with private.unobserved():
+        while count < 2 and private.is_wrapped(x):
+            x = debug_unwrap(x, recurse=False)
             count += x.requires_grad
     return count > 1
 
@@ -62,9 +58,9 @@ def is_nowhere(condition: Array) -> bool:
     """Tell whether a boolean array is known to be false everywhere, in all lanes of a batch."""
     if torch.compiler.is_dynamo_compiling() or condition.device.type != "cpu":  # to ask would be to wait
         return False
-    with unobserved():
-        while levels.is_functorch_wrapped_tensor(condition):
-            condition = levels.get_unwrapped(condition)
+    with private.unobserved():
+        while private.is_wrapped(condition):
+            condition = debug_unwrap(condition, recurse=False)
         return is_concrete(condition) and not bool(condition.any())
 
 

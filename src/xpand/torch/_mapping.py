@@ -11,9 +11,9 @@ from collections.abc import Callable
 
 import torch
 from torch import Tensor
-from torch._C import DispatchKey, DispatchKeySet, _ExcludeDispatchKeyGuard, _functorch
 
 from .._typing import Array, DType
+from . import _private as private
 
 _MAPPED = "FuncTorchBatched"
 
@@ -22,11 +22,11 @@ def _mapped(function: Callable[..., Array]) -> Callable[..., Array]:
     """Map `function`, of an array whose first axis is that of the map, at the level that is being interpreted."""
 
     def rule(x: Array, *options: object) -> Array:
-        level = _functorch.maybe_current_level()
+        level = private.current_level()
         assert level is not None
-        stacked, axis = _functorch._unwrap_batched(x, level)
-        with _ExcludeDispatchKeyGuard(DispatchKeySet(DispatchKey.FuncTorchBatched)):
-            return _functorch._add_batch_dim(function(stacked.movedim(axis, 0), *options), 0, level)
+        stacked, axis = private.unwrap_mapped(x, level)
+        with private.without_mapping():
+            return private.wrap_mapped(function(stacked.movedim(axis, 0), *options), 0, level)
 
     return rule
 
@@ -46,10 +46,10 @@ def _count_nonzero(x: Array, dim: int | None = None) -> Array:
 _RULES: dict[str, Callable[..., Tensor]] = {
     "view.dtype": _view,
     "count_nonzero": _count_nonzero,
-    "_conj_physical": torch._conj_physical,
+    "_conj_physical": torch.conj_physical,
 }
 _LIBRARY = torch.library.Library("aten", "IMPL")  # the rules are gone when it is
 
 for _name, _function in _RULES.items():
-    if not torch._C._dispatch_has_kernel_for_dispatch_key(f"aten::{_name}", _MAPPED):
+    if not private.has_kernel(f"aten::{_name}", _MAPPED):
         _LIBRARY.impl(_name, _mapped(_function), _MAPPED)

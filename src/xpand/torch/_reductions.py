@@ -10,9 +10,9 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
-from torch.autograd import forward_ad
 
 from .._typing import Array, Axis, DType
+from . import _private as private
 from ._binary import output
 from ._dtypes import KINDS, SIGNED, from_ordered, result_type, to_ordered, to_signed
 from ._following import is_nowhere, product_of_few, with_derivatives
@@ -192,7 +192,7 @@ def cumulative_prod(
 def _cumprod(x: Array, axis: int, *, dtype: DType | None = None, **kwargs: Any) -> Array:
     """Compute `torch.cumprod`, whose second derivatives by forward mode are wrong after a zero."""
     plain = torch.cumprod(x, axis, dtype=dtype, **kwargs)
-    if kwargs or forward_ad._current_level < 0:
+    if kwargs or not private.in_forward_mode():
         return plain
     x = x.to(plain.dtype)
     zero = x == 0

@@ -11,9 +11,9 @@ from __future__ import annotations
 from typing import Any
 
 import torch
-from torch.autograd import forward_ad
 
 from .._typing import Array
+from . import _private as private
 from ._following import is_followed_backwards, is_followed_in_both, with_derivatives
 
 
@@ -69,7 +69,7 @@ def eig(x: Array, /, **kwargs: Any) -> Any:
 
 def _of_hermitian_part(x: Array) -> Array:
     """Return matrices with the derivatives of their Hermitian part."""
-    return x if forward_ad._current_level < 0 else with_derivatives(x, (x + x.mH) / 2)
+    return x if not private.in_forward_mode() else with_derivatives(x, (x + x.mH) / 2)
 
 
 def _is_mixed(x: Array) -> bool:

@@ -9,24 +9,23 @@ from typing import Any, Literal
 import torch
 from array_api_compat.torch.fft import *
 from array_api_compat.torch.fft import __all__ as _compat_all
-from torch._C import _functorch as levels
+from torch.func import debug_unwrap
 
 from .._precision import PRECISION, dtype_for
 from .._typing import Array, Device, DType
-from ._following import unobserved
+from . import _private as private
 
 _XP: Any = sys.modules[__package__]
-_are_levels_active = torch._C._are_functorch_transforms_active
 _Norm = Literal["backward", "ortho", "forward"]
 
 
 def _is_empty(x: Array) -> bool:
     """Tell whether there is nothing in an array, or no member in what `vmap` has made it of."""
-    if not _are_levels_active() or torch.compiler.is_dynamo_compiling():  # which can't see below the levels
+    if not private.are_levels_active() or torch.compiler.is_dynamo_compiling():  # which can't see below the levels
         return not x.numel()
-    with unobserved():
-        while x.numel() and levels.is_functorch_wrapped_tensor(x):
-            x = levels.get_unwrapped(x)
+    with private.unobserved():
+        while x.numel() and private.is_wrapped(x):
+            x = debug_unwrap(x, recurse=False)
         return not x.numel()
 
 

@@ -7,9 +7,9 @@ from typing import Any
 import torch
 from array_api_compat.torch.linalg import *
 from array_api_compat.torch.linalg import __all__ as _compat_all
-from torch.autograd import forward_ad
 
 from .._typing import Array, Axis, DType
+from . import _private as private
 from ._binary import output, same_type
 from ._determinants import det, slogdet
 from ._products import cross, matmul, matrix_transpose, outer, tensordot, vecdot
@@ -24,7 +24,7 @@ def solve(x1: Array, x2: Array, /, **kwargs: Any) -> Array:
     # PyTorch takes x2 for a stack of vectors wherever its shape allows: https://github.com/pytorch/pytorch/issues/52915
     if x2.ndim != 1 and x1.ndim - 1 == x2.ndim and x1.shape[:-1] == x2.shape:
         x2 = x2[None]
-    if forward_ad._current_level < 0 or kwargs:
+    if not private.in_forward_mode() or kwargs:
         return torch.linalg.solve(x1, x2, **kwargs)
     # In forward mode, PyTorch takes the factors that it keeps for constants: see `_determinants`.
     lu, pivots, _ = torch.linalg.lu_factor_ex(x1, check_errors=True)

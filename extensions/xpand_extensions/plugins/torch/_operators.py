@@ -8,11 +8,9 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final, NamedTuple, TypeAlias
 
 import torch
-from torch._functorch.utils import enable_single_level_autograd_function, unwrap_dead_wrappers
-from torch.autograd import forward_ad
-from torch.autograd.function import _SingleLevelFunction
 
 from xpand._typing import Array
+from xpand.torch import _private as private
 
 Partials: TypeAlias = Callable[..., Sequence[Array | None]]
 """From the arguments of an operation and its result to the derivatives of an element of it in those of each tensor."""
@@ -48,7 +46,7 @@ def elementwise(signature: str, run: Callable[..., Array], partials: Partials | 
     def attached(keys: Any, *args: Any) -> Array:
         if partials is None or not any(_is_followed(x) for x in args):
             return _redispatched(overload, keys, args)
-        with enable_single_level_autograd_function():
+        with private.allow_single_level():
             found: Array = _Attached.apply(_Call(overload, partials, keys, _modes()), *args)
         return found
 
@@ -74,13 +72,12 @@ def _moved(x: Array, axis: int | None, size: int) -> Array:
 
 
 def _redispatched(overload: Any, keys: Any, args: Sequence[Any]) -> Array:
-    with torch._C._AutoDispatchBelowAutograd():
-        found: Array = overload.redispatch(keys & torch._C._after_autograd_keyset, *args)
+    found: Array = private.redispatch(overload, keys, args)
     return found
 
 
 def _modes() -> tuple[bool, bool]:
-    return torch.is_grad_enabled(), torch._C._is_fwd_grad_enabled()
+    return torch.is_grad_enabled(), private.is_forward_mode_enabled()
 
 
 def _is_followed(x: Any) -> bool:
@@ -93,18 +90,17 @@ def _is_followed(x: Any) -> bool:
 
 def _tangent(x: Array) -> Array | None:
     # Not by `unpack_dual`, which doesn't know of the levels that what torch.compile makes enters.
-    found: Array | None = torch._VF._unpack_dual(x, level=0)[1]
-    return found
+    return private.unpack_dual(x)[1]
 
 
-class _Attached(_SingleLevelFunction):  # type: ignore[misc]
+class _Attached(private.SingleLevelFunction):  # type: ignore[misc]
     """The derivative of an operation, at one level."""
 
     @staticmethod
     def forward(call: _Call, *args: Any) -> Array:
         # PyTorch calls functions with derivatives switched off, at the levels below too.
         reverse, forward = call.modes
-        with torch.set_grad_enabled(reverse), forward_ad._set_fwd_grad_enabled(forward):
+        with torch.set_grad_enabled(reverse), private.set_forward_mode(forward):
             return _redispatched(call.overload, call.keys, args)
 
     @staticmethod
@@ -118,7 +114,7 @@ class _Attached(_SingleLevelFunction):  # type: ignore[misc]
     @staticmethod
     def backward(ctx: Any, gradient: Array) -> tuple[Array | None, ...]:
         # What pulls back may be called when the level has ended.
-        slopes = ctx.call.partials(*ctx.options, *unwrap_dead_wrappers(ctx.saved_tensors))
+        slopes = ctx.call.partials(*ctx.options, *private.unwrap_dead(ctx.saved_tensors))
         needed = ctx.needs_input_grad[len(ctx.needs_input_grad) - len(slopes) :]
         nothing: list[Array | None] = [None] * (len(ctx.needs_input_grad) - len(slopes))
         found = [
@@ -129,8 +125,8 @@ class _Attached(_SingleLevelFunction):  # type: ignore[misc]
     @staticmethod
     def jvp(ctx: Any, *tangents: Any) -> Array:
         reverse, forward = ctx.call.modes
-        with torch.set_grad_enabled(reverse), forward_ad._set_fwd_grad_enabled(forward):
-            primals = [torch._VF._unpack_dual(x, level=0)[0] for x in ctx.saved_tensors]
+        with torch.set_grad_enabled(reverse), private.set_forward_mode(forward):
+            primals = [private.unpack_dual(x)[0] for x in ctx.saved_tensors]
             slopes = ctx.call.partials(*ctx.options, *primals)
             moves = tangents[len(tangents) - len(slopes) :]
             terms = [move * slope for move, slope in zip(moves, slopes) if slope is not None and move is not None]

@@ -7,6 +7,7 @@ from torch.autograd import forward_ad
 
 from xpand import is_concrete
 from xpand._typing import Array
+from xpand.torch import _private as private
 
 OF_NO_VALUES: Final = {
     *[getattr(torch.Tensor, name).__get__ for name in ("dtype", "shape", "device", "ndim", "layout")],
@@ -25,8 +26,8 @@ def is_plain(*tensors: Array) -> bool:
     """Tell whether no transformation needs to know of an operation."""
     return (
         not (torch.is_grad_enabled() and any(x.requires_grad for x in tensors))
-        and forward_ad._current_level < 0
+        and not private.in_forward_mode()
         and all(is_concrete(x) for x in tensors)
         # Inside of torch.func's transformations not even a tensor from outside has memory that NumPy could see.
-        and not torch._C._are_functorch_transforms_active()
+        and not private.are_levels_active()
     )

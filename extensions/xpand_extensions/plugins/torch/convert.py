@@ -7,10 +7,10 @@ from typing import Any, Final
 
 import numpy as np
 import torch
-from torch._functorch.pyfunctorch import temporarily_clear_interpreter_stack
 
 from xpand import is_concrete
 from xpand._typing import Array, Namespace
+from xpand.torch import _private as private
 from xpand_extensions.convert import Pointer
 from xpand_extensions.convert import exported as export
 from xpand_extensions.convert import from_pointer as pointed
@@ -28,9 +28,9 @@ def exported(x: Array, /, *, to_host: bool = False, copy: bool | None = None) ->
         raise no_values(x)
     if x.layout is not torch.strided:
         raise TypeError("convert: x is a sparse tensor, whose values have no memory of one kind; convert its parts")
-    if torch._C._are_functorch_transforms_active():
+    if private.are_levels_active():
         # PyTorch hands over no memory inside of torch.func, not even that of tensors from outside; beside it it does.
-        with temporarily_clear_interpreter_stack():
+        with private.without_levels():
             return _exported(x, to_host or x.is_cpu, copy)
     return _exported(x, to_host, copy)
 

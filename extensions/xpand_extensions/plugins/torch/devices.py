@@ -7,6 +7,7 @@ from typing import Any, Final
 import torch
 
 from xpand._settings import ThreadSwitch
+from xpand.torch import _private as private
 
 from ...devices._info import DeviceFacts, DeviceInfo, MemoryStats, host_facts
 
@@ -64,11 +65,11 @@ def wait(x: Any, /) -> None:
 
 def free(x: Any, /) -> bool:
     # Strided tensors alone have a storage to look at; what a derivative needs is held by its graph as well.
-    if x.layout is not torch.strided or x.requires_grad or x._is_view() or type(x) is not torch.Tensor:
+    if x.layout is not torch.strided or x.requires_grad or private.is_view(x) or type(x) is not torch.Tensor:
         return False
     storage = x.untyped_storage()
     # Memory of another library can't be given back, only let go of. Two: the tensor's, and the one just made.
-    if not storage.nbytes() or not storage.resizable() or torch._C._storage_Use_Count(storage._cdata) > 2:
+    if not storage.nbytes() or not storage.resizable() or private.count_uses(storage) > 2:
         return False
     del storage
     try:

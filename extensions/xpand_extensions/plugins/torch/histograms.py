@@ -6,6 +6,7 @@ import torch
 
 from xpand import is_concrete
 from xpand._typing import Array
+from xpand.torch import _private as private
 from xpand_extensions._bounds import Mode
 from xpand_extensions.generic import histograms as generic
 from xpand_extensions.generic.histograms import _pieces as pieces
@@ -65,7 +66,7 @@ def _on_host(x: Array) -> bool:
         x.device.type == "cpu"
         and x.dtype in (torch.float32, torch.float64, torch.int64, torch.int32)
         and is_concrete(x)
-        and not torch._C._are_functorch_transforms_active()  # in which tensors have no memory that NumPy could see
+        and not private.are_levels_active()  # in which tensors have no memory that NumPy could see
         and not x.requires_grad
     )
 

@@ -5,12 +5,13 @@ from collections.abc import Callable, Sequence
 from typing import Any, Final, Self, TypeGuard
 
 import torch
-from torch._C._functorch import get_unwrapped, is_gradtrackingtensor
+from torch.func import debug_unwrap
 
 import xpand.torch as xp
 from xpand import UnsupportedError, is_concrete
-from xpand._namespace import torch_is_traced as is_traced
 from xpand._typing import Array, Scalar
+from xpand.torch import _private as private
+from xpand.torch._concrete import is_traced
 from xpand_extensions._bounds import Mode, out_of_bounds, resolve
 from xpand_extensions._index import Basic, Mask, Rows
 from xpand_extensions.generic._at import GenericAt, binary
@@ -154,8 +155,8 @@ def _set(table: Array, index: Array, values: Array, *, unique: bool) -> Array:
 
 def _plain(x: Array) -> Array:
     """Take off the wrappers of torch.func.grad, which it puts on whatever is computed inside, integers too."""
-    while not is_traced() and is_gradtrackingtensor(x):
-        x = get_unwrapped(x)
+    while not is_traced() and private.is_grad_wrapped(x):
+        x = debug_unwrap(x, recurse=False)
     return x
 
 

@@ -8,12 +8,12 @@ from functools import partial
 from typing import Any, Final
 
 import torch
-from torch.autograd import forward_ad
 
 import xpand.torch as xp
 from xpand import is_concrete
-from xpand._namespace import torch_is_traced as is_traced
 from xpand._typing import Array, Scalar
+from xpand.torch import _private as private
+from xpand.torch._concrete import is_traced
 from xpand_extensions.generic import windows as generic
 from xpand_extensions.generic.windows import _pieces as pieces
 from xpand_extensions.scatter._segments import Combination, identity
@@ -67,7 +67,7 @@ def _may_write(x: Array) -> bool:
         type(x) is torch.Tensor
         and x.device.type == "cpu"
         and not (x.requires_grad and torch.is_grad_enabled())
-        and forward_ad._current_level < 0
+        and not private.in_forward_mode()
         and is_concrete(x)
     )
 

@@ -9,6 +9,7 @@ import torch.utils.checkpoint
 
 from xpand import UnsupportedError
 from xpand._typing import Array
+from xpand.torch import _private as private
 from xpand_extensions._captures import with_own_cells
 from xpand_extensions.autodiff.checkpoint_policies import AnyPolicy, everything_saveable, nothing_saveable
 from xpand_extensions.vmap._names import are_bound
@@ -44,7 +45,7 @@ def checkpoint(
             return _by_hooks(function, xs)
         later = with_own_cells(function)
         # Below the levels of torch.func, PyTorch's own way is closed, to forward mode and maps not in every version.
-        if torch._C._autograd._saved_tensors_hooks_is_enabled() and not torch._C._are_functorch_transforms_active():
+        if private.are_hooks_allowed() and not private.are_levels_active():
             try:
                 return _by_hooks(later, xs)
             except RuntimeError as error:

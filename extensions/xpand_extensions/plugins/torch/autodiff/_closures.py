@@ -4,10 +4,11 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Final, TypeAlias, TypeVar
 
-from torch._C import _functorch as levels  # torch.func has no public way to tell its levels apart
 from torch.autograd import forward_ad
+from torch.func import debug_unwrap
 
 from xpand._typing import Array
+from xpand.torch import _private as private
 from xpand_extensions._captures import captured, global_arrays, with_arrays
 
 from .._plain import has_tangent
@@ -90,23 +91,23 @@ def _is_followed(x: Array) -> bool:
     while True:
         if x.requires_grad or has_tangent(x):
             return True
-        if levels.maybe_get_level(x) <= 0:
+        if private.level_of(x) <= 0:
             return False
-        if levels.is_batchedtensor(x):
+        if private.is_mapped(x):
             return True
-        x = levels.get_unwrapped(x)
+        x = debug_unwrap(x, recurse=False)
 
 
 def _value(x: Array) -> Array:
     """Return the values of an array, those of one lane of a batch, detached from all levels."""
-    while (level := levels.maybe_get_level(x)) > 0:
-        if levels.is_batchedtensor(x):
-            x, axis = levels._unwrap_batched(x, level)
+    while (level := private.level_of(x)) > 0:
+        if private.is_mapped(x):
+            x, axis = private.unwrap_mapped(x, level)
             if axis is not None:
                 x = x.select(axis, 0) if x.shape[axis] else x.new_zeros(x.movedim(axis, 0).shape[1:])
         else:
-            x = levels.get_unwrapped(x)
-    return forward_ad.unpack_dual(x).primal.detach() if forward_ad._current_level >= 0 else x.detach()
+            x = debug_unwrap(x, recurse=False)
+    return forward_ad.unpack_dual(x).primal.detach() if private.in_forward_mode() else x.detach()
 
 
 def captured_by(name: str, *functions: Any) -> list[Array]:

@@ -13,15 +13,11 @@ from functools import partial
 from typing import Any, NamedTuple, TypeAlias
 
 import torch
-from torch._C import _functorch as levels  # torch.func has no public way to tell its levels apart
-from torch._functorch.pyfunctorch import retrieve_current_functorch_interpreter
-from torch._functorch.utils import enable_single_level_autograd_function
-from torch.autograd import forward_ad
-from torch.autograd.function import _SingleLevelFunction
-from torch.utils._pytree import tree_leaves
+from torch.func import debug_unwrap
 
-from xpand import UnsupportedError
+from xpand import UnsupportedError, trees
 from xpand._typing import Array
+from xpand.torch import _private as private
 from xpand_extensions.vmap import _names as names
 
 from .._plain import has_tangent
@@ -100,7 +96,7 @@ def at_new_level(function: Callable[..., Any]) -> Callable[..., Any]:
             torch.set_warn_always(False)
 
     def unpulled(*args: Any) -> Any:
-        if _PULLED.get() is None or _PULLED.get() != levels.maybe_current_level():
+        if _PULLED.get() is None or _PULLED.get() != private.current_level():
             return function(*args)
         token = _PULLED.set(None)
         try:
@@ -116,17 +112,17 @@ def is_differentiated(x: Array) -> bool:
 
     None is at the level of a gradient that is being pulled back: torch.func follows that for no one.
     """
-    while levels.is_batchedtensor(x):
-        x = levels.get_unwrapped(x)
-    if x.requires_grad and torch.is_grad_enabled() and levels.maybe_get_level(x) != _PULLED.get():
+    while private.is_mapped(x):
+        x = debug_unwrap(x, recurse=False)
+    if x.requires_grad and torch.is_grad_enabled() and private.level_of(x) != _PULLED.get():
         return True
-    return has_tangent(x) or (levels.is_functorch_wrapped_tensor(x) and is_differentiated(levels.get_unwrapped(x)))
+    return has_tangent(x) or (private.is_wrapped(x) and is_differentiated(debug_unwrap(x, recurse=False)))
 
 
 def call(rule: Rule, xs: Arrays) -> Arrays:
     """Apply an operation with derivatives of its own."""
     if torch.compiler.is_dynamo_compiling():
-        if torch._C._are_functorch_transforms_active():
+        if private.are_levels_active():
             # PyTorch 2.13 would take the derivative of the operation instead, and say nothing.
             raise UnsupportedError(
                 "torch.compile can't compile torch.func's transformations of functions with derivatives of their own; "
@@ -147,22 +143,22 @@ def call(rule: Rule, xs: Arrays) -> Arrays:
 
 
 def _call(rule: Rule, xs: Arrays) -> Arrays:
-    if not torch._C._are_functorch_transforms_active():
+    if not private.are_levels_active():
         followed = list(map(_is_followed, xs))
         return _Application(rule.where(followed), xs).attached(xs) if any(followed) else rule.function(*xs)
-    interpreter = retrieve_current_functorch_interpreter()
+    interpreter = private.interpreter()
     level = interpreter.level()
-    if interpreter.key() == levels.TransformType.Vmap:
+    if private.is_vmap(interpreter):
         return rule.function(*xs) if rule.within else _mapped(rule, xs, interpreter)
-    below = tuple(levels._unwrap_for_grad(x, level) for x in xs)
+    below = tuple(private.unwrap_grad(x, level) for x in xs)
     # What is of levels below is a constant here, also to forward mode, which has one place for tangents of all levels.
-    xs = tuple(x if levels.maybe_get_level(x) == level else levels._wrap_for_grad(x, level) for x in xs)
+    xs = tuple(x if private.level_of(x) == level else private.wrap_grad(x, level) for x in xs)
     followed = list(map(_is_followed, xs))
     if any(followed):
         return _Application(rule.where(followed), below, interpreter).attached(xs)
     with interpreter.lower():
         outs = _call(rule, below)
-    return tuple(levels._wrap_for_grad(x, level) for x in outs)
+    return tuple(private.wrap_grad(x, level) for x in outs)
 
 
 def is_floating(x: Array) -> bool:
@@ -182,12 +178,12 @@ def _is_followed(x: Array) -> bool:
 
 def is_followed_anywhere(x: Array) -> bool:
     """Tell whether some level may differentiate with respect to an array, or map over it; not of other libraries'."""
-    return isinstance(x, torch.Tensor) and bool(x.requires_grad or levels.maybe_get_level(x) > 0)
+    return isinstance(x, torch.Tensor) and bool(x.requires_grad or private.level_of(x) > 0)
 
 
 def depends(x: Array, xs: Sequence[Array]) -> bool:
     """Tell whether what was computed from arrays that the innermost level follows depends on them."""
-    return bool(x.requires_grad and levels.maybe_get_level(x) == max(map(levels.maybe_get_level, xs)))
+    return bool(x.requires_grad and private.level_of(x) == max(map(private.level_of, xs)))
 
 
 class _Application:
@@ -198,7 +194,7 @@ class _Application:
         self.rule, self.interpreter = rule, interpreter
         if interpreter is None:
             below = tuple([x.detach() for x in below])
-            with forward_ad._set_fwd_grad_enabled(False):
+            with private.set_forward_mode(False):
                 outs, self.kept = rule.forward(*below)
             _check_constants(outs, ())
             # PyTorch takes what is returned as it was given for changed in place, and never frees what keeps itself.
@@ -207,11 +203,11 @@ class _Application:
             with interpreter.lower():
                 outs, self.kept = rule.forward(*below)
             _check_constants(outs, below)
-            self.outs = tuple(levels._wrap_for_grad(x, interpreter.level()) for x in outs)
+            self.outs = tuple(private.wrap_grad(x, interpreter.level()) for x in outs)
 
     def attached(self, xs: Arrays) -> Arrays:
         """Return the results with their derivative in the arguments as they are at the level."""
-        with enable_single_level_autograd_function():
+        with private.allow_single_level():
             found: Arrays = _Attached.apply(self, *xs)
         return found
 
@@ -231,7 +227,7 @@ def _check_constants(outs: Arrays, below: Arrays) -> None:
         raise CapturedError
 
 
-class _Attached(_SingleLevelFunction):  # type: ignore[misc]
+class _Attached(private.SingleLevelFunction):  # type: ignore[misc]
     """The derivative of an operation, at one level."""
 
     @staticmethod
@@ -261,7 +257,7 @@ class _Attached(_SingleLevelFunction):  # type: ignore[misc]
     def jvp(ctx: Any, _: None, *tangents: Any) -> Any:
         given = tuple(torch.zeros_like(x) if t is None else t.to(x.dtype) for x, t in zip(ctx.xs, tangents))
         # PyTorch calls this with derivatives switched off, which the levels below ask for.
-        with torch.enable_grad(), forward_ad._set_fwd_grad_enabled(True):
+        with torch.enable_grad(), private.set_forward_mode(True):
             found = ctx.application.rule.push(ctx.application.kept, given)
         return tuple(t if is_floating(t) else None for t in found)
 
@@ -303,7 +299,7 @@ def _pulled(ctx: Any, rule: Rule, kept: Arrays, gradients: Sequence[Any]) -> lis
 def _mapped(rule: Rule, xs: Arrays, interpreter: Any) -> Arrays:
     """Apply an operation to all members of a batch below the level that maps."""
     level, size = interpreter.level(), interpreter.batch_size()
-    pairs = [levels._unwrap_batched(x, level) for x in xs]
+    pairs = [private.unwrap_mapped(x, level) for x in xs]
     if all(axis is None for _, axis in pairs) and not names.are_bound():
         with interpreter.lower():
             return _call(rule, xs)
@@ -313,7 +309,7 @@ def _mapped(rule: Rule, xs: Arrays, interpreter: Any) -> Arrays:
         below.append(whole.expand(size, *whole.shape) if axis is None else whole.movedim(axis, 0))
     with interpreter.lower():
         outs = _call(rule.each(each), tuple(below))
-    return tuple(levels._add_batch_dim(x, 0, level) for x in outs)
+    return tuple(private.wrap_mapped(x, 0, level) for x in outs)
 
 
 def over_members(interpreter: Any, axes: Any = 0) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -323,7 +319,7 @@ def over_members(interpreter: Any, axes: Any = 0) -> Callable[[Callable[..., Any
     """
     level, size = interpreter.level(), interpreter.batch_size()
     over = partial(torch.func.vmap, randomness=interpreter.randomness())
-    own = [name for name, axis in names.all_bound().items() if levels.maybe_get_level(axis.position()) == level]
+    own = [name for name, axis in names.all_bound().items() if private.level_of(axis.position()) == level]
     if not own:
         return lambda function: over(function, axes)
 
@@ -344,5 +340,5 @@ def over_members(interpreter: Any, axes: Any = 0) -> Callable[[Callable[..., Any
 
 
 def _positions(size: int, args: Any) -> Array:
-    device = next((x.device for x in tree_leaves(args) if isinstance(x, torch.Tensor)), None)
+    device = next((x.device for x in trees.leaves(args) if isinstance(x, torch.Tensor)), None)
     return torch.arange(size, dtype=torch.int32, device=device)

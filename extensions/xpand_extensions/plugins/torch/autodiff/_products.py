@@ -1,6 +1,5 @@
 """Derivatives along directions, those of torch.func; complex ones in JAX's convention, which are the conjugates."""
 
-import warnings
 from collections.abc import Callable, Sequence
 from functools import partial
 from threading import RLock, _DummyThread, current_thread
@@ -9,14 +8,12 @@ from typing import Any, Final
 import torch
 
 from xpand._typing import Array
+from xpand.torch import _private as private
 
 from .._in_place import with_errors
 from ._levels import at_new_level, conjugated, is_floating
 
-# PyTorch imports it when forward mode is first used, and warns of a function of its own. Here, not in the user's call.
-with warnings.catch_warnings():
-    warnings.simplefilter("ignore", DeprecationWarning)
-    import torch._decomp.decompositions_for_jvp
+private.load_forward_rules()  # here, so that PyTorch warns of nothing in the user's call
 
 
 def stop_gradient(x: Array, /) -> Array:
@@ -54,7 +51,7 @@ def _whole(x: Array) -> Array:
 
 def _given_back(x: Array) -> Array:
     """Return a gradient in JAX's convention; zeros of PyTorch's that have no memory with some, for NumPy to read."""
-    if not torch.compiler.is_dynamo_compiling() and x._is_zerotensor():  # a question that it can't trace
+    if not torch.compiler.is_dynamo_compiling() and private.is_zero_tensor(x):  # a question that it can't trace
         return torch.zeros(x.shape, dtype=x.dtype, device=x.device)
     return conjugated(x) if x.is_complex() else x
 

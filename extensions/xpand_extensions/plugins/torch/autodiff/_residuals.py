@@ -5,12 +5,11 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
-import torch
 from torch.fx import GraphModule
-from torch.utils import _pytree as torch_trees
 
 from xpand import UnsupportedError
 from xpand._typing import Array
+from xpand.torch import _private as private
 from xpand_extensions._transforms import Like
 from xpand_extensions.autodiff._linear_functions import LinearFunction, flatten, unflatten_linear
 
@@ -18,7 +17,7 @@ from xpand_extensions.autodiff._linear_functions import LinearFunction, flatten,
 def residuals(function: Callable[..., Any], /, *likes: Like) -> tuple[list[Array], Callable[..., Any]]:
     from ..jit._trace import graph_of, tracing  # takes a second to import
 
-    if torch._C._are_functorch_transforms_active():
+    if private.are_levels_active():
         # The graph is written below the levels of torch.func, where the arrays are other ones.
         raise UnsupportedError(
             "vjp, linearize, linear_transpose: on PyTorch, the function that they return can't be returned from `vmap` "
@@ -53,7 +52,7 @@ def _with_inputs_for_constants(module: GraphModule) -> list[Array]:
     return arrays
 
 
-torch_trees.register_pytree_node(
+private.register_node(
     LinearFunction,
     flatten,
     lambda leaves, static: unflatten_linear(static, leaves),

@@ -4,8 +4,8 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, TypeAlias
 
-from xpand._namespace import torch_is_traced as is_traced
 from xpand._typing import Array
+from xpand.torch._concrete import is_traced
 
 from ._compiled import compiled_cond, compiled_switch
 from ._known import holds

@@ -8,11 +8,10 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
 import torch
-from torch._higher_order_ops.scan import scan as scan_operator
-from torch._higher_order_ops.while_loop import while_loop as while_operator
 
 from xpand import UnsupportedError
 from xpand._typing import Array
+from xpand.torch import _private as private
 from xpand_extensions.generic.control_flow import _scans as scans
 from xpand_extensions.generic.control_flow._branches import selected
 from xpand_extensions.generic.control_flow._loops import looped
@@ -42,7 +41,7 @@ def compiled_while(cond_fun: Function, body_fun: Function, init_val: Arrays, max
 
 def _is_open() -> bool:
     """Tell whether a function can't be one operation: mapped in torch.compile, or using what other members have."""
-    return bool(torch._C._are_functorch_transforms_active()) and (torch.compiler.is_dynamo_compiling() or are_bound())
+    return bool(private.are_levels_active()) and (torch.compiler.is_dynamo_compiling() or are_bound())
 
 
 def _undecided(active: Array, bounded: bool) -> tuple[bool, bool]:
@@ -59,9 +58,9 @@ def _while(cond_fun: Function, body_fun: Function, init_val: Arrays, max_iter: i
         return repeated(cond_fun, body_fun, init_val, max_iter)
     step = _unaliased(body_fun)
     if max_iter is None:
-        return tuple(while_operator(cond_fun, step, init_val))
+        return tuple(torch.while_loop(cond_fun, step, init_val))
     count = torch.zeros((), dtype=torch.int64, device=init_val[0].device)
-    _, *found = while_operator(
+    _, *found = torch.while_loop(
         lambda count, *carry: (count < max_iter) & cond_fun(*carry),
         lambda count, *carry: (count + 1, *step(*carry)),
         (count, *init_val),
@@ -87,7 +86,7 @@ def compiled_scan(f: Function, init: Arrays, xs: Arrays, length: int, reverse: b
         carry, y = f(tuple(carry), tuple(x))
         return [each.clone() for each in carry], [each.clone() for each in y]
 
-    last, ys = scan_operator(step, list(init), list(xs), reverse=reverse)
+    last, ys = private.scan(step, list(init), list(xs), reverse=reverse)
     return tuple(last), tuple(ys)
 
 

@@ -3,15 +3,16 @@
 from typing import Any
 
 import torch
-from torch._C._functorch import get_unwrapped, is_functorch_wrapped_tensor
+from torch.func import debug_unwrap
 
-from xpand._namespace import torch_is_traced as is_traced
 from xpand._typing import Array
+from xpand.torch import _private as private
+from xpand.torch._concrete import is_traced
 
 
 def holds(active: Array) -> tuple[bool, bool]:
     """Tell whether a condition holds for any member, and whether `vmap` has made it differ between members."""
-    if not is_functorch_wrapped_tensor(active):
+    if not private.is_wrapped(active):
         return bool(active), False
     levels = _Levels()
     return bool(_AnyMember.apply(active, levels)), levels.mapped
@@ -21,7 +22,7 @@ def is_known(x: Array) -> bool:
     """Tell whether a value can be read, as one value for all members."""
     if is_traced():
         return False
-    if not is_functorch_wrapped_tensor(x):
+    if not private.is_wrapped(x):
         return True
     levels = _Levels()
     _AnyMember.apply(x == x, levels)
@@ -30,8 +31,8 @@ def is_known(x: Array) -> bool:
 
 def is_kept(x: Array) -> bool:
     """Tell whether what an array was computed from is kept for reverse mode, at some level of torch.func."""
-    while not x.requires_grad and is_functorch_wrapped_tensor(x):
-        x = get_unwrapped(x)
+    while not x.requires_grad and private.is_wrapped(x):
+        x = debug_unwrap(x, recurse=False)
     return bool(x.requires_grad)
 
 

@@ -5,8 +5,8 @@ from typing import Any, TypeAlias
 
 import torch
 
-from xpand._namespace import torch_is_traced as is_traced
 from xpand._typing import Array
+from xpand.torch._concrete import is_traced
 from xpand_extensions.generic.control_flow._loops import counted, looped
 
 from ._blocks import bounded_in_blocks, is_long

@@ -4,9 +4,9 @@ from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
 
 import torch
-from torch._C import _functorch as levels  # torch.func has no public way to tell its levels apart
 
 from xpand._typing import Array
+from xpand.torch import _private as private
 
 from ..autodiff._levels import over_members
 
@@ -31,7 +31,7 @@ def of_all(
         interpreter: That of the level that maps.
     """
     level, size = interpreter.level(), interpreter.batch_size()
-    pairs = [levels._unwrap_batched(x, level) for x in arrays]
+    pairs = [private.unwrap_mapped(x, level) for x in arrays]
     wholes = [x if axis is None else x.movedim(axis, 0) for x, axis in pairs]
     for i, (x, axis) in enumerate(pairs[:carried]):
         wholes[i] = x.expand(size, *x.shape) if axis is None else wholes[i]
@@ -45,4 +45,4 @@ def of_all(
 
     with interpreter.lower():
         found = repeat(lambda *xs: (torch.any(holds(*xs)[0]),), step, tuple(wholes), carried)
-    return tuple(levels._add_batch_dim(x, 0, level) for x in found)
+    return tuple(private.wrap_mapped(x, 0, level) for x in found)

@@ -10,14 +10,10 @@ from itertools import count
 from typing import Any, Final, Protocol, TypeAlias
 
 import torch
-from torch._C import _functorch as levels
-from torch._functorch.pyfunctorch import retrieve_current_functorch_interpreter, temporarily_clear_interpreter_stack
-from torch._guards import detect_fake_mode
-from torch._subclasses.fake_tensor import FakeTensor
-from torch._subclasses.functional_tensor import disable_functional_mode
 from torch.fx.experimental.proxy_tensor import disable_proxy_modes_tracing
 
 from xpand._typing import Array
+from xpand.torch import _private as private
 
 from ..jit._trace import graph_of, tracing, without_values
 
@@ -73,10 +69,10 @@ class Step:
 @contextmanager
 def _apart(arrays: Sequence[Array]) -> Iterator[None]:
     """Leave whatever is being traced, mapped or differentiated around."""
-    mode = detect_fake_mode(arrays) or without_values()
+    mode = private.fake_mode_of(arrays) or without_values()
     no_levels, no_functions, no_graph = (
-        temporarily_clear_interpreter_stack(),
-        disable_functional_mode(),
+        private.without_levels(),
+        private.without_functional_mode(),
         disable_proxy_modes_tracing(),
     )
     with no_levels, no_functions, no_graph, mode:
@@ -86,7 +82,7 @@ def _apart(arrays: Sequence[Array]) -> Iterator[None]:
 def _check_constants(module: Any) -> None:
     """Check that a graph uses nothing of what is traced around it."""
     for node in module.graph.nodes:
-        if node.op == "get_attr" and isinstance(getattr(module, node.target, None), FakeTensor):
+        if node.op == "get_attr" and isinstance(getattr(module, node.target, None), private.FakeTensor):
             raise TypeError(
                 "jit: the function of a loop or a branch uses a traced array that it neither takes nor has in its "
                 "closure, its bound arguments or an attribute of an object in these; hand it over as an argument"
@@ -111,14 +107,14 @@ _NUMBERS: Final = count()
 
 def apply(program: Program, arrays: Sequence[Array]) -> Arrays:
     """Apply a program to the arrays that it takes, below all levels of torch.func, none of which differentiates it."""
-    if torch._C._are_functorch_transforms_active():
+    if private.are_levels_active():
         # Not by the operation's own rule, in which PyTorch 2.13 can't map functions.
-        interpreter = retrieve_current_functorch_interpreter()
-        if interpreter.key() == levels.TransformType.Vmap:
+        interpreter = private.interpreter()
+        if private.is_vmap(interpreter):
             return _apply_mapped(program, arrays, interpreter)
         with interpreter.lower():
-            outs = apply(program, [levels._unwrap_for_grad(x, interpreter.level()) for x in arrays])
-        return tuple(levels._wrap_for_grad(x, interpreter.level()) for x in outs)
+            outs = apply(program, [private.unwrap_grad(x, interpreter.level()) for x in arrays])
+        return tuple(private.wrap_grad(x, interpreter.level()) for x in outs)
     number = next(_NUMBERS)
     _PROGRAMS[number] = program
     return tuple(_operation(list(arrays), number))
@@ -127,18 +123,18 @@ def apply(program: Program, arrays: Sequence[Array]) -> Arrays:
 @torch.library.custom_op("xpand::program", mutates_args=())  # type: ignore[untyped-decorator]
 def _operation(arrays: list[torch.Tensor], number: int) -> list[torch.Tensor]:
     given = [x.contiguous() for x in arrays]
-    there = {x.untyped_storage()._cdata for x in (*arrays, *given)}
+    there = {x.untyped_storage().data_ptr() for x in (*arrays, *given)}
     found: list[Array] = []
     for x in _PROGRAMS[number].run(given):
-        y = x.clone() if x.untyped_storage()._cdata in there else x  # an operation must return arrays of its own
-        there.add(y.untyped_storage()._cdata)
+        y = x.clone() if x.untyped_storage().data_ptr() in there else x  # an operation must return arrays of its own
+        there.add(y.untyped_storage().data_ptr())
         found.append(y)
     return found
 
 
 def _applied(arrays: list[Array], number: int) -> list[Array]:
     """Apply an operation within a step, which may be mapped."""
-    if torch._C._are_functorch_transforms_active():
+    if private.are_levels_active():
         return list(apply(_PROGRAMS[number], arrays))
     found: list[Array] = _operation(arrays, number)
     return found
@@ -150,13 +146,13 @@ def _(arrays: list[torch.Tensor], number: int) -> list[torch.Tensor]:
 
 
 def _apply_mapped(program: Program, arrays: Sequence[Array], interpreter: Any) -> Arrays:
-    pairs = [levels._unwrap_batched(x, interpreter.level()) for x in arrays]
+    pairs = [private.unwrap_mapped(x, interpreter.level()) for x in arrays]
     with interpreter.lower():
         if all(axis is None for _, axis in pairs):
             return apply(program, arrays)
         first = [x if axis is None else x.movedim(axis, 0) for x, axis in pairs]
         outs = program.mapped(first, [None if axis is None else 0 for _, axis in pairs], interpreter.batch_size())
-    return tuple(levels._add_batch_dim(x, 0, interpreter.level()) for x in outs)
+    return tuple(private.wrap_mapped(x, 0, interpreter.level()) for x in outs)
 
 
 class Scan:

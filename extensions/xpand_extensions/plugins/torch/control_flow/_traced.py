@@ -6,10 +6,10 @@ from functools import partial
 from typing import Any, TypeAlias
 
 import torch
-from torch._functorch.pyfunctorch import retrieve_current_functorch_interpreter
 
 from xpand import UnsupportedError
 from xpand._typing import Array
+from xpand.torch import _private as private
 from xpand_extensions._captures import captured, with_arrays, with_own_cells
 from xpand_extensions.generic.control_flow._branches import selected
 from xpand_extensions.vmap._names import are_bound
@@ -186,8 +186,8 @@ def _while(holds: Function, body: Function, arrays: Arrays, carried: int) -> Arr
     same = slice(carried, None)
 
     def run(*arrays: Array) -> Arrays:
-        if are_bound() and torch._C._are_functorch_transforms_active():
-            return of_all(_while, (holds, body), arrays, carried, retrieve_current_functorch_interpreter())
+        if are_bound() and private.are_levels_active():
+            return of_all(_while, (holds, body), arrays, carried, private.interpreter())
         return apply(While(holds, body, arrays, carried), arrays)
 
     def forward(*arrays: Array) -> tuple[Arrays, Arrays]:

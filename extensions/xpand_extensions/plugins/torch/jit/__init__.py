@@ -12,6 +12,7 @@ import torch
 
 from xpand import trees
 from xpand._typing import Array
+from xpand.torch import _private as private
 from xpand_extensions.jit._ahead import Lowering
 from xpand_extensions.jit._calls import Compiled
 from xpand_extensions.jit._graph import ShapeDtype
@@ -32,7 +33,7 @@ def jit(
     donate_argnums: int | Sequence[int] = (),
 ) -> Callable[..., Any]:
     signatures: Compiled[Any] = Compiled(function, "shapes, data types or strides")
-    modes, current = torch._C._len_torch_dispatch_stack, torch._C._functorch.maybe_current_level
+    modes, current = private.count_modes, private.current_level
 
     def call(*leaves: Any) -> Any:
         if modes() or current() is not None:
@@ -61,7 +62,7 @@ def jit(
 
 def _apart_from_hooks() -> AbstractContextManager[Any]:
     """Show no hooks what is saved for derivatives: checkpoints count it."""
-    if torch._C._autograd._top_saved_tensors_default_hooks(True) is None:
+    if not private.are_hooks_set():
         return nullcontext()
     unchanged: AbstractContextManager[Any] = torch.autograd.graph.saved_tensors_hooks(lambda x: x, lambda x: x)
     return unchanged
@@ -73,7 +74,7 @@ def _key(leaves: Sequence[Array]) -> tuple[Any, ...]:
         torch.is_grad_enabled(),
         torch.get_default_dtype(),
         # A default device is a mode of functions; to ask for it takes a microsecond, which most calls needn't.
-        torch.get_default_device() if torch._C._len_torch_function_stack() else None,
+        torch.get_default_device() if private.count_function_modes() else None,
         *[(x.shape, x.dtype, x.stride(), x.device, x.requires_grad, x.is_neg(), x.is_conj(), type(x)) for x in leaves],
     )
 

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from itertools import count
 from typing import Any, Final, TypeAlias
 
@@ -13,6 +13,7 @@ import torch
 from xpand import UnsupportedError, is_concrete
 from xpand._imports import untraced
 from xpand._typing import Array
+from xpand.torch import _private as private
 from xpand_extensions.jit._host import of_shapes
 
 from .._plain import has_tangent
@@ -23,13 +24,13 @@ _NO_DERIVATIVE: Final = (
     "give it one with `autodiff.custom_jvp` or `custom_vjp`"
 )
 
-with ThreadPoolExecutor(1) as _fresh:
-    # What PyTorch's dispatcher looks for where nothing is being done: inside of an operation, it passes derivatives by.
-    _KEYS: Final = _fresh.submit(
-        lambda: (torch._C._dispatch_tls_local_include_set(), torch._C._dispatch_tls_local_exclude_set())
-    ).result()
 
-_current_level: Final = torch._C._functorch.maybe_current_level
+@cache
+def _keys() -> Any:
+    """Return what the dispatcher looks for in a new thread: inside an operation, it ignores derivatives."""
+    with ThreadPoolExecutor(1) as fresh:
+        return fresh.submit(private.thread_keys).result()
+
 
 Results: TypeAlias = "tuple[tuple[tuple[int, ...], Any], ...]"
 
@@ -75,7 +76,7 @@ def pure_callback(
     if any(map(is_differentiated, args)):
         raise TypeError(_NO_DERIVATIVE)
     host = _Host(function, results, vmap_method)
-    if _is_eager() and _current_level() is None and all(is_concrete(x) for x in args):
+    if _is_eager() and private.current_level() is None and all(is_concrete(x) for x in args):
         return _called(host, args)
     # What is pulled back is followed, for no one.
     return _applied(host, [x.detach() if x.requires_grad else x for x in args])
@@ -96,7 +97,7 @@ def effect(function: Callable[..., Any], results: Results, arrays: Sequence[Arra
     if torch.compiler.is_dynamo_compiling():
         raise UnsupportedError("callback: torch.compile cannot trace it; use `xpand_extensions.jit.jit`")
     host = _Host(function, results, "sequential")
-    if _is_eager() and _current_level() is None and all(is_concrete(x) for x in arrays):
+    if _is_eager() and private.current_level() is None and all(is_concrete(x) for x in arrays):
         return _called(host, arrays)
     if not (_IS_KEPT or _is_eager()):
         raise UnsupportedError("callback, io_callback: this PyTorch cannot compile them; 2.13 can")
@@ -105,7 +106,7 @@ def effect(function: Callable[..., Any], results: Results, arrays: Sequence[Arra
 
 def _is_eager() -> bool:
     """Tell whether operations are done, and not written down."""
-    return not torch._C._len_torch_dispatch_stack()
+    return not private.count_modes()
 
 
 def _applied(host: _Host, arrays: list[Array], operation: Any = None) -> list[Array]:
@@ -130,7 +131,7 @@ def _compiled(function: Any, results: Results, args: Sequence[Array], vmap_metho
 def _called(host: _Host, arrays: Sequence[Array]) -> list[Array]:
     device = arrays[0].device
     given = [x.detach().cpu().resolve_conj().resolve_neg().numpy() for x in arrays]
-    with torch._C._ForceDispatchKeyGuard(*_KEYS):
+    with private.with_keys(*_keys()):
         found = host.function(*given)
     of_shapes(found, [shape for shape, _ in host.results])
     # A copy: what the function returned may be its argument, or be kept by it. Laid out as `register_fake` promises.

@@ -10,19 +10,10 @@ import torch
 
 from xpand import trees
 from xpand._typing import Array
+from xpand.torch import _private as private
 from xpand_extensions.jit._calls import name_of
 
 from ._trace import Flattened, Graph, asking_no_values, compiled_may_be_called, stand_ins
-
-# PyTorch uses what it has deprecated itself when these are imported. Here, not in the user's call.
-with warnings.catch_warnings():
-    warnings.simplefilter("ignore", DeprecationWarning)
-    from torch._functorch.aot_autograd import aot_function
-    from torch._functorch.compilers import nop
-    from torch._functorch.partitioners import min_cut_rematerialization_partition
-    from torch._inductor.compile_fx import compile_fx_inner
-    from torch._inductor.decomposition import select_decomp_table
-    from torch._inductor.exc import InductorError
 
 
 def compiled(function: Callable[..., Any], leaves: Sequence[Array]) -> tuple[Callable[..., Any], Any]:
@@ -57,8 +48,8 @@ def compiled_graph(name: str, module: Any, mode: Any, leaves: Sequence[Array]) -
     """Compile a graph for the signature of tensors, `mode` being the one in which tensors have no values."""
     try:
         with _own_warnings():
-            run: Callable[..., Any] = torch._inductor.compile(module, stand_ins(mode, leaves))
-    except InductorError as error:
+            run: Callable[..., Any] = private.inductor_compile()(module, stand_ins(mode, leaves))
+    except private.inductor_error() as error:
         _warn(name, error)
         return module  # type: ignore[no-any-return]
     return run
@@ -67,19 +58,20 @@ def compiled_graph(name: str, module: Any, mode: Any, leaves: Sequence[Array]) -
 def _with_gradients(name: str, function: Callable[..., Any], leaves: Sequence[Array]) -> Callable[..., Any]:
     """Compile a function together with its derivative, which may have rules of its own, that a graph doesn't show."""
     flat = compiled_may_be_called(Flattened(function))
-    run: Callable[..., Any] = aot_function(
+    kernels = private.inductor_kernels()
+    run: Callable[..., Any] = private.aot_function()(
         flat,
-        fw_compiler=compile_fx_inner,
-        bw_compiler=partial(compile_fx_inner, is_backward=True),
-        partition_fn=min_cut_rematerialization_partition,
-        decompositions=select_decomp_table(),
+        fw_compiler=kernels,
+        bw_compiler=partial(kernels, is_backward=True),
+        partition_fn=private.aot_partition(),
+        decompositions=private.inductor_rules()(),
     )
     try:
         with _own_warnings():
             asking_no_values("jit", run, *leaves)  # it compiles what it is first called with
-    except InductorError as error:
+    except private.inductor_error() as error:
         _warn(name, error)
-        return aot_function(flat, fw_compiler=nop)  # type: ignore[no-any-return]
+        return private.aot_function()(flat, fw_compiler=private.aot_uncompiled())  # type: ignore[no-any-return]
     return run
 
 

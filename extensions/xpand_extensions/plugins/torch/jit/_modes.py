@@ -3,13 +3,16 @@
 from typing import Any
 
 import torch
-from torch._subclasses.fake_tensor import FakeTensor, FakeTensorMode
-from torch.utils._pytree import tree_leaves
+
+from xpand import trees
+from xpand.torch import _private as private
 
 from ._zeros import NOTHING
 
+_OPERATION = type(torch.ops.aten.zeros.default)
 
-class WithoutValues(FakeTensorMode):  # type: ignore[misc]
+
+class WithoutValues(private.FakeTensorMode):  # type: ignore[misc]
     """The mode in which tensors have no values."""
 
     supports_higher_order_operators = True
@@ -20,14 +23,14 @@ class WithoutValues(FakeTensorMode):  # type: ignore[misc]
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         """Apply an operation to tensors of this mode."""
-        if isinstance(func, torch._ops.HigherOrderOperator):  # whose operations come here themselves
+        if not isinstance(func, _OPERATION):  # a function of functions, whose operations come here themselves
             return super().__torch_dispatch__(func, types, args, kwargs)
         if func is torch.ops.prim.device.default:  # PyTorch asks where an exception would end the process
             return super().__torch_dispatch__(func, types, args, kwargs)
         if self.ended is not None:
             raise _leaked(func, self.ended)
-        for x in tree_leaves((args, kwargs)):
-            if isinstance(x, FakeTensor) and x.fake_mode is not self:  # what is compiled would read its memory
+        for x in trees.leaves((args, kwargs)):
+            if isinstance(x, private.FakeTensor) and x.fake_mode is not self:  # what is compiled would read its memory
                 raise _leaked(func, getattr(x.fake_mode, "ended", None) or "jit")
         if func is NOTHING:
             func = torch.ops.aten.zeros.default

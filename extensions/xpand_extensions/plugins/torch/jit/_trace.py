@@ -12,32 +12,26 @@ from threading import get_ident
 from typing import Any, Final, TypeAlias
 
 import torch
-from torch._subclasses.fake_tensor import (
-    DataDependentOutputException,
-    DynamicOutputShapeException,
-)
-from torch.fx import _symbolic_trace as symbolic
 from torch.fx.experimental.proxy_tensor import make_fx
 from torch.fx.experimental.symbolic_shapes import ShapeEnv
 
 from xpand import namespace, trees
 from xpand._precision import default_dtype
 from xpand._typing import Array
+from xpand.torch import _private as private
 
 from ._modes import WithoutValues
 from ._zeros import plain_zeros
 
 Arrays: TypeAlias = "tuple[Array, ...]"
 
-_FAKES: Final = logging.getLogger("torch._subclasses.fake_tensor")
+_FAKES: Final = logging.getLogger(private.FAKE_LOGGER)
 
 
 @contextmanager
 def tracing() -> Iterator[None]:
     """Let one thread trace and compile at a time, torch.compile's too: torch.fx and TorchInductor have global state."""
-    from torch._dynamo.convert_frame import compile_lock  # takes seconds to import
-
-    with compile_lock:
+    with private.compile_lock():
         yield
 
 
@@ -65,12 +59,8 @@ def compiled_may_be_called(function: Callable[..., Arrays]) -> Callable[..., Arr
     """
 
     def traced(*xs: Array) -> Arrays:
-        before = symbolic._is_fx_tracing_flag
-        symbolic._is_fx_tracing_flag = False
-        try:
+        with private.fx_tracing_hidden():
             return function(*xs)
-        finally:
-            symbolic._is_fx_tracing_flag = before
 
     return traced
 
@@ -133,7 +123,7 @@ def _stand_in(mode: WithoutValues, x: Any, seen: set[int]) -> Array:
     if id(x) in seen:  # another one: what is compiled would take two arguments for one for ever
         return torch.empty_strided(x.shape, x.stride(), dtype=x.dtype, device=x.device)
     seen.add(id(x))
-    if x._is_view():  # forward mode would lay its derivatives out as all that it is a part of
+    if private.is_view(x):  # forward mode would lay its derivatives out as all that it is a part of
         return torch.empty_strided(x.shape, x.stride(), dtype=x.dtype, device=x.device, requires_grad=x.requires_grad)
     return mode.from_tensor(x)
 
@@ -175,8 +165,8 @@ def asking_no_values(name: str, function: Callable[..., Any], *args: Any) -> Any
         if "unsupported format string passed to FakeTensor" in str(error):
             raise _no_value(name, "a text", error) from error
         raise
-    except (DataDependentOutputException, DynamicOutputShapeException) as error:
-        what = "a shape" if isinstance(error, DynamicOutputShapeException) else "Python code"
+    except (private.DataDependentOutputException, private.DynamicOutputShapeException) as error:
+        what = "a shape" if isinstance(error, private.DynamicOutputShapeException) else "Python code"
         raise _no_value(name, what, error) from error
 
 

@@ -6,6 +6,7 @@ import torch
 from torch.autograd import forward_ad
 
 from xpand._typing import Array
+from xpand.torch import _private as private
 from xpand_extensions.generic.linalg import _functions as generic
 
 
@@ -61,7 +62,7 @@ class _Logarithm(torch.autograd.Function):  # type: ignore[misc]
     @staticmethod
     def jvp(ctx: Any, direction: Array) -> Array:
         # PyTorch calls this with derivatives switched off, which the levels below ask for.
-        with torch.enable_grad(), forward_ad._set_fwd_grad_enabled(True):
+        with torch.enable_grad(), private.set_forward_mode(True):
             return _derivative(forward_ad.unpack_dual(ctx.saved_tensors[0]).primal, direction)
 
     @staticmethod

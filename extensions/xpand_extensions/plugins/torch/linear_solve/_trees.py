@@ -3,8 +3,7 @@
 from functools import partial
 from typing import Any
 
-from torch.utils import _pytree as torch_trees
-
+from xpand.torch import _private as private
 from xpand_extensions.linear_solve._preconditioners import CLASSES, Preconditioner, flatten, unflatten
 
 
@@ -21,6 +20,6 @@ def _unflatten(cls: type[Preconditioner], children: Any, context: Any) -> Precon
 
 
 for _class in CLASSES:
-    torch_trees.register_pytree_node(
+    private.register_node(
         _class, _flatten, partial(_unflatten, _class), serialized_type_name=f"{_class.__module__}.{_class.__name__}"
     )

@@ -8,9 +8,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
-from torch._functorch.eager_transforms import enable_inplace_requires_grad
 
 from xpand._typing import Array, DType
+from xpand.torch import _private as private
 from xpand_extensions.generic import random as generic
 from xpand_extensions.generic.random._gamma import gamma_slope
 
@@ -71,12 +71,12 @@ def _curvatures(log_space: bool, a: Array, sample: Array, _: Array) -> Sequence[
     # By all its operations, since derivatives of higher order are asked for so rarely. Not by torch.func, which can't
     # begin where PyTorch asks for derivatives by forward mode.
     is_followed = a.requires_grad or sample.requires_grad
-    with torch.enable_grad(), enable_inplace_requires_grad(True):
+    with torch.enable_grad(), private.allow_requires_grad(True):
         variables = [x if x.requires_grad else x.requires_grad_() for x in (a.view_as(a), sample.view_as(sample))]
         slope = gamma_slope(*variables, log_space=log_space)
         found = torch.autograd.grad(slope, variables, torch.ones_like(slope), create_graph=True)
     # What is detached is so at all levels.
-    return found if is_followed or torch._C._are_functorch_transforms_active() else [x.detach() for x in found]
+    return found if is_followed or private.are_levels_active() else [x.detach() for x in found]
 
 
 _SLOPE = elementwise("gamma_slope(bool log_space, Tensor a, Tensor sample)", _slope, _curvatures)

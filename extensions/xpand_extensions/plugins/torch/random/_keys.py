@@ -10,8 +10,9 @@ from typing import Any
 import numpy as np
 import torch
 
-from xpand._namespace import torch_is_traced as is_traced
 from xpand._typing import Array, DType
+from xpand.torch import _private as private
+from xpand.torch._concrete import is_traced
 from xpand_extensions.generic.random._keys import PARITY, ROTATIONS
 
 from ...numpy.random import _blocks as blocks
@@ -33,7 +34,7 @@ def is_on_host(key: Array) -> bool:
     """Tell whether the numbers of a key can be made by NumPy's functions: now, or when what is compiled runs."""
     if key.device.type != "cpu":
         return False
-    return is_traced() or is_plain(key) or not torch._C._functorch.is_functorch_wrapped_tensor(key)
+    return is_traced() or is_plain(key) or not private.is_wrapped(key)
 
 
 def made_on_host(key: Array, shape: tuple[int, ...], dtype: DType, finish: blocks.Finish, *each: int) -> Array:

@@ -5,6 +5,7 @@ from typing import Any, Final
 
 import torch
 
+from xpand.torch import _private as private
 from xpand_extensions.sparse import _native as native
 from xpand_extensions.sparse._containers import COO, CSC, CSR, Sparse
 from xpand_extensions.sparse._convert import Format
@@ -46,7 +47,7 @@ def _from_coo(x: Any) -> COO:
     if not x.is_coalesced() and x.requires_grad:
         x = x.coalesce()  # derivatives don't go through `_values`
     coalesced = x.is_coalesced()
-    indices, values = (x.indices(), x.values()) if coalesced else (x._indices(), x._values())
+    indices, values = (x.indices(), x.values()) if coalesced else (private.sparse_indices(x), private.sparse_values(x))
     static = (tuple(x.shape[: x.sparse_dim()]), coalesced, coalesced, x.dense_dim())
     return COO._of(values, tuple(indices.unbind(0)), static)
 

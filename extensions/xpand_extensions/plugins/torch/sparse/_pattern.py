@@ -3,13 +3,12 @@
 from collections.abc import Callable
 from typing import Any
 
-import torch
-from torch._C import _functorch as levels  # torch.func has no public way past its levels
-from torch._functorch.pyfunctorch import temporarily_clear_interpreter_stack
+from torch.func import debug_unwrap
 
 from xpand import is_concrete
-from xpand._namespace import torch_is_traced as is_traced
 from xpand._typing import Array
+from xpand.torch import _private as private
+from xpand.torch._concrete import is_traced
 
 
 def known(*arrays: Array) -> bool:
@@ -17,9 +16,9 @@ def known(*arrays: Array) -> bool:
 
 
 def at_once(function: Callable[..., Any], /, *arrays: Array) -> Any:
-    if not torch._C._are_functorch_transforms_active():
+    if not private.are_levels_active():
         return function(*map(_unwrapped, arrays))
-    with temporarily_clear_interpreter_stack():
+    with private.without_levels():
         return function(*map(_unwrapped, arrays))
 
 
@@ -27,6 +26,6 @@ def _unwrapped(x: Array) -> Array:
     """Return what an array holds that has no derivatives; where it is mapped, the array of all members stays out."""
     if is_traced() or x.is_floating_point() or x.is_complex():
         return x
-    while levels.is_gradtrackingtensor(x):
-        x = levels.get_unwrapped(x)
+    while private.is_grad_wrapped(x):
+        x = debug_unwrap(x, recurse=False)
     return x

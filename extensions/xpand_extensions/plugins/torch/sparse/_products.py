@@ -13,8 +13,9 @@ from torch.autograd import forward_ad
 
 import xpand.torch as xp
 from xpand import is_concrete
-from xpand._namespace import torch_is_traced as is_traced
 from xpand._typing import Array
+from xpand.torch import _private as private
+from xpand.torch._concrete import is_traced
 from xpand_extensions.generic.sparse import _products as generic
 from xpand_extensions.plugins.numpy.sparse import _products as host
 from xpand_extensions.sparse import _blocks as blocks
@@ -156,7 +157,7 @@ class _Product(torch.autograd.Function):  # type: ignore[misc]
     @staticmethod
     def jvp(ctx: Any, of_values: Array | None, of_x: Array | None, *others: Any) -> Array:
         # PyTorch calls this with derivatives switched off, which the levels below ask for.
-        with torch.enable_grad(), forward_ad._set_fwd_grad_enabled(True):
+        with torch.enable_grad(), private.set_forward_mode(True):
             values, x, first, second = (forward_ad.unpack_dual(each).primal for each in ctx.saved_tensors)
             parts = []
             if of_values is not None:
@@ -211,7 +212,7 @@ class _Sampled(torch.autograd.Function):  # type: ignore[misc]
     @staticmethod
     def jvp(ctx: Any, of_x: Array | None, of_y: Array | None, *others: Any) -> Array:
         # PyTorch calls this with derivatives switched off, which the levels below ask for.
-        with torch.enable_grad(), forward_ad._set_fwd_grad_enabled(True):
+        with torch.enable_grad(), private.set_forward_mode(True):
             x, y, rows, columns = (forward_ad.unpack_dual(each).primal for each in ctx.saved_tensors)
             parts = []
             if of_x is not None:

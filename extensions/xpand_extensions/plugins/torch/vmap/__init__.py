@@ -9,6 +9,7 @@ import torch
 from xpand import UnsupportedError, trees
 from xpand import torch as xp
 from xpand._typing import Array
+from xpand.torch import _private as private
 from xpand_extensions.devices import to_device
 from xpand_extensions.vmap import _names as names
 from xpand_extensions.vmap import vmap as vmap_of_trees
@@ -106,7 +107,7 @@ def pmap(
         chosen = devices_of_replicas(size, devices, backend, xp, first)
         if size == 1:
             return alone(*to_device(leaves, chosen[0]))
-        if torch._C._functorch.maybe_current_level() is not None:
+        if private.current_level() is not None:
             raise UnsupportedError(
                 "pmap: on PyTorch, replicas on several devices cannot be differentiated or mapped from outside; write "
                 "`pmap(grad(f))`, or use `vmap` on one device"

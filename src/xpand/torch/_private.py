@@ -1,0 +1,376 @@
+"""The private names of PyTorch that xpand uses. No other module uses any.
+
+Each is looked up once, when this module is imported, or when it is first called where PyTorch takes seconds to load it.
+A release of PyTorch may lack one: it is then replaced by a function, or a class, that raises `UnsupportedError` when it
+is used, and everything else works. Below each name stands the public name that it replaces, or why there is none.
+`tests/test_private_torch.py` shows for each what breaks without it.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import AbstractContextManager, contextmanager, suppress
+from functools import cache, reduce
+from importlib import import_module
+from typing import Any, Final, NoReturn, TypeVar
+
+import torch
+from torch.autograd import forward_ad
+
+from .._errors import UnsupportedError
+from .._typing import Array
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+TESTED: Final = ("2.13.0",)
+"""The releases of PyTorch in which all names were tested."""
+
+
+def _look_up(path: str) -> Any:
+    """Return what is at "module:name", with dots perhaps. Raise ImportError or AttributeError where it is missing."""
+    module, _, name = path.partition(":")
+    return reduce(getattr, name.split("."), import_module(module))
+
+
+def _error(path: str) -> UnsupportedError:
+    return UnsupportedError(
+        f"this needs `{path.replace(':', '.')}`, a private name that PyTorch {torch.__version__} lacks; install a "
+        f"release with which xpand was tested: {', '.join(TESTED)}"
+    )
+
+
+def missing(path: str) -> Any:
+    """Make the function that stands for a missing one: it raises UnsupportedError."""
+
+    def raises(*args: Any, **kwargs: Any) -> NoReturn:
+        raise _error(path)
+
+    return raises
+
+
+def missing_class(path: str) -> Any:
+    """Make the class that stands for a missing one: instances, `isinstance` and `apply` raise UnsupportedError."""
+
+    class Kind(type):
+        def __instancecheck__(cls, instance: object) -> bool:
+            raise _error(path)
+
+    raises = missing(path)
+    return Kind(path.rpartition(".")[2], (), {"__new__": raises, "apply": staticmethod(raises)})
+
+
+def _function(path: str) -> Any:
+    try:
+        return _look_up(path)
+    except (ImportError, AttributeError):
+        return missing(path)
+
+
+def _class(path: str) -> Any:
+    try:
+        return _look_up(path)
+    except (ImportError, AttributeError):
+        return missing_class(path)
+
+
+def _exception(path: str) -> Any:
+    """Return a class of errors. If it is missing, return one that nothing raises, so that errors pass unchanged."""
+    try:
+        return _look_up(path)
+    except (ImportError, AttributeError):
+        return type(path.rpartition(".")[2], (Exception,), {})
+
+
+def _late(path: str, *modules: str) -> Callable[[], Any]:
+    """Make a function that returns what PyTorch takes seconds to load, and loads further modules that it uses."""
+
+    @cache
+    def load() -> Any:
+        with warnings.catch_warnings():  # PyTorch uses what it has deprecated itself when these are imported
+            warnings.simplefilter("ignore", DeprecationWarning)
+            try:
+                for module in modules:
+                    import_module(module)
+                return _look_up(path)
+            except (ImportError, AttributeError) as error:
+                raise _error(path) from error
+
+    return load
+
+
+def _needs(*paths: str) -> Callable[[F], F]:
+    """Replace a function that uses several names if one is missing."""
+
+    def decorate(function: F) -> F:
+        for path in paths:
+            try:
+                _look_up(path)
+            except (ImportError, AttributeError):
+                return missing(path)  # type: ignore[no-any-return]
+        return function
+
+    return decorate
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Levels of torch.func: each `vmap`, `grad` or `jvp` that is running is one, and wraps the arrays that it follows.
+
+are_levels_active: Callable[[], bool] = _function("torch._C:_are_functorch_transforms_active")
+"""Tell whether a transformation of torch.func is running. Public: none."""
+
+current_level: Callable[[], int | None] = _function("torch._C._functorch:maybe_current_level")
+"""Return the number of the innermost level, or None. Public: none."""
+
+level_of: Callable[[Array], int] = _function("torch._C._functorch:maybe_get_level")
+"""Return the level that wraps an array; 0 or less if none does. Public: none."""
+
+is_wrapped: Callable[[Array], bool] = _function("torch._C._functorch:is_functorch_wrapped_tensor")
+"""Tell whether a level wraps an array. Public: `torch.func.debug_unwrap(x) is not x`, slower where it is asked most."""
+
+is_mapped: Callable[[Array], bool] = _function("torch._C._functorch:is_batchedtensor")
+"""Tell whether the innermost level that wraps an array is a `vmap`. Public: none."""
+
+is_grad_wrapped: Callable[[Array], bool] = _function("torch._C._functorch:is_gradtrackingtensor")
+"""Tell whether the innermost level that wraps an array is a derivative. Public: none."""
+
+unwrap_mapped: Callable[[Array, int], tuple[Array, int | None]] = _function("torch._C._functorch:_unwrap_batched")
+"""Return the whole batch below a `vmap`, and its axis or None. Public: `register_vmap`, for operations alone."""
+
+wrap_mapped: Callable[[Array, int, int], Array] = _function("torch._C._functorch:_add_batch_dim")
+"""Wrap a batch, with its axis, at the level of a `vmap`. Public: `register_vmap`, for operations alone."""
+
+unwrap_grad: Callable[[Array, int], Array] = _function("torch._C._functorch:_unwrap_for_grad")
+"""Return an array below the level of a derivative, unchanged if that doesn't wrap it. Public: none."""
+
+wrap_grad: Callable[[Array, int], Array] = _function("torch._C._functorch:_wrap_for_grad")
+"""Wrap an array at the level of a derivative. Public: none."""
+
+interpreter: Callable[[], Any] = _function("torch._functorch.pyfunctorch:retrieve_current_functorch_interpreter")
+"""Return the innermost level itself: its `level()`, `lower()`, `batch_size()` and `randomness()`. Public: none."""
+
+
+@_needs("torch._C._functorch:TransformType.Vmap")
+def is_vmap(level: Any) -> bool:
+    """Tell whether a level that `interpreter` returned is a `vmap`. Public: none."""
+    return level.key() == torch._C._functorch.TransformType.Vmap  # type: ignore[no-any-return]
+
+
+without_levels: Callable[[], AbstractContextManager[Any]] = _function(
+    "torch._functorch.pyfunctorch:temporarily_clear_interpreter_stack"
+)
+"""Leave all levels in a `with` block. Public: none."""
+
+unobserved: Callable[[], AbstractContextManager[Any]] = _function("torch._C:DisableTorchFunction")
+"""Hide operations in a `with` block from modes and subclasses, which can't use arrays below a level. Public: none."""
+
+allow_requires_grad: Callable[[bool], AbstractContextManager[Any]] = _function(
+    "torch._functorch.eager_transforms:enable_inplace_requires_grad"
+)
+"""Allow `x.requires_grad_()` within torch.func in a `with` block. Public: none."""
+
+unwrap_dead: Callable[[Sequence[Array]], tuple[Array, ...]] = _function("torch._functorch.utils:unwrap_dead_wrappers")
+"""Take off the wrappers of levels that have ended. Public: none."""
+
+SingleLevelFunction: Any = _class("torch.autograd.function:_SingleLevelFunction")
+"""The class of derivatives at one level. Public: `torch.autograd.Function`, which acts on all levels at once."""
+
+allow_single_level: Callable[[], AbstractContextManager[Any]] = _function(
+    "torch._functorch.utils:enable_single_level_autograd_function"
+)
+"""Allow `SingleLevelFunction.apply` in a `with` block. Public: none."""
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Forward mode, saved tensors and storages
+
+
+@_needs("torch.autograd.forward_ad:_current_level")
+def in_forward_mode() -> bool:
+    """Tell whether forward mode is running. Public: none; `unpack_dual` tells only about arrays that have a tangent."""
+    return forward_ad._current_level >= 0  # type: ignore[no-any-return]
+
+
+set_forward_mode: Callable[[bool], AbstractContextManager[Any]] = _function(
+    "torch.autograd.forward_ad:_set_fwd_grad_enabled"
+)
+"""Switch forward mode on or off in a `with` block. Public: none; `torch.set_grad_enabled` is for reverse mode."""
+
+is_forward_mode_enabled: Callable[[], bool] = _function("torch._C:_is_fwd_grad_enabled")
+"""Tell whether forward mode is switched on. Public: none; `torch.is_grad_enabled` is for reverse mode."""
+
+
+@_needs("torch._VF:_unpack_dual")
+def unpack_dual(x: Array) -> tuple[Array, Array | None]:
+    """Return an array and its tangent. Public: `forward_ad.unpack_dual`, which ignores the levels of compiled code."""
+    return torch._VF._unpack_dual(x, level=0)  # type: ignore[no-any-return]
+
+
+def load_forward_rules() -> None:
+    """Import PyTorch's Python rules of forward mode, and hide its deprecation warning. Public: none.
+
+    PyTorch imports them when forward mode is first used. If they are missing, there is nothing to warn of.
+    """
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)
+        with suppress(ImportError):
+            import_module("torch._decomp.decompositions_for_jvp")
+
+
+are_hooks_allowed: Callable[[], bool] = _function("torch._C._autograd:_saved_tensors_hooks_is_enabled")
+"""Tell whether `saved_tensors_hooks` may be used, as torch.func's levels forbid it. Public: none."""
+
+
+@_needs("torch._C._autograd:_top_saved_tensors_default_hooks")
+def are_hooks_set() -> bool:
+    """Tell whether `saved_tensors_hooks` are in use, those of a checkpoint perhaps. Public: none."""
+    return torch._C._autograd._top_saved_tensors_default_hooks(True) is not None
+
+
+@_needs("torch._C:_storage_Use_Count", "torch:UntypedStorage._cdata")
+def count_uses(storage: Any) -> int:
+    """Count the tensors and objects that hold a storage. Public: none."""
+    return torch._C._storage_Use_Count(storage._cdata)  # type: ignore[no-any-return]
+
+
+is_view: Callable[[Array], bool] = _function("torch:Tensor._is_view")
+"""Tell whether an array is a view of another tensor. Public: none."""
+
+is_zero_tensor: Callable[[Array], bool] = _function("torch:Tensor._is_zerotensor")
+"""Tell whether an array is one of PyTorch's zeros without memory. Public: none."""
+
+sparse_indices: Callable[[Array], Array] = _function("torch:Tensor._indices")
+"""Return the indices of a sparse tensor with duplicates. Public: `Tensor.indices`, which is for coalesced ones."""
+
+sparse_values: Callable[[Array], Array] = _function("torch:Tensor._values")
+"""Return the values of a sparse tensor with duplicates. Public: `Tensor.values`, which is for coalesced ones."""
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# The dispatcher
+
+count_modes: Callable[[], int] = _function("torch._C:_len_torch_dispatch_stack")
+"""Count the modes that see each operation, as tracing does. Public: none."""
+
+count_function_modes: Callable[[], int] = _function("torch._C:_len_torch_function_stack")
+"""Count the modes that see each function, as a default device does. Public: none."""
+
+
+@_needs("torch._C:_get_dispatch_mode", "torch._C:_TorchDispatchModeKey.FAKE", "torch._C:_TorchDispatchModeKey.PROXY")
+def is_graph_mode_active() -> bool:
+    """Tell whether this thread makes a graph, or uses tensors without values.
+
+    Public: none; `torch.compiler.is_compiling` is true in all threads while one compiles.
+    """
+    mode, key = torch._C._get_dispatch_mode, torch._C._TorchDispatchModeKey
+    return mode(key.FAKE) is not None or mode(key.PROXY) is not None
+
+
+def has_kernel(operation: str, key: str) -> bool:
+    """Tell whether an operation has a rule of its own. Public: `torch.library.get_kernel`, which finds fallbacks too.
+
+    Asked on import. True if the name is missing: PyTorch then refuses what it has no rule for.
+    """
+    ask = getattr(torch._C, "_dispatch_has_kernel_for_dispatch_key", None)
+    return ask is None or bool(ask(operation, key))
+
+
+@_needs("torch._C:_ExcludeDispatchKeyGuard", "torch._C:DispatchKeySet", "torch._C:DispatchKey.FuncTorchBatched")
+def without_mapping() -> AbstractContextManager[Any]:
+    """Apply no rules of `vmap` in a `with` block. Public: none."""
+    c = torch._C
+    return c._ExcludeDispatchKeyGuard(c.DispatchKeySet(c.DispatchKey.FuncTorchBatched))  # type: ignore[no-any-return]
+
+
+@_needs("torch._C:_AutoDispatchBelowAutograd", "torch._C:_after_autograd_keyset")
+def redispatch(overload: Any, keys: Any, args: Sequence[Any]) -> Any:
+    """Apply what an operation does below its derivative. Public: none."""
+    with torch._C._AutoDispatchBelowAutograd():
+        return overload.redispatch(keys & torch._C._after_autograd_keyset, *args)
+
+
+@_needs("torch._C:_dispatch_tls_local_include_set", "torch._C:_dispatch_tls_local_exclude_set")
+def thread_keys() -> tuple[Any, Any]:
+    """Return what this thread's dispatcher looks for. Public: none."""
+    return torch._C._dispatch_tls_local_include_set(), torch._C._dispatch_tls_local_exclude_set()
+
+
+with_keys: Callable[[Any, Any], AbstractContextManager[Any]] = _function("torch._C:_ForceDispatchKeyGuard")
+"""Have this thread's dispatcher look for what `thread_keys` returned, in a `with` block. Public: none."""
+
+
+# ---------------------------------------------------------------------------------------------------------------------
+# Tracing and compiling
+
+FakeTensor: Any = _class("torch._subclasses.fake_tensor:FakeTensor")
+"""The class of tensors without values. Public: none."""
+
+FakeTensorMode: Any = _class("torch._subclasses.fake_tensor:FakeTensorMode")
+"""The class of modes in which tensors have no values. Public: none; meta tensors change the device."""
+
+DataDependentOutputException: Any = _exception("torch._subclasses.fake_tensor:DataDependentOutputException")
+"""The error of Python code that asks a tensor without values for one. Public: none."""
+
+DynamicOutputShapeException: Any = _exception("torch._subclasses.fake_tensor:DynamicOutputShapeException")
+"""The error of a shape that depends on values. Public: none."""
+
+fake_mode_of: Callable[[Any], Any] = _function("torch._guards:detect_fake_mode")
+"""Return the mode of tensors without values, or None. Public: none."""
+
+without_functional_mode: Callable[[], AbstractContextManager[Any]] = _function(
+    "torch._subclasses.functional_tensor:disable_functional_mode"
+)
+"""Leave the mode that writes operations without side effects, in a `with` block. Public: none."""
+
+FAKE_LOGGER: Final = "torch._subclasses.fake_tensor"
+"""The logger of errors in tensors without values. Public: none; `torch._logging` sets whole components."""
+
+
+@_needs("torch.fx._symbolic_trace:_is_fx_tracing_flag")
+@contextmanager
+def fx_tracing_hidden() -> Iterator[None]:
+    """Hide in a `with` block that torch.fx traces, so that functions of torch.compile may be called. Public: none."""
+    module = torch.fx._symbolic_trace
+    before = module._is_fx_tracing_flag
+    module._is_fx_tracing_flag = False
+    try:
+        yield
+    finally:
+        module._is_fx_tracing_flag = before
+
+
+def register_node(*args: Any, **kwargs: Any) -> None:
+    """Make a class a container in PyTorch's trees. Public: none, though PyTorch's documentation names this one.
+
+    Called on import. If the name is missing, transformations of PyTorch's own refuse the containers.
+    """
+    with suppress(ImportError, AttributeError):
+        _look_up("torch.utils._pytree:register_pytree_node")(*args, **kwargs)
+
+
+scan: Callable[..., Any] = _function("torch._higher_order_ops.scan:scan")
+"""The operator of scans inside torch.compile. Public: none, unlike `torch.cond` and `torch.while_loop`."""
+
+compile_lock = _late("torch._dynamo.convert_frame:compile_lock")
+"""Return the lock that torch.compile holds while it compiles. Public: none."""
+
+inductor_compile = _late("torch._inductor:compile", "torch._inductor.compile_fx")
+"""Return the function that compiles a graph. Public: `torch.compile`, which reads bytecode first and adds guards."""
+
+inductor_error = _late("torch._inductor.exc:InductorError")
+"""Return the class of TorchInductor's errors. Public: none."""
+
+inductor_kernels = _late("torch._inductor.compile_fx:compile_fx_inner")
+"""Return the function that compiles a graph of ATen's operations. Public: none."""
+
+inductor_rules = _late("torch._inductor.decomposition:select_decomp_table")
+"""Return the function that returns the operations that TorchInductor takes apart. Public: none."""
+
+aot_function = _late("torch._functorch.aot_autograd:aot_function")
+"""Return the function that compiles another with its derivative. Public: `torch.compile`, as above."""
+
+aot_partition = _late("torch._functorch.partitioners:min_cut_rematerialization_partition")
+"""Return the function that chooses what is saved for a derivative. Public: none."""
+
+aot_uncompiled = _late("torch._functorch.compilers:nop")
+"""Return the compiler that leaves a graph as it is. Public: none."""
