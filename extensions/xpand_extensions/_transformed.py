@@ -13,7 +13,7 @@ from typing import Any, Concatenate, ParamSpec, Protocol, TypeVar, cast, overloa
 
 from xpand._typing import Array
 
-from ._where import without_own_frames
+from ._where import for_user
 
 P = ParamSpec("P")
 R_co = TypeVar("R_co", covariant=True)
@@ -94,7 +94,7 @@ class Transformed:
         try:
             return self._call(*args, **kwargs)
         except Exception as error:
-            raise without_own_frames(error)  # noqa: B904 (it is the error itself)
+            raise for_user(error)  # noqa: B904 (it is the error itself)
 
     def __get__(self, instance: Any, owner: type | None = None) -> Any:
         """Bind the function to an instance, as a method."""

@@ -2,9 +2,10 @@
 
 import os
 import sys
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from functools import wraps
 from types import FrameType, TracebackType
-from typing import Final, TypeVar
+from typing import Any, Final, TypeVar, cast
 
 import xpand
 from xpand._namespace import LIBRARIES
@@ -20,28 +21,73 @@ _ROOTS: Final = frozenset(
 
 
 E = TypeVar("E", bound=BaseException)
+F = TypeVar("F", bound=Callable[..., Any])
 
 
-def without_own_frames(error: E) -> E:
-    """Take the frames of xpand, and those of libraries that call it, out of the traceback of an error to be re-raised.
+def clean_tracebacks(facade: F, /) -> F:
+    """Make a facade that calls functions of the user's show the user's frames alone in tracebacks: a decorator.
 
-    The user's frames stay, and what a library did that they called. The environment variable `XPAND_TRACEBACK=full`
-    keeps all.
+    It is put outside of `pluggable`, whose attributes it copies. A call costs about 0.15 µs more.
+
+    >>> @clean_tracebacks
+    ... def twice(function, x):
+    ...     return function(function(x))
+    >>> twice(abs, -1)
+    1
+    """
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        try:
+            return facade(*args, **kwargs)
+        except Exception as error:
+            raise for_user(error)  # noqa: B904 (it is the error itself)
+
+    # Tracebacks show this name. torch.compile stores what it compiles with the code, so facades must not share one.
+    call.__code__ = call.__code__.replace(co_name=facade.__name__)
+    return cast(F, wraps(facade)(call))
+
+
+def for_user(error: E) -> E:
+    """Take the frames of xpand out of the traceback of an error to be re-raised, and note the user's line.
+
+    The frames of libraries that call xpand are taken out too. The user's frames stay, and what a library did that they
+    called; where the error comes from such a library, a note names the user's line. The environment variable
+    `XPAND_TRACEBACK=full` leaves the error as it is.
     """
     if os.environ.get("XPAND_TRACEBACK") == "full":
         return error
     first = error.__traceback__
-    passed = list(_inwards(first and first.tb_next))  # re-raising adds the first again
+    error.__traceback__ = _without_own_frames(first and first.tb_next)  # re-raising adds the first again
+    for cause in (error.__cause__, error.__context__):
+        if cause is not None:
+            cause.__traceback__ = _without_own_frames(cause.__traceback__)
+    shown = list(_inwards(error.__traceback__))
+    if shown and not _is_users(shown[-1].tb_frame) and (place := place_of(error)):
+        note = f"at {place}"
+        if note not in getattr(error, "__notes__", ()):  # of a transformation inside
+            error.add_note(note)
+    return error
+
+
+def _unchanged(error: E) -> E:
+    return error
+
+
+# torch.compile inlines this in its place. It can't trace tracebacks, and would report that and not the error.
+for_user._torchdynamo_inline = _unchanged  # type: ignore[attr-defined]
+
+
+def _without_own_frames(first: TracebackType | None) -> TracebackType | None:
     kept: TracebackType | None = None
     calls_us = False
-    for trace in reversed(passed):
+    for trace in reversed(list(_inwards(first))):
         module = trace.tb_frame.f_globals.get("__name__")  # which functions made from text don't have
         calls_us = (calls_us and module is None) or (
             module is not None and (_is_ours(module) or (calls_us and _is_of_a_library(module)))
         )
         if not calls_us:
             kept = TracebackType(kept, trace.tb_frame, trace.tb_lasti, trace.tb_lineno)
-    return error.with_traceback(kept)
+    return kept
 
 
 def place() -> str:
@@ -69,10 +115,14 @@ def _inwards(trace: TracebackType | None) -> Iterator[TracebackType]:
 
 def _first(frames: Iterable[tuple[FrameType, int]]) -> str:
     for frame, line in frames:
-        module = frame.f_globals.get("__name__")  # which functions made from text don't have
-        if module is not None and not _is_of_a_library(module):
+        if _is_users(frame):
             return f"{frame.f_code.co_filename}:{line}, in {frame.f_code.co_name}"
     return ""
+
+
+def _is_users(frame: FrameType) -> bool:
+    module = frame.f_globals.get("__name__")
+    return module is not None and not _is_of_a_library(module)
 
 
 def _is_of_a_library(module: str) -> bool:

@@ -10,12 +10,14 @@ from xpand._namespace import describe
 from xpand._typing import Array
 
 from .._transforms import arrays_of, differentiable, is_floating
+from .._where import clean_tracebacks
 from ._arguments import check_callable
 from ._products import Function, jvp, vjp
 
 _MODES = ("fwd", "rev")
 
 
+@clean_tracebacks
 def check_grads(
     f: Function,
     args: Sequence[trees.Tree],

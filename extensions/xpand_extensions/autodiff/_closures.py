@@ -10,6 +10,7 @@ from xpand._typing import Array
 from .._captures import OfArrays
 from .._dispatch import pluggable
 from .._transforms import Like, arrays_of, as_array
+from .._where import clean_tracebacks
 from ._arguments import check_callable
 from ._products import Function
 from ._rule_calls import pair
@@ -65,6 +66,7 @@ def custom_gradient(function: Function, /) -> Function:
     return custom
 
 
+@clean_tracebacks
 @pluggable
 def closure_convert(function: Function, /, *example_args: trees.Tree) -> tuple[Function, list[Array]]:
     """Make a function that takes as arguments the arrays being differentiated that another one closes over.

@@ -10,11 +10,13 @@ from xpand._typing import Array, Namespace
 from .._dispatch import pluggable
 from .._transforms import Flat, Like, Structure, as_array, differentiable, values_of
 from .._transforms_patterns import flatten_values
+from .._where import clean_tracebacks
 from ._arguments import Floating, check_callable
 from ._linear_functions import LinearFunction
 from ._products import Function
 
 
+@clean_tracebacks
 @pluggable
 def linearize(function: Function, /, *primals: trees.Tree, has_aux: bool = False) -> tuple[Any, ...]:
     """Evaluate a function, and return its derivative there as a function of directions.
@@ -61,6 +63,7 @@ def linearize(function: Function, /, *primals: trees.Tree, has_aux: bool = False
     return (flat.output(values), derivative, flat.aux(aux)) if has_aux else (flat.output(values), derivative)
 
 
+@clean_tracebacks
 @pluggable
 def linear_transpose(function: Function, /, *primals: trees.Tree) -> Function:
     """Make the transposed of a linear function: what `vjp` pulls back with, without a point to evaluate at.

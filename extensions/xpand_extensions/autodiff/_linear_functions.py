@@ -10,6 +10,7 @@ from xpand._typing import Array
 from .._dispatch import pluggable
 from .._transforms import Like, Structure, like_tree, unflatten
 from .._transforms_patterns import Patterned
+from .._where import clean_tracebacks
 
 Native = Callable[..., Sequence[Array]]
 
@@ -54,6 +55,7 @@ class LinearFunction:
         self._spread = spread
         self._parts: tuple[list[Array], Any] | None = None
 
+    @clean_tracebacks
     def __call__(self, *args: trees.Tree) -> Any:
         """Apply the function to a tree, or to one tree for each argument of the function that was linearized.
 

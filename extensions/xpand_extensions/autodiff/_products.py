@@ -8,6 +8,7 @@ from xpand._namespace import describe
 
 from .._dispatch import pluggable
 from .._transforms import Flat, Like, like_tree, values_of
+from .._where import clean_tracebacks
 from ._arguments import Floating
 from ._linear_functions import LinearFunction
 
@@ -37,6 +38,7 @@ def stop_gradient(x: trees.Tree, /) -> trees.Tree:
     return trees.map(stop, x)
 
 
+@clean_tracebacks
 @pluggable
 def jvp(
     function: Function, primals: Sequence[trees.Tree], tangents: Sequence[trees.Tree], /, *, has_aux: bool = False
@@ -84,6 +86,7 @@ def jvp(
     return (*result, flat.aux(aux)) if has_aux else result
 
 
+@clean_tracebacks
 @pluggable
 def vjp(function: Function, /, *primals: trees.Tree, has_aux: bool = False) -> tuple[Any, ...]:
     """Evaluate a function, and return what pulls derivatives of its output back to its arguments: reverse mode.

@@ -11,6 +11,7 @@ from xpand._typing import Array
 from .._captures import OfArrays
 from .._dispatch import pluggable
 from .._transforms import arrays_of, differentiable
+from .._where import clean_tracebacks
 from ..control_flow._trees import one_library
 from ..vmap._mapping import vmap
 from ._arguments import check_callable
@@ -20,6 +21,7 @@ Function: TypeAlias = Callable[..., Any]
 Users: TypeAlias = tuple[Function]
 
 
+@clean_tracebacks
 @pluggable
 def custom_root(
     f: Function,

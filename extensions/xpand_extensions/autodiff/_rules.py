@@ -12,6 +12,7 @@ from .._dispatch import pluggable
 from .._transformed import transformation
 from .._transforms import Like, unflatten
 from .._transforms_patterns import without_plans
+from .._where import clean_tracebacks
 from ._arguments import check_callable
 from ._products import Function
 from ._rule_calls import Call, Custom, conforming, filled_in, pair, replaced, with_zeros
@@ -148,6 +149,7 @@ class CustomJVP(Custom):
 
         self.rule, self.symbolic_zeros = whole, False
 
+    @clean_tracebacks
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Call the function."""
         if self.rule is None:
@@ -202,6 +204,7 @@ class CustomVJP(Custom):
         check_callable("defvjp", backward)
         self.rule, self.symbolic_zeros = (forward, backward), symbolic_zeros
 
+    @clean_tracebacks
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Call the function."""
         if self.rule is None:

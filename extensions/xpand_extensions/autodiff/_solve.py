@@ -10,6 +10,7 @@ from xpand._typing import Array
 from .._captures import OfArrays
 from .._dispatch import pluggable
 from .._transforms import arrays_of, as_array, differentiable
+from .._where import clean_tracebacks
 from ..control_flow._trees import one_library
 from ._arguments import check_callable
 from ._solve_arguments import Arguments, Arrays, Aux, Form, pair
@@ -19,6 +20,7 @@ Function = Callable[..., Any]
 Users: TypeAlias = tuple[Function]
 
 
+@clean_tracebacks
 @pluggable
 def custom_linear_solve(
     matvec: Function,

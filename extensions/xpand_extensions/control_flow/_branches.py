@@ -9,11 +9,13 @@ from xpand._typing import Array
 
 from .._dispatch import in_one_namespace, pluggable
 from .._transforms import as_array, is_python_number, weak_numbers
+from .._where import clean_tracebacks
 from ._trees import Arrays, Results, described, filled, first_array, function_of, one_library, scalar_bool, skeleton
 
 Branch = Callable[..., Any]
 
 
+@clean_tracebacks
 @pluggable
 def cond(pred: bool | Array, true_fun: Branch, false_fun: Branch, *operands: trees.Tree) -> trees.Tree:
     """Call one of two functions: the first where a condition holds, else the second.
@@ -52,6 +54,7 @@ def cond(pred: bool | Array, true_fun: Branch, false_fun: Branch, *operands: tre
     return results.tree(cond.native(chosen)(chosen, *flat, *arrays))
 
 
+@clean_tracebacks
 @pluggable
 def switch(index: int | Array, branches: Sequence[Branch], *operands: trees.Tree) -> trees.Tree:
     """Call one of several functions, by its number.

@@ -7,9 +7,11 @@ from xpand import _arguments, array_namespace, trees
 from xpand._typing import Array
 
 from .._dispatch import pluggable
+from .._where import clean_tracebacks
 from ._trees import Arrays, Carry, check_unroll, described, function_of, one_library, scalar_bool, told_by
 
 
+@clean_tracebacks
 @pluggable
 def while_loop(
     cond_fun: Callable[..., Any],
@@ -72,6 +74,7 @@ def while_loop(
     return carry.tree(carry.run(loop))
 
 
+@clean_tracebacks
 @pluggable
 def fori_loop(
     lower: int | Array,

@@ -10,6 +10,7 @@ from xpand._typing import Array
 from .._dispatch import pluggable
 from .._transforms import as_array
 from .._transforms_patterns import sliceable
+from .._where import clean_tracebacks
 from ._trees import (
     Arrays,
     Carry,
@@ -25,6 +26,7 @@ from ._trees import (
 )
 
 
+@clean_tracebacks
 @pluggable
 def scan(
     f: Callable[..., Any],
@@ -95,6 +97,7 @@ def scan(
     return pair
 
 
+@clean_tracebacks
 @pluggable
 def map(f: Callable[..., Any], xs: trees.Tree, *, batch_size: int | None = None) -> trees.Tree:
     """Call a function for each position along the first axis of arrays, one after another, and stack the results.
@@ -137,6 +140,7 @@ def map(f: Callable[..., Any], xs: trees.Tree, *, batch_size: int | None = None)
     return results.tree(found)
 
 
+@clean_tracebacks
 @pluggable
 def associative_scan(fn: Callable[..., Any], elems: trees.Tree, reverse: bool = False, axis: int = 0) -> trees.Tree:
     """Combine all elements up to each position by an associative function, in a number of passes that is logarithmic.

@@ -8,9 +8,11 @@ from typing import Any
 from xpand import _arguments, trees
 
 from .._dispatch import pluggable
+from .._where import clean_tracebacks
 from ..jit._host import prepared
 
 
+@clean_tracebacks
 @pluggable
 def callback(function: Callable[..., Any], /, *args: Any, ordered: bool = False, **kwargs: Any) -> None:
     """Call a function with the values of arrays, whatever transforms the program.
@@ -44,6 +46,7 @@ def callback(function: Callable[..., Any], /, *args: Any, ordered: bool = False,
     _call("callback", function, args, kwargs, ordered, None)
 
 
+@clean_tracebacks
 def print(fmt: str, *args: Any, ordered: bool = False, **kwargs: Any) -> None:
     """Print the values of arrays, whatever transforms the program.
 

@@ -7,6 +7,8 @@ from typing import Any, NamedTuple
 from xpand import trees
 from xpand._namespace import describe
 
+from .._where import clean_tracebacks
+
 
 class Executable(NamedTuple):
     """What a library has compiled, as a function of the leaves of the arguments."""
@@ -38,6 +40,7 @@ class CompiledProgram:
     signature: tuple[Any, ...]
     """Shape and data type of each array among the arguments; the type of a number."""
 
+    @clean_tracebacks
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Run the program.
 

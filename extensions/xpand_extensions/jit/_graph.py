@@ -11,6 +11,7 @@ from xpand._typing import Array, DType, Namespace
 
 from .._dispatch import pluggable
 from .._transformed import transformation
+from .._where import clean_tracebacks
 from ._ahead import CompiledProgram, Executable, Lowered, Lowering, signature_of
 from ._calls import NUMBERS, Flat, Statics, arrays_among, check_leaves, name_of
 
@@ -151,6 +152,7 @@ def _call(
     return Flat(name, function, structure, values), leaves, like, structure
 
 
+@clean_tracebacks
 @pluggable
 def eval_shape(function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
     """Return the shapes and data types of what a function returns, without computing it.

@@ -11,6 +11,7 @@ from xpand._structures import same_structure
 from .._dispatch import pluggable
 from .._transformed import transformation
 from .._transforms import arrays_of
+from .._where import clean_tracebacks
 from ..convert import to_numpy
 from ._calls import name_of
 from ._graph import ShapeDtype, dtype_name, dtype_of
@@ -55,6 +56,7 @@ def named_call(function: Callable[..., Any], /, *, name: str | None = None) -> C
     return named
 
 
+@clean_tracebacks
 @pluggable
 def pure_callback(
     function: Callable[..., Any],
@@ -102,6 +104,7 @@ def pure_callback(
     return trees.unflatten(of_result, found)
 
 
+@clean_tracebacks
 @pluggable
 def io_callback(
     function: Callable[..., Any], result_shape_dtypes: Any, /, *args: Any, ordered: bool = False, **kwargs: Any
@@ -178,6 +181,7 @@ def prepared(
     return partial(_called, function, places, of_results, shapes, dtypes, name), native, arrays, of_result
 
 
+@clean_tracebacks
 def lazy_apply(
     func: Callable[..., Any],
     /,

@@ -8,6 +8,7 @@ from xpand._namespace import describe
 from xpand._typing import Array, Device, DType, Namespace
 
 from .. import sparse
+from .._where import clean_tracebacks
 from ..jit._graph import namespace_with
 from ..sparse._convert import FORMATS
 from ..tracing import traced_namespace
@@ -16,6 +17,7 @@ from ..tracing._affine_maps import below
 from ..tracing._core import Aval, bare
 
 
+@clean_tracebacks
 def matrix_from_function(
     function: Callable[..., Any], example: trees.Tree, /, *, args: tuple[Any, ...] = (), format: sparse.Format = "csr"
 ) -> tuple[sparse.Sparse, Array]:

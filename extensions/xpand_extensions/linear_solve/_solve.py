@@ -9,6 +9,7 @@ from xpand._typing import Array
 
 from .. import autodiff, linalg
 from .._solver_status import ConvergenceError, Status, throw_unless_converged
+from .._where import clean_tracebacks
 from ..linalg._right_sides import axis_of
 from ..sparse._containers import Sparse
 from . import _arguments as arguments
@@ -21,6 +22,7 @@ from ._results import SolveResult, norm, result_of
 from ._small import default_rtol, solve_at_once
 
 
+@clean_tracebacks
 def solve(
     A: Any,
     b: trees.Tree,

@@ -11,6 +11,7 @@ from .._elsewhere import arguments_elsewhere
 from .._solver_status import Status, throw_unless_converged
 from .._transforms import as_array
 from .._transforms_patterns import beside
+from .._where import clean_tracebacks
 from ..generic.optimize import _bracket as bracket
 from ._arguments import Vectors, args_of, callable_of, limits_of
 from ._implicit import implicit
@@ -20,6 +21,7 @@ from ._run import Record, run
 _METHODS: Final = {"brent": bracket.brent, "bisect": bracket.bisect}
 
 
+@clean_tracebacks
 @arguments_elsewhere(xtol="`atol`", tol="`atol` and `rtol`", bracket="`a` and `b`", maxiter="`max_steps`")
 def bracketed_root(
     f: Callable[..., Any],
@@ -81,6 +83,7 @@ def bracketed_root(
     return _bracketed("bracketed_root", f, a, b, method, args, atol, rtol, max_steps, callback, throw)
 
 
+@clean_tracebacks
 def brentq(
     f: Callable[..., Any],
     a: Array | float,
@@ -107,6 +110,7 @@ def brentq(
     return _bracketed("brentq", f, a, b, "brent", args, atol, rtol, max_steps, callback, throw)
 
 
+@clean_tracebacks
 def bisect(
     f: Callable[..., Any],
     a: Array | float,

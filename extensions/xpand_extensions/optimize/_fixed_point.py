@@ -6,6 +6,7 @@ from typing import Any, Final
 from xpand import _arguments, trees
 
 from .._elsewhere import arguments_elsewhere
+from .._where import clean_tracebacks
 from ._arguments import Vectors, args_of, callable_of, limits_of
 from ._residuals import Residuals
 from ._results import OptimizeResult
@@ -14,6 +15,7 @@ from ._root import mixing_of, solved
 _METHODS: Final = ("iteration", "anderson")
 
 
+@clean_tracebacks
 @arguments_elsewhere(xtol="`atol` and `rtol`", tol="`atol` and `rtol`", maxiter="`max_steps`")
 def fixed_point(
     f: Callable[..., Any],

@@ -8,10 +8,12 @@ from xpand._namespace import describe
 from xpand._typing import Array
 
 from .._dispatch import pluggable
+from .._where import clean_tracebacks
 from ..control_flow._trees import first_array
 from ..generic.optimize._vectors import select
 
 
+@clean_tracebacks
 @pluggable
 def iterate(
     step: Callable[[Any], Any],

@@ -8,6 +8,7 @@ from xpand._typing import Array
 
 from .. import autodiff
 from .._elsewhere import arguments_elsewhere
+from .._where import clean_tracebacks
 from ..generic.optimize import _levenberg as levenberg
 from ..generic.optimize import _residuals as newton
 from ._arguments import Limits, Vectors, args_of, callable_of, limits_of, number
@@ -20,6 +21,7 @@ from ._run import Record, run
 _METHODS: Final = ("levenberg-marquardt", "gauss-newton")
 
 
+@clean_tracebacks
 @arguments_elsewhere(ftol="`rtol`", xtol="`rtol`", gtol="`atol`", tol="`atol` and `rtol`", max_nfev="`max_steps`")
 def least_squares(
     f: Callable[..., Any],

@@ -10,6 +10,7 @@ from .. import autodiff
 from .._elsewhere import arguments_elsewhere
 from .._solver_status import throw_unless_converged
 from .._transforms_patterns import beside
+from .._where import clean_tracebacks
 from ..generic.optimize import _descent as descent
 from ..generic.optimize import _first_order as first_order
 from ..generic.optimize import _simplex as simplex
@@ -49,6 +50,7 @@ class _Options(NamedTuple):
     max_products: int | None
 
 
+@clean_tracebacks
 @arguments_elsewhere(
     tol="`atol` and `rtol`", maxiter="`max_steps`", jac="`gradient`", options="each option as an argument of its own"
 )

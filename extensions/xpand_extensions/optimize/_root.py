@@ -8,6 +8,7 @@ from xpand._typing import Array
 
 from .._elsewhere import arguments_elsewhere
 from .._solver_status import throw_unless_converged
+from .._where import clean_tracebacks
 from ..generic.optimize import _mixing as anderson
 from ..generic.optimize import _residuals as newton
 from ._arguments import Vectors, args_of, callable_of, limits_of, number
@@ -19,6 +20,7 @@ from ._run import Record, run
 _METHODS: Final = ("newton", "broyden", "anderson")
 
 
+@clean_tracebacks
 @arguments_elsewhere(tol="`atol` and `rtol`", maxiter="`max_steps`", options="each option as an argument of its own")
 def root(
     f: Callable[..., Any],

@@ -112,7 +112,7 @@ def _find_functions() -> Iterator[tuple[FunctionType, Label]]:
         for public in module.__all__:
             value = getattr(module, public)
             if isinstance(value, FunctionType):
-                yield value, Label(f"{name}.{public}", "extension")
+                yield _undecorated(value), Label(f"{name}.{public}", "extension")
             elif isinstance(value, type) and not getattr(value, "_is_protocol", False):
                 yield from _methods(value, name)
     for operation in list(OPERATIONS.values()):
@@ -125,4 +125,11 @@ def _methods(cls: type, module: str) -> Iterator[tuple[FunctionType, Label]]:
         if each.__module__.startswith("xpand"):
             for name, value in vars(each).items():
                 if isinstance(value, FunctionType) and (not name.startswith("_") or name in _OPERATORS):
-                    yield value, Label(f"{module}.{each.__name__}.{name}", "extension")
+                    yield _undecorated(value), Label(f"{module}.{each.__name__}.{name}", "extension")
+
+
+def _undecorated(function: FunctionType) -> FunctionType:
+    """Return the function that decorators of ours are put on, whose code can be exchanged."""
+    while function.__code__.co_freevars and function.__globals__["__name__"].startswith("xpand"):
+        function = vars(function)["__wrapped__"]
+    return function

@@ -10,6 +10,7 @@ from xpand._typing import Array, Scalar
 
 from .._bounds import MODES, Mode
 from .._dispatch import in_one_namespace
+from .._where import clean_tracebacks
 
 Operation: TypeAlias = Literal["set", "add", "subtract", "multiply", "divide", "power", "min", "max"]
 """The names of the updates."""
@@ -92,6 +93,7 @@ class At:
         """Take the maximum of the selected elements, boolean or real, and `values`; NaN if either is."""
         return self._update("max", values, mode)
 
+    @clean_tracebacks
     def apply(self, function: Callable[[Array], Array], /, *, mode: Mode | None = None) -> Array:
         """Apply an elementwise function to the selected elements, once for each time that they are selected.
 

@@ -7,11 +7,13 @@ from xpand import _arguments, is_concrete
 from xpand._namespace import describe
 from xpand._typing import Array, DType
 
+from .._where import clean_tracebacks
 from ._containers import Sparse, namespace_of
 from ._convert import container
 from ._structure import sum_duplicates
 
 
+@clean_tracebacks
 def map_values(function: Callable[[Array], Array], a: Sparse, /) -> Any:
     """Apply a function, element by element, that makes zero of zero: `xp.sin`, `xp.isnan`, …
 

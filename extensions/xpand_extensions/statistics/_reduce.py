@@ -7,10 +7,12 @@ from xpand._namespace import describe
 from xpand._typing import Array, Axis, Scalar
 
 from .._dispatch import pluggable
+from .._where import clean_tracebacks
 from ._arguments import axes as checked_axes
 from ._arguments import reduced
 
 
+@clean_tracebacks
 @pluggable
 def reduce(
     x: Array,

@@ -12,6 +12,7 @@ from xpand._typing import Array
 
 from .._dispatch import pluggable
 from .._transforms import Flat, arrays_of, as_array
+from .._where import clean_tracebacks
 from ..control_flow import map as mapped_in_a_loop
 
 
@@ -114,6 +115,7 @@ class CustomVmap:
         self.rule = rule
         return rule
 
+    @clean_tracebacks
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """Call the function."""
         name = getattr(self.function, "__name__", "the function")

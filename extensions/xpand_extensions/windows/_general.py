@@ -7,9 +7,11 @@ from xpand._namespace import describe
 from xpand._typing import Array, Scalar
 
 from .._dispatch import pluggable
+from .._where import clean_tracebacks
 from ._arguments import Padding, Sizes, check_array, check_windows, passes
 
 
+@clean_tracebacks
 @pluggable
 def window_reduce(
     x: Array,
