@@ -32,7 +32,7 @@ def checking_leaks() -> Iterator[None]:
     >>> import numpy as np
     >>> from xpand_extensions.jit import jit
     >>> kept = []
-    >>> with checking_leaks():
+    >>> with checking_leaks():  # doctest: +ELLIPSIS
     ...     jit(lambda x: (kept.append(x), 2 * x)[1])(np.asarray(1.0))
     Traceback (most recent call last):
     ...
