@@ -1,6 +1,7 @@
 """The private names of PyTorch are in one module, and each is needed: without it, a clear error."""
 
 import ast
+import importlib.util
 import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -194,6 +195,19 @@ def test_names_that_are_looked_up_late() -> None:
     with pytest.raises(UnsupportedError, match="torch.func.of_old"):
         private._needs("torch.func:vmap", "torch.func:of_old")(torch.sin)(X)
     assert private._needs("torch.func:vmap")(torch.sin) is torch.sin
+
+
+def test_import_succeeds_where_all_names_are_missing(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(name: str) -> Any:
+        raise ModuleNotFoundError(name)
+
+    spec: Any = importlib.util.spec_from_file_location("xpand.torch._without_names", private.__file__)
+    module: Any = importlib.util.module_from_spec(spec)
+    monkeypatch.setattr(importlib, "import_module", fails)
+    spec.loader.exec_module(module)
+    for name in BREAKS:
+        with pytest.raises(UnsupportedError, match="a private name that PyTorch"):
+            getattr(module, name)()
 
 
 PACKAGES = [Path(xpand.__file__).parent, Path(_host.__file__).parents[3]]
