@@ -12,9 +12,11 @@ this order:
 3. the default: what was registered with `facade.default`, or the function of that name in
    `<package>.generic.<capability>`.
 
+A plug-in module that needs an optional package, such as SciPy, is passed over where the package isn't installed.
+
 `<package>.<capability>` is the module of the facade, or, where that is a private part such as `special._gamma`, the
-public package around it. A module that exists and can't be imported raises; it is never taken for an absent one.
-A plug-in package may also make implementations itself, of operations that it has no module for: its function
+public package around it. Any other module that exists and can't be imported raises; it is never taken for an absent
+one. A plug-in package may also make implementations itself, of operations that it has no module for: its function
 `implementation(operation)` returns one, or None.
 """
 
@@ -33,6 +35,8 @@ from xpand._defaults import namespace_or_default
 from xpand._imports import import_module, untraced
 from xpand._namespace import knows_namespace
 from xpand._typing import Array, Namespace
+
+from ._optional import import_if_usable, missing_package, not_installed
 
 P = ParamSpec("P")
 R_co = TypeVar("R_co", covariant=True)
@@ -125,6 +129,10 @@ class Operation(Generic[P, R_co]):
         """Find the implementation for a library, or raise `UnsupportedError`."""
         found = self.native_implementation(library) or self.generic_implementation()
         if found is None:
+            module = self.plugin_name(library)
+            missing = None if module is None else missing_package(module)
+            if missing is not None:
+                raise not_installed(missing, f"{self.name} for arrays of {library}")
             raise UnsupportedError(
                 f"{self.name}: not available for {library}, and there is no generic version; convert the arrays to "
                 f"a library that has it, or register one with `{self.name}.register({library!r})`"
@@ -152,9 +160,15 @@ class Operation(Generic[P, R_co]):
         return None if make is None else make(self)
 
     def plugin_module(self, library: str) -> ModuleType | None:
-        """Import the plug-in module for this capability and a library; None where there is none."""
+        """Import the plug-in module for this capability and a library; None where there is none that can be used."""
+        name = self.plugin_name(library)
+        return None if name is None else import_if_usable(name)
+
+    def plugin_name(self, library: str) -> str | None:
+        """Name the plug-in module for this capability and a library; None where there is none."""
         package = plugin_package(library, self.package)
-        return None if package is None else import_if_present(f"{package}.{self.capability}")
+        name = f"{package}.{self.capability}"
+        return name if package is not None and _exists(name) else None
 
     def generic_implementation(self) -> Callable[..., Any] | None:
         """Find the implementation for any library; None where there is none."""
@@ -282,11 +296,14 @@ def third_party_plugins() -> dict[str, str]:
 
 
 def import_if_present(name: str) -> ModuleType | None:
-    """Import a module; None if it doesn't exist. What fails inside it is raised."""
+    """Import a module; None if it doesn't exist. An error inside it is raised."""
     return import_module(name) if _exists(name) else None
 
 
 @untraced
 def _exists(name: str) -> bool:
     parent = name.rpartition(".")[0]
-    return all(find_spec(each) is not None for each in (parent.partition(".")[0], parent, name))
+    if find_spec(parent.partition(".")[0]) is None or find_spec(parent) is None:
+        return False
+    # To look for a module imports its parent, which may be a plug-in that needs an optional package.
+    return missing_package(parent) is None and find_spec(name) is not None

@@ -326,8 +326,10 @@ def namespace(name: str) -> Namespace:
         except ModuleNotFoundError as error:
             if error.name != library.name:
                 raise
+            # NumPy has no extra: xpand depends on it, but a copy inside another package may be without.
+            package = "numpy" if library.name == "numpy" else f"'xpand[{library.name}]'"
             raise ModuleNotFoundError(
-                f"namespace: {library.name!r} is not installed; `pip install 'xpand[{library.name}]'` brings it",
+                f"namespace: {library.name!r} is not installed; `pip install {package}` brings it",
                 name=library.name,
             ) from error
     if all(part.isidentifier() for part in name.split(".")) and find_spec(name.partition(".")[0]) is not None:

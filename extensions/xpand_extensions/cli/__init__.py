@@ -70,12 +70,15 @@ def _interruptible(arguments: argparse.Namespace) -> int:
 
 def _run(arguments: argparse.Namespace) -> int:
     # Imported here, so that `--help` and a mistyped option answer at once.
-    if arguments.command == "info":
+    try:
         from ._info import info
-
+        from ._tour import tour
+    except ModuleNotFoundError as error:
+        if error.name != "rich":
+            raise
+        raise UsageError("needs rich, which is not installed; `pip install 'xpand[cli]'` adds it") from error
+    if arguments.command == "info":
         return info(as_json=arguments.json)
-    from ._tour import tour
-
     return tour(
         libraries=arguments.library,
         repeats=arguments.repeats,

@@ -6,12 +6,13 @@ It is found once for a formula and the shapes of its operands.
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from string import ascii_letters
 from typing import Any, Final, TypeAlias
-
-import opt_einsum  # type: ignore[import-untyped]
 
 from xpand._namespace import describe
 from xpand._typing import Array
+
+from .._optional import import_optional
 
 Shape: TypeAlias = tuple[int, ...]
 
@@ -68,8 +69,30 @@ def from_lists(arguments: Sequence[Any]) -> tuple[str, tuple[Array, ...]]:
             f"einsum: subscripts must be a string such as 'ij,jk->ik', got {describe(arguments[0])}; or pass arrays "
             "and lists of labels by turns"
         )
-    subscripts, operands = opt_einsum.parser.convert_interleaved_input(arguments)
-    return subscripts, tuple(operands)
+    try:
+        symbols = sorted({label for labels in arguments[1::2] for label in labels if label is not Ellipsis})
+    except TypeError:
+        raise TypeError(
+            "einsum: the labels in lists must be Ellipsis, or integers or strings that can be compared with each other"
+        ) from None
+    # Letters in the order of the labels: the output without `->` is in alphabetic order.
+    letters = dict(zip(symbols, sorted(map(_label, range(len(symbols))))))
+
+    def term(labels: Sequence[Any]) -> str:
+        for label in labels:
+            if label is not Ellipsis and label not in letters:
+                raise ValueError(f"einsum: the output has the label {label!r}, which no operand has")
+        return "".join(["..." if label is Ellipsis else letters[label] for label in labels])
+
+    subscripts = ",".join(map(term, arguments[1::2]))
+    if len(arguments) % 2:
+        subscripts += f"->{term(arguments[-1])}"
+    return subscripts, tuple(arguments[: len(arguments) // 2 * 2 : 2])
+
+
+def _label(number: int) -> str:
+    """Return the label of a number: one of the 52 letters, then CJK characters, which are letters too."""
+    return ascii_letters[number] if number < len(ascii_letters) else chr(0x4E00 + number)
 
 
 def plan_of(subscripts: str, shapes: tuple[Shape, ...], optimize: bool | str) -> Plan:
@@ -134,7 +157,7 @@ def _fresh(used: set[str], count: int) -> str:
     found = ""
     number = 0
     while len(found) < count:
-        label = opt_einsum.get_symbol(number)
+        label = _label(number)
         found += label if label not in used else ""
         number += 1
     return found
@@ -201,6 +224,7 @@ def _order(terms: Sequence[str], output: str, sizes: dict[str, int], optimize: b
         return [(0, len(terms) - 1 - step) if step else (0, 1) for step in range(len(terms) - 1)]
     shapes = [tuple(sizes[label] for label in term) for term in terms]
     method = "auto" if optimize is True else optimize
+    opt_einsum = import_optional("opt_einsum", "einsum of three or more operands, unless optimize=False")
     path, _ = opt_einsum.contract_path(f"{','.join(terms)}->{output}", *shapes, shapes=True, optimize=method)
     return [(min(step), max(step)) for step in path]
 
@@ -227,5 +251,5 @@ def _pair(first: int, second: int, x1: str, x2: str, output: str | None, needed:
 
 def _renamed(*terms: str) -> list[str]:
     """Use the first letters of the alphabet for labels: libraries take 52 of them, in one product."""
-    names = {label: opt_einsum.get_symbol(n) for n, label in enumerate(dict.fromkeys("".join(terms)))}
+    names = {label: _label(n) for n, label in enumerate(dict.fromkeys("".join(terms)))}
     return ["".join(names[label] for label in term) for term in terms]

@@ -24,7 +24,8 @@ def einsum(subscripts: str, /, *operands: Array, optimize: bool | str = True) ->
         *operands: Arrays of numeric data types, which are promoted together. Axes of one letter have one size, or size
             one, which broadcasts.
         optimize: How the order of the products is found: True, or the name of a method of opt_einsum, such as "optimal"
-            or "greedy"; False: from left to right. The order for a formula and its shapes is kept.
+            or "greedy"; False: from left to right. The order for a formula and its shapes is kept. With
+            three or more operands, only False works without the package opt_einsum.
 
     Returns:
         An array of the promoted data type, in which the sums are taken.
@@ -32,6 +33,7 @@ def einsum(subscripts: str, /, *operands: Array, optimize: bool | str = True) ->
     Raises:
         TypeError: No operand, or one that is no array; arrays of two libraries; data types that don't promote.
         ValueError: A formula that is none or does not fit the operands, an unknown method, arrays on two devices.
+        ModuleNotFoundError: opt_einsum is needed and not installed.
 
     Costs as many operations as the pairwise products need in the order found: with three or more operands often far
     fewer than one loop over all letters.

@@ -6,6 +6,7 @@ from typing import Any, Final, NamedTuple
 from xpand import _arguments, array_namespace, is_concrete, is_cupy_array, namespace, to_device
 from xpand._typing import Array
 
+from .._optional import import_optional
 from .._solver_status import Status
 from ..generic.optimize._box import Box
 from ._arguments import Limits
@@ -125,8 +126,7 @@ class _Host:
 
     def run(self) -> tuple[Record, Record | None]:
         """Minimise each."""
-        from scipy.optimize import minimize
-
+        minimize = import_optional("scipy.optimize", f"minimize by the method 'scipy-{self.name}'").minimize
         aborted = False
         for number in range(self.points.shape[0]):
             self.number = number

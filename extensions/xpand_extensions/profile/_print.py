@@ -8,6 +8,7 @@ from rich.text import Text
 from rich.tree import Tree
 
 from ._tree import Node
+from ._units import seconds, size
 
 _STYLES: Final = {
     "namespace": "cyan",
@@ -74,19 +75,3 @@ def _line(node: Node, total: float) -> Text:
         outputs = ", ".join(map(str, entry.outputs))
         text.append(f"  {entry.arguments}" + (f" → {outputs}" if outputs else ""), style="dim")
     return text
-
-
-def seconds(value: float) -> str:
-    """Write a time in a unit that suits it."""
-    for factor, unit in ((1.0, "s"), (1e3, "ms")):
-        if value * factor >= 1.0:
-            return f"{value * factor:.3g} {unit}"
-    return f"{value * 1e6:.3g} µs"
-
-
-def size(count: int) -> str:
-    """Write a number of bytes in a unit that suits it."""
-    for factor, unit in ((2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB")):
-        if abs(count) >= factor:
-            return f"{count / factor:.3g} {unit}"
-    return f"{count} B"

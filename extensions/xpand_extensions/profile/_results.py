@@ -9,10 +9,10 @@ from typing import IO, Any, TypeAlias
 from xpand import _arguments
 from xpand._namespace import describe
 
+from .._optional import import_optional
 from . import _files as files
 from ._entries import Entry, Record
 from ._memory import MemoryUse
-from ._print import print_tree
 from ._record import Recorder
 from ._tree import GROUPINGS, Grouping, table, tree
 
@@ -102,12 +102,14 @@ class Profile:
             file: Where to; the standard output where left out.
 
         Raises:
+            ModuleNotFoundError: The package rich, which draws the tree, isn't installed.
             RuntimeError: The profile has not ended.
             TypeError, ValueError: `min_duration` is no number, or negative.
         """
         entries = self._own_entries("print")
         _check_seconds(min_duration)
-        print_tree(tree(entries), self._duration, self._messages, min_duration, file)
+        output = import_optional("xpand_extensions.profile._print", "Profile.print")
+        output.print_tree(tree(entries), self._duration, self._messages, min_duration, file)
 
     def table(self, *, by: Grouping = "call") -> list[dict[str, Any]]:
         """Return the calls as data, a dictionary each, for a data frame or a CSV file.

@@ -10,14 +10,15 @@ import torch
 
 from xpand import trees
 from xpand._typing import Array
+from xpand_extensions._optional import import_if_usable
 from xpand_extensions.generic.linear_solve._krylov_run import run
 from xpand_extensions.linear_solve._krylov import Found, System
 from xpand_extensions.linear_solve._operators import Matrix
 from xpand_extensions.sparse._containers import CSC, CSR
 
-from ...numpy.linear_solve._krylov import krylov as on_host
 from .._plain import is_plain
 
+_host = import_if_usable("xpand_extensions.plugins.numpy.linear_solve._krylov")  # it needs SciPy
 _DTYPES = frozenset({torch.float32, torch.float64})
 
 
@@ -34,16 +35,15 @@ def krylov(
     stops: tuple[int, ...] = (1,),
 ) -> Found:
     options: dict[str, Any] = {"method": method, "order": order, "stops": stops}
-    if method != "cg" or not _is_sparse(system) or not _is_on_host(b, x0, rtol, atol, *trees.leaves(system)):
+    given = (b, x0, rtol, atol)
+    if _host is None or method != "cg" or not _is_sparse(system) or not _is_on_host(*given, *trees.leaves(system)):
         return Found(*run(b, x0, rtol, atol, system=system, **options))
     values = system.operator.values
     pattern = tuple([each.numpy() for each in values.pattern])
     matrix = Matrix(values._of(values.values.detach().numpy(), pattern, values._static()), True, True)
     same = System(matrix, None, None, system.rows, system.columns, system.is_transposed)
-    given = [each.detach().numpy() for each in (b, x0, rtol, atol)]
-    return Found(
-        *[torch.from_numpy(np.require(each, requirements="W")) for each in on_host(*given, system=same, **options)]
-    )
+    found = _host.krylov(*[each.detach().numpy() for each in given], system=same, **options)
+    return Found(*[torch.from_numpy(np.require(each, requirements="W")) for each in found])
 
 
 def _is_sparse(system: Any) -> bool:

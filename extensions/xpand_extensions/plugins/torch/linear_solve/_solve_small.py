@@ -5,16 +5,17 @@ from typing import Final
 import torch
 
 from xpand._typing import Array
+from xpand_extensions._optional import import_if_usable
 from xpand_extensions.linear_solve._small import MOST
 
-from ...numpy.linear_solve._solve_small import solve_small as on_host
 from .._plain import is_plain
 
+_host: Final = import_if_usable("xpand_extensions.plugins.numpy.linear_solve._solve_small")  # it needs SciPy
 _DTYPES: Final = frozenset({torch.float32, torch.float64, torch.complex64, torch.complex128})
 
 
 def solve_small(a: Array, b: Array, rtol: float | None, atol: float, /) -> tuple[Array, ...] | None:
-    if a.dtype not in _DTYPES or b.numel() > MOST or not (a.is_cpu and b.is_cpu) or not is_plain(a, b):
+    if _host is None or a.dtype not in _DTYPES or b.numel() > MOST or not (a.is_cpu and b.is_cpu) or not is_plain(a, b):
         return None
-    found = on_host(a.numpy(force=True), b.numpy(force=True), rtol, atol)
+    found = _host.solve_small(a.numpy(force=True), b.numpy(force=True), rtol, atol)
     return None if found is None else tuple([torch.from_numpy(each) for each in found])

@@ -16,12 +16,14 @@ from xpand import is_concrete
 from xpand._typing import Array
 from xpand.torch import _private as private
 from xpand.torch._concrete import is_traced
+from xpand_extensions._optional import import_if_usable
 from xpand_extensions.generic.sparse import _products as generic
-from xpand_extensions.plugins.numpy.sparse import _products as host
 from xpand_extensions.sparse import _blocks as blocks
 from xpand_extensions.sparse._products import CSRPlan, Shape
 
 from .._plain import is_plain
+
+_host: Final = import_if_usable("xpand_extensions.plugins.numpy.sparse._products")  # it needs SciPy
 
 Kind: TypeAlias = Literal["csr_matmul", "csr_rmatmul", "coo_matmul"]
 
@@ -103,8 +105,8 @@ def _product(values: Array, x: Array, first: Array, second: Array, kind: Kind, s
             warnings.filterwarnings("ignore", "Sparse CSR tensor support is in beta")
             matrix = torch.sparse_csr_tensor(second, first, values.detach(), size=shape, check_invariants=False)
         return torch.mv(matrix, x[:, 0])[:, None]
-    if values.device.type == "cpu":
-        return _on_host(getattr(host, kind), values, first, second, x, shape=shape)
+    if _host is not None and values.device.type == "cpu":
+        return _on_host(getattr(_host, kind), values, first, second, x, shape=shape)
     return getattr(generic, kind)(values, first, second, x, shape=shape)
 
 
@@ -115,8 +117,8 @@ def _has_own(values: Array) -> bool:
 
 def _sampled(x: Array, y: Array, rows: Array, columns: Array) -> Array:
     """Compute `x @ y.T` at places."""
-    if x.device.type == "cpu":
-        return _on_host(host.sampled_matmul, x, y.mT, rows, columns)
+    if _host is not None and x.device.type == "cpu":
+        return _on_host(_host.sampled_matmul, x, y.mT, rows, columns)
     return generic.sampled_matmul(x, y.mT, rows, columns)
 
 
