@@ -2,6 +2,7 @@
 
 import gc
 import importlib.metadata
+import inspect
 import os
 import sys
 from collections.abc import Iterator
@@ -63,8 +64,8 @@ def pytest_report_header(config: pytest.Config) -> str | None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave out slow tests and tests on other libraries, if that is asked for."""
-    unwanted: set[str] = set()
+    """Leave out tests that don't apply to their parameters; slow ones and other libraries' if that is asked for."""
+    unwanted = {item.nodeid for item in items if not _applies(item)}
     if config.getoption("tier") != "deep":
         tenth = tenth_of_today() if config.getoption("tier") == "ci" else None
         unwanted |= left_out((item.nodeid for item in items), tenth)
@@ -73,6 +74,14 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if unwanted:
         config.hook.pytest_deselected(items=[item for item in items if item.nodeid in unwanted])
         items[:] = [item for item in items if item.nodeid not in unwanted]
+
+
+def _applies(item: pytest.Item) -> bool:
+    return not any(
+        condition(*(item.callspec.params[name] for name in inspect.signature(condition).parameters))
+        for marker in item.iter_markers("unless")
+        for condition in marker.args
+    )
 
 
 def _libraries_of(item: pytest.Item) -> set[str]:

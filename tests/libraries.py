@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import pytest
 
 import xpand
 from xpand_extensions.devices import device_count
@@ -109,3 +110,8 @@ def _on_gpus() -> list[Library]:
 
 LIBRARIES = _libraries()
 EAGER_LIBRARIES = [library for library in LIBRARIES if not library.lazy]
+
+
+def unless(condition: Callable[..., bool]) -> pytest.MarkDecorator:
+    """Leave a test out for those of its parameters, by name, that a condition is true of."""
+    return pytest.mark.unless(condition)

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import xpand
-from tests.libraries import LIBRARIES, Library
+from tests.libraries import LIBRARIES, Library, unless
 from xpand import trees
 from xpand_extensions.autodiff import grad, jvp, stop_gradient
 from xpand_extensions.jit import ShapeDtype, eval_shape, jit, lower, make_graph, named_call, pure_callback
@@ -474,8 +474,7 @@ def test_compiled_ahead(library: Library) -> None:
             compiled(*arguments, **options)
 
 
+@unless(lambda library: library.id == "torch")  # whose compiler takes seconds, and has done so above
 def test_compiled_by_the_method_of_a_compiled_function(library: Library) -> None:
-    if library.id == "torch":
-        return  # whose compiler takes seconds, and has done so above
     x = library.asarray([1.0, 2.0])
     library.assert_equal(jit(lambda x: x + 1.0).lower(x).compile()(x), np.asarray([2.0, 3.0]))

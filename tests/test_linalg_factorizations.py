@@ -484,7 +484,7 @@ def test_narrow_types(name: str) -> None:
 def test_longdouble_is_not_taken_for_float64() -> None:
     x = np.eye(2, dtype=np.longdouble)
     if x.dtype.itemsize == 8:
-        return
+        pytest.skip("longdouble is float64 on this platform")
     for function, arrays in ((linalg.triangular_solve, (x, x)), (linalg.cho_solve, (x, x)), (linalg.lu_factor, (x,))):
         with pytest.raises(TypeError, match="LAPACK has nothing for"):
             function(*arrays)

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import xpand
-from tests.libraries import EAGER_LIBRARIES, LIBRARIES, Library
+from tests.libraries import EAGER_LIBRARIES, LIBRARIES, Library, unless
 from tests.operations import (
     Case,
     Check,
@@ -129,9 +129,8 @@ CASES = {
 
 
 @pytest.mark.parametrize("case", CASES.values(), ids=CASES)
+@unless(lambda library, case: library.lazy and case is CASES["sparse"])  # see test_dask
 def test_values(library: Library, case: Case) -> None:
-    if library.lazy and case is CASES["sparse"]:
-        return  # see test_dask
     check_values(library, case)
 
 
@@ -179,11 +178,9 @@ def test_dense_systems(library: Library) -> None:
 
 @pytest.mark.parametrize("format", FORMATS)
 @pytest.mark.parametrize("dtype", FLOATING)
+@pytest.mark.parametrize("library", EAGER_LIBRARIES, ids=str)
+@unless(lambda dtype, format, library: library.id == "jax" and dtype != "float64" and format != "csr")
 def test_sparse_systems(library: Library, format: str, dtype: str) -> None:
-    if library.lazy:
-        return
-    if library.id == "jax" and dtype != "float64" and format != "csr":
-        return
     rtol = tolerance(dtype)
     for size, index, symmetric in ((9, "int32", None), (1, "int64", True), (0, "int64", None), (7, "int64", True)):
         a = random_sparse(size, dtype) if size else scipy.sparse.csr_array((0, 0), dtype=dtype)
@@ -212,10 +209,9 @@ def test_mixed_types(library: Library) -> None:
 
 
 @pytest.mark.parametrize("format", FORMATS)
+@pytest.mark.parametrize("library", EAGER_LIBRARIES, ids=str)
 def test_sparse_patterns(library: Library, format: str) -> None:
     """Entries out of order, of one place, beyond the last row; batches of values, and of patterns."""
-    if library.lazy:
-        return
     rows, columns = np.asarray([2, 0, 1, 0, 2, 1]), np.asarray([2, 1, 1, 0, 2, 2])
     values = normal(3, 6) + 3
     dense = np.zeros((3, 3, 3))
@@ -288,9 +284,8 @@ def test_verdicts_in_a_stack(library: Library, method: str) -> None:
 
 
 @pytest.mark.parametrize("name", VERDICTS)
+@pytest.mark.parametrize("library", EAGER_LIBRARIES, ids=str)
 def test_verdicts_on_sparse_matrices(library: Library, name: str) -> None:
-    if library.lazy:
-        return
     a, status = VERDICTS[name]
     for symmetric in (False, *([True] if np.array_equal(a, a.T) else [])):
         found = factorize(container(library, a), symmetric=symmetric)
@@ -314,9 +309,8 @@ def backward_error(a: np.ndarray, x: np.ndarray, b: np.ndarray) -> float:
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
+@unless(lambda dtype, library: library.id == "jax" and dtype == "float32")
 def test_bank(library: Library, dtype: str) -> None:
-    if library.id == "jax" and dtype == "float32":
-        return
     eps = float(np.finfo(dtype).eps)
     for system in of_bank(library, SOLVABLE):
         if system.condition > 1e-2 / eps:

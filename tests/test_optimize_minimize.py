@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import scipy.optimize
 
-from tests.libraries import LIBRARIES, Library
+from tests.libraries import LIBRARIES, Library, unless
 from tests.minima import PROBLEMS, Problem, himmelblau, rosenbrock
 from xpand import UnsupportedError, array_namespace
 from xpand_extensions.autodiff import grad
@@ -112,9 +112,8 @@ def test_mapped_and_compiled(name: str, method: str) -> None:
         library.assert_equal(result.x, wanted.x, rtol=1e-4)
 
 
+@unless(lambda eager_library: eager_library.id == "jax")  # as for NumPy, and compiled for seconds
 def test_trees_and_complex_numbers(eager_library: Library) -> None:
-    if eager_library.id == "jax":
-        return  # as for NumPy, and compiled for seconds
     target = np.asarray([[1.0 + 2.0j, -0.5j]])
 
     def f(x: Any, goal: Any) -> Any:
@@ -175,9 +174,8 @@ def test_trajectories(method: str) -> None:
     assert int(trajectory.status[3]) == int(result.status)
 
 
+@unless(lambda eager_library: eager_library.id == "jax")
 def test_trajectories_of_batches(eager_library: Library) -> None:
-    if eager_library.id == "jax":
-        return
     x = eager_library.asarray(STARTS)
     result = minimize(rosenbrock, x, batch_ndim=1, max_steps=(2, 500), method="bfgs")
     assert result.trajectory is not None

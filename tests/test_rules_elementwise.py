@@ -8,7 +8,7 @@ import pytest
 
 import xpand
 from tests.cases import Case, library_of_name
-from tests.libraries import Library
+from tests.libraries import Library, unless
 from tests.operations import Check, checked
 from tests.traced import traced_forward, traced_grad, traced_second, traced_stage, traced_vmap
 from xpand_extensions import arithmetic, special
@@ -377,9 +377,8 @@ TWO_ARRAYS = ["xlogy", "xlog1py", "betaln", "divide_no_nan", "truncated_remainde
 
 
 @pytest.mark.parametrize("name", TWO_ARRAYS)
+@unless(lambda library: library.id not in ("numpy", "strict"))
 def test_arrays_of_the_library_beside_traced_ones(library: Library, name: str) -> None:
-    if library.id not in ("numpy", "strict"):
-        return
     function = getattr(special, name, None) or getattr(arithmetic, name)
 
     def total(*given: Any) -> Any:

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.cases import library_of_name
-from tests.libraries import Library
+from tests.libraries import EAGER_LIBRARIES, Library
 from tests.operations import Case, Check, check_values, checked
 from tests.sparse_problems import assert_means, examples, made, matrices
 from xpand_extensions import autodiff, sparse
@@ -152,9 +152,8 @@ def test_dense(library: Library, format: str) -> None:
     assert_means(library, -a, -x, format)
 
 
+@pytest.mark.parametrize("library", EAGER_LIBRARIES, ids=str)
 def test_dense_arrays_beside_traced_containers(library: Library) -> None:
-    if library.lazy:
-        return
     a, x = example(library)
     b = library.asarray(DENSE)
     library.assert_equal(jit(lambda a: sparse.subtract(b, a))(a), DENSE - x, rtol=1e-15)
@@ -275,9 +274,8 @@ def test_products(library: Library) -> None:
     check()
 
 
+@pytest.mark.parametrize("library", EAGER_LIBRARIES, ids=str)
 def test_products_of_batches(library: Library) -> None:
-    if library.lazy:
-        return
     a, x = example(library)
     b, y = example(library, other=True)
     batch = a.with_values(library.xp.stack([a.values, 2 * a.values]))
