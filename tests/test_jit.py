@@ -422,7 +422,7 @@ def test_endless_compilation_is_said(able: Library) -> None:
 
 
 def test_what_is_compiled_is_bounded() -> None:
-    compiled: Compiled[int] = Compiled(len, "sizes", 1)
+    compiled: Compiled[int] = Compiled(len, "sizes")
     with pytest.warns(UserWarning, match="len has been compiled 65 times"):
         assert [compiled.add(n, n) for n in range(MAX_ENTRIES)] == list(range(MAX_ENTRIES))
     assert compiled.get(0) == 0

@@ -101,6 +101,12 @@ def place_of(error: BaseException) -> str:
     return _first(reversed(passed))
 
 
+def stacklevel() -> int:
+    """Return the `stacklevel` by which a warning of the caller names the user's line."""
+    levels = enumerate(_outwards(sys._getframe(1)), 1)
+    return next((level for level, frame in levels if _is_users(frame)), 1)
+
+
 def _outwards(frame: FrameType | None) -> Iterator[FrameType]:
     while frame is not None:
         yield frame

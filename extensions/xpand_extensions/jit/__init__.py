@@ -130,7 +130,7 @@ def jit(
         raise TypeError(f"jit: takes a function, got {describe(function)}")
     statics = Statics("jit", function, static_argnums, static_argnames)
     donated = statics.donated(donate_argnums)
-    signatures: Compiled[Function] = Compiled(function, "static values or structures of the arguments", 2)
+    signatures: Compiled[Function] = Compiled(function, "static values or structures of the arguments")
 
     # What is called with arrays and numbers alone, which need no flattening, is found by their types. What it is made
     # for beside them is part of that only where something is set.

@@ -19,6 +19,7 @@ from xpand._typing import Array
 
 from .._captures import Opaque
 from .._transforms import as_array
+from .._where import stacklevel
 
 NUMBERS: Final = frozenset({bool, int, float, complex})
 MAX_ENTRIES: Final = 256
@@ -50,15 +51,15 @@ def tracing(function: Callable[..., Any]) -> Callable[..., Any]:
 class Compiled(Opaque, Generic[V]):
     """What is compiled for a function, by signature: at most 256 entries, of which the one not used longest goes."""
 
-    __slots__ = ("_count", "_depth", "_entries", "_function", "_lock", "_what", "by_types")
+    __slots__ = ("_count", "_entries", "_function", "_lock", "_what", "by_types")
 
-    def __init__(self, function: Callable[..., Any], what: str, depth: int = 3) -> None:
-        """Keep what is compiled for `function`, anew for each new `what`; the user is `depth` calls above `add`."""
+    def __init__(self, function: Callable[..., Any], what: str) -> None:
+        """Keep what is compiled for `function`, once for each `what`."""
         self._entries: OrderedDict[Hashable, V] = OrderedDict()
         self._function, self._what = function, what
         self.by_types: dict[tuple[Any, ...], V] = {}
         """Those for calls that the types of their arguments alone tell apart."""
-        self._count, self._depth, self._lock = 0, depth, Lock()
+        self._count, self._lock = 0, Lock()
 
     def get(self, key: Hashable) -> V | None:
         """Return the entry of a signature; None where there is none."""
@@ -91,7 +92,7 @@ class Compiled(Opaque, Generic[V]):
                 f"jit: {name_of(self._function)} has been compiled {self._count} times, each time for other "
                 f"{self._what}; what is compiled at every call is slower than one that never is. Pass what changes as "
                 "an array of one shape, and declare static only what takes few values",
-                stacklevel=self._depth + 1,
+                stacklevel=stacklevel(),
             )
         return found
 

@@ -11,6 +11,7 @@ import torch
 from xpand import trees
 from xpand._typing import Array
 from xpand.torch import _private as private
+from xpand_extensions._where import stacklevel
 from xpand_extensions.jit._calls import name_of
 
 from ._trace import Flattened, Graph, asking_no_values, compiled_may_be_called, stand_ins
@@ -29,7 +30,7 @@ def compiled(function: Callable[..., Any], leaves: Sequence[Array]) -> tuple[Cal
             f"jit: {name} uses tensors that require gradients and that it does not take as arguments (the parameters "
             "of a module, perhaps): it is run without being compiled; pass them as arguments, for example through "
             "torch.func.functional_call",
-            stacklevel=5,
+            stacklevel=stacklevel(),
         )
         run = lambda *leaves: trees.leaves(function(*leaves))
     elif torch.is_grad_enabled() and any(x.requires_grad for x in leaves):
@@ -87,4 +88,5 @@ def _own_warnings() -> Iterator[None]:
 
 
 def _warn(name: str, error: Exception) -> None:
-    warnings.warn(f"jit: TorchInductor did not compile {name}, whose graph is run as it is: {error}", stacklevel=6)
+    message = f"jit: TorchInductor did not compile {name}, whose graph is run as it is: {error}"
+    warnings.warn(message, stacklevel=stacklevel())
