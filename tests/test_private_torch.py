@@ -217,7 +217,7 @@ ALLOWED = {
         "_imports.py",
         "_dynamo_marked_constant",
     ): "torch.compiler.assume_constant_result, without importing torch",
-    ("_precision.py", "_torchdynamo_inline"): "what torch.compile reads in place of a function",
+    ("_imports.py", "_torchdynamo_inline"): "a mark on functions, without importing torch",
     ("_trees.py", "_values"): "an attribute of xpand's own containers",
 }
 

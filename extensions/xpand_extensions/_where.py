@@ -8,6 +8,7 @@ from types import FrameType, TracebackType
 from typing import Any, Final, TypeVar, cast
 
 import xpand
+from xpand._imports import trace_instead
 from xpand._namespace import LIBRARIES
 
 _OURS: Final = (__name__.rpartition(".")[0], xpand.__name__)
@@ -74,7 +75,7 @@ def _unchanged(error: E) -> E:
 
 
 # torch.compile inlines this in its place. It can't trace tracebacks, and would report that and not the error.
-for_user._torchdynamo_inline = _unchanged  # type: ignore[attr-defined]
+trace_instead(for_user, _unchanged)
 
 
 def _without_own_frames(first: TracebackType | None) -> TracebackType | None:

@@ -19,6 +19,11 @@ def untraced(function: F) -> F:
     return function
 
 
+def trace_instead(function: Callable[..., Any], other: Callable[..., Any]) -> None:
+    """Have torch.compile trace another function in place of one that it can't trace. Public: none."""
+    function._torchdynamo_inline = other  # type: ignore[attr-defined]
+
+
 @untraced
 def _load(name: str) -> bool:
     importlib.import_module(name)

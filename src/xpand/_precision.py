@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal, TypeAlias
 
 from ._errors import UnsupportedError
+from ._imports import trace_instead
 from ._namespace import library_name
 from ._settings import Setting
 from ._typing import Device, DType, Namespace
@@ -69,7 +70,7 @@ def compiled_for() -> Any:
 
 
 # torch.compile reads this in its place. It can't follow a context variable; what it does read it guards.
-current._torchdynamo_inline = _current_while_compiling  # type: ignore[attr-defined]
+trace_instead(current, _current_while_compiling)
 
 
 def default_dtype(xp: Namespace, kind: DefaultKind = "real floating", device: Device | None = None) -> DType:
