@@ -23,7 +23,7 @@ ROOT: Final = Path(__file__).resolve().parents[1]
 NEEDED: Final = ("array_api_compat", "array_api_extra", "scipy", "opt_einsum", "optree", "rich")
 """What xpand itself needs."""
 FOR_TESTS: Final = (
-    *("pytest", "hypothesis", "mpmath", "matplotlib", "sklearn", "ml_dtypes"),
+    *("pytest", "hypothesis", "mpmath", "matplotlib", "sklearn", "ml_dtypes", "cloudpickle"),
     *("array_api_strict", "dask", "torch", "jax", "numpy"),
 )
 """What the tests need, to compare with and to be described by; the libraries on the processor among them."""

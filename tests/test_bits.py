@@ -299,7 +299,7 @@ def test_bad_bitcast(library: Library) -> None:
     raises(TypeError, "x must be an array, got list", bits.bitcast, [1], xp.int32)
     raises(TypeError, "x must have a numeric data type", bits.bitcast, library.asarray([True]), xp.int8)
     raises(TypeError, "dtype must be a numeric data type", bits.bitcast, x, xp.bool)
-    raises(TypeError, "dtype must be a numeric data type", bits.bitcast, x, "nonsense")
+    raises(TypeError, "dtype must be a data type or the name of one", bits.bitcast, x, "nonsense")
     raises(TypeError, "dtype must be a numeric data type", bits.bitcast, x, None)
     raises(ValueError, "must have the size 2, got the shape \\(3,\\)", bits.bitcast, x, xp.complex128)
     raises(ValueError, "must have the size 2, got the shape \\(\\)", bits.bitcast, library.asarray(1), xp.complex128)

@@ -145,8 +145,8 @@ UNARY = [
 ]  # fmt: skip
 UNARY_OF_POSITIVE = ["log", "log10", "log2", "reciprocal", "sqrt"]
 BINARY = [
-    "add", "atan2", "copysign", "divide", "hypot", "logaddexp", "maximum", "minimum", "multiply", "remainder",
-    "subtract", "vecdot", "linalg.cross",
+    "add", "atan2", "copysign", "divide", "hypot", "logaddexp", "maximum", "minimum", "multiply", "nextafter",
+    "remainder", "subtract", "vecdot", "linalg.cross",
 ]  # fmt: skip
 FUNCTIONS: dict[str, Call] = {
     **{name: named(name, A, **({"axis": -1} if name.startswith("cumulative") else {})) for name in UNARY},

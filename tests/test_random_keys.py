@@ -248,7 +248,7 @@ def test_what_is_no_key(library: Library, name: str) -> None:
         function(library.asarray(np.zeros((3, 2), dtype=np.uint32)))
     with pytest.raises(ValueError, match=f"{name}: key must be one key.*make one with"):
         function(library.asarray(np.zeros(3, dtype=np.uint32)))
-    with pytest.raises(TypeError, match=f"{name}: key must be an array, got int"):
+    with pytest.raises(TypeError, match=f"{name}: key must be a key, .*got int; make one with `random.key"):
         function(5)
 
 

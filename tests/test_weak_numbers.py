@@ -24,7 +24,7 @@ from xpand_extensions.control_flow import cond, fori_loop, scan, switch, while_l
 from xpand_extensions.jit import eval_shape, jit
 from xpand_extensions.vmap import vmap
 
-from .libraries import LIBRARIES, Library
+from tests.libraries import LIBRARIES, Library
 
 EACH = pytest.mark.parametrize("library", LIBRARIES, ids=str)
 NOT_LAZY = [library for library in LIBRARIES if not library.lazy]

@@ -50,7 +50,9 @@ def sum_duplicates(a: Sparse, /, *, nse: int | None = None, format: Format | Non
         return convert(sort(a), into)
     if nse is None and _is_plain_matrix(a):
         return convert(assembled(tocoo(a), CSC if into == "csc" else CSR, sum_duplicates=True), into)
-    return convert(by_coordinates(lambda coo: _summed(coo, nse), a), into)
+    found = convert(by_coordinates(lambda coo: _summed(coo, nse), a), into)
+    found._is_unique = True  # padding of sums is out of bounds by both indices, so no row holds any
+    return found
 
 
 def _is_plain_matrix(a: Sparse) -> bool:
