@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 import torch
 
+from tests.libraries import LIBRARIES, Library
 from xpand import array_namespace
 from xpand_extensions.autodiff import (
     checkpoint,
@@ -23,8 +24,6 @@ from xpand_extensions.autodiff import (
 from xpand_extensions.control_flow import cond, fori_loop, scan, switch, while_loop
 from xpand_extensions.jit import eval_shape, jit
 from xpand_extensions.vmap import vmap
-
-from tests.libraries import LIBRARIES, Library
 
 EACH = pytest.mark.parametrize("library", LIBRARIES, ids=str)
 NOT_LAZY = [library for library in LIBRARIES if not library.lazy]
