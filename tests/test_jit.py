@@ -589,10 +589,11 @@ def test_torch_gradients_through_backward() -> None:
 def test_torch_falls_back_with_a_warning() -> None:
     import torch
     import torch._inductor.config as config
+    from torch._inductor.utils import fresh_cache
 
     x = torch.tensor(X)
     compiled = jit(lambda x: torch.cos(x) * 3.25)
-    with config.patch({"cpp.cxx": ("/no/compiler",)}):
+    with fresh_cache(), config.patch({"cpp.cxx": ("/no/compiler",)}):  # what other tests compiled isn't found
         with pytest.warns(
             UserWarning, match="jit: TorchInductor did not compile <lambda>.*No working C\\+\\+ compiler"
         ):
