@@ -181,7 +181,7 @@ def _reached(functions: Sequence[Any], parents: dict[int, list[int]]) -> Iterato
 
 
 def _inlined(x: Any) -> Any:
-    """Return the function that stands for a compiled one, or for one with a faster way to be called."""
+    """Return the plain function behind a compiled one, or behind one with a faster call path."""
     return getattr(x, "__dict__", {}).get(INLINED)
 
 

@@ -245,7 +245,7 @@ def pluggable(facade: Callable[P, R_co], /) -> Pluggable[P, R_co]:
 
 
 def in_one_namespace(*arrays: Any) -> tuple[Any, ...]:
-    """Return arrays, None and numbers as they are; beside a traced array, the library's own arrays as constants.
+    """Return arrays, None and numbers unchanged; next to a traced array, convert concrete arrays to constants.
 
     So the namespace of any of them takes all.
     """

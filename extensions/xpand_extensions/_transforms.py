@@ -205,7 +205,7 @@ class Like:
         return self.xp.zeros(self.shape, dtype=self.dtype, device=self.device)
 
     def conforming(self, what: str, leaf: Any) -> Array:
-        """Return a derivative that must be like this. What stands for that of an integer is not looked at, and zero."""
+        """Check that a derivative has this type and return it; the derivative of an integer is zero, whatever is given."""
         if not self.is_floating:
             return self.zeros()
         leaf = self.array(what, leaf)
@@ -227,7 +227,7 @@ def _like(namespace: str, shape: tuple[int, ...], dtype: DType, device: Device) 
 
 
 class Partial:
-    """The structure of a tree of which only some leaves are given anew: the others are kept."""
+    """The structure of a tree in which only some leaves are replaced."""
 
     __slots__ = ("_kept", "structure")
 
@@ -245,7 +245,7 @@ class Partial:
         return [next(given) if x is HOLE else x for x in self._kept]
 
     def given(self, leaves: Sequence[Any]) -> list[Any]:
-        """Return those of all leaves that are given anew."""
+        """Return the leaves that are replaced."""
         return [leaf for leaf, x in zip(leaves, self._kept) if x is HOLE]
 
     def mapped(self, function: Callable[[Any], Any]) -> "Partial":

@@ -20,7 +20,7 @@ def checking_leaks() -> Iterator[None]:
     """Within this context, raise where a traced array outlives the call that it was made for.
 
     Such an array, kept in a list or an attribute by a function that is transformed, is an error as soon as it is used;
-    here it is one even if nobody uses it. On JAX this is `jax.checking_leaks`, which looks after each call. On those
+    here it is one even if it is never used. On JAX this is `jax.checking_leaks`, which looks after each call. On those
     that xpand traces, references that are left at the end of the block count. PyTorch's own are not checked.
 
     Raises:

@@ -308,16 +308,16 @@ def all_to_all(
 
 @pluggable
 def ppermute(x: trees.Tree, /, axis_name: names.Names, perm: Perm) -> trees.Tree:
-    """Send what members along a mapped axis have to others.
+    """Send the values of lanes along a mapped axis to other lanes.
 
     Args:
         x: An array, a Python number, or a tree of such.
-        axis_name: The axis's name, or a tuple of names: members are then counted as by `axis_index`.
+        axis_name: The axis's name, or a tuple of names: lanes are then counted as by `axis_index`.
         perm: Pairs (source, destination) of positions: a list, or a concrete integer array of shape (n, 2), of any
             library. None is twice a source, and none twice a destination.
 
     Returns:
-        A tree like `x` of arrays: for each destination what its source has, and zeros for members that are none.
+        A tree like `x` of arrays: each destination has the value of its source; other lanes have zeros.
 
     Raises:
         TypeError: A leaf is neither an array nor a number, what can't be a name, or `perm` holds anything but pairs of
