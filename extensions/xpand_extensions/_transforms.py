@@ -205,7 +205,7 @@ class Like:
         return self.xp.zeros(self.shape, dtype=self.dtype, device=self.device)
 
     def conforming(self, what: str, leaf: Any) -> Array:
-        """Check that a derivative has this type and return it; the derivative of an integer is zero, whatever is given."""
+        """Check that a derivative has this type, and return it; that of an integer is always zero."""
         if not self.is_floating:
             return self.zeros()
         leaf = self.array(what, leaf)
