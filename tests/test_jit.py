@@ -593,7 +593,8 @@ def test_torch_falls_back_with_a_warning() -> None:
 
     x = torch.tensor(X)
     compiled = jit(lambda x: torch.cos(x) * 3.25)
-    with fresh_cache(), config.patch({"cpp.cxx": ("/no/compiler",)}):  # what other tests compiled isn't found
+    # In this thread, because settings hold in one thread only; in a fresh cache, without results of other tests.
+    with fresh_cache(), config.patch({"cpp.cxx": ("/no/compiler",), "compile_threads": 1}):
         with pytest.warns(
             UserWarning, match="jit: TorchInductor did not compile <lambda>.*No working C\\+\\+ compiler"
         ):

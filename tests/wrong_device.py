@@ -302,6 +302,7 @@ COMPILED = ("special.", "random.")
 """Operations that are compiled whole on JAX, in which nothing lies on a device until it is run."""
 
 OF_JAX = {
+    "all_to_all": "JAX makes the positions along a mapped axis on the default device",
     "custom_root": "within derivatives JAX doesn't tell on which device arrays lie",
     "hessian": "the same",
     "root, differentiated": "the same",
