@@ -124,7 +124,7 @@ def eager(library: Library, case: Case) -> tuple[np.ndarray, ...]:
 
 
 def batches(case: Case) -> tuple[np.ndarray, ...]:
-    """Two members for each array: itself, and itself with its first axis reversed, which keeps what it means."""
+    """Two lanes for each array: itself, and itself with its first axis reversed, which keeps what it means."""
     return tuple(np.stack([x, x[::-1] if x.ndim else x]) for x in case.arrays)
 
 

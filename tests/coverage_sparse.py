@@ -18,37 +18,37 @@ VALUES = np.asarray([[1.0, 2.0, 3.0, 4.0], [-1.0, 0.5, 2.5, 7.0]])
 SHAPE = (3, 4)
 DENSE = np.stack([scipy.sparse.coo_array((v, (i, j)), SHAPE).toarray() for v, i, j in zip(VALUES, ROWS, COLUMNS)])
 X = np.arange(16.0).reshape(2, 4, 2) ** 1.5
-# Two channels of each member, and places that occur twice.
+# Two channels of each lane, and places that occur twice.
 TWICE_ROWS = np.asarray([[0, 0, 1, 2], [0, 1, 2, 2]])
 TWICE_COLUMNS = np.asarray([[1, 1, 0, 3], [1, 2, 0, 0]])
 CHANNELS = np.stack([VALUES, VALUES**2 + 1.0], axis=1)
 SUMMED = np.zeros((2, 2, *SHAPE))
-for _member, _channel in np.ndindex(2, 2):
-    np.add.at(SUMMED[_member, _channel], (TWICE_ROWS[_member], TWICE_COLUMNS[_member]), CHANNELS[_member, _channel])
+for _lane, _channel in np.ndindex(2, 2):
+    np.add.at(SUMMED[_lane, _channel], (TWICE_ROWS[_lane], TWICE_COLUMNS[_lane]), CHANNELS[_lane, _channel])
 
 
 def compressed(cls: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Return values, indices and pointers of the batch, by SciPy."""
-    members = [cls(each) for each in DENSE]
-    return tuple(np.stack([getattr(x, name) for x in members]) for name in ("data", "indices", "indptr"))
+    lanes = [cls(each) for each in DENSE]
+    return tuple(np.stack([getattr(x, name) for x in lanes]) for name in ("data", "indices", "indptr"))
 
 
-def made(library: Library, format: str, member: int | None = 0) -> Any:
-    """Make a container: of one member of the batch, or of all."""
+def made(library: Library, format: str, lane: int | None = 0) -> Any:
+    """Make a container: of one batch element, or of all."""
     if format == "coo":
         parts, shape = (VALUES, ROWS, COLUMNS), SHAPE
     else:
         parts, shape = compressed(scipy.sparse.csr_array if format == "csr" else scipy.sparse.csc_array), SHAPE
-    if member is None:
+    if lane is None:
         shape = (2, *shape)
-    values, first, second = (library.asarray(x if member is None else x[member]) for x in parts)
+    values, first, second = (library.asarray(x if lane is None else x[lane]) for x in parts)
     if format == "coo":
         return sparse.COO(values, (first, second), shape)
     return (sparse.CSR if format == "csr" else sparse.CSC)(values, first, second, shape)
 
 
 def with_channels(library: Library, format: str) -> Any:
-    """Make a container of all members and channels, each of which has its own pattern, with duplicates."""
+    """Make a container of all lanes and channels, each of which has its own pattern, with duplicates."""
     repeated = lambda x: library.asarray(np.stack([x, x], axis=1))
     values, rows, columns = library.asarray(CHANNELS), repeated(TWICE_ROWS), repeated(TWICE_COLUMNS)
     if format == "coo":
@@ -57,13 +57,13 @@ def with_channels(library: Library, format: str) -> Any:
     return sparse.CSR(values, columns, repeated(ends), SUMMED.shape)
 
 
-def constructed(format: str, member: int | None) -> Row:
+def constructed(format: str, lane: int | None) -> Row:
     def check(library: Library) -> None:
-        a = made(library, format, member)
-        expected = DENSE if member is None else DENSE[member]
+        a = made(library, format, lane)
+        expected = DENSE if lane is None else DENSE[lane]
         assert sparse.sparse_format(a) == format
         library.assert_equal(sparse.todense(a), expected)
-        if member is not None and library.id.startswith(NATIVE):
+        if lane is not None and library.id.startswith(NATIVE):
             library.assert_equal(sparse.todense(sparse.to_native(a)), expected)
 
     return check
@@ -156,8 +156,8 @@ def csr_to_coo(library: Library) -> None:
     a = made(library, "csr", None)
     found = sparse.tocoo(a)
     library.assert_equal(sparse.csr_rows(a.indptr, nse=a.nse), library.to_numpy(found.coords[0]))
-    for i, member in enumerate(DENSE):
-        for x, expected in zip(found.coords, np.nonzero(member)):
+    for i, lane in enumerate(DENSE):
+        for x, expected in zip(found.coords, np.nonzero(lane)):
             library.assert_equal(x[i, ...], expected.astype(library.to_numpy(x).dtype))
 
 

@@ -80,10 +80,10 @@ def torch_vmap(case: Case) -> None:
 
 
 def _vmap(case: Case, library: Library, vmap: Callable[..., Any]) -> None:
-    members_of = batches(case)
-    members = [as_tuple(case.function(*(library.asarray(x[i]) for x in members_of))) for i in range(2)]
-    expected = [np.stack([np.asarray(library.to_numpy(x)) for x in results]) for results in zip(*members)]
-    assert_close(library, vmap(case.function)(*(library.asarray(x) for x in members_of)), expected, case)
+    lanes_of = batches(case)
+    lanes = [as_tuple(case.function(*(library.asarray(x[i]) for x in lanes_of))) for i in range(2)]
+    expected = [np.stack([np.asarray(library.to_numpy(x)) for x in results]) for results in zip(*lanes)]
+    assert_close(library, vmap(case.function)(*(library.asarray(x) for x in lanes_of)), expected, case)
 
 
 @compiling

@@ -47,7 +47,7 @@ def test_no_gradient_flows() -> None:
     np.testing.assert_allclose(float(tangents), expected.sum())
 
 
-def test_gradient_is_stopped_for_members(library: Library) -> None:
+def test_gradient_is_stopped_for_lanes(library: Library) -> None:
     def gradient(function: Any) -> Any:
         return grad(lambda x: array_namespace(x).sum(vmap(function)(x)))(library.asarray([3.0, 4.0]))
 

@@ -1,4 +1,4 @@
-"""Functions of the members along a named axis: values, derivatives as JAX's own, compositions, names, bad input."""
+"""Functions of the lanes along a named axis: values, derivatives as JAX's own, compositions, names, bad input."""
 
 import threading
 from collections.abc import Callable
@@ -139,7 +139,7 @@ def test_permutations(library: Library, data: st.DataObject) -> None:
     for source, destination in pairs:
         expected[destination] = x[source]
     library.assert_equal(named(lambda x: ppermute(x, "i", pairs))(library.asarray(x)), expected)
-    # What all members have is sent, too.
+    # What all lanes have is sent, too.
     expected = np.zeros(size)
     expected[[destination for _, destination in pairs]] = 2.0
     one = library.asarray(2.0)
@@ -271,7 +271,7 @@ def test_numbers_and_trees(able: Library) -> None:
     named(size)(x)
 
 
-def test_results_are_the_same_for_all_members(able: Library) -> None:
+def test_results_are_the_same_for_all_lanes(able: Library) -> None:
     f = lambda x: (psum(x, "i"), all_gather(x, "i"), x)
     total, gathered, own = named(f, out_axes=(None, None, 0))(able.asarray(X))
     able.assert_equal(total, X.sum(axis=0), rtol=1e-13)
@@ -279,7 +279,7 @@ def test_results_are_the_same_for_all_members(able: Library) -> None:
     able.assert_equal(own, X)
 
 
-def test_an_axis_without_members(able: Library) -> None:
+def test_an_axis_without_lanes(able: Library) -> None:
     f = lambda x: (psum(x, "i"), pmean(x, "i"), pmax(x, "i"), ppermute(x, "i", []))
     for found in named(f)(able.asarray(np.zeros((0, 2)))):
         able.assert_equal(found, np.zeros((0, 2)))
@@ -320,7 +320,7 @@ def as_float(x: Any, like: Any) -> Any:
 
 
 def composed(collective: Callable[[Any], Any], index: Callable[[], Any]) -> Callable[[Any], Any]:
-    """Make a function of a member that isn't linear, and not the same for all members."""
+    """Make a function of a lane that isn't linear, and not the same for all lanes."""
     return lambda x: collective(x * x) ** 2.0 * (as_float(index(), x) + 1.0) + x
 
 
@@ -338,7 +338,7 @@ TRANSFORMED: dict[str, Callable[..., Any]] = {
 
 
 def constant(like: Any) -> Any:
-    """Make a number that is the same for all members."""
+    """Make a number that is the same for all lanes."""
     return xpand.array_namespace(like).full((), 1.5, dtype=like.dtype, device=xpand.device(like))
 
 
@@ -356,7 +356,7 @@ def test_derivatives_are_those_of_jax(able: Library, functions: Any, transformed
 
 @pytest.mark.parametrize("extreme", [pmax, pmin])
 def test_derivatives_of_extremes(able: Library, extreme: Callable[..., Any]) -> None:
-    """Members that tie share alike; all else as for the namespace's own."""
+    """Lanes that tie share alike; all else as for the namespace's own."""
     x = able.asarray([2.0, -1.0, 2.0, -1.0, 0.0])
     chosen = np.asarray([0.5, 0.0, 0.5, 0.0, 0.0] if extreme is pmax else [0.0, 0.5, 0.0, 0.5, 0.0])
     weights = able.asarray(np.asarray([1.0, 2.0, 3.0, 4.0, 5.0]))
@@ -373,7 +373,7 @@ def test_gradients_of_partial_permutations(able: Library) -> None:
     able.assert_equal(found, np.asarray([4.0, -12.0, 0.0]))
 
 
-# Choices of members: derivatives are those of the function that each has chosen, and NaN of the other is in none
+# Choices of lanes: derivatives are those of the function that each has chosen, and NaN of the other is in none
 
 CHOICES: dict[str, Callable[[Any, Any, Any], Any]] = {
     "none within": lambda x, cond, psum: cond(x > 0, root, lambda x: x * x, x) * psum(x),
@@ -383,7 +383,7 @@ CHOICES: dict[str, Callable[[Any, Any, Any], Any]] = {
     "of all alike": lambda x, cond, psum: cond(psum(x) > 0, lambda x: root(x * x + 1.0), lambda x: x * psum(x), x),
 }
 CHOSEN = {name: TRANSFORMED[name] for name in ("grad inside", "grad outside", "grad of grad inside", "jvp outside")}
-OF_MEMBERS = np.asarray([0.3, -0.7, 1.2, 2.5])
+OF_LANES = np.asarray([0.3, -0.7, 1.2, 2.5])
 
 
 def root(x: Any) -> Any:
@@ -409,9 +409,9 @@ def test_derivatives_of_choices_are_those_of_jax(library: Library, name: str) ->
         )
         with np.errstate(invalid="ignore"):  # of the root that is computed for nothing
             found = transformed(lambda x: choice(x, cond, lambda x: psum(x, "i")), named, grad, jvp)(
-                library.asarray(OF_MEMBERS)
+                library.asarray(OF_LANES)
             )
-        library.assert_equal(found, np.asarray(native(JAX.asarray(OF_MEMBERS))), rtol=1e-12)
+        library.assert_equal(found, np.asarray(native(JAX.asarray(OF_LANES))), rtol=1e-12)
 
 
 def test_choices_within_several_maps() -> None:
@@ -419,7 +419,7 @@ def test_choices_within_several_maps() -> None:
     f = lambda x, cond, psum: cond(x > 0, lambda y: root(y) + psum(y), lambda y: 2.0 * y, x)
     ours = lambda x: f(x, cond, lambda x: psum(x, "i"))
     theirs = lambda x: f(x, cond_of_jax, lambda x: jax.lax.psum(x, "i"))
-    x = np.stack([OF_MEMBERS, OF_MEMBERS[::-1] + 0.1])
+    x = np.stack([OF_LANES, OF_LANES[::-1] + 0.1])
     for transformed in (
         lambda f, vmap, grad: vmap(lambda row: vmap(grad(f))(row), axis_name="i"),
         lambda f, vmap, grad: vmap(vmap(grad(f), axis_name="i")),
@@ -432,14 +432,14 @@ def test_choices_within_several_maps() -> None:
 
 @pytest.mark.parametrize("within", [checkpoint, lambda f: lambda x: cond(x < 9.0, f, lambda x: x, x)])
 def test_what_is_brought_along_is_differentiated(able: Library, within: Any) -> None:
-    """What members do together, within a function that is computed again, with an array from outside of it."""
+    """What lanes do together, within a function that is computed again, with an array from outside of it."""
     f = lambda x: within(lambda y: psum(x, "i") * y)(x * x)
-    x, expected = able.asarray(OF_MEMBERS), 2.0 * OF_MEMBERS * np.sum(OF_MEMBERS) + np.sum(OF_MEMBERS**2)
+    x, expected = able.asarray(OF_LANES), 2.0 * OF_LANES * np.sum(OF_LANES) + np.sum(OF_LANES**2)
     able.assert_equal(grad(lambda x: total(named(f)(x)))(x), expected, rtol=1e-13)
     able.assert_equal(named(grad(f))(x), expected, rtol=1e-13)
 
 
-# Functions with rules of their own, in which members do something together
+# Functions with rules of their own, in which lanes do something together
 
 
 def forward_rule(decorated: Any, psum: Any) -> Any:
@@ -459,7 +459,7 @@ RULES = {"jvp": (forward_rule, custom_jvp, jax.custom_jvp), "vjp": (reverse_rule
 
 @pytest.mark.parametrize("kind", RULES)
 @pytest.mark.parametrize("library", [x for x in LIBRARIES if x.id in ("numpy", "torch")], ids=str)
-def test_rules_in_which_members_do_something_together(library: Library, kind: str) -> None:
+def test_rules_in_which_lanes_do_something_together(library: Library, kind: str) -> None:
     rule, own, native = RULES[kind]
     ours, theirs = rule(own, psum), rule(native, jax.lax.psum)
     x = np.stack([STARTS, STARTS[::-1] * 0.5])
@@ -474,7 +474,7 @@ def test_rules_in_which_members_do_something_together(library: Library, kind: st
         library.assert_equal(transformed(ours, vmap, grad)(library.asarray(x)), np.asarray(expected), rtol=1e-13)
 
 
-# Loops that members end at different times: those that have ended still give what they have
+# Loops that lanes end at different times: those that have ended still give what they have
 
 STARTS = np.asarray([0.3, 0.7, 1.2, 2.5])
 
@@ -489,7 +489,7 @@ def loop_in_loop(x: Any, while_loop: Any, psum: Any) -> Any:
 
 
 def until_all_have(x: Any, while_loop: Any, psum: Any) -> Any:
-    """A condition that is one for all members, and a choice within."""
+    """A condition that is one for all lanes, and a choice within."""
     choose = cond if psum is not jax.lax.psum else jax.lax.cond
     step = lambda c: choose(psum(c, "i") > 9.0, lambda c: c * 2.0, lambda c: c + psum(c, "i"), c)
     return while_loop(lambda c: psum(c, "i") < 50.0, step, x)
@@ -698,7 +698,7 @@ def test_bad_options(able: Library) -> None:
 
 
 def test_what_is_not_mapped_and_not_an_argument(able: Library) -> None:
-    """An array that the function closes over is of the library itself, beside members that are followed."""
+    """An array that the function closes over is of the library itself, beside lanes that are followed."""
     held = np.asarray([1.0, 5.0, 2.0])
     closed = able.asarray(held)
     f = lambda _: (

@@ -254,14 +254,14 @@ def counts_and_choices_reference(counts: Any, chosen: Any, covariates: Any, coef
 # A Bloom filter, packed into bytes
 
 
-def bloom_filter(table: Any, members: Any, queries: Any) -> Any:
-    xp = array_namespace(table, members, queries)
+def bloom_filter(table: Any, inserted: Any, queries: Any) -> Any:
+    xp = array_namespace(table, inserted, queries)
 
     def hashes(keys: Any) -> Any:
         mixed = [keys * factor + (factor >> 3) for factor in (40503, 25717, 60493)]
         return xp.stack([bits.shift_right(x ^ bits.shift_right(x, 7), 3) & 127 for x in mixed])
 
-    table = scatter.scatter(table, xp.reshape(hashes(members), (-1,)), True)
+    table = scatter.scatter(table, xp.reshape(hashes(inserted), (-1,)), True)
     packed = bits.packbits(table, bitorder="little")
     places = hashes(queries)
     bytes_of = xp.astype(indexing.take(packed, bits.shift_right(places, 3)), places.dtype)
@@ -269,13 +269,13 @@ def bloom_filter(table: Any, members: Any, queries: Any) -> Any:
     return packed, found, xp.sum(xp.astype(bits.population_count(packed), xp.int64)), bits.unpackbits(packed, count=100)
 
 
-def bloom_filter_reference(table: Any, members: Any, queries: Any) -> Any:
+def bloom_filter_reference(table: Any, inserted: Any, queries: Any) -> Any:
     def hashes(key: int) -> list[int]:
         mixed = [int(key) * factor + (factor >> 3) for factor in (40503, 25717, 60493)]
         return [((x ^ (x >> 7)) >> 3) % 128 for x in mixed]
 
     table = table.copy()
-    table[[each for key in members for each in hashes(key)]] = True
+    table[[each for key in inserted for each in hashes(key)]] = True
     found = np.asarray([all(table[each] for each in hashes(key)) for key in queries])
     packed = np.packbits(table, bitorder="little")
     return packed, found, np.asarray(table.sum()), np.unpackbits(packed, count=100)
@@ -460,7 +460,7 @@ def number_of(case: Case) -> Callable[..., Any]:
 
 
 def batches_of(case: Case) -> list[np.ndarray]:
-    """Two members that differ: each array, and the array with its first axis reversed."""
+    """Two lanes that differ: each array, and the array with its first axis reversed."""
     return [np.stack([x, x[::-1] if x.ndim else 0.5 * x]) for x in case.arrays]
 
 
@@ -472,12 +472,12 @@ def assert_near(library: Library, actual: Any, expected: list[np.ndarray], rtol:
 
 
 def torch_gradients(case: Case) -> list[np.ndarray]:
-    """The gradients for each member, by PyTorch, one member at a time."""
+    """The gradients for each lane, by PyTorch, one lane at a time."""
     import torch
 
     gradients = torch.func.grad(number_of(case), case.differentiable)
-    members = [gradients(*(torch.asarray(x[i].copy()) for x in batches_of(case))) for i in range(2)]
-    return [torch.stack(each).numpy() for each in zip(*members)]
+    lanes = [gradients(*(torch.asarray(x[i].copy()) for x in batches_of(case))) for i in range(2)]
+    return [torch.stack(each).numpy() for each in zip(*lanes)]
 
 
 UNCOMPILED = ["graph_layer", "particle_in_cell", "peaks"]

@@ -104,7 +104,7 @@ def test_lazy_conditions_are_not_computed() -> None:
 BATCH = np.stack([X, -X, X * 2, X - 3])
 
 
-def test_vmap_takes_each_member_as_if_alone(library: Library) -> None:
+def test_vmap_takes_each_lane_as_if_alone(library: Library) -> None:
     found = vmap(cube_or_sine)(library.asarray(BATCH), library.asarray(BATCH))
     library.assert_equal(found, [cube_or_sine_in_numpy(x, x) for x in BATCH], rtol=1e-14)
     numbers = np.asarray([3, -1, 1, 9])
@@ -202,7 +202,7 @@ def test_branches_that_differ(name: str) -> None:
         switch(library.asarray(0), [lambda x: x, lambda x: (x, x)], x)
 
 
-# Members that choose differently: both functions are computed, and what isn't chosen, NaN here, has no derivative
+# Lanes that choose differently: both functions are computed, and what isn't chosen, NaN here, has no derivative
 
 
 def of_sign(x: Any, w: Any) -> Any:
@@ -215,14 +215,14 @@ def of_size(x: Any, w: Any) -> Any:
     return switch(sum(xp.astype(x > i, xp.int64) for i in (0, 1)), [lambda x: x * x * w * w, root, root], x)
 
 
-MEMBERS, FACTOR = np.asarray([0.3, -0.7, 1.2, 2.5]), 1.5
-ROOTS = np.sqrt(np.abs(MEMBERS))
-BY_MEMBER, BY_FACTOR, MIXED, SECOND = (
-    np.where(MEMBERS > 0, of_root, of_square)
+LANES, FACTOR = np.asarray([0.3, -0.7, 1.2, 2.5]), 1.5
+ROOTS = np.sqrt(np.abs(LANES))
+BY_LANE, BY_FACTOR, MIXED, SECOND = (
+    np.where(LANES > 0, of_root, of_square)
     for of_root, of_square in (
-        (FACTOR / (2 * ROOTS), 2 * MEMBERS * FACTOR**2),
-        (ROOTS, 2 * MEMBERS**2 * FACTOR),
-        (1 / (2 * ROOTS), 4 * MEMBERS * FACTOR),
+        (FACTOR / (2 * ROOTS), 2 * LANES * FACTOR**2),
+        (ROOTS, 2 * LANES**2 * FACTOR),
+        (1 / (2 * ROOTS), 4 * LANES * FACTOR),
         (-FACTOR / (4 * ROOTS**3), np.full(4, 2 * FACTOR**2)),
     )
 )
@@ -233,8 +233,8 @@ def all_of(function: Any) -> Any:
 
 
 UNCHOSEN: dict[str, tuple[Any, np.ndarray]] = {
-    "vmap of grad": (lambda f: vmap(grad(f), (0, None)), BY_MEMBER),
-    "grad of vmap": (lambda f: grad(all_of(f)), BY_MEMBER),
+    "vmap of grad": (lambda f: vmap(grad(f), (0, None)), BY_LANE),
+    "grad of vmap": (lambda f: grad(all_of(f)), BY_LANE),
     "grad of vmap, by what is used": (lambda f: grad(all_of(f), 1), np.asarray(BY_FACTOR.sum())),
     "vmap of both": (lambda f: vmap(grad(grad(f, 1)), (0, None)), MIXED),
     "vmap of jvp of grad": (lambda f: vmap(lambda x, w: jvp(grad(f, 1), (x, w), (x / x, 0 * w))[1], (0, None)), MIXED),
@@ -247,7 +247,7 @@ UNCHOSEN: dict[str, tuple[Any, np.ndarray]] = {
 @pytest.mark.parametrize("library", EAGER_LIBRARIES, ids=str)
 def test_what_is_not_chosen_has_no_derivative(library: Library, function: Any, name: str) -> None:
     transform, expected = UNCHOSEN[name]
-    xs, w = library.asarray(MEMBERS), library.asarray(FACTOR)
+    xs, w = library.asarray(LANES), library.asarray(FACTOR)
     transformed = transform(function)
     with np.errstate(invalid="ignore"):  # of the square root that is computed for nothing
         library.assert_equal(transformed(xs, w), expected, rtol=1e-14)
@@ -259,4 +259,4 @@ def test_what_is_not_chosen_has_no_derivative(library: Library, function: Any, n
 def test_second_derivatives_of_what_is_compiled_follow_one_branch(library: Library) -> None:
     second = jit(grad(grad(of_sign, 1)))
     for i in (0, 1):  # with no warning of a root that isn't asked for
-        library.assert_equal(second(library.asarray(MEMBERS[i]), library.asarray(FACTOR)), MIXED[i], rtol=1e-14)
+        library.assert_equal(second(library.asarray(LANES[i]), library.asarray(FACTOR)), MIXED[i], rtol=1e-14)

@@ -117,7 +117,7 @@ def test_a_loop_without_bound_has_no_reverse_mode() -> None:
 
 
 @pytest.mark.usefixtures("_not_by_inductor")
-def test_derivatives_of_members_together() -> None:
+def test_derivatives_of_lanes_together() -> None:
     def function(x: Any) -> Any:
         return cond(x > 0, lambda x: psum(x * x, "i"), lambda x: psum(array_namespace(x).sin(x), "i") * x, x)
 
@@ -131,7 +131,7 @@ def test_derivatives_of_members_together() -> None:
 
 
 @pytest.mark.usefixtures("_not_by_inductor")
-def test_members_together_within_a_loop() -> None:
+def test_lanes_together_within_a_loop() -> None:
     def function(x: Any) -> Any:
         return fori_loop(0, 20, lambda i, s: s + psum(0.01 * s, "i"), x)
 

@@ -188,17 +188,17 @@ def test_lazy_conditions_are_not_computed() -> None:
 # Transformations
 
 
-def members(a: np.ndarray, steps: int = 100) -> tuple[np.ndarray, np.ndarray]:
+def lanes(a: np.ndarray, steps: int = 100) -> tuple[np.ndarray, np.ndarray]:
     found = [root_in_numpy(x, steps) for x in a]
     return np.asarray([x for x, _ in found]), np.asarray([n for _, n in found])
 
 
 @pytest.mark.parametrize("bound", [None, 3, 20, 50])
-def test_vmap_takes_each_member_as_if_alone(library: Library, bound: int | None) -> None:
+def test_vmap_takes_each_lane_as_if_alone(library: Library, bound: int | None) -> None:
     if library.lazy:
         bound = min(bound or 9, 9)  # as many as it takes, and fewer
     x, steps = vmap(lambda a: root(a, bound))(library.asarray(A))
-    expected = members(A, 100 if bound is None else bound)
+    expected = lanes(A, 100 if bound is None else bound)
     library.assert_equal(x, expected[0], rtol=1e-15)
     np.testing.assert_array_equal(library.to_numpy(steps), expected[1])
 
@@ -206,13 +206,13 @@ def test_vmap_takes_each_member_as_if_alone(library: Library, bound: int | None)
 def test_vmap_of_vmap(eager_library: Library) -> None:
     batch = np.stack([A, A[::-1] * 3])
     x, steps = vmap(vmap(root))(eager_library.asarray(batch))
-    eager_library.assert_equal(x, np.stack([members(row)[0] for row in batch]), rtol=1e-15)
-    np.testing.assert_array_equal(eager_library.to_numpy(steps), np.stack([members(row)[1] for row in batch]))
+    eager_library.assert_equal(x, np.stack([lanes(row)[0] for row in batch]), rtol=1e-15)
+    np.testing.assert_array_equal(eager_library.to_numpy(steps), np.stack([lanes(row)[1] for row in batch]))
 
 
 def test_vmap_of_a_trajectory(library: Library) -> None:
     x, _ = vmap(lambda a: root(a, (0, 2, 40)), out_axes=1)(library.asarray(A))
-    library.assert_equal(x, np.stack([members(A, n)[0] for n in (0, 2, 40)]), rtol=1e-15)
+    library.assert_equal(x, np.stack([lanes(A, n)[0] for n in (0, 2, 40)]), rtol=1e-15)
 
 
 def test_vmap_of_counts(eager_library: Library) -> None:
@@ -226,7 +226,7 @@ def test_derivatives_of_a_bounded_loop(library: Library, bound: int) -> None:
     a = library.asarray(2.0)
     library.assert_equal(grad(f)(a), 0.5 / np.sqrt(2.0), rtol=1e-14)
     library.assert_equal(hessian(f)(a), -0.25 / 2.0**1.5, rtol=1e-13)
-    # The member that is the root from the beginning takes no step: its derivative is 1.
+    # The lane that is the root from the beginning takes no step: its derivative is 1.
     expected = np.where(A == 1.0, 1.0, 0.5 / np.sqrt(A))
     batch = library.asarray(A)
     library.assert_equal(vmap(grad(f))(batch), expected, rtol=1e-13)
@@ -240,8 +240,8 @@ def test_forward_derivative_of_a_loop_without_bound(eager_library: Library) -> N
     eager_library.assert_equal(found, np.where(A == 1.0, 1.0, np.sqrt(A) / 2), rtol=1e-13)
 
 
-def test_gradients_of_members_that_ended_stay_finite(library: Library) -> None:
-    """A step from where a member has ended would divide by zero."""
+def test_gradients_of_lanes_that_ended_stay_finite(library: Library) -> None:
+    """A step from where a lane has ended would divide by zero."""
 
     def f(x: Any) -> Any:
         xp = xpand.array_namespace(x)
@@ -253,7 +253,7 @@ def test_gradients_of_members_that_ended_stay_finite(library: Library) -> None:
     library.assert_equal(vmap(grad(f))(library.asarray(x)), expected, rtol=1e-13)
 
 
-def test_members_that_take_no_step_have_the_gradient_of_none(library: Library) -> None:
+def test_lanes_that_take_no_step_have_the_gradient_of_none(library: Library) -> None:
     """A step from where one begins would be undefined."""
 
     def f(x: Any) -> Any:
@@ -354,7 +354,7 @@ def test_memory_of_backward_grows_as_the_square_root_on_torch(kind: str) -> None
 
 
 def test_steps_stop_early_under_vmap(eager_library: Library) -> None:
-    """A bound costs nothing where all members end: 10^6 steps would take minutes."""
+    """A bound costs nothing where all lanes end: 10^6 steps would take minutes."""
     found = vmap(lambda x: while_loop(lambda x: x < 9.0, lambda x: x + 1.0, x, max_iter=10**6))(
         eager_library.asarray(A)
     )
@@ -511,16 +511,16 @@ FROM_OUTSIDE = [counted_beside, up_to, by_what_is_used, bounded, trajectory, ran
 @pytest.mark.parametrize("function", FROM_OUTSIDE)
 @pytest.mark.parametrize("library", [x for x in EAGER_LIBRARIES if x.id not in ("torch", "jax")], ids=str)
 def test_what_is_carried_is_not_followed(library: Library, function: Any) -> None:
-    members = np.asarray([1.5, 2.5])
+    lanes = np.asarray([1.5, 2.5])
     ours = lambda x: function(x, library.asarray(0.0), library.asarray(1.0))
     theirs = jax.jit(lambda x: jax.jvp(lambda x: function(x, jax.numpy.zeros(()), jax.numpy.ones(())), (x,), (x,)))
-    values, along = (np.asarray(x) for x in jax.vmap(theirs)(members))
-    xs = library.asarray(members)
+    values, along = (np.asarray(x) for x in jax.vmap(theirs)(lanes))
+    xs = library.asarray(lanes)
     pushed = lambda x: jvp(ours, (x,), (x,))
     for transformed in (vmap(pushed), jit(vmap(pushed))):
         for found, expected in zip(transformed(xs), (values, along)):
             library.assert_equal(found, expected, rtol=1e-14)
-    x = library.asarray(members[0])
+    x = library.asarray(lanes[0])
     for transformed in (ours, jit(ours)):
         library.assert_equal(transformed(x), values[0], rtol=1e-14)
     for found, expected in zip(pushed(x), (values[0], along[0])):
@@ -553,14 +553,14 @@ def test_derivatives_cost_the_steps_taken() -> None:
 
     x = np.asarray([1.0, 2.0, 50.0, 30.0])
 
-    def of_members(bound: int) -> Any:
+    def of_lanes(bound: int) -> Any:
         return lambda x: total(vmap(lambda x: f(x, bound))(x))
 
     for change, at in (
         (lambda bound: grad(lambda x: f(x, bound)), x[0]),
-        (lambda bound: grad(of_members(bound)), x),
+        (lambda bound: grad(of_lanes(bound)), x),
         (lambda bound: vmap(grad(lambda x: f(x, bound))), x),
-        (lambda bound: jvp_of_grad(of_members(bound)), x),
+        (lambda bound: jvp_of_grad(of_lanes(bound)), x),
     ):
         few, many = jit(change(40)), jit(change(10**5))
         np.testing.assert_array_equal(few(at), many(at))
@@ -577,7 +577,7 @@ def jvp_of_grad(f: Any) -> Any:
 
 @pytest.mark.parametrize("bound", [70, 5_000])
 def test_derivatives_compiled_by_pytorch_cost_a_block_of_steps(bound: int) -> None:
-    """Of the square root of the bound; the members of a map end where the slowest does."""
+    """Of the square root of the bound; the lanes of a map end where the slowest does."""
     steps = 0
 
     def sine(x: Any) -> Any:
@@ -588,7 +588,7 @@ def test_derivatives_compiled_by_pytorch_cost_a_block_of_steps(bound: int) -> No
     def f(x: Any) -> Any:
         def grown(x: Any) -> Any:
             known = pure_callback(sine, ShapeDtype(x.shape, x.dtype), x.detach(), vmap_method="broadcast_all")
-            # Undefined from where a member ends.
+            # Undefined from where a lane ends.
             return 1.5 * x + known * torch.sqrt(61.5 - x)
 
         return while_loop(lambda x: x < 40.0, grown, x, max_iter=bound)

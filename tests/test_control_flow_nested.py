@@ -149,7 +149,7 @@ def switch_in_fori(m: Any) -> Any:
 
 
 def while_with_closures(m: Any) -> Any:
-    """As many steps as the argument asks for, which differ between the members of a batch."""
+    """As many steps as the argument asks for, which differ between the batch elements."""
 
     def f(x: Any, w: Any) -> Any:
         xp = NAMESPACE(x)

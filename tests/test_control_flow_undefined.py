@@ -1,6 +1,6 @@
-"""Loops whose steps are undefined for members that don't take them: each gets what it would alone, and its derivatives.
+"""Loops whose steps are undefined for lanes that don't take them: each gets what it would alone, and its derivatives.
 
-The reference is a loop of Python for each member, differentiated by JAX. Warnings are errors: no such step is computed.
+The reference is a loop of Python for each lane, differentiated by JAX. Warnings are errors: no such step is computed.
 """
 
 from collections.abc import Callable
@@ -101,10 +101,10 @@ def within_another(loop: Function, bound: int) -> Function:
 PROGRAMS = [of_closures_alone, of_closures_and_carry, of_a_quotient, of_integers, of_carry, within_another]
 
 
-# Transformations, and what is expected of the gradients of members alone
+# Transformations, and what is expected of the gradients of lanes alone
 
 
-def of_members(f: Function) -> Function:
+def of_lanes(f: Function) -> Function:
     return lambda xs, w: total(vmap(f, (0, None))(xs, w))
 
 
@@ -118,16 +118,16 @@ TRANSFORMED: dict[str, Callable[[Function], Function]] = {
     "vmap(grad)": lambda f: vmap(grad(f, BOTH), (0, None)),
     "jit(vmap(grad))": lambda f: jit(vmap(grad(f, BOTH), (0, None))),
     "vmap(jit(grad))": lambda f: vmap(jit(grad(f, BOTH)), (0, None)),
-    "grad(vmap)": lambda f: grad(of_members(f), BOTH),
-    "jit(grad(vmap))": lambda f: jit(grad(of_members(f), BOTH)),
+    "grad(vmap)": lambda f: grad(of_lanes(f), BOTH),
+    "jit(grad(vmap))": lambda f: jit(grad(of_lanes(f), BOTH)),
     "grad(jit(vmap))": lambda f: grad(lambda x, w: total(jit(vmap(f, (0, None)))(x, w)), BOTH),
     "jacrev(vmap)": lambda f: jacrev(vmap(f, (0, None)), BOTH),
     "vmap(jvp)": lambda f: vmap(lambda x, w: jvp(f, (x, w), (0.3 * x, w))[1], (0, None)),
     "jvp(vmap)": lambda f: lambda xs, w: jvp(vmap(f, (0, None)), (xs, w), (0.3 * xs, w))[1],
     "vmap(hessian)": lambda f: vmap(hessian(f, BOTH), (0, None)),
-    "hessian(vmap)": lambda f: hessian(of_members(f), BOTH),
-    "grad(grad(vmap))": lambda f: grad(lambda x, w: total(grad(of_members(f))(x, w)), BOTH),
-    "vmap(grad(vmap))": lambda f: lambda xs, w: vmap(grad(of_members(f), BOTH), (None, 0))(xs, w * WS),
+    "hessian(vmap)": lambda f: hessian(of_lanes(f), BOTH),
+    "grad(grad(vmap))": lambda f: grad(lambda x, w: total(grad(of_lanes(f))(x, w)), BOTH),
+    "vmap(grad(vmap))": lambda f: lambda xs, w: vmap(grad(of_lanes(f), BOTH), (None, 0))(xs, w * WS),
     "vmap(vmap(grad))": lambda f: lambda xs, w: vmap(vmap(grad(f, BOTH), (0, None)), (None, 0))(xs, w * WS),
     "jit(grad(vmap(vmap)))": lambda f: jit(grad(of_pairs(f), BOTH)),
 }
@@ -135,7 +135,7 @@ TRANSFORMED: dict[str, Callable[[Function], Function]] = {
 
 @cache
 def alone(program: Any, bound: int, order: int, w: float = float(W)) -> Any:
-    """The value, the gradient, or the second derivatives of each member, in two numbers."""
+    """The value, the gradient, or the second derivatives of each lane, in two numbers."""
     f = program(in_python, bound)
     of_x, of_w = (lambda x, w: jax.grad(f)(x, w)), (lambda x, w: jax.grad(f, 1)(x, w))
     wanted = [[f], [of_x, of_w], [jax.grad(g, i) for g in (of_x, of_w) for i in BOTH]][order]
@@ -184,7 +184,7 @@ SHORT, LONG = 6, 40  # of which long ones are passed over by segments, once they
     ],
 )
 @pytest.mark.parametrize("program", PROGRAMS)
-def test_members_get_what_they_would_alone(program: Any, id: str, name: str, bound: int) -> None:
+def test_lanes_get_what_they_would_alone(program: Any, id: str, name: str, bound: int) -> None:
     library = library_of_name(id)
     found = TRANSFORMED[name](program(while_loop, bound))(library.asarray(X), library.asarray(W))
     for ours, expected in zip(trees.leaves(found), expected_of(name, program, bound), strict=True):
@@ -193,7 +193,7 @@ def test_members_get_what_they_would_alone(program: Any, id: str, name: str, bou
 
 @pytest.mark.filterwarnings("ignore:invalid value:RuntimeWarning")  # where all is computed, and then chosen
 @pytest.mark.parametrize("name", ["vmap(grad)", "grad(vmap)"])
-def test_members_of_lazy_arrays(name: str) -> None:
+def test_lanes_of_lazy_arrays(name: str) -> None:
     library = library_of_name("dask")
     found = TRANSFORMED[name](of_closures_alone(while_loop, SHORT))(library.asarray(X), library.asarray(W))
     for ours, expected in zip(found, expected_of(name, of_closures_alone, SHORT), strict=True):
@@ -248,7 +248,7 @@ def test_linear_loops_of_no_step() -> None:
 
 
 @pytest.mark.parametrize("xs", [X[:0], -np.abs(X)])
-def test_no_member_takes_a_step(xs: np.ndarray) -> None:
+def test_no_lane_takes_a_step(xs: np.ndarray) -> None:
     f = of_closures_alone(while_loop, SHORT)
     for name in ("vmap(grad)", "jit(vmap(grad))", "grad(vmap)", "jit(grad(vmap))"):
         of_x, of_w = TRANSFORMED[name](f)(xs, W)
@@ -261,7 +261,7 @@ def test_no_member_takes_a_step(xs: np.ndarray) -> None:
 # What is computed of closures
 
 
-def test_infinite_derivatives_stay_those_of_the_member() -> None:
+def test_infinite_derivatives_stay_those_of_the_lane() -> None:
     def of_closure(x: Any) -> Any:
         step = lambda c: (c[0] + 1, c[1] + NAMESPACE(x).sqrt(x))
         return while_loop(lambda c: c[0] < 1.0 + x, step, (0.0 * x, x), max_iter=SHORT)[1]
@@ -311,18 +311,18 @@ def test_what_is_computed_of_closures_is_computed_once() -> None:
         assert none in (0, one)
 
 
-def test_members_that_ask_others_for_what_is_closed_over() -> None:
+def test_lanes_that_ask_others_for_what_is_closed_over() -> None:
     """Those that take no step are asked too; what is done with the answer is of the loop."""
 
     def within(x: Any) -> Any:
-        step = lambda c: c + NAMESPACE(x).sqrt(x) * pmean(x * x, "members")
+        step = lambda c: c + NAMESPACE(x).sqrt(x) * pmean(x * x, "lanes")
         return while_loop(lambda c: c < 3.0 * x, step, 0.2 * x, max_iter=SHORT)
 
     def before(x: Any) -> Any:
-        mean = pmean(x * x, "members")
+        mean = pmean(x * x, "lanes")
         return while_loop(lambda c: c < 3.0 * x, lambda c: c + NAMESPACE(x).sqrt(x) * mean, 0.2 * x, max_iter=SHORT)
 
-    for change in (lambda f: vmap(f, axis_name="members"), lambda f: vmap(grad(f), axis_name="members")):
+    for change in (lambda f: vmap(f, axis_name="lanes"), lambda f: vmap(grad(f), axis_name="lanes")):
         for compiled in (lambda f: f, jit):
             found, expected = compiled(change(within))(X), compiled(change(before))(X)
             assert np.all(np.isfinite(found))

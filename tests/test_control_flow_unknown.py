@@ -96,7 +96,7 @@ def test_lazy_choices_that_nothing_follows_call_each_function_once() -> None:
     assert len(called) == 5
 
 
-# Loops that take no step, or for some members of a map: a step from where they are is undefined
+# Loops that take no step, or for some lanes of a map: a step from where they are is undefined
 
 
 def around(x: Any, steps: Any, weight: Any) -> Any:
@@ -112,7 +112,7 @@ def carried(x: Any, steps: Any, weight: Any) -> Any:
     return weight * while_loop(lambda state: state[0] < steps, step, (xp.zeros_like(steps), x), max_iter=4)[1]
 
 
-MEMBERS, STEPS, WEIGHT = np.asarray([0.0, 2.0, -1.0, 3.0]), np.asarray([0, 1, 0, 3]), 1.5
+LANES, STEPS, WEIGHT = np.asarray([0.0, 2.0, -1.0, 3.0]), np.asarray([0, 1, 0, 3]), 1.5
 
 
 def by_hand(function: Any, x: Any, steps: int, weight: Any) -> Any:
@@ -125,7 +125,7 @@ def by_hand(function: Any, x: Any, steps: int, weight: Any) -> Any:
 
 def expected(function: Any, transform: Any, argnums: int = 0) -> np.ndarray:
     derivative = lambda steps: transform(lambda x, weight: by_hand(function, x, steps, weight), argnums)
-    return np.asarray([derivative(int(steps))(x, WEIGHT) for x, steps in zip(MEMBERS, STEPS)])
+    return np.asarray([derivative(int(steps))(x, WEIGHT) for x, steps in zip(LANES, STEPS)])
 
 
 @pytest.mark.parametrize("function", [around, carried])
@@ -147,8 +147,8 @@ def test_loops_without_steps(library: Library, function: Any) -> None:
 
 @pytest.mark.parametrize("function", [around, carried])
 @pytest.mark.parametrize("library", TRACED, ids=str)
-def test_members_without_steps(library: Library, function: Any) -> None:
-    xs, steps, weight = (library.asarray(each) for each in (MEMBERS, STEPS, WEIGHT))
+def test_lanes_without_steps(library: Library, function: Any) -> None:
+    xs, steps, weight = (library.asarray(each) for each in (LANES, STEPS, WEIGHT))
     all_of = lambda xs, weight: total(vmap(function, (0, 0, None))(xs, steps, weight))
     wanted = expected(function, jax.grad)
     mapped = vmap(grad(function), (0, 0, None))

@@ -67,9 +67,9 @@ def by_definition(
     for b, o, *place in np.ndindex(*out.shape):
         own = kernel if kernel.ndim == n + 2 else kernel[b % len(kernel)]
         group = o // (outputs // feature_groups)
-        member = b + batch * (o // (outputs // batch_groups))
+        lane = b + batch * (o // (outputs // batch_groups))
         key = tuple(slice(p * s, p * s + r, d) for p, s, r, d in zip(place, strides, reach, kernel_dilation))
-        met = spread[(member, slice(group * into, (group + 1) * into), *key)]
+        met = spread[(lane, slice(group * into, (group + 1) * into), *key)]
         out[(b, o, *place)] = np.sum(met * own[o], dtype=x.dtype)
     return out
 
@@ -479,7 +479,7 @@ X, K = np.ones((2, 4, 5, 5)), np.ones((4, 4, 3, 3))
         (X.astype(np.uint64), K.astype(np.int8), {}, TypeError, "x of uint64, kernel of int8"),
         (X[0, 0, 0], K, {}, ValueError, r"x must have the axes \(batch, channels"),
         (X, K[0, 0], {}, ValueError, "kernel must have 4 axes"),
-        (X, np.ones((3, 4, 4, 3, 3)), {}, ValueError, "one entry, or one for each of the 2 members"),
+        (X, np.ones((3, 4, 4, 3, 3)), {}, ValueError, "one entry, or one for each of the 2 batch elements"),
         (X, K[..., :0], {}, ValueError, "kernel must have taps"),
         (X, np.ones((3, 3, 3, 3)), {}, ValueError, "4 channels"),
         (X, K, {"strides": 0}, ValueError, "strides must be at least 1"),

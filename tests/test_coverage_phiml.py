@@ -269,12 +269,12 @@ def sampled(mode: str) -> Any:
 
 
 def convolved(x: np.ndarray, kernel: np.ndarray) -> np.ndarray:
-    """Correlate each member of the batch with its kernel, or with the only one."""
+    """Correlate each batch element with its kernel, or with the only one."""
     kernels = np.broadcast_to(kernel, (len(x), *kernel.shape[1:]))
     return np.stack(
         [
-            [sum(scipy.signal.correlate(c, w, "same") for c, w in zip(member, out)) for out in own]
-            for member, own in zip(x, kernels)
+            [sum(scipy.signal.correlate(c, w, "same") for c, w in zip(lane, out)) for out in own]
+            for lane, own in zip(x, kernels)
         ]
     )
 

@@ -228,12 +228,12 @@ def test_slices_pass_over_the_last_chunk(chunks: tuple[int, ...]) -> None:
         lambda x: NAMESPACE(x).stack([x, x])[1, ..., :2:2] * x[2:, None],
     ):
         of_sum = lambda x: total(function(x))  # noqa: B023
-        members = np.stack([x, 2.0 * x])
+        lanes = np.stack([x, 2.0 * x])
         for transformed, given in (
             (grad(of_sum), x),
             (jit(function), x),
             (jacfwd(function), x),
-            (vmap(grad(of_sum)), members),
+            (vmap(grad(of_sum)), lanes),
         ):
             lazy = da.from_array(given, chunks=(*[2] * (given.ndim - 1), chunks))
             DASK.assert_equal(transformed(lazy), transformed(given), rtol=1e-13)

@@ -156,7 +156,7 @@ def x_device() -> Any:
 
 
 def test_transformations(library: Library) -> None:
-    """Derivatives go through, compiled too, and members of a batch are moved together."""
+    """Derivatives go through, compiled too, and batch elements are moved together."""
     info = devices.device_info(library.expected_device, xp=library.xp)
     move = lambda x: devices.to_device(devices.to_device(x, library.expected_device), info)
     x = library.asarray(X)

@@ -141,14 +141,14 @@ def test_batched_gather(library: Library, mode: str | None) -> None:
         index, beyond = resolved(indices, x.shape[axis], mode)
         batch = np.broadcast_shapes(x.shape[:batch_dims], indices.shape[:batch_dims])
         xs = np.broadcast_to(x, batch + x.shape[batch_dims:])
-        members = [np.broadcast_to(i, batch + indices.shape[batch_dims:]) for i in (index, beyond)]
+        lanes = [np.broadcast_to(i, batch + indices.shape[batch_dims:]) for i in (index, beyond)]
         inner = axis - batch_dims
         shape = batch + x.shape[batch_dims:axis] + indices.shape[batch_dims:] + x.shape[axis + 1 :]
         expected = np.zeros(shape, x.dtype)
         for b in np.ndindex(batch):
-            mask = members[1][b].reshape(members[1][b].shape + (1,) * (x.ndim - axis - 1))
+            mask = lanes[1][b].reshape(lanes[1][b].shape + (1,) * (x.ndim - axis - 1))
             fill = np.asarray(7, dtype=x.dtype)
-            expected[b] = np.where(mask, fill, np.take(xs[b], members[0][b], axis=inner))
+            expected[b] = np.where(mask, fill, np.take(xs[b], lanes[0][b], axis=inner))
         a, i = library.asarray(x), library.asarray(indices)
         options = {"axis": axis, "batch_dims": batch_dims, "mode": mode, "fill_value": 7}
         result = expect(library, mode, beyond.any(), lambda: indexing.gather(a, i, **options))

@@ -30,16 +30,16 @@ def normal(*shape: int, seed: int = 0) -> np.ndarray:
 
 
 def by_scipy(grid: np.ndarray, coordinates: np.ndarray, extrapolation: str | None) -> np.ndarray:
-    """Sample each member of the batch and each channel with SciPy, in double precision."""
+    """Sample each batch element and each channel with SciPy, in double precision."""
     size = max(len(grid), len(coordinates)) if min(len(grid), len(coordinates)) else 0
     out = np.empty((size, *coordinates.shape[1:-1], grid.shape[-1]), np.result_type(grid, coordinates))
-    for member in range(size):
-        places = np.reshape(coordinates[member % len(coordinates)], (-1, grid.ndim - 2)).astype(np.float64).T
+    for lane in range(size):
+        places = np.reshape(coordinates[lane % len(coordinates)], (-1, grid.ndim - 2)).astype(np.float64).T
         for channel in range(grid.shape[-1]):
-            table = grid[member % len(grid), ..., channel]
+            table = grid[lane % len(grid), ..., channel]
             table = table.astype(np.result_type(table, np.float64))
             values = ndimage.map_coordinates(table, places, order=1, mode=MODES[extrapolation])
-            out[member, ..., channel] = values.reshape(out.shape[1:-1])
+            out[lane, ..., channel] = values.reshape(out.shape[1:-1])
     return out
 
 
@@ -48,15 +48,15 @@ def samples(draw: st.DrawFn) -> tuple[np.ndarray, np.ndarray, str | None]:
     d = draw(st.integers(1, 3))
     spatial = draw(st.lists(st.integers(1, 4), min_size=d, max_size=d))
     points = draw(st.lists(st.integers(0, 3), max_size=2))
-    grids, members = draw(st.sampled_from([(1, 1), (1, 3), (3, 1), (2, 2), (0, 1), (0, 0)]))
+    grids, lanes = draw(st.sampled_from([(1, 1), (1, 3), (3, 1), (2, 2), (0, 1), (0, 0)]))
     grid = normal(grids, *spatial, draw(st.integers(0, 3)))
     dtype = draw(st.sampled_from(["float32", "float64", "complex64", "complex128"]))
     grid = (grid + 1j * grid[::-1] if dtype[0] == "c" else grid).astype(dtype)
     # Quarters are exact in all types: whether a place lies outside is no matter of rounding.
-    count = members * int(np.prod(points)) * d
+    count = lanes * int(np.prod(points)) * d
     places = draw(st.lists(st.integers(-40, 40), min_size=count, max_size=count))
     coordinates = (np.asarray(places) / 4).astype(draw(st.sampled_from(["float32", "float64"])))
-    return grid, coordinates.reshape(members, *points, d), draw(st.sampled_from(list(MODES)))
+    return grid, coordinates.reshape(lanes, *points, d), draw(st.sampled_from(list(MODES)))
 
 
 def test_agrees_with_map_coordinates(library: Library) -> None:

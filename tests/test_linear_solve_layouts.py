@@ -1,4 +1,4 @@
-"""How solvers arrange matrices for many products: plans, diagonals, formats, and members of batches one by one."""
+"""How solvers arrange matrices for many products: plans, diagonals, formats, and batch elements one by one."""
 
 from functools import partial
 from typing import Any
@@ -253,7 +253,7 @@ def test_many_systems_as_columns_end_as_alone(monkeypatch: pytest.MonkeyPatch) -
             JAX.assert_equal(together[:, i, ...], expected, rtol=1e-7, atol=1e-12)
 
 
-def test_members_share_what_singular_systems_have_in_common() -> None:
+def test_lanes_share_what_singular_systems_have_in_common() -> None:
     n = 8
     path = np.diag([1.0] + [2.0] * (n - 2) + [1.0]) - np.eye(n, k=1) - np.eye(n, k=-1)
     b = np.random.default_rng(2).normal(size=(3, n))

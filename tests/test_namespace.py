@@ -38,7 +38,7 @@ def test_several_arrays_scalars_and_none(library):
 
 
 @given(st.lists(st.sampled_from(range(len(LIBRARIES) + 2)), max_size=4))
-def test_any_mix_agrees_with_its_members(indices):
+def test_any_mix_agrees_with_its_parts(indices):
     """The answer for several values follows from that for each one, cached or not."""
     pool = [*(library.asarray([1.0]) for library in LIBRARIES), 1.5, None]
     values = [pool[i] for i in indices]

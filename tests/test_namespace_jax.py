@@ -459,7 +459,7 @@ def test_nan_is_the_largest_and_the_smallest(shape, axis, dtype):
         )
 
 
-def test_nan_is_the_largest_of_each_member():
+def test_nan_is_the_largest_of_each_lane():
     x = np.ones((600, 10))
     x[300, 4] = nan
     np.testing.assert_array_equal(jax.vmap(xp.max)(x), np.max(x, axis=1))

@@ -903,7 +903,7 @@ def test_mapped_count_nonzero(axis: int | tuple[int, ...] | None) -> None:
 
 
 @pytest.mark.parametrize("name", ["fft", "ifft", "rfft", "irfft", "hfft", "ihfft", "fftn", "ifftn", "rfftn", "irfftn"])
-def test_transforms_of_stacks_of_no_members(name: str) -> None:
+def test_transforms_of_empty_stacks(name: str) -> None:
     of_real = name in ("rfft", "ihfft", "rfftn")
     for shape, places, size in (
         ((0, 8), [1], None),

@@ -66,7 +66,7 @@ def numbered(x: Any) -> Any:
 
 
 def until(x: Any) -> Any:
-    """Ends sooner for some members than for others."""
+    """Ends sooner for some lanes than for others."""
     grown = while_loop(lambda c: c[0] < 3.0, lambda c: (c[0] * 1.7, c[1] * x), (x[0] * x[0] + 0.1, x), max_iter=6)
     return grown[1] * grown[0]
 
@@ -318,7 +318,7 @@ def test_rules_that_are_lost_are_not_left_out_in_silence() -> None:
         grad(lambda x: grad(lambda c: reverse_rule(x[0], c[0]))(c)[0])(x)
 
 
-# Branches that close over what is mapped and differentiated, and are undefined for members that choose another
+# Branches that close over what is mapped and differentiated, and are undefined for lanes that choose another
 
 
 def root_or_cube(x: Any) -> Any:

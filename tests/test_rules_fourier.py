@@ -100,11 +100,11 @@ def test_single_precision_stays(name: str) -> None:
 
 @pytest.mark.parametrize("axis", [0, 1, -1])
 def test_any_axis_can_be_mapped(axis: int) -> None:
-    members = normal(3, 4, 5)
+    lanes = normal(3, 4, 5)
     for name, options in (("fft", {"axis": 0}), ("rfft", {"axis": -2}), ("fftn", {"s": (3,), "axes": (1,)})):
         function = transform(name, **options)
-        expected = np.stack([function(x) for x in members])
-        np.testing.assert_allclose(vmap(function, in_axes=axis)(np.moveaxis(members, 0, axis)), expected, rtol=1e-12)
+        expected = np.stack([function(x) for x in lanes])
+        np.testing.assert_allclose(vmap(function, in_axes=axis)(np.moveaxis(lanes, 0, axis)), expected, rtol=1e-12)
 
 
 @pytest.mark.parametrize(

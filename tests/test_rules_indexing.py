@@ -141,7 +141,7 @@ WRITTEN = {
 
 COLUMNS = np.asarray([[0.5, 1.5], [0.5, -1.0], [0.5, 2.0], [0.25, 3.0]])
 
-# What the tests of these operations leave out: ties, zeros, indices of each member of a batch, both modes of dropping.
+# What the tests of these operations leave out: ties, zeros, indices of each batch element, both modes of dropping.
 FACADES = {
     "rows min ties": _case(
         lambda x, i, v: scatter.scatter(x, i, v, operation="min"), X[:, :2] * 0 + 0.5, IDS % 2, COLUMNS
@@ -458,7 +458,7 @@ def test_errors_while_a_graph_is_written(name):
         _staged(function, (2, 3))
 
 
-def test_masks_of_each_member():
+def test_masks_of_each_lane():
     with pytest.raises(TypeError, match="boolean_mask` with size"):
         vmap(lambda x: x[x > 0.0])(X)
     found = vmap(lambda x: _masked(x, x[1]))(X)

@@ -270,17 +270,17 @@ def test_constants_beside_traced_arrays() -> None:
     "shapes", [((3, 3), (3,)), ((3, 3), (3, 2)), ((4, 3, 3), (3,)), ((4, 3, 3), (3, 2)), ((3, 3), (4, 3, 2))]
 )
 def test_batches_of_systems(shapes: Any, axes: Any) -> None:
-    members, arrays = [], []
+    lanes, arrays = [], []
     for shape, axis in zip(shapes, axes):
         x = normal(2, *shape) + (3 * np.eye(3) if shape[-2:] == (3, 3) else 0)
-        members.append(x if axis is not None else np.broadcast_to(x[0], x.shape))
+        lanes.append(x if axis is not None else np.broadcast_to(x[0], x.shape))
         arrays.append(x[0] if axis is None else np.moveaxis(x, 0, axis))
     functions = [of("solve"), linalg.triangular_solve, linalg.cho_solve]
     functions.append(lambda a, b: linalg.triangular_solve(a, b, lower=False, transpose=True))
     if len(shapes[1]) > 1:
         functions.append(lambda a, b: linalg.triangular_solve(a, b.mT, left_side=False))
     for function in functions:
-        expected = np.stack([function(a, b) for a, b in zip(*members)])
+        expected = np.stack([function(a, b) for a, b in zip(*lanes)])
         np.testing.assert_allclose(vmap(function, in_axes=axes)(*arrays), expected, rtol=1e-10)
 
 

@@ -141,11 +141,11 @@ def test_gradients_have_the_type_of_the_array(function: Any, dtypes: tuple[str, 
     ],
 )
 def test_any_axis_can_be_mapped(function: Any, shapes: Any, axes: Any) -> None:
-    arrays, members = [], []
+    arrays, lanes = [], []
     for shape, axis in zip(shapes, axes):
-        members.append(normal(2, *shape) if axis is not None else np.broadcast_to(normal(*shape), (2, *shape)))
-        arrays.append(members[-1][0] if axis is None else np.moveaxis(members[-1], 0, axis))
-    expected = np.stack([function(x1, x2) for x1, x2 in zip(*members)])
+        lanes.append(normal(2, *shape) if axis is not None else np.broadcast_to(normal(*shape), (2, *shape)))
+        arrays.append(lanes[-1][0] if axis is None else np.moveaxis(lanes[-1], 0, axis))
+    expected = np.stack([function(x1, x2) for x1, x2 in zip(*lanes)])
     np.testing.assert_allclose(vmap(function, in_axes=axes)(*arrays), expected, rtol=1e-12)
 
 

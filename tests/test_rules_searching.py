@@ -46,7 +46,7 @@ def _searched(side: str) -> Callable[..., Any]:
 
 
 def _rows(x1: Any, x2: Any) -> Any:
-    """Search in a batch of sorted values from within a function of one member."""
+    """Search in a batch of sorted values from within a function of one lane."""
     return xpand.array_namespace(x1, x2).searchsorted(x1, x2)
 
 
@@ -119,15 +119,15 @@ def test_transformations(case: Case, transformation: Check) -> None:
     "where", [(0, 0, 0), (0, 0, None), (None, 0, 0), (0, None, None), (None, None, 0), (None, 0, None)]
 )
 def test_batches_of_searches(where: tuple[int | None, ...], side: Any) -> None:
-    """Each member has its own sorted values, its own order, or neither."""
+    """Each lane has its own sorted values, its own order, or neither."""
     rng = np.random.default_rng(3)
     x1, x2 = rng.normal(size=(3, 6)), rng.normal(size=(3, 2, 4))
     sorter = np.argsort(x1, axis=-1)
     given = [x if axis == 0 else x[0] for x, axis in zip((x1, x2, sorter), where)]
     found = vmap(_searched(side), in_axes=where)(*given)
     for i in range(3):
-        member = [x[i] if axis == 0 else x for x, axis in zip(given, where)]
-        np.testing.assert_array_equal(found[i], np.searchsorted(member[0], member[1], side, member[2]))
+        lane = [x[i] if axis == 0 else x for x, axis in zip(given, where)]
+        np.testing.assert_array_equal(found[i], np.searchsorted(lane[0], lane[1], side, lane[2]))
 
 
 UNIQUE: dict[str, Callable[[Any], Any]] = {
@@ -209,7 +209,7 @@ WRONG: dict[str, tuple[Callable[[Any, Any], Any], type[Exception], str]] = {
 
 @pytest.mark.parametrize("name", WRONG)
 def test_errors(name: str) -> None:
-    """What is wrong is wrong while a graph is written, and of a member though the batch has an axis more."""
+    """What is wrong is wrong while a graph is written, and of a lane though the batch has an axis more."""
     function, error, message = WRONG[name]
     namespace = traced_namespace(xpand.array_namespace(X))
     with pytest.raises(error, match=message):

@@ -214,10 +214,10 @@ def test_convolutions_are_transposed(problem: Any, is_mapped: bool) -> None:
     np.testing.assert_allclose(total, np.sum(tangent * ct), rtol=1e-10, atol=1e-10)
     if is_mapped:
         for axes in ((0, 0), (0, None), (None, 0)):
-            members = [np.stack([each, 2 * each[::-1]]) if axis == 0 else each for each, axis in zip((x, kernel), axes)]
-            of = lambda i: [each[i] if axis == 0 else each for each, axis in zip(members, axes)]  # noqa: B023
+            lanes = [np.stack([each, 2 * each[::-1]]) if axis == 0 else each for each, axis in zip((x, kernel), axes)]
+            of = lambda i: [each[i] if axis == 0 else each for each, axis in zip(lanes, axes)]  # noqa: B023
             expected = np.stack([conv(*of(0)), conv(*of(1))])
-            np.testing.assert_allclose(vmap(conv, in_axes=axes)(*members), expected, rtol=1e-12, atol=1e-12)
+            np.testing.assert_allclose(vmap(conv, in_axes=axes)(*lanes), expected, rtol=1e-12, atol=1e-12)
 
 
 @st.composite

@@ -348,7 +348,7 @@ def test_closed_patterns(name: str, operation: Any) -> None:
 
 
 def test_patterns_inside_of_derivatives_on_pytorch() -> None:
-    """PyTorch wraps patterns that are arguments as it wraps values; those of each member of a batch are unknown."""
+    """PyTorch wraps patterns that are arguments as it wraps values; those of each batch element are unknown."""
     library = library_of_name("torch")
     a, b = (sparse.tocoo(example(library, other=other)[0]) for other in (False, True))
     product = lambda a, b: ((a + b) @ (a * b).T).todense()

@@ -92,7 +92,7 @@ def test_empty_arrays_with_room_for_entries(library: Library, format: str) -> No
 
 @pytest.mark.parametrize("library", EAGER_LIBRARIES, ids=str)
 def test_sums_of_padded_batches(library: Library) -> None:
-    """Of two members, and of none."""
+    """Of two lanes, and of none."""
     for count, (f, g) in product((0, 2), product(FORMATS, FORMATS) if library.id != "jax" else [("csr", "coo")]):
         x, y = (np.stack([DENSE * (i + 1.0) for i in range(count)] or [DENSE])[:count] * k for k in (1.0, -2.0))
         a, b = (

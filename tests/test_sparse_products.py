@@ -257,7 +257,7 @@ def test_padding_counts_as_nothing(library: Library) -> None:
     library.assert_equal(products.csr_rmatmul(values, indices, indptr, y, shape=(M, N)), full.T @ Y, rtol=1e-14)
 
 
-def test_a_pattern_for_each_member(library: Library) -> None:
+def test_a_pattern_for_each_lane(library: Library) -> None:
     values = np.stack([VALUES, VALUES[::-1]])
     rows, columns = np.stack([ROWS, ROWS[::-1]]), np.stack([COLUMNS, COLUMNS[::-1]])
     full = np.stack([dense(values[i], rows[i], columns[i]) for i in range(2)])
@@ -282,7 +282,7 @@ def test_patterns_are_mapped(name: str, axes: tuple[int | None, ...]) -> None:
     arrays = [library.asarray(x if axis == 0 else x[0]) for x, axis in zip(batches, axes)]
     function = lambda v, i, p, x: products.csr_matmul(v, i, p, x, shape=(M, N))
     each = [[x[i] if axis == 0 else x for x, axis in zip(arrays, axes)] for i in range(2)]
-    expected = np.stack([library.to_numpy(function(*member)) for member in each])
+    expected = np.stack([library.to_numpy(function(*lane)) for lane in each])
     library.assert_equal(vmap(function, in_axes=axes)(*arrays), expected, rtol=1e-14)
 
 

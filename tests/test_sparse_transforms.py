@@ -174,7 +174,7 @@ def test_maps_over_many_patterns(lib: Library) -> None:
     a = sparse.CSR(lib.asarray(np.stack([VALUES, VALUES])), lib.asarray(indices), lib.asarray(indptr), (2, 3, 4))
     doubled = vmap(lambda a: a.with_values(2 * a.values))(a)
     like(lib, doubled, a, 2 * lib.to_numpy(sparse.todense(a)))
-    # One pattern becomes many where one of its arrays differs between members; dense axes of the batch come after.
+    # One pattern becomes many where one of its arrays differs between lanes; dense axes of the batch come after.
     values, ends = lib.asarray(np.stack([VALUES, VALUES + 1])), lib.asarray(INDPTR)
     made = vmap(lambda i: sparse.CSR(values, i, ends, (2, 3, 4)))(a.indices)
     assert made.shape == (2, 2, 3, 4)

@@ -108,7 +108,7 @@ def test_transformations(name: str, transformation: Callable[[Case], None]) -> N
 
 @pytest.mark.parametrize("library", EAGER_LIBRARIES, ids=str)
 def test_sparse_triangles_under_jit_and_vmap(library: Library) -> None:
-    """The pattern is the same for all members, or each has its own order of it."""
+    """The pattern is the same for all lanes, or each has its own order of it."""
     values, orders = normal(3, len(ROWS)) + 4, np.stack([np.roll(np.arange(len(ROWS)), k) for k in range(3)])
     expected = np.stack([of_pattern_reference(x, ROWS, COLUMNS, B[i]) for i, x in enumerate(values)])
     rows, columns, b = library.asarray(ROWS), library.asarray(COLUMNS), library.asarray(B)

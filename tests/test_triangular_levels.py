@@ -203,7 +203,7 @@ def test_edges(library: Library) -> None:
 
 
 def test_where_it_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
-    """By the device, and only where the pattern is known: one for all members."""
+    """By the device, and only where the pattern is known: one for all lanes."""
     one, many = np.asarray([0]), np.asarray([[0], [0]])
     matrix = sparse.COO(np.ones(1), (one, one), (1, 1))
     assert levels.applies(matrix)

@@ -102,7 +102,7 @@ def test_one_call_of_the_function_whatever_the_axes_of_its_results(able: Library
     able.assert_equal(found["both"][1], np.stack([Y] * 3))
 
 
-def test_the_same_for_all_members_of_an_inner_axis(able: Library) -> None:
+def test_the_same_for_all_lanes_of_an_inner_axis(able: Library) -> None:
     """What an outer axis maps is no obstacle."""
     inner = vmap(lambda x, y: (x + y, y * 2.0), (0, None), (0, None))
     summed, doubled = vmap(inner, (None, 0))(able.asarray(X), able.asarray(X))
@@ -116,7 +116,7 @@ def test_only_what_is_the_same_for_all(able: Library) -> None:
     able.assert_equal(vmap(lambda x, y: y, (0, None), None)(able.asarray(X), able.asarray(Y)), Y)
 
 
-def test_an_axis_without_members(able: Library) -> None:
+def test_an_axis_without_lanes(able: Library) -> None:
     found = vmap(lambda x: xpand.array_namespace(x).sum(x))(able.asarray(np.zeros((0, 3))))
     able.assert_equal(found, np.zeros((0,)))
 

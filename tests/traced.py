@@ -56,22 +56,20 @@ def traced_stage(case: Case) -> None:
 def traced_vmap(case: Case) -> None:
     """The mapped function gives what a loop gives; so where one array alone is mapped."""
     library = library_of_name("numpy")
-    members_of = [library.asarray(x) for x in batches(case)]
+    lanes_of = [library.asarray(x) for x in batches(case)]
     mapped = vmap(lambda *arrays: as_tuple(case.function(*arrays)))
-    assert_close(library, mapped(*members_of), _loop(library, case, members_of), case)
-    for i in range(len(members_of) if len(members_of) > 1 else 0):
-        axes = tuple(0 if j == i else None for j in range(len(members_of)))
-        given = [x if j == i else x[0] for j, x in enumerate(members_of)]
+    assert_close(library, mapped(*lanes_of), _loop(library, case, lanes_of), case)
+    for i in range(len(lanes_of) if len(lanes_of) > 1 else 0):
+        axes = tuple(0 if j == i else None for j in range(len(lanes_of)))
+        given = [x if j == i else x[0] for j, x in enumerate(lanes_of)]
         one = vmap(lambda *arrays: as_tuple(case.function(*arrays)), in_axes=axes)
         assert_close(library, one(*given), _loop(library, case, given, axes), case)
 
 
 def _loop(library: Library, case: Case, arrays: Any, axes: Any = None) -> list[np.ndarray]:
     axes = (0,) * len(arrays) if axes is None else axes
-    members = [
-        as_tuple(case.function(*(x if axis is None else x[i] for x, axis in zip(arrays, axes)))) for i in range(2)
-    ]
-    return [np.stack([np.asarray(library.to_numpy(x)) for x in results]) for results in zip(*members)]
+    lanes = [as_tuple(case.function(*(x if axis is None else x[i] for x, axis in zip(arrays, axes)))) for i in range(2)]
+    return [np.stack([np.asarray(library.to_numpy(x)) for x in results]) for results in zip(*lanes)]
 
 
 def _of_jax(case: Case, transform: Any) -> tuple[np.ndarray, ...]:

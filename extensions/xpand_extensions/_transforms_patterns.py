@@ -75,7 +75,7 @@ class Patterned:
             if type(x) is not _Shell:
                 return x
             pattern, static, plan = next(patterns)
-            if shape and any(each.ndim > 1 for each in pattern):  # one for each member of the batch
+            if shape and any(each.ndim > 1 for each in pattern):  # one for each batch element
                 pattern, plan = tuple(_repeated(each, shape) for each in pattern), None
             return x.cls._of(x.values, pattern, static, plan)
 
@@ -157,7 +157,7 @@ def without_plans(tree: trees.Tree) -> trees.Tree:
 
 
 def stackable(tree: trees.Tree) -> trees.Tree:
-    """Give each member of a batch a pattern of its own, so that all arrays can be cut and stacked alike."""
+    """Give each batch element a pattern of its own, so that all arrays can be cut and stacked alike."""
     if not has_containers(tree):
         return tree
 

@@ -187,7 +187,7 @@ def unstack(tree: Tree, /, *, axis: int = 0) -> list[Tree]:
         raise ValueError(
             f"unstack: all arrays must have one size along axis {axis}, got {sorted({len(each) for each in parts})}"
         )
-    return [unflatten(spec, members) for members in zip(*parts)]
+    return [unflatten(spec, leaves) for leaves in zip(*parts)]
 
 
 def copy(tree: Tree, /, *, only_writeable: bool = False) -> Tree:
@@ -241,17 +241,17 @@ def _join(function: str, trees: Sequence[Tree], axis: int) -> Tree:
             raise ValueError(f"{function}: trees must have one structure, got {spec} and, at {number}, {other}")
         columns.append(found)
 
-    def joined(*members: Array) -> Array:
-        named = {f"trees[{i}]": member for i, member in enumerate(members)}
+    def joined(*leaves: Array) -> Array:
+        named = {f"trees[{i}]": leaf for i, leaf in enumerate(leaves)}
         xp = _arguments.namespace_of(function, **named)
         _arguments.one_device(function, **named)
-        members = _arguments.promote(function, xp, **named)
+        leaves = _arguments.promote(function, xp, **named)
         new = function == "stack"
-        where = _arguments.axis(function, axis, members[0].ndim + new)
-        shapes = [tuple(member.shape) for member in members]
+        where = _arguments.axis(function, axis, leaves[0].ndim + new)
+        shapes = [tuple(leaf.shape) for leaf in leaves]
         kept = shapes if new else [shape[:where] + shape[where + 1 :] for shape in shapes]
         if len(set(kept)) > 1:
             raise ValueError(f"{function}: the arrays at one place must have one shape, got {shapes}")
-        return xp.stack(members, axis=where) if new else xp.concat(members, axis=where)
+        return xp.stack(leaves, axis=where) if new else xp.concat(leaves, axis=where)
 
-    return unflatten(spec, [joined(*members) for members in zip(*columns)])
+    return unflatten(spec, [joined(*leaves) for leaves in zip(*columns)])

@@ -1,7 +1,7 @@
 """Loops and branches that transformations see: JAX's names, arguments and meaning, on every library.
 
 Code of ordinary loops and conditions works on arrays whose values are known. These functions also work where they are
-not: under `jit`, where the loop becomes part of what is compiled, and under `vmap`, where each member takes its own
+not: under `jit`, where the loop becomes part of what is compiled, and under `vmap`, where each lane takes its own
 number of steps or its own branch. Values are trees of arrays; the library is that of the arrays at the call.
 """
 

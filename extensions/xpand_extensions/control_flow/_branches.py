@@ -28,7 +28,7 @@ def cond(pred: bool | Array, true_fun: Branch, false_fun: Branch, *operands: tre
 
     Returns:
         What the function chosen returns. Where the condition is known, the other function is not called; where it is
-        not (a lazy array, or a condition that `vmap` has made different for each member), both are, and each member
+        not (a lazy array, or a condition that `vmap` has made different for each lane), both are, and each lane
         takes the result it asks for. JAX looks at both functions always, and computes one.
 
     Raises:

@@ -34,7 +34,7 @@ def while_loop(
 
     Returns:
         The value when the condition no longer holds, or after `max_iter` steps; for a trajectory the values stacked
-        along a new first axis. Mapped by `vmap`, the loop ends with its slowest member, and each member's value is as
+        along a new first axis. Mapped by `vmap`, the loop ends with its slowest lane, and each lane's value is as
         if run alone.
 
     Raises:

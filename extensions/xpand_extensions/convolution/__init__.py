@@ -38,7 +38,7 @@ def conv(
 
     Args:
         x: The inputs, of shape `(batch, in, *spatial)` and any numeric data type.
-        kernel: Its shape is `(out, in / feature_groups, *taps)`, with as many axes as `x`; or, to give each member of
+        kernel: Its shape is `(out, in / feature_groups, *taps)`, with as many axes as `x`; or, to give each lane of
             the batch a kernel of its own, `(batch, out, in / feature_groups, *taps)`, where the first axis may be 1.
         strides: How many points lie between two places of the kernel; one number, or one for each spatial axis, as all
             options that follow.
@@ -129,7 +129,7 @@ def conv_transpose(
 
     Args:
         x: What the convolution gives: `(batch, out, *spatial)`, of any numeric data type.
-        kernel: The kernel of the convolution, `(out, in / feature_groups, *taps)`, or one for each member of the batch.
+        kernel: The kernel of the convolution, `(out, in / feature_groups, *taps)`, or one for each batch element.
         strides: As in `conv`, like all that is not named here.
         padding: That of the convolution. The result has as many points as the smallest input of the convolution that
             gives `x`, for "same" the largest: that of `x` times the strides.
@@ -262,11 +262,11 @@ def _check_arrays(function: str, x: Array, kernel: Array) -> tuple[Array, Array,
     if len(taps) not in (n + 2, n + 3):
         raise ValueError(
             f"{function}: kernel must have {n + 2} axes (out, in, *taps), as x has, or one more in front for a kernel "
-            f"for each member of the batch; got the shapes {taps} and {shape}"
+            f"for each batch element; got the shapes {taps} and {shape}"
         )
     if len(taps) == n + 3 and taps[0] not in (1, shape[0]):
         raise ValueError(
-            f"{function}: kernel must have one entry, or one for each of the {shape[0]} members of the batch, along "
+            f"{function}: kernel must have one entry, or one for each of the {shape[0]} batch elements, along "
             f"its first axis; got the shape {taps}"
         )
     if 0 in taps[len(taps) - n :]:

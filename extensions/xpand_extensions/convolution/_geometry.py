@@ -164,7 +164,7 @@ def _turned(kernel: Array, groups: int) -> Array:
 
 
 def _with_kernels(compute: Kernel, what: Geometry, x: Array, kernel: Array) -> Array:
-    """Convolve each member of a batch with a kernel of its own: as groups of channels of a single member."""
+    """Convolve each batch element with a kernel of its own: as groups of channels of a single lane."""
     xp = array_namespace(x, kernel)
     if kernel.shape[0] == 1:
         return compute(what, x, xp.reshape(kernel, kernel.shape[1:]))

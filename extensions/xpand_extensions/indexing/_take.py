@@ -113,7 +113,7 @@ def gather(
     mode: Mode | None = None,
     fill_value: Array | Scalar | None = None,
 ) -> Array:
-    """Gather slices at indices along an axis, for each member of a batch its own.
+    """Gather slices at indices along an axis, for each batch element its own.
 
     Without batch axes it is `take`.
 

@@ -172,6 +172,6 @@ def _sparse_triangle(a: COO, lower: bool, unit_diagonal: bool) -> COO:
 
 
 def _extended(x: Array, more: Array) -> Array:
-    """Append the same to the last axis of all members of a batch."""
+    """Append the same to the last axis of all batch elements."""
     xp = array_namespace(x, more)
     return xp.concat([x, xp.broadcast_to(more, (*x.shape[:-1], *more.shape))], axis=-1)

@@ -36,7 +36,7 @@ def scatter(
     operation: ScatterOperation = "set",
     mode: Mode | None = None,
 ) -> Array:
-    """Write slices at indices along an axis, for each member of a batch its own: the inverse of `indexing.gather`.
+    """Write slices at indices along an axis, for each batch element its own: the inverse of `indexing.gather`.
 
     Args:
         x: An array of shape `(*batch, *before, n, *after)`. It is never changed.

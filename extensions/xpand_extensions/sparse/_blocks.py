@@ -1,6 +1,6 @@
-"""Batches of sparse matrices: with one pattern, and with a pattern for each member.
+"""Batches of sparse matrices: with one pattern, and with a pattern for each lane.
 
-The latter are one matrix whose blocks are the members, along its diagonal.
+The latter are one matrix whose blocks are the lanes, along its diagonal.
 """
 
 import math
@@ -49,32 +49,32 @@ def filled(densify: Product, values: Array, rows: Array, columns: Array, shape: 
 
 
 def numbered(xp: Namespace, rows: Array, columns: Array, stack: tuple[int, ...], shape: Shape) -> tuple[Array, Array]:
-    """Number the rows and columns of all members through; padding stays padding."""
+    """Number the rows and columns of all lanes through; padding stays padding."""
     (m, n), device = shape, _arguments.device_of(rows)
     count, nse = math.prod(stack), rows.shape[-1]
     dtype = index_dtype(xp, device)
-    member = xp.reshape(xp.arange(count, dtype=dtype, device=device), (count, 1))
+    lane = xp.reshape(xp.arange(count, dtype=dtype, device=device), (count, 1))
     rows, columns = (xp.astype(xp.reshape(_flat(xp, part, stack), (count, nse)), dtype) for part in (rows, columns))
     is_entry = (rows < m) & (columns < n)
-    rows = xp.where(is_entry, rows + member * m, xp.full_like(rows, count * m))
-    columns = xp.where(is_entry, columns + member * n, xp.full_like(columns, count * n))
+    rows = xp.where(is_entry, rows + lane * m, xp.full_like(rows, count * m))
+    columns = xp.where(is_entry, columns + lane * n, xp.full_like(columns, count * n))
     return xp.reshape(rows, (-1,)), xp.reshape(columns, (-1,))
 
 
 def mapped_product(xp: Namespace, multiply: Product, values: Array, x: Array, mapped: Sequence[bool]) -> Array:
-    """Multiply, `multiply(values, x)`, where the axis of members comes first in what is mapped.
+    """Multiply, `multiply(values, x)`, where the axis of lanes comes first in what is mapped.
 
     Many vectors for one matrix are columns.
     """
     if mapped[0] or values.ndim > 1 or x.ndim != 3:
         return multiply(*aligned(xp, (values, x), mapped, (1, 2)))
-    members, n, k = x.shape
-    out = multiply(values, xp.reshape(xp.moveaxis(x, 0, 1), (n, members * k)))
-    return xp.moveaxis(xp.reshape(out, (out.shape[0], members, k)), 1, 0)
+    lanes, n, k = x.shape
+    out = multiply(values, xp.reshape(xp.moveaxis(x, 0, 1), (n, lanes * k)))
+    return xp.moveaxis(xp.reshape(out, (out.shape[0], lanes, k)), 1, 0)
 
 
 def aligned(xp: Namespace, arrays: Sequence[Array], mapped: Sequence[bool], cores: Sequence[int]) -> list[Array]:
-    """Let the batches of arrays broadcast where the axis of members comes first in some; `cores`: axes after those."""
+    """Let the batches of arrays broadcast where the axis of lanes comes first in some; `cores`: axes after those."""
     ndim = max(x.ndim - is_mapped - core for x, is_mapped, core in zip(arrays, mapped, cores))
     return [
         xp.reshape(x, (x.shape[0], *(1,) * (ndim - (x.ndim - 1 - core)), *x.shape[1:])) if is_mapped else x

@@ -78,7 +78,7 @@ class Sparse(Operators):
 
     @property
     def nse(self) -> int:
-        """How many entries are kept of each member of a batch: the *number of specified elements*."""
+        """How many entries are kept of each batch element: the *number of specified elements*."""
         size: int = self._values.shape[self.batch_ndim]
         return size
 
@@ -110,7 +110,7 @@ class Sparse(Operators):
     def with_values(self, values: Array) -> Self:
         """Return a container of other values at the same places.
 
-        `values` may have more or fewer batch axes: the pattern is then that of each member.
+        `values` may have more or fewer batch axes: the pattern is then that of each lane.
 
         Raises:
             ValueError: Not as many values as there are places.

@@ -186,12 +186,12 @@ def _scattered(a: COO) -> Array:
     values, batch = a.values, a.batch_ndim
     coords = list(a.coords)
     if batch:
-        # One axis of the batch in front, and which member an entry is of as a coordinate more.
-        members = _count(values.shape[:batch])
-        values = xp.reshape(values, (members, *values.shape[batch:]))
-        index = xp.reshape(_arange(xp, members, coords[0]), (members, 1))
-        coords = [index, *(xp.reshape(x, (1 if x.ndim == 1 else members, a.nse)) for x in coords)]
-        zeros = xp.zeros((members, *a.shape[batch:]), dtype=a.dtype, device=_arguments.device_of(values))
+        # One axis of the batch in front, and which lane an entry is of as a coordinate more.
+        lanes = _count(values.shape[:batch])
+        values = xp.reshape(values, (lanes, *values.shape[batch:]))
+        index = xp.reshape(_arange(xp, lanes, coords[0]), (lanes, 1))
+        coords = [index, *(xp.reshape(x, (1 if x.ndim == 1 else lanes, a.nse)) for x in coords)]
+        zeros = xp.zeros((lanes, *a.shape[batch:]), dtype=a.dtype, device=_arguments.device_of(values))
         found = scatter.at(zeros)[tuple(coords)].add(values, mode="drop")
         return xp.reshape(found, a.shape)
     zeros = xp.zeros(a.shape, dtype=a.dtype, device=_arguments.device_of(values))
@@ -283,8 +283,8 @@ def _ends(size: int, major: Array) -> Array:
     """Return where rows begin and end, from the sorted row of each entry."""
     xp = array_namespace(major)
     if major.ndim > 1:
-        members = xp.reshape(major, (prod(major.shape[:-1]), major.shape[-1]))
-        ends = [_ends(size, members[i, :]) for i in range(members.shape[0])]
+        lanes = xp.reshape(major, (prod(major.shape[:-1]), major.shape[-1]))
+        ends = [_ends(size, lanes[i, :]) for i in range(lanes.shape[0])]
         stacked = (
             xp.stack(ends) if ends else xp.zeros((0, size + 1), dtype=major.dtype, device=_arguments.device_of(major))
         )
@@ -336,7 +336,7 @@ def from_dense(
         x: An array of any data type.
         format: "coo", "csr" or "csc".
         nse: How many entries to keep: the rest is padding, of value zero. None: as many as there are, which needs the
-            values of `x`. With batch axes a place is kept where it isn't zero in any member.
+            values of `x`. With batch axes a place is kept where it isn't zero in any lane.
         batch_ndim: How many axes come before the sparse ones.
         dense_ndim: How many axes come after them: an entry is kept where it isn't zero in any of these.
 
@@ -392,7 +392,7 @@ def from_dense(
 
 
 def _picked(xp: Any, x: Array, coords: tuple[Array, ...], batch: int) -> Array:
-    """Return the values at places of the sparse axes, for all members of the batch."""
+    """Return the values at places of the sparse axes, for all batch elements."""
     sizes = x.shape[batch : batch + len(coords)]
     flat = xp.reshape(x, (*x.shape[:batch], _count(sizes), *x.shape[batch + len(coords) :]))
     index = coords[0]

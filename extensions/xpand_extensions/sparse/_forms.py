@@ -50,7 +50,7 @@ def pattern_work(function: Callable[..., Any], *arrays: Array) -> Any:
 
 
 def over_entries(a: Sparse, mask: Array) -> Array:
-    """Give an array of one element an entry, or one of each member, the axes that the values have."""
+    """Give an array of one element an entry, or one of each lane, the axes that the values have."""
     xp = namespace_of(a)
     return xp.reshape(mask, (*mask.shape, *(1 for _ in range(a.dense_ndim))))
 
@@ -58,7 +58,7 @@ def over_entries(a: Sparse, mask: Array) -> Array:
 def chosen(a: COO, mask: Callable[..., Array]) -> COO:
     """Keep some entries: those where a function of the coordinates is true; as padding where they aren't known.
 
-    Entries stay in their order. In a batch of several patterns, members may keep different numbers: the others' places
+    Entries stay in their order. In a batch of several patterns, lanes may keep different numbers: the others' places
     become padding.
     """
     if known(*a.coords) and a.coords[0].ndim == 1:

@@ -248,7 +248,7 @@ def _taken(a: COO, axis: int, index: Array) -> COO:
     if not known(index, *a.coords) or a.coords[0].ndim > 1:
         raise TypeError(
             "getitem: how many entries an array of indices chooses isn't known under jit with containers as arguments "
-            "and for lazy arrays, nor the same for members of a batch with patterns of their own; choose an integer "
+            "and for lazy arrays, nor the same for batch elements with patterns of their own; choose an integer "
             "or a slice"
         )
 

@@ -21,7 +21,7 @@ def matmul(a: Any, b: Any, /) -> Any:
 
     Returns:
         An array as `xp.matmul` returns it. Of two containers one, sorted and unique, of their format, or COO where they
-        have two; their patterns must be known. Where members of a batch have patterns of their own, those of the
+        have two; their patterns must be known. Where batch elements have patterns of their own, those of the
         product do too, with padding.
 
     Raises:

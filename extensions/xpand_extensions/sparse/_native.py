@@ -93,8 +93,8 @@ def plain(library: str, a: Sparse, *, dense: bool = False) -> None:
     if a.batch_ndim or (a.dense_ndim and not dense):
         axes = "batch axes" if a.batch_ndim else "dense axes"
         raise ValueError(
-            f"to_native: sparse arrays of {library} have no {axes}, got {a!r}; convert its members one by one, or use "
-            "`todense`"
+            f"to_native: sparse arrays of {library} have no {axes}, got {a!r}; convert its batch elements one by one, "
+            "or use `todense`"
         )
 
 

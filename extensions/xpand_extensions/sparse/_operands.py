@@ -76,7 +76,7 @@ def spread(a: Sparse, values: Array, batch: tuple[int, ...]) -> Sparse:
 
 
 def with_like_patterns(a: COO, b: COO) -> tuple[COO, COO]:
-    """Give each member of a batch a pattern of its own where one of two arrays has such."""
+    """Give each batch element a pattern of its own where one of two arrays has such."""
     return _apart(a, b.coords[0].ndim), _apart(b, a.coords[0].ndim)
 
 
@@ -85,7 +85,7 @@ def _apart(a: COO, ndim: int) -> COO:
 
 
 def with_own_patterns(a: Any) -> Any:
-    """Give each member of a batch a pattern of its own."""
+    """Give each batch element a pattern of its own."""
     batch = batch_of(a)
     if all(x.ndim == len(batch) + 1 for x in a.pattern):
         return a

@@ -59,7 +59,7 @@ def parts(function: str, values: Array, shape: Any, /, **others: Array) -> Names
             )
     if first.ndim != second.ndim:
         raise ValueError(
-            f"{function}: a pattern is for all of a batch or for each member, got {first_name} of shape "
+            f"{function}: a pattern is for all of a batch or for each batch element, got {first_name} of shape "
             f"{tuple(first.shape)} and {second_name} of shape {tuple(second.shape)}"
         )
     return xp

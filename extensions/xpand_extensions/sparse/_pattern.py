@@ -188,18 +188,18 @@ def reduced(
         return reduce(values, ids, num_segments=size, axis=batch, indices_are_sorted=is_sorted, mode="drop")
     xp = array_namespace(values)
     leading, dense = values.shape[:batch], values.shape[batch + 1 :]
-    members = prod(leading)
-    values = xp.reshape(values, (members * values.shape[batch], *dense))
-    ids = xp.reshape(ids, (members, ids.shape[-1]))
-    starts = xp.arange(members, dtype=ids.dtype, device=_arguments.device_of(ids))[:, None] * size
-    beyond = xp.full((), members * size, dtype=ids.dtype, device=_arguments.device_of(ids))
+    lanes = prod(leading)
+    values = xp.reshape(values, (lanes * values.shape[batch], *dense))
+    ids = xp.reshape(ids, (lanes, ids.shape[-1]))
+    starts = xp.arange(lanes, dtype=ids.dtype, device=_arguments.device_of(ids))[:, None] * size
+    beyond = xp.full((), lanes * size, dtype=ids.dtype, device=_arguments.device_of(ids))
     ids = xp.reshape(xp.where(ids < size, ids + starts, beyond), (-1,))
-    found = reduce(values, ids, num_segments=members * size, axis=0, mode="drop")
+    found = reduce(values, ids, num_segments=lanes * size, axis=0, mode="drop")
     return xp.reshape(found, (*leading, size, *dense))
 
 
 def along(values: Array, index: Array, batch: int) -> Array:
-    """Take entries of values (*batch, entries, *dense), by an index for all of the batch or for each member."""
+    """Take entries of values (*batch, entries, *dense), by an index for all of the batch or for each lane."""
     xp = array_namespace(values)
     if index.ndim == 1:
         return xp.take(values, index, axis=batch)

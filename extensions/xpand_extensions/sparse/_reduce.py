@@ -103,7 +103,7 @@ def min(a: Sparse, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
 
 
 def norm(a: Sparse, /, *, ord: Literal["fro", 1] | float = "fro") -> Array:
-    """Return a norm of a matrix, or of each member of a batch.
+    """Return a norm of a matrix, or of each batch element.
 
     Args:
         a: A matrix or a batch of matrices of a floating-point data type.
@@ -148,7 +148,7 @@ def count_nonzero(a: Sparse, /, *, axis: Axis = None, keepdims: bool = False) ->
 
 
 def diagonal(a: Sparse, /, *, offset: int = 0) -> Array:
-    """Return a diagonal of a matrix, or of each member of a batch.
+    """Return a diagonal of a matrix, or of each batch element.
 
     Args:
         a: A matrix or a batch of matrices.
@@ -185,7 +185,7 @@ def diagonal(a: Sparse, /, *, offset: int = 0) -> Array:
 
 
 def trace(a: Sparse, /, *, offset: int = 0) -> Array:
-    """Sum a diagonal of a matrix, or of each member of a batch. Arguments and errors as of `diagonal`.
+    """Sum a diagonal of a matrix, or of each batch element. Arguments and errors as of `diagonal`.
 
     >>> import numpy as np
     >>> from xpand_extensions.sparse import from_dense
@@ -246,13 +246,13 @@ def _extreme(function: str, a: Any, axis: Any, keepdims: Any, segments: Callable
     xp = namespace_of(a)
     better = xp.maximum if function == "max" else xp.minimum
     coo = tocoo(sum_duplicates(a))
-    members = prod([a._sparse_shape[i - a.batch_ndim] for i in axes if 0 <= i - a.batch_ndim < a.sparse_ndim])
+    reduced_size = prod([a._sparse_shape[i - a.batch_ndim] for i in axes if 0 <= i - a.batch_ndim < a.sparse_ndim])
 
     def reduce(a: COO, ids: Array, size: int) -> Array:
         found = reduced(segments, a.values, ids, size, a.batch_ndim)
         ones = xp.ones_like(ids, dtype=xp.int64)
         counts = reduced(scatter.segment_sum, ones, ids, size, ids.ndim - 1)
-        has_zero = counts < full(counts, members)
+        has_zero = counts < full(counts, reduced_size)
         has_zero = xp.reshape(has_zero, (*has_zero.shape, *(1 for _ in range(a.dense_ndim))))
         # What there is none of is zero before it is compared: the least of nothing is no number of some data types.
         found = xp.where(_any(xp, counts, a.dense_ndim), found, full(found, 0))

@@ -18,7 +18,7 @@ from ._pattern import Merge, along, at_once, joined, known, merge, numbered, sum
 def intersection(a: COO, b: COO) -> COO:
     """Multiply element by element arrays that are sorted and unique.
 
-    Where patterns aren't known, or differ among the members of a batch, the places are those of `a`.
+    Where patterns aren't known, or differ among the batch elements, the places are those of `a`.
     """
     if known(*a.coords, *b.coords) and a.coords[0].ndim == b.coords[0].ndim == 1:
         return _common(a, b)
@@ -62,17 +62,15 @@ def _common(a: COO, b: COO) -> COO:
 def positions(xp: Any, sorted_numbers: Array, numbers: Array) -> Array:
     """Return where in sorted numbers each number stands, or the last place where it is greater than all."""
     if numbers.ndim > 1:
-        members = [
-            positions(xp, x, y) for x, y in zip(_members(xp, sorted_numbers), _members(xp, numbers), strict=True)
-        ]
-        if not members:
+        lanes = [positions(xp, x, y) for x, y in zip(_lanes(xp, sorted_numbers), _lanes(xp, numbers), strict=True)]
+        if not lanes:
             return xp.zeros_like(numbers)
-        return xp.reshape(xp.stack(members), numbers.shape)
+        return xp.reshape(xp.stack(lanes), numbers.shape)
     found = xp.searchsorted(sorted_numbers, numbers)
     return xp.minimum(found, full(found, sorted_numbers.shape[0] - 1))
 
 
-def _members(xp: Any, x: Array) -> list[Array]:
+def _lanes(xp: Any, x: Array) -> list[Array]:
     flat = xp.reshape(x, (prod(x.shape[:-1]), x.shape[-1]))
     return [flat[i, :] for i in range(flat.shape[0])]
 
@@ -102,14 +100,14 @@ def matrix_product(a: Sparse, b: Sparse) -> Any:
     x, y = _arguments.promote("matmul", xp, a=a.values, b=b.values)
     a, b = a._replace(x), b._replace(y)
     if a.pattern[0].ndim > 1 or b.pattern[0].ndim > 1:
-        return _member_by_member(a, b, batch)
+        return _one_by_one(a, b, batch)
     if shared_format((a, b)) == "csc":
         return matrix_transpose(convert(_by_rows(tocoo(matrix_transpose(b)), tocoo(matrix_transpose(a))), "csr"))
     return convert(_by_rows(tocoo(a), tocoo(b)), shared_format((a, b)))
 
 
-def _member_by_member(a: Sparse, b: Sparse, batch: tuple[int, ...]) -> Any:
-    """Multiply members that have patterns of their own: the products do too, with padding, but are of one size."""
+def _one_by_one(a: Sparse, b: Sparse, batch: tuple[int, ...]) -> Any:
+    """Multiply lanes that have patterns of their own: the products do too, with padding, but are of one size."""
     if 0 in batch:
         return matrix_product(_of_nothing(a), _of_nothing(b))
     found = stack([matrix_product(x, y) for x, y in zip(_apart(a, batch), _apart(b, batch))])
@@ -124,7 +122,7 @@ def _member_by_member(a: Sparse, b: Sparse, batch: tuple[int, ...]) -> Any:
 
 
 def _apart(a: Sparse, batch: tuple[int, ...]) -> list[Sparse]:
-    """Return the members of a batch, broadcast to a larger one."""
+    """Return the batch elements, broadcast to a larger one."""
     count = prod(batch)
 
     def rows(x: Array) -> list[Array]:
@@ -137,7 +135,7 @@ def _apart(a: Sparse, batch: tuple[int, ...]) -> list[Sparse]:
 
 
 def _of_nothing(a: Sparse) -> Sparse:
-    """Return a container without entries, of one pattern, for a batch without members."""
+    """Return a container without entries, of one pattern, for an empty batch."""
 
     def work(*given: Array) -> tuple[Array, ...]:
         xp = array_namespace(*given)

@@ -25,7 +25,7 @@ def sum_duplicates(a: Sparse, /, *, nse: int | None = None, format: Format | Non
             pass.
 
     Returns:
-        A container, sorted and unique. Members of a batch with a pattern each get padding where
+        A container, sorted and unique. Batch elements with a pattern each get padding where
         they have fewer places than others.
 
     Raises:
@@ -104,7 +104,7 @@ def _sorted(a: COO) -> COO:
 
 
 def eliminate_zeros(a: Sparse, /) -> Any:
-    """Leave out entries whose value is zero, in all members of a batch that share a pattern.
+    """Leave out entries whose value is zero, in all batch elements that share a pattern.
 
     Args:
         a: A container whose values are known. Entries of one place are summed first.
@@ -221,7 +221,7 @@ def transpose(a: Sparse, axes: tuple[int, ...] | None = None, /) -> Sparse:
         if batch or a.dense_ndim:
             raise ValueError(
                 f"transpose: axes must be given for a container with batch or dense axes, got {a!r}; "
-                "`matrix_transpose` exchanges rows and columns of each member"
+                "`matrix_transpose` exchanges rows and columns of each lane"
             )
         axes = tuple(reversed(range(a.ndim)))
     found = _arguments.axes("transpose", axes, a.ndim)

@@ -32,7 +32,7 @@ class Batching(Trace):
         return x._trace is self or (isinstance(x._trace, Batching) and x._trace.axis is self.axis)
 
     def process(self, op: Op, args: Sequence[Any], params: dict[str, Any]) -> Any:
-        """Apply an operation to all members of the batch."""
+        """Apply an operation to all batch elements."""
         override = op.overrides.get("batch")
         if override is not None:
             return override(self, op, args, params)
@@ -64,12 +64,12 @@ class Batching(Trace):
     def concrete(self, x: TracedArray, what: str) -> Any:
         raise TracedError(
             f"{what}: a traced array of shape {self.shape(x)} and data type {self.dtype(x)} has one value for each of "
-            f"the {self.size} members that `vmap` maps over; use `xp.where`, or `cond`, `switch`, `while_loop` of "
+            f"the {self.size} lanes that `vmap` maps over; use `xp.where`, or `cond`, `switch`, `while_loop` of "
             "`xpand_extensions.control_flow` in place of Python's control flow"
         )
 
     def lifted(self, x: Any) -> Array:
-        """Return an array with the axis: where it has none, the same for all members."""
+        """Return an array with the axis: where it has none, the same for all lanes."""
         if self.own(x):
             return x._value
         x = bare(x)

@@ -27,7 +27,7 @@ def cond(
 ) -> list[Any]:
     """Call the function of a number, which is one of integers or truth values, with operands.
 
-    `skips`: of two functions the second is the one to be spared, for a batch too whose members all choose the first.
+    `skips`: of two functions the second is the one to be spared, for a batch too whose lanes all choose the first.
     """
     avals = list(map(aval_of, operands))
     made = [closed(namespace, "cond", lambda *x, f=f: (tuple(f(*x)), ()), avals, is_choice=True) for f in functions]
@@ -92,7 +92,7 @@ def cond_batch(trace: Batching, op: Op, args: Sequence[Any], params: dict[str, A
     if not trace.own(index):
         found = cond_bodies(namespace, bare(index), [mapped(i) for i in range(len(bodies))], counts, values, skips)
     elif skips:
-        # As long as one member needs it, all compute it.
+        # As long as one lane needs it, all compute it.
         some = namespace.any(namespace.wrap(index._value))
         first = lambda _, *x: tuple(mapped(0).graph.run(*given_to(0, counts, x)))
         each = lambda number, *x: tuple(_of_each(trace, number, x, axes, params))
@@ -105,7 +105,7 @@ def cond_batch(trace: Batching, op: Op, args: Sequence[Any], params: dict[str, A
 def _of_each(
     trace: Batching, number: Any, given: Sequence[Any], axes: Sequence[bool], params: dict[str, Any]
 ) -> list[Any]:
-    """Choose where members differ: all are computed, and each member takes its own."""
+    """Choose where lanes differ: all are computed, and each lane takes its own."""
     namespace, bodies, counts = trace.namespace, params["bodies"], params["counts"]
     every = (True,) * len(bodies[0].graph.outputs)
     number = namespace.wrap(number)
@@ -123,7 +123,7 @@ def _of_each(
 
 
 def _is_chosen(number: Any, i: int, count: int, is_bool: bool) -> Any:
-    """Tell which members choose the body `i`; numbers outside the range mean the first or the last."""
+    """Tell which lanes choose the body `i`; numbers outside the range mean the first or the last."""
     if is_bool:
         return number if i else ~number
     if i == 0:
@@ -132,7 +132,7 @@ def _is_chosen(number: Any, i: int, count: int, is_bool: bool) -> Any:
 
 
 def _of_chosen(trace: Batching, is_mine: Any, value: Any, has_axis: bool) -> tuple[Any, bool]:
-    """Return an argument for a body, and whether it has the axis: of other members' only the value.
+    """Return an argument for a body, and whether it has the axis: of other lanes' only the value.
 
     Derivatives at values that the body isn't meant for, which may be NaN, so have no part in those of the arguments.
     """

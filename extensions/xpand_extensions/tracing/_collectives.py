@@ -1,4 +1,4 @@
-"""What is linear in the members along a named axis.
+"""What is linear in the lanes along a named axis.
 
 The axis meant is the one that the positions along it are mapped over, so its interpreter knows itself by them; those of
 other axes pass the operation on.
@@ -19,14 +19,14 @@ from ._fit import namespace_for
 
 
 def collective(x: Array, axis: Axis, kind: str, sources: Sequence[int] = ()) -> Array:
-    """Apply a linear function of all members along an axis.
+    """Apply a linear function of all lanes along an axis.
 
     Args:
-        x: What a member has.
+        x: What a lane has.
         axis: The axis.
-        kind: "sum"; "gather", all members along a new first axis; "scatter", of the sum the entry of the first axis
-            that the member's position tells; or "permute".
-        sources: For "permute", the position that each member's result is from.
+        kind: "sum"; "gather", all lanes along a new first axis; "scatter", of the sum the entry of the first axis
+            that the lane's position tells; or "permute".
+        sources: For "permute", the position that each lane's result is from.
     """
     position = axis.position()
     namespace = type(position)._namespace
@@ -35,7 +35,7 @@ def collective(x: Array, axis: Axis, kind: str, sources: Sequence[int] = ()) -> 
 
 
 def _not_mapped(x: Array, position: Array, **params: Any) -> Array:
-    raise RuntimeError("a function of the members along a mapped axis was called where the axis isn't mapped")
+    raise RuntimeError("a function of the lanes along a mapped axis was called where the axis isn't mapped")
 
 
 def collective_batch(trace: Batching, op: Op, args: Sequence[Any], params: dict[str, Any]) -> Any:

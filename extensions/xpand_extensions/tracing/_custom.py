@@ -110,7 +110,7 @@ def _below(trace: Trace, x: Any) -> Any:
 
 
 def _mapped(above: Batching, op: Op, args: Sequence[Any], params: dict[str, Any]) -> Any:
-    """Call a function that closes over arrays of a batch with arrays that are the same for all members."""
+    """Call a function that closes over arrays of a batch with arrays that are the same for all lanes."""
     return above.process(op, [above.namespace.array(above, above.lifted(x)) for x in args], params)
 
 
@@ -283,7 +283,7 @@ def custom_vjp_batch(trace: Batching, op: Op, args: Sequence[Any], params: dict[
         arrays = [*kept, *(x for x in cotangents if x is not None)]
         each = lambda *xs: backward(perturbed, xs[: len(kept)], _filled(cotangents, xs[len(kept) :]))
         found = _with_axis(trace, each, arrays, [0] * len(arrays))
-        # What is the same for all members gets what all of them contribute.
+        # What is the same for all lanes gets what all of them contribute.
         return [x if axis == 0 else plain_sum(trace.namespace, x, axis=0) for x, axis in zip(found, axes)]
 
     return _batched_call(trace, op, args, axes, params, {"forward": forward_of_batch, "backward": backward_of_batch})

@@ -13,14 +13,14 @@ Users: TypeAlias = dict[Variable, list[Any]]
 class Group:
     """Operations whose results have one shape, each after those it needs, and what goes in and out."""
 
-    __slots__ = ("inputs", "members", "outputs", "users")
+    __slots__ = ("equations", "inputs", "outputs", "users")
 
-    def __init__(self, members: list[Equation], users: Users) -> None:
+    def __init__(self, equations: list[Equation], users: Users) -> None:
         """Make a group of operations of a graph in which variables have these users."""
-        inside = set(map(id, members))
-        made = {equation.outputs[0]: None for equation in members}
-        given = (x for equation in members for x in equation.inputs if isinstance(x, Variable) and x not in made)
-        self.members, self.users = members, users
+        inside = set(map(id, equations))
+        made = {equation.outputs[0]: None for equation in equations}
+        given = (x for equation in equations for x in equation.inputs if isinstance(x, Variable) and x not in made)
+        self.equations, self.users = equations, users
         self.inputs = list(dict.fromkeys(given))
         self.outputs = [x for x in made if any(id(user) not in inside for user in users.get(x, ()))]
 
@@ -41,10 +41,10 @@ def grouped(
     where: dict[Variable, tuple[int, ...]] = {}
 
     def flush(shape: tuple[int, ...]) -> None:
-        members = groups.pop(shape, [])
-        for equation in members:
+        equations = groups.pop(shape, [])
+        for equation in equations:
             where.pop(equation.outputs[0], None)
-        steps.extend(steps_of_group(Group(members, users)) if len(members) > 1 else map(step_of, members))
+        steps.extend(steps_of_group(Group(equations, users)) if len(equations) > 1 else map(step_of, equations))
 
     for equation in graph.equations:
         shape = equation.outputs[0].shape if equation.outputs else ()

@@ -272,7 +272,7 @@ def solve_batch(trace: Batching, op: Op, args: Sequence[Any], params: dict[str, 
 
 
 def of_batch(trace: Batching, function: Function, axes: Sequence[int | None]) -> Function:
-    """Make a function of all members of a batch, which may have some of the further arguments in common."""
+    """Make a function of all batch elements, which may have some of the further arguments in common."""
     namespace, size = trace.namespace, trace.size
 
     def mapped(x: Arrays, *given: Array) -> Arrays:

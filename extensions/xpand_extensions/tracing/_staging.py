@@ -37,7 +37,7 @@ class Staging(Trace):
         self.is_choice = is_choice
         """Whether the function isn't always called: what it does with arrays around it alone is written down too.
 
-        So it has no part in what members get that do not ask for it, nor in their derivatives, NaN included.
+        So it has no part in what lanes get that do not ask for it, nor in their derivatives, NaN included.
         """
         self.equations: list[Equation] = []
         self.weak: set[Variable] = set()

@@ -37,7 +37,7 @@ def while_loop(
     parts = body.parted(len(of_body), _is_asking) if _asks_others(body) else None
     if parts is not None:  # who have it, whether they take a step or not
         body, of_body = parts.rest(of_body, parts.before.graph.run(*of_body))
-    # What every step hands on as it is is a constant of the loop: it stays the same for all members of a map.
+    # What every step hands on as it is is a constant of the loop: it stays the same for all lanes of a map.
     inputs = body.graph.inputs[len(of_body) :]
     fixed = [i for i, (x, out) in enumerate(zip(inputs, body.graph.outputs)) if x is out]
     if not fixed or len(fixed) == len(inputs):
@@ -125,8 +125,8 @@ def while_batch(trace: Batching, op: Op, args: Sequence[Any], params: dict[str, 
     given_test, given_body = [trace.plain(x) for x in of_test], [trace.plain(x) for x in of_body]
     own_axes = (*map(trace.own, of_body), *map(trace.own, init))
     body, which = params["body"].mapped_loop(own_axes, size, len(of_body), len(init))
-    test, (has_members,) = params["test"].mapped((*map(trace.own, of_test), *which), size)
-    if not has_members:
+    test, (has_lanes,) = params["test"].mapped((*map(trace.own, of_test), *which), size)
+    if not has_lanes:
         first = [trace.lifted(x) if each else trace.plain(x) for x, each in zip(init, which)]
         found = while_body(namespace, test, body, given_test, given_body, first, limit)
         return tuple(namespace.array(trace, x) if each else x for x, each in zip(found, which))
@@ -138,7 +138,7 @@ def while_batch(trace: Batching, op: Op, args: Sequence[Any], params: dict[str, 
     asks = _asks_others(params["body"])
     begun = first
     if not asks and size:
-        # Members that have ended step on from where they began, since a step from where they ended may be undefined;
+        # Lanes that have ended step on from where they began, since a step from where they ended may be undefined;
         # those that take no step, from where one that takes some did. Where others may ask, it is taken as it is.
         active = namespace.wrap(test.graph.run(*given_test, *first)[0])
         if is_concrete(active) and not bool(namespace.any(active)):
@@ -163,7 +163,7 @@ def while_batch(trace: Batching, op: Op, args: Sequence[Any], params: dict[str, 
 
 
 def _spared(active: Array, *arrays: Array) -> Arrays:
-    """Do as `spared`: where all members are active, or none is, at no cost."""
+    """Do as `spared`: where all lanes are active, or none is, at no cost."""
     if is_concrete(active):
         xp = array_namespace(active)
         if bool(xp.all(active)) or not bool(xp.any(active)):
@@ -172,14 +172,14 @@ def _spared(active: Array, *arrays: Array) -> Arrays:
 
 
 def spared(xp: Any, active: Any, *arrays: Any) -> Arrays:
-    """Return arrays of members: those that aren't active have in them what one has that is, as a constant."""
+    """Return arrays of lanes: those that aren't active have in them what one has that is, as a constant."""
     some = xp.reshape(xp.argmax(xp.astype(active, xp.uint8)), (1,))
     others = [stop_gradient(xp.take(x, some, axis=0)) for x in arrays]
     return tuple(where(xp, active, x, y) for x, y in zip(arrays, others))
 
 
 def _asks_others(body: Body) -> bool:
-    """Tell whether members along an axis do something together in a body."""
+    """Tell whether lanes along an axis do something together in a body."""
     return any(map(_is_asking, body.graph.equations))
 
 
@@ -269,7 +269,7 @@ def held_along(namespace: Any, t: Any, out: Any, x: Any, active: Any) -> Any:
 
 
 def held_batch(trace: Batching, op: Op, args: Sequence[Any], params: dict[str, Any]) -> Any:
-    """Of what is the same for all members, the derivative is asked for if one of them is active."""
+    """Of what is the same for all lanes, the derivative is asked for if one of them is active."""
     namespace = trace.namespace
     x, active = map(trace.plain, args)
     if trace.own(args[0]):
@@ -294,7 +294,7 @@ def while_tape(trace: Tape, op: Op, args: Sequence[Any], params: dict[str, Any])
 def _counted(namespace: Any, args: Sequence[Any], values: Sequence[Any], params: dict[str, Any]) -> Any:
     """Scan over as many steps as the loop takes; return None where that isn't known, but how many it may take.
 
-    Where members ask others, all of them take all these steps.
+    Where lanes ask others, all of them take all these steps.
     """
     limit = params["limit"]
     of_test, of_body, init = _parts_of_while(values, params)
@@ -328,7 +328,7 @@ def _counted(namespace: Any, args: Sequence[Any], values: Sequence[Any], params:
 
     def step_or_stay(carry: Arrays, _: Arrays) -> tuple[Any, Any]:
         active = namespace.wrap(test.graph.run(*given_test, *carry)[0])
-        # As in `while_batch`; with no part in the derivative of what members get that have ended.
+        # As in `while_batch`; with no part in the derivative of what lanes get that have ended.
         safe = carry if asks else [where(namespace, active, x, y) for x, y in zip(carry, init)]
         found = body.graph.run(*given_body, *safe)
         return tuple([where(namespace, active, x, y) for x, y in zip(found, carry)]), ()

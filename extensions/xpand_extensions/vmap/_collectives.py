@@ -1,4 +1,4 @@
-"""What the members along a mapped axis tell each other."""
+"""What the lanes along a mapped axis tell each other."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -42,15 +42,15 @@ def axis_size(axis_name: names.Names) -> int:
 
 @pluggable
 def psum(x: trees.Tree, /, axis_name: names.Names) -> trees.Tree:
-    """Sum over all members along a mapped axis.
+    """Sum over all lanes along a mapped axis.
 
     Args:
         x: An array of a numeric or boolean data type, a Python number, or a tree of such. What is the same for all
-            members counts once for each.
+            lanes counts once for each.
         axis_name: The axis's name, or a tuple of names: the sum is over all of them.
 
     Returns:
-        A tree like `x`, the same for all members: arrays of the same data types (int32 for booleans; integers that it
+        A tree like `x`, the same for all lanes: arrays of the same data types (int32 for booleans; integers that it
         can't hold wrap around), and Python numbers times the size of the axis: `psum(1, axis_name)` is the size.
 
     Raises:
@@ -78,12 +78,12 @@ def psum(x: trees.Tree, /, axis_name: names.Names) -> trees.Tree:
 
 
 def pmean(x: trees.Tree, /, axis_name: names.Names) -> trees.Tree:
-    """Average over all members along a mapped axis.
+    """Average over all lanes along a mapped axis.
 
     Arguments and errors are those of `psum`.
 
     Returns:
-        A tree like `x`, the same for all members: arrays of the same data types, or for integers and booleans of the
+        A tree like `x`, the same for all lanes: arrays of the same data types, or for integers and booleans of the
         default floating-point one; Python numbers as they are.
 
     Source: `jax.lax.pmean`.
@@ -107,12 +107,12 @@ def pmean(x: trees.Tree, /, axis_name: names.Names) -> trees.Tree:
 
 @pluggable
 def pmax(x: trees.Tree, /, axis_name: names.Names) -> trees.Tree:
-    """Take the largest over all members along a mapped axis.
+    """Take the largest over all lanes along a mapped axis.
 
     Arguments and errors are those of `psum`; complex numbers have no largest.
 
     Returns:
-        A tree like `x`, the same for all members: arrays of the same data types, with NaN where a member has it; Python
+        A tree like `x`, the same for all lanes: arrays of the same data types, with NaN where a lane has it; Python
         numbers as they are. Derivatives are those of the namespace's `max` over an axis.
 
     Source: `jax.lax.pmax`, which has no derivatives.
@@ -127,7 +127,7 @@ def pmax(x: trees.Tree, /, axis_name: names.Names) -> trees.Tree:
 
 @pluggable
 def pmin(x: trees.Tree, /, axis_name: names.Names) -> trees.Tree:
-    """Take the smallest over all members along a mapped axis. Arguments, result and errors are those of `pmax`.
+    """Take the smallest over all lanes along a mapped axis. Arguments, result and errors are those of `pmax`.
 
     Source: `jax.lax.pmin`.
 
@@ -141,17 +141,17 @@ def pmin(x: trees.Tree, /, axis_name: names.Names) -> trees.Tree:
 
 @pluggable
 def all_gather(x: trees.Tree, /, axis_name: names.Names, *, axis: int = 0, tiled: bool = False) -> trees.Tree:
-    """Give each member what all of them have, along a new axis.
+    """Give each lane what all of them have, along a new axis.
 
     Args:
         x: An array, a Python number, or a tree of such.
-        axis_name: The axis's name, or a tuple of names: members are then in the order of the first, and within it of
+        axis_name: The axis's name, or a tuple of names: lanes are then in the order of the first, and within it of
             the others.
-        axis: Where the axis of the members is in the results.
+        axis: Where the axis of the lanes is in the results.
         tiled: Whether the arrays are joined along an axis that they have, in place of a new one.
 
     Returns:
-        A tree like `x` of arrays, the same for all members.
+        A tree like `x` of arrays, the same for all lanes.
 
     Raises:
         TypeError: A leaf is neither an array nor a number, what can't be a name, or an option of the wrong type; or
@@ -178,10 +178,10 @@ def all_gather(x: trees.Tree, /, axis_name: names.Names, *, axis: int = 0, tiled
 
 
 def axis_index(axis_name: names.Names) -> Array:
-    """Return the position of the member along a mapped axis.
+    """Return the position of the lane along a mapped axis.
 
     Args:
-        axis_name: The axis's name, or a tuple of names: members are then counted in the order of the first, and within
+        axis_name: The axis's name, or a tuple of names: lanes are then counted in the order of the first, and within
             it of the others.
 
     Returns:
@@ -392,7 +392,7 @@ def _extreme(function: str, operation: Any, tree: trees.Tree, axis_name: names.N
 
 
 def gathered(function: str, x: Array, axes: Sequence[names.Name], axis: int, tiled: bool) -> Array:
-    """Gather over several axes: the innermost first, so that members of the first come first."""
+    """Gather over several axes: the innermost first, so that lanes of the first come first."""
     axis = _arguments.axis(function, axis, x.ndim if tiled else x.ndim + 1)
     for i, name in enumerate(reversed(axes)):
         # What the second and further gatherings add goes into the axis that the first has made.
@@ -413,7 +413,7 @@ def _position(axes: dict[names.Name, names.Axis]) -> Array:
 
 
 def own_entry(xp: Namespace, table: Array, position: Array) -> Array:
-    """Take the entry of a table at the position of a member."""
+    """Take the entry of a table at the position of a lane."""
     return xp.take(table, xp.reshape(position, (1,)), axis=0)[0, ...]
 
 

@@ -1,4 +1,4 @@
-"""Mapping over batches of sparse matrices: over their values, and over their patterns where each member has its own."""
+"""Mapping over batches of sparse matrices: over their values, and over their patterns where each lane has its own."""
 
 from collections.abc import Sequence
 
@@ -10,7 +10,7 @@ from ..sparse._containers import Sparse
 
 
 def with_fitting_plans(tree: trees.Tree) -> trees.Tree:
-    """Leave out what was worked out of the patterns of a batch: it isn't that of a member."""
+    """Leave out what was worked out of the patterns of a batch: it isn't that of a lane."""
     return trees.map(
         lambda x: x._of(x._values, x.pattern, x._static()) if isinstance(x, Sparse) and _own(x) else x,
         tree,
@@ -50,7 +50,7 @@ def out_of_containers(
 ) -> tuple[list[Array], list[int | None]]:
     """Return the arrays of a result, and where the mapped axis goes in each.
 
-    A pattern stays that of all members where it is known, or one of the arrays that are the same in all calls.
+    A pattern stays that of all lanes where it is known, or one of the arrays that are the same in all calls.
 
     Raises:
         ValueError: An axis that can't be one of the batch.
@@ -77,7 +77,7 @@ def out_of_containers(
 
 
 def _own(x: Sparse) -> bool:
-    """Tell whether each member of a batch has a pattern of its own."""
+    """Tell whether each batch element has a pattern of its own."""
     return any(each.ndim > 1 for each in x.pattern)
 
 

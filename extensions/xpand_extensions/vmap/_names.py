@@ -27,7 +27,7 @@ class Axis(NamedTuple):
 
     size: int
     position: Callable[[], Array]
-    """Returns the position of the member along the axis: an array of shape (), of int32, that is mapped."""
+    """Returns the position of the lane along the axis: an array of shape (), of int32, that is mapped."""
 
 
 class _Bound(threading.local):
@@ -61,12 +61,12 @@ def all_bound() -> Mapping[Name, Axis]:
 
 
 def stepped_safely(step: Callable[..., Any], carry: tuple[Array, ...], safe: Callable[[], tuple[Array, ...]]) -> Any:
-    """Take a step of a loop that some members have ended.
+    """Take a step of a loop that some lanes have ended.
 
     Args:
         step: Takes what is carried.
-        carry: What is, by members that have ended too: a step from there may be undefined, and others may ask for it.
-        safe: Returns the same with something else for members that have ended, which is taken if no others ask.
+        carry: What is, by lanes that have ended too: a step from there may be undefined, and others may ask for it.
+        safe: Returns the same with something else for lanes that have ended, which is taken if no others ask.
     """
     before = _BOUND.asked
     found = step(*safe())

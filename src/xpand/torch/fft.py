@@ -20,7 +20,7 @@ _Norm = Literal["backward", "ortho", "forward"]
 
 
 def _is_empty(x: Array) -> bool:
-    """Tell whether there is nothing in an array, or no member in what `vmap` has made it of."""
+    """Tell whether there is nothing in an array, or no batch element in what `vmap` has made it of."""
     if not private.are_levels_active() or torch.compiler.is_dynamo_compiling():  # which can't see below the levels
         return not x.numel()
     with private.unobserved():
@@ -30,7 +30,7 @@ def _is_empty(x: Array) -> bool:
 
 
 def _of_stacks(native: Callable[..., Array], x: Array, axes: Sequence[int] | None, **kwargs: Any) -> Array:
-    """Transform a stack of no members too, of which MKL makes an error: as one member of zeros, left out again."""
+    """Transform a stack of no lanes too, of which MKL makes an error: as one lane of zeros, left out again."""
     transformed = set(range(x.ndim)) if axes is None else {axis % x.ndim for axis in axes}
     empty = [axis for axis, size in enumerate(x.shape) if size == 0 and axis not in transformed]
     if not empty and not x.numel():
@@ -75,7 +75,7 @@ def _along_axes(native: Callable[..., Array]) -> Callable[..., Array]:
 
 def _named(function: Callable[..., Array], native: Callable[..., Array]) -> Callable[..., Array]:
     function.__name__ = function.__qualname__ = name = native.__name__.removeprefix("fft_")
-    function.__doc__ = f"`torch.fft.{name}`, of stacks of no members too."
+    function.__doc__ = f"`torch.fft.{name}`, of empty stacks too."
     return function
 
 

@@ -37,7 +37,7 @@ def switch(index: Array, branches: Sequence[Branch], *operands: Array) -> Arrays
 
 
 def selected(pred: Array, chosen: Arrays, other: Arrays) -> Arrays:
-    """Take one result or the other, member by member."""
+    """Take one result or the other, lane by lane."""
     xp = array_namespace(pred, *chosen, *other)
     return tuple([xp.where(pred, x, y) for x, y in zip(chosen, other)])
 

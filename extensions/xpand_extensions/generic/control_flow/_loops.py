@@ -15,7 +15,7 @@ from ._followed import followed_among, is_followed
 
 Arrays: TypeAlias = "tuple[Array, ...]"
 Decide: TypeAlias = "Callable[[Array, bool], tuple[bool, bool]]"
-"""Takes a condition and whether the loop has a bound; returns whether to go on, and whether some members have ended."""
+"""Takes a condition and whether the loop has a bound; returns whether to go on, and whether some lanes have ended."""
 
 
 def while_loop(
@@ -116,7 +116,7 @@ def _states(
         if not go_on:
             return
         if masked:
-            # Members that have ended step on from where they began, which nothing follows: no step from where they
+            # Lanes that have ended step on from where they began, which nothing follows: no step from where they
             # ended, which may be undefined, nor from there makes their gradients NaN.
             first = tuple(map(stop_gradient, start)) if first is None else first
             carry = _select(active, stepped_safely(body_fun, carry, partial(_select, active, carry, first)), carry)

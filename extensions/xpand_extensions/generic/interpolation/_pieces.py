@@ -29,16 +29,16 @@ def sampled(grid: Array, coordinates: Array, extrapolation: str, take: Take) -> 
     xp = array_namespace(grid, coordinates)
     batch, *spatial, channels = grid.shape
     *points, d = coordinates.shape[1:]
-    members = coordinates.shape[0]
+    lanes = coordinates.shape[0]
     dtype = xp.result_type(grid.dtype, coordinates.dtype)
     grid = xp.astype(grid, dtype, copy=False)
-    if 0 in (batch, members, channels, *points):
-        shape = (0 if 0 in (batch, members) else max(batch, members), *points, channels)
+    if 0 in (batch, lanes, channels, *points):
+        shape = (0 if 0 in (batch, lanes) else max(batch, lanes), *points, channels)
         return xp.zeros(shape, dtype=dtype, device=_arguments.device_of(grid))
-    places = xp.reshape(coordinates, (members, math.prod(points), d))
+    places = xp.reshape(coordinates, (lanes, math.prod(points), d))
     axes = [neighbours(xp, places[..., axis], size, extrapolation) for axis, size in enumerate(spatial)]
     index = xp.zeros(places.shape[:2], dtype=_index_dtype(xp, grid), device=_arguments.device_of(grid))
-    if batch == 1 or members > 1:
+    if batch == 1 or lanes > 1:
         table = xp.reshape(grid, (batch * math.prod(spatial), channels))
         if batch > 1:
             index = index + xp.arange(batch, dtype=index.dtype, device=_arguments.device_of(grid))[:, None]
@@ -51,8 +51,8 @@ def sampled(grid: Array, coordinates: Array, extrapolation: str, take: Take) -> 
 
 
 def _rows(xp: Namespace, table: Array, index: Array, take: Take) -> Array:
-    members, count = index.shape
-    return xp.reshape(take(table, xp.reshape(index, (-1,)), 0), (members, count, table.shape[1]))
+    lanes, count = index.shape
+    return xp.reshape(take(table, xp.reshape(index, (-1,)), 0), (lanes, count, table.shape[1]))
 
 
 def _sampled(

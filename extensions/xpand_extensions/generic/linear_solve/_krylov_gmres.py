@@ -50,7 +50,7 @@ def _is_at(x: Array, number: Array) -> Array:
 def _row(x: Array, at: Array) -> Array:
     """The row of (..., rows, n) that is marked."""
     xp = array_namespace(x)
-    # `where`, not a product: what a member that diverges has become is infinite.
+    # `where`, not a product: what a lane that diverges has become is infinite.
     return xp.sum(xp.where(at[..., None], x, xp.zeros_like(x)), axis=-2)
 
 

@@ -24,42 +24,42 @@ def segment_reduce(values: Array, offsets: Array, /, *, operation: SegmentOperat
     xp = array_namespace(values)
     reduce = _REDUCE[operation].native(values)
     batch, size, number = tuple(offsets.shape[:-1]), values.shape[axis], offsets.shape[-1] - 1
-    members = math.prod(batch)
-    ids = segment_ids(xp.reshape(offsets, (members, number + 1)), size)
+    lanes = math.prod(batch)
+    ids = segment_ids(xp.reshape(offsets, (lanes, number + 1)), size)
     if not batch:
         ids = xp.reshape(ids, (size,))
         return reduce(values, ids, num_segments=number, axis=axis, indices_are_sorted=True, mode="drop")
-    # All members of the batch in a row: each has its own segments.
+    # All batch elements in a row: each has its own segments.
     before, after = tuple(values.shape[len(batch) : axis]), tuple(values.shape[axis + 1 :])
     inner = (math.prod(before), math.prod(after))
-    values = xp.permute_dims(xp.reshape(values, (members, inner[0], size, inner[1])), (0, 2, 1, 3))
-    first = xp.arange(members, dtype=ids.dtype, device=_arguments.device_of(ids)) * number
-    beyond = xp.full((), members * number, dtype=ids.dtype, device=_arguments.device_of(ids))
+    values = xp.permute_dims(xp.reshape(values, (lanes, inner[0], size, inner[1])), (0, 2, 1, 3))
+    first = xp.arange(lanes, dtype=ids.dtype, device=_arguments.device_of(ids)) * number
+    beyond = xp.full((), lanes * number, dtype=ids.dtype, device=_arguments.device_of(ids))
     ids = xp.where((ids >= 0) & (ids < number), ids + xp.expand_dims(first, axis=1), beyond)
     found = reduce(
-        xp.reshape(values, (members * size, *inner)),
-        xp.reshape(ids, (members * size,)),
-        num_segments=members * number,
+        xp.reshape(values, (lanes * size, *inner)),
+        xp.reshape(ids, (lanes * size,)),
+        num_segments=lanes * number,
         axis=0,
         indices_are_sorted=False,
         mode="drop",
     )
-    found = xp.permute_dims(xp.reshape(found, (members, number, *inner)), (0, 2, 1, 3))
+    found = xp.permute_dims(xp.reshape(found, (lanes, number, *inner)), (0, 2, 1, 3))
     return xp.reshape(found, (*batch, *before, number, *after))
 
 
 def segment_ids(offsets: Array, size: int) -> Array:
-    """Say in which segment each of `size` positions is: shape `(members, size)`, from -1, before the first segment."""
+    """Say in which segment each of `size` positions is: shape `(lanes, size)`, from -1, before the first segment."""
     xp = array_namespace(offsets)
     device = _arguments.device_of(offsets)
-    members = offsets.shape[0]
-    if not members * size:
-        return xp.zeros((members, size), dtype=index_dtype(xp, device), device=device)
+    lanes = offsets.shape[0]
+    if not lanes * size:
+        return xp.zeros((lanes, size), dtype=index_dtype(xp, device), device=device)
     # Count the offsets at each position, then up to it: faster than a search, and on every library there is a way.
     index, _ = resolve("segment_reduce", xp, offsets, size + 1, "clip", kin(offsets).bounds, axis=None, from_end=False)
-    chosen = rows(xp, index, False, (members,), size + 1, 1, tuple(index.shape))
+    chosen = rows(xp, index, False, (lanes,), size + 1, 1, tuple(index.shape))
     none = xp.zeros((chosen.count, 1), dtype=index.dtype, device=device)
     ones = xp.ones((chosen.index.shape[0], 1), dtype=index.dtype, device=device)
     number = kin(none)._write_rows(none, chosen, ones, "add")
-    number = xp.reshape(number, (members, size + 1))
+    number = xp.reshape(number, (lanes, size + 1))
     return xp.cumulative_sum(number, axis=1)[:, :size] - 1

@@ -121,20 +121,20 @@ def joins(equation: Equation) -> bool:
 
 
 def _steps(group: Group, make: MakeKernel) -> list[Step]:
-    members = group.members
-    if len(members) == 1:
-        return [step_of(members[0])]
+    equations = group.equations
+    if len(equations) == 1:
+        return [step_of(equations[0])]
     if len(group.inputs) + len(group.outputs) <= MOST_ARRAYS:
         return [_step(group, make)]
-    half = len(members) // 2
+    half = len(equations) // 2
     # What the first half makes for the second goes out of it: users are looked for in the whole graph.
-    return [step for part in (members[:half], members[half:]) for step in _steps(Group(part, group.users), make)]
+    return [step for part in (equations[:half], equations[half:]) for step in _steps(Group(part, group.users), make)]
 
 
 def _step(group: Group, make: MakeKernel) -> Step:
     names = {x: f"x{k}" for k, x in enumerate(group.inputs)} | {x: f"y{k}" for k, x in enumerate(group.outputs)}
     lines = []
-    for k, equation in enumerate(group.members):
+    for k, equation in enumerate(group.equations):
         out = equation.outputs[0]
         declared = "" if out in names else f"{C_TYPES[_name(out)]} "
         given = [names.get(x, "") if isinstance(x, Variable) else "" for x in equation.inputs]

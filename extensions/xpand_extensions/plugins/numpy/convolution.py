@@ -78,13 +78,13 @@ def _correlate_rows(what: Geometry, x: Array, kernel: Array, out: Array) -> None
     some = min(max(1, _BLOCK // (width * step)), rows)
     block = np.empty(((some - 1) * step + (taps - 1) * apart + 1, width), x.dtype)
     line = block.reshape(-1)
-    for member, channel, *place in np.ndindex(*out.shape[:2], *outer):
-        target = out[(member, channel, *place)]
+    for lane, channel, *place in np.ndindex(*out.shape[:2], *outer):
+        target = out[(lane, channel, *place)]
         planes = [
             (
                 x[
                     (
-                        member,
+                        lane,
                         channel,
                         *(p * s + t * d for p, s, t, d in zip(place, what.strides, tap, what.kernel_dilation)),
                     )
@@ -137,27 +137,27 @@ def _multiply(what: Geometry, x: Array, kernel: Array, out: Array) -> None:
     x = x.reshape(batch, groups, into, *x.shape[2:])
     result = out.reshape(batch, groups, -1, math.prod(sizes))
     row = math.prod(sizes[1:])
-    for members, rows in _blocks(batch, sizes[0], weights.shape[0] * weights.shape[2] * row):
+    for lanes, rows in _blocks(batch, sizes[0], weights.shape[0] * weights.shape[2] * row):
         count = rows.stop - rows.start
-        met = np.empty((members.stop - members.start, groups, into, *taps, count, *sizes[1:]), x.dtype)
+        met = np.empty((lanes.stop - lanes.start, groups, into, *taps, count, *sizes[1:]), x.dtype)
         for tap in itertools.product(*map(range, taps)):
             key = reached(what, sizes, tap)
-            met[(slice(None),) * 3 + tap] = x[members][(..., *key)][..., rows, *(slice(None) for _ in sizes[1:])]
+            met[(slice(None),) * 3 + tap] = x[lanes][(..., *key)][..., rows, *(slice(None) for _ in sizes[1:])]
         matrix = met.reshape(*met.shape[:2], weights.shape[2], count * row)
-        np.matmul(weights, matrix, out=result[members, ..., rows.start * row : rows.stop * row])
+        np.matmul(weights, matrix, out=result[lanes, ..., rows.start * row : rows.stop * row])
 
 
-def _blocks(members: int, rows: int, row: int) -> Iterator[tuple[slice, slice]]:
-    """Split a batch into blocks of some members, or of one member's rows, each of `row` elements."""
+def _blocks(lanes: int, rows: int, row: int) -> Iterator[tuple[slice, slice]]:
+    """Split a batch into blocks of some lanes, or of one lane's rows, each of `row` elements."""
     whole = _MATRIX // max(rows * row, 1)
     if whole:
-        for first in range(0, members, whole):
-            yield slice(first, min(first + whole, members)), slice(0, rows)
+        for first in range(0, lanes, whole):
+            yield slice(first, min(first + whole, lanes)), slice(0, rows)
         return
     some = max(1, _MATRIX // row)
-    for member in range(members):
+    for lane in range(lanes):
         for first in range(0, rows, some):
-            yield slice(member, member + 1), slice(first, min(first + some, rows))
+            yield slice(lane, lane + 1), slice(first, min(first + some, rows))
 
 
 def _conv_transpose(what: Geometry, x: Array, kernel: Array) -> Array:

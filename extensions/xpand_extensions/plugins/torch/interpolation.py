@@ -76,16 +76,16 @@ def _table(grid: Array, coordinates: Array, extrapolation: str, count: int) -> A
 
 
 def _natively(table: Array, spatial: Any, places: Array, extrapolation: str) -> Array:
-    """Sample at places of shape `(members, m, d)`, which are first brought to where the grid is."""
-    members, count, d = places.shape
-    scaled = places.new_zeros((members, count, max(d, 2)))
+    """Sample at places of shape `(lanes, m, d)`, which are first brought to where the grid is."""
+    lanes, count, d = places.shape
+    scaled = places.new_zeros((lanes, count, max(d, 2)))
     for axis, (n, size) in enumerate(zip(spatial, table.shape[-d:])):
         place = places[..., axis]
         if extrapolation in ("symmetric", "reflect"):
             place = torch.where((place >= 0) & (place <= n - 1), place, turned(xp, place, n, extrapolation))
         ends = (-1, n) if extrapolation == "zeros" else (0, n - 1)
         torch.add(place.clamp(*ends).mul_(2 / size), 1 / size - 1, out=scaled[..., d - 1 - axis])
-    size = max(len(table), members)
+    size = max(len(table), lanes)
     table, scaled = table.expand(size, *table.shape[1:]), scaled.expand(size, *scaled.shape[1:])
     scaled = scaled.reshape(size, *(1 for _ in table.shape[3:]), count, scaled.shape[-1])
     result = functional.grid_sample(table, scaled, mode="bilinear", padding_mode="zeros", align_corners=False)

@@ -32,7 +32,7 @@ DERIVATIVES: Final = _table("DERIVATIVES")
 TRANSPOSES: Final = _table("TRANSPOSES")
 """The transposed of a linear operation, for each array: `rule(xp, ct, *args, **params)`, `Aval`s in linear places."""
 BATCHING: Final = _table("BATCHING")
-"""The operation on all members of a batch: `rule(xp, mapped, *args, **params)`."""
+"""The operation on all batch elements: `rule(xp, mapped, *args, **params)`."""
 SHAPES: Final = _table("SHAPES")
 """The shape and data type of the result: `rule(namespace, *avals, **params)`."""
 DECOMPOSITIONS: Final = _table("DECOMPOSITIONS")

@@ -36,7 +36,7 @@ def lifted(xp: Any, mapped: Sequence[bool], arrays: Sequence[Any]) -> list[Any]:
 
 
 def spread_over_batch(xp: Any, mapped: Sequence[bool], arrays: Sequence[Any]) -> list[Any]:
-    """Give the arrays that have no batch axis one, of the same members throughout."""
+    """Give the arrays that have no batch axis one, of the same lanes throughout."""
     size = next(x.shape[0] for is_mapped, x in zip(mapped, arrays) if is_mapped)
     return [
         x if is_mapped else xp.broadcast_to(xp.expand_dims(x, axis=0), (size, *x.shape))

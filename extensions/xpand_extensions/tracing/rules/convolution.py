@@ -134,7 +134,7 @@ def _kernel(xp: Any, what: Geometry, x: Any, ct: Any, kernel: Any) -> Any:
     n = len(what.strides)
     taps = _taps(kernel, n)
     if kernel.ndim > n + 2 and kernel.shape[0] > 1:
-        # Each member has a kernel of its own: as groups of channels of one member.
+        # Each lane has a kernel of its own: as groups of channels of one lane.
         x, ct = (xp.reshape(each, (1, each.shape[0] * each.shape[1], *each.shape[2:])) for each in (x, ct))
         what = what._replace(groups=kernel.shape[0] * what.groups)
     into = kernel.shape[kernel.ndim - n - 1]
@@ -222,9 +222,9 @@ def _batched_conv(
 ) -> Any:
     if batch_groups > 1:
         if mapped["x"]:
-            members, batch, *rest = x.shape
-            x = xp.moveaxis(xp.reshape(x, (members, batch_groups, batch // batch_groups, *rest)), 1, 2)
-            x = xp.reshape(x, (members, batch // batch_groups, batch_groups * rest[0], *rest[1:]))
+            lanes, batch, *rest = x.shape
+            x = xp.moveaxis(xp.reshape(x, (lanes, batch_groups, batch // batch_groups, *rest)), 1, 2)
+            x = xp.reshape(x, (lanes, batch // batch_groups, batch_groups * rest[0], *rest[1:]))
         else:
             x = _batch_to_features(xp, x, batch_groups)
         feature_groups = batch_groups
@@ -238,47 +238,45 @@ def _batched_transpose(xp: Any, mapped: Any, x: Any, kernel: Any, feature_groups
 def _batched(
     xp: Any, facade: Any, given: int, mapped: Any, x: Any, kernel: Any, groups: int, options: dict[str, Any]
 ) -> Any:
-    """Convolve the members of a batch as further members of the convolution's own batch, or as channels.
+    """Convolve the batch elements as further lanes of the convolution's own batch, or as channels.
 
     `given` is the axis of the kernel, before its taps, of the channels of the result.
     """
     n = len(options["strides"])
     own = kernel.ndim - mapped["kernel"] == n + 3
     if not mapped["kernel"]:
-        members, batch = x.shape[:2]
+        lanes, batch = x.shape[:2]
         if own and kernel.shape[0] > 1:
-            kernel = _merged(xp, xp.broadcast_to(kernel, (members, *kernel.shape)))
+            kernel = _merged(xp, xp.broadcast_to(kernel, (lanes, *kernel.shape)))
         found = native(facade, _merged(xp, x), kernel, feature_groups=groups, **options)
-        return xp.reshape(found, (members, batch, *found.shape[1:]))
-    members = kernel.shape[0]
+        return xp.reshape(found, (lanes, batch, *found.shape[1:]))
+    lanes = kernel.shape[0]
     if own:
-        # A kernel for each member of each batch.
-        x = x if mapped["x"] else xp.broadcast_to(x, (members, *x.shape))
+        # A kernel for each lane of each batch.
+        x = x if mapped["x"] else xp.broadcast_to(x, (lanes, *x.shape))
         batch = x.shape[1]
-        kernel = xp.broadcast_to(kernel, (members, batch, *kernel.shape[2:]))
+        kernel = xp.broadcast_to(kernel, (lanes, batch, *kernel.shape[2:]))
         found = native(facade, _merged(xp, x), _merged(xp, kernel), feature_groups=groups, **options)
-        return xp.reshape(found, (members, batch, *found.shape[1:]))
+        return xp.reshape(found, (lanes, batch, *found.shape[1:]))
     if mapped["x"]:
         batch, channels, *spatial = x.shape[1:]
-        x = xp.reshape(xp.moveaxis(x, 0, 1), (batch, members * channels, *spatial))
-        found = native(facade, x, _merged(xp, kernel), feature_groups=members * groups, **options)
-        found = xp.reshape(
-            found, (batch, members, kernel.shape[1 + given] * (groups if given else 1), *found.shape[2:])
-        )
+        x = xp.reshape(xp.moveaxis(x, 0, 1), (batch, lanes * channels, *spatial))
+        found = native(facade, x, _merged(xp, kernel), feature_groups=lanes * groups, **options)
+        found = xp.reshape(found, (batch, lanes, kernel.shape[1 + given] * (groups if given else 1), *found.shape[2:]))
         return xp.moveaxis(found, 1, 0)
     # All meet the same input: more channels of the result, in each group.
     out, into, *taps = kernel.shape[1:]
     if given:
-        kernel = xp.reshape(xp.moveaxis(kernel, 0, 1), (out, members * into, *taps))
+        kernel = xp.reshape(xp.moveaxis(kernel, 0, 1), (out, lanes * into, *taps))
     else:
-        kernel = xp.moveaxis(xp.reshape(kernel, (members, groups, out // groups, into, *taps)), 0, 1)
-        kernel = xp.reshape(kernel, (members * out, into, *taps))
+        kernel = xp.moveaxis(xp.reshape(kernel, (lanes, groups, out // groups, into, *taps)), 0, 1)
+        kernel = xp.reshape(kernel, (lanes * out, into, *taps))
     found = native(facade, x, kernel, feature_groups=groups, **options)
     batch, channels, *spatial = found.shape
-    # Of the kernel's sizes, since there may be no members to divide by.
+    # Of the kernel's sizes, since there may be no lanes to divide by.
     share = into if given else out // groups
-    found = xp.reshape(found, (batch, groups, members, share, *spatial))
-    return xp.reshape(xp.moveaxis(found, 2, 0), (members, batch, groups * share, *spatial))
+    found = xp.reshape(found, (batch, groups, lanes, share, *spatial))
+    return xp.reshape(xp.moveaxis(found, 2, 0), (lanes, batch, groups * share, *spatial))
 
 
 def _merged(xp: Any, x: Any) -> Any:

@@ -17,7 +17,7 @@ _FACTORS: Final = {
 }
 
 
-def _members(name: str) -> Callable[..., Any]:
+def _lanes(name: str) -> Callable[..., Any]:
     def rule(xp: Any, mapped: dict[str, bool], a: Any, **options: Any) -> Any:
         return OPERATIONS[f"xpand_extensions.linear_solve.{name}"].facade(a, **options)
 
@@ -40,5 +40,5 @@ def _shape(name: str) -> Callable[..., Any]:
     return rule
 
 
-BATCHING: Final[dict[str, Any]] = {f"linear_solve.{name}": _members(name) for name in _FACTORS}
+BATCHING: Final[dict[str, Any]] = {f"linear_solve.{name}": _lanes(name) for name in _FACTORS}
 SHAPES: Final[dict[str, Any]] = {f"linear_solve.{name}": _shape(name) for name in _FACTORS}

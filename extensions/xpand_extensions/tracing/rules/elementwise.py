@@ -198,7 +198,7 @@ LINEAR_IN_ALL: Final = ("where",)
 
 
 def _aligned(name: str) -> Callable[..., Any]:
-    """Make the rule of an elementwise function for batches: members of fewer axes gain some after the first."""
+    """Make the rule of an elementwise function for batches: lanes of fewer axes gain some after the first."""
 
     def rule(xp: Any, mapped: tuple[bool, ...], *args: Any, **params: Any) -> Any:
         ndim = max(x.ndim - is_mapped for x, is_mapped in zip(args, mapped) if hasattr(x, "dtype"))
@@ -209,7 +209,7 @@ def _aligned(name: str) -> Callable[..., Any]:
 
 
 def lengthened(xp: Any, x: Any, is_mapped: bool, ndim: int) -> Any:
-    """Give the members of a batch axes of length 1 in front, to make them `ndim`."""
+    """Give the batch elements axes of length 1 in front, to make them `ndim`."""
     if not is_mapped or x.ndim > ndim:
         return x
     return xp.reshape(x, (x.shape[0], *(1,) * (ndim - x.ndim + 1), *x.shape[1:]))

@@ -255,7 +255,7 @@ RESULTS: Final[dict[str, Any]] = {
 }
 
 
-def _facade_members(name: str) -> Callable[..., Any]:
+def _facade_lanes(name: str) -> Callable[..., Any]:
     def rule(xp: Any, mapped: dict[str, bool], x: Any) -> Any:
         return getattr(linalg, name)(x)
 
@@ -267,7 +267,7 @@ BATCHING: Final[dict[str, Any]] = {
         f"linalg.{name}": stacked(name)
         for name in ("cholesky", "eig", "eigh", "eigvals", "eigvalsh", "qr", "svd", "svdvals")
     },
-    **{f"linalg.{name}": _facade_members(name) for name in ("expm", "lu_factor")},
+    **{f"linalg.{name}": _facade_lanes(name) for name in ("expm", "lu_factor")},
 }
 
 

@@ -123,14 +123,14 @@ DECOMPOSITIONS: Final[dict[str, Any]] = {
 }
 
 
-def _members(name: str) -> Callable[..., Any]:
+def _lanes(name: str) -> Callable[..., Any]:
     def rule(xp: Any, mapped: tuple[bool, ...], x: Any, axis: int = -1, **params: Any) -> Any:
         return getattr(xp.fft, name)(x, axis=axis + (axis >= 0), **params)
 
     return rule
 
 
-def _members_along_several(name: str) -> Callable[..., Any]:
+def _lanes_along_several(name: str) -> Callable[..., Any]:
     def rule(xp: Any, mapped: tuple[bool, ...], x: Any, axes: Any = None, **params: Any) -> Any:
         if isinstance(axes, int):
             axes = (axes,)
@@ -182,8 +182,8 @@ def _shifted_shape(name: str) -> Callable[..., Any]:
 
 
 BATCHING: Final[dict[str, Any]] = {
-    **{f"fft.{name}": _members(name) for name in _ONE},
-    **{f"fft.{name}": _members_along_several(name) for name in (*_SEVERAL, *_SHIFTS)},
+    **{f"fft.{name}": _lanes(name) for name in _ONE},
+    **{f"fft.{name}": _lanes_along_several(name) for name in (*_SEVERAL, *_SHIFTS)},
 }
 
 SHAPES: Final[dict[str, Any]] = {

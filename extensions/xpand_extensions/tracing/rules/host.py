@@ -62,11 +62,11 @@ def _one_by_one(
 
     def called(*arrays: Any) -> Any:
         host = array_namespace(*arrays)
-        members = [function(*(x[i] if is_mapped else x for x, is_mapped in zip(arrays, mapped))) for i in range(size)]
-        if not members:
+        lanes = [function(*(x[i] if is_mapped else x for x, is_mapped in zip(arrays, mapped))) for i in range(size)]
+        if not lanes:
             dtypes = [dtype_of("pure_callback", each.dtype, host) for each in wider]
             return tuple(host.zeros(each.shape, dtype=dtype) for each, dtype in zip(wider, dtypes))
-        return tuple(host.stack(results) for results in zip(*members))
+        return tuple(host.stack(results) for results in zip(*lanes))
 
     return called
 

@@ -184,13 +184,13 @@ def _batched_getitem(xp: Any, mapped: Any, x: Any, *arrays: Any, key: tuple[Any,
     if not mapped[0]:
         return _batch_first(xp, get(xp, x, key, aligned), place)
     number = _batch_first(xp, numbers_of(xp, shape, key, aligned, getattr(x, "device", None)), place)
-    members, size = x.shape[0], math.prod(shape)
-    index = numbered(xp, xp.reshape(number, (members, math.prod(number.shape[1:]))), size, False)
+    lanes, size = x.shape[0], math.prod(shape)
+    index = numbered(xp, xp.reshape(number, (lanes, math.prod(number.shape[1:]))), size, False)
     return xp.reshape(xp.take(flattened(xp, x), index), tuple(number.shape))
 
 
 def _aligned(xp: Any, mapped: Sequence[bool], arrays: Sequence[Any]) -> list[Any]:
-    """Give members of fewer axes some after the batch axis, so that the arrays broadcast together."""
+    """Give lanes of fewer axes some after the batch axis, so that the arrays broadcast together."""
     ndim = max(x.ndim - is_mapped for x, is_mapped in zip(arrays, mapped))
     return [
         xp.reshape(x, (x.shape[0], *(1,) * (ndim - x.ndim + 1), *x.shape[1:])) if is_mapped else x
@@ -203,15 +203,15 @@ def _batch_first(xp: Any, x: Any, place: int) -> Any:
 
 
 def _batched_setitem(xp: Any, mapped: Any, x: Any, value: Any, *, key: tuple[Any, ...]) -> Any:
-    members = (x if mapped[0] else value).shape[0]
+    lanes = (x if mapped[0] else value).shape[0]
     shape = tuple(x.shape[1:]) if mapped[0] else tuple(x.shape)
     if not mapped[0]:
-        x = xp.broadcast_to(xp.expand_dims(x, axis=0), (members, *shape))
+        x = xp.broadcast_to(xp.expand_dims(x, axis=0), (lanes, *shape))
     if mapped[1]:
         ndim = len(selected(xp, shape, key, ())[0])
         sizes = tuple(value.shape[1:])
         more = max(len(sizes) - ndim, 0)
-        value = xp.reshape(value, (members, *(1,) * (ndim - len(sizes)), *sizes[more:]))
+        value = xp.reshape(value, (lanes, *(1,) * (ndim - len(sizes)), *sizes[more:]))
     return put(xp, x, value, (slice(None), *key))
 
 
@@ -220,16 +220,16 @@ def _batched_take(xp: Any, mapped: Any, x: Any, indices: Any, axis: int | None =
     axis = axis_of("take", 0 if axis is None else axis, ndim)
     if not mapped[1]:
         return xp.take(x, indices, axis=axis + 1)
-    members, *sizes = indices.shape
+    lanes, *sizes = indices.shape
     if not mapped[0]:
         found = xp.take(x, flattened(xp, indices), axis=axis)
-        found = xp.reshape(found, (*x.shape[:axis], members, *sizes, *x.shape[axis + 1 :]))
+        found = xp.reshape(found, (*x.shape[:axis], lanes, *sizes, *x.shape[axis + 1 :]))
         return _batch_first(xp, found, axis)
     rows = xp.moveaxis(x, axis + 1, 1) if axis else x
     size, rest = rows.shape[1], tuple(rows.shape[2:])
     index = numbered(xp, from_start(xp, flattened(xp, indices, True), size), size, False)
-    found = xp.take(xp.reshape(rows, (members * size, *rest)), index, axis=0)
-    found = xp.reshape(found, (members, *sizes, *rest))
+    found = xp.take(xp.reshape(rows, (lanes * size, *rest)), index, axis=0)
+    found = xp.reshape(found, (lanes, *sizes, *rest))
     return xp.moveaxis(found, tuple(range(1, 1 + len(sizes))), tuple(range(axis + 1, axis + 1 + len(sizes))))
 
 

@@ -19,19 +19,19 @@ def _batched_grid(xp: Any, mapped: Any, grid: Any, coordinates: Any, extrapolati
         # More places in the same grids.
         places = xp.moveaxis(coordinates, 0, 1)
         return xp.moveaxis(native(interpolation.grid_sample, grid, places, extrapolation=extrapolation), 1, 0)
-    members, batch, *_, channels = grid.shape
+    lanes, batch, *_, channels = grid.shape
     if not mapped["coordinates"]:
         # More channels at the same places.
         grid = xp.moveaxis(grid, 0, -2)
-        grid = xp.reshape(grid, (*grid.shape[:-2], members * channels))
+        grid = xp.reshape(grid, (*grid.shape[:-2], lanes * channels))
         found = native(interpolation.grid_sample, grid, coordinates, extrapolation=extrapolation)
-        return xp.moveaxis(xp.reshape(found, (*found.shape[:-1], members, channels)), -2, 0)
+        return xp.moveaxis(xp.reshape(found, (*found.shape[:-1], lanes, channels)), -2, 0)
     if batch == 1:
         return native(interpolation.grid_sample, grid[:, 0, ...], coordinates, extrapolation=extrapolation)
-    coordinates = xp.broadcast_to(coordinates, (members, batch, *coordinates.shape[2:]))
-    merged = [xp.reshape(x, (members * batch, *x.shape[2:])) for x in (grid, coordinates)]
+    coordinates = xp.broadcast_to(coordinates, (lanes, batch, *coordinates.shape[2:]))
+    merged = [xp.reshape(x, (lanes * batch, *x.shape[2:])) for x in (grid, coordinates)]
     found = native(interpolation.grid_sample, *merged, extrapolation=extrapolation)
-    return xp.reshape(found, (members, batch, *found.shape[1:]))
+    return xp.reshape(found, (lanes, batch, *found.shape[1:]))
 
 
 def _grid_shape(namespace: Any, grid: Any, coordinates: Any, extrapolation: str) -> Aval:
@@ -47,7 +47,7 @@ def _batched_interp(xp: Any, mapped: Any, x: Any, points: Any, values: Any, **op
 
 
 def _batch_of_interp(trace: Any, op: Any, args: Sequence[Any], params: dict[str, Any]) -> Any:
-    """Interpolate all members at once, where they have the same points, and places or values are the same."""
+    """Interpolate all lanes at once, where they have the same points, and places or values are the same."""
     mapped = {name for name, x in zip(params["template"].names, args) if trace.own(x)}
     at_once = mapped == {"x"} or mapped == {"values"}
     return trace.by_rule(op, args, params) if at_once else op.decompose(args, params)

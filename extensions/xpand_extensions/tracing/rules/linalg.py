@@ -247,7 +247,7 @@ def _with_tolerances(name: str) -> Callable[..., Any]:
     return rule
 
 
-def _solve_members(xp: Any, mapped: tuple[bool, ...], x1: Any, x2: Any) -> Any:
+def _solve_lanes(xp: Any, mapped: tuple[bool, ...], x1: Any, x2: Any) -> Any:
     (is_mapped1, is_mapped2), ndim1, ndim2 = mapped, x1.ndim - mapped[0], x2.ndim - mapped[1]
     if not is_mapped2 and ndim2 == 1:
         return xp.linalg.solve(x1, x2)
@@ -263,7 +263,7 @@ def _solve_members(xp: Any, mapped: tuple[bool, ...], x1: Any, x2: Any) -> Any:
     return found[..., 0] if is_vector else found
 
 
-def _vector_norm_members(xp: Any, mapped: tuple[bool, ...], x: Any, axis: Any = None, **params: Any) -> Any:
+def _vector_norm_lanes(xp: Any, mapped: tuple[bool, ...], x: Any, axis: Any = None, **params: Any) -> Any:
     if x.ndim == 1:
         return xp.linalg.vector_norm(x[:, None], axis=1, ord=params["ord"])
     return xp.linalg.vector_norm(x, axis=tuple(i + 1 for i in axes_of("vector_norm", axis, x.ndim - 1)), **params)
@@ -273,8 +273,8 @@ BATCHING: Final[dict[str, Any]] = {
     **{f"linalg.{name}": stacked(name) for name in ("det", "diagonal", "inv", "matrix_norm", "slogdet", "trace")},
     **{f"linalg.{name}": _with_tolerances(name) for name in ("matrix_rank", "pinv")},
     "linalg.matrix_power": lambda xp, mapped, x, n: xp.linalg.matrix_power(x, n),
-    "linalg.solve": _solve_members,
-    "linalg.vector_norm": _vector_norm_members,
+    "linalg.solve": _solve_lanes,
+    "linalg.vector_norm": _vector_norm_lanes,
 }
 
 

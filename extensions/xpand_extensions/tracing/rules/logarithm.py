@@ -24,7 +24,7 @@ def _transposed(xp: Any, ct: Any, x: Any, e: Any) -> Any:
     return applied(xp, "linalg.logm_along", (xp.matrix_transpose(x), ct), {})
 
 
-def _members(xp: Any, mapped: tuple[bool, ...], x: Any, e: Any) -> Any:
+def _lanes(xp: Any, mapped: tuple[bool, ...], x: Any, e: Any) -> Any:
     return applied(xp, "linalg.logm_along", xp.broadcast_arrays(x, e), {})
 
 
@@ -37,7 +37,7 @@ TRANSPOSES: Final[dict[str, Any]] = {"linalg.logm_along": (None, _transposed)}
 
 BATCHING: Final[dict[str, Any]] = {
     "linalg.logm": lambda xp, mapped, x: linalg.logm(x),
-    "linalg.logm_along": _members,
+    "linalg.logm_along": _lanes,
 }
 
 SHAPES: Final[dict[str, Any]] = {

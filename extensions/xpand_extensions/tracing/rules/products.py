@@ -30,7 +30,7 @@ def device_of(*arrays: Any) -> Any:
 
 
 def widened(xp: Any, x: Any, is_mapped: bool, ndim: int) -> Any:
-    """Give the members of a batch axes of length 1 before theirs, until they have `ndim`."""
+    """Give the batch elements axes of length 1 before theirs, until they have `ndim`."""
     missing = ndim + 1 - x.ndim
     return xp.reshape(x, (x.shape[0], *(1,) * missing, *x.shape[1:])) if is_mapped and missing > 0 else x
 
@@ -60,7 +60,7 @@ def _matmul_second(xp: Any, ct: Any, x1: Any, x2: Any) -> Any:
     return xp.matmul(xp.matrix_transpose(x1), ct)
 
 
-def _matmul_members(xp: Any, mapped: tuple[bool, ...], x1: Any, x2: Any) -> Any:
+def _matmul_lanes(xp: Any, mapped: tuple[bool, ...], x1: Any, x2: Any) -> Any:
     (is_mapped1, is_mapped2), ndim1, ndim2 = mapped, x1.ndim - mapped[0], x2.ndim - mapped[1]
     if not is_mapped2 and (ndim1 == 1 or ndim2 == 1) and ndim2 <= 2:
         return xp.matmul(x1, x2)  # all vectors are the rows of one matrix
@@ -130,7 +130,7 @@ def _ordered(xp: Any, x: Any, places: list[int]) -> Any:
     return x if order == tuple(range(len(order))) else xp.permute_dims(x, order)
 
 
-def _tensordot_members(xp: Any, mapped: tuple[bool, ...], x1: Any, x2: Any, axes: Any = 2) -> Any:
+def _tensordot_lanes(xp: Any, mapped: tuple[bool, ...], x1: Any, x2: Any, axes: Any = 2) -> Any:
     is_mapped1, is_mapped2 = mapped
     summed1, summed2 = _summed(axes, x1.ndim - is_mapped1, x2.ndim - is_mapped2)
     axes1, axes2 = [axis + is_mapped1 for axis in summed1], [axis + is_mapped2 for axis in summed2]
@@ -169,14 +169,14 @@ def _vecdot_second(xp: Any, ct: Any, x1: Any, x2: Any, axis: int = -1) -> Any:
     return _vecdot_spread(xp, ct, axis) * conjugate(xp, x1)
 
 
-def _vecdot_members(xp: Any, mapped: tuple[bool, ...], x1: Any, x2: Any, axis: int = -1) -> Any:
+def _vecdot_lanes(xp: Any, mapped: tuple[bool, ...], x1: Any, x2: Any, axis: int = -1) -> Any:
     ndims = [x.ndim - is_mapped for x, is_mapped in zip((x1, x2), mapped)]
     axis = _aligned_axis(axis, max(ndims))
     x1, x2 = (widened(xp, x, is_mapped, max(ndims)) for x, is_mapped in zip((x1, x2), mapped))
     return xp.vecdot(x1, x2, axis=axis)
 
 
-def _cross_members(xp: Any, mapped: tuple[bool, ...], x1: Any, x2: Any, axis: int = -1) -> Any:
+def _cross_lanes(xp: Any, mapped: tuple[bool, ...], x1: Any, x2: Any, axis: int = -1) -> Any:
     ndims = [x.ndim - is_mapped for x, is_mapped in zip((x1, x2), mapped)]
     axis = _aligned_axis(axis, max(ndims))
     x1, x2 = (widened(xp, x, is_mapped, max(ndims)) for x, is_mapped in zip((x1, x2), mapped))
@@ -206,7 +206,7 @@ def _cross_shape(namespace: Any, x1: Any, x2: Any, axis: int = -1) -> Any:
     return Aval(shape, _product_dtype(namespace, x1, x2), device_of(x1, x2))
 
 
-def _outer_members(xp: Any, mapped: tuple[bool, ...], x1: Any, x2: Any) -> Any:
+def _outer_lanes(xp: Any, mapped: tuple[bool, ...], x1: Any, x2: Any) -> Any:
     return x1[..., :, None] * x2[..., None, :]
 
 
@@ -235,11 +235,11 @@ TRANSPOSES: Final[dict[str, Any]] = {
 }
 
 BATCHING: Final[dict[str, Any]] = {
-    "linalg.cross": _cross_members,
-    "linalg.outer": _outer_members,
-    "matmul": _matmul_members,
-    "tensordot": _tensordot_members,
-    "vecdot": _vecdot_members,
+    "linalg.cross": _cross_lanes,
+    "linalg.outer": _outer_lanes,
+    "matmul": _matmul_lanes,
+    "tensordot": _tensordot_lanes,
+    "vecdot": _vecdot_lanes,
 }
 
 SHAPES: Final[dict[str, Any]] = {

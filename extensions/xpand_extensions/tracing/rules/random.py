@@ -1,6 +1,6 @@
 """Rules of random numbers: those of a batch of keys are made in one call, each key's in a row.
 
-Uniform numbers between bounds that differ among the members follow the generic implementation, and so do derivatives
+Uniform numbers between bounds that differ among the lanes follow the generic implementation, and so do derivatives
 in the bounds.
 """
 
@@ -23,7 +23,7 @@ def _of_keys(facade: Any) -> Callable[..., Any]:
 
 
 def _fold_in(xp: Any, mapped: Any, key: Any, data: Any) -> Any:
-    """Fold members of a batch: what is mapped gets as many axes behind the batch as either, to broadcast."""
+    """Fold batch elements: what is mapped gets as many axes behind the batch as either, to broadcast."""
     has_axes = hasattr(data, "shape")
     axes = max(key.ndim - 1 - mapped["key"], data.ndim - mapped["data"] if has_axes else 0)
     if mapped["key"]:

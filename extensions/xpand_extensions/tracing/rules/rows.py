@@ -81,34 +81,34 @@ def _batched(name: str) -> Callable[..., Any]:
     operation = name.rpartition(".")[2]
 
     def rule(xp: Any, mapped: Any, table: Any, values: Any, index: Any, *, dropped: bool, unique: bool) -> Any:
-        members = next(x.shape[0] for x, is_mapped in zip((table, values, index), mapped) if is_mapped)
+        lanes = next(x.shape[0] for x, is_mapped in zip((table, values, index), mapped) if is_mapped)
         spread = [
-            x if is_mapped else xp.broadcast_to(xp.expand_dims(x, axis=0), (members, *x.shape))
+            x if is_mapped else xp.broadcast_to(xp.expand_dims(x, axis=0), (lanes, *x.shape))
             for x, is_mapped in zip((table, values), mapped)
         ]
         count, width = spread[0].shape[1:]
         if not mapped[2]:
-            # The same rows of all members: the members are columns.
-            wide = [xp.reshape(xp.moveaxis(x, 0, 1), (x.shape[1], members * width)) for x in spread]
+            # The same rows of all lanes: the lanes are columns.
+            wide = [xp.reshape(xp.moveaxis(x, 0, 1), (x.shape[1], lanes * width)) for x in spread]
             found = write_rows(xp, operation, wide[0], wide[1], index, dropped=dropped, unique=unique)
-            return xp.moveaxis(xp.reshape(found, (count, members, width)), 1, 0)
+            return xp.moveaxis(xp.reshape(found, (count, lanes, width)), 1, 0)
         index = numbered(xp, index, count, dropped)
-        long = [xp.reshape(x, (members * x.shape[1], width)) for x in spread]
+        long = [xp.reshape(x, (lanes * x.shape[1], width)) for x in spread]
         found = write_rows(xp, operation, long[0], long[1], index, dropped=dropped, unique=unique)
-        return xp.reshape(found, (members, count, width))
+        return xp.reshape(found, (lanes, count, width))
 
     return rule
 
 
 def numbered(xp: Any, index: Any, count: int, dropped: bool) -> Any:
-    """Number the rows of all members of a batch, where the index of each of them is `(members, n)`: flat."""
-    members = index.shape[0]
-    first = xp.reshape(xp.arange(members, dtype=index.dtype, device=getattr(index, "device", None)) * count, (-1, 1))
+    """Number the rows of all batch elements, where the index of each of them is `(lanes, n)`: flat."""
+    lanes = index.shape[0]
+    first = xp.reshape(xp.arange(lanes, dtype=index.dtype, device=getattr(index, "device", None)) * count, (-1, 1))
     found = index + first
     if dropped:
-        beyond = xp.full_like(index, members * count)
+        beyond = xp.full_like(index, lanes * count)
         found = xp.where(index < count, found, beyond)
-    return xp.reshape(found, (members * index.shape[1],))
+    return xp.reshape(found, (lanes * index.shape[1],))
 
 
 BATCHING: Final[dict[str, Any]] = {name: _batched(name) for name in _NAMES}

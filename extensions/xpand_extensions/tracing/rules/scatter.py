@@ -109,9 +109,9 @@ def _batched_segments(name: str) -> Callable[..., Any]:
     ) -> Any:
         if not mapped["segment_ids"]:
             return native(facade, values, segment_ids, num_segments=num_segments, axis=axis + 1, mode=mode, **options)
-        members, size = segment_ids.shape
+        lanes, size = segment_ids.shape
         if not mapped["values"]:
-            values = xp.broadcast_to(xp.expand_dims(values, axis=0), (members, *values.shape))
+            values = xp.broadcast_to(xp.expand_dims(values, axis=0), (lanes, *values.shape))
         rows = xp.moveaxis(values, axis + 1, 1) if axis else values
         rest = tuple(rows.shape[2:])
         index, dropped = resolve(
@@ -119,14 +119,14 @@ def _batched_segments(name: str) -> Callable[..., Any]:
         )
         found = native(
             facade,
-            xp.reshape(rows, (members * size, *rest)),
+            xp.reshape(rows, (lanes * size, *rest)),
             numbered(xp, index, num_segments, dropped),
-            num_segments=members * num_segments,
+            num_segments=lanes * num_segments,
             axis=0,
             indices_are_sorted=False,
             mode="drop" if dropped else mode,
         )
-        found = xp.reshape(found, (members, num_segments, *rest))
+        found = xp.reshape(found, (lanes, num_segments, *rest))
         return xp.moveaxis(found, 1, axis + 1) if axis else found
 
     return rule

@@ -19,19 +19,19 @@ def _sorted(xp: Any, x: Any, axis: int = -1, descending: bool = False, stable: b
     return xp.take_along_axis(x, xp.flip(order, axis=axis) if descending else order, axis=axis)
 
 
-# The sorted values of several members, in rows: `sorting.searchsorted` searches each of them
+# The sorted values of several lanes, in rows: `sorting.searchsorted` searches each of them
 
 
 def searched(xp: Any, mapped: Any, x1: Any, x2: Any, sorter: Any = None, side: Any = "left") -> Any:
-    """Find places among the members of a batch: one search for all where the sorted values are the same for all."""
-    members, of_values, of_sorter = mapped
-    ndim = x1.ndim - members
-    if not members and not of_sorter and ndim == 1:
+    """Find places among the batch elements: one search for all where the sorted values are the same for all."""
+    lanes, of_values, of_sorter = mapped
+    ndim = x1.ndim - lanes
+    if not lanes and not of_sorter and ndim == 1:
         return xp.searchsorted(x1, x2, side=side, sorter=sorter)
     if sorter is not None:
-        x1, sorter = spread_over_batch(xp, (members, of_sorter), (x1, sorter))
+        x1, sorter = spread_over_batch(xp, (lanes, of_sorter), (x1, sorter))
         x1 = xp.take_along_axis(x1, sorter, axis=-1)
-    elif not members:
+    elif not lanes:
         x1 = xp.expand_dims(x1, axis=0)
     x2 = x2 if of_values else xp.expand_dims(x2, axis=0)
     if ndim == 1:

@@ -78,7 +78,7 @@ def _part_of_concat(xp: Any, ct: Any, i: int, *arrays: Any, axis: int | None = 0
     return ct[(slice(None),) * axis + (slice(start, start + x.shape[axis]), ...)]
 
 
-def _member_of_stack(xp: Any, ct: Any, i: int, *arrays: Any, axis: int = 0) -> Any:
+def _lane_of_stack(xp: Any, ct: Any, i: int, *arrays: Any, axis: int = 0) -> Any:
     return ct[(slice(None),) * axis_of("stack", axis, len(ct.shape)) + (i, ...)]
 
 
@@ -132,7 +132,7 @@ TRANSPOSES: Final[dict[str, Any]] = {
     "reshape": (lambda xp, ct, x, shape, copy=None: xp.reshape(ct, tuple(x.shape)),),
     "roll": (_rolled_back,),
     "squeeze": (lambda xp, ct, x, axis: xp.reshape(ct, tuple(x.shape)),),
-    "stack": Each(_member_of_stack),
+    "stack": Each(_lane_of_stack),
     "tile": (_untiled,),
     "tril": (lambda xp, ct, x, k=0: xp.tril(ct, k=k),),
     "triu": (lambda xp, ct, x, k=0: xp.triu(ct, k=k),),
@@ -359,8 +359,8 @@ def _squeezed_shape(namespace: Any, x: Any, axis: Any) -> Aval:
 
 def _unstacked_shape(namespace: Any, x: Any, axis: int = 0) -> tuple[Aval, ...]:
     axis = axis_of("unstack", axis, x.ndim)
-    member = _with(x, x.shape[:axis] + x.shape[axis + 1 :])
-    return tuple([member] * x.shape[axis])
+    lane = _with(x, x.shape[:axis] + x.shape[axis + 1 :])
+    return tuple([lane] * x.shape[axis])
 
 
 SHAPES: Final[dict[str, Any]] = {

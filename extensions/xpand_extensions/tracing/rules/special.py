@@ -225,7 +225,7 @@ DERIVATIVES: Final[dict[str, Any]] = {
 
 
 def aligned(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Make the rule of an elementwise facade for batches: members of fewer axes gain some after the first."""
+    """Make the rule of an elementwise facade for batches: lanes of fewer axes gain some after the first."""
     names = tuple(inspect.signature(function).parameters)
 
     def rule(xp: Any, mapped: dict[str, Any], **given: Any) -> Any:

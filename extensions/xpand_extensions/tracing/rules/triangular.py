@@ -51,7 +51,7 @@ def _transposed(
     return found if not is_vector else found[..., 0] if left_side else found[..., 0, :]
 
 
-def _members(xp: Any, mapped: dict[str, bool], a: Any, b: Any, left_side: bool = True, **options: Any) -> Any:
+def _lanes(xp: Any, mapped: dict[str, bool], a: Any, b: Any, left_side: bool = True, **options: Any) -> Any:
     of_a, of_b = mapped["a"], mapped["b"]
     ndim_a, ndim_b = a.ndim - of_a, b.ndim - of_b
     is_vector = ndim_b == 1
@@ -87,6 +87,6 @@ DERIVATIVES: Final[dict[str, Any]] = {
 
 TRANSPOSES: Final[dict[str, Any]] = {"linalg.triangular_solve": {"b": _transposed}}
 
-BATCHING: Final[dict[str, Any]] = {"linalg.triangular_solve": _members}
+BATCHING: Final[dict[str, Any]] = {"linalg.triangular_solve": _lanes}
 
 SHAPES: Final[dict[str, Any]] = {"linalg.triangular_solve": _shape}

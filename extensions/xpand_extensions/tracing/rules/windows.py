@@ -230,9 +230,9 @@ def _batched_scatter(name: str) -> Callable[..., Any]:
         xp: Any, mapped: Any, x: Any, source: Any, initial: Any, window_shape: Any, axis: Any, **options: Any
     ) -> Any:
         if mapped["x"] or mapped["source"]:
-            members = x.shape[0] if mapped["x"] else source.shape[0]
-            x = x if mapped["x"] else xp.broadcast_to(x, (members, *x.shape))
-            source = source if mapped["source"] else xp.broadcast_to(source, (members, *source.shape))
+            lanes = x.shape[0] if mapped["x"] else source.shape[0]
+            x = x if mapped["x"] else xp.broadcast_to(x, (lanes, *x.shape))
+            source = source if mapped["source"] else xp.broadcast_to(source, (lanes, *source.shape))
             axis = tuple([k + 1 for k in axis])
         total = native(facade, x, source, 0, window_shape, axis=axis, **options)
         if mapped["initial"] is True:  # of a number it is that number

@@ -74,7 +74,7 @@ def trajectory(cond_fun: Function, body_fun: Function, init: Arrays, numbers: tu
 def _until(cond_fun: Function, body_fun: Function, first: Arrays, state: Any, longest: int, stop: Array) -> Any:
     """Step until the condition ends, or the count reaches `stop`; in at most `longest` steps.
 
-    Steps after the end are passed over, by blocks: no member of a batch is still active.
+    Steps after the end are passed over, by blocks: no batch element is still active.
     """
 
     def stepped(state: Any) -> Any:
@@ -84,7 +84,7 @@ def _until(cond_fun: Function, body_fun: Function, first: Arrays, state: Any, lo
         def choose(new: Arrays, old: Arrays) -> Arrays:
             return tuple([jnp.where(active, x, y) for x, y in zip(new, old)])
 
-        # Members that have ended step on from where the loop began, which nothing follows: no step from where they
+        # Lanes that have ended step on from where the loop began, which nothing follows: no step from where they
         # ended, which may be undefined, nor from there makes their gradients NaN.
         safe = partial(choose, carry, jax.lax.stop_gradient(first))
         new = choose(stepped_safely(body_fun, carry, safe), carry)
@@ -110,7 +110,7 @@ def _if_any(state: Any, stop: Array, function: Function) -> Any:
 
 @jax.custom_batching.custom_vmap  # type: ignore[untyped-decorator]
 def _any(active: Array) -> Array:
-    """Tell whether any member of a batch is active: the same for all, so that `cond` under vmap computes one branch."""
+    """Tell whether any batch element is active: the same for all, so that `cond` under vmap computes one branch."""
     return active
 
 

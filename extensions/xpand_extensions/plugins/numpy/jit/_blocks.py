@@ -45,8 +45,9 @@ class _Writer:
     """The text of a kernel."""
 
     def __init__(self, group: Group) -> None:
-        self.members, self.inputs, self.outputs, self.users = group.members, group.inputs, group.outputs, group.users
-        self.shape = shape = group.members[0].outputs[0].shape
+        self.equations, self.users = group.equations, group.users
+        self.inputs, self.outputs = group.inputs, group.outputs
+        self.shape = shape = group.equations[0].outputs[0].shape
         self.scope: dict[str, Any] = {"empty": np.empty, "flat": _flat}
         self.flat = all(x.shape == shape or math.prod(x.shape) == 1 for x in group.inputs)
         inner = 1 if self.flat else math.prod(shape[1:])
@@ -92,11 +93,11 @@ class _Writer:
 
     def _body(self, names: dict[Variable, str]) -> list[str]:
         """Write the operations on one block, with buffers taken up again once what they hold has been used."""
-        inside = set(map(id, self.members))
+        inside = set(map(id, self.equations))
         left = {x: sum(id(user) in inside for user in users) for x, users in self.users.items()}
         held: dict[Variable, int] = {}
         lines = []
-        for equation in self.members:
+        for equation in self.equations:
             out = equation.outputs[0]
             given = [names[x] if isinstance(x, Variable) else self._bound(x) for x in equation.inputs]
             for x in dict.fromkeys(x for x in equation.inputs if isinstance(x, Variable)):

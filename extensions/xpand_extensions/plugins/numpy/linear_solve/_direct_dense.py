@@ -27,34 +27,34 @@ def factor_lu(a: Array, /) -> LUParts:
     stack, size = a.shape[:-2], a.shape[-1]
     factors, order = np.empty(a.shape, a.dtype), np.empty(a.shape[:-1], np.int64)
     getrf, getrs = get_lapack_funcs(("getrf", "getrs"), (a,))
-    members = []
+    lanes = []
     for index in np.ndindex(stack):
         found, pivots, _ = getrf(safe[index])
         # Laid out as BLAS is to read it at each solution.
         factors[index], order[index] = found, order_of(pivots, size)
-        members.append((found, pivots))
+        lanes.append((found, pivots))
     regular = generic.no_zeros(xp, factors)
     if not regular.all():
         factors = generic.instead(xp, regular, factors, generic.identity(xp, a))
         unit = np.eye(size, dtype=a.dtype, order="F")
-        members = [pair if fine else (unit, pair[1]) for pair, fine in zip(members, regular.flat)]
+        lanes = [pair if fine else (unit, pair[1]) for pair, fine in zip(lanes, regular.flat)]
     with np.errstate(all="ignore"):  # it may overflow, to what means singular
         sums = generic.row_sums(xp, safe)
-        solve, transposed = (_of_members(getrs, members, transposed=each) for each in (False, True))
+        solve, transposed = (_of_lanes(getrs, lanes, transposed=each) for each in (False, True))
         condition = estimate(xp, sums, a.dtype, solve, transposed, _starts(sums, a))
         condition, status = verdict(xp, condition, finite, regular, Status.SINGULAR)
     return LUParts(factors, order, condition, status)
 
 
-def _of_members(getrs: Any, members: list[tuple[Array, Array]], *, transposed: bool) -> Callable[[Array], Array]:
-    """Make the function that solves with each member of a stack, by its factors as LAPACK left them."""
+def _of_lanes(getrs: Any, lanes: list[tuple[Array, Array]], *, transposed: bool) -> Callable[[Array], Array]:
+    """Make the function that solves with each lane of a stack, by its factors as LAPACK left them."""
 
     def solve(b: Array) -> Array:
         if b.ndim == 2:
-            return getrs(*members[0], b, trans=int(transposed))[0]
+            return getrs(*lanes[0], b, trans=int(transposed))[0]
         x = np.empty(b.shape, b.dtype)
         each, right = x.reshape(-1, *b.shape[-2:]), b.reshape(-1, *b.shape[-2:])
-        for i, (factors, pivots) in enumerate(members):
+        for i, (factors, pivots) in enumerate(lanes):
             each[i] = getrs(factors, pivots, right[i], trans=int(transposed))[0]
         return x
 

@@ -59,7 +59,7 @@ def krylov(
         if b.ndim == 1 or method != "cg" or not _is_one_by_one(system, b):
             return Found(*run(b, x0, rtol, atol, **options))
         batch = b.shape[:-1]
-        rtol, atol, matrices = np.broadcast_to(rtol, batch), np.broadcast_to(atol, batch), _members(system, batch)
+        rtol, atol, matrices = np.broadcast_to(rtol, batch), np.broadcast_to(atol, batch), _lanes(system, batch)
         options.pop("system")
         each = [
             run(b[i], x0[i], rtol[i], atol[i], system=matrix, **options)
@@ -79,8 +79,8 @@ def _is_one_by_one(system: Any, b: Array) -> bool:
     )
 
 
-def _members(system: Any, batch: tuple[int, ...]) -> Iterator[Any]:
-    """Return the system of each member."""
+def _lanes(system: Any, batch: tuple[int, ...]) -> Iterator[Any]:
+    """Return the system of each lane."""
     a, *flags = system.operator.values, system.operator.symmetric, system.operator.positive_definite
     rest = (None, system.basis, system.rows, system.columns, system.is_transposed)
     if a.ndim == 2:
@@ -92,8 +92,8 @@ def _members(system: Any, batch: tuple[int, ...]) -> Iterator[Any]:
     if a.pattern[0].ndim == 1:
         return (System(Matrix(a.with_values(values[i]), *flags), *rest) for i in np.ndindex(batch))
     patterns = [np.broadcast_to(each, (*batch, each.shape[-1])) for each in a.pattern]
-    members = (a._of(values[i], tuple([each[i] for each in patterns]), a._static()) for i in np.ndindex(batch))
-    return (System(Matrix(ready(each), *flags), *rest) for each in members)
+    lanes = (a._of(values[i], tuple([each[i] for each in patterns]), a._static()) for i in np.ndindex(batch))
+    return (System(Matrix(ready(each), *flags), *rest) for each in lanes)
 
 
 def _stacked(rows: tuple[Any, ...], batch: tuple[int, ...], is_trajectory: bool) -> Any:

@@ -33,7 +33,7 @@ def csr_matmul(
         else:
             kernels.csr_matvecs(m, n, x.shape[1], indptr, indices, values, x.reshape(-1), out.reshape(-1))
 
-    return each_member(multiply, values, x, m)
+    return each_lane(multiply, values, x, m)
 
 
 def csr_rmatmul(
@@ -54,7 +54,7 @@ def csr_rmatmul(
         else:
             kernels.csc_matvecs(n, m, x.shape[1], indptr, indices, values, x.reshape(-1), out.reshape(-1))
 
-    return each_member(multiply, values, x, n)
+    return each_lane(multiply, values, x, n)
 
 
 def coo_matmul(
@@ -75,7 +75,7 @@ def coo_matmul(
         else:
             kernels.coo_matmat_dense(len(rows), x.shape[1], rows, columns, values, x.reshape(-1), out)
 
-    return each_member(multiply, values, x, shape[0])
+    return each_lane(multiply, values, x, shape[0])
 
 
 def sampled_matmul(x: Array, y: Array, rows: Array, columns: Array, /) -> Array:
@@ -104,9 +104,9 @@ def csr_rows(indptr: Array, /, *, nse: int) -> Array:
     m = indptr.shape[-1] - 1
     out = np.full((*indptr.shape[:-1], nse), m, dtype=indptr.dtype)
     numbers = np.arange(m, dtype=indptr.dtype)
-    for member in np.ndindex(indptr.shape[:-1]):
-        ends = indptr[member]
-        out[member][: ends[-1]] = np.repeat(numbers, np.diff(ends).astype(np.intp, copy=False))
+    for lane in np.ndindex(indptr.shape[:-1]):
+        ends = indptr[lane]
+        out[lane][: ends[-1]] = np.repeat(numbers, np.diff(ends).astype(np.intp, copy=False))
     return out
 
 
@@ -115,13 +115,13 @@ def coo_todense(values: Array, rows: Array, columns: Array, /, *, shape: Shape) 
     values, rows, columns = without_padding(values, rows, columns, shape)
     wide = _wide(values)
     out = np.zeros((*wide.shape[:-1], m, n), dtype=wide.dtype)
-    for member in np.ndindex(wide.shape[:-1]):
-        kernels.coo_todense(m, n, len(rows), rows, columns, wide[member], out[member].reshape(-1), 0)
+    for lane in np.ndindex(wide.shape[:-1]):
+        kernels.coo_todense(m, n, len(rows), rows, columns, wide[lane], out[lane].reshape(-1), 0)
     return out.astype(values.dtype, copy=False)
 
 
-def each_member(multiply: Any, values: Array, x: Array, m: int) -> Array:
-    """Multiply with `multiply(values, x, out)`, which adds to `out`, for each member of a batch."""
+def each_lane(multiply: Any, values: Array, x: Array, m: int) -> Array:
+    """Multiply with `multiply(values, x, out)`, which adds to `out`, for each batch element."""
     dtype = values.dtype
     values, x = _wide(values), _wide(x)
     is_vector = x.ndim == 1 or x.shape[-1] == 1
@@ -137,12 +137,12 @@ def each_member(multiply: Any, values: Array, x: Array, m: int) -> Array:
     out = np.zeros((*stack, m, *width), dtype=values.dtype)
     values = np.broadcast_to(values, (*stack, values.shape[-1]))
     x = np.broadcast_to(x, (*stack, *x.shape[-2:])) if x.ndim > 1 else x
-    for member in np.ndindex(stack):
-        each = x[member] if x.ndim > 1 else x
+    for lane in np.ndindex(stack):
+        each = x[lane] if x.ndim > 1 else x
         if is_vector:
-            multiply(values[member], each.reshape(-1), out[member].reshape(-1))
+            multiply(values[lane], each.reshape(-1), out[lane].reshape(-1))
         else:
-            multiply(values[member], np.ascontiguousarray(each), out[member])
+            multiply(values[lane], np.ascontiguousarray(each), out[lane])
     return out.astype(dtype, copy=False)
 
 

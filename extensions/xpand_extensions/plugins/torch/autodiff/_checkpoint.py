@@ -74,7 +74,7 @@ def _recomputed(function: Function, xs: Arrays) -> Arrays:
     def push(kept: Arrays, tangents: Arrays) -> Arrays:
         return pushed_forward(function, kept, tangents)[1]
 
-    # What uses other members' arrays can't be computed again when the map has ended, for derivatives around it.
+    # What uses other lanes' arrays can't be computed again when the map has ended, for derivatives around it.
     forward = lambda *arrays: (_recomputed(function, arrays), arrays)
     return call(Rule(function, forward, pull, push, within=are_bound()), xs)
 

@@ -297,13 +297,13 @@ def _pulled(ctx: Any, rule: Rule, kept: Arrays, gradients: Sequence[Any]) -> lis
 
 
 def _mapped(rule: Rule, xs: Arrays, interpreter: Any) -> Arrays:
-    """Apply an operation to all members of a batch below the level that maps."""
+    """Apply an operation to all batch elements below the level that maps."""
     level, size = interpreter.level(), interpreter.batch_size()
     pairs = [private.unwrap_mapped(x, level) for x in xs]
     if all(axis is None for _, axis in pairs) and not names.are_bound():
         with interpreter.lower():
             return _call(rule, xs)
-    each = over_members(interpreter)
+    each = over_lanes(interpreter)
     below = []
     for whole, axis in pairs:
         below.append(whole.expand(size, *whole.shape) if axis is None else whole.movedim(axis, 0))
@@ -312,10 +312,10 @@ def _mapped(rule: Rule, xs: Arrays, interpreter: Any) -> Arrays:
     return tuple(private.wrap_mapped(x, 0, level) for x in outs)
 
 
-def over_members(interpreter: Any, axes: Any = 0) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def over_lanes(interpreter: Any, axes: Any = 0) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """Return what maps functions as a level does, to be called below it, or when it has ended.
 
-    The names of its axis are bound within: where what members do together finds their positions, at the right level.
+    The names of its axis are bound within: where what lanes do together finds their positions, at the right level.
     """
     level, size = interpreter.level(), interpreter.batch_size()
     over = partial(torch.func.vmap, randomness=interpreter.randomness())

@@ -9,7 +9,7 @@ from xpand.torch._concrete import is_traced
 
 from ._compiled import compiled_cond, compiled_switch
 from ._known import holds
-from ._traced import of_members
+from ._traced import of_lanes
 
 Arrays: TypeAlias = "tuple[Array, ...]"
 Branch: TypeAlias = Callable[..., Any]
@@ -23,7 +23,7 @@ def cond(pred: Array, true_fun: Branch, false_fun: Branch, *operands: Array) -> 
         return tuple((true_fun if some else false_fun)(*operands))
     if not holds(~pred)[0]:
         return tuple(true_fun(*operands))
-    return of_members(pred, true_fun, false_fun, operands)
+    return of_lanes(pred, true_fun, false_fun, operands)
 
 
 def switch(index: Array, branches: Sequence[Branch], *operands: Array) -> Arrays:
@@ -38,5 +38,5 @@ def switch(index: Array, branches: Sequence[Branch], *operands: Array) -> Arrays
         if not mapped or not holds(~before)[0]:
             return tuple(branch(*operands))
         rest = partial(switch, index - number - 1, branches[number + 1 :])
-        return of_members(before, branch, rest, operands)
+        return of_lanes(before, branch, rest, operands)
     return tuple(branches[last](*operands))

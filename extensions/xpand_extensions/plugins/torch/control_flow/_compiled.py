@@ -17,7 +17,7 @@ from xpand_extensions.generic.control_flow._branches import selected
 from xpand_extensions.generic.control_flow._loops import looped
 from xpand_extensions.vmap._names import are_bound
 
-from ._traced import either, of_members, repeated, scanned
+from ._traced import either, of_lanes, repeated, scanned
 
 Arrays: TypeAlias = "tuple[Array, ...]"
 Function: TypeAlias = Callable[..., Any]
@@ -40,7 +40,7 @@ def compiled_while(cond_fun: Function, body_fun: Function, init_val: Arrays, max
 
 
 def _is_open() -> bool:
-    """Tell whether a function can't be one operation: mapped in torch.compile, or using what other members have."""
+    """Tell whether a function can't be one operation: mapped in torch.compile, or using what other lanes have."""
     return bool(private.are_levels_active()) and (torch.compiler.is_dynamo_compiling() or are_bound())
 
 
@@ -93,7 +93,7 @@ def compiled_scan(f: Function, init: Arrays, xs: Arrays, length: int, reverse: b
 def compiled_cond(pred: Array, true_fun: Function, false_fun: Function, operands: Arrays) -> Arrays:
     """Call one of two functions."""
     if not torch.compiler.is_dynamo_compiling():
-        return (of_members if _is_open() else either)(pred, true_fun, false_fun, operands)
+        return (of_lanes if _is_open() else either)(pred, true_fun, false_fun, operands)
     # The facade notes what the results are when a function is first called, which it may not inside the operator. The
     # compiler drops what nothing depends on.
     chosen, other = true_fun(*operands), false_fun(*operands)

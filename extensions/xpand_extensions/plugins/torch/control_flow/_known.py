@@ -1,4 +1,4 @@
-"""What is known of a value inside PyTorch's transformations: whether a condition holds for some member of a batch."""
+"""What is known of a value inside PyTorch's transformations: whether a condition holds for some batch element."""
 
 from typing import Any
 
@@ -11,21 +11,21 @@ from xpand.torch._concrete import is_traced
 
 
 def holds(active: Array) -> tuple[bool, bool]:
-    """Tell whether a condition holds for any member, and whether `vmap` has made it differ between members."""
+    """Tell whether a condition holds for any lane, and whether `vmap` has made it differ between lanes."""
     if not private.is_wrapped(active):
         return bool(active), False
     levels = _Levels()
-    return bool(_AnyMember.apply(active, levels)), levels.mapped
+    return bool(_AnyLane.apply(active, levels)), levels.mapped
 
 
 def is_known(x: Array) -> bool:
-    """Tell whether a value can be read, as one value for all members."""
+    """Tell whether a value can be read, as one value for all lanes."""
     if is_traced():
         return False
     if not private.is_wrapped(x):
         return True
     levels = _Levels()
-    _AnyMember.apply(x == x, levels)
+    _AnyLane.apply(x == x, levels)
     return not levels.mapped
 
 
@@ -42,7 +42,7 @@ class _Levels:
     mapped = False
 
 
-class _AnyMember(torch.autograd.Function):  # type: ignore[misc]
+class _AnyLane(torch.autograd.Function):  # type: ignore[misc]
     """The condition of a batch as a whole. The public way past a level of `vmap` is the rule of a function for it."""
 
     @staticmethod
@@ -64,4 +64,4 @@ class _AnyMember(torch.autograd.Function):  # type: ignore[misc]
     @staticmethod
     def vmap(info: Any, in_dims: tuple[int, None], active: Array, levels: _Levels) -> tuple[Array, None]:
         levels.mapped = True
-        return _AnyMember.apply(torch.any(active, dim=in_dims[0]), levels), None
+        return _AnyLane.apply(torch.any(active, dim=in_dims[0]), levels), None

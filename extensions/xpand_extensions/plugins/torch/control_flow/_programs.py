@@ -189,7 +189,7 @@ class Scan:
         return (*carry, *[torch.stack(column) for column in zip(*rows[:: -1 if self.reverse else 1])])
 
     def mapped(self, arrays: Sequence[Array], axes: Sequence[int | None], size: int) -> Arrays:
-        """Do the steps of all members at once."""
+        """Do the steps of all lanes at once."""
         carry = _filled(arrays[: self.carried], axes[: self.carried], size)
         rest = axes[self.carried :]
         rows = [
@@ -229,7 +229,7 @@ class While:
         return carry
 
     def mapped(self, arrays: Sequence[Array], axes: Sequence[int | None], size: int) -> Arrays:
-        """Do the steps until the last member has ended."""
+        """Do the steps until the last lane has ended."""
         carry = _filled(arrays[: self.carried], axes[: self.carried], size)
         places = (*(0 for _ in carry), *axes[self.carried :])
         holds, body = (_each(step.module, places, size) for step in (self._first, self._step))
@@ -251,7 +251,7 @@ class Choice:
     """One of two functions, called with a bool before their arguments."""
 
     def __init__(self, chosen: Function, other: Function, arrays: Arrays, is_for_any: bool = False) -> None:
-        """Trace the functions at the bool and their arguments; tell whether the first may do for all members."""
+        """Trace the functions at the bool and their arguments; tell whether the first may do for all lanes."""
         self._chosen, self._other = Step(chosen, arrays[1:]), Step(other, arrays[1:])
         self._is_for_any = is_for_any
 
@@ -265,7 +265,7 @@ class Choice:
         return (self._chosen if arrays[0] else self._other)(*arrays[1:])
 
     def mapped(self, arrays: Sequence[Array], axes: Sequence[int | None], size: int) -> Arrays:
-        """Call the one, where all members choose it, or both."""
+        """Call the one, where all lanes choose it, or both."""
         chosen, other = (_each(step.module, tuple(axes[1:]), size) for step in (self._chosen, self._other))
         if axes[0] is None or self._is_for_any:
             given = (arrays[0] if axes[0] is None else torch.any(arrays[0], dim=0), *arrays[1:])
@@ -275,7 +275,7 @@ class Choice:
 
 
 def _filled(arrays: Sequence[Array], axes: Sequence[int | None], size: int) -> list[Array]:
-    """Give arrays the axis along which members are, where they have none."""
+    """Give arrays the axis along which lanes are, where they have none."""
     return [x.expand(size, *x.shape) if axis is None else x for x, axis in zip(arrays, axes)]
 
 

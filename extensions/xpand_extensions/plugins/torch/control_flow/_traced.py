@@ -18,7 +18,7 @@ from ..autodiff._checkpoint import pulled_back, pushed_forward
 from ..autodiff._levels import Rule, call, is_differentiated, is_floating
 from ._blocks import is_long
 from ._known import is_kept
-from ._members import of_all
+from ._lanes import of_all
 from ._programs import Choice, Scan, While, apply
 
 Arrays: TypeAlias = "tuple[Array, ...]"
@@ -221,8 +221,8 @@ def either(pred: Array, true_fun: Function, false_fun: Function, operands: Array
     return _between(pred, true_fun, false_fun, operands, _chosen)
 
 
-def of_members(pred: Array, true_fun: Function, false_fun: Function, operands: Arrays) -> Arrays:
-    """Call both functions, and take what each member asks for: the results, and derivatives where there are any."""
+def of_lanes(pred: Array, true_fun: Function, false_fun: Function, operands: Arrays) -> Arrays:
+    """Call both functions, and take what each lane asks for: the results, and derivatives where there are any."""
     found = selected(pred, true_fun(*operands), false_fun(*operands))
     if not any(map(is_differentiated, found)):
         return found
@@ -246,7 +246,7 @@ def _chosen(true: Function, false: Function, arrays: Arrays) -> Arrays:
 
 
 def _unless_done(true: Function, false: Function, arrays: Arrays) -> Arrays:
-    """Call the first function unless no member needs it, whose other members it leaves as the second does."""
+    """Call the first function unless no lane needs it, whose other lanes it leaves as the second does."""
     return apply(Choice(true, false, arrays, is_for_any=True), arrays)
 
 
@@ -256,9 +256,9 @@ def _selected(true: Function, false: Function, arrays: Arrays) -> Arrays:
 
 
 def _selected_within(true: Function, false: Function, arrays: Arrays) -> Arrays:
-    """Take what each member asks for, of functions that may use what others have, at a level that maps.
+    """Take what each lane asks for, of functions that may use what others have, at a level that maps.
 
-    For derivatives of levels around it, each function has its arguments from the members alone that choose it. So they
+    For derivatives of levels around it, each function has its arguments from the lanes alone that choose it. So they
     are on JAX, and what isn't chosen has no part in them.
     """
     pred, *others = arrays

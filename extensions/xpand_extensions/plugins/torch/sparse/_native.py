@@ -30,7 +30,7 @@ def from_native(x: Any) -> Sparse:
         return _from_coo(x)
     if x.layout in (torch.sparse_bsr, torch.sparse_bsc):
         # By way of COO, the one format that PyTorch converts blocks to.
-        coo = from_native(_members_as_coo(x) if x.ndim > 2 else x.to_sparse_coo())
+        coo = from_native(_lanes_as_coo(x) if x.ndim > 2 else x.to_sparse_coo())
         return native.converted(coo, "csr" if x.layout is torch.sparse_bsr else "csc")
     if x.dense_dim():
         return _from_coo(x.to_sparse_coo())
@@ -52,9 +52,9 @@ def _from_coo(x: Any) -> COO:
     return COO._of(values, tuple(indices.unbind(0)), static)
 
 
-def _members_as_coo(x: Any) -> Any:
+def _lanes_as_coo(x: Any) -> Any:
     raise ValueError(
-        "from_native: PyTorch can't convert batches of blocks; convert the members one by one, or use `to_dense`"
+        "from_native: PyTorch can't convert batches of blocks; convert the batch elements one by one, or use `to_dense`"
     )
 
 

@@ -23,7 +23,7 @@ def at_once(function: Callable[..., Any], /, *arrays: Array) -> Any:
 
 
 def _unwrapped(x: Array) -> Array:
-    """Return what an array holds that has no derivatives; where it is mapped, the array of all members stays out."""
+    """Return what an array holds that has no derivatives; where it is mapped, the array of all lanes stays out."""
     if is_traced() or x.is_floating_point() or x.is_complex():
         return x
     while private.is_grad_wrapped(x):

@@ -1,4 +1,4 @@
-"""What is linear in the members along a mapped axis, at the level of that axis and with derivatives in both modes.
+"""What is linear in the lanes along a mapped axis, at the level of that axis and with derivatives in both modes.
 
 torch.func calls the rule for mapping of each level in turn, from the innermost on. The level meant is the one at which
 the positions along the axis are mapped; the others only pass the call on.
@@ -17,14 +17,14 @@ _TRANSPOSED: Final = {"sum": "sum", "gather": "scatter", "scatter": "gather", "p
 
 
 def collective(x: Array, position: Array, kind: str, sources: Sequence[int] = ()) -> Array:
-    """Apply a linear function of all members along an axis.
+    """Apply a linear function of all lanes along an axis.
 
     Args:
-        x: What a member has.
+        x: What a lane has.
         position: Its position along the axis.
-        kind: "sum"; "gather", all members along a new first axis; "scatter", of the sum the entry of the first axis
-            that the member's position tells; "permute"; or "same", what all members have, an error where it differs.
-        sources: For "permute", the position that each member's result is from.
+        kind: "sum"; "gather", all lanes along a new first axis; "scatter", of the sum the entry of the first axis
+            that the lane's position tells; "permute"; or "same", what all lanes have, an error where it differs.
+        sources: For "permute", the position that each lane's result is from.
     """
     # torch.compile doesn't know the rule for mapping of an autograd function, but that of an operator.
     if torch.compiler.is_dynamo_compiling():
@@ -100,7 +100,7 @@ def _passed_on(
 
 
 def _applied(x: Array, axis: int | None, size: int, kind: str, sources: list[int]) -> tuple[Array, int | None]:
-    """Apply the function to the array of all members, or to what is the same for each of them where `axis` is None."""
+    """Apply the function to the array of all lanes, or to what is the same for each of them where `axis` is None."""
     if kind == "same":
         if axis is not None:
             raise ValueError("vmap: out_axes has None for a result that differs between calls; give it an axis")

@@ -1,4 +1,4 @@
-"""Compiled loops of members that use what the others have: one loop of all members, below the level that maps them."""
+"""Compiled loops of lanes that use what the others have: one loop of all lanes, below the level that maps them."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
@@ -8,7 +8,7 @@ import torch
 from xpand._typing import Array
 from xpand.torch import _private as private
 
-from ..autodiff._levels import over_members
+from ..autodiff._levels import over_lanes
 
 Arrays: TypeAlias = "tuple[Array, ...]"
 Function: TypeAlias = Callable[..., Arrays]
@@ -21,12 +21,12 @@ def of_all(
     carried: int,
     interpreter: Any,
 ) -> Arrays:
-    """Step until the last member has ended.
+    """Step until the last lane has ended.
 
     Args:
         repeat: Does so with a condition and a step of whole arrays.
-        functions: The condition and the step of a member, of what is carried and what is the same at each step.
-        arrays: Those of the member.
+        functions: The condition and the step of a lane, of what is carried and what is the same at each step.
+        arrays: Those of the lane.
         carried: How many of them are carried.
         interpreter: That of the level that maps.
     """
@@ -36,7 +36,7 @@ def of_all(
     for i, (x, axis) in enumerate(pairs[:carried]):
         wholes[i] = x.expand(size, *x.shape) if axis is None else wholes[i]
     axes = tuple([None if i >= carried and axis is None else 0 for i, (_, axis) in enumerate(pairs)])
-    holds, body = map(over_members(interpreter, axes), functions)
+    holds, body = map(over_lanes(interpreter, axes), functions)
 
     def step(*xs: Array) -> Arrays:
         (active,) = holds(*xs)

@@ -1,4 +1,4 @@
-"""Products of batches whose members have patterns of their own, and patterns that are known in what is compiled."""
+"""Products of batches whose lanes have patterns of their own, and patterns that are known in what is compiled."""
 
 from typing import Any
 
@@ -29,7 +29,7 @@ def example(library: Library, batch: tuple[int, ...], m: int, n: int, format: st
 
 @pytest.mark.parametrize("library", EAGER_LIBRARIES, ids=str)
 @pytest.mark.parametrize("formats", [("csr", "csr"), ("coo", "csc"), ("csc", "csc")], ids=str)
-def test_products_of_members(library: Library, formats: tuple[str, str]) -> None:
+def test_products_of_lanes(library: Library, formats: tuple[str, str]) -> None:
     a, x = example(library, (2, 1), 3, 4, formats[0])
     b, y = example(library, (3,), 4, 2, formats[1])
     product = a @ b
@@ -38,12 +38,12 @@ def test_products_of_members(library: Library, formats: tuple[str, str]) -> None
     library.assert_equal(product.todense(), x @ y, rtol=0)
     one = sparse.from_dense(library.asarray(x[1, 0]))
     library.assert_equal((one @ b).todense(), x[1, 0] @ y, rtol=0)
-    # No padding is left where the products are as large as their members ask for.
+    # No padding is left where the products are as large as their lanes ask for.
     assert product.nse == (x @ y != 0).sum(axis=(-1, -2)).max()
 
 
 @pytest.mark.parametrize("format", ["coo", "csr", "csc"])
-def test_no_members(format: str) -> None:
+def test_no_lanes(format: str) -> None:
     a, _ = example(BY_ID["numpy"], (3,), 4, 2, format)
     none = type(a)._of(a.values[:0], tuple([x[:0] for x in a.pattern]), a._static())
     b = sparse.eye(2, 5, xp=np)
@@ -53,7 +53,7 @@ def test_no_members(format: str) -> None:
 
 @pytest.mark.parametrize("library", LIBRARIES, ids=str)
 @pytest.mark.parametrize("format", ["csr", "csc"])
-def test_members_without_entries(library: Library, format: str) -> None:
+def test_lanes_without_entries(library: Library, format: str) -> None:
     values, places = library.asarray(np.zeros((1, 2, 0))), library.asarray(np.zeros((1, 2, 0), dtype=np.int64))
     a = sparse.convert(sparse.COO(values, (places, places), (1, 2, 0, 3)), format)
     for found in (sparse.sum_duplicates(a), sparse.sort(a), a + a, a * a):
@@ -63,7 +63,7 @@ def test_members_without_entries(library: Library, format: str) -> None:
 
 
 @pytest.mark.parametrize("library", LIBRARIES, ids=str)
-def test_derivatives_in_the_values_of_members(library: Library) -> None:
+def test_derivatives_in_the_values_of_lanes(library: Library) -> None:
     a, x = example(library, (2,), 3, 4, "csr")
     b, y = example(library, (2,), 4, 2, "csr")
     weights = library.asarray(np.cos(np.arange(12.0)).reshape(2, 3, 2))
