@@ -97,7 +97,7 @@ def test_complex_values_match_numpy(name, dtype):
     got = getattr(xp, name)(jnp.asarray(z))
     assert got.dtype == dtype
     expected = getattr(np, name)(z.astype("complex128"))
-    # asin and its kin lose digits near their branch points: compare with the size of the argument in view
+    # asin and similar functions lose digits near their branch points: compare with the size of the argument in view
     np.testing.assert_allclose(got, expected, rtol=50 * np.finfo(dtype).eps, atol=4 * np.finfo(dtype).eps)
 
 

@@ -1,4 +1,4 @@
-"""The logistic function and its kin: accuracy in ulps, edges, transformations and gradients on every library."""
+"""The logistic function and related functions: ulps, edges, transformations and gradients on every library."""
 
 from typing import Any
 

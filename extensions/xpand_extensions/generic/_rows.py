@@ -12,8 +12,8 @@ from xpand_extensions.scatter import at
 from ._at import GenericAt
 
 
-def kin(x: Array) -> GenericAt:
-    """Return what reads and writes rows of arrays of this library."""
+def row_kernels(x: Array) -> GenericAt:
+    """Return the reads and writes of rows for arrays of this library."""
     found = at.native(x)(x)
     return found if isinstance(found, GenericAt) else GenericAt(x)
 
@@ -39,7 +39,7 @@ def flat_multi_index(
     """
     xp = array_namespace(indices)
     device = _arguments.device_of(indices)
-    bounds = kin(indices).bounds
+    bounds = row_kernels(indices).bounds
     flat = inside = None
     for j, axis in enumerate(axes):
         size = x.shape[axis]

@@ -17,7 +17,7 @@ class OptimizeResult(NamedTuple):
     x: trees.Tree
     """The last iterate: a tree like the one to begin with."""
     fun: trees.Tree
-    """What the function returns for `x`: numbers, of shape `(*batch)`, or for `root` and its kin residuals."""
+    """What the function returns for `x`: numbers, of shape `(*batch)`, or for root finders residuals."""
     optimality: Array
     """What the tolerance is for, as each function says, recomputed for `x`: shape `(*batch)`."""
     iterations: Array

@@ -121,7 +121,7 @@ def scatter_nd(
 
     Takes as long as `scatter`.
 
-    Source: `tf.tensor_scatter_nd_update` and its kin; PhiML's `scatter` for batches.
+    Source: `tf.tensor_scatter_nd_update` and its variants; PhiML's `scatter` for batches.
 
     >>> import numpy as np
     >>> scatter_nd(np.zeros((2, 3)), np.asarray([[0, 2], [1, 0]]), np.asarray([1.0, 2.0])).tolist()

@@ -41,7 +41,7 @@ Kernel: TypeAlias = Callable[[Reduction, Array, Array], Array]
 
 
 def reducer(function: str, kernel: Kernel) -> Callable[..., Array]:
-    """Make a library's `segment_sum`, or one of its kin, from its kernel.
+    """Make a library's `segment_sum`, or a function like it, from its kernel.
 
     The facade has filled in what its caller left out: `num_segments` is a number, `axis` counts from the front.
     """

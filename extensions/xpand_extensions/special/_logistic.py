@@ -1,4 +1,4 @@
-"""The logistic function and its kin, sums of exponentials, and products with logarithms."""
+"""The logistic function and related functions, sums of exponentials, and products with logarithms."""
 
 from collections.abc import Sequence
 

@@ -20,12 +20,12 @@ from ._core import TracedArray, bind
 def _written(operation: Operation) -> Callable[[Any], Callable[..., Any]]:
     def make(base: Any) -> Callable[..., Any]:
         def write(table: Any, values: Any, index: Any, *, dropped: bool, unique: bool) -> Any:
-            from ..generic._rows import kin
+            from ..generic._rows import row_kernels
 
             if 0 in values.shape or 0 in table.shape:
                 return base.asarray(table, copy=True)
             rows = Rows(index, table.shape[0], table.shape[1], tuple(index.shape), unique, dropped)
-            return kin(table)._write_rows(table, rows, values, operation)
+            return row_kernels(table)._write_rows(table, rows, values, operation)
 
         return write
 

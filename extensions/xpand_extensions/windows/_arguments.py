@@ -71,7 +71,7 @@ Kernel: TypeAlias = Callable[[Combination, Array, tuple[Pass, ...]], Array]
 
 
 def reducer(function: str, kernel: Kernel) -> Callable[..., Array]:
-    """Make a library's `window_sum`, or one of its kin, from its kernel."""
+    """Make a library's `window_sum`, or a function like it, from its kernel."""
     combination = COMBINATIONS[function]
 
     def reduce(

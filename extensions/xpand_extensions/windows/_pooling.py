@@ -34,7 +34,7 @@ def max_pool(
         TypeError: `x` is no array or of another data type; a size is no integer.
         ValueError: `x` has no spatial axis, or as `window_max`.
 
-    Source: PyTorch's `max_pool2d` and its kin.
+    Source: PyTorch's `max_pool2d` and its variants.
 
     >>> import numpy as np
     >>> max_pool(np.asarray([[[1.0, 3.0, 2.0, 5.0]]]), 2)

@@ -9,7 +9,7 @@ from xpand import _arguments, array_namespace, is_concrete
 from xpand._typing import Array
 from xpand_extensions._bounds import Mode, resolve
 
-from .._rows import kin
+from .._rows import row_kernels
 
 
 def unravel_index(
@@ -50,7 +50,7 @@ def ravel_multi_index(
 
 def _resolve(function: str, index: Array, size: int, mode: Mode | None, where: str) -> tuple[Array, bool]:
     """Bring indices within bounds; negative ones are out of bounds, since an offset has no end to count from."""
-    bounds = kin(index).bounds
+    bounds = row_kernels(index).bounds
     if mode in (None, "raise") and is_concrete(index):
         if math.prod(index.shape):
             low, high = bounds(index)

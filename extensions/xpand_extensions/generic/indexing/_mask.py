@@ -8,7 +8,7 @@ from xpand import _arguments, array_namespace
 from xpand._typing import Array, Scalar
 from xpand_extensions._bounds import index_dtype
 
-from .._rows import copied, kin
+from .._rows import copied, row_kernels
 
 
 def boolean_mask(
@@ -49,7 +49,7 @@ def masked(places: Places, x: Array, mask: Array, axis: int, size: int, fill_val
     xp = array_namespace(x)
     before, after = tuple(x.shape[:axis]), tuple(x.shape[axis + mask.ndim :])
     count, shape = math.prod(mask.shape), (*before, size, *after)
-    fill = kin(x)._scalar(False if fill_value is None else fill_value)
+    fill = row_kernels(x)._scalar(False if fill_value is None else fill_value)
     if 0 in shape or not count:
         return copied(xp.broadcast_to(fill, shape))
     index = places(xp.reshape(mask, (count,)), size)

@@ -8,7 +8,7 @@ from xpand_extensions._bounds import index_dtype
 from xpand_extensions._index import Basic
 from xpand_extensions.indexing._slice import SliceMode
 
-from .._rows import copied, kin
+from .._rows import copied, row_kernels
 from ..scatter._offsets import segment_ids
 
 
@@ -49,7 +49,7 @@ def put_slice(x: Array, values: Array, starts: Sequence[int | Array], /, *, mode
     sizes = tuple(values.shape)
     if all(isinstance(s, int) and s + n <= total for s, n, total in zip(starts, sizes, x.shape)):
         key = tuple([slice(start, start + size, 1) for start, size in zip(starts, sizes)])
-        return kin(x)._write_basic(Basic(key, sizes, sizes), values)
+        return row_kernels(x)._write_basic(Basic(key, sizes, sizes), values)
     # Every element of the array looks for its place in the slice, so that nothing need be scattered.
     device = _arguments.device_of(x)
     inside = xp.ones((1,) * x.ndim, dtype=xp.bool, device=device)

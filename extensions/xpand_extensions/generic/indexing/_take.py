@@ -8,7 +8,7 @@ from xpand._typing import Array, Scalar
 from xpand_extensions._bounds import Mode, resolve
 from xpand_extensions._index import Rows
 
-from .._rows import copied, flat_multi_index, kin, rows
+from .._rows import copied, flat_multi_index, row_kernels, rows
 from .._rows import fill_value as fill_of
 
 
@@ -39,7 +39,7 @@ def gather(
         return along("gather", array_namespace(x).take, x, indices, axis, mode, fill_value)
     xp = array_namespace(x)
     size, lead, after = x.shape[axis], tuple(x.shape[:axis]), tuple(x.shape[axis + 1 :])
-    index, dropped = resolve("gather", xp, indices, size, mode, kin(indices).bounds, axis=axis, from_end=True)
+    index, dropped = resolve("gather", xp, indices, size, mode, row_kernels(indices).bounds, axis=axis, from_end=True)
     batch, positions = tuple(indices.shape[:batch_dims]), tuple(indices.shape[batch_dims:])
     index = xp.reshape(index, batch + (1,) * (axis - batch_dims) + positions)
     selected = _arguments.broadcast(lead[:batch_dims], batch) + lead[batch_dims:] + positions
@@ -82,7 +82,9 @@ def take_along_axis(
 ) -> Array:
     xp = array_namespace(x)
     size = x.shape[axis]
-    index, dropped = resolve("take_along_axis", xp, indices, size, mode, kin(indices).bounds, axis=axis, from_end=True)
+    index, dropped = resolve(
+        "take_along_axis", xp, indices, size, mode, row_kernels(indices).bounds, axis=axis, from_end=True
+    )
     others = _arguments.broadcast(
         (*x.shape[:axis], 1, *x.shape[axis + 1 :]),
         (*index.shape[:axis], 1, *index.shape[axis + 1 :]),
@@ -116,7 +118,7 @@ def along(
     """
     xp = array_namespace(x)
     size = x.shape[axis]
-    index, dropped = resolve(function, xp, indices, size, mode, kin(indices).bounds, axis=axis, from_end=True)
+    index, dropped = resolve(function, xp, indices, size, mode, row_kernels(indices).bounds, axis=axis, from_end=True)
     before, after = tuple(x.shape[:axis]), tuple(x.shape[axis + 1 :])
     shape = before + tuple(indices.shape) + after
     if 0 in shape:
@@ -140,8 +142,8 @@ def _read(x: Array, chosen: Rows, shape: tuple[int, ...], fill_value: Array | Sc
     if 0 in shape:
         return xp.zeros(shape, dtype=x.dtype, device=_arguments.device_of(x))
     table = xp.reshape(x, (chosen.count, chosen.width))
-    return xp.reshape(kin(x)._read_rows(table, chosen, fill_of(x, fill_value)), shape)
+    return xp.reshape(row_kernels(x)._read_rows(table, chosen, fill_of(x, fill_value)), shape)
 
 
 def _scalar(x: Array, value: Array | Scalar) -> Array:
-    return kin(x)._scalar(value)
+    return row_kernels(x)._scalar(value)

@@ -1,4 +1,4 @@
-"""Conjugate gradients, and their adaptive kin."""
+"""Conjugate gradients, and their adaptive variants."""
 
 from typing import Any, NamedTuple
 

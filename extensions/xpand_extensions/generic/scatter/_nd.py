@@ -10,7 +10,7 @@ from xpand_extensions._bounds import Mode, index_dtype, resolve
 from xpand_extensions._index import Rows
 from xpand_extensions.scatter._nd import ScatterOperation
 
-from .._rows import copied, flat_multi_index, kin, rows
+from .._rows import copied, flat_multi_index, row_kernels, rows
 
 
 def scatter(
@@ -26,7 +26,7 @@ def scatter(
 ) -> Array:
     xp = array_namespace(x)
     size, lead, after = x.shape[axis], tuple(x.shape[:axis]), tuple(x.shape[axis + 1 :])
-    index, dropped = resolve("scatter", xp, indices, size, mode, kin(indices).bounds, axis=axis, from_end=True)
+    index, dropped = resolve("scatter", xp, indices, size, mode, row_kernels(indices).bounds, axis=axis, from_end=True)
     batch, positions = tuple(indices.shape[:batch_dims]), tuple(indices.shape[batch_dims:])
     index = xp.reshape(index, batch + (1,) * (axis - batch_dims) + positions)
     chosen = rows(xp, index, dropped, lead, size, math.prod(after), lead + positions)
@@ -62,7 +62,7 @@ def scatter_nd(
 def write(x: Array, chosen: Rows, values: Array | Scalar, after: tuple[int, ...], operation: ScatterOperation) -> Array:
     """Update rows of an array with values that broadcast to them, each of shape `after`."""
     xp = array_namespace(x)
-    library = kin(x)
+    library = row_kernels(x)
     if 0 in chosen.shape or 0 in x.shape:
         return copied(x)
     table = xp.reshape(x, (chosen.count, chosen.width))
@@ -79,11 +79,11 @@ def _mean(table: Array, chosen: Rows, values: Array) -> Array:
     xp = array_namespace(table)
     device = _arguments.device_of(table)
     nothing = xp.zeros_like(table)
-    total = kin(nothing)._write_rows(nothing, chosen, values, "add")
+    total = row_kernels(nothing)._write_rows(nothing, chosen, values, "add")
     # Counted in integers: a float16 can't count beyond 2048.
     none = xp.zeros((chosen.count, 1), dtype=index_dtype(xp, device), device=device)
     ones = xp.ones((chosen.index.shape[0], 1), dtype=none.dtype, device=device)
-    number = kin(none)._write_rows(none, replace(chosen, width=1), ones, "add")
+    number = row_kernels(none)._write_rows(none, replace(chosen, width=1), ones, "add")
     # An element without values is divided by one: 0 / 0 would warn, and make its gradient NaN.
     divisor = xp.astype(xp.maximum(number, xp.ones_like(number)), table.dtype)
     return xp.where(number > 0, total / divisor, table)

@@ -9,7 +9,7 @@ from xpand_extensions._bounds import index_dtype, resolve
 from xpand_extensions.scatter import segment_max, segment_mean, segment_min, segment_prod, segment_sum
 from xpand_extensions.scatter._offsets import SegmentOperation
 
-from .._rows import kin, rows
+from .._rows import row_kernels, rows
 
 _REDUCE: Final = {
     "add": segment_sum,
@@ -56,10 +56,12 @@ def segment_ids(offsets: Array, size: int) -> Array:
     if not lanes * size:
         return xp.zeros((lanes, size), dtype=index_dtype(xp, device), device=device)
     # Count the offsets at each position, then up to it: faster than a search, and on every library there is a way.
-    index, _ = resolve("segment_reduce", xp, offsets, size + 1, "clip", kin(offsets).bounds, axis=None, from_end=False)
+    index, _ = resolve(
+        "segment_reduce", xp, offsets, size + 1, "clip", row_kernels(offsets).bounds, axis=None, from_end=False
+    )
     chosen = rows(xp, index, False, (lanes,), size + 1, 1, tuple(index.shape))
     none = xp.zeros((chosen.count, 1), dtype=index.dtype, device=device)
     ones = xp.ones((chosen.index.shape[0], 1), dtype=index.dtype, device=device)
-    number = kin(none)._write_rows(none, chosen, ones, "add")
+    number = row_kernels(none)._write_rows(none, chosen, ones, "add")
     number = xp.reshape(number, (lanes, size + 1))
     return xp.cumulative_sum(number, axis=1)[:, :size] - 1

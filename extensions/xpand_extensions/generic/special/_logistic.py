@@ -1,4 +1,4 @@
-"""The logistic function and its kin in terms of the standard.
+"""The logistic function and related functions in terms of the standard.
 
 Where an element is not in a formula's domain, the formula is given a harmless one and its result is not taken: nothing
 overflows, and derivatives stay finite.

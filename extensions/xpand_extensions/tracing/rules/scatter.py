@@ -10,7 +10,7 @@ from typing import Any, Final
 from xpand._arguments import device_of
 from xpand_extensions import indexing, scatter
 from xpand_extensions._bounds import index_dtype, resolve
-from xpand_extensions.generic._rows import kin
+from xpand_extensions.generic._rows import row_kernels
 
 from .._core import Aval
 from .._derivatives import LINEAR, contribution, joint
@@ -54,7 +54,7 @@ def _written(name: str) -> Callable[[dict[str, Any]], joint | None]:
 def _of_segments(xp: Any, y: Any, segment_ids: Any, num_segments: int, axis: int, mode: Any, **options: Any) -> Any:
     """Give each position what its segment has; those dropped get zero."""
     index, dropped = resolve(
-        "segment_sum", xp, segment_ids, num_segments, mode, kin(segment_ids).bounds, axis=None, from_end=False
+        "segment_sum", xp, segment_ids, num_segments, mode, row_kernels(segment_ids).bounds, axis=None, from_end=False
     )
     if not num_segments:
         shape = (*y.shape[:axis], *segment_ids.shape, *y.shape[axis + 1 :])
@@ -115,7 +115,7 @@ def _batched_segments(name: str) -> Callable[..., Any]:
         rows = xp.moveaxis(values, axis + 1, 1) if axis else values
         rest = tuple(rows.shape[2:])
         index, dropped = resolve(
-            name, xp, segment_ids, num_segments, mode, kin(segment_ids).bounds, axis=None, from_end=False
+            name, xp, segment_ids, num_segments, mode, row_kernels(segment_ids).bounds, axis=None, from_end=False
         )
         found = native(
             facade,

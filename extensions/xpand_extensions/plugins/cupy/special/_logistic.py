@@ -1,4 +1,4 @@
-"""The logistic function and its kin on CuPy: cupyx's."""
+"""The logistic function and related functions on CuPy: cupyx's."""
 
 from cupyx.scipy import special
 

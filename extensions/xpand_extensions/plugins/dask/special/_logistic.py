@@ -1,4 +1,4 @@
-"""The logistic function and its kin on Dask."""
+"""The logistic function and related functions on Dask."""
 
 from xpand_extensions import special
 

@@ -1,4 +1,4 @@
-"""The logistic function and its kin on JAX: its own, compiled."""
+"""The logistic function and related functions on JAX: its own, compiled."""
 
 from functools import partial
 from typing import Any

@@ -1,4 +1,4 @@
-"""The logistic function and its kin on NumPy: SciPy's, and NumPy's own functions where those are faster."""
+"""The logistic function and related functions on NumPy: SciPy's, and NumPy's own functions where those are faster."""
 
 from typing import Any
 

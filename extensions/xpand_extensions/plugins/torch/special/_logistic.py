@@ -1,4 +1,4 @@
-"""The logistic function and its kin on PyTorch: its own kernels."""
+"""The logistic function and related functions on PyTorch: its own kernels."""
 
 from typing import Any
 
