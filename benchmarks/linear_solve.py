@@ -16,17 +16,17 @@ from .namespaces import libraries
 BUDGETS: Final = {"numpy": Budget(ratio=1.0), "torch": Budget(ratio=1.2), "jax": Budget(ratio=1.0)}
 """Of `scipy.sparse.linalg.cg`."""
 
-AT_ONCE: Final = {"numpy": Budget(ratio=0.5), "torch": Budget(ratio=0.2), "jax": Budget(ratio=0.2)}
+BATCHED: Final = {"numpy": Budget(ratio=0.5), "torch": Budget(ratio=0.2), "jax": Budget(ratio=0.2)}
 """Of a loop of single solves."""
 
-AT_ONCE_REASON: Final = (
+BATCHED_REASON: Final = (
     "a loop stays in the second cache: a step of one system takes 13 µs, 6 of them the product by diagonals; of 64 at "
     "once a product takes 3.4 for each, but each of eight passes over vectors, of 2 MB, 0.7 to 1.3: so systems are "
     "solved one by one here too"
 )
 """Why systems at once are over the budget, on NumPy and PyTorch. Times of one system of 4096 unknowns."""
 
-AT_ONCE_ON_JAX: Final = (
+BATCHED_ON_JAX: Final = (
     "a single solution is compiled too, and takes 15 µs a step with its call; of 64 systems the vectors, of 2 MB, go "
     "12 times through the third cache: 4.7 µs for each at its 84 GB/s"
 )
@@ -66,16 +66,16 @@ def rows(side: int = 256, systems: int = 64, side_of_many: int = 64, side_of_lar
         matrix, right = _matrix(library.xp, _poisson(side_of_many)), library.xp.asarray(many)
         topic = f"cg of {systems} systems of {side_of_many}x{side_of_many} at once"
         loop = {"a loop of single solves": Call(_one_by_one, matrix, right)}
-        reason = AT_ONCE_ON_JAX if library.name == "jax" else AT_ONCE_REASON
+        reason = BATCHED_ON_JAX if library.name == "jax" else BATCHED_REASON
         yield Row(
-            topic, library.name, Call(solve, matrix, right, axis=-1, method="cg"), loop, AT_ONCE[library.name], reason
+            topic, library.name, Call(solve, matrix, right, axis=-1, method="cg"), loop, BATCHED[library.name], reason
         )
         weights = np.linspace(1.0, 2.0, systems)[:, None]
         batch = matrix.with_values(library.xp.asarray(weights) * matrix.values[None, :])
         topic = f"cg of {systems} matrices of one pattern, {side_of_many}x{side_of_many}, at once"
         loop = {"a loop of single solves": Call(_matrix_by_matrix, batch, right)}
         yield Row(
-            topic, library.name, Call(solve, batch, right, axis=-1, method="cg"), loop, AT_ONCE[library.name], reason
+            topic, library.name, Call(solve, batch, right, axis=-1, method="cg"), loop, BATCHED[library.name], reason
         )
     large = np.random.default_rng(2).normal(size=side_of_large**2)
     for library in libraries():

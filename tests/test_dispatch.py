@@ -119,7 +119,7 @@ def test_the_table_lists_what_users_call() -> None:
         capability, _, function = name.rpartition(".")
         if capability in facade_names():
             assert function in importlib.import_module(f"{OURS}.{capability}").__all__, name
-    assert not {"sparse.at_once", "optimize.tangent_of", "random.split_each"} & set(capabilities())
+    assert not {"sparse.eagerly", "optimize.tangent_of", "random.split_each"} & set(capabilities())
     assert {"scatter.segment_sum", "autodiff.vjp"} <= set(capabilities())
 
 

@@ -23,20 +23,20 @@ SMALL = [library for library in LIBRARIES if library.id in ("numpy", "torch")]
 def solved(monkeypatch: pytest.MonkeyPatch) -> list[bool]:
     """Whether each system has been solved in one go."""
     found: list[bool] = []
-    inner = module.solve_at_once
+    inner = module.solve_if_small
 
     def counted(*args: Any) -> Any:
         result = inner(*args)
         found.append(result is not None)
         return result
 
-    monkeypatch.setattr(module, "solve_at_once", counted)
+    monkeypatch.setattr(module, "solve_if_small", counted)
     return found
 
 
 def long_way(monkeypatch: pytest.MonkeyPatch, *args: Any, **options: Any) -> Any:
     with monkeypatch.context() as patch:
-        patch.setattr(module, "solve_at_once", lambda *args: None)
+        patch.setattr(module, "solve_if_small", lambda *args: None)
         return solve(*args, **options)
 
 

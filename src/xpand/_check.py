@@ -1,6 +1,6 @@
 """Conditions on values, stated where they may not be known yet."""
 
-from ._namespace import array_namespace, at_once, describe, is_concrete
+from ._namespace import array_namespace, describe, eager, is_concrete
 from ._typing import Array
 
 
@@ -37,7 +37,7 @@ def check(condition: Array | bool, message: str, /, *, error: type[Exception] = 
     if not xp.isdtype(condition.dtype, "bool"):
         raise TypeError(f"check: condition must be a bool or a boolean array, got an array of {condition.dtype}")
     if is_concrete(condition):
-        with at_once(xp):
+        with eager(xp):
             holds = bool(xp.all(condition))
         if not holds:
             raise error(message)

@@ -37,7 +37,7 @@ def _jax_is_concrete(x: Array) -> bool:
     return not isinstance(x, jax.core.Tracer)
 
 
-def _jax_at_once() -> AbstractContextManager[None]:
+def _jax_eager() -> AbstractContextManager[None]:
     import jax
 
     context: AbstractContextManager[None] = jax.ensure_compile_time_eval()
@@ -60,7 +60,7 @@ class _Library:
     """Tells whether an array's values can be read now, without computing them; or the module that tells, relative."""
     networks: tuple[tuple[str, str], ...] = ()
     """(module, attribute) of each base class of neural networks over its arrays, its own first."""
-    at_once: Callable[[], AbstractContextManager[None]] = nullcontext
+    eager: Callable[[], AbstractContextManager[None]] = nullcontext
     """What has operations on known values be done while a function is traced, if the library puts them off too."""
 
 
@@ -79,7 +79,7 @@ LIBRARIES: Final = {
             "jax.numpy",
             _jax_is_concrete,
             networks=(("flax.nnx", "Module"), ("flax.linen", "Module"), ("equinox", "Module")),
-            at_once=_jax_at_once,
+            eager=_jax_eager,
         ),
         _Library("cupy", (("cupy", "ndarray"),), ".cupy", "cupy", _always),
         _Library("dask", (("dask.array", "Array"),), ".dask.array", "dask.array", _never),
@@ -420,18 +420,18 @@ def is_concrete(x: Array) -> bool:
     return not getattr(x, "is_traced", False)
 
 
-def at_once(xp: Namespace) -> AbstractContextManager[None]:
+def eager(xp: Namespace) -> AbstractContextManager[None]:
     """Enter a context in which operations of a namespace on known values are done when they are called.
 
     While JAX traces a function to be compiled, it puts them off otherwise, with the values that a check needs.
 
     >>> import numpy as np
-    >>> with at_once(np):
+    >>> with eager(np):
     ...     bool(np.all(np.asarray([1, 2]) > 0))
     True
     """
     library = LIBRARIES.get(library_name(xp))
-    return nullcontext() if library is None else library.at_once()
+    return nullcontext() if library is None else library.eager()
 
 
 def _names_a_namespace_of(name: str) -> Callable[[Any], bool]:

@@ -7,7 +7,7 @@ from typing import Any, Literal
 from . import _arguments
 from . import _polynomial_checks as checks
 from ._errors import UnsupportedError
-from ._namespace import at_once, is_concrete
+from ._namespace import eager, is_concrete
 from ._typing import Array, Namespace
 
 
@@ -90,7 +90,7 @@ def roots(p: Array, /) -> Array:
     xp = checks.one("roots", p, kinds=_arguments.FLOATING)
     n = checks.some("roots", "p", p)
     if is_concrete(p):
-        with at_once(xp):
+        with eager(xp):
             first = p[..., :1]
             are_finite = bool(xp.all(xp.isfinite(p[..., 1:])))
             is_proper = bool(xp.all(xp.isfinite(first) & (first != 0)))

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any, Final, Literal, TypeAlias
 
 from xpand import _arguments, array_namespace, is_concrete
-from xpand._namespace import at_once, library_name
+from xpand._namespace import eager, library_name
 from xpand._typing import Array
 
 from .._bounds import index_dtype
@@ -266,7 +266,7 @@ def _check_repeats(x: Array, repeats: Array, axis: int, total: int | None) -> No
                 "vmap), since it is the size of the result"
             )
     elif math.prod(repeats.shape):
-        with at_once(xp):
+        with eager(xp):
             least = int(xp.min(repeats))
         if least < 0:
             raise ValueError(f"repeat: repeats must be at least 0, got {least}")

@@ -12,7 +12,7 @@ from .._solver_status import Status
 from ..generic.linear_solve._direct_condition import estimate, verdict
 from ..generic.linear_solve._triangle_levels import schedule
 from ..sparse._containers import COO
-from ..sparse._pattern import at_once, known
+from ..sparse._pattern import eagerly, known
 from ..tracing._host import on_host
 from ._factorization import Factorization
 from ._operators import times
@@ -127,7 +127,7 @@ def _steps(values: Array, diagonal: Array, coords: tuple[Array, ...], size: int,
         found = schedule(rows, columns, max(size, 1), lower=lower)
         return on_device(array_namespace(*coords), coords[0], tuple(found))
 
-    source, columns, rows, slots = at_once(ordered, *coords)
+    source, columns, rows, slots = eagerly(ordered, *coords)
     taken = xp.reshape(xp.take(values, xp.reshape(source, (-1,)), axis=-1), (*values.shape[:-1], *source.shape))
     below = xp.reshape(xp.take(diagonal, xp.reshape(rows, (-1,)), axis=-1), (*values.shape[:-1], *rows.shape))
     return _Steps(taken, columns, below, rows, slots)

@@ -21,7 +21,7 @@ def default_rtol(eps: float) -> float:
     return max(RTOL, 100 * eps)
 
 
-def solve_at_once(A: Any, b: Any, method: Any, rtol: Any, atol: Any) -> SolveResult | None:
+def solve_if_small(A: Any, b: Any, method: Any, rtol: Any, atol: Any) -> SolveResult | None:
     """Solve one small dense system of known values by triangles; None where it isn't one, whatever else it is."""
     cls = type(A)
     if cls is not type(b) or type(method) is not str or method not in _METHODS:

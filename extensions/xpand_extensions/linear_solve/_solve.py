@@ -19,7 +19,7 @@ from ._implicit import Criterion, Options, least_squares, square
 from ._krylov import Found, System, along
 from ._operators import Map, Matrix, of_vectors, operator_of, ready, times
 from ._results import SolveResult, norm, result_of
-from ._small import default_rtol, solve_at_once
+from ._small import default_rtol, solve_if_small
 
 
 @clean_tracebacks
@@ -124,7 +124,7 @@ def solve(
     """
     asked = (x0, max_steps, preconditioner, symmetric, positive_definite, nullspace)
     if _is_default(asked, axis, batch_ndim, args, throw):
-        small = solve_at_once(A, b, method, rtol, atol)
+        small = solve_if_small(A, b, method, rtol, atol)
         if small is not None:
             if throw:
                 throw_unless_converged("solve", small.method, small)

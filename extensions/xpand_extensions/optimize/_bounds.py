@@ -3,7 +3,7 @@
 from typing import Any
 
 from xpand import _arguments, array_namespace, is_concrete, trees
-from xpand._namespace import at_once, describe
+from xpand._namespace import describe, eager
 from xpand._structures import same_structure
 from xpand._typing import Array
 
@@ -37,7 +37,7 @@ def box_of(function: str, bounds: Any, vectors: Vectors) -> Box:
             continue
         xp = array_namespace(bound)
         nowhere = xp.inf if name == "lower" else -xp.inf
-        with at_once(xp):
+        with eager(xp):
             has_nan, has_nowhere = bool(xp.any(xp.isnan(bound))), bool(xp.any(bound == nowhere))
         if has_nan:
             raise ValueError(f"{function}: the {name} bounds hold NaN; use infinity where there is no bound")
@@ -45,7 +45,7 @@ def box_of(function: str, bounds: Any, vectors: Vectors) -> Box:
             raise ValueError(f"{function}: the {name} bounds hold {nowhere}, so that no number is within them")
     if lower is not None and upper is not None and is_concrete(lower) and is_concrete(upper):
         xp = array_namespace(lower, upper)
-        with at_once(xp):
+        with eager(xp):
             is_crossed = bool(xp.any(lower > upper))
         if is_crossed:
             raise ValueError(f"{function}: bounds must not cross: a lower bound is above its upper one")

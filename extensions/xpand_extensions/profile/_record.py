@@ -211,7 +211,7 @@ def _tree_finished(result: Any) -> bool:
     return _all_finished(leaf for leaf in trees.leaves(result) if leaf is not result)
 
 
-def _at_once(result: Any) -> bool:
+def _always_finished(result: Any) -> bool:
     return True
 
 
@@ -234,7 +234,11 @@ def _awaited_itself(x: Any) -> bool:
     return True
 
 
-_FINISH: Final[dict[type, Callable[[Any], bool]]] = {bool: _at_once, int: _at_once, float: _at_once}
+_FINISH: Final[dict[type, Callable[[Any], bool]]] = {
+    bool: _always_finished,
+    int: _always_finished,
+    float: _always_finished,
+}
 
 
 def _finish(result: Any) -> Callable[[Any], bool]:
@@ -248,5 +252,5 @@ def _finish(result: Any) -> Callable[[Any], bool]:
         return _awaited_itself
     if hasattr(result, "is_cpu"):
         return _awaited_on_devices
-    computes_at_once = wait.native(result).__module__.rpartition(".")[0].endswith(".generic")
-    return is_concrete if computes_at_once else _awaited
+    is_eager = wait.native(result).__module__.rpartition(".")[0].endswith(".generic")
+    return is_concrete if is_eager else _awaited

@@ -9,7 +9,7 @@ from types import EllipsisType
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from xpand import _arguments, is_concrete
-from xpand._namespace import at_once
+from xpand._namespace import eager
 from xpand._typing import Array
 
 from .._bounds import MODES, Mode
@@ -272,7 +272,7 @@ def _check(
             "or in a lazy array), since it is the size of the result"
         )
     else:
-        with at_once(xp):
+        with eager(xp):
             num_segments = max(int(xp.max(segment_ids)) + 1, 0) if size else 0
     if mode in (None, "raise"):
         if concrete:

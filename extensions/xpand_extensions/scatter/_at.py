@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Final, Literal, Self, TypeAlias
 
 from xpand import _arguments, array_namespace, is_concrete
-from xpand._namespace import at_once, describe
+from xpand._namespace import describe, eager
 from xpand._typing import Array, Scalar
 
 from .._bounds import MODES, Mode
@@ -163,7 +163,7 @@ class At:
         elif _arguments.kind(xp, values.dtype) == "unsigned" or not is_concrete(values) or 0 in values.shape:
             return
         else:
-            with at_once(xp):
+            with eager(xp):
                 negative = bool(xp.any(values < 0))
         if negative:
             raise ValueError(

@@ -4,7 +4,7 @@ import math
 from typing import Any, Final, Literal, TypeAlias
 
 from xpand import _arguments, is_concrete
-from xpand._namespace import at_once
+from xpand._namespace import eager
 from xpand._typing import Array, Namespace
 
 from .._bounds import index_dtype
@@ -77,7 +77,7 @@ def _check_offsets(xp: Namespace, offsets: Array, shape: tuple[int, ...], axis: 
         )
     if not is_concrete(offsets) or not math.prod(given):
         return
-    with at_once(xp):
+    with eager(xp):
         low, high = int(xp.min(offsets)), int(xp.max(offsets))
         # As numbers of the usual type: of unsigned ones PyTorch compares few.
         ends = xp.astype(offsets, index_dtype(xp, _arguments.device_of(offsets)), copy=False)

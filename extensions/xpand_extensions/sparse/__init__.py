@@ -30,7 +30,7 @@ from ._index import getitem
 from ._join import block, block_diag, concat, stack
 from ._matmul import matmul
 from ._native import from_native, to_native
-from ._pattern import at_once as at_once
+from ._pattern import eagerly as eagerly
 from ._pattern import known as known
 from ._products import (
     CSRPlan,

@@ -5,7 +5,7 @@ from typing import Any
 
 from xpand import _arguments, array_namespace
 from xpand._defaults import namespace_or_default
-from xpand._namespace import at_once, describe
+from xpand._namespace import describe, eager
 from xpand._typing import Array, Device, DType, Namespace
 
 from ._containers import Sparse
@@ -125,7 +125,7 @@ def _places(
     xp: Namespace, offsets: Sequence[int], lengths: Sequence[int], device: Device | None
 ) -> tuple[Array, Array]:
     """Return the rows and the columns of diagonals, one after the other."""
-    with at_once(xp):  # so that the pattern is known
+    with eager(xp):  # so that the pattern is known
         places = [xp.arange(n, dtype=xp.int64, device=device) for n in lengths]
         rows = xp.concat([x - min(k, 0) for x, k in zip(places, offsets)])
         return rows, xp.concat([x + max(k, 0) for x, k in zip(places, offsets)])

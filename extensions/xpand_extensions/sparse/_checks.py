@@ -8,7 +8,7 @@ from xpand._typing import Array, Namespace
 
 from .._dispatch import in_one_namespace
 from . import _order as order
-from ._pattern import at_once
+from ._pattern import eagerly
 from ._products import csr_rows
 
 Shape = tuple[int, ...]
@@ -95,7 +95,7 @@ def compressed(
         _ends(name, indptr, values.shape[batch])
         if (is_sorted or is_unique) and is_concrete(indptr):
             major_sizes = (sizes[major], sizes[-3 - major])
-            rows = at_once(lambda given: csr_rows(given, nse=values.shape[batch]), indptr)
+            rows = eagerly(lambda given: csr_rows(given, nse=values.shape[batch]), indptr)
             _promised(name, [rows, indices], major_sizes, is_sorted, is_unique)
     return sizes[batch:]
 
@@ -133,7 +133,7 @@ def in_bounds(function: str, name: str, xp: Namespace, x: Array, size: int) -> N
     """
     if not is_concrete(x) or 0 in x.shape:
         return
-    low, high = at_once(_extremes, x)
+    low, high = eagerly(_extremes, x)
     if low < 0 or high >= size:
         raise IndexError(
             f"{function}: {name} holds {low if low < 0 else high}, which is out of bounds for an axis of size {size}; "
@@ -171,7 +171,7 @@ def _entries(function: str, name: str, x: Array, values: Array, batch: int) -> N
 
 def _ends(function: str, indptr: Array, nse: int) -> None:
     if is_concrete(indptr):
-        at_once(lambda given: _check_ends(function, given, nse), indptr)
+        eagerly(lambda given: _check_ends(function, given, nse), indptr)
 
 
 def _check_ends(function: str, indptr: Array, nse: int) -> None:
@@ -189,7 +189,7 @@ def _promised(function: str, coords: list[Array], sizes: Shape, is_sorted: bool,
     """Check what is promised of the order of entries and of their places."""
     if not (is_sorted or is_unique) or not all(is_concrete(x) for x in coords) or coords[0].shape[-1] < 2:
         return
-    at_once(lambda *given: _check_promised(function, given, sizes, is_sorted, is_unique), *coords)
+    eagerly(lambda *given: _check_promised(function, given, sizes, is_sorted, is_unique), *coords)
 
 
 def _check_promised(function: str, coords: tuple[Array, ...], sizes: Shape, is_sorted: bool, is_unique: bool) -> None:

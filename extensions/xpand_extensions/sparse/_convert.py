@@ -13,7 +13,7 @@ from . import _checks as checks
 from ._assembly import CSRAssembly, assembled_values, csr_assembly
 from ._containers import COO, CSC, CSR, Sparse, namespace_of
 from ._libraries import container_of, native_format
-from ._pattern import along, at_once, known
+from ._pattern import along, eagerly, known
 from ._products import csr_rows
 
 Format: TypeAlias = Literal["coo", "csr", "csc"]
@@ -210,12 +210,12 @@ def _compressed(function: str, a: Sparse, cls: Any) -> Any:
     size, values = coo._sparse_shape[0 if cls is CSR else 1], coo.values
     if not is_sorted:
         arrange = partial(_arranged, size)
-        places, minor, indptr = at_once(arrange, major, minor) if known(major, minor) else arrange(major, minor)
+        places, minor, indptr = eagerly(arrange, major, minor) if known(major, minor) else arrange(major, minor)
         values = along(values, places, coo.batch_ndim)
         is_sorted = isinstance(a, (CSR, CSC)) and a.is_sorted
     else:
         ends = partial(_ends, size)
-        indptr = at_once(ends, major) if known(major) else ends(major)
+        indptr = eagerly(ends, major) if known(major) else ends(major)
     return cls._of(values, (minor, indptr), (coo._sparse_shape, is_sorted, coo.is_unique))
 
 
@@ -231,7 +231,7 @@ def _without_padding_in_rows(a: COO, cls: Any) -> COO:
     def is_padded(minor: Array) -> bool:
         return bool(array_namespace(minor).any(minor >= limit))
 
-    if known(minor) and not at_once(is_padded, minor):
+    if known(minor) and not eagerly(is_padded, minor):
         return a
     is_sorted = a.is_sorted and cls is CSR
     if is_sorted and limit:  # clamped, entries stay in order
@@ -253,7 +253,7 @@ def assembled(a: COO, cls: Any, *, sum_duplicates: bool) -> Any:
     """
     (m, n), (rows, columns) = a._sparse_shape, a.coords
     shape, (major, minor) = ((m, n), (rows, columns)) if cls is CSR else ((n, m), (columns, rows))
-    found = at_once(partial(csr_assembly, shape=shape, sum_duplicates=sum_duplicates), major, minor)
+    found = eagerly(partial(csr_assembly, shape=shape, sum_duplicates=sum_duplicates), major, minor)
     values = assembled_values(a.values, found) if sum_duplicates else _ordered(a, found)
     return cls._of(values, (found.indices, found.indptr), (a._sparse_shape, True, sum_duplicates or a.is_unique))
 
@@ -267,7 +267,7 @@ def _ordered(a: COO, found: CSRAssembly) -> Array:
 def _majors(indptr: Array, nse: int) -> Array:
     """Return the row of each entry."""
     expand = partial(csr_rows, nse=nse)
-    found: Array = at_once(expand, indptr) if known(indptr) else expand(indptr)
+    found: Array = eagerly(expand, indptr) if known(indptr) else expand(indptr)
     return found
 
 
@@ -302,11 +302,11 @@ def trimmed(a: Any) -> Any:
     """Leave out the padding of a matrix whose last entries belong to no row, where that is known."""
     if a.indptr.ndim > 1 or not is_concrete(a.indptr):
         return a
-    used = at_once(lambda indptr: int(indptr[-1]), a.indptr)
+    used = eagerly(lambda indptr: int(indptr[-1]), a.indptr)
     if used == a.nse:
         return a
     shorten = partial(_first, used)
-    indices = at_once(shorten, a.indices) if known(a.indices) else shorten(a.indices)
+    indices = eagerly(shorten, a.indices) if known(a.indices) else shorten(a.indices)
     return type(a)._of(a.values[..., :used], (indices, a.indptr), a._static())
 
 

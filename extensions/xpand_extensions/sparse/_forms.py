@@ -8,7 +8,7 @@ from xpand._typing import Array
 
 from ._containers import COO, Sparse, namespace_of
 from ._convert import Format, convert, matrix_transpose, tocoo
-from ._pattern import at_once, known
+from ._pattern import eagerly, known
 
 Shape = tuple[int, ...]
 
@@ -46,7 +46,7 @@ def coo_of(
 
 def pattern_work(function: Callable[..., Any], *arrays: Array) -> Any:
     """Call a function of a pattern's arrays: at once where they are known."""
-    return at_once(function, *arrays) if known(*arrays) else function(*arrays)
+    return eagerly(function, *arrays) if known(*arrays) else function(*arrays)
 
 
 def over_entries(a: Sparse, mask: Array) -> Array:
@@ -68,7 +68,7 @@ def chosen(a: COO, mask: Callable[..., Array]) -> COO:
             (found,) = xp.nonzero(mask(*coords))
             return found, tuple(xp.take(x, found) for x in coords)
 
-        found, coords = at_once(work, *a.coords)
+        found, coords = eagerly(work, *a.coords)
         if found.shape[0] == a.nse:
             return a
         values = namespace_of(a).take(a.values, found, axis=a.batch_ndim)

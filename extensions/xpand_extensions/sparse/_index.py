@@ -10,7 +10,7 @@ from .._bounds import out_of_bounds
 from ._containers import COO, Sparse, namespace_of
 from ._convert import container, convert, matrix_transpose, tocoo
 from ._forms import chosen, coo_of, full, over_entries, pattern_work
-from ._pattern import along, at_once, joined, known, numbered, summed
+from ._pattern import along, eagerly, joined, known, numbered, summed
 from ._sparse import positions
 from ._structure import sort, sum_duplicates
 
@@ -119,13 +119,13 @@ def _mask(mask: Array, axis: int, size: int) -> Array:
             "getitem: what a mask chooses has a size that isn't known under jit and vmap, nor for lazy arrays; "
             "multiply by the mask instead"
         )
-    found: Array = at_once(lambda given: array_namespace(given).nonzero(given)[0], mask)
+    found: Array = eagerly(lambda given: array_namespace(given).nonzero(given)[0], mask)
     return found
 
 
 def _integers(xp: Any, index: Array, axis: int, size: int) -> Array:
     if known(index) and 0 not in index.shape:
-        low, high = at_once(lambda x: (int(array_namespace(x).min(x)), int(array_namespace(x).max(x))), index)
+        low, high = eagerly(lambda x: (int(array_namespace(x).min(x)), int(array_namespace(x).max(x))), index)
         if low < -size or high >= size:
             raise out_of_bounds("getitem", high if high >= size else low, axis, size)
 
@@ -259,7 +259,7 @@ def _taken(a: COO, axis: int, index: Array) -> COO:
         new[axis] = xp.astype(places, coords[axis].dtype)
         return found, tuple(new)
 
-    found, coords = at_once(work, index, *a.coords)
+    found, coords = eagerly(work, index, *a.coords)
     sizes = list(a._sparse_shape)
     sizes[axis] = index.shape[0]
     is_sorted = a.is_sorted and axis == 0

@@ -9,7 +9,7 @@ from xpand._typing import Array
 from .._dispatch import in_one_namespace
 from ._containers import COO, Sparse, namespace_of
 from ._forms import pattern_work
-from ._pattern import along, at_once, bounded, known
+from ._pattern import along, bounded, eagerly, known
 
 
 def same_places(a: Sparse, b: Sparse) -> bool:
@@ -21,7 +21,7 @@ def same_places(a: Sparse, b: Sparse) -> bool:
     pairs = list(zip(a.pattern, b.pattern))
     if any(tuple(x.shape) != tuple(y.shape) for x, y in pairs) or not known(*a.pattern, *b.pattern):
         return False
-    return all(at_once(_equal, x, y) for x, y in pairs)
+    return all(eagerly(_equal, x, y) for x, y in pairs)
 
 
 def _equal(x: Array, y: Array) -> bool:

@@ -19,7 +19,7 @@ Coords = tuple[Array, ...]
 
 
 @pluggable
-def at_once(function: Callable[..., Any], /, *arrays: Array) -> Any:
+def eagerly(function: Callable[..., Any], /, *arrays: Array) -> Any:
     """Call a function of arrays whose values are known, also inside of what is compiled, where JAX would put it off.
 
     Args:
@@ -27,15 +27,15 @@ def at_once(function: Callable[..., Any], /, *arrays: Array) -> Any:
         *arrays: Arrays whose values are known, one at least.
 
     >>> import numpy as np
-    >>> at_once(lambda x: int(x[-1]), np.asarray([1, 2]))
+    >>> eagerly(lambda x: int(x[-1]), np.asarray([1, 2]))
     2
     """
-    return at_once.native(*arrays)(function, *arrays)
+    return eagerly.native(*arrays)(function, *arrays)
 
 
 @pluggable
 def known(*arrays: Array) -> bool:
-    """Tell whether the values of all arrays, one at least, are known to `at_once`.
+    """Tell whether the values of all arrays, one at least, are known to `eagerly`.
 
     >>> import numpy as np
     >>> known(np.asarray([1, 2]))
@@ -117,7 +117,7 @@ class Merge(NamedTuple):
 def merge(coords: Coords, sizes: Sequence[int], nse: int | None = None) -> Merge:
     """Find the entries of one place; where the pattern isn't known, or `nse` says how many become of them, pad."""
     if known(*coords):
-        return at_once(lambda *given: _merge(given, sizes, nse, True), *coords)  # type: ignore[no-any-return]
+        return eagerly(lambda *given: _merge(given, sizes, nse, True), *coords)  # type: ignore[no-any-return]
     return _merge(coords, sizes, nse, False)
 
 

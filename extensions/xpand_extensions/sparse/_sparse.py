@@ -12,7 +12,7 @@ from ._convert import convert, matrix_transpose, tocoo
 from ._forms import coo_of, full, over_entries, pattern_work, shared_format
 from ._join import stack
 from ._operands import with_like_patterns
-from ._pattern import Merge, along, at_once, joined, known, merge, numbered, summed, used
+from ._pattern import Merge, along, eagerly, joined, known, merge, numbered, summed, used
 
 
 def intersection(a: COO, b: COO) -> COO:
@@ -54,7 +54,7 @@ def _common(a: COO, b: COO) -> COO:
         (kept,) = xp.nonzero((xp.take(right, places) == left) & (left < full(left, beyond)))
         return kept, xp.take(places, kept), tuple(xp.take(x, kept) for x in given[:half])
 
-    first, second, coords = at_once(work, *a.coords, *b.coords)
+    first, second, coords = eagerly(work, *a.coords, *b.coords)
     values = along(a.values, first, a.batch_ndim) * along(b.values, second, b.batch_ndim)
     return coo_of(values, coords, a._sparse_shape, is_sorted=True, is_unique=True, dense_ndim=a.dense_ndim)
 
@@ -130,7 +130,7 @@ def _apart(a: Sparse, batch: tuple[int, ...]) -> list[Sparse]:
         flat = names.reshape(names.broadcast_to(x, (*batch, x.shape[-1])), (count, x.shape[-1]))
         return [flat[i, :] for i in range(count)]
 
-    patterns = at_once(lambda *given: tuple([rows(x) for x in given]), *a.pattern)
+    patterns = eagerly(lambda *given: tuple([rows(x) for x in given]), *a.pattern)
     return [type(a)._of(values, tuple(pattern), a._static()) for values, *pattern in zip(rows(a.values), *patterns)]
 
 
@@ -159,7 +159,7 @@ def _by_rows(a: COO, b: COO) -> COO:
         plan = merge((xp.take(left[0], first), xp.take(right[1], second)), sizes)
         return xp.take(first, plan.order), xp.take(second, plan.order), plan
 
-    first, second, plan = at_once(work, *a.coords, *b.coords)
+    first, second, plan = eagerly(work, *a.coords, *b.coords)
     products = along(a.values, first, a.batch_ndim) * along(b.values, second, b.batch_ndim)
     values = summed(products, plan.ids, plan.size, products.ndim - 1, is_sorted=True)
     return coo_of(values, plan.coords, sizes, is_sorted=True, is_unique=True)

@@ -11,7 +11,7 @@ from . import _order as order
 from ._containers import COO, CSC, CSR, Sparse, namespace_of
 from ._convert import FORMATS, Format, assembled, container, convert, matrix_transpose, tocoo
 from ._forms import by_coordinates, chosen, coo_of, full, pattern_work
-from ._pattern import along, at_once, coords_of, flat, known, merge, merged_values
+from ._pattern import along, coords_of, eagerly, flat, known, merge, merged_values
 
 
 def sum_duplicates(a: Sparse, /, *, nse: int | None = None, format: Format | None = None) -> Any:
@@ -137,7 +137,7 @@ def _without_zeros(a: COO) -> COO:
         others = (*range(batch), *range(a.batch_ndim + 1, values.ndim))
         return xp.any(kept, axis=others) if others else kept
 
-    kept = at_once(work, a.values)
+    kept = eagerly(work, a.values)
     return chosen(a, lambda *coords: array_namespace(coords[0]).asarray(kept))
 
 

@@ -27,7 +27,7 @@ INLINED: Final = frozenset(
         "linear_solve.krylov",
         "histograms.histogramdd",
         "sorting.unique",
-        "sparse.at_once",
+        "sparse.eagerly",
         "sparse.known",
         "sparse.to_native",
         "statistics.gradient",

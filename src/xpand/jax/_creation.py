@@ -36,7 +36,7 @@ def creating(name: str, function: Callable[..., Array]) -> Callable[..., Array]:
     return create
 
 
-def at_once(function: Callable[..., Array], *, is_like: bool = False) -> Callable[..., Array]:
+def on_its_device(function: Callable[..., Array], *, is_like: bool = False) -> Callable[..., Array]:
     """Let a function make its arrays on their device. JAX makes constants on the default one, and moves them."""
 
     @wraps(function)
@@ -80,13 +80,13 @@ def _asarray(*args: Any, **kwargs: Any) -> Array:
 
 
 asarray = creating("asarray", _asarray)
-empty = at_once(creating("empty", jnp.empty))
-empty_like = at_once(jnp.empty_like, is_like=True)
+empty = on_its_device(creating("empty", jnp.empty))
+empty_like = on_its_device(jnp.empty_like, is_like=True)
 eye = creating("eye", jnp.eye)
-full = at_once(creating("full", jnp.full))
-full_like = at_once(jnp.full_like, is_like=True)
+full = on_its_device(creating("full", jnp.full))
+full_like = on_its_device(jnp.full_like, is_like=True)
 linspace = creating("linspace", jnp.linspace)
-ones = at_once(creating("ones", jnp.ones))
-ones_like = at_once(jnp.ones_like, is_like=True)
-zeros = at_once(creating("zeros", jnp.zeros))
-zeros_like = at_once(jnp.zeros_like, is_like=True)
+ones = on_its_device(creating("ones", jnp.ones))
+ones_like = on_its_device(jnp.ones_like, is_like=True)
+zeros = on_its_device(creating("zeros", jnp.zeros))
+zeros_like = on_its_device(jnp.zeros_like, is_like=True)

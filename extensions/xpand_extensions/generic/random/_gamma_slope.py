@@ -15,7 +15,7 @@ from xpand._typing import Array, Namespace
 from .._rational import rational
 from .._width import widened
 from ..special._gamma import TAIL_P, TAIL_Q, digamma
-from ..special._incomplete import AT_ONCE, DEPTH, NODES
+from ..special._incomplete import BLOCK_SIZE, DEPTH, NODES
 from ..special._pieces import exp_minus
 
 
@@ -53,7 +53,7 @@ def _moments(xp: Namespace, is_upper: Array, rate: Array, x: Array) -> tuple[Arr
     for _ in range(2):
         h, expm1 = exponent(end)
         end = end + (h + DEPTH) / (rate + sign * x * expm1)
-    count = max(1, min(len(NODES), AT_ONCE // max(math.prod(x.shape), 1))) if is_concrete(x) else len(NODES)
+    count = max(1, min(len(NODES), BLOCK_SIZE // max(math.prod(x.shape), 1))) if is_concrete(x) else len(NODES)
     options = {"dtype": x.dtype, "device": device_of(x)}
     zeroth, first = xp.zeros_like(x), xp.zeros_like(x)
     for start in range(0, len(NODES), count):

@@ -1,11 +1,11 @@
 """Sparse matrices with the standard alone."""
 
 from ._assembly import csr_assembly
-from ._pattern import at_once, known
+from ._pattern import eagerly, known
 from ._products import coo_matmul, coo_todense, csr_matmul, csr_plan, csr_rmatmul, csr_rows, sampled_matmul
 
 __all__ = [
-    "at_once",
+    "eagerly",
     "coo_matmul",
     "coo_todense",
     "csr_assembly",

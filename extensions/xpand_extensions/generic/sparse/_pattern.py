@@ -11,5 +11,5 @@ def known(*arrays: Array) -> bool:
     return all(is_concrete(x) for x in arrays)
 
 
-def at_once(function: Callable[..., Any], /, *arrays: Array) -> Any:
+def eagerly(function: Callable[..., Any], /, *arrays: Array) -> Any:
     return function(*arrays)

@@ -39,7 +39,7 @@ def _gauss_legendre(n: int) -> tuple[tuple[float, float], ...]:
 _STEPS: Final = 5
 """How often the recurrence of the incomplete beta function is applied."""
 NODES: Final = _gauss_legendre(32)
-AT_ONCE: Final = 2**13
+BLOCK_SIZE: Final = 2**13
 """How many elements of the integrand are computed at once: more would not stay in a processor's cache."""
 
 
@@ -47,7 +47,7 @@ def _integral(xp: Namespace, integrand: Callable[[Array], Array], end: Array) ->
     """Integrate a function of arrays elementwise from 0 to `end`: at several nodes at once, along a first axis."""
     size = math.prod(end.shape)
     # A compiler makes one loop of it, and takes the less time for it the fewer operations there are.
-    count = max(1, min(len(NODES), AT_ONCE // max(size, 1))) if is_concrete(end) else len(NODES)
+    count = max(1, min(len(NODES), BLOCK_SIZE // max(size, 1))) if is_concrete(end) else len(NODES)
     options = {"dtype": end.dtype, "device": device_of(end)}
     total = xp.zeros_like(end)
     for first in range(0, len(NODES), count):

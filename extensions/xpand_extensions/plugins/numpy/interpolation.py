@@ -31,7 +31,7 @@ def grid_sample(grid: Array, coordinates: Array, /, *, extrapolation: Any = "und
     tables = grid.reshape(batch, math.prod(spatial), channels).astype(dtype, copy=False)
     places = coordinates.reshape(lanes, count, d)
     out = np.empty((max(batch, lanes) if min(batch, lanes) else 0, count, channels), dtype)
-    at_once = max(1, _BLOCK // max(channels, 1))
+    block_size = max(1, _BLOCK // max(channels, 1))
     # NaN has no index: any will do, its weight is NaN. Infinite values of the grid meet each other as they may.
     with np.errstate(invalid="ignore", over="ignore"):
         for lane, result in enumerate(out):
@@ -39,10 +39,10 @@ def grid_sample(grid: Array, coordinates: Array, /, *, extrapolation: Any = "und
             table = table[:, 0] if channels == 1 else table
             # To multiply by 0 what lies outside is faster than to choose, for which it must be finite.
             finite = extrapolation == "zeros" and table.size <= out[0].size and np.isfinite(table).all()
-            for first in range(0, count, at_once):
-                block = places[lane if lanes > 1 else 0, first : first + at_once]
+            for first in range(0, count, block_size):
+                block = places[lane if lanes > 1 else 0, first : first + block_size]
                 values = _sample(table, block, spatial, extrapolation, finite)
-                result[first : first + at_once] = values[:, None] if channels == 1 else values
+                result[first : first + block_size] = values[:, None] if channels == 1 else values
     return out.reshape(len(out), *points, channels)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from xpand._typing import Array
 
 
-def at_once(function: Callable[..., Any], /, *arrays: Array) -> Any:
+def eagerly(function: Callable[..., Any], /, *arrays: Array) -> Any:
     found = function(*(np.asarray(x) for x in arrays))
     device = next(iter(arrays[0].devices()))
     with jax.ensure_compile_time_eval():

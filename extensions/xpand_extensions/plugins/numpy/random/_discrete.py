@@ -10,7 +10,7 @@ from xpand_extensions.generic.random import _discrete as generic
 
 from ._elements import DTYPES, Words, hashed, uniform
 
-_AT_ONCE: Final = 2**15
+_BLOCK_SIZE: Final = 2**15
 
 
 def poisson_elements(keys: Any, lam: Any, /) -> Any:
@@ -68,8 +68,8 @@ class _Chain:
 def _counted(key: Words, lam: Any, places: Any, result: Any) -> None:
     """Count how many uniform numbers there are whose product is above exp(-lam)."""
     chain = _Chain(key, 1, 0)
-    for start in range(0, places.size, _AT_ONCE):
-        part = places[start : start + _AT_ONCE]
+    for start in range(0, places.size, _BLOCK_SIZE):
+        part = places[start : start + _BLOCK_SIZE]
         least = -lam[part]
         total = np.zeros_like(least)
         count = 0
@@ -105,8 +105,8 @@ def _binomial(key: Words, n: Any, p: Any) -> Any:
 def _waited(key: Words, n: Any, p: Any, places: Any, result: Any) -> None:
     """Count how many geometric numbers, the trials from a success to the next, there are in `n` trials."""
     chain = _Chain(key, 0, 1)
-    for start in range(0, places.size, _AT_ONCE):
-        part = places[start : start + _AT_ONCE]
+    for start in range(0, places.size, _BLOCK_SIZE):
+        part = places[start : start + _BLOCK_SIZE]
         most, log_failure = n[part], np.log1p(-p[part])
         total = np.zeros_like(most)
         count = 0
@@ -139,8 +139,8 @@ def _tried(key: Words, parameters: tuple[Any, ...], places: Any, trial: Callable
     """Write the numbers of a trial to some places of the result where they are good; return the other places."""
     left = []
     first, second = hashed(key, 1), hashed(key, 2)
-    for start in range(0, places.size, _AT_ONCE):
-        part = places[start : start + _AT_ONCE]
+    for start in range(0, places.size, _BLOCK_SIZE):
+        part = places[start : start + _BLOCK_SIZE]
         counters = _counters(part)
         u, v = (uniform(each, result.dtype, *counters) for each in (first, second))
         count, good = trial(np, *[x[part] for x in parameters]).tried(u - result.dtype.type(0.5), v)

@@ -8,7 +8,7 @@ from xpand_extensions.generic.random import _gamma as generic
 
 from ._elements import DTYPES, Words, hashed, normal, taken, uniform
 
-_AT_ONCE: Final = 2**15
+_BLOCK_SIZE: Final = 2**15
 """How many elements are worked on at once."""
 
 
@@ -20,8 +20,8 @@ def gamma_elements(keys: Any, a: Any, /, *, log_space: bool) -> Any:
     parameters = np.ascontiguousarray(a).reshape(-1)
     result = np.empty_like(parameters)
     with np.errstate(all="ignore"):
-        for start in range(0, result.size, _AT_ONCE):
-            part = slice(start, start + _AT_ONCE)
+        for start in range(0, result.size, _BLOCK_SIZE):
+            part = slice(start, start + _BLOCK_SIZE)
             result[part] = _part((words[0, part], words[1, part]), parameters[part], log_space)
     return result.reshape(a.shape)
 

@@ -2,11 +2,11 @@
 
 from ._assembly import csr_assembly
 from ._native import to_native
-from ._pattern import at_once, known
+from ._pattern import eagerly, known
 from ._products import coo_matmul, csr_matmul, csr_rmatmul, csr_rows, sampled_matmul
 
 __all__ = [
-    "at_once",
+    "eagerly",
     "coo_matmul",
     "csr_assembly",
     "csr_matmul",

@@ -10,7 +10,7 @@ from xpand_extensions._optional import import_if_usable
 from xpand_extensions.generic.sparse._assembly import csr_assembly as generic_assembly
 from xpand_extensions.sparse._assembly import CSRAssembly, Shape
 
-from ._pattern import at_once
+from ._pattern import eagerly
 
 _host = import_if_usable("xpand_extensions.plugins.numpy.sparse._assembly")  # it needs SciPy
 
@@ -28,5 +28,5 @@ def csr_assembly(
     if _host is None or not (is_concrete(rows) and is_concrete(columns) and rows.device.type == "cpu"):
         return generic_assembly(rows, columns, **options)
     # Inside of torch.func's transformations no tensor has memory that NumPy could see.
-    found = at_once(lambda *each: _host.csr_assembly(*(x.numpy() for x in each), **options), rows, columns)
+    found = eagerly(lambda *each: _host.csr_assembly(*(x.numpy() for x in each), **options), rows, columns)
     return CSRAssembly(*[torch.from_numpy(x) for x in found])

@@ -15,7 +15,7 @@ def known(*arrays: Array) -> bool:
     return all(is_concrete(x) or is_concrete(_unwrapped(x)) for x in arrays)
 
 
-def at_once(function: Callable[..., Any], /, *arrays: Array) -> Any:
+def eagerly(function: Callable[..., Any], /, *arrays: Array) -> Any:
     if not private.are_levels_active():
         return function(*map(_unwrapped, arrays))
     with private.without_levels():
