@@ -228,7 +228,7 @@ def test_functions_on_dask(name: str) -> None:
     test_functions_of_the_standard(next(x for x in LIBRARIES if x.id == "dask"), name)
 
 
-# Every rule of ours, and what has none and is followed: on PyTorch, by each nesting of the modes
+# Every rule of ours, and what has none and is traced: on PyTorch, by each nesting of the modes
 
 NOT_ON_PYTORCH = {
     "numbers on the left": "its arrays' % has no derivative to the right of a number",

@@ -218,7 +218,7 @@ def kept(library: Library, wrap: Any) -> int:
         _, pullback = vjp(wrap(chain), x)
         gc.collect()
         count = sum(ref() is not None for ref in alive)
-        if not alive:  # of NumPy's arrays, which are followed by arrays of ours
+        if not alive:  # of NumPy's arrays, which are traced by arrays of ours
             count = tracemalloc.get_traced_memory()[0] // 8000
     finally:
         tracemalloc.stop()

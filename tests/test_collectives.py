@@ -698,7 +698,7 @@ def test_bad_options(able: Library) -> None:
 
 
 def test_what_is_not_mapped_and_not_an_argument(able: Library) -> None:
-    """An array that the function closes over is of the library itself, beside lanes that are followed."""
+    """An array that the function closes over is of the library itself, beside lanes that are traced."""
     held = np.asarray([1.0, 5.0, 2.0])
     closed = able.asarray(held)
     f = lambda _: (

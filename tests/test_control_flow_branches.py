@@ -256,7 +256,7 @@ def test_what_is_not_chosen_has_no_derivative(library: Library, function: Any, n
 
 
 @pytest.mark.parametrize("library", [x for x in EAGER_LIBRARIES if x.id not in ("torch", "jax")], ids=str)
-def test_second_derivatives_of_what_is_compiled_follow_one_branch(library: Library) -> None:
+def test_second_derivatives_of_what_is_compiled_trace_one_branch(library: Library) -> None:
     second = jit(grad(grad(of_sign, 1)))
     for i in (0, 1):  # with no warning of a root that isn't asked for
         library.assert_equal(second(library.asarray(LANES[i]), library.asarray(FACTOR)), MIXED[i], rtol=1e-14)

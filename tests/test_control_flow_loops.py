@@ -471,7 +471,7 @@ def test_two_devices_raise() -> None:
         fori_loop(0, 2, lambda i, c: c, tuple(library.asarray(1.0) for library in strict))
 
 
-# What is carried comes from outside, and what the functions use, or the bounds, is followed by a transformation
+# What is carried comes from outside, and what the functions use, or the bounds, is traced by a transformation
 
 
 def counted_beside(x: Any, zero: Any, one: Any) -> Any:
@@ -510,7 +510,7 @@ FROM_OUTSIDE = [counted_beside, up_to, by_what_is_used, bounded, trajectory, ran
 
 @pytest.mark.parametrize("function", FROM_OUTSIDE)
 @pytest.mark.parametrize("library", [x for x in EAGER_LIBRARIES if x.id not in ("torch", "jax")], ids=str)
-def test_what_is_carried_is_not_followed(library: Library, function: Any) -> None:
+def test_what_is_carried_is_not_traced(library: Library, function: Any) -> None:
     lanes = np.asarray([1.5, 2.5])
     ours = lambda x: function(x, library.asarray(0.0), library.asarray(1.0))
     theirs = jax.jit(lambda x: jax.jvp(lambda x: function(x, jax.numpy.zeros(()), jax.numpy.ones(())), (x,), (x,)))
@@ -528,7 +528,7 @@ def test_what_is_carried_is_not_followed(library: Library, function: Any) -> Non
 
 
 @pytest.mark.parametrize("library", [x for x in EAGER_LIBRARIES if x.id != "torch"], ids=str)
-def test_only_the_number_of_steps_is_followed(library: Library) -> None:
+def test_only_the_number_of_steps_is_traced(library: Library) -> None:
     """There is reverse mode without a bound: the derivative is zero."""
     slope = grad(lambda x: x * up_to(x, library.asarray(0.0), None))
     library.assert_equal(jit(slope)(library.asarray(2.5)), np.asarray(3.0))

@@ -27,7 +27,7 @@ def undefined(x: Any) -> Any:
     return xp.sqrt(x) * xp.log(x) + 1.0 / x
 
 
-# Choices by a lazy array that nothing follows: each function takes `cond`, `switch`, a condition, a number, and x
+# Choices by a lazy array that nothing traces: each function takes `cond`, `switch`, a condition, a number, and x
 
 Choice = Callable[..., Any]
 
@@ -87,7 +87,7 @@ def test_lazy_choices_are_as_jax_has_them(function: Any, name: str) -> None:
     DASK.assert_equal(ours(DASK.asarray(POINT)), np.asarray(theirs(jax.numpy.asarray(POINT))), rtol=1e-13, atol=1e-13)
 
 
-def test_lazy_choices_that_nothing_follows_call_each_function_once() -> None:
+def test_lazy_choices_that_nothing_traces_call_each_function_once() -> None:
     called = []
     branch = lambda x: called.append(1) or x * 2.0
     x = DASK.asarray(POINT)
@@ -160,7 +160,7 @@ def test_lanes_without_steps(library: Library, function: Any) -> None:
     library.assert_equal(hessian(all_of)(xs, weight), wanted, rtol=1e-12)
 
 
-def test_lazy_loops_that_nothing_follows_but_what_they_bring_along() -> None:
+def test_lazy_loops_that_nothing_traces_but_what_they_bring_along() -> None:
     for function in (around, carried):
         x, steps = DASK.asarray(2.0), DASK.asarray(3)
         derivatives = [jax.grad(lambda x: by_hand(function, x, count, WEIGHT))(2.0) for count in (0, 3)]  # noqa: B023

@@ -391,12 +391,12 @@ def test_a_gradient_is_not_lost() -> None:
         to_numpy({"x": x})
 
 
-MESSAGE = "convert: .*is followed by a transformation.*what goes into the transformed function, or what comes out"
+MESSAGE = "convert: .*is traced by a transformation.*what goes into the transformed function, or what comes out"
 
 
 @pytest.mark.parametrize("transform", [jax.jit, jax.grad, jax.vmap, jax.hessian], ids=lambda f: f.__name__)
 @pytest.mark.parametrize("target", ["numpy", "torch", "dask"])
-def test_arrays_that_jax_follows_raise(target: str, transform: Any) -> None:
+def test_arrays_that_jax_traces_raise(target: str, transform: Any) -> None:
     x = jnp.ones(()) if transform in (jax.grad, jax.hessian) else jnp.ones(3)
     with pytest.raises(TypeError, match=MESSAGE):
         transform(lambda x: convert(x, target))(x)
@@ -404,9 +404,9 @@ def test_arrays_that_jax_follows_raise(target: str, transform: Any) -> None:
 
 @pytest.mark.parametrize("transform", [torch.func.grad, torch.func.vmap], ids=["grad", "vmap"])
 @pytest.mark.parametrize("target", ["numpy", "jax"])
-def test_arrays_that_torch_follows_raise(target: str, transform: Any) -> None:
+def test_arrays_that_torch_traces_raise(target: str, transform: Any) -> None:
     x = torch.ones(3) if transform is torch.func.vmap else torch.ones(())
-    with pytest.raises(TypeError, match="convert: .*(requires a gradient|is followed by a transformation)"):
+    with pytest.raises(TypeError, match="convert: .*(requires a gradient|is traced by a transformation)"):
         transform(lambda x: convert(x, target))(x)
 
 
@@ -419,7 +419,7 @@ def squares(y: Any) -> Any:
     return xpand.array_namespace(y).sum(y * y)
 
 
-FOLLOWED: dict[str, Callable[[Callable[[Any], Any], Any], Any]] = {
+TRACED: dict[str, Callable[[Callable[[Any], Any], Any], Any]] = {
     "grad": lambda f, x: autodiff.grad(lambda x: squares(f(x)))(x),
     "jvp": lambda f, x: autodiff.jvp(f, (x,), (x,)),
     "vjp": lambda f, x: autodiff.vjp(f, x),
@@ -447,17 +447,15 @@ def through(way: Callable[[Any], Any], xp: Any, x: Any) -> Any:
 
 
 @pytest.mark.parametrize("name", OTHER)
-@pytest.mark.parametrize("transform", FOLLOWED.values(), ids=FOLLOWED)
-def test_arrays_that_are_followed_go_to_no_other_library(name: str, transform: Any) -> None:
+@pytest.mark.parametrize("transform", TRACED.values(), ids=TRACED)
+def test_traced_arrays_go_to_no_other_library(name: str, transform: Any) -> None:
     """By no transformation, to no library, there and back again: nothing is detached in silence."""
     library = named(name)
     x = library.asarray([1.0, 2.0])
     ways: list[Callable[[Any], Any]] = [to_bytes, pointer, lambda x: convert({"a": [x]}, OTHER[name])]
     ways += [partial(converted, each.xp) for each in LIBRARIES if each.xp is not library.xp]
     for way in ways:
-        with pytest.raises(
-            TypeError, match=r"(convert: .*(followed|requires a gradient|follows)|pointer: not available)"
-        ):
+        with pytest.raises(TypeError, match=r"(convert: .*(traced|requires a gradient|traces)|pointer: not available)"):
             transform(partial(through, way, library.xp), x)
 
 
@@ -541,8 +539,8 @@ def test_constants_for_a_transformation_can_be_converted(name: str) -> None:
 
 @pytest.mark.parametrize("target", ["numpy", "jax", "dask", "torch"])
 @pytest.mark.parametrize("transform", [torch.func.grad, torch.func.vmap], ids=["grad", "vmap"])
-def test_tensors_from_outside_of_what_torch_follows_can_be_converted(transform: Any, target: str) -> None:
-    """They have values, though PyTorch hands over no memory while it follows others."""
+def test_tensors_from_outside_of_what_torch_traces_can_be_converted(transform: Any, target: str) -> None:
+    """They have values, though PyTorch hands over no memory while it traces others."""
     outside = torch.tensor([3.0, 4.0], dtype=torch.float64)
     found = []
 

@@ -208,7 +208,7 @@ def test_loops_compiled_and_mapped(name: str) -> None:
 
 
 def test_no_derivative_no_cost(able: Library) -> None:
-    """Where nothing is followed, the solver is called, once, and nothing else."""
+    """Where nothing is traced, the solver is called, once, and nothing else."""
     calls: list[str] = []
 
     def never(*args: Any) -> Any:

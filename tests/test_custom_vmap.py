@@ -68,7 +68,7 @@ def test_compiled(able: Library) -> None:
     x, y = able.asarray(X), able.asarray(Y)
     g = lambda x, y: f(x, {"y": y})["sum"]
     able.assert_equal(jit(vmap(g))(x, y), X - Y)
-    if "torch" not in able.id:  # what PyTorch compiles, its vmap doesn't follow
+    if "torch" not in able.id:  # what PyTorch compiles, its vmap doesn't trace
         able.assert_equal(vmap(jit(g))(x, y), X - Y)
         able.assert_equal(jit(g)(x, y), X + Y)
 

@@ -136,7 +136,7 @@ def chosen(draw: random.Random, make: Make, x: Any, w: Any) -> Any:
     kind = draw.randrange(3)
     if kind == 0:
         return control_flow.cond(xp.sum(x) > 0.1, inner, xp.sin, x)
-    if kind == 1:  # of a condition that nothing follows
+    if kind == 1:  # of a condition that nothing traces
         undefined = lambda: NAMESPACE(x, w).sqrt(-1.0 - w * w) / (0.0 * x)
         return control_flow.cond(make(draw.random() < 2.0), lambda: inner(x) * w, undefined)
     return control_flow.switch(make(draw.randrange(-1, 4)), [inner, lambda y: y * w, xp.cos], x)

@@ -549,7 +549,7 @@ def test_transformations_are_traced_where_a_library_has_none() -> None:
             "torch": "native",
             "jax": "native",
         }, name
-    # Made of the standard's functions, which PyTorch's own transformations follow.
+    # Made of the standard's functions, which PyTorch's own transformations trace.
     assert table["control_flow.associative_scan"]["torch"] == "generic"
     traced = {name for name, row in table.items() if "traced" in row.values()}
     assert {name.partition(".")[0] for name in traced} == {"autodiff", "control_flow", "jit", "vmap"}

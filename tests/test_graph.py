@@ -303,7 +303,7 @@ def test_walks_and_replacements() -> None:
     np.testing.assert_allclose(compiled(changed)(X, Y)[0], found, rtol=1e-15)
 
 
-def test_graphs_are_followed_by_transformations() -> None:
+def test_graphs_are_traced_by_transformations() -> None:
     graph = graph_of(lambda x: xpand.array_namespace(x).sum(x**3), X)
     np.testing.assert_allclose(grad(lambda x: graph.run(x)[0])(X), 3 * X**2, rtol=1e-14)
     again = graph_of(lambda x: graph.run(x)[0], X)
@@ -794,7 +794,7 @@ def test_arrays_that_are_done_with_are_given_up() -> None:
 
 
 @pytest.mark.parametrize("library", [each for each in LIBRARIES if each.id in ("numpy", "strict", "dask")], ids=str)
-def test_closures_over_arrays_that_others_follow(library: Library) -> None:
+def test_closures_over_arrays_that_others_trace(library: Library) -> None:
     x, y = library.asarray(X), library.asarray(Y)
 
     def f(x: Any) -> Any:

@@ -96,7 +96,7 @@ def test_other_writes_are_errors(transform: str, function: Callable[[Any], Any],
     if transform == "grad of vmap" and function in (argument, added):
         pytest.skip("the argument of the mapped function is not that of the gradient")
     x = at()
-    with pytest.raises(TracedError, match=f"can't follow a write in place: {cause}.*; write into a copy"):
+    with pytest.raises(TracedError, match=f"can't trace a write in place: {cause}.*; write into a copy"):
         GRADIENTS[transform](function)(x)
     np.testing.assert_array_equal(x, X)
 

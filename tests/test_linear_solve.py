@@ -420,7 +420,7 @@ def test_functions_on_grids_and_their_transposed(library: Library) -> None:
     expected = np.linalg.solve(library.to_numpy(weights), b)
     forward = lambda x: weights @ x
     backward = lambda y: library.xp.matrix_transpose(weights) @ y
-    # The strict library's arrays take no traced ones beside them, so it can't follow what closes over an array.
+    # The strict library's arrays take no traced ones beside them, so it can't trace what closes over an array.
     made = [] if library.id.startswith("strict") else [forward]
     for operator in [*made, LinearOperator(forward, transposed=backward)]:
         for method in some(library, ("bicg", "lsqr", "bicgstab(2)"), ["bicg" if operator is forward else "lsqr"]):

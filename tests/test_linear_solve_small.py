@@ -114,7 +114,7 @@ def test_derivatives_go_the_long_way(solved: list[bool]) -> None:
 
 
 @pytest.mark.parametrize("method", ["auto", "cholesky", "lstsq", "cg"])
-def test_a_matrix_is_followed_where_its_right_side_is_not(method: str) -> None:
+def test_a_matrix_is_differentiated_where_its_right_side_is_not(method: str) -> None:
     b = np.ones(2)
     found = grad(lambda a: xpand.array_namespace(a).sum(solve(a, b, method=method).x))(np.eye(2))
     np.testing.assert_allclose(found, -np.ones((2, 2)), rtol=1e-12)

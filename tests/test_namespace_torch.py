@@ -920,10 +920,10 @@ def test_transforms_of_empty_stacks(name: str) -> None:
         found = getattr(xp.fft, name)(x, **options)
         assert (tuple(found.shape), found.resolve_conj().numpy().dtype) == (expected.shape, expected.dtype)
         assert torch.func.vmap(partial(getattr(xp.fft, name), **options))(x.expand(2, *shape)).shape[1:] == found.shape
-        followed = x.clone().requires_grad_()
-        getattr(xp.fft, name)(followed, **options).abs().sum().backward()
-        assert followed.grad is not None
-        assert followed.grad.shape == x.shape
+        differentiated = x.clone().requires_grad_()
+        getattr(xp.fft, name)(differentiated, **options).abs().sum().backward()
+        assert differentiated.grad is not None
+        assert differentiated.grad.shape == x.shape
     # Mapped over nothing, where the array that is seen has elements.
     x = torch.zeros((2, 0, 3, 4), dtype=torch.float64 if of_real else torch.complex128)
     function = getattr(xp.fft, name)

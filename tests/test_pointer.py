@@ -194,7 +194,7 @@ def test_arrays_without_an_address() -> None:
         pointer(named("dask").asarray([1.0]))
     with pytest.raises(TypeError, match="requires a gradient"):
         pointer(torch.ones(2, requires_grad=True))
-    with pytest.raises(TypeError, match="is followed by a transformation"):
+    with pytest.raises(TypeError, match="is traced by a transformation"):
         jax.jit(lambda x: (pointer(x), x)[1])(jnp.ones(2))
     with pytest.raises(TypeError, match="another library"):
         autodiff.grad(lambda x: (pointer(x), x)[1])(np.asarray(1.0))

@@ -97,7 +97,7 @@ def test_gradients_of_samples_of_several_numbers(library: Library, name: str) ->
     library.assert_equal(found, np.asarray(expected), rtol=1e-9)
 
 
-ONE_FOLLOWED: dict[str, tuple[float, ...]] = {
+IN_ONE_PARAMETER: dict[str, tuple[float, ...]] = {
     "truncated_normal": (-1.0, 0.5),
     "triangular": (0.0, 1.0, 2.0),
     "weibull_min": (1.0, 2.0),
@@ -106,11 +106,11 @@ ONE_FOLLOWED: dict[str, tuple[float, ...]] = {
 }
 
 
-@pytest.mark.parametrize("name", ONE_FOLLOWED)
+@pytest.mark.parametrize("name", IN_ONE_PARAMETER)
 @pytest.mark.parametrize("library", [each for each in LIBRARIES if each.id != "jax"], ids=str)  # JAX has its own
 def test_gradients_in_one_parameter_of_several(library: Library, name: str) -> None:
     """While the others are constants, arrays of the library or numbers: as all of NumPy's at once."""
-    values = ONE_FOLLOWED[name]
+    values = IN_ONE_PARAMETER[name]
 
     def total(key: Any, *parameters: Any) -> Any:
         samples = getattr(random, name)(key, *parameters, shape=(3,))

@@ -22,14 +22,14 @@ import_facades()
 
 NAMESPACE = traced_namespace(xpand.array_namespace(np.ones(1)))
 STANDARD = {name: op for name, op in NAMESPACE.operations.items() if not isinstance(op, FacadeOp)}
-FOLLOWED = {*INLINED, "scatter.at"}
-"""Facades that are no operations: what they do is followed."""
+TRACED = {*INLINED, "scatter.at"}
+"""Facades that are no operations: what they do is traced."""
 _FACADES = {
     operation.qualified_name: operation
     for operation in OPERATIONS.values()
     if operation.package == "xpand_extensions" and not _is_transformation(operation)
 }
-FACADES = {name: FacadeOp(operation, NAMESPACE) for name, operation in _FACADES.items() if name not in FOLLOWED}
+FACADES = {name: FacadeOp(operation, NAMESPACE) for name, operation in _FACADES.items() if name not in TRACED}
 ALL: dict[str, Op] = {**STANDARD, **FACADES}
 OF_TRANSFORMATIONS = {
     "checkpoint",
@@ -67,7 +67,7 @@ def test_there_are_operations() -> None:
     """What the other tests go through isn't empty, and the namespace has all of the standard that NumPy has."""
     assert len(FACADES) > 100
     assert STANDARD.keys() >= FUNCTIONS.keys() | INDEXING.keys() | {"astype", "zeros"}
-    assert _FACADES.keys() >= FOLLOWED
+    assert _FACADES.keys() >= TRACED
     assert not STANDARD.keys() & FACADES.keys(), "a facade would take the rules of the standard's function"
 
 

@@ -150,7 +150,7 @@ def test_any_axis_can_be_mapped(function: Any, shapes: Any, axes: Any) -> None:
 
 
 def foretold(function: Any, *shapes: tuple[int, ...], dtype: Any = np.float64) -> Any:
-    """Follow a function of arrays of certain shapes without values."""
+    """Trace a function of arrays of certain shapes without values."""
     avals = [Aval(shape, np.dtype(dtype)) for shape in shapes]
     return stage(traced_namespace(array_namespace(np.ones(1))), "jit", lambda *x: ((function(*x),), ()), avals)[0]
 

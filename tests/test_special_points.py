@@ -361,14 +361,18 @@ def test_values_of_differentiated_arrays(name: str) -> None:
         if name.startswith("det") and not torch.isfinite(x).all():
             continue
         plain = point.function(x)
-        for followed in (
+        for differentiated in (
             point.function(x.clone().requires_grad_()).detach(),
             torch.func.vjp(point.function, x)[0],
             torch.func.vmap(lambda x: torch.func.vjp(point.function, x)[0])(x[None])[0],
         ):
             known = ~torch.isnan(plain)
-            assert torch.equal(torch.isnan(followed), ~known)
-            assert torch.equal(followed[known].view(torch.int64), plain[known].view(torch.int64)), (x, followed, plain)
+            assert torch.equal(torch.isnan(differentiated), ~known)
+            assert torch.equal(differentiated[known].view(torch.int64), plain[known].view(torch.int64)), (
+                x,
+                differentiated,
+                plain,
+            )
 
 
 def test_batches_and_programs() -> None:

@@ -71,7 +71,7 @@ def test_zeros_of_forward_mode_mapped() -> None:
     torch.testing.assert_close(found, curvatures(X[:, 0]))
 
 
-def test_functions_that_ask_whether_they_are_followed_mapped_within_loops() -> None:
+def test_functions_that_ask_whether_they_are_traced_mapped_within_loops() -> None:
     """What they look at, below the level that maps, is no array from outside of the loop."""
 
     def step(x: Any) -> Any:

@@ -1,4 +1,4 @@
-"""Containers of sparse arrays in trees: what transformations follow are their values; their patterns are held.
+"""Containers of sparse arrays in trees: what transformations trace are their values; their patterns are held.
 
 A pattern consists of integers, which have no derivatives: a gradient with respect to a container is one of the same
 pattern, and so are directions and Jacobians.
@@ -119,7 +119,7 @@ class Patterned:
 
 
 def beside(arrays: Sequence[Array], tree: trees.Tree) -> trees.Tree:
-    """Make the arrays of a tree of the namespace that arrays which are followed have, where it is one of its own.
+    """Make the arrays of a tree of the namespace that arrays which are traced have, where it is one of its own.
 
     So a function finds one namespace for its arguments, whichever of them it asks.
     """

@@ -72,7 +72,7 @@ def _print(libraries: list[Library], table: dict[str, Any]) -> None:
     if table:
         out.print(_capability_table(table))
         out.print(
-            "● native: the library's own way.  ◐ traced: by following the standard's functions.  ○ generic: by the "
+            "● native: the library's own way.  ◐ traced: through the standard's functions.  ○ generic: by the "
             "standard alone.  – none: not available, with an error that says what to use instead.",
             style="dim",
         )

@@ -259,7 +259,7 @@ def one_library(function: str, name: str, arrays: Sequence[Array]) -> None:
 def told_by(arrays: Arrays) -> Arrays:
     """Return those of some arrays that tell what runs a loop: one, where all are of one type.
 
-    Where a transformation follows some of them and not the others, it is the one that has to follow the loop.
+    Where a transformation traces some of them and not the others, it is the one that has to trace the loop.
     """
     first = arrays[0]
     return (first,) if all(type(x) is type(first) for x in arrays) else arrays

@@ -2,7 +2,7 @@
 
 Memory is shared wherever that is possible, so that what is written into one array may show in the other: `copy=True`
 gives an array of its own. Nothing is converted silently: the values of a lazy array are computed because they are asked
-for, and arrays that a transformation follows, whose derivatives would be lost, raise.
+for, and arrays that a transformation traces, whose derivatives would be lost, raise.
 """
 
 from .._modules import make_callable

@@ -51,7 +51,7 @@ def convert(x: trees.Tree, to: Namespace | str, /, *, device: Device | None = No
 
     Raises:
         TypeError: `x` is no array and no tree; `to` is no library; the library has no such data type; or the array
-            is followed by a transformation, or requires a gradient, and would lose it.
+            is traced by a transformation, or requires a gradient, and would lose it.
         ValueError: `copy` is False and memory can't be shared; or the library has no such device.
 
     Without a copy, takes microseconds: 20 to JAX, 1 to 5 otherwise. Arrays of Dask are computed: their values are
@@ -101,7 +101,7 @@ def exported(x: Array, /, *, to_host: bool = False, copy: bool | None = None) ->
         copy: True for memory of its own, where `to_host` is True; False to share memory or raise; None: as needed.
 
     Raises:
-        TypeError: The array is followed by a transformation, or requires a gradient.
+        TypeError: The array is traced by a transformation, or requires a gradient.
         ValueError: `copy` is False, and memory can't be shared.
 
     >>> import numpy as np
@@ -148,7 +148,7 @@ def _tree(x: trees.Tree, to: Namespace | str, device: Device, copy: bool | None)
 def _target(to: Namespace | str) -> Namespace:
     try:
         if to is not None:
-            # Under a transformation of ours arrays of the library itself go together with those that it follows.
+            # Under a transformation of ours arrays of the library itself go together with those that it traces.
             return library_under(namespace_or_default(to, "convert"))
     except TypeError:
         pass
@@ -229,7 +229,7 @@ def _unless_sparse(dense: Path, to: Namespace | str, xp: Namespace, x: Any, devi
 
 
 def _from_traced(x: Any, to: Namespace | str, xp: Namespace) -> Path:
-    """Find the way of an array that a transformation of ours may follow: nowhere but to its own library."""
+    """Find the way of an array that a transformation of ours may trace: nowhere but to its own library."""
     source = array_namespace(x)
     if xp in (source, getattr(source, "base", None)):
         return partial(_within, source)
@@ -240,7 +240,7 @@ def _from_traced(x: Any, to: Namespace | str, xp: Namespace) -> Path:
 
 
 def settled(x: Any) -> Array:
-    """Return an array of a library's own: what a traced one holds, if no transformation of ours follows it.
+    """Return an array of a library's own: what a traced one holds, if no transformation of ours traces it.
 
     Raises:
         TypeError: One does.

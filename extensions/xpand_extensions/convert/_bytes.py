@@ -34,7 +34,7 @@ def to_bytes(x: Array, /, *, limit: int | None = None, byteorder: ByteOrder = "l
         As many bytes as the elements are long. Data type and shape are not among them: `from_bytes` takes them.
 
     Raises:
-        TypeError: `x` is no array, is followed by a transformation or requires a gradient, or `limit` is no integer.
+        TypeError: `x` is no array, is traced by a transformation or requires a gradient, or `limit` is no integer.
         ValueError: `limit` is negative, or there is no such order.
 
     Source: `Nx.to_binary`.

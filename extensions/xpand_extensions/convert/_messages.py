@@ -13,10 +13,10 @@ def copy_needed(why: str, function: str = "convert") -> ValueError:
 
 
 def no_values(x: Any) -> TypeError:
-    """Say that an array is followed by a transformation, or has no values for another reason."""
+    """Say that an array is traced by a transformation, or has no values for another reason."""
     return TypeError(
-        f"convert: {describe(x)} is followed by a transformation (jit, vmap, grad) or holds no values, and another "
-        "library could not follow it; convert what goes into the transformed function, or what comes out of it, or "
+        f"convert: {describe(x)} is traced by a transformation (jit, vmap, grad) or holds no values, and another "
+        "library could not trace it; convert what goes into the transformed function, or what comes out of it, or "
         "call the other library's function by `jit.pure_callback`"
     )
 

@@ -108,7 +108,7 @@ def pointer(x: Array, /) -> Pointer:
         A `Pointer`, whose owner is `x`.
 
     Raises:
-        TypeError: `x` is no array, is followed by a transformation, or requires a gradient.
+        TypeError: `x` is no array, is traced by a transformation, or requires a gradient.
         ValueError: The values are not what the memory holds: other order of bytes, or a conjugate not written yet; or
             they are spread over several devices.
         UnsupportedError: The library's arrays have no memory (Dask), or don't say where it is.

@@ -52,7 +52,7 @@ def to_device(x: T, device: Device | DeviceInfo | str, /, *, copy: bool | None =
     def moved(leaf: Any) -> Any:
         return _moved(leaf, device, copy, donate) if _arguments.is_array(leaf) else leaf
 
-    # torch.compile follows no tree here.
+    # torch.compile traces no tree here.
     result: T = moved(x) if _arguments.is_array(x) else trees.map(moved, x)
     return result
 

@@ -7,7 +7,7 @@ from xpand_extensions.tracing._namespace import TracedNamespace
 
 
 def is_lazy(x: Array) -> bool:
-    """Tell whether an array's library is lazy, also where a transformation follows the array.
+    """Tell whether an array's library is lazy, also where a transformation traces the array.
 
     No loop over its arrays sees how far it has come, inside of transformations and outside.
     """

@@ -116,7 +116,7 @@ def least_squares(
     def transpose_solve(
         sides: tuple[Array, Array], system: System, start: Any, criterion: Criterion
     ) -> tuple[tuple[Array, Array], Found]:
-        # Not of b: functions that bring followed arrays along are made graphs, whose values aren't known.
+        # Not of b: functions that bring traced arrays along are made graphs, whose values aren't known.
         xp = array_namespace(*sides)
         (r, x), found = solve((conj(xp, sides[0]), conj(xp, sides[1])), system, (), criterion)
         return (conj(xp, r), conj(xp, x)), found

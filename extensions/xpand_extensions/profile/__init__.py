@@ -215,7 +215,7 @@ def _called(function: Callable[..., Any], /, *args: Any, name: str | None = None
     return function(*args, **kwargs)
 
 
-# torch.compile can't follow what belongs to a thread, and takes this in the place of `call`.
+# torch.compile can't trace what belongs to a thread, and takes this in the place of `call`.
 call.__dict__["_torchdynamo_inline"] = _called
 
 

@@ -286,7 +286,7 @@ class Entry:
 
     @property
     def place(self) -> Place | None:
-        """The line of the user's code that called it; None inside another call of ours, or where it isn't followed."""
+        """The line of the user's code that called it; None inside another call of ours, or where it isn't traced."""
         return _place(*self._record.frames[0]) if self._record.frames else None
 
     def with_children(self, children: "tuple[Entry, ...]") -> "Entry":

@@ -111,10 +111,10 @@ def _real_dtype(function: str, xp: Namespace, key: Array, dtype: DType | None, a
 
 
 def _converted(function: str, xp: Namespace, key: Array, dtype: DType, parameters: dict[str, Any]) -> tuple[Array, ...]:
-    # Parameters that are followed have a namespace of their own.
+    # Parameters that are traced have a namespace of their own.
     arrays = _arrays(function, key, parameters)
-    followed = _arguments.namespace_of(function, key=key, **arrays)
-    found = as_array(function, followed, key, dtype, parameters, _arguments.REAL_VALUED)
+    traced = _arguments.namespace_of(function, key=key, **arrays)
+    found = as_array(function, traced, key, dtype, parameters, _arguments.REAL_VALUED)
     return tuple([in_device(xp, key, x, dtype) for x in found])
 
 

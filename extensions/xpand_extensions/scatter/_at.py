@@ -103,7 +103,7 @@ class At:
         if not callable(function):
             raise TypeError(f"at.apply: function must be callable, got {describe(function)}")
         _arguments.choice("at.apply", "mode", mode, MODES)
-        x = self._followed(None)
+        x = self._traced(None)
         return self._apply(function, mode) if x is self.x else self._of(x).apply(function, mode=mode)
 
     def get(self, *, mode: Mode | None = None, fill_value: Array | Scalar | None = None) -> Array:
@@ -119,7 +119,7 @@ class At:
             self._check_value("at.get", "fill_value", fill_value)
             if getattr(fill_value, "shape", ()) != ():
                 raise ValueError(f"at.get: fill_value must have the shape (), got {tuple(fill_value.shape)}")  # type: ignore[union-attr]
-        x = self._followed(fill_value)
+        x = self._traced(fill_value)
         return self._read(mode, fill_value) if x is self.x else self._of(x).get(mode=mode, fill_value=fill_value)
 
     def _update(self, operation: Operation, values: Array | Scalar, mode: Mode | None) -> Array:
@@ -128,14 +128,14 @@ class At:
         if operation != "set":
             _arguments.dtype(name, "x", array_namespace(self.x), self.x, _KINDS[operation])
         self._check_value(name, "values", values)
-        x = self._followed(values)
+        x = self._traced(values)
         if x is not self.x:
             return self._of(x)._update(operation, values, mode)
         if operation == "power":
             self._check_exponent(values)
         return self._write(operation, values, mode)
 
-    def _followed(self, values: Any) -> Array:
+    def _traced(self, values: Any) -> Array:
         """Return the array, as a traced constant if the index or the values are traced and it isn't."""
         parts = self.index if isinstance(self.index, tuple) else (self.index,)
         return in_one_namespace(self.x, values, *parts)[0]

@@ -1,6 +1,6 @@
 """Transformations for libraries that have none, by tracing the standard itself.
 
-`traced_namespace(xp)` is the standard over the arrays of a library, whose functions interpreters follow: forward mode,
+`traced_namespace(xp)` is the standard over the arrays of a library, whose functions interpreters trace: forward mode,
 linearisation, batching, staging. See `_core` for how they stack, and `rules` for what each makes of an operation.
 """
 

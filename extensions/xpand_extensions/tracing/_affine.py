@@ -43,7 +43,7 @@ class Affine(Trace):
     __slots__ = ("dtypes", "host", "is_complex", "width", "xp")
 
     def __init__(self, namespace: Any, host: Namespace, width: int, is_complex: bool) -> None:
-        """Follow functions over a traced namespace, of `width` numbers, real or complex."""
+        """Run functions over a traced namespace, of `width` numbers, real or complex."""
         super().__init__("matrix_from_function", namespace)
         self.xp, self.host, self.width = host, traced_namespace(host), width
         self.dtypes = Dtypes(namespace.base, host)
@@ -77,7 +77,7 @@ class Affine(Trace):
             return x
         if isinstance(x, TracedArray) or not is_concrete(x):
             raise TracedError(
-                f"{self.what}: the function uses an array that a transformation around it follows, or a lazy one; the "
+                f"{self.what}: the function uses an array that a transformation around it traces, or a lazy one; the "
                 "matrix is made of known values, and has no derivative with respect to them"
             )
         return on_host(x)
@@ -106,7 +106,7 @@ class Affine(Trace):
             if expand is not None:
                 return expand(self.namespace, *map(self.namespace.wrap, args), **params)
             if isinstance(op, FacadeOp):
-                return op.follow(args, params["template"])
+                return op.inlined(args, params["template"])
             if op.decomposition is not None:
                 return op.decompose(args, params)
             maps = [call.probed(i) for i in mine]
@@ -162,7 +162,7 @@ class Affine(Trace):
 
 
 class _Call:
-    """An operation on some arguments that are followed, and others that are known; done on the host."""
+    """An operation on some arguments that are traced, and others that are known; done on the host."""
 
     def __init__(self, trace: Affine, op: Op, args: Sequence[Any], params: dict[str, Any], mine: list[int]) -> None:
         self.trace, self.op, self.mine = trace, op, mine
@@ -177,7 +177,7 @@ class _Call:
         self._constant: list[Array] | None = None
 
     def run(self, values: Sequence[Array]) -> list[Array]:
-        """Do the operation with host arrays in the places of those that are followed."""
+        """Do the operation with host arrays in the places of those that are traced."""
         given = list(self.given)
         for i, x in zip(self.mine, values):
             given[i] = x

@@ -240,7 +240,7 @@ def _constant(x: Any, what: str) -> Any:
     concrete = _concrete(x, what)
     if x._trace is not EVALUATION and x._namespace.is_floating(x.dtype):
         raise TracedError(
-            f"{what}: the number would have no derivative, and x has one, which `{x._trace.what}` follows; use the "
+            f"{what}: the number would have no derivative, and x has one, which `{x._trace.what}` traces; use the "
             f"functions of `xpand.array_namespace(x)` in place of Python's, or `{what[:-2]}stop_gradient(x))`"
         )
     return concrete
@@ -252,7 +252,7 @@ def _bare(x: TracedArray, what: str, advice: str = "") -> Any:
         if not x._trace.alive:
             raise leaked(what, x._trace.what)
         raise TracedError(
-            f"{what}: an array that `{x._trace.what}` follows can't be handed to another library; use the functions of "
+            f"{what}: an array that `{x._trace.what}` traces can't be handed to another library; use the functions of "
             "its own namespace (`xpand.array_namespace(x)`, of all the arrays that meet there), `stop_gradient`, or "
             f"`pure_callback`{advice}"
         )

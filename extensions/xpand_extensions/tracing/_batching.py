@@ -23,7 +23,7 @@ class Batching(Trace):
         super().__init__("vmap", namespace)
         self.size, self.axis_name = size, axis_name
         self.axis: object = object() if of is None else of.axis
-        """The same where a function is followed once more: arrays of both interpreters have the axis."""
+        """The same where a function is traced once more: arrays of both interpreters have the axis."""
 
     def own(self, x: Any) -> bool:
         """Tell whether something is an array with the axis."""

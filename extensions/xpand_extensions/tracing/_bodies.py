@@ -118,16 +118,16 @@ class Body:
         avals = [x.aval for x in graph.inputs]
         return body_of(graph.namespace, function, [*avals, *(x for x, each in zip(avals, has) if each)])
 
-    def followed(self, wanted: tuple[bool, ...]) -> "Body":
+    def with_rules(self, wanted: tuple[bool, ...]) -> "Body":
         """Return the body whose outputs are computed as derivatives in some inputs do: by the rules of their users.
 
         So the derivative of a derivative looks into the rules, as it does where there is no loop.
         """
         if not any(wanted) or not self.has_rules:
             return self
-        return self.made(("followed", wanted), lambda: self._followed(wanted))  # type: ignore[no-any-return]
+        return self.made(("with_rules", wanted), lambda: self._with_rules(wanted))  # type: ignore[no-any-return]
 
-    def _followed(self, wanted: tuple[bool, ...]) -> "Body":
+    def _with_rules(self, wanted: tuple[bool, ...]) -> "Body":
         graph = self.graph
         chosen = [i for i, each in enumerate(wanted) if each]
 

@@ -169,11 +169,11 @@ def cond_forward(trace: Forward, op: Op, args: Sequence[Any], params: dict[str, 
 
 
 def cond_linearize(trace: Linearize, op: Op, args: Sequence[Any], params: dict[str, Any]) -> Any:
-    """Follow the body that is chosen; where that isn't known, choose again among the pullbacks."""
+    """Trace the body that is chosen; where that isn't known, choose again among the pullbacks."""
     namespace = trace.namespace
     index = args[0]._value if trace.own(args[0]) else bare(args[0])
     if is_concrete(index):
-        return _followed(namespace, int(index), args[1:], params)
+        return _run_chosen(namespace, int(index), args[1:], params)
     primals = [trace.plain(x) for x in args[1:]]
     nodes = [x._extra if trace.own(x) else None for x in args[1:]]
     outs, back = _pulled(namespace, index, primals, [node is not None for node in nodes], params)
@@ -192,7 +192,7 @@ def cond_tape(trace: Tape, op: Op, args: Sequence[Any], params: dict[str, Any]) 
     if trace.own(index):
         raise trace.nonlinear(op)
     if is_concrete(index):
-        return _followed(namespace, int(index), args[1:], params)
+        return _run_chosen(namespace, int(index), args[1:], params)
     primals, nodes = trace.at_zero(args[1:])
     active = [node is not None for node in nodes]
     outs, back = _pulled(namespace, index, primals, active, params)
@@ -207,7 +207,7 @@ def cond_tape(trace: Tape, op: Op, args: Sequence[Any], params: dict[str, Any]) 
     )
 
 
-def _followed(namespace: Any, index: int, given: Sequence[Any], params: dict[str, Any]) -> Any:
+def _run_chosen(namespace: Any, index: int, given: Sequence[Any], params: dict[str, Any]) -> Any:
     bodies = params["bodies"]
     number = min(max(index, 0), len(bodies) - 1)
     return tuple(map(namespace.wrap, bodies[number].graph.run(*given_to(number, params["counts"], given))))
@@ -219,8 +219,8 @@ def _pulled(
     """Choose, and return the results and the pullback, which chooses again."""
     bodies, counts = params["bodies"], params["counts"]
     floats = bodies[0].floats("outputs")
-    followed = [body.followed(tuple(given_to(i, counts, active))) for i, body in enumerate(bodies)]
-    outs = cond_bodies(namespace, index, followed, counts, primals, params["skips"])
+    with_rules = [body.with_rules(tuple(given_to(i, counts, active))) for i, body in enumerate(bodies)]
+    outs = cond_bodies(namespace, index, with_rules, counts, primals, params["skips"])
 
     def back(*cotangents: Any) -> list[Any]:
         cts = chosen(cotangents, floats)

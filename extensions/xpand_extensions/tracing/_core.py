@@ -80,7 +80,7 @@ def aval_of(x: Any) -> Any:
 
 
 class TracedArray:
-    """An array of the standard that an interpreter follows.
+    """An array of the standard that an interpreter traces.
 
     What it holds is its trace's to say: a library's own array, an array of a level below, or a variable.
     """
@@ -291,7 +291,7 @@ def _per_array(rules: Any, count: int) -> Any:
 def bind(op: Op, args: Sequence[Any], params: dict[str, Any]) -> Any:
     """Apply an operation: find the interpreter of the highest level among the arrays, and have it do so.
 
-    What comes back bare is of the library, not followed by any interpreter.
+    What comes back bare is of the library, not traced by any interpreter.
     """
     top: Trace = EVALUATION
     level = 0
@@ -358,7 +358,7 @@ def raise_not_storable(error: ValueError, cause: TracedError) -> None:
 
 
 def bare(x: Any) -> Any:
-    """Take the library's own array out of a traced one that no interpreter follows; leave the rest as it is.
+    """Take the library's own array out of a traced one that no interpreter traces; leave the rest as it is.
 
     Raises:
         LeakedArrayError: The transformation that made the array has ended.

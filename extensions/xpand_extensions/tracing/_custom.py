@@ -34,7 +34,7 @@ def _nodes(trace: Linearize, args: Sequence[Any]) -> list[Any]:
 def called(
     namespace: Any, name: str, run: Callable[..., Arrays], args: Sequence[Any], params: dict[str, Any]
 ) -> Arrays:
-    """Call a function that has rules: as an operation where an array is followed, and else as it is."""
+    """Call a function that has rules: as an operation where an array is traced, and else as it is."""
     if not any(isinstance(bare(x), TracedArray) for x in args):
         return run(*args)
     op = namespace.operation(name, _run)
@@ -83,7 +83,7 @@ def custom_shapes(namespace: Any, *avals: Any, run: Callable[..., Arrays], **rul
 
 
 def custom_tape(trace: Tape, op: Op, args: Sequence[Any], params: dict[str, Any]) -> Any:
-    """Follow the function: what is transposed is the function itself, and has been differentiated."""
+    """Trace the function: what is transposed is the function itself, and has been differentiated."""
     return tuple(map(trace.namespace.wrap, params["run"](*map(trace.namespace.wrap, args))))
 
 
@@ -128,7 +128,7 @@ def _inlined(op: Op, args: Sequence[Any], params: dict[str, Any]) -> Arrays:
     return tuple(map(bare, params["run"](*given)))
 
 
-def _followed(trace: Trace, op: Op, args: Sequence[Any], params: dict[str, Any], found: Sequence[Any]) -> Any:
+def _differentiated(trace: Trace, op: Op, args: Sequence[Any], params: dict[str, Any], found: Sequence[Any]) -> Any:
     """Differentiate a function in what it closes over, of which its rule doesn't speak; `found` are its values."""
     outs = params["run"](*map(trace.namespace.wrap, args))
     return tuple(_with_value(trace, x, value) for x, value in zip(outs, found))
@@ -158,7 +158,7 @@ def custom_jvp_forward(trace: Forward, op: Op, args: Sequence[Any], params: dict
         if trace.own(x) and x._extra is not None:  # the derivative in what the function closes over, which is its own
             t = bare(plus(namespace.wrap(t), namespace.wrap(x._extra)))
         found.append(trace.pair(trace.plain(x), t))
-    return tuple(found) if above is None else _followed(trace, op, args, params, found)
+    return tuple(found) if above is None else _differentiated(trace, op, args, params, found)
 
 
 def custom_jvp_linearize(trace: Linearize, op: Op, args: Sequence[Any], params: dict[str, Any]) -> Any:
@@ -171,7 +171,7 @@ def custom_jvp_linearize(trace: Linearize, op: Op, args: Sequence[Any], params: 
         return above.process(op, args, params)
     pairs = zip(*[[_below(trace, x) for x in each] for each in (outs, derivatives)])
     found = [_with_closure(trace, x, trace.value(trace.plain(x), t)) for x, t in pairs]
-    return tuple(found) if above is None else _followed(trace, op, args, params, found)
+    return tuple(found) if above is None else _differentiated(trace, op, args, params, found)
 
 
 def _with_closure(trace: Linearize, x: Any, found: Any) -> Any:
@@ -396,7 +396,7 @@ def checkpoint_linearize(trace: Linearize, op: Op, args: Sequence[Any], params: 
     wanted = tuple(node is not None for node in nodes)
     floats = body.floats("outputs")
     policy = params.get("policy")
-    forward = body.followed(wanted) if policy is None else saving_of(body, wanted, policy).forward
+    forward = body.with_rules(wanted) if policy is None else saving_of(body, wanted, policy).forward
     found = _again(namespace, forward, primals)
     outs, saved = found[: len(floats)], found[len(floats) :]
 

@@ -1,8 +1,8 @@
-"""The operations of facades as operations that the interpreters follow.
+"""The operations of facades as operations that the interpreters trace.
 
 Their arrays may be anywhere among the arguments, in sequences too. A `Template` keeps the rest, so that an operation is
 one of a flat list of arrays as all others are; its rules are called with the facade's own arguments, by name, and are
-named by them: `{"values": LINEAR}`. Where there is no rule, the generic implementation is followed, which is made of
+named by them: `{"values": LINEAR}`. Where there is no rule, the generic implementation is traced, which is made of
 operations that have some.
 """
 
@@ -35,7 +35,7 @@ INLINED: Final = frozenset(
         "windows.window_reduce",
     }
 )
-"""Operations whose generic implementation is always followed: they take functions, or return what isn't just arrays, or
+"""Operations whose generic implementation is always traced: they take functions, or return what isn't just arrays, or
 are called as a function of the standard is, whose rules aren't theirs."""
 
 
@@ -174,9 +174,9 @@ class FacadeOp(Op):
         template = params["template"]
         if self._decomposition is not None:
             return self._decomposition(self.namespace, **template.fill(args))
-        return self.follow(args, template)
+        return self.inlined(args, template)
 
-    def follow(self, args: Sequence[Any], template: Template) -> Any:
+    def inlined(self, args: Sequence[Any], template: Template) -> Any:
         """Do the operation as its generic implementation does."""
         generic = self.operation.generic_implementation()
         if generic is None:
@@ -191,7 +191,7 @@ def _result_class(annotation: Any) -> Any:
 
 
 def implementation(operation: Operation[..., Any]) -> Callable[..., Any] | None:
-    """Make the implementation of a facade for traced arrays; None where the generic one is to be followed."""
+    """Make the implementation of a facade for traced arrays; None where the generic one is to be traced."""
     if operation.qualified_name == "scatter.at":
         return at
     if operation.qualified_name in INLINED or _is_transformation(operation):

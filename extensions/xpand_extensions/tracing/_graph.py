@@ -2,7 +2,7 @@
 
 A graph is typed: every variable has a shape and a data type. It can be printed, walked (`equations`, each with `op`,
 `inputs`, `params`, `outputs`), drawn (`dot`), checked (`check`), run on arrays of its own library or of another
-(`run`), and followed by interpreters, since running it applies its operations one by one.
+(`run`), and traced by interpreters, since running it applies its operations one by one.
 """
 
 from collections.abc import Iterable, Iterator, Sequence

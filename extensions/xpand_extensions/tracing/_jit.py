@@ -62,7 +62,7 @@ def jit(function: Callable[..., Any], fuse: Fuse = steps_of, signature: Signatur
 
 
 def _program(function: Callable[..., Any], leaves: tuple[Any, ...], fuse: Fuse) -> tuple[Any, Any]:
-    """Make the program for arrays and numbers like these; or None, and the result where others follow the arrays."""
+    """Make the program for arrays and numbers like these; or None, and the result where others trace the arrays."""
     if any(isinstance(bare(x), TracedArray) for x in leaves):
         # Part of the transformation around it. As elsewhere, the function doesn't write into what it is given.
         return None, function(*map(snapshot, map(bare, leaves)))

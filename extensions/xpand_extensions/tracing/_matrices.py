@@ -1,4 +1,4 @@
-"""The derivative of the logarithm of matrices, as an operation: what has loops that depend on values isn't followed."""
+"""The derivative of the logarithm of matrices, as an operation: what has loops that depend on values isn't traced."""
 
 from collections.abc import Callable
 from typing import Any, Final

@@ -49,7 +49,7 @@ class _Part:
 
 
 class TracedNamespace:
-    """The standard over the arrays of a library, whose functions the interpreters follow.
+    """The standard over the arrays of a library, whose functions the interpreters trace.
 
     It has the library's data types and devices. Its functions take the library's own arrays too, as constants.
     """

@@ -1,6 +1,6 @@
 """Roots found by functions of their users' as an operation, whose derivative is that of the equation.
 
-Of `f(x) = 0` an interpreter of derivatives follows `f(x)` with `x` held constant, and solves the system of the Jacobian
+Of `f(x) = 0` an interpreter of derivatives traces `f(x)` with `x` held constant, and solves the system of the Jacobian
 for the derivative of `x`. The operation's arrays are those of the initial guess and then the further arguments.
 """
 
@@ -20,11 +20,11 @@ from ._solve import (
     System,
     check,
     difference,
-    followed,
     linearized,
     of_batch,
     pushed,
     shapes_of,
+    traced_call,
 )
 from ._staging import Staging
 
@@ -111,7 +111,7 @@ def root_forward(trace: Forward, op: Op, args: Sequence[Any], params: dict[str, 
     rows = len(root.rows)
     outs = _find(namespace, root, primals)
     check(trace, op, outs)
-    residual = followed(trace, op, root.f, outs[:rows], args[rows:])
+    residual = traced_call(trace, op, root.f, outs[:rows], args[rows:])
     rhs = [-r._extra if trace.own(r) else None for r in residual]
     return pushed(trace, root.system(namespace), outs, rhs, [*outs[:rows], *primals[rows:]])
 
@@ -122,7 +122,7 @@ def root_linearize(trace: Linearize, op: Op, args: Sequence[Any], params: dict[s
     rows = len(root.rows)
     outs = _find(namespace, root, primals)
     check(trace, op, outs)
-    nodes = [difference(trace, None, r) for r in followed(trace, op, root.f, outs[:rows], args[rows:])]
+    nodes = [difference(trace, None, r) for r in traced_call(trace, op, root.f, outs[:rows], args[rows:])]
     return linearized(trace, root.system(namespace), outs, nodes, [*outs[:rows], *primals[rows:]])
 
 

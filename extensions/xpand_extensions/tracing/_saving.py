@@ -37,7 +37,7 @@ def _saving_of(body: Body, wanted: tuple[bool, ...], policy: AnyPolicy) -> Savin
     saved = [x for x, given in zip(saved, pulled.inputs[len(graph.inputs) :]) if given in used]
     outputs = [*graph.outputs, *saved]
     forward = Body(Graph(graph.namespace, graph.inputs, graph.constants, graph.equations, outputs))
-    return Saving(forward.followed(wanted), _pulled(graph, saved, wanted))
+    return Saving(forward.with_rules(wanted), _pulled(graph, saved, wanted))
 
 
 def _saves(policy: AnyPolicy, equation: Equation) -> bool:

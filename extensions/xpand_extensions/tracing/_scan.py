@@ -160,7 +160,7 @@ def scanned(
     floats = body.floats("inputs")
     wanted = tuple(f and (a or count <= i < count + carry) for i, (a, f) in enumerate(zip(active, floats)))
     skips = ends and length >= FEW_STEPS
-    followed = _skipping(body.followed(wanted), count, skips) if ends else body.followed(wanted)
+    primal = _skipping(body.with_rules(wanted), count, skips) if ends else body.with_rules(wanted)
     size = max(1, length if ends and not skips else math.isqrt(length))
     segments = length // size
     parts = [(segments, size)] if segments else []
@@ -169,7 +169,7 @@ def scanned(
     carried, stacked, kept, start = init, [], [], 0
     for number, each in parts:
         rows = [_segments(namespace, x, start, number, each) for x in xs]
-        carried, found = _outer(namespace, followed, fixed, carried, rows, number, each, skips)
+        carried, found = _outer(namespace, primal, fixed, carried, rows, number, each, skips)
         kept.append(found[:carry])
         stacked.append([_merged(namespace, y) for y in found[carry:]])
         start += number * each
@@ -260,9 +260,9 @@ def _outer_back(
 ) -> tuple[list[Any], list[Any], list[Any]]:
     """Go through the segments backwards, each computed again: cotangents of what is carried, of constants, of rows."""
     count, carry = params["constants"], params["carry"]
-    pulled, followed = body.pulled(wanted), body.followed(wanted).silent
+    pulled, primal = body.pulled(wanted), body.with_rules(wanted).silent
     skips = ends and params["length"] >= FEW_STEPS
-    followed = _skipping(followed, count, skips) if ends else followed
+    primal = _skipping(primal, count, skips) if ends else primal
     of_fixed, of_carry = sum(wanted[:count]), sum(wanted[count : count + carry])
 
     def step(cts: Arrays, given: Arrays) -> tuple[Any, Any]:
@@ -273,7 +273,7 @@ def _outer_back(
         return (*from_carry, *[x + y for x, y in zip(ct_so_far, from_fixed)]), tuple(from_row)
 
     def states(carry: Arrays, row: Arrays) -> tuple[Any, Any]:
-        return followed.graph.run(*fixed, *carry, *row)[: len(carry)], carry
+        return primal.graph.run(*fixed, *carry, *row)[: len(carry)], carry
 
     def segment(cts: Arrays, given: Arrays) -> tuple[Any, Any]:
         start, row, ct_row = split(given, carry, len(given) - carry - len(ct_ys))

@@ -1,6 +1,6 @@
 """Linear systems solved by functions of their users' as an operation, whose derivative is that of the equation.
 
-Of `A x = b` an interpreter of derivatives follows the residual `b - A x` with `x` held constant, whose derivative is
+Of `A x = b` an interpreter of derivatives traces the residual `b - A x` with `x` held constant, whose derivative is
 `db - dA x`, and solves for that of `x`. The operation's arrays are those of `b` and then the further arguments.
 """
 
@@ -101,7 +101,7 @@ def staged(namespace: Any, system: System, avals: Sequence[Any]) -> tuple[System
     """Make graphs of the functions of a system.
 
     Returns:
-        The system; followed arrays that the functions bring along, which become arguments; the types of all results.
+        The system; traced arrays that the functions bring along, which become arguments; the types of all results.
     """
     graphs = Graphs(namespace, "custom_linear_solve", avals[len(system.rows) :])
     solve, outs = graphs.of(system.solve, system.rows)
@@ -115,7 +115,7 @@ def staged(namespace: Any, system: System, avals: Sequence[Any]) -> tuple[System
 
 
 class Graphs:
-    """Functions made graphs, with the followed arrays that they bring along as further arguments."""
+    """Functions made graphs, with the traced arrays that they bring along as further arguments."""
 
     def __init__(self, namespace: Any, what: str, args: Sequence[Any]) -> None:
         """Take what is known of the arguments that all functions have last."""
@@ -134,7 +134,7 @@ class Graphs:
 
 
 def _called(body: Body, arrays: Sequence[Any]) -> Arrays:
-    """Run a graph: compiled, where no array is followed."""
+    """Run a graph: compiled, where no array is traced."""
     arrays = list(map(bare, arrays))
     run = body.graph.run if any(isinstance(x, TracedArray) for x in arrays) else body.program
     return tuple(map(body.graph.namespace.wrap, run(*arrays)))
@@ -144,7 +144,7 @@ def check(trace: Trace, op: Op, arrays: Sequence[Any], *, own: bool = False) -> 
     """Check that functions given arrays of lower levels, or `own` ones, returned such: others are brought along."""
     if any(isinstance(x, TracedArray) and x._trace.level + (not own) > trace.level for x in arrays):
         raise TypeError(
-            f"{op.name}: a function uses an array from outside that `{trace.what}` follows; hand it over as one of "
+            f"{op.name}: a function uses an array from outside that `{trace.what}` traces; hand it over as one of "
             "`args`"
         )
 
@@ -155,8 +155,8 @@ def solve_stage(trace: Staging, op: Op, args: Sequence[Any], params: dict[str, A
     return trace.equation(op, inputs, {"system": system}, avals)
 
 
-def followed(trace: Any, op: Op, function: Function, xs: Sequence[Any], args: Sequence[Any]) -> Arrays:
-    """Call a function as the trace follows it, at a solution that it doesn't follow."""
+def traced_call(trace: Any, op: Op, function: Function, xs: Sequence[Any], args: Sequence[Any]) -> Arrays:
+    """Call a function of traced arguments at a solution that is held constant."""
     wrap = trace.namespace.wrap
     found = function(tuple(map(wrap, xs)), *map(wrap, args))
     check(trace, op, found, own=True)
@@ -178,7 +178,7 @@ def solve_forward(trace: Forward, op: Op, args: Sequence[Any], params: dict[str,
     rows = len(system.rows)
     outs = solve(namespace, system, primals)
     check(trace, op, outs)
-    products = followed(trace, op, system.matvec, outs[: len(system.columns)], args[rows:])
+    products = traced_call(trace, op, system.matvec, outs[: len(system.columns)], args[rows:])
     rhs = [_minus(namespace, t, m._extra if trace.own(m) else None) for t, m in zip(tangents, products)]
     return pushed(trace, system, outs, rhs, primals[rows:])
 
@@ -204,7 +204,7 @@ def solve_linearize(trace: Linearize, op: Op, args: Sequence[Any], params: dict[
     primals = [trace.plain(x) for x in args]
     outs = solve(namespace, system, primals)
     check(trace, op, outs)
-    products = followed(trace, op, system.matvec, outs[: len(system.columns)], args[rows:])
+    products = traced_call(trace, op, system.matvec, outs[: len(system.columns)], args[rows:])
     nodes = [difference(trace, b, m) for b, m in zip(args, products)]
     return linearized(trace, system, outs, nodes, primals[rows:])
 

@@ -221,7 +221,7 @@ def _device_of(arrays: Sequence[Any]) -> Any:
 def while_linearize(trace: Linearize, op: Op, args: Sequence[Any], params: dict[str, Any]) -> Any:
     namespace = trace.namespace
     values = [trace.plain(x) for x in args]
-    if not any(map(trace.own, args[params["tested"] :])):  # only how many steps there are depends on what is followed
+    if not any(map(trace.own, args[params["tested"] :])):  # only how many steps there are depends on what is traced
         return bind(op, values, params)
     parts = params["body"].parted(params["constants"])
     if parts is not None:
@@ -357,8 +357,8 @@ def _bounded(
     fixed = tested + constants + len(init)
     made = body.made(("bounded", test), lambda: body_of(namespace, stepped, list(map(aval_of, given))))
     of_scan = {"body": made, "constants": fixed, "carry": 1 + len(init), "length": params["limit"]}
-    followed = [*(False,) * tested, *active[tested : tested + constants], *(False,) * (len(init) + 1)]
-    outs, back = scanned(namespace, given, [*followed, *active[tested + constants :]], of_scan, ends=True)
+    differentiated = [*(False,) * tested, *active[tested : tested + constants], *(False,) * (len(init) + 1)]
+    outs, back = scanned(namespace, given, [*differentiated, *active[tested + constants :]], of_scan, ends=True)
 
     def pulled(*cotangents: Any) -> list[Any]:
         cts = back(None, *cotangents)

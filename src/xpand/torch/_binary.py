@@ -15,8 +15,8 @@ import torch
 from torch import Tensor
 
 from .._typing import Array
+from ._differentiated import is_differentiated, is_nowhere
 from ._dtypes import SIGNED, as_tensor, from_ordered, promote_types, to_ordered, to_signed
-from ._following import is_followed, is_nowhere
 
 __all__ = [
     "add",
@@ -241,7 +241,7 @@ def _pow(x1: _Operand, x2: _Operand, **kwargs: Any) -> Array:
     There PyTorch takes 0 for the mixed one of `4**0`, and has NaN for those of `0**2` and `0**0`.
     """
     found = torch.pow(x1, x2, **kwargs)
-    if kwargs or not is_followed(found) or not (isinstance(x1, Tensor) and isinstance(x2, Tensor)):
+    if kwargs or not is_differentiated(found) or not (isinstance(x1, Tensor) and isinstance(x2, Tensor)):
         return found
     zero = x2 == 0
     edge = (x1 == 0) & (x2.real >= 0)
@@ -257,7 +257,7 @@ def _pow(x1: _Operand, x2: _Operand, **kwargs: Any) -> Array:
 
 def _logaddexp(x1: Array, x2: Array, **kwargs: Any) -> Array:
     """Compute `torch.logaddexp`, with second derivatives of numbers far apart: PyTorch's overflow to NaN."""
-    if kwargs or not (is_followed(x1) or is_followed(x2)):
+    if kwargs or not (is_differentiated(x1) or is_differentiated(x2)):
         return torch.logaddexp(x1, x2, **kwargs)
     apart = ~(torch.abs(x1 - x2) <= math.log(torch.finfo(x1.dtype).max) / 2)
     if is_nowhere(apart):

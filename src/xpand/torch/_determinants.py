@@ -13,20 +13,20 @@ import torch
 from .._typing import Array
 from . import _private as private
 from ._concrete import is_traced
-from ._following import is_followed, is_followed_twice, is_nowhere, product_of_few, with_derivatives
+from ._differentiated import is_differentiated, is_differentiated_twice, is_nowhere, product_of_few, with_derivatives
 from ._spectra import diagonal_of
 
 
 def det(x: Array, /, **kwargs: Any) -> Array:
     """Compute the determinants of a stack of matrices."""
     plain = torch.linalg.det(x, **kwargs)
-    if kwargs or not x.shape[-1] or not is_followed(x):
+    if kwargs or not x.shape[-1] or not is_differentiated(x):
         return plain
     singular = plain.detach() == 0  # whose factors have no derivative
     if is_nowhere(singular):
         # PyTorch's third derivative by reverse mode is wrong too.
-        return _product_of_factors(x) if private.in_forward_mode() or is_followed_twice(x) else plain
-    if _is_followed_once(x):
+        return _product_of_factors(x) if private.in_forward_mode() or is_differentiated_twice(x) else plain
+    if _is_differentiated_once(x):
         return with_derivatives(plain, torch.sum(_cofactors(x.detach(), singular) * x, (-2, -1)))
     eye = torch.eye(x.shape[-1], dtype=x.dtype, device=x.device)
     regular = _product_of_factors(torch.where(singular[..., None, None], eye, x))
@@ -39,13 +39,13 @@ def _product_of_factors(x: Array) -> Array:
     return parity * torch.prod(diagonal, -1)
 
 
-def _is_followed_once(x: Array) -> bool:
+def _is_differentiated_once(x: Array) -> bool:
     """Tell whether a traced array is known to be differentiated once only.
 
     The forms with second derivatives take TorchInductor half a minute to compile.
     """
     is_known = is_traced() and not torch.compiler.is_dynamo_compiling()
-    return is_known and not private.in_forward_mode() and not is_followed_twice(x)
+    return is_known and not private.in_forward_mode() and not is_differentiated_twice(x)
 
 
 def _cofactors(x: Array, singular: Array) -> Array:
@@ -105,7 +105,7 @@ def _trace(x: Array) -> Array:
 def slogdet(x: Array, /, **kwargs: Any) -> Any:
     """The signs of the determinants of a stack of matrices, and the logarithms of their absolute values."""
     plain = torch.linalg.slogdet(x, **kwargs)
-    if kwargs or not is_followed(x):
+    if kwargs or not is_differentiated(x):
         return plain
     if not private.in_forward_mode() and is_nowhere(plain[0].detach() == 0):
         return plain

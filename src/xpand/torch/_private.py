@@ -114,7 +114,7 @@ def _needs(*paths: str) -> Callable[[F], F]:
 
 
 # ---------------------------------------------------------------------------------------------------------------------
-# Levels of torch.func: each `vmap`, `grad` or `jvp` that is running is one, and wraps the arrays that it follows.
+# Levels of torch.func: each `vmap`, `grad` or `jvp` that is running is one, and wraps the arrays that it traces.
 
 are_levels_active: Callable[[], bool] = _function("torch._C:_are_functorch_transforms_active")
 """Tell whether a transformation of torch.func is running. Public: none."""

@@ -14,8 +14,8 @@ import torch
 from .._typing import Array, Axis, DType
 from . import _private as private
 from ._binary import output
+from ._differentiated import is_nowhere, product_of_few, with_derivatives
 from ._dtypes import KINDS, SIGNED, from_ordered, result_type, to_ordered, to_signed
-from ._following import is_nowhere, product_of_few, with_derivatives
 
 __all__ = [
     "all",

@@ -10,8 +10,8 @@ from torch import Tensor
 
 from .._typing import Array
 from ._binary import promote, same_type
+from ._differentiated import is_differentiated
 from ._dtypes import SIGNED, as_tensor, to_ordered, to_signed
-from ._following import is_followed
 
 __all__ = [
     "argmax",
@@ -147,7 +147,7 @@ def unique_all(x: Array, /) -> UniqueAllResult:
 
 def _has_kernel(x: Array) -> bool:
     """Tell whether `torch.unique` takes an array: no complex numbers; and it has no derivatives."""
-    return not x.dtype.is_complex and not is_followed(x)
+    return not x.dtype.is_complex and not is_differentiated(x)
 
 
 def _sorted(x: Array) -> tuple[Array, Array]:

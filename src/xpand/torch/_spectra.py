@@ -14,7 +14,7 @@ import torch
 
 from .._typing import Array
 from . import _private as private
-from ._following import is_followed_backwards, is_followed_in_both, with_derivatives
+from ._differentiated import is_differentiated_in_both, is_differentiated_in_reverse, with_derivatives
 
 
 def eigh(x: Array, /, **kwargs: Any) -> Any:
@@ -22,7 +22,7 @@ def eigh(x: Array, /, **kwargs: Any) -> Any:
     x = _of_hermitian_part(x)
     plain = torch.linalg.eigh(x, **kwargs)
     if kwargs or not _is_mixed(x):
-        if x.dtype.is_complex and is_followed_backwards(x):
+        if x.dtype.is_complex and is_differentiated_in_reverse(x):
             # The second derivative of both, real and complex numbers, raises; that of each alone doesn't.
             return type(plain)((torch.linalg.eigh(x, **kwargs)[0], plain[1]))
         return plain
@@ -73,7 +73,7 @@ def _of_hermitian_part(x: Array) -> Array:
 
 
 def _is_mixed(x: Array) -> bool:
-    return x.shape[-1] > 0 and is_followed_in_both(x)
+    return x.shape[-1] > 0 and is_differentiated_in_both(x)
 
 
 def _identity(vectors: Array) -> Array:

@@ -28,8 +28,8 @@ def custom_linear_solve(
     has_aux: bool = False,
 ) -> tuple[Arrays, Arrays]:
     arrays = (*b, *args)
-    outer = captured(_is_followed, matvec, solve, transpose_solve)
-    found = solved_directly(_is_followed, (*arrays, *outer), lambda: solve(b, *args))
+    outer = captured(_is_traced, matvec, solve, transpose_solve)
+    found = solved_directly(_is_traced, (*arrays, *outer), lambda: solve(b, *args))
     if found is not None:
         return found  # type: ignore[no-any-return]
     count: list[int] = []
@@ -48,7 +48,7 @@ def custom_linear_solve(
     of_transposed = None if transpose_solve is None else flat_of_transposed
     system = System(matvec, flat, of_transposed, symmetric, list(map(aval_of, b)), count)
     # Those that were not found, too.
-    has_closures = bool(outer) or not any(map(_is_followed, arrays))
+    has_closures = bool(outer) or not any(map(_is_traced, arrays))
     outs = solved(traced_namespace(array_namespace(*arrays)), system, arrays, has_closures)
     return tuple(outs[: count[0]]), tuple(outs[count[0] :])
 
@@ -64,8 +64,8 @@ def custom_root(
     has_aux: bool = False,
 ) -> tuple[Arrays, Arrays]:
     arrays = (*initial_guess, *args)
-    outer = captured(_is_followed, f, solve, tangent_solve)
-    found = solved_directly(_is_followed, (*arrays, *outer), lambda: solve(initial_guess, *args))
+    outer = captured(_is_traced, f, solve, tangent_solve)
+    found = solved_directly(_is_traced, (*arrays, *outer), lambda: solve(initial_guess, *args))
     if found is not None:
         return found  # type: ignore[no-any-return]
     count = len(initial_guess)
@@ -78,10 +78,10 @@ def custom_root(
 
     flat = lambda xs, *args: sum(solve(xs, *args), ())
     root = Root(f, flat, of_tangents, list(map(aval_of, initial_guess)))
-    has_closures = bool(outer) or not any(map(_is_followed, arrays))
+    has_closures = bool(outer) or not any(map(_is_traced, arrays))
     outs = found_root(traced_namespace(array_namespace(*arrays)), root, arrays, has_closures)
     return tuple(outs[:count]), tuple(outs[count:])
 
 
-def _is_followed(x: Array) -> bool:
+def _is_traced(x: Array) -> bool:
     return isinstance(bare(x), TracedArray)

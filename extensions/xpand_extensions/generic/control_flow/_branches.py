@@ -7,7 +7,7 @@ from xpand import array_namespace, is_concrete
 from xpand._typing import Array
 from xpand_extensions import control_flow as facade
 
-from ._followed import followed_among
+from ._traced import traced_among
 
 Arrays: TypeAlias = "tuple[Array, ...]"
 Branch: TypeAlias = Callable[..., Any]
@@ -43,14 +43,14 @@ def selected(pred: Array, chosen: Arrays, other: Arrays) -> Arrays:
 
 
 def _called(branches: Sequence[Branch], operands: Arrays) -> list[Arrays] | Array:
-    """Call all branches; where a transformation follows what they compute with, return an array that it follows.
+    """Call all branches; where a transformation traces what they compute with, return an array that it traces.
 
-    Then the choice is that transformation's to follow: results joined element by element would have the derivative of
+    Then the choice is that transformation's to trace: results joined element by element would have the derivative of
     what isn't chosen, times 0, which may be NaN.
     """
-    followed = followed_among(operands, *branches)
-    if followed is None:
+    traced = traced_among(operands, *branches)
+    if traced is None:
         found = [tuple(branch(*operands)) for branch in branches]
         # Captured arrays that were not found show in the results.
-        followed = followed_among([x for result in found for x in result])
-    return found if followed is None else followed
+        traced = traced_among([x for result in found for x in result])
+    return found if traced is None else traced

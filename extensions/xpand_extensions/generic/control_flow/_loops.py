@@ -11,7 +11,7 @@ from xpand_extensions import control_flow as facade
 from xpand_extensions.autodiff import stop_gradient
 from xpand_extensions.vmap._names import stepped_safely
 
-from ._followed import followed_among, is_followed
+from ._traced import is_traced, traced_among
 
 Arrays: TypeAlias = "tuple[Array, ...]"
 Decide: TypeAlias = "Callable[[Array, bool], tuple[bool, bool]]"
@@ -21,16 +21,16 @@ Decide: TypeAlias = "Callable[[Array, bool], tuple[bool, bool]]"
 def while_loop(
     cond_fun: Callable[..., Any], body_fun: Callable[..., Any], init_val: Arrays, *, max_iter: Any = None
 ) -> Arrays:
-    outer = cache(lambda: followed_among((), cond_fun, body_fun))
-    followed: Array | None = None
+    outer = cache(lambda: traced_among((), cond_fun, body_fun))
+    traced: Array | None = None
     masks = False
 
     def decide(active: Array, bounded: bool) -> tuple[bool, bool]:
-        nonlocal followed, masks
+        nonlocal traced, masks
         if is_concrete(active):
             return bool(active), False
-        followed = active if is_followed(active) else outer()
-        if followed is not None:
+        traced = active if is_traced(active) else outer()
+        if traced is not None:
             return False, False
         if not bounded:
             raise UnsupportedError(
@@ -41,14 +41,14 @@ def while_loop(
         return True, True
 
     last = looped(cond_fun, body_fun, init_val, max_iter, decide)
-    if masks and followed is None:
+    if masks and traced is None:
         # Captured arrays that were not found show in the results.
-        followed = followed_among(last)
-    if followed is None:
+        traced = traced_among(last)
+    if traced is None:
         return last
-    # From the start, by what follows arrays that the functions close over, though none of those carried.
-    wrap = array_namespace(followed).asarray
-    native = facade.while_loop.native(followed)
+    # From the start, by what traces arrays that the functions close over, though none of those carried.
+    wrap = array_namespace(traced).asarray
+    native = facade.while_loop.native(traced)
     found: Arrays = native(cond_fun, body_fun, tuple([wrap(x) for x in init_val]), max_iter=max_iter)
     return found
 
@@ -116,7 +116,7 @@ def _states(
         if not go_on:
             return
         if masked:
-            # Lanes that have ended step on from where they began, which nothing follows: no step from where they
+            # Lanes that have ended step on from where they began, which nothing traces: no step from where they
             # ended, which may be undefined, nor from there makes their gradients NaN.
             first = tuple(map(stop_gradient, start)) if first is None else first
             carry = _select(active, stepped_safely(body_fun, carry, partial(_select, active, carry, first)), carry)

@@ -199,9 +199,9 @@ def _square_root(xp: Namespace, x: Array, loop: Loop) -> Array:
         logarithm = xp.sum(xp.linalg.slogdet(pair)[1], axis=0)[..., None, None]
         scale = xp.where(distance > 1e-2, xp.exp(logarithm / (-2 * x.shape[-1])), xp.ones_like(logarithm))
         scale = xp.astype(scale, x.dtype)
-        following = 0.5 * (scale * pair + xp.flip(xp.linalg.inv(pair), axis=0) / scale)
-        change = _norm(xp, following - pair) / _norm(xp, following)
-        return following, xp.max(change, axis=0), number + 1
+        improved = 0.5 * (scale * pair + xp.flip(xp.linalg.inv(pair), axis=0) / scale)
+        change = _norm(xp, improved - pair) / _norm(xp, improved)
+        return improved, xp.max(change, axis=0), number + 1
 
     pair = xp.stack([x, xp.broadcast_to(identity(xp, x), tuple(x.shape))])
     first = xp.ones_like(_norm(xp, x))

@@ -134,8 +134,8 @@ def step(evaluate: Callable[[Array], Array], box: Box, state: Simplex) -> Simple
     shrunk = vertices[..., :1, :] + shrinkage * (vertices - vertices[..., :1, :])
     vertices = select(shrinks, shrunk, vertices)
 
-    following = xp.where(phase == _REFRESH, state.next + 1, xp.ones_like(state.next))
-    done = replaced | ((phase == _REFRESH) & (following > n))
+    next_index = xp.where(phase == _REFRESH, state.next + 1, xp.ones_like(state.next))
+    done = replaced | ((phase == _REFRESH) & (next_index > n))
     sorting = xp.argsort(values, axis=-1, stable=True)
     sorting = xp.where(done[..., None], sorting, xp.astype(order, sorting.dtype))
     values = xp.take_along_axis(values, sorting, axis=-1)
@@ -155,7 +155,7 @@ def step(evaluate: Callable[[Array], Array], box: Box, state: Simplex) -> Simple
         vertices=vertices,
         values=values,
         phase=after,
-        next=following,
+        next=next_index,
         reflected=select(first_try, x, state.reflected),
         reflected_value=xp.where(first_try, fun, state.reflected_value),
         optimality=optimality,

@@ -44,7 +44,7 @@ def beta(key: Array, /, a: Array, b: Array, shape: Any = None, dtype: DType | No
     # Both samples are 0 where both parameters are.
     none = largest == -math.inf
     largest = xp.where(none, xp.zeros_like(largest), largest)
-    # As functions: only one of the logarithms may be followed by a transformation.
+    # As functions: only one of the logarithms may be traced by a transformation.
     scaled_a, scaled_b = xp.exp(xp.subtract(log_a, largest)), xp.exp(xp.subtract(log_b, largest))
     return scaled_a / xp.where(none, math.nan + largest, scaled_a + scaled_b)
 

@@ -34,6 +34,6 @@ def with_errors(name: str, transformed: Callable[..., Any], *args: Any) -> Any:
         place = place_of(error)
         place = f", at {place}" if place else ""
         raise TracedError(
-            f"PyTorch's {name} can't follow a write in place: {cause}{place}; write into a copy (`y = y.clone()` "
+            f"PyTorch's {name} can't trace a write in place: {cause}{place}; write into a copy (`y = y.clone()` "
             "before `y[i] = v`), or make a new array, with `scatter.at(y)[i].set(v)`, `xp.stack` or `xp.where`"
         ) from error

@@ -19,7 +19,7 @@ _LIBRARY: Final = torch.library.Library("xpand", "FRAGMENT")
 
 
 class _Call(NamedTuple):
-    """An operation at a level of torch.func, or at none, and how the levels below are to follow it."""
+    """An operation at a level of torch.func, or at none, and how the levels below are to trace it."""
 
     overload: Any
     partials: Partials
@@ -44,7 +44,7 @@ def elementwise(signature: str, run: Callable[..., Array], partials: Partials | 
     overload = getattr(torch.ops.xpand, name).default
 
     def attached(keys: Any, *args: Any) -> Array:
-        if partials is None or not any(_is_followed(x) for x in args):
+        if partials is None or not any(_is_differentiated(x) for x in args):
             return _redispatched(overload, keys, args)
         with private.allow_single_level():
             found: Array = _Attached.apply(_Call(overload, partials, keys, _modes()), *args)
@@ -80,7 +80,7 @@ def _modes() -> tuple[bool, bool]:
     return torch.is_grad_enabled(), private.is_forward_mode_enabled()
 
 
-def _is_followed(x: Any) -> bool:
+def _is_differentiated(x: Any) -> bool:
     if not isinstance(x, torch.Tensor) or not x.is_floating_point():
         return False
     if x.requires_grad and torch.is_grad_enabled():

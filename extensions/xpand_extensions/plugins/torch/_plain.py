@@ -18,7 +18,7 @@ OF_NO_VALUES: Final = {
 
 
 def has_tangent(x: Array) -> bool:
-    """Tell whether the innermost derivative by forward mode follows an array."""
+    """Tell whether the innermost derivative by forward mode traces an array."""
     return forward_ad.unpack_dual(x).tangent is not None
 
 

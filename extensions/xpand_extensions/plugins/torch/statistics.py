@@ -7,7 +7,7 @@ import torch
 
 import xpand.torch as xp
 from xpand._typing import Array
-from xpand.torch._following import is_followed
+from xpand.torch._differentiated import is_differentiated
 from xpand_extensions.generic import statistics as generic
 from xpand_extensions.generic._last_axis import as_last
 from xpand_extensions.generic.statistics import _order as order
@@ -57,7 +57,7 @@ def _extreme(name: str, native: Callable[..., Any], x: Array, axis: int, include
 
 
 def logcumsumexp(x: Array, /, *, axis: Any = None, include_initial: bool = False) -> Array:
-    if is_followed(x):
+    if is_differentiated(x):
         # The derivatives of PyTorch's own are quotients of exponentials, and inexact where these differ much in size.
         return generic.logcumsumexp(x, axis=axis, include_initial=include_initial)
     return with_initial(torch.logcumsumexp(x, axis), "logcumsumexp", axis, include_initial)

@@ -62,7 +62,7 @@ def _reduce(combination: Combination, x: Array, steps: tuple[Pass, ...]) -> Arra
 
 
 def _may_write(x: Array) -> bool:
-    """Tell whether the results of functions may be written into other tensors: nothing follows them."""
+    """Tell whether the results of functions may be written into other tensors: nothing traces them."""
     return (
         type(x) is torch.Tensor
         and x.device.type == "cpu"

@@ -1,3 +1,3 @@
-"""Traced arrays: every operation is one that the interpreters of `tracing` follow."""
+"""Traced arrays: every operation goes to the interpreters of `tracing`."""
 
 from ...tracing._facades import implementation as implementation

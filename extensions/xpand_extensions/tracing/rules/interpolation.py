@@ -1,6 +1,6 @@
 """Rules of interpolation: batches and shapes.
 
-Derivatives follow the generic implementation: with rules of their own, measured, they took as long.
+Derivatives differentiate the generic implementation: rules of their own took as long when measured.
 """
 
 from collections.abc import Sequence

@@ -1,4 +1,4 @@
-"""Rules of loops and branches, which interpreters follow through their bodies."""
+"""Rules of loops and branches, which interpreters trace through their bodies."""
 
 from typing import Any, Final
 

@@ -31,7 +31,7 @@ def _padded(
 _BY_TANGENTS: Final = joint(_padded)
 
 DERIVATIVES: Final[dict[str, Any]] = {
-    # A ramp asks whether its ends are finite, which tangents don't tell: the generic implementation is followed.
+    # A ramp asks whether its ends are finite, which tangents don't tell: the generic implementation is traced.
     "padding.pad": lambda static: None if static["mode"] == "linear_ramp" else _BY_TANGENTS,
 }
 

@@ -1,6 +1,6 @@
 """Rules of random numbers: those of a batch of keys are made in one call, each key's in a row.
 
-Uniform numbers between bounds that differ among the lanes follow the generic implementation, and so do derivatives
+Uniform numbers between bounds that differ among the lanes use the generic implementation, and so do derivatives
 in the bounds.
 """
 

@@ -1,7 +1,7 @@
 """Rules of the facades that read and write at indices, and of reductions over segments.
 
 Where the operation is the same on tangents as on values, it is applied to them: on the library's own arrays it is then
-the library's, else it is followed, and comes to taking elements and writing rows.
+the library's, else it is traced, and comes to taking elements and writing rows.
 """
 
 from collections.abc import Callable
@@ -39,7 +39,7 @@ def _read(name: str) -> joint:
 
 
 def _written(name: str) -> Callable[[dict[str, Any]], joint | None]:
-    """Make the rule of writing where that is linear in all arrays; else the generic implementation is followed."""
+    """Make the rule of writing where that is linear in all arrays; else the generic implementation is traced."""
     facade = getattr(scatter, name)
 
     def rule(xp: Any, tangents: Any, out: Any, x: Any, indices: Any, values: Any, **options: Any) -> Any:

@@ -26,8 +26,8 @@ def custom_linear_solve(
     symmetric: bool = False,
     has_aux: bool = False,
 ) -> tuple[Arrays, Arrays]:
-    outer = captured(_is_followed, matvec, solve, transpose_solve)
-    found = solved_directly(_is_followed, (*b, *args, *outer), lambda: solve(b, *args))
+    outer = captured(_is_traced, matvec, solve, transpose_solve)
+    found = solved_directly(_is_traced, (*b, *args, *outer), lambda: solve(b, *args))
     if found is not None:
         return found  # type: ignore[no-any-return]
     # Once, since what JAX takes as the shapes of solutions, those of right-hand sides, may be others.
@@ -66,8 +66,8 @@ def custom_root(
     args: Arrays = (),
     has_aux: bool = False,
 ) -> tuple[Arrays, Arrays]:
-    outer = captured(_is_followed, f, solve, tangent_solve)
-    found = solved_directly(_is_followed, (*initial_guess, *args, *outer), lambda: solve(initial_guess, *args))
+    outer = captured(_is_traced, f, solve, tangent_solve)
+    found = solved_directly(_is_traced, (*initial_guess, *args, *outer), lambda: solve(initial_guess, *args))
     if found is not None:
         return found  # type: ignore[no-any-return]
     dtypes: list[Any] = []
@@ -96,7 +96,7 @@ def _from_floats(x: Array, dtype: Any) -> Array:
     return x.astype(dtype) if dtype.itemsize < 4 else jax.lax.bitcast_convert_type(x, dtype)
 
 
-def _is_followed(x: Array) -> bool:
+def _is_traced(x: Array) -> bool:
     return isinstance(x, jax.core.Tracer)
 
 

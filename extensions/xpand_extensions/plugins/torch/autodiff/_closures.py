@@ -12,7 +12,7 @@ from xpand.torch import _private as private
 from xpand_extensions._captures import captured, global_arrays, with_arrays
 
 from .._plain import has_tangent
-from ._levels import CapturedError, is_followed_anywhere
+from ._levels import CapturedError, is_traced_anywhere
 
 R = TypeVar("R")
 
@@ -58,7 +58,7 @@ def check_arguments(name: str, function: Callable[..., Any], xs: Sequence[Array]
         TypeError: Something is, by an array that the function captures: it would have no derivative.
     """
     values = tuple(map(_value, (*xs, *args)))
-    if any(map(_is_followed, function(values[: len(xs)], *values[len(xs) :]))):
+    if any(map(_is_differentiated, function(values[: len(xs)], *values[len(xs) :]))):
         raise outer_error(name)
 
 
@@ -86,7 +86,7 @@ def outer_errors(name: str) -> Iterator[None]:
         raise
 
 
-def _is_followed(x: Array) -> bool:
+def _is_differentiated(x: Array) -> bool:
     """Tell whether some level differentiates with respect to an array or maps over it, and not only has made it."""
     while True:
         if x.requires_grad or has_tangent(x):
@@ -116,6 +116,6 @@ def captured_by(name: str, *functions: Any) -> list[Array]:
     Raises:
         TypeError: One is a global variable: it can't be replaced, and would be taken for a constant.
     """
-    if any(map(is_followed_anywhere, global_arrays(*functions))):
+    if any(map(is_traced_anywhere, global_arrays(*functions))):
         raise outer_error(name, "an argument, or in the closure of the function")
-    return captured(is_followed_anywhere, *functions)
+    return captured(is_traced_anywhere, *functions)

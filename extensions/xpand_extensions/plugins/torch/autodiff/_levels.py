@@ -2,7 +2,7 @@
 
 `torch.autograd.Function` alone can't give JAX's meaning: under two derivatives it is asked for its own derivative at
 both levels, where JAX asks for it at the inner one and lets the outer one look into the rule. So the levels are taken
-apart here: at the innermost that follows an argument, the rule's operations run below that level, and the derivative is
+apart here: at the innermost that traces an argument, the rule's operations run below that level, and the derivative is
 attached there alone.
 """
 
@@ -46,23 +46,23 @@ class Rule(NamedTuple):
     symbolic_zeros: bool = False
     """Whether `pull` takes None for cotangents that are zero."""
     within: bool = False
-    """Whether the operation is done at a level that maps, as other functions are, and the levels around follow that."""
+    """Whether the operation is done at a level that maps, as other functions are, and the levels around trace that."""
 
     def each(self, wrap: Callable[[Callable[..., Any]], Callable[..., Any]]) -> "Rule":
         """Return the rule with all its functions wrapped."""
         function, forward, pull, push = map(wrap, self[:4])
         of = self.when
-        when = None if of is None else lambda followed: of(followed).each(wrap)
+        when = None if of is None else lambda differentiated: of(differentiated).each(wrap)
         if self.symbolic_zeros:
             pull = partial(_pulled_without_zeros, wrap, self.pull)
         return Rule(function, forward, pull, push, self.own, self.in_others, when, self.symbolic_zeros, self.within)
 
-    def where(self, followed: Sequence[bool]) -> "Rule":
-        """Return the rule to be used at a level that follows some of the arguments."""
-        rule = self if self.when is None else self.when(tuple(followed))
-        if rule.in_others is None or not any(followed[rule.own :]):
+    def where(self, differentiated: Sequence[bool]) -> "Rule":
+        """Return the rule to be used at a level that traces some of the arguments."""
+        rule = self if self.when is None else self.when(tuple(differentiated))
+        if rule.in_others is None or not any(differentiated[rule.own :]):
             return rule
-        return rule.in_others(rule, any(followed[: rule.own]))
+        return rule.in_others(rule, any(differentiated[: rule.own]))
 
 
 def _pulled_without_zeros(wrap: Any, pull: Callable[..., Arrays], kept: Arrays, cotangents: Sequence[Any]) -> Arrays:
@@ -110,7 +110,7 @@ def at_new_level(function: Callable[..., Any]) -> Callable[..., Any]:
 def is_differentiated(x: Array) -> bool:
     """Tell whether a derivative of what is computed from an array may be asked for, at any level.
 
-    None is at the level of a gradient that is being pulled back: torch.func follows that for no one.
+    None is at the level of a gradient that is being pulled back: torch.func traces that for no one.
     """
     while private.is_mapped(x):
         x = debug_unwrap(x, recurse=False)
@@ -128,11 +128,11 @@ def call(rule: Rule, xs: Arrays) -> Arrays:
                 "torch.compile can't compile torch.func's transformations of functions with derivatives of their own; "
                 "use `xpand_extensions.jit.jit`, which can"
             )
-        followed = list(map(_is_followed, xs))
-        if not any(followed):
+        differentiated = list(map(_is_differentiated, xs))
+        if not any(differentiated):
             return rule.function(*xs)
         if rule.when is not None:
-            rule = rule.when(tuple(followed))
+            rule = rule.when(tuple(differentiated))
         # What functions note of their results can't be noted inside of the graphs of an autograd function.
         with torch.no_grad():
             outs, kept = rule.forward(*xs)
@@ -144,8 +144,8 @@ def call(rule: Rule, xs: Arrays) -> Arrays:
 
 def _call(rule: Rule, xs: Arrays) -> Arrays:
     if not private.are_levels_active():
-        followed = list(map(_is_followed, xs))
-        return _Application(rule.where(followed), xs).attached(xs) if any(followed) else rule.function(*xs)
+        differentiated = list(map(_is_differentiated, xs))
+        return _Application(rule.where(differentiated), xs).attached(xs) if any(differentiated) else rule.function(*xs)
     interpreter = private.interpreter()
     level = interpreter.level()
     if private.is_vmap(interpreter):
@@ -153,9 +153,9 @@ def _call(rule: Rule, xs: Arrays) -> Arrays:
     below = tuple(private.unwrap_grad(x, level) for x in xs)
     # What is of levels below is a constant here, also to forward mode, which has one place for tangents of all levels.
     xs = tuple(x if private.level_of(x) == level else private.wrap_grad(x, level) for x in xs)
-    followed = list(map(_is_followed, xs))
-    if any(followed):
-        return _Application(rule.where(followed), below, interpreter).attached(xs)
+    differentiated = list(map(_is_differentiated, xs))
+    if any(differentiated):
+        return _Application(rule.where(differentiated), below, interpreter).attached(xs)
     with interpreter.lower():
         outs = _call(rule, below)
     return tuple(private.wrap_grad(x, level) for x in outs)
@@ -171,18 +171,18 @@ def conjugated(x: Array) -> Array:
     return torch.conj(x).resolve_conj() if x.is_complex() else x
 
 
-def _is_followed(x: Array) -> bool:
+def _is_differentiated(x: Array) -> bool:
     """Tell whether the innermost level differentiates with respect to an array."""
     return bool(x.requires_grad and torch.is_grad_enabled()) or has_tangent(x)
 
 
-def is_followed_anywhere(x: Array) -> bool:
+def is_traced_anywhere(x: Array) -> bool:
     """Tell whether some level may differentiate with respect to an array, or map over it; not of other libraries'."""
     return isinstance(x, torch.Tensor) and bool(x.requires_grad or private.level_of(x) > 0)
 
 
 def depends(x: Array, xs: Sequence[Array]) -> bool:
-    """Tell whether what was computed from arrays that the innermost level follows depends on them."""
+    """Tell whether what was computed from arrays that the innermost level traces depends on them."""
     return bool(x.requires_grad and private.level_of(x) == max(map(private.level_of, xs)))
 
 
@@ -263,7 +263,7 @@ class _Attached(private.SingleLevelFunction):  # type: ignore[misc]
 
 
 class _Compiled(torch.autograd.Function):  # type: ignore[misc]
-    """The same for PyTorch's compiler, which follows no levels."""
+    """The same for PyTorch's compiler, which traces no levels."""
 
     @staticmethod
     def forward(ctx: Any, rule: Rule, *xs: Array) -> Arrays:

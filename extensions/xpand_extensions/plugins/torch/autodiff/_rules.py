@@ -11,7 +11,7 @@ from xpand_extensions._captures import with_own_cells
 
 from ._checkpoint import pulled_back, pushed_forward
 from ._closures import captured_by, outer_errors, with_arguments
-from ._levels import Rule, call, is_floating, is_followed_anywhere
+from ._levels import Rule, call, is_floating, is_traced_anywhere
 from ._products import vjp
 
 Arrays: TypeAlias = "tuple[Array, ...]"
@@ -45,7 +45,7 @@ def _called(name: str, custom: "_Forward | _Reverse", xs: Arrays) -> Arrays:
     if torch.compiler.is_dynamo_compiling():
         return call(custom.as_rule(perturbed), xs)
     outer = captured_by(name, custom)
-    if not outer and not any(map(is_followed_anywhere, xs)):
+    if not outer and not any(map(is_traced_anywhere, xs)):
         return call(custom.as_rule(perturbed), xs)
     rule = custom.with_own_cells().as_rule(perturbed)
     with outer_errors(name):
@@ -69,7 +69,7 @@ def _with_outer(name: str, rule: Rule, own: int, outer: Sequence[Array]) -> Rule
         return of_push(kept[:-count], tangents[:own], *kept[-count:])
 
     of = rule.when
-    when = None if of is None else lambda followed: _with_outer(name, of(followed[:own]), own, outer)
+    when = None if of is None else lambda differentiated: _with_outer(name, of(differentiated[:own]), own, outer)
     in_others = partial(_in_others, own, own + count)
     return Rule(function, forward, pull, push, own, in_others, when, rule.symbolic_zeros)
 

@@ -9,7 +9,7 @@ from xpand._typing import Array
 from xpand_extensions._captures import solved_directly, with_own_cells
 
 from ._closures import captured_by, check_arguments, outer_error, outer_errors, with_arguments
-from ._levels import Rule, call, is_floating, is_followed_anywhere
+from ._levels import Rule, call, is_floating, is_traced_anywhere
 from ._linear import linear_transpose, linearize
 from ._products import jvp, vjp
 
@@ -34,10 +34,10 @@ def custom_linear_solve(
     if not torch.compiler.is_dynamo_compiling():
         outer = captured_by(name, matvec, solve, transpose_solve)
         arrays = (*b, *args, *outer)
-        found = solved_directly(is_followed_anywhere, arrays, lambda: solve(b, *args))
+        found = solved_directly(is_traced_anywhere, arrays, lambda: solve(b, *args))
         if found is not None:
             return found  # type: ignore[no-any-return]
-        if not any(map(is_followed_anywhere, arrays)):
+        if not any(map(is_traced_anywhere, arrays)):
             raise outer_error(name)
         matvec, solve, transpose_solve = map(with_own_cells, (matvec, solve, transpose_solve))
 
@@ -107,7 +107,7 @@ class _System(NamedTuple):
         """Return a solution with the derivative in a right-hand side of the system of its derivatives.
 
         For PyTorch's compiler, which knows one level of derivatives. What is left to it, the right-hand side, may use
-        arrays in closures, which it follows; in the operation itself it would take them for constants.
+        arrays in closures, which it traces; in the operation itself it would take them for constants.
         """
         if not any(x.requires_grad for x in rhs):
             return xs
@@ -188,10 +188,10 @@ def custom_root(
     if not torch.compiler.is_dynamo_compiling():
         outer = captured_by(name, f, solve, tangent_solve)
         arrays = (*initial_guess, *args, *outer)
-        found = solved_directly(is_followed_anywhere, arrays, lambda: solve(initial_guess, *args))
+        found = solved_directly(is_traced_anywhere, arrays, lambda: solve(initial_guess, *args))
         if found is not None:
             return found  # type: ignore[no-any-return]
-        if not any(map(is_followed_anywhere, arrays)):
+        if not any(map(is_traced_anywhere, arrays)):
             raise outer_error(name)
         f, solve, tangent_solve = map(with_own_cells, (f, solve, tangent_solve))
 

@@ -167,7 +167,7 @@ def _masked(whether: Function, step: Function, arrays: Arrays, carried: int, max
     def each(*arrays: Array) -> Arrays:
         carry, first, same = arrays[:carried], arrays[carried + 1 : 2 * carried + 1], arrays[2 * carried + 1 :]
         (active,) = whether(*carry, *same)
-        # From where the loop began, which nothing follows: no step from where it ended, which may be undefined, nor
+        # From where the loop began, which nothing traces: no step from where it ended, which may be undefined, nor
         # from there makes gradients NaN.
         found = step(*[torch.where(active, x, y) for x, y in zip(carry, first)], *same)
         return tuple([torch.where(active, x, y) for x, y in zip(found, carry)])

@@ -78,7 +78,7 @@ def pure_callback(
     host = _Host(function, results, vmap_method)
     if _is_eager() and private.current_level() is None and all(is_concrete(x) for x in args):
         return _called(host, args)
-    # What is pulled back is followed, for no one.
+    # What is pulled back is traced, for no one.
     return _applied(host, [x.detach() if x.requires_grad else x for x in args])
 
 

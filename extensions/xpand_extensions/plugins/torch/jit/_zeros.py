@@ -1,6 +1,6 @@
 """The zeros of forward mode in graphs: PyTorch's own have no memory, which what TorchInductor compiles would read.
 
-While a graph is traced they are ordinary zeros. In the graph they are followed, so that what is multiplied by them is
+While a graph is traced they are ordinary zeros. In the graph they are traced, so that what is multiplied by them is
 zero, as it is where nothing is compiled, and not NaN where the other factor is infinite.
 """
 

@@ -70,13 +70,13 @@ def _slopes(log_space: bool, keys: Array, a: Array, sample: Array) -> tuple[None
 def _curvatures(log_space: bool, a: Array, sample: Array, _: Array) -> Sequence[Array]:
     # By all its operations, since derivatives of higher order are asked for so rarely. Not by torch.func, which can't
     # begin where PyTorch asks for derivatives by forward mode.
-    is_followed = a.requires_grad or sample.requires_grad
+    is_differentiated = a.requires_grad or sample.requires_grad
     with torch.enable_grad(), private.allow_requires_grad(True):
         variables = [x if x.requires_grad else x.requires_grad_() for x in (a.view_as(a), sample.view_as(sample))]
         slope = gamma_slope(*variables, log_space=log_space)
         found = torch.autograd.grad(slope, variables, torch.ones_like(slope), create_graph=True)
     # What is detached is so at all levels.
-    return found if is_followed or private.are_levels_active() else [x.detach() for x in found]
+    return found if is_differentiated or private.are_levels_active() else [x.detach() for x in found]
 
 
 _SLOPE = elementwise("gamma_slope(bool log_space, Tensor a, Tensor sample)", _slope, _curvatures)

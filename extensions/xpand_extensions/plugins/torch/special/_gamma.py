@@ -10,7 +10,7 @@ import torch
 
 from xpand import is_concrete
 from xpand._typing import Array
-from xpand.torch._following import is_followed
+from xpand.torch._differentiated import is_differentiated
 from xpand_extensions.generic import special as generic
 from xpand_extensions.generic._blocks import in_blocks
 from xpand_extensions.generic._width import widened
@@ -37,24 +37,24 @@ _digamma = mended(torch.special.digamma, generic.digamma, lambda x: (x - 1.4616)
 
 @widened
 def gammaln(x: Array, /) -> Array:
-    return _followed_gammaln(x) if is_followed(x) else torch.special.gammaln(x)
+    return _differentiable_gammaln(x) if is_differentiated(x) else torch.special.gammaln(x)
 
 
 @widened
 def digamma(x: Array, /) -> Array:
-    return _followed_digamma(x) if is_followed(x) else _digamma(x)
+    return _differentiable_digamma(x) if is_differentiated(x) else _digamma(x)
 
 
 def polygamma(n: int, x: Array, /) -> Array:
     if not n:
         return digamma(x)
-    return _followed_polygamma(n, x) if is_followed(x) else generic.polygamma(n, x)
+    return _differentiable_polygamma(n, x) if is_differentiated(x) else generic.polygamma(n, x)
 
 
 # PyTorch's derivative of both is its own `polygamma(1, x)` in the end.
-_followed_gammaln = elementwise("gammaln(Tensor x)", torch.special.gammaln, lambda x, out: (digamma(x),))
-_followed_digamma = elementwise("digamma(Tensor x)", _digamma, lambda x, out: (polygamma(1, x),))
-_followed_polygamma = elementwise(
+_differentiable_gammaln = elementwise("gammaln(Tensor x)", torch.special.gammaln, lambda x, out: (digamma(x),))
+_differentiable_digamma = elementwise("digamma(Tensor x)", _digamma, lambda x, out: (polygamma(1, x),))
+_differentiable_polygamma = elementwise(
     "polygamma(int n, Tensor x)", generic.polygamma, lambda n, x, out: (polygamma(n + 1, x),)
 )
 

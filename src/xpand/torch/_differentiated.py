@@ -14,14 +14,14 @@ from .._typing import Array
 from . import _private as private
 
 
-def is_followed(x: Array) -> bool:
+def is_differentiated(x: Array) -> bool:
     """Tell whether an array is being differentiated. In forward mode this is assumed of any array."""
     if x.requires_grad or private.in_forward_mode():
         return True
-    return private.are_levels_active() and _is_followed_below(x)
+    return private.are_levels_active() and _is_differentiated_below(x)
 
 
-def _is_followed_below(x: Array) -> bool:
+def _is_differentiated_below(x: Array) -> bool:
     if torch.compiler.is_dynamo_compiling():  # which can't see below the levels of torch.func
         return True
     with private.unobserved():
@@ -32,17 +32,17 @@ def _is_followed_below(x: Array) -> bool:
     return False
 
 
-def is_followed_backwards(x: Array) -> bool:
+def is_differentiated_in_reverse(x: Array) -> bool:
     """Tell whether an array is being differentiated by reverse mode, at any level."""
-    return bool(x.requires_grad) or (private.are_levels_active() and _is_followed_below(x))
+    return bool(x.requires_grad) or (private.are_levels_active() and _is_differentiated_below(x))
 
 
-def is_followed_in_both(x: Array) -> bool:
+def is_differentiated_in_both(x: Array) -> bool:
     """Tell whether an array is being differentiated by forward mode and by reverse mode."""
-    return private.in_forward_mode() and is_followed_backwards(x)
+    return private.in_forward_mode() and is_differentiated_in_reverse(x)
 
 
-def is_followed_twice(x: Array) -> bool:
+def is_differentiated_twice(x: Array) -> bool:
     """Tell whether two levels of torch.func or more differentiate an array by reverse mode."""
     if not private.are_levels_active() or torch.compiler.is_dynamo_compiling():
         return False
