@@ -1,1 +1,1 @@
-"""What xpand costs, beside what it is measured against: `python -m benchmarks`."""
+"""What xpand costs, compared with what it is measured against: `python -m benchmarks`."""

@@ -1,4 +1,4 @@
-"""Measure xpand beside the native libraries and array-api-compat, and print what every budget says.
+"""Measure xpand against the native libraries and array-api-compat, and print what every budget says.
 
 python -m benchmarks [--only TOPIC …] [--quick] [--write]
 """

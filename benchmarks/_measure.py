@@ -172,7 +172,7 @@ _BESIDE: Final = 2e-5  # seconds: shorter than that nothing is computed beside t
 def finished(call: Timed) -> Timed:
     """Return a call whose time is that of its result: itself, or one that waits where it returns before that is there.
 
-    Some of JAX's kernels compute beside the program, whatever the program was told.
+    Some of JAX's kernels compute outside the program's threads, however many those are.
     """
     if not isinstance(call, Call):
         return call

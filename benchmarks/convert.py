@@ -1,4 +1,4 @@
-"""Conversion between NumPy, PyTorch and JAX beside the bare call of DLPack that each library has."""
+"""Conversion between NumPy, PyTorch and JAX compared with the bare call of DLPack that each library has."""
 
 from collections.abc import Callable, Iterator
 from itertools import permutations

@@ -1,4 +1,4 @@
-"""Convolutions beside the libraries' own, and on NumPy beside SciPy's of small and separable kernels."""
+"""Convolutions compared with the libraries' own, and on NumPy compared with SciPy's of small and separable kernels."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, Final

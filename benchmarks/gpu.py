@@ -1,4 +1,4 @@
-"""Functions on a GPU beside what its libraries have themselves, waited for each time; no row where there is no GPU."""
+"""Functions on a GPU compared with its libraries' own, waited for each time; no row where there is no GPU."""
 
 import warnings
 from collections.abc import Callable, Iterator

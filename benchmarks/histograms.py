@@ -1,4 +1,4 @@
-"""Counts and histograms beside those of each library."""
+"""Counts and histograms compared with those of each library."""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final

@@ -1,4 +1,4 @@
-"""Sampling of grids and functions beside SciPy's, NumPy's, PyTorch's and JAX's own."""
+"""Sampling of grids and functions compared with SciPy's, NumPy's, PyTorch's and JAX's own."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any, Final

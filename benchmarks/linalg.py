@@ -1,4 +1,4 @@
-"""Products, factorisations and functions of matrices beside the best calls of each library and opt_einsum."""
+"""Products, factorisations and functions of matrices compared with the best calls of each library and opt_einsum."""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final
@@ -15,7 +15,7 @@ from .namespaces import libraries
 EINSUM: Final = Budget(ratio=1.0)
 """Five operands: never slower than opt_einsum."""
 BUDGET: Final = Budget(ratio=1.1, extra=10e-6)
-"""A call on a matrix checks its arguments, which takes microseconds beside many of the matrix."""
+"""A call on a matrix checks its arguments, which takes microseconds compared with many of the matrix."""
 
 FORMULA: Final = "ab,bc,cd,de,ef->af"
 BATCHED: Final = "zab,zbc,zcd,zde,z->ae"

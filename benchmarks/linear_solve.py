@@ -1,4 +1,4 @@
-"""Conjugate gradients beside SciPy's, and many systems at once beside one after the other."""
+"""Conjugate gradients compared with SciPy's, and many systems at once compared with one after the other."""
 
 from collections.abc import Iterator
 from typing import Any, Final

@@ -1,4 +1,4 @@
-"""Every function of the standard in each namespace, beside the library's own call and array-api-compat's."""
+"""Every function of the standard in each namespace, compared with the library's own call and array-api-compat's."""
 
 import importlib
 from collections.abc import Iterator
@@ -82,7 +82,7 @@ SMALL: Final[dict[str, int]] = {"small": 4, "large": 4}
 
 
 def rows(small: int = 4, large: int = 1_000_000) -> Iterator[Row]:
-    """Every function on `small` elements, beside the native call and array-api-compat's, and on `large`."""
+    """Every function on `small` elements, compared with the native call and array-api-compat's, and on `large`."""
     for library in libraries():
         yield from _on_few(library, Samples(library.xp.asarray, small))
     for library in libraries():

@@ -1,4 +1,4 @@
-"""Padding beside each library's own."""
+"""Padding compared with each library's own."""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final

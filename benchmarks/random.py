@@ -1,4 +1,4 @@
-"""Random numbers of keys beside `jax.random`, compiled, which makes the same."""
+"""Random numbers of keys compared with `jax.random`, compiled, which makes the same."""
 
 from collections.abc import Iterator
 from functools import partial

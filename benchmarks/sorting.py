@@ -1,4 +1,4 @@
-"""The largest few, partitions and searches beside what each library has of its own."""
+"""The largest few, partitions and searches compared with what each library has of its own."""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final

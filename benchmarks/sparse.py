@@ -1,4 +1,4 @@
-"""Sparse products, and the assembly of a sparse matrix, beside SciPy and what each library has of its own.
+"""Sparse products, and the assembly of a sparse matrix, compared with SciPy and what each library has of its own.
 
 The matrix is the five-point Laplacian of a square of cells: 2.4 million entries.
 """

@@ -1,4 +1,4 @@
-"""Special functions beside each library's own, and the generic versions beside SciPy's."""
+"""Special functions compared with each library's own, and the generic versions compared with SciPy's."""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final, NamedTuple

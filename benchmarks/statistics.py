@@ -1,4 +1,4 @@
-"""Statistics beside the fastest recipe that each library has of its own."""
+"""Statistics compared with the fastest recipe that each library has of its own."""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final

@@ -1,4 +1,4 @@
-"""Transformations of NumPy programs: beside HIPS autograd where it is installed, derivatives by hand, and loops."""
+"""Transformations of NumPy programs compared with HIPS autograd where installed, derivatives by hand, and loops."""
 
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
@@ -155,7 +155,7 @@ def _formula(elements: int) -> Made:
 
 
 def _maps(members: int) -> Made:
-    """Many at once, beside a Python loop over them."""
+    """Many at once, compared with a Python loop over them."""
     topic = "mapped NumPy programs"
     random = np.random.default_rng(0)
     weights, inputs = random.normal(size=(16, 8)), random.normal(size=(members, 16))

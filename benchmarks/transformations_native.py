@@ -1,4 +1,4 @@
-"""Transformations of functions of JAX's and PyTorch's arrays, beside those that each library has itself."""
+"""Transformations of functions of JAX's and PyTorch's arrays, compared with those that each library has itself."""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final, NamedTuple

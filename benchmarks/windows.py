@@ -1,4 +1,4 @@
-"""Windows beside scipy.ndimage on NumPy, and what PyTorch and JAX have of their own."""
+"""Windows compared with scipy.ndimage on NumPy, and what PyTorch and JAX have of their own."""
 
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Final

@@ -117,7 +117,7 @@ def compiled_as(function: Callable[..., Any], wrapper: F) -> F:
 class Flat:
     """A function of arrays that calls a function of trees, and keeps what its result is besides arrays.
 
-    Calling it returns two tuples of arrays: those of the result and those of what comes beside it (`has_aux`).
+    Calling it returns two tuples of arrays: those of the result and those of the auxiliary data (`has_aux`).
     """
 
     __slots__ = ("_aux", "_flatten", "function", "has_aux", "name", "result", "structure")
@@ -132,7 +132,7 @@ class Flat:
     ) -> None:
         """Keep the function, called by the transformation `name` with trees of a structure.
 
-        The patterns of containers that it returns come beside the result, unless `flatten` makes leaves of them.
+        The patterns of containers that it returns come with the auxiliary data, unless `flatten` makes leaves of them.
         """
         self.name, self.function, self.structure, self.has_aux = name, function, structure, has_aux
         self._flatten = flatten
@@ -143,7 +143,7 @@ class Flat:
     def __call__(self, *leaves: Array) -> tuple[tuple[Array, ...], tuple[Array, ...]]:
         """Call the function of trees."""
         result = self.function(*unflatten(self.structure, leaves))
-        beside: tuple[Array, ...] = ()
+        aux: tuple[Array, ...] = ()
         if self.has_aux:
             if not isinstance(result, tuple) or len(result) != 2:
                 raise TypeError(
@@ -152,25 +152,25 @@ class Flat:
                 )
             result, aux = result
             found, structure = trees.flatten(aux)
-            beside = tuple(leaf for leaf in found if _arguments.is_array(leaf))
+            aux = tuple(leaf for leaf in found if _arguments.is_array(leaf))
             self._aux = [None if _arguments.is_array(leaf) else leaf for leaf in found], structure
         arrays, self.result = self._flatten(result)
         if type(self.result) is Patterned:
-            beside += self.result.take()
+            aux += self.result.take()
         like = next((leaf for leaf in (*arrays, *leaves) if _arguments.is_array(leaf)), None)
-        return tuple(as_array(f"{self.name}: the function returned", leaf, like) for leaf in arrays), beside
+        return tuple(as_array(f"{self.name}: the function returned", leaf, like) for leaf in arrays), aux
 
     def output(self, arrays: Sequence[Array]) -> trees.Tree:
         """Give arrays in the order of the result the structure of the result."""
         assert self.result is not None, "the function has been called"
         return unflatten(self.result, arrays)
 
-    def settled(self, beside: Sequence[Array]) -> Sequence[Array]:
-        """Take the patterns of what was returned from the end of what came beside it; return the rest."""
-        return self.result.give(beside) if type(self.result) is Patterned else beside
+    def settled(self, aux: Sequence[Array]) -> Sequence[Array]:
+        """Take the patterns of what was returned from the end of the auxiliary data; return the rest."""
+        return self.result.give(aux) if type(self.result) is Patterned else aux
 
     def aux(self, arrays: Sequence[Array]) -> trees.Tree:
-        """Put the arrays of what came beside the result together with the rest of it."""
+        """Put the arrays of the auxiliary data together with the rest of it."""
         assert self._aux is not None, "the function has been called with has_aux"
         leaves, structure = self._aux
         given = iter(arrays)
@@ -271,7 +271,7 @@ def unflatten(structure: Structure, leaves: Iterable[Any]) -> trees.Tree:
 def weak_numbers(like: Array | None) -> bool:
     """Tell whether Python numbers stay numbers in functions of arrays like `like`.
 
-    Python numbers are weakly typed: beside an array, they take its data type. As arrays they would not, except on
+    Python numbers are weakly typed: with an array, they take its data type. As arrays they would not, except on
     libraries that have arrays like that, which are JAX's of numbers and PyTorch's of shape ().
     """
     return like is None or not _has_weak_arrays(library_name(array_namespace(like)))
@@ -292,8 +292,8 @@ def _has_weak_arrays(library: str) -> bool:
 _WEAK_ARRAYS: Final[dict[str, bool]] = {}
 
 
-def arrays_beside_numbers(
-    function: str, name: str, tree: trees.Tree, beside: trees.Tree = None
+def arrays_and_numbers(
+    function: str, name: str, tree: trees.Tree, others: trees.Tree = None
 ) -> "tuple[list[Array], trees.Structure | Partial]":
     """Flatten a tree as `arrays_of` does; Python numbers stay in the structure where `weak_numbers` says so.
 
@@ -301,7 +301,7 @@ def arrays_beside_numbers(
         TypeError: As `arrays_of`, except that there need not be arrays.
     """
     leaves, structure = trees.flatten(tree)
-    around = leaves if beside is None else (*leaves, *trees.leaves(beside))
+    around = leaves if others is None else (*leaves, *trees.leaves(others))
     like = next((leaf for leaf in around if _arguments.is_array(leaf)), None)
     kept: trees.Structure | Partial
     if all(map(_arguments.is_array, leaves)) or not weak_numbers(like):
@@ -344,8 +344,8 @@ def without_arrays(tree: trees.Tree) -> str:
     return "None; does it lack a `return`?" if tree is None else f"{tree!r}, which holds no array"
 
 
-def number_beside(what: str, value: Any, given: Sequence[Array]) -> Array:
-    """Return an array as it is, and a Python number as an array: a float of the data type of real arrays beside it."""
+def promoted_number(what: str, value: Any, given: Sequence[Array]) -> Array:
+    """Return an array as it is, and a Python number as an array: a float of the data type of the real arrays."""
     array = as_array(what, value, next(iter(given), None))
     if not isinstance(value, float) or _arguments.is_array(value):
         return array
@@ -354,37 +354,37 @@ def number_beside(what: str, value: Any, given: Sequence[Array]) -> Array:
     return xp.astype(array, xp.result_type(*real)) if real else array
 
 
-def values_of(function: str, name: str, tree: trees.Tree, beside: trees.Tree = None) -> tuple[list[Array], Structure]:
+def values_of(function: str, name: str, tree: trees.Tree, others: trees.Tree = None) -> tuple[list[Array], Structure]:
     """Flatten a tree as `arrays_of` does, of whose containers only the values are leaves; it may be empty.
 
-    Floats have the data type of the real arrays among the leaves and in `beside`.
+    Floats have the data type of the real arrays among the leaves and in `others`.
     """
     leaves, structure = flatten_values(tree)
     if not leaves:
         return [], structure
     if not all(map(_arguments.is_array, leaves)):
-        around = leaves if beside is None else (*leaves, *trees.leaves(beside))
+        around = leaves if others is None else (*leaves, *trees.leaves(others))
         given = [x for x in around if _arguments.is_array(x)]
-        leaves = [number_beside(f"{function}: {name} holds", x, given) for x in leaves]
-    return _checked(function, name, leaves, structure, beside)
+        leaves = [promoted_number(f"{function}: {name} holds", x, given) for x in leaves]
+    return _checked(function, name, leaves, structure, others)
 
 
 def arrays_of(
-    function: str, name: str, tree: trees.Tree, beside: trees.Tree = None
+    function: str, name: str, tree: trees.Tree, others: trees.Tree = None
 ) -> tuple[list[Array], trees.Structure]:
     """Flatten a tree of arrays and Python numbers into arrays of one library.
 
-    Numbers take the library of the arrays; where there are none, that of arrays in `beside`, or the default one.
+    Numbers take the library of the arrays; where there are none, that of arrays in `others`, or the default one.
 
     Raises:
         TypeError: A leaf is something else, or arrays belong to two libraries.
     """
     leaves, structure = trees.flatten(tree)
-    return _checked(function, name, leaves, structure, beside)
+    return _checked(function, name, leaves, structure, others)
 
 
-def _checked(function: str, name: str, leaves: list[Any], structure: S, beside: trees.Tree) -> tuple[list[Array], S]:
-    around = leaves if beside is None else (*leaves, *trees.leaves(beside))
+def _checked(function: str, name: str, leaves: list[Any], structure: S, others: trees.Tree) -> tuple[list[Array], S]:
+    around = leaves if others is None else (*leaves, *trees.leaves(others))
     like = next((leaf for leaf in around if _arguments.is_array(leaf)), None)
     arrays = [as_array(f"{function}: {name} holds", leaf, like) for leaf in leaves]
     if not arrays:

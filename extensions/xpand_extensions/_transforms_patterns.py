@@ -69,7 +69,7 @@ class Patterned:
     def tree(self, leaves: Iterable[Any], shape: tuple[int, ...] = ()) -> trees.Tree:
         """Make the tree of leaves, those of containers with further axes of a shape before their own."""
         given = list(leaves)
-        patterns = iter(beside(given, self._patterns))
+        patterns = iter(in_namespace_of(given, self._patterns))
 
         def fill(x: Any) -> Any:
             if type(x) is not _Shell:
@@ -118,7 +118,7 @@ class Patterned:
         return str(self.structure).replace("CustomTreeNode(_Shell[", "CustomTreeNode(container[")
 
 
-def beside(arrays: Sequence[Array], tree: trees.Tree) -> trees.Tree:
+def in_namespace_of(arrays: Sequence[Array], tree: trees.Tree) -> trees.Tree:
     """Make the arrays of a tree of the namespace that arrays which are traced have, where it is one of its own.
 
     So a function finds one namespace for its arguments, whichever of them it asks.

@@ -71,7 +71,7 @@ def choose_namespace(*values: Any) -> Namespace:
     """Choose the namespace to compute with, given arrays and plain values.
 
     Where the values are all Python scalars, (nested) lists and tuples of them, None, or NumPy arrays, every library can
-    take them, and the default namespace is chosen. Arrays of another library choose that library, also beside NumPy
+    take them, and the default namespace is chosen. Arrays of another library choose that library, also next to NumPy
     arrays and plain values.
 
     Raises:

@@ -91,7 +91,7 @@ LIBRARIES: Final = {
 _BY_TYPE: dict[type, Namespace] = {}
 _MAX_TYPES: Final = 4096  # a program that makes array classes without end must not make the cache grow without end
 
-# Classes of arrays whose namespace takes another's arrays beside them, as constants.
+# Classes of arrays whose namespace takes another's arrays along with them, as constants.
 _WRAPPERS: dict[type, Namespace] = {}
 
 _CONCRETE_BY_TYPE: dict[type, Callable[[Array], bool]] = {}

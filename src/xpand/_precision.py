@@ -39,7 +39,7 @@ _REAL_OF_BITS: Final = {16: "float16", 32: "float32", 64: "float64"}
 def precision_of(real: str | int, integral: str | None = None) -> Precision:
     """Make the setting of a real data type's name, or of a number of bits: 16, 32 or 64.
 
-    Integers have 64 bits beside float64, and else 32. There are no complex numbers of half precision.
+    Integers have 64 bits with float64, and else 32. There are no complex numbers of half precision.
     """
     name = _REAL_OF_BITS[real] if isinstance(real, int) else real
     wide = name == "float64"

@@ -28,7 +28,7 @@ def isclose(
 
     Returns:
         Booleans of the common shape. Infinities are close to equal ones alone; booleans are compared with `==`;
-        integers beside integers are compared as they are, and as floating-point numbers where they differ.
+        integers are compared with integers as they are, and as floating-point numbers where they differ.
 
     Raises:
         TypeError: Neither is an array, arrays of two libraries, or tolerances that are no numbers.
@@ -129,7 +129,7 @@ def _close(function: str, a: Array | Scalar, b: Array | Scalar, rtol: float, ato
 
 
 def _number(function: str, xp: Namespace, value: Scalar, like: Array) -> Array:
-    """Make a number an array of the data type of the array beside it.
+    """Make a number an array of the data type of the other array.
 
     Raises:
         TypeError: It is no number, or the data type can't hold it.

@@ -19,9 +19,9 @@ def promote(*operands: Array | Scalar, bool_to_int: bool = False, int_to_float: 
 
     Args:
         *operands: Arrays of one library, of any shapes, and Python scalars; one array at least.
-        bool_to_int: Booleans count as integers: beside arrays of numbers they take their type; alone they become the
+        bool_to_int: Booleans count as integers: with arrays of numbers they take their type; alone they become the
             library's default integers.
-        int_to_float: Integers count as floating-point numbers: beside floating-point arrays they take their type;
+        int_to_float: Integers count as floating-point numbers: with floating-point arrays they take their type;
             alone they become the library's default real floating-point type.
 
     Returns:

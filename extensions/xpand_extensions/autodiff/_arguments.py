@@ -11,11 +11,11 @@ from xpand._namespace import describe
 from xpand._typing import Array
 
 from .._transforms import Flat, Like, differentiable, is_floating, unflatten, values_of, without_arrays
-from .._transforms_patterns import Patterned, beside
+from .._transforms_patterns import Patterned, in_namespace_of
 
 
 class Floating:
-    """A function of trees, as one of its floating-point arrays alone: integers are held, and returned beside."""
+    """A function of trees as one of its floating-point arrays alone; integers are returned as auxiliary data."""
 
     def __init__(self, flat: Flat, leaves: Sequence[Array]) -> None:
         """Take the function, and all its arguments."""
@@ -33,13 +33,13 @@ class Floating:
         for i, x in zip(self._places, arrays):
             given[i] = x
         if len(arrays) < len(given):
-            given = beside(arrays, given)
+            given = in_namespace_of(arrays, given)
         outs, aux = self.flat(*given)
         self._is_floating = [is_floating(array_namespace(x), x) for x in outs]
         return tuple(compress(outs, self._is_floating)), (*compress(outs, map(not_, self._is_floating)), *aux)
 
     def outputs(self, outs: Sequence[Array], aux: Sequence[Array]) -> tuple[list[Array], Sequence[Array]]:
-        """Put the outputs of a call together again; return them, and what the function returned beside them."""
+        """Put the outputs of a call together again; return them, and the auxiliary data of the function."""
         count = self._is_floating.count(False)
         floating, others = iter(outs), iter(aux[:count])
         return [next(floating) if each else next(others) for each in self._is_floating], aux[count:]
@@ -90,7 +90,7 @@ class Chosen:
         for i, x in zip(self._places, arrays):
             given[i] = x
         if len(arrays) < len(given):
-            given = beside(arrays, given)
+            given = in_namespace_of(arrays, given)
         return self.flat(*given)
 
     def tree(self, derivatives: Sequence[Array], shape: tuple[int, ...] = ()) -> Any:
@@ -120,7 +120,7 @@ def _called(
     """Call a function with others in the places of some arguments."""
     given = list(args)
     if len(chosen) < len(given) or kwargs:
-        given, kwargs = beside(trees.leaves(chosen), (given, kwargs))
+        given, kwargs = in_namespace_of(trees.leaves(chosen), (given, kwargs))
     for place, value in zip(places, chosen):
         given[place] = value
     return function(*given, **kwargs)

@@ -11,7 +11,7 @@ from xpand._typing import Array
 from .._captures import OfArrays
 from .._dispatch import pluggable
 from .._transformed import transformation
-from .._transforms import arrays_beside_numbers, as_array, unflatten
+from .._transforms import arrays_and_numbers, as_array, unflatten
 from ._arguments import argnums_of, check_callable, places_of
 from ._products import Function
 from .checkpoint_policies import AnyPolicy
@@ -73,7 +73,7 @@ def checkpoint(
         args = tuple([x for place, x in enumerate(args) if place not in static])
         # PyTorch's compiler reads no dictionaries in trees, an empty one neither.
         given = (args, kwargs) if kwargs else (args,)
-        leaves, structure = arrays_beside_numbers("checkpoint", "the arguments", given, [value for _, value in held])
+        leaves, structure = arrays_and_numbers("checkpoint", "the arguments", given, [value for _, value in held])
         result: list[trees.Structure] = []
 
         def of_arrays(users: "tuple[Function]", *xs: Array) -> tuple[Array, ...]:

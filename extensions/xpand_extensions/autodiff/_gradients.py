@@ -135,7 +135,7 @@ def _value_and_grad(
 
 
 def pullback(chosen: Chosen) -> tuple[tuple[Array, ...], Callable[..., tuple[Array, ...]], Sequence[Array]]:
-    """Call a function at its chosen arguments: return results, what pulls derivatives back, and what came beside."""
+    """Call a function at its chosen arguments: return the results, the pullback and the auxiliary data."""
     arrays = chosen.arrays
     if not arrays:
         outs, aux = chosen()

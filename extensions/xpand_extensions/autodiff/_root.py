@@ -110,13 +110,13 @@ class _Root:
         return self.form.arrays("custom_root: f must return", "initial_guess", found, xs[0])
 
     def solve(self, users: Users, guess: Arrays, *args: Array) -> tuple[Arrays, Arrays]:
-        """Find the root; return it, and the arrays beside it."""
+        """Find the root; return it, and the arrays of the auxiliary data."""
         found = users[0](self.form.tree(guess), *self.given.filled(args))
-        beside: Arrays = ()
+        aux: Arrays = ()
         if self.has_aux:
-            found, aux = pair("custom_root: solve", found)
-            beside = self.aux.arrays(aux)
-        return self.form.arrays("custom_root: solve must return", "initial_guess", found, guess[0]), beside
+            found, data = pair("custom_root: solve", found)
+            aux = self.aux.arrays(data)
+        return self.form.arrays("custom_root: solve must return", "initial_guess", found, guess[0]), aux
 
     def tangent_solve(self, users: tuple[Function | None], jacobian: Callable[[Arrays], Arrays], ys: Arrays) -> Arrays:
         """Solve the system of the Jacobian, a linear function of arrays."""

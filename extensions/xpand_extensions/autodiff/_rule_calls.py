@@ -10,7 +10,7 @@ from xpand._namespace import describe
 from xpand._structures import same_structure
 from xpand._typing import Array
 
-from .._transforms import Flat, Like, Partial, arrays_beside_numbers, as_array, unflatten
+from .._transforms import Flat, Like, Partial, arrays_and_numbers, as_array, unflatten
 from .._transforms_patterns import flatten_planless, pattern_places, without_plans
 from ._arguments import argnums_of, check_callable, places_of
 from ._products import Function
@@ -85,7 +85,7 @@ class Call:
         self.held = sorted(places_of(custom.name, custom.nondiff_argnums, len(args), "nondiff_argnums"))
         self.chosen = [i for i in range(len(args)) if i not in self.held]
         chosen = without_plans(tuple(args[i] for i in self.chosen))
-        self.leaves, self.structure = arrays_beside_numbers(custom.name, "the arguments", chosen, args)
+        self.leaves, self.structure = arrays_and_numbers(custom.name, "the arguments", chosen, args)
         self.likes = [Like.of(x) for x in self.leaves]
         self.patterns = self.given_places(pattern_places(chosen))
         self.patterns_out: list[int] = []
@@ -197,15 +197,15 @@ def conforming(what: str, tree: trees.Tree, structure: Any, likes: list[Like]) -
 
 
 def with_zeros(
-    arrays: Sequence[Array | None], likes: Sequence[Like], symbolic_zeros: bool, beside: Sequence[Array]
+    arrays: Sequence[Array | None], likes: Sequence[Like], symbolic_zeros: bool, others: Sequence[Array]
 ) -> Sequence[Any]:
-    """Put zeros in place of None: symbolic ones, or arrays to be used beside others."""
+    """Put zeros in place of None: symbolic ones, or arrays to be combined with `others`."""
     if all(x is not None for x in arrays):
         return arrays
     if symbolic_zeros:
         return [SymbolicZero(like.shape, like.dtype) if x is None else x for x, like in zip(arrays, likes)]
     # Traced where the others are: not every library's own arrays leave operators to those.
-    zeros = array_namespace(*beside, *(x for x in arrays if x is not None)).zeros
+    zeros = array_namespace(*others, *(x for x in arrays if x is not None)).zeros
     return [
         zeros(like.shape, dtype=like.dtype, device=like.device) if x is None else x for x, like in zip(arrays, likes)
     ]

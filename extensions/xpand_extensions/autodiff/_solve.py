@@ -109,7 +109,7 @@ class _LinearSystem:
         self.b = tuple(leaves)
         one_library("custom_linear_solve", "b and args", (*self.b, *self.given.arrays))
         self.rows = Form(structure, leaves)
-        self.columns: list[Form] = []  # one, once: PyTorch's compiler loses an attribute set beside a loop
+        self.columns: list[Form] = []  # one, once: PyTorch's compiler loses an attribute that is set next to a loop
         self.aux, self.aux_of_transposed = Aux(), Aux()
 
     def solution(self, xs: Arrays) -> trees.Tree:
@@ -122,25 +122,25 @@ class _LinearSystem:
         return self.rows.arrays("custom_linear_solve: matvec must return", "b", found, xs[0])
 
     def solve(self, users: Users, b: Arrays, *args: Array) -> tuple[Arrays, Arrays]:
-        """Solve the system; return the solution, and the arrays beside it."""
+        """Solve the system; return the solution, and the arrays of the auxiliary data."""
         found = users[0](self.rows.tree(b), *self.given.filled(args))
-        beside: Arrays = ()
+        aux: Arrays = ()
         if self.has_aux:
-            found, aux = pair("custom_linear_solve: solve", found)
-            beside = self.aux.arrays(aux)
+            found, data = pair("custom_linear_solve: solve", found)
+            aux = self.aux.arrays(data)
         if not self.columns:
             leaves, structure = trees.flatten(found)
             xs = tuple(as_array("custom_linear_solve: solve returned", x, b[0]) for x in leaves)
             differentiable("custom_linear_solve", "the solution", xs)
             self.check_solution(found, xs, b[0])
             self.columns.append(Form(structure, xs))
-            return xs, beside
-        return self.columns[0].arrays("custom_linear_solve: solve must return", "before", found, b[0]), beside
+            return xs, aux
+        return self.columns[0].arrays("custom_linear_solve: solve must return", "before", found, b[0]), aux
 
-    def check_solution(self, solution: trees.Tree, xs: Arrays, beside: Array) -> None:
+    def check_solution(self, solution: trees.Tree, xs: Arrays, reference: Array) -> None:
         """Check that a solution can be one of a square system, or of a symmetric one."""
         if self.symmetric:
-            self.rows.arrays("custom_linear_solve: with symmetric=True, solve must return", "b", solution, beside)
+            self.rows.arrays("custom_linear_solve: with symmetric=True, solve must return", "b", solution, reference)
         size, wanted = sum(prod(x.shape) for x in xs), sum(prod(shape) for shape, _ in self.rows.kinds)
         if size != wanted:
             shapes = ", ".join(str(shape) for shape, _ in self.rows.kinds)
@@ -152,8 +152,8 @@ class _LinearSystem:
     def transpose_solve(self, users: Users, xs: Arrays, *args: Array) -> tuple[Arrays, Arrays]:
         """Solve the transposed system."""
         found = users[0](self.solution(xs), *self.given.filled(args))
-        beside: Arrays = ()
+        aux: Arrays = ()
         if self.has_aux:
-            found, aux = pair("custom_linear_solve: transpose_solve", found)
-            beside = self.aux_of_transposed.arrays(aux)
-        return self.rows.arrays("custom_linear_solve: transpose_solve must return", "b", found, xs[0]), beside
+            found, data = pair("custom_linear_solve: transpose_solve", found)
+            aux = self.aux_of_transposed.arrays(data)
+        return self.rows.arrays("custom_linear_solve: transpose_solve must return", "b", found, xs[0]), aux

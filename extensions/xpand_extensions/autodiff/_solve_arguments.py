@@ -36,7 +36,7 @@ class Arguments:
 
 
 class Aux:
-    """What a solver returns beside the solution: its arrays, and the rest."""
+    """The auxiliary data that a solver returns with the solution: its arrays, and the rest."""
 
     __slots__ = ("_found",)
 
@@ -70,7 +70,7 @@ class Form:
         """Give arrays the structure."""
         return trees.unflatten(self.structure, arrays)
 
-    def arrays(self, what: str, like: str, tree: trees.Tree, beside: Array) -> Arrays:
+    def arrays(self, what: str, like: str, tree: trees.Tree, reference: Array) -> Arrays:
         """Take apart a tree that `what` says must be `like` another.
 
         Raises:
@@ -82,7 +82,7 @@ class Form:
             raise TypeError(f"{what} a tree like {like}, of the structure {self.structure}, got {structure}")
         found = []
         for leaf, (shape, dtype) in zip(leaves, self.kinds):
-            x = as_array(f"{what} a tree of arrays like {like}; it holds", leaf, beside)
+            x = as_array(f"{what} a tree of arrays like {like}; it holds", leaf, reference)
             if not isinstance(leaf, complex) and not _arguments.is_array(leaf) and x.dtype != dtype:
                 x = array_namespace(x).astype(x, dtype)
             if tuple(x.shape) != shape:

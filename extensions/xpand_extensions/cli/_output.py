@@ -1,4 +1,4 @@
-"""How results are written: tables for people, JSON for programs, progress beside both."""
+"""How results are written: tables for people, JSON for programs, progress for both."""
 
 import json
 import os

@@ -26,7 +26,7 @@ def while_loop(
         cond_fun: Takes the value carried, a tree of arrays; returns whether to go on: a bool, or an array of one.
         body_fun: Takes the value carried and returns the next: a tree of the same structure, shapes and data types.
         init_val: The value to begin with, a tree of arrays and Python numbers. Numbers become arrays: floats
-            of the data type of the real arrays beside them; and where a step makes another data type of a number, the
+            of the data type of the real arrays next to them; and where a step makes another data type of a number, the
             loop begins with that.
         max_iter: The most steps to take. A sequence of numbers of steps asks for the trajectory: the values after that
             many steps each, or after the last one where the loop ended sooner. None: no bound, and on JAX no

@@ -57,7 +57,7 @@ def scan(
         ValueError: Arrays of several sizes along their first axes, or of another than `length`, or no size at all; or
             arrays on two devices.
 
-    Memory of derivatives by reverse mode, on JAX and for PyTorch's `backward`, beside what is stacked: that of the
+    Memory of derivatives by reverse mode, on JAX and for PyTorch's `backward`, without the stacked outputs: that of the
     square root of the number of steps, each step computed twice.
 
     Source: `jax.lax.scan`.

@@ -16,7 +16,7 @@ from xpand._structures import same_structure
 from xpand._typing import Array, DType
 
 from .._captures import Opaque
-from .._transforms import as_array, number_beside, weak_numbers
+from .._transforms import as_array, promoted_number, weak_numbers
 from .._transforms_patterns import flatten_planless, stackable, without_plans
 
 Arrays: TypeAlias = "tuple[Array, ...]"
@@ -31,13 +31,13 @@ class _PromotedError(Exception):
 class Carry(Opaque):
     """The values that a loop hands from each step to the next: what they are, and the check that they stay so.
 
-    Python numbers become arrays. They are weak, as in promotion: a float has the data type of the real arrays beside
+    Python numbers become arrays. They are weak, as in promotion: a float has the data type of the real arrays next to
     it, and where a step makes another data type of a number, the loop begins with that. Which that is, the first step
     says when it is called with the number itself. It also says which library the arrays are to be of, where there are
     none to begin with.
     """
 
-    def __init__(self, function: str, name: str, step: str, tree: trees.Tree, beside: Sequence[Any] = ()) -> None:
+    def __init__(self, function: str, name: str, step: str, tree: trees.Tree, others: Sequence[Any] = ()) -> None:
         """Flatten `tree`, the argument `name`; what `step` returns is to be like it."""
         self.function, self.name, self.step = function, name, step
         found = trees.leaves(tree)
@@ -48,11 +48,11 @@ class Carry(Opaque):
         self._is_empty = not found
         if self._is_empty:  # libraries take loops that carry something
             found = [0]
-        given = [x for x in (*found, *beside) if _arguments.is_array(x)]
+        given = [x for x in (*found, *others) if _arguments.is_array(x)]
         self._like = first_array(given)
         self._weak = [not _arguments.is_array(leaf) for leaf in found]
         self._promoted: dict[int, DType] = {}
-        self.arrays: Arrays = tuple([number_beside(f"{function}: {name} holds", leaf, given) for leaf in found])
+        self.arrays: Arrays = tuple([promoted_number(f"{function}: {name} holds", leaf, given) for leaf in found])
         self._numbers: dict[int, Any] = {}
         if any(self._weak) and not self._is_empty and weak_numbers(self._like):
             real = any(array_namespace(x).isdtype(x.dtype, "real floating") for x in given)

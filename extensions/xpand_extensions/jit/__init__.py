@@ -132,8 +132,8 @@ def jit(
     donated = statics.donated(donate_argnums)
     signatures: Compiled[Function] = Compiled(function, "static values or structures of the arguments")
 
-    # What is called with arrays and numbers alone, which need no flattening, is found by their types. What it is made
-    # for beside them is part of that only where something is set.
+    # Calls with arrays and numbers alone need no flattening: their programs are found by the types of the arguments,
+    # and by the precision where one is set.
     def compiled(*args: Any, **kwargs: Any) -> Any:
         precision = compiled_for() if PRECISION.active or MATMUL.active else None
         if not kwargs:

@@ -170,7 +170,7 @@ def prepared(
     count = len(trees.leaves(given))
     arrays = arrays_of(name, "the arguments", given)[0] if count else [choose_namespace().zeros(0)]
 
-    # Of plain values only, beside the function: torch.compile has to make constants of them.
+    # Of plain values and the function only: torch.compile has to make constants of them.
     numbers = iter(range(count))
     places = trees.map(lambda _: next(numbers), given)
     of_results = trees.map(lambda _: 0, result_shape_dtypes)

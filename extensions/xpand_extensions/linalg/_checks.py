@@ -73,7 +73,7 @@ def right_sides(function: str, a: Array, b: Array, size: int, *, left_side: bool
     if b.ndim == 0 or b.shape[axis] != size:
         takes = f"({size},) or (..., {size}, k)" if left_side else f"({size},) or (..., k, {size})"
         raise ValueError(
-            f"{function}: b must have the shape {takes} beside matrices of shape {tuple(a.shape)}, got {tuple(b.shape)}"
+            f"{function}: b must have the shape {takes} for matrices of shape {tuple(a.shape)}, got {tuple(b.shape)}"
         )
     stacks(function, a, b)
 

@@ -149,7 +149,7 @@ def matvec(a: Array, x: Array, /) -> Array:
     columns = checks.matrices("matvec", "a", a)[1]
     if x.ndim == 0 or x.shape[-1] != columns:
         raise ValueError(
-            f"matvec: x must have the shape (..., {columns}) beside matrices of shape {tuple(a.shape)}, got "
+            f"matvec: x must have the shape (..., {columns}) for matrices of shape {tuple(a.shape)}, got "
             f"{tuple(x.shape)}"
         )
     for m, n in zip(reversed(a.shape[:-2]), reversed(x.shape[:-1])):

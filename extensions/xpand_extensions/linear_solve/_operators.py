@@ -8,7 +8,7 @@ from xpand._namespace import describe
 from xpand._typing import Array
 
 from .. import autodiff
-from .._transforms_patterns import beside
+from .._transforms_patterns import in_namespace_of
 from ..control_flow._trees import function_of
 from ..sparse._containers import CSR, Sparse
 from ..sparse._convert import any_sparse, tocsr
@@ -67,7 +67,7 @@ class LinearOperator:
 
     def __call__(self, x: trees.Tree, /) -> trees.Tree:
         """Multiply a vector."""
-        return self.function(x, *beside(trees.leaves(x), self.args))
+        return self.function(x, *in_namespace_of(trees.leaves(x), self.args))
 
 
 def _flatten(a: LinearOperator) -> tuple[tuple[Any, ...], tuple[Any, ...]]:

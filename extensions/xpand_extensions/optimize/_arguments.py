@@ -27,10 +27,10 @@ class Vectors:
         "structure", "tree", "xp",
     )  # fmt: skip
 
-    def __init__(self, function: str, name: str, tree: trees.Tree, batch_ndim: int, beside: trees.Tree = None) -> None:
+    def __init__(self, function: str, name: str, tree: trees.Tree, batch_ndim: int, others: trees.Tree = None) -> None:
         """Take the tree whose arrays have `batch_ndim` axes of independent problems first."""
         self.function, self.name, self.tree = function, name, tree
-        leaves, self.structure = arrays_of(function, name, tree, beside)
+        leaves, self.structure = arrays_of(function, name, tree, others)
         _arguments.one_device(function, **{f"{name}[{i}]": x for i, x in enumerate(leaves)})
         self.xp = array_namespace(*leaves)
         self.batch_ndim = batch_ndim

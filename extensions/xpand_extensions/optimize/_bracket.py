@@ -10,7 +10,7 @@ from xpand._typing import Array
 from .._elsewhere import arguments_elsewhere
 from .._solver_status import Status, throw_unless_converged
 from .._transforms import as_array
-from .._transforms_patterns import beside
+from .._transforms_patterns import in_namespace_of
 from .._where import clean_tracebacks
 from ..generic.optimize import _bracket as bracket
 from ._arguments import Vectors, args_of, callable_of, limits_of
@@ -165,7 +165,7 @@ def _bracketed(
     width = (4.0 * eps if atol is None else limits.atol), max(4.0 * eps, limits.rtol)
 
     def value(x: Array, given: tuple[Any, ...]) -> Array:
-        return vectors.scalar("f must return", f(x, *beside([x], given)))
+        return vectors.scalar("f must return", f(x, *in_namespace_of([x], given)))
 
     def told(given: tuple[Any, ...]) -> Any:
         return None if callback is None else lambda record: callback(_result(value, record, given))

@@ -42,11 +42,11 @@ def implicit(
     Args:
         condition: What is zero at the solution; takes it and the parameters.
         start: Where to begin, which the solution does not depend on.
-        solve: Takes the beginning and the parameters; returns the solution and anything beside it.
+        solve: Takes the beginning and the parameters; returns the solution and auxiliary data.
         args: The parameters.
         tangent_solve: Solves a linear equation, given by a function of vectors; None: as `tangent_of`.
         is_symmetric: Whether the derivative of the condition is symmetric, as of a gradient.
     """
     tangent_solve = partial(tangent_of, is_symmetric=is_symmetric) if tangent_solve is None else tangent_solve
-    found, beside = custom_root(condition, start, solve=solve, tangent_solve=tangent_solve, args=args, has_aux=True)
-    return found, beside
+    found, aux = custom_root(condition, start, solve=solve, tangent_solve=tangent_solve, args=args, has_aux=True)
+    return found, aux

@@ -9,7 +9,7 @@ from xpand._typing import Array
 from .. import autodiff
 from .._elsewhere import arguments_elsewhere
 from .._solver_status import throw_unless_converged
-from .._transforms_patterns import beside
+from .._transforms_patterns import in_namespace_of
 from .._where import clean_tracebacks
 from ..generic.optimize import _descent as descent
 from ..generic.optimize import _first_order as first_order
@@ -206,7 +206,7 @@ class Objective:
 
     def value(self, x: Array, args: tuple[Any, ...]) -> Array:
         """Evaluate the function: shape `(*batch)`."""
-        return self.vectors.scalar("f must return", self.f(self.vectors.unflatten(x), *beside([x], args)))
+        return self.vectors.scalar("f must return", self.f(self.vectors.unflatten(x), *in_namespace_of([x], args)))
 
     def gradient(self, x: Array, args: tuple[Any, ...]) -> Array:
         """Evaluate the gradient."""
@@ -218,7 +218,7 @@ class Objective:
         if own is not None:
 
             def given(x: Array) -> tuple[Array, Array]:
-                slope = own(self.vectors.unflatten(x), *beside([x], args))
+                slope = own(self.vectors.unflatten(x), *in_namespace_of([x], args))
                 return self.value(x, args), self.vectors.flatten("what gradient returns", slope)
 
             return given

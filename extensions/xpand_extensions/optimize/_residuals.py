@@ -8,7 +8,7 @@ from xpand._typing import Array
 
 from .. import autodiff
 from .._transforms import without_arrays
-from .._transforms_patterns import beside
+from .._transforms_patterns import in_namespace_of
 from ..generic.optimize._residuals import Linearize
 from ..vmap import vmap
 from ._arguments import Vectors
@@ -34,7 +34,7 @@ class Residuals:
     def value(self, x: Array, args: tuple[Any, ...]) -> Array:
         """Evaluate the residuals: shape `(*batch, m)`."""
         vectors = self.vectors
-        found = self.f(vectors.unflatten(x), *beside([x], args))
+        found = self.f(vectors.unflatten(x), *in_namespace_of([x], args))
         if self.is_square:
             flat = vectors.flatten("what f returns", found)
             return flat - x if self.shift else flat
@@ -64,7 +64,7 @@ class Residuals:
         vectors = self.vectors
 
         def at(x: Array) -> trees.Tree:
-            return self.f(vectors.unflatten(x), *beside([x], args))
+            return self.f(vectors.unflatten(x), *in_namespace_of([x], args))
 
         if stacked:
             fun = trees.stack([at(record.x[i, ...]) for i in range(record.x.shape[0])])

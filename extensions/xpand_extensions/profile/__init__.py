@@ -59,7 +59,7 @@ def profile(
             the user's code a call comes. Otherwise there are names and times only, which costs half as much.
         subtract_trace_time: Whether to leave out of the times what recording takes.
         synchronize: Whether to wait after each call until the result is computed, on libraries and devices that compute
-            beside the program, so that each call has its own time. Otherwise it is what the program waits for.
+            asynchronously, so that each call has its own time. Otherwise it is what the program waits for.
         memory: Whether to measure the memory of each call: what Python's allocator (`tracemalloc`) knows of, NumPy's
             arrays among it, and what devices' libraries count. It makes everything several times slower.
         save: A file to save the profile to at the end, as `Profile.save` does.

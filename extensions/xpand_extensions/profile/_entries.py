@@ -244,7 +244,7 @@ class Entry:
 
     @property
     def own_duration(self) -> float:
-        """Seconds that it took beside the calls recorded inside it."""
+        """Seconds that it took without the calls recorded inside it."""
         return self.duration - sum(child.duration for child in self.children)
 
     @property

@@ -18,7 +18,7 @@ from ._memory import Meter
 CURRENT: Final[ContextVar["Recorder | None"]] = ContextVar("profile", default=None)
 
 _PACKAGES: Final = ("xpand", "xpand_extensions", "array_api_compat", "array_api_extra", "array_api_strict", "optree")
-"""The packages, beside the libraries, whose lines aren't the user's."""
+"""The packages, in addition to the libraries, whose lines aren't the user's."""
 
 _NOTHING: Final[dict[str, Any]] = {}
 _MAX_TYPES: Final = 4096

@@ -23,7 +23,7 @@ _QUESTIONS: Final = frozenset({"can_cast", "finfo", "iinfo", "isdtype", "promote
 _SETTINGS: Final = ("_", "get_", "is_", "reset_", "set_")
 """How the names of others begin that compute nothing."""
 _METHODS: Final = frozenset({"array", "check", "operation", "takes", "wrap", "wraps"})
-"""What a namespace of traced arrays has beside the standard's functions."""
+"""The functions that a namespace of traced arrays has in addition to the standard's."""
 
 _UNRECORDED: Final = frozenset({"profile", "precision"})
 """The capabilities whose functions compute nothing."""

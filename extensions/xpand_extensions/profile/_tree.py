@@ -24,7 +24,7 @@ class Node:
 
     @property
     def own_duration(self) -> float:
-        """Seconds beside those of the nodes inside; nothing in a function of the user's, whose time isn't taken."""
+        """Seconds without those of the nodes inside; nothing in a function of the user's, whose time isn't taken."""
         return max(0.0, self.duration - sum(child.duration for child in self.children.values()))
 
     def child(self, key: tuple[Any, ...], name: str, place: Place | None, entry: Entry | None = None) -> "Node":

@@ -69,7 +69,7 @@ def multivariate_normal(
     size = mean.shape[-1]
     if cov.ndim < 2 or tuple(cov.shape[-2:]) != (size, size):
         raise ValueError(
-            f"multivariate_normal: cov must have the shape (..., {size}, {size}) beside vectors of {size}, got "
+            f"multivariate_normal: cov must have the shape (..., {size}, {size}) for vectors of {size}, got "
             f"{tuple(cov.shape)}"
         )
     mean, cov = _arguments.promote("multivariate_normal", xp, **arrays)

@@ -159,7 +159,7 @@ def _dense_sum(function: str, a: Any, b: Any, sign: int) -> Array:
     _arguments.one_device(function, a=x, b=y)
     x, y = _arguments.promote(function, xp, a=x, b=y)
     _arguments.broadcast_shapes(function, a=tuple(x.shape), b=tuple(y.shape))
-    # Not by operators: array-api-strict's arrays take no traced ones beside them.
+    # Not by operators: array-api-strict's arrays can't be combined with traced ones.
     total: Array = xp.add(x, y) if sign > 0 else xp.subtract(x, y)
     return total
 

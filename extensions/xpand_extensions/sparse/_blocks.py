@@ -13,7 +13,7 @@ from .._bounds import index_dtype
 
 Shape = tuple[int, int]
 Product = Callable[..., Array]
-"""One of the facades, whose checks cost little beside what is done here."""
+"""One of the facades, whose checks cost little compared with the work here."""
 
 
 def multiplied(multiply: Product, values: Array, rows: Array, columns: Array, x: Array, shape: Shape) -> Array:

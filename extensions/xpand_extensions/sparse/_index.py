@@ -243,7 +243,7 @@ def _taken(a: COO, axis: int, index: Array) -> COO:
     """Take rows, or what there is along another axis, by an array: each as often as it is named."""
     if index.ndim != 1:
         raise ValueError(
-            f"getitem: an array beside slices of sparse axes must have one axis, got the shape {tuple(index.shape)}"
+            f"getitem: an array next to slices of sparse axes must have one axis, got the shape {tuple(index.shape)}"
         )
     if not known(index, *a.coords) or a.coords[0].ndim > 1:
         raise TypeError(

@@ -54,7 +54,7 @@ def parts(function: str, values: Array, shape: Any, /, **others: Array) -> Names
     for name, given, last in ((first_name, first, entries), (second_name, second, ends)):
         if tuple(given.shape) not in (tuple(last), (*batch, *last)):
             raise ValueError(
-                f"{function}: {name} must have the shape {tuple(last)} or {(*batch, *last)} beside values of shape "
+                f"{function}: {name} must have the shape {tuple(last)} or {(*batch, *last)} for values of shape "
                 f"{tuple(values.shape)} of matrices of shape {shape}, got {tuple(given.shape)}"
             )
     if first.ndim != second.ndim:

@@ -1,4 +1,4 @@
-"""Checks of the special functions: arrays of floating-point data types, and numbers beside them."""
+"""Checks of the special functions: arrays of floating-point data types, and numbers combined with them."""
 
 from typing import Any, Final
 

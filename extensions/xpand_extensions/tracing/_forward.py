@@ -12,7 +12,7 @@ from ._infinities import unwarned
 
 
 class Forward(Trace):
-    """The interpreter of forward mode: its arrays hold a value, and beside it the tangent."""
+    """The interpreter of forward mode: its arrays hold a value and a tangent."""
 
     __slots__ = ()
 
@@ -123,10 +123,10 @@ def _term(
 def jvp(
     namespace: Any, function: Callable[..., Any], primals: Sequence[Array], tangents: Sequence[Array], what: str = "jvp"
 ) -> tuple[tuple[Array, ...], tuple[Array, ...], tuple[Array, ...]]:
-    """Push tangents through a function of arrays that returns two tuples of arrays: outputs, and what comes beside."""
+    """Push tangents through a function of arrays that returns two tuples of arrays: outputs and auxiliary data."""
     with unwarned(), Forward(what, namespace) as trace:
         inputs = [namespace.array(trace, snapshot(bare(x)), bare(t)) for x, t in zip(primals, tangents)]
-        outs, beside = function(*inputs)
+        outs, aux = function(*inputs)
     values, derivatives = [], []
     for x in outs:
         if trace.own(x):
@@ -135,4 +135,4 @@ def jvp(
         else:
             values.append(bare(x))
             derivatives.append(zeros(namespace, x))
-    return tuple(values), tuple(derivatives), tuple(trace.plain(x) for x in beside)
+    return tuple(values), tuple(derivatives), tuple(trace.plain(x) for x in aux)

@@ -21,7 +21,7 @@ from ._tape import Applied, Node, Opaque, Part, Sum, Tape, whole_of, without_val
 
 
 class Linearize(Trace):
-    """The interpreter that linearises: its arrays hold a value, and beside it the node of the tangent."""
+    """The interpreter that linearises: its arrays hold a value and the tape's node of the tangent."""
 
     __slots__ = ("array", "tape")
 
@@ -161,15 +161,15 @@ def opaque(
 def linearize(
     namespace: Any, what: str, function: Callable[..., Any], primals: Sequence[Array]
 ) -> tuple[tuple[Array, ...], tuple[Array, ...], "Linear"]:
-    """Evaluate a function of arrays that returns two tuples of arrays: outputs, and what comes beside; linearise it."""
+    """Evaluate a function of arrays that returns two tuples of arrays: outputs and auxiliary data; linearise it."""
     primals = [snapshot(bare(x)) for x in primals]
     with unwarned(), Linearize(what, namespace, getattr(primals[0], "device", None)) as trace:
         nodes = [Node(tuple(x.shape), x.dtype) for x in primals]
-        outs, beside = function(*(namespace.array(trace, x, node) for x, node in zip(primals, nodes)))
+        outs, aux = function(*(namespace.array(trace, x, node) for x, node in zip(primals, nodes)))
     trace.tape.alive = False
     found = [x._extra if trace.own(x) else None for x in outs]
     values = tuple(trace.plain(x) for x in outs)
-    aux = tuple(trace.plain(x) for x in beside)
+    aux = tuple(trace.plain(x) for x in aux)
     return values, aux, Linear(namespace, nodes, found, list(map(aval_of, primals)), list(map(aval_of, values)))
 
 

@@ -25,7 +25,7 @@ Function: TypeAlias = Callable[..., Arrays]
 class System:
     """A linear system: functions of the arrays of a solution, or of a right-hand side, and of further arguments."""
 
-    __slots__ = ("beside", "columns", "count", "matvec", "rows", "solve", "symmetric", "transpose_solve")
+    __slots__ = ("aux_types", "columns", "count", "matvec", "rows", "solve", "symmetric", "transpose_solve")
 
     def __init__(
         self,
@@ -44,14 +44,14 @@ class System:
         """
         self.matvec, self.solve, self.transpose_solve, self.symmetric = matvec, solve, transpose_solve, symmetric
         self.rows, self.count, self.columns = rows, count, columns
-        self.beside: list[Any] | None = None
+        self.aux_types: list[Any] | None = None
         """The types of further arrays, once there are some."""
 
     def note(self, outs: Sequence[Any]) -> None:
         """Note the types of all that is returned."""
-        if self.beside is None:
+        if self.aux_types is None:
             self.columns = list(map(aval_of, outs[: self.count[0]]))
-            self.beside = list(map(aval_of, outs[self.count[0] :]))
+            self.aux_types = list(map(aval_of, outs[self.count[0] :]))
 
     def transposed(self, namespace: Any) -> "System":
         """Return the transposed system."""
@@ -245,12 +245,12 @@ def solve_tape(trace: Tape, op: Op, args: Sequence[Any], params: dict[str, Any])
     given = [bare(x) for x in args[rows:]]
     if any(map(trace.own, given)):
         raise trace.nonlinear(op)
-    if system.beside is None:  # what it returns is known by solving it, and here is nothing but shapes
+    if system.aux_types is None:  # what it returns is known by solving it, and here is nothing but shapes
         staged(namespace, system, list(map(aval_of, args)))
     back, forth = linear(namespace, system, given)
     whole = Opaque(system.columns, [x._extra if trace.own(x) else None for x in args[:rows]], back, forth)
     parts = [trace.array(Part(aval, whole, i)) for i, aval in enumerate(system.columns)]
-    return (*parts, *(zeros(namespace, aval) for aval in system.beside))
+    return (*parts, *(zeros(namespace, aval) for aval in system.aux_types))
 
 
 def solve_batch(trace: Batching, op: Op, args: Sequence[Any], params: dict[str, Any]) -> Any:

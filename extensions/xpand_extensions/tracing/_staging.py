@@ -79,7 +79,7 @@ class Staging(Trace):
         return found
 
     def combined(self, op: Op, inputs: list[Any]) -> tuple[list[Any], bool]:
-        """Give numbers that are variables the data type of the arrays beside them; tell whether there are none."""
+        """Give numbers that are variables the data type of the arrays around them; tell whether there are none."""
         first = 1 if op.name == "where" else 0  # of the condition the data type has no say
         arrays = [x for x in inputs[first:] if isinstance(x, Variable)]
         strong = [x.dtype for x in arrays if x not in self.weak]
@@ -90,7 +90,7 @@ class Staging(Trace):
         found = list(inputs)
         for i, x in enumerate(inputs):
             if i >= first and isinstance(x, Variable) and x in self.weak:
-                wanted = _dtype_beside(base, x.dtype, dtype)
+                wanted = _dtype_of_number(base, x.dtype, dtype)
                 if wanted != x.dtype:
                     aval = Aval(x.shape, wanted, x.aval.device)
                     params = {"dtype": wanted, "copy": False}
@@ -161,7 +161,7 @@ _HOLDS: Final[dict[str | None, frozenset[str | None]]] = {
 """The kinds of data types that hold a number of a kind."""
 
 
-def _dtype_beside(base: Any, number: DType, dtype: DType) -> DType:
+def _dtype_of_number(base: Any, number: DType, dtype: DType) -> DType:
     """Return the data type of a number that is combined with arrays: theirs, where it holds numbers of this kind."""
     mine, theirs = _arguments.kind(base, number), _arguments.kind(base, dtype)
     if theirs in _HOLDS[mine]:
@@ -177,7 +177,7 @@ def stage(
     weak: Sequence[int] = (),
     is_choice: bool = False,
 ) -> tuple[Graph, tuple[Array, ...]]:
-    """Write down a function of arrays that returns two tuples of arrays: the graph's outputs, and what comes beside.
+    """Write down a function of arrays that returns two tuples of arrays: the graph's outputs and auxiliary data.
 
     Args:
         namespace: That of the traced arrays.
@@ -188,11 +188,11 @@ def stage(
         is_choice: Whether the function isn't always called.
 
     Returns:
-        The graph, and what comes beside.
+        The graph, and the auxiliary data.
     """
     with Staging(what, namespace, is_choice) as trace:
         inputs = [trace.variable(aval) for aval in avals]
         trace.weak.update(inputs[i]._value for i in weak)
         # Others than the inputs, since what the function sets elements of becomes another array.
-        outs, beside = function(*(namespace.array(trace, x._value) for x in inputs))
-        return trace.graph(inputs, outs), beside
+        outs, aux = function(*(namespace.array(trace, x._value) for x in inputs))
+        return trace.graph(inputs, outs), aux

@@ -30,7 +30,7 @@ def real(dtype: DType | None) -> DType:
     return float if dtype is None else dtype
 
 
-def _beside(x: Array, device: Device | None) -> AbstractContextManager[Any]:
+def _device_context(x: Array, device: Device | None) -> AbstractContextManager[Any]:
     """The context for an array like `x`: "if device is None, the output array device must be inferred from x"."""
     return on(x.device if device is None else device)
 
@@ -98,7 +98,7 @@ def empty(shape: Any, *, dtype: DType | None = None, device: Device | None = Non
 
 def empty_like(x: Array, /, *, dtype: DType | None = None, device: Device | None = None, **kwargs: Any) -> Array:
     """An array like `x` whose values are not set."""
-    with _beside(x, device):
+    with _device_context(x, device):
         return cp.empty_like(x, dtype=dtype, **kwargs)
 
 
@@ -131,7 +131,7 @@ def full_like(
     x: Array, /, fill_value: Any, *, dtype: DType | None = None, device: Device | None = None, **kwargs: Any
 ) -> Array:
     """An array like `x`, of one value."""
-    with _beside(x, device):
+    with _device_context(x, device):
         return cp.full_like(x, fill_value, dtype=dtype, **kwargs)
 
 
@@ -161,7 +161,7 @@ def ones(shape: Any, *, dtype: DType | None = None, device: Device | None = None
 
 def ones_like(x: Array, /, *, dtype: DType | None = None, device: Device | None = None, **kwargs: Any) -> Array:
     """An array like `x`, of ones."""
-    with _beside(x, device):
+    with _device_context(x, device):
         return cp.ones_like(x, dtype=dtype, **kwargs)
 
 
@@ -173,5 +173,5 @@ def zeros(shape: Any, *, dtype: DType | None = None, device: Device | None = Non
 
 def zeros_like(x: Array, /, *, dtype: DType | None = None, device: Device | None = None, **kwargs: Any) -> Array:
     """An array like `x`, of zeros."""
-    with _beside(x, device):
+    with _device_context(x, device):
         return cp.zeros_like(x, dtype=dtype, **kwargs)

@@ -1,7 +1,7 @@
 """Reductions to the largest and the smallest, which are NaN where there is one.
 
 The standard asks for that, and so does JAX. But XLA (of JAX 0.10, on the CPU) leaves NaN out of these reductions where
-they are over some thousand numbers of float32 or float64. So it is asked for NaN beside them, within the same program,
+they are over some thousand numbers of float32 or float64. So it is asked for NaN as well, within the same program,
 which is as long again; a size from which on that is needed would be no use, since under `vmap` nobody knows it.
 """
 

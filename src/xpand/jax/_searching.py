@@ -21,7 +21,7 @@ def searchsorted(a: Array, v: Array, side: str = "left", sorter: Array | None = 
     return jnp.searchsorted(a, v, side=side, sorter=sorter, method=method).astype(int)
 
 
-def _beside(x: Array | int, other: Array | int) -> Array | int:
+def _with_dtype_of(x: Array | int, other: Array | int) -> Array | int:
     """`x`, a Python integer beyond int64 as an array of the type of `other`: JAX takes every other one by itself."""
     return jnp.asarray(x, dtype=other.dtype) if type(x) is int and x > _MAX_INT64 and hasattr(other, "dtype") else x
 
@@ -39,5 +39,5 @@ def isin(
     Either may be a Python scalar by the standard, which has the type of the other: JAX takes no integer that only
     uint64 holds.
     """
-    element, test_elements = _beside(element, test_elements), _beside(test_elements, element)
+    element, test_elements = _with_dtype_of(element, test_elements), _with_dtype_of(test_elements, element)
     return jnp.isin(element, test_elements, assume_unique=assume_unique, invert=invert, method=method)

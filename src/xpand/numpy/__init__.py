@@ -1,6 +1,6 @@
 """The array API namespace of NumPy: everything of `array_api_compat.numpy`, conforming and at NumPy's own speed.
 
-Most functions are NumPy's own, which conform since 2.1. Those of the modules beside this one differ in a special value,
+Most functions are NumPy's own, which conform since 2.1. Those of the other modules here differ in a special value,
 a data type or an argument, and say which.
 """
 

@@ -130,7 +130,7 @@ def result_type(*arrays_and_dtypes: Array | DType | complex) -> DType:
 
 
 def as_tensor(scalar: complex, like: Array) -> Array:
-    """A Python scalar as a 0-d array of the type and device that it has beside the array `like`."""
+    """Return a Python scalar as a 0-d array of the type and device that it has in operations with the array `like`."""
     return torch.scalar_tensor(scalar, dtype=_weak(scalar, like.dtype), device=like.device)
 
 

@@ -9,7 +9,7 @@ from xpand._typing import Array, Namespace
 from xpand_extensions import convolution
 from xpand_extensions.convolution._geometry import by_dilation, convolver, part_of, transposer
 
-from ._pieces import by_taps, fast_length, flipped, result_shape, takes_fft, zeros_beside
+from ._pieces import by_taps, fast_length, flipped, new_zeros, result_shape, takes_fft
 
 conv = convolver(by_taps)
 conv_transpose = transposer(by_dilation(by_taps))
@@ -19,7 +19,7 @@ def convolve(x: Array, kernel: Array, /, *, mode: Any = "full", axes: Any = None
     xp = array_namespace(x, kernel)
     parts = [part_of(mode, x.shape[axis], kernel.shape[axis]) for axis in axes]
     if 0 in x.shape or 0 in kernel.shape or any(length == 0 for _, length in parts):
-        return zeros_beside(xp, x, result_shape(x, kernel, axes, parts))
+        return new_zeros(xp, x, result_shape(x, kernel, axes, parts))
     if takes_fft(x, kernel, axes, method):
         return _by_fft(xp, x, kernel, axes, parts)
     return _directly(xp, x, kernel, axes, parts)

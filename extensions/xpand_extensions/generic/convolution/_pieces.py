@@ -58,7 +58,7 @@ def dilated(xp: Namespace, x: Array, dilation: Sequence[int]) -> Array:
             continue
         shape = list(x.shape)
         size = shape[axis]
-        gaps = zeros_beside(xp, x, (*shape[: axis + 1], step - 1, *shape[axis + 1 :]))
+        gaps = new_zeros(xp, x, (*shape[: axis + 1], step - 1, *shape[axis + 1 :]))
         x = xp.concat([xp.expand_dims(x, axis=axis + 1), gaps], axis=axis + 1)
         shape[axis] = size * step
         x = xp.reshape(x, tuple(shape))[(..., slice((size - 1) * step + 1), *(slice(None) for _ in shape[axis + 1 :]))]
@@ -74,13 +74,13 @@ def padded(xp: Namespace, x: Array, padding: Sequence[tuple[int, int]]) -> Array
         parts = [x]
         for extra, at_front in ((low, True), (high, False)):
             if extra > 0:
-                zeros = zeros_beside(xp, x, (*x.shape[:axis], extra, *x.shape[axis + 1 :]))
+                zeros = new_zeros(xp, x, (*x.shape[:axis], extra, *x.shape[axis + 1 :]))
                 parts = [zeros, *parts] if at_front else [*parts, zeros]
         x = xp.concat(parts, axis=axis) if len(parts) > 1 else x
     return x
 
 
-def zeros_beside(xp: Namespace, x: Array, shape: tuple[int, ...]) -> Array:
+def new_zeros(xp: Namespace, x: Array, shape: tuple[int, ...]) -> Array:
     return xp.zeros(shape, dtype=x.dtype, device=_arguments.device_of(x))
 
 

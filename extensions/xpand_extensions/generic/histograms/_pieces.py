@@ -94,8 +94,8 @@ def _quotient(xp: Namespace, x: Array, divisor: Array) -> Array:
     place = _arguments.device_of(x)
     nan, inf, one = (xp.full((), value, dtype=x.dtype, device=place) for value in (math.nan, math.inf, 1))
     safe = divisor != 0
-    beside = xp.where((x == 0) | xp.isnan(x), nan, inf)
-    return xp.where(safe, x / xp.where(safe, divisor, one), beside)
+    otherwise = xp.where((x == 0) | xp.isnan(x), nan, inf)
+    return xp.where(safe, x / xp.where(safe, divisor, one), otherwise)
 
 
 def edges_of_range(xp: Namespace, x: Array, bins: int, range: tuple[float, float], dtype: DType) -> Array:

@@ -59,7 +59,7 @@ def _substitute(xp: Namespace, a: Array, b: Array, lower: bool, unit_diagonal: b
 def cho_solve(c: Array, b: Array, /, *, lower: bool = True) -> Array:
     solve = linalg.triangular_solve.native(c)
     inner = solve(c, b, lower=lower, transpose=not lower, conjugate=not lower)
-    # A vector beside a stack of factors has become a stack of vectors.
+    # A vector with a stack of factors has become a stack of vectors.
     vectors = b.ndim == 1 and inner.ndim > 1
     x = solve(c, inner[..., None] if vectors else inner, lower=lower, transpose=lower, conjugate=lower)
     return x[..., 0] if vectors else x

@@ -110,7 +110,7 @@ def aggregates(xp: Namespace, rows: Array, columns: Array, size: int) -> tuple[A
         The number of each node's group, -1 for nodes without edges, and how many groups there are.
     """
 
-    def largest_beside(x: Array) -> Array:
+    def largest_of_neighbours(x: Array) -> Array:
         """Return for each node the largest number of its neighbours and itself."""
         return xp.maximum(x, scatter.segment_max(xp.take(x, columns), rows, num_segments=size, indices_are_sorted=True))
 
@@ -126,7 +126,7 @@ def aggregates(xp: Namespace, rows: Array, columns: Array, size: int) -> tuple[A
         undecided = (key > 0) & (key <= size)
         if not bool(xp.any(undecided)):
             break
-        around = largest_beside(largest_beside(key))
+        around = largest_of_neighbours(largest_of_neighbours(key))
         rooted = undecided & (around == key)
         key = xp.where(undecided & (around > size), xp.zeros_like(key), key)
         key = xp.where(rooted, key + size, key)
@@ -134,5 +134,5 @@ def aggregates(xp: Namespace, rows: Array, columns: Array, size: int) -> tuple[A
     count = int(xp.sum(xp.astype(roots, xp.int64)))
     label = xp.where(roots, xp.cumulative_sum(xp.astype(roots, xp.int64)), xp.zeros_like(number))
     for _ in range(2):
-        label = xp.where(label > 0, label, largest_beside(label))
+        label = xp.where(label > 0, label, largest_of_neighbours(label))
     return label - 1, count

@@ -110,7 +110,7 @@ def _solution_gmres(system: System, state: _Gmres, order: int) -> Array:
 
 
 class _Gcrot(NamedTuple):
-    """A cycle of GMRES beside what the cycles before have found, of which it is kept clear."""
+    """A cycle of GMRES, kept orthogonal to the directions that earlier cycles have found."""
 
     cycle: _Gmres
     images: Array

@@ -71,7 +71,7 @@ class Method(Protocol):
     """Whether each direction is of the Jacobian at its point."""
 
     def begin(self, x: Array) -> tuple[Array, Any]:
-        """Evaluate residuals, and what is remembered beside them."""
+        """Evaluate residuals, and the values remembered with them."""
         ...
 
     def evaluate(self, x: Array) -> tuple[Array, Any]:

@@ -178,7 +178,7 @@ def zeta(s: Array, q: Array | float = 1.0, /) -> Array:
     for k in range(1, _DIRECT):
         total = total + (q_ + float(k)) ** -s_
     w = q_ + float(_DIRECT)
-    # Where s is far greater than w, the rest is nothing beside the first term; the formula would overflow.
+    # Where s is far greater than w, the rest is negligible compared with the first term; the formula would overflow.
     r = xp.minimum(s_, 20.0 * w)
     v = 1.0 / w
     rest = 0.0 * one

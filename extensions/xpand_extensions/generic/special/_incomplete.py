@@ -18,7 +18,7 @@ from ._gamma import gammaln
 from ._pieces import HALF_LOG_2PI, exp_minus, log1p_minus, log_gamma_1p, stirling
 
 DEPTH: Final = 38.0
-"""The exponent at which integrands are cut off: what follows is nothing beside the integral."""
+"""The exponent at which integrands are cut off: the rest is negligible compared with the integral."""
 
 
 def _gauss_legendre(n: int) -> tuple[tuple[float, float], ...]:
@@ -218,7 +218,7 @@ def _beta_tail(xp: Namespace, a: Array, b: Array, x: Array, y: Array) -> Array:
 
     With t = x / (x + y exp(s)) it is x^a y^b / B(a, b) times the integral of exp(b s) / (x + y exp(s))^(a+b) over
     s > 0, here by way of I(a, b) = I(a + 1, b) + x^a y^b / (a B(a, b)), five times: for a small a it would go on for
-    long, beside poles at a distance of π.
+    long, next to poles at a distance of π.
     """
     one = xp.ones_like(x)
     n = a + b + float(_STEPS)

@@ -1,4 +1,4 @@
-"""Values that compiled functions are given beside arrays: on the arrays' devices, and on no other."""
+"""Values that compiled functions get along with arrays: on the arrays' devices, and on no other."""
 
 from typing import Any
 
@@ -23,7 +23,7 @@ def argument(value: Any, dtype: Any) -> Any:
     return np.asarray(value, dtype=dtype)
 
 
-def beside(x: Array, values: Any) -> Array:
+def placed_like(x: Array, values: Any) -> Array:
     """Put NumPy's values on the device of an array that is bound to one."""
     if is_concrete(x) and x.committed and len(x.devices()) == 1:
         return jax.device_put(values, x.device)

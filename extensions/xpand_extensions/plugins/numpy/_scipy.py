@@ -1,4 +1,4 @@
-"""SciPy's functions of arrays, which know float32 and float64 alone, beside the generic ones for all other types."""
+"""SciPy's functions of arrays, which know float32 and float64 alone, and the generic ones for all other types."""
 
 from collections.abc import Callable
 from functools import wraps

@@ -24,7 +24,7 @@ def quantile(x: Array, q: Any, /, *, axis: Any = None, method: Any = "linear", k
     ordered = np.partition(flat, picked, axis=-1)
     # NaN is put at the end, so at or after the last of the elements picked.
     nan = np.isnan(np.max(ordered[..., picked[-1] :], axis=-1, keepdims=True))
-    with np.errstate(invalid="ignore"):  # of elements beside NaN, put aside below
+    with np.errstate(invalid="ignore"):  # of elements next to NaN, which are replaced below
         result = order.between(xp, ordered[..., low], None if high is None else ordered[..., high], part)
     return order.arranged(xp, order.without(xp, result, nan, q), x, q, axis, keepdims)
 

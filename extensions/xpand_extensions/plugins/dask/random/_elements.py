@@ -23,7 +23,7 @@ def binomial_elements(keys: Array, n: Array, p: Array, /) -> Array:
 
 
 def _rows(function: Any, keys: Array, parameters: tuple[Array, ...], shared: int) -> Array:
-    """Call a function with keys and the parameters beside them; axes after the shared ones stay whole."""
+    """Call a function with keys and their parameters; axes after the shared ones stay whole."""
     last = parameters[-1]
     axes = tuple(range(last.ndim))
     whole = dict.fromkeys(axes[shared:], -1)

@@ -31,7 +31,7 @@ def custom_linear_solve(
     if found is not None:
         return found  # type: ignore[no-any-return]
     # Once, since what JAX takes as the shapes of solutions, those of right-hand sides, may be others.
-    graph, (columns, beside) = jax.make_jaxpr(solve, return_shape=True)(b, *args)
+    graph, (columns, aux_types) = jax.make_jaxpr(solve, return_shape=True)(b, *args)
     solved = jaxpr_as_fun(graph)
     rows, form = _forms(b, columns)
 
@@ -40,8 +40,8 @@ def custom_linear_solve(
         return form.packed(outs[: len(columns)]), outs[len(columns) :]
 
     def of_transposed(_: Any, x: Any) -> Any:
-        # JAX takes what comes beside to be like that of `solve`, and doesn't look at it.
-        zeros = tuple(jnp.zeros(each.shape, each.dtype) for each in beside)
+        # JAX takes the auxiliary data to be like that of `solve`, and doesn't check it.
+        zeros = tuple(jnp.zeros(each.shape, each.dtype) for each in aux_types)
         assert transpose_solve is not None, "it is asked for where there is one"
         return rows.packed(transpose_solve(form.arrays(x), *args)[0]), zeros
 

@@ -12,7 +12,7 @@ from xpand_extensions.generic.sparse._assembly import csr_assembly as generic_as
 from xpand_extensions.plugins.numpy.sparse._assembly import csr_assembly as host_assembly
 from xpand_extensions.sparse._assembly import CSRAssembly, Shape
 
-from .._placement import beside
+from .._placement import placed_like
 from .._rows import is_on_cpu
 
 _compiled = partial(jax.jit, static_argnames=("shape", "sum_duplicates", "size"))(generic_assembly)
@@ -34,4 +34,4 @@ def csr_assembly(
     if not is_on_cpu(rows):
         return generic_assembly(rows, columns, **options)
     found = host_assembly(np.asarray(rows), np.asarray(columns), **options)
-    return CSRAssembly(*[beside(rows, x) for x in found])
+    return CSRAssembly(*[placed_like(rows, x) for x in found])

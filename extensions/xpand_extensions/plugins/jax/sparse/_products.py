@@ -18,7 +18,7 @@ from xpand_extensions.plugins.numpy.sparse import _products as host
 from xpand_extensions.plugins.numpy.sparse._diagonals import diagonals_of
 from xpand_extensions.sparse._products import CSRPlan, Shape
 
-from .._placement import beside
+from .._placement import placed_like
 from .._rows import is_on_cpu
 from ._layouts import apart
 
@@ -108,7 +108,7 @@ def sampled_matmul(x: Array, y: Array, rows: Array, columns: Array, /) -> Array:
 
 def csr_rows(indptr: Array, /, *, nse: int) -> Array:
     if _is_on_host(indptr):
-        return beside(indptr, host.csr_rows(np.asarray(indptr), nse=nse))
+        return placed_like(indptr, host.csr_rows(np.asarray(indptr), nse=nse))
     return _rows(indptr, nse)
 
 
@@ -118,8 +118,8 @@ def csr_plan(indices: Array, indptr: Array, /, *, shape: Shape) -> CSRPlan | Non
     offsets = diagonals_of(indices, indptr, shape, _MOST_PADDING) if slots and _is_on_host(indices) else ()
     # At once inside of what is traced, too: the plan outlives it.
     with jax.ensure_compile_time_eval():
-        diagonals = tuple([beside(indptr, np.zeros((0, shape[0] + each), dtype=indptr.dtype)) for each in offsets])
-        return CSRPlan(csr_rows(indptr, nse=nse), beside(indptr, np.arange(slots, dtype=indptr.dtype)), diagonals)
+        diagonals = tuple([placed_like(indptr, np.zeros((0, shape[0] + each), dtype=indptr.dtype)) for each in offsets])
+        return CSRPlan(csr_rows(indptr, nse=nse), placed_like(indptr, np.arange(slots, dtype=indptr.dtype)), diagonals)
 
 
 @partial(jax.jit, static_argnames=("shape",))

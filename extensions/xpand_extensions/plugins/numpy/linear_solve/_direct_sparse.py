@@ -1,8 +1,7 @@
 """Factors of sparse matrices by SuperLU.
 
-Such a factorisation is an object of the host. What passes through transformations is its number, and the matrix beside
-it: where nothing is kept under the number any more, or what is kept there belongs to another matrix, it is made again.
-So the functions are pure.
+Such a factorization is an object of the host. Transformations see its number, and the matrix. Where no factorization is
+stored under the number any more, or that of another matrix, it is computed again. So the functions are pure.
 """
 
 from collections.abc import Callable

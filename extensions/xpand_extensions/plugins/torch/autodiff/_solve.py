@@ -252,7 +252,7 @@ class _Root(NamedTuple):
         return (*self.system.attached(xs, rhs, (*xs, *args)), *outs[self.rows :])
 
     def parted(self, kept: Arrays) -> tuple[Arrays, Arrays, Arrays]:
-        """Take apart what is kept: the solution, the further arguments, and what came beside."""
+        """Take apart what is kept: the solution, the further arguments, and the auxiliary data."""
         end = self.rows + self.args
         return kept[: self.rows], kept[self.rows : end], kept[end:]
 
@@ -286,12 +286,12 @@ class _Root(NamedTuple):
     def push(self, kept: Arrays, tangents: Arrays) -> Arrays:
         xs, args, aux = self.parted(kept)
         residual, floating = _of_floating(self.f, xs, args)
-        beside = tuple(map(torch.zeros_like, aux))
+        no_tangents = tuple(map(torch.zeros_like, aux))
         if not floating:
-            return (*map(torch.zeros_like, xs), *beside)
+            return (*map(torch.zeros_like, xs), *no_tangents)
         given = tuple(t for x, t in zip(args, tangents[self.rows :]) if is_floating(x))
         changes = jvp(residual, floating, given, has_aux=True)[1]
-        return (*self.system(*map(torch.neg, changes), *xs, *args), *beside)
+        return (*self.system(*map(torch.neg, changes), *xs, *args), *no_tangents)
 
     def pull(self, kept: Arrays, cotangents: Arrays) -> Arrays:
         xs, args, _ = self.parted(kept)
