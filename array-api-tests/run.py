@@ -33,7 +33,7 @@ URL: Final = "https://github.com/data-apis/array-api-tests"
 OLDEST: Final = "41379d15d26d67a1e66c840e775d41a8a7fb1516"
 """Tag 2026.02.26, the first with the tests of 2025.12 that the lists are written for."""
 PINNED: Final = "55fcc60179efa2680ddd6cd926ddf17b83530e2b"
-"""What is cloned. 20 commits after the tag, because it mends two faults of the tag: `test_eig` and `test_eigvals` drew
+"""What is cloned. 20 commits after the tag, because it fixes two faults of the tag: `test_eig` and `test_eigvals` drew
 elements whose products overflow (pull request 427), and the dlpack tests could not pass (pull request 433)."""
 
 

@@ -44,7 +44,7 @@ REASONS: Final = {
 }
 """Why a function of a library is over a budget, where the standard asks for it: (library, function)."""
 
-_PEER_IS_NATIVE: Final = "array-api-compat hands out the library's own function, which lacks the mend"
+_PEER_IS_NATIVE: Final = "array-api-compat hands out the library's own function, which lacks the correction"
 
 _LOOK_AT_TYPE: Final = "a look at the data type, for the unsigned integers that PyTorch has no kernels for"
 

@@ -18,7 +18,7 @@ SMALL: Final[dict[str, Any]] = {"sizes": (30,)}
 REASONS: Final = {
     "small": "the arguments are checked, which takes longer than so few values do",
     "torch": "of equal values the one with the lowest index is taken, for which one more value than asked is looked at",
-    "jax": "in JAX's own order -0.0 is below 0.0, and NaN at either end: one more pass mends both",
+    "jax": "in JAX's own order -0.0 is below 0.0, and NaN at either end: one more pass corrects both",
 }
 
 

@@ -71,7 +71,7 @@ FUNCTIONS: Final[dict[str, Function]] = {
     "i1": Function(
         ((-20.0, 20.0),),
         _scipy("i1"),
-        {"numpy": "infinities, overflow and the sign of zeros are mended", "torch": "the same"},
+        {"numpy": "infinities, overflow and the sign of zeros are corrected", "torch": "the same"},
     ),
     "zeta": Function(((1.1, 10.0), (0.1, 10.0)), _scipy("zeta")),
     "gammainc": Function(

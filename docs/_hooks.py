@@ -53,7 +53,7 @@ TABLES: Final[Mapping[str, Callable[[], str]]] = {
     "helpers": lambda: _tables.helpers(helper_names()),
     "imports": _tables.imports,
     "singular_points": lambda: _tables.singular_points(DOCS / "singular_points.json"),
-    "mends": lambda: _tables.mends(Path(xpand.__file__).parent),
+    "corrections": lambda: _tables.corrections(Path(xpand.__file__).parent),
 }
 
 

@@ -94,7 +94,7 @@ def _exists(module: str) -> bool:
     return folder.with_suffix(".py").exists() or (folder / "__init__.py").exists()
 
 
-def mends(package: Path) -> str:
+def corrections(package: Path) -> str:
     """List, a tab a library, the functions that its namespace does not take over as they are."""
     tabs = []
     for library in xpand.wrapped_libraries():

@@ -102,11 +102,11 @@ def _apply(library, name, values, dtype=np.complex128):
     xp, asarray, combine = _libraries()[library]
     x = asarray(np.asarray(values, dtype))
     native = xp.sgn(x) if (library, name) == ("torch", "sign") else None  # torch.sign takes no complex numbers
-    mended = partial(getattr(special_cases, name), xp=xp, combine=combine)
+    corrected = partial(getattr(special_cases, name), xp=xp, combine=combine)
     if library == "jax":
-        return np.asarray(_compiled(mended)(x))
+        return np.asarray(_compiled(corrected)(x))
     with np.errstate(all="ignore"):
-        return np.asarray(mended(x, native=native))
+        return np.asarray(corrected(x, native=native))
 
 
 def _agrees(got, token, expected):
@@ -219,8 +219,8 @@ def test_native_result_is_used():
 @pytest.mark.parametrize("name", [*SYMMETRIC, *CIRCULAR])
 def test_gradients_ignore_the_branch_not_taken(name):
     jax = pytest.importorskip("jax")
-    mended = partial(getattr(special_cases, name), xp=jax.numpy, combine=jax.lax.complex)
+    corrected = partial(getattr(special_cases, name), xp=jax.numpy, combine=jax.lax.complex)
     points = jax.numpy.asarray([0.3 + 0.4j, 0.5 + 0j, -0.25 + 0.75j])
-    gradient = _compiled(jax.vmap(jax.grad(mended, holomorphic=True)))(points)
+    gradient = _compiled(jax.vmap(jax.grad(corrected, holomorphic=True)))(points)
     native = _compiled(jax.vmap(jax.grad(getattr(jax.numpy, name), holomorphic=True)))(points)
     np.testing.assert_allclose(gradient, native, rtol=1e-12)

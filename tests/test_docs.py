@@ -252,12 +252,12 @@ def test_the_benchmark_page_shows_what_is_missed(tmp_path):
     assert page.count("| `good` |") == 1
 
 
-def test_the_lists_of_mends_and_imports_follow_the_sources():
+def test_the_lists_of_corrections_and_imports_follow_the_sources():
     import xpand
 
-    mends = _tables.mends(Path(xpand.__file__).parent)
-    assert "`floor_divide`" in mends
-    assert '=== "PyTorch"' in mends
+    corrections = _tables.corrections(Path(xpand.__file__).parent)
+    assert "`floor_divide`" in corrections
+    assert '=== "PyTorch"' in corrections
     imports = _tables.imports()
     for line in ("`array_api_compat` | `xpand`", "`array_api_compat.torch.linalg` | `xpand.torch.linalg`"):
         assert line in imports

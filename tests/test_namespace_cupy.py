@@ -1,4 +1,4 @@
-"""The CuPy namespace: the mends clause by clause.
+"""The CuPy namespace: the corrections, clause by clause.
 
 The tests run on a GPU where CuPy finds one. Everywhere else they run in a process of their own against a stand-in, a
 module `cupy` made of NumPy that has CuPy's faults and narrower signatures. It shows that our Python code does what it

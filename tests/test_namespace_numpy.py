@@ -1,4 +1,4 @@
-"""The NumPy namespace: the mends clause by clause, exactness, inputs left alone, subclasses, bad input."""
+"""The NumPy namespace: the corrections, clause by clause, exactness, inputs left alone, subclasses, bad input."""
 
 import math
 import pickle

@@ -1,4 +1,4 @@
-"""The PyTorch namespace: what it mends, clause by clause, and under PyTorch's own transformations.
+"""The PyTorch namespace: its corrections, clause by clause, and under PyTorch's own transformations.
 
 The official suite computes what it expects with the operators of the array object, which PyTorch lacks for unsigned
 integers. Those are held against NumPy here: every function of the standard that takes them.
@@ -734,7 +734,7 @@ def test_inputs_stay_as_they_are() -> None:
         assert torch.equal(x, before)
 
 
-# Differentiation where the mends act
+# Differentiation where the corrections act
 
 
 @pytest.mark.parametrize(

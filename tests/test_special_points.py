@@ -300,7 +300,7 @@ def test_jax_keeps_its_own_derivatives() -> None:
 
 SECOND = {name: point for name, point in POINTS.items() if point.second is not None}
 OWN = [x for x in LIBRARIES if x.id in ("numpy", "torch", "torch-cuda")]
-"""JAX's own are no one's to mend, and the others have NumPy's."""
+"""JAX's own are left as they are, and the others have NumPy's."""
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""What goes wrong in a transformation is said alike on every library: one type, the function, what it got, the mend."""
+"""Errors in a transformation are alike on every library: one type, the function, what it got, the fix."""
 
 from collections.abc import Callable
 from typing import Any

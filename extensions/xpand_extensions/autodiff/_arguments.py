@@ -177,9 +177,9 @@ def check_field(name: str, what: str, x: Array, holomorphic: bool, must_be_real:
         raise TypeError(f"{name}: with holomorphic=True {what} must be complex, got {x.dtype}")
     if not holomorphic and must_be_real and _arguments.kind(xp, x.dtype) != "real":
         if not is_floating(xp, x):
-            mend = "convert it with `xp.astype`"
+            remedy = "convert it with `xp.astype`"
         elif what == "the output":
-            mend = "take its real part, or say holomorphic=True"
+            remedy = "take its real part, or say holomorphic=True"
         else:
-            mend = "take the real and the imaginary part as two, use `jacrev`, or say holomorphic=True"
-        raise TypeError(f"{name}: {what} must be real, got {x.dtype}; {mend}")
+            remedy = "take the real and the imaginary part as two, use `jacrev`, or say holomorphic=True"
+        raise TypeError(f"{name}: {what} must be real, got {x.dtype}; {remedy}")

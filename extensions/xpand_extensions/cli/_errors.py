@@ -1,4 +1,4 @@
-"""What the user can mend."""
+"""Errors that the user can fix."""
 
 
 class UsageError(Exception):

@@ -174,7 +174,7 @@ class Carry(Opaque):
             if not (self._weak[i] and same_shape(before.shape, after.shape) and promotes(before, after.dtype)):
                 raise TypeError(
                     f"{self.function}: what is carried must keep its shape and data type: {self._path(i)} was "
-                    f"{described(before)} and {self.step} made it {described(after)}; {_mend(before.shape, after)}"
+                    f"{described(before)} and {self.step} made it {described(after)}; {_remedy(before.shape, after)}"
                 )
         # Converted by `run`: here, inside of the loop, the library may be tracing.
         self._promoted = {i: result[i].dtype for i in changed}
@@ -211,7 +211,7 @@ class Results(Opaque):
             if dtype != x.dtype or not (shape == x.shape or same_shape(shape, x.shape)):
                 raise TypeError(
                     f"{self.function}: {self.what} must have one shape and data type, got {text} and {described(x)} "
-                    f"for {paths('the result', tree)[i]}; {_mend(shape, x)}"
+                    f"for {paths('the result', tree)[i]}; {_remedy(shape, x)}"
                 )
         return tuple(arrays)
 
@@ -297,8 +297,8 @@ def scalar_bool(function: str, what: str, value: Any, like: Array | None) -> Arr
     if not _arguments.is_array(value):
         raise TypeError(f"{function}: {what} one bool, True, False or an array of shape (), got {describe(value)}")
     if tuple(value.shape) != () or not array_namespace(value).isdtype(value.dtype, "bool"):
-        mend = "reduce it with `xp.any` or `xp.all`" if tuple(value.shape) else "compare it with something"
-        raise TypeError(f"{function}: {what} one bool, an array of shape (), got {described(value)}; {mend}")
+        remedy = "reduce it with `xp.any` or `xp.all`" if tuple(value.shape) else "compare it with something"
+        raise TypeError(f"{function}: {what} one bool, an array of shape (), got {described(value)}; {remedy}")
     return value
 
 
@@ -339,7 +339,7 @@ def _alike(x: Array, y: Array) -> bool:
     return bool(x.dtype == y.dtype) and same_shape(x.shape, y.shape)
 
 
-def _mend(shape: Sequence[Any], after: Array) -> str:
+def _remedy(shape: Sequence[Any], after: Array) -> str:
     if not same_shape(shape, after.shape):
         return "reshape or broadcast one of them"
     return f"convert one of them with `xp.astype`, for example to {after.dtype}"

@@ -29,6 +29,6 @@ def has_gradient(x: Any) -> TypeError:
     )
 
 
-def no_dtype(library: str, dtype: Any, mend: str = "convert it with `xp.astype` first") -> TypeError:
+def no_dtype(library: str, dtype: Any, remedy: str = "convert it with `xp.astype` first") -> TypeError:
     """Say that a library has no such data type."""
-    return TypeError(f"convert: {library} has no data type {name_of(dtype)}; {mend}")
+    return TypeError(f"convert: {library} has no data type {name_of(dtype)}; {remedy}")

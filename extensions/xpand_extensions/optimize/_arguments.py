@@ -113,9 +113,9 @@ class Vectors:
         if _arguments.kind(xp, x.dtype) != "real":
             raise TypeError(f"{self.function}: {what} real floating-point numbers, got {x.dtype}")
         if tuple(x.shape) != self.batch:
-            mend = "; reduce it, for example with `xp.sum`" if len(x.shape) > len(self.batch) else ""
+            remedy = "; reduce it, for example with `xp.sum`" if len(x.shape) > len(self.batch) else ""
             raise ValueError(
-                f"{self.function}: {what} {numbers}, an array of shape {self.batch}, got shape {tuple(x.shape)}{mend}"
+                f"{self.function}: {what} {numbers}, an array of shape {self.batch}, got shape {tuple(x.shape)}{remedy}"
             )
         return x if x.dtype == self.dtype else xp.astype(x, self.dtype)
 

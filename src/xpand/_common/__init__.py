@@ -1,1 +1,1 @@
-"""Mends that several namespaces share, written against the standard alone."""
+"""Corrections that several namespaces share, written against the standard alone."""

@@ -48,7 +48,7 @@ def _finite_nonzero(a: Array, b: Array, xp: Namespace) -> Array:
     return _finite(a, b, xp) & ((a != 0) | (b != 0))
 
 
-def _mend(
+def _corrected(
     x: Array,
     native: Array,
     special: Callable[[Array, Array, Namespace], Parts],
@@ -173,93 +173,103 @@ def _sign_ordinary(a: Array, b: Array, xp: Namespace) -> Array:
 
 def exp(x: Array, xp: Namespace, combine: Combine = None, native: Array | None = None) -> Array:
     """`xp.exp` with the special cases of the standard for complex arguments."""
-    return _mend(x, xp.exp(x) if native is None else native, partial(_exp, cis=_cis(xp.imag(x), xp)), xp, combine)
+    return _corrected(x, xp.exp(x) if native is None else native, partial(_exp, cis=_cis(xp.imag(x), xp)), xp, combine)
 
 
 def expm1(x: Array, xp: Namespace, combine: Combine = None, native: Array | None = None) -> Array:
     """`xp.expm1` with the special cases of the standard for complex arguments."""
-    return _mend(x, xp.expm1(x) if native is None else native, partial(_expm1, cis=_cis(xp.imag(x), xp)), xp, combine)
+    return _corrected(
+        x, xp.expm1(x) if native is None else native, partial(_expm1, cis=_cis(xp.imag(x), xp)), xp, combine
+    )
 
 
 def log(x: Array, xp: Namespace, combine: Combine = None, native: Array | None = None) -> Array:
     """`xp.log` with the special cases of the standard for complex arguments."""
-    return _mend(x, xp.log(x) if native is None else native, _log, xp, combine, _finite_nonzero)
+    return _corrected(x, xp.log(x) if native is None else native, _log, xp, combine, _finite_nonzero)
 
 
 def log1p(x: Array, xp: Namespace, combine: Combine = None, native: Array | None = None) -> Array:
     """`xp.log1p` with the special cases of the standard for complex arguments."""
-    return _mend(x, xp.log1p(x) if native is None else native, _log, xp, combine)
+    return _corrected(x, xp.log1p(x) if native is None else native, _log, xp, combine)
 
 
 def sqrt(x: Array, xp: Namespace, combine: Combine = None, native: Array | None = None) -> Array:
     """`xp.sqrt` with the special cases of the standard for complex arguments."""
-    return _mend(x, xp.sqrt(x) if native is None else native, _sqrt, xp, combine)
+    return _corrected(x, xp.sqrt(x) if native is None else native, _sqrt, xp, combine)
 
 
 def sinh(x: Array, xp: Namespace, combine: Combine = None, native: Array | None = None) -> Array:
     """`xp.sinh` with the special cases of the standard for complex arguments."""
-    return _mend(x, xp.sinh(x) if native is None else native, partial(_sinh, cis=_cis(xp.imag(x), xp)), xp, combine)
+    return _corrected(
+        x, xp.sinh(x) if native is None else native, partial(_sinh, cis=_cis(xp.imag(x), xp)), xp, combine
+    )
 
 
 def cosh(x: Array, xp: Namespace, combine: Combine = None, native: Array | None = None) -> Array:
     """`xp.cosh` with the special cases of the standard for complex arguments."""
-    return _mend(x, xp.cosh(x) if native is None else native, partial(_cosh, cis=_cis(xp.imag(x), xp)), xp, combine)
+    return _corrected(
+        x, xp.cosh(x) if native is None else native, partial(_cosh, cis=_cis(xp.imag(x), xp)), xp, combine
+    )
 
 
 def tanh(x: Array, xp: Namespace, combine: Combine = None, native: Array | None = None) -> Array:
     """`xp.tanh` with the special cases of the standard for complex arguments."""
-    return _mend(x, xp.tanh(x) if native is None else native, _tanh, xp, combine)
+    return _corrected(x, xp.tanh(x) if native is None else native, _tanh, xp, combine)
 
 
 def asinh(x: Array, xp: Namespace, combine: Combine = None, native: Array | None = None) -> Array:
     """`xp.asinh` with the special cases of the standard for complex arguments."""
-    return _mend(x, xp.asinh(x) if native is None else native, _asinh, xp, combine)
+    return _corrected(x, xp.asinh(x) if native is None else native, _asinh, xp, combine)
 
 
 def acosh(x: Array, xp: Namespace, combine: Combine = None, native: Array | None = None) -> Array:
     """`xp.acosh` with the special cases of the standard for complex arguments."""
-    return _mend(x, xp.acosh(x) if native is None else native, _acosh, xp, combine)
+    return _corrected(x, xp.acosh(x) if native is None else native, _acosh, xp, combine)
 
 
 def acos(x: Array, xp: Namespace, combine: Combine = None, native: Array | None = None) -> Array:
     """`xp.acos` with the special cases of the standard for complex arguments."""
-    return _mend(x, xp.acos(x) if native is None else native, _acos, xp, combine, _finite_nonzero)
+    return _corrected(x, xp.acos(x) if native is None else native, _acos, xp, combine, _finite_nonzero)
 
 
 def atanh(x: Array, xp: Namespace, combine: Combine = None, native: Array | None = None) -> Array:
     """`xp.atanh` with the special cases of the standard for complex arguments."""
-    return _mend(x, xp.atanh(x) if native is None else native, _atanh, xp, combine)
+    return _corrected(x, xp.atanh(x) if native is None else native, _atanh, xp, combine)
 
 
 def sin(x: Array, xp: Namespace, combine: Combine = None, native: Array | None = None) -> Array:
     """`xp.sin` with the special cases of `-1j * sinh(x * 1j)`, as the standard asks for complex arguments."""
     turned = partial(_sinh, cis=_cis(xp.real(x), xp))
     special = lambda a, b, xp: _turn(turned(-b, a, xp))
-    return _mend(x, xp.sin(x) if native is None else native, special, xp, combine)
+    return _corrected(x, xp.sin(x) if native is None else native, special, xp, combine)
 
 
 def cos(x: Array, xp: Namespace, combine: Combine = None, native: Array | None = None) -> Array:
     """`xp.cos` with the special cases of `cosh(x * 1j)`, as the standard asks for complex arguments."""
     turned = partial(_cosh, cis=_cis(xp.real(x), xp))
     special = lambda a, b, xp: turned(-b, a, xp)
-    return _mend(x, xp.cos(x) if native is None else native, special, xp, combine)
+    return _corrected(x, xp.cos(x) if native is None else native, special, xp, combine)
 
 
 def tan(x: Array, xp: Namespace, combine: Combine = None, native: Array | None = None) -> Array:
     """`xp.tan` with the special cases of `-1j * tanh(x * 1j)`, as the standard asks for complex arguments."""
-    return _mend(x, xp.tan(x) if native is None else native, lambda a, b, xp: _turn(_tanh(-b, a, xp)), xp, combine)
+    return _corrected(x, xp.tan(x) if native is None else native, lambda a, b, xp: _turn(_tanh(-b, a, xp)), xp, combine)
 
 
 def asin(x: Array, xp: Namespace, combine: Combine = None, native: Array | None = None) -> Array:
     """`xp.asin` with the special cases of `-1j * asinh(x * 1j)`, as the standard asks for complex arguments."""
-    return _mend(x, xp.asin(x) if native is None else native, lambda a, b, xp: _turn(_asinh(-b, a, xp)), xp, combine)
+    return _corrected(
+        x, xp.asin(x) if native is None else native, lambda a, b, xp: _turn(_asinh(-b, a, xp)), xp, combine
+    )
 
 
 def atan(x: Array, xp: Namespace, combine: Combine = None, native: Array | None = None) -> Array:
     """`xp.atan` with the special cases of `-1j * atanh(x * 1j)`, as the standard asks for complex arguments."""
-    return _mend(x, xp.atan(x) if native is None else native, lambda a, b, xp: _turn(_atanh(-b, a, xp)), xp, combine)
+    return _corrected(
+        x, xp.atan(x) if native is None else native, lambda a, b, xp: _turn(_atanh(-b, a, xp)), xp, combine
+    )
 
 
 def sign(x: Array, xp: Namespace, combine: Combine = None, native: Array | None = None) -> Array:
     """`xp.sign` with the special cases of the standard for complex arguments: zeros of either sign, NaNs."""
-    return _mend(x, xp.sign(x) if native is None else native, _sign, xp, combine, _sign_ordinary)
+    return _corrected(x, xp.sign(x) if native is None else native, _sign, xp, combine, _sign_ordinary)

@@ -91,12 +91,12 @@ _BETTER: dict[str, Callable[[Array], Array]] = {
 }
 
 
-def mended(name: str, parity: Parity = None) -> Callable[[Array], Array]:
+def corrected(name: str, parity: Parity = None) -> Callable[[Array], Array]:
     """JAX's function of that name, with the standard's special cases where the argument is complex.
 
     It is compiled as a whole and chooses by data type while it is traced: an eager call costs what JAX's own does.
     """
-    native, mend = getattr(jnp, name), getattr(special_cases, name)
+    native, correct = getattr(jnp, name), getattr(special_cases, name)
     ordinary = _BETTER.get(name, native)
 
     @partial(jax.jit, inline=True)
@@ -104,12 +104,12 @@ def mended(name: str, parity: Parity = None) -> Callable[[Array], Array]:
     def function(x: Array, /) -> Array:
         if not jnp.iscomplexobj(x):
             return native(x)
-        return _reflected(lambda z: mend(z, jnp, lax.complex, ordinary(z)), jnp.asarray(x), parity)
+        return _reflected(lambda z: correct(z, jnp, lax.complex, ordinary(z)), jnp.asarray(x), parity)
 
     return function  # type: ignore[no-any-return]
 
 
-_root = mended("sqrt")
+_root = corrected("sqrt")
 
 
 def _sign(x: Array, /) -> Array:

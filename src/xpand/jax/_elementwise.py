@@ -4,7 +4,7 @@ import jax
 import jax.numpy as jnp
 
 from .._typing import Array
-from ._complex import mended, sign
+from ._complex import corrected, sign
 
 __all__ = [
     "acos",
@@ -34,23 +34,23 @@ __all__ = [
     "tanh",
 ]
 
-exp = mended("exp")
-expm1 = mended("expm1")
-log = mended("log")
-log1p = mended("log1p")
-sqrt = mended("sqrt")
-sin = mended("sin", "odd")
-cos = mended("cos", "even")
-tan = mended("tan", "odd")
-sinh = mended("sinh", "odd")
-cosh = mended("cosh", "even")
-tanh = mended("tanh", "odd")
-asin = arcsin = mended("asin", "odd")
-acos = arccos = mended("acos")
-atan = arctan = mended("atan", "odd")
-asinh = arcsinh = mended("asinh", "odd")
-acosh = arccosh = mended("acosh")
-atanh = arctanh = mended("atanh", "odd")
+exp = corrected("exp")
+expm1 = corrected("expm1")
+log = corrected("log")
+log1p = corrected("log1p")
+sqrt = corrected("sqrt")
+sin = corrected("sin", "odd")
+cos = corrected("cos", "even")
+tan = corrected("tan", "odd")
+sinh = corrected("sinh", "odd")
+cosh = corrected("cosh", "even")
+tanh = corrected("tanh", "odd")
+asin = arcsin = corrected("asin", "odd")
+acos = arccos = corrected("acos")
+atan = arctan = corrected("atan", "odd")
+asinh = arcsinh = corrected("asinh", "odd")
+acosh = arccosh = corrected("acosh")
+atanh = arctanh = corrected("atanh", "odd")
 
 
 _known = jax.custom_jvp(jnp.nextafter)

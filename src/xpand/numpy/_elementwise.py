@@ -86,7 +86,7 @@ def _in_blocks(x1: Array, x2: Array) -> Array:
     return result
 
 
-def _mend_infinities(x1: Array, x2: Array) -> Array:
+def _correct_infinities(x1: Array, x2: Array) -> Array:
     infinite = np.isinf(x1) | np.isinf(x2)
     result = np.empty(infinite.shape, np.result_type(x1, x2))
     _floor_divide(x1, x2, out=result, where=~infinite)
@@ -103,7 +103,7 @@ def _floor_divide_any(x1: Array, x2: Array) -> Array:
         return _floor_divide(x1, x2)
     if max(np.size(x1), np.size(x2)) > _SMALL:
         return _in_blocks(x1, x2)
-    return _mend_infinities(x1, x2) if _has_infinity(x1) or _has_infinity(x2) else _floor_divide(x1, x2)
+    return _correct_infinities(x1, x2) if _has_infinity(x1) or _has_infinity(x2) else _floor_divide(x1, x2)
 
 
 def floor_divide(x1: Array, x2: Array, /, out: Array | None = None, **kwargs: Any) -> Array:

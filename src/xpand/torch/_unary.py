@@ -32,13 +32,13 @@ __all__ = [
 ]
 
 
-def _with_complex(native: Callable[..., Array], mended: Callable[..., Array]) -> Callable[..., Array]:
+def _with_complex(native: Callable[..., Array], corrected: Callable[..., Array]) -> Callable[..., Array]:
     """`native`, with the standard's special cases of complex numbers; real arguments pay one look at the data type."""
 
     def function(x: Array, /, *, out: Array | None = None) -> Array:
         if not x.dtype.is_complex:
             return native(x, out=out)
-        result = mended(x, torch, torch.complex)
+        result = corrected(x, torch, torch.complex)
         return result if out is None else out.copy_(result)
 
     function.__name__ = function.__qualname__ = name = native.__name__

@@ -117,7 +117,7 @@ class GaussNewton:
 
 
 class Broyden:
-    """Broyden's first method (1965): the inverse Jacobian is that at the first point, then mended by each step."""
+    """Broyden's first method (1965): the inverse Jacobian is that at the first point, then corrected by each step."""
 
     is_newton = False
 
@@ -301,8 +301,8 @@ def regular(upper: Array) -> tuple[Array, Array]:
     scale = largest(diagonal)
     least = eps_of(xp, upper.dtype) * n * xp.where(scale > 0.0, scale, xp.ones_like(scale))
     small = xp.abs(diagonal) <= least[..., None]
-    mended = xp.where(small, least[..., None], diagonal)
-    return upper + eye * (mended - diagonal)[..., None, :], xp.any(small, axis=-1)
+    corrected = xp.where(small, least[..., None], diagonal)
+    return upper + eye * (corrected - diagonal)[..., None, :], xp.any(small, axis=-1)
 
 
 def triangular(upper: Array, b: Array) -> Array:

@@ -2,7 +2,7 @@
 
 Everything here builds a graph and computes nothing. A function is named, not passed: which library it comes from is
 asked of the blocks when they exist, so that blocks of NumPy and of CuPy are served by the same graph, each with the
-mends of its own namespace.
+corrections of its own namespace.
 """
 
 import math

@@ -10,7 +10,7 @@ from ..._typing import Array
 from ._blocks import call, elementwise
 
 
-def _mended_for_complex(name: str, native: Callable[..., Array]) -> Callable[..., Array]:
+def _corrected_for_complex(name: str, native: Callable[..., Array]) -> Callable[..., Array]:
     """Take complex arrays to the blocks' conforming namespace; all else goes straight to Dask's function."""
 
     def function(x: Array, /, **kwargs: Any) -> Array:
@@ -23,21 +23,21 @@ def _mended_for_complex(name: str, native: Callable[..., Array]) -> Callable[...
     return function
 
 
-acos = _mended_for_complex("acos", da.arccos)
-acosh = _mended_for_complex("acosh", da.arccosh)
-asin = _mended_for_complex("asin", da.arcsin)
-asinh = _mended_for_complex("asinh", da.arcsinh)
-atan = _mended_for_complex("atan", da.arctan)
-atanh = _mended_for_complex("atanh", da.arctanh)
-cosh = _mended_for_complex("cosh", da.cosh)
-exp = _mended_for_complex("exp", da.exp)
-expm1 = _mended_for_complex("expm1", da.expm1)
-log = _mended_for_complex("log", da.log)
-log1p = _mended_for_complex("log1p", da.log1p)
-sign = _mended_for_complex("sign", da.sign)
-sinh = _mended_for_complex("sinh", da.sinh)
-sqrt = _mended_for_complex("sqrt", da.sqrt)
-tanh = _mended_for_complex("tanh", da.tanh)
+acos = _corrected_for_complex("acos", da.arccos)
+acosh = _corrected_for_complex("acosh", da.arccosh)
+asin = _corrected_for_complex("asin", da.arcsin)
+asinh = _corrected_for_complex("asinh", da.arcsinh)
+atan = _corrected_for_complex("atan", da.arctan)
+atanh = _corrected_for_complex("atanh", da.arctanh)
+cosh = _corrected_for_complex("cosh", da.cosh)
+exp = _corrected_for_complex("exp", da.exp)
+expm1 = _corrected_for_complex("expm1", da.expm1)
+log = _corrected_for_complex("log", da.log)
+log1p = _corrected_for_complex("log1p", da.log1p)
+sign = _corrected_for_complex("sign", da.sign)
+sinh = _corrected_for_complex("sinh", da.sinh)
+sqrt = _corrected_for_complex("sqrt", da.sqrt)
+tanh = _corrected_for_complex("tanh", da.tanh)
 
 
 def floor_divide(x1: Array | float, x2: Array | float, /, **kwargs: Any) -> Array:

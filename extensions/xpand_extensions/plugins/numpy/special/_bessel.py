@@ -17,18 +17,18 @@ _i1e = scipy_or(scipy.special.i1e, generic.i1e)
 
 
 def i0(x: Array, /) -> Array:
-    return _mended(_i0(x), x, generic.i0)
+    return _corrected(_i0(x), x, generic.i0)
 
 
 def i1(x: Array, /) -> Array:
-    return np.copysign(_mended(_i1(x), x, generic.i1), x)  # of a negative zero SciPy's are positive
+    return np.copysign(_corrected(_i1(x), x, generic.i1), x)  # of a negative zero SciPy's are positive
 
 
 def i1e(x: Array, /) -> Array:
     return np.copysign(_i1e(x), x)
 
 
-def _mended(result: Array, x: Array, function: Callable[[Array], Array]) -> Array:
+def _corrected(result: Array, x: Array, function: Callable[[Array], Array]) -> Array:
     """Compute anew what isn't finite: SciPy's overflow where exp(x) does, and are NaN at infinity."""
     finite = np.isfinite(result)
     if finite.all():

@@ -1,4 +1,4 @@
-"""The gamma function's family on NumPy: SciPy's functions, mended where they are not exact.
+"""The gamma function's family on NumPy: SciPy's functions, corrected where they are not exact.
 
 What is missing here is generic: it is as fast as SciPy's `polygamma` and `gamma`, and exact where SciPy's
 `betaln` is off by 4e3 ulps.

@@ -6,7 +6,7 @@ from xpand._typing import Array
 from xpand_extensions.generic import special as generic
 from xpand_extensions.generic._width import widened
 
-from .._mended import mended
+from .._corrected import corrected
 
 
 def _beyond(x: Array) -> Array:
@@ -19,7 +19,7 @@ def _is_zero(x: Array) -> Array:
     return ~(x.abs() > 0.0)
 
 
-i0 = widened(mended(torch.special.i0, generic.i0, _beyond, 1.0))
+i0 = widened(corrected(torch.special.i0, generic.i0, _beyond, 1.0))
 i0e = widened(torch.special.i0e)
-i1 = widened(mended(torch.special.i1, generic.i1, lambda x: _beyond(x) | _is_zero(x), 1.0))
-i1e = widened(mended(torch.special.i1e, generic.i1e, _is_zero, 1.0))
+i1 = widened(corrected(torch.special.i1, generic.i1, lambda x: _beyond(x) | _is_zero(x), 1.0))
+i1e = widened(corrected(torch.special.i1e, generic.i1e, _is_zero, 1.0))

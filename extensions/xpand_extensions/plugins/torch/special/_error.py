@@ -9,7 +9,7 @@ from xpand import is_concrete
 from xpand._typing import Array
 from xpand_extensions.generic import special as generic
 
-from .._mended import mended
+from .._corrected import corrected
 
 _MINUS_ROOT_HALF: Final = -math.sqrt(0.5)
 _WITH_KERNELS: Final = (torch.float32, torch.float64)
@@ -18,7 +18,7 @@ erf = torch.special.erf
 erfc = torch.special.erfc
 erfinv = torch.special.erfinv
 # The generic function is constant at the ends and outside, where the derivative is infinite, or NaN.
-erfcinv = mended(generic.erfcinv, lambda x: erfinv(1.0 - x), lambda x: ~((x > 0.0) & (x < 2.0)), 1.0)
+erfcinv = corrected(generic.erfcinv, lambda x: erfinv(1.0 - x), lambda x: ~((x > 0.0) & (x < 2.0)), 1.0)
 
 
 def ndtri(x: Array, /) -> Array:

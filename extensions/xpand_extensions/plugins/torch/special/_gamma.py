@@ -16,7 +16,7 @@ from xpand_extensions.generic._blocks import in_blocks
 from xpand_extensions.generic._width import widened
 from xpand_extensions.generic.special._gamma import factorials
 
-from .._mended import mended
+from .._corrected import corrected
 from .._operators import elementwise
 
 _UNSIGNED: Final = (torch.uint16, torch.uint32, torch.uint64)
@@ -32,7 +32,7 @@ gammaincc = in_blocks(generic.gammaincc, _suits_blocks)
 betainc = in_blocks(generic.betainc, _suits_blocks)
 zeta = in_blocks(generic.zeta, _suits_blocks)
 # PyTorch's own is off by 1e3 ulps near its zero.
-_digamma = mended(torch.special.digamma, generic.digamma, lambda x: (x - 1.4616).abs() < 0.3, 1.0)
+_digamma = corrected(torch.special.digamma, generic.digamma, lambda x: (x - 1.4616).abs() < 0.3, 1.0)
 
 
 @widened

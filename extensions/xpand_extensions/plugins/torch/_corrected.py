@@ -8,7 +8,7 @@ from xpand import is_concrete
 from xpand._typing import Array
 
 
-def mended(
+def corrected(
     native: Callable[[Array], Array],
     other: Callable[[Array], Array],
     where: Callable[[Array], Array],
