@@ -272,7 +272,7 @@ def test_rules_have_the_derivative_of_the_function_in_what_they_close_over(funct
 
 
 BOTH = (0, 1)
-NESTED: dict[str, Callable[[Any], Callable[[Any, Any], Any]]] = {
+IN_BOTH: dict[str, Callable[[Any], Callable[[Any, Any], Any]]] = {
     "jit(grad(vmap))": lambda f: jit(grad(lambda x, c: total(vmap(f)(x, c)), BOTH)),
     "jit(grad(vmap)) of one for all": lambda f: jit(grad(lambda x, c: total(vmap(f, (None, 0))(x[0], c)), BOTH)),
     "jit(grad(vmap(vmap)))": lambda f: jit(
@@ -294,7 +294,7 @@ NESTED: dict[str, Callable[[Any], Callable[[Any, Any], Any]]] = {
 @pytest.mark.parametrize(
     ("function", "name"),
     [
-        *[(function, name) for function in (forward_rule, of_nested_functions, of_held_functions) for name in NESTED],
+        *[(function, name) for function in (forward_rule, of_nested_functions, of_held_functions) for name in IN_BOTH],
         # What a rule for reverse mode keeps is a value
         *[(of_methods, name) for name in ("jit(grad(vmap))", "jit(vmap(grad))", "grad(jit(vmap))", "vmap(grad(jit))")],
     ],
@@ -304,8 +304,8 @@ def test_rules_that_close_over_what_is_traced_with_their_arguments(function: Any
     f = jax.custom_jvp(lambda x, c: jax.numpy.sin(x) * c)
     f.defjvp(lambda p, t: (f(*p), 3.0 * t[0] * p[1] + jax.numpy.sin(p[0]) * t[1]))
     x, c = X, np.asarray([1.0, 2.0, -3.0])
-    found = trees.leaves(NESTED[name](function)(x, c))
-    expected = jax.tree.leaves(NESTED[name](f)(jax.numpy.asarray(x), jax.numpy.asarray(c)))
+    found = trees.leaves(IN_BOTH[name](function)(x, c))
+    expected = jax.tree.leaves(IN_BOTH[name](f)(jax.numpy.asarray(x), jax.numpy.asarray(c)))
     for ours, theirs in zip(found, expected, strict=True):
         np.testing.assert_allclose(ours, np.asarray(theirs), rtol=1e-12, atol=1e-13)
 
