@@ -179,7 +179,7 @@ class NativeGenerator(Protocol):
         ...
 
     def bernoulli(self, p: float = 0.5, shape: Any = ()) -> Array:
-        """Make random truth values."""
+        """Make random booleans."""
         ...
 
     def permutation(self, x: int) -> Array:

@@ -1,4 +1,4 @@
-"""Uniform and normal numbers, integers and truth values."""
+"""Uniform and normal numbers, integers and booleans."""
 
 from typing import Any, Final, Literal
 
@@ -130,7 +130,7 @@ def randint(key: Array, /, shape: Any, minval: Array | int, maxval: Array | int,
 
 @pluggable
 def bernoulli(key: Array, /, p: Array | float = 0.5, shape: Any = None, mode: Literal["low", "high"] = "low") -> Array:
-    """Make random truth values.
+    """Make random booleans.
 
     Args:
         key: A key.

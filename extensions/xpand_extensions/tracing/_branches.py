@@ -25,7 +25,7 @@ def cond(
     operands: Sequence[Array],
     skips: bool = False,
 ) -> list[Any]:
-    """Call the function of a number, which is one of integers or truth values, with operands.
+    """Call the function of a number, which is one of integers or booleans, with operands.
 
     `skips`: of two functions the second is the one to be spared, for a batch too whose lanes all choose the first.
     """

@@ -60,7 +60,7 @@ _SEQUENCES: Final = frozenset({list, tuple})
 def dtype_of(xp: Namespace, *values: Any, device: Device | None = None, is_floating: bool = False) -> DType | None:
     """Return the data type that the precision gives Python numbers, alone or in (nested) sequences.
 
-    None where that is not for the precision to say: none is set, or there are truth values alone, or arrays, which have
+    None where that is not for the precision to say: none is set, or there are booleans alone, or arrays, which have
     data types. A value of None is passed over. With `is_floating` integers count as real numbers.
 
     Raises:

@@ -9,8 +9,8 @@ from .._typing import Array
 __all__ = ["all", "any"]
 
 
-def _truth(a: Array) -> Array:
-    """What JAX can tell the truth of: of a complex number it looks at the real part alone, so that `1j` is false."""
+def _nonzero(a: Array) -> Array:
+    """Compare complex numbers with zero: JAX looks at their real part alone, so that `1j` counts as false."""
     kind = a.dtype.kind if hasattr(a, "dtype") else "c" if type(a) is complex else ""
     return jnp.not_equal(a, 0) if kind == "c" else a
 
@@ -24,7 +24,7 @@ def all(
     where: Array | None = None,
 ) -> Array:
     """Whether all elements are true. The standard counts every nonzero number as true, imaginary ones too."""
-    return jnp.all(_truth(a), axis, out, keepdims, where=where)
+    return jnp.all(_nonzero(a), axis, out, keepdims, where=where)
 
 
 def any(
@@ -36,4 +36,4 @@ def any(
     where: Array | None = None,
 ) -> Array:
     """Whether any element is true. The standard counts every nonzero number as true, imaginary ones too."""
-    return jnp.any(_truth(a), axis, out, keepdims, where=where)
+    return jnp.any(_nonzero(a), axis, out, keepdims, where=where)

@@ -144,7 +144,7 @@ def _comparison(native: _Function) -> _Function:
     return lambda x1, x2: native(to_ordered(x1), to_ordered(x2))
 
 
-def _truth(native: _Function) -> _Function:
+def _logical(native: _Function) -> _Function:
     return lambda x1, x2: native(to_signed(x1), to_signed(x2))
 
 
@@ -296,9 +296,9 @@ greater_equal = _binary(
     "greater_equal", torch.greater_equal, _comparison(torch.greater_equal), swapped=torch.less_equal
 )
 
-logical_and = _binary("logical_and", torch.logical_and, _truth(torch.logical_and), scalars=False)
-logical_or = _binary("logical_or", torch.logical_or, _truth(torch.logical_or), scalars=False)
-logical_xor = _binary("logical_xor", torch.logical_xor, _truth(torch.logical_xor), scalars=False)
+logical_and = _binary("logical_and", torch.logical_and, _logical(torch.logical_and), scalars=False)
+logical_or = _binary("logical_or", torch.logical_or, _logical(torch.logical_or), scalars=False)
+logical_xor = _binary("logical_xor", torch.logical_xor, _logical(torch.logical_xor), scalars=False)
 
 maximum = _binary("maximum", torch.maximum, _extremum(torch.maximum), scalars=False)
 minimum = _binary("minimum", torch.minimum, _extremum(torch.minimum), scalars=False)

@@ -1,4 +1,4 @@
-"""The run of a Krylov method: steps until its recursion says so, then the truth, then perhaps again from there.
+"""The run of a Krylov method: steps until the recursion converges, then the true residual, then perhaps a restart.
 
 Each system of a batch has its own state. Those that wait, because they have converged, failed, or taken as many steps
 as they may, keep theirs as it is.

@@ -65,7 +65,7 @@ def _fused_32(u: Array, span: Array, low: Array) -> Array:
     u, span, low = (xp.astype(x, xp.float64) for x in (u, span, low))
     total, left = _sum(u * span, low)
     found = xp.astype(total, xp.float32)
-    # Halfway between two numbers of float32 as far as float64 tells, and in truth on the other one's side.
+    # Halfway between two numbers of float32 as far as float64 tells, but the exact value is on the other one's side.
     nearest = xp.astype(found, xp.float64)
     other = 2.0 * total - nearest
     narrow = xp.astype(xp.where(xp.abs(other) < 1e38, other, nearest), xp.float32)
@@ -80,7 +80,7 @@ def _fused_64(u: Array, span: Array, low: Array) -> Array:
     total, left = _sum(product, low)
     left, least = _sum(left, error)
     found, rest = _sum(total, left)
-    # Halfway between two numbers as far as the first two parts tell, and in truth on the other one's side.
+    # Halfway between two numbers as far as the first two parts tell, but the exact value is on the other one's side.
     other = found + 2.0 * rest
     beyond = ((least > 0.0) & (rest > 0.0)) | ((least < 0.0) & (rest < 0.0))
     return xp.where(beyond & (other - found == 2.0 * rest), other, found)

@@ -1,4 +1,4 @@
-"""Uniform and normal numbers, integers and truth values for any library, of the bits that a key makes."""
+"""Uniform and normal numbers, integers and booleans for any library, of the bits that a key makes."""
 
 import math
 from typing import Any

@@ -276,7 +276,7 @@ SHAPES: Final[dict[str, Any]] = {
 }
 
 _STEP: Final = "piecewise constant"
-_TRUTH: Final = "its result is a truth value"
+_BOOLEAN: Final = "its result is boolean"
 _INTEGER: Final = "a function of integers"
 
 CONSTANT: Final[dict[str, str]] = {
@@ -298,7 +298,7 @@ CONSTANT: Final[dict[str, str]] = {
             "not_equal",
             "signbit",
         ],
-        _TRUTH,
+        _BOOLEAN,
     ),
     **dict.fromkeys(
         ["bitwise_and", "bitwise_invert", "bitwise_left_shift", "bitwise_or", "bitwise_right_shift", "bitwise_xor"],

@@ -150,7 +150,7 @@ DECOMPOSITIONS: Final[dict[str, Any]] = {
 }
 
 CONSTANT: Final[dict[str, str]] = {
-    **dict.fromkeys(["all", "any"], "its result is a truth value"),
+    **dict.fromkeys(["all", "any"], "its result is boolean"),
     "count_nonzero": "its result is a number of elements",
     **dict.fromkeys(["argmax", "argmin"], "its result is an index"),
 }

@@ -115,7 +115,7 @@ RESULTS: Final[dict[str, Any]] = {
 
 CONSTANT: Final[dict[str, str]] = {
     **dict.fromkeys(["argsort", "nonzero", "searchsorted"], "its results are indices"),
-    "isin": "its result is a truth value",
+    "isin": "its result is boolean",
 }
 
 BATCHING: Final[dict[str, Any]] = {

@@ -1,4 +1,4 @@
-"""Uniform and normal numbers, integers and truth values on JAX: its own."""
+"""Uniform and normal numbers, integers and booleans on JAX: its own."""
 
 from typing import Any
 
