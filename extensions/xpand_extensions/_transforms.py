@@ -178,7 +178,7 @@ class Flat:
 
 
 @dataclass(frozen=True)
-class Like:
+class ArraySpec:
     """The library, shape, data type and device of an array, without its values."""
 
     xp: Namespace
@@ -188,7 +188,7 @@ class Like:
 
     def __reduce__(self) -> Any:
         """Be pickled by the name of the namespace."""
-        return _like, (self.xp.__name__, self.shape, self.dtype, self.device)
+        return _spec, (self.xp.__name__, self.shape, self.dtype, self.device)
 
     @property
     def is_floating(self) -> bool:
@@ -196,7 +196,7 @@ class Like:
         return _arguments.kind(self.xp, self.dtype) in _arguments.FLOATING
 
     @classmethod
-    def of(cls, x: Array) -> "Like":
+    def of(cls, x: Array) -> "ArraySpec":
         """Describe an array."""
         return cls(array_namespace(x), tuple(x.shape), x.dtype, _arguments.device_of(x))
 
@@ -222,8 +222,8 @@ class Like:
         return leaf if _arguments.is_array(leaf) else as_array(f"{what} is", leaf, None)
 
 
-def _like(namespace: str, shape: tuple[int, ...], dtype: DType, device: Device) -> Like:
-    return Like(import_module(namespace), shape, dtype, device)
+def _spec(namespace: str, shape: tuple[int, ...], dtype: DType, device: Device) -> ArraySpec:
+    return ArraySpec(import_module(namespace), shape, dtype, device)
 
 
 class Partial:
@@ -322,12 +322,12 @@ def is_python_number(x: Any) -> bool:
     return isinstance(x, (bool, int, float, complex)) and not _arguments.is_array(x)
 
 
-def as_array(what: str, value: Any, like: Array | Like | None) -> Array:
+def as_array(what: str, value: Any, like: Array | ArraySpec | None) -> Array:
     """Return an array as it is, and a Python number as an array of the library and on the device of another."""
     if _arguments.is_array(value):
         return value
     if is_number(value):
-        if isinstance(like, Like):
+        if isinstance(like, ArraySpec):
             return like.xp.asarray(value, device=like.device)
         xp = array_namespace(like) if like is not None else choose_namespace(value)
         return xp.asarray(value, device=None if like is None else _arguments.device_of(like))
@@ -413,7 +413,7 @@ def is_floating(xp: Namespace, x: Array) -> bool:
 
 
 def like_tree(
-    function: str, name: str, tree: trees.Tree, structure: Structure, arrays: Sequence[Array | Like]
+    function: str, name: str, tree: trees.Tree, structure: Structure, arrays: Sequence[Array | ArraySpec]
 ) -> list[Array]:
     """Flatten a tree of derivatives that must be like another tree: of its structure, its shapes and its data types.
 
@@ -430,7 +430,7 @@ def like_tree(
         raise TypeError(f"{function}: {name} must have the structure {structure}, got {found}")
     result = []
     for leaf, x in zip(leaves, arrays):
-        like = x if isinstance(x, Like) else Like.of(x)
+        like = x if isinstance(x, ArraySpec) else ArraySpec.of(x)
         leaf = as_array(f"{function}: {name} holds", leaf, like)
         if tuple(leaf.shape) != like.shape:
             raise ValueError(f"{function}: {name} must have the shape {like.shape}, got {tuple(leaf.shape)}")

@@ -10,7 +10,7 @@ from xpand import _arguments, array_namespace, trees
 from xpand._namespace import describe
 from xpand._typing import Array
 
-from .._transforms import Flat, Like, differentiable, is_floating, unflatten, values_of, without_arrays
+from .._transforms import ArraySpec, Flat, differentiable, is_floating, unflatten, values_of, without_arrays
 from .._transforms_patterns import Patterned, in_namespace_of
 
 
@@ -47,7 +47,7 @@ class Floating:
     def derivatives(self, outs: Sequence[Array], found: Sequence[Array]) -> list[Array]:
         """List the derivatives of all outputs: those found, and zeros for integers."""
         given = iter(found)
-        return [next(given) if each else Like.of(x).zeros() for x, each in zip(outs, self._is_floating)]
+        return [next(given) if each else ArraySpec.of(x).zeros() for x, each in zip(outs, self._is_floating)]
 
 
 class Chosen:

@@ -9,7 +9,7 @@ from xpand._typing import Array
 
 from .._captures import OfArrays
 from .._dispatch import pluggable
-from .._transforms import Like, arrays_of, as_array
+from .._transforms import ArraySpec, arrays_of, as_array
 from .._where import clean_tracebacks
 from ._arguments import check_callable
 from ._products import Function
@@ -106,7 +106,7 @@ def closure_convert(function: Function, /, *example_args: trees.Tree) -> tuple[F
         return tuple(as_array("closure_convert: the function returned", x, arrays[0]) for x in found)
 
     native, captured = closure_convert.native(*leaves)(OfArrays(of_arrays, function), *leaves)
-    likes, count = [Like.of(x) for x in leaves], len(example_args)
+    specs, count = [ArraySpec.of(x) for x in leaves], len(example_args)
 
     @wraps(function)
     def converted(*args: Any) -> Any:
@@ -116,7 +116,7 @@ def closure_convert(function: Function, /, *example_args: trees.Tree) -> tuple[F
                 f"closure_convert: takes {count} arguments like the example_args and the {len(captured)} arrays that "
                 f"came with the function, got {trees.structure(args)}"
             )
-        arrays = [as_array("closure_convert: the arguments hold", x, like) for x, like in zip(given, likes)]
+        arrays = [as_array("closure_convert: the arguments hold", x, like) for x, like in zip(given, specs)]
         outs = native(*arrays, *args[count:])
         return trees.unflatten(result[0], outs)
 

@@ -8,7 +8,7 @@ from xpand._namespace import describe
 from xpand._typing import Array, Namespace
 
 from .._dispatch import pluggable
-from .._transforms import Flat, Like, Structure, as_array, differentiable, values_of
+from .._transforms import ArraySpec, Flat, Structure, as_array, differentiable, values_of
 from .._transforms_patterns import flatten_values
 from .._where import clean_tracebacks
 from ._arguments import Floating, check_callable
@@ -58,7 +58,7 @@ def linearize(function: Function, /, *primals: trees.Tree, has_aux: bool = False
     values, aux = floating.outputs(outs, aux)
     aux = flat.settled(aux)
     assert flat.result is not None, "the function has been called"
-    takes, gives = (structure, tuple(map(Like.of, leaves))), (flat.result, tuple(map(Like.of, values)))
+    takes, gives = (structure, tuple(map(ArraySpec.of, leaves))), (flat.result, tuple(map(ArraySpec.of, values)))
     derivative = LinearFunction("linearize", "tangents", push, takes, gives, spread=True)
     return (flat.output(values), derivative, flat.aux(aux)) if has_aux else (flat.output(values), derivative)
 
@@ -114,18 +114,18 @@ def _transposed(
     leaves = [_stand_in(xp, x, like) for x in templates]
     differentiable("linear_transpose", "primals", leaves)
     flat = Flat("linear_transpose", function, structure, False)
-    outputs: list[Like] = []
+    outputs: list[ArraySpec] = []
 
     def of_arrays(*arrays: Array) -> tuple[Array, ...]:
         outs, _ = flat(*arrays)
         differentiable("linear_transpose", "the output", outs)
         device = _arguments.device_of(like)
-        outputs[:] = [Like(xp, tuple(x.shape), x.dtype, device) for x in outs]
+        outputs[:] = [ArraySpec(xp, tuple(x.shape), x.dtype, device) for x in outs]
         return outs
 
     pull = linear_transpose.native(*leaves)(of_arrays, *leaves)
     assert flat.result is not None, "the function has been called"
-    takes, gives = (flat.result, tuple(outputs)), (structure, tuple(map(Like.of, leaves)))
+    takes, gives = (flat.result, tuple(outputs)), (structure, tuple(map(ArraySpec.of, leaves)))
     return LinearFunction("linear_transpose", "cotangents", pull, takes, gives)
 
 

@@ -8,7 +8,7 @@ from xpand import trees
 from xpand._typing import Array
 
 from .._dispatch import pluggable
-from .._transforms import Like, Structure, like_tree, unflatten
+from .._transforms import ArraySpec, Structure, like_tree, unflatten
 from .._transforms_patterns import Patterned
 from .._where import clean_tracebacks
 
@@ -16,12 +16,12 @@ Native = Callable[..., Sequence[Array]]
 
 
 @pluggable
-def residuals(function: Native, /, *likes: Like) -> tuple[list[Array], Native]:
+def residuals(function: Native, /, *specs: ArraySpec) -> tuple[list[Array], Native]:
     """Split a function of arrays like some into the arrays that it closes over, and a function of a list of these.
 
     The latter takes the arguments of the function after the list.
     """
-    return residuals.native_for(likes[0].xp)(function, *likes)
+    return residuals.native_for(specs[0].xp)(function, *specs)
 
 
 class LinearFunction:
@@ -37,8 +37,8 @@ class LinearFunction:
         name: str,
         argument: str,
         native: Native | None,
-        takes: tuple[Structure, tuple[Like, ...]],
-        gives: tuple[Structure, tuple[Like, ...]],
+        takes: tuple[Structure, tuple[ArraySpec, ...]],
+        gives: tuple[Structure, tuple[ArraySpec, ...]],
         spread: bool = False,
     ) -> None:
         """Make the function that the transformation `name` returns.
@@ -67,14 +67,14 @@ class LinearFunction:
             raise TypeError(
                 f"{self._name}: {self._argument} must be one tree like the output, got {len(args)} arguments"
             )
-        structure, likes = self._takes
-        arrays = like_tree(self._name, self._argument, args if self._spread else args[0], structure, likes)
-        native, given = self._native, [x for x, like in zip(arrays, likes) if like.is_floating]
-        structure, likes = self._gives
+        structure, specs = self._takes
+        arrays = like_tree(self._name, self._argument, args if self._spread else args[0], structure, specs)
+        native, given = self._native, [x for x, like in zip(arrays, specs) if like.is_floating]
+        structure, specs = self._gives
         if native is None:
-            return unflatten(structure, [like.zeros() for like in likes])
+            return unflatten(structure, [like.zeros() for like in specs])
         found = iter(native(*given))
-        return unflatten(structure, [next(found) if like.is_floating else like.zeros() for like in likes])
+        return unflatten(structure, [next(found) if like.is_floating else like.zeros() for like in specs])
 
     def __reduce__(self) -> Any:
         """Be pickled by the residuals, and what is done with them."""
@@ -87,8 +87,8 @@ class LinearFunction:
 
 def flatten(function: LinearFunction) -> tuple[list[Array], Any]:
     if function._parts is None:  # once: equal structures make `jit` use what it has compiled
-        likes = [like for like in function._takes[1] if like.is_floating]
-        arrays, call = residuals(function._native, *likes) if function._native and likes else ([], None)
+        specs = [like for like in function._takes[1] if like.is_floating]
+        arrays, call = residuals(function._native, *specs) if function._native and specs else ([], None)
         takes, patterns = _without_patterns(function._takes)
         gives, more = _without_patterns(function._gives)
         counts = len(arrays), len(patterns)
@@ -107,22 +107,26 @@ def unflatten_linear(static: Any, leaves: Any) -> LinearFunction:
     return function
 
 
-def _without_patterns(side: tuple[Structure, tuple[Like, ...]]) -> tuple[tuple[Structure, tuple[Like, ...]], Any]:
+def _without_patterns(
+    side: tuple[Structure, tuple[ArraySpec, ...]],
+) -> tuple[tuple[Structure, tuple[ArraySpec, ...]], Any]:
     """Take the patterns of sparse arrays out of a structure."""
-    structure, likes = side
+    structure, specs = side
     if not isinstance(structure, Patterned):
         return side, ()
     structure = structure.copy()
     patterns = structure.take()
-    return (structure, likes), patterns
+    return (structure, specs), patterns
 
 
-def _with(side: tuple[Structure, tuple[Like, ...]], patterns: list[Array]) -> tuple[Structure, tuple[Like, ...]]:
-    structure, likes = side
+def _with(
+    side: tuple[Structure, tuple[ArraySpec, ...]], patterns: list[Array]
+) -> tuple[Structure, tuple[ArraySpec, ...]]:
+    structure, specs = side
     if isinstance(structure, Patterned):
         structure = structure.copy()
         structure.give(patterns)
-    return structure, likes
+    return structure, specs
 
 
 trees.register(LinearFunction, flatten, unflatten_linear)

@@ -7,7 +7,7 @@ from xpand import _arguments, trees
 from xpand._namespace import describe
 
 from .._dispatch import pluggable
-from .._transforms import Flat, Like, like_tree, values_of
+from .._transforms import ArraySpec, Flat, like_tree, values_of
 from .._where import clean_tracebacks
 from ._arguments import Floating
 from ._linear_functions import LinearFunction
@@ -79,7 +79,7 @@ def jvp(
         outs, derivatives, aux = jvp.native(*leaves)(floating, tuple(arrays), tuple(along), has_aux=True)
     else:
         outs, aux = floating()
-        derivatives = [Like.of(x).zeros() for x in outs]
+        derivatives = [ArraySpec.of(x).zeros() for x in outs]
     values, aux = floating.outputs(outs, aux)
     aux = flat.settled(aux)
     result = flat.output(values), flat.output(floating.derivatives(values, derivatives))
@@ -124,6 +124,6 @@ def vjp(function: Function, /, *primals: trees.Tree, has_aux: bool = False) -> t
     values, aux = floating.outputs(outs, aux)
     aux = flat.settled(aux)
     assert flat.result is not None, "the function has been called"
-    takes, gives = (flat.result, tuple(map(Like.of, values))), (structure, tuple(map(Like.of, leaves)))
+    takes, gives = (flat.result, tuple(map(ArraySpec.of, values))), (structure, tuple(map(ArraySpec.of, leaves)))
     pullback = LinearFunction("vjp", "cotangents", pull, takes, gives)
     return (flat.output(values), pullback, flat.aux(aux)) if has_aux else (flat.output(values), pullback)

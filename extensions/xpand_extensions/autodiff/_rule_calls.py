@@ -10,7 +10,7 @@ from xpand._namespace import describe
 from xpand._structures import same_structure
 from xpand._typing import Array
 
-from .._transforms import Flat, Like, Partial, arrays_and_numbers, as_array, unflatten
+from .._transforms import ArraySpec, Flat, Partial, arrays_and_numbers, as_array, unflatten
 from .._transforms_patterns import flatten_planless, pattern_places, without_plans
 from ._arguments import argnums_of, check_callable, places_of
 from ._products import Function
@@ -86,7 +86,7 @@ class Call:
         self.chosen = [i for i in range(len(args)) if i not in self.held]
         chosen = without_plans(tuple(args[i] for i in self.chosen))
         self.leaves, self.structure = arrays_and_numbers(custom.name, "the arguments", chosen, args)
-        self.likes = [Like.of(x) for x in self.leaves]
+        self.specs = [ArraySpec.of(x) for x in self.leaves]
         self.patterns = self.given_places(pattern_places(chosen))
         self.patterns_out: list[int] = []
         self.held_args = tuple(args[i] for i in self.held)
@@ -116,7 +116,7 @@ class Call:
         """Give the tangents of the arguments their structure; those of Python numbers are zero."""
         structure = self.structure
         if isinstance(structure, Partial):
-            asarray = self.likes[0].xp.asarray
+            asarray = self.specs[0].xp.asarray
             zero = lambda x: SymbolicZero((), asarray(x).dtype) if symbolic_zeros else 0 * x
             structure = structure.mapped(zero)
         return unflatten(structure, arrays)
@@ -157,7 +157,7 @@ class Call:
             raise TypeError(
                 f"{label} must return an output of the structure {self.result}, as the function does, got {structure}"
             )
-        like = self.likes[0].zeros() if not all(map(_arguments.is_array, found)) else None
+        like = self.specs[0].zeros() if not all(map(_arguments.is_array, found)) else None
         return tuple(as_array(f"{label} returned an output that holds", x, like) for x in found)
 
 
@@ -171,7 +171,9 @@ def filled_in(label: str, tree: trees.Tree, like: trees.Tree) -> trees.Tree:
     """Put zeros where a tree has None in the place of a part of another."""
 
     def filled(x: Any, part: trees.Tree) -> trees.Tree:
-        return trees.map(lambda like: like.zeros() if isinstance(like, Like) else 0 * like, part) if x is None else x
+        return (
+            trees.map(lambda like: like.zeros() if isinstance(like, ArraySpec) else 0 * like, part) if x is None else x
+        )
 
     try:
         return trees.map(filled, tree, like, is_leaf=lambda x: x is None)
@@ -181,7 +183,7 @@ def filled_in(label: str, tree: trees.Tree, like: trees.Tree) -> trees.Tree:
         ) from None
 
 
-def conforming(what: str, tree: trees.Tree, structure: Any, likes: list[Like]) -> tuple[Array, ...]:
+def conforming(what: str, tree: trees.Tree, structure: Any, specs: list[ArraySpec]) -> tuple[Array, ...]:
     """Flatten a tree of derivatives: of a structure, and of given shapes and data types."""
     leaves, of_tree = flatten_planless(tree)
     wanted = structure.structure if isinstance(structure, Partial) else structure
@@ -190,28 +192,28 @@ def conforming(what: str, tree: trees.Tree, structure: Any, likes: list[Like]) -
     if isinstance(structure, Partial):
         leaves = structure.given(leaves)
     found = []
-    for i, (leaf, like) in enumerate(zip(leaves, likes)):
+    for i, (leaf, like) in enumerate(zip(leaves, specs)):
         which = f"{what}, leaf {i},"
         found.append(like.conforming(which, _instantiated(which, leaf, like)))
     return tuple(found)
 
 
 def with_zeros(
-    arrays: Sequence[Array | None], likes: Sequence[Like], symbolic_zeros: bool, others: Sequence[Array]
+    arrays: Sequence[Array | None], specs: Sequence[ArraySpec], symbolic_zeros: bool, others: Sequence[Array]
 ) -> Sequence[Any]:
     """Put zeros in place of None: symbolic ones, or arrays to be combined with `others`."""
     if all(x is not None for x in arrays):
         return arrays
     if symbolic_zeros:
-        return [SymbolicZero(like.shape, like.dtype) if x is None else x for x, like in zip(arrays, likes)]
+        return [SymbolicZero(like.shape, like.dtype) if x is None else x for x, like in zip(arrays, specs)]
     # Traced where the others are: not every library's own arrays leave operators to those.
     zeros = array_namespace(*others, *(x for x in arrays if x is not None)).zeros
     return [
-        zeros(like.shape, dtype=like.dtype, device=like.device) if x is None else x for x, like in zip(arrays, likes)
+        zeros(like.shape, dtype=like.dtype, device=like.device) if x is None else x for x, like in zip(arrays, specs)
     ]
 
 
-def _instantiated(what: str, leaf: Any, like: Like) -> Any:
+def _instantiated(what: str, leaf: Any, like: ArraySpec) -> Any:
     """Return an array of zeros in place of a symbolic one."""
     if not isinstance(leaf, SymbolicZero):
         return leaf

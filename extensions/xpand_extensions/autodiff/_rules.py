@@ -10,7 +10,7 @@ from xpand._typing import Array
 from .._captures import OfArrays
 from .._dispatch import pluggable
 from .._transformed import transformation
-from .._transforms import Like, unflatten
+from .._transforms import ArraySpec, unflatten
 from .._transforms_patterns import without_plans
 from .._where import clean_tracebacks
 from ._arguments import check_callable
@@ -162,15 +162,15 @@ class CustomJVP(Custom):
         def flat_rule(
             users: tuple[Any, ...], primals: Sequence[Array], tangents: Sequence[Array | None]
         ) -> tuple[tuple[Array, ...], tuple[Array, ...]]:
-            along = with_zeros(tangents, call.likes, symbolic_zeros, primals)
+            along = with_zeros(tangents, call.specs, symbolic_zeros, primals)
             # The direction of a container is one of the same pattern.
             directions = replaced(along, call.patterns, [primals[i] for i in call.patterns])
             given = unflatten(call.structure, primals), call.tangents(directions, symbolic_zeros)
             rule, *held = users
             output, tangent = pair(f"{self.label} must return a pair (output, tangent)", rule(*held, *given))
             outs = call.outputs(output)
-            likes = [Like.of(x) for x in outs]
-            return outs, conforming(f"{self.label}: the tangent", tangent, call.result, likes)
+            specs = [ArraySpec.of(x) for x in outs]
+            return outs, conforming(f"{self.label}: the tangent", tangent, call.result, specs)
 
         leaves = call.taken()
         if not leaves:
@@ -234,7 +234,7 @@ class _Reverse:
     def __init__(self, call: Call, symbolic_zeros: bool) -> None:
         self.call, self.symbolic_zeros = call, symbolic_zeros
         self.kept: dict[tuple[bool, ...], tuple[list[Any], trees.Structure]] = {}
-        self.likes: list[Like] = []
+        self.specs: list[ArraySpec] = []
 
     def forward(
         self, users: tuple[Any, ...], perturbed: tuple[bool, ...], *leaves: Array
@@ -252,8 +252,8 @@ class _Reverse:
         if perturbed not in self.kept:  # once: PyTorch's compiler lets nothing be changed when it is called again
             self.kept[perturbed] = [None if _arguments.is_array(x) else x for x in values], structure
         outs = self.call.outputs(output)
-        if not self.likes:
-            self.likes = [Like.of(x) for x in outs]
+        if not self.specs:
+            self.specs = [ArraySpec.of(x) for x in outs]
         # Patterns of the output are kept too: what is like it, of which `backward` takes one, has them.
         patterns = tuple(outs[i] for i in self.call.patterns_out)
         return outs, (*(x for x in values if _arguments.is_array(x)), *patterns)
@@ -270,12 +270,12 @@ class _Reverse:
         values, structure = self.kept[perturbed]
         given = iter(arrays)
         kept = trees.unflatten(structure, [next(given) if x is None else x for x in values])
-        back = with_zeros(cotangents, self.likes, self.symbolic_zeros, arrays)
+        back = with_zeros(cotangents, self.specs, self.symbolic_zeros, arrays)
         backward, *held = users
         found = backward(*held, kept, call.output(replaced(back, call.patterns_out, list(given))))
-        arguments = unflatten(call.structure, call.likes)
+        arguments = unflatten(call.structure, call.specs)
         if not isinstance(found, (tuple, list)) or len(found) != len(arguments):
             got = f"{type(found).__name__} of {len(found)}" if isinstance(found, (tuple, list)) else describe(found)
             raise TypeError(f"{label} must return a tuple of {len(arguments)}, one for each argument, got {got}")
         filled = filled_in(label, without_plans(tuple(found)), arguments)
-        return conforming(f"{label}: the derivative", filled, call.structure, call.likes)
+        return conforming(f"{label}: the derivative", filled, call.structure, call.specs)

@@ -8,7 +8,7 @@ from xpand import UnsupportedError, array_namespace
 from xpand._typing import Array
 
 from ..._captures import captured as captured_arrays
-from ..._transforms import Like
+from ..._transforms import ArraySpec
 from ...autodiff.checkpoint_policies import AnyPolicy, Offload, everything_saveable, nothing_saveable
 from ...tracing import TracedArray, traced_namespace
 from ...tracing._bodies import Body
@@ -84,9 +84,9 @@ def linear_transpose(function: Callable[..., Any], /, *primals: Array) -> Callab
     return transposed(traced_namespace(array_namespace(*primals)), function, primals)
 
 
-def residuals(function: Callable[..., Any], /, *likes: Like) -> tuple[list[Array], Callable[..., Any]]:
-    namespace = traced_namespace(likes[0].xp)
-    avals = [Aval(like.shape, like.dtype, like.device) for like in likes]
+def residuals(function: Callable[..., Any], /, *specs: ArraySpec) -> tuple[list[Array], Callable[..., Any]]:
+    namespace = traced_namespace(specs[0].xp)
+    avals = [Aval(like.shape, like.dtype, like.device) for like in specs]
     graph, _ = stage(namespace, "vjp", lambda *xs: (tuple(function(*xs)), ()), avals)
     constants = graph.constants
     body = Body(Graph(namespace, [*constants, *graph.inputs], {}, graph.equations, graph.outputs))

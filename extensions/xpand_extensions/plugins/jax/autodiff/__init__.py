@@ -73,7 +73,7 @@ def _transposed(transpose: Callable[..., tuple[Array, ...]], *cotangents: Array)
         raise TypeError("linear_transpose: the function is not linear in its arguments") from error
 
 
-def residuals(function: Callable[..., Any], /, *likes: Any) -> tuple[list[Array], Callable[..., Any]]:
+def residuals(function: Callable[..., Any], /, *specs: Any) -> tuple[list[Array], Callable[..., Any]]:
     arrays, structure = jax.tree_util.tree_flatten(function)  # JAX's linear functions are trees
     return arrays, _OfResiduals(structure)
 

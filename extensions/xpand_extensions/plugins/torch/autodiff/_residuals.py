@@ -10,11 +10,11 @@ from torch.fx import GraphModule
 from xpand import UnsupportedError
 from xpand._typing import Array
 from xpand.torch import _private as private
-from xpand_extensions._transforms import Like
+from xpand_extensions._transforms import ArraySpec
 from xpand_extensions.autodiff._linear_functions import LinearFunction, flatten, unflatten_linear
 
 
-def residuals(function: Callable[..., Any], /, *likes: Like) -> tuple[list[Array], Callable[..., Any]]:
+def residuals(function: Callable[..., Any], /, *specs: ArraySpec) -> tuple[list[Array], Callable[..., Any]]:
     from ..jit._trace import graph_of, tracing  # takes a second to import
 
     if private.are_levels_active():
@@ -24,7 +24,7 @@ def residuals(function: Callable[..., Any], /, *likes: Like) -> tuple[list[Array
             "or a derivative; call it inside, and return its result"
         )
     with tracing():
-        module = graph_of(lambda *xs: tuple(function(*xs)), [like.zeros() for like in likes])
+        module = graph_of(lambda *xs: tuple(function(*xs)), [like.zeros() for like in specs])
     arrays = _with_inputs_for_constants(module)
     return arrays, partial(_of_residuals, module)
 
