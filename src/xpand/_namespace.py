@@ -125,8 +125,8 @@ def knows_namespace(cls: type) -> bool:
 
 
 def _wraps(xp: Namespace, other: Namespace) -> bool:
-    ask = getattr(xp, "wraps", None) if xp in _WRAPPERS.values() else None
-    return ask is not None and ask(other)
+    wraps = getattr(xp, "wraps", None) if xp in _WRAPPERS.values() else None
+    return wraps is not None and wraps(other)
 
 
 def array_namespace(*arrays: Array, api_version: str | None = None, use_compat: bool | None = None) -> Namespace:
@@ -215,8 +215,8 @@ def _namespace_of(x: Array, api_version: str | None, use_compat: bool | None) ->
         # Asked after the libraries: np.float64 is a float, and an array all the same.
         if x is None or isinstance(x, (int, float, complex)):
             return None
-        ask = getattr(x, "__array_namespace__", None)
-        if ask is None or isinstance(x, type):
+        method = getattr(x, "__array_namespace__", None)
+        if method is None or isinstance(x, type):
             raise TypeError(
                 f"array_namespace: {describe(x)} is not a supported array; pass an array of an installed library, a "
                 "Python scalar or None, and turn lists into arrays with `xp.asarray`"
@@ -226,7 +226,7 @@ def _namespace_of(x: Array, api_version: str | None, use_compat: bool | None) ->
                 f"array_namespace: use_compat=True, but xpand wraps no namespace for {describe(x)}; "
                 "leave use_compat out to get the library's own"
             )
-        xp = ask(api_version=api_version)
+        xp = method(api_version=api_version)
         return xp if getattr(x, "spec", None) is None else _with_spec(xp, x.spec)
     zero_gradient = name == "numpy" and _is_jax_zero_gradient(x)
     if zero_gradient:
@@ -410,11 +410,11 @@ def is_concrete(x: Array) -> bool:
     name = library_of(type(x))
     if name is not None:
         found = LIBRARIES[name].is_concrete
-        ask: Callable[[Array], bool]
-        ask = import_module(_PACKAGE + found).is_concrete if isinstance(found, str) else found
+        check: Callable[[Array], bool]
+        check = import_module(_PACKAGE + found).is_concrete if isinstance(found, str) else found
         if len(_CONCRETE_BY_TYPE) < _MAX_TYPES:
-            _CONCRETE_BY_TYPE[type(x)] = ask
-        return ask(x)
+            _CONCRETE_BY_TYPE[type(x)] = check
+        return check(x)
     # Another library says so itself where it has such a notion: an attribute of the object, no call of bool(x), which
     # would compute a lazy array.
     return not getattr(x, "is_traced", False)

@@ -46,7 +46,7 @@ def tour(*, libraries: Sequence[str] | None, repeats: int, as_json: bool, pictur
         found = []
         for name in names:
             step(f"import {name}")
-            found.append(_find_asked(name) if libraries is not None else find(name))
+            found.append(_find_requested(name) if libraries is not None else find(name))
             step(f"import {name}", done=True)
         columns = run_tasks([library for library in found if library.status == "ready"], repeats, step)
         if picture is not None:
@@ -71,7 +71,7 @@ def _check_requirements(picture: Path | None) -> None:
         raise UsageError(f"--output: there is no folder {picture.parent}; make it first, or name another file")
 
 
-def _find_asked(name: str) -> Library:
+def _find_requested(name: str) -> Library:
     """Find a library that the user names, which must be there."""
     try:
         library = find(name)

@@ -8,7 +8,7 @@ from xpand._typing import Array
 
 from .._dispatch import pluggable
 from .._where import clean_tracebacks
-from ._trees import Arrays, Carry, check_unroll, described, function_of, one_library, scalar_bool, told_by
+from ._trees import Arrays, Carry, check_unroll, described, dispatched_by, function_of, one_library, scalar_bool
 
 
 @clean_tracebacks
@@ -62,13 +62,13 @@ def while_loop(
     one_library("while_loop", "init_val", carry.arrays)
 
     def condition(*arrays: Array) -> Array:
-        return scalar_bool("while_loop", "cond_fun must return", carry.asked(cond_fun, arrays), arrays[0])
+        return scalar_bool("while_loop", "cond_fun must return", carry.evaluate_condition(cond_fun, arrays), arrays[0])
 
     def step(*arrays: Array) -> Arrays:
         return carry.fit(carry.stepped(lambda value, _: body_fun(value), arrays))
 
     def loop(arrays: Arrays) -> Arrays:
-        found: Arrays = while_loop.native(*told_by(arrays))(condition, step, arrays, max_iter=steps)
+        found: Arrays = while_loop.native(*dispatched_by(arrays))(condition, step, arrays, max_iter=steps)
         return found
 
     return carry.tree(carry.run(loop))
@@ -125,7 +125,7 @@ def fori_loop(
         return carry.fit(carry.stepped(call, arrays))
 
     def loop(arrays: Arrays) -> Arrays:
-        found: Arrays = fori_loop.native(*told_by((*arrays, *given)))(*bounds, step, arrays, unroll=unroll)
+        found: Arrays = fori_loop.native(*dispatched_by((*arrays, *given)))(*bounds, step, arrays, unroll=unroll)
         return found
 
     return carry.tree(carry.run(loop))

@@ -16,13 +16,13 @@ from ._trees import (
     Carry,
     Results,
     check_unroll,
+    dispatched_by,
     filled,
     first_array,
     function_of,
     one_library,
     paths,
     skeleton,
-    told_by,
 )
 
 
@@ -89,7 +89,7 @@ def scan(
                 )
             return carry.fit(result[0]), yields.flatten(result[1])
 
-        native = scan.native(*told_by((*arrays, *parts)))
+        native = scan.native(*dispatched_by((*arrays, *parts)))
         last, ys = native(step, arrays, tuple(parts), length=steps, reverse=reverse, unroll=unroll)
         return carry.tree(last), yields.tree(ys)
 
@@ -135,7 +135,7 @@ def map(f: Callable[..., Any], xs: trees.Tree, *, batch_size: int | None = None)
     _length("map", xs, parts, None)
     one_library("map", "xs", parts)
     results = Results("map", "what f returns", parts[0])
-    native = map.native(*told_by(tuple(parts)))
+    native = map.native(*dispatched_by(tuple(parts)))
     found = native(lambda *x: results.flatten(f(filled(form, x))), tuple(parts), batch_size=batch_size)
     return results.tree(found)
 
@@ -181,7 +181,7 @@ def associative_scan(fn: Callable[..., Any], elems: trees.Tree, reverse: bool = 
         like = Carry("associative_scan", "the arguments", "fn", filled(form, a))
         return like.fit(fn(like.tree(a), like.tree(b)))
 
-    native = associative_scan.native(*told_by(tuple(parts)))
+    native = associative_scan.native(*dispatched_by(tuple(parts)))
     # Counted from the front where that is the same for all.
     where = axes[0] if len(set(axes)) == 1 else axis
     return filled(form, native(combined, tuple(parts), reverse=reverse, axis=where))

@@ -103,8 +103,8 @@ class Carry(Opaque):
                     return found
         return call(self.tree(arrays), False)
 
-    def asked(self, condition: Callable[[trees.Tree], Any], arrays: Arrays) -> Any:
-        """Call the user's condition, which may say which library the arrays are to be of."""
+    def evaluate_condition(self, condition: Callable[[trees.Tree], Any], arrays: Arrays) -> Any:
+        """Call the user's condition, which may determine which library the arrays are to be of."""
         if self._is_first and self._like is None:
             given = [self._numbers.get(i, x) for i, x in enumerate(arrays)]
             with suppress(TypeError, AttributeError):  # of a function that takes arrays alone
@@ -256,8 +256,8 @@ def one_library(function: str, name: str, arrays: Sequence[Array]) -> None:
         _arguments.one_device(function, **named)
 
 
-def told_by(arrays: Arrays) -> Arrays:
-    """Return those of some arrays that tell what runs a loop: one, where all are of one type.
+def dispatched_by(arrays: Arrays) -> Arrays:
+    """Return the arrays whose types select the implementation of a loop: one, where all are of one type.
 
     Where a transformation traces some of them and not the others, it is the one that has to trace the loop.
     """

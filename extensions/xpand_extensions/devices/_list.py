@@ -183,10 +183,10 @@ def library_under(xp: Namespace) -> Namespace:
 
 
 def _same_library(function: str, library: str, xp: Namespace | str | None) -> None:
-    asked = library if xp is None else library_name(library_under(namespace_or_default(xp, function)))
-    if asked != library:
+    requested = library if xp is None else library_name(library_under(namespace_or_default(xp, function)))
+    if requested != library:
         raise ValueError(
-            f"{function}: takes a device of {asked}, got one of {library}; find it with `devices({asked!r})`"
+            f"{function}: takes a device of {requested}, got one of {library}; find it with `devices({requested!r})`"
         )
 
 

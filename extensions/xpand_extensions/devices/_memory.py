@@ -12,7 +12,7 @@ from .._dispatch import pluggable
 from ._info import DeviceInfo, MemoryStats
 from ._list import device_info, resolve
 
-_SAYS_SO: Final = re.compile(r"RESOURCE_EXHAUSTED|out of memory|can't allocate memory|MemoryError", re.IGNORECASE)
+_OUT_OF_MEMORY: Final = re.compile(r"RESOURCE_EXHAUSTED|out of memory|can't allocate memory|MemoryError", re.IGNORECASE)
 _SIZE: Final = re.compile(r"allocat\w*\s+(?:request for )?([\d.,]+)\s*(?:bytes?\b|([KMGTPE]?)i?B\b)", re.IGNORECASE)
 _UNITS: Final = "KMGTPE"
 
@@ -63,7 +63,7 @@ def is_out_of_memory(error: Exception) -> bool:
     """Tell whether a library's error says that memory ran out."""
     if isinstance(error, DeviceMemoryError):
         return False
-    return isinstance(error, MemoryError) or bool(_SAYS_SO.search(f"{type(error).__name__}: {error}"))
+    return isinstance(error, MemoryError) or bool(_OUT_OF_MEMORY.search(f"{type(error).__name__}: {error}"))
 
 
 def raise_memory_error(function: str, error: Exception, info: DeviceInfo | None) -> NoReturn:

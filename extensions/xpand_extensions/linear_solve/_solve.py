@@ -122,8 +122,8 @@ def solve(
     >>> result.message
     'cg: converged'
     """
-    asked = (x0, max_steps, preconditioner, symmetric, positive_definite, nullspace)
-    if _is_default(asked, axis, batch_ndim, args, throw):
+    optional = (x0, max_steps, preconditioner, symmetric, positive_definite, nullspace)
+    if _is_default(optional, axis, batch_ndim, args, throw):
         small = solve_if_small(A, b, method, rtol, atol)
         if small is not None:
             if throw:
@@ -188,7 +188,7 @@ def _has_offset(operator: Map, sides: arguments.Sides) -> bool:
     return is_concrete(offset) and bool(xp.any(offset != 0))
 
 
-def _is_default(asked: tuple[Any, ...], axis: Any, batch_ndim: Any, args: Any, throw: Any) -> bool:
+def _is_default(optional: tuple[Any, ...], axis: Any, batch_ndim: Any, args: Any, throw: Any) -> bool:
     """Tell whether nothing is asked for but a method and tolerances; what isn't, is checked the long way."""
     if (
         axis != -2
@@ -199,7 +199,7 @@ def _is_default(asked: tuple[Any, ...], axis: Any, batch_ndim: Any, args: Any, t
         or args
     ):
         return False
-    return all(each is None for each in asked)
+    return all(each is None for each in optional)
 
 
 def _applies(method: methods.Method, sides: arguments.Sides, preconditioner: Any, nullspace: Any) -> None:

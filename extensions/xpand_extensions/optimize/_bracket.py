@@ -167,7 +167,7 @@ def _bracketed(
     def value(x: Array, given: tuple[Any, ...]) -> Array:
         return vectors.scalar("f must return", f(x, *in_namespace_of([x], given)))
 
-    def told(given: tuple[Any, ...]) -> Any:
+    def notify(given: tuple[Any, ...]) -> Any:
         return None if callback is None else lambda record: callback(_result(value, record, given))
 
     def solve(start: Array, right: Array, *given: Any) -> tuple[Array, Any]:
@@ -176,7 +176,7 @@ def _bracketed(
 
         begin = lambda ends: bracket.begin(of_x, ends[0], ends[1], *width)
         step = lambda state: bracket.step(of_x, _METHODS[method], *width, state)
-        last, kept = run(step, begin, (start, right), limits, _of, callback=told(given))
+        last, kept = run(step, begin, (start, right), limits, _of, callback=notify(given))
         last, kept = _left(start, last), None if kept is None else _left(start, kept)
         return last.x, (last, kept)
 

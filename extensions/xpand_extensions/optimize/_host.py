@@ -181,7 +181,7 @@ class _Host:
         options: dict[str, Any] = {steps: self.limits.max_steps}
         options |= dict.fromkeys(self.method.absolute, tolerance)
         options |= dict.fromkeys(self.method.off, 0.0 if self.name != "slsqp" else 1e-300)
-        given: dict[str, Any] = {"method": self.name, "options": options, "callback": self.told}
+        given: dict[str, Any] = {"method": self.name, "options": options, "callback": self.notify}
         if self.method.derivatives:
             given["jac"] = self.gradient
         if self.method.derivatives == 2:
@@ -228,7 +228,7 @@ class _Host:
         """Make the Hessian, column by column."""
         return self.host.stack([self.product(x, unit) for unit in self.host.eye(self.n, dtype="float64")], axis=-1)
 
-    def told(self, x: Any, *rest: Any) -> None:
+    def notify(self, x: Any, *rest: Any) -> None:
         """Note a step of SciPy's."""
         self.points[self.number] = x
         self.counts[self.number, 0] += 1

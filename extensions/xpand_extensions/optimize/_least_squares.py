@@ -101,8 +101,8 @@ def least_squares(
     residuals = Residuals("least_squares", f, vectors, is_square=False)
 
     def solve(start: Array, *given: Any) -> tuple[Array, Any]:
-        told = None if callback is None else lambda record: callback(residuals.result(record, given))
-        last, kept = _solved(residuals, method, start, given, limits, first_damping, told)
+        notify = None if callback is None else lambda record: callback(residuals.result(record, given))
+        last, kept = _solved(residuals, method, start, given, limits, first_damping, notify)
         return last.x, (last, kept)
 
     def condition(x: Array, *given: Any) -> Array:

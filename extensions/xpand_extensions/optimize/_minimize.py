@@ -176,13 +176,13 @@ def minimize(
         chosen = "gradient-descent"
 
     def solve(start: Array, box: Box, *given: Any) -> tuple[Array, Any]:
-        told = None if callback is None else lambda record: callback(_result(objective, record, given))
+        notify = None if callback is None else lambda record: callback(_result(objective, record, given))
         if chosen in SCIPY_METHODS:
             value = lambda x: objective.value(x, given)
             functions = Functions(value, objective.evaluator(given), objective.product(given))
-            last, kept = minimize_on_host(functions, chosen, start, box, limits, told)
+            last, kept = minimize_on_host(functions, chosen, start, box, limits, notify)
         else:
-            last, kept = _solved(objective, chosen, options, start, given, box, limits, told)
+            last, kept = _solved(objective, chosen, options, start, given, box, limits, notify)
         return last.x, (judged(box, last), None if kept is None else judged(box, kept))
 
     def condition(x: Array, box: Box, *given: Any) -> Array:

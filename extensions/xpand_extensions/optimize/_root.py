@@ -133,7 +133,7 @@ def solved(
     is_root = name == "root"
 
     def solve(start: Array, *given: Any) -> tuple[Array, Any]:
-        told = None if callback is None else lambda record: callback(residuals.result(record, given))
+        notify = None if callback is None else lambda record: callback(residuals.result(record, given))
         value = lambda x: residuals.value(x, given)
         if method in ("newton", "broyden", "gauss-newton"):
             linearize = residuals.linearizer(given)
@@ -142,11 +142,11 @@ def solved(
                 steps = newton.GaussNewton(linearize, is_root)
             begin = lambda x: newton.begin(steps, x, limits.atol, limits.rtol)
             step = lambda state: newton.step(steps, state)
-            last, kept = run(step, begin, start, limits, _of, slack=2, callback=told)
+            last, kept = run(step, begin, start, limits, _of, slack=2, callback=notify)
         else:
             begun = lambda x: anderson.begin(value, x, history, amount, limits.atol, limits.rtol, is_root)
             mixed = lambda state: anderson.step(value, history, limits.rtol, limits.atol, is_root, state)
-            last, kept = run(mixed, begun, start, limits, _of_mixing, callback=told)
+            last, kept = run(mixed, begun, start, limits, _of_mixing, callback=notify)
         return last.x, (last, kept)
 
     x, (last, kept) = implicit(lambda x, *given: residuals.value(x, given), residuals.vectors.start, solve, parameters)

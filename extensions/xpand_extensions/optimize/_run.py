@@ -15,7 +15,7 @@ from ._results import RUNNING, status_like
 
 
 class Record(NamedTuple):
-    """What is told of a state: of each problem, where it is and how it got there."""
+    """The record of a state: of each problem, where it is and how it got there."""
 
     x: Array
     """Vectors, of shape `(*batch, n)`."""
@@ -49,7 +49,7 @@ def run(
         begin: Makes its state, a named tuple with `iterations` and `status` among its fields, of `start`.
         start: Where to begin: arrays.
         limits: When to stop.
-        record: What is told of a state.
+        record: Returns the record of a state.
         slack: How many steps an iteration takes on lazy arrays, whose steps must be counted in advance.
         callback: Called with the record after each iteration.
     """
@@ -82,7 +82,7 @@ def run(
         after = step(carried.state)
         return _Run(after, None if numbers is None else _keep(numbers, record(after), carried.kept))
 
-    def told(carried: _Run) -> bool:
+    def notify(carried: _Run) -> bool:
         nonlocal aborted, seen
         found = record(carried.state)
         # One step of a line search is no step of the method.
@@ -98,7 +98,7 @@ def run(
         begin=begun,
         running=running,
         lazy_steps=limits.max_steps * slack if limits.given else None,
-        callback=None if callback is None else told,
+        callback=None if callback is None else notify,
     )
     last = _ended(record(carried.state), Status.ABORTED if aborted else Status.MAX_STEPS)
     if carried.kept is None:

@@ -37,7 +37,7 @@ def _metadata(name: str, process: int, thread: int, value: str) -> dict[str, Any
 def _calls(entries: Iterable[Entry]) -> Iterator[dict[str, Any]]:
     for entry in entries:
         place = entry.place
-        told = {
+        metadata = {
             "arguments": entry.arguments,
             "outputs": [str(each) for each in entry.outputs],
             "devices": sorted({each.device for each in (*entry.inputs, *entry.outputs) if each.device}),
@@ -48,7 +48,7 @@ def _calls(entries: Iterable[Entry]) -> Iterator[dict[str, Any]]:
             "error": entry.error,
             "memory": entry.memory and entry.memory._asdict(),
         }
-        known = {name: value for name, value in told.items() if value not in (None, "", [])}
+        known = {name: value for name, value in metadata.items() if value not in (None, "", [])}
         yield {**_timed(entry.name, entry.kind, entry.start, entry.stop), "args": known}
         yield from _functions(entry.children)
         yield from _calls(entry.children)

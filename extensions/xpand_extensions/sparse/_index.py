@@ -283,13 +283,13 @@ def _elements(a: Sparse, items: list[Any]) -> Array:
 
     def work(*given: Array) -> tuple[Array, Array]:
         names, coords = array_namespace(*given), given[: coo.sparse_ndim]
-        asked = tuple(
+        queries = tuple(
             names.broadcast_to(names.astype(x, coords[0].dtype), (*coords[0].shape[:-1], x.shape[0]))
             for x in given[coo.sparse_ndim :]
         )
-        (kept, sought), beyond = numbered(names, [coords, asked], coo._sparse_shape)
-        places = positions(names, kept, sought)
-        return places, (names.take_along_axis(kept, places, axis=-1) == sought) & (sought < full(sought, beyond))
+        (kept, query), beyond = numbered(names, [coords, queries], coo._sparse_shape)
+        places = positions(names, kept, query)
+        return places, (names.take_along_axis(kept, places, axis=-1) == query) & (query < full(query, beyond))
 
     places, met = pattern_work(work, *coo.coords, *wanted)
     values = along(coo.values, places, coo.batch_ndim)

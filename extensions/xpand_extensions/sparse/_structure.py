@@ -272,8 +272,8 @@ def reshape(a: Sparse, shape: tuple[int, ...], /) -> COO:
     [[0, 1], [1, 2]]
     """
     a = container("reshape", a)
-    asked: Any = shape
-    given = asked if isinstance(asked, (tuple, list)) else (asked,)
+    requested: Any = shape
+    given = requested if isinstance(requested, (tuple, list)) else (requested,)
     sizes = [_arguments.integer("reshape", "shape", size, minimum=-1) for size in given]
     batch, dense = a.batch_ndim, a.dense_ndim
     inner = sizes[batch : len(sizes) - dense]

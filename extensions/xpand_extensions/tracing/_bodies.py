@@ -142,15 +142,15 @@ class Body:
         """Whether a function with a derivative of its users' own is called."""
         return any(_calls_rules(equation) for equation in self.graph.equations)
 
-    def parted(self, count: int, asked: Callable[[Equation], bool] | None = None) -> "Parts | None":
+    def parted(self, count: int, selected: Callable[[Equation], bool] | None = None) -> "Parts | None":
         """Part what is computed of the first `count` inputs alone from what isn't; None where nothing is.
 
-        `asked`: of the former only such operations, and what they need.
+        `selected`: of the former, only the operations that it is true of, and those that they need.
         """
-        found = self.made(("parted", count, asked), lambda: (self._parted(count, asked),)) if count else (None,)
+        found = self.made(("parted", count, selected), lambda: (self._parted(count, selected),)) if count else (None,)
         return found[0]
 
-    def _parted(self, count: int, asked: Callable[[Equation], bool] | None) -> "Parts | None":
+    def _parted(self, count: int, selected: Callable[[Equation], bool] | None) -> "Parts | None":
         graph = self.graph
         given = graph.inputs[:count]
         others, fixed = set(graph.inputs[count:]), set(given)
@@ -159,8 +159,8 @@ class Body:
                 others.update(equation.outputs)
             elif any(x in fixed for x in equation.inputs):
                 fixed.update(equation.outputs)
-        if asked is not None:
-            fixed = _needed(graph, fixed, asked)
+        if selected is not None:
+            fixed = _needed(graph, fixed, selected)
         early = [each for each in graph.equations if others.isdisjoint(each.outputs) and not each.effects]
         late = [each for each in graph.equations if fixed.isdisjoint(each.outputs)]
         used = dict.fromkeys(x for inputs in (*(each.inputs for each in late), graph.outputs) for x in inputs)
@@ -234,9 +234,9 @@ class Body:
         def function(*arrays: Array) -> tuple[Any, Any]:
             nonlocal which
             outs, is_mapped = batched(namespace, self.graph.run, arrays, [0 if each else None for each in axes], size)
-            asked = wanted or (False,) * len(outs)
-            which = tuple(mine or each for mine, each in zip(is_mapped, asked))
-            pairs = zip(outs, is_mapped, asked)
+            requested = wanted or (False,) * len(outs)
+            which = tuple(mine or each for mine, each in zip(is_mapped, requested))
+            pairs = zip(outs, is_mapped, requested)
             return tuple(x if mine or not each else spread_out(namespace, x, size) for x, mine, each in pairs), ()
 
         avals = [_wider(x.aval, size) if each else x.aval for x, each in zip(self.graph.inputs, axes)]
@@ -257,11 +257,11 @@ class Parts(NamedTuple):
         return self.after, [*(given[i] for i in self.some), *found]
 
 
-def _needed(graph: Graph, among: set[Variable], asked: Callable[[Equation], bool]) -> set[Variable]:
-    """Return which variables are computed by operations that are asked for, or needed for these."""
+def _needed(graph: Graph, among: set[Variable], selected: Callable[[Equation], bool]) -> set[Variable]:
+    """Return which variables are computed by selected operations, or needed for these."""
     found: set[Variable] = set()
     for equation in reversed(graph.equations):
-        if not among.isdisjoint(equation.outputs) and (asked(equation) or not found.isdisjoint(equation.outputs)):
+        if not among.isdisjoint(equation.outputs) and (selected(equation) or not found.isdisjoint(equation.outputs)):
             found.update(equation.outputs)
             found.update(x for x in equation.inputs if isinstance(x, Variable))
     return found & among | among.intersection(graph.inputs)

@@ -34,7 +34,7 @@ def while_loop(
     avals = list(map(aval_of, init))
     test, of_test = closed(namespace, "while_loop", lambda *carry: ((condition(*carry),), ()), avals)
     body, of_body = closed(namespace, "while_loop", lambda *carry: (tuple(function(*carry)), ()), avals, is_choice=True)
-    parts = body.parted(len(of_body), _is_asking) if _asks_others(body) else None
+    parts = body.parted(len(of_body), _is_collective) if _has_collectives(body) else None
     if parts is not None:  # who have it, whether they take a step or not
         body, of_body = parts.rest(of_body, parts.before.graph.run(*of_body))
     # What every step hands on as it is is a constant of the loop: it stays the same for all lanes of a map.
@@ -135,9 +135,9 @@ def while_batch(trace: Batching, op: Op, args: Sequence[Any], params: dict[str, 
     test, _ = params["test"].mapped((*map(trace.own, of_test), *every), size)
     body, _ = params["body"].mapped((*map(trace.own, of_body), *every), size, every)
     first = [trace.lifted(x) for x in init]
-    asks = _asks_others(params["body"])
+    is_collective = _has_collectives(params["body"])
     begun = first
-    if not asks and size:
+    if not is_collective and size:
         # Lanes that have ended step on from where they began, since a step from where they ended may be undefined;
         # those that take no step, from where one that takes some did. Where others may ask, it is taken as it is.
         active = namespace.wrap(test.graph.run(*given_test, *first)[0])
@@ -155,7 +155,7 @@ def while_batch(trace: Batching, op: Op, args: Sequence[Any], params: dict[str, 
 
     def step(*carry: Array) -> Arrays:
         active = namespace.wrap(test.graph.run(*given_test, *carry)[0])
-        safe = carry if asks else [where(namespace, active, x, y) for x, y in zip(carry, begun)]
+        safe = carry if is_collective else [where(namespace, active, x, y) for x, y in zip(carry, begun)]
         stepped = body.graph.run(*given_body, *safe)
         return tuple(where(namespace, active, x, y) for x, y in zip(stepped, carry))
 
@@ -178,14 +178,14 @@ def spared(xp: Any, active: Any, *arrays: Any) -> Arrays:
     return tuple(where(xp, active, x, y) for x, y in zip(arrays, others))
 
 
-def _asks_others(body: Body) -> bool:
-    """Tell whether lanes along an axis do something together in a body."""
-    return any(map(_is_asking, body.graph.equations))
+def _has_collectives(body: Body) -> bool:
+    """Tell whether a body has collective operations, of several lanes along an axis."""
+    return any(map(_is_collective, body.graph.equations))
 
 
-def _is_asking(equation: Equation) -> bool:
+def _is_collective(equation: Equation) -> bool:
     inner = (x for value in equation.params.values() for x in (value if isinstance(value, (tuple, list)) else (value,)))
-    return equation.op.name == "collective" or any(_asks_others(x) for x in inner if isinstance(x, Body))
+    return equation.op.name == "collective" or any(_has_collectives(x) for x in inner if isinstance(x, Body))
 
 
 def while_forward(trace: Forward, op: Op, args: Sequence[Any], params: dict[str, Any]) -> Any:
@@ -294,7 +294,7 @@ def while_tape(trace: Tape, op: Op, args: Sequence[Any], params: dict[str, Any])
 def _counted(namespace: Any, args: Sequence[Any], values: Sequence[Any], params: dict[str, Any]) -> Any:
     """Scan over as many steps as the loop takes; return None where that isn't known, but how many it may take.
 
-    Where lanes ask others, all of them take all these steps.
+    Where lanes use collectives, all of them take all these steps.
     """
     limit = params["limit"]
     of_test, of_body, init = _parts_of_while(values, params)
@@ -322,14 +322,14 @@ def _counted(namespace: Any, args: Sequence[Any], values: Sequence[Any], params:
             "while_loop: has no derivative by reverse mode where the number of steps is not known, under `jit` or "
             "`vmap`; give max_iter, or take forward mode (`jvp`, `jacfwd`)"
         )
-    asks = _asks_others(body)
-    if not asks and not _asks_others(test):
+    is_collective = _has_collectives(body)
+    if not is_collective and not _has_collectives(test):
         return None
 
     def step_or_stay(carry: Arrays, _: Arrays) -> tuple[Any, Any]:
         active = namespace.wrap(test.graph.run(*given_test, *carry)[0])
         # As in `while_batch`; with no part in the derivative of what lanes get that have ended.
-        safe = carry if asks else [where(namespace, active, x, y) for x, y in zip(carry, init)]
+        safe = carry if is_collective else [where(namespace, active, x, y) for x, y in zip(carry, init)]
         found = body.graph.run(*given_body, *safe)
         return tuple([where(namespace, active, x, y) for x, y in zip(found, carry)]), ()
 

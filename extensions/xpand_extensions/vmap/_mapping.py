@@ -224,8 +224,8 @@ def size_of_axes(function: str, axes: Sequence[int | None], leaves: Sequence[Any
             "where that is meant"
         )
     shapes = ", ".join(f"{tuple(x.shape)} along {axis}" for axis, x in zip(axes, leaves) if axis is not None)
-    said = "" if axis_size is None else f" and axis_size={axis_size}"
-    raise ValueError(f"{function}: the arrays must have one size along the mapped axes, got shapes {shapes}{said}")
+    suffix = "" if axis_size is None else f" and axis_size={axis_size}"
+    raise ValueError(f"{function}: the arrays must have one size along the mapped axes, got shapes {shapes}{suffix}")
 
 
 def _index(size: int) -> Array:

@@ -32,7 +32,7 @@ class Axis(NamedTuple):
 
 class _Bound(threading.local):
     axes: Mapping[Name, Axis] = {}
-    asked = 0
+    lookups = 0
     """How often names have been looked up."""
 
 
@@ -61,16 +61,16 @@ def all_bound() -> Mapping[Name, Axis]:
 
 
 def stepped_safely(step: Callable[..., Any], carry: tuple[Array, ...], safe: Callable[[], tuple[Array, ...]]) -> Any:
-    """Take a step of a loop that some lanes have ended.
+    """Take a step of a loop in which some lanes are finished.
 
     Args:
         step: Takes what is carried.
-        carry: What is, by lanes that have ended too: a step from there may be undefined, and others may ask for it.
-        safe: Returns the same with something else for lanes that have ended, which is taken if no others ask.
+        carry: What is, by lanes that have ended too: a step from there may be undefined, and other lanes may use it.
+        safe: Returns the same with something else for lanes that have ended, used if no other lane uses them.
     """
-    before = _BOUND.asked
+    before = _BOUND.lookups
     found = step(*safe())
-    return found if _BOUND.asked == before else step(*carry)
+    return found if _BOUND.lookups == before else step(*carry)
 
 
 def axis_of(function: str, name: Name) -> Axis:
@@ -80,7 +80,7 @@ def axis_of(function: str, name: Name) -> Axis:
         NameError: It is not bound.
     """
     found = _BOUND.axes.get(name)
-    _BOUND.asked += 1
+    _BOUND.lookups += 1
     if found is None:
         found = _around(name)
     if found is None:

@@ -271,8 +271,8 @@ def has_kernel(operation: str, key: str) -> bool:
 
     Asked on import. True if the name is missing: PyTorch then refuses what it has no rule for.
     """
-    ask = getattr(torch._C, "_dispatch_has_kernel_for_dispatch_key", None)
-    return ask is None or bool(ask(operation, key))
+    has_kernel = getattr(torch._C, "_dispatch_has_kernel_for_dispatch_key", None)
+    return has_kernel is None or bool(has_kernel(operation, key))
 
 
 @_needs("torch._C:_ExcludeDispatchKeyGuard", "torch._C:DispatchKeySet", "torch._C:DispatchKey.FuncTorchBatched")

@@ -7,7 +7,7 @@ from typing import Any, Final
 
 import jax
 
-_ASKED: Final = (
+_VALUE_ERRORS: Final = (
     jax.errors.ConcretizationTypeError,
     jax.errors.NonConcreteBooleanIndexError,
     jax.errors.TracerArrayConversionError,
@@ -28,7 +28,7 @@ def explained(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
     def traced(*args: Any) -> Any:
         try:
             return function(*args)
-        except _ASKED as error:
+        except _VALUE_ERRORS as error:
             _explain(name, function, error)
             raise
         except TypeError as error:
@@ -44,15 +44,15 @@ def _explain(name: str, function: Callable[..., Any], error: Exception) -> None:
 
     if getattr(error, "is_explained", False):  # by a transformation inside
         return
-    said = str(error)
+    message = str(error)
     argument_of = getattr(function, "argument_of", None)
-    found = [] if argument_of is None else [argument_of(int(number)) for number in _LEAF.findall(said)]
+    found = [] if argument_of is None else [argument_of(int(number)) for number in _LEAF.findall(message)]
     on = f" depends on the argument {' and '.join(dict.fromkeys(found))}, and" if found else ""
     error.args = (
         f"{name}: Python code asks for a value at {place_of(error)}; the value{on} is not known while the function is "
         "traced. Use `xp.where`, or `cond`, `switch`, `while_loop` of `xpand_extensions.control_flow`, in place of "
         "Python's control flow, operations of xpand with `size` where sizes depend on values, `stop_gradient` where "
         "only derivatives are traced, and declare static what is no array "
-        f"(JAX: {said.partition(chr(10))[0].rstrip('.')})",
+        f"(JAX: {message.partition(chr(10))[0].rstrip('.')})",
     )
     error.is_explained = True  # type: ignore[attr-defined]

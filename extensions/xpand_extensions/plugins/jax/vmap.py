@@ -31,21 +31,21 @@ def vmap(
 ) -> Callable[..., Any]:
     function = explained("vmap", function)
     if axis_name is None:
-        return _told(jax.vmap(function, in_axes, out_axes, axis_size=axis_size), out_axes)
+        return _with_message(jax.vmap(function, in_axes, out_axes, axis_size=axis_size), out_axes)
 
     def with_name(*arrays: Array) -> Any:
         with names.bound(axis_name, _axis(axis_name)):
             return function(*arrays)
 
-    return _told(jax.vmap(with_name, in_axes, out_axes, axis_name=axis_name, axis_size=axis_size), out_axes)
+    return _with_message(jax.vmap(with_name, in_axes, out_axes, axis_name=axis_name, axis_size=axis_size), out_axes)
 
 
-def _told(mapped: Callable[..., Any], out_axes: Any) -> Callable[..., Any]:
-    """Return a mapped function that says, in our words, what is mapped and should not be."""
+def _with_message(mapped: Callable[..., Any], out_axes: Any) -> Callable[..., Any]:
+    """Return a mapped function that explains which result is mapped and should not be."""
     if out_axes == 0:
         return mapped
 
-    def told(*arrays: Array) -> Any:
+    def checked(*arrays: Array) -> Any:
         try:
             return mapped(*arrays)
         except ValueError as error:
@@ -54,7 +54,7 @@ def _told(mapped: Callable[..., Any], out_axes: Any) -> Callable[..., Any]:
             message = "vmap: out_axes has None for a result that differs between calls; give it an axis"
             raise ValueError(message) from error
 
-    return told
+    return checked
 
 
 def pmap(

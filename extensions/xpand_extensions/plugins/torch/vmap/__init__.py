@@ -32,7 +32,7 @@ def vmap(
     if axis_size is None:
         if isinstance(in_axes, tuple) and in_axes and in_axes[0] is not None and len(set(in_axes)) == 1:
             in_axes = in_axes[0]  # which PyTorch spreads in half the time
-        return partial(_asking_no_values, torch.func.vmap(function, in_dims=in_axes, out_dims=out_axes))
+        return partial(_without_values, torch.func.vmap(function, in_dims=in_axes, out_dims=out_axes))
     size = axis_size
 
     # The positions are mapped too: they tell `collective` which axis is meant, and there is always something to map.
@@ -48,26 +48,26 @@ def vmap(
             same[:] = [collective(x, position, "same") for x in result[1]]
             return result[0]
 
-        found = _asking_no_values(torch.func.vmap(at_position, in_dims=(0, *in_axes)), positions, *arrays)
+        found = _without_values(torch.func.vmap(at_position, in_dims=(0, *in_axes)), positions, *arrays)
         return found if out_axes == 0 else (found, tuple(same))
 
     return mapped
 
 
-_ASKED: Final = {
+_VALUE_ERRORS: Final = {
     "vmap: It looks like you're": "Python code",
     "vmap: We do not support batching operators that can support dynamic shape": "a shape",
 }
-"""What asks for values of what is mapped, by what PyTorch says of it."""
+"""Operations that need values of mapped arrays, by the beginning of PyTorch's message."""
 
 
-def _asking_no_values(mapped: Callable[..., Any], *arrays: Array) -> Any:
+def _without_values(mapped: Callable[..., Any], *arrays: Array) -> Any:
     if torch.compiler.is_dynamo_compiling():
         return mapped(*arrays)
     try:
         return with_errors("vmap", mapped, *arrays)
     except RuntimeError as error:
-        what = next((what for text, what in _ASKED.items() if str(error).startswith(text)), None)
+        what = next((what for text, what in _VALUE_ERRORS.items() if str(error).startswith(text)), None)
         if what is None:
             raise
         from xpand_extensions._where import place_of
