@@ -267,12 +267,20 @@ def test_other_packages_operations() -> None:
     @pluggable
     def tripled(x: Any, /) -> Any:
         """Three times `x`."""
-        return tripled.native(x)(x)  # has a variable of this function, so its code can't be exchanged
+        return tripled.native(x)(x)
 
+    @tripled.default
+    def _(x: Any, /) -> Any:
+        return x + x + x
+
+    assert tripled(VALUES).shape == (4,)
     try:
         with profile() as p:
-            assert scatter.segment_sum is imported_by_name
-        assert p.entries == ()
+            tripled(VALUES)
+            tripled.native(VALUES)(VALUES)  # a step of an implementation
+        assert len(p.entries) == 1
+        assert p.entries[0].name.endswith("tripled")
+        assert p.entries[0].arguments == "float64(4,)"
     finally:
         del OPERATIONS[next(path for path in OPERATIONS if path.endswith("tripled"))]
 
@@ -287,9 +295,9 @@ def everything() -> Iterator[tuple[str, Any]]:
             owner = getattr(library.xp, part) if part else library.xp
             for name, value in list(vars(owner).items()):
                 yield f"{library.id}.{part}.{name}", value
-    for function, label in _targets.functions_of_ours():
-        yield label.name, function.__code__
-        yield f"{label.name} attributes", tuple(sorted(function.__dict__))
+    for owner, name, function, _ in _targets.functions_of_ours():
+        yield f"{owner.__name__}.{name}", vars(owner)[name]
+        yield f"{owner.__name__}.{name} attributes", tuple(sorted(function.__dict__))
 
 
 def assert_same(before: dict[str, Any]) -> None:
@@ -363,6 +371,33 @@ def test_namespaces_that_lack_functions_of_the_standard(monkeypatch: pytest.Monk
         module.sin(VALUES)
     assert names(p.entries) == ["poor_namespace.sin"]
     assert module.sin is np.sin
+
+
+def test_a_facade_imported_by_name_is_recorded_by_dispatch() -> None:
+    keep = imported_by_name
+    with profile() as p:
+        keep(VALUES, SEGMENTS, num_segments=3)
+        vmap.vmap(lambda x: keep(x, SEGMENTS, num_segments=3))(VALUES[None])
+        # Not the facade: the steps of another implementation call this.
+        keep.native(VALUES)(VALUES, SEGMENTS, num_segments=3)
+    assert names(p.entries) == ["scatter.segment_sum", "vmap.vmap", *names(p.entries)[2:]]
+    assert p.entries[0].arguments.startswith("float64(4,), int64(4,), num_segments=3")
+    assert names(p.walk()).count("scatter.segment_sum") == 2
+
+
+def test_compiled_functions_stay_compiled() -> None:
+    traces = []
+
+    def f(x: Any) -> Any:
+        traces.append(x)
+        return xpand.array_namespace(x).sin(x)
+
+    compiled = jit.jit(f)
+    compiled(VALUES)
+    with profile():
+        compiled(VALUES)
+    compiled(VALUES)
+    assert len(traces) == 1
 
 
 def test_functions_look_the_same() -> None:

@@ -26,13 +26,13 @@ from functools import cache
 from importlib.metadata import entry_points
 from importlib.util import find_spec
 from types import FunctionType, ModuleType
-from typing import Any, Final, Generic, ParamSpec, Protocol, TypeVar, cast
+from typing import Any, Final, Generic, ParamSpec, Protocol, TypeAlias, TypeVar, cast
 
 from xpand import UnsupportedError as UnsupportedError
 from xpand import array_namespace, library_name
 from xpand._arguments import is_array
 from xpand._defaults import namespace_or_default
-from xpand._imports import import_module, untraced
+from xpand._imports import import_module, trace_instead, untraced
 from xpand._namespace import knows_namespace
 from xpand._typing import Array, Namespace
 
@@ -106,7 +106,7 @@ class Operation(Generic[P, R_co]):
             xp = array_namespace(*arrays)
         except TypeError as error:
             raise TypeError(str(error).replace("array_namespace:", f"{self.name}:", 1)) from None
-        found = self.resolve_library(library_name(xp))
+        found = self.observed(self.resolve_library(library_name(xp)))
         # By type only where the type says which library: a stranger's namespace may depend on the array.
         types = key if isinstance(key, tuple) else (key,)
         if len(self.by_type) < _MAX_TYPES and all(t in _SCALARS or knows_namespace(t) for t in types):
@@ -119,6 +119,10 @@ class Operation(Generic[P, R_co]):
         if found is None:
             found = self.by_library[library] = self.implementation(library)
         return found
+
+    def observed(self, implementation: Callable[..., Any]) -> Callable[..., Any]:
+        """Return what a call runs: the implementation, or while there is an observer, what that makes of it."""
+        return implementation if _observer is None else _observe(_observer, self, implementation)
 
     def forget(self) -> None:
         """Look for implementations anew, since one was registered."""
@@ -180,6 +184,28 @@ class Operation(Generic[P, R_co]):
 
 OPERATIONS: Final[dict[str, Operation[..., Any]]] = {}
 
+Observer: TypeAlias = Callable[[Operation[..., Any], Callable[..., Any]], Callable[..., Any]]
+_observer: Observer | None = None
+
+
+def _observe(observer: Observer, operation: Operation[..., Any], found: Callable[..., Any]) -> Callable[..., Any]:
+    return observer(operation, found)
+
+
+# torch.compile compiles the implementation.
+trace_instead(_observe, lambda observer, operation, found: found)
+
+
+def observe(observer: Observer | None) -> None:
+    """Have all implementations replaced by what an observer makes of them; by themselves for None.
+
+    Dispatch remembers the replacements as it remembers the implementations, so that calls cost nothing without one.
+    """
+    global _observer
+    _observer = observer
+    for operation in list(OPERATIONS.values()):
+        operation.by_type.clear()
+
 
 def pluggable(facade: Callable[P, R_co], /) -> Pluggable[P, R_co]:
     """Make a function the facade of an operation that libraries implement in their own ways.
@@ -220,7 +246,7 @@ def pluggable(facade: Callable[P, R_co], /) -> Pluggable[P, R_co]:
         return operation.resolve(key, arrays) if implementation is None else implementation
 
     def native_for(xp: Namespace | str | None, /) -> Callable[..., Any]:
-        return operation.resolve_library(library_name(namespace_or_default(xp, operation.name)))
+        return operation.observed(operation.resolve_library(library_name(namespace_or_default(xp, operation.name))))
 
     def default(implementation: F, /) -> F:
         operation.default = implementation

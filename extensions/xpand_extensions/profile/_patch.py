@@ -1,22 +1,24 @@
-"""Has calls recorded while a profile is active, and nothing at all done otherwise.
+"""Records calls while a profile is active; calls cost nothing otherwise.
 
-The functions of a namespace are attributes of its module, and are replaced there. A function of ours is itself made to
-record: its code is exchanged, so that whoever has it already, under whatever name, calls the recording one. Everything
-is put back when the last profile ends.
+Functions of namespaces and of xpand's public modules, and methods of public classes, are attributes, and are replaced
+there. A facade that was imported by name is recorded where it looks up its implementation. Everything is put back when
+the last profile ends.
 """
 
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterable
 from functools import update_wrapper
 from threading import Lock
-from types import BuiltinFunctionType, CodeType, FunctionType
+from types import BuiltinFunctionType, FunctionType
 from typing import Any, Final, NamedTuple
-from weakref import WeakKeyDictionary
 
+from .._dispatch import Operation, observe
 from ._entries import Label
 from ._record import CURRENT
-from ._targets import functions_of, functions_of_ours, namespaces
+from ._targets import functions_of, functions_of_ours, label_of, namespaces
 
-_ATTRIBUTES: Final = ("__wrapped__", "_torchdynamo_inline", "_torchdynamo_orig_callable", "_torchdynamo_wrapper_id")
+_LOOK_UPS: Final = frozenset({"native", "native_for"})
+_MISSING: Final = object()
 
 
 class _Patch(NamedTuple):
@@ -28,22 +30,12 @@ class _Patch(NamedTuple):
     recording: Any
 
 
-class _Codes(NamedTuple):
-    """A function's own code, the one that records, and the function of the former."""
-
-    original: CodeType
-    recording: CodeType
-    function: FunctionType
-
-
 _lock: Final = Lock()
 _users = 0
-_patched: Final[dict[int, list[_Patch]]] = {}  # by the identity of the namespace
-_exchanged: Final[dict[FunctionType, _Codes]] = {}
+_patched: Final[dict[int, list[_Patch]]] = {}  # by the identity of the namespace; 0 is xpand's own functions
 
-# Kept from one profile to the next. Namespaces stay as long as the program runs.
+# Saved from one profile to the next. Namespaces stay as long as the program runs.
 _patches: Final[dict[int, list[_Patch]]] = {}
-_codes: Final[WeakKeyDictionary[FunctionType, _Codes]] = WeakKeyDictionary()
 
 
 def start() -> None:
@@ -52,12 +44,13 @@ def start() -> None:
     with _lock:
         _users += 1
         try:
+            if _users == 1:
+                observe(_observed)
             for xp in namespaces():
                 if id(xp) not in _patched:
-                    _patched[id(xp)] = _patch(xp)
-            for function, label in functions_of_ours():
-                if function not in _exchanged:
-                    _exchange(function, label)
+                    _patched[id(xp)] = _patch(id(xp), functions_of(xp))
+            if 0 not in _patched:
+                _patched[0] = _patch(0, functions_of_ours())
         except BaseException:
             _leave()
             raise
@@ -74,27 +67,21 @@ def _leave() -> None:
     _users -= 1
     if _users:
         return
+    observe(None)
     for patches in _patched.values():
         for each in patches:
-            # What somebody else has put there meanwhile is theirs.
+            # A replacement that somebody else has put there meanwhile stays.
             if vars(each.owner).get(each.name) is each.recording:
                 setattr(each.owner, each.name, each.original)
-    for function, codes in _exchanged.items():
-        if function.__code__ is codes.recording:
-            function.__code__ = codes.original
-            for name in _ATTRIBUTES:
-                function.__dict__.pop(name, None)
     _patched.clear()
-    _exchanged.clear()
 
 
-def _patch(xp: Any) -> list[_Patch]:
-    """Replace the functions of a namespace."""
-    patches = _patches.get(id(xp))
+def _patch(key: int, functions: Iterable[tuple[Any, str, Any, Label]]) -> list[_Patch]:
+    """Replace functions where they are attributes."""
+    patches = _patches.get(key)
     if patches is None or any(vars(each.owner).get(each.name) is not each.original for each in patches):
-        patches = _patches[id(xp)] = [
-            _Patch(owner, name, function, _recording(function, label))
-            for owner, name, function, label in functions_of(xp)
+        patches = _patches[key] = [
+            _Patch(owner, name, function, _recording(function, label)) for owner, name, function, label in functions
         ]
     for each in patches:
         setattr(each.owner, each.name, each.recording)
@@ -102,7 +89,7 @@ def _patch(xp: Any) -> list[_Patch]:
 
 
 def _recording(function: Callable[..., Any], label: Label) -> Callable[..., Any]:
-    """Make the function that stands in for one of a namespace."""
+    """Make the function that stands in for another."""
 
     def recorded(*args: Any, **kwargs: Any) -> Any:
         recorder = CURRENT.get()
@@ -115,49 +102,35 @@ def _recording(function: Callable[..., Any], label: Label) -> Callable[..., Any]
         for attribute in dir(function):  # such as np.add.reduce
             if not attribute.startswith("_"):
                 setattr(recorded, attribute, getattr(function, attribute))
-    _lead(recorded, function)
+    _link(recorded, function)
     return recorded
 
 
-def _lead(recorded: Callable[..., Any], function: Callable[..., Any]) -> None:
-    """Lead from what records to the function: `inspect`, and torch.compile, which takes that into what it compiles."""
-    for name, value in zip(_ATTRIBUTES, (function, function, function, id(recorded))):
-        setattr(recorded, name, value)
+def _observed(operation: Operation[..., Any], implementation: Callable[..., Any]) -> Callable[..., Any]:
+    """Make the implementation that records the call of its facade, unless that is recorded already.
 
+    Calls from anywhere but the facade are steps of other implementations, and aren't recorded.
+    """
+    facade: Any = operation.facade
+    label = label_of(operation)
+    if label is None or not _LOOK_UPS.intersection(facade.__code__.co_names):
+        return implementation  # transformations look it up in the functions that they return
+    defaults: dict[str, Any] = facade.__kwdefaults__ or {}
 
-def _exchange(function: FunctionType, label: Label) -> None:
-    """Have a function recorded, unless it has variables of a function around it: its code can't be exchanged."""
-    if function.__code__.co_freevars:
-        return
-    codes = _codes.get(function)
-    if codes is None or codes.original is not function.__code__:
-        codes = _codes[function] = _made(function, label)
-    function.__code__ = codes.recording
-    _lead(function, codes.function)
-    _exchanged[function] = codes
-
-
-_HOOK: Final = "the recording function"
-
-
-def _template(*args: Any, **kwargs: Any) -> Any:
-    record: Any = "the recording function"
-    return record(args, kwargs)
-
-
-def _made(function: FunctionType, label: Label) -> _Codes:
-    original = function.__code__
-    copy = FunctionType(original, function.__globals__, function.__name__, function.__defaults__)
-    for name in ("__annotations__", "__doc__", "__kwdefaults__", "__module__", "__qualname__"):
-        setattr(copy, name, getattr(function, name))
-    copy.__dict__.update(function.__dict__)
-
-    def record(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    def recorded(*args: Any, **kwargs: Any) -> Any:
         recorder = CURRENT.get()
-        if recorder is None:
-            return copy(*args, **kwargs)
-        return recorder.run(label, copy, args, kwargs)
+        if recorder is None or sys._getframe(1).f_code is not facade.__code__ or recorder.enters(label):
+            return implementation(*args, **kwargs)
+        shown = {name: x for name, x in kwargs.items() if defaults.get(name, _MISSING) is not x}
+        return recorder.run(label, implementation, args, kwargs, shown)
 
-    constants = tuple(record if constant == _HOOK else constant for constant in _template.__code__.co_consts)
-    recording = _template.__code__.replace(co_consts=constants, co_name=original.co_name)
-    return _Codes(original, recording, copy)
+    update_wrapper(recorded, implementation)
+    _link(recorded, implementation)
+    return recorded
+
+
+def _link(recorded: Callable[..., Any], function: Callable[..., Any]) -> None:
+    """Link a function that records to its original: for `inspect`, and for torch.compile, which compiles that."""
+    names = ("__wrapped__", "_torchdynamo_inline", "_torchdynamo_orig_callable", "_torchdynamo_wrapper_id")
+    for name, value in zip(names, (function, function, function, id(recorded))):
+        setattr(recorded, name, value)

@@ -27,7 +27,7 @@ _MAX_TYPES: Final = 4096
 class Lane:
     """What one thread calls."""
 
-    __slots__ = ("closed", "meter", "overhead", "root", "top")
+    __slots__ = ("closed", "entered", "meter", "overhead", "root", "top")
 
     def __init__(self) -> None:
         """Begin with nothing recorded."""
@@ -35,6 +35,8 @@ class Lane:
         self.top = self.root  # where the next record goes
         self.overhead = 0  # nanoseconds spent on recording
         self.closed = False
+        self.entered: Label | None = None
+        """The call that has been entered last, until its facade looks up the implementation."""
         self.meter: Meter | None = None
         """What measures memory; the calls of one thread can be told apart."""
 
@@ -77,8 +79,23 @@ class Recorder:
         with self.lock:
             return self.lanes.setdefault(get_ident(), Lane())
 
-    def run(self, label: Label, function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """Call a function and record it."""
+    def enters(self, label: Label) -> bool:
+        """Tell whether the implementation that is called is that of the innermost recorded call; true once."""
+        lane = self.lanes.get(get_ident())
+        if lane is None or lane.entered is not label:
+            return False
+        lane.entered = None
+        return True
+
+    def run(
+        self,
+        label: Label,
+        function: Callable[..., Any],
+        args: tuple[Any, ...],
+        kwargs: dict[str, Any],
+        shown: dict[str, Any] | None = None,
+    ) -> Any:
+        """Call a function and record it, with its keyword arguments or those to be shown."""
         entered = clock()
         lane = self.lanes.get(get_ident()) or self.lane()
         if lane.closed or self.stop_ns:  # a task may outlive the profile that it was started in
@@ -87,6 +104,7 @@ class Recorder:
         inner: list[Written] = []
         lane.top = inner
         lane.closed = label.closed
+        around, lane.entered = lane.entered, label
         frames: Frames = ()
         given: Sequence[Any] = ()
         named, kept = _NOTHING, None
@@ -95,7 +113,7 @@ class Recorder:
             frames = self.frames(sys._getframe(2))  # the one between is always ours
             given = list(map(read, args))
             if kwargs:
-                named = {name: read(x) for name, x in kwargs.items()}
+                named = {name: read(x) for name, x in (kwargs if shown is None else shown).items()}
         if lane.meter is not None:
             lane.meter.begin()
         start = clock()
@@ -116,6 +134,7 @@ class Recorder:
             if lane.meter is not None:
                 memory = lane.meter.end()
             lane.closed = False
+            lane.entered = around
             lane.top = outer
             before = lane.overhead
             if not self.subtract:

@@ -5,11 +5,12 @@ import sys
 from collections.abc import Iterator
 from types import FunctionType, ModuleType
 from typing import Any, Final
+from weakref import WeakKeyDictionary
 
 from xpand import namespace, wrapped_libraries
 
 from .._capabilities import facade_names, import_facades
-from .._dispatch import OPERATIONS
+from .._dispatch import Operation
 from ..tracing._namespace import TracedNamespace, traced_namespace
 from ._entries import Label
 
@@ -29,14 +30,16 @@ _UNRECORDED: Final = frozenset({"profile", "precision"})
 """The capabilities whose functions compute nothing."""
 _CORE: Final = ("creation", "manipulation", "polynomial")
 """The modules of the core with operations."""
+_PACKAGES: Final = ("xpand", "xpand_extensions")
 _OPERATORS: Final = frozenset(
     f"__{side}{name}__" for name in ("add", "sub", "mul", "truediv", "pow", "matmul") for side in ("", "r")
 ) | {"__call__", "__neg__", "__abs__"}
 
 _strangers: dict[str, Any] = {}
 _modules = 0  # how many there were when strangers were last looked for
-_functions: list[tuple[FunctionType, Label]] = []
-_operations = 0
+_functions: list[tuple[Any, str, Any, Label]] = []
+_imported = 0  # how many modules there were when our functions were last looked for
+_labels: Final[WeakKeyDictionary[Any, Label]] = WeakKeyDictionary()  # by facade
 
 
 def namespaces() -> list[Any]:
@@ -91,45 +94,59 @@ def functions_of(xp: Any) -> Iterator[tuple[Any, str, Any, Label]]:
                 yield owner, attribute, value, Label(full_name, "namespace", library)
 
 
-def functions_of_ours() -> list[tuple[FunctionType, Label]]:
-    """List the functions of ours that are recorded, the methods of public classes, and operations of other packages."""
-    global _operations, _functions
+def functions_of_ours() -> list[tuple[Any, str, Any, Label]]:
+    """List where functions of ours are that are recorded: in all modules of ours, and the methods of public classes."""
+    global _imported, _functions
     if not _functions:
         import_facades()
-    if not _functions or len(OPERATIONS) != _operations:
-        _operations = len(OPERATIONS)
-        # A function that is in several places bears the first name.
-        found = {id(function): (function, label) for function, label in reversed(list(_find_functions()))}
-        _functions = list(reversed(found.values()))
+    if len(sys.modules) != _imported:
+        found = {id(function): (owner, name, function, label) for owner, name, function, label in _find_functions()}
+        _functions = [each for each in found.values() if isinstance(each[0], type)]
+        _imported = len(sys.modules)
+        for module in [value for name, value in sys.modules.items() if name.partition(".")[0] in _PACKAGES]:
+            for name, value in list(vars(module).items()):
+                if isinstance(value, FunctionType) and id(value) in found:
+                    _functions.append((module, name, value, found[id(value)][-1]))
     return _functions
 
 
-def _find_functions() -> Iterator[tuple[FunctionType, Label]]:
+def label_of(operation: Operation[..., Any]) -> Label | None:
+    """Return the label of an operation; None for one that isn't recorded."""
+    if operation.capability in _UNRECORDED:
+        return None
+    functions_of_ours()
+    return _labels.setdefault(operation.facade, Label(operation.qualified_name, "extension"))
+
+
+def _find_functions() -> Iterator[tuple[Any, str, Any, Label]]:
     modules = [(name, f"xpand_extensions.{name}") for name in facade_names() if name not in _UNRECORDED]
     modules += [(name, f"xpand.{name}") for name in _CORE]
     for name, path in modules:
         module = importlib.import_module(path)
         for public in module.__all__:
             value = getattr(module, public)
-            if isinstance(value, FunctionType):
-                yield _undecorated(value), Label(f"{name}.{public}", "extension")
+            if isinstance(value, FunctionType) and _is_ours(value):  # context managers are of `contextlib`
+                # A function that is in several places has the first label.
+                label = _labels.setdefault(_facade(value), Label(f"{name}.{public}", "extension"))
+                yield module, public, value, label
             elif isinstance(value, type) and not getattr(value, "_is_protocol", False):
                 yield from _methods(value, name)
-    for operation in list(OPERATIONS.values()):
-        if operation.capability not in _UNRECORDED and isinstance(operation.facade, FunctionType):
-            yield operation.facade, Label(operation.qualified_name, "extension")
 
 
-def _methods(cls: type, module: str) -> Iterator[tuple[FunctionType, Label]]:
+def _methods(cls: type, module: str) -> Iterator[tuple[Any, str, Any, Label]]:
     for each in cls.__mro__:
         if each.__module__.startswith("xpand"):
             for name, value in vars(each).items():
                 if isinstance(value, FunctionType) and (not name.startswith("_") or name in _OPERATORS):
-                    yield _undecorated(value), Label(f"{module}.{each.__name__}.{name}", "extension")
+                    yield each, name, value, Label(f"{module}.{each.__name__}.{name}", "extension")
 
 
-def _undecorated(function: FunctionType) -> FunctionType:
-    """Return the function that decorators of ours are put on, whose code can be exchanged."""
-    while function.__code__.co_freevars and function.__globals__["__name__"].startswith("xpand"):
+def _facade(function: Any) -> Any:
+    """Return the function that decorators of ours are put on."""
+    while _is_ours(function) and "__wrapped__" in vars(function):
         function = vars(function)["__wrapped__"]
     return function
+
+
+def _is_ours(function: FunctionType) -> bool:
+    return function.__globals__["__name__"].partition(".")[0] in _PACKAGES
