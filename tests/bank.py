@@ -55,7 +55,7 @@ def typed(system: LinearSystem, precision: str) -> np.ndarray:
 
 
 def sides(system: LinearSystem, precision: str) -> tuple[np.ndarray, np.ndarray]:
-    """The matrix, and the right side that its solution makes in that precision."""
+    """The matrix, and the right-hand side that its solution makes in that precision."""
     a = typed(system, precision)
     return a, a @ system.solution.astype(a.dtype)
 

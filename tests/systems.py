@@ -1,4 +1,4 @@
-"""Banks of linear systems: matrices of many kinds with a right side that has a solution, and systems that have none."""
+"""Banks of linear systems: matrices of many kinds with solvable right-hand sides, and systems without a solution."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -11,7 +11,7 @@ import scipy.sparse
 
 @dataclass(frozen=True)
 class LinearSystem:
-    """A matrix with what is known of it, and a solution that its right side is made of."""
+    """A matrix with what is known of it, and a solution that its right-hand side is made of."""
 
     name: str
     matrix: np.ndarray
@@ -23,7 +23,7 @@ class LinearSystem:
     is_sparse: bool = False
     """Mostly zeros."""
     is_singular: bool = False
-    """Square, without an inverse; the right side has solutions all the same."""
+    """Square, without an inverse; the right-hand side has solutions all the same."""
 
     @property
     def is_square(self) -> bool:
@@ -43,7 +43,7 @@ class LinearSystem:
 
     @cached_property
     def solution(self) -> np.ndarray:
-        """What the right side is made of."""
+        """What the right-hand side is made of."""
         return vector(self.matrix.shape[1], self.matrix.dtype, seed=len(self.name))
 
     @cached_property
@@ -67,7 +67,7 @@ class Unsolvable:
     b: np.ndarray
     is_symmetric: bool = False
     is_finite: bool = True
-    """Whether the matrix and the right side are."""
+    """Whether the matrix and the right-hand side are."""
 
     def __str__(self) -> str:
         return self.name

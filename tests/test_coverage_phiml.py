@@ -333,7 +333,7 @@ def triangular_sparse(library: Library) -> None:
 
 
 def solved_by(*methods: str) -> Callable[[Library], None]:
-    """A matrix, and a function with its trajectory, for several right sides, by methods under PhiML's names."""
+    """A matrix, and a function with its trajectory, for several right-hand sides, by methods under PhiML's names."""
 
     def row(library: Library) -> None:
         matrix, given = library.asarray(SQUARE), library.asarray(A)
@@ -423,7 +423,7 @@ def minimize(library: Library) -> None:
 
 
 def least_squares(library: Library) -> None:
-    """A stack of matrices, one of lower rank, with two right sides each: by NumPy, and by the pseudoinverse."""
+    """A stack of matrices, one of lower rank, with two right-hand sides each: by NumPy, and by the pseudoinverse."""
     matrices = np.stack([TALL, np.outer([1.0, 2.0, -1.0], [0.5, 3.0])])
     sides = np.stack([A.T, A.T[::-1] + 1.0])
     x, residuals, rank, values = linalg.lstsq(library.asarray(matrices), library.asarray(sides))

@@ -39,7 +39,7 @@ def matrix_of(method: str) -> np.ndarray:
 
 
 def solution(method: str) -> Any:
-    """The solution as a function of the matrix and the right side; of symmetric ones the matrix is made so."""
+    """The solution as a function of the matrix and the right-hand side; of symmetric ones the matrix is made so."""
 
     def function(a: Any, b: Any) -> Any:
         xp = xpand.array_namespace(a)
@@ -100,7 +100,7 @@ def test_second_order_on_jax() -> None:
 @unless(lambda method, library: library.id == "jax" and method not in COMPILED)
 @unless(lambda method, library: library.id.startswith("strict") and method != "cg")
 def test_jit_and_vmap(library: Library, method: str) -> None:
-    """Of one matrix and many right sides, and of many matrices; of gradients as well."""
+    """Of one matrix and many right-hand sides, and of many matrices; of gradients as well."""
     a = matrix_of(method)
     matrices, sides = np.stack([a, a + np.eye(N), 3 * a]), np.stack([B, DB, W])
     one = solution(method)
@@ -258,7 +258,7 @@ def test_derivatives_that_do_not_converge(method: str, mode: str) -> None:
             return grad(partial(total, **options))(b) @ ones
         return jvp(partial(total, **options), (b,), (ones,))[1]
 
-    # The system itself takes a step or two: its right side is an eigenvector. That of the derivative is not.
+    # The system itself takes a step or two: its right-hand side is an eigenvector. That of the derivative is not.
     assert total(b, True) == pytest.approx(1 / 3)
     with pytest.raises(ConvergenceError, match=f"the system of a derivative has not converged by method '{method}"):
         derivative(throw=True)

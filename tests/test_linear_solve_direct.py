@@ -94,7 +94,7 @@ by_rows = partial(direct_solve, axis=-1)
 A, B, STACK = regular(4, 4), normal(3, 4), regular(2, 4, 4)
 CASES = {
     "lu": Case(by_rows, (STACK, normal(2, 4)), reference=solve, differentiable=(0, 1), rtol=1e-10),
-    "lu, many right sides": Case(
+    "lu, many right-hand sides": Case(
         lambda a, b: factorize(a, method="lu").solve_transposed(b, axis=-1),
         (A, B),
         reference=lambda a, b: solve(a.mT, b),

@@ -239,7 +239,7 @@ def test_one_by_one_is_as_together(library: Library, kind: str, monkeypatch: pyt
 
 
 def test_many_systems_as_columns_end_as_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Those that have ended wait: one of a zero right side, one that takes a step, one of NaN."""
+    """Those that have ended wait: one of a zero right-hand side, one that takes a step, one of NaN."""
     n, products, inner = 12, [], columns._product
     monkeypatch.setattr(columns, "_MANY", 5)
     monkeypatch.setattr(columns, "_product", lambda a, x: products.append(x.shape) or inner(a, x))

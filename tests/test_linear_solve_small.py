@@ -91,7 +91,7 @@ def test_data_types_and_scales(library: Library, dtype: str, solved: list[bool])
 
 
 @pytest.mark.parametrize("library", SMALL, ids=str)
-def test_right_sides_of_zero_and_tolerances(library: Library) -> None:
+def test_right_hand_sides_of_zero_and_tolerances(library: Library) -> None:
     a = library.asarray(np.asarray([[2.0, 1.0], [1.0, 3.0]]))
     result = solve(a, library.asarray(np.zeros(2)))
     library.assert_equal(result.x, np.zeros(2))

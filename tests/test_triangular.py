@@ -71,7 +71,7 @@ CASES = {
         reference=lambda a, b: reference(a, b, lower=False),
         differentiable=(0, 1),
     ),
-    "dense, many right sides": Case(
+    "dense, many right-hand sides": Case(
         lambda a, b: solve_triangular(a, b, axis=-1, lower=False, unit_diagonal=True, transposed=True),
         (A, B),
         reference=lambda a, b: reference(a, b, False, True, True),
@@ -94,7 +94,7 @@ def test_values(library: Library, case: Case) -> None:
 
 CHECKS = [traced_forward, traced_second, torch_grad]
 OF_DENSE = [traced_stage, traced_vmap, traced_grad, torch_vmap]
-CHOSEN = {"dense": [*OF_DENSE, torch_compile, jax_grad], "dense, many right sides": OF_DENSE}
+CHOSEN = {"dense": [*OF_DENSE, torch_compile, jax_grad], "dense, many right-hand sides": OF_DENSE}
 
 
 @pytest.mark.parametrize(

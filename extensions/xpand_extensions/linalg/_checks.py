@@ -63,7 +63,7 @@ def matrices(function: str, name: str, x: Array, *, square: bool = False) -> tup
     return x.shape[-2], x.shape[-1]
 
 
-def right_sides(function: str, a: Array, b: Array, size: int, *, left_side: bool = True) -> None:
+def check_right_hand_sides(function: str, a: Array, b: Array, size: int, *, left_side: bool = True) -> None:
     """Check that `b` fits the matrices `a`: one vector, or matrices whose columns (or rows) have the size given.
 
     Raises:

@@ -83,7 +83,7 @@ def triangular_solve(
     for name, value in options.items():
         _arguments.boolean("triangular_solve", name, value)
     size, _ = checks.matrices("triangular_solve", "a", a, square=True)
-    checks.right_sides("triangular_solve", a, b, size, left_side=left_side)
+    checks.check_right_hand_sides("triangular_solve", a, b, size, left_side=left_side)
     return checks.computed(triangular_solve.native(a, b), a, b, **options)
 
 
@@ -115,7 +115,7 @@ def cho_solve(c: Array, b: Array, /, *, lower: bool = True) -> Array:
     c, b = checks.alike("cho_solve", _arguments.FLOATING, c=c, b=b)
     _arguments.boolean("cho_solve", "lower", lower)
     size, _ = checks.matrices("cho_solve", "c", c, square=True)
-    checks.right_sides("cho_solve", c, b, size)
+    checks.check_right_hand_sides("cho_solve", c, b, size)
     return checks.computed(cho_solve.native(c, b), c, b, lower=lower)
 
 
@@ -218,6 +218,6 @@ def lu_solve(
             f"lu_solve: permutation must have the shape {tuple(factors.shape[:-1])}, one number for each row of "
             f"factors, got {tuple(permutation.shape)}; pass what lu_factor returned"
         )
-    checks.right_sides("lu_solve", factors, b, size)
+    checks.check_right_hand_sides("lu_solve", factors, b, size)
     solve = lu_solve.native(factors, permutation, b)
     return checks.computed(solve, factors, permutation, b, transpose=transpose, conjugate=conjugate)

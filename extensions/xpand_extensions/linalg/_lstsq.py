@@ -8,7 +8,7 @@ from xpand._typing import Array
 
 from .._dispatch import pluggable
 from . import _checks as checks
-from ._right_sides import axis_of, columns_of, stack_of
+from ._right_hand_sides import axis_of, columns_of, stack_of
 
 
 class LstsqResult(NamedTuple):

@@ -8,14 +8,14 @@ from xpand._namespace import describe
 from xpand._typing import Array
 
 from .._dispatch import in_one_namespace
-from ..linalg._right_sides import stack_of
+from ..linalg._right_hand_sides import stack_of
 from ..sparse._containers import Sparse
 from ._operators import Map, Matrix
 from ._results import norm
 from ._vectors import Vectors, flat_vectors, vectors_of
 
 
-class Sides(NamedTuple):
+class LinearProblem(NamedTuple):
     """A system, with its right-hand sides and its guess as flat vectors."""
 
     operator: Matrix | Map
@@ -25,7 +25,7 @@ class Sides(NamedTuple):
     columns: Vectors
 
 
-def sides_of_matrix(operator: Matrix, b: Any, x0: Any, axis: int, batch_ndim: int) -> Sides:
+def problem_of_matrix(operator: Matrix, b: Any, x0: Any, axis: int, batch_ndim: int) -> LinearProblem:
     """Check right-hand sides and a guess for matrices; write them as vectors along the last axis.
 
     Raises:
@@ -67,10 +67,10 @@ def sides_of_matrix(operator: Matrix, b: Any, x0: Any, axis: int, batch_ndim: in
     right = _spread(promoted[1], (*batch, rows))
     start = None if x0 is None else _spread(promoted[2], (*batch, columns))
     spaces = [flat_vectors(right, batch, size, is_columns) for size in (rows, columns)]
-    return Sides(operator, right, start, *spaces)
+    return LinearProblem(operator, right, start, *spaces)
 
 
-def sides_of_function(operator: Map, b: Any, x0: Any, batch_ndim: int, may_be_rectangular: bool) -> Sides:
+def problem_of_function(operator: Map, b: Any, x0: Any, batch_ndim: int, may_be_rectangular: bool) -> LinearProblem:
     """Check vectors that are trees of arrays.
 
     Raises:
@@ -79,9 +79,9 @@ def sides_of_function(operator: Map, b: Any, x0: Any, batch_ndim: int, may_be_re
     """
     flat, rows = vectors_of("solve", "b", b, batch_ndim)
     if x0 is None:
-        return Sides(operator, flat, None, rows, rows)
+        return LinearProblem(operator, flat, None, rows, rows)
     if not may_be_rectangular:
-        return Sides(operator, flat, rows.flat("solve: x0 must be", x0), rows, rows)
+        return LinearProblem(operator, flat, rows.flat("solve: x0 must be", x0), rows, rows)
     start, columns = vectors_of("solve", "x0", x0, batch_ndim)
     _arguments.namespace_of("solve", b=flat, x0=start)
     if columns.dtype != rows.dtype or columns.batch != rows.batch:
@@ -89,7 +89,7 @@ def sides_of_function(operator: Map, b: Any, x0: Any, batch_ndim: int, may_be_re
             f"solve: x0 must have the data type and the batch of b, {rows.dtype} and {rows.batch}, got "
             f"{columns.dtype} and {columns.batch}"
         )
-    return Sides(operator, flat, start, rows, columns)
+    return LinearProblem(operator, flat, start, rows, columns)
 
 
 def tolerance(name: str, value: Any, b: Array, default: float) -> Array:
@@ -137,7 +137,7 @@ def stops_of(max_steps: Any, size: int) -> tuple[int, ...]:
     return (_arguments.integer("solve", "max_steps", max_steps, minimum=0),)
 
 
-def basis_of(nullspace: Any, sides: Sides) -> Array | None:
+def basis_of(nullspace: Any, problem: LinearProblem) -> Array | None:
     """Make orthonormal vectors, (k, n), of what is said of the null space.
 
     Raises:
@@ -146,13 +146,13 @@ def basis_of(nullspace: Any, sides: Sides) -> Array | None:
     """
     if nullspace is None:
         return None
-    xp, size = array_namespace(sides.b), sides.b.shape[-1]
+    xp, size = array_namespace(problem.b), problem.b.shape[-1]
     if isinstance(nullspace, str):
         _arguments.choice("solve", "nullspace", nullspace, ("constant",))
         value = 1.0 / max(size, 1) ** 0.5
-        return xp.full((1, size), value, dtype=sides.b.dtype, device=_arguments.device_of(sides.b))
+        return xp.full((1, size), value, dtype=problem.b.dtype, device=_arguments.device_of(problem.b))
     vectors: Sequence[Any] = nullspace if isinstance(nullspace, list) else [nullspace]
-    space = Vectors(sides.columns.tree(sides.b), sides.columns.shapes, (), sides.columns.dtype)
+    space = Vectors(problem.columns.tree(problem.b), problem.columns.shapes, (), problem.columns.dtype)
     rows = [
         space.flat("solve: nullspace must be 'constant', or a vector or a list of vectors without batch, each", each)
         for each in vectors
@@ -179,6 +179,6 @@ def _spread(x: Array, shape: tuple[int, ...]) -> Array:
     return x if tuple(x.shape) == shape else array_namespace(x).broadcast_to(x, shape)
 
 
-def is_square(sides: Sides) -> bool:
+def is_square(problem: LinearProblem) -> bool:
     """Tell whether there are as many rows as columns."""
-    return sides.rows.size == sides.columns.size
+    return problem.rows.size == problem.columns.size

@@ -8,7 +8,7 @@ from xpand._typing import Array
 from .. import autodiff
 from .._dispatch import in_one_namespace
 from ..linalg import _checks as checks
-from ..linalg._right_sides import Columns, axis_of, columns_of, stack_of
+from ..linalg._right_hand_sides import Columns, axis_of, columns_of, stack_of
 from ..sparse._containers import Sparse
 
 
@@ -69,7 +69,7 @@ class Factorization:
 
     def _implicit(self, name: str, b: Array, axis: int, *, transposed: bool) -> Array:
         values = self.matrix.values if isinstance(self.matrix, Sparse) else self.matrix
-        columns = right_sides(name, values, self.shape, b, axis)
+        columns = right_hand_side_columns(name, values, self.shape, b, axis)
         names = (_TRANSPOSED if transposed else _PLAIN, _PLAIN if transposed else _TRANSPOSED)
         (product, solve), (_, other) = names
         x = autodiff.custom_linear_solve(product, columns.array, solve=solve, transpose_solve=other, args=(self,))
@@ -95,7 +95,7 @@ def check_square(name: str, A: Array) -> None:
     checks.matrices(name, "A", A, square=True)
 
 
-def right_sides(name: str, values: Array, shape: tuple[int, ...], b: Array, axis: int) -> Columns:
+def right_hand_side_columns(name: str, values: Array, shape: tuple[int, ...], b: Array, axis: int) -> Columns:
     """Check right-hand sides of matrices; return them as columns of the shape and data type of the solutions."""
     xp = _arguments.namespace_of(name, A=values, b=b)
     _arguments.one_device(name, A=values, b=b)
@@ -127,7 +127,7 @@ def _solve_transposed(b: Array, a: Factorization) -> Array:
 
 
 def _of_valid(a: Factorization, b: Array, *, transposed: bool) -> Array:
-    """Solve; put NaN where a matrix has no factors, and where a right side isn't finite, which libraries differ in."""
+    """Solve; put NaN where a matrix has no factors or a right-hand side isn't finite, since libraries differ there."""
     xp = array_namespace(b, a.condition)
     valid = xp.isfinite(a.condition)[..., None, None] & xp.all(xp.isfinite(b), axis=-2, keepdims=True)
     x = a._solved(xp.where(valid, b, xp.zeros_like(b)), transposed)

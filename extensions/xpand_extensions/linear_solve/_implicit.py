@@ -72,11 +72,11 @@ def square(system: System, b: Array, x0: Array | None, criterion: Criterion, opt
 def least_squares(
     system: System, b: Array, x0: Array | None, criterion: Criterion, options: Options
 ) -> tuple[Array, Found]:
-    """Solve a system of any shape by least squares: of the solutions that fit best, the least.
+    """Solve a system of any shape by least squares: of the solutions that fit best, the smallest.
 
-    What is solved is the square, Hermitian system of residual and solution, `r + A x = f` and `adjoint(A) r = g`. For a
-    matrix of more rows than columns `f` is the right side; for one of more columns the roles are exchanged, and the
-    solution is the `r` of the adjoint matrix.
+    This solves the square, Hermitian system of residual and solution, `r + A x = f` and `adjoint(A) r = g`. For
+    more rows than columns `f` is the right-hand side. For more columns the roles are exchanged, and the solution is the
+    `r` of the adjoint matrix.
     """
     is_tall = system.rows.size >= system.columns.size
     of_derivative = _Derivatives()
@@ -88,9 +88,9 @@ def least_squares(
         return r + system.adjoint(x), system.product(r)
 
     def solve(
-        sides: tuple[Array, Array], system: System, start: Any, criterion: Criterion
+        rhs: tuple[Array, Array], system: System, start: Any, criterion: Criterion
     ) -> tuple[tuple[Array, Array], Found]:
-        f, g = sides
+        f, g = rhs
 
         def adjoint(b: Array) -> Array:
             found = _of_adjoint(system, b, criterion, options)
@@ -114,19 +114,19 @@ def least_squares(
         return (w + outside, x), found
 
     def transpose_solve(
-        sides: tuple[Array, Array], system: System, start: Any, criterion: Criterion
+        rhs: tuple[Array, Array], system: System, start: Any, criterion: Criterion
     ) -> tuple[tuple[Array, Array], Found]:
         # Not of b: functions that bring traced arrays along are made graphs, whose values aren't known.
-        xp = array_namespace(*sides)
-        (r, x), found = solve((conj(xp, sides[0]), conj(xp, sides[1])), system, (), criterion)
+        xp = array_namespace(*rhs)
+        (r, x), found = solve((conj(xp, rhs[0]), conj(xp, rhs[1])), system, (), criterion)
         return (conj(xp, r), conj(xp, x)), found
 
     none = _zeros(b, system.columns.size)
-    sides = (b, none) if is_tall else (none, b)
+    rhs = (b, none) if is_tall else (none, b)
     start = () if x0 is None else autodiff.stop_gradient((b, x0))
     (r, x), found = autodiff.custom_linear_solve(
         product,
-        sides,
+        rhs,
         solve=solve,
         transpose_solve=transpose_solve,
         args=(system, start, autodiff.stop_gradient(criterion)),

@@ -147,7 +147,7 @@ def krylov(
     """Solve a system of flat vectors by a Krylov method.
 
     Args:
-        b: Right sides, `(*batch, m)`.
+        b: Right-hand sides, `(*batch, m)`.
         x0: Where to begin, `(*batch, n)`.
         rtol: Tolerances relative to `b`, real, that broadcast to the batch.
         atol: Absolute tolerances, real, that broadcast to the batch.

@@ -24,7 +24,7 @@ def solve_levels(b: Array, weights: Array, columns: Array, diagonal: Array, rows
     """Solve sparse triangular systems in steps, each for many unknowns that don't wait for each other.
 
     Args:
-        b: Right sides, `(*batch, n)`.
+        b: Right-hand sides, `(*batch, n)`.
         weights: The entries off the diagonal of the row in each slot, `(..., steps, slots, entries)`, zeros where there
             are fewer; the axes before broadcast to the batch.
         columns: The slots of the unknowns that they are multiplied with, counted through all steps, of that shape.

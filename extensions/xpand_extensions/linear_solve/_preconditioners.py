@@ -9,7 +9,7 @@ from xpand._namespace import describe
 from xpand._typing import Array, Namespace
 
 from .. import sparse
-from ..linalg._right_sides import axis_of, columns_of, stack_of
+from ..linalg._right_hand_sides import axis_of, columns_of, stack_of
 from ..sparse._convert import any_sparse
 from ..sparse._known import make_known
 from ._operators import times

@@ -10,7 +10,7 @@ from xpand._typing import Array
 from .. import autodiff, linalg
 from .._solver_status import ConvergenceError, Status, throw_unless_converged
 from .._where import clean_tracebacks
-from ..linalg._right_sides import axis_of
+from ..linalg._right_hand_sides import axis_of
 from ..sparse._containers import Sparse
 from . import _arguments as arguments
 from . import _methods as methods
@@ -48,7 +48,7 @@ def solve(
         A: Matrices, (..., m, n), dense, sparse (a container or a library's own), or a linear function: of a vector that
             is a tree of arrays like `b`, and of `args`; or a `LinearOperator`. The error for a function that isn't zero
             at zero says so.
-        b: The right-hand sides. For matrices one vector, (m,), or matrices of columns, (..., m, k), as for
+        b: The right-hand problem. For matrices one vector, (m,), or matrices of columns, (..., m, k), as for
             `xp.linalg.solve`: each column is a system, and the axes before broadcast with the stack of A. For functions
             a tree of arrays of one floating-point data type, which together are one vector.
         axis: For matrices, the axis along which the vectors of `b` lie. With -1 they lie along the last axis, (..., m),
@@ -135,40 +135,40 @@ def solve(
     wanted = methods.method_of(method)
     _arguments.boolean("solve", "throw", throw)
     if isinstance(operator, Matrix):
-        sides = arguments.sides_of_matrix(operator, b, x0, axis, batch_ndim)
-        operator = sides.operator
+        problem = arguments.problem_of_matrix(operator, b, x0, axis, batch_ndim)
+        operator = problem.operator
     else:
         if axis != -2:
             raise ValueError(f"solve: axis is for matrices, and A is a function; leave it out, got axis={axis}")
         is_rectangular = wanted.name in methods.LEAST_SQUARES
-        sides = arguments.sides_of_function(operator, b, x0, batch_ndim, is_rectangular)
+        problem = arguments.problem_of_function(operator, b, x0, batch_ndim, is_rectangular)
     if wanted.name == "auto":
         is_dense = isinstance(operator, Matrix) and not isinstance(operator.values, Sparse) and nullspace is None
-        wanted = methods.chosen(is_dense, arguments.is_square(sides), operator.symmetric, operator.positive_definite)
-    _applies(wanted, sides, preconditioner, nullspace)
-    eps = float(array_namespace(sides.b).finfo(sides.b.dtype).eps)
+        wanted = methods.chosen(is_dense, arguments.is_square(problem), operator.symmetric, operator.positive_definite)
+    _applies(wanted, problem, preconditioner, nullspace)
+    eps = float(array_namespace(problem.b).finfo(problem.b.dtype).eps)
     criterion = Criterion(
-        arguments.tolerance("rtol", rtol, sides.b, default_rtol(eps)),
-        arguments.tolerance("atol", atol, sides.b, 0.0),
+        arguments.tolerance("rtol", rtol, problem.b, default_rtol(eps)),
+        arguments.tolerance("atol", atol, problem.b, 0.0),
     )
-    steps = arguments.stops_of(max_steps, sides.columns.size)
+    steps = arguments.stops_of(max_steps, problem.columns.size)
     if wanted.name in (*methods.DIRECT, "lstsq"):
         is_trajectory = isinstance(max_steps, Sequence)
-        result = _direct(wanted, sides, criterion, steps, is_trajectory=is_trajectory)
+        result = _direct(wanted, problem, criterion, steps, is_trajectory=is_trajectory)
     else:
-        basis = arguments.basis_of(nullspace, sides)
+        basis = arguments.basis_of(nullspace, problem)
         if isinstance(operator, Matrix):
-            matrix = of_vectors(operator.values, sides.rows)
+            matrix = of_vectors(operator.values, problem.rows)
             operator = Matrix(matrix, operator.symmetric, operator.positive_definite)
-        system = System(ready(operator), ready(preconditioner), basis, sides.rows, sides.columns)
+        system = System(ready(operator), ready(preconditioner), basis, problem.rows, problem.columns)
         options = Options(wanted, tuple(sorted(set(steps))), throw)
-        result = _iterative(system, sides, criterion, options, steps, is_trajectory=isinstance(max_steps, Sequence))
+        result = _iterative(system, problem, criterion, options, steps, is_trajectory=isinstance(max_steps, Sequence))
     if throw:
         last = result.status[-1, ...] if isinstance(max_steps, Sequence) else result.status
         try:
             throw_unless_converged("solve", result.method, result, last)
         except ConvergenceError as error:
-            if not isinstance(operator, Matrix) and _has_offset(operator, sides):
+            if not isinstance(operator, Matrix) and _has_offset(operator, problem):
                 raise ConvergenceError(
                     "solve: A must be linear, and its value at zero is not zero. Solve `lambda x: A(x) - A(0)` with "
                     "the right-hand side `b - A(0)`, or use `linear_solve.matrix_from_function`, which returns a "
@@ -179,12 +179,12 @@ def solve(
     return result
 
 
-def _has_offset(operator: Map, sides: arguments.Sides) -> bool:
+def _has_offset(operator: Map, problem: arguments.LinearProblem) -> bool:
     """Tell whether a function is known not to be zero at zero."""
-    xp = array_namespace(sides.b)
-    zero = xp.zeros_like(sides.b[..., :1])
-    x = xp.broadcast_to(zero, (*sides.b.shape[:-1], sides.columns.size))
-    offset = operator.product(x, sides.rows, sides.columns)
+    xp = array_namespace(problem.b)
+    zero = xp.zeros_like(problem.b[..., :1])
+    x = xp.broadcast_to(zero, (*problem.b.shape[:-1], problem.columns.size))
+    offset = operator.product(x, problem.rows, problem.columns)
     return is_concrete(offset) and bool(xp.any(offset != 0))
 
 
@@ -202,20 +202,20 @@ def _is_default(optional: tuple[Any, ...], axis: Any, batch_ndim: Any, args: Any
     return all(each is None for each in optional)
 
 
-def _applies(method: methods.Method, sides: arguments.Sides, preconditioner: Any, nullspace: Any) -> None:
+def _applies(method: methods.Method, problem: arguments.LinearProblem, preconditioner: Any, nullspace: Any) -> None:
     """Check that a method can be used for a system."""
-    name, is_matrix = method.name, isinstance(sides.operator, Matrix)
+    name, is_matrix = method.name, isinstance(problem.operator, Matrix)
     is_direct = name in (*methods.DIRECT, "lstsq")
     if is_direct and not is_matrix:
         raise ValueError(
             f"solve: method={str(method)!r} needs a matrix, got a function; take an iterative method such as 'gmres', "
             "or make a matrix of it with `linear_solve.matrix_from_function`"
         )
-    if name == "lstsq" and is_matrix and isinstance(sides.operator.values, Sparse):  # type: ignore[union-attr]
+    if name == "lstsq" and is_matrix and isinstance(problem.operator.values, Sparse):  # type: ignore[union-attr]
         raise ValueError("solve: method='lstsq' is for dense matrices; take 'lsmr' or 'lsqr' for sparse ones")
-    if not arguments.is_square(sides) and name not in (*methods.LEAST_SQUARES, "lstsq"):
+    if not arguments.is_square(problem) and name not in (*methods.LEAST_SQUARES, "lstsq"):
         raise ValueError(
-            f"solve: method={str(method)!r} needs a square A, got {sides.rows.size} rows and {sides.columns.size} "
+            f"solve: method={str(method)!r} needs a square A, got {problem.rows.size} rows and {problem.columns.size} "
             "columns; take 'lstsq', 'lsqr' or 'lsmr'"
         )
     if isinstance(preconditioner, str):
@@ -232,14 +232,14 @@ def _applies(method: methods.Method, sides: arguments.Sides, preconditioner: Any
 
 def _iterative(
     system: System,
-    sides: arguments.Sides,
+    problem: arguments.LinearProblem,
     criterion: Criterion,
     options: Options,
     steps: tuple[int, ...],
     *,
     is_trajectory: bool,
 ) -> SolveResult:
-    xp, b, x0 = array_namespace(sides.b), sides.b, sides.x0
+    xp, b, x0 = array_namespace(problem.b), problem.b, problem.x0
     method, stops = options.method, options.stops
     outside = None
     if system.basis is not None:
@@ -251,7 +251,7 @@ def _iterative(
     calls, residual, status = found.calls, found.residual, found.status
     if outside is not None:
         calls = calls + 1
-        residual, status = _judged(system, sides.b, outside, found, criterion)
+        residual, status = _judged(system, problem.b, outside, found, criterion)
     if len(stops) > 1:
         # The derivative of each row is that of the solution.
         x = found.x + (x - autodiff.stop_gradient(x))
@@ -264,7 +264,7 @@ def _iterative(
         else:
             fields = tuple([xp.stack([each] * len(steps)) for each in fields])
         before = (len(steps),)
-    solution, rest = sides.columns.tree(fields[0], before), sides.rows.tree(fields[1], before)
+    solution, rest = problem.columns.tree(fields[0], before), problem.rows.tree(fields[1], before)
     return result_of(str(method), solution, rest, *fields[2:])
 
 
@@ -283,11 +283,16 @@ def _judged(system: System, b: Array, outside: Array, found: Found, criterion: C
 
 
 def _direct(
-    method: methods.Method, sides: arguments.Sides, criterion: Criterion, steps: tuple[int, ...], *, is_trajectory: bool
+    method: methods.Method,
+    problem: arguments.LinearProblem,
+    criterion: Criterion,
+    steps: tuple[int, ...],
+    *,
+    is_trajectory: bool,
 ) -> SolveResult:
-    b, operator, is_columns = sides.b, sides.operator, sides.rows.is_columns
+    b, operator, is_columns = problem.b, problem.operator, problem.rows.is_columns
     assert isinstance(operator, Matrix), "direct methods are for matrices"
-    matrix, given, axis = operator.values, sides.rows.tree(b), -2 if is_columns else -1
+    matrix, given, axis = operator.values, problem.rows.tree(b), -2 if is_columns else -1
     if method.name == "lstsq":
         x, text = linalg.lstsq(matrix, given, axis=axis).x, "lstsq (singular values)"
     else:
@@ -297,7 +302,7 @@ def _direct(
     xp = array_namespace(b, x)  # a matrix may be traced where the right-hand side isn't
     x = xp.matrix_transpose(x) if is_columns else x
     constant, right = autodiff.stop_gradient((x, b))
-    residual = right - times(of_vectors(autodiff.stop_gradient(matrix), sides.rows), constant)
+    residual = right - times(of_vectors(autodiff.stop_gradient(matrix), problem.rows), constant)
     size, wanted = norm(residual), norm(right)
     zero = xp.astype(xp.zeros_like(size), xp.int32)
     if method.name == "lstsq":
@@ -314,4 +319,4 @@ def _direct(
     if is_trajectory:
         fields = tuple([xp.stack([each] * len(steps)) for each in fields])
         before = (len(steps),)
-    return result_of(text, sides.columns.tree(fields[0], before), sides.rows.tree(fields[1], before), *fields[2:])
+    return result_of(text, problem.columns.tree(fields[0], before), problem.rows.tree(fields[1], before), *fields[2:])

@@ -10,7 +10,7 @@ from ..sparse._containers import COO, Sparse
 from ..sparse._convert import any_sparse, tocoo
 from . import _factors as factors
 from . import _levels as levels
-from ._factorization import Factorization, check_square, right_sides
+from ._factorization import Factorization, check_square, right_hand_side_columns
 from ._sparse import SparseFactorization, square_container
 
 
@@ -129,7 +129,7 @@ def solve_triangular(
         _no_zeros(found.condition == float("inf"))
         return x
     check_square("solve_triangular", A)
-    columns = right_sides("solve_triangular", A, tuple(A.shape), b, axis)
+    columns = right_hand_side_columns("solve_triangular", A, tuple(A.shape), b, axis)
     if not unit_diagonal:
         _no_zeros(array_namespace(A).linalg.diagonal(A) == 0)
     options = {"lower": lower, "unit_diagonal": unit_diagonal, "transpose": transposed}

@@ -18,7 +18,7 @@ def estimate(
 ) -> Array:
     """Estimate Skeel's condition number: the largest row sum of `|inv(a)| @ |a|`, which scaling rows doesn't change.
 
-    Solutions for three right sides with the transpose and one with the matrix. The estimate is never above the number,
+    It solves three right-hand sides with the transpose and one with the matrix. The estimate is never above the number,
     and seldom less than a third of it (N. J. Higham, ACM Trans. Math. Softw. 14 (1988) 381).
 
     Args:
@@ -45,7 +45,7 @@ def estimate(
 
 
 def starts_of(xp: Namespace, sums: Array, dtype: DType) -> Array:
-    """Make the right sides that an estimate begins with: two columns."""
+    """Make the right-hand sides that an estimate begins with: two columns."""
     size = sums.shape[-1]
     place = _places(xp, sums)
     number = xp.astype(place, sums.dtype)

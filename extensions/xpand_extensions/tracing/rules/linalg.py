@@ -252,7 +252,7 @@ def _solve_lanes(xp: Any, mapped: tuple[bool, ...], x1: Any, x2: Any) -> Any:
     if not is_mapped2 and ndim2 == 1:
         return xp.linalg.solve(x1, x2)
     if not is_mapped1 and ndim1 == 2 and ndim2 <= 2:
-        # One matrix: all right sides are columns of another.
+        # One matrix: all right-hand sides are columns of another.
         columns = xp.moveaxis(x2, 0, -1)
         found = xp.linalg.solve(x1, xp.reshape(columns, (columns.shape[0], -1)))
         return xp.moveaxis(xp.reshape(found, tuple(columns.shape)), -1, 0)
@@ -337,7 +337,7 @@ def solve_shape(namespace: Any, x1: Any, x2: Any) -> Any:
     dtype = dtypes_of_matrix_function(namespace, "solve", x1, x2)[0]
     is_vector = x2.ndim == 1
     if not x2.ndim or x2.shape[-1 if is_vector else -2] != size:
-        raise ValueError(f"solve: right sides of shape {x2.shape} don't fit matrices of shape {x1.shape}")
+        raise ValueError(f"solve: right-hand sides of shape {x2.shape} don't fit matrices of shape {x1.shape}")
     last = (size,) if is_vector else (size, x2.shape[-1])
     return Aval((*broadcast(stack, x2.shape[:-2]), *last), dtype, device_of(x1, x2))
 

@@ -60,7 +60,7 @@ def _lanes(xp: Any, mapped: dict[str, bool], a: Any, b: Any, left_side: bool = T
             return solved(a, b, left_side=left_side, **options)
         b = b[..., None] if left_side else b[..., None, :]
     if not of_a and ndim_a == 2 and ndim_b <= 2:
-        # One matrix: all right sides are columns of another.
+        # One matrix: all right-hand sides are columns of another.
         rows = xp.matrix_transpose(b) if left_side else b
         side = xp.reshape(rows, (-1, rows.shape[-1]))
         side = solved(a, xp.matrix_transpose(side) if left_side else side, left_side=left_side, **options)

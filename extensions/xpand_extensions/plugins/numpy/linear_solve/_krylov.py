@@ -134,7 +134,7 @@ class Product:
     """The product with a system's matrix; of a CSR by a kernel alone, into the same array each time."""
 
     def __init__(self, system: Any, b: Array, layouts: Layouts) -> None:
-        """Take the system, a right side, and where to keep layouts."""
+        """Take the system, a right-hand side, and where to keep layouts."""
         a = system.operator.values if isinstance(system.operator, Matrix) else None
         is_plain = isinstance(a, CSR) and a.ndim == 2 and a.dtype == b.dtype
         self.matrix = a if is_plain and system.basis is None and not system.is_transposed else None
