@@ -295,7 +295,7 @@ def everything() -> Iterator[tuple[str, Any]]:
             owner = getattr(library.xp, part) if part else library.xp
             for name, value in list(vars(owner).items()):
                 yield f"{library.id}.{part}.{name}", value
-    for owner, name, function, _ in _targets.functions_of_ours():
+    for owner, name, function, _ in _targets.own_functions():
         yield f"{owner.__name__}.{name}", vars(owner)[name]
         yield f"{owner.__name__}.{name} attributes", tuple(sorted(function.__dict__))
 

@@ -149,7 +149,7 @@ def test_any_axis_can_be_mapped(function: Any, shapes: Any, axes: Any) -> None:
     np.testing.assert_allclose(vmap(function, in_axes=axes)(*arrays), expected, rtol=1e-12)
 
 
-def foretold(function: Any, *shapes: tuple[int, ...], dtype: Any = np.float64) -> Any:
+def predicted(function: Any, *shapes: tuple[int, ...], dtype: Any = np.float64) -> Any:
     """Trace a function of arrays of certain shapes without values."""
     avals = [Aval(shape, np.dtype(dtype)) for shape in shapes]
     return stage(traced_namespace(array_namespace(np.ones(1))), "jit", lambda *x: ((function(*x),), ()), avals)[0]
@@ -169,12 +169,12 @@ def foretold(function: Any, *shapes: tuple[int, ...], dtype: Any = np.float64) -
 )
 def test_shapes_that_do_not_fit(function: Any, shapes: Any, match: str) -> None:
     with pytest.raises(ValueError, match=match):
-        foretold(function, *shapes)
+        predicted(function, *shapes)
 
 
 def test_an_axis_that_is_not_there() -> None:
     with pytest.raises(IndexError, match="axis 2 is out of bounds"):
-        foretold(vecdot(2), (2, 3), (2, 3))
+        predicted(vecdot(2), (2, 3), (2, 3))
 
 
 def test_integers_are_no_obstacle() -> None:

@@ -44,8 +44,8 @@ def traced_stage(case: Case) -> None:
     graph, _ = stage(traced_namespace(library.xp), "jit", function, [aval_of(x) for x in arrays])
     expected = eager(library, case)
     for variable, wanted in zip(graph.outputs, expected, strict=True):
-        assert variable.shape == wanted.shape, f"{variable.shape} was foretold, it is {wanted.shape}"
-        assert variable.dtype == wanted.dtype, f"{variable.dtype} was foretold, it is {wanted.dtype}"
+        assert variable.shape == wanted.shape, f"{variable.shape} was predicted, it is {wanted.shape}"
+        assert variable.dtype == wanted.dtype, f"{variable.dtype} was predicted, it is {wanted.dtype}"
     assert_close(library, graph.run(*arrays), expected, case)
     graph.check()
     simplified(graph).check()

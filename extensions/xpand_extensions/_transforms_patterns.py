@@ -188,7 +188,7 @@ def sliceable(function: str, name: str, tree: trees.Tree) -> trees.Tree:
     return stackable(tree)
 
 
-def flatten_planless(tree: trees.Tree) -> tuple[list[Any], trees.Structure]:
+def flatten_without_plans(tree: trees.Tree) -> tuple[list[Any], trees.Structure]:
     """Flatten a tree, without what has been worked out of the patterns of containers."""
     leaves, structure = trees.flatten(tree)
     return trees.flatten(without_plans(tree)) if len(leaves) > 1 and has_containers(tree) else (leaves, structure)

@@ -11,7 +11,7 @@ from xpand._structures import same_structure
 from xpand._typing import Array
 
 from .._transforms import ArraySpec, Flat, Partial, arrays_and_numbers, as_array, unflatten
-from .._transforms_patterns import flatten_planless, pattern_places, without_plans
+from .._transforms_patterns import flatten_without_plans, pattern_places, without_plans
 from ._arguments import argnums_of, check_callable, places_of
 from ._products import Function
 from ._symbolic_zeros import CustomVJPPrimal, SymbolicZero
@@ -134,7 +134,7 @@ class Call:
 
     def run(self, users: tuple[Any, ...], *leaves: Array) -> tuple[Array, ...]:
         """Call the function with arrays."""
-        flat = Flat(self.custom.name, partial(self.merged, users), self.structure, False, flatten_planless)
+        flat = Flat(self.custom.name, partial(self.merged, users), self.structure, False, flatten_without_plans)
         found = flat(*leaves)[0]
         if self.result is None:  # once: PyTorch's compiler lets nothing be changed when it is called again
             self.result = flat.result
@@ -147,7 +147,7 @@ class Call:
     def outputs(self, output: trees.Tree) -> tuple[Array, ...]:
         """Flatten an output that a rule returned, which must have the structure of the function's own."""
         label = self.custom.label
-        found, structure = flatten_planless(output)
+        found, structure = flatten_without_plans(output)
         places = pattern_places(output)
         if places != self.patterns_out:  # once: PyTorch's compiler lets nothing be changed when it is called again
             self.patterns_out = places
@@ -185,7 +185,7 @@ def filled_in(label: str, tree: trees.Tree, like: trees.Tree) -> trees.Tree:
 
 def conforming(what: str, tree: trees.Tree, structure: Any, specs: list[ArraySpec]) -> tuple[Array, ...]:
     """Flatten a tree of derivatives: of a structure, and of given shapes and data types."""
-    leaves, of_tree = flatten_planless(tree)
+    leaves, of_tree = flatten_without_plans(tree)
     wanted = structure.structure if isinstance(structure, Partial) else structure
     if not same_structure(of_tree, wanted):
         raise TypeError(f"{what} must have the structure {wanted}, got {of_tree}")

@@ -17,7 +17,7 @@ from xpand._typing import Array, DType
 
 from .._captures import Opaque
 from .._transforms import as_array, promoted_number, weak_numbers
-from .._transforms_patterns import flatten_planless, stackable, without_plans
+from .._transforms_patterns import flatten_without_plans, stackable, without_plans
 
 Arrays: TypeAlias = "tuple[Array, ...]"
 
@@ -144,7 +144,7 @@ class Carry(Opaque):
             return self.arrays
         wanted = trees.structure(self.skeleton)
         if not same_structure(structure, wanted):  # perhaps by what a step has worked out of the pattern of a container
-            found, structure = flatten_planless(tree)
+            found, structure = flatten_without_plans(tree)
         if not same_structure(structure, wanted):
             raise TypeError(
                 f"{self.function}: {self.step} must return a tree like {self.name}, of the structure {wanted}, got "

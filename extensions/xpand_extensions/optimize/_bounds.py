@@ -36,13 +36,13 @@ def box_of(function: str, bounds: Any, vectors: Vectors) -> Box:
         if bound is None or not is_concrete(bound):
             continue
         xp = array_namespace(bound)
-        nowhere = xp.inf if name == "lower" else -xp.inf
+        impossible = xp.inf if name == "lower" else -xp.inf
         with eager(xp):
-            has_nan, has_nowhere = bool(xp.any(xp.isnan(bound))), bool(xp.any(bound == nowhere))
+            has_nan, has_impossible = bool(xp.any(xp.isnan(bound))), bool(xp.any(bound == impossible))
         if has_nan:
             raise ValueError(f"{function}: the {name} bounds hold NaN; use infinity where there is no bound")
-        if has_nowhere:
-            raise ValueError(f"{function}: the {name} bounds hold {nowhere}, so that no number is within them")
+        if has_impossible:
+            raise ValueError(f"{function}: the {name} bounds hold {impossible}, so that no number is within them")
     if lower is not None and upper is not None and is_concrete(lower) and is_concrete(upper):
         xp = array_namespace(lower, upper)
         with eager(xp):

@@ -15,7 +15,7 @@ from typing import Any, Final, NamedTuple
 from .._dispatch import Operation, observe
 from ._entries import Label
 from ._record import CURRENT
-from ._targets import functions_of, functions_of_ours, label_of, namespaces
+from ._targets import functions_of, label_of, namespaces, own_functions
 
 _LOOK_UPS: Final = frozenset({"native", "native_for"})
 _MISSING: Final = object()
@@ -50,7 +50,7 @@ def start() -> None:
                 if id(xp) not in _patched:
                     _patched[id(xp)] = _patch(id(xp), functions_of(xp))
             if 0 not in _patched:
-                _patched[0] = _patch(0, functions_of_ours())
+                _patched[0] = _patch(0, own_functions())
         except BaseException:
             _leave()
             raise

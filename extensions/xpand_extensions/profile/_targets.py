@@ -35,7 +35,7 @@ _OPERATORS: Final = frozenset(
     f"__{side}{name}__" for name in ("add", "sub", "mul", "truediv", "pow", "matmul") for side in ("", "r")
 ) | {"__call__", "__neg__", "__abs__"}
 
-_strangers: dict[str, Any] = {}
+_third_party: dict[str, Any] = {}
 _modules = 0  # how many there were when strangers were last looked for
 _functions: list[tuple[Any, str, Any, Label]] = []
 _imported = 0  # how many modules there were when our functions were last looked for
@@ -44,12 +44,12 @@ _labels: Final[WeakKeyDictionary[Any, Label]] = WeakKeyDictionary()  # by facade
 
 def namespaces() -> list[Any]:
     """List the namespaces of the libraries that are imported: ours, those of strangers, and of their traced arrays."""
-    global _modules, _strangers
+    global _modules, _third_party
     if len(sys.modules) != _modules:
-        _strangers = dict(_find_strangers())
+        _third_party = dict(_find_third_party())
         _modules = len(sys.modules)
     found = [namespace(name) for name in wrapped_libraries() if name in sys.modules]
-    found += _strangers.values()
+    found += _third_party.values()
     return [*found, *_traced(found)]
 
 
@@ -61,7 +61,7 @@ def _traced(found: list[Any]) -> Iterator[Any]:
             continue  # a stranger's that lacks functions of the standard can't be traced at all
 
 
-def _find_strangers() -> Iterator[tuple[str, Any]]:
+def _find_third_party() -> Iterator[tuple[str, Any]]:
     roots = {*wrapped_libraries(), "xpand", "array_api_compat"}
     for name, module in list(sys.modules.items()):
         # A private one is a library's own copy.
@@ -94,7 +94,7 @@ def functions_of(xp: Any) -> Iterator[tuple[Any, str, Any, Label]]:
                 yield owner, attribute, value, Label(full_name, "namespace", library)
 
 
-def functions_of_ours() -> list[tuple[Any, str, Any, Label]]:
+def own_functions() -> list[tuple[Any, str, Any, Label]]:
     """List where functions of ours are that are recorded: in all modules of ours, and the methods of public classes."""
     global _imported, _functions
     if not _functions:
@@ -114,7 +114,7 @@ def label_of(operation: Operation[..., Any]) -> Label | None:
     """Return the label of an operation; None for one that isn't recorded."""
     if operation.capability in _UNRECORDED:
         return None
-    functions_of_ours()
+    own_functions()
     return _labels.setdefault(operation.facade, Label(operation.qualified_name, "extension"))
 
 

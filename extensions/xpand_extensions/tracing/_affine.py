@@ -59,7 +59,7 @@ class Affine(Trace):
 
     def combination(self, x: Any) -> tuple["sparse.CSR", Array]:
         """Return rows and offset of a result, which may be a constant."""
-        if self.own(x):
+        if self.owns(x):
             return x._value.rows, x._value.offset
         value = self.on_host(x)
         return self.nothing(prod(value.shape)), value
@@ -89,7 +89,7 @@ class Affine(Trace):
             return override(self, op, args, params)
         if op.name in _PARTS:
             return self.part(op, args[0])
-        mine = [i for i, x in enumerate(args) if self.own(x)]
+        mine = [i for i, x in enumerate(args) if self.owns(x)]
         entries = op.entries(len(args), params)
         if entries is None or isinstance(entries, joint) or not all(_is_linear(entries[i]) for i in mine):
             if op.decomposition is None:
@@ -166,14 +166,14 @@ class _Call:
 
     def __init__(self, trace: Affine, op: Op, args: Sequence[Any], params: dict[str, Any], mine: list[int]) -> None:
         self.trace, self.op, self.mine = trace, op, mine
-        self.own = [args[i] for i in mine]
-        avals = [Aval(x._value.shape, x._value.dtype, x._value.device) if trace.own(x) else aval_of(x) for x in args]
+        self.owns = [args[i] for i in mine]
+        avals = [Aval(x._value.shape, x._value.dtype, x._value.device) if trace.owns(x) else aval_of(x) for x in args]
         self.aval = avals_of_result(op, avals, params)
         self.shapes = [aval.shape for aval in ([self.aval] if isinstance(self.aval, Aval) else self.aval)]
         self.given = [None if i in mine else trace.on_host(x) for i, x in enumerate(args)]
         self.host_op = operation_on(op, trace.host)
         self.params = params_on(op, params, trace.dtypes, trace.xp)
-        self.zeros = [trace.xp.zeros(x._value.shape, dtype=trace.xp.float64) for x in self.own]
+        self.zeros = [trace.xp.zeros(x._value.shape, dtype=trace.xp.float64) for x in self.owns]
         self._constant: list[Array] | None = None
 
     def run(self, values: Sequence[Array]) -> list[Array]:
@@ -200,8 +200,8 @@ class _Call:
                 x if place not in self.mine else xp.zeros((), dtype=xp.float64) for place, x in enumerate(self.given)
             ]
             value = self.host_op.apply(entry.of, (xp, None), primals, self.params)
-        size = prod(self.trace.shape(self.own[self.mine.index(i)]))
-        places = xp.reshape(xp.arange(size, dtype=xp.int64), self.trace.shape(self.own[self.mine.index(i)]))
+        size = prod(self.trace.shape(self.owns[self.mine.index(i)]))
+        places = xp.reshape(xp.arange(size, dtype=xp.int64), self.trace.shape(self.owns[self.mine.index(i)]))
         return scaled(xp, xp.reshape(xp.broadcast_to(places, shape), (-1,)), value, shape)
 
     def maps(self, i: int) -> list[Map] | None:

@@ -25,7 +25,7 @@ class Batching(Trace):
         self.axis: object = object() if of is None else of.axis
         """The same where a function is traced once more: arrays of both interpreters have the axis."""
 
-    def own(self, x: Any) -> bool:
+    def owns(self, x: Any) -> bool:
         """Tell whether something is an array with the axis."""
         if not isinstance(x, TracedArray):
             return False
@@ -46,7 +46,7 @@ class Batching(Trace):
         """Apply an operation as its rule does."""
         rule = op.batching
         assert rule is not None
-        mapped = tuple(map(self.own, args))
+        mapped = tuple(map(self.owns, args))
         given = [x._value if is_mapped else bare(x) for x, is_mapped in zip(args, mapped)]
         xp = namespace_for(self.namespace, *given)
         out = op.apply(rule, (xp, op.named(mapped, params)), given, params)
@@ -70,7 +70,7 @@ class Batching(Trace):
 
     def lifted(self, x: Any) -> Array:
         """Return an array with the axis: where it has none, the same for all lanes."""
-        if self.own(x):
+        if self.owns(x):
             return x._value
         x = bare(x)
         xp = namespace_for(self.namespace, x)
@@ -108,5 +108,5 @@ def batched(
             positions = namespace.base.arange(size, dtype=namespace.base.int32, device=device)
             with names.bound(axis_name, names.Axis(size, lambda: namespace.array(trace, positions))):
                 outs = function(*given)
-        mapped = tuple(trace.own(x) for x in outs)
+        mapped = tuple(trace.owns(x) for x in outs)
         return tuple(trace.plain(x) for x in outs), mapped

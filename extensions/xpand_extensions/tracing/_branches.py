@@ -82,14 +82,14 @@ def cond_batch(trace: Batching, op: Op, args: Sequence[Any], params: dict[str, A
     namespace, bodies, counts, skips = trace.namespace, params["bodies"], params["counts"], params["skips"]
     index, *given = args
     every = (True,) * len(bodies[0].graph.outputs)
-    axes = tuple(map(trace.own, given))
+    axes = tuple(map(trace.owns, given))
     values = [trace.plain(x) for x in given]
 
     def mapped(i: int) -> Body:
         found: Body = bodies[i].mapped(tuple(given_to(i, counts, axes)), trace.size, every)[0]
         return found
 
-    if not trace.own(index):
+    if not trace.owns(index):
         found = cond_bodies(namespace, bare(index), [mapped(i) for i in range(len(bodies))], counts, values, skips)
     elif skips:
         # As long as one lane needs it, all compute it.
@@ -171,11 +171,11 @@ def cond_forward(trace: Forward, op: Op, args: Sequence[Any], params: dict[str, 
 def cond_linearize(trace: Linearize, op: Op, args: Sequence[Any], params: dict[str, Any]) -> Any:
     """Trace the body that is chosen; where that isn't known, choose again among the pullbacks."""
     namespace = trace.namespace
-    index = args[0]._value if trace.own(args[0]) else bare(args[0])
+    index = args[0]._value if trace.owns(args[0]) else bare(args[0])
     if is_concrete(index):
         return _run_chosen(namespace, int(index), args[1:], params)
     primals = [trace.plain(x) for x in args[1:]]
-    nodes = [x._extra if trace.own(x) else None for x in args[1:]]
+    nodes = [x._extra if trace.owns(x) else None for x in args[1:]]
     outs, back = _pulled(namespace, index, primals, [node is not None for node in nodes], params)
     return opaque(
         trace,
@@ -189,7 +189,7 @@ def cond_linearize(trace: Linearize, op: Op, args: Sequence[Any], params: dict[s
 def cond_tape(trace: Tape, op: Op, args: Sequence[Any], params: dict[str, Any]) -> Any:
     """Record a choice of linear functions: its transpose is the one at zero."""
     namespace, index = trace.namespace, bare(args[0])
-    if trace.own(index):
+    if trace.owns(index):
         raise trace.nonlinear(op)
     if is_concrete(index):
         return _run_chosen(namespace, int(index), args[1:], params)

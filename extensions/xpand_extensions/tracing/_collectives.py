@@ -41,12 +41,12 @@ def _not_mapped(x: Array, position: Array, **params: Any) -> Array:
 def collective_batch(trace: Batching, op: Op, args: Sequence[Any], params: dict[str, Any]) -> Any:
     x, position = args
     namespace = trace.namespace
-    if not trace.own(position):
+    if not trace.owns(position):
         # For another axis: with this one last, where it is in nobody's way.
         found = bind(op, (namespace.moveaxis(x._value, 0, -1), bare(position)), params)
         return namespace.array(trace, bare(namespace.moveaxis(found, -1, 0)))
     kind, size = params["kind"], params["size"]
-    is_mapped = trace.own(x)
+    is_mapped = trace.owns(x)
     value = x._value if is_mapped else bare(x)
     xp = namespace_for(namespace, value)
     if kind == "gather":

@@ -163,13 +163,13 @@ class Trace:
         """Tell whether an array of this trace stands for a Python number."""
         return False
 
-    def own(self, x: Any) -> bool:
+    def owns(self, x: Any) -> bool:
         """Tell whether something is an array of this trace."""
         return isinstance(x, TracedArray) and x._trace is self
 
     def plain(self, x: Any) -> Any:
         """Return what an array of this trace holds, and other things as they are at the levels below."""
-        return x._value if self.own(x) else bare(x)
+        return x._value if self.owns(x) else bare(x)
 
 
 class Evaluation(Trace):

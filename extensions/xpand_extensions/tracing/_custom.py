@@ -28,7 +28,7 @@ def _plain(trace: Any, args: Sequence[Any]) -> list[Any]:
 
 
 def _nodes(trace: Linearize, args: Sequence[Any]) -> list[Any]:
-    return [x._extra if trace.own(x) else None for x in args]
+    return [x._extra if trace.owns(x) else None for x in args]
 
 
 def called(
@@ -155,7 +155,7 @@ def custom_jvp_forward(trace: Forward, op: Op, args: Sequence[Any], params: dict
     found = []
     for x, t in zip(*[[_below(trace, x) for x in each] for each in (outs, derivatives)]):
         t = trace.plain(t) if namespace.is_floating(x.dtype) else None
-        if trace.own(x) and x._extra is not None:  # the derivative in what the function closes over, which is its own
+        if trace.owns(x) and x._extra is not None:  # the derivative in what the function closes over, which is its own
             t = bare(plus(namespace.wrap(t), namespace.wrap(x._extra)))
         found.append(trace.pair(trace.plain(x), t))
     return tuple(found) if above is None else _differentiated(trace, op, args, params, found)
@@ -176,15 +176,15 @@ def custom_jvp_linearize(trace: Linearize, op: Op, args: Sequence[Any], params: 
 
 def _with_closure(trace: Linearize, x: Any, found: Any) -> Any:
     """Add, to the derivative that a rule says, that in arrays the function closes over, which `x` has: its own."""
-    if not trace.own(x):
+    if not trace.owns(x):
         return found
-    if not trace.own(found):
+    if not trace.owns(found):
         return x
     return trace.array(trace, found._value, Sum(tuple(x.shape), x.dtype, [(found._extra, 1), (x._extra, 1)]))
 
 
 def custom_jvp_batch(trace: Batching, op: Op, args: Sequence[Any], params: dict[str, Any]) -> Any:
-    axes = [0 if trace.own(x) else None for x in args]
+    axes = [0 if trace.owns(x) else None for x in args]
     rule = params["rule"]
 
     def rule_of_batch(primals: Arrays, tangents: Sequence[Array | None]) -> tuple[Arrays, Arrays]:
@@ -264,7 +264,7 @@ def custom_vjp_linearize(trace: Linearize, op: Op, args: Sequence[Any], params: 
 
 
 def custom_vjp_batch(trace: Batching, op: Op, args: Sequence[Any], params: dict[str, Any]) -> Any:
-    axes = [0 if trace.own(x) else None for x in args]
+    axes = [0 if trace.owns(x) else None for x in args]
     forward, backward = params["forward"], params["backward"]
 
     def forward_of_batch(perturbed: tuple[bool, ...], *arrays: Array) -> tuple[Arrays, Arrays]:
@@ -294,7 +294,7 @@ def custom_vjp_batch(trace: Batching, op: Op, args: Sequence[Any], params: dict[
 
 def custom_vmap_batch(trace: Batching, op: Op, args: Sequence[Any], params: dict[str, Any]) -> Any:
     wrap = trace.namespace.wrap
-    outs, mapped = params["batches"](trace.size, tuple(map(trace.own, args)), *map(wrap, _plain(trace, args)))
+    outs, mapped = params["batches"](trace.size, tuple(map(trace.owns, args)), *map(wrap, _plain(trace, args)))
     return tuple(trace.namespace.array(trace, bare(x)) if each else bare(x) for x, each in zip(outs, mapped))
 
 
@@ -334,7 +334,7 @@ def custom_vmap_forward(trace: Forward, op: Op, args: Sequence[Any], params: dic
 
     given = [*primals, *(tangents[i] for i in chosen)]
     found = tuple(map(bare, called(namespace, op.name, run_both, given, {"batches": both_of_batch})))
-    if any(map(trace.own, found)):
+    if any(map(trace.owns, found)):
         raise UnsupportedError(
             "custom_vmap: the function closes over an array that is differentiated; give it as an argument"
         )
@@ -406,18 +406,18 @@ def checkpoint_linearize(trace: Linearize, op: Op, args: Sequence[Any], params: 
         found = iter(_again(namespace, pulled, [*primals, *saved, *cts]))
         return [next(found) if each else None for each in wanted]
 
-    def forth(*tangents: Any) -> list[Any]:
+    def pushforward(*tangents: Any) -> list[Any]:
         has = tuple(t is not None for t in tangents)
         given = [*primals, *(t for t in tangents if t is not None)]
         found = iter(_again(namespace, body.pushed(has), given)[len(floats) :])
         return [next(found) if each else zeros(namespace, x) for x, each in zip(outs, floats)]
 
-    return opaque(trace, outs, nodes, back, forth)
+    return opaque(trace, outs, nodes, back, pushforward)
 
 
 def checkpoint_batch(trace: Batching, op: Op, args: Sequence[Any], params: dict[str, Any]) -> Any:
     body = params["body"]
-    mapped, which = body.mapped(tuple(map(trace.own, args)), trace.size)
+    mapped, which = body.mapped(tuple(map(trace.owns, args)), trace.size)
     found = _again(trace.namespace, mapped, _plain(trace, args), params.get("policy"))
     return tuple(trace.namespace.array(trace, x) if each else x for x, each in zip(found, which))
 

@@ -30,7 +30,7 @@ def push(namespace: Any, op: Op, primals: Sequence[Any], tangents: Sequence[Any]
     with Forward("jvp", namespace) as trace:
         given = [x if t is None else namespace.array(trace, x, t) for x, t in zip(primals, tangents)]
         found = trace.process(op, given, params)
-    return [x._extra if trace.own(x) else zeros(namespace, x) for x in found]
+    return [x._extra if trace.owns(x) else zeros(namespace, x) for x in found]
 
 
 def where(namespace: Any, active: Any, x: Any, y: Any) -> Any:

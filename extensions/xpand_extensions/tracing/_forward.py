@@ -8,7 +8,7 @@ from xpand._typing import Array
 from ._core import Op, Trace, TracedArray, bare, bind, rebuilt, snapshot
 from ._derivatives import LINEAR, contribution, factor, joint
 from ._fit import alike, cast, namespace_for, product, spread, total, zeros
-from ._infinities import unwarned
+from ._infinities import without_warnings
 
 
 class Forward(Trace):
@@ -124,12 +124,12 @@ def jvp(
     namespace: Any, function: Callable[..., Any], primals: Sequence[Array], tangents: Sequence[Array], what: str = "jvp"
 ) -> tuple[tuple[Array, ...], tuple[Array, ...], tuple[Array, ...]]:
     """Push tangents through a function of arrays that returns two tuples of arrays: outputs and auxiliary data."""
-    with unwarned(), Forward(what, namespace) as trace:
+    with without_warnings(), Forward(what, namespace) as trace:
         inputs = [namespace.array(trace, snapshot(bare(x)), bare(t)) for x, t in zip(primals, tangents)]
         outs, aux = function(*inputs)
     values, derivatives = [], []
     for x in outs:
-        if trace.own(x):
+        if trace.owns(x):
             values.append(x._value)
             derivatives.append(cast(namespace_for(namespace, x._extra), namespace, x._extra, x._value.dtype))
         else:

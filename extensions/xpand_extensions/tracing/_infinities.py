@@ -10,7 +10,7 @@ DERIVATIVES_TAKEN: Final[ContextVar[int]] = ContextVar("xpand_derivatives_taken"
 """How often one was taken: what has traced a function sees by it whether the function took any."""
 
 
-def unwarned() -> AbstractContextManager[Any]:
+def without_warnings() -> AbstractContextManager[Any]:
     """Have NumPy not warn in this context; where it was told to raise, or to call something, it still does.
 
     Once for a whole call, since it takes longer than many an operation.
@@ -25,11 +25,11 @@ def unwarned() -> AbstractContextManager[Any]:
     return context
 
 
-def unwarned_run(run: Callable[..., Any]) -> Callable[..., Any]:
+def run_without_warnings(run: Callable[..., Any]) -> Callable[..., Any]:
     """Make the function that calls another one of which NumPy need not warn."""
 
     def call(*args: Any) -> Any:
-        with unwarned():
+        with without_warnings():
             return run(*args)
 
     return call

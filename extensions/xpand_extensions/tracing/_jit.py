@@ -10,7 +10,7 @@ from xpand._typing import Array
 from ..jit._calls import NUMBERS, Compiled
 from ._compile import Fuse, compiled, steps_of
 from ._core import TracedArray, aval_of, bare, snapshot
-from ._infinities import DERIVATIVES_TAKEN, unwarned_run
+from ._infinities import DERIVATIVES_TAKEN, run_without_warnings
 from ._namespace import traced_namespace
 from ._staging import stage
 
@@ -146,7 +146,7 @@ def _of_arrays(
     single = made == trees.structure(0)
     run = compiled(graph, fuse, single)
     if derived:
-        run = unwarned_run(run)
+        run = run_without_warnings(run)
     if single:
         return run, None
     return lambda *arrays: trees.unflatten(made, run(*arrays)), None

@@ -14,7 +14,7 @@ from xpand._typing import Array
 from ._core import Aval, NonlinearError, Op, Trace, TracedArray, TracedError, aval_of, bare, bind, rebuilt, snapshot
 from ._derivatives import LINEAR, contribution, factor, joint
 from ._fit import alike, gathered, namespace_for, plus, zeros
-from ._infinities import unwarned
+from ._infinities import without_warnings
 from ._simplify import without_unused
 from ._staging import stage
 from ._tape import Applied, Node, Opaque, Part, Sum, Tape, whole_of, without_values
@@ -135,7 +135,7 @@ class Linearize(Trace):
 
     def value(self, x: Any, t: Any) -> Any:
         """Make an array of a value and the traced tangent that a rule returned for it; None is for zero."""
-        if t is None or not self.tape.own(t):
+        if t is None or not self.tape.owns(t):
             return x
         node = t._extra
         if node.shape != tuple(x.shape) or node.dtype != x.dtype:
@@ -148,10 +148,15 @@ def _shaped(x: Any) -> Aval:
 
 
 def opaque(
-    trace: Linearize, outs: Sequence[Any], nodes: Sequence[Any], back: Any, forth: Any, symbolic_zeros: bool = False
+    trace: Linearize,
+    outs: Sequence[Any],
+    nodes: Sequence[Any],
+    back: Any,
+    pushforward: Any,
+    symbolic_zeros: bool = False,
 ) -> Any:
     """Make the arrays of a result whose derivative is a function, which may get None for cotangents that are zero."""
-    whole = Opaque(list(map(aval_of, outs)), nodes, back, forth, symbolic_zeros)
+    whole = Opaque(list(map(aval_of, outs)), nodes, back, pushforward, symbolic_zeros)
     is_floating = trace.namespace.is_floating
     return tuple(
         trace.array(trace, x, Part(aval_of(x), whole, i)) if is_floating(x.dtype) else x for i, x in enumerate(outs)
@@ -163,11 +168,11 @@ def linearize(
 ) -> tuple[tuple[Array, ...], tuple[Array, ...], "Linear"]:
     """Evaluate a function of arrays that returns two tuples of arrays: outputs and auxiliary data; linearise it."""
     primals = [snapshot(bare(x)) for x in primals]
-    with unwarned(), Linearize(what, namespace, getattr(primals[0], "device", None)) as trace:
+    with without_warnings(), Linearize(what, namespace, getattr(primals[0], "device", None)) as trace:
         nodes = [Node(tuple(x.shape), x.dtype) for x in primals]
         outs, aux = function(*(namespace.array(trace, x, node) for x, node in zip(primals, nodes)))
     trace.tape.alive = False
-    found = [x._extra if trace.own(x) else None for x in outs]
+    found = [x._extra if trace.owns(x) else None for x in outs]
     values = tuple(trace.plain(x) for x in outs)
     aux = tuple(trace.plain(x) for x in aux)
     return values, aux, Linear(namespace, nodes, found, list(map(aval_of, primals)), list(map(aval_of, values)))
@@ -199,7 +204,7 @@ class Linear:
     def push(self, *tangents: Array) -> tuple[Array, ...]:
         """Apply the map."""
         found: dict[Node, Any] = {node: bare(t) for node, t in zip(self.inputs, tangents)}
-        with unwarned():
+        with without_warnings():
             for node in self.records():
                 found[node] = node.push(self.namespace, found)
         tangents_of = [None if node is None else found[node] for node in self.outputs]
@@ -207,7 +212,7 @@ class Linear:
 
     def pull(self, *cotangents: Array) -> tuple[Array, ...]:
         """Apply the transpose of the map."""
-        with unwarned():
+        with without_warnings():
             return self._pull(cotangents)
 
     def _pull(self, cotangents: Sequence[Array]) -> tuple[Array, ...]:
@@ -280,5 +285,5 @@ def _transposed(
     nodes = [Node(tuple(x.shape), x.dtype) for x in templates]
     with Tape("linear_transpose", namespace, getattr(templates[0], "device", None)) as tape:
         outs = function(*map(tape.array, nodes))
-    found = [x._extra if tape.own(x) else None for x in outs]
+    found = [x._extra if tape.owns(x) else None for x in outs]
     return Linear(namespace, nodes, found, list(map(aval_of, templates)), list(map(aval_of, outs))).pull

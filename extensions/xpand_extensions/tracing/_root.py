@@ -112,7 +112,7 @@ def root_forward(trace: Forward, op: Op, args: Sequence[Any], params: dict[str, 
     outs = _find(namespace, root, primals)
     check(trace, op, outs)
     residual = traced_call(trace, op, root.f, outs[:rows], args[rows:])
-    rhs = [-r._extra if trace.own(r) else None for r in residual]
+    rhs = [-r._extra if trace.owns(r) else None for r in residual]
     return pushed(trace, root.system(namespace), outs, rhs, [*outs[:rows], *primals[rows:]])
 
 
@@ -130,7 +130,7 @@ def root_batch(trace: Batching, op: Op, args: Sequence[Any], params: dict[str, A
     namespace, root = trace.namespace, params["root"]
     rows = len(root.rows)
     arrays = [*map(trace.lifted, args[:rows]), *map(trace.plain, args[rows:])]
-    axes = [0 if trace.own(x) else None for x in args[rows:]]
+    axes = [0 if trace.owns(x) else None for x in args[rows:]]
     mapped = Root(
         of_batch(trace, root.f, axes),
         of_batch(trace, root.solve, axes),

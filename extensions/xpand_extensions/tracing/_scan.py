@@ -81,13 +81,13 @@ def scan_depends(on: Sequence[bool], *, body: Body, constants: int, carry: int, 
 def scan_batch(trace: Batching, op: Op, args: Sequence[Any], params: dict[str, Any]) -> Any:
     body, count, carry = params["body"], params["constants"], params["carry"]
     fixed, init, xs = split(args, count, carry)
-    mapped, which = body.mapped_loop(tuple(map(trace.own, args)), trace.size, count, carry)
+    mapped, which = body.mapped_loop(tuple(map(trace.owns, args)), trace.size, count, carry)
     carried, ys = scan_body(
         trace.namespace,
         mapped,
         [trace.plain(x) for x in fixed],
         [trace.lifted(x) if each else trace.plain(x) for x, each in zip(init, which)],
-        [bare(trace.namespace.moveaxis(x._value, 0, 1)) if trace.own(x) else bare(x) for x in xs],
+        [bare(trace.namespace.moveaxis(x._value, 0, 1)) if trace.owns(x) else bare(x) for x in xs],
         params["length"],
     )
     turned = [bare(trace.namespace.moveaxis(y, 1, 0)) if each else y for y, each in zip(ys, which[carry:])]
@@ -133,7 +133,7 @@ def _reordered(
 
 def scan_linearize(trace: Linearize, op: Op, args: Sequence[Any], params: dict[str, Any]) -> Any:
     primals = [trace.plain(x) for x in args]
-    nodes = [x._extra if trace.own(x) else None for x in args]
+    nodes = [x._extra if trace.owns(x) else None for x in args]
     outs, back = scanned(trace.namespace, primals, [node is not None for node in nodes], params)
     return opaque(trace, outs, nodes, back, lambda *t: push(trace.namespace, op, primals, t, params))
 
@@ -143,8 +143,8 @@ def scan_tape(trace: Tape, op: Op, args: Sequence[Any], params: dict[str, Any]) 
     primals, nodes = trace.at_zero(args)
     active = [node is not None for node in nodes]
     outs, back = scanned(trace.namespace, primals, active, params)
-    forth = lambda *t: push(trace.namespace, op, primals, t, params)
-    return recorded(trace, op, outs, scan_depends(active, **params), nodes, back, forth)
+    pushforward = lambda *t: push(trace.namespace, op, primals, t, params)
+    return recorded(trace, op, outs, scan_depends(active, **params), nodes, back, pushforward)
 
 
 def scanned(

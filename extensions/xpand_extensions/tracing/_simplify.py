@@ -55,9 +55,9 @@ def _forward(graph: Graph) -> Graph:
             constants.update(zip(equation.outputs, results))
             continue
         key = _key(equation)
-        twin = seen.get(key) if key is not None else None
-        if twin is not None:
-            known.update(zip(equation.outputs, twin.outputs))
+        duplicate = seen.get(key) if key is not None else None
+        if duplicate is not None:
+            known.update(zip(equation.outputs, duplicate.outputs))
             continue
         if key is not None:
             seen[key] = equation

@@ -179,7 +179,7 @@ def solve_forward(trace: Forward, op: Op, args: Sequence[Any], params: dict[str,
     outs = solve(namespace, system, primals)
     check(trace, op, outs)
     products = traced_call(trace, op, system.matvec, outs[: len(system.columns)], args[rows:])
-    rhs = [_minus(namespace, t, m._extra if trace.own(m) else None) for t, m in zip(tangents, products)]
+    rhs = [_minus(namespace, t, m._extra if trace.owns(m) else None) for t, m in zip(tangents, products)]
     return pushed(trace, system, outs, rhs, primals[rows:])
 
 
@@ -211,7 +211,7 @@ def solve_linearize(trace: Linearize, op: Op, args: Sequence[Any], params: dict[
 
 def difference(trace: Linearize, b: Any, m: Any) -> Any:
     """Record the tangent of a difference; None for zero."""
-    terms = [(x._extra, sign) for x, sign in ((b, 1), (m, -1)) if trace.own(x)]
+    terms = [(x._extra, sign) for x, sign in ((b, 1), (m, -1)) if trace.owns(x)]
     return Sum(tuple(m.shape), m.dtype, terms) if terms else None
 
 
@@ -222,8 +222,8 @@ def linearized(
     if all(node is None for node in nodes):
         return tuple(outs)
     count = system.count[0]
-    back, forth = linear(trace.namespace, system, given)
-    return (*opaque(trace, outs[:count], nodes, back, forth), *outs[count:])
+    back, pushforward = linear(trace.namespace, system, given)
+    return (*opaque(trace, outs[:count], nodes, back, pushforward), *outs[count:])
 
 
 def linear(namespace: Any, system: System, given: Sequence[Any]) -> tuple[Callable[..., Any], Callable[..., Any]]:
@@ -232,23 +232,23 @@ def linear(namespace: Any, system: System, given: Sequence[Any]) -> tuple[Callab
     def back(*cotangents: Any) -> list[Any]:
         return solve(namespace, system.transposed(namespace), [*cotangents, *given])[: len(system.rows)]
 
-    def forth(*tangents: Any) -> list[Any]:
+    def pushforward(*tangents: Any) -> list[Any]:
         b = [zeros(namespace, x) if t is None else t for t, x in zip(tangents, system.rows)]
         return solve(namespace, system, [*b, *given])[: system.count[0]]
 
-    return back, forth
+    return back, pushforward
 
 
 def solve_tape(trace: Tape, op: Op, args: Sequence[Any], params: dict[str, Any]) -> Any:
     namespace, system = trace.namespace, params["system"]
     rows = len(system.rows)
     given = [bare(x) for x in args[rows:]]
-    if any(map(trace.own, given)):
+    if any(map(trace.owns, given)):
         raise trace.nonlinear(op)
     if system.aux_types is None:  # what it returns is known by solving it, and here is nothing but shapes
         staged(namespace, system, list(map(aval_of, args)))
-    back, forth = linear(namespace, system, given)
-    whole = Opaque(system.columns, [x._extra if trace.own(x) else None for x in args[:rows]], back, forth)
+    back, pushforward = linear(namespace, system, given)
+    whole = Opaque(system.columns, [x._extra if trace.owns(x) else None for x in args[:rows]], back, pushforward)
     parts = [trace.array(Part(aval, whole, i)) for i, aval in enumerate(system.columns)]
     return (*parts, *(zeros(namespace, aval) for aval in system.aux_types))
 
@@ -257,7 +257,7 @@ def solve_batch(trace: Batching, op: Op, args: Sequence[Any], params: dict[str, 
     namespace, system = trace.namespace, params["system"]
     rows = len(system.rows)
     arrays = [*map(trace.lifted, args[:rows]), *map(trace.plain, args[rows:])]
-    axes = [0 if trace.own(x) else None for x in args[rows:]]
+    axes = [0 if trace.owns(x) else None for x in args[rows:]]
     mapped = System(
         of_batch(trace, system.matvec, axes),
         of_batch(trace, system.solve, axes),

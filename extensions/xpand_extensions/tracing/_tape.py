@@ -124,22 +124,22 @@ class Part(Node):
 class Opaque(Node):
     """Tangents that a function of one's own computes, and pulls cotangents back through: its arrays are `Part`s."""
 
-    __slots__ = ("avals", "back", "forth", "nodes", "symbolic_zeros")
+    __slots__ = ("avals", "back", "nodes", "pushforward", "symbolic_zeros")
 
     def __init__(
         self,
         avals: Sequence[Any],
         nodes: Sequence[Node | None],
         back: Callable[..., Any],
-        forth: Callable[..., Any] | None,
+        pushforward: Callable[..., Any] | None,
         symbolic_zeros: bool = False,
     ) -> None:
-        """Take `back(*cotangents)` and `forth(*tangents)`, functions of as many arrays as there are avals and nodes.
+        """Take `back(*cotangents)` and `pushforward(*tangents)`, of as many arrays as there are avals and nodes.
 
         With `symbolic_zeros`, `back` gets None for cotangents that are zero.
         """
         super().__init__((), None)
-        self.avals, self.nodes, self.back, self.forth = avals, nodes, back, forth
+        self.avals, self.nodes, self.back, self.pushforward = avals, nodes, back, pushforward
         self.symbolic_zeros = symbolic_zeros
 
     def parents(self) -> Iterable[Node]:
@@ -151,9 +151,11 @@ class Opaque(Node):
                 yield node, bare(x)
 
     def push(self, namespace: Any, tangents: dict[Node, Any]) -> Any:
-        if self.forth is None:
+        if self.pushforward is None:
             raise NonlinearError("the derivative of a function with a rule for reverse mode alone is asked for forward")
-        return tuple(map(bare, self.forth(*(tangents.get(node) if node is not None else None for node in self.nodes))))
+        return tuple(
+            map(bare, self.pushforward(*(tangents.get(node) if node is not None else None for node in self.nodes)))
+        )
 
 
 def _times(t: Any, factor: Any) -> Any:
@@ -183,7 +185,7 @@ class Tape(Trace):
         override = op.overrides.get("tape")
         if override is not None:
             return override(self, op, args, params)
-        places = {i: x._extra for i, x in enumerate(args) if self.own(x)}
+        places = {i: x._extra for i, x in enumerate(args) if self.owns(x)}
         given = [x._value if i in places else snapshot(bare(x)) for i, x in enumerate(args)]
         entries = op.entries(len(args), params)
         if entries is None or isinstance(entries, joint):
@@ -216,8 +218,8 @@ class Tape(Trace):
 
     def at_zero(self, args: Sequence[Any]) -> tuple[list[Any], list[Any]]:
         """Split arguments into values, zeros for tangents, and the nodes of these; a derivative there is the map."""
-        values = [zeros(self.namespace, x) if self.own(x) else bare(x) for x in args]
-        return values, [x._extra if self.own(x) else None for x in args]
+        values = [zeros(self.namespace, x) if self.owns(x) else bare(x) for x in args]
+        return values, [x._extra if self.owns(x) else None for x in args]
 
     def concrete(self, x: TracedArray, what: str) -> Any:
         raise NonlinearError(f"{what}: asks for the value of an argument that the function must be linear in")
@@ -227,12 +229,12 @@ class Tape(Trace):
 
 
 def recorded(
-    tape: Tape, op: Op, outs: Sequence[Any], depends: Sequence[bool], nodes: Sequence[Any], back: Any, forth: Any
+    tape: Tape, op: Op, outs: Sequence[Any], depends: Sequence[bool], nodes: Sequence[Any], back: Any, pushforward: Any
 ) -> Any:
     """Record a linear operation that is a function; of its results, those that don't depend on tangents are values."""
     if any(each and not tape.namespace.is_floating(x.dtype) for x, each in zip(outs, depends)):
         raise tape.nonlinear(op)
-    whole = Opaque(list(map(aval_of, outs)), nodes, back, forth)
+    whole = Opaque(list(map(aval_of, outs)), nodes, back, pushforward)
     return tuple(
         tape.array(Part(aval_of(x), whole, i)) if each else x for i, (x, each) in enumerate(zip(outs, depends))
     )

@@ -123,17 +123,17 @@ def while_batch(trace: Batching, op: Op, args: Sequence[Any], params: dict[str, 
     if limit == 0:
         return tuple(init)
     given_test, given_body = [trace.plain(x) for x in of_test], [trace.plain(x) for x in of_body]
-    own_axes = (*map(trace.own, of_body), *map(trace.own, init))
+    own_axes = (*map(trace.owns, of_body), *map(trace.owns, init))
     body, which = params["body"].mapped_loop(own_axes, size, len(of_body), len(init))
-    test, (has_lanes,) = params["test"].mapped((*map(trace.own, of_test), *which), size)
+    test, (has_lanes,) = params["test"].mapped((*map(trace.owns, of_test), *which), size)
     if not has_lanes:
         first = [trace.lifted(x) if each else trace.plain(x) for x, each in zip(init, which)]
         found = while_body(namespace, test, body, given_test, given_body, first, limit)
         return tuple(namespace.array(trace, x) if each else x for x, each in zip(found, which))
 
     every = (True,) * len(init)
-    test, _ = params["test"].mapped((*map(trace.own, of_test), *every), size)
-    body, _ = params["body"].mapped((*map(trace.own, of_body), *every), size, every)
+    test, _ = params["test"].mapped((*map(trace.owns, of_test), *every), size)
+    body, _ = params["body"].mapped((*map(trace.owns, of_body), *every), size, every)
     first = [trace.lifted(x) for x in init]
     is_collective = _has_collectives(params["body"])
     begun = first
@@ -143,7 +143,7 @@ def while_batch(trace: Batching, op: Op, args: Sequence[Any], params: dict[str, 
         active = namespace.wrap(test.graph.run(*given_test, *first)[0])
         if is_concrete(active) and not bool(namespace.any(active)):
             return tuple(namespace.array(trace, x) for x in first)
-        own = [i for i, x in enumerate(of_body) if trace.own(x)]
+        own = [i for i, x in enumerate(of_body) if trace.owns(x)]
         given = [active, *(given_body[i] for i in own), *first]
         safe_ones = list(map(bare, bind(namespace.operation("spared", _spared), given, {})))
         for i, x in zip(own, safe_ones):
@@ -221,7 +221,7 @@ def _device_of(arrays: Sequence[Any]) -> Any:
 def while_linearize(trace: Linearize, op: Op, args: Sequence[Any], params: dict[str, Any]) -> Any:
     namespace = trace.namespace
     values = [trace.plain(x) for x in args]
-    if not any(map(trace.own, args[params["tested"] :])):  # only how many steps there are depends on what is traced
+    if not any(map(trace.owns, args[params["tested"] :])):  # only how many steps there are depends on what is traced
         return bind(op, values, params)
     parts = params["body"].parted(params["constants"])
     if parts is not None:
@@ -232,7 +232,7 @@ def while_linearize(trace: Linearize, op: Op, args: Sequence[Any], params: dict[
         values = [trace.plain(x) for x in args]
     found = _counted(namespace, args, values, params)
     if found is None:
-        nodes = [x._extra if trace.own(x) else None for x in args]
+        nodes = [x._extra if trace.owns(x) else None for x in args]
         outs, back = _bounded(namespace, values, [node is not None for node in nodes], params)
         found = opaque(trace, outs, nodes, back, lambda *t: push(namespace, op, values, t, params))
     return found
@@ -272,7 +272,7 @@ def held_batch(trace: Batching, op: Op, args: Sequence[Any], params: dict[str, A
     """Of what is the same for all lanes, the derivative is asked for if one of them is active."""
     namespace = trace.namespace
     x, active = map(trace.plain, args)
-    if trace.own(args[0]):
+    if trace.owns(args[0]):
         return namespace.array(trace, bare(bind(op, (x, trace.lifted(args[1]) if active.shape else active), {})))
     return bind(op, (x, namespace.any(namespace.wrap(active), axis=0)), {})
 
@@ -286,8 +286,8 @@ def while_tape(trace: Tape, op: Op, args: Sequence[Any], params: dict[str, Any])
     found = _counted(namespace, args, values, params)
     if found is None:
         outs, back = _bounded(namespace, values, active, params)
-        forth = lambda *t: push(namespace, op, values, t, params)
-        found = recorded(trace, op, outs, while_depends(active, **params), nodes, back, forth)
+        pushforward = lambda *t: push(namespace, op, values, t, params)
+        found = recorded(trace, op, outs, while_depends(active, **params), nodes, back, pushforward)
     return found
 
 

@@ -11,7 +11,7 @@ from xpand._typing import Array
 from .._dispatch import pluggable
 from .._transformed import transformation
 from .._transforms import HOLE, Direct, Flat, IndirectError, Partial, as_array, compiled_as
-from .._transforms_patterns import flatten_planless, has_containers
+from .._transforms_patterns import flatten_without_plans, has_containers
 from ..control_flow._trees import paths
 from . import _names as names
 from ._containers import in_of_containers, out_of_containers, with_fitting_plans
@@ -84,7 +84,7 @@ def vmap(
         axes = tuple([axis for axis, x in zip(axes, found) if _arguments.is_array(x)])
         size = size_of_axes("vmap", axes, leaves, axis_size)
         flat = Flat(
-            "vmap", lambda given, named=_NO_KWARGS: function(*given, **named), structure, False, flatten_planless
+            "vmap", lambda given, named=_NO_KWARGS: function(*given, **named), structure, False, flatten_without_plans
         )
         native = vmap.native(*leaves) if leaves else vmap.native(_index(size))
         # In the most frequent case, the library finds the size by itself.

@@ -15,7 +15,7 @@ import torch
 from torch import Tensor
 
 from .._typing import Array
-from ._differentiated import is_differentiated, is_nowhere
+from ._differentiated import is_all_false, is_differentiated
 from ._dtypes import SIGNED, as_tensor, from_ordered, promote_types, to_ordered, to_signed
 
 __all__ = [
@@ -245,7 +245,7 @@ def _pow(x1: _Operand, x2: _Operand, **kwargs: Any) -> Array:
         return found
     zero = x2 == 0
     edge = (x1 == 0) & (x2.real >= 0)
-    if not (found.is_floating_point() or found.is_complex()) or is_nowhere(zero | edge):
+    if not (found.is_floating_point() or found.is_complex()) or is_all_false(zero | edge):
         return found
     size = torch.abs(x1)
     regular = zero & (size < math.inf) & ((size > 0) if found.is_complex() else (x1 > 0))
@@ -260,7 +260,7 @@ def _logaddexp(x1: Array, x2: Array, **kwargs: Any) -> Array:
     if kwargs or not (is_differentiated(x1) or is_differentiated(x2)):
         return torch.logaddexp(x1, x2, **kwargs)
     apart = ~(torch.abs(x1 - x2) <= math.log(torch.finfo(x1.dtype).max) / 2)
-    if is_nowhere(apart):
+    if is_all_false(apart):
         return torch.logaddexp(x1, x2)
     # An infinite argument is all of the sum or none of it; of two equal ones, each counts in full.
     infinite = torch.isinf(x1) | torch.isinf(x2)

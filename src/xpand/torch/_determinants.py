@@ -13,7 +13,7 @@ import torch
 from .._typing import Array
 from . import _private as private
 from ._concrete import is_traced
-from ._differentiated import is_differentiated, is_differentiated_twice, is_nowhere, product_of_few, with_derivatives
+from ._differentiated import is_all_false, is_differentiated, is_differentiated_twice, product_of_few, with_derivatives
 from ._spectra import diagonal_of
 
 
@@ -23,7 +23,7 @@ def det(x: Array, /, **kwargs: Any) -> Array:
     if kwargs or not x.shape[-1] or not is_differentiated(x):
         return plain
     singular = plain.detach() == 0  # whose factors have no derivative
-    if is_nowhere(singular):
+    if is_all_false(singular):
         # PyTorch's third derivative by reverse mode is wrong too.
         return _product_of_factors(x) if private.in_forward_mode() or is_differentiated_twice(x) else plain
     if _is_differentiated_once(x):
@@ -107,7 +107,7 @@ def slogdet(x: Array, /, **kwargs: Any) -> Any:
     plain = torch.linalg.slogdet(x, **kwargs)
     if kwargs or not is_differentiated(x):
         return plain
-    if not private.in_forward_mode() and is_nowhere(plain[0].detach() == 0):
+    if not private.in_forward_mode() and is_all_false(plain[0].detach() == 0):
         return plain
     diagonal, parity = _factors(x)
     return type(plain)((parity * torch.prod(torch.sgn(diagonal), -1), torch.sum(torch.log(torch.abs(diagonal)), -1)))

@@ -54,7 +54,7 @@ def is_differentiated_twice(x: Array) -> bool:
     return count > 1
 
 
-def is_nowhere(condition: Array) -> bool:
+def is_all_false(condition: Array) -> bool:
     """Tell whether a boolean array is known to be false everywhere, in all lanes of a batch."""
     if torch.compiler.is_dynamo_compiling() or condition.device.type != "cpu":  # to ask would be to wait
         return False

@@ -14,7 +14,7 @@ import torch
 from .._typing import Array, Axis, DType
 from . import _private as private
 from ._binary import output
-from ._differentiated import is_nowhere, product_of_few, with_derivatives
+from ._differentiated import is_all_false, product_of_few, with_derivatives
 from ._dtypes import KINDS, SIGNED, from_ordered, result_type, to_ordered, to_signed
 
 __all__ = [
@@ -196,7 +196,7 @@ def _cumprod(x: Array, axis: int, *, dtype: DType | None = None, **kwargs: Any) 
         return plain
     x = x.to(plain.dtype)
     zero = x == 0
-    if is_nowhere(zero):
+    if is_all_false(zero):
         return plain
     count = torch.cumsum(zero, axis)
     factors = torch.where(zero, x, 0.0)

@@ -7,7 +7,7 @@ from xpand._typing import Array
 from xpand_extensions import control_flow, linalg
 from xpand_extensions._bounds import index_dtype
 
-from ._krylov_pieces import BROKEN, GOING, ROLLED, Method, Step, System, conj, flags, like, norm, ratio, scaled
+from ._krylov_pieces import BROKEN, GOING, RESTART, Method, Step, System, conj, flags, like, norm, ratio, scaled
 
 _IDLE: Final = 0.999
 
@@ -81,7 +81,7 @@ def _extended(state: _Gmres, w: Array, order: int) -> Step:
     missing = xp.abs(xp.sum(xp.where(after, turned[..., :, 0], zero), axis=-1)) * beta
     is_last = number + 1 >= order
     is_broken = length == 0
-    flag = flags(is_broken, BROKEN) + flags((is_last | (height == 0)) & ~is_broken, ROLLED)
+    flag = flags(is_broken, BROKEN) + flags((is_last | (height == 0)) & ~is_broken, RESTART)
     return Step(_Gmres(base, basis, turned, upper, beta, number + 1), missing, flag)
 
 
@@ -139,7 +139,7 @@ def _step_gcrot(system: System, state: _Gcrot, order: int) -> Step:
     parts = xp.where(_is_at(parts, cycle.number)[..., None], part[..., None, :], parts)
     found = _extended(cycle, w, order)
     state = state._replace(cycle=found.state, parts=parts)
-    ends = found.flag == ROLLED
+    ends = found.flag == RESTART
     # A cycle that has found next to nothing is no reason for another.
     is_idle = ends & (found.norm > _IDLE * cycle.beta)
 

@@ -7,13 +7,13 @@ from xpand import array_namespace
 from xpand._typing import Array
 
 GOING: Final = 0
-MET: Final = 1
+CONVERGED: Final = 1
 """The recursion says that the criterion is met."""
-ROLLED: Final = 2
+RESTART: Final = 2
 """The method is to begin again from where it is."""
 BROKEN: Final = 3
 """The next step would divide by zero."""
-BLOWN: Final = 4
+DIVERGED: Final = 4
 """The residual has grown beyond measure."""
 NOT_FINITE: Final = 5
 """The first step met NaN or infinities."""
@@ -38,7 +38,7 @@ class Step(NamedTuple):
     norm: Array
     """The norm of the residual, by the recursion."""
     flag: Array
-    """GOING, ROLLED or BROKEN."""
+    """GOING, RESTART or BROKEN."""
     normal: Array | None = None
     """Of methods of least squares: the norm of the adjoint times the residual, over that of the matrix."""
 

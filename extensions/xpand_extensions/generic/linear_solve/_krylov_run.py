@@ -18,7 +18,7 @@ from ._krylov_cg import CG, CG_ADAPTIVE
 from ._krylov_gmres import GCROT, GMRES
 from ._krylov_least_squares import LSMR, LSQR
 from ._krylov_minres import MINRES
-from ._krylov_pieces import BLOWN, BROKEN, GOING, MET, NOT_FINITE, ROLLED, Method, Step, flags, norm
+from ._krylov_pieces import BROKEN, CONVERGED, DIVERGED, GOING, NOT_FINITE, RESTART, Method, Step, flags, norm
 from ._krylov_range import in_range, out_of_range
 from ._krylov_squared import CGS, QMR
 
@@ -38,15 +38,15 @@ METHODS: Final[Mapping[str, Method]] = {
 
 _RUNNING: Final = -1
 _VERDICTS: Final = {
-    MET: Status.STAGNATED,
-    ROLLED: Status.STAGNATED,
+    CONVERGED: Status.STAGNATED,
+    RESTART: Status.STAGNATED,
     BROKEN: Status.BREAKDOWN,
-    BLOWN: Status.DIVERGED,
+    DIVERGED: Status.DIVERGED,
     NOT_FINITE: Status.NON_FINITE,
 }
 # How much of the residual may be left after the steps since the last look for it to be worth another try. After a
 # restart anything but rounding errors is progress: slow cycles may be followed by faster ones.
-_PROGRESS: Final = {MET: 0.5, ROLLED: 1.0, BROKEN: 0.9, BLOWN: 0.5, NOT_FINITE: 0.0}
+_PROGRESS: Final = {CONVERGED: 0.5, RESTART: 1.0, BROKEN: 0.9, DIVERGED: 0.5, NOT_FINITE: 0.0}
 
 
 class Carry(NamedTuple):
@@ -184,9 +184,9 @@ class Loop:
         xp, steps = self.xp, carry.steps + 1
         finite = xp.isfinite(size)
         zero = flags(met, 0)
-        flag = xp.where(size <= self.limit, found.flag, zero + BLOWN)
+        flag = xp.where(size <= self.limit, found.flag, zero + DIVERGED)
         flag = xp.where(finite | (steps > 1), flag, zero + NOT_FINITE)
-        flag = xp.where(met, zero + MET, flag)
+        flag = xp.where(met, zero + CONVERGED, flag)
         calls = carry.calls + self.method.cost(self.order)
         return carry._replace(state=found.state, flag=flag, steps=steps, calls=calls)
 

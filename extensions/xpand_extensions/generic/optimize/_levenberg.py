@@ -96,11 +96,11 @@ def step(linearize: Linearize, state: Damped) -> Damped:
     actual = 1.0 - quotient(after, before, 1.0) ** 2
     linear = quotient(norm(apply(state.jacobian, move)), before) ** 2
     damped = state.damping * quotient(norm(state.scale * move), before) ** 2
-    foretold = linear + 2.0 * damped
-    ratio = quotient(actual, foretold)
+    predicted = linear + 2.0 * damped
+    ratio = quotient(actual, predicted)
     optimality = largest(pulled(jacobian, residual))
     noise = 10.0 * eps_of(xp, x.dtype)
-    is_level = (foretold <= noise) & (actual >= -noise) & (optimality < state.optimality)
+    is_level = (predicted <= noise) & (actual >= -noise) & (optimality < state.optimality)
     accepted = valid & ((ratio > 1e-4) | is_level)
     is_still = largest(move) <= eps_of(xp, x.dtype) * largest(state.x)
     stuck = ~accepted & (is_still | (state.damping > eps_of(xp, x.dtype) ** -2))

@@ -194,11 +194,11 @@ def step(method: Method, state: Search) -> Search:
     residual = select(valid, residual, xp.zeros_like(residual))
     before, after = norm(state.residual), norm(residual)
     # Half the sum of squares falls as the slope foretells, written so that nothing is squared.
-    foretold = _DECREASE * state.step * quotient(state.slope, before)
+    predicted = _DECREASE * state.step * quotient(state.slope, before)
     noise = 4.0 * eps_of(xp, x.dtype) * before
     optimality = method.measure(residual, method.update(state.memory, found, x - state.x, residual - state.residual))
     is_level = (after <= before + noise) & (optimality < state.optimality)
-    accepted = valid & ((after <= before + foretold) | is_level)
+    accepted = valid & ((after <= before + predicted) | is_level)
     exhausted = ~accepted & ((state.trials + 1 >= _TRIALS) | (largest(x - state.x) == 0.0))
     shorter = _shorter(state, before, after, valid)
     waiting = state._replace(

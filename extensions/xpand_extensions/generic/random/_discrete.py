@@ -93,15 +93,15 @@ def poisson_elements(keys: Array, lam: Array, /) -> Array:
     few = ~(lam >= 10.0)
     nothing = xp.zeros_like(lam)
     result = nothing
-    if not _holds_nowhere(xp, few):
+    if not _is_all_false(xp, few):
         result = _counted(xp, keys, xp.where(few, lam, nothing))
-    if not _holds_nowhere(xp, ~few):
+    if not _is_all_false(xp, ~few):
         many = _by_rejection(keys, PoissonTrial(xp, xp.where(few, nothing + 1e5, lam)))
         result = xp.where(few, result, many)
     return xp.where(lam == 0.0, nothing, result)
 
 
-def _holds_nowhere(xp: Namespace, condition: Array) -> bool:
+def _is_all_false(xp: Namespace, condition: Array) -> bool:
     return is_concrete(condition) and not bool(xp.any(condition))
 
 
@@ -134,9 +134,9 @@ def binomial_elements(keys: Array, n: Array, p: Array, /) -> Array:
     trials = xp.floor(xp.where(bad_n | infinite, nothing, n))
     few = bad_n | infinite | (n * q <= 10.0)
     result = nothing
-    if not _holds_nowhere(xp, few):
+    if not _is_all_false(xp, few):
         result = _waited(xp, keys, xp.where(few, trials, nothing), q)
-    if not _holds_nowhere(xp, ~few):
+    if not _is_all_false(xp, ~few):
         trials_, q_ = xp.where(few, nothing + 1e4, trials), xp.where(few, nothing + 0.5, q)
         result = xp.where(few, result, _by_rejection(keys, BinomialTrial(xp, trials_, q_)))
     result = xp.where(is_low, result, trials - result)

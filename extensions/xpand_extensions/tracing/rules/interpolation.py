@@ -48,7 +48,7 @@ def _batched_interp(xp: Any, mapped: Any, x: Any, points: Any, values: Any, **op
 
 def _batch_of_interp(trace: Any, op: Any, args: Sequence[Any], params: dict[str, Any]) -> Any:
     """Interpolate all lanes at once, where they have the same points, and places or values are the same."""
-    mapped = {name for name, x in zip(params["template"].names, args) if trace.own(x)}
+    mapped = {name for name, x in zip(params["template"].names, args) if trace.owns(x)}
     is_vectorized = mapped == {"x"} or mapped == {"values"}
     return trace.by_rule(op, args, params) if is_vectorized else op.decompose(args, params)
 

@@ -64,7 +64,7 @@ def _with_batch(values: Any) -> Any:
 def _batch_of_pad(trace: Any, op: Any, args: Sequence[Any], params: dict[str, Any]) -> Any:
     """Pad all lanes at once, where they are padded with the same."""
     names = params["template"].names
-    same = all(name == "x" or not trace.own(value) for name, value in zip(names, args))
+    same = all(name == "x" or not trace.owns(value) for name, value in zip(names, args))
     return trace.by_rule(op, args, params) if same else op.decompose(args, params)
 
 

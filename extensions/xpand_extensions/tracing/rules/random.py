@@ -40,7 +40,7 @@ def _shape_of_folded(namespace: Any, key: Any, data: Any) -> Aval:
 
 def _batch_of_uniform(trace: Any, op: Any, args: Sequence[Any], params: dict[str, Any]) -> Any:
     """Make the numbers of all keys at once, where the bounds are the same."""
-    mapped = [name for name, x in zip(params["template"].names, args) if trace.own(x)]
+    mapped = [name for name, x in zip(params["template"].names, args) if trace.owns(x)]
     return trace.by_rule(op, args, params) if mapped == ["key"] else op.decompose(args, params)
 
 

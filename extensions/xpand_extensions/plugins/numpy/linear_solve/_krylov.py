@@ -12,7 +12,7 @@ from scipy.sparse import _sparsetools as kernels
 
 from xpand._typing import Array
 from xpand_extensions.generic.linear_solve._krylov_cg import CG
-from xpand_extensions.generic.linear_solve._krylov_pieces import BLOWN, BROKEN, GOING, MET, NOT_FINITE
+from xpand_extensions.generic.linear_solve._krylov_pieces import BROKEN, CONVERGED, DIVERGED, GOING, NOT_FINITE
 from xpand_extensions.generic.linear_solve._krylov_run import Carry, Loop, run
 from xpand_extensions.linear_solve._krylov import Found, System
 from xpand_extensions.linear_solve._operators import Matrix, ready
@@ -200,9 +200,9 @@ class InPlace(Loop):
             rz, taken = new, taken + 1
             size = square**0.5
             if size <= tolerance:
-                flag = MET
+                flag = CONVERGED
             elif not size <= limit:
-                flag = BLOWN if taken > 1 or np.isfinite(size) else NOT_FINITE
+                flag = DIVERGED if taken > 1 or np.isfinite(size) else NOT_FINITE
             elif not (curvature and new):
                 flag = BROKEN
         state = type(carry.state)(x, r, p, np.asarray(rz, dtype=x.dtype))
