@@ -76,8 +76,8 @@ def _parse(arguments: list[str] | None) -> argparse.Namespace:
 def merged(old: list[dict[str, Any]], new: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Put topics measured anew in the place of the same ones, and after them those not measured before."""
     found = {topic["topic"]: topic for topic in new}
-    kept = [found.pop(topic["topic"], topic) for topic in old]
-    return [*kept, *found.values()]
+    updated = [found.pop(topic["topic"], topic) for topic in old]
+    return [*updated, *found.values()]
 
 
 def shown(results: list[Any]) -> list[Any]:

@@ -91,6 +91,6 @@ def check_counts(samples: np.ndarray, law: Any) -> None:
     common = expected >= 10
     observed = np.append(observed[common], observed[~common].sum())
     expected = np.append(expected[common], samples.size - expected[common].sum())
-    kept = expected > 1
-    statistic = np.sum((observed[kept] - expected[kept]) ** 2 / expected[kept])
-    assert stats.chi2.sf(statistic, kept.sum() - 1) > 1e-3
+    used = expected > 1
+    statistic = np.sum((observed[used] - expected[used]) ** 2 / expected[used])
+    assert stats.chi2.sf(statistic, used.sum() - 1) > 1e-3

@@ -204,7 +204,7 @@ def looped(make: str) -> Callable[[Any], Any]:
                 y = y + f(x)
             elif make == "rule in reverse":
                 g = custom_vjp(lambda c: sin(c) * k)  # noqa: B023
-                g.defvjp(lambda c: (sin(c) * k, cos(c) * k), lambda kept, ct: (2.0 * kept * ct,))  # noqa: B023
+                g.defvjp(lambda c: (sin(c) * k, cos(c) * k), lambda residuals, ct: (2.0 * residuals * ct,))  # noqa: B023
                 y = y + g(x)
             elif make == "root":
                 root = lambda z0: (abs(a) * k) ** (1.0 / 3.0)  # noqa: B023

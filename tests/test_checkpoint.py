@@ -191,12 +191,12 @@ def test_complex_numbers(able: Library) -> None:
 
 
 def test_less_is_kept(eager_library: Library) -> None:
-    assert kept(eager_library, checkpoint) <= 2 < 9 <= kept(eager_library, lambda f: f)
+    assert count_saved(eager_library, checkpoint) <= 2 < 9 <= count_saved(eager_library, lambda f: f)
     nested = lambda f: checkpoint(lambda x: checkpoint(f)(NAMESPACE(x).sin(x)))
-    assert kept(eager_library, nested) <= 2
+    assert count_saved(eager_library, nested) <= 2
 
 
-def kept(library: Library, wrap: Any) -> int:
+def count_saved(library: Library, wrap: Any) -> int:
     """Count the values of the steps of a function that are alive while its pullback is."""
     alive = []
 

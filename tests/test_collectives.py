@@ -450,7 +450,7 @@ def forward_rule(decorated: Any, psum: Any) -> Any:
 
 def reverse_rule(decorated: Any, psum: Any) -> Any:
     f = decorated(lambda x: x * psum(x, "i"))
-    f.defvjp(lambda x: (f(x), x * psum(x, "i")), lambda kept, ct: (3.0 * ct * kept,))
+    f.defvjp(lambda x: (f(x), x * psum(x, "i")), lambda residuals, ct: (3.0 * ct * residuals,))
     return f
 
 

@@ -290,15 +290,15 @@ def test_against_jax() -> None:
 def test_memory_grows_as_the_square_root_on_jax() -> None:
     x = jax.numpy.full((100,), 0.5)
 
-    def kept(steps: int) -> int:
+    def saved(steps: int) -> int:
         f = lambda x: while_loop(
             lambda c: c[1] < 10**9, lambda c: (jax.numpy.sin(c[0]), c[1] + 1), (x, 0), max_iter=steps
         )[0]
         pull = jax.eval_shape(lambda x: jax.vjp(f, x)[1], x)
         return sum(leaf.size for leaf in jax.tree.leaves(pull))
 
-    assert kept(1600) < 1600 * 100 / 15
-    assert kept(6400) < 2.2 * kept(1600)
+    assert saved(1600) < 1600 * 100 / 15
+    assert saved(6400) < 2.2 * saved(1600)
 
 
 def test_memory_of_a_bounded_loop_grows_as_the_square_root_on_numpy() -> None:
@@ -329,7 +329,7 @@ def test_memory_of_a_bounded_loop_grows_as_the_square_root_on_numpy() -> None:
 def test_memory_of_backward_grows_as_the_square_root_on_torch(kind: str) -> None:
     a = torch.tensor(1.001, dtype=torch.float64, requires_grad=True)
     x = torch.full((100,), 0.5, dtype=torch.float64)
-    kept: list[int] = []
+    saved: list[int] = []
 
     def loop(steps: int) -> Any:
         if kind == "fori":
@@ -337,10 +337,10 @@ def test_memory_of_backward_grows_as_the_square_root_on_torch(kind: str) -> None
         return while_loop(lambda c: c[1] < 10**9, lambda c: (torch.sin(c[0] * a), c[1] + 1), (x, 0), max_iter=steps)[0]
 
     def values_kept(steps: int) -> int:
-        kept.clear()
-        with torch.autograd.graph.saved_tensors_hooks(lambda x: kept.append(x.numel()) or x, lambda x: x):
+        saved.clear()
+        with torch.autograd.graph.saved_tensors_hooks(lambda x: saved.append(x.numel()) or x, lambda x: x):
             loop(steps)
-        return sum(kept)
+        return sum(saved)
 
     # Blocks keep what they begin with in Python, not by hooks: at most 100 numbers each.
     assert values_kept(1600) <= 4 * 40 * 100

@@ -210,12 +210,12 @@ def test_closures_are_differentiated(library: Library) -> None:
 def test_memory_grows_as_the_square_root_on_jax() -> None:
     x = jax.numpy.full((100,), 0.5)
 
-    def kept(steps: int) -> int:
+    def saved(steps: int) -> int:
         f = lambda x: scan(lambda c, _: (jax.numpy.sin(c), None), x, length=steps)[0]
         return sum(leaf.size for leaf in jax.tree.leaves(jax.eval_shape(lambda x: jax.vjp(f, x)[1], x)))
 
-    assert kept(1600) < 1600 * 100 / 15
-    assert kept(6400) < 2.2 * kept(1600)
+    assert saved(1600) < 1600 * 100 / 15
+    assert saved(6400) < 2.2 * saved(1600)
 
 
 def test_backward_through_many_steps_on_torch() -> None:

@@ -211,8 +211,8 @@ def reverse_rule(t: Any, x: Any, y: Any) -> Any:
     def forward(x: Any, y: Any) -> Any:
         return f(x, y), (xp.cos(x), xp.sin(x), y)
 
-    def backward(kept: Any, g: Any) -> Any:
-        cos_x, sin_x, y = kept
+    def backward(residuals: Any, g: Any) -> Any:
+        cos_x, sin_x, y = residuals
         return 3.0 * cos_x * g * y, sin_x * g
 
     f.defvjp(forward, backward)

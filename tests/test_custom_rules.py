@@ -45,8 +45,8 @@ def reverse_rule(decorator: Any) -> Any:
         xp = NAMESPACE(x)
         return xp.sin(x) * y, (xp.cos(x), {"sin": xp.sin(x), "none": None}, y)
 
-    def backward(kept: Any, g: Any) -> Any:
-        cos, more, y = kept
+    def backward(residuals: Any, g: Any) -> Any:
+        cos, more, y = residuals
         return 3.0 * cos * g * y, more["sin"] * g
 
     f.defvjp(forward, backward)
@@ -142,8 +142,8 @@ def test_reverse_rules_of_trees(able: Library) -> None:
     def forward(tree: Any, scale: float, y: Any) -> Any:
         return f(tree, scale, y), (tree, y, "text")
 
-    def backward(scale: float, kept: Any, g: Any) -> Any:
-        _, y, text = kept
+    def backward(scale: float, residuals: Any, g: Any) -> Any:
+        _, y, text = residuals
         assert text == "text"
         return {"x": scale * g[0] * y, "n": None}, None
 
@@ -221,12 +221,12 @@ def test_wrong_forward_rules(able: Library, result: Any, message: str) -> None:
 @pytest.mark.parametrize(
     ("forward", "backward", "message"),
     [
-        (lambda x: x, lambda kept, g: (g,), r"forward must return a pair"),
-        (lambda x: (x, None), lambda kept, g: g, "must return a tuple of 1, one for each argument"),
-        (lambda x: (x, None), lambda kept, g: (g, g), "must return a tuple of 1.*got tuple of 2"),
-        (lambda x: (x, None), lambda kept, g: ((g, g),), "must (return|have) the structure"),
-        (lambda x: (x, None), lambda kept, g: (g[:2],), r"must have the shape \(3,\), got \(2,\)"),
-        (lambda x: (x, None), lambda kept, g: (NAMESPACE(g).astype(g, NAMESPACE(g).float32),), "data type"),
+        (lambda x: x, lambda residuals, g: (g,), r"forward must return a pair"),
+        (lambda x: (x, None), lambda residuals, g: g, "must return a tuple of 1, one for each argument"),
+        (lambda x: (x, None), lambda residuals, g: (g, g), "must return a tuple of 1.*got tuple of 2"),
+        (lambda x: (x, None), lambda residuals, g: ((g, g),), "must (return|have) the structure"),
+        (lambda x: (x, None), lambda residuals, g: (g[:2],), r"must have the shape \(3,\), got \(2,\)"),
+        (lambda x: (x, None), lambda residuals, g: (NAMESPACE(g).astype(g, NAMESPACE(g).float32),), "data type"),
     ],
 )
 def test_wrong_reverse_rules(able: Library, forward: Any, backward: Any, message: str) -> None:
@@ -235,7 +235,7 @@ def test_wrong_reverse_rules(able: Library, forward: Any, backward: Any, message
     for _ in range(3):
         with pytest.raises(TypeError, match=f"custom_vjp: the rule of <lambda>.*{message}"):
             grad(lambda x: total(f(x)))(able.asarray(X))
-    f.defvjp(lambda x: (x * 1.0, None), lambda kept, g: (g * 2.0,))
+    f.defvjp(lambda x: (x * 1.0, None), lambda residuals, g: (g * 2.0,))
     able.assert_equal(grad(lambda x: total(f(x)))(able.asarray(X)), np.full(3, 2.0))
 
 

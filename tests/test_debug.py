@@ -232,37 +232,37 @@ def test_newer_pytorch_is_asked_for(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.parametrize("library", TRACED, ids=str)
 def test_leaks(library: Library) -> None:
-    x, kept = library.asarray([1.0, 2.0]), []
-    leaking = lambda x: (kept.append(x), total(x * x))[1]
+    x, leaked = library.asarray([1.0, 2.0]), []
+    leaking = lambda x: (leaked.append(x), total(x * x))[1]
     for name, transformed in {"jit": jit(leaking), "grad": grad(leaking), "vmap": vmap(leaking)}.items():
         given = library.xp.stack([x, x]) if name == "vmap" else x
         message = f"checking_leaks: arrays traced by `{name}` outlive the call"
         with pytest.raises(LeakedArrayError, match=message), debug.checking_leaks():
             transformed(given)
-        kept.clear()
-    kept.clear()
+        leaked.clear()
+    leaked.clear()
 
 
 def test_errors_come_before_leaks() -> None:
-    kept: list[Any] = []
+    leaked: list[Any] = []
     with pytest.raises(ZeroDivisionError), debug.checking_leaks():
-        jit(lambda x: (kept.append(x), 1 / 0))(np.asarray(1.0))
+        jit(lambda x: (leaked.append(x), 1 / 0))(np.asarray(1.0))
 
 
 def test_nothing_leaks(library: Library) -> None:
     """What transformations keep for later, such as programs and pullbacks, are no leaks."""
     x = library.asarray(2.0)
     f = lambda x: x * x * x
-    kept: list[Any] = []
+    leaked: list[Any] = []
     with debug.checking_leaks():
-        kept += [jit(grad(f))] if library.id != "torch" else []
-        kept += [vjp(f, x), linearize(f, x), vjp(grad(f), x), hessian(f), vmap(f)]
-        kept += [scan(lambda c, y: (c * y, c), x, library.xp.ones(3, device=library.device))]
-        kept += [kept[0](x)] if library.id != "torch" else []
-        kept += [make_graph(f)(x)]
+        leaked += [jit(grad(f))] if library.id != "torch" else []
+        leaked += [vjp(f, x), linearize(f, x), vjp(grad(f), x), hessian(f), vmap(f)]
+        leaked += [scan(lambda c, y: (c * y, c), x, library.xp.ones(3, device=library.device))]
+        leaked += [leaked[0](x)] if library.id != "torch" else []
+        leaked += [make_graph(f)(x)]
 
 
 def test_leaks_of_jax() -> None:
-    kept: list[Any] = []
+    leaked: list[Any] = []
     with pytest.raises(Exception, match="Leaked trace"), debug.checking_leaks():
-        jit(lambda x: (kept.append(x), x)[1])(NAMED["jax"].asarray(1.0))
+        jit(lambda x: (leaked.append(x), x)[1])(NAMED["jax"].asarray(1.0))

@@ -349,12 +349,12 @@ def test_host_functions_that_have_no_hash(hosted: Library) -> None:
 
 
 def test_what_the_host_returns_is_copied(hosted: Library) -> None:
-    kept = np.zeros(3)
-    found = pure_callback(lambda x: kept, of(hosted, (3,)), hosted.asarray(X))
+    shared = np.zeros(3)
+    found = pure_callback(lambda x: shared, of(hosted, (3,)), hosted.asarray(X))
     if not hosted.lazy:
-        kept += 1
+        shared += 1
     first = hosted.to_numpy(found)
-    kept += 1
+    shared += 1
     np.testing.assert_array_equal(first, np.zeros(3))
 
 

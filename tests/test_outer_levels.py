@@ -151,7 +151,7 @@ def forward_rule(x: Any, c: Any) -> Any:
 
 def reverse_rule(x: Any, c: Any) -> Any:
     f = custom_vjp(lambda x: NAMESPACE(x).sin(x) * c)
-    f.defvjp(lambda x: (f(x), x), lambda kept, ct: (3.0 * ct * c,))
+    f.defvjp(lambda x: (f(x), x), lambda residuals, ct: (3.0 * ct * c,))
     return f(x)
 
 
@@ -206,7 +206,7 @@ class Scaled:
 
 def of_methods(x: Any, c: Any) -> Any:
     scaled = Scaled(c)
-    scaled.f.defvjp(scaled.forward, lambda kept, ct: (3.0 * ct * kept[1]["c"],))
+    scaled.f.defvjp(scaled.forward, lambda residuals, ct: (3.0 * ct * residuals[1]["c"],))
     return scaled.f(x)
 
 

@@ -102,21 +102,21 @@ def test_the_owner_lives_as_long_as_the_array() -> None:
     class Owner:
         pass
 
-    x, kept, made = aligned((1000,)), {}, {}
+    x, owners, made = aligned((1000,)), {}, {}
     x[:] = 4.0
     for target in ("numpy", "torch", "jax", "strict"):
         owner = Owner()
-        kept[target] = weakref.ref(owner)
+        owners[target] = weakref.ref(owner)
         made[target] = from_pointer(Pointer(x.ctypes.data, (1000,), "float64", owner=owner), xp=named(target).xp)
     del owner
     gc.collect()
     for target, array in made.items():
-        assert kept[target]() is not None
+        assert owners[target]() is not None
         assert float(array[999]) == 4.0
-    del kept["jax"], array  # JAX lets go of memory when it likes
+    del owners["jax"], array  # JAX lets go of memory when it likes
     made.clear()
     gc.collect()
-    assert [owner() for owner in kept.values()] == [None, None, None]
+    assert [owner() for owner in owners.values()] == [None, None, None]
 
 
 def test_the_default_library() -> None:

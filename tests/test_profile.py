@@ -669,14 +669,14 @@ def test_libraries() -> None:
 def test_memory() -> None:
     xp = xpand.namespace("numpy")
     with profile(memory=True) as p:
-        kept = xp.ones(100_000)
+        allocated = xp.ones(100_000)
         call(lambda: (xp.ones(400_000), None)[1], name="dropped")
     first, second = p.entries
     assert first.memory is not None
     assert second.memory is not None
     assert p.memory is not None
     # What the allocator and the profile itself need comes on top.
-    assert 0 <= first.memory.allocated - kept.nbytes < 20_000
+    assert 0 <= first.memory.allocated - allocated.nbytes < 20_000
     assert abs(second.memory.allocated) < 20_000
     assert 0 <= second.memory.peak - 3_200_000 < 20_000
     assert 0 <= p.memory.peak - 4_000_000 < 100_000

@@ -48,7 +48,7 @@ def by_reverse_rule(x: Any, y: Any) -> Any:
 
 by_reverse_rule.defvjp(
     lambda x, y: (sin(x) * y, (x, y)),
-    lambda kept, ct: (ct * NAMESPACE(ct).cos(kept[0]) * kept[1], ct * sin(kept[0])),
+    lambda residuals, ct: (ct * NAMESPACE(ct).cos(residuals[0]) * residuals[1], ct * sin(residuals[0])),
 )
 
 

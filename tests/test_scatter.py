@@ -201,19 +201,19 @@ def test_modes(library: Library, operation: str, mode: str) -> None:
     x = np.arange(1.0, 13.0).reshape(4, 3)
     rows, columns = np.asarray([-5, 0, -1, 4, 9, 0]), np.asarray([0, -3, 1, 1, 7, 0])
     values = np.asarray([1.0, 2.0, 3.0, 4.0, 5.0, 6.0])
-    kept = (rows >= -4) & (rows < 4) & (columns >= -3) & (columns < 3)
+    in_range = (rows >= -4) & (rows < 4) & (columns >= -3) & (columns < 3)
 
     def moved(index: np.ndarray, size: int) -> np.ndarray:
         return index % size if mode == "wrap" else np.clip(np.where(index < 0, index + size, index), 0, size - 1)
 
     at = scatter.at(library.asarray(x))[library.asarray(rows), library.asarray(columns)]
     if mode in ("drop", "fill"):
-        near, values_kept = (rows[kept], columns[kept]), values[kept]
+        near, values_in_range = (rows[in_range], columns[in_range]), values[in_range]
     else:
-        near, values_kept = (moved(rows, 4), moved(columns, 3)), values
+        near, values_in_range = (moved(rows, 4), moved(columns, 3)), values
     if operation == "get":
         expected = np.full(6, np.nan)
-        expected[kept if mode in ("drop", "fill") else slice(None)] = x[near]
+        expected[in_range if mode in ("drop", "fill") else slice(None)] = x[near]
         library.assert_equal(at.get(mode=mode), expected)
         expected = np.where(np.isnan(expected), -1.0, expected)
         library.assert_equal(at.get(mode=mode, fill_value=-1), expected)
@@ -224,7 +224,7 @@ def test_modes(library: Library, operation: str, mode: str) -> None:
             at.power(library.asarray(values), mode=mode)
         return
     result = getattr(at, operation)(library.asarray(values), mode=mode)
-    library.assert_equal(result, updated(x, near, operation, values_kept), rtol=1e-12)
+    library.assert_equal(result, updated(x, near, operation, values_in_range), rtol=1e-12)
 
 
 @pytest.mark.parametrize("mode", ["drop", "fill", "clip", "wrap"])
@@ -370,7 +370,7 @@ def test_unsupported_where_values_are_unknown() -> None:
 X = np.asarray([1.0, 2.0, 3.0, 4.0])
 INDEX = np.asarray([0, 2, 0, 7, -1])  # 7 is dropped: nobody can raise under tracing
 NEW = np.asarray([0.5, 1.5, 2.5, 3.5, 4.5])
-KEPT = [0, 1, 2, 4]
+IN_RANGE = [0, 1, 2, 4]
 
 
 @pytest.mark.parametrize("operation", UPDATES)
@@ -388,14 +388,14 @@ def test_jax_transformations(operation: str) -> None:
         return getattr(scatter.at(x)[index], operation)(values)
 
     x, index, new = jnp.asarray(X), jnp.asarray(INDEX), jnp.asarray(NEW)
-    expected = updated(X, INDEX[KEPT], operation, NEW[KEPT])
+    expected = updated(X, INDEX[IN_RANGE], operation, NEW[IN_RANGE])
     np.testing.assert_allclose(jax.jit(update)(x, index, new), expected)
     xs, news = jnp.stack([x, x + 1]), jnp.stack([new, new - 0.1])
-    both = [updated(a, INDEX[KEPT], operation, b[KEPT]) for a, b in zip(np.asarray(xs), np.asarray(news))]
+    both = [updated(a, INDEX[IN_RANGE], operation, b[IN_RANGE]) for a, b in zip(np.asarray(xs), np.asarray(news))]
     np.testing.assert_allclose(jax.vmap(update)(xs, jnp.stack([index, index]), news), both)
     np.testing.assert_allclose(
         jax.jit(jax.vmap(update, (None, None, 0)))(x, index, news),
-        [updated(X, INDEX[KEPT], operation, b[KEPT]) for b in np.asarray(news)],
+        [updated(X, INDEX[IN_RANGE], operation, b[IN_RANGE]) for b in np.asarray(news)],
     )
 
     def loss(x: Any, values: Any) -> Any:
@@ -414,7 +414,7 @@ def test_torch_transformations(operation: str) -> None:
         return getattr(scatter.at(x)[index], operation)(values, mode="drop")
 
     x, index, new = torch.asarray(X), torch.asarray(INDEX), torch.asarray(NEW)
-    expected = torch.asarray(updated(X, INDEX[KEPT], operation, NEW[KEPT]))
+    expected = torch.asarray(updated(X, INDEX[IN_RANGE], operation, NEW[IN_RANGE]))
     xs, news = torch.stack([x, x + 1]), torch.stack([new, new - 0.1])
 
     def same(actual: Any, expected: Any) -> None:
@@ -651,7 +651,7 @@ def test_jax_without_64_bit_types(operation: str) -> None:
     import jax
     import jax.numpy as jnp
 
-    expected = updated(X.astype(np.float32), INDEX[KEPT], operation, NEW[KEPT])
+    expected = updated(X.astype(np.float32), INDEX[IN_RANGE], operation, NEW[IN_RANGE])
     with jax.enable_x64(False):
         x, index, new = jnp.asarray(X), jnp.asarray(INDEX), jnp.asarray(NEW)
         update = lambda x, i, v: getattr(scatter.at(x)[i], operation)(v, mode="drop")

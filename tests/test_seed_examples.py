@@ -224,7 +224,7 @@ def with_forward_rules() -> Any:
 def with_reverse_rule() -> Any:
     f = custom_vjp(product)
     forward = lambda x, y: (f(x, y), (xp.cos(x), xp.sin(x), y))
-    f.defvjp(forward, lambda kept, g: (kept[0] * g * kept[2], kept[1] * g))
+    f.defvjp(forward, lambda residuals, g: (residuals[0] * g * residuals[2], residuals[1] * g))
     return f
 
 

@@ -138,7 +138,7 @@ def test_number_of_segments_is_inferred(eager_library: Library, function: str, s
 def test_modes(library: Library, function: str, mode: str, is_sorted: bool) -> None:
     # Out of bounds at both ends: -1 and 3 for two segments.
     ids, values = np.asarray([-1, 0, 3, 1]), np.asarray([1.0, 2.0, 4.0, 8.0])
-    kept_ids, kept = {
+    used_ids, used = {
         "drop": ([0, 1], [2.0, 8.0]),
         "fill": ([0, 1], [2.0, 8.0]),
         "clip": ([0, 0, 1, 1], values),
@@ -152,7 +152,7 @@ def test_modes(library: Library, function: str, mode: str, is_sorted: bool) -> N
         mode=mode,
         indices_are_sorted=is_sorted,
     )
-    library.assert_equal(result, reference(function, np.asarray(kept), np.asarray(kept_ids), 2), rtol=1e-12)
+    library.assert_equal(result, reference(function, np.asarray(used), np.asarray(used_ids), 2), rtol=1e-12)
 
 
 @pytest.mark.parametrize("function", FUNCTIONS)
@@ -160,10 +160,10 @@ def test_modes(library: Library, function: str, mode: str, is_sorted: bool) -> N
 def test_largest_unsigned_ids(library: Library, function: str, mode: str) -> None:
     ids = np.asarray([2**64 - 1, 0, 2**63], dtype=np.uint64)
     values = np.asarray([1.0, 2.0, 4.0])
-    kept = {"drop": [0], "clip": [2, 0, 2], "wrap": [int(i) % 3 for i in ids]}[mode]
+    used = {"drop": [0], "clip": [2, 0, 2], "wrap": [int(i) % 3 for i in ids]}[mode]
     result = getattr(scatter, function)(library.asarray(values), library.asarray(ids), num_segments=3, mode=mode)
     with quiet():
-        expected = reference(function, values[[1]] if mode == "drop" else values, np.asarray(kept), 3)
+        expected = reference(function, values[[1]] if mode == "drop" else values, np.asarray(used), 3)
         library.assert_equal(result, expected, rtol=1e-12)
 
 
@@ -220,9 +220,9 @@ def test_dask_stays_lazy(function: str, monkeypatch: pytest.MonkeyPatch) -> None
         patch.setattr(da.Array, "compute", computed)
         patch.setattr(da.Array, "__array__", computed)
         result = getattr(scatter, function)(values, ids, num_segments=4)
-    kept = [0, 1, 2, 5]
+    used = [0, 1, 2, 5]
     with quiet():
-        expected = reference(function, np.arange(12.0).reshape(6, 2)[kept], np.asarray([0, 2, 0, 2]), 4)
+        expected = reference(function, np.arange(12.0).reshape(6, 2)[used], np.asarray([0, 2, 0, 2]), 4)
         np.testing.assert_allclose(np.asarray(result), expected)
 
 
@@ -463,10 +463,10 @@ def test_jax_without_64_bit_types(function: str, dtype: str) -> None:
     values = np.asarray([1.0, 2.0, 4.0], dtype=np.float32)
     # Far fewer values in an int8 than there are segments; negative ids are out of bounds, not counted from the end.
     ids = np.asarray([100, 3, 100] if dtype[0] == "u" else [100, 3, -1]).astype(dtype)
-    kept = slice(None) if dtype[0] == "u" else slice(2)
+    used = slice(None) if dtype[0] == "u" else slice(2)
     with jax.enable_x64(False):
         reduce = jax.jit(lambda v, i: getattr(scatter, function)(v, i, num_segments=1000))
         result = np.asarray(reduce(jax.numpy.asarray(values), jax.numpy.asarray(ids)))
     with quiet():
-        expected = reference(function, values[kept], ids[kept].astype(int), 1000)
+        expected = reference(function, values[used], ids[used].astype(int), 1000)
     np.testing.assert_allclose(result, expected)

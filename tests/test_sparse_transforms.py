@@ -128,7 +128,7 @@ def test_rules_of_ones_own(lib: Library) -> None:
         return a.with_values(2 * a.values)
 
     doubled.defvjp(
-        lambda a: (doubled(a), a), lambda kept, g: (g.with_values(sparse.tocoo(g).values * 5 * kept.values),)
+        lambda a: (doubled(a), a), lambda residuals, g: (g.with_values(sparse.tocoo(g).values * 5 * residuals.values),)
     )
     like(lib, autodiff.grad(summed)(a), a, 5.0 * DENSE)
 

@@ -57,11 +57,11 @@ def reverse_rule(decorator: Any, zero: type) -> Any:
         return x * y, x + y
 
     def forward(x: Any, y: Any) -> Any:
-        kept = (x.value if y.perturbed else None, y.value if x.perturbed else None)
-        return (x.value * y.value, x.value + y.value), kept
+        residuals = (x.value if y.perturbed else None, y.value if x.perturbed else None)
+        return (x.value * y.value, x.value + y.value), residuals
 
-    def backward(kept: Any, cotangents: Any) -> Any:
-        (x, y), (of_product, of_sum) = kept, cotangents
+    def backward(residuals: Any, cotangents: Any) -> Any:
+        (x, y), (of_product, of_sum) = residuals, cotangents
         like = y if x is None else x
         scale = 2.0 if isinstance(of_sum, zero) else 3.0
         of_product, of_sum = (zeros_like(t, like) if isinstance(t, zero) else t for t in cotangents)
@@ -212,7 +212,10 @@ def test_other_rules_get_arrays(able: Library) -> None:
     x, y = able.asarray(X), able.asarray(Y)
     f, g = custom_jvp(lambda x, y: x * y), custom_vjp(lambda x, y: (x * y, x))
     f.defjvp(lambda primals, tangents: (primals[0] * primals[1], tangents[0] * primals[1] + primals[0] * tangents[1]))
-    g.defvjp(lambda x, y: ((x * y, x), (x, y)), lambda kept, ct: (ct[0] * kept[1] + ct[1], ct[0] * kept[0] + ct[1]))
+    g.defvjp(
+        lambda x, y: ((x * y, x), (x, y)),
+        lambda residuals, ct: (ct[0] * residuals[1] + ct[1], ct[0] * residuals[0] + ct[1]),
+    )
     able.assert_equal(grad(lambda x: total(f(x, y)))(x), Y)
     able.assert_equal(grad(lambda x: total(g(x, y)[0]))(x), Y)
     f.defjvp(lambda primals, tangents: 1 / 0, symbolic_zeros=True)
@@ -228,10 +231,10 @@ def test_wrong_rules(able: Library) -> None:
     with pytest.raises(TypeError, match=r"custom_jvp: .*the tangent, leaf 0, is a SymbolicZero of the shape \(2,\)"):
         jvp(f, (x, y), (x, y))
     g = custom_vjp(lambda x, y: x * y)
-    g.defvjp(lambda x, y: (x.value * y.value, x), lambda kept, ct: (ct, ct), symbolic_zeros=True)
+    g.defvjp(lambda x, y: (x.value * y.value, x), lambda residuals, ct: (ct, ct), symbolic_zeros=True)
     with pytest.raises(TypeError, match="forward must not return a CustomVJPPrimal; return its `value`"):
         vjp(g, x, y)
-    g.defvjp(lambda x, y: (x, None), lambda kept, ct: (ct, ct), symbolic_zeros=True)
+    g.defvjp(lambda x, y: (x, None), lambda residuals, ct: (ct, ct), symbolic_zeros=True)
     with pytest.raises(TypeError, match="forward must not return a CustomVJPPrimal; return its `value`"):
         vjp(g, x, y)
     with pytest.raises(TypeError, match="custom_vjp_primal_tree_values: .* it holds"):

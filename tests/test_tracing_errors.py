@@ -113,7 +113,7 @@ def _rule_jvp() -> Any:
 
 def _rule_vjp() -> Any:
     f = custom_vjp(lambda x: x * 2.0)
-    f.defvjp(lambda x: (x * 2.0, None), lambda kept, ct: (ct, ct))
+    f.defvjp(lambda x: (x * 2.0, None), lambda residuals, ct: (ct, ct))
     return f
 
 
@@ -273,20 +273,20 @@ USES = {
 @by_transform
 @pytest.mark.parametrize("use", USES)
 def test_leaks(transform: Any, use: str) -> None:
-    kept = []
+    leaked = []
 
     def function(x: Any) -> Any:
-        kept.append(_sum(x) if use in ("float", "bool") else x * 2.0)
+        leaked.append(_sum(x) if use in ("float", "bool") else x * 2.0)
         return x * 1.0
 
     transform(function)(X)
     with pytest.raises(LeakedArrayError, match=r"a call of `\w+` that has ended; return it.*in <lambda>|has ended"):
-        USES[use](kept[0])
-    assert "shape" in repr(kept[0])
+        USES[use](leaked[0])
+    assert "shape" in repr(leaked[0])
     with pytest.raises(LeakedArrayError, match="has ended"):
-        transform(lambda x: x + kept[0])(X)
+        transform(lambda x: x + leaked[0])(X)
     found = []
-    thread = threading.Thread(target=lambda: found.append(_error(lambda: USES[use](kept[0]))))
+    thread = threading.Thread(target=lambda: found.append(_error(lambda: USES[use](leaked[0]))))
     thread.start()
     thread.join()
     assert type(found[0]) is LeakedArrayError
@@ -301,15 +301,15 @@ def _error(call: Callable[[], Any]) -> Exception | None:
 
 
 def test_leaks_name_the_transformation() -> None:
-    kept: list[Any] = []
+    leaked: list[Any] = []
     for name, transform in (("jit", jit), ("vmap", vmap), ("jvp", TRANSFORMS["jvp"])):
-        kept.clear()
-        transform(lambda x: (kept.append(x * 2.0), x)[1])(X)
+        leaked.clear()
+        transform(lambda x: (leaked.append(x * 2.0), x)[1])(X)
         with pytest.raises(LeakedArrayError, match=f"a call of `{name}` that has ended"):
-            _ = kept[0] + 1.0
-    _, linear = linearize(lambda x: (kept.append(x * 2.0), x)[1], X)
+            _ = leaked[0] + 1.0
+    _, linear = linearize(lambda x: (leaked.append(x * 2.0), x)[1], X)
     with pytest.raises(LeakedArrayError, match="`linearize`"):
-        _ = kept[-1] + 1.0
+        _ = leaked[-1] + 1.0
     np.testing.assert_array_equal(linear(X), X)
 
 
@@ -344,10 +344,10 @@ PASSED_ON: dict[str, Callable[[Any], Any]] = {
 @pytest.mark.parametrize("use", PASSED_ON)
 def test_leaked_arrays_are_no_results(transform: Any, use: str) -> None:
     """They are not passed on, either, by a transformation that does nothing with them."""
-    kept: list[Any] = []
-    transform(lambda x: (kept.append(_sum(x)), x)[1])(X)
+    leaked: list[Any] = []
+    transform(lambda x: (leaked.append(_sum(x)), x)[1])(X)
     with pytest.raises(LeakedArrayError, match=r"a call of `\w+` that has ended; return it") as caught:
-        PASSED_ON[use](kept[0])
+        PASSED_ON[use](leaked[0])
     assert caught.value.where.startswith(__file__)
 
 

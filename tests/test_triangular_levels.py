@@ -92,10 +92,10 @@ def test_no_unknown_is_solved_for_before_those_it_needs(size: int, share: float,
     for lower in (True, False):
         found = schedule(rows, columns, size, lower=lower)
         steps, width, entries = found.source.shape
-        kept = rows > columns if lower else rows < columns
+        in_triangle = rows > columns if lower else rows < columns
         # Each entry once; none needs a slot of its own step, or of a later one.
         used = found.source[found.source < len(rows)]
-        assert sorted(used.tolist()) == np.nonzero(kept)[0].tolist()
+        assert sorted(used.tolist()) == np.nonzero(in_triangle)[0].tolist()
         step = np.arange(steps)[:, None, None]
         needs = found.source != len(rows)
         assert (found.columns // width < step)[needs].all()
@@ -103,7 +103,7 @@ def test_no_unknown_is_solved_for_before_those_it_needs(size: int, share: float,
         assert (found.rows.reshape(-1)[found.slots] == np.arange(size)).all()
         # Few slots stay empty, and a long row makes none of the others long.
         assert steps * width <= 2 * (size + needs.sum())
-        assert entries <= max(4, 2 * -(-kept.sum() // size))
+        assert entries <= max(4, 2 * -(-in_triangle.sum() // size))
 
 
 def test_a_grid_takes_as_many_steps_as_it_has_diagonals() -> None:

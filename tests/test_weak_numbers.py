@@ -137,7 +137,7 @@ def test_no_arrays(library: Library) -> None:
     f.defjvp(lambda primals, tangents: (2 * x, 0 * x))
     library.assert_equal(f(), [2.0, 4.0])
     g = custom_vjp(lambda: 2 * x)
-    g.defvjp(lambda: (2 * x, None), lambda kept, cotangent: ())
+    g.defvjp(lambda: (2 * x, None), lambda residuals, cotangent: ())
     library.assert_equal(g(), [2.0, 4.0])
     library.assert_equal(cond(True, lambda: 2 * x, lambda: x), [2.0, 4.0])
 

@@ -126,8 +126,8 @@ def _expected(accuracy: Accuracy, dtype: np.dtype) -> Expected:
             true = accuracy.reference(*exact)
             rounded[i] = flushed[i] = _rounded(true, dtype)
             if any(0 < abs(x) < float(info.smallest_normal) for x in values):
-                kept = [x if abs(x) >= float(info.smallest_normal) else mpmath.mpf(0) for x in exact]
-                flushed[i] = _rounded(accuracy.reference(*kept), dtype)
+                in_range = [x if abs(x) >= float(info.smallest_normal) else mpmath.mpf(0) for x in exact]
+                flushed[i] = _rounded(accuracy.reference(*in_range), dtype)
             unit = _ulp(rounded[i], dtype)
             finite = mpmath.isfinite(true) and np.isfinite(rounded[i])
             ulp[i], rest[i] = unit, float((true - mpmath.mpf(float(rounded[i]))) / unit) if finite else 0.0
@@ -138,14 +138,14 @@ def _expected(accuracy: Accuracy, dtype: np.dtype) -> Expected:
 
 
 def _representable(arguments: tuple[np.ndarray, ...], dtype: np.dtype) -> tuple[np.ndarray, ...]:
-    kept = np.ones(arguments[0].shape, dtype=bool)
+    in_range = np.ones(arguments[0].shape, dtype=bool)
     points = []
     for x in arguments:
         with np.errstate(over="ignore", under="ignore"):
             point = x.astype(dtype)
-        kept &= (np.isfinite(point) == np.isfinite(x)) & ((point == 0) == (x == 0))
+        in_range &= (np.isfinite(point) == np.isfinite(x)) & ((point == 0) == (x == 0))
         points.append(point)
-    return tuple(x[kept] for x in points)
+    return tuple(x[in_range] for x in points)
 
 
 def _rounded(true: Any, dtype: np.dtype) -> float:

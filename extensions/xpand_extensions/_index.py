@@ -284,9 +284,9 @@ class _Reader:
         group = self._broadcast([gather.shape for gather in gathers])
         # The axes that arrays (and numbers) broadcast to take their place, or come first where something is between.
         together = advanced[-1] - advanced[0] + 1 == len(advanced)
-        kept = [entry for entry in entries if entry is None or isinstance(entry, _Range)]
+        basic = [entry for entry in entries if entry is None or isinstance(entry, _Range)]
         place = advanced[0] if together else 0
-        axes: list[Any] = [*kept[:place], *group, *kept[place:]]
+        axes: list[Any] = [*basic[:place], *group, *basic[place:]]
         sizes = tuple([axis.size if isinstance(axis, _Range) else 1 if axis is None else axis for axis in axes])
 
         # Last axes that are taken whole are the width of a row.

@@ -229,11 +229,11 @@ def _spec(namespace: str, shape: tuple[int, ...], dtype: DType, device: Device) 
 class Partial:
     """The structure of a tree in which only some leaves are replaced."""
 
-    __slots__ = ("_kept", "structure")
+    __slots__ = ("_constants", "structure")
 
-    def __init__(self, structure: trees.Structure, kept: Sequence[Any]) -> None:
+    def __init__(self, structure: trees.Structure, constants: Sequence[Any]) -> None:
         """Take the structure, and its leaves with `HOLE` in place of those that will be given."""
-        self.structure, self._kept = structure, kept
+        self.structure, self._constants = structure, constants
 
     def tree(self, leaves: Iterable[Any]) -> trees.Tree:
         """Make the tree of the leaves that were left out."""
@@ -242,15 +242,15 @@ class Partial:
     def filled(self, leaves: Iterable[Any]) -> list[Any]:
         """List all leaves."""
         given = iter(leaves)
-        return [next(given) if x is HOLE else x for x in self._kept]
+        return [next(given) if x is HOLE else x for x in self._constants]
 
     def given(self, leaves: Sequence[Any]) -> list[Any]:
         """Return the leaves that are replaced."""
-        return [leaf for leaf, x in zip(leaves, self._kept) if x is HOLE]
+        return [leaf for leaf, x in zip(leaves, self._constants) if x is HOLE]
 
     def mapped(self, function: Callable[[Any], Any]) -> "Partial":
         """Return the structure with a function applied to what is kept: to zeros, for the structure of derivatives."""
-        return Partial(self.structure, [x if x is HOLE else function(x) for x in self._kept])
+        return Partial(self.structure, [x if x is HOLE else function(x) for x in self._constants])
 
 
 class _Hole:
@@ -303,18 +303,18 @@ def arrays_and_numbers(
     leaves, structure = trees.flatten(tree)
     around = leaves if others is None else (*leaves, *trees.leaves(others))
     like = next((leaf for leaf in around if _arguments.is_array(leaf)), None)
-    kept: trees.Structure | Partial
+    spec: trees.Structure | Partial
     if all(map(_arguments.is_array, leaves)) or not weak_numbers(like):
         arrays = [as_array(f"{function}: {name} holds", leaf, like) for leaf in leaves]
-        kept = structure
+        spec = structure
     else:
         arrays = [leaf for leaf in leaves if not is_python_number(leaf)]
         for leaf in arrays:
             as_array(f"{function}: {name} holds", leaf, like)
-        kept = Partial(structure, [leaf if is_python_number(leaf) else HOLE for leaf in leaves])
+        spec = Partial(structure, [leaf if is_python_number(leaf) else HOLE for leaf in leaves])
     if arrays:
         _arguments.namespace_of(function, **{f"{name}[{i}]": x for i, x in enumerate(arrays)})
-    return arrays, kept
+    return arrays, spec
 
 
 def is_python_number(x: Any) -> bool:

@@ -87,22 +87,22 @@ class Patterned:
 
     def take(self) -> tuple[Array, ...]:
         """Give the arrays of patterns away: kept, those of a transformation would leave it unseen."""
-        found, kept = [], []
+        found, patterns = [], []
         for pattern, static, _ in self._patterns:
             found += pattern
-            kept.append((len(pattern), static, None))
-        self._patterns = kept
+            patterns.append((len(pattern), static, None))
+        self._patterns = patterns
         return tuple(found)
 
     def give(self, arrays: Sequence[Array]) -> Sequence[Array]:
         """Take them back, from the end of other arrays; return these."""
         counts = [count for count, _, _ in self._patterns]
         rest = len(arrays) - sum(counts)
-        start, kept = rest, []
+        start, patterns = rest, []
         for count, static, plan in self._patterns:
-            kept.append((tuple(arrays[start : start + count]), static, plan))
+            patterns.append((tuple(arrays[start : start + count]), static, plan))
             start += count
-        self._patterns = kept
+        self._patterns = patterns
         return arrays[:rest]
 
     def __eq__(self, other: object) -> bool:

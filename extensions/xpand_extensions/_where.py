@@ -79,7 +79,7 @@ trace_instead(for_user, _unchanged)
 
 
 def _without_own_frames(first: TracebackType | None) -> TracebackType | None:
-    kept: TracebackType | None = None
+    traceback: TracebackType | None = None
     calls_us = False
     for trace in reversed(list(_inwards(first))):
         module = trace.tb_frame.f_globals.get("__name__")  # which functions made from text don't have
@@ -87,8 +87,8 @@ def _without_own_frames(first: TracebackType | None) -> TracebackType | None:
             module is not None and (_is_ours(module) or (calls_us and _is_of_a_library(module)))
         )
         if not calls_us:
-            kept = TracebackType(kept, trace.tb_frame, trace.tb_lasti, trace.tb_lineno)
-    return kept
+            traceback = TracebackType(traceback, trace.tb_frame, trace.tb_lasti, trace.tb_lineno)
+    return traceback
 
 
 def place() -> str:

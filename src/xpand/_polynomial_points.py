@@ -209,10 +209,10 @@ def trim_zeros(p: Array, /, *, trim: Literal["f", "b", "fb"] = "fb") -> Array:
             "trim_zeros: the size of the result depends on values that aren't known here (under jit or vmap, or in a "
             "lazy array); trim outside, or keep the zeros, which no other function here minds"
         )
-    kept = xp.nonzero(p)[0]
-    if not kept.shape[0]:
+    nonzero = xp.nonzero(p)[0]
+    if not nonzero.shape[0]:
         return p[:0]
-    start, stop = int(kept[0]), int(kept[-1]) + 1
+    start, stop = int(nonzero[0]), int(nonzero[-1]) + 1
     return p[start if "f" in trim else 0 : stop if "b" in trim else p.shape[0]]
 
 

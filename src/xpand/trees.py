@@ -249,8 +249,8 @@ def _join(function: str, trees: Sequence[Tree], axis: int) -> Tree:
         new = function == "stack"
         where = _arguments.axis(function, axis, leaves[0].ndim + new)
         shapes = [tuple(leaf.shape) for leaf in leaves]
-        kept = shapes if new else [shape[:where] + shape[where + 1 :] for shape in shapes]
-        if len(set(kept)) > 1:
+        compared = shapes if new else [shape[:where] + shape[where + 1 :] for shape in shapes]
+        if len(set(compared)) > 1:
             raise ValueError(f"{function}: the arrays at one place must have one shape, got {shapes}")
         return xp.stack(leaves, axis=where) if new else xp.concat(leaves, axis=where)
 

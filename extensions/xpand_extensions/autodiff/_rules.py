@@ -233,7 +233,7 @@ class _Reverse:
 
     def __init__(self, call: Call, symbolic_zeros: bool) -> None:
         self.call, self.symbolic_zeros = call, symbolic_zeros
-        self.kept: dict[tuple[bool, ...], tuple[list[Any], trees.Structure]] = {}
+        self.residuals: dict[tuple[bool, ...], tuple[list[Any], trees.Structure]] = {}
         self.specs: list[ArraySpec] = []
 
     def forward(
@@ -245,12 +245,12 @@ class _Reverse:
             arguments = self.call.primals([CustomVJPPrimal(*each) for each in zip(leaves, perturbed)])
         else:
             arguments = unflatten(self.call.structure, leaves)
-        output, kept = pair(f"{label} must return a pair (output, what is kept)", self.call.merged(users, *arguments))
-        values, structure = trees.flatten(kept)
+        output, residuals = pair(f"{label} must return a pair (output, residuals)", self.call.merged(users, *arguments))
+        values, structure = trees.flatten(residuals)
         if any(isinstance(x, CustomVJPPrimal) for x in (*values, *trees.leaves(output))):
             raise TypeError(f"{label} must not return a CustomVJPPrimal; return its `value`")
-        if perturbed not in self.kept:  # once: PyTorch's compiler lets nothing be changed when it is called again
-            self.kept[perturbed] = [None if _arguments.is_array(x) else x for x in values], structure
+        if perturbed not in self.residuals:  # once: PyTorch's compiler lets nothing be changed when it is called again
+            self.residuals[perturbed] = [None if _arguments.is_array(x) else x for x in values], structure
         outs = self.call.outputs(output)
         if not self.specs:
             self.specs = [ArraySpec.of(x) for x in outs]
@@ -267,12 +267,12 @@ class _Reverse:
     ) -> tuple[Array, ...]:
         """Return the cotangents of the arguments."""
         call, label = self.call, f"{self.call.custom.label}: backward"
-        values, structure = self.kept[perturbed]
+        values, structure = self.residuals[perturbed]
         given = iter(arrays)
-        kept = trees.unflatten(structure, [next(given) if x is None else x for x in values])
+        residuals = trees.unflatten(structure, [next(given) if x is None else x for x in values])
         back = with_zeros(cotangents, self.specs, self.symbolic_zeros, arrays)
         backward, *held = users
-        found = backward(*held, kept, call.output(replaced(back, call.patterns_out, list(given))))
+        found = backward(*held, residuals, call.output(replaced(back, call.patterns_out, list(given))))
         arguments = unflatten(call.structure, call.specs)
         if not isinstance(found, (tuple, list)) or len(found) != len(arguments):
             got = f"{type(found).__name__} of {len(found)}" if isinstance(found, (tuple, list)) else describe(found)

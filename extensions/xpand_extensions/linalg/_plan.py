@@ -30,12 +30,12 @@ class Single:
     shape: Shape | None
     """Its shape without the axes of size one that only broadcast; None where it has none."""
     labels: str
-    kept: str
+    remaining: str
     """Labels of the result; those of `labels` that are missing here are summed over, repeated ones are diagonals."""
 
     @property
     def subscripts(self) -> str:
-        return f"{self.labels}->{self.kept}"
+        return f"{self.labels}->{self.remaining}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,19 +175,19 @@ def _check_output(subscripts: str, terms: Sequence[str], output: str) -> None:
 def _plan(terms: Sequence[str], output: str, shapes: Sequence[Shape], optimize: bool | str) -> Plan:
     sizes = _sizes(terms, shapes)
     # An axis of size one that broadcasts is left out of its operand, whose labels then all have their full size.
-    kept_axes = [[axis for axis, x in enumerate(t) if s[axis] == sizes[x]] for t, s in zip(terms, shapes)]
-    reduced = ["".join(t[axis] for axis in axes) for t, axes in zip(terms, kept_axes)]
+    remaining_axes = [[axis for axis, x in enumerate(t) if s[axis] == sizes[x]] for t, s in zip(terms, shapes)]
+    reduced = ["".join(t[axis] for axis in axes) for t, axes in zip(terms, remaining_axes)]
     numbers = Counter("".join("".join(sorted(set(term))) for term in reduced))
     singles: list[Single | None] = []
     current: list[str] = []
     alone = len(terms) == 1
-    for term, labels, axes, shape in zip(terms, reduced, kept_axes, shapes):
+    for term, labels, axes, shape in zip(terms, reduced, remaining_axes, shapes):
         once = "".join(dict.fromkeys(labels))
-        kept = output if alone else "".join(x for x in once if numbers[x] > 1 or x in output)
+        remaining = output if alone else "".join(x for x in once if numbers[x] > 1 or x in output)
         squeezed = None if len(labels) == len(term) else tuple(shape[axis] for axis in axes)
-        idle = squeezed is None and kept == labels
-        singles.append(None if idle else Single(squeezed, *_renamed(labels, kept)))
-        current.append(kept)
+        idle = squeezed is None and remaining == labels
+        singles.append(None if idle else Single(squeezed, *_renamed(labels, remaining)))
+        current.append(remaining)
     pairs = []
     for first, second in _order(current, output, sizes, optimize):
         x2, x1 = current.pop(second), current.pop(first)

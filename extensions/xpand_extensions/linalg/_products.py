@@ -96,8 +96,8 @@ def dot_general(
     x1, x2 = checks.alike("dot_general", _arguments.NUMERIC, x1=x1, x2=x2)
     axes = _pairs("axes", axes, x1, x2)
     batch_axes = _pairs("batch_axes", batch_axes, x1, x2)
-    for x, name, summed, kept in zip((x1, x2), ("x1", "x2"), axes, batch_axes):
-        both = sorted({*summed} & {*kept})
+    for x, name, summed, batch in zip((x1, x2), ("x1", "x2"), axes, batch_axes):
+        both = sorted({*summed} & {*batch})
         if both:
             raise ValueError(
                 f"dot_general: an axis is summed over or runs along, not both; axes and batch_axes both have {both} of "

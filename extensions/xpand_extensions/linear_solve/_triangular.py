@@ -159,10 +159,10 @@ def _sparse_triangle(a: COO, lower: bool, unit_diagonal: bool) -> COO:
     xp = array_namespace(a.values)
     rows, columns = a.coords
     if unit_diagonal:
-        kept = rows > columns if lower else rows < columns
+        in_triangle = rows > columns if lower else rows < columns
     else:
-        kept = rows >= columns if lower else rows <= columns
-    values = xp.where(kept, a.values, xp.zeros_like(a.values))
+        in_triangle = rows >= columns if lower else rows <= columns
+    values = xp.where(in_triangle, a.values, xp.zeros_like(a.values))
     if unit_diagonal:
         size = a.shape[-1]
         place = xp.arange(size, dtype=rows.dtype, device=_arguments.device_of(rows))

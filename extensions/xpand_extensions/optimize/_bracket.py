@@ -176,17 +176,17 @@ def _bracketed(
 
         begin = lambda ends: bracket.begin(of_x, ends[0], ends[1], *width)
         step = lambda state: bracket.step(of_x, _METHODS[method], *width, state)
-        last, kept = run(step, begin, (start, right), limits, _of, callback=notify(given))
-        last, kept = _left(start, last), None if kept is None else _left(start, kept)
-        return last.x, (last, kept)
+        last, recorded = run(step, begin, (start, right), limits, _of, callback=notify(given))
+        last, recorded = _left(start, last), None if recorded is None else _left(start, recorded)
+        return last.x, (last, recorded)
 
     def condition(x: Array, _: Array, *given: Any) -> Array:
         return value(x, given)
 
-    x, (last, kept) = implicit(condition, left, solve, (right, *parameters), tangent_solve=_divided)
+    x, (last, recorded) = implicit(condition, left, solve, (right, *parameters), tangent_solve=_divided)
     result = _result(value, last._replace(x=x), parameters)
-    if kept is not None:
-        result = result._replace(trajectory=_trajectory(value, kept, parameters))
+    if recorded is not None:
+        result = result._replace(trajectory=_trajectory(value, recorded, parameters))
     if throw:
         throw_unless_converged(name, method, result)
     return result
@@ -235,7 +235,7 @@ def _result(value: Callable[..., Array], record: Record, args: tuple[Any, ...]) 
     return OptimizeResult(record.x, value(record.x, args), *record[1:])
 
 
-def _trajectory(value: Callable[..., Array], kept: Record, args: tuple[Any, ...]) -> OptimizeResult:
-    xp = array_namespace(kept.x)
-    values = xp.stack([value(kept.x[i, ...], args) for i in range(kept.x.shape[0])])
-    return OptimizeResult(kept.x, values, *kept[1:])
+def _trajectory(value: Callable[..., Array], recorded: Record, args: tuple[Any, ...]) -> OptimizeResult:
+    xp = array_namespace(recorded.x)
+    values = xp.stack([value(recorded.x[i, ...], args) for i in range(recorded.x.shape[0])])
+    return OptimizeResult(recorded.x, values, *recorded[1:])

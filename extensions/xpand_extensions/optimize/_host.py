@@ -97,7 +97,7 @@ class _Host:
         self.counts = self.host.zeros((count, 3), dtype="int32")
         self.status = self.host.full(count, RUNNING, dtype="int32")
         self.optimality = self.host.full(count, float("nan"), dtype="float64")
-        self.kept: list[tuple[int, Any]] = []
+        self.recordings: list[tuple[int, Any]] = []
 
     def on_host(self, x: Array) -> Any:
         """Bring an array to the host."""
@@ -141,7 +141,7 @@ class _Host:
                 continue
             relative = self.limits.rtol * float(optimality) if self.method.derivatives else 0.0
             tolerance = max(self.limits.atol, relative)
-            self.keep()
+            self.record_step()
             succeeded = False
             try:
                 if self.limits.max_steps and not (self.method.derivatives and optimality <= tolerance):
@@ -173,7 +173,7 @@ class _Host:
         else:
             status = Status.MAX_STEPS if used else Status.STAGNATED
         self.status[self.number] = status
-        self.keep()
+        self.record_step()
 
     def arguments(self, tolerance: float) -> dict[str, Any]:
         """Say to SciPy what the method needs."""
@@ -232,14 +232,14 @@ class _Host:
         """Note a step of SciPy's."""
         self.points[self.number] = x
         self.counts[self.number, 0] += 1
-        self.keep()
+        self.record_step()
         if self.callback is not None and self.callback(self.record()):
             raise _StopError
 
-    def keep(self) -> None:
-        """Keep the state for the trajectory."""
+    def record_step(self) -> None:
+        """Record the state for the trajectory."""
         if self.limits.checkpoints is not None:
-            self.kept.append((self.number, self.snapshot()))
+            self.recordings.append((self.number, self.snapshot()))
 
     def snapshot(self) -> tuple[Any, ...]:
         """Copy what is known of all problems."""
@@ -263,7 +263,7 @@ class _Host:
         records = []
         for steps in self.limits.checkpoints:
             whole = [part.copy() for part in self.snapshot()]
-            for number, parts in self.kept:
+            for number, parts in self.recordings:
                 if parts[2][number, 0] <= steps:
                     for target, part in zip(whole, parts):
                         target[number] = part[number]

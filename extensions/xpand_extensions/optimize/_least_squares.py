@@ -102,15 +102,15 @@ def least_squares(
 
     def solve(start: Array, *given: Any) -> tuple[Array, Any]:
         notify = None if callback is None else lambda record: callback(residuals.result(record, given))
-        last, kept = _solved(residuals, method, start, given, limits, first_damping, notify)
-        return last.x, (last, kept)
+        last, recorded = _solved(residuals, method, start, given, limits, first_damping, notify)
+        return last.x, (last, recorded)
 
     def condition(x: Array, *given: Any) -> Array:
         value, pull = autodiff.vjp(lambda x: residuals.value(x, given), x)
         return pull(value)[0]
 
-    x, (last, kept) = implicit(condition, vectors.start, solve, parameters, is_symmetric=True)
-    return finished(residuals, x, last, kept, parameters, method if throw else None)
+    x, (last, recorded) = implicit(condition, vectors.start, solve, parameters, is_symmetric=True)
+    return finished(residuals, x, last, recorded, parameters, method if throw else None)
 
 
 def _damping(method: str, damping: Any) -> float:

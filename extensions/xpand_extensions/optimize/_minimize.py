@@ -180,18 +180,18 @@ def minimize(
         if chosen in SCIPY_METHODS:
             value = lambda x: objective.value(x, given)
             functions = Functions(value, objective.evaluator(given), objective.product(given))
-            last, kept = minimize_on_host(functions, chosen, start, box, limits, notify)
+            last, recorded = minimize_on_host(functions, chosen, start, box, limits, notify)
         else:
-            last, kept = _solved(objective, chosen, options, start, given, box, limits, notify)
-        return last.x, (judged(box, last), None if kept is None else judged(box, kept))
+            last, recorded = _solved(objective, chosen, options, start, given, box, limits, notify)
+        return last.x, (judged(box, last), None if recorded is None else judged(box, recorded))
 
     def condition(x: Array, box: Box, *given: Any) -> Array:
         return box.equation(x, objective.gradient(x, given))
 
-    x, (last, kept) = implicit(condition, vectors.start, solve, (box, *parameters), is_symmetric=bounds is None)
+    x, (last, recorded) = implicit(condition, vectors.start, solve, (box, *parameters), is_symmetric=bounds is None)
     result = _result(objective, last._replace(x=x), parameters)
-    if kept is not None:
-        result = result._replace(trajectory=_result(objective, kept, parameters, stacked=True))
+    if recorded is not None:
+        result = result._replace(trajectory=_result(objective, recorded, parameters, stacked=True))
     if throw:
         throw_unless_converged("minimize", chosen, result)
     return result

@@ -142,27 +142,34 @@ def solved(
                 steps = newton.GaussNewton(linearize, is_root)
             begin = lambda x: newton.begin(steps, x, limits.atol, limits.rtol)
             step = lambda state: newton.step(steps, state)
-            last, kept = run(step, begin, start, limits, _of, slack=2, callback=notify)
+            last, recorded = run(step, begin, start, limits, _of, slack=2, callback=notify)
         else:
             begun = lambda x: anderson.begin(value, x, history, amount, limits.atol, limits.rtol, is_root)
             mixed = lambda state: anderson.step(value, history, limits.rtol, limits.atol, is_root, state)
-            last, kept = run(mixed, begun, start, limits, _of_mixing, callback=notify)
-        return last.x, (last, kept)
+            last, recorded = run(mixed, begun, start, limits, _of_mixing, callback=notify)
+        return last.x, (last, recorded)
 
-    x, (last, kept) = implicit(lambda x, *given: residuals.value(x, given), residuals.vectors.start, solve, parameters)
-    return finished(residuals, x, last, kept, parameters, method if throw else None)
+    x, (last, recorded) = implicit(
+        lambda x, *given: residuals.value(x, given), residuals.vectors.start, solve, parameters
+    )
+    return finished(residuals, x, last, recorded, parameters, method if throw else None)
 
 
 def finished(
-    residuals: Residuals, x: Array, last: Record, kept: Record | None, parameters: tuple[Any, ...], throwing: str | None
+    residuals: Residuals,
+    x: Array,
+    last: Record,
+    recorded: Record | None,
+    parameters: tuple[Any, ...],
+    throwing: str | None,
 ) -> OptimizeResult:
     """Make the result of the last record, at the solution with its derivatives.
 
     `throwing` is the method to name in an error if it failed; None: raise none.
     """
     result = residuals.result(last._replace(x=x), parameters)
-    if kept is not None:
-        result = result._replace(trajectory=residuals.result(kept, parameters, stacked=True))
+    if recorded is not None:
+        result = result._replace(trajectory=residuals.result(recorded, parameters, stacked=True))
     if throwing is not None:
         throw_unless_converged(residuals.name, throwing, result)
     return result

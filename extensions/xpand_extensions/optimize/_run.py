@@ -28,7 +28,7 @@ class Record(NamedTuple):
 
 class _Run(NamedTuple):
     state: Any
-    kept: Any
+    recorded: Any
     """Records of the trajectory, with an axis for them after those of the batch; None where none is asked for."""
 
 
@@ -80,7 +80,7 @@ def run(
 
     def whole_step(carried: _Run) -> _Run:
         after = step(carried.state)
-        return _Run(after, None if numbers is None else _keep(numbers, record(after), carried.kept))
+        return _Run(after, None if numbers is None else _recorded(numbers, record(after), carried.recorded))
 
     def notify(carried: _Run) -> bool:
         nonlocal aborted, seen
@@ -101,10 +101,10 @@ def run(
         callback=None if callback is None else notify,
     )
     last = _ended(record(carried.state), Status.ABORTED if aborted else Status.MAX_STEPS)
-    if carried.kept is None:
+    if carried.recorded is None:
         return last, None
     trajectory = trees.map(
-        lambda x: array_namespace(x).moveaxis(x, last.status.ndim, 0), _ended(carried.kept, Status.MAX_STEPS)
+        lambda x: array_namespace(x).moveaxis(x, last.status.ndim, 0), _ended(carried.recorded, Status.MAX_STEPS)
     )
     return last, trajectory
 
@@ -149,11 +149,11 @@ def _spread(record: Record, numbers: Array) -> Record:
     return found
 
 
-def _keep(numbers: Array, now: Record, kept: Record) -> Record:
+def _recorded(numbers: Array, now: Record, recorded: Record) -> Record:
     """Put a record where it is the newest within a number of steps."""
     new = now.iterations[..., None]
-    changed = (new <= numbers) & ((new > kept.iterations) | (now.status[..., None] != RUNNING))
+    changed = (new <= numbers) & ((new > recorded.iterations) | (now.status[..., None] != RUNNING))
     batch_ndim = now.status.ndim
     expanded = trees.map(lambda x: array_namespace(x).expand_dims(x, axis=batch_ndim), now)
-    newest: Record = select(changed, expanded, kept)
+    newest: Record = select(changed, expanded, recorded)
     return newest

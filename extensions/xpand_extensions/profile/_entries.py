@@ -166,22 +166,22 @@ def _dtype_name(dtype: Any) -> str:
     return str(getattr(dtype, "__name__", dtype)).rpartition(".")[2]
 
 
-def _raws(kept: Any) -> Iterator[Raw]:
-    if isinstance(kept, tuple):
-        yield kept
-    elif isinstance(kept, list):
-        for each in kept:
+def _raws(value: Any) -> Iterator[Raw]:
+    if isinstance(value, tuple):
+        yield value
+    elif isinstance(value, list):
+        for each in value:
             yield from _raws(each)
 
 
-def _text(kept: Any) -> str:
-    if isinstance(kept, tuple):
-        return str(_info(kept))
-    if isinstance(kept, _Named):
-        return kept.name
-    if isinstance(kept, list):
-        return f"[{', '.join(map(_text, kept[:_SHOWN]))}{', …' if len(kept) > _SHOWN else ''}]"
-    text = repr(kept)
+def _text(value: Any) -> str:
+    if isinstance(value, tuple):
+        return str(_info(value))
+    if isinstance(value, _Named):
+        return value.name
+    if isinstance(value, list):
+        return f"[{', '.join(map(_text, value[:_SHOWN]))}{', …' if len(value) > _SHOWN else ''}]"
+    text = repr(value)
     return text if len(text) <= _LONGEST else text[: _LONGEST - 1] + "…"
 
 

@@ -107,7 +107,7 @@ class Recorder:
         around, lane.entered = lane.entered, label
         frames: Frames = ()
         given: Sequence[Any] = ()
-        named, kept = _NOTHING, None
+        named, output = _NOTHING, None
         error, concrete, memory = None, True, None
         if self.trace:
             frames = self.frames(sys._getframe(2))  # the one between is always ours
@@ -124,7 +124,7 @@ class Recorder:
                 concrete = (_FINISH.get(type(result)) or finished)(result)
             stop = clock()
             if self.trace:
-                kept = read(result)
+                output = read(result)
             return result
         except BaseException as raised:
             stop = clock()
@@ -140,7 +140,7 @@ class Recorder:
             if not self.subtract:
                 overhead = before = 0
             start, end = start - overhead, stop - before
-            outer.append((label, frames, given, named, kept, error, concrete, start, end, memory, inner))
+            outer.append((label, frames, given, named, output, error, concrete, start, end, memory, inner))
             lane.overhead += clock() - stop
 
     def run_inside(self, label: Label, function: Callable[..., Any], args: tuple[Any, ...], kwargs: Any) -> Any:

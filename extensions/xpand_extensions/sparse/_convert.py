@@ -366,23 +366,23 @@ def from_dense(
             "from_dense: how many entries an array has that are not zero isn't known under jit and vmap, nor for lazy "
             "arrays; say `nse`"
         )
-    kept = x != xp.zeros((), dtype=x.dtype, device=_arguments.device_of(x))
+    is_nonzero = x != xp.zeros((), dtype=x.dtype, device=_arguments.device_of(x))
     if batch or dense:
         others = (*range(batch), *range(x.ndim - dense, x.ndim))
-        kept = xp.any(kept, axis=others)
+        is_nonzero = xp.any(is_nonzero, axis=others)
     sizes = tuple(x.shape[batch : x.ndim - dense])
     if nse is not None and 0 in sizes:  # there is no place to take: all is padding
-        coords = indexing.nonzero(kept, size=nse)
+        coords = indexing.nonzero(is_nonzero, size=nse)
         coords = tuple([xp.full_like(each, size) for each, size in zip(coords, sizes)])
         shape = (*x.shape[:batch], nse, *x.shape[x.ndim - dense :])
         values = xp.zeros(shape, dtype=x.dtype, device=_arguments.device_of(x))
         if format == "csc":
             return matrix_transpose(tocsr(COO._of(values, coords[::-1], (sizes[::-1], True, False, 0))))
         return convert(COO._of(values, coords, (sizes, True, False, dense)), format)
-    coords = indexing.nonzero(kept, size=nse) if nse is not None else xp.nonzero(kept)
+    coords = indexing.nonzero(is_nonzero, size=nse) if nse is not None else xp.nonzero(is_nonzero)
     values = _picked(xp, x, coords, batch)
     if nse is not None:
-        count = xp.sum(xp.astype(kept, xp.int64))
+        count = xp.sum(xp.astype(is_nonzero, xp.int64))
         checks.room("from_dense", count, nse)
         used = xp.arange(nse, dtype=xp.int64, device=_arguments.device_of(x)) < count
         used = xp.reshape(used, (nse,) + (1,) * dense)

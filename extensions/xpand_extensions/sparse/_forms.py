@@ -75,11 +75,11 @@ def chosen(a: COO, mask: Callable[..., Array]) -> COO:
         return COO._of(values, coords, a._static())
 
     def pad(*coords: Array) -> tuple[Array, ...]:
-        xp, kept = array_namespace(*coords), mask(*coords)
+        xp, selected = array_namespace(*coords), mask(*coords)
         limits = (
             xp.full((), size, dtype=x.dtype, device=_arguments.device_of(x)) for x, size in zip(coords, a._sparse_shape)
         )
-        return tuple(xp.where(kept, x, limit) for x, limit in zip(coords, limits))
+        return tuple(xp.where(selected, x, limit) for x, limit in zip(coords, limits))
 
     coords = pattern_work(pad, *a.coords)
     return coo_of(a.values, coords, a._sparse_shape, is_unique=a.is_unique, dense_ndim=a.dense_ndim)

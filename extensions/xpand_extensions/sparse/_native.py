@@ -103,11 +103,11 @@ def _inside(a: COO) -> COO:
     if not all(x.ndim == 1 and is_concrete(x) for x in a.coords) or not a.nse:
         return a
     xp = array_namespace(a.values)
-    kept = xp.ones(a.nse, dtype=xp.bool, device=_arguments.device_of(a.values))
+    in_range = xp.ones(a.nse, dtype=xp.bool, device=_arguments.device_of(a.values))
     for x, size in zip(a.coords, a._sparse_shape):
-        kept = kept & (x < size)
-    if bool(xp.all(kept)):
+        in_range = in_range & (x < size)
+    if bool(xp.all(in_range)):
         return a
-    (places,) = xp.nonzero(kept)
+    (places,) = xp.nonzero(in_range)
     values = xp.take(a.values, places, axis=a.batch_ndim)
     return COO._of(values, tuple(xp.take(x, places) for x in a.coords), a._static())

@@ -51,7 +51,7 @@ def sum(a: Sparse, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
     coo = tocoo(a if wide == a.dtype else a._replace(xp.astype(a.values, wide)))
     found, rest = _without_axes(coo, axes, _sum_entries)
     found = xp.sum(found, axis=rest) if rest else found
-    return _kept(a, found, axes) if keepdims else found
+    return _with_axes(a, found, axes) if keepdims else found
 
 
 def mean(a: Sparse, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
@@ -261,14 +261,14 @@ def _extreme(function: str, a: Any, axis: Any, keepdims: Any, segments: Callable
     found, rest = _without_axes(coo, axes, reduce)
     if rest:
         found = (xp.max if function == "max" else xp.min)(found, axis=rest)
-    return _kept(a, found, axes) if keepdims else found
+    return _with_axes(a, found, axes) if keepdims else found
 
 
 def _any(xp: Any, counts: Array, dense: int) -> Array:
     return xp.reshape(counts > full(counts, 0), (*counts.shape, *(1 for _ in range(dense))))
 
 
-def _kept(a: Sparse, found: Array, axes: tuple[int, ...]) -> Array:
+def _with_axes(a: Sparse, found: Array, axes: tuple[int, ...]) -> Array:
     shape = tuple(1 if i in axes else size for i, size in enumerate(a.shape))
     return namespace_of(a).reshape(found, shape)
 

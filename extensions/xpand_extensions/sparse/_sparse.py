@@ -51,8 +51,8 @@ def _common(a: COO, b: COO) -> COO:
             none = xp.zeros((0,), dtype=xp.int64, device=_arguments.device_of(left))
             return none, none, tuple(x[:0] for x in given[:half])
         places = positions(xp, right, left)
-        (kept,) = xp.nonzero((xp.take(right, places) == left) & (left < full(left, beyond)))
-        return kept, xp.take(places, kept), tuple(xp.take(x, kept) for x in given[:half])
+        (matching,) = xp.nonzero((xp.take(right, places) == left) & (left < full(left, beyond)))
+        return matching, xp.take(places, matching), tuple(xp.take(x, matching) for x in given[:half])
 
     first, second, coords = eagerly(work, *a.coords, *b.coords)
     values = along(a.values, first, a.batch_ndim) * along(b.values, second, b.batch_ndim)

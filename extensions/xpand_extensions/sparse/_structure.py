@@ -132,13 +132,13 @@ def eliminate_zeros(a: Sparse, /) -> Any:
 def _without_zeros(a: COO) -> COO:
     def work(values: Array) -> Array:
         xp = array_namespace(values)
-        kept = values != full(values, 0)
+        is_nonzero = values != full(values, 0)
         batch = a.batch_ndim if a.coords[0].ndim == 1 else 0
         others = (*range(batch), *range(a.batch_ndim + 1, values.ndim))
-        return xp.any(kept, axis=others) if others else kept
+        return xp.any(is_nonzero, axis=others) if others else is_nonzero
 
-    kept = eagerly(work, a.values)
-    return chosen(a, lambda *coords: array_namespace(coords[0]).asarray(kept))
+    is_nonzero = eagerly(work, a.values)
+    return chosen(a, lambda *coords: array_namespace(coords[0]).asarray(is_nonzero))
 
 
 def tril(a: Sparse, /, *, k: int = 0) -> Any:
@@ -282,8 +282,8 @@ def reshape(a: Sparse, shape: tuple[int, ...], /) -> COO:
     if inner.count(-1) == 1 and rest and total % rest == 0:
         inner = [total // rest if size < 0 else size for size in inner]
     outer = (*sizes[:batch], *sizes[len(sizes) - dense :])
-    kept = (*a.shape[:batch], *a.shape[a.ndim - dense :])
-    if not inner or -1 in inner or prod(inner) != total or outer != kept or total >= 2**63:
+    is_nonzero = (*a.shape[:batch], *a.shape[a.ndim - dense :])
+    if not inner or -1 in inner or prod(inner) != total or outer != is_nonzero or total >= 2**63:
         raise ValueError(
             f"reshape: shape {tuple(given)} must have the {batch} batch axes and {dense} dense ones of {a.shape}, and "
             f"as many places, {total}, at most 2**63 - 1, on the axes between"

@@ -262,11 +262,11 @@ def _tensordot(xp: Any, x: Any, y: Any, *, axes: Any = 2) -> Any:
     """Multiply and sum over pairs of axes."""
     pairs = (list(range(x.ndim - axes, x.ndim)), list(range(axes))) if isinstance(axes, int) else axes
     mine, theirs = ([axis % each.ndim for axis in chosen] for each, chosen in zip((x, y), pairs))
-    kept = [axis for axis in range(x.ndim) if axis not in mine]
+    free = [axis for axis in range(x.ndim) if axis not in mine]
     others = [axis for axis in range(y.ndim) if axis not in theirs]
-    x, y = xp.permute_dims(x, (*kept, *mine)), xp.permute_dims(y, (*theirs, *others))
-    shape = (*x.shape[: len(kept)], *y.shape[len(theirs) :])
-    inner = prod(x.shape[len(kept) :])
+    x, y = xp.permute_dims(x, (*free, *mine)), xp.permute_dims(y, (*theirs, *others))
+    shape = (*x.shape[: len(free)], *y.shape[len(theirs) :])
+    inner = prod(x.shape[len(free) :])
     return xp.reshape(_matmul(xp, xp.reshape(x, (-1, inner)), xp.reshape(y, (inner, -1))), shape)
 
 

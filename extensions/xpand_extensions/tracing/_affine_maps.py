@@ -71,7 +71,7 @@ def coordinates_of(
             return None
         if not bool(xp.all(xp.abs(number - xp.astype(places, factor.dtype) * factor) <= 0.25 * xp.abs(factor))):
             return None
-        found.append(_kept(xp, places - 1, factor, is_there))
+        found.append(_without_zeros(xp, places - 1, factor, is_there))
     return found
 
 
@@ -80,10 +80,10 @@ def scaled(xp: Namespace, places: Array, factor: Any, shape: tuple[int, ...]) ->
     if isinstance(factor, (int, float, complex)):
         factor = xp.asarray(factor, dtype=xp.complex128 if isinstance(factor, complex) else xp.float64)
     weights = xp.reshape(xp.broadcast_to(factor, shape), (-1,))
-    return _kept(xp, places, weights, weights != 0)
+    return _without_zeros(xp, places, weights, weights != 0)
 
 
-def _kept(xp: Namespace, places: Array, weights: Array, is_there: Array) -> Map:
+def _without_zeros(xp: Namespace, places: Array, weights: Array, is_there: Array) -> Map:
     if bool(xp.all(is_there)):
         ends = xp.arange(places.shape[0] + 1, dtype=xp.int64)
         return Map(weights, places, ends, is_selection=bool(xp.all(weights == 1)))

@@ -49,16 +49,16 @@ def to_be_copied(before: Graph, after: Graph) -> set[int]:
     new_edges = _edges(after, lambda equation: set(equation.inputs))
     folded = after.constants.keys() - before.constants.keys()
     given = {*before.inputs, *before.constants}
-    kept: list[tuple[set[Variable], set[Variable]]] = []
+    distinct: list[tuple[set[Variable], set[Variable]]] = []
     for place, (old, new) in enumerate(zip(before.outputs, after.outputs)):
         if not isinstance(new, Variable):
             continue
         mine, found = _sources(old, old_edges), _sources(new, new_edges)
-        with_another = any(found & theirs and not mine & were for were, theirs in kept)
+        with_another = any(found & theirs and not mine & were for were, theirs in distinct)
         if new in after.constants or found & folded or (found - mine) & given or with_another:
             copied.add(place)
         else:
-            kept.append((mine, found))
+            distinct.append((mine, found))
     return copied
 
 

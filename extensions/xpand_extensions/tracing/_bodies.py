@@ -164,12 +164,12 @@ class Body:
         early = [each for each in graph.equations if others.isdisjoint(each.outputs) and not each.effects]
         late = [each for each in graph.equations if fixed.isdisjoint(each.outputs)]
         used = dict.fromkeys(x for inputs in (*(each.inputs for each in late), graph.outputs) for x in inputs)
-        kept = [x for x in used if x in fixed and x not in given]
-        if not kept:
+        outputs = [x for x in used if x in fixed and x not in given]
+        if not outputs:
             return None
         some = tuple(i for i, x in enumerate(given) if x in used)
-        inputs = [*(given[i] for i in some), *kept, *graph.inputs[count:]]
-        before = Graph(graph.namespace, given, graph.constants, early, kept)
+        inputs = [*(given[i] for i in some), *outputs, *graph.inputs[count:]]
+        before = Graph(graph.namespace, given, graph.constants, early, outputs)
         after = Graph(graph.namespace, inputs, graph.constants, late, graph.outputs)
         return Parts(Body(without_unused(before)), Body(without_unused(after)), some)
 

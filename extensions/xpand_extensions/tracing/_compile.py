@@ -62,10 +62,10 @@ def compiled(graph: Graph, fuse: Fuse = steps_of, single: bool = False) -> Calla
     last: dict[Variable, int] = {}
     for number, step in enumerate(steps):
         last.update((x, number) for x in step.inputs if isinstance(x, Variable))
-    kept = {x for x in short.outputs if isinstance(x, Variable)} | set(short.constants)
+    lasting = {x for x in short.outputs if isinstance(x, Variable)} | set(short.constants)
     for number, step in enumerate(steps):
         source.call(step)
-        used = dict.fromkeys(x for x in (*step.inputs, *step.outputs) if isinstance(x, Variable) and x not in kept)
+        used = dict.fromkeys(x for x in (*step.inputs, *step.outputs) if isinstance(x, Variable) and x not in lasting)
         source.forget([x for x in used if last.get(x, number) == number and x.aval.size >= LARGE])
     return source.function(to_be_copied(graph, short), single)
 

@@ -75,7 +75,7 @@ def _after(name: str, rule: Any, count: int) -> Any:
         return lambda perturbed, *x: rule(perturbed[count:], *x[count:])
     if name == "batches":
         return lambda size, mapped, *x: rule(size, mapped[count:], *x[count:])
-    return lambda perturbed, kept, cotangents: (*(None,) * count, *rule(perturbed[count:], kept, cotangents))
+    return lambda perturbed, residuals, cotangents: (*(None,) * count, *rule(perturbed[count:], residuals, cotangents))
 
 
 def custom_shapes(namespace: Any, *avals: Any, run: Callable[..., Arrays], **rules: Any) -> Any:
@@ -247,13 +247,13 @@ def custom_vjp_linearize(trace: Linearize, op: Op, args: Sequence[Any], params: 
     namespace, backward = trace.namespace, params["backward"]
     primals, nodes = _plain(trace, args), _nodes(trace, args)
     perturbed = tuple(node is not None for node in nodes)
-    outs, kept = params["forward"](perturbed, *map(namespace.wrap, primals))
-    above = _above(trace, (*outs, *kept))
+    outs, residuals = params["forward"](perturbed, *map(namespace.wrap, primals))
+    above = _above(trace, (*outs, *residuals))
     if isinstance(above, Batching):
         return above.process(op, args, params)
     if above is not None:
         return _inlined(op, args, params)
-    values = [namespace.wrap(trace.plain(x)) for x in kept]
+    values = [namespace.wrap(trace.plain(x)) for x in residuals]
 
     def back(*cotangents: Any) -> Any:
         given = tuple(None if x is None else namespace.wrap(x) for x in cotangents)
@@ -272,16 +272,18 @@ def custom_vjp_batch(trace: Batching, op: Op, args: Sequence[Any], params: dict[
 
         def both(*arrays: Array) -> Arrays:
             nonlocal count
-            outs, kept = forward(perturbed, *arrays)
+            outs, residuals = forward(perturbed, *arrays)
             count = len(outs)
-            return (*outs, *kept)
+            return (*outs, *residuals)
 
         found = _with_axis(trace, both, arrays, axes)
         return found[:count], found[count:]
 
-    def backward_of_batch(perturbed: tuple[bool, ...], kept: Arrays, cotangents: Sequence[Array | None]) -> list[Any]:
-        arrays = [*kept, *(x for x in cotangents if x is not None)]
-        each = lambda *xs: backward(perturbed, xs[: len(kept)], _filled(cotangents, xs[len(kept) :]))
+    def backward_of_batch(
+        perturbed: tuple[bool, ...], residuals: Arrays, cotangents: Sequence[Array | None]
+    ) -> list[Any]:
+        arrays = [*residuals, *(x for x in cotangents if x is not None)]
+        each = lambda *xs: backward(perturbed, xs[: len(residuals)], _filled(cotangents, xs[len(residuals) :]))
         found = _with_axis(trace, each, arrays, [0] * len(arrays))
         # What is the same for all lanes gets what all of them contribute.
         return [x if axis == 0 else plain_sum(trace.namespace, x, axis=0) for x, axis in zip(found, axes)]

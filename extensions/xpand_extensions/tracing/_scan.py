@@ -166,11 +166,11 @@ def scanned(
     parts = [(segments, size)] if segments else []
     if length % size:
         parts.append((1, length % size))
-    carried, stacked, kept, start = init, [], [], 0
+    carried, stacked, checkpoints, start = init, [], [], 0
     for number, each in parts:
         rows = [_segments(namespace, x, start, number, each) for x in xs]
         carried, found = _outer(namespace, primal, fixed, carried, rows, number, each, skips)
-        kept.append(found[:carry])
+        checkpoints.append(found[:carry])
         stacked.append([_merged(namespace, y) for y in found[carry:]])
         start += number * each
     if stacked:
@@ -186,7 +186,7 @@ def scanned(
         ct_fixed = [zeros(namespace, x) for x in chosen(fixed, wanted[:count])]
         of_rows: list[list[Any]] = []
         end = length
-        for (number, each), starts in zip(reversed(parts), reversed(kept)):
+        for (number, each), starts in zip(reversed(parts), reversed(checkpoints)):
             begin = end - number * each
             rows = [_segments(namespace, x, begin, number, each) for x in xs]
             cts = [_segments(namespace, y, begin, number, each) for y in ct_ys]

@@ -25,13 +25,13 @@ def simplified(graph: Graph) -> Graph:
 def without_unused(graph: Graph) -> Graph:
     """Leave out the operations and constants that no output depends on."""
     used = {x for x in graph.outputs if isinstance(x, Variable)}
-    kept = []
+    equations = []
     for equation in reversed(graph.equations):
         if equation.effects or any(x in used for x in equation.outputs):
-            kept.append(equation)
+            equations.append(equation)
             used.update(x for x in equation.inputs if isinstance(x, Variable))
     constants = {x: value for x, value in graph.constants.items() if x in used}
-    return Graph(graph.namespace, graph.inputs, constants, kept[::-1], graph.outputs)
+    return Graph(graph.namespace, graph.inputs, constants, equations[::-1], graph.outputs)
 
 
 def _forward(graph: Graph) -> Graph:

@@ -45,8 +45,8 @@ def while_loop(
     constants = [init[i] for i in fixed]
     carried = [x for i, x in enumerate(init) if i not in fixed]
     test = _with_constants(test, len(of_test), fixed, test.graph.outputs)
-    kept = [x for i, x in enumerate(body.graph.outputs) if i not in fixed]
-    body = _with_constants(body, len(of_body), fixed, kept)
+    changing = [x for i, x in enumerate(body.graph.outputs) if i not in fixed]
+    body = _with_constants(body, len(of_body), fixed, changing)
     of_test, of_body = [*of_test, *constants], [*of_body, *constants]
     found = iter(while_body(namespace, test, body, of_test, of_body, carried, limit))
     return [bare(x) if i in fixed else next(found) for i, x in enumerate(init)]

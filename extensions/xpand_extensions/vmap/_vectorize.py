@@ -100,22 +100,22 @@ def _over_loops(function: Callable[..., Any], arrays: list[Array], core: list[in
     """Map a function over all loop dimensions; an array isn't repeated along those that it has of size one."""
     loops = [tuple(x.shape[: x.ndim - n]) for x, n in zip(arrays, core)]
     shape = _arguments.broadcast_shapes("vectorize", **{f"argument {i}": loop for i, loop in enumerate(loops)})
-    kept = [_kept(loop, shape) for loop in loops]
+    included = [_mapped_axes(loop, shape) for loop in loops]
     for place in reversed(range(len(shape))):
-        function = vmap(function, tuple(0 if place in places else None for places in kept))
-    return function(*(_without(x, loop, shape, places) for x, loop, places in zip(arrays, loops, kept)))
+        function = vmap(function, tuple(0 if place in places else None for places in included))
+    return function(*(_without(x, loop, shape, places) for x, loop, places in zip(arrays, loops, included)))
 
 
-def _kept(loop: Sequence[int], shape: Sequence[int]) -> set[int]:
+def _mapped_axes(loop: Sequence[int], shape: Sequence[int]) -> set[int]:
     """Tell along which of the axes of a broadcast shape a shape is not repeated."""
     first = len(shape) - len(loop)
     return {first + i for i, size in enumerate(loop) if size == shape[first + i]}
 
 
-def _without(x: Array, loop: Sequence[int], shape: Sequence[int], kept: set[int]) -> Array:
+def _without(x: Array, loop: Sequence[int], shape: Sequence[int], included: set[int]) -> Array:
     """Take away the axes of size one along which an array would be repeated."""
     first = len(shape) - len(loop)
-    repeated = tuple(i for i in range(len(loop)) if first + i not in kept)
+    repeated = tuple(i for i in range(len(loop)) if first + i not in included)
     return array_namespace(x).squeeze(x, axis=repeated) if repeated else x
 
 
@@ -149,15 +149,15 @@ def _parsed(signature: str) -> Signature:
 
 def _dimensions(core: Signature | None, args: Sequence[Any], excluded: frozenset[int]) -> dict[int, tuple[str, ...]]:
     """Give each argument that is mapped, by its position, its core dimensions."""
-    kept = [i for i in range(len(args)) if i not in excluded]
-    inputs: Dimensions = ((),) * len(kept) if core is None else core.inputs
-    if core is not None and len(kept) != len(inputs):
+    included = [i for i in range(len(args)) if i not in excluded]
+    inputs: Dimensions = ((),) * len(included) if core is None else core.inputs
+    if core is not None and len(included) != len(inputs):
         raise TypeError(
             f"vectorize: the signature {core.text!r} takes {len(inputs)} positional arguments that aren't excluded, "
-            f"got {len(kept)}"
+            f"got {len(included)}"
         )
-    found = {i: names for i, names in zip(kept, inputs) if args[i] is not None}
-    for i, names in zip(kept, inputs):
+    found = {i: names for i, names in zip(included, inputs) if args[i] is not None}
+    for i, names in zip(included, inputs):
         if names and args[i] is None:
             raise ValueError(
                 f"vectorize: argument {i} is None, and must have the core dimensions ({','.join(names)}); pass an "

@@ -128,8 +128,8 @@ def _cosh(a: Array, b: Array, xp: Namespace, cis: Parts) -> Parts:
 
 
 def _sinh(a: Array, b: Array, xp: Namespace, cis: Parts) -> Parts:
-    kept = (a == 0) | (xp.isinf(a) & ~xp.isfinite(b))
-    return xp.where(kept, a, a * cis[0]), xp.where(b == 0, b, xp.abs(a) * cis[1])
+    exact = (a == 0) | (xp.isinf(a) & ~xp.isfinite(b))
+    return xp.where(exact, a, a * cis[0]), xp.where(b == 0, b, xp.abs(a) * cis[1])
 
 
 def _tanh(a: Array, b: Array, xp: Namespace) -> Parts:

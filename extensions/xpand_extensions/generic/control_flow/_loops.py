@@ -63,13 +63,13 @@ def looped(
     """Run a loop, and stack the values at the steps asked for where `max_iter` is a tuple."""
     wanted = max_iter if isinstance(max_iter, tuple) else ()
     last = init_val
-    kept = {}
+    saved = {}
     for number, last in enumerate(_states(cond_fun, body_fun, init_val, max(wanted, default=max_iter), decide)):
         if number in wanted:
-            kept[number] = last
+            saved[number] = last
     if not wanted:
         return last
-    rows = [kept.get(number, last) for number in wanted]
+    rows = [saved.get(number, last) for number in wanted]
     return tuple([array_namespace(*each).stack(each) for each in zip(*rows)])
 
 

@@ -142,8 +142,8 @@ def least_squares(a: Array, b: Array, /, *, rtol: float | None = None) -> LstsqR
 def by_singular_values(xp: Namespace, a: Array, b: Array, tolerance: float) -> tuple[Array, Array]:
     """Return the least squares solution of least norm, and the singular values."""
     u, s, vh = xp.linalg.svd(a, full_matrices=False)
-    kept = s > tolerance * s[..., :1]
-    weights = xp.where(kept, 1 / xp.where(kept, s, xp.ones_like(s)), xp.zeros_like(s))
+    significant = s > tolerance * s[..., :1]
+    weights = xp.where(significant, 1 / xp.where(significant, s, xp.ones_like(s)), xp.zeros_like(s))
     coordinates = xp.astype(weights, a.dtype)[..., None] * xp.matmul(_adjoint(xp, u), b)
     return xp.matmul(_adjoint(xp, vh), coordinates), s
 
@@ -188,12 +188,14 @@ def no_values(xp: Namespace, a: Array, b: Array, finite: Finite) -> LstsqResult:
     return LstsqResult(x, residuals, rank, xp.zeros((*stack, 0), dtype=residuals.dtype, device=place))
 
 
-def lstsq_result(xp: Namespace, a: Array, b: Array, x: Array, s: Array, kept: Array, finite: Finite) -> LstsqResult:
+def lstsq_result(
+    xp: Namespace, a: Array, b: Array, x: Array, s: Array, significant: Array, finite: Finite
+) -> LstsqResult:
     """Put the result together; `kept` says which singular values `s` are different from zero."""
     nan = float("nan")
     x = xp.where(finite.systems, x, xp.full_like(x, nan))
     residuals = _squares(xp, b - xp.matmul(a, x))
-    rank = xp.sum(xp.astype(kept, index_dtype(xp, _arguments.device_of(a))), axis=-1)
+    rank = xp.sum(xp.astype(significant, index_dtype(xp, _arguments.device_of(a))), axis=-1)
     s = xp.where(finite.matrices[..., 0], s, xp.full_like(s, nan))
     return LstsqResult(x, residuals, rank, s)
 

@@ -46,11 +46,11 @@ def reduce_alone(xp: Namespace, step: Single, x: Array) -> Array:
             first, second = labels.index(label), labels.rindex(label)
             x = linalg.diagonal.native(x)(x, axis1=first, axis2=second)
             labels = labels[:first] + labels[first + 1 : second] + labels[second + 1 :] + label
-    summed = tuple(axis for axis, label in enumerate(labels) if label not in step.kept)
+    summed = tuple(axis for axis, label in enumerate(labels) if label not in step.remaining)
     if summed:
         x = plain_sum(xp, x, axis=summed)
-        labels = "".join(label for label in labels if label in step.kept)
-    return x if labels == step.kept else xp.permute_dims(x, tuple(labels.index(label) for label in step.kept))
+        labels = "".join(label for label in labels if label in step.remaining)
+    return x if labels == step.remaining else xp.permute_dims(x, tuple(labels.index(label) for label in step.remaining))
 
 
 def _pair(step: Pair, x1: Array, x2: Array) -> Array:

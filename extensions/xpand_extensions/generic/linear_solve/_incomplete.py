@@ -80,8 +80,8 @@ def _pattern(xp: Namespace, a: sparse.CSR) -> _Pattern:
     right = xp.arange(total, dtype=xp.int64) + xp.repeat(first - (ends - counts), counts)
     wanted = xp.take(rows, left) * size + xp.take(columns, right)
     place = xp.minimum(xp.searchsorted(keys, wanted), xp.asarray(max(a.nse - 1, 0), dtype=xp.int64))
-    kept = xp.take(keys, place) == wanted if a.nse else wanted < 0
-    return _Pattern(rows, columns, diagonal, left[kept], right[kept], place[kept])
+    in_pattern = xp.take(keys, place) == wanted if a.nse else wanted < 0
+    return _Pattern(rows, columns, diagonal, left[in_pattern], right[in_pattern], place[in_pattern])
 
 
 def _symmetric(xp: Namespace, a: sparse.CSR, pattern: _Pattern) -> Array:

@@ -5,7 +5,7 @@ from typing import Any, NamedTuple
 from xpand import array_namespace
 from xpand._typing import Array
 
-from ._krylov_pieces import BROKEN, Keep, Method, Step, System, flags, inner, like, ratio, real, scaled, squared
+from ._krylov_pieces import BROKEN, Method, Select, Step, System, flags, inner, like, ratio, real, scaled, squared
 
 
 class _Plain(NamedTuple):
@@ -24,18 +24,18 @@ def _step(system: System, state: _Plain, order: int) -> Step:
     return _held_step(system, state, order, lambda new, old: new)
 
 
-def _held_step(system: System, state: _Plain, order: int, keep: Keep) -> Step:
+def _held_step(system: System, state: _Plain, order: int, select: Select) -> Step:
     x, r, p, rz = state
     xp = array_namespace(r)
     q = system.product(p)
     curvature = real(inner(p, q))
     length = scaled(like(ratio(rz, curvature), r), p), scaled(like(ratio(rz, curvature), r), q)
-    x, r = keep(x + length[0], x), keep(r - length[1], r)
+    x, r = select(x + length[0], x), select(r - length[1], r)
     z = system.precondition(r)
     rr = squared(r)
     new = real(inner(r, z)) if system.is_preconditioned else rr
-    p = keep(z + scaled(like(ratio(new, rz), r), p), p)
-    return Step(_Plain(x, r, p, keep(new, rz)), xp.sqrt(rr), flags((curvature == 0) | (new == 0), BROKEN))
+    p = select(z + scaled(like(ratio(new, rz), r), p), p)
+    return Step(_Plain(x, r, p, select(new, rz)), xp.sqrt(rr), flags((curvature == 0) | (new == 0), BROKEN))
 
 
 class _Adaptive(NamedTuple):

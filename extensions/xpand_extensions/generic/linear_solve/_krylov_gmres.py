@@ -168,12 +168,12 @@ def _next_cycle(system: System, state: _Gcrot, ends: Array, order: int) -> _Gcro
     image = scaled(like(cycle.beta, left), cycle.basis[..., 0, :]) - left
     size = norm(image)
     inverse = like(ratio(xp.ones_like(size), size), image)
-    kept = [
+    saved = [
         xp.concat([scaled(inverse, new)[..., None, :], old[..., :-1, :]], axis=-2)
         for new, old in ((image, images), (change, sources))
     ]
     begun = _start_gmres(system, cycle.base + change, left, order)
-    fresh = _Gcrot(begun, kept[0], kept[1], xp.zeros_like(state.parts))
+    fresh = _Gcrot(begun, saved[0], saved[1], xp.zeros_like(state.parts))
 
     def chosen(new: Array, old: Array) -> Array:
         return xp.where(xp.reshape(ends, (*ends.shape, *[1] * (new.ndim - ends.ndim))), new, old)

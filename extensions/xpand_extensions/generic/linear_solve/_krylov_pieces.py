@@ -43,7 +43,7 @@ class Step(NamedTuple):
     """Of methods of least squares: the norm of the adjoint times the residual, over that of the matrix."""
 
 
-Keep: TypeAlias = Callable[[Array, Array], Array]
+Select: TypeAlias = Callable[[Array, Array], Array]
 """Takes what is new and what was before: returns the new of systems that go on, and of the others what was."""
 
 
@@ -60,7 +60,7 @@ class Method(NamedTuple):
     """How many products a step takes, by the order."""
     size: Callable[[Any], Array] | None = None
     """Of methods of least squares: takes the state, and returns the norm of the matrix, as far as it is known."""
-    held_step: Callable[[System, Any, int, Keep], Step] | None = None
+    held_step: Callable[[System, Any, int, Select], Step] | None = None
     """A step that keeps by itself what of the state belongs to systems that wait, by fewer passes over vectors."""
 
 

@@ -87,8 +87,8 @@ def _step_qmr(system: System, state: _QMR, order: int) -> Step:
     tangent = ratio(rho, gamma * xp.abs(beta))
     cosine = 1.0 / xp.sqrt(1.0 + tangent * tangent)
     eta = -ratio(eta * like(before, eta), beta) * like(ratio(cosine, gamma) ** 2, eta)
-    kept = like((theta * cosine) ** 2, r)
-    d, s = scaled(eta, p) + scaled(kept, d), scaled(eta, ap) + scaled(kept, s)
+    weight = like((theta * cosine) ** 2, r)
+    d, s = scaled(eta, p) + scaled(weight, d), scaled(eta, ap) + scaled(weight, s)
     x, r = x + d, r - s
     found = _QMR(x, r, v, y, w, p, q, d, s, rho, xi, epsilon, cosine, tangent, eta)
     broken = (delta == 0) | (epsilon == 0) | (rho == 0) | (xi == 0)

@@ -38,9 +38,9 @@ def schedule(rows: Array, columns: Array, size: int, *, lower: bool) -> Schedule
     """
     xp = array_namespace(rows)
     count = rows.shape[0]
-    kept = (rows > columns) & (rows < size) if lower else (rows < columns) & (columns < size)
-    source = xp.nonzero(kept)[0]
-    rows, columns = xp.astype(rows[kept], xp.int64), xp.astype(columns[kept], xp.int64)
+    in_triangle = (rows > columns) & (rows < size) if lower else (rows < columns) & (columns < size)
+    source = xp.nonzero(in_triangle)[0]
+    rows, columns = xp.astype(rows[in_triangle], xp.int64), xp.astype(columns[in_triangle], xp.int64)
     if not lower:  # counted from the last row
         rows, columns = size - 1 - rows, size - 1 - columns
     longest = max(_SHORT, 2 * -(-rows.shape[0] // size))

@@ -112,7 +112,7 @@ def _take_along_axis_transposed(xp: Any, ct: Any, x: Any, indices: Any, axis: in
     return xp.reshape(found, shape)
 
 
-def _kept(xp: Any, ct: Any, i: int, x: Any, value: Any, *arrays: Any, key: tuple[Any, ...]) -> Any:
+def _zeroed(xp: Any, ct: Any, i: int, x: Any, value: Any, *arrays: Any, key: tuple[Any, ...]) -> Any:
     """Set to zero what was set."""
     return put(xp, ct, _zeros(xp, ct, value, ()), key, arrays)
 
@@ -147,7 +147,7 @@ LINEAR_IN_ALL: Final = ("setitem",)
 
 TRANSPOSES: Final[dict[str, Any]] = {
     "getitem": First(_ungot),
-    "setitem": First(_kept, _got),
+    "setitem": First(_zeroed, _got),
     "take": First(_take_transposed),
     "take_along_axis": First(_take_along_axis_transposed),
 }

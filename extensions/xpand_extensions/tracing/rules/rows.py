@@ -40,7 +40,7 @@ def _extremum(
     return None if total is None else total / xp.where(count == 0, nan, count)
 
 
-def _kept(xp: Any, ct: Any, i: int, table: Any, values: Any, index: Any, **options: Any) -> Any:
+def _zeroed(xp: Any, ct: Any, i: int, table: Any, values: Any, index: Any, **options: Any) -> Any:
     zeros = xp.zeros(tuple(values.shape), dtype=ct.dtype, device=device_of(values))
     return write_rows(xp, "set", ct, zeros, index, **options)
 
@@ -70,7 +70,7 @@ DERIVATIVES: Final[dict[str, Any]] = {
 LINEAR_IN_ALL: Final = ("rows.set", "rows.add")
 
 TRANSPOSES: Final[dict[str, Any]] = {
-    "rows.set": First(_kept, _read_last),
+    "rows.set": First(_zeroed, _read_last),
     "rows.add": First(lambda xp, ct, i, *args, **options: ct, _read),
 }
 

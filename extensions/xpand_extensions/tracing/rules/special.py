@@ -263,8 +263,8 @@ def _batched_logsumexp(
 
 def _reduced(namespace: Any, x: Any, axis: Any = None, keepdims: bool = False, b: Any = None) -> Aval:
     whole = promoted(namespace, x=x, b=b)
-    kept = tuple(1 if i in axis else length for i, length in enumerate(whole.shape) if keepdims or i not in axis)
-    return Aval(kept, whole.dtype, device_of(whole))
+    shape = tuple(1 if i in axis else length for i, length in enumerate(whole.shape) if keepdims or i not in axis)
+    return Aval(shape, whole.dtype, device_of(whole))
 
 
 _ELEMENTWISE: Final = (*_OF_X, "betainc", "betaln", "gammainc", "gammaincc", "polygamma", "xlog1py", "xlogy", "zeta")

@@ -264,8 +264,8 @@ def pinv(x: Array, /, *, rtol: float | Array | None = None) -> Array:
     if 0 in (m, n):
         return da.zeros((*x.shape[:-2], n, m), dtype=_floating(x), chunks=(*x.chunks[:-2], (n,), (m,)))
     u, s, vh = svd(x, full_matrices=False)
-    kept = s > _cutoff(x, s, rtol)
-    reciprocal = da.where(kept, 1 / da.where(kept, s, 1), 0).astype(s.dtype)
+    significant = s > _cutoff(x, s, rtol)
+    reciprocal = da.where(significant, 1 / da.where(significant, s, 1), 0).astype(s.dtype)
     return matmul(da.conj(matrix_transpose(vh)) * reciprocal[..., None, :], da.conj(matrix_transpose(u)))
 
 

@@ -161,16 +161,18 @@ class _Reverse(jax.custom_vjp):  # type: ignore[misc]
         derivative = _known if symbolic_zeros else _like_tangent
 
         def of_arrays(state: tuple[Any, Any, Any], cotangents: tuple[Any, ...]) -> tuple[Array, ...]:
-            perturbed, kept, outs = state
-            return tuple(map(_cotangent, backward(perturbed.flags, kept, tuple(map(derivative, outs, cotangents)))))
+            perturbed, residuals, outs = state
+            return tuple(
+                map(_cotangent, backward(perturbed.flags, residuals, tuple(map(derivative, outs, cotangents))))
+            )
 
         def with_outs(*xs: Any) -> tuple[Any, Any]:
             perturbed = (True,) * len(xs)
             if symbolic_zeros:
                 xs, perturbed = tuple(x.value for x in xs), tuple(x.perturbed and not _is_integer(x.value) for x in xs)
-            outs, kept = forward(perturbed, *xs)
+            outs, residuals = forward(perturbed, *xs)
             # Of outputs that are integers, shapes and data types are asked for later.
-            return outs, (_Perturbed(perturbed), kept, tuple(x if _is_integer(x) else None for x in outs))
+            return outs, (_Perturbed(perturbed), residuals, tuple(x if _is_integer(x) else None for x in outs))
 
         super().defvjp(with_outs, of_arrays, symbolic_zeros)
 

@@ -37,17 +37,17 @@ class Columns(Loop):
         if not self._has_columns():
             return super().held(step, state, active)
 
-        def keep(new: Array, old: Array) -> Array:
+        def select(new: Array, old: Array) -> Array:
             return jnp.where(active, new, old)
 
         x, r, p, rz = state
         q = _product(self.system.operator.values, p)
         curvature = jnp.sum(p * q, axis=0)
         length = ratio(rz, curvature)
-        x, r = keep(x + length * p, x), keep(r - length * q, r)
+        x, r = select(x + length * p, x), select(r - length * q, r)
         rr = jnp.sum(r * r, axis=0)
-        p = keep(r + ratio(rr, rz) * p, p)
-        return Step(type(state)(x, r, p, keep(rr, rz)), jnp.sqrt(rr), flags((curvature == 0) | (rr == 0), BROKEN))
+        p = select(r + ratio(rr, rz) * p, p)
+        return Step(type(state)(x, r, p, select(rr, rz)), jnp.sqrt(rr), flags((curvature == 0) | (rr == 0), BROKEN))
 
     def _has_columns(self) -> bool:
         system, b = self.system, self.b

@@ -150,8 +150,8 @@ def without_padding(values: Array, rows: Array, columns: Array, shape: Shape) ->
     """Leave out padding, which the kernels would write beyond the end."""
     if not len(rows) or (rows.max() < shape[0] and columns.max() < shape[1]):
         return values, rows, columns
-    kept = (rows < shape[0]) & (columns < shape[1])
-    return values[..., kept], rows[kept], columns[kept]
+    in_range = (rows < shape[0]) & (columns < shape[1])
+    return values[..., in_range], rows[in_range], columns[in_range]
 
 
 def _wide(x: Array) -> Array:

@@ -68,11 +68,11 @@ def _by_hooks(function: Function, xs: Arrays) -> Arrays:
 
 
 def _recomputed(function: Function, xs: Arrays) -> Arrays:
-    def pull(kept: Arrays, cotangents: Arrays) -> Arrays:
-        return pulled_back(function, kept, cotangents)
+    def pull(residuals: Arrays, cotangents: Arrays) -> Arrays:
+        return pulled_back(function, residuals, cotangents)
 
-    def push(kept: Arrays, tangents: Arrays) -> Arrays:
-        return pushed_forward(function, kept, tangents)[1]
+    def push(residuals: Arrays, tangents: Arrays) -> Arrays:
+        return pushed_forward(function, residuals, tangents)[1]
 
     # What uses other lanes' arrays can't be computed again when the map has ended, for derivatives around it.
     forward = lambda *arrays: (_recomputed(function, arrays), arrays)

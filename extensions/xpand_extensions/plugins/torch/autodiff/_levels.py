@@ -65,14 +65,16 @@ class Rule(NamedTuple):
         return rule.in_others(rule, any(differentiated[: rule.own]))
 
 
-def _pulled_without_zeros(wrap: Any, pull: Callable[..., Arrays], kept: Arrays, cotangents: Sequence[Any]) -> Arrays:
+def _pulled_without_zeros(
+    wrap: Any, pull: Callable[..., Arrays], residuals: Arrays, cotangents: Sequence[Any]
+) -> Arrays:
     """Call a function that pulls cotangents back, wrapped as one of those that are arrays: the others are None."""
 
-    def of_arrays(kept: Arrays, arrays: Arrays) -> Arrays:
+    def of_arrays(residuals: Arrays, arrays: Arrays) -> Arrays:
         given = iter(arrays)
-        return pull(kept, tuple(None if x is None else next(given) for x in cotangents))
+        return pull(residuals, tuple(None if x is None else next(given) for x in cotangents))
 
-    back: Arrays = wrap(of_arrays)(kept, tuple(x for x in cotangents if x is not None))
+    back: Arrays = wrap(of_arrays)(residuals, tuple(x for x in cotangents if x is not None))
     return back
 
 
@@ -135,8 +137,8 @@ def call(rule: Rule, xs: Arrays) -> Arrays:
             rule = rule.when(tuple(differentiated))
         # What functions note of their results can't be noted inside of the graphs of an autograd function.
         with torch.no_grad():
-            outs, kept = rule.forward(*xs)
-            rule.pull(kept, tuple([torch.zeros_like(x) for x in outs]))
+            outs, residuals = rule.forward(*xs)
+            rule.pull(residuals, tuple([torch.zeros_like(x) for x in outs]))
         compiled: Arrays = _Compiled.apply(rule, *xs)
         return compiled
     return _call(rule, xs)
@@ -195,13 +197,13 @@ class _Application:
         if interpreter is None:
             below = tuple([x.detach() for x in below])
             with private.set_forward_mode(False):
-                outs, self.kept = rule.forward(*below)
+                outs, self.residuals = rule.forward(*below)
             _check_constants(outs, ())
             # PyTorch takes what is returned as it was given for changed in place, and never frees what keeps itself.
-            self.outs = tuple(x.detach() if any(x is y for y in (*below, *self.kept)) else x for x in outs)
+            self.outs = tuple(x.detach() if any(x is y for y in (*below, *self.residuals)) else x for x in outs)
         else:
             with interpreter.lower():
-                outs, self.kept = rule.forward(*below)
+                outs, self.residuals = rule.forward(*below)
             _check_constants(outs, below)
             self.outs = tuple(private.wrap_grad(x, interpreter.level()) for x in outs)
 
@@ -242,14 +244,14 @@ class _Attached(private.SingleLevelFunction):  # type: ignore[misc]
 
     @staticmethod
     def backward(ctx: Any, *gradients: Any) -> Any:
-        rule, kept = ctx.application.rule, ctx.application.kept
+        rule, residuals = ctx.application.rule, ctx.application.residuals
         if ctx.application.interpreter is None and torch.is_grad_enabled():
             # PyTorch's own second derivative, at the same level: what is kept must depend on the arguments.
-            kept = rule.forward(*ctx.xs)[1]
+            residuals = rule.forward(*ctx.xs)[1]
         interpreter = ctx.application.interpreter
         token = _PULLED.set(None if interpreter is None else interpreter.level())
         try:
-            return (None, *_pulled(ctx, rule, kept, gradients))
+            return (None, *_pulled(ctx, rule, residuals, gradients))
         finally:
             _PULLED.reset(token)
 
@@ -258,7 +260,7 @@ class _Attached(private.SingleLevelFunction):  # type: ignore[misc]
         given = tuple(torch.zeros_like(x) if t is None else t.to(x.dtype) for x, t in zip(ctx.xs, tangents))
         # PyTorch calls this with derivatives switched off, which the levels below ask for.
         with torch.enable_grad(), private.set_forward_mode(True):
-            found = ctx.application.rule.push(ctx.application.kept, given)
+            found = ctx.application.rule.push(ctx.application.residuals, given)
         return tuple(t if is_floating(t) else None for t in found)
 
 
@@ -267,9 +269,9 @@ class _Compiled(torch.autograd.Function):  # type: ignore[misc]
 
     @staticmethod
     def forward(ctx: Any, rule: Rule, *xs: Array) -> Arrays:
-        outs, kept = rule.forward(*xs)
+        outs, residuals = rule.forward(*xs)
         ctx.rule = rule
-        ctx.save_for_backward(*kept)
+        ctx.save_for_backward(*residuals)
         _note(ctx, outs)
         return outs
 
@@ -283,7 +285,7 @@ def _note(ctx: Any, outs: Arrays) -> None:
     ctx.mark_non_differentiable(*(x for x in outs if not is_floating(x)))
 
 
-def _pulled(ctx: Any, rule: Rule, kept: Arrays, gradients: Sequence[Any]) -> list[Any]:
+def _pulled(ctx: Any, rule: Rule, residuals: Arrays, gradients: Sequence[Any]) -> list[Any]:
     """Pull PyTorch's gradients back, which are missing where they are zero and conjugates of JAX's."""
 
     def cotangent(x: Array | None, like: Any) -> Array | None:
@@ -293,7 +295,7 @@ def _pulled(ctx: Any, rule: Rule, kept: Arrays, gradients: Sequence[Any]) -> lis
         return None if rule.symbolic_zeros else torch.zeros(shape, dtype=dtype, device=device)
 
     cotangents = tuple(map(cotangent, gradients, ctx.like))
-    return [conjugated(x) if is_floating(x) else None for x in rule.pull(kept, cotangents)]
+    return [conjugated(x) if is_floating(x) else None for x in rule.pull(residuals, cotangents)]
 
 
 def _mapped(rule: Rule, xs: Arrays, interpreter: Any) -> Arrays:

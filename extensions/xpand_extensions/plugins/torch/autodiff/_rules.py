@@ -58,15 +58,15 @@ def _with_outer(name: str, rule: Rule, own: int, outer: Sequence[Array]) -> Rule
     function, of_forward, of_pull, of_push = [with_arguments(name, each, outer) for each in rule[:4]]
 
     def forward(*arrays: Array) -> tuple[Arrays, Arrays]:
-        outs, kept = of_forward(*arrays)
-        return outs, (*kept, *arrays[own:])
+        outs, residuals = of_forward(*arrays)
+        return outs, (*residuals, *arrays[own:])
 
-    def pull(kept: Arrays, cotangents: Arrays) -> Arrays:
-        others = kept[-count:]
-        return (*of_pull(kept[:-count], cotangents, *others), *map(torch.zeros_like, others))
+    def pull(residuals: Arrays, cotangents: Arrays) -> Arrays:
+        others = residuals[-count:]
+        return (*of_pull(residuals[:-count], cotangents, *others), *map(torch.zeros_like, others))
 
-    def push(kept: Arrays, tangents: Arrays) -> Arrays:
-        return of_push(kept[:-count], tangents[:own], *kept[-count:])
+    def push(residuals: Arrays, tangents: Arrays) -> Arrays:
+        return of_push(residuals[:-count], tangents[:own], *residuals[-count:])
 
     of = rule.when
     when = None if of is None else lambda differentiated: _with_outer(name, of(differentiated[:own]), own, outer)
@@ -85,21 +85,21 @@ def _in_others(own: int, count: int, rule: Rule, in_own: bool) -> Rule:
     """
 
     def forward(*arrays: Array) -> tuple[Arrays, Arrays]:
-        outs, kept = rule.forward(*arrays)
-        return outs, (*arrays, *kept)
+        outs, residuals = rule.forward(*arrays)
+        return outs, (*arrays, *residuals)
 
     def of_others(arrays: Arrays) -> Callable[..., Arrays]:
         return lambda *others: rule.function(*arrays[:own], *others)
 
-    def pull(kept: Arrays, cotangents: Arrays) -> Arrays:
-        arrays = kept[:count]
-        back = rule.pull(kept[count:], cotangents) if in_own else tuple(map(torch.zeros_like, arrays))
+    def pull(residuals: Arrays, cotangents: Arrays) -> Arrays:
+        arrays = residuals[:count]
+        back = rule.pull(residuals[count:], cotangents) if in_own else tuple(map(torch.zeros_like, arrays))
         return (*back[:own], *pulled_back(of_others(arrays), arrays[own:], cotangents))
 
-    def push(kept: Arrays, tangents: Arrays) -> Arrays:
-        arrays = kept[:count]
+    def push(residuals: Arrays, tangents: Arrays) -> Arrays:
+        arrays = residuals[:count]
         moved = pushed_forward(of_others(arrays), arrays[own:], tangents[own:])[1]
-        return tuple(map(torch.add, rule.push(kept[count:], tangents), moved)) if in_own else moved
+        return tuple(map(torch.add, rule.push(residuals[count:], tangents), moved)) if in_own else moved
 
     return Rule(rule.function, forward, pull, push)
 
@@ -134,23 +134,25 @@ class _Forward:
         """Return the output as the rule computes it: derivatives of a level below see that."""
         return self.rule(xs, tuple(torch.zeros_like(x) if each else None for x, each in zip(xs, perturbed)))[0], xs
 
-    def push(self, perturbed: tuple[bool, ...], kept: Arrays, tangents: Arrays) -> Arrays:
-        return self.rule(kept, tuple(t if each else None for t, each in zip(tangents, perturbed)))[1]
+    def push(self, perturbed: tuple[bool, ...], residuals: Arrays, tangents: Arrays) -> Arrays:
+        return self.rule(residuals, tuple(t if each else None for t, each in zip(tangents, perturbed)))[1]
 
-    def pull(self, perturbed: tuple[bool, ...], kept: Arrays, cotangents: Arrays) -> Arrays:
-        chosen = [each and is_floating(x) for x, each in zip(kept, perturbed)]
+    def pull(self, perturbed: tuple[bool, ...], residuals: Arrays, cotangents: Arrays) -> Arrays:
+        chosen = [each and is_floating(x) for x, each in zip(residuals, perturbed)]
 
         def of_chosen(*tangents: Array) -> tuple[Arrays, Arrays]:
             given = iter(tangents)
             found = self.push(
-                perturbed, kept, tuple(next(given) if each else torch.zeros_like(x) for x, each in zip(kept, chosen))
+                perturbed,
+                residuals,
+                tuple(next(given) if each else torch.zeros_like(x) for x, each in zip(residuals, chosen)),
             )
             return tuple(x for x in found if is_floating(x)), ()
 
-        zeros = [torch.zeros_like(x) for x, each in zip(kept, chosen) if each]
+        zeros = [torch.zeros_like(x) for x, each in zip(residuals, chosen) if each]
         transposed = vjp(of_chosen, *zeros, has_aux=True)[1]
         back = iter(transposed(*[x for x in cotangents if is_floating(x)]))
-        return tuple(next(back) if each else torch.zeros_like(x) for x, each in zip(kept, chosen))
+        return tuple(next(back) if each else torch.zeros_like(x) for x, each in zip(residuals, chosen))
 
 
 class _Reverse:
@@ -180,7 +182,7 @@ class _Reverse:
         return Rule(self.function, forward, backward, _no_forward_mode, when=when, symbolic_zeros=self.symbolic_zeros)
 
 
-def _no_forward_mode(kept: Arrays, tangents: Arrays) -> Arrays:
+def _no_forward_mode(residuals: Arrays, tangents: Arrays) -> Arrays:
     raise TypeError(
         "custom_vjp: a function with a rule for reverse mode has no forward mode; give it a rule with `custom_jvp`, "
         "which serves both"

@@ -116,12 +116,12 @@ class _System(NamedTuple):
         def forward(*arrays: Array) -> Any:
             return tuple(x.clone() for x in arrays[: ends[0]]), arrays[ends[1] :]
 
-        def pull(kept: Arrays, cotangents: Arrays) -> Any:
-            back = self.transposed(cotangents).solved(*cotangents, *kept)[: self.rows]
-            return (*map(torch.zeros_like, cotangents), *back, *map(torch.zeros_like, kept))
+        def pull(residuals: Arrays, cotangents: Arrays) -> Any:
+            back = self.transposed(cotangents).solved(*cotangents, *residuals)[: self.rows]
+            return (*map(torch.zeros_like, cotangents), *back, *map(torch.zeros_like, residuals))
 
-        def push(kept: Arrays, tangents: Arrays) -> Any:
-            return self.solved(*tangents[ends[0] : ends[1]], *kept)[: ends[0]]
+        def push(residuals: Arrays, tangents: Arrays) -> Any:
+            return self.solved(*tangents[ends[0] : ends[1]], *residuals)[: ends[0]]
 
         return call(Rule(forward, forward, pull, push), (*xs, *rhs, *(x.detach() for x in given)))
 
@@ -142,9 +142,9 @@ class _System(NamedTuple):
 
         return _System(matvec, self.transpose_solve, self.solve, False, len(kinds), [self.rows])
 
-    def push(self, kept: Arrays, tangents: Arrays) -> Arrays:
+    def push(self, residuals: Arrays, tangents: Arrays) -> Arrays:
         columns = self.size[0]
-        xs, args = kept[:columns], kept[columns:]
+        xs, args = residuals[:columns], residuals[columns:]
         rhs, along = tangents[: self.rows], tangents[self.rows :]
         product, floating = _of_floating(self.matvec, xs, args)
         if floating:
@@ -154,9 +154,9 @@ class _System(NamedTuple):
         outs = self(*rhs, *args)
         return (*outs[:columns], *map(torch.zeros_like, outs[columns:]))
 
-    def pull(self, kept: Arrays, cotangents: Arrays) -> Arrays:
+    def pull(self, residuals: Arrays, cotangents: Arrays) -> Arrays:
         columns = self.size[0]
-        xs, args = kept[:columns], kept[columns:]
+        xs, args = residuals[:columns], residuals[columns:]
         back = self.transposed(xs)(*cotangents[:columns], *args)[: self.rows]
         product, floating = _of_floating(self.matvec, xs, args)
         found = iter(vjp(product, *floating, has_aux=True)[1](*map(torch.neg, back)) if floating else ())
@@ -251,10 +251,10 @@ class _Root(NamedTuple):
         rhs = tuple(map(torch.neg, self.f(xs, *args)))
         return (*self.system.attached(xs, rhs, (*xs, *args)), *outs[self.rows :])
 
-    def parted(self, kept: Arrays) -> tuple[Arrays, Arrays, Arrays]:
+    def parted(self, residuals: Arrays) -> tuple[Arrays, Arrays, Arrays]:
         """Take apart what is kept: the solution, the further arguments, and the auxiliary data."""
         end = self.rows + self.args
-        return kept[: self.rows], kept[self.rows : end], kept[end:]
+        return residuals[: self.rows], residuals[self.rows : end], residuals[end:]
 
     @property
     def system(self) -> _System:
@@ -283,8 +283,8 @@ class _Root(NamedTuple):
         back: Arrays = vjp(lambda *ys: (self.tangent(ys, *given), ()), *zeros, has_aux=True)[1](*cotangents)
         return back
 
-    def push(self, kept: Arrays, tangents: Arrays) -> Arrays:
-        xs, args, aux = self.parted(kept)
+    def push(self, residuals: Arrays, tangents: Arrays) -> Arrays:
+        xs, args, aux = self.parted(residuals)
         residual, floating = _of_floating(self.f, xs, args)
         no_tangents = tuple(map(torch.zeros_like, aux))
         if not floating:
@@ -293,8 +293,8 @@ class _Root(NamedTuple):
         changes = jvp(residual, floating, given, has_aux=True)[1]
         return (*self.system(*map(torch.neg, changes), *xs, *args), *no_tangents)
 
-    def pull(self, kept: Arrays, cotangents: Arrays) -> Arrays:
-        xs, args, _ = self.parted(kept)
+    def pull(self, residuals: Arrays, cotangents: Arrays) -> Arrays:
+        xs, args, _ = self.parted(residuals)
         back = self.system.transposed(xs)(*cotangents[: self.rows], *xs, *args)
         residual, floating = _of_floating(self.f, xs, args)
         found = iter(vjp(residual, *floating, has_aux=True)[1](*map(torch.neg, back)) if floating else ())

@@ -15,7 +15,7 @@ from xpand_extensions.generic.control_flow._loops import looped
 from xpand_extensions.generic.control_flow._scans import steps
 
 from ..autodiff._checkpoint import checkpoint
-from ._known import holds, is_kept
+from ._known import holds, is_saved
 
 Arrays: TypeAlias = "tuple[Array, ...]"
 Function: TypeAlias = Callable[..., Any]
@@ -32,7 +32,7 @@ def is_long(length: int) -> bool:
 def steps_in_blocks(f: Function, carry: Arrays, rows: list[Arrays]) -> tuple[Arrays, list[Arrays]]:
     """Step over rows; list what each step yields."""
     carry, found = steps(f, carry, rows[:1])
-    if not any(map(is_kept, (*carry, *found[0]))):
+    if not any(map(is_saved, (*carry, *found[0]))):
         carry, rest = steps(f, carry, rows[1:])
         return carry, found + rest
     size = math.isqrt(len(rows))
@@ -64,7 +64,7 @@ def bounded_in_blocks(cond_fun: Function, body_fun: Function, carry: Arrays, max
         return looped(cond_fun, body_fun, carry, length, lambda active, bounded: holds(active))
 
     carry = block(carry, 1)
-    if not any(map(is_kept, carry)):
+    if not any(map(is_saved, carry)):
         return block(carry, max_iter - 1)
     size = math.isqrt(max_iter)
     for start in range(1, max_iter, size):

@@ -29,7 +29,7 @@ def is_known(x: Array) -> bool:
     return not levels.mapped
 
 
-def is_kept(x: Array) -> bool:
+def is_saved(x: Array) -> bool:
     """Tell whether what an array was computed from is kept for reverse mode, at some level of torch.func."""
     while not x.requires_grad and private.is_wrapped(x):
         x = debug_unwrap(x, recurse=False)

@@ -17,7 +17,7 @@ from xpand_extensions.vmap._names import are_bound
 from ..autodiff._checkpoint import pulled_back, pushed_forward
 from ..autodiff._levels import Rule, call, is_differentiated, is_floating
 from ._blocks import is_long
-from ._known import is_kept
+from ._known import is_saved
 from ._lanes import of_all
 from ._programs import Choice, Scan, While, apply
 
@@ -47,7 +47,7 @@ def _steps(
     scan unless it is given.
     """
     length = arrays[carried].shape[0]
-    if not is_long(length) or not any(map(is_kept, arrays)):
+    if not is_long(length) or not any(map(is_saved, arrays)):
         return _scan(step, arrays, carried, across, reverse)
     size = math.isqrt(length)
     whole = length - length % size
@@ -79,37 +79,37 @@ def _scan(step: Function, arrays: Arrays, carried: int, across: int, reverse: bo
     def run(*arrays: Array) -> Arrays:
         return apply(Scan.of(step, arrays, carried, across, reverse), arrays)
 
-    def keeping(*arrays: Array) -> Arrays:
+    def saving(*arrays: Array) -> Arrays:
         return (*step(*arrays), *[x.clone() for x in arrays[:carried]])
 
     def forward(*arrays: Array) -> tuple[Arrays, Arrays]:
-        found = _scan(keeping, arrays, carried, across, reverse)
+        found = _scan(saving, arrays, carried, across, reverse)
         count = len(found) - carried
         return found[:count], (*found[count:], *arrays[carried:])
 
-    def pull(kept: Arrays, cotangents: Arrays) -> Arrays:
+    def pull(residuals: Arrays, cotangents: Arrays) -> Arrays:
         def back(*arrays: Array) -> Arrays:
             cts, sums, rest = arrays[:carried], arrays[carried:ends], arrays[ends:]
-            primals, others = rest[: carried + across], rest[carried + across : len(rest) - len(kept[same])]
-            found = pulled_back(step, (*primals, *rest[len(rest) - len(kept[same]) :]), (*cts, *others))
+            primals, others = rest[: carried + across], rest[carried + across : len(rest) - len(residuals[same])]
+            found = pulled_back(step, (*primals, *rest[len(rest) - len(residuals[same]) :]), (*cts, *others))
             added = [x + y if is_floating(x) else x for x, y in zip(sums, found[same])]
             return (*found[:carried], *added, *found[ahead])
 
-        sums = tuple(map(torch.zeros_like, kept[same]))
+        sums = tuple(map(torch.zeros_like, residuals[same]))
         ends = carried + len(sums)
-        rows = (*kept[: carried + across], *cotangents[carried:])
-        found = _scan(back, (*cotangents[:carried], *sums, *rows, *kept[same]), ends, len(rows), not reverse)
+        rows = (*residuals[: carried + across], *cotangents[carried:])
+        found = _scan(back, (*cotangents[:carried], *sums, *rows, *residuals[same]), ends, len(rows), not reverse)
         return (*found[:carried], *found[ends:], *found[carried:ends])
 
-    def push(kept: Arrays, tangents: Arrays) -> Arrays:
+    def push(residuals: Arrays, tangents: Arrays) -> Arrays:
         def both(*arrays: Array) -> Arrays:
-            primals, pushed = _halves(arrays, (carried, across, len(kept[same])))
+            primals, pushed = _halves(arrays, (carried, across, len(residuals[same])))
             outs, found = pushed_forward(step, primals, pushed)
             return (*outs[:carried], *found[:carried], *found[carried:])
 
-        init = (*_first(kept[:carried], reverse), *tangents[:carried])
-        rows = (*kept[ahead], *tangents[ahead])
-        found = _scan(both, (*init, *rows, *kept[same], *tangents[same]), 2 * carried, 2 * across, reverse)
+        init = (*_first(residuals[:carried], reverse), *tangents[:carried])
+        rows = (*residuals[ahead], *tangents[ahead])
+        found = _scan(both, (*init, *rows, *residuals[same], *tangents[same]), 2 * carried, 2 * across, reverse)
         return found[carried:]
 
     return call(Rule(run, forward, pull, push), arrays)
@@ -149,7 +149,7 @@ def repeated(cond_fun: Function, body_fun: Function, init_val: Arrays, max_iter:
 
     if max_iter is None:
         return _while(whether, step, (*init_val, *same), carried)
-    if any(map(is_kept, (*init_val, *same))):
+    if any(map(is_saved, (*init_val, *same))):
         return _masked(whether, step, (*init_val, *same), carried, max_iter)
     count = torch.zeros((), dtype=torch.int64, device=init_val[0].device)
     return _while(
@@ -193,20 +193,20 @@ def _while(holds: Function, body: Function, arrays: Arrays, carried: int) -> Arr
     def forward(*arrays: Array) -> tuple[Arrays, Arrays]:
         return _while(holds, body, arrays, carried), arrays
 
-    def push(kept: Arrays, tangents: Arrays) -> Arrays:
-        counts = (carried, len(kept) - carried)
+    def push(residuals: Arrays, tangents: Arrays) -> Arrays:
+        counts = (carried, len(residuals) - carried)
 
         def both(*arrays: Array) -> Arrays:
             outs, found = pushed_forward(body, *_halves(arrays, counts))
             return (*outs, *found)
 
-        given = (*kept[:carried], *tangents[:carried], *kept[same], *tangents[same])
+        given = (*residuals[:carried], *tangents[:carried], *residuals[same], *tangents[same])
         return _while(lambda *arrays: holds(*_halves(arrays, counts)[0]), both, given, 2 * carried)[carried:]
 
     return call(Rule(run, forward, _no_reverse_mode, push, within=are_bound()), arrays)
 
 
-def _no_reverse_mode(kept: Arrays, cotangents: Arrays) -> Arrays:
+def _no_reverse_mode(residuals: Arrays, cotangents: Arrays) -> Arrays:
     raise UnsupportedError(
         "while_loop: what is compiled can't differentiate a loop without bound in reverse mode; give max_iter, or "
         "compile what is inside of grad alone"
@@ -275,22 +275,22 @@ def _choice(true: Function, false: Function, arrays: Arrays, choose: Function) -
         found: Arrays = choose(true, false, arrays)
         return found
 
-    def pull(kept: Arrays, cotangents: Arrays) -> Arrays:
-        count = len(kept) - 1
+    def pull(residuals: Arrays, cotangents: Arrays) -> Arrays:
+        count = len(residuals) - 1
 
         def back(function: Function, *arrays: Array) -> Arrays:
             return pulled_back(function, arrays[:count], arrays[count:])
 
-        found = _choice(partial(back, true), partial(back, false), (*kept, *cotangents), choose)
-        return (torch.zeros_like(kept[0]), *found)
+        found = _choice(partial(back, true), partial(back, false), (*residuals, *cotangents), choose)
+        return (torch.zeros_like(residuals[0]), *found)
 
-    def push(kept: Arrays, tangents: Arrays) -> Arrays:
-        count = len(kept) - 1
+    def push(residuals: Arrays, tangents: Arrays) -> Arrays:
+        count = len(residuals) - 1
 
         def ahead(function: Function, *arrays: Array) -> Arrays:
             return pushed_forward(function, arrays[:count], arrays[count:])[1]
 
-        return _choice(partial(ahead, true), partial(ahead, false), (*kept, *tangents[1:]), choose)
+        return _choice(partial(ahead, true), partial(ahead, false), (*residuals, *tangents[1:]), choose)
 
     forward = lambda *arrays: (_choice(true, false, arrays, choose), arrays)
     return call(Rule(run, forward, pull, push, within=choose is _selected_within), arrays)

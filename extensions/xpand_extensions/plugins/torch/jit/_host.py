@@ -99,7 +99,7 @@ def effect(function: Callable[..., Any], results: Results, arrays: Sequence[Arra
     host = _Host(function, results, "sequential")
     if _is_eager() and private.current_level() is None and all(is_concrete(x) for x in arrays):
         return _called(host, arrays)
-    if not (_IS_KEPT or _is_eager()):
+    if not (_HAS_EFFECTS or _is_eager()):
         raise UnsupportedError("callback, io_callback: this PyTorch cannot compile them; 2.13 can")
     return _applied(host, [x.detach() for x in arrays], _host_effect)
 
@@ -165,8 +165,8 @@ def _host_effect(arrays: list[torch.Tensor], number: int) -> list[torch.Tensor]:
 
 
 # So that compilers neither drop it nor change the order of calls. PyTorch 2.11 has no public function for that.
-_IS_KEPT: Final = hasattr(_host_effect, "register_effect")
-if _IS_KEPT:
+_HAS_EFFECTS: Final = hasattr(_host_effect, "register_effect")
+if _HAS_EFFECTS:
     _host_effect.register_effect(torch.library.EffectType.ORDERED)
 
 
