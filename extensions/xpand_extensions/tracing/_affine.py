@@ -126,10 +126,10 @@ class Affine(Trace):
 
     def results(self, op: Op, call: "_Call", maps: list[Any]) -> Any:
         """Put together what an operation makes of the combinations of its arguments."""
-        offsets, found = call.run([x._value.offset for x in call.own]), []
+        offsets, found = call.run([x._value.offset for x in call.traced]), []
         avals = [call.aval] if op.result is None else list(call.aval)
         for k, (aval, offset) in enumerate(zip(avals, offsets)):
-            parts = [compose(each[k], x._value.rows) for each, x in zip(maps, call.own)]
+            parts = [compose(each[k], x._value.rows) for each, x in zip(maps, call.traced)]
             rows = plus(parts)
             found.append(self.namespace.array(self, Combination(rows, self.xp.reshape(offset, aval.shape), aval)))
         return found[0] if op.result is None else rebuilt(op, call.aval, found)
@@ -166,14 +166,14 @@ class _Call:
 
     def __init__(self, trace: Affine, op: Op, args: Sequence[Any], params: dict[str, Any], mine: list[int]) -> None:
         self.trace, self.op, self.mine = trace, op, mine
-        self.owns = [args[i] for i in mine]
+        self.traced = [args[i] for i in mine]
         avals = [Aval(x._value.shape, x._value.dtype, x._value.device) if trace.owns(x) else aval_of(x) for x in args]
         self.aval = avals_of_result(op, avals, params)
         self.shapes = [aval.shape for aval in ([self.aval] if isinstance(self.aval, Aval) else self.aval)]
         self.given = [None if i in mine else trace.on_host(x) for i, x in enumerate(args)]
         self.host_op = operation_on(op, trace.host)
         self.params = params_on(op, params, trace.dtypes, trace.xp)
-        self.zeros = [trace.xp.zeros(x._value.shape, dtype=trace.xp.float64) for x in self.owns]
+        self.zeros = [trace.xp.zeros(x._value.shape, dtype=trace.xp.float64) for x in self.traced]
         self._constant: list[Array] | None = None
 
     def run(self, values: Sequence[Array]) -> list[Array]:
@@ -200,8 +200,8 @@ class _Call:
                 x if place not in self.mine else xp.zeros((), dtype=xp.float64) for place, x in enumerate(self.given)
             ]
             value = self.host_op.apply(entry.of, (xp, None), primals, self.params)
-        size = prod(self.trace.shape(self.owns[self.mine.index(i)]))
-        places = xp.reshape(xp.arange(size, dtype=xp.int64), self.trace.shape(self.owns[self.mine.index(i)]))
+        size = prod(self.trace.shape(self.traced[self.mine.index(i)]))
+        places = xp.reshape(xp.arange(size, dtype=xp.int64), self.trace.shape(self.traced[self.mine.index(i)]))
         return scaled(xp, xp.reshape(xp.broadcast_to(places, shape), (-1,)), value, shape)
 
     def maps(self, i: int) -> list[Map] | None:
