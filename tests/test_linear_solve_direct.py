@@ -415,9 +415,11 @@ def test_ill_conditioned(library: Library, decimals: int) -> None:
 
 @pytest.fixture
 def factored(monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """Count SuperLU's factorisations, by the sizes of the matrices."""
+    """Count SuperLU's factorisations, by the sizes of the matrices, with nothing cached at first."""
     from xpand_extensions.plugins.numpy.linear_solve import _direct_sparse
 
+    monkeypatch.setattr(_direct_sparse, "_cache", {})
+    monkeypatch.setattr(_direct_sparse, "_cached_bytes", 0)
     sizes: list[int] = []
 
     def splu(a: Any, **options: Any) -> Any:
@@ -445,6 +447,8 @@ def test_sparse_factors_are_reused(library: Library, factored: list[int]) -> Non
     # Through the matrix too, one factorisation serves both modes.
     through = lambda values: xpand.array_namespace(values).sum(direct_solve(a.with_values(values), b) ** 2)
     autodiff.grad(through)(a.values)
+    assert len(factored) == 11
+    autodiff.grad(through)(a.values * 2.0)
     assert len(factored) == 12
 
 
@@ -456,31 +460,34 @@ def test_factors_of_another_matrix_are_not_taken(factored: list[int]) -> None:
     found = factorize(matrix)
     doubled = found._replace(matrix=matrix.with_values(2 * matrix.values))
     np.testing.assert_allclose(doubled.solve(b), solve(2 * a.toarray(), b), rtol=1e-10)
-    renumbered = found._replace(number=found.number + 1)
-    np.testing.assert_allclose(renumbered.solve(b), solve(a.toarray(), b), rtol=1e-10)
+    swapped = a.toarray()[::-1].copy()  # the sum of the values is the same
+    np.testing.assert_allclose(factorize(sparse.from_dense(swapped)).solve(b), solve(swapped, b), rtol=1e-10)
     values = np.array(matrix.values)
     changed = factorize(matrix.with_values(values))
     values *= 2
     np.testing.assert_allclose(changed.solve(b), solve(2 * a.toarray(), b), rtol=1e-10)
 
 
-def test_factors_live_as_long_as_what_refers_to_them() -> None:
-    import gc
+def test_factors_are_cached_up_to_a_limit(factored: list[int], monkeypatch: pytest.MonkeyPatch) -> None:
+    from xpand_extensions.plugins.numpy.linear_solve import _direct_sparse
 
-    from xpand_extensions.linear_solve import _kept as kept
-
-    matrix = container(LIBRARIES[0], random_sparse(5, seed=2))
-    found = factorize(matrix)
-    number = int(found.number)
-    copy = xpand.trees.map(lambda x: x, found)
-    del found
-    for seed in range(6):
-        factorize(container(LIBRARIES[0], random_sparse(4, seed=seed)))
-    gc.collect()
-    assert kept.kept(number) is not None
-    del copy
-    gc.collect()
-    assert kept.kept(number) is None
+    matrices = [container(LIBRARIES[0], random_sparse(5, seed=50 + seed)) for seed in range(6)]
+    found = [factorize(matrix) for matrix in matrices]
+    b = normal(5)
+    for each in found:
+        each.solve(b)
+    assert len(factored) == 6
+    monkeypatch.setattr(_direct_sparse, "_MAX_BYTES", 0)
+    found[0].solve(b)  # drops all but the four used last
+    assert len(factored) == 6
+    assert len(_direct_sparse._cache) == 4
+    for each in (found[3], found[4], found[5], found[0]):
+        each.solve(b)
+    assert len(factored) == 6
+    expected = solve(random_sparse(5, seed=51).toarray(), b)
+    np.testing.assert_allclose(found[1].solve(b), expected, rtol=1e-10)
+    assert len(factored) == 7
+    assert _direct_sparse._cached_bytes == sum(each.bytes for each in _direct_sparse._cache.values())
 
 
 # Trees

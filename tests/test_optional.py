@@ -71,6 +71,7 @@ errors = {
     "minimize": message(lambda: optimize.minimize(lambda x: (x**2).sum(), x[0], method="scipy-bfgs")),
     "einsum": message(lambda: linalg.einsum("ij,kj,k->i", x, x, x[:, 0])),
     "print": message(recorded.print),
+    "multilevel": message(lambda: linear_solve.multilevel(a, builder="pyamg")),
 }
 code = main(["info"])
 loaded = sorted(PACKAGES & sys.modules.keys())
@@ -108,7 +109,7 @@ def run(code: str, *packages: str, cwd: Path | None = None) -> subprocess.Comple
 
 @pytest.fixture(scope="module")
 def numpy_alone() -> dict[str, Any]:
-    done = run(NUMPY_ALONE, "opt_einsum", "rich", "scipy")
+    done = run(NUMPY_ALONE, "opt_einsum", "pyamg", "rich", "scipy")
     assert done.returncode == 0, done.stderr
     found: dict[str, Any] = json.loads(done.stdout)
     return found | {"stderr": done.stderr}
@@ -147,6 +148,7 @@ def test_functions_work_on_numpy_without_optional_packages(numpy_alone: dict[str
         ("minimize", "SciPy", "scipy", "scipy"),
         ("einsum", "opt_einsum", "opt_einsum", "einsum"),
         ("print", "rich", "rich", "cli"),
+        ("multilevel", "PyAMG", "pyamg", "amg"),
     ],
 )
 def test_errors_name_the_function_the_package_and_its_extra(

@@ -8,6 +8,7 @@ from xpand._imports import import_module, untraced
 
 _PACKAGES: Final = {
     "opt_einsum": ("opt_einsum", "einsum"),
+    "pyamg": ("PyAMG", "amg"),
     "rich": ("rich", "cli"),
     "scipy": ("SciPy", "scipy"),
 }

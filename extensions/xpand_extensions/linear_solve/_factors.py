@@ -60,8 +60,6 @@ class TriangularParts(NamedTuple):
 class SparseParts(NamedTuple):
     """What `factor_sparse` returns."""
 
-    number: Array
-    """The number that the host keeps the factors of each matrix under."""
     condition: Array
     """An estimate of the condition number, as that of `LUParts`."""
     status: Array
@@ -150,8 +148,8 @@ def factor_sparse(
         kind: "general"; "symmetric", whose pivots are taken from the diagonal where they can; "lower" or "upper", a
             triangle, of which the rest isn't read; "unit lower" or "unit upper", with a diagonal of ones.
 
-    What `linear_solve.factorize` keeps, after it has checked the arguments. The host keeps the factors for as long as
-    `number` lives; where it doesn't have them any more, it makes them again from the matrix.
+    `linear_solve.factorize` calls this after it has checked the arguments. The host caches the factors that were used
+    last, up to 1 GiB, and at least those of four matrices. A matrix whose factors are not cached is factored again.
 
     >>> import numpy as np
     >>> pattern = (np.asarray([0, 1]), np.asarray([0, 1, 2]))
@@ -163,7 +161,6 @@ def factor_sparse(
 
 @pluggable
 def solve_sparse(
-    number: Array,
     values: Array,
     pattern: tuple[Array, ...],
     b: Array,
@@ -174,10 +171,9 @@ def solve_sparse(
     kind: str = "general",
     transposed: bool = False,
 ) -> Array:
-    """Solve by what `factor_sparse` made of the same values and pattern.
+    """Solve by the factors that `factor_sparse` computed for the same values and pattern.
 
     Args:
-        number: The number that the host keeps the factors under, shape `(*batch)`.
         values: As in `factor_sparse`.
         pattern: As in `factor_sparse`.
         b: Right-hand sides as columns, shape `(..., size, k)`, of the data type of the values; the axes before
@@ -192,13 +188,12 @@ def solve_sparse(
 
     >>> import numpy as np
     >>> values, pattern = np.asarray([1.0, 2.0]), (np.asarray([0, 1]), np.asarray([0, 1, 2]))
-    >>> number = factor_sparse(values, pattern, format="csr", size=2).number
-    >>> solve_sparse(number, values, pattern, np.asarray([[3.0], [4.0]]), format="csr", size=2)
+    >>> solve_sparse(values, pattern, np.asarray([[3.0], [4.0]]), format="csr", size=2)
     array([[3.],
            [2.]])
     """
-    solve = solve_sparse.native(number, values, *pattern, b)
-    return solve(number, values, pattern, b, format=format, size=size, kind=kind, transposed=transposed)
+    solve = solve_sparse.native(values, *pattern, b)
+    return solve(values, pattern, b, format=format, size=size, kind=kind, transposed=transposed)
 
 
 def _check(function: str, a: Array) -> None:

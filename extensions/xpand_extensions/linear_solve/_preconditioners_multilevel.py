@@ -80,7 +80,7 @@ def multilevel(
     Raises:
         TypeError: No matrix, another data type, or values that aren't known: under `jit` build it outside.
         ValueError: A matrix that isn't square, a batch of several, or an option that can't be.
-        ImportError: PyAMG is asked for and not there.
+        ModuleNotFoundError: `builder` is "pyamg", and PyAMG is not installed.
 
     It is built on the host, once: about the time of fifty products. To apply it takes about six products with the
     matrix, on the library's device, under `jit` and `vmap` too; the number of steps of `solve` then hardly grows with

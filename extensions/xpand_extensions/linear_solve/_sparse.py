@@ -1,4 +1,4 @@
-"""Factorisations of sparse matrices, which the host makes and keeps."""
+"""Factorisations of sparse matrices, which the host computes and caches."""
 
 from typing import Any, ClassVar, NamedTuple
 
@@ -24,13 +24,12 @@ def square_container(name: str, a: Sparse) -> None:
 
 class _SparseFields(NamedTuple):
     matrix: Any
-    number: Array
     condition: Array
     status: Array
 
 
 class SparseFactorization(_SparseFields, Factorization):
-    """A sparse matrix with the number of its triangular factors, which the host has. See `factor_sparse`."""
+    """A sparse matrix that the host has factored. See `factor_sparse`."""
 
     __slots__ = ()
     _kind: ClassVar[str] = "general"
@@ -50,7 +49,7 @@ class SparseFactorization(_SparseFields, Factorization):
     def _solved(self, b: Array, transposed: bool) -> Array:
         a = self.matrix
         options: dict[str, Any] = {"format": a.format, "size": a.shape[-1], "kind": self._kind}
-        return factors.solve_sparse(self.number, a.values, a.pattern, b, **options, transposed=transposed)
+        return factors.solve_sparse(a.values, a.pattern, b, **options, transposed=transposed)
 
 
 class SymmetricSparseFactorization(SparseFactorization):

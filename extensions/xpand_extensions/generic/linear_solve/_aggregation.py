@@ -6,6 +6,7 @@ from xpand import array_namespace
 from xpand._typing import Array, Namespace
 
 from ... import scatter, sparse
+from ..._optional import import_optional
 
 _MOST_LEVELS = 30
 _LEAST_COARSENING = 0.8
@@ -39,12 +40,7 @@ def smoother(xp: Namespace, a: sparse.CSR) -> Array:
 
 
 def _pyamg(a: sparse.CSR, candidate: Array, coarsest: int) -> tuple[list[Grid], sparse.CSR]:
-    try:
-        import pyamg
-    except ImportError as error:
-        raise ImportError(
-            "multilevel: builder='pyamg' needs PyAMG; install it with `pip install pyamg`, or use builder='own'"
-        ) from error
+    pyamg = import_optional("pyamg", "multilevel with builder='pyamg'")
     made = pyamg.smoothed_aggregation_solver(sparse.to_native(a), B=candidate[:, None], max_coarse=coarsest)
     matrices = [sparse.tocsr(sparse.from_native(level.A)) for level in made.levels]
     ways = [(sparse.tocsr(sparse.from_native(x.R)), sparse.tocsr(sparse.from_native(x.P))) for x in made.levels[:-1]]

@@ -1,10 +1,9 @@
-"""Factors of sparse matrices, which the host makes and keeps: NumPy's implementation, called from any library."""
+"""Factors of sparse matrices, which the host computes and caches: NumPy's implementation, called from any library."""
 
-from xpand import _arguments, array_namespace, is_concrete
+from xpand import _arguments, array_namespace
 from xpand._typing import Array, DType, Namespace
 from xpand_extensions.jit import ShapeDtype, pure_callback
 from xpand_extensions.linear_solve import _factors as facades
-from xpand_extensions.linear_solve import _kept as kept
 from xpand_extensions.linear_solve._factors import SparseParts
 
 
@@ -14,22 +13,17 @@ def factor_sparse(
     xp = array_namespace(values, *pattern)
     batch = tuple(values.shape[:-1])
     real = _real_dtype(xp, values)
-    declared = tuple(ShapeDtype(batch, dtype) for dtype in (xp.int32, real, xp.int32))
+    declared = tuple(ShapeDtype(batch, dtype) for dtype in (real, xp.int32))
 
     def host(values: Array, *pattern: Array) -> tuple[Array, ...]:
         factor = facades.factor_sparse.native(values)
         return tuple(factor(values, pattern, format=format, size=size, kind=kind))
 
     arrays = (values, *[_leading(x, len(batch)) for x in pattern])
-    found = SparseParts(*pure_callback(host, declared, *arrays, vmap_method="broadcast_all"))
-    if is_concrete(found.number):
-        flat = xp.reshape(found.number, (-1,))
-        kept.keep_for(found.number, [int(flat[i]) for i in range(flat.shape[0])])
-    return found
+    return SparseParts(*pure_callback(host, declared, *arrays, vmap_method="broadcast_all"))
 
 
 def solve_sparse(
-    number: Array,
     values: Array,
     pattern: tuple[Array, ...],
     b: Array,
@@ -40,17 +34,15 @@ def solve_sparse(
     kind: str = "general",
     transposed: bool = False,
 ) -> Array:
-    xp = array_namespace(number, values, *pattern, b)
     batch = _arguments.broadcast(tuple(values.shape[:-1]), tuple(b.shape[:-2]))
     declared = ShapeDtype((*batch, size, b.shape[-1]), b.dtype)
 
-    def host(number: Array, values: Array, b: Array, *pattern: Array) -> Array:
+    def host(values: Array, b: Array, *pattern: Array) -> Array:
         solve = facades.solve_sparse.native(values)
-        return solve(number, values, pattern, b, format=format, size=size, kind=kind, transposed=transposed)
+        return solve(values, pattern, b, format=format, size=size, kind=kind, transposed=transposed)
 
     # Each with all axes of the batch, so that one more, of a mapped call, is the first of all.
-    number = xp.reshape(number, (1,) * (len(batch) - number.ndim) + tuple(number.shape))
-    arrays = (number, _leading(values, len(batch)), _leading(b, len(batch), 2))
+    arrays = (_leading(values, len(batch)), _leading(b, len(batch), 2))
     arrays = (*arrays, *[_leading(x, len(batch)) for x in pattern])
     return pure_callback(host, declared, *arrays, vmap_method="expand_dims")
 

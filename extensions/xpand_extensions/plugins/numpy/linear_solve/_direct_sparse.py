@@ -1,10 +1,11 @@
 """Factors of sparse matrices by SuperLU.
 
-Such a factorization is an object of the host. Transformations see its number, and the matrix. Where no factorization is
-stored under the number any more, or that of another matrix, it is computed again. So the functions are pure.
+SuperLU's factors are objects that no array can hold. So they are cached, and found again by the matrix: the functions
+are pure, and pass through transformations as functions of arrays.
 """
 
 from collections.abc import Callable
+from threading import Lock
 from typing import Any, Final
 
 import numpy as np
@@ -15,7 +16,6 @@ import xpand.numpy as xp
 from xpand._typing import Array
 from xpand_extensions._solver_status import Status
 from xpand_extensions.generic.linear_solve._direct_condition import estimate
-from xpand_extensions.linear_solve import _kept as host
 from xpand_extensions.linear_solve._factors import SparseParts
 
 _OPTIONS: Final[dict[str, dict[str, Any]]] = {
@@ -30,35 +30,43 @@ _OPTIONS: Final[dict[str, dict[str, Any]]] = {
     "triangle": {"permc_spec": "NATURAL", "diag_pivot_thresh": 0.0, "options": {"SymmetricMode": True}},
 }
 
+_MAX_BYTES: Final = 2**30
+_MIN_COUNT: Final = 4
+_OBJECT_BYTES: Final = 4096  # roughly what Python's objects take
+
+_cache: Final[dict[tuple[Any, ...], "_Factors"]] = {}  # the one not used longest first
+_cached_bytes = 0
+_lock: Final = Lock()  # callbacks of compiled programs run in several threads
+
 
 class _Factors:
     """The factors of one matrix, or why there are none; and the matrix, to tell whose they are."""
 
     def __init__(self, parts: tuple[Array, ...], format: str, size: int, kind: str) -> None:
-        self.parts, self.format, self.kind = parts, format, kind
+        self.parts = parts
         self.solve: Callable[..., Array] | None = None
-        self.condition, self.status = self._factor(size)
+        self.bytes = _OBJECT_BYTES + sum(x.nbytes for x in parts)
+        self.condition, self.status = self._factor(format, size, kind)
 
-    def is_of(self, parts: tuple[Array, ...], format: str, kind: str) -> bool:
-        """Tell whether they are of a certain matrix."""
-        return (self.format, self.kind) == (format, kind) and all(
-            x is y or np.array_equal(x, y) for x, y in zip(self.parts, parts)
-        )
+    def is_of(self, parts: tuple[Array, ...]) -> bool:
+        """Tell whether they are of a certain matrix, of the same format and kind."""
+        return all(map(np.array_equal, self.parts, parts))
 
-    def _factor(self, size: int) -> tuple[float, Status]:
-        a = _columns(self.parts, self.format, size)
-        if self.kind.endswith(("lower", "upper")):
-            a = _triangle(a, self.kind)
+    def _factor(self, format: str, size: int, kind: str) -> tuple[float, Status]:
+        a = _columns(self.parts, format, size)
+        if kind.endswith(("lower", "upper")):
+            a = _triangle(a, kind)
         if not np.isfinite(a.data).all():
             return np.nan, Status.NON_FINITE
         if size == 0:
             self.solve = lambda columns, trans: columns
             return 0.0, Status.CONVERGED
         try:
-            factors = splu(a, **_OPTIONS.get(self.kind, _OPTIONS["triangle"]))
+            factors = splu(a, **_OPTIONS.get(kind, _OPTIONS["triangle"]))
         except RuntimeError:  # that a factor is exactly singular
             return np.inf, Status.SINGULAR
         self.solve = factors.solve
+        self.bytes += factors.nnz * (a.dtype.itemsize + 4)
         with np.errstate(all="ignore"):  # what overflows is singular
             sums = np.asarray(abs(a).sum(axis=1))
             condition = estimate(xp, sums, a.dtype, factors.solve, lambda b: factors.solve(b, "T"))
@@ -94,22 +102,13 @@ def factor_sparse(
 ) -> SparseParts:
     batch = values.shape[:-1]
     whole = [np.broadcast_to(x, (*batch, x.shape[-1])) for x in (values, *pattern)]
-    made = [_Factors(_owned(whole, index), format, size, kind) for index in np.ndindex(batch)]
-    numbers = host.keep(made)
-    number = np.asarray(numbers, dtype=np.int32).reshape(batch)
-    host.keep_for(number, numbers)
-    condition = np.asarray([each.condition for each in made], dtype=values.real.dtype).reshape(batch)
-    status = np.asarray([each.status for each in made], dtype=np.int32).reshape(batch)
-    return SparseParts(number, condition, status)
-
-
-def _owned(whole: list[Array], index: tuple[int, ...]) -> tuple[Array, ...]:
-    """Copy the parts of one matrix, since their owner may change them."""
-    return tuple(np.array(x[index]) for x in whole)
+    found = [_found(tuple(x[index] for x in whole), format, size, kind) for index in np.ndindex(batch)]
+    condition = np.asarray([each.condition for each in found], dtype=values.real.dtype).reshape(batch)
+    status = np.asarray([each.status for each in found], dtype=np.int32).reshape(batch)
+    return SparseParts(condition, status)
 
 
 def solve_sparse(
-    number: Array,
     values: Array,
     pattern: tuple[Array, ...],
     b: Array,
@@ -124,24 +123,32 @@ def solve_sparse(
     batch = np.broadcast_shapes(of_matrix, b.shape[:-2])
     axes = (1,) * (len(batch) - len(of_matrix)) + of_matrix
     whole = [np.broadcast_to(x, (*axes, x.shape[-1])) for x in (values, *pattern)]
-    number, b = np.broadcast_to(number, axes), np.broadcast_to(b, (*batch, size, b.shape[-1]))
+    b = np.broadcast_to(b, (*batch, size, b.shape[-1]))
     x = np.empty(b.shape, b.dtype)
     for index in np.ndindex(axes):
         # All right-hand sides of one matrix at once.
         chosen = tuple(slice(None) if n == 1 else i for i, n in zip(index, axes))
-        factors = _found(int(number[index]), tuple(x[index] for x in whole), format, size, kind)
+        factors = _found(tuple(x[index] for x in whole), format, size, kind)
         x[chosen] = _solved(factors, b[chosen], transposed)
     return x
 
 
-def _found(number: int, parts: tuple[Array, ...], format: str, size: int, kind: str) -> _Factors:
-    """Find the factors of a matrix: under its number, else among those made last; else make them."""
-    for factors in (host.kept(number), *host.recent()):
-        if isinstance(factors, _Factors) and factors.is_of(parts, format, kind):
-            return factors
-    made = _Factors(tuple(map(np.array, parts)), format, size, kind)
-    host.keep([made])
-    return made
+def _found(parts: tuple[Array, ...], format: str, size: int, kind: str) -> _Factors:
+    """Return the cached factors of a matrix; compute them where there are none."""
+    global _cached_bytes
+    values = parts[0]
+    with np.errstate(all="ignore"):
+        key = (format, kind, size, values.dtype, values.shape, values.sum().tobytes())
+    with _lock:
+        found = _cache.pop(key, None)
+        if found is None or not found.is_of(parts):
+            _cached_bytes -= 0 if found is None else found.bytes
+            found = _Factors(tuple(map(np.array, parts)), format, size, kind)  # copies: callers may write to theirs
+            _cached_bytes += found.bytes
+        _cache[key] = found
+        while _cached_bytes > _MAX_BYTES and len(_cache) > _MIN_COUNT:
+            _cached_bytes -= _cache.pop(next(iter(_cache))).bytes
+    return found
 
 
 def _solved(factors: _Factors, b: Array, transposed: bool) -> Array:
