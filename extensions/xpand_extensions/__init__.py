@@ -1,4 +1,4 @@
-"""What the array API standard leaves out, on every array library.
+"""Functions that the array API standard lacks, on every array library.
 
 Each capability is a module: `from xpand_extensions import scatter`. Its functions take arrays of any library, check
 their arguments, and hand them to that library's own implementation or to one in terms of the standard alone.

@@ -9,7 +9,7 @@ from xpand._precision import default_dtype
 from xpand._typing import Array, Device, DType, Namespace
 
 Mode: TypeAlias = Literal["raise", "drop", "clip", "wrap", "fill"]
-"""What becomes of indices out of bounds."""
+"""The treatment of indices out of bounds."""
 
 MODES: Final = (None, "raise", "drop", "clip", "wrap", "fill")
 

@@ -1,4 +1,4 @@
-"""What works where: the table of every pluggable function and every library, and the check of a plug-in package."""
+"""The table of every pluggable function and every library, and the check of a plug-in package."""
 
 import ast
 import importlib
@@ -96,7 +96,7 @@ def _differentiates(package: str | None) -> bool:
 
 
 class _Offered(NamedTuple):
-    """What a plug-in module says: which functions it offers, which it rules out, whether it has them by tracing."""
+    """The declarations of a plug-in module: functions that it offers or rules out, and whether by tracing."""
 
     names: frozenset[str] = frozenset()
     unsupported: frozenset[str] = frozenset()

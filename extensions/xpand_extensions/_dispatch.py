@@ -49,7 +49,7 @@ _MAX_TYPES: Final = 4096  # as in the core: classes made without end must not ma
 
 
 class Pluggable(Protocol[P, R_co]):
-    """What `pluggable` makes of a function: the same function, with these attributes."""
+    """The result of `pluggable`: the same function, with these attributes."""
 
     __name__: str
     __module__: str

@@ -1,4 +1,4 @@
-"""What all transformations of functions share: they are decorators too, and what they return can be pickled.
+"""The base of all transformations of functions: they are decorators too, and their results can be pickled.
 
 `@transformation` is put on a facade that takes a function and returns one, such as `jit` and `grad`. Called without a
 function, it returns a decorator. What it returns is a `Transformed`: an object that is called like the function, and is

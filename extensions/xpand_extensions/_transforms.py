@@ -1,4 +1,4 @@
-"""What the transformations share: a function of trees is made one of arrays, which is what libraries transform.
+"""Shared code of the transformations: they turn a function of trees into one of arrays, which libraries transform.
 
 So a tree is the same on every library, whatever each calls a tree: what is a node is optree's to say.
 """
@@ -30,7 +30,7 @@ class IndirectError(Exception):
 
 
 class Direct:
-    """What a transformation makes of a function for calls with arrays alone: no tree is taken apart, nothing checked.
+    """A transformed function for calls with arrays alone: no tree is flattened, and nothing is checked.
 
     What is right for one call is so for all of the same types. Which those are is known after a call as of trees.
     """

@@ -18,7 +18,7 @@ _ROOTS: Final = frozenset(
         *("array_api_compat", "array_api_extra", "array_api_strict", "contextlib", "functools", "optree", "scipy"),
     )
 )
-"""What works on arrays for others: their own code is not where one looks for the cause."""
+"""Packages that work on arrays for others: the cause of an error is rarely in their code."""
 
 
 E = TypeVar("E", bound=BaseException)

@@ -20,14 +20,14 @@ __all__ = ["Histogram", "HistogramDD", "bincount", "digitize", "histogram", "his
 
 
 class Histogram(NamedTuple):
-    """What is in each bin, and the edges between them."""
+    """The counts of the bins, and the edges between them."""
 
     hist: Array
     edges: Array
 
 
 class HistogramDD(NamedTuple):
-    """What is in each bin of several dimensions, and the edges along each."""
+    """The counts of bins of several dimensions, and the edges along each."""
 
     hist: Array
     edges: tuple[Array, ...]

@@ -13,7 +13,7 @@ from ._dispatch import pluggable
 __all__ = ["Extrapolation", "grid_sample", "interp"]
 
 Extrapolation: TypeAlias = Literal["undefined", "zeros", "boundary", "periodic", "symmetric", "reflect"]
-"""What lies outside of a grid."""
+"""The values outside of a grid."""
 
 _EXTRAPOLATIONS: Final = (None, "undefined", "zeros", "boundary", "periodic", "symmetric", "reflect")
 

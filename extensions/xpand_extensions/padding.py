@@ -12,7 +12,7 @@ from ._dispatch import pluggable
 __all__ = ["PadMode", "PadWidth", "pad"]
 
 PadMode: TypeAlias = Literal["constant", "edge", "wrap", "symmetric", "reflect", "linear_ramp"]
-"""What an array is extended with."""
+"""The values that extend an array."""
 
 PadWidth: TypeAlias = int | Sequence[int] | Sequence[Sequence[int]]
 """A number of elements for all ends, a pair (low, high) for all axes, or a pair for each axis."""
@@ -30,7 +30,7 @@ _OTHER_NAMES: Final = {
     "mirror": "reflect",
     "zeros": "constant",
 }
-"""What other libraries call the modes."""
+"""Names of the modes in other libraries."""
 
 
 @pluggable

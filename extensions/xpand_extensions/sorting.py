@@ -14,7 +14,7 @@ from ._dispatch import pluggable
 __all__ = ["Side", "TopK", "argpartition", "partition", "searchsorted", "sort_with_order", "top_k", "unique"]
 
 Side: TypeAlias = Literal["left", "right"]
-"""Which of several equal places is meant."""
+"""The choice among several equal positions."""
 
 
 class TopK(NamedTuple):

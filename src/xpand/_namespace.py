@@ -1,4 +1,4 @@
-"""Which library is this? The one place that asks.
+"""Find the library of an array: the only module that knows the libraries' names.
 
 `array_namespace` is the door: every function that is written against the standard goes through it, so it is one
 dictionary look-up by type. What a library is called, where its namespace lies and when its arrays hold no values yet
@@ -61,7 +61,7 @@ class _Library:
     networks: tuple[tuple[str, str], ...] = ()
     """(module, attribute) of each base class of neural networks over its arrays, its own first."""
     eager: Callable[[], AbstractContextManager[None]] = nullcontext
-    """What has operations on known values be done while a function is traced, if the library puts them off too."""
+    """Returns a context in which operations on concrete values run at once, also while a function is traced."""
 
 
 LIBRARIES: Final = {

@@ -11,7 +11,7 @@ from ._typing import Array, Namespace
 
 
 class Division(NamedTuple):
-    """What `polydiv` returns."""
+    """The result of `polydiv`."""
 
     quotient: Array
     """Shape `(..., max(m - n + 1, 1))` for polynomials of m and n coefficients."""

@@ -1,6 +1,6 @@
 """Settings that hold for the process, or for a block of code, and that libraries with switches of their own follow.
 
-What a block sets is a context variable: a thread, or an asynchronous task, that sets it leaves the others alone. A
+A block sets a context variable: a thread or an asynchronous task that sets it leaves the others alone. A
 library whose own switches have to be turned too registers a follower when its namespace is loaded.
 """
 
@@ -19,7 +19,7 @@ T_contra = TypeVar("T_contra", contravariant=True)
 
 
 class Follower(Protocol[T_contra]):
-    """What a library does as a setting changes. None stands for what the library does by itself."""
+    """Turn the switches of a library as a setting changes. None stands for the library's default."""
 
     def entered(self, value: T_contra | None) -> None:
         """Turn the library's switches for a block that this thread has entered."""
@@ -32,7 +32,7 @@ class Follower(Protocol[T_contra]):
 
 
 class Block(Generic[T]):
-    """What an open block sets, and the block around it."""
+    """The value that an open block sets, and the block around it."""
 
     __slots__ = ("around", "value")
 

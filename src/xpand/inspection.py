@@ -1,4 +1,4 @@
-"""What an array is, in a line: for logs and messages."""
+"""Descriptions of arrays in one line, for logs and messages."""
 
 import math
 

@@ -1,6 +1,6 @@
 """Trees of arrays: lists, tuples, dictionaries, and what else is registered with optree, nested to any depth.
 
-What is a node and what a leaf is optree's to say, as in `optree.tree_map`: None is a node without children,
+optree decides which objects are nodes and which are leaves, as in `optree.tree_map`: None is a node without children,
 dictionaries are ordered by their keys, classes are registered with `register` or with optree itself.
 """
 
@@ -33,7 +33,7 @@ Tree: TypeAlias = Any
 """A tree whose leaves are arrays, or a leaf."""
 
 Structure: TypeAlias = optree.PyTreeSpec
-"""What is left of a tree without its leaves."""
+"""The structure of a tree, without its leaves."""
 
 
 def register(

@@ -1,4 +1,4 @@
-"""What gradients and Jacobians share: which arguments are differentiated, and of what kind they and the results are."""
+"""Arguments of gradients and Jacobians: which are differentiated, and of what kind they and the results are."""
 
 from collections.abc import Callable, Sequence
 from functools import partial

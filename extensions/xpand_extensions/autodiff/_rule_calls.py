@@ -33,7 +33,7 @@ class Custom:
 
     @property
     def label(self) -> str:
-        """What the function is called in messages."""
+        """The name of the function in messages."""
         return f"{self.name}: the rule of {getattr(self.function, '__name__', 'the function')}"
 
     def bound(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> "Call":

@@ -1,4 +1,4 @@
-"""What the solvers with implicit derivatives share: functions of trees and of anything are made ones of arrays."""
+"""Shared code of solvers with implicit derivatives: functions of trees and other objects become functions of arrays."""
 
 from collections.abc import Sequence
 from typing import Any, Final, TypeAlias
@@ -58,7 +58,7 @@ class Aux:
 
 
 class Form:
-    """What a tree of arrays must be: its structure, and the shapes and data types of its leaves."""
+    """The form that a tree of arrays must have: its structure, and the shapes and data types of its leaves."""
 
     __slots__ = ("kinds", "structure")
 

@@ -1,4 +1,4 @@
-"""What rules with `symbolic_zeros` get in place of arrays: marks of zero derivatives, and of what is differentiated."""
+"""Arguments of rules with `symbolic_zeros`: zero derivatives, and marks of the differentiated arguments."""
 
 from dataclasses import dataclass
 from math import prod

@@ -1,4 +1,4 @@
-"""Which array libraries are here: what `xpand info` lists and `xpand tour` runs on."""
+"""The installed array libraries, which `xpand info` lists and `xpand tour` runs on."""
 
 import os
 import sys

@@ -49,7 +49,7 @@ TASKS: Final = (
 
 @dataclass(frozen=True)
 class Result:
-    """What one library made of one task."""
+    """The result of one task on one library."""
 
     seconds: float | None = None
     difference: float | None = None

@@ -1,4 +1,4 @@
-"""What the loops and branches share: values in trees are handed on as flat tuples of arrays, and checked at each step.
+"""Shared code of loops and branches: trees become flat tuples of arrays, and are checked at each step.
 
 So libraries see functions of arrays alone, and what is a tree is the same on all of them.
 """
@@ -185,7 +185,7 @@ class Carry(Opaque):
 
 
 class Results(Opaque):
-    """What a function returns besides what it carries: trees of arrays that are alike each time, flattened."""
+    """The outputs of a function in addition to its carry: trees of arrays that are alike each time, flattened."""
 
     def __init__(self, function: str, what: str, like: Array | None) -> None:
         """Record nothing yet. `what` says in messages what the trees are; `like` gives numbers their library."""

@@ -16,7 +16,7 @@ from ._arrays import exported, settled
 from ._dtypes import checked, integer_of, is_short, name_of
 
 ByteOrder: TypeAlias = Literal["little", "big", "native"]
-"""Which byte of a number comes first: the lowest, the highest, or as this machine has it."""
+"""The order of the bytes of a number: lowest first, highest first, or as on this machine."""
 
 _ORDERS: Final = ("little", "big", "native")
 

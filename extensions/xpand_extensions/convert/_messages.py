@@ -1,4 +1,4 @@
-"""What conversion says where it can't be done; shared by the facade and the plug-ins."""
+"""Errors of conversions, shared by the facade and the plug-ins."""
 
 from typing import Any
 

@@ -1,4 +1,4 @@
-"""What the convolutions of all libraries share: a library only convolves with one kernel for all of a batch."""
+"""Shared code of the convolutions of all libraries: a library only convolves with one kernel for a whole batch."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, Final, Literal, NamedTuple, TypeAlias
@@ -10,7 +10,7 @@ Padding: TypeAlias = Literal["valid", "same", "full"] | Sequence[tuple[int, int]
 """By how much the input is extended with zeros at the two ends of each spatial axis; negative numbers cut it."""
 
 ConvolveMode: TypeAlias = Literal["full", "same", "valid"]
-"""Which part of a convolution is the result."""
+"""The part of a convolution that is the result."""
 
 Method: TypeAlias = Literal["auto", "direct", "fft"]
 

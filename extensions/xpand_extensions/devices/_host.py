@@ -1,4 +1,4 @@
-"""What the operating system tells about the processor and its memory, within the limits that a container sets."""
+"""The processor and its memory, as the operating system reports them, within the limits of a container."""
 
 import os
 import platform

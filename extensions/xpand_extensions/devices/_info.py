@@ -1,4 +1,4 @@
-"""What is known of a device: `DeviceInfo`, and the memory in use on it."""
+"""Facts about a device: `DeviceInfo`, and the memory in use on it."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -10,7 +10,7 @@ from . import _host as host
 
 
 class DeviceFacts(NamedTuple):
-    """What a library is asked for about a device, as it is needed."""
+    """The questions about a device that a plug-in answers, as they are needed."""
 
     name: str
     processor_count: int | None = None

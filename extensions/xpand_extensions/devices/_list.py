@@ -1,4 +1,4 @@
-"""Which devices there are, and which one is meant."""
+"""Find devices, by library and by name."""
 
 from typing import Any, Final
 

@@ -55,7 +55,7 @@ Function: TypeAlias = Callable[..., Any]
 
 
 class CompiledFunction(Protocol):
-    """What `jit` returns: a function of the same arguments."""
+    """The result of `jit`: a function of the same arguments."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
 

@@ -11,7 +11,7 @@ from .._where import clean_tracebacks
 
 
 class Executable(NamedTuple):
-    """What a library has compiled, as a function of the leaves of the arguments."""
+    """A program that a library has compiled, as a function of the leaves of the arguments."""
 
     run: Callable[..., Any]
     text: str
@@ -20,7 +20,7 @@ class Executable(NamedTuple):
 
 
 class Lowering(NamedTuple):
-    """What an implementation of `lower` returns: the text, and what compiles where `jit` would not do."""
+    """The result of an implementation of `lower`: the text, and the compiler where `jit` doesn't suffice."""
 
     text: str
     compile: Callable[[], Executable] | None = None
@@ -83,7 +83,7 @@ class CompiledProgram:
 
 @dataclass(frozen=True, slots=True)
 class Lowered:
-    """What a library would compile."""
+    """A program that a library would compile."""
 
     text: str
     compile_now: Callable[[], CompiledProgram] = field(repr=False, compare=False)

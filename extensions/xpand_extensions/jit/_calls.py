@@ -1,6 +1,6 @@
 """From a call of a compiled function to one of arrays alone: what is static, what is traced, and what is remembered.
 
-What a library compiles is a function of the leaves of the arguments, arrays and Python numbers, that returns a tree.
+A library compiles a function of the leaves of the arguments, arrays and Python numbers, that returns a tree.
 There is one for each way to call: the structure of the traced arguments and the values of the static ones.
 """
 
@@ -31,10 +31,10 @@ V = TypeVar("V")
 Instead: TypeAlias = Callable[[Callable[..., Any], Callable[..., Any], tuple[Any, ...], dict[str, Any]], Any]
 
 INSTEAD: Final[ContextVar[Instead | None]] = ContextVar("instead", default=None)
-"""What is done instead of a call of a compiled function: with the function, the compiled one, and the arguments."""
+"""Called instead of a compiled function: with the function, the compiled one, and the arguments."""
 
 TRACING: Final[ContextVar[Callable[..., Any] | None]] = ContextVar("tracing", default=None)
-"""What calls a function that is traced to be compiled: with the function and the arguments."""
+"""Calls a function that is traced to be compiled: with the function and the arguments."""
 
 
 def tracing(function: Callable[..., Any]) -> Callable[..., Any]:
@@ -49,7 +49,7 @@ def tracing(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 class Compiled(Opaque, Generic[V]):
-    """What is compiled for a function, by signature: at most 256 entries, of which the one not used longest goes."""
+    """A cache of the programs of a function, by signature: at most 256 entries; the least recently used is dropped."""
 
     __slots__ = ("_count", "_entries", "_function", "_lock", "_what", "by_types")
 
@@ -110,7 +110,7 @@ def name_of(function: Callable[..., Any]) -> str:
 
 
 class Statics:
-    """Which arguments of a function are static, and how a call is divided by it."""
+    """The static arguments of a function, and how they divide a call."""
 
     __slots__ = ("_check_numbers", "_name", "_names", "_numbers", "_places", "any")
 

@@ -1,4 +1,4 @@
-"""What a function computes, seen without running it: its graph, its text, the shapes of its results."""
+"""The computation of a function, inspected without running it: its graph, its text, the shapes of its results."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ from ._calls import NUMBERS, Flat, Statics, arrays_among, check_leaves, name_of
 
 @dataclass(frozen=True, slots=True)
 class ShapeDtype:
-    """What stands for an array where only its shape and its data type, or the name of that, matter.
+    """A stand-in for an array where only its shape and its data type, or the name of that, matter.
 
     >>> import numpy as np
     >>> ShapeDtype((2, 3), np.float32)

@@ -1,6 +1,6 @@
 """Linear algebra beyond the standard: products over any axes, factorisations, functions of matrices.
 
-What the standard has is in the namespace: `xp.matmul`, `xp.tensordot`, `xp.vecdot`, and `xp.linalg` with `solve`,
+The standard's functions are in the namespace: `xp.matmul`, `xp.tensordot`, `xp.vecdot`, and `xp.linalg` with `solve`,
 `inv`, `det`, `qr`, `svd`, `eigh`, `eig`, `eigvals`, `cholesky`, `matrix_rank` and `pinv`.
 """
 

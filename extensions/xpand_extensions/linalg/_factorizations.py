@@ -10,19 +10,19 @@ from . import _checks as checks
 
 
 class LUFactors(NamedTuple):
-    """What `lu_factor` returns, and `lu_solve` takes."""
+    """The result of `lu_factor`, which `lu_solve` takes."""
 
     factors: Array
     """The upper factor, and below its diagonal the lower one without its diagonal of ones: shape `(..., m, n)`."""
     permutation: Array
-    """Which row of the matrix each row of the factors is of: integers, shape `(..., m)`."""
+    """The row of the matrix for each row of the factors: integers, shape `(..., m)`."""
 
 
 class LUResult(NamedTuple):
-    """What `lu` returns: `x` with its rows permuted is `lower @ upper`."""
+    """The result of `lu`: `x` with its rows permuted is `lower @ upper`."""
 
     permutation: Array
-    """Which row of `x` each row of `lower` is of: integers, shape `(..., m)`."""
+    """The row of `x` for each row of `lower`: integers, shape `(..., m)`."""
     lower: Array
     """Lower triangular, with ones on the diagonal: shape `(..., m, min(m, n))`."""
     upper: Array

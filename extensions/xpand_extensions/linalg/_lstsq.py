@@ -12,7 +12,7 @@ from ._right_hand_sides import axis_of, columns_of, stack_of
 
 
 class LstsqResult(NamedTuple):
-    """What `lstsq` returns."""
+    """The result of `lstsq`."""
 
     x: Array
     """The vectors of least norm among those that make `A @ x - b` smallest, laid out like `b`: shape `(n,)` or

@@ -25,7 +25,7 @@ _plans: dict[tuple[str, tuple[Shape, ...], bool | str], "Plan"] = {}
 
 @dataclass(frozen=True, slots=True)
 class Single:
-    """What is done with one operand by itself, before it meets others."""
+    """The operations on one operand by itself, before it is combined with others."""
 
     shape: Shape | None
     """Its shape without the axes of size one that only broadcast; None where it has none."""
@@ -47,9 +47,9 @@ class Pair:
     subscripts: str
     """The product as a formula of its own, without ellipses or repeated labels."""
     axes: tuple[Shape, Shape]
-    """Which axes are summed over, in both."""
+    """The axes that are summed over, in both."""
     batch_axes: tuple[Shape, Shape]
-    """Which axes are common to both, and stay."""
+    """The axes that are common to both, and stay."""
     order: Shape | None
     """How the axes of the product (common ones first, then the others of both) are permuted; None: they stay."""
 

@@ -24,7 +24,7 @@ class LUFactorization(_LUFields, Factorization):
 
     @property
     def method(self) -> str:
-        """Who did it, in words."""
+        """Return the method and the library, as text."""
         return f"lu ({library_name(array_namespace(self.factors))})"
 
     def _solved(self, b: Array, transposed: bool) -> Array:
@@ -45,7 +45,7 @@ class CholeskyFactorization(_CholeskyFields, Factorization):
 
     @property
     def method(self) -> str:
-        """Who did it, in words."""
+        """Return the method and the library, as text."""
         return f"cholesky ({library_name(array_namespace(self.factor))})"
 
     def _solved(self, b: Array, transposed: bool) -> Array:
@@ -70,7 +70,7 @@ class QRFactorization(_QRFields, Factorization):
 
     @property
     def method(self) -> str:
-        """Who did it, in words."""
+        """Return the method and the library, as text."""
         return f"qr ({library_name(array_namespace(self.triangle))})"
 
     def _solved(self, b: Array, transposed: bool) -> Array:

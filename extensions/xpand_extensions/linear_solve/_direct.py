@@ -15,7 +15,7 @@ from ._sparse import SparseFactorization, SymmetricSparseFactorization, square_c
 from ._triangular import triangular
 
 METHODS: Final = ("auto", "direct", "lu", "cholesky", "qr", "lower", "upper")
-"""What `factorize` takes for its method."""
+"""The methods of `factorize`."""
 _TRIANGLES: Final = ("lower", "upper")
 
 

@@ -13,7 +13,7 @@ from ..sparse._containers import Sparse
 
 
 class Factorization:
-    """What `factorize` returns: a matrix, or a stack of them, with its factors. A tree, so it passes through `jit`.
+    """The result of `factorize`: a matrix, or a stack of them, with its factors. A tree, so it passes through `jit`.
 
     Attributes:
         matrix: The matrices.
@@ -29,7 +29,7 @@ class Factorization:
 
     @property
     def method(self) -> str:
-        """Who did it, in words."""
+        """Return the method and the library, as text."""
         raise NotImplementedError
 
     @property

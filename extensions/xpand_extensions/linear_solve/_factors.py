@@ -10,12 +10,12 @@ from ..linalg import _checks as checks
 
 
 class LUParts(NamedTuple):
-    """What `factor_lu` returns."""
+    """The result of `factor_lu`."""
 
     factors: Array
     """Both triangles, as those of `linalg.lu_factor`; the identity where there are none."""
     permutation: Array
-    """Which row of the matrix each row of the factors is of."""
+    """The row of the matrix for each row of the factors."""
     condition: Array
     """An estimate of the condition number, which scaling rows doesn't change; infinite, or NaN, without factors."""
     status: Array
@@ -23,7 +23,7 @@ class LUParts(NamedTuple):
 
 
 class CholeskyParts(NamedTuple):
-    """What `factor_cholesky` returns."""
+    """The result of `factor_cholesky`."""
 
     factor: Array
     """The lower triangle, with zeros above; the identity where there is none."""
@@ -34,7 +34,7 @@ class CholeskyParts(NamedTuple):
 
 
 class QRParts(NamedTuple):
-    """What `factor_qr` returns."""
+    """The result of `factor_qr`."""
 
     orthogonal: Array
     """A unitary matrix."""
@@ -47,7 +47,7 @@ class QRParts(NamedTuple):
 
 
 class TriangularParts(NamedTuple):
-    """What `factor_triangular` returns."""
+    """The result of `factor_triangular`."""
 
     factor: Array
     """The matrix; the identity for one that can't be solved with."""
@@ -58,7 +58,7 @@ class TriangularParts(NamedTuple):
 
 
 class SparseParts(NamedTuple):
-    """What `factor_sparse` returns."""
+    """The result of `factor_sparse`."""
 
     condition: Array
     """An estimate of the condition number, as that of `LUParts`."""

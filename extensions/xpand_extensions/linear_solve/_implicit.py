@@ -20,7 +20,7 @@ class Criterion(NamedTuple):
 
 
 class Options(NamedTuple):
-    """What is static in a call."""
+    """The static arguments of a call."""
 
     method: Method
     stops: tuple[int, ...]

@@ -117,12 +117,12 @@ def along(basis: Array, x: Array) -> Array:
 
 
 class Found(NamedTuple):
-    """What `krylov` returns; with one more axis, the first, for the numbers of steps asked for."""
+    """The result of `krylov`; with one more axis, the first, for the requested numbers of steps."""
 
     x: Array
     """Flat solutions, (..., n)."""
     residual: Array
-    """What is missing, recomputed."""
+    """The residual, recomputed."""
     steps: Array
     """How many steps were taken."""
     calls: Array

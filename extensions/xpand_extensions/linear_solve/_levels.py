@@ -72,7 +72,7 @@ class LevelFactorization(_LevelFields, Factorization):
 
     @property
     def method(self) -> str:
-        """Who did it, in words."""
+        """Return the method and the library, as text."""
         return f"triangular (level by level, {library_name(array_namespace(self.matrix.values))})"
 
     def _solved(self, b: Array, transposed: bool) -> Array:

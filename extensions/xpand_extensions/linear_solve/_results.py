@@ -1,4 +1,4 @@
-"""What `linear_solve.solve` returns."""
+"""The result of `linear_solve.solve`."""
 
 from typing import Any, NamedTuple
 
@@ -18,7 +18,7 @@ class SolveResult(NamedTuple):
     x: trees.Tree
     """The solution, a tree like `b`."""
     residual: trees.Tree
-    """What is missing, `b - A x`, recomputed from `x`; of no derivative."""
+    """The residual `b - A x`, recomputed from `x`; without a derivative."""
     residual_norm: Array
     """Its Euclidean norm, real."""
     iterations: Array
@@ -30,12 +30,12 @@ class SolveResult(NamedTuple):
 
     @property
     def method(self) -> str:
-        """Who solved it, in words."""
+        """The method and the library, as text."""
         return _TEXTS.get(type(self), "")
 
     @property
     def converged(self) -> Array:
-        """Which systems meet the tolerance: bools of the shape of `status`."""
+        """Return which systems meet the tolerance: booleans of the shape of `status`."""
         return self.status == int(Status.CONVERGED)
 
     @property

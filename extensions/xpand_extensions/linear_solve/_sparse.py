@@ -36,7 +36,7 @@ class SparseFactorization(_SparseFields, Factorization):
 
     @property
     def method(self) -> str:
-        """Who did it, in words."""
+        """Return the method and the library, as text."""
         library = library_name(array_namespace(self.matrix.values))
         return "SuperLU" if library == "numpy" else f"SuperLU on the host, called from {library}"
 

@@ -29,7 +29,7 @@ class LowerFactorization(_TriangularFields, Factorization):
 
     @property
     def method(self) -> str:
-        """Who did it, in words."""
+        """Return the method and the library, as text."""
         return f"triangular ({library_name(array_namespace(self.matrix))})"
 
     def _solved(self, b: Array, transposed: bool) -> Array:
@@ -51,7 +51,7 @@ class LowerSparseFactorization(SparseFactorization):
 
     @property
     def method(self) -> str:
-        """Who did it, in words."""
+        """Return the method and the library, as text."""
         return f"triangular ({super().method})"
 
 

@@ -1,4 +1,4 @@
-"""What the functions of `optimize` check at the door: points, tolerances, steps."""
+"""Check the arguments of `optimize`: points, tolerances, steps."""
 
 import math
 from collections.abc import Sequence

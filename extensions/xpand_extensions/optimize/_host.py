@@ -15,7 +15,7 @@ from ._run import Record, stacked_records
 
 
 class _Method(NamedTuple):
-    """What a method of SciPy's takes."""
+    """The arguments of a method of SciPy's."""
 
     steps: str
     """Its option for the most steps, or, by the word "maxfun", evaluations."""

@@ -1,4 +1,4 @@
-"""What optimisers return."""
+"""Results of optimizers."""
 
 from typing import Any, Final, NamedTuple
 
@@ -17,9 +17,9 @@ class OptimizeResult(NamedTuple):
     x: trees.Tree
     """The last iterate: a tree like the one to begin with."""
     fun: trees.Tree
-    """What the function returns for `x`: numbers, of shape `(*batch)`, or for root finders residuals."""
+    """The value of the function at `x`: numbers, of shape `(*batch)`, or for root finders residuals."""
     optimality: Array
-    """What the tolerance is for, as each function says, recomputed for `x`: shape `(*batch)`."""
+    """The quantity that the tolerance is for, as each function documents, recomputed for `x`: shape `(*batch)`."""
     iterations: Array
     """How many steps were taken: integers of shape `(*batch)`."""
     function_evaluations: Array
@@ -34,7 +34,7 @@ class OptimizeResult(NamedTuple):
 
     @property
     def converged(self) -> Array:
-        """Which problems converged: booleans, of shape `(*batch)`."""
+        """Return which problems converged: booleans, of shape `(*batch)`."""
         return array_namespace(self.status).equal(self.status, int(Status.CONVERGED))
 
     @property

@@ -1,6 +1,6 @@
 """Precision: the data types that new arrays get where none is named, and how exact products of matrices are.
 
-What is set holds for all libraries alike, and for defaults alone: existing arrays keep their data types, and promotion
+A setting holds for all libraries alike, and for defaults alone: existing arrays keep their data types, and promotion
 is what the standard says.
 """
 
@@ -43,7 +43,7 @@ _INTEGERS: Final = ("int32", "int64")
 
 
 class PrecisionBlock(Protocol):
-    """What holds inside a `with` block, or, as a decorator, in the calls of a function."""
+    """A setting inside a `with` block, or, as a decorator, in the calls of a function."""
 
     def __enter__(self) -> None: ...
 

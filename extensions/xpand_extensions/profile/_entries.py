@@ -1,4 +1,4 @@
-"""What a profile keeps of a call: what was called, where from, with what arrays, for how long.
+"""The record of a call in a profile: the function, the caller, the arrays, the time.
 
 While a call is recorded nothing is formatted and no array is held: shapes, data types and devices are kept as the
 library gives them, and read when somebody asks.
@@ -17,8 +17,8 @@ from xpand import array_namespace
 from ._memory import MemoryUse
 
 Kind: TypeAlias = Literal["namespace", "extension", "call", "compiled", "compilation"]
-"""What is called: a function of a namespace, one of xpand's extensions, one of the user's given to `call`, a compiled
-function, or one that is traced to be compiled."""
+"""The kind of a function: of a namespace, of xpand's extensions, of the user and given to `call`, compiled, or traced
+to be compiled."""
 
 Frames: TypeAlias = "Sequence[tuple[CodeType, int]]"
 """Functions of the user's, the innermost first, each with the offset of its instruction."""
@@ -47,7 +47,7 @@ class Place(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class ArrayInfo:
-    """What is kept of an array."""
+    """The record of an array."""
 
     shape: tuple[int | None, ...]
     """None for sizes that aren't known, in lazy arrays."""
@@ -70,7 +70,7 @@ class ArrayInfo:
 
 
 class Label:
-    """What is the same in all calls of a function."""
+    """The part of the record that is the same in all calls of a function."""
 
     __slots__ = ("closed", "kind", "library", "name")
 
@@ -186,7 +186,7 @@ def _text(value: Any) -> str:
 
 
 class Record(NamedTuple):
-    """What is written down of a call, as it is while the profile is active."""
+    """The raw record of a call, while the profile is active."""
 
     label: Label
     frames: Frames
@@ -222,12 +222,12 @@ class Entry:
 
     @property
     def name(self) -> str:
-        """What was called: `numpy.linalg.qr`, `scatter.segment_sum`, or the name given to `call`."""
+        """Return the name of the function: `numpy.linalg.qr`, `scatter.segment_sum`, or the name given to `call`."""
         return self._record.label.name
 
     @property
     def kind(self) -> Kind:
-        """What kind of function that is."""
+        """Return the kind of the function."""
         return self._record.label.kind
 
     @property

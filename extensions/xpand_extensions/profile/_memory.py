@@ -17,7 +17,7 @@ class MemoryUse(NamedTuple):
     """The memory of a call, in bytes: the host's as far as Python sees it, and the devices' whose libraries count."""
 
     allocated: int
-    """What it allocated and didn't give back; negative where it gave back more."""
+    """The bytes that were allocated and not freed; negative where more was freed."""
     peak: int
     """The most that it held at a time, above what was held before. On devices: at the ends of the calls recorded."""
 

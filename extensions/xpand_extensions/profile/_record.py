@@ -25,7 +25,7 @@ _MAX_TYPES: Final = 4096
 
 
 class Lane:
-    """What one thread calls."""
+    """The calls of one thread."""
 
     __slots__ = ("closed", "entered", "meter", "overhead", "root", "top")
 
@@ -38,7 +38,7 @@ class Lane:
         self.entered: Label | None = None
         """The call that has been entered last, until its facade looks up the implementation."""
         self.meter: Meter | None = None
-        """What measures memory; the calls of one thread can be told apart."""
+        """The meter of this thread's memory, if memory is measured."""
 
 
 class Recorder:

@@ -1,4 +1,4 @@
-"""What a profile holds once it has ended, and what can be made of it."""
+"""The results of a profile that has ended, and their output."""
 
 import json
 import os
@@ -62,7 +62,7 @@ class Profile:
 
     @property
     def memory(self) -> MemoryUse | None:
-        """What the block allocated and its peak, above what was held at the start; None where it isn't measured.
+        """Return the memory that the block allocated, and its peak above the start; None where it isn't measured.
 
         Raises:
             RuntimeError: It has not ended.
@@ -72,7 +72,7 @@ class Profile:
 
     @property
     def messages(self) -> tuple[str, ...]:
-        """What was added by `add_external_message`."""
+        """Return the messages added by `add_external_message`."""
         return tuple(self._messages)
 
     def walk(self) -> Iterator[Entry]:

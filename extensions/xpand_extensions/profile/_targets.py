@@ -1,4 +1,4 @@
-"""What a profile records: the functions of namespaces, and those of ours."""
+"""The functions that a profile records: those of namespaces, and xpand's own."""
 
 import importlib
 import sys
@@ -17,7 +17,7 @@ from ._entries import Label
 _PARTS: Final = ("linalg", "fft")
 
 _MARKS: Final = frozenset({"__array_api_version__", "__array_namespace_info__", "asarray"})
-"""What a namespace of the standard has."""
+"""The names that a namespace of the standard has."""
 
 _QUESTIONS: Final = frozenset({"can_cast", "finfo", "iinfo", "isdtype", "promote_types", "result_type", "typename"})
 """Functions that compute nothing, and of which our own ask many."""

@@ -164,7 +164,7 @@ def seed(value: int, /, *, xp: Namespace | str | None = None) -> None:
 
 
 class NativeGenerator(Protocol):
-    """What `native_generator` returns: a source of random numbers of a library's own."""
+    """The result of `native_generator`: a source of random numbers of a library's own."""
 
     def uniform(self, shape: Any = (), dtype: DType | None = None, minval: float = 0.0, maxval: float = 1.0) -> Array:
         """Make random numbers between two bounds."""

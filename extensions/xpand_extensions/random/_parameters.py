@@ -12,7 +12,7 @@ Real: TypeAlias = "Array | float"
 
 
 class Draw(NamedTuple):
-    """What a sampler is called with, checked."""
+    """The checked arguments of a sampler."""
 
     key: Array
     parameters: tuple[Array, ...]

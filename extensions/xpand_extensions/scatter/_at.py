@@ -1,4 +1,4 @@
-"""What `scatter.at` returns: an array at an index, with the updates that it takes."""
+"""The result of `scatter.at`: an array at an index, with the updates that it takes."""
 
 from collections.abc import Callable
 from dataclasses import dataclass

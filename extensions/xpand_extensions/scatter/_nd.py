@@ -11,7 +11,7 @@ from .._dispatch import pluggable
 from ..indexing._take import check_gather, check_indices, check_multi_index
 
 ScatterOperation: TypeAlias = Literal["set", "add", "subtract", "multiply", "min", "max", "mean"]
-"""What becomes of the elements and the values for them."""
+"""The combination of the elements with the values for them."""
 
 _OPERATIONS: Final[dict[str, frozenset[_arguments.Kind] | None]] = {
     "set": None,

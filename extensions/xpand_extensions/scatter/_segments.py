@@ -1,4 +1,4 @@
-"""What the segment reductions of all libraries share: a library only reduces along the first axis."""
+"""Shared code of the segment reductions of all libraries: a library only reduces along the first axis."""
 
 import math
 from collections.abc import Callable
@@ -13,7 +13,7 @@ from .._bounds import index_dtype
 Combination: TypeAlias = Literal["add", "multiply", "min", "max"]
 
 SegmentMode: TypeAlias = Literal["raise", "drop", "clip", "wrap"]
-"""What becomes of segment ids out of bounds; "raise" is asked only where their values are known."""
+"""The treatment of segment ids out of bounds; "raise" is checked only where their values are concrete."""
 
 _COMBINATIONS: Final[dict[str, Combination]] = {
     "segment_sum": "add",
@@ -26,7 +26,7 @@ _COMBINATIONS: Final[dict[str, Combination]] = {
 
 @dataclass(frozen=True, slots=True)
 class Reduction:
-    """What is asked of a kernel besides the arrays."""
+    """The arguments of a kernel in addition to the arrays."""
 
     function: str
     """The function called, for messages."""

@@ -22,7 +22,7 @@ Shape = tuple[int, ...]
 
 
 class Sparse(Operators):
-    """What containers of every format have in common."""
+    """The base class of containers of every format."""
 
     __slots__ = ("_is_sorted", "_is_unique", "_plan", "_sparse_shape", "_values")
 
@@ -104,7 +104,7 @@ class Sparse(Operators):
 
     @property
     def plan(self) -> Any:
-        """What a library has worked out of the pattern for fast products, as a tree of arrays; None: nothing yet."""
+        """The plan for fast products that a library has computed from the pattern, a tree of arrays; None: not yet."""
         return self._plan
 
     def with_values(self, values: Array) -> Self:
@@ -136,7 +136,7 @@ class Sparse(Operators):
         return self
 
     def _static(self) -> tuple[Any, ...]:
-        """What isn't an array, as what two containers must agree in to be of one structure."""
+        """Return the parts that aren't arrays, in which two containers must agree to have the same structure."""
         return (self._sparse_shape, self._is_sorted, self._is_unique)
 
     @classmethod
@@ -241,7 +241,7 @@ class _Compressed(Sparse):
     _indices: Array
     _indptr: Array
     _major: ClassVar[int]
-    """Which of the two axes is compressed, counted from the end."""
+    """The compressed one of the two axes, counted from the end."""
 
     def __init__(
         self,

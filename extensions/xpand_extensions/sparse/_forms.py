@@ -1,4 +1,4 @@
-"""What functions of containers share: formats of results, and work on coordinates for every format."""
+"""Shared code of functions of containers: formats of results, and work on coordinates for every format."""
 
 from collections.abc import Callable, Sequence
 from typing import Any

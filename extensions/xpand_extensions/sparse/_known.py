@@ -1,4 +1,4 @@
-"""Which libraries know classes as nodes of trees of their own: those of whose arrays an object has been made."""
+"""Registration of container classes as nodes of the libraries' own trees, as containers of their arrays are made."""
 
 from typing import Any, Final
 

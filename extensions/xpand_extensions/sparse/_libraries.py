@@ -1,4 +1,4 @@
-"""Which plug-in knows the sparse arrays of a library's own, and what their formats are called.
+"""Find the plug-in that knows a library's own sparse arrays, and the names of their formats.
 
 A plug-in package says in `SPARSE` which modules the classes of its library's sparse arrays come from, and its module
 `sparse._native` has `format_of` and `from_native`.

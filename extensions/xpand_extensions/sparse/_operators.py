@@ -1,4 +1,4 @@
-"""What containers take part in as operands and methods; the functions themselves are those of `sparse`."""
+"""Operators and methods of containers; the functions themselves are those of `sparse`."""
 
 from typing import TYPE_CHECKING, Any, Final
 

@@ -105,7 +105,7 @@ class Merge(NamedTuple):
     """How entries of one place become one."""
 
     order: Array
-    """Which entry comes first, second, …: of shape (…, entries)."""
+    """The order of the entries: of shape (…, entries)."""
     ids: Array
     """Of each entry in that order, which it becomes part of; `size` for padding."""
     coords: Coords

@@ -18,7 +18,7 @@ Shape = checks.Shape
 
 
 class CSRPlan(NamedTuple):
-    """What `csr_plan` works out of a pattern: a tree of arrays, which passes through every transformation."""
+    """The result of `csr_plan`: a tree of arrays, which passes through every transformation."""
 
     rows: Array
     """The row of each entry."""

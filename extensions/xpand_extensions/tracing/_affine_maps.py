@@ -1,4 +1,4 @@
-"""What linear operations do: for each element of a result, which elements of the argument it is made of."""
+"""Linear operations as maps: for each element of a result, the elements of the argument that it depends on."""
 
 from collections.abc import Callable, Sequence
 from math import prod

@@ -1,6 +1,6 @@
-"""Which results of a simplified graph have to be copied, so that none shares memory that it didn't share before.
+"""Find the results of a simplified graph that must be copied, so that none shares memory that it didn't share before.
 
-What is returned may be written to by whoever gets it. `x * 1` is a new array, and `x`, which it is simplified to, is
+The caller may write to a result. `x * 1` is a new array, and `x`, which it is simplified to, is
 not; `sin(x)` written twice are two arrays, and computed once they are one; `zeros(3)` is a new array at each call, and
 the constant that is kept in its place is one for all: also where a loop that makes no step returns what it began with.
 """

@@ -30,14 +30,14 @@ _INSTEAD: Final = {
     "backward": "take derivatives with `autodiff.grad`",
     "requires_grad_": "take derivatives with `autodiff.grad`",
 }
-"""What to write in place of attributes that arrays of some libraries have and the standard has no function for."""
+"""Replacements for attributes that arrays of some libraries have and the standard has no function for."""
 
 # Arrays of NumPy and Dask convert their index and ask no one else, so that `table[x]` cannot be traced.
 _INDEXING: Final = "; to index a constant array with it, write `xp.asarray(table)[x]` in place of `table[x]`"
 
 
 class _Methods(TracedArray):
-    """What the arrays of all libraries have."""
+    """The attributes that the arrays of all libraries have."""
 
     __slots__ = ()
 

@@ -245,7 +245,7 @@ class Body:
 
 
 class Parts(NamedTuple):
-    """What a body computes of its first inputs alone, and the rest of it."""
+    """The part of a body that depends on its first inputs alone, and the rest of it."""
 
     before: Body
     after: Body

@@ -1,4 +1,4 @@
-"""What a graph must be: each variable is defined once, before it is used, and has the type that its operation gives it.
+"""Check a graph: each variable is defined once, before it is used, and has the type that its operation gives it.
 
 The operations are checked as they are called: with as many arrays as they take, with parameters of their names and
 kinds, and those of facades by the facades.

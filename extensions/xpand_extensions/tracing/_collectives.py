@@ -1,4 +1,4 @@
-"""What is linear in the lanes along a named axis.
+"""Linear collectives along a named axis.
 
 The axis meant is the one that the positions along it are mapped over, so its interpreter knows itself by them; those of
 other axes pass the operation on.

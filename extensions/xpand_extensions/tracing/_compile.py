@@ -1,6 +1,6 @@
 """Graphs compiled: straight-line calls of the library's own functions, with no dispatch between them.
 
-What a library can do better with several operations at once, its plug-in fuses into steps of its own.
+A plug-in may fuse several operations into one step, where its library does them faster together.
 """
 
 import math

@@ -50,7 +50,7 @@ class NonlinearError(_Located, TypeError):
 
 
 class Aval:
-    """What is known of an array without its values: shape, data type, device."""
+    """The abstract value of an array: shape, data type, device."""
 
     __slots__ = ("device", "dtype", "shape")
 
@@ -96,7 +96,7 @@ class TracedArray:
 
 
 class Namespace(Protocol):
-    """What the interpreters ask of the namespace of traced arrays."""
+    """The interface of the namespace of traced arrays that the interpreters need."""
 
     base: Any
     array: type[TracedArray]

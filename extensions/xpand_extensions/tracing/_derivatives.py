@@ -1,4 +1,4 @@
-"""What the rules for derivatives are made of.
+"""Building blocks of the rules for derivatives.
 
 The rule of an operation is a tuple with an entry for each of its arrays:
 
@@ -40,7 +40,7 @@ class scale(factor):
 
 
 class contribution(_Rule):
-    """What an array contributes to the derivative of the result."""
+    """The contribution of an array to the derivative of the result."""
 
     __slots__ = ()
 

@@ -133,7 +133,7 @@ class FacadeOp(Op):
 
     @cached_property
     def implementation(self) -> Callable[..., Any]:
-        """What the library under the namespace does."""
+        """Return the implementation of the library under the namespace."""
         return self.operation.implementation(library_name(self.namespace.base))
 
     def evaluate(self, *arrays: Any, template: Template) -> Any:

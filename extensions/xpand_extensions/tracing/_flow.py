@@ -1,4 +1,4 @@
-"""What loops and branches share."""
+"""Shared code of loops and branches."""
 
 from collections.abc import Sequence
 from typing import Any, TypeAlias

@@ -12,7 +12,7 @@ from ._matrices import MATRICES
 from ._rows import ROWS
 
 ARRAY: Final = "array"
-"""What stands in a key in the place of an array."""
+"""The placeholder of an array in a key."""
 
 
 def taken_apart(key: Any, from_list: Callable[[list[Any]], Any] | None = None) -> tuple[tuple[Any, ...], list[Any]]:

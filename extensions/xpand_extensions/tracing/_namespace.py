@@ -66,7 +66,7 @@ class TracedNamespace:
         self._dtypes: dict[DType, DType] = {}
         self._result_classes: dict[Op, Any] = {}
         self.dtypes_of_results: dict[Any, Any] = {}
-        """What `rules` have found of the data types of results."""
+        """The data types of results that `rules` have found."""
         parts = {name: _Part(f"{self.__name__}.{name}") for name in ("linalg", "fft") if hasattr(base, name)}
         for name in (*_CONSTANTS, *dtypes_of(base), *_MORE_DTYPES):
             if hasattr(base, name):

@@ -1,7 +1,7 @@
 """Reverse mode: a function is linearised, which leaves a tape of linear operations, and the tape transposed.
 
-What is recorded is the linear map from the inputs' tangents to the outputs' alone: the values are computed as they come
-and those that the linear map needs are held by it. Most operations act element by element, and leave one record with
+The tape records only the linear map from the inputs' tangents to the outputs'. Values are computed as they come, and
+the map holds those that it needs. Most operations act element by element, and leave one record with
 the factors of their arguments. Others are linear themselves, and leave a record of the operation with its values. The
 rest have a rule that makes their derivative of such operations.
 """

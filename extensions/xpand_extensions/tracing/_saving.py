@@ -1,4 +1,4 @@
-"""What a policy of `checkpoint` saves of the values in a graph, and the derivative that is computed from that."""
+"""The values in a graph that a policy of `checkpoint` saves, and the derivative that is computed from these."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple

@@ -33,7 +33,7 @@ def _item(key: tuple[Any, ...]) -> Callable[..., Any] | None:
 
 
 class _Place:
-    """What stands in the place of an array."""
+    """The placeholder of an array."""
 
     def __init__(self, number: int) -> None:
         self.number = number

@@ -1,6 +1,6 @@
 """Functions of one thing made functions of many: mapped over axes of their arguments, in one pass.
 
-What is mapped over a named axis can ask for what the other lanes have: sums, extremes, all values, its own place.
+Functions mapped over a named axis can use values of the other lanes: sums, extremes, all values, their own position.
 """
 
 from typing import TYPE_CHECKING

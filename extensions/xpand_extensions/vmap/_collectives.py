@@ -1,4 +1,4 @@
-"""What the lanes along a mapped axis tell each other."""
+"""Collectives: operations that combine the lanes along a mapped axis."""
 
 import math
 from collections.abc import Callable, Sequence

@@ -23,7 +23,7 @@ Names: TypeAlias = "Name | tuple[Name, ...]"
 
 
 class Axis(NamedTuple):
-    """What is known of a mapped axis inside the function that is mapped."""
+    """The properties of a mapped axis inside the mapped function."""
 
     size: int
     position: Callable[[], Array]

@@ -32,7 +32,7 @@ class Tiles:
     empty: Callable[[list[int]], Array]
     """Makes an array of a shape, of the data type at hand."""
     fill: Any
-    """What lies outside of the array."""
+    """The values outside of the array."""
     idempotent: bool
 
     def reduce(self, x: Array, steps: Sequence[Pass]) -> Array:

@@ -1,4 +1,4 @@
-"""What a call of a creation function leaves to the precision that is set."""
+"""Default data types of creation functions, by the precision that is set."""
 
 from collections.abc import Sequence
 from typing import Any, Final

@@ -1,4 +1,4 @@
-"""What the namespace can do, and on which devices."""
+"""The capabilities and the devices of the namespace."""
 
 import sys
 from typing import TypeAlias
@@ -20,7 +20,7 @@ class NamespaceInfo:
         self._native = jnp.__array_namespace_info__()
 
     def capabilities(self) -> dict[str, bool | int | None]:
-        """What depends on the library. Boolean indexing and data-dependent shapes exist eagerly, but not under jit."""
+        """Return the optional capabilities. Boolean indexing and data-dependent shapes work eagerly, not under jit."""
         return dict(self._native.capabilities())
 
     def default_device(self) -> Device:

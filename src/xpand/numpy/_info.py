@@ -1,4 +1,4 @@
-"""What the namespace can do."""
+"""The capabilities of the namespace."""
 
 import sys
 from typing import Any

@@ -32,7 +32,7 @@ class NamespaceInfo:
     """The standard's inspection functions for PyTorch."""
 
     def capabilities(self) -> dict[str, bool | int | None]:
-        """What the standard leaves optional; PyTorch's elementwise kernels take up to 64 dimensions."""
+        """Return the optional capabilities of the standard; PyTorch's elementwise kernels take up to 64 dimensions."""
         return {"boolean indexing": True, "data-dependent shapes": True, "max dimensions": 64}
 
     def default_device(self) -> Device:

@@ -1,8 +1,7 @@
 """Rules of `torch.func.vmap` that PyTorch lacks: for another data type of the same bits, counting, and conjugates.
 
 PyTorch refuses to map the first and warns of the others. The unsigned integers need the first in nearly every function.
-What is registered here is for all that call PyTorch in the process, but stands where nothing else does: where PyTorch
-has a rule of its own, there is none of these.
+A rule that is registered here holds for all code in the process, but only for operations without a rule of PyTorch's.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What a transformation traces where the condition is not traced: of lazy arrays, whose values nobody knows."""
+"""Loops and branches under a transformation whose condition is not traced: of lazy arrays, whose values are unknown."""
 
 from collections.abc import Callable, Iterable
 from typing import Any

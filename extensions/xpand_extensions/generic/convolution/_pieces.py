@@ -1,4 +1,4 @@
-"""What convolution with the standard alone is made of, for the plug-ins too."""
+"""Building blocks of convolutions with the standard alone, for the plug-ins too."""
 
 import itertools
 import math

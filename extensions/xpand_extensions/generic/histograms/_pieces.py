@@ -1,4 +1,4 @@
-"""What histograms with the standard alone is made of, for the plug-ins too."""
+"""Building blocks of histograms with the standard alone, for the plug-ins too."""
 
 import builtins
 import math

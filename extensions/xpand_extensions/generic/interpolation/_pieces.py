@@ -1,4 +1,4 @@
-"""What interpolation with the standard alone is made of, for the plug-ins too."""
+"""Building blocks of interpolation with the standard alone, for the plug-ins too."""
 
 import math
 from collections.abc import Callable, Sequence

@@ -159,7 +159,7 @@ def cutoff(xp: Namespace, a: Array, rtol: float | None) -> float:
 
 
 class Finite(NamedTuple):
-    """Which matrices, `(..., 1, 1)`, and which systems, `(..., 1, k)`, have finite values alone."""
+    """Masks of the matrices, `(..., 1, 1)`, and of the systems, `(..., 1, k)`, that have only finite values."""
 
     matrices: Array
     systems: Array

@@ -38,7 +38,7 @@ def _step_bicg(system: System, state: _BiCG, order: int) -> Step:
 class _Stabilised(NamedTuple):
     base: Array
     change: Array
-    """What is added to `base`, before the preconditioner is applied."""
+    """The change of `base`, before the preconditioner is applied."""
     shadow: Array
     r: Array
     u: Array

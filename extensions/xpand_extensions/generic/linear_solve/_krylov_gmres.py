@@ -42,7 +42,7 @@ def _step_gmres(system: System, state: _Gmres, order: int) -> Step:
 
 
 def _is_at(x: Array, number: Array) -> Array:
-    """Which row of (..., rows, n) has that number."""
+    """Return a mask of the row of (..., rows, n) with that number."""
     xp, device = array_namespace(x), _arguments.device_of(x)
     return xp.arange(x.shape[-2], dtype=xp.int32, device=device) == number[..., None]
 
@@ -116,9 +116,9 @@ class _Gcrot(NamedTuple):
     images: Array
     """Orthonormal vectors, the rows of (..., order, n), the newest first; zeros where there are none yet."""
     sources: Array
-    """Of which the system makes `images`."""
+    """The vectors that the system maps to `images`."""
     parts: Array
-    """What was taken away along `images` of each vector of this cycle: (..., order, order), a row for each vector."""
+    """The components along `images` that were subtracted from each vector of this cycle: (..., order, order)."""
 
 
 def _start_gcrot(system: System, x: Array, r: Array, order: int) -> _Gcrot:
@@ -151,7 +151,7 @@ def _step_gcrot(system: System, state: _Gcrot, order: int) -> Step:
 
 
 def _change(system: System, state: _Gcrot, order: int) -> Array:
-    """What a cycle adds to the solution."""
+    """Return the change of the solution in a cycle."""
     weights = _weights(state.cycle, order)
     change = system.precondition(_combined(weights, state.cycle.basis[..., :order, :]))
     return change - _combined(_combined(weights, state.parts), state.sources)

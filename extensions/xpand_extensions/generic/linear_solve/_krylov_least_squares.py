@@ -48,7 +48,7 @@ class _LSQR(NamedTuple):
     r: Array
     w: Array
     aw: Array
-    """What A times `w` is, but for the last `v`."""
+    """A times `w`, except for the last `v`."""
     pair: _Bidiagonal
     phi: Array
     rho: Array

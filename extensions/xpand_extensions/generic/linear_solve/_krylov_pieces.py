@@ -1,4 +1,4 @@
-"""What Krylov methods are made of: inner products of vectors along the last axis, and what a method is."""
+"""Building blocks of Krylov methods: inner products along the last axis, and the interface of a method."""
 
 from collections.abc import Callable
 from typing import Any, Final, NamedTuple, Protocol, TypeAlias
@@ -20,7 +20,7 @@ NOT_FINITE: Final = 5
 
 
 class System(Protocol):
-    """What the methods ask of a system."""
+    """The interface of a system that the methods need."""
 
     @property
     def is_preconditioned(self) -> bool: ...
@@ -31,7 +31,7 @@ class System(Protocol):
 
 
 class Step(NamedTuple):
-    """What a step of a method returns."""
+    """The result of a step of a method."""
 
     state: Any
     """A tree of arrays whose first axes are the batch."""

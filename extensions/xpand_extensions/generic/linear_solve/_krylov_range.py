@@ -38,18 +38,18 @@ class Ranged(NamedTuple):
 
     system: Any
     weight: Array | None
-    """What the preconditioner is to be multiplied by; None: nothing, or there is none."""
+    """The factor of the preconditioner; None: no factor, or no preconditioner."""
     b: Array
     x0: Array
     atol: Array
     back: Array
     """By the square of which the solution is to be multiplied."""
     size: Array
-    """What `b` has been divided by."""
+    """The divisor of `b`."""
     is_far: Array
-    """Which systems have been scaled."""
+    """The systems that have been scaled."""
     is_known_finite: Array
-    """Of which it is known that nothing given is NaN or infinite."""
+    """The systems that are known to have only finite values."""
 
     def with_preconditioner(self) -> Any:
         """Return the system as the methods take it."""

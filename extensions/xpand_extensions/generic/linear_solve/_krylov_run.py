@@ -63,7 +63,7 @@ class Carry(NamedTuple):
     residual: Array
     """The true residual there."""
     measure: Array
-    """What must become smaller: its norm, or that of the adjoint times it."""
+    """The measure that must become small: the norm of the residual, or of the adjoint times it."""
 
 
 class Loop:

@@ -17,12 +17,12 @@ class Schedule(NamedTuple):
     """
 
     source: Array
-    """Which value each entry of a slot has, (steps, slots, entries): its position, or 0 at `count`, -1 at `count + 1`.
+    """The position of the value of each entry of a slot, (steps, slots, entries); 0 is at `count`, -1 at `count + 1`.
     """
     columns: Array
     """The slot of the unknown that it is multiplied with, counted through all steps."""
     rows: Array
-    """Which row is solved for in each slot, (steps, slots); the number of rows where it is none."""
+    """The row that is solved for in each slot, (steps, slots); the number of rows where there is none."""
     slots: Array
     """The slot of each row."""
 

@@ -22,9 +22,9 @@ Evaluate = Callable[[Array], tuple[Array, Array]]
 """Takes points; returns values and gradients."""
 
 _DECREASE: Final = 1e-4
-"""Which part of the decrease that the slope foretells a step must have."""
+"""The fraction of the decrease predicted by the slope that a step must reach."""
 _CURVATURE: Final = 0.9
-"""Which part of the slope may be left after a step."""
+"""The fraction of the slope that may be left after a step."""
 _PATIENCE: Final = 10
 """How many steps without progress are taken before it counts as stagnated."""
 MAX_TRIALS: Final = 40

@@ -20,7 +20,7 @@ from ._vectors import apply, dot, eps_of, full_like, identity, norm, quotient, s
 
 
 class Directions(Protocol):
-    """What a method has to say about where to go."""
+    """The interface of a method: the directions of its steps."""
 
     is_steepest: bool
 

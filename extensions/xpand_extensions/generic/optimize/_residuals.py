@@ -29,7 +29,7 @@ from ._vectors import (
 )
 
 _DECREASE: Final = 1e-4
-"""Which part of the decrease that the slope foretells a step must have."""
+"""The fraction of the decrease predicted by the slope that a step must reach."""
 _PATIENCE: Final = 5
 """How many steps without progress are taken before it counts as stagnated."""
 _TRIALS: Final = 30
@@ -65,7 +65,7 @@ class Search(NamedTuple):
 
 
 class Method(Protocol):
-    """What a method has to say: what it evaluates, what the tolerance is for, and where to go."""
+    """The interface of a method: its evaluations, the quantity that the tolerance is for, and its steps."""
 
     is_newton: bool
     """Whether each direction is of the Jacobian at its point."""

@@ -1,4 +1,4 @@
-"""What padding with the standard alone is made of, for the plug-ins too."""
+"""Building blocks of padding with the standard alone, for the plug-ins too."""
 
 from collections.abc import Iterator
 from typing import Any, NamedTuple

@@ -1,4 +1,4 @@
-"""What windows with the standard alone is made of, for the plug-ins too."""
+"""Building blocks of windows with the standard alone, for the plug-ins too."""
 
 import math
 from collections.abc import Callable, Sequence

@@ -1,4 +1,4 @@
-"""What CuPy does natively."""
+"""Native implementations on CuPy."""
 
 SPARSE = ("cupyx",)
 """The modules that the classes of its sparse arrays come from."""

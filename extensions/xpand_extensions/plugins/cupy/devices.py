@@ -11,7 +11,7 @@ from xpand._settings import ThreadSwitch
 from ...devices._info import DeviceFacts, DeviceInfo, MemoryStats
 
 _NO_DEVICE: Final = (35, 100)
-"""What CUDA answers where there is no driver, or one that is too old; and where there is no GPU."""
+"""CUDA's error codes for a missing driver, a driver that is too old, and a missing GPU."""
 
 
 def listed(*, xp: Any = None) -> tuple[DeviceInfo, ...]:

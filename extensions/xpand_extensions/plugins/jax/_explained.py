@@ -1,4 +1,4 @@
-"""What to do where JAX says that a value is not known."""
+"""Advice for JAX's errors about values that are not concrete."""
 
 import re
 from collections.abc import Callable

@@ -117,7 +117,7 @@ def io_callback(
 
 
 class _Host:
-    """What calls a function of the host, equal to others that call the same, which JAX need not compile anew."""
+    """A call of a host function. Calls of the same function are equal, so that JAX does not compile them again."""
 
     __slots__ = ("_function", "_key")
 

@@ -1,4 +1,4 @@
-"""What NumPy does natively."""
+"""Native implementations on NumPy."""
 
 SPARSE = ("scipy",)
 """The modules that the classes of its sparse arrays come from."""

@@ -66,7 +66,7 @@ def pointer(x: Array, /) -> Pointer:
 
 
 class _Memory:
-    """What NumPy makes an array over, and keeps."""
+    """The owner of the memory that NumPy makes an array over, and keeps."""
 
     def __init__(self, memory: Pointer) -> None:
         self.owner = memory.owner

@@ -1,4 +1,4 @@
-"""What PyTorch does natively."""
+"""Native implementations on PyTorch."""
 
 SPARSE = ("torch",)
 """The modules that the classes of its sparse arrays come from."""

@@ -1,4 +1,4 @@
-"""What is asked of tensors: nothing but their values, so that kernels of other libraries may work on them, or none."""
+"""Tell which tensors are plain values, so that kernels of other libraries may work on them."""
 
 from typing import Final
 

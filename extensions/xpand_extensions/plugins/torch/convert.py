@@ -130,7 +130,7 @@ def from_pointer(memory: Pointer, /, *, xp: Namespace | str | None = None) -> Ar
 
 
 class _Memory:
-    """What PyTorch makes a tensor on a GPU over, and keeps."""
+    """The owner of the memory that PyTorch makes a tensor on a GPU over, and keeps."""
 
     def __init__(self, memory: Pointer) -> None:
         self.owner = memory.owner

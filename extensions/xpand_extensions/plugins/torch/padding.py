@@ -10,7 +10,7 @@ from xpand_extensions.generic import padding as generic
 from ._unsigned import SIGNED
 
 _NATIVE: Final = {"edge": "replicate", "wrap": "circular", "reflect": "reflect"}
-"""What PyTorch calls the modes that it has."""
+"""PyTorch's names of its modes."""
 
 _HALF: Final = 2**63
 

@@ -44,6 +44,6 @@ RESULTS: Final = _table("RESULTS")
 LINEAR: Final = frozenset(name for family in _FAMILIES for name in getattr(family, "LINEAR_IN_ALL", ()))
 """Operations that are linear in all their arrays together."""
 OVERRIDES: Final = _table("OVERRIDES")
-"""What an interpreter does in place of its rules, by its kind."""
+"""Functions that an interpreter calls instead of its rules, by its kind."""
 ELEMENTWISE: Final = frozenset((*UNARY, *BINARY, "astype", "clip", "where"))
 """Operations that act element by element, so that they can be done on parts of their arrays."""

@@ -1,4 +1,4 @@
-"""What the key of `x[key]` selects."""
+"""The selection of the key in `x[key]`."""
 
 import math
 from collections.abc import Sequence

@@ -17,7 +17,7 @@ from .elementwise import dtype_of_result
 from .products import conjugate
 
 _SWAPPED: Final = {"backward": "forward", "ortho": "ortho", "forward": "backward"}
-"""Which transform has the factor: with the other, a transform there has that of the one back."""
+"""The normalization of the inverse transform that has the same factor."""
 
 
 def fitted(xp: Any, x: Any, axis: int, size: int) -> Any:

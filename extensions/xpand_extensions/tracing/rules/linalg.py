@@ -82,7 +82,7 @@ def _slogdet(xp: Any, tangents: Any, out: Any, x: Any) -> Any:
 
 
 class SlogdetResult(NamedTuple):
-    """What `slogdet` returns."""
+    """The result of `slogdet`."""
 
     sign: Any
     logabsdet: Any

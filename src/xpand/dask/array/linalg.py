@@ -26,7 +26,7 @@ from ._manipulation import matrix_transpose
 
 
 class EigResult(NamedTuple):
-    """What `eig` returns."""
+    """The result of `eig`."""
 
     eigenvalues: Array
     eigenvectors: Array

@@ -180,7 +180,7 @@ class _Reverse(jax.custom_vjp):  # type: ignore[misc]
 @jax.tree_util.register_static
 @dataclass(frozen=True)
 class _Perturbed:
-    """Which arguments are differentiated, as a tree without leaves."""
+    """The differentiated arguments, as a tree without leaves."""
 
     flags: tuple[bool, ...]
 

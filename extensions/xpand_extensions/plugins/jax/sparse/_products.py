@@ -28,7 +28,7 @@ _MOST_PADDING: Final = 2.0
 """Slots per entry from which a sum by segments is faster."""
 _STEPS: Final = 512
 _OF_BCSR: Final = frozenset(map(np.dtype, ("int32", "int64", "float32", "float64", "complex64", "complex128")))
-"""What the kernel behind BCSR on the CPU takes; for others it would warn."""
+"""The data types of the kernel behind BCSR on the CPU; for others it would warn."""
 
 
 def csr_matmul(

@@ -12,7 +12,7 @@ from xpand_extensions.linear_solve._small import MOST, default_rtol
 
 
 class _Kind(NamedTuple):
-    """What belongs to a data type, as numbers of Python's, which are compared faster."""
+    """Constants of a data type, as Python numbers, which are compared faster."""
 
     least: float
     least_norm: float

@@ -28,7 +28,7 @@ class Diagonals(NamedTuple):
 
     offsets: Array
     data: Array
-    """What each diagonal has in each column, of shape (diagonals, columns)."""
+    """The value of each diagonal in each column, of shape (diagonals, columns)."""
     shape: Shape
 
     def add_product(self, x: Array, out: Array) -> None:

@@ -1,6 +1,6 @@
 """The gamma function's family on NumPy: SciPy's functions, corrected where they are not exact.
 
-What is missing here is generic: it is as fast as SciPy's `polygamma` and `gamma`, and exact where SciPy's
+The missing functions are generic: these are as fast as SciPy's `polygamma` and `gamma`, and exact where SciPy's
 `betaln` is off by 4e3 ulps.
 """
 

@@ -1,6 +1,6 @@
 """Loops of many steps on PyTorch, differentiated in the memory of the square root of their number.
 
-What a block of steps needs for its derivative is computed anew when it is asked for.
+The values that the derivative of a block of steps needs are recomputed.
 """
 
 import math

@@ -1,4 +1,4 @@
-"""What is known of a value inside PyTorch's transformations: whether a condition holds for some batch element."""
+"""Read values inside PyTorch's transformations: whether a condition holds for some batch element."""
 
 from typing import Any
 
@@ -37,7 +37,7 @@ def is_saved(x: Array) -> bool:
 
 
 class _Levels:
-    """What the levels of transformations around a value were found to be. No list: PyTorch would copy it."""
+    """The levels of transformations around a value. No list: PyTorch would copy it."""
 
     mapped = False
 

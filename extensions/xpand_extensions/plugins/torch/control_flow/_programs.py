@@ -90,7 +90,7 @@ def _check_constants(module: Any) -> None:
 
 
 class Program(Protocol):
-    """What an operation does."""
+    """The computation of an operation."""
 
     @property
     def like(self) -> Like: ...

@@ -1,4 +1,4 @@
-"""What TorchInductor makes of a function at certain tensors, without the bytecode reader of torch.compile before it."""
+"""Compile a function at given tensors by TorchInductor, without torch.compile's bytecode reader."""
 
 import warnings
 from collections.abc import Callable, Iterator, Sequence

@@ -19,7 +19,7 @@ class WithoutValues(private.FakeTensorMode):  # type: ignore[misc]
     """Else PyTorch looks for their rules by the very class of a mode."""
 
     ended: str | None = None
-    """What has ended, as users call it: a tensor of this mode that is used from then on has leaked."""
+    """The name of the transformation that has ended: a tensor of this mode that is used afterwards has leaked."""
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         """Apply an operation to tensors of this mode."""

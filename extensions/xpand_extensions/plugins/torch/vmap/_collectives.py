@@ -1,4 +1,4 @@
-"""What is linear in the lanes along a mapped axis, at the level of that axis and with derivatives in both modes.
+"""Linear collectives along a mapped axis, at the level of that axis and with derivatives in both modes.
 
 torch.func calls the rule for mapping of each level in turn, from the innermost on. The level meant is the one at which
 the positions along the axis are mapped; the others only pass the call on.
