@@ -366,7 +366,7 @@ def test_repeat_nothing(library: Library) -> None:
     library.assert_equal(indexing.repeat(library.asarray(2.0), 2), np.asarray([2.0, 2.0]))
 
 
-def begins(size: int, start: int, span: int, mode: str | None) -> int | None:
+def first_index(size: int, start: int, span: int, mode: str | None) -> int | None:
     """Where a slice starts; None where it doesn't lie within the array."""
     if mode == "wrap":
         return start % size
@@ -410,7 +410,7 @@ def test_slices(library: Library, function: str, mode: str | None) -> None:
             return
         modes = ["clip" if library.lazy and mode is None and is_array else mode for is_array in as_array]
         spans = [(size - 1) * step + 1 if size else 0 for size, step in zip(sizes, steps)]
-        first = [begins(*each) for each in zip(x.shape, starts, spans, modes)]
+        first = [first_index(*each) for each in zip(x.shape, starts, spans, modes)]
         if None in first:
             with pytest.raises(IndexError, match="does not lie within axis"):
                 call()

@@ -58,10 +58,10 @@ def test_a_key_that_a_loop_carries(library: Library) -> None:
         keys = random.split(key)
         return keys[0, ...], total + random.uniform(keys[1, ...], (), total.dtype), steps + 1
 
-    begin = (key_of(library), library.asarray(np.asarray(0.0)), library.asarray(np.asarray(0)))
+    init = (key_of(library), library.asarray(np.asarray(0.0)), library.asarray(np.asarray(0)))
     # A library that is lazy sees no loop end, and needs to know how long it may be.
     bound = {"max_iter": 2 * steps} if library.lazy else {}
-    found = control_flow.while_loop(lambda state: state[1] < 3.0, step, begin, **bound)
+    found = control_flow.while_loop(lambda state: state[1] < 3.0, step, init, **bound)
     library.assert_equal(found[0], np.asarray(key))
     library.assert_equal(found[1], np.asarray(total), rtol=1e-14)
     library.assert_equal(found[2], np.asarray(steps))

@@ -218,8 +218,8 @@ def test_loops_carry_containers(lib: Library) -> None:
         i, a, total = carried
         return i + 1, a.with_values(2 * a.values), total + sparse.matmul(a, x)
 
-    begin = (lib.asarray(np.asarray(0)), a, lib.asarray(np.zeros(3)))
-    _, last, found = control_flow.while_loop(lambda carried: carried[0] < 3, step, begin)
+    init = (lib.asarray(np.asarray(0)), a, lib.asarray(np.zeros(3)))
+    _, last, found = control_flow.while_loop(lambda carried: carried[0] < 3, step, init)
     like(lib, last, a, 8 * DENSE)
     lib.assert_equal(found, 7 * DENSE @ X, rtol=1e-12)
 

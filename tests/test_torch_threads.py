@@ -22,10 +22,10 @@ class Traced:
     """A function that waits while it is traced, until it is told to go on."""
 
     def __init__(self) -> None:
-        self.begun, self.go_on = threading.Event(), threading.Event()
+        self.started, self.go_on = threading.Event(), threading.Event()
 
     def __call__(self, x: Any) -> Any:
-        self.begun.set()
+        self.started.set()
         assert self.go_on.wait(PATIENCE)
         return torch.sin(x)
 
@@ -60,7 +60,7 @@ def tracing(how: Callable[[Traced], None]) -> Iterator[None]:
     other = threading.Thread(target=run)
     other.start()
     try:
-        assert traced.begun.wait(PATIENCE)
+        assert traced.started.wait(PATIENCE)
         yield
     finally:
         traced.go_on.set()

@@ -91,7 +91,7 @@ class _Copies:
     def of(self, x: Any) -> Any:
         """Return the copy of an object, which may not be filled yet; the object where it holds none of the arrays."""
         if id(x) not in self.made:
-            self.made[id(x)] = self._begun(x) if id(x) in self.holders else x
+            self.made[id(x)] = self._unfilled_copy(x) if id(x) in self.holders else x
         return self.made[id(x)]
 
     def fill(self) -> None:
@@ -109,7 +109,7 @@ class _Copies:
                     if self.of(value) is not value:
                         object.__setattr__(new, name, self.of(value))
 
-    def _begun(self, x: Any) -> Any:
+    def _unfilled_copy(self, x: Any) -> Any:
         inlined = _inlined(x)
         if inlined is not None:
             return self.of(inlined)

@@ -80,13 +80,13 @@ class Vectors:
         before = tuple(x.shape[: x.ndim - 1 - self.batch_ndim])
         if self._is_plain:
             return trees.unflatten(self.structure, [xp.reshape(x, (*before, *self.shapes[0]))])
-        leaves, begin = [], 0
+        leaves, start = [], 0
         for shape, dtype, size in zip(self.shapes, self.dtypes, self.sizes):
-            part = x[..., begin : begin + size]
-            begin += size
+            part = x[..., start : start + size]
+            start += size
             if _arguments.kind(xp, dtype) == "complex":
-                imaginary = x[..., begin : begin + size]
-                begin += size
+                imaginary = x[..., start : start + size]
+                start += size
                 part = xp.astype(part, dtype) + 1j * xp.astype(imaginary, dtype)
             part = xp.reshape(part, (*before, *shape))
             leaves.append(part if part.dtype == dtype else xp.astype(part, dtype))

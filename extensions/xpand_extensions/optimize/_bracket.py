@@ -174,9 +174,9 @@ def _bracketed(
         def of_x(x: Array) -> Array:
             return value(x, given)
 
-        begin = lambda ends: bracket.begin(of_x, ends[0], ends[1], *width)
+        init = lambda ends: bracket.init(of_x, ends[0], ends[1], *width)
         step = lambda state: bracket.step(of_x, _METHODS[method], *width, state)
-        last, recorded = run(step, begin, (start, right), limits, _of, callback=notify(given))
+        last, recorded = run(step, init, (start, right), limits, _of, callback=notify(given))
         last, recorded = _left(start, last), None if recorded is None else _left(start, recorded)
         return last.x, (last, recorded)
 

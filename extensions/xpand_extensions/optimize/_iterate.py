@@ -21,7 +21,7 @@ def iterate(
     /,
     *,
     running: Callable[[Any], Array],
-    begin: Callable[[Any], Any] | None = None,
+    init: Callable[[Any], Any] | None = None,
     lazy_steps: int | None = None,
     callback: Callable[[Any], Any] | None = None,
 ) -> trees.Tree:
@@ -54,7 +54,7 @@ def iterate(
     >>> np.round(root, 6)
     array([1.414214, 1.414214])
     """
-    for name, value in (("step", step), ("running", running), ("begin", step if begin is None else begin)):
+    for name, value in (("step", step), ("running", running), ("init", step if init is None else init)):
         if not callable(value):
             raise TypeError(f"iterate: {name} must be a function, got {describe(value)}")
     if not (callback is None or callable(callback)):
@@ -70,4 +70,4 @@ def iterate(
         after = step(before)
         return select(active, after, before) if active.ndim else after
 
-    return iterate.native(like)(masked, state, running=running, begin=begin, lazy_steps=lazy_steps, callback=callback)
+    return iterate.native(like)(masked, state, running=running, init=init, lazy_steps=lazy_steps, callback=callback)

@@ -137,13 +137,11 @@ def _solved(
 ) -> tuple[Record, Record | None]:
     linearize = residuals.linearizer(args)
     if method == "levenberg-marquardt":
-        begin = lambda x: levenberg.begin(linearize, x, limits.atol, limits.rtol, damping)
-        return run(
-            lambda state: levenberg.step(linearize, state), begin, start, limits, _of, slack=2, callback=callback
-        )
+        init = lambda x: levenberg.init(linearize, x, limits.atol, limits.rtol, damping)
+        return run(lambda state: levenberg.step(linearize, state), init, start, limits, _of, slack=2, callback=callback)
     steps = newton.GaussNewton(_enough(linearize), is_root=False)
-    begun = lambda x: newton.begin(steps, x, limits.atol, limits.rtol)
-    return run(lambda state: newton.step(steps, state), begun, start, limits, _of, slack=2, callback=callback)
+    init_search = lambda x: newton.init(steps, x, limits.atol, limits.rtol)
+    return run(lambda state: newton.step(steps, state), init_search, start, limits, _of, slack=2, callback=callback)
 
 
 def _enough(linearize: newton.Linearize) -> newton.Linearize:

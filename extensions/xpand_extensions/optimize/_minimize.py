@@ -260,7 +260,7 @@ def _solved(
         value = lambda x: objective.value(x, args)
         return run(
             lambda state: simplex.step(value, box, state),
-            lambda x: simplex.begin(value, x, box, limits.atol, options.initial_size),
+            lambda x: simplex.init(value, x, box, limits.atol, options.initial_size),
             start,
             limits,
             _of_simplex,
@@ -271,16 +271,16 @@ def _solved(
     rule = _rule(method, options)
     if rule is not None:
 
-        def begin(x: Array) -> first_order.FirstOrder:
+        def init(x: Array) -> first_order.FirstOrder:
             memory = first_order.Moments(full_like(x, 0.0), full_like(x, 0.0)) if method == "adam" else ()
-            return first_order.begin(evaluate, x, box, memory, limits.atol, limits.rtol)
+            return first_order.init(evaluate, x, box, memory, limits.atol, limits.rtol)
 
         step = lambda state: first_order.step(evaluate, box, rule, state)
-        return run(step, begin, start, limits, _of, callback=callback)
+        return run(step, init, start, limits, _of, callback=callback)
     directions = _directions(method, options, objective, args, n)
     return run(
         lambda state: descent.step(evaluate, box, directions, state),
-        lambda x: descent.begin(evaluate, x, box, directions, limits.atol, limits.rtol),
+        lambda x: descent.init(evaluate, x, box, directions, limits.atol, limits.rtol),
         start,
         limits,
         _of,

@@ -140,13 +140,13 @@ def solved(
             steps: newton.Method = newton.Broyden(value, linearize)
             if method != "broyden":
                 steps = newton.GaussNewton(linearize, is_root)
-            begin = lambda x: newton.begin(steps, x, limits.atol, limits.rtol)
+            init = lambda x: newton.init(steps, x, limits.atol, limits.rtol)
             step = lambda state: newton.step(steps, state)
-            last, recorded = run(step, begin, start, limits, _of, slack=2, callback=notify)
+            last, recorded = run(step, init, start, limits, _of, slack=2, callback=notify)
         else:
-            begun = lambda x: anderson.begin(value, x, history, amount, limits.atol, limits.rtol, is_root)
+            init_mixing = lambda x: anderson.init(value, x, history, amount, limits.atol, limits.rtol, is_root)
             mixed = lambda state: anderson.step(value, history, limits.rtol, limits.atol, is_root, state)
-            last, recorded = run(mixed, begun, start, limits, _of_mixing, callback=notify)
+            last, recorded = run(mixed, init_mixing, start, limits, _of_mixing, callback=notify)
         return last.x, (last, recorded)
 
     x, (last, recorded) = implicit(

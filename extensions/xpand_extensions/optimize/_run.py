@@ -34,7 +34,7 @@ class _Run(NamedTuple):
 
 def run(
     step: Callable[[Any], Any],
-    begin: Callable[[Any], Any],
+    init: Callable[[Any], Any],
     start: Any,
     limits: Limits,
     record: Callable[[Any], Record],
@@ -65,9 +65,9 @@ def run(
     def running(carried: _Run) -> Array:
         return (carried.state.status == RUNNING) & (carried.state.iterations < limits.max_steps)
 
-    def begun(start: Any) -> _Run:
+    def init_run(start: Any) -> _Run:
         nonlocal seen
-        state = begin(start)
+        state = init(start)
         if callback is not None and not all(map(is_concrete, trees.leaves(state))):
             raise ValueError(
                 f"{limits.function}: a callback needs the values of the arrays, which are not known for lazy arrays "
@@ -95,7 +95,7 @@ def run(
     carried = iterate(
         whole_step,
         start,
-        begin=begun,
+        init=init_run,
         running=running,
         lazy_steps=limits.max_steps * slack if limits.given else None,
         callback=None if callback is None else notify,

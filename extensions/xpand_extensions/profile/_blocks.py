@@ -69,13 +69,13 @@ def recording(
             meter = recorder.lane().meter = Meter() if around is None else around
             if around is None:
                 stack.callback(meter.close)
-            meter.begin()
+            meter.start()
             stack.callback(lambda: measured(meter.end()))
         stack.callback(CURRENT.reset, CURRENT.set(recorder))
         stack.callback(TRACING.reset, TRACING.set(_trace))
         # Compiled functions may be switched off, which they then stay.
         stack.callback(INSTEAD.reset, INSTEAD.set(INSTEAD.get() or _run))
-        recorder.begin()
+        recorder.start()
         try:
             yield
         finally:

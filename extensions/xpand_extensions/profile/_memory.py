@@ -40,7 +40,7 @@ class Meter:
         ]
         self._open: list[tuple[int, int]] = []  # of each call: what was held before, and the most since
 
-    def begin(self) -> None:
+    def start(self) -> None:
         """Begin a call."""
         held = self._measure()
         self._open.append((held, held))

@@ -115,7 +115,7 @@ class Recorder:
             if kwargs:
                 named = {name: read(x) for name, x in (kwargs if shown is None else shown).items()}
         if lane.meter is not None:
-            lane.meter.begin()
+            lane.meter.start()
         start = clock()
         overhead = lane.overhead = lane.overhead + start - entered
         try:
@@ -170,7 +170,7 @@ class Recorder:
             frame = frame.f_back
         return found
 
-    def begin(self) -> None:
+    def start(self) -> None:
         """Begin, once all is set up."""
         self.start_ns = clock()
 

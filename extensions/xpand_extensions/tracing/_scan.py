@@ -187,14 +187,14 @@ def scanned(
         of_rows: list[list[Any]] = []
         end = length
         for (number, each), starts in zip(reversed(parts), reversed(checkpoints)):
-            begin = end - number * each
-            rows = [_segments(namespace, x, begin, number, each) for x in xs]
-            cts = [_segments(namespace, y, begin, number, each) for y in ct_ys]
+            start = end - number * each
+            rows = [_segments(namespace, x, start, number, each) for x in xs]
+            cts = [_segments(namespace, y, start, number, each) for y in ct_ys]
             ct_carry, ct_fixed, ct_rows = _outer_back(
                 namespace, body, wanted, fixed, starts, rows, cts, ct_carry, ct_fixed, number, each, params, ends
             )
             of_rows.insert(0, [_merged(namespace, x) for x in ct_rows])
-            end = begin
+            end = start
         wanted_xs = chosen(xs, wanted[count + carry :])
         ct_xs = [
             bare(namespace.concat([part[i] for part in of_rows])) if of_rows else zeros(namespace, x)

@@ -136,7 +136,7 @@ def while_batch(trace: Batching, op: Op, args: Sequence[Any], params: dict[str, 
     body, _ = params["body"].mapped((*map(trace.owns, of_body), *every), size, every)
     first = [trace.lifted(x) for x in init]
     is_collective = _has_collectives(params["body"])
-    begun = first
+    safe_init = first
     if not is_collective and size:
         # Lanes that have ended step on from where they began, since a step from where they ended may be undefined;
         # those that take no step, from where one that takes some did. Where others may ask, it is taken as it is.
@@ -148,14 +148,14 @@ def while_batch(trace: Batching, op: Op, args: Sequence[Any], params: dict[str, 
         safe_ones = list(map(bare, bind(namespace.operation("spared", _spared), given, {})))
         for i, x in zip(own, safe_ones):
             given_body[i] = x
-        begun = [bare(stop_gradient(namespace.wrap(x))) for x in safe_ones[len(own) :]]
+        safe_init = [bare(stop_gradient(namespace.wrap(x))) for x in safe_ones[len(own) :]]
 
     def goes_on(*carry: Array) -> Array:
         return namespace.any(test.graph.run(*given_test, *carry)[0])
 
     def step(*carry: Array) -> Arrays:
         active = namespace.wrap(test.graph.run(*given_test, *carry)[0])
-        safe = carry if is_collective else [where(namespace, active, x, y) for x, y in zip(carry, begun)]
+        safe = carry if is_collective else [where(namespace, active, x, y) for x, y in zip(carry, safe_init)]
         stepped = body.graph.run(*given_body, *safe)
         return tuple(where(namespace, active, x, y) for x, y in zip(stepped, carry))
 

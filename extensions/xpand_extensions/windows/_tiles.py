@@ -55,8 +55,8 @@ class Tiles:
         need = list(zip(starts, ends))
         for each in steps:
             start, end = need[each.axis]
-            begin = start * each.stride - each.low
-            need[each.axis] = begin, begin + (end - start - 1) * each.stride + each.span
+            first = start * each.stride - each.low
+            need[each.axis] = first, first + (end - start - 1) * each.stride + each.span
         tile = self._elements(x, need)
         for each in steps:
             final = each is steps[-1]
@@ -68,13 +68,13 @@ class Tiles:
 
     def _elements(self, x: Array, need: Sequence[tuple[int, int]]) -> Array:
         """Take elements of an array from places that may lie outside of it."""
-        have = [(min(max(begin, 0), end), max(min(end, size), begin)) for (begin, end), size in zip(need, x.shape)]
+        have = [(min(max(first, 0), end), max(min(end, size), first)) for (first, end), size in zip(need, x.shape)]
         inside = x[tuple([slice(*each) for each in have])]
         if have == need:
             return inside
-        tile = self.empty([end - begin for begin, end in need])
+        tile = self.empty([end - first for first, end in need])
         tile[...] = self.fill
-        if all(begin < end for begin, end in have):
+        if all(first < end for first, end in have):
             tile[tuple([slice(h[0] - n[0], h[1] - n[0]) for h, n in zip(have, need)])] = inside
         return tile
 

@@ -172,8 +172,8 @@ def _next_cycle(system: System, state: _Gcrot, ends: Array, order: int) -> _Gcro
         xp.concat([scaled(inverse, new)[..., None, :], old[..., :-1, :]], axis=-2)
         for new, old in ((image, images), (change, sources))
     ]
-    begun = _start_gmres(system, cycle.base + change, left, order)
-    fresh = _Gcrot(begun, saved[0], saved[1], xp.zeros_like(state.parts))
+    restarted = _start_gmres(system, cycle.base + change, left, order)
+    fresh = _Gcrot(restarted, saved[0], saved[1], xp.zeros_like(state.parts))
 
     def chosen(new: Array, old: Array) -> Array:
         return xp.where(xp.reshape(ends, (*ends.shape, *[1] * (new.ndim - ends.ndim))), new, old)

@@ -18,7 +18,7 @@ class _Bidiagonal(NamedTuple):
     """The Frobenius norm of what A has been found to be."""
 
 
-def _begin(system: System, r: Array) -> tuple[_Bidiagonal, Array]:
+def _init(system: System, r: Array) -> tuple[_Bidiagonal, Array]:
     beta = norm(r)
     u = _unit(r, beta)
     v = system.adjoint(u)
@@ -55,7 +55,7 @@ class _LSQR(NamedTuple):
 
 
 def _start_lsqr(system: System, x: Array, r: Array, order: int) -> _LSQR:
-    pair, beta = _begin(system, r)
+    pair, beta = _init(system, r)
     return _LSQR(x, r, pair.v, array_namespace(r).zeros_like(r), pair, beta, pair.alpha)
 
 
@@ -93,7 +93,7 @@ class _LSMR(NamedTuple):
 
 def _start_lsmr(system: System, x: Array, r: Array, order: int) -> _LSMR:
     xp = array_namespace(r)
-    pair, beta = _begin(system, r)
+    pair, beta = _init(system, r)
     one = xp.ones_like(beta)
     zeros, zeros_x = xp.zeros_like(r), xp.zeros_like(x)
     return _LSMR(

@@ -85,7 +85,7 @@ class Loop:
         self.is_masked = b.ndim > 1 or bounded
         """Whether systems may have to wait."""
 
-    def begin(self, x: Array, b_is_zero: Array) -> Carry:
+    def init(self, x: Array, b_is_zero: Array) -> Carry:
         """Look at where the method begins."""
         xp = self.xp
         x = self.select(b_is_zero, xp.zeros_like(x), x)
@@ -98,16 +98,16 @@ class Loop:
         status = xp.where(met, zero + int(Status.CONVERGED), zero + _RUNNING)
         status = xp.where(finite, status, zero + int(Status.NON_FINITE))
         self.limit = xp.maximum(self.limit, size / float(xp.finfo(self.b.dtype).eps) ** 0.625)
-        begun = self.select(finite, residual, xp.zeros_like(residual))
-        state = self.method.start(self.system, x, begun, self.order)
+        initial = self.select(finite, residual, xp.zeros_like(residual))
+        state = self.method.start(self.system, x, initial, self.order)
         return Carry(state, zero, zero, zero + 1, status, x, residual, measure)
 
     def is_too_far(self, x: Array, residual: Array) -> Array:
         """Tell where to begin at zero, since the residual at the beginning has squares that can't be held."""
         xp = self.xp
         size, most = exact_norm(residual), 1 / float(xp.finfo(self.b.dtype).smallest_normal) ** 0.25
-        begins_elsewhere = xp.all(xp.isfinite(x), axis=-1) & xp.any(x != 0, axis=-1)
-        return begins_elsewhere & ~(size <= most) & ~(size <= norm(self.b))
+        starts_elsewhere = xp.all(xp.isfinite(x), axis=-1) & xp.any(x != 0, axis=-1)
+        return starts_elsewhere & ~(size <= most) & ~(size <= norm(self.b))
 
     def verify(self, residual: Array, state: Any) -> tuple[Array, Array, Array]:
         """Tell whether a residual meets the criterion; return its norm and the measure too."""
@@ -216,8 +216,8 @@ class Loop:
         )
         if is_concrete(again) and not bool(xp.any(again)):
             return carry
-        begun = self.method.start(self.system, carry.x, carry.residual, self.order)
-        return carry._replace(state=self.merged_tree(again, begun, carry.state))
+        initial = self.method.start(self.system, carry.x, carry.residual, self.order)
+        return carry._replace(state=self.merged_tree(again, initial, carry.state))
 
     def finish(self, carry: Carry) -> tuple[Array, Array, Array, Array, Array]:
         """Return what has been found so far; of systems that haven't ended, where they are."""
@@ -280,7 +280,7 @@ def run(
     ranged = in_range(system, b, x0, atol, order if method == "bicgstab" else 1)
     within = ranged._replace(system=arranged(ranged.system)).with_preconditioner()
     loop = loop_of(METHODS[method], within, order, ranged.b, rtol, ranged.atol, bounded)
-    carry = loop.begin(ranged.x0, xp.all(b == 0, axis=-1))
+    carry = loop.init(ranged.x0, xp.all(b == 0, axis=-1))
     rows = []
     for stop in stops:
         carry = loop.advance(carry, stop)

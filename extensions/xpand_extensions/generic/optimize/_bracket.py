@@ -31,7 +31,7 @@ class Bracket(NamedTuple):
     status: Array
 
 
-def begin(f: Callable[[Array], Array], a: Array, b: Array, atol: float, rtol: float) -> Bracket:
+def init(f: Callable[[Array], Array], a: Array, b: Array, atol: float, rtol: float) -> Bracket:
     """Evaluate the function at both ends."""
     xp = array_namespace(a, b)
     left, right = f(a), f(b)

@@ -69,7 +69,7 @@ class Descent(NamedTuple):
     status: Array
 
 
-def begin(evaluate: Evaluate, x: Array, box: Box, directions: Directions, atol: float, rtol: float) -> Descent:
+def init(evaluate: Evaluate, x: Array, box: Box, directions: Directions, atol: float, rtol: float) -> Descent:
     """Evaluate the function where the descent begins."""
     xp = array_namespace(x)
     x = box.project(x)
@@ -78,7 +78,7 @@ def begin(evaluate: Evaluate, x: Array, box: Box, directions: Directions, atol: 
     gradient = select(valid, gradient, xp.zeros_like(gradient))
     optimality = box.measure(x, gradient)
     tolerance = tolerance_of(optimality, atol, rtol)
-    memory = directions.begin(x, gradient)
+    memory = directions.init(x, gradient)
     direction, slope, fell = _direction(directions, memory, x, gradient, box)
     status = xp.where(optimality <= tolerance, status_like(fun, Status.CONVERGED), status_like(fun, RUNNING))
     one = xp.ones_like(fun, dtype=xp.int32)

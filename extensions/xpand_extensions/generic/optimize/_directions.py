@@ -24,7 +24,7 @@ class Directions(Protocol):
 
     is_steepest: bool
 
-    def begin(self, x: Array, gradient: Array) -> Any:
+    def init(self, x: Array, gradient: Array) -> Any:
         """Return what is remembered at first."""
         ...
 
@@ -60,10 +60,10 @@ class Gradient:
 
     is_steepest = True
 
-    def begin(self, x: Array, gradient: Array) -> Array:
+    def init(self, x: Array, gradient: Array) -> Array:
         return first_scale(gradient)
 
-    reset = begin
+    reset = init
 
     def update(self, memory: Array, moved: Array, changed: Array) -> Array:
         return select(is_curved(moved, changed), quotient(dot(moved, moved), dot(moved, changed), 1.0), memory)
@@ -94,12 +94,12 @@ class LimitedMemory:
         """Remember that many steps."""
         self.history = history
 
-    def begin(self, x: Array, gradient: Array) -> Pairs:
+    def init(self, x: Array, gradient: Array) -> Pairs:
         none = full_like(gradient[..., None, :], 0.0)
         empty = array_namespace(x).concat([none] * self.history, axis=-2)
         return Pairs(empty, empty, first_scale(gradient))
 
-    reset = begin
+    reset = init
 
     def update(self, memory: Pairs, moved: Array, changed: Array) -> Pairs:
         xp = array_namespace(moved)
@@ -147,12 +147,12 @@ class BFGS:
 
     is_steepest = True
 
-    def begin(self, x: Array, gradient: Array) -> Inverse:
+    def init(self, x: Array, gradient: Array) -> Inverse:
         xp = array_namespace(x)
         scale = first_scale(gradient)
         return Inverse(scale[..., None, None] * identity(gradient), xp.ones_like(scale, dtype=xp.bool))
 
-    reset = begin
+    reset = init
 
     def update(self, memory: Inverse, moved: Array, changed: Array) -> Inverse:
         xp = array_namespace(moved)
@@ -196,7 +196,7 @@ class NewtonCG:
         """Take the function that multiplies the Hessian at a point with a vector, and how often to call it."""
         self.product, self.max_products = product, max_products
 
-    def begin(self, x: Array, gradient: Array) -> Array:
+    def init(self, x: Array, gradient: Array) -> Array:
         return 0.0 * first_scale(gradient)
 
     def reset(self, x: Array, gradient: Array) -> Array:

@@ -32,7 +32,7 @@ class FirstOrder(NamedTuple):
     status: Array
 
 
-def begin(evaluate: Evaluate, x: Array, box: Box, memory: Any, atol: float, rtol: float) -> FirstOrder:
+def init(evaluate: Evaluate, x: Array, box: Box, memory: Any, atol: float, rtol: float) -> FirstOrder:
     """Evaluate the function where the iteration begins."""
     xp = array_namespace(x)
     x = box.project(x)

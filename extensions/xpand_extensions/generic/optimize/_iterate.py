@@ -16,7 +16,7 @@ def iterate(
     /,
     *,
     running: Callable[[Any], Array],
-    begin: Callable[[Any], Any] | None = None,
+    init: Callable[[Any], Any] | None = None,
     lazy_steps: int | None = None,
     callback: Callable[[Any], Any] | None = None,
 ) -> trees.Tree:
@@ -26,7 +26,7 @@ def iterate(
             "iterate: how many steps it takes is not known, for the arrays are lazy; give lazy_steps, all of which "
             "become part of the graph, or compute the arrays first"
         )
-    state = state if begin is None else begin(state)
+    state = state if init is None else init(state)
     if is_known(state):
         return stepped(step, state, running, callback)
     if not lazy:

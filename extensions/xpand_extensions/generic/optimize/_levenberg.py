@@ -44,7 +44,7 @@ class Damped(NamedTuple):
     status: Array
 
 
-def begin(linearize: Linearize, x: Array, atol: float, rtol: float, damping: float) -> Damped:
+def init(linearize: Linearize, x: Array, atol: float, rtol: float, damping: float) -> Damped:
     """Evaluate where the iteration begins."""
     xp = array_namespace(x)
     residual, jacobian = linearize(x)

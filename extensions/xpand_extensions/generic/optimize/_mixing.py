@@ -34,9 +34,7 @@ class Mixing(NamedTuple):
     status: Array
 
 
-def begin(
-    value: Value, x: Array, history: int, amount: float | None, atol: float, rtol: float, is_root: bool
-) -> Mixing:
+def init(value: Value, x: Array, history: int, amount: float | None, atol: float, rtol: float, is_root: bool) -> Mixing:
     """Evaluate where the iteration begins.
 
     For roots the tolerance is relative to the first residual, else to the point.

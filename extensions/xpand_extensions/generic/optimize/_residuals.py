@@ -70,7 +70,7 @@ class Method(Protocol):
     is_newton: bool
     """Whether each direction is of the Jacobian at its point."""
 
-    def begin(self, x: Array) -> tuple[Array, Any]:
+    def init(self, x: Array) -> tuple[Array, Any]:
         """Evaluate residuals, and the values remembered with them."""
         ...
 
@@ -100,10 +100,10 @@ class GaussNewton:
         """Take what evaluates residuals and Jacobians; for roots the tolerance is for the residuals."""
         self.linearize, self.is_root = linearize, is_root
 
-    def begin(self, x: Array) -> tuple[Array, Array]:
+    def init(self, x: Array) -> tuple[Array, Array]:
         return self.linearize(x)
 
-    evaluate = begin
+    evaluate = init
 
     def update(self, memory: Array, found: Array, moved: Array, changed: Array) -> Array:
         return found
@@ -125,7 +125,7 @@ class Broyden:
         """Take what evaluates residuals, and what evaluates their Jacobians too."""
         self.value, self.linearize = value, linearize
 
-    def begin(self, x: Array) -> tuple[Array, Array]:
+    def init(self, x: Array) -> tuple[Array, Array]:
         residual, jacobian = self.linearize(x)
         return residual, inverse_of(jacobian)[0]
 
@@ -149,10 +149,10 @@ class Broyden:
         return -apply(memory, residual), slope, xp.zeros_like(slope, dtype=xp.bool)
 
 
-def begin(method: Method, x: Array, atol: float, rtol: float) -> Search:
+def init(method: Method, x: Array, atol: float, rtol: float) -> Search:
     """Evaluate where the iteration begins."""
     xp = array_namespace(x)
-    residual, memory = method.begin(x)
+    residual, memory = method.init(x)
     valid = is_finite(x) & is_finite(residual)
     if method.is_newton:
         valid = valid & is_finite(xp.reshape(memory, (*memory.shape[:-2], memory.shape[-1] * memory.shape[-2])))
@@ -237,7 +237,7 @@ def _moved(method: Method, state: Search, x: Array, residual: Array, found: Any,
         memory = select(accepted, memory, state.memory)
     else:
         again = ~accepted & ~state.is_exact
-        memory = select(accepted, memory, method.begin(x)[1] if _may_be(again) else state.memory)
+        memory = select(accepted, memory, method.init(x)[1] if _may_be(again) else state.memory)
         evaluations = evaluations + xp.astype(again, xp.int32)
     optimality = method.measure(residual, memory)
     direction, slope, is_singular = method.direction(residual, memory)

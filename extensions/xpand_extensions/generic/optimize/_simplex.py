@@ -43,7 +43,7 @@ class Simplex(NamedTuple):
     status: Array
 
 
-def begin(evaluate: Callable[[Array], Array], x: Array, box: Box, atol: float, size: float) -> Simplex:
+def init(evaluate: Callable[[Array], Array], x: Array, box: Box, atol: float, size: float) -> Simplex:
     """Set the simplex up; its first vertex alone is evaluated."""
     xp = array_namespace(x)
     n = x.shape[-1]

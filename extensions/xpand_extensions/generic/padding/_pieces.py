@@ -17,18 +17,18 @@ class Run(NamedTuple):
     reverse: bool
 
 
-def runs(mode: str, size: int, begin: int, end: int) -> Iterator[Run]:
+def runs(mode: str, size: int, start: int, end: int) -> Iterator[Run]:
     """Say which elements there are at positions of an axis that goes on for ever, as the mode says."""
     period, mirror = period_of(mode, size)
-    while begin < end:
-        position = begin % period
+    while start < end:
+        position = start % period
         if position < size:
-            run = Run(position, min(size, position + end - begin), False)
+            run = Run(position, min(size, position + end - start), False)
         else:
             last = mirror - position
-            run = Run(max(last - (end - begin) + 1, mirror - period + 1), last + 1, True)
+            run = Run(max(last - (end - start) + 1, mirror - period + 1), last + 1, True)
         yield run
-        begin += run.stop - run.start
+        start += run.stop - run.start
 
 
 def period_of(mode: str, size: int) -> tuple[int, int]:

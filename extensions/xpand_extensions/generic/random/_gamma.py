@@ -142,10 +142,10 @@ def _volume(xp: Namespace, keys: Array, d: Array) -> Array:
         return xp.any(state["tried"])
 
     def step(state: Any) -> Any:
-        tried, begins = state["tried"], state["begins"]
+        tried, is_first = state["tried"], state["is_first"]
         three = split_each(state["key"], num=3)
-        begins_ = xp.expand_dims(begins, axis=-1)
-        normals, uniforms = xp.where(begins_, three[..., 1, :], state["normals"]), three[..., 2, :]
+        is_first_ = xp.expand_dims(is_first, axis=-1)
+        normals, uniforms = xp.where(is_first_, three[..., 1, :], state["normals"]), three[..., 2, :]
         two = split_each(normals, num=2)
         x = elements.normal(two[..., 1, :], d.dtype)
         v = 1.0 + x * c
@@ -159,10 +159,10 @@ def _volume(xp: Namespace, keys: Array, d: Array) -> Array:
         return {
             "key": xp.where(xp.expand_dims(above, axis=-1), three[..., 0, :], state["key"]),
             "normals": two[..., 0, :],
-            "begins": above,
+            "is_first": above,
             "tried": tried & ~taken,
             "volume": xp.where(tried & taken, cube, state["volume"]),
         }
 
-    start = {"key": keys, "normals": keys, "begins": tried | True, "tried": tried, "volume": nothing + 1.0}
+    start = {"key": keys, "normals": keys, "is_first": tried | True, "tried": tried, "volume": nothing + 1.0}
     return control_flow.while_loop(go_on, step, start)["volume"]

@@ -17,17 +17,17 @@ def iterate(
     /,
     *,
     running: Callable[[Any], Array],
-    begin: Callable[[Any], Any] | None = None,
+    init: Callable[[Any], Any] | None = None,
     lazy_steps: int | None = None,
     callback: Callable[[Any], Any] | None = None,
 ) -> trees.Tree:
     if callback is not None and is_known(state):
-        begun = state if begin is None else begin(state)
-        if is_known(begun):
-            return stepped(_compiled(step, begun), begun, running, callback)
+        initial = state if init is None else init(state)
+        if is_known(initial):
+            return stepped(_compiled(step, initial), initial, running, callback)
 
     def whole(state: trees.Tree) -> trees.Tree:
-        return looped(step, state if begin is None else begin(state), running, callback)
+        return looped(step, state if init is None else init(state), running, callback)
 
     # Inside of other transformations this is part of what is around it.
     return _compiled(whole, state)(state)

@@ -93,18 +93,18 @@ def _correlate_rows(what: Geometry, x: Array, kernel: Array, out: Array) -> None
             )
             for tap in np.ndindex(*kernel.shape[2:-2])
         ]
-        for first, begin in itertools.product(range(0, rows, some), range(0, points, across)):
-            count, number = min(some, rows - first), min(across, points - begin)
+        for first, column in itertools.product(range(0, rows, some), range(0, points, across)):
+            count, number = min(some, rows - first), min(across, points - column)
             length = (count - 1) * step * width + number + last - 1
             total: Any = None
             for plane, tap in planes:
-                _fill(block, plane, (first * step - ends[0][0], begin - ends[1][0]))
+                _fill(block, plane, (first * step - ends[0][0], column - ends[1][0]))
                 for t in range(taps):
                     start = t * apart * width
                     part = _correlated(line[start : start + length], kernel[(channel, 0, *tap, t)])
                     total = part if total is None else np.add(total, part, out=total)
             strides = (step * width * out.itemsize, out.itemsize)
-            target[first : first + count, begin : begin + number] = np.ndarray(
+            target[first : first + count, column : column + number] = np.ndarray(
                 (count, number), out.dtype, total, 0, strides
             )
 

@@ -69,9 +69,9 @@ def _fill(
         out[(*key, slice(None, low))] = out[(*key, slice(low, low + 1))]
         out[(*key, slice(end, None))] = out[(*key, slice(end - 1, end))]
     else:
-        for begin, length in ((-low, low), (size, high)):
-            position = begin + low
-            for run in pieces.runs(mode, size, begin, begin + length):
+        for start, length in ((-low, low), (size, high)):
+            position = start + low
+            for run in pieces.runs(mode, size, start, start + length):
                 source = out[(*key, slice(run.start + low, run.stop + low))]
                 if run.reverse:
                     source = np.flip(source, axis=len(key))
