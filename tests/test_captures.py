@@ -76,7 +76,7 @@ HOLDING: dict[str, Callable[[Any], Callable[[Any], Any]]] = {
     "default": lambda w: lambda c, w=w: sin(c) * w,
     "keyword": lambda w: partial(lambda c, w: sin(c) * w, w=w),
     "partial": lambda w: partial(lambda w, c: sin(c) * w, w),
-    "tuple": lambda w: (lambda held: lambda c: sin(c) * held[0]["w"])(({"w": w},)),
+    "tuple": lambda w: (lambda holder: lambda c: sin(c) * holder[0]["w"])(({"w": w},)),
     "method": lambda w: Layer(w).call,
     "attribute": lambda w: (lambda layer: lambda c: layer.again(c))(Layer(w)),
     "slot": Slots,
@@ -149,7 +149,7 @@ def test_captured_arrays_are_differentiated(holding: str, calling: str, transfor
     np.testing.assert_allclose(float(found), expected, rtol=1e-9)
 
 
-HELD: Any = None
+GLOBAL: Any = None
 
 
 @pytest.mark.parametrize("transform", ["grad", "jvp of grad", "vmap of grad"])
@@ -158,9 +158,9 @@ def test_global_arrays_are_an_error(calling: str, transform: str) -> None:
     """They can't be replaced; they would be constants of the derivative, or of none."""
 
     def f(x: Any) -> Any:
-        global HELD
-        HELD = x * 1.5
-        return CALLING[calling](lambda c: sin(c) * HELD, x)
+        global GLOBAL
+        GLOBAL = x * 1.5
+        return CALLING[calling](lambda c: sin(c) * GLOBAL, x)
 
     with pytest.raises(TypeError, match=f"{calling}: a function uses an array from outside"):
         TRANSFORMED[transform](f)(torch.asarray(X))
@@ -251,7 +251,7 @@ def nested(x: Any, a: Any, k: float) -> Any:
     return x
 
 
-class Held:
+class Holder:
     """Something with an attribute."""
 
     array: Any
@@ -259,21 +259,21 @@ class Held:
 
 @pytest.mark.parametrize("each", ["custom_root", "custom_linear_solve", "custom_jvp"])
 def test_attributes_that_get_other_values_are_told_of(each: str) -> None:
-    held = Held()
+    holder = Holder()
     operations = {
         "custom_root": lambda x: custom_root(
-            lambda z: z**3.0 - held.array, x, solve=lambda z0: abs(held.array) ** (1.0 / 3.0)
+            lambda z: z**3.0 - holder.array, x, solve=lambda z0: abs(holder.array) ** (1.0 / 3.0)
         ),
         "custom_linear_solve": lambda x: custom_linear_solve(
-            lambda v: held.array * v, x, solve=lambda b: b / held.array, symmetric=True
+            lambda v: holder.array * v, x, solve=lambda b: b / holder.array, symmetric=True
         ),
-        "custom_jvp": ruled(lambda c: sin(c) * held.array, lambda c: cos(c) * held.array),
+        "custom_jvp": ruled(lambda c: sin(c) * holder.array, lambda c: cos(c) * holder.array),
     }
 
     def f(x: Any) -> Any:
         y = x
         for k in NUMBERS:
-            held.array = x * k
+            holder.array = x * k
             y = y + operations[each](x)
         return y
 

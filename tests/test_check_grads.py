@@ -204,8 +204,8 @@ FUNCTIONS: dict[str, Call] = {
 def test_functions_of_the_standard(library: Library, name: str) -> None:
     function, *given = FUNCTIONS[name]
     end = next((i for i, x in enumerate(given) if x is ...), len(given))
-    chosen, held = [library.asarray(x) for x in given[:end]], [library.asarray(x) for x in given[end + 1 :]]
-    check_grads(lambda *x: function(NAMESPACE(*x), *x, *held), chosen, 2)
+    chosen, constants = [library.asarray(x) for x in given[:end]], [library.asarray(x) for x in given[end + 1 :]]
+    check_grads(lambda *x: function(NAMESPACE(*x), *x, *constants), chosen, 2)
 
 
 @pytest.mark.parametrize(

@@ -699,8 +699,8 @@ def test_bad_options(able: Library) -> None:
 
 def test_what_is_not_mapped_and_not_an_argument(able: Library) -> None:
     """An array that the function closes over is of the library itself, beside lanes that are traced."""
-    held = np.asarray([1.0, 5.0, 2.0])
-    closed = able.asarray(held)
+    outside = np.asarray([1.0, 5.0, 2.0])
+    closed = able.asarray(outside)
     f = lambda _: (
         pmax(closed, "i"),
         pmin(closed, "i"),
@@ -708,7 +708,7 @@ def test_what_is_not_mapped_and_not_an_argument(able: Library) -> None:
         ppermute(closed, ("i", "j"), [(p, 11 - p) for p in range(12)]),
     )
     largest, smallest, one, moved = twice(f)(able.asarray(X))
-    everywhere = np.broadcast_to(held, (3, 4, 3))
+    everywhere = np.broadcast_to(outside, (3, 4, 3))
     for found in (largest, smallest, moved):
         able.assert_equal(found, everywhere)
     able.assert_equal(one, everywhere * (np.arange(3) == 1)[:, None, None])

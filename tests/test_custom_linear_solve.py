@@ -365,7 +365,7 @@ def test_pytorchs_own_derivatives_and_compiler() -> None:
         torch.testing.assert_close(compiled(a.detach(), b.detach()), value.detach())
 
 
-class Held:
+class Holder:
     """A place for an array where it isn't looked for."""
 
     __slots__ = ("array",)
@@ -373,16 +373,16 @@ class Held:
 
 def test_hidden_arrays_are_never_forgotten(eager: Library) -> None:
     """An array that is brought along where nobody sees it is differentiated, or an error raised."""
-    held = Held()
+    holder = Holder()
 
     def f(a: Any, b: Any) -> Any:
-        held.array = a
+        holder.array = a
         return total(
             custom_linear_solve(
-                lambda x: held.array @ x,
+                lambda x: holder.array @ x,
                 b,
-                solve=lambda b: by_elimination(b, held.array),
-                transpose_solve=lambda b: transposed_by_elimination(b, held.array),
+                solve=lambda b: by_elimination(b, holder.array),
+                transpose_solve=lambda b: transposed_by_elimination(b, holder.array),
             )
         )
 

@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from tests.libraries import LIBRARIES, Library
-from tests.test_custom_linear_solve import AS, BOTH, BS, A, B, Held, Ours, cubes, narrowed, of_jax
+from tests.test_custom_linear_solve import AS, BOTH, BS, A, B, Holder, Ours, cubes, narrowed, of_jax
 from tests.test_derivatives import NAMESPACE, against_jax, total
 from xpand_extensions.autodiff import check_grads, custom_linear_solve, custom_root, grad, jvp
 from xpand_extensions.control_flow import while_loop
@@ -218,12 +218,12 @@ def test_pytorchs_own_derivatives_and_compiler() -> None:
 @pytest.mark.parametrize("name", ["numpy", "torch"])
 def test_hidden_arrays_are_never_forgotten(name: str) -> None:
     eager = next(x for x in LIBRARIES if x.id == name)
-    held = Held()
+    holder = Holder()
 
     def f(a: Any, b: Any) -> Any:
-        held.array = a
-        hidden = lambda x, b: equation(x, held.array, b)
-        return total(custom_root(hidden, guess(b), solve=lambda x, b: newton(x, held.array, b), args=(b,)))
+        holder.array = a
+        hidden = lambda x, b: equation(x, holder.array, b)
+        return total(custom_root(hidden, guess(b), solve=lambda x, b: newton(x, holder.array, b), args=(b,)))
 
     a, b = eager.asarray(A), eager.asarray(B)
     for argnums in (0, BOTH):

@@ -379,14 +379,14 @@ def test_out_of_memory_lets_go() -> None:
     """What the functions that failed had made is dropped while the error is still being handled."""
     import weakref
 
-    class Held(np.ndarray):
+    class Tracked(np.ndarray):
         pass
 
     seen: list[Any] = []
 
     def fails() -> None:
-        held = np.ones(3).view(Held)
-        seen.append(weakref.ref(held))
+        tracked = np.ones(3).view(Tracked)
+        seen.append(weakref.ref(tracked))
         np.ones(2**55)
 
     try:

@@ -652,8 +652,8 @@ DECIDED_BY_VALUES: dict[str, tuple[Callable[[Any, Any], Any], np.ndarray, Any]] 
 @pytest.mark.usefixtures("quick")
 def test_known_arrays_beside_traced_ones(able: Library, name: str) -> None:
     function, known, expected = DECIDED_BY_VALUES[name]
-    held = able.asarray(known)
-    compiled = jit(lambda x: function(x, held))
+    constant = able.asarray(known)
+    compiled = jit(lambda x: function(x, constant))
     able.assert_equal(compiled(able.asarray(X)), np.asarray(expected))
 
 

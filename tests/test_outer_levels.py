@@ -218,13 +218,13 @@ def of_nested_functions(x: Any, c: Any) -> Any:
     return f(x)
 
 
-def of_held_functions(x: Any, c: Any) -> Any:
+def of_objects(x: Any, c: Any) -> Any:
     f = custom_jvp(lambda g, x: g(NAMESPACE(x).sin(x)), nondiff_argnums=(0,))
     f.defjvp(lambda g, p, t: (f(g, p[0]), g(3.0 * t[0])))
     return f(lambda y: y * c, x)
 
 
-WITHIN = {f.__name__: f for f in (forward_rule, of_methods, of_nested_functions, of_held_functions)}
+WITHIN = {f.__name__: f for f in (forward_rule, of_methods, of_nested_functions, of_objects)}
 NESTED: dict[str, Callable[[Any], Callable[[Any, Any], Any]]] = {
     "grad(vmap(vmap)), of the outer": lambda f: grad(
         lambda x, c: total(vmap(lambda row, b: vmap(lambda y: f(y * x, total(b)))(row))(c, c))
@@ -294,7 +294,7 @@ IN_BOTH: dict[str, Callable[[Any], Callable[[Any, Any], Any]]] = {
 @pytest.mark.parametrize(
     ("function", "name"),
     [
-        *[(function, name) for function in (forward_rule, of_nested_functions, of_held_functions) for name in IN_BOTH],
+        *[(function, name) for function in (forward_rule, of_nested_functions, of_objects) for name in IN_BOTH],
         # What a rule for reverse mode keeps is a value
         *[(of_methods, name) for name in ("jit(grad(vmap))", "jit(vmap(grad))", "grad(jit(vmap))", "vmap(grad(jit))")],
     ],

@@ -156,7 +156,7 @@ def test_under_jit_and_vmap(library, name):
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_objects_that_are_held_and_kept(name):
+def test_objects_that_are_stored(name):
     """They take weak references, by which libraries hold what they compile, and are pickled."""
     m = CASES[name][0](container(NUMPY, SPD))
     assert weakref.ref(m)() is m

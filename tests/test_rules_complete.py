@@ -41,12 +41,12 @@ OF_TRANSFORMATIONS = {
     "custom_root",
     "custom_vjp",
     "custom_vmap",
-    "held",
+    "gradient_if",
     "io_callback",
     "pure_callback",
     "saved_value",
     "scan",
-    "spared",
+    "safe_values",
     "while_loop",
 }
 """Operations that transformations make while they are applied."""

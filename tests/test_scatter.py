@@ -85,8 +85,8 @@ def indices(draw: st.DrawFn, shape: tuple[int, ...], *, masks: bool = True) -> t
             masked = True
             ndim = draw(st.integers(1, min(2, stop - dim)))
             count = int(np.prod(shape[dim : dim + ndim]))
-            held = draw(st.lists(st.booleans(), min_size=count, max_size=count))
-            items.append(np.asarray(held, dtype=bool).reshape(shape[dim : dim + ndim]))
+            mask = draw(st.lists(st.booleans(), min_size=count, max_size=count))
+            items.append(np.asarray(mask, dtype=bool).reshape(shape[dim : dim + ndim]))
             dim += ndim - 1
         dim += 1
     for _ in range(draw(st.integers(0, 1))):

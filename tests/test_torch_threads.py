@@ -22,11 +22,11 @@ class Traced:
     """A function that waits while it is traced, until it is told to go on."""
 
     def __init__(self) -> None:
-        self.started, self.go_on = threading.Event(), threading.Event()
+        self.started, self.resume = threading.Event(), threading.Event()
 
     def __call__(self, x: Any) -> Any:
         self.started.set()
-        assert self.go_on.wait(PATIENCE)
+        assert self.resume.wait(PATIENCE)
         return torch.sin(x)
 
 
@@ -63,7 +63,7 @@ def tracing(how: Callable[[Traced], None]) -> Iterator[None]:
         assert traced.started.wait(PATIENCE)
         yield
     finally:
-        traced.go_on.set()
+        traced.resume.set()
         other.join()
     assert not errors
 

@@ -165,7 +165,7 @@ class Flat:
         assert self.result is not None, "the function has been called"
         return unflatten(self.result, arrays)
 
-    def settled(self, aux: Sequence[Array]) -> Sequence[Array]:
+    def take_patterns(self, aux: Sequence[Array]) -> Sequence[Array]:
         """Take the patterns of what was returned from the end of the auxiliary data; return the rest."""
         return self.result.give(aux) if type(self.result) is Patterned else aux
 

@@ -138,10 +138,10 @@ def pattern_places(tree: trees.Tree) -> list[int]:
     count = 0
     for x in trees.leaves(tree, is_leaf=is_container):
         if isinstance(x, Sparse):
-            held = len(trees.leaves((x.pattern, x._plan)))
+            length = len(trees.leaves((x.pattern, x._plan)))
             count += len(trees.leaves(x._values))
-            places += range(count, count + held)
-            count += held
+            places += range(count, count + length)
+            count += length
         else:
             count += 1
     return places

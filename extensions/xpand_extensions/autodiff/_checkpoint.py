@@ -69,17 +69,17 @@ def checkpoint(
     @wraps(function)
     def checkpointed(*args: Any, **kwargs: Any) -> Any:
         static = sorted(places_of("checkpoint", numbers, len(args), "static_argnums"))
-        held = [(place, args[place]) for place in static]
+        constants = [(place, args[place]) for place in static]
         args = tuple([x for place, x in enumerate(args) if place not in static])
         # PyTorch's compiler reads no dictionaries in trees, an empty one neither.
         given = (args, kwargs) if kwargs else (args,)
-        leaves, structure = arrays_and_numbers("checkpoint", "the arguments", given, [value for _, value in held])
+        leaves, structure = arrays_and_numbers("checkpoint", "the arguments", given, [value for _, value in constants])
         result: list[trees.Structure] = []
 
         def of_arrays(users: "tuple[Function]", *xs: Array) -> tuple[Array, ...]:
             traced, *named = unflatten(structure, xs)
             given = list(traced)
-            for place, value in held:
+            for place, value in constants:
                 given.insert(place, value)
             found, of_result = trees.flatten(users[0](*given, **(named[0] if named else {})))
             if not result:  # once: PyTorch's compiler lets nothing be changed when it is called again

@@ -139,6 +139,6 @@ def pullback(chosen: Chosen) -> tuple[tuple[Array, ...], Callable[..., tuple[Arr
     arrays = chosen.arrays
     if not arrays:
         outs, aux = chosen()
-        return outs, lambda *cotangents: (), chosen.flat.settled(aux)
+        return outs, lambda *cotangents: (), chosen.flat.take_patterns(aux)
     outs, pull, aux = vjp.native(*arrays)(chosen, *arrays, has_aux=True)
-    return outs, pull, chosen.flat.settled(aux)
+    return outs, pull, chosen.flat.take_patterns(aux)

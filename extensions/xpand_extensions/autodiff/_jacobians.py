@@ -148,7 +148,7 @@ def _by_columns(chosen: Chosen) -> tuple[Any, list[list[Array]], Any]:
     arrays = chosen.arrays
     if not arrays:
         outs, aux = chosen()
-        return outs, [[] for _ in outs], chosen.flat.settled(aux)
+        return outs, [[] for _ in outs], chosen.flat.take_patterns(aux)
     for i, leaf in enumerate(arrays):
         zeros = [array_namespace(x).zeros_like(x) for x in arrays]
 
@@ -161,7 +161,7 @@ def _by_columns(chosen: Chosen) -> tuple[Any, list[list[Array]], Any]:
         found = mapped(push, _units(leaf))
         last = [array_namespace(x).moveaxis(x, 0, -1) for x in found]
         columns.append([array_namespace(x).reshape(x, (*x.shape[:-1], *leaf.shape)) for x in last])
-    return outs, [list(row) for row in zip(*columns)], chosen.flat.settled(aux)
+    return outs, [list(row) for row in zip(*columns)], chosen.flat.take_patterns(aux)
 
 
 def _units(x: Array) -> Array:

@@ -56,7 +56,7 @@ def linearize(function: Function, /, *primals: trees.Tree, has_aux: bool = False
     else:
         (outs, aux), push = floating(), None
     values, aux = floating.outputs(outs, aux)
-    aux = flat.settled(aux)
+    aux = flat.take_patterns(aux)
     assert flat.result is not None, "the function has been called"
     takes, gives = (structure, tuple(map(ArraySpec.of, leaves))), (flat.result, tuple(map(ArraySpec.of, values)))
     derivative = LinearFunction("linearize", "tangents", push, takes, gives, spread=True)

@@ -81,7 +81,7 @@ def jvp(
         outs, aux = floating()
         derivatives = [ArraySpec.of(x).zeros() for x in outs]
     values, aux = floating.outputs(outs, aux)
-    aux = flat.settled(aux)
+    aux = flat.take_patterns(aux)
     result = flat.output(values), flat.output(floating.derivatives(values, derivatives))
     return (*result, flat.aux(aux)) if has_aux else result
 
@@ -122,7 +122,7 @@ def vjp(function: Function, /, *primals: trees.Tree, has_aux: bool = False) -> t
     else:
         (outs, aux), pull = floating(), None
     values, aux = floating.outputs(outs, aux)
-    aux = flat.settled(aux)
+    aux = flat.take_patterns(aux)
     assert flat.result is not None, "the function has been called"
     takes, gives = (flat.result, tuple(map(ArraySpec.of, values))), (structure, tuple(map(ArraySpec.of, leaves)))
     pullback = LinearFunction("vjp", "cotangents", pull, takes, gives)

@@ -82,14 +82,14 @@ class Call:
 
     def __init__(self, custom: Custom, args: tuple[Any, ...]) -> None:
         self.custom = custom
-        self.held = sorted(places_of(custom.name, custom.nondiff_argnums, len(args), "nondiff_argnums"))
-        self.chosen = [i for i in range(len(args)) if i not in self.held]
+        self.nondiff = sorted(places_of(custom.name, custom.nondiff_argnums, len(args), "nondiff_argnums"))
+        self.chosen = [i for i in range(len(args)) if i not in self.nondiff]
         chosen = without_plans(tuple(args[i] for i in self.chosen))
         self.leaves, self.structure = arrays_and_numbers(custom.name, "the arguments", chosen, args)
         self.specs = [ArraySpec.of(x) for x in self.leaves]
         self.patterns = self.given_places(pattern_places(chosen))
         self.patterns_out: list[int] = []
-        self.held_args = tuple(args[i] for i in self.held)
+        self.nondiff_args = tuple(args[i] for i in self.nondiff)
         """The arguments that are not differentiated."""
         self.result: Any = None
         """The structure of what the function returns."""
@@ -101,8 +101,8 @@ class Call:
 
     def merged(self, users: tuple[Any, ...], *chosen: trees.Tree) -> Any:
         """Call a function, which comes before the arguments that are not differentiated, with those that are."""
-        function, *held = users
-        args = dict(zip((*self.held, *self.chosen), (*held, *chosen)))
+        function, *nondiff = users
+        args = dict(zip((*self.nondiff, *self.chosen), (*nondiff, *chosen)))
         return function(*[args[i] for i in range(len(args))])
 
     def given_places(self, places: list[int]) -> list[int]:
@@ -130,7 +130,7 @@ class Call:
 
     def direct(self) -> trees.Tree:
         """Call the function without arrays to be differentiated."""
-        return self.output(self.run((self.custom.function, *self.held_args)))
+        return self.output(self.run((self.custom.function, *self.nondiff_args)))
 
     def run(self, users: tuple[Any, ...], *leaves: Array) -> tuple[Array, ...]:
         """Call the function with arrays."""

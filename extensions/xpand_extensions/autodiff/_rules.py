@@ -166,8 +166,8 @@ class CustomJVP(Custom):
             # The direction of a container is one of the same pattern.
             directions = replaced(along, call.patterns, [primals[i] for i in call.patterns])
             given = unflatten(call.structure, primals), call.tangents(directions, symbolic_zeros)
-            rule, *held = users
-            output, tangent = pair(f"{self.label} must return a pair (output, tangent)", rule(*held, *given))
+            rule, *nondiff = users
+            output, tangent = pair(f"{self.label} must return a pair (output, tangent)", rule(*nondiff, *given))
             outs = call.outputs(output)
             specs = [ArraySpec.of(x) for x in outs]
             return outs, conforming(f"{self.label}: the tangent", tangent, call.result, specs)
@@ -175,8 +175,8 @@ class CustomJVP(Custom):
         leaves = call.taken()
         if not leaves:
             return call.direct()
-        native = custom_jvp.native(*leaves)(OfArrays(call.run, self.function, *call.held_args))
-        native.defjvp(OfArrays(flat_rule, self.rule, *call.held_args), symbolic_zeros)
+        native = custom_jvp.native(*leaves)(OfArrays(call.run, self.function, *call.nondiff_args))
+        native.defjvp(OfArrays(flat_rule, self.rule, *call.nondiff_args), symbolic_zeros)
         return call.output(native(*leaves))
 
 
@@ -213,13 +213,13 @@ class CustomVJP(Custom):
                 "`defvjp`"
             )
         call = self.bound(args, kwargs)
-        rule, held = _Reverse(call, self.symbolic_zeros), call.held_args
+        rule, nondiff = _Reverse(call, self.symbolic_zeros), call.nondiff_args
         leaves = call.taken()
         if not leaves:
             return call.direct()
-        native = custom_vjp.native(*leaves)(OfArrays(call.run, self.function, *held))
+        native = custom_vjp.native(*leaves)(OfArrays(call.run, self.function, *nondiff))
         forward, backward = [
-            OfArrays(each, user, *held) for each, user in zip((rule.forward, rule.backward), self.rule)
+            OfArrays(each, user, *nondiff) for each, user in zip((rule.forward, rule.backward), self.rule)
         ]
         native.defvjp(forward, backward, self.symbolic_zeros)
         return call.output(native(*leaves))
@@ -271,8 +271,8 @@ class _Reverse:
         given = iter(arrays)
         residuals = trees.unflatten(structure, [next(given) if x is None else x for x in values])
         back = with_zeros(cotangents, self.specs, self.symbolic_zeros, arrays)
-        backward, *held = users
-        found = backward(*held, residuals, call.output(replaced(back, call.patterns_out, list(given))))
+        backward, *nondiff = users
+        found = backward(*nondiff, residuals, call.output(replaced(back, call.patterns_out, list(given))))
         arguments = unflatten(call.structure, call.specs)
         if not isinstance(found, (tuple, list)) or len(found) != len(arguments):
             got = f"{type(found).__name__} of {len(found)}" if isinstance(found, (tuple, list)) else describe(found)

@@ -108,7 +108,7 @@ def exported(x: Array, /, *, to_host: bool = False, copy: bool | None = None) ->
     >>> exported(np.asarray([1.0, 2.0]))
     array([1., 2.])
     """
-    x = settled(x)
+    x = resolved(x)
     return exported.native(x)(x, to_host=to_host, copy=copy)
 
 
@@ -233,13 +233,13 @@ def _from_traced(x: Any, to: Namespace | str, xp: Namespace) -> Path:
     source = array_namespace(x)
     if xp in (source, getattr(source, "base", None)):
         return partial(_within, source)
-    known = settled(x)
+    known = resolved(x)
     if known is x:  # it is a stranger's, which has the same attribute
         return _to(xp)
     return lambda x, device, copy: path_of(known, to, xp)(known, device, copy)
 
 
-def settled(x: Any) -> Array:
+def resolved(x: Any) -> Array:
     """Return an array of a library's own: what a traced one holds, if no transformation of ours traces it.
 
     Raises:

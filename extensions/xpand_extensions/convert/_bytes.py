@@ -12,7 +12,7 @@ from xpand._typing import Array, Device, DType, Namespace
 from .. import bits
 from .._dispatch import pluggable
 from ..devices._list import library_under
-from ._arrays import exported, settled
+from ._arrays import exported, resolved
 from ._dtypes import checked, integer_of, is_short, name_of
 
 ByteOrder: TypeAlias = Literal["little", "big", "native"]
@@ -49,7 +49,7 @@ def to_bytes(x: Array, /, *, limit: int | None = None, byteorder: ByteOrder = "l
     if limit is not None:
         limit = _arguments.integer("to_bytes", "limit", limit, minimum=0)
     order = _order("to_bytes", byteorder)
-    x = _first(settled(x), limit)
+    x = _first(resolved(x), limit)
     xp, name = array_namespace(x), name_of(x.dtype)
     if is_short(name) and hasattr(xp, name):
         x = bits.bitcast.native(x)(x, getattr(xp, integer_of(name)))

@@ -10,7 +10,7 @@ from xpand._typing import Array, DType, Namespace
 
 from .._dispatch import pluggable
 from ..devices._list import library_under
-from ._arrays import settled
+from ._arrays import resolved
 from ._dtypes import checked
 
 
@@ -122,7 +122,7 @@ def pointer(x: Array, /) -> Pointer:
     (True, (2, 3), (12, 4), 'float32')
     """
     _arguments.namespace_of("pointer", x=x)
-    x = settled(x)
+    x = resolved(x)
     return pointer.native(x)(x)
 
 

@@ -48,7 +48,7 @@ def square(system: System, b: Array, x0: Array | None, criterion: Criterion, opt
     def solve(b: Array, system: System, start: Any, criterion: Criterion) -> tuple[Array, Found]:
         found = _found(system, b, _start(b, start, b.shape[-1]), criterion, options)
         of_derivative.look(found, options)
-        of_derivative.go_on()
+        of_derivative.finish_first()
         return options.solution(found), found
 
     def transpose_solve(b: Array, system: System, start: Any, criterion: Criterion) -> tuple[Array, Found]:
@@ -103,14 +103,14 @@ def least_squares(
             found = _found(system, f - w, _start(f, start, g.shape[-1]), criterion, options)
             x = options.solution(found)
             of_derivative.look(found, options)
-            of_derivative.go_on()
+            of_derivative.finish_first()
             return (w + options.residual(found), x), found
         found = _found(system, g, _start(g, start, f.shape[-1]), criterion, options)
         w = options.solution(found)
         of_derivative.look(found, options)
         outside = f - system.adjoint(adjoint(f))
         x = adjoint(f - w)
-        of_derivative.go_on()
+        of_derivative.finish_first()
         return (w + outside, x), found
 
     def transpose_solve(
@@ -152,7 +152,7 @@ class _Derivatives:
         """Begin with the caller's."""
         self.is_first = True
 
-    def go_on(self) -> None:
+    def finish_first(self) -> None:
         """Take note that the caller's is found."""
         self.is_first = False
 

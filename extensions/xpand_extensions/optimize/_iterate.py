@@ -32,7 +32,7 @@ def iterate(
         state: The state to begin with, a tree of arrays.
         running: Takes the state; says which problems have not ended: booleans, of shape `(*batch)`. The arrays of the
             state then have these axes first. What has ended is never changed again.
-        begin: Takes `state` and returns the state to begin with; on JAX it is compiled together with the loop.
+        init: Takes `state` and returns the state to begin with; on JAX it is compiled together with the loop.
         lazy_steps: How many steps to take of lazy arrays (Dask), whose end can't be seen: all of them become part of
             the graph. Other arrays don't need it, and it is not looked at.
         callback: Called with the state after each step; if it returns True, the loop ends. Only where the values of the

@@ -46,7 +46,7 @@ def run(
 
     Args:
         step: One step of a method.
-        begin: Makes its state, a named tuple with `iterations` and `status` among its fields, of `start`.
+        init: Makes its state, a named tuple with `iterations` and `status` among its fields, of `start`.
         start: Where to begin: arrays.
         limits: When to stop.
         record: Returns the record of a state.

@@ -42,19 +42,19 @@ class Meter:
 
     def start(self) -> None:
         """Begin a call."""
-        held = self._measure()
-        self._open.append((held, held))
+        current = self._measure()
+        self._open.append((current, current))
         tracemalloc.reset_peak()
 
     def end(self) -> MemoryUse:
         """End the call begun last."""
-        held = self._measure()
+        current = self._measure()
         before, most = self._open.pop()
         if self._open:
             outer, outer_most = self._open[-1]
             self._open[-1] = (outer, max(outer_most, most))
         tracemalloc.reset_peak()
-        return MemoryUse(held - before, most - before)
+        return MemoryUse(current - before, most - before)
 
     def close(self) -> None:
         """Count no more."""
@@ -64,11 +64,11 @@ class Meter:
     def _measure(self) -> int:
         """Return the bytes held; keep the most so far for the innermost open call."""
         on_devices = sum(count() for count in self._devices)
-        held, peak = tracemalloc.get_traced_memory()
+        current, peak = tracemalloc.get_traced_memory()
         if self._open:
             before, most = self._open[-1]
             self._open[-1] = (before, max(most, peak + on_devices))
-        return held + on_devices
+        return current + on_devices
 
 
 def _counter(library: str, device: object) -> Callable[[], int]:

@@ -157,7 +157,7 @@ def _neutral(equation: Equation, constants: dict[Variable, Any]) -> Any:
 
 _SAME: Final[dict[str, Callable[..., Any]]] = {
     **dict.fromkeys(
-        ["astype", "broadcast_to", "held", "positive", "reshape", "stop_gradient"],
+        ["astype", "broadcast_to", "gradient_if", "positive", "reshape", "stop_gradient"],
         lambda equation, constants: equation.inputs[0],
     ),
     **dict.fromkeys(["divide", "multiply"], _neutral),

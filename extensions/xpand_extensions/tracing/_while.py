@@ -81,8 +81,8 @@ def _run_while(*args: Array, test: Body, body: Body, tested: int, constants: int
     holds = test.program
     parts = body.parted(constants)
     if parts is not None:  # what is computed of constants alone, once, if there is a step
-        goes_on = holds(*of_test, *carry)[0]
-        if limit == 0 or (is_concrete(goes_on) and not bool(goes_on)):
+        running = holds(*of_test, *carry)[0]
+        if limit == 0 or (is_concrete(running) and not bool(running)):
             return tuple(carry)
         body, of_body = parts.rest(of_body, parts.before.program(*of_body))
     step = body.program
@@ -145,12 +145,12 @@ def while_batch(trace: Batching, op: Op, args: Sequence[Any], params: dict[str, 
             return tuple(namespace.array(trace, x) for x in first)
         own = [i for i, x in enumerate(of_body) if trace.owns(x)]
         given = [active, *(given_body[i] for i in own), *first]
-        safe_ones = list(map(bare, bind(namespace.operation("spared", _spared), given, {})))
+        safe_ones = list(map(bare, bind(namespace.operation("safe_values", _safe_values), given, {})))
         for i, x in zip(own, safe_ones):
             given_body[i] = x
         safe_init = [bare(stop_gradient(namespace.wrap(x))) for x in safe_ones[len(own) :]]
 
-    def goes_on(*carry: Array) -> Array:
+    def running(*carry: Array) -> Array:
         return namespace.any(test.graph.run(*given_test, *carry)[0])
 
     def step(*carry: Array) -> Arrays:
@@ -159,19 +159,19 @@ def while_batch(trace: Batching, op: Op, args: Sequence[Any], params: dict[str, 
         stepped = body.graph.run(*given_body, *safe)
         return tuple(where(namespace, active, x, y) for x, y in zip(stepped, carry))
 
-    return tuple(namespace.array(trace, x) for x in while_loop(namespace, goes_on, step, first, limit))
+    return tuple(namespace.array(trace, x) for x in while_loop(namespace, running, step, first, limit))
 
 
-def _spared(active: Array, *arrays: Array) -> Arrays:
-    """Do as `spared`: where all lanes are active, or none is, at no cost."""
+def _safe_values(active: Array, *arrays: Array) -> Arrays:
+    """Do as `safe_values`: where all lanes are active, or none is, at no cost."""
     if is_concrete(active):
         xp = array_namespace(active)
         if bool(xp.all(active)) or not bool(xp.any(active)):
             return arrays
-    return spared(array_namespace(active), active, *arrays)
+    return safe_values(array_namespace(active), active, *arrays)
 
 
-def spared(xp: Any, active: Any, *arrays: Any) -> Arrays:
+def safe_values(xp: Any, active: Any, *arrays: Any) -> Arrays:
     """Return arrays of lanes: those that aren't active have in them what one has that is, as a constant."""
     some = xp.reshape(xp.argmax(xp.astype(active, xp.uint8)), (1,))
     others = [stop_gradient(xp.take(x, some, axis=0)) for x in arrays]
@@ -248,27 +248,27 @@ def _computed(
     """
     of_test, of_body, init = _parts_of_while(args, params)
     given_test, _, given = _parts_of_while(values, params)
-    goes_on = namespace.wrap(params["test"].graph.run(*given_test, *given)[0])
-    is_known = is_concrete(goes_on)
-    if params["limit"] == 0 or (is_known and not bool(goes_on)):
+    running = namespace.wrap(params["test"].graph.run(*given_test, *given)[0])
+    is_known = is_concrete(running)
+    if params["limit"] == 0 or (is_known and not bool(running)):
         return None
-    held = namespace.operation("held", _held)
-    safe = [x if is_known or not namespace.is_floating(x.dtype) else bind(held, (x, goes_on), {}) for x in of_body]
+    masked = namespace.operation("gradient_if", _gradient_if)
+    safe = [x if is_known or not namespace.is_floating(x.dtype) else bind(masked, (x, running), {}) for x in of_body]
     body, of_body = parts.rest(of_body, parts.before.graph.run(*map(bare, safe)))
     return [*of_test, *of_body, *init], {**params, "body": body, "constants": len(of_body)}
 
 
-def _held(x: Array, active: Array) -> Array:
+def _gradient_if(x: Array, active: Array) -> Array:
     """Return an array: the operation's derivative is zero where it isn't active, whatever it is multiplied by."""
     return x
 
 
-def held_along(namespace: Any, t: Any, out: Any, x: Any, active: Any) -> Any:
+def gradient_if_along(namespace: Any, t: Any, out: Any, x: Any, active: Any) -> Any:
     active = namespace.reshape(active, (*active.shape, *(1,) * (x.ndim - active.ndim)))
     return namespace.where(active, t, namespace.zeros_like(t))
 
 
-def held_batch(trace: Batching, op: Op, args: Sequence[Any], params: dict[str, Any]) -> Any:
+def gradient_if_batch(trace: Batching, op: Op, args: Sequence[Any], params: dict[str, Any]) -> Any:
     """Of what is the same for all lanes, the derivative is asked for if one of them is active."""
     namespace = trace.namespace
     x, active = map(trace.plain, args)
@@ -347,13 +347,13 @@ def _bounded(
     of_test, of_body, init = _parts_of_while(values, params)
 
     def stepped(*arrays: Array) -> tuple[Any, Any]:
-        for_test, for_body, first, (goes_on, *carry) = split(arrays, tested, constants, len(init))
+        for_test, for_body, first, (running, *carry) = split(arrays, tested, constants, len(init))
         # Where all are computed, those that have ended step on from where they began, as in `while_batch`.
-        new = body.graph.run(*for_body, *[where(namespace, goes_on, x, y) for x, y in zip(carry, first)])
+        new = body.graph.run(*for_body, *[where(namespace, running, x, y) for x, y in zip(carry, first)])
         return (*test.graph.run(*for_test, *new), *new), ()
 
-    goes_on = bare(test.graph.run(*of_test, *init)[0])
-    given = [*of_test, *of_body, *init, goes_on, *init]
+    running = bare(test.graph.run(*of_test, *init)[0])
+    given = [*of_test, *of_body, *init, running, *init]
     fixed = tested + constants + len(init)
     made = body.made(("bounded", test), lambda: body_of(namespace, stepped, list(map(aval_of, given))))
     of_scan = {"body": made, "constants": fixed, "carry": 1 + len(init), "length": params["limit"]}

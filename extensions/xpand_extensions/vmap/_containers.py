@@ -37,11 +37,11 @@ def in_of_containers(tree: trees.Tree, axes: Sequence[int | None], leaves: Seque
         count = len(trees.leaves(x))
         if any(each is not axis and each != axis for each in axes[len(found) : len(found) + count]):
             raise ValueError(f"vmap: in_axes must have one entry for all of a sparse container, got several for {x!r}")
-        held: int | None = None
+        pattern_axis: int | None = None
         if axis is not None:
             axis = _batch_axis("in_axes", axis, x, x.batch_ndim)
-            held = axis if _own(x) else None
-        found += [axis] + [held] * (count - 1)
+            pattern_axis = axis if _own(x) else None
+        found += [axis] + [pattern_axis] * (count - 1)
     return tuple(found)
 
 
@@ -66,13 +66,13 @@ def out_of_containers(
         parts = trees.leaves(x.pattern)
         if place is not None:
             place = _batch_axis("out_axes", place, x, x.batch_ndim + 1)
-        held = place
+        pattern_axis = place
         if all(each.ndim == 1 and _is_same(each, same) for each in parts):
-            held = None
+            pattern_axis = None
         elif place is not None and not _own(x):
             parts = [_over(each, x.values.shape[: x.batch_ndim]) for each in parts]
         arrays += [x.values, *parts]
-        found += [place] + [held] * len(parts)
+        found += [place] + [pattern_axis] * len(parts)
     return arrays, found
 
 

@@ -112,8 +112,8 @@ def _states(
     yield carry
     for _ in count() if limit is None else range(limit):
         active = cond_fun(*carry)
-        go_on, masked = decide(active, limit is not None)
-        if not go_on:
+        running, masked = decide(active, limit is not None)
+        if not running:
             return
         if masked:
             # Lanes that have ended step on from where they began, which nothing traces: no step from where they

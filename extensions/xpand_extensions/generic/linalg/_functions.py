@@ -163,7 +163,7 @@ def _logarithm(xp: Namespace, x: Array, loop: Loop) -> Array:
     def far(x: Array) -> Array:
         return _norm(xp, x - one) > _LOG_NORM
 
-    def go_on(state: tuple[Array, Array]) -> Array:
+    def is_running(state: tuple[Array, Array]) -> Array:
         x, roots = state
         return xp.any(far(x) & (roots < _MAX_ROOTS))
 
@@ -173,7 +173,7 @@ def _logarithm(xp: Namespace, x: Array, loop: Loop) -> Array:
         root = _square_root(xp, xp.where(now, x, one), loop)
         return xp.where(now, root, x), xp.where(now, roots + 1, roots)
 
-    x, roots = loop(go_on, step, (x, xp.zeros_like(_norm(xp, x))))
+    x, roots = loop(is_running, step, (x, xp.zeros_like(_norm(xp, x))))
     difference = x - one
     fractions = xp.asarray(_NODES, dtype=x.dtype, device=_arguments.device_of(x))
     node, weight = (xp.reshape(fractions[:, k], (-1, *(1 for _ in x.shape))) for k in range(2))
@@ -189,7 +189,7 @@ def _square_root(xp: Namespace, x: Array, loop: Loop) -> Array:
     # The error is squared in each step: below the root of eps it needs but one more.
     enough = float(xp.finfo(x.dtype).eps) ** 0.5
 
-    def go_on(state: tuple[Array, ...]) -> Array:
+    def is_running(state: tuple[Array, ...]) -> Array:
         _, distance, number = state
         return xp.any(distance > enough) & (number < _MAX_ROOT_STEPS)
 
@@ -205,7 +205,8 @@ def _square_root(xp: Namespace, x: Array, loop: Loop) -> Array:
 
     pair = xp.stack([x, xp.broadcast_to(identity(xp, x), tuple(x.shape))])
     first = xp.ones_like(_norm(xp, x))
-    return loop(go_on, step, (pair, first, xp.zeros((), dtype=first.dtype, device=_arguments.device_of(x))))[0][0, ...]
+    number = xp.zeros((), dtype=first.dtype, device=_arguments.device_of(x))
+    return loop(is_running, step, (pair, first, number))[0][0, ...]
 
 
 def _norm(xp: Namespace, x: Array) -> Array:

@@ -21,10 +21,10 @@ def _start(system: System, x: Array, r: Array, order: int) -> _Plain:
 
 
 def _step(system: System, state: _Plain, order: int) -> Step:
-    return _held_step(system, state, order, lambda new, old: new)
+    return _masked_step(system, state, order, lambda new, old: new)
 
 
-def _held_step(system: System, state: _Plain, order: int, select: Select) -> Step:
+def _masked_step(system: System, state: _Plain, order: int, select: Select) -> Step:
     x, r, p, rz = state
     xp = array_namespace(r)
     q = system.product(p)
@@ -65,5 +65,5 @@ def _solution(system: System, state: Any, order: int) -> Array:
     return x
 
 
-CG = Method(_start, _step, _solution, lambda order: 1, held_step=_held_step)
+CG = Method(_start, _step, _solution, lambda order: 1, masked_step=_masked_step)
 CG_ADAPTIVE = Method(_start_adaptive, _step_adaptive, _solution, lambda order: 1)

@@ -7,7 +7,7 @@ from xpand._typing import Array
 from xpand_extensions import control_flow, linalg
 from xpand_extensions._bounds import index_dtype
 
-from ._krylov_pieces import BROKEN, GOING, RESTART, Method, Step, System, conj, flags, like, norm, ratio, scaled
+from ._krylov_pieces import BROKEN, CONTINUE, RESTART, Method, Step, System, conj, flags, like, norm, ratio, scaled
 
 _IDLE: Final = 0.999
 
@@ -143,11 +143,11 @@ def _step_gcrot(system: System, state: _Gcrot, order: int) -> Step:
     # A cycle that has found next to nothing is no reason for another.
     is_idle = ends & (found.norm > _IDLE * cycle.beta)
 
-    def go_on(state: _Gcrot) -> _Gcrot:
+    def restart(state: _Gcrot) -> _Gcrot:
         return _next_cycle(system, state, ends, order)
 
-    state = control_flow.cond(xp.any(ends), go_on, lambda state: state, state)
-    return Step(state, found.norm, xp.where(ends & ~is_idle, flags(ends, GOING), found.flag))
+    state = control_flow.cond(xp.any(ends), restart, lambda state: state, state)
+    return Step(state, found.norm, xp.where(ends & ~is_idle, flags(ends, CONTINUE), found.flag))
 
 
 def _change(system: System, state: _Gcrot, order: int) -> Array:

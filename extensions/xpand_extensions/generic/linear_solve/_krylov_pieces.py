@@ -6,7 +6,7 @@ from typing import Any, Final, NamedTuple, Protocol, TypeAlias
 from xpand import array_namespace
 from xpand._typing import Array
 
-GOING: Final = 0
+CONTINUE: Final = 0
 CONVERGED: Final = 1
 """The recursion says that the criterion is met."""
 RESTART: Final = 2
@@ -60,7 +60,7 @@ class Method(NamedTuple):
     """How many products a step takes, by the order."""
     size: Callable[[Any], Array] | None = None
     """Of methods of least squares: takes the state, and returns the norm of the matrix, as far as it is known."""
-    held_step: Callable[[System, Any, int, Select], Step] | None = None
+    masked_step: Callable[[System, Any, int, Select], Step] | None = None
     """A step that keeps by itself what of the state belongs to systems that wait, by fewer passes over vectors."""
 
 

@@ -18,7 +18,7 @@ from ._krylov_cg import CG, CG_ADAPTIVE
 from ._krylov_gmres import GCROT, GMRES
 from ._krylov_least_squares import LSMR, LSQR
 from ._krylov_minres import MINRES
-from ._krylov_pieces import BROKEN, CONVERGED, DIVERGED, GOING, NOT_FINITE, RESTART, Method, Step, flags, norm
+from ._krylov_pieces import BROKEN, CONTINUE, CONVERGED, DIVERGED, NOT_FINITE, RESTART, Method, Step, flags, norm
 from ._krylov_range import in_range, out_of_range
 from ._krylov_squared import CGS, QMR
 
@@ -135,43 +135,43 @@ class Loop:
     def steps(self, carry: Carry, stop: int) -> Carry:
         """Take steps until all systems have reason to be looked at, or have taken so many."""
 
-        def going(carry: Carry) -> Array:
-            return (carry.status == _RUNNING) & (carry.steps < stop) & (carry.flag == GOING)
+        def is_running(carry: Carry) -> Array:
+            return (carry.status == _RUNNING) & (carry.steps < stop) & (carry.flag == CONTINUE)
 
         def step(carry: Carry) -> Carry:
-            active = going(carry)
-            held_step = self.method.held_step
-            if held_step is None or not self.is_masked:
+            active = is_running(carry)
+            masked_step = self.method.masked_step
+            if masked_step is None or not self.is_masked:
                 return self.merged(active, self.step(carry), carry)
-            found = self.held(held_step, carry.state, active)
+            found = self.step_active(masked_step, carry.state, active)
             rest = self.merged(active, self.after(carry, found)._replace(state=()), carry._replace(state=()))
             return rest._replace(state=found.state)
 
-        return self.repeat(going, step, carry, stop if self.method is not GMRES else min(stop, self.order))
+        return self.repeat(is_running, step, carry, stop if self.method is not GMRES else min(stop, self.order))
 
     def repeat(
-        self, goes_on: Callable[[Carry], Array], body: Callable[[Carry], Carry], carry: Carry, bound: int
+        self, is_running: Callable[[Carry], Array], body: Callable[[Carry], Carry], carry: Carry, bound: int
     ) -> Carry:
         """Loop while any system goes on: in Python as long as that can be told, else as a loop of the library."""
 
-        def any_goes_on(carry: Carry) -> Array:
-            return self.xp.any(goes_on(carry))
+        def any_running(carry: Carry) -> Array:
+            return self.xp.any(is_running(carry))
 
         while not self.is_bounded:
-            more = any_goes_on(carry)
+            more = any_running(carry)
             if not is_concrete(more):
                 break
             if not bool(more):
                 return carry
             carry = body(carry)
-        found: Carry = control_flow.while_loop(any_goes_on, body, carry, max_iter=bound if self.is_bounded else None)
+        found: Carry = control_flow.while_loop(any_running, body, carry, max_iter=bound if self.is_bounded else None)
         return found
 
     def step(self, carry: Carry) -> Carry:
         """Take a step with every system."""
         return self.after(carry, self.method.step(self.system, carry.state, self.order))
 
-    def held(self, step: Callable[..., Step], state: Any, active: Array) -> Step:
+    def step_active(self, step: Callable[..., Step], state: Any, active: Array) -> Step:
         """Take a step with the active systems."""
         return step(self.system, state, self.order, lambda new, old: self.select(active, new, old))
 
@@ -196,7 +196,7 @@ class Loop:
         x = self.method.solution(self.system, carry.state, self.order)
         residual = self.b - self.system.product(x)
         met, size, measure = self.verify(residual, carry.state)
-        flagged = (flag != GOING) & (carry.status == _RUNNING)
+        flagged = (flag != CONTINUE) & (carry.status == _RUNNING)
         status, share = carry.status, xp.zeros_like(measure)
         for reason, verdict in _VERDICTS.items():
             status = xp.where(flagged & (flag == reason), flags(flagged, 0) + int(verdict), status)
@@ -209,7 +209,7 @@ class Loop:
         carry = carry._replace(
             calls=carry.calls + flags(flagged, 1 if self.method.size is None else 2),
             status=status,
-            flag=xp.where(again, flags(again, GOING), flag),
+            flag=xp.where(again, flags(again, CONTINUE), flag),
             x=self.select(better, x, carry.x),
             residual=self.select(better, residual, carry.residual),
             measure=xp.where(better, measure, carry.measure),

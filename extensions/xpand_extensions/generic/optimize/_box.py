@@ -51,10 +51,10 @@ class Box(NamedTuple):
 
     def free(self, x: Array, gradient: Array) -> Array | None:
         """Tell which variables aren't held by a bound that the way downhill leads out of; None: all."""
-        held = None
+        at_bound = None
         if self.lower is not None:
-            held = (x <= self.lower) & (gradient > 0.0)
+            at_bound = (x <= self.lower) & (gradient > 0.0)
         if self.upper is not None:
             above = (x >= self.upper) & (gradient < 0.0)
-            held = above if held is None else held | above
-        return None if held is None else ~held
+            at_bound = above if at_bound is None else at_bound | above
+        return None if at_bound is None else ~at_bound

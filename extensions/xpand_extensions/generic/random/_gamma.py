@@ -138,7 +138,7 @@ def _volume(xp: Namespace, keys: Array, d: Array) -> Array:
     d = xp.where(tried, d, nothing + 1.0)
     c = (1.0 / 3.0) / xp.sqrt(d)
 
-    def go_on(state: Any) -> Array:
+    def is_running(state: Any) -> Array:
         return xp.any(state["tried"])
 
     def step(state: Any) -> Any:
@@ -165,4 +165,4 @@ def _volume(xp: Namespace, keys: Array, d: Array) -> Array:
         }
 
     start = {"key": keys, "normals": keys, "is_first": tried | True, "tried": tried, "volume": nothing + 1.0}
-    return control_flow.while_loop(go_on, step, start)["volume"]
+    return control_flow.while_loop(is_running, step, start)["volume"]

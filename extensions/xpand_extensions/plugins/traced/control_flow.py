@@ -50,8 +50,8 @@ def fori_loop(lower: Any, upper: Any, body_fun: Callable[..., Any], init_val: Ar
         return _wrapped(namespace, _scan.scan(namespace, step, init_val, (steps,), steps.shape[0])[0])
     last = as_index(upper)
     stepped = lambda i, *carry: (i + 1, *body_fun(i, *carry))
-    goes_on = lambda i, *_: namespace.less(i, last)  # a function, since only one of the two may be traced
-    found = _while.while_loop(namespace, goes_on, stepped, (as_index(lower), *init_val), None)
+    is_running = lambda i, *_: namespace.less(i, last)  # a function, since only one of the two may be traced
+    found = _while.while_loop(namespace, is_running, stepped, (as_index(lower), *init_val), None)
     return _wrapped(namespace, found[1:])
 
 

@@ -13,12 +13,15 @@ OVERRIDES: Final[dict[str, Any]] = {
 }
 for _operation in ("scan", "while_loop"):
     OVERRIDES[_operation]["affine"] = late("_affine_flow", f"{_OPERATIONS[_operation][1]}_affine")
-OVERRIDES["held"] = {"batch": late("_while", "held_batch")}
-DECOMPOSITIONS: Final[dict[str, Any]] = {"held": lambda xp, x, active: x, "spared": late("_while", "spared")}
-DERIVATIVES: Final[dict[str, Any]] = {"held": (contribution(late("_while", "held_along")), None)}
-RESULTS: Final[dict[str, Any]] = dict.fromkeys((*_OPERATIONS, "spared"), tuple)
+OVERRIDES["gradient_if"] = {"batch": late("_while", "gradient_if_batch")}
+DECOMPOSITIONS: Final[dict[str, Any]] = {
+    "gradient_if": lambda xp, x, active: x,
+    "safe_values": late("_while", "safe_values"),
+}
+DERIVATIVES: Final[dict[str, Any]] = {"gradient_if": (contribution(late("_while", "gradient_if_along")), None)}
+RESULTS: Final[dict[str, Any]] = dict.fromkeys((*_OPERATIONS, "safe_values"), tuple)
 SHAPES: Final[dict[str, Any]] = {
-    "held": lambda namespace, x, active: x,
-    "spared": lambda namespace, active, *arrays: arrays,
+    "gradient_if": lambda namespace, x, active: x,
+    "safe_values": lambda namespace, active, *arrays: arrays,
     **{operation: late(module, f"{kind}_shapes") for operation, (module, kind) in _OPERATIONS.items()},
 }

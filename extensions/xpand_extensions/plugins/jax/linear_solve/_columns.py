@@ -32,10 +32,10 @@ class Columns(Loop):
         found = super().steps(carry._replace(state=_turned(carry.state)), stop)
         return found._replace(state=_turned(found.state))
 
-    def held(self, step: Callable[..., Step], state: Any, active: Array) -> Step:
+    def step_active(self, step: Callable[..., Step], state: Any, active: Array) -> Step:
         """Take a step with the active systems."""
         if not self._has_columns():
-            return super().held(step, state, active)
+            return super().step_active(step, state, active)
 
         def select(new: Array, old: Array) -> Array:
             return jnp.where(active, new, old)

@@ -12,7 +12,7 @@ from scipy.sparse import _sparsetools as kernels
 
 from xpand._typing import Array
 from xpand_extensions.generic.linear_solve._krylov_cg import CG
-from xpand_extensions.generic.linear_solve._krylov_pieces import BROKEN, CONVERGED, DIVERGED, GOING, NOT_FINITE
+from xpand_extensions.generic.linear_solve._krylov_pieces import BROKEN, CONTINUE, CONVERGED, DIVERGED, NOT_FINITE
 from xpand_extensions.generic.linear_solve._krylov_run import Carry, Loop, run
 from xpand_extensions.linear_solve._krylov import Found, System
 from xpand_extensions.linear_solve._operators import Matrix, ready
@@ -184,7 +184,7 @@ class InPlace(Loop):
         x, r, p = (np.array(each) for each in carry.state[:3])
         rz, taken, flag = float(carry.state.rz), int(carry.steps), int(carry.flag)
         multiply = product.after(taken)
-        while flag == GOING and taken < stop:
+        while flag == CONTINUE and taken < stop:
             if taken == _MANY_STEPS:
                 multiply = product.after(taken)
             q = multiply(p)

@@ -40,28 +40,28 @@ def fill(key: tuple[int, int], out: Any, finish: Finish, start: int = 0) -> None
         return
     block = min(size, BLOCK)
     base = np.arange(block, dtype=np.uint32)
-    x, y, spare = (np.empty(block, dtype=np.uint32) for _ in range(3))
+    x, y, scratch = (np.empty(block, dtype=np.uint32) for _ in range(3))
     done = 0
     while done < size:
         high, low = divmod(start + done, 2**32)
         # The upper words of a block are the same for all.
         count = min(block, size - done, 2**32 - low)
-        first, second, third = x[:count], y[:count], spare[:count]
+        first, second, third = x[:count], y[:count], scratch[:count]
         _hash(key, high, low, base[:count], first, second, third)
         finish(first, second, out[done : done + count])
         done += count
 
 
-def _hash(key: tuple[int, int], high: int, low: int, base: Words, x: Words, y: Words, spare: Words) -> None:
+def _hash(key: tuple[int, int], high: int, low: int, base: Words, x: Words, y: Words, scratch: Words) -> None:
     schedule = (*key, key[0] ^ key[1] ^ PARITY)
     np.add(base, np.uint32(low + schedule[1] & _MASK), out=y)
     x.fill(high + schedule[0] & _MASK)
     for i in range(5):
         for places in ROTATIONS[i % 2]:
             np.add(x, y, out=x)
-            np.left_shift(y, np.uint32(places), out=spare)
+            np.left_shift(y, np.uint32(places), out=scratch)
             np.right_shift(y, np.uint32(32 - places), out=y)
-            np.bitwise_or(y, spare, out=y)
+            np.bitwise_or(y, scratch, out=y)
             np.bitwise_xor(x, y, out=y)
         np.add(x, np.uint32(schedule[(i + 1) % 3]), out=x)
         np.add(y, np.uint32(schedule[(i + 2) % 3] + i + 1 & _MASK), out=y)

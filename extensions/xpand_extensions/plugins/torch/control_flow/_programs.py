@@ -222,9 +222,9 @@ class While:
     def run(self, arrays: Sequence[Array]) -> Arrays:
         """Do the steps."""
         carry, same = tuple(arrays[: self.carried]), arrays[self.carried :]
-        (go_on,) = self._first.module(*arrays)
-        while go_on:
-            *found, go_on = self._step(*carry, *same)
+        (running,) = self._first.module(*arrays)
+        while running:
+            *found, running = self._step(*carry, *same)
             carry = tuple(found)
         return carry
 
