@@ -236,7 +236,7 @@ class Partial:
         self.structure, self._constants = structure, constants
 
     def tree(self, leaves: Iterable[Any]) -> trees.Tree:
-        """Make the tree of the leaves that were left out."""
+        """Make the tree of the leaves that were omitted."""
         return trees.unflatten(self.structure, self.filled(leaves))
 
     def filled(self, leaves: Iterable[Any]) -> list[Any]:

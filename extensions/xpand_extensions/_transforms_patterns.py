@@ -131,7 +131,7 @@ def in_namespace_of(arrays: Sequence[Array], tree: trees.Tree) -> trees.Tree:
 
 
 def pattern_places(tree: trees.Tree) -> list[int]:
-    """Return which leaves of a tree, by their numbers, are patterns of containers, or were worked out of them."""
+    """Return which leaves of a tree, by their numbers, are patterns of containers, or were computed from them."""
     if not has_containers(tree):
         return []
     places: list[int] = []
@@ -148,7 +148,7 @@ def pattern_places(tree: trees.Tree) -> list[int]:
 
 
 def without_plans(tree: trees.Tree) -> trees.Tree:
-    """Leave out what has been worked out of patterns, which containers of one structure need not both have."""
+    """Omit the data computed from patterns, which containers of one structure need not both have."""
     if not has_containers(tree):
         return tree
     return trees.map(
@@ -189,7 +189,7 @@ def sliceable(function: str, name: str, tree: trees.Tree) -> trees.Tree:
 
 
 def flatten_without_plans(tree: trees.Tree) -> tuple[list[Any], trees.Structure]:
-    """Flatten a tree, without what has been worked out of the patterns of containers."""
+    """Flatten a tree, without the data computed from the patterns of containers."""
     leaves, structure = trees.flatten(tree)
     return trees.flatten(without_plans(tree)) if len(leaves) > 1 and has_containers(tree) else (leaves, structure)
 

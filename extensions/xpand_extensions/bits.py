@@ -199,7 +199,7 @@ def packbits(x: Array, /, *, axis: int | None = None, bitorder: Literal["big", "
 
     Args:
         x: An array of booleans or integers; what isn't zero is a bit that is one.
-        axis: The axis to pack along. Left out: the array is flattened first.
+        axis: The axis to pack along. By default, the array is flattened first.
         bitorder: Whether the first of eight becomes the highest bit ("big") or the lowest ("little").
 
     Returns:
@@ -233,9 +233,9 @@ def unpackbits(
 
     Args:
         x: An array of uint8.
-        axis: The axis to unpack along. Left out: the array is flattened first.
+        axis: The axis to unpack along. By default, the array is flattened first.
         count: How many bits to return along the axis: the first ones, with zeros after the last where there are fewer.
-            Below 0: all but so many at the end. Left out: all.
+            Below 0: all but so many at the end. By default: all.
         bitorder: Whether the highest bit of each byte comes first ("big") or the lowest ("little").
 
     Returns:

@@ -1,6 +1,6 @@
 """Checks of arguments, for the core and the facades: each says which function and argument, what it got and takes.
 
-An argument is checked once, at the door; implementations trust what they are given. A wrong type is a `TypeError`, a
+An argument is checked once, in the facade; implementations trust what they are given. A wrong type is a `TypeError`, a
 wrong value a `ValueError`, and both are the same on every library because no library is asked.
 """
 
@@ -115,7 +115,7 @@ def integer_range(xp: Namespace, dtype: DType) -> tuple[int, int]:
 
 
 def device_of(x: Array) -> Any:
-    """Return the device of an array, to make others there; None where it can't be told: tracers and Dask arrays.
+    """Return the device of an array, to make others there; None where it is unknown: tracers and Dask arrays.
 
     `xpand.device` tells more, and takes longer than a small operation.
     """

@@ -14,7 +14,7 @@ def check(condition: Array | bool, message: str, /, *, error: type[Exception] = 
     Args:
         condition: A bool, or a boolean array of any shape whose elements must all hold. An empty array holds.
         message: What the error says.
-        error: The exception type, `ValueError` unless told.
+        error: The exception type, `ValueError` by default.
 
     Raises:
         error: The condition is concrete and false.

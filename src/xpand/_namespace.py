@@ -1,6 +1,6 @@
 """Find the library of an array: the only module that knows the libraries' names.
 
-`array_namespace` is the door: every function that is written against the standard goes through it, so it is one
+`array_namespace` is the entry point: every function that is written against the standard calls it, so it is one
 dictionary look-up by type. What a library is called, where its namespace lies and when its arrays hold no values yet
 stands in the table `LIBRARIES`; code elsewhere speaks of namespaces only.
 """

@@ -111,7 +111,7 @@ def vander(x: Array, n: int | None = None, /, *, increasing: bool = False) -> Ar
 
     Args:
         x: Points, shape `(..., m)`, of a numeric data type.
-        n: The number of powers; m where left out.
+        n: The number of powers; m if omitted.
         increasing: Whether powers increase along a row. Otherwise they decrease, as coefficients do.
 
     Returns:
@@ -145,7 +145,7 @@ def polyfit(x: Array, y: Array, degree: int, /, *, w: Array | None = None, rtol:
         y: Values, shape `(m,)`, or `(m, k)` for k polynomials; real or complex.
         degree: The degree of the polynomials.
         w: Weights of the residuals (not of their squares), shape `(m,)`.
-        rtol: Singular values below `rtol` times the largest count as zero; m times the precision where left out.
+        rtol: Singular values below `rtol` times the largest count as zero; m times the precision if omitted.
 
     Returns:
         Coefficients, shape `(degree + 1,)`, or `(k, degree + 1)`. Where the points don't determine them, those of the

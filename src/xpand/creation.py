@@ -25,10 +25,10 @@ def iota(
 
     Args:
         shape: The shape of the result; a number for one axis.
-        axis: The axis to count along. Left out: every element has its own number.
-        dtype: An integer or real floating-point data type; the library's default integer where left out.
-        device: Where the result lies; the library's default device where left out.
-        xp: The namespace; the default one where left out.
+        axis: The axis to count along. By default, every element has its own number.
+        dtype: An integer or real floating-point data type; the library's default integer if omitted.
+        device: Where the result lies; the library's default device if omitted.
+        xp: The namespace; the default one if omitted.
 
     Returns:
         An array of the given shape. Along an axis it may be a view that repeats the numbers, not to be written into.

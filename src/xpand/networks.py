@@ -19,7 +19,7 @@ def is_module(x: object, /, *, xp: Namespace | str | None = None) -> bool:
 
     Args:
         x: Anything.
-        xp: The namespace, or the name, of the library that it is to compute with; any library where left out.
+        xp: The namespace, or the name, of the library that it is to compute with; any library if omitted.
 
     Returns:
         True for instances of `torch.nn.Module`, and for those of Flax (`nnx` and `linen`) and Equinox over JAX. Nothing
@@ -47,7 +47,7 @@ def nn_library(xp: Namespace | str | None = None, /) -> ModuleType:
     """Return the module of a library's neural networks.
 
     Args:
-        xp: The namespace of the library, or its name; the default one where left out.
+        xp: The namespace of the library, or its name; the default one if omitted.
 
     Returns:
         `torch.nn`; for JAX `flax.nnx`, or `equinox` where Flax isn't installed.

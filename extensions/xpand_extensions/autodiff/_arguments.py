@@ -171,7 +171,7 @@ def check_scalar(name: str, flat: Flat, outs: Sequence[Array], holomorphic: bool
 
 
 def check_field(name: str, what: str, x: Array, holomorphic: bool, must_be_real: bool) -> None:
-    """Check that an array is complex where the function is said to be holomorphic, and elsewhere real if it must be."""
+    """Check that an array is complex where the function is holomorphic, and elsewhere real if it must be."""
     xp = array_namespace(x)
     if holomorphic and _arguments.kind(xp, x.dtype) != "complex":
         raise TypeError(f"{name}: with holomorphic=True {what} must be complex, got {x.dtype}")

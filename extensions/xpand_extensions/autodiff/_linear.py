@@ -1,4 +1,4 @@
-"""Linear functions: the derivative of a function at a point, kept to be applied; and the transposed of a function."""
+"""Linear functions: the derivative of a function at a point, kept to be applied; and the transpose of a function."""
 
 from collections.abc import Callable
 from typing import Any
@@ -66,7 +66,7 @@ def linearize(function: Function, /, *primals: trees.Tree, has_aux: bool = False
 @clean_tracebacks
 @pluggable
 def linear_transpose(function: Function, /, *primals: trees.Tree) -> Function:
-    """Make the transposed of a linear function: what `vjp` pulls back with, without a point to evaluate at.
+    """Make the transpose of a linear function: what `vjp` pulls back with, without a point to evaluate at.
 
     Args:
         function: Takes trees of arrays, in all of which it is linear, and returns one.
@@ -79,9 +79,9 @@ def linear_transpose(function: Function, /, *primals: trees.Tree) -> Function:
 
     Raises:
         TypeError: Arguments that are not floating-point; a function that is seen not to be linear, when it is
-            transposed or when the transposed is called: what adds a constant, or chooses by a condition, may go unseen.
-            By the transposed, a tree of another structure or data type than the output.
-        ValueError: By the transposed, a tree of other shapes.
+            transposed or when the transpose is called: what adds a constant, or chooses by a condition, may go unseen.
+            By the transpose, a tree of another structure or data type than the output.
+        ValueError: By the transpose, a tree of other shapes.
 
     Source: `jax.linear_transpose`.
 

@@ -33,7 +33,7 @@ def custom_root(
     args: tuple[Any, ...] = (),
     has_aux: bool = False,
 ) -> Any:
-    """Solve an equation by a function of one's own, and differentiate the solution by the implicit function theorem.
+    """Solve an equation with a custom function, and differentiate the solution by the implicit function theorem.
 
     Where `f(x) = 0`, the derivative of `x` solves the linear system of the Jacobian of `f` there. So `solve` is called
     and never differentiated: its steps need no derivative, and none of them is kept.
@@ -44,10 +44,10 @@ def custom_root(
         solve: Takes the initial guess, and `args`; returns the solution, a tree like it.
         tangent_solve: Takes a linear function `g` of trees like `initial_guess`, the derivative of `f` at the solution,
             and a tree `y` like it; returns the tree `x` for which `g(x)` is `y`. Reverse mode transposes it, so
-            iterations in it belong into `custom_linear_solve`. Left out: the Jacobian is made, a column for each number
-            of the solution, and its system solved by elimination.
+            iterations in it belong into `custom_linear_solve`. By default, the Jacobian is made, a column for each
+            number of the solution, and its system solved by elimination.
         args: What the functions need besides: trees of arrays, which the derivative takes into account, and of anything
-            else, which is handed on.
+            else, which is passed on.
         has_aux: Whether `solve` returns a pair, of the solution and of auxiliary data that is not differentiated.
 
     Returns:

@@ -68,7 +68,7 @@ def _numbers_of(name: str, function: Function, names: str | Sequence[str]) -> li
 
 
 def _positional(function: Function) -> tuple[int, tuple[Any, ...]]:
-    """Tell how many arguments a function takes by their places, and what the last of them are if left out."""
+    """Tell how many arguments a function takes by their places, and what the last of them are if omitted."""
     try:
         parameters = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):  # written in C

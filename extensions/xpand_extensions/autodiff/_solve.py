@@ -33,22 +33,22 @@ def custom_linear_solve(
     symmetric: bool = False,
     has_aux: bool = False,
 ) -> Any:
-    """Solve a linear system by a function of one's own, and differentiate the solution by solving again.
+    """Solve a linear system with a custom function, and differentiate the solution by solving again.
 
-    Where `matvec(x) = b`, the derivative of `x` solves the same system, and reverse mode the transposed one. So `solve`
-    is called and never differentiated: its steps need no derivative, and none of them is kept.
+    Where `matvec(x) = b`, the derivative of `x` solves the same system, and reverse mode the transposed system. So
+    `solve` is called and never differentiated: its steps need no derivative, and none of them is kept.
 
     Args:
         matvec: Takes a tree like the solution, and `args`; returns a tree like `b`. Linear in the first.
         b: The right-hand side, a tree of floating-point arrays.
         solve: Takes a tree like `b`, and `args`; returns the solution, with as many numbers as `b`.
         transpose_solve: Takes a tree like the solution, and `args`; solves the transposed system, and returns a tree
-            like `b`. Of complex numbers the transposed is not conjugated. Without it there is no reverse mode, unless
+            like `b`. Of complex numbers the transpose is not conjugated. Without it there is no reverse mode, unless
             the system is symmetric.
         args: What the functions need besides: trees of arrays, which the derivative takes into account, and of anything
-            else, which is handed on. What `solve` alone uses, such as a factorization or a preconditioner, has no part
+            else, which is passed on. What `solve` alone uses, such as a factorization or a preconditioner, has no part
             in the derivative.
-        symmetric: Whether the system equals its transposed, so that `solve` solves both. Then the solution is a tree
+        symmetric: Whether the system equals its transpose, so that `solve` solves both. Then the solution is a tree
             like `b`.
         has_aux: Whether `solve` and `transpose_solve` return a pair, of the solution and of auxiliary data that is not
             differentiated.

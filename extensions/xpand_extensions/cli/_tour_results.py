@@ -37,7 +37,7 @@ TASKS: Final = (
         "breast cancer, 8 Newton steps",
         lambda d: tasks.logistic_regression(tasks.standardise(d["cancer"]), d["malignant"], penalty=1.0, steps=8),
     ),
-    # The groups are left out: one image that lies between two centres would count as a difference of several.
+    # The groups are omitted: one image that lies between two centres would count as a difference of several.
     Task("k-means", "digits, 20 steps", lambda d: tasks.k_means(d["digits"], d["start"], steps=20)[:1]),
     Task(
         "2-d histogram by scatter",

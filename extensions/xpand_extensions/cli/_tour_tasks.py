@@ -40,7 +40,7 @@ def ridge_path(x: Array, y: Array, penalties: Array) -> Array:
     One decomposition serves all penalties: with x = U S Vᵀ, the weights are V diag(s / (s² + penalty)) Uᵀ y.
 
     Returns:
-        The weights, (k, p); the intercept is left out, both `x` and `y` are centred first.
+        The weights, (k, p); the intercept is omitted, both `x` and `y` are centred first.
     """
     xp = array_namespace(x, y, penalties)
     u, s, vt = xp.linalg.svd(x - xp.mean(x, axis=0), full_matrices=False)

@@ -143,7 +143,7 @@ class Carry(Opaque):
         if self._is_empty and not found:
             return self.arrays
         wanted = trees.structure(self.skeleton)
-        if not same_structure(structure, wanted):  # perhaps by what a step has worked out of the pattern of a container
+        if not same_structure(structure, wanted):  # perhaps by data computed from the pattern of a container
             found, structure = flatten_without_plans(tree)
         if not same_structure(structure, wanted):
             raise TypeError(

@@ -1,6 +1,6 @@
 """Arrays, and trees of them, to another library.
 
-A conversion has two halves. `exported` is the source's: it checks that the values may leave, and hands over an array
+A conversion has two halves. `exported` is the source's: it checks that the values may leave, and exports an array
 that others can take. `imported` is the target's: it takes that array, through DLPack where it can. Both are looked up
 once for a pair of types.
 """
@@ -117,7 +117,7 @@ def imported(x: Array, /, *, copy: bool | None = None, xp: Namespace | str | Non
     """Make an array of what `exported` returned: the target's half of `convert`, for plug-ins.
 
     Args:
-        x: An array of NumPy, or of a library other than `xp` whose memory DLPack hands over.
+        x: An array of NumPy, or of a library other than `xp` whose memory DLPack exports.
         copy: True for memory of its own; False to share memory or raise; None: as needed.
         xp: The library. None: `xpand.default_namespace()`.
 
@@ -148,7 +148,7 @@ def _tree(x: trees.Tree, to: Namespace | str, device: Device, copy: bool | None)
 def _target(to: Namespace | str) -> Namespace:
     try:
         if to is not None:
-            # Under a transformation of ours arrays of the library itself go together with those that it traces.
+            # Under a transformation of xpand arrays of the library itself go together with those that it traces.
             return library_under(namespace_or_default(to, "convert"))
     except TypeError:
         pass
@@ -229,7 +229,7 @@ def _unless_sparse(dense: Path, to: Namespace | str, xp: Namespace, x: Any, devi
 
 
 def _from_traced(x: Any, to: Namespace | str, xp: Namespace) -> Path:
-    """Find the way of an array that a transformation of ours may trace: nowhere but to its own library."""
+    """Find the way of an array that a transformation of xpand may trace: nowhere but to its own library."""
     source = array_namespace(x)
     if xp in (source, getattr(source, "base", None)):
         return partial(_within, source)
@@ -240,7 +240,7 @@ def _from_traced(x: Any, to: Namespace | str, xp: Namespace) -> Path:
 
 
 def resolved(x: Any) -> Array:
-    """Return an array of a library's own: what a traced one holds, if no transformation of ours traces it.
+    """Return an array of a library's own: what a traced one holds, if no transformation of xpand traces it.
 
     Raises:
         TypeError: One does.

@@ -39,7 +39,7 @@ class Pointer:
     address: int
     shape: tuple[int, ...]
     dtype: DType | str
-    strides: tuple[int, ...] = None  # type: ignore[assignment] # it is worked out
+    strides: tuple[int, ...] = None  # type: ignore[assignment] # it is computed
     device: str = "cpu"
     owner: Any = field(default=None, repr=False, compare=False)
     read_only: bool = False

@@ -25,7 +25,7 @@ def has_sparse(cls: type) -> bool:
 def converted(x: Any, xp: Namespace, copy: bool | None, convert: Callable[[Any], Any]) -> Any:
     """Convert the parts of a sparse array, and put them together as what it was.
 
-    What a library has worked out of the pattern for its products is left behind.
+    The plan that a library has computed from the pattern is dropped.
     """
     a = from_native(x)
     here = array_namespace(a.values) is xp

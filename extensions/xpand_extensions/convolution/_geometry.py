@@ -58,7 +58,7 @@ def span(size: int, dilation: int) -> int:
 def convolver(compute: Kernel) -> Callable[..., Array]:
     """Make a library's `conv` from its kernel.
 
-    The facade has filled in what its caller left out: each option has an entry for each spatial axis.
+    The facade has filled in what its caller omitted: each option has an entry for each spatial axis.
     """
 
     def conv(

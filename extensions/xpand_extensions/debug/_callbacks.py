@@ -22,7 +22,7 @@ def callback(function: Callable[..., Any], /, *args: Any, ordered: bool = False,
 
     Args:
         function: Takes NumPy arrays, in the trees of `args` and `kwargs`. What it returns is ignored.
-        *args: Trees of arrays and Python numbers. Other values are handed over as they are.
+        *args: Trees of arrays and Python numbers. Other values are passed as they are.
         ordered: Whether calls happen in the program's order. Libraries other than JAX always keep it; JAX does not map
             ordered calls by `vmap`.
         **kwargs: Keyword arguments of the function, likewise.

@@ -15,7 +15,7 @@ def default_device(xp: Namespace | str | None = None) -> Device:
     """Return the device on which a library makes arrays where none is named, as the library writes it.
 
     Args:
-        xp: The library, by its namespace or name; the default one where left out.
+        xp: The library, by its namespace or name; the default one if omitted.
 
     Raises:
         TypeError, ValueError: `xp` is no namespace, and no library's name.
@@ -34,7 +34,7 @@ def set_default_device(device: Device | DeviceInfo | str | None, /, *, xp: Names
 
     Args:
         device: A device, as `to_device` takes it. None: the one that the library chooses by itself.
-        xp: The library, by its namespace or name; the default one where left out. Not needed with a `DeviceInfo`.
+        xp: The library, by its namespace or name; the default one if omitted. Not needed with a `DeviceInfo`.
 
     It is the library's own setting, and so works on code that doesn't know xpand. JAX has one for the process;
     PyTorch's and CuPy's hold for the thread that sets them. What `use_device` sets comes before it.
@@ -59,7 +59,7 @@ def use_device(
 
     Args:
         device: A device, as `to_device` takes it.
-        xp: The library, by its namespace or name; the default one where left out. Not needed with a `DeviceInfo`.
+        xp: The library, by its namespace or name; the default one if omitted. Not needed with a `DeviceInfo`.
 
     Returns:
         A context manager, which gives the library's own object for the device. It is the library's own setting

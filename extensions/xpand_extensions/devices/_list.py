@@ -26,8 +26,8 @@ def devices(xp: Namespace | str | None = None, kind: str | None = None) -> tuple
     """List the devices of a library.
 
     Args:
-        xp: The library, by its namespace or name; the default one where left out.
-        kind: "cpu", "gpu", "tpu", or the library's own word, such as "cuda". Left out: all that hold values, so not
+        xp: The library, by its namespace or name; the default one if omitted.
+        kind: "cpu", "gpu", "tpu", or the library's own word, such as "cuda". By default: all that hold values, so not
             PyTorch's "meta", which is listed when asked for.
 
     Returns:
@@ -140,8 +140,8 @@ def device_info(device: Device | str | Array | None = None, /, *, xp: Namespace 
     Args:
         device: A device: the library's own object, a `DeviceInfo`, or a string: a kind ("gpu"), the library's word for
             it ("cuda"), either with a number ("cuda:1"), or a library's name for one device. Or an array: the device
-            that it lies on. Left out: the default device.
-        xp: The library, by its namespace or name; the default one where left out. Not needed where `device` says it.
+            that it lies on. None: the default device.
+        xp: The library, by its namespace or name; the default one if omitted. Not needed where `device` says it.
 
     Raises:
         TypeError: What is given is neither a device of the library nor an array.

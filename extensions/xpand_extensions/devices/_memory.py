@@ -36,7 +36,7 @@ def memory_errors(device: Device | str | None = None, /, *, xp: Namespace | str 
 
     Args:
         device: The device that the work is for, as `to_device` takes it; the message names it, and what is free there.
-        xp: The library, by its namespace or name; the default one where left out.
+        xp: The library, by its namespace or name; the default one if omitted.
 
     Raises:
         DeviceMemoryError: The block ran out of memory.
@@ -98,8 +98,8 @@ def memory_stats(device: Device | str | None = None, /, *, xp: Namespace | str |
     """Return the memory in use on a device, as the library counts it.
 
     Args:
-        device: A device, as `to_device` takes it. Left out: the default device.
-        xp: The library, by its namespace or name; the default one where left out.
+        device: A device, as `to_device` takes it. None: the default device.
+        xp: The library, by its namespace or name; the default one if omitted.
 
     Returns:
         The bytes in use and their peak, the bytes held, and the limit; None where the library doesn't count: NumPy and

@@ -23,7 +23,7 @@ def unravel_index(
         shape: The sizes of the axes.
         mode: What becomes of indices out of bounds, negative ones among them: "raise" an `IndexError`; "fill" (or
             "drop") gives `fill_value` for every axis; "clip" moves them to the first or last element; "wrap" around.
-            Left out: "raise" where the values of the indices are known, else "fill": under jit, vmap and in lazy
+            By default: "raise" where the values of the indices are known, else "fill": under jit, vmap and in lazy
             arrays.
         fill_value: What "fill" gives, an integer.
 
@@ -58,7 +58,7 @@ def ravel_multi_index(
         shape: The sizes of the axes.
         mode: What becomes of a multi-index of which an index is out of bounds, as negative ones are: "raise" an
             `IndexError`; "fill" (or "drop") gives `fill_value`; "clip" moves each index to the first or last of its
-            axis; "wrap" around. Left out: "raise" where the values of the indices are known, else "fill": under jit,
+            axis; "wrap" around. By default: "raise" where the values of the indices are known, else "fill": under jit,
             vmap and in lazy arrays.
         fill_value: What "fill" gives, an integer.
 

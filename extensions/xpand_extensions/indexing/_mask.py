@@ -27,8 +27,8 @@ def boolean_mask(
         mask: Booleans of shape `x.shape[axis : axis + mask.ndim]`, for one or more axes of `x`.
         axis: The first axis of `x` that the mask covers.
         size: The number of slices to return: the first ones, or all and then as many of `fill_value` as are missing.
-            Left out: all. Required where the values of the mask aren't known: under jit and vmap.
-        fill_value: A Python scalar or an array of shape `()`. Left out: zero.
+            By default: all. Required where the values of the mask aren't known: under jit and vmap.
+        fill_value: A Python scalar or an array of shape `()`. By default: zero.
 
     Returns:
         An array of shape `(*x.shape[:axis], size, *x.shape[axis + mask.ndim :])`, in the order of the places where the
@@ -37,7 +37,7 @@ def boolean_mask(
     Raises:
         TypeError: An argument of the wrong type or data type, arrays of two libraries, or a fill value that doesn't
             promote to the data type of `x`.
-        ValueError: A mask that doesn't fit, no such axis, a negative size, one left out that is needed, or arrays on
+        ValueError: A mask that doesn't fit, no such axis, a negative size, one omitted that is needed, or arrays on
             two devices.
 
     Source: `tf.boolean_mask`; `size` and `fill_value` are those of `jax.numpy.nonzero`.
@@ -77,7 +77,7 @@ def nonzero(x: Array, /, *, size: int | None = None, fill_value: int = 0) -> tup
     Args:
         x: An array of one or more axes, of any data type. NaN is not zero; False is.
         size: The number of elements to return: the first ones, or all and then `fill_value` for each that is missing.
-            Left out: all. Required where the values of the array aren't known: under jit and vmap.
+            By default: all. Required where the values of the array aren't known: under jit and vmap.
         fill_value: An integer.
 
     Returns:
@@ -86,7 +86,7 @@ def nonzero(x: Array, /, *, size: int | None = None, fill_value: int = 0) -> tup
 
     Raises:
         TypeError: An argument of the wrong type.
-        ValueError: An array without axes, a negative size, or one left out that is needed.
+        ValueError: An array without axes, a negative size, or one omitted that is needed.
 
     Source: `nonzero` of the standard; `size` and `fill_value` are those of `jax.numpy.nonzero`.
 

@@ -34,9 +34,9 @@ def dynamic_slice(
         starts: Where the slice starts along each axis: Python integers, or integer arrays of shape `()`, whose values
             need not be known. Negative ones count from the end.
         sizes: The size of the result along each axis.
-        strides: The steps along each axis, one or more. Left out: 1.
+        strides: The steps along each axis, one or more. By default: 1.
         mode: What becomes of a slice that doesn't lie within the array: "raise" an `IndexError`; "clip" moves its start
-            until it does; "wrap" continues at the other end. Left out: "raise" where the start is known, else "clip".
+            until it does; "wrap" continues at the other end. By default: "raise" where the start is known, else "clip".
 
     Returns:
         An array of the shape `sizes`: the element at `i` is that of `x` at `starts + i * strides`. A copy.
@@ -78,7 +78,7 @@ def put_slice(x: Array, values: Array, starts: Sequence[int | Array], /, *, mode
         starts: Where the slice starts along each axis: Python integers, or integer arrays of shape `()`, whose values
             need not be known. Negative ones count from the end.
         mode: What becomes of a slice that doesn't lie within the array: "raise" an `IndexError`; "clip" moves its start
-            until it does; "wrap" continues at the other end. Left out: "raise" where the start is known, else "clip".
+            until it does; "wrap" continues at the other end. By default: "raise" where the start is known, else "clip".
 
     Returns:
         An array of the shape and data type of `x`.
@@ -119,10 +119,10 @@ def repeat(
     Args:
         x: An array of any data type.
         repeats: How often: an integer, or an integer array of shape `()`, `(1,)` or `(x.shape[axis],)`.
-        axis: The axis. Left out: `x` is flattened first.
+        axis: The axis. By default, `x` is flattened first.
         total_repeat_length: The size of the result along the axis. What is more is cut off; what is missing is filled
-            with the last element. Left out: the sum of the repeats. Required where their values aren't known: under jit
-            and vmap.
+            with the last element. By default: the sum of the repeats. Required where their values aren't known: under
+            jit and vmap.
 
     Returns:
         An array of the shape of `x` but for `axis`. For lazy repeats without a total, that size is unknown.
@@ -130,7 +130,7 @@ def repeat(
     Raises:
         TypeError: An argument of the wrong type or data type, or arrays of two libraries.
         ValueError: Negative repeats (where they are known; else they count as 0), repeats of another shape, no such
-            axis, a total left out that is needed, a positive total of nothing, or arrays on two devices.
+            axis, a total omitted that is needed, a positive total of nothing, or arrays on two devices.
 
     Source: `repeat` of the standard, and `jax.numpy.repeat` for the total.
 

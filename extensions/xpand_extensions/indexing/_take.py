@@ -25,11 +25,11 @@ def take(
     Args:
         x: An array of one or more axes, of any data type.
         indices: Integers, of any shape. Negative ones count from the end.
-        axis: The axis that `indices` run along. It may be left out for an array of one axis.
+        axis: The axis that `indices` run along. It may be omitted for an array of one axis.
         mode: What becomes of indices out of bounds: "raise" an `IndexError`; "fill" (or "drop") gives `fill_value`;
-            "clip" moves them to the nearest element; "wrap" around. Left out: "raise" where the values of the indices
+            "clip" moves them to the nearest element; "wrap" around. By default: "raise" where the values of the indices
             are known, else "fill": under jit, vmap and in lazy arrays.
-        fill_value: What "fill" gives: a Python scalar or an array of shape `()`. Left out: NaN for floating-point
+        fill_value: What "fill" gives: a Python scalar or an array of shape `()`. By default: NaN for floating-point
             types, the smallest number of signed integers, the largest of unsigned ones, True for booleans.
 
     Returns:
@@ -38,7 +38,7 @@ def take(
     Raises:
         TypeError: An argument of the wrong type or data type, arrays of two libraries, or a fill value that doesn't
             promote to the data type of `x`.
-        ValueError: No such axis, or one left out that is needed; an unknown mode; arrays on two devices.
+        ValueError: No such axis, or one omitted that is needed; an unknown mode; arrays on two devices.
         IndexError: Indices out of bounds.
 
     Source: `take` of the standard, which has one-dimensional indices and no modes; the modes are those of JAX.
@@ -169,7 +169,7 @@ def gather_nd(
         indices: Integers of shape `(*batch, *positions, k)`, an index for each of the `k` axes of `sizes`. Batch sizes
             broadcast: each is that of `x`, or one of the two is 1. Negative indices count from the end.
         batch_dims: The number of batch axes, the first ones of both arrays.
-        axes: Which `k` axes of `x` the multi-indices index, in their order. Left out: the first after the batch axes.
+        axes: Which `k` axes of `x` the multi-indices index, in their order. By default: the first after the batch axes.
         mode: As in `take`. A multi-index is out of bounds where any of its indices is.
         fill_value: As in `take`.
 

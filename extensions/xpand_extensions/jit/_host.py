@@ -24,7 +24,7 @@ def named_call(function: Callable[..., Any], /, *, name: str | None = None) -> C
 
     Args:
         function: Takes and returns anything; the library is that of the arrays among its arguments.
-        name: Left out: the function's own.
+        name: By default: the function's own.
 
     Returns:
         A function of the same arguments.

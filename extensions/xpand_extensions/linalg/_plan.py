@@ -174,7 +174,7 @@ def _check_output(subscripts: str, terms: Sequence[str], output: str) -> None:
 
 def _plan(terms: Sequence[str], output: str, shapes: Sequence[Shape], optimize: bool | str) -> Plan:
     sizes = _sizes(terms, shapes)
-    # An axis of size one that broadcasts is left out of its operand, whose labels then all have their full size.
+    # An axis of size one that broadcasts is dropped from its operand, whose labels then all have their full size.
     remaining_axes = [[axis for axis, x in enumerate(t) if s[axis] == sizes[x]] for t, s in zip(terms, shapes)]
     reduced = ["".join(t[axis] for axis in axes) for t, axes in zip(terms, remaining_axes)]
     numbers = Counter("".join("".join(sorted(set(term))) for term in reduced))

@@ -34,8 +34,8 @@ def factorize(
             shape, or a sparse matrix of a library's own.
         method: "lu"; "cholesky", for Hermitian positive definite matrices, of which it reads the lower triangle; "qr";
             "lower" or "upper", for a triangle of the matrices, of which the rest isn't read; "auto" or "direct":
-            "cholesky" where a dense matrix is said to be positive definite, else "lu". For sparse matrices there are
-            "lu", "lower" and "upper" alone.
+            "cholesky" where a dense matrix is declared to be positive definite, else "lu". For sparse matrices there
+            are "lu", "lower" and "upper" alone.
         positive_definite: Whether the matrices are known to be Hermitian and positive definite.
         symmetric: Whether they are known to be Hermitian. For sparse matrices that saves work and memory.
 

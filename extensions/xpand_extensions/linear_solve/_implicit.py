@@ -26,7 +26,7 @@ class Options(NamedTuple):
     stops: tuple[int, ...]
     """After how many steps to look, in ascending order."""
     throw: bool = True
-    """Whether a derivative whose solution does not converge raises, where that can be told."""
+    """Whether a derivative whose solution does not converge raises, where that is known."""
 
     def last(self) -> "Options":
         """Look at the end alone."""

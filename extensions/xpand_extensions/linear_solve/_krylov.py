@@ -15,7 +15,7 @@ from ._vectors import Vectors
 class System:
     """A linear system on flat vectors, with its preconditioner: a tree of their arrays.
 
-    `product` multiplies by A, or by its transposed where `is_transposed`; `adjoint` by the transposed, conjugated, of
+    `product` multiplies by A, or by its transpose where `is_transposed`; `adjoint` by the transpose, conjugated, of
     that.
     """
 

@@ -66,7 +66,7 @@ class _LevelFields(NamedTuple):
 
 
 class LevelFactorization(_LevelFields, Factorization):
-    """A sparse triangle, with the order in which to solve for its unknowns, and for those of its transposed."""
+    """A sparse triangle, with the order in which to solve for its unknowns, and for those of its transpose."""
 
     __slots__ = ()
 

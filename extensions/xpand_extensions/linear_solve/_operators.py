@@ -24,10 +24,10 @@ class LinearOperator:
 
     Args:
         function: Takes a vector, a tree of arrays, and `args`; returns the product, a tree like the right-hand side.
-        transposed: The same for the transposed operator, not conjugated. Left out, it is made by
+        transposed: The same for the transposed operator, not conjugated. By default it is made by
             `autodiff.linear_transpose`, where a method needs it.
         args: Trees of arrays, or anything else. Solutions are differentiable in their arrays.
-        symmetric: Whether the operator equals its transposed, conjugated for complex numbers: a promise.
+        symmetric: Whether the operator equals its transpose, conjugated for complex numbers: a promise.
         positive_definite: Whether it is symmetric and all its eigenvalues are positive: a promise.
 
     Raises:
@@ -122,7 +122,7 @@ class Map:
 
     @property
     def symmetric(self) -> bool:
-        """Whether it equals its transposed."""
+        """Whether it equals its transpose."""
         return self.operator.symmetric
 
     @property

@@ -55,7 +55,7 @@ def smoothed(
     if r.ndim > 1:  # columns
         centre, width, inverse = centre[..., None], width[..., None], inverse[..., None]
     rho = width / centre
-    # The transposed divides by the diagonal last, not first.
+    # The transpose divides by the diagonal last, not first.
     # What may be traced stands first: arrays of some libraries can't be combined with traced ones.
     residual = r if transposed else r * inverse
     step = residual / centre

@@ -24,7 +24,7 @@ class SolveResult(NamedTuple):
     iterations: Array
     """How many steps were taken, integers; 0 by a direct method."""
     function_evaluations: Array
-    """How many products with A, and with its transposed, there were, integers."""
+    """How many products with A, and with its transpose, there were, integers."""
     status: Array
     """How it ended: integers, `Status`."""
 

@@ -17,7 +17,7 @@ _METHODS: Final = frozenset({"auto", "lu", "direct"})
 
 
 def default_rtol(eps: float) -> float:
-    """Return how exact a solution is to be unless told, by the data type's `eps`."""
+    """Return how exact a solution is to be by default, by the data type's `eps`."""
     return max(RTOL, 100 * eps)
 
 
@@ -46,7 +46,7 @@ def solve_small(a: Array, b: Array, rtol: float | None, atol: float, /) -> tuple
     Args:
         a: A matrix, of shape `(n, n)`.
         b: A vector, of shape `(n,)` and the same data type.
-        rtol: The tolerance relative to `b`; None for what `solve` takes unless told.
+        rtol: The tolerance relative to `b`; None for what `solve` takes by default.
         atol: The absolute one.
 
     Returns:

@@ -53,9 +53,9 @@ def solve(
             a tree of arrays of one floating-point data type, which together are one vector.
         axis: For matrices, the axis along which the vectors of `b` lie. With -1 they lie along the last axis, (..., m),
             and the axes before are systems, which broadcast with the stack of A.
-        method: One of `METHODS`. "auto" takes for dense matrices "cholesky" where they are said to be positive
+        method: One of `METHODS`. "auto" takes for dense matrices "cholesky" where they are declared to be positive
             definite, else "lu", and "lstsq" where they aren't square; for sparse matrices and functions "cg", "minres"
-            or "bicgstab(2)", as A is said to be positive definite, symmetric or neither, and "lsmr" where it isn't
+            or "bicgstab(2)", as A is declared to be positive definite, symmetric or neither, and "lsmr" where it isn't
             square. "bicgstab(l)", "gmres(restart)" and "gcrot(m)" take any number; "gmres" alone restarts after 30
             steps, "gcrot" after 20, keeping as many of its ways before. "lsqr" and "lsmr" solve by least squares.
             "lower" and "upper" solve with that triangle of a matrix, and don't read the rest. PhiML's names, such as
@@ -66,13 +66,13 @@ def solve(
             out: 1e-8, or 100 times the data type's `eps` if that is more. For "lsqr" and "lsmr" it is enough that
             the norm of `adjoint(A) (b - A x)` is that small relative to the product of the norms of A and `b - A x`.
         atol: How small that norm may be to do in any case.
-        max_steps: The most steps of an iteration: 10 for each unknown unless told. A sequence asks for the trajectory:
+        max_steps: The most steps of an iteration: 10 for each unknown by default. A sequence asks for the trajectory:
             the result after each of these numbers of steps, or at the end where that came sooner.
         preconditioner: A linear function of residuals, laid out like the solution, that returns approximate solutions;
             with `transposed`, a function too, where it has it. For "cg" and "minres" it is positive definite. The
             solution
             does not depend on it, so what it is made of is to go through `autodiff.stop_gradient`.
-        symmetric: Whether A is known to equal its transposed, conjugated for complex numbers.
+        symmetric: Whether A is known to equal its transpose, conjugated for complex numbers.
         positive_definite: Whether A is known to be symmetric and have positive eigenvalues.
         nullspace: The vectors that A, and its adjoint, make zero, where it is singular: "constant", a vector like `b`
             without its batch, or a list of vectors. Of the solutions the one is found that has no part along them.

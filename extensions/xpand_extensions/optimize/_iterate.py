@@ -25,7 +25,7 @@ def iterate(
     lazy_steps: int | None = None,
     callback: Callable[[Any], Any] | None = None,
 ) -> trees.Tree:
-    """Take steps from a state for several problems at once, each until it ends: the loop of a method of one's own.
+    """Take steps from a state for several problems at once, each until it ends: the loop of a custom method.
 
     Args:
         step: Takes the state and returns the next: a tree of the same structure, shapes and data types.

@@ -70,7 +70,7 @@ def precision(real: int | str | DType | None, /, *, integer: int | str | DType |
         real: 16, 32 or 64 bits; or a real floating-point data type of any library, or its name, such as "bfloat16".
             None: each library's own defaults, whatever is set around the block (PyTorch's own is
             `torch.get_default_dtype()`, which `set_precision` sets).
-        integer: 32 or 64 bits, or one of these data types. Left out: 64 where `real` has 64, else 32.
+        integer: 32 or 64 bits, or one of these data types. By default: 64 where `real` has 64, else 32.
 
     Returns:
         The context manager, which serves as a decorator too. Complex numbers get two parts of 64 bits where `real` has
@@ -123,7 +123,7 @@ def get_precision(xp: Namespace | str | None = None) -> int:
     """Return the bits of a new array of real numbers: those that are set, else those of a library's own default.
 
     Args:
-        xp: The namespace of the library, or its name; the default one where left out.
+        xp: The namespace of the library, or its name; the default one if omitted.
 
     Raises:
         TypeError, ValueError, ModuleNotFoundError: No namespace, and no library of that name.
@@ -146,7 +146,7 @@ def default_dtype(
     Args:
         kind: "real floating", "complex floating", "integral" or "indexing", as the standard's `default_dtypes` has
             them. Of the last, that of indices which functions return, no precision has a say.
-        xp: The namespace of the library, or its name; the default one where left out.
+        xp: The namespace of the library, or its name; the default one if omitted.
         device: The device on which the array shall be.
 
     Raises:

@@ -54,7 +54,7 @@ def profile(
     another one records, and the outer one as well.
 
     Args:
-        libraries: Show the calls of these alone, by namespace or name; they are imported. Left out: of all.
+        libraries: Show the calls of these alone, by namespace or name; they are imported. By default: of all.
         trace: Whether to keep arguments and results (shapes, data types, devices; never the arrays), and from where in
             the user's code a call comes. Otherwise there are names and times only, which costs half as much.
         subtract_trace_time: Whether to leave out of the times what recording takes.
@@ -187,7 +187,7 @@ def call(function: Callable[..., Any], /, *args: Any, name: str | None = None, *
     Args:
         function: It is called with the arguments that follow, and its result is returned.
         *args: Its positional arguments.
-        name: What the entry is called; the function's own name where left out.
+        name: What the entry is called; the function's own name if omitted.
         **kwargs: Its other keyword arguments.
 
     Raises:

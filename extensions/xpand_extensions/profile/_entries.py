@@ -21,7 +21,7 @@ Kind: TypeAlias = Literal["namespace", "extension", "call", "compiled", "compila
 to be compiled."""
 
 Frames: TypeAlias = "Sequence[tuple[CodeType, int]]"
-"""Functions of the user's, the innermost first, each with the offset of its instruction."""
+"""User functions, the innermost first, each with the offset of its instruction."""
 Raw: TypeAlias = "tuple[str, Any, Any, Any]"
 """An array's library, shape, data type and device, as the library gives them."""
 
@@ -286,7 +286,7 @@ class Entry:
 
     @property
     def place(self) -> Place | None:
-        """The line of the user's code that called it; None inside another call of ours, or where it isn't traced."""
+        """The line of the user's code that called it; None inside another call of xpand, or where it isn't traced."""
         return _place(*self._record.frames[0]) if self._record.frames else None
 
     def with_children(self, children: "tuple[Entry, ...]") -> "Entry":

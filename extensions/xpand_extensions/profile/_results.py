@@ -95,11 +95,11 @@ class Profile:
         self._messages.append(message)
 
     def print(self, *, min_duration: float = 0.0, file: IO[str] | None = None) -> None:
-        """Print a tree: the functions of the user's, and the calls in them, those that took longest first.
+        """Print a tree: the user functions, and the calls in them, those that took longest first.
 
         Args:
-            min_duration: Seconds; what took less is left out.
-            file: Where to; the standard output where left out.
+            min_duration: Seconds; what took less is omitted.
+            file: Where to; the standard output if omitted.
 
         Raises:
             ModuleNotFoundError: The package rich, which draws the tree, isn't installed.
@@ -142,7 +142,7 @@ class Profile:
         """Make a page with a flame graph, to look at in a browser. It is one file, and asks nothing of a network.
 
         Args:
-            file: Where to save it; left out, it is only returned.
+            file: Where to save it; omitted, it is only returned.
 
         Returns:
             The page, as HTML.
@@ -216,7 +216,7 @@ def _recorded(recorder: Recorder) -> tuple[list[tuple[Entry, ...]], float]:
 
 
 def _of_libraries(entries: Iterable[Entry], libraries: Collection[str]) -> Iterator[Entry]:
-    """Yield the calls of some libraries; of one left out, those inside it."""
+    """Yield the calls of some libraries; of an excluded one, the calls inside it."""
     for entry in entries:
         children = tuple(_of_libraries(entry.children, libraries))
         if entry.library in libraries or (entry.kind == "call" and not entry.library):

@@ -95,7 +95,7 @@ def functions_of(xp: Any) -> Iterator[tuple[Any, str, Any, Label]]:
 
 
 def own_functions() -> list[tuple[Any, str, Any, Label]]:
-    """List where functions of ours are that are recorded: in all modules of ours, and the methods of public classes."""
+    """List the recorded functions of xpand: of all its modules, and the methods of public classes."""
     global _imported, _functions
     if not _functions:
         import_facades()
@@ -142,7 +142,7 @@ def _methods(cls: type, module: str) -> Iterator[tuple[Any, str, Any, Label]]:
 
 
 def _facade(function: Any) -> Any:
-    """Return the function that decorators of ours are put on."""
+    """Return the function that xpand's decorators are put on."""
     while _is_ours(function) and "__wrapped__" in vars(function):
         function = vars(function)["__wrapped__"]
     return function

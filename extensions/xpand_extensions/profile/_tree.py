@@ -11,12 +11,12 @@ GROUPINGS: Final[tuple[Grouping, ...]] = ("call", "function", "caller")
 
 
 class Node:
-    """Calls of one function from one place, or what a function of the user's calls, all together."""
+    """Calls of one function from one place, or what a user function calls, all together."""
 
     __slots__ = ("calls", "children", "duration", "entry", "name", "place")
 
     def __init__(self, name: str, place: Place | None, entry: Entry | None = None) -> None:
-        """Begin with no calls. `entry` is the first one; None for a function of the user's."""
+        """Begin with no calls. `entry` is the first one; None for a user function."""
         self.name, self.place, self.entry = name, place, entry
         self.calls = 0
         self.duration = 0.0
@@ -24,7 +24,7 @@ class Node:
 
     @property
     def own_duration(self) -> float:
-        """Seconds without those of the nodes inside; nothing in a function of the user's, whose time isn't taken."""
+        """Seconds without those of the nodes inside; nothing in a user function, whose time isn't taken."""
         return max(0.0, self.duration - sum(child.duration for child in self.children.values()))
 
     def child(self, key: tuple[Any, ...], name: str, place: Place | None, entry: Entry | None = None) -> "Node":
@@ -42,7 +42,7 @@ class Node:
 
 
 def tree(entries: Iterable[Entry]) -> Node:
-    """Group calls by the functions of the user's that they are called from, and by the calls that they are inside."""
+    """Group calls by the user functions that they are called from, and by the calls that they are inside."""
     root = Node("", None)
     _add(root, entries)
     return root

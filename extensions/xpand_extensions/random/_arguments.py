@@ -1,4 +1,4 @@
-"""The arguments that functions of random numbers have in common, checked at the door.
+"""The arguments that functions of random numbers have in common, and their checks.
 
 - `key_of(function, key) -> (xp, key)`: one key, of any library;
 - `shape_of(function, shape, *params)`: the shape of the samples, a tuple of ints, to which parameters broadcast;

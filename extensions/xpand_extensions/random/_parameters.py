@@ -1,4 +1,4 @@
-"""The parameters of distributions at the door: numbers and arrays that broadcast to the shape of the samples."""
+"""Check the parameters of distributions: numbers and arrays that broadcast to the shape of the samples."""
 
 from typing import Any, NamedTuple, TypeAlias
 

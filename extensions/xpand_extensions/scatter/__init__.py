@@ -104,13 +104,13 @@ def segment_sum(
         values: An array of one or more axes, of a numeric data type.
         segment_ids: One integer for each position along `axis`: shape `(values.shape[axis],)`. For ids of several axes,
             reshape both so that these become one.
-        num_segments: The number of segments, the size of the result along `axis`. Left out: the largest id plus one.
+        num_segments: The number of segments, the size of the result along `axis`. By default: the largest id plus one.
             Required where the ids' values aren't known: under jit and vmap, and for lazy arrays.
         axis: The axis along which the segments lie.
         indices_are_sorted: A promise that `segment_ids` never decrease, which some libraries use. The result for
             ids that do is undefined.
         mode: What becomes of ids below 0 or not below `num_segments`: "raise" an `IndexError`; "drop" (or "fill")
-            their values; "clip" or "wrap" the ids. Left out: "raise" where the ids' values are known, else "drop".
+            their values; "clip" or "wrap" the ids. By default: "raise" where the ids' values are known, else "drop".
 
     Returns:
         An array of the shape of `values` but for `axis`, which has size `num_segments`; of the data type of `values`,
@@ -119,7 +119,7 @@ def segment_sum(
     Raises:
         TypeError: An argument of the wrong type or data type, or arrays of two libraries.
         ValueError: Shapes that don't fit, no such axis, an unknown mode, arrays on two devices, a negative
-            `num_segments`, or one left out where it is required.
+            `num_segments`, or one omitted where it is required.
         IndexError: Ids out of bounds.
 
     Takes time in proportion to the number of values; where a library has no scatter, that of sorting the ids more.

@@ -38,7 +38,7 @@ class At:
     values to `set` the last one, in the order of the selection, stays.
 
     `mode` says what becomes of integer indices out of bounds: "raise" an `IndexError`; "drop" the update ("fill" is the
-    same); "clip" to the nearest element; "wrap" around. Left out, it is "raise" where the values of the indices are
+    same); "clip" to the nearest element; "wrap" around. By default it is "raise" where the values of the indices are
     known, and "drop" where they aren't: under jit, vmap and in lazy arrays. As always, -1 is the last element, and
     slices end with the array.
     """
@@ -111,8 +111,8 @@ class At:
 
         Args:
             mode: As for the updates, and "fill" (or "drop") gives `fill_value` for indices out of bounds.
-            fill_value: A Python scalar or an array of shape `()`. Left out: NaN for floating-point types, the smallest
-                number of signed integers, the largest of unsigned ones, True for booleans.
+            fill_value: A Python scalar or an array of shape `()`. By default: NaN for floating-point types, the
+                smallest number of signed integers, the largest of unsigned ones, True for booleans.
         """
         _arguments.choice("at.get", "mode", mode, MODES)
         if fill_value is not None:

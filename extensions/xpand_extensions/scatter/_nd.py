@@ -50,7 +50,7 @@ def scatter(
             "subtract", "multiply", "min" and "max" combine an element with all values for it; "mean" replaces it by the
             average of the values for it, without its own.
         mode: What becomes of indices out of bounds: "raise" an `IndexError`; "drop" (or "fill") leaves their values
-            out; "clip" moves them to the nearest element; "wrap" around. Left out: "raise" where the values of the
+            out; "clip" moves them to the nearest element; "wrap" around. By default: "raise" where the values of the
             indices are known, else "drop": under jit, vmap and in lazy arrays.
 
     Returns:
@@ -108,7 +108,7 @@ def scatter_nd(
             the data type of `x` within its kind.
         batch_dims: The number of batch axes, the first ones of `x` and `indices`.
         axes: Which `k` axes of `x` the multi-indices index, in their order; `rest` are then the others, in the order of
-            `x`. Left out: the first after the batch axes.
+            `x`. By default: the first after the batch axes.
         operation: As in `scatter`.
         mode: As in `scatter`. A multi-index is out of bounds where any of its indices is.
 

@@ -43,7 +43,7 @@ Kernel: TypeAlias = Callable[[Reduction, Array, Array], Array]
 def reducer(function: str, kernel: Kernel) -> Callable[..., Array]:
     """Make a library's `segment_sum`, or a function like it, from its kernel.
 
-    The facade has filled in what its caller left out: `num_segments` is a number, `axis` counts from the front.
+    The facade has filled in what its caller omitted: `num_segments` is a number, `axis` counts from the front.
     """
     combination = _COMBINATIONS[function]
     compute = _mean_of(kernel) if function == "segment_mean" else kernel

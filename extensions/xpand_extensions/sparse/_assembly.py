@@ -1,4 +1,4 @@
-"""From entries in any order, several of them for one place, to the rows of a CSR: worked out once for a pattern."""
+"""From entries in any order, several of them for one place, to the rows of a CSR: computed once for a pattern."""
 
 from typing import NamedTuple
 
@@ -38,12 +38,13 @@ def csr_assembly(
     """Work out how entries given by coordinates become a sparse matrix by rows (CSR).
 
     Args:
-        rows: The row of each entry: integers of shape `(nse,)`; the number of rows for padding, which is left out.
+        rows: The row of each entry: integers of shape `(nse,)`; the number of rows for padding, which is omitted.
         columns: The column of each entry, of the same shape; that of columns for padding.
         shape: The shape of the matrix, `(m, n)`.
         sum_duplicates: Whether entries of one place become one value. Otherwise they follow each other.
-        size: How many values there are. Left out: as many as there are places. Required where the pattern isn't known:
-            under jit. Beyond those that are needed there are zeros, which belong to no row; those beyond are left out.
+        size: How many values there are. By default: as many as there are places. Required where the pattern isn't
+            known: under jit. Beyond those that are needed there are zeros, which belong to no row; those beyond are
+                omitted.
 
     Returns:
         The pattern by rows, columns in order, as `indices` and `indptr`; and for `assembled_values` the `order` of the
@@ -51,7 +52,7 @@ def csr_assembly(
 
     Raises:
         TypeError: No array, no integers, or arrays of two libraries.
-        ValueError: Shapes that don't fit, arrays on two devices, a negative `size`, or one left out where it is
+        ValueError: Shapes that don't fit, arrays on two devices, a negative `size`, or one omitted where it is
             required.
 
     Takes the time of sorting; on the CPU, where the pattern is known, that of two passes of counting.

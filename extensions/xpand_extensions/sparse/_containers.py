@@ -296,7 +296,7 @@ class _Compressed(Sparse):
         return self if plan is None else self._of(self._values, self.pattern, self._static(), plan)
 
     def _plan_for_products(self) -> Any:
-        """Return the plan that comes along, or is worked out of a pattern that is known; None where there is none."""
+        """Return the plan that comes along, or is computed from a pattern that is known; None where there is none."""
         if self._plan is not None:
             return self._plan
         if not self._worked_out:
@@ -306,7 +306,7 @@ class _Compressed(Sparse):
         return self._worked_out[0]
 
     def _transposed(self, other: type["_Compressed"]) -> "_Compressed":
-        """Return the transposed, by the other format: the same arrays, and the same plan."""
+        """Return the transpose, by the other format: the same arrays, and the same plan."""
         made = other._of(self._values, self.pattern, (self._sparse_shape[::-1], *self._static()[1:]), self._plan)
         made._worked_out = self._worked_out
         return made

@@ -249,7 +249,7 @@ def _without_padding_in_rows(a: COO, cls: Any) -> COO:
 def assembled(a: COO, cls: Any, *, sum_duplicates: bool) -> Any:
     """Bring the entries of a matrix, of one pattern that is known, into the order of its rows or columns.
 
-    Padding is left out. Entries of one place may be summed, where they aren't booleans.
+    Padding is omitted. Entries of one place may be summed, where they aren't booleans.
     """
     (m, n), (rows, columns) = a._sparse_shape, a.coords
     shape, (major, minor) = ((m, n), (rows, columns)) if cls is CSR else ((n, m), (columns, rows))

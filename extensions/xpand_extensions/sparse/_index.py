@@ -22,7 +22,7 @@ def getitem(a: Sparse, index: Any, /) -> Any:
 
     Args:
         a: A container of any format.
-        index: For each axis an integer, a slice, an array of integers or a mask of one axis; `...` for those left out.
+        index: For each axis an integer, a slice, an array of integers or a mask of one axis; `...` for those omitted.
             Where several sparse axes have arrays, there must be one, or an integer, for each of them: they broadcast,
             and choose elements.
 

@@ -55,7 +55,7 @@ def to_native(a: Sparse, /, *, format: conversions.Format | None = None) -> Any:
     Returns:
         NumPy: a `coo_array`, `csr_array` or `csc_array` of SciPy. PyTorch: a sparse tensor, whose indices are copied
         for "coo", and for batches over one pattern. JAX: a `BCOO` or `BCSR`, or a `CSC`, which has no batches. CuPy: a
-        matrix of `cupyx.scipy.sparse`. Values are not copied, but where entries of no place are left out of them.
+        matrix of `cupyx.scipy.sparse`. Values are not copied, unless entries without a position are dropped.
 
     Raises:
         TypeError: `a` is no container, or (`UnsupportedError`) of a library without sparse arrays.

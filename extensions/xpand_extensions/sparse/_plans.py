@@ -1,4 +1,4 @@
-"""Plans for products, worked out of patterns that are known, once."""
+"""Plans for products, computed from patterns that are known, once."""
 
 from typing import Any
 

@@ -87,7 +87,7 @@ def csr_rmatmul(
     shape: Shape,
     plan: CSRPlan | None = None,
 ) -> Array:
-    """Multiply the transposed of a sparse matrix by rows (CSR) with a vector or with dense matrices: `A.T @ x`.
+    """Multiply the transpose of a sparse matrix by rows (CSR) with a vector or with dense matrices: `A.T @ x`.
 
     It isn't made. So this is also the product of a matrix by columns (CSC): of `values`, `indices` and `indptr` of
     `A.T` by rows.
@@ -148,7 +148,7 @@ def coo_matmul(
         TypeError: No array, arrays of two libraries, or data types that don't promote.
         ValueError: Shapes that don't fit, or arrays on two devices.
 
-    To multiply with the transposed, exchange rows and columns. The values of indices are trusted.
+    To multiply with the transpose, exchange rows and columns. The values of indices are trusted.
 
     >>> import numpy as np
     >>> values, rows, columns = np.asarray([1.0, 2.0, 3.0]), np.asarray([1, 0, 1]), np.asarray([0, 2, 0])

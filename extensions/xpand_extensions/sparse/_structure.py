@@ -32,7 +32,7 @@ def sum_duplicates(a: Sparse, /, *, nse: int | None = None, format: Format | Non
         TypeError: `a` is not sparse.
         ValueError: There are more places than `nse`, or no such format.
 
-    The pattern is worked out apart from the values, whose sums have derivatives. Takes the time of sorting.
+    The pattern is computed apart from the values, whose sums have derivatives. Takes the time of sorting.
 
     >>> import numpy as np
     >>> from xpand_extensions.sparse import COO
@@ -76,7 +76,7 @@ def sort(a: Sparse, /) -> Any:
         a: A container of any format and data type. Entries of one place stay in the order that they are in.
 
     Returns:
-        A container of the same format, sorted; `a` itself where it is said to be.
+        A container of the same format, sorted; `a` itself where it is declared to be.
 
     Raises:
         TypeError: `a` is not sparse.
@@ -197,7 +197,7 @@ def transpose(a: Sparse, axes: tuple[int, ...] | None = None, /) -> Sparse:
 
     Args:
         a: A container of any format.
-        axes: For each axis of the result, which one of `a` it is. Left out: in reverse order, for containers without
+        axes: For each axis of the result, which one of `a` it is. By default: in reverse order, for containers without
             batch and dense axes; otherwise see `matrix_transpose`.
 
     Returns:

@@ -96,7 +96,7 @@ def zeta(s: Array | Scalar, q: Array | Scalar = 1.0, /) -> Array:
 
     Args:
         s: An array of a real floating-point data type, or a number.
-        q: The same; they broadcast. Left out: 1, for the zeta function of Riemann.
+        q: The same; they broadcast. By default: 1, for the zeta function of Riemann.
 
     Returns:
         An array of their common shape and data type. Infinite for s = 1 and for q = 0, NaN for s < 1 and q < 0, where

@@ -41,7 +41,7 @@ def one_axis(function: str, value: Any, ndim: int) -> int:
 
     Raises:
         TypeError: It is no integer.
-        ValueError: The array has no such axis, or several where it is left out.
+        ValueError: The array has no such axis, or several where it is omitted.
     """
     if value is not None:
         return _arguments.axis(function, value, ndim)

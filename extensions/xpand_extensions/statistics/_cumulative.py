@@ -15,7 +15,7 @@ def cumulative_max(x: Array, /, *, axis: int | None = None, include_initial: boo
 
     Args:
         x: An array of one or more axes, of an integer or real floating-point data type.
-        axis: The axis to go along. It may be left out for an array of one axis.
+        axis: The axis to go along. It may be omitted for an array of one axis.
         include_initial: Whether the maximum of no elements comes first: -infinity, or the smallest integer of the type.
 
     Returns:
@@ -24,7 +24,7 @@ def cumulative_max(x: Array, /, *, axis: int | None = None, include_initial: boo
 
     Raises:
         TypeError: An argument of the wrong type or data type.
-        ValueError: No such axis, one left out where there are several, or a shape not known yet.
+        ValueError: No such axis, one omitted where there are several, or a shape not known yet.
 
     Source: the standard's `cumulative_sum`, for the signature; `jax.lax.cummax`.
 
@@ -58,7 +58,7 @@ def logcumsumexp(x: Array, /, *, axis: int | None = None, include_initial: bool 
 
     Args:
         x: An array of one or more axes, of a real floating-point data type.
-        axis: The axis to go along. It may be left out for an array of one axis.
+        axis: The axis to go along. It may be omitted for an array of one axis.
         include_initial: Whether the logarithm of the sum of nothing comes first: -infinity.
 
     Returns:
@@ -67,7 +67,7 @@ def logcumsumexp(x: Array, /, *, axis: int | None = None, include_initial: bool 
 
     Raises:
         TypeError: An argument of the wrong type or data type.
-        ValueError: No such axis, one left out where there are several, or a shape not known yet.
+        ValueError: No such axis, one omitted where there are several, or a shape not known yet.
 
     Source: `torch.logcumsumexp`.
 

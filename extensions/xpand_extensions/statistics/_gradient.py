@@ -21,7 +21,7 @@ def gradient(
         *spacing: The distances of the samples. Nothing: 1. One: for all axes. As many as axes: one for each. A number,
             or a 0-dimensional array, is the distance of neighbours; an array of one axis holds the coordinates of the
             samples, which may be at any distances.
-        axis: The axis or axes to differentiate along. Left out: all.
+        axis: The axis or axes to differentiate along. By default: all.
         edge_order: Whether the differences at the first and the last sample are of first or second order.
 
     Returns:

@@ -27,7 +27,7 @@ def nansum(x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
 
     Args:
         x: An array of a numeric data type.
-        axis: The axis or axes to reduce. Left out: all.
+        axis: The axis or axes to reduce. By default: all.
         keepdims: Whether the axes stay, with the size 1.
 
     Returns:
@@ -67,7 +67,7 @@ def nanmin(x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
 
     Args:
         x: An array of an integer or real floating-point data type.
-        axis: The axis or axes to reduce. Left out: all.
+        axis: The axis or axes to reduce. By default: all.
         keepdims: Whether the axes stay, with the size 1.
 
     Returns:
@@ -94,7 +94,7 @@ def nanmax(x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
 
     Args:
         x: An array of an integer or real floating-point data type.
-        axis: The axis or axes to reduce. Left out: all.
+        axis: The axis or axes to reduce. By default: all.
         keepdims: Whether the axes stay, with the size 1.
 
     Returns:
@@ -121,7 +121,7 @@ def nanmean(x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
 
     Args:
         x: An array of a floating-point data type, real or complex.
-        axis: The axis or axes to reduce. Left out: all.
+        axis: The axis or axes to reduce. By default: all.
         keepdims: Whether the axes stay, with the size 1.
 
     Returns:
@@ -148,7 +148,7 @@ def nanvar(x: Array, /, *, axis: Axis = None, correction: float = 0.0, keepdims:
 
     Args:
         x: An array of a real floating-point data type.
-        axis: The axis or axes to reduce. Left out: all.
+        axis: The axis or axes to reduce. By default: all.
         correction: What is subtracted from the number of elements in the divisor: 0 for the variance of a population,
             1 for an unbiased estimate from a sample.
         keepdims: Whether the axes stay, with the size 1.
@@ -191,7 +191,7 @@ def nanargmin(x: Array, /, *, axis: int | None = None, keepdims: bool = False) -
 
     Args:
         x: An array of an integer or real floating-point data type.
-        axis: The axis to search along. Left out: the array is flattened first.
+        axis: The axis to search along. By default, the array is flattened first.
         keepdims: Whether the axes stay, with the size 1.
 
     Returns:
@@ -219,7 +219,7 @@ def nanargmax(x: Array, /, *, axis: int | None = None, keepdims: bool = False) -
 
     Args:
         x: An array of an integer or real floating-point data type.
-        axis: The axis to search along. Left out: the array is flattened first.
+        axis: The axis to search along. By default, the array is flattened first.
         keepdims: Whether the axes stay, with the size 1.
 
     Returns:

@@ -65,7 +65,7 @@ def quantile(
     Args:
         x: An array of a real floating-point data type.
         q: The fractions, from 0 to 1: a number, a sequence of numbers, or an array of at most one axis.
-        axis: The axis or axes to compute along. Left out: all.
+        axis: The axis or axes to compute along. By default: all.
         method: What is taken for a fraction that falls between two elements in order. "linear" interpolates; "lower",
             "higher", "nearest" (of two as near, the one whose place in order is even) and "midpoint" say what they
             take; "inverted_cdf", "interpolated_inverted_cdf", "hazen", "weibull", "median_unbiased" and
@@ -129,7 +129,7 @@ def median(x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
 
     Args:
         x: An array of a real floating-point data type.
-        axis: The axis or axes to compute along. Left out: all.
+        axis: The axis or axes to compute along. By default: all.
         keepdims: Whether the axes stay, with the size 1.
 
     Returns:

@@ -1,4 +1,4 @@
-"""Reductions by a function of the user's, averages, and ranges."""
+"""Reductions by a user function, averages, and ranges."""
 
 from collections.abc import Callable
 
@@ -31,7 +31,7 @@ def reduce(
             element of which depends on those at its place alone. It must be associative, and need not be commutative.
         initial: What the reduction starts from, once for each slice: a Python scalar, or a 0-dimensional array, that
             promotes to the data type of `x`.
-        axis: The axis or axes to reduce. Left out: all.
+        axis: The axis or axes to reduce. By default: all.
         keepdims: Whether the axes stay, with the size 1.
 
     Returns:
@@ -73,7 +73,7 @@ def ptp(x: Array, /, *, axis: Axis = None, keepdims: bool = False) -> Array:
 
     Args:
         x: An array of an integer or real floating-point data type.
-        axis: The axis or axes to reduce. Left out: all.
+        axis: The axis or axes to reduce. By default: all.
         keepdims: Whether the axes stay, with the size 1.
 
     Returns:
@@ -102,9 +102,9 @@ def average(x: Array, /, *, axis: Axis = None, weights: Array | None = None, kee
 
     Args:
         x: An array of a floating-point data type, real or complex.
-        axis: The axis or axes to reduce. Left out: all.
+        axis: The axis or axes to reduce. By default: all.
         weights: An array of a real floating-point data type, of the shape of `x`; or, with one `axis`, of one axis of
-            that size. Left out: all weights are the same.
+            that size. By default, all weights are the same.
         keepdims: Whether the axes stay, with the size 1.
 
     Returns:

@@ -1,8 +1,8 @@
 """The interpreter of affine functions: its arrays hold, for each element, a linear combination of the argument's.
 
 A linear operation needs no rule of its own. What it does to numbers that stand for elements says which of them each
-element of its result is, and with what factor; where an operation adds up elements, its transposed is asked the same,
-and says to which sum each element goes. Numbers are host arrays, whatever the library of the argument.
+element of its result is, and with what factor; where an operation adds up elements, the same is computed for its
+transpose, and says to which sum each element goes. Numbers are host arrays, whatever the library of the argument.
 """
 
 from collections.abc import Callable, Sequence
@@ -219,7 +219,7 @@ class _Call:
         return [back[0].transposed(prod(self.shapes[0]))]
 
     def pulled(self, rule: Callable[..., Any], i: int, ct: Array) -> Array:
-        """Do the transposed of the operation in one argument."""
+        """Apply the transpose of the operation in one argument."""
         avals = iter([aval_of(x) for x in self.zeros])
         args = [next(avals) if place in self.mine else x for place, x in enumerate(self.given)]
         first = (self.trace.xp, ct, i) if self.op.linear else (self.trace.xp, ct)

@@ -234,7 +234,7 @@ class Op:
         return self.derivative if self.derivative is None else _per_array(self.derivative, count)
 
     def transposes(self, count: int, params: dict[str, Any]) -> Any:
-        """Return the transposed of the operation, for each array in which it is linear."""
+        """Return the transpose of the operation, for each array in which it is linear."""
         return None if self.transpose is None else _per_array(self.transpose, count)
 
     def named(self, values: Sequence[Any], params: dict[str, Any]) -> Any:

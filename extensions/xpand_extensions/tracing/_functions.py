@@ -153,9 +153,9 @@ class Signature(NamedTuple):
     arrays: list[str]
     """Those that are arrays; one with a star is a sequence of arrays."""
     extra: list[str]
-    """Those that are arrays and may be left out."""
+    """Those that are arrays and may be omitted."""
     static: dict[str, str | None]
-    """The others, and how the values that they have if left out are written; None where they have none."""
+    """The others, and how the values that they have if omitted are written; None where they have none."""
     positional: list[str]
     """Those of the others that aren't given by name."""
     is_variadic: bool

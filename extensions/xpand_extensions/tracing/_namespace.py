@@ -22,7 +22,7 @@ _CONSTANTS: Final = ("e", "inf", "nan", "newaxis", "pi", "__array_api_version__"
 _MORE_DTYPES: Final = ("float16", "bfloat16")
 
 _NUMBERS: Final = (int, float, complex)
-"""Numbers, also those of classes of their own, as NumPy's are: what operators take, rules hand on to functions."""
+"""Numbers, also those of classes of their own, as NumPy's are: what operators take, rules pass on to functions."""
 
 _NAMESPACES: Final[dict[int, "TracedNamespace"]] = {}
 

@@ -96,7 +96,7 @@ def _is_known(equation: Equation, constants: dict[Variable, Any]) -> bool:
 
 
 def _key(equation: Equation) -> Any:
-    """Return what equal operations have in common; None where it can't be told."""
+    """Return what equal operations have in common; None where it is unknown."""
     inputs = tuple(x if isinstance(x, Variable) else (type(x), repr(x)) for x in equation.inputs)
     if equation.effects:
         return None

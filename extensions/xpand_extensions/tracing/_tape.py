@@ -122,7 +122,7 @@ class Part(Node):
 
 
 class Opaque(Node):
-    """Tangents that a function of one's own computes, and pulls cotangents back through: its arrays are `Part`s."""
+    """Tangents that a custom function computes, and pulls cotangents back through: its arrays are `Part`s."""
 
     __slots__ = ("avals", "back", "nodes", "pushforward", "symbolic_zeros")
 

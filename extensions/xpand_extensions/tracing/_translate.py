@@ -45,7 +45,7 @@ def translated(graph: Graph, xp: Any, device: Device = None) -> Graph:
     for equation in graph.equations:
         inputs, outputs = [of(x) for x in equation.inputs], [of(x) for x in equation.outputs]
         params = params_on(equation.op, equation.params, dtypes, xp)
-        if equation.op.name in CREATION and not inputs:  # whose data type, left out, is each library's own
+        if equation.op.name in CREATION and not inputs:  # whose data type, omitted, is each library's own
             params = {**params, "kwargs": {**params["kwargs"], "dtype": outputs[0].dtype}}
         op = operation_on(equation.op, namespace)
         equations += _forwards(Equation(op, inputs, params, outputs, equation.scope))

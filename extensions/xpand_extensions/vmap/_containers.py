@@ -10,7 +10,7 @@ from ..sparse._containers import Sparse
 
 
 def with_fitting_plans(tree: trees.Tree) -> trees.Tree:
-    """Leave out what was worked out of the patterns of a batch: it isn't that of a lane."""
+    """Omit the data computed from the patterns of a batch: it isn't that of a lane."""
     return trees.map(
         lambda x: x._of(x._values, x.pattern, x._static()) if isinstance(x, Sparse) and _own(x) else x,
         tree,

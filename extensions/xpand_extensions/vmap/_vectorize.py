@@ -37,13 +37,13 @@ def vectorize(
 
     Args:
         function: Takes arrays, of the core dimensions alone, and returns one, or a tuple.
-        excluded: The positions of positional and the names of keyword arguments that are handed on as they are.
+        excluded: The positions of positional and the names of keyword arguments that are passed on as they are.
         signature: The core dimensions of arguments and results: "(m,n),(n)->(m)". They are the last axes; those with
-            one name have one size. Left out: there are none, and results have any shape.
+            one name have one size. By default, there are none, and results have any shape.
 
     Returns:
         A function of as many arguments, with axes before the core dimensions, the loop dimensions, which broadcast.
-        The results have them first. Keyword arguments, and positional ones that are None, are handed on as they are.
+        The results have them first. Keyword arguments, and positional ones that are None, are passed on as they are.
 
     Raises:
         TypeError: `function` can't be called, or an excluded argument is neither a position nor a name. By the function
@@ -120,7 +120,7 @@ def _without(x: Array, loop: Sequence[int], shape: Sequence[int], included: set[
 
 
 def _positions(excluded: Collection[int | str]) -> frozenset[int]:
-    """Check what is excluded; return the positions among it. Names need no more: keyword arguments are handed on."""
+    """Check what is excluded; return the positions among it. Names need no more: keyword arguments are passed on."""
     if isinstance(excluded, str) or not isinstance(excluded, Collection):
         raise TypeError(f"vectorize: excluded must be a set of positions and names, got {excluded!r}")
     for each in excluded:

@@ -1,4 +1,4 @@
-"""Arguments of the window functions: checked at the door, and the one form in which implementations get them."""
+"""Check the arguments of the window functions, and bring them into the form that implementations get."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, Final, Literal, NamedTuple, NoReturn, TypeAlias

@@ -1,4 +1,4 @@
-"""Windows reduced by a function of the user's, and sums scattered to the extremes of windows."""
+"""Windows reduced by a user function, and sums scattered to the extremes of windows."""
 
 from collections.abc import Callable
 

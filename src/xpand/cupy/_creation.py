@@ -146,7 +146,7 @@ def linspace(
     endpoint: bool = True,
     **kwargs: Any,
 ) -> Array:
-    """`num` evenly spaced numbers from `start` to `stop`, which is left out if `endpoint` is false."""
+    """`num` evenly spaced numbers from `start` to `stop`, which is omitted if `endpoint` is false."""
     if PRECISION.active and dtype is None:
         dtype = dtype_of(_XP, start, stop, is_floating=True)
     with on(device):

@@ -30,7 +30,7 @@ def cumulative_sum(
 ) -> Array:
     """The sums of the elements up to each one, along an axis; `include_initial` puts a zero before them.
 
-    `axis` may be left out for one dimension. The other keywords are those of `np.cumsum`.
+    `axis` may be omitted for one dimension. The other keywords are those of `np.cumsum`.
     """
     if axis is None:
         axis = _first_axis("cumulative_sum", x)
@@ -49,7 +49,7 @@ def cumulative_prod(
 ) -> Array:
     """The products of the elements up to each one, along an axis; `include_initial` puts a one before them.
 
-    `axis` may be left out for one dimension. The other keywords are those of `np.cumprod`.
+    `axis` may be omitted for one dimension. The other keywords are those of `np.cumprod`.
     """
     if axis is None:
         axis = _first_axis("cumulative_prod", x)

@@ -168,7 +168,7 @@ def _from_the_end(indices: Array, size: int) -> Array:
 
 
 def take(x: Array, indices: Array, /, *, axis: int | None = None, **kwargs: Any) -> Array:
-    """The elements of `x` at `indices` along an axis, which may be left out where `x` has one dimension."""
+    """The elements of `x` at `indices` along an axis, which may be omitted where `x` has one dimension."""
     if axis is None:
         if x.ndim != 1:
             raise ValueError(f"take: `axis` must be given for an array of {x.ndim} dimensions")

@@ -30,7 +30,7 @@ def _is_empty(x: Array) -> bool:
 
 
 def _of_stacks(native: Callable[..., Array], x: Array, axes: Sequence[int] | None, **kwargs: Any) -> Array:
-    """Transform a stack of no lanes too, of which MKL makes an error: as one lane of zeros, left out again."""
+    """Transform a stack of no lanes too, of which MKL makes an error: as one lane of zeros, omitted again."""
     transformed = set(range(x.ndim)) if axes is None else {axis % x.ndim for axis in axes}
     empty = [axis for axis, size in enumerate(x.shape) if size == 0 and axis not in transformed]
     if not empty and not x.numel():

@@ -72,7 +72,7 @@ class Loop:
     def __init__(
         self, method: Method, system: Any, order: int, b: Array, rtol: Array, atol: Array, bounded: bool = False
     ) -> None:
-        """Take the criterion, and whether loops must have a bound, for arrays whose values nobody knows."""
+        """Take the criterion, and whether loops must have a bound, for arrays whose values are unknown."""
         self.method, self.system, self.order, self.b, self.is_bounded = method, system, order, b, bounded
         self.xp = array_namespace(b)
         size = norm(b)
@@ -152,7 +152,7 @@ class Loop:
     def repeat(
         self, is_running: Callable[[Carry], Array], body: Callable[[Carry], Carry], carry: Carry, bound: int
     ) -> Carry:
-        """Loop while any system goes on: in Python as long as that can be told, else as a loop of the library."""
+        """Loop while any system goes on: in Python as long as that is known, else as a loop of the library."""
 
         def any_running(carry: Carry) -> Array:
             return self.xp.any(is_running(carry))

@@ -28,7 +28,7 @@ class Schedule(NamedTuple):
 
 
 def schedule(rows: Array, columns: Array, size: int, *, lower: bool) -> Schedule:
-    """Order the unknowns of a triangle by what they wait for; what is on its diagonal or outside of it is left out.
+    """Order the unknowns of a triangle by what they wait for; what is on its diagonal or outside of it is omitted.
 
     Args:
         rows: The rows of the entries, on the host.

@@ -29,7 +29,7 @@ def multivariate_normal(
 
 
 def _factor(cov: Array, method: str) -> Array:
-    """Return a matrix whose product with its transposed is `cov`."""
+    """Return a matrix whose product with its transpose is `cov`."""
     xp = array_namespace(cov)
     if method == "cholesky":
         return xp.linalg.cholesky(cov)

@@ -1,4 +1,4 @@
-"""Reductions by a function of the user's, averages, and ranges, with the standard alone."""
+"""Reductions by a user function, averages, and ranges, with the standard alone."""
 
 import math
 from collections.abc import Callable

@@ -91,7 +91,7 @@ def window_reduce(
 
 
 def _checked(result: Any, like: Array) -> Array:
-    """Check what a function of the user's returned."""
+    """Check what a user function returned."""
     _arguments.namespace_of("window_reduce", x=like, **{"the function's result": result})
     if result.dtype != like.dtype:
         raise TypeError(

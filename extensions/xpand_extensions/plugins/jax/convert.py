@@ -55,7 +55,7 @@ def _from_numpy(x: Any, copy: bool | None) -> Any:
         try:
             return jax.dlpack.from_dlpack(x, copy=copy)
         except (BufferError, RuntimeError, ValueError):
-            pass  # strides with gaps, data types that NumPy hands over to nobody: they take another way
+            pass  # strides with gaps, data types that NumPy does not export: they take another way
     if not hasattr(jnp, x.dtype.name):
         raise no_dtype("JAX", x.dtype)
     # Where a GPU is the default, the array stays on the host all the same.

@@ -29,7 +29,7 @@ def exported(x: Array, /, *, to_host: bool = False, copy: bool | None = None) ->
     if x.layout is not torch.strided:
         raise TypeError("convert: x is a sparse tensor, whose values have no memory of one kind; convert its parts")
     if private.are_levels_active():
-        # PyTorch hands over no memory inside of torch.func, not even that of tensors from outside; next to it, it does.
+        # PyTorch exports no memory inside of torch.func, not even that of tensors from outside; next to it, it does.
         with private.without_levels():
             return _exported(x, to_host or x.is_cpu, copy)
     return _exported(x, to_host, copy)

@@ -82,7 +82,7 @@ def scanned(function: Function, x: Any, axis: int) -> Any:
 
 
 def _line_axis(function: str, axis: int | None, ndim: int) -> int:
-    """Return the axis of a cumulative function, which may be left out where there is one only."""
+    """Return the axis of a cumulative function, which may be omitted where there is one only."""
     if axis is None and ndim > 1:
         raise ValueError(f"{function}: x has {ndim} axes; with more than one, name the axis: axis=0")
     return 0 if axis is None else axis_of(function, axis, ndim)

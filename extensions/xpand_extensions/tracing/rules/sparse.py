@@ -1,6 +1,6 @@
 """Rules of sparse products on parts.
 
-They are linear in the values and in what is multiplied; the transposed are the product at places, and the transposed
+They are linear in the values and in what is multiplied; their transposes are the product at places, and the transposed
 product. So all derivatives stay on the pattern.
 """
 

@@ -44,7 +44,7 @@ def _weak_dtype(x: Array, scalar: Any) -> Any:
 
 
 def take(x: Array, indices: Array, /, *, axis: int | None = None) -> Array:
-    """Elements at one-dimensional indices along an axis, which may be left out where `x` has only one.
+    """Elements at one-dimensional indices along an axis, which may be omitted where `x` has only one.
 
     Lazy indices keep their chunks, and the axis of `x` is brought into one chunk for them.
     """

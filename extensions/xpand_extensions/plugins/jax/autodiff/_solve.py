@@ -82,7 +82,7 @@ def custom_root(
 
 
 def _as_floats(x: Array) -> Array:
-    """Hand integers over as floats of the same bits: the rule of JAX's custom_root has no tangents for integers."""
+    """Pass integers as floats of the same bits: the rule of JAX's custom_root has no tangents for integers."""
     if jnp.issubdtype(x.dtype, jnp.inexact):
         return x
     if x.dtype.itemsize < 4:

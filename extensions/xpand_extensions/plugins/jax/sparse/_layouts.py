@@ -28,7 +28,7 @@ class Layout:
 
     @property
     def mT(self) -> Any:
-        """The transposed."""
+        """The transpose."""
         raise NotImplementedError
 
     def times(self, x: Array) -> Array:
@@ -63,7 +63,7 @@ class Diagonals(Layout):
 
     @property
     def mT(self) -> "Diagonals":
-        """The transposed."""
+        """The transpose."""
         m, n = self.data.shape[-1], self.columns
         data = [_shifted(self.data[..., i, :], each, n - m - each) for i, each in enumerate(self.offsets)]
         return Diagonals(jnp.stack(data, axis=-2), tuple([-each for each in self.offsets]), m)
@@ -90,7 +90,7 @@ class Rows(Layout):
 
     @property
     def mT(self) -> Any:
-        """The transposed."""
+        """The transpose."""
         return self.container.mT
 
     def times(self, x: Array) -> Array:

@@ -195,7 +195,7 @@ def _in_step(values: Array, x: Array, indices: Array, indptr: Array, slots: int,
 def _by_rows_jvp(
     slots: int, shape: Shape, wide: bool, primals: tuple[Any, ...], tangents: tuple[Any, ...]
 ) -> tuple[Array, Array]:
-    # By segments: the transposed of that is, to XLA, one product at the places of entries, or one sum by segments.
+    # By segments: the transpose of that is, to XLA, one product at the places of entries, or one sum by segments.
     values, x, indices, indptr, rows = primals
     out = _by_rows(values, x, indices, indptr, rows, slots, shape, wide)
     rows = _rows(indptr, values.shape[-1]) if rows is None else rows

@@ -14,7 +14,7 @@ Arrays: TypeAlias = "tuple[Array, ...]"
 
 
 def linearize(function: Callable[..., Any], /, *primals: Array, has_aux: bool = False) -> tuple[Any, ...]:
-    # The transposed of the transposed: torch.func has a `linearize` of its own, which can't be nested.
+    # The transpose of the transpose: torch.func has a `linearize` of its own, which can't be nested.
     outs, pull, aux = vjp(function, *primals, has_aux=True)
     like = [(tuple(x.shape), x.dtype, x.device, is_floating(x)) for x in outs]
 

@@ -242,7 +242,7 @@ def _places(kind: Kind, first: Array, second: Array, nse: int) -> tuple[Array, A
 
 
 def _transposed(kind: Kind, first: Array, second: Array, shape: Shape) -> tuple[Any, ...]:
-    """Return the transposed of a matrix."""
+    """Return the transpose of a matrix."""
     if kind == "coo_matmul":
         return second, first, kind, shape[::-1]
     return first, second, "csr_rmatmul" if kind == "csr_matmul" else "csr_matmul", shape
