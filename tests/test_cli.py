@@ -16,8 +16,11 @@ import pytest
 
 import xpand
 from xpand_extensions import capabilities
-from xpand_extensions.cli import _info, _libraries, _tour, main
-from xpand_extensions.cli._tour_results import TASKS, Column, Result, Task
+from xpand_extensions.cli import _info, _libraries, load_tour, main
+
+_tour: Any = load_tour()
+from xpand_extensions.cli.tour import report  # noqa: E402
+from xpand_extensions.cli.tour.results import TASKS, Column, Result, Task  # noqa: E402
 
 COMMAND = [sys.executable, "-c", "import sys; from xpand_extensions.cli import main; sys.exit(main())"]
 
@@ -36,8 +39,8 @@ def one_line(text: str) -> str:
 
 
 def set_tasks(monkeypatch: pytest.MonkeyPatch, *tasks: Task) -> None:
-    for module in ("_tour", "_tour_report"):
-        monkeypatch.setattr(f"xpand_extensions.cli.{module}.TASKS", tasks)
+    for module in (_tour, report):
+        monkeypatch.setattr(module, "TASKS", tasks)
 
 
 @pytest.fixture
@@ -215,7 +218,7 @@ class TestTour:
         assert "RuntimeError: no luck" in out
 
     def test_picture_of_a_failed_task(self, tmp_path: Path) -> None:
-        from xpand_extensions.cli._picture import draw
+        from xpand_extensions.cli.tour.picture import draw
 
         failed = Result(error="RuntimeError: no luck")
         column = Column(_libraries.find("numpy"), "float64", (failed,) * len(TASKS))

@@ -266,7 +266,7 @@ def test_what_computes_with_arrays_is_not_affected(library: Library) -> None:
 def test_helpers_name_their_data_types() -> None:
     """No array that a function makes on the way has a data type by default: those are the precision's."""
     creation = {"arange", "empty", "eye", "fftfreq", "full", "linspace", "ones", "rfftfreq", "zeros"}
-    wanted = {"arithmetic", "_tour_tasks"}  # where it is the default that is asked for; an example
+    wanted = {"arithmetic"}  # where it is the default that is asked for
     unnamed = []
     for path in sorted(Path(xpand_extensions.__file__).parent.rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):

@@ -1,8 +1,13 @@
 """The tour's computations, against scikit-learn and NumPy, on every library; and the tour as a whole."""
 
 import ast
+import importlib
 import inspect
 import json
+import os
+import subprocess
+import sys
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,9 +19,12 @@ from sklearn import cluster, decomposition, linear_model, preprocessing
 
 import xpand
 from tests.libraries import LIBRARIES, Library
-from xpand_extensions.cli import _tour, _tour_tasks, main
+from xpand_extensions.cli import load_tour, main
 
-DATA = _tour.load_data()
+tour = load_tour()
+tasks = importlib.import_module("xpand_extensions.cli.tour.tasks")
+
+DATA = tour.load_data()
 
 
 def run(library: Library, function: Callable[..., Any], *names: str, **parameters: Any) -> list[np.ndarray]:
@@ -30,19 +38,19 @@ def run(library: Library, function: Callable[..., Any], *names: str, **parameter
 
 
 def test_standardise(library: Library) -> None:
-    (result,) = run(library, _tour_tasks.standardise, "digits")  # of its columns some are constant
+    (result,) = run(library, tasks.standardise, "digits")  # of its columns some are constant
     np.testing.assert_allclose(result, preprocessing.StandardScaler().fit_transform(DATA["digits"]), atol=1e-12)
 
 
 def test_principal_components(library: Library) -> None:
-    coordinates, explained = run(library, _tour_tasks.principal_components, "digits", count=3)
+    coordinates, explained = run(library, tasks.principal_components, "digits", count=3)
     reference = decomposition.PCA(3, svd_solver="full").fit(DATA["digits"])
     np.testing.assert_allclose(coordinates, reference.transform(DATA["digits"]), atol=1e-10)
     np.testing.assert_allclose(explained, reference.explained_variance_ratio_, rtol=1e-10)
 
 
 def test_ridge_path(library: Library) -> None:
-    (weights,) = run(library, _tour_tasks.ridge_path, "diabetes", "progression", "penalties")
+    (weights,) = run(library, tasks.ridge_path, "diabetes", "progression", "penalties")
     for i in (0, 30, 59):
         reference = linear_model.Ridge(DATA["penalties"][i], solver="cholesky").fit(
             DATA["diabetes"], DATA["progression"]
@@ -52,9 +60,7 @@ def test_ridge_path(library: Library) -> None:
 
 def test_logistic_regression(library: Library) -> None:
     x = preprocessing.StandardScaler().fit_transform(DATA["cancer"])
-    results = _tour_tasks.logistic_regression(
-        library.asarray(x), library.asarray(DATA["malignant"]), penalty=2.0, steps=9
-    )
+    results = tasks.logistic_regression(library.asarray(x), library.asarray(DATA["malignant"]), penalty=2.0, steps=9)
     weights, log_odds = (np.asarray(library.to_numpy(result)) for result in results)
     reference = linear_model.LogisticRegression(C=0.5, tol=1e-12, solver="newton-cg", max_iter=1000)
     reference.fit(x, DATA["malignant"])
@@ -64,13 +70,13 @@ def test_logistic_regression(library: Library) -> None:
 
 
 def test_probability_of_any_log_odds(library: Library) -> None:
-    result = library.to_numpy(_tour_tasks.probability(library.asarray([-1e4, -1.0, 0.0, 1.0, 1e4])))
+    result = library.to_numpy(tasks.probability(library.asarray([-1e4, -1.0, 0.0, 1.0, 1e4])))
     np.testing.assert_allclose(result, [0, 1 / (1 + np.e), 0.5, np.e / (1 + np.e), 1], atol=1e-15)
 
 
 def test_k_means(library: Library) -> None:
     x, start = DATA["digits"][:300], DATA["start"]
-    results = _tour_tasks.k_means(library.asarray(x), library.asarray(start), steps=12)
+    results = tasks.k_means(library.asarray(x), library.asarray(start), steps=12)
     centres, groups = (np.asarray(library.to_numpy(result)) for result in results)
     reference = cluster.KMeans(10, init=start, n_init=1, tol=0, algorithm="lloyd").fit(x)
     np.testing.assert_allclose(centres, reference.cluster_centers_, atol=1e-12)
@@ -83,30 +89,30 @@ def test_no_image_lies_between_two_centres() -> None:
     for _ in range(20):
         nearest, second = np.sort(np.sum(centres**2, axis=1) - 2 * x @ centres.T, axis=1)[:, :2].T
         assert np.min(second - nearest) > 1e-4
-        centres, _ = _tour_tasks.k_means(x, centres, steps=1)
+        centres, _ = tasks.k_means(x, centres, steps=1)
 
 
 def test_k_means_keeps_a_centre_without_rows(library: Library) -> None:
     x = library.asarray([[0.0], [1.0]])
-    centres, groups = _tour_tasks.k_means(x, library.asarray([[0.4], [99.0]]), steps=2)
+    centres, groups = tasks.k_means(x, library.asarray([[0.4], [99.0]]), steps=2)
     library.assert_equal(centres, np.asarray([[0.5], [99.0]]))
     np.testing.assert_array_equal(library.to_numpy(groups), [0, 0])
 
 
 def test_histogram_2d(library: Library) -> None:
-    (counts,) = run(library, _tour_tasks.histogram_2d, "left", "right", bins=17, low=-0.5, high=16.5)
+    (counts,) = run(library, tasks.histogram_2d, "left", "right", bins=17, low=-0.5, high=16.5)
     reference, _, _ = np.histogram2d(DATA["left"], DATA["right"], bins=17, range=[(-0.5, 16.5)] * 2)
     np.testing.assert_array_equal(counts, reference)
 
 
 def test_histogram_2d_has_its_last_cell_closed(library: Library) -> None:
     edge = library.asarray([0.0, 0.5, 1.0])
-    counts = _tour_tasks.histogram_2d(edge, edge, bins=2, low=0.0, high=1.0)
+    counts = tasks.histogram_2d(edge, edge, bins=2, low=0.0, high=1.0)
     library.assert_equal(counts, np.asarray([[1.0, 0.0], [0.0, 2.0]]))
 
 
 def test_the_source_names_no_library() -> None:
-    tree = ast.parse(inspect.getsource(_tour_tasks))
+    tree = ast.parse(inspect.getsource(tasks))
     modules = {node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom)}
     assert modules == {"xpand", "xpand._typing", "xpand_extensions.scatter"}
     assert not [node for node in ast.walk(tree) if isinstance(node, ast.Import)]
@@ -154,3 +160,21 @@ def test_the_picture_shows_something(whole: tuple[int, dict[str, Any], Path]) ->
         assert np.mean(np.any(part[..., :3] < 0.9, axis=-1)) > 0.02
     for part in (pixels[550:, 750:1150], pixels[550:, 1250:1550]):
         assert np.mean(np.any(part[..., :3] < 0.9, axis=-1)) > 0.3
+
+
+def test_wheels_have_the_tour(tmp_path: Path) -> None:
+    from hatchling.builders.wheel import WheelBuilder
+
+    (wheel,) = WheelBuilder(str(Path(__file__).parent.parent)).build(directory=str(tmp_path), versions=["standard"])
+    unpacked = tmp_path / "unpacked"
+    zipfile.ZipFile(wheel).extractall(unpacked)
+    program = "from xpand_extensions.cli import load_tour; print(load_tour().__file__)"
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(unpacked)},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert Path(done.stdout.strip()) == unpacked / "xpand_extensions" / "cli" / "tour" / "__init__.py"

@@ -11,7 +11,9 @@ import signal
 import sys
 import threading
 from collections.abc import Sequence
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
+from types import ModuleType
 
 from ._errors import UsageError
 
@@ -71,20 +73,36 @@ def _interruptible(arguments: argparse.Namespace) -> int:
 def _run(arguments: argparse.Namespace) -> int:
     # Imported here, so that `--help` and a mistyped option answer at once.
     try:
-        from ._info import info
-        from ._tour import tour
+        if arguments.command == "info":
+            from ._info import info
+
+            return info(as_json=arguments.json)
+        tour = load_tour()
     except ModuleNotFoundError as error:
         if error.name != "rich":
             raise
         raise UsageError("needs rich, which is not installed; `pip install 'xpand[cli]'` adds it") from error
-    if arguments.command == "info":
-        return info(as_json=arguments.json)
-    return tour(
+    code: int = tour.tour(
         libraries=arguments.library,
         repeats=arguments.repeats,
         as_json=arguments.json,
         picture=None if arguments.no_picture else arguments.output,
     )
+    return code
+
+
+def load_tour() -> ModuleType:
+    """Import the tour, an example in `docs/examples/tour`, which wheels have beside this file."""
+    name = f"{__name__}.tour"
+    if name not in sys.modules:
+        folders = (Path(__file__).parent / "tour", Path(__file__).parents[3] / "docs" / "examples" / "tour")
+        file = next(folder for folder in folders if folder.is_dir()) / "__init__.py"
+        spec = spec_from_file_location(name, file)
+        assert spec is not None
+        assert spec.loader is not None
+        sys.modules[name] = module_from_spec(spec)
+        spec.loader.exec_module(sys.modules[name])
+    return sys.modules[name]
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 from xpand._typing import Array
+from xpand_extensions.cli._libraries import Library
 
-from . import _tour_tasks as tasks
-from ._libraries import Library
+from . import tasks
 
 Data: TypeAlias = Mapping[str, Array]
 

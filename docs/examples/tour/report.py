@@ -10,10 +10,10 @@ from rich.table import Table
 from rich.text import Text
 
 import xpand
+from xpand_extensions.cli._libraries import DOUBLE_PRECISION, Library
+from xpand_extensions.cli._output import absent_libraries, console, write_json
 
-from ._libraries import DOUBLE_PRECISION, Library
-from ._output import absent_libraries, console, write_json
-from ._tour_results import TASKS, TOLERANCES, Column, Result
+from .results import TASKS, TOLERANCES, Column, Result
 
 
 def write_report(

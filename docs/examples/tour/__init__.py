@@ -10,11 +10,11 @@ from typing import Final
 
 from xpand import namespace
 from xpand._typing import Array, DType, Namespace
+from xpand_extensions.cli._errors import UsageError
+from xpand_extensions.cli._libraries import Library, enable_double_precision, find, known_names, to_numpy
+from xpand_extensions.cli._output import Steps, progress
 
-from ._errors import UsageError
-from ._libraries import Library, enable_double_precision, find, known_names, to_numpy
-from ._output import Steps, progress
-from ._tour_results import TASKS, Column, Data, Result, Task
+from .results import TASKS, Column, Data, Result, Task
 
 _SECONDS_PER_TASK: Final = 1.0
 """Where a task has been timed for so long, it is timed no more."""
@@ -36,7 +36,7 @@ def tour(*, libraries: Sequence[str] | None, repeats: int, as_json: bool, pictur
         UsageError: A library that was asked for can't be used, scikit-learn or matplotlib is missing, or the picture
             can't be saved.
     """
-    from ._tour_report import write_report
+    from .report import write_report
 
     _check_requirements(picture)
     enable_double_precision()
@@ -50,7 +50,7 @@ def tour(*, libraries: Sequence[str] | None, repeats: int, as_json: bool, pictur
             step(f"import {name}", done=True)
         columns = run_tasks([library for library in found if library.status == "ready"], repeats, step)
         if picture is not None:
-            from ._picture import draw
+            from .picture import draw
 
             step(f"draw {picture}")
             _save(draw(columns[0]), picture)

@@ -11,8 +11,8 @@ from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits
 from xpand import namespace
 from xpand._typing import Array
 
-from ._tour_results import TASKS, Column
-from ._tour_tasks import probability
+from .results import TASKS, Column
+from .tasks import probability
 
 _BENIGN: Final = "#2a7fb8"
 _MALIGNANT: Final = "#d1495b"
