@@ -259,18 +259,14 @@ def _logaddexp(x1: Array, x2: Array, **kwargs: Any) -> Array:
     """Compute `torch.logaddexp`, with second derivatives of numbers far apart: PyTorch's overflow to NaN."""
     if kwargs or not (is_differentiated(x1) or is_differentiated(x2)):
         return torch.logaddexp(x1, x2, **kwargs)
-    apart = ~(torch.abs(x1 - x2) <= math.log(torch.finfo(x1.dtype).max) / 2)
+    apart = torch.abs(x1 - x2) > math.log(torch.finfo(x1.dtype).max) / 2
     if is_all_false(apart):
         return torch.logaddexp(x1, x2)
-    # An infinite argument is all of the sum or none of it; of two equal ones, each counts in full.
-    infinite = torch.isinf(x1) | torch.isinf(x2)
-    at_ends = torch.where(x1 == x2, x1 + x2, torch.maximum(x1, x2) + 0.0)
     near = torch.logaddexp(torch.where(apart, 0.0, x1), torch.where(apart, 0.0, x2))
-    apart = apart & ~infinite
     y1, y2 = torch.where(apart, x1, 0.0), torch.where(apart, x2, 0.0)
     larger = torch.maximum(y1, y2)
     far = larger + torch.log1p(torch.exp(torch.minimum(y1, y2) - larger))
-    return torch.where(infinite, at_ends, torch.where(apart, far, near))
+    return torch.where(apart, far, near)
 
 
 add = _binary("add", torch.add, _modular(torch.add))

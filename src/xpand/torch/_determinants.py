@@ -13,25 +13,22 @@ import torch
 from .._typing import Array
 from . import _private as private
 from ._concrete import is_traced
-from ._differentiated import is_all_false, is_differentiated, is_differentiated_twice, product_of_few, with_derivatives
+from ._differentiated import is_all_false, is_differentiated, product_of_few, with_derivatives
 from ._spectra import diagonal_of
 
 
 def det(x: Array, /, **kwargs: Any) -> Array:
     """Compute the determinants of a stack of matrices."""
     plain = torch.linalg.det(x, **kwargs)
-    if kwargs or not x.shape[-1] or not is_differentiated(x):
-        return plain
+    forward = private.in_forward_mode()
+    if kwargs or not x.shape[-1] or not is_differentiated(x) or (is_traced() and not forward):
+        return plain  # in graphs too: the other forms take TorchInductor half a minute to compile
     singular = plain.detach() == 0  # whose factors have no derivative
     if is_all_false(singular):
-        # PyTorch's third derivative by reverse mode is wrong too.
-        return _product_of_factors(x) if private.in_forward_mode() or is_differentiated_twice(x) else plain
-    if _is_differentiated_once(x):
-        return with_derivatives(plain, torch.sum(_cofactors(x.detach(), singular) * x, (-2, -1)))
+        return _product_of_factors(x) if forward else plain
     eye = torch.eye(x.shape[-1], dtype=x.dtype, device=x.device)
     regular = _product_of_factors(torch.where(singular[..., None, None], eye, x))
-    found = _det_of_singular(x)
-    return torch.where(singular, with_derivatives(plain, found), regular)
+    return torch.where(singular, with_derivatives(plain, _det_of_singular(x)), regular)
 
 
 def _product_of_factors(x: Array) -> Array:
@@ -39,40 +36,8 @@ def _product_of_factors(x: Array) -> Array:
     return parity * torch.prod(diagonal, -1)
 
 
-def _is_differentiated_once(x: Array) -> bool:
-    """Tell whether a traced array is known to be differentiated once only.
-
-    The forms with second derivatives take TorchInductor half a minute to compile.
-    """
-    is_known = is_traced() and not torch.compiler.is_dynamo_compiling()
-    return is_known and not private.in_forward_mode() and not is_differentiated_twice(x)
-
-
-def _cofactors(x: Array, singular: Array) -> Array:
-    """The derivatives of the determinants of matrices of which it is known which are singular, as constants.
-
-    Of a singular matrix without one pivot they are an outer product, of what solves its equations to either side.
-    """
-    eye = torch.eye(x.shape[-1], dtype=x.dtype, device=x.device)
-    factors, exchanges, _ = torch.linalg.lu_factor_ex(x)
-    permutation, lower, upper = torch.lu_unpack(factors, exchanges)
-    pivots = torch.abs(diagonal_of(upper))
-    least = torch.amin(pivots, -1, True)
-    missing = (pivots == least) & (singular[..., None] | (least == 0))  # determinants are of other factors than these
-    whole = torch.where(missing[..., None], eye, upper)
-    rows = torch.linalg.solve_triangular(whole, upper, upper=True, left=False)
-    row = torch.sum(torch.where(missing[..., None] & ~missing[..., None, :], rows, 0.0), -2)
-    count = torch.sum(missing, -1)[..., None, None]
-    of_singular = torch.where((count == 1) & missing[..., None, :], eye - row[..., None], 0.0)
-    inner = torch.where(count == 0, eye, of_singular)
-    inner = torch.linalg.solve_triangular(whole.mT, inner, upper=False, left=False)
-    inner = torch.linalg.solve_triangular(lower.mT, inner, upper=True, unitriangular=True)
-    scale = _parity(exchanges, x) * torch.prod(diagonal_of(whole), -1)
-    return scale[..., None, None] * (permutation @ inner)
-
-
 def _det_of_singular(x: Array) -> Array:
-    """Determinants with their first and second derivatives, of matrices in which one or two pivots are missing.
+    """Compute determinants with their first and second derivatives, of matrices without one or two of their pivots.
 
     Where more are, these derivatives are zero. With what elimination finds, taken for constants, `x` becomes
     a matrix whose rows and columns of pivots are those of the identity; of the others the Schur complement is left.
@@ -103,24 +68,17 @@ def _trace(x: Array) -> Array:
 
 
 def slogdet(x: Array, /, **kwargs: Any) -> Any:
-    """The signs of the determinants of a stack of matrices, and the logarithms of their absolute values."""
+    """Compute the signs of the determinants of a stack of matrices, and the logarithms of their absolute values."""
     plain = torch.linalg.slogdet(x, **kwargs)
-    if kwargs or not is_differentiated(x):
-        return plain
-    if not private.in_forward_mode() and is_all_false(plain[0].detach() == 0):
+    if kwargs or not private.in_forward_mode():
         return plain
     diagonal, parity = _factors(x)
     return type(plain)((parity * torch.prod(torch.sgn(diagonal), -1), torch.sum(torch.log(torch.abs(diagonal)), -1)))
 
 
 def _factors(x: Array) -> tuple[Array, Array]:
-    """The diagonals of the upper triangular factors of a stack of matrices, and the signs of the permutations."""
+    """Return the diagonals of the upper triangular factors of matrices, and the signs of the permutations."""
     lu, exchanges, _ = torch.linalg.lu_factor_ex(x)
-    return diagonal_of(lu), _parity(exchanges, x)
-
-
-def _parity(exchanges: Array, x: Array) -> Array:
-    """The signs of permutations that are given as exchanges of rows of `x`."""
     rows = torch.arange(1, x.shape[-1] + 1, dtype=exchanges.dtype, device=x.device)
     odd = torch.sum((exchanges != rows).to(torch.int64), -1) % 2
-    return (1 - 2 * odd).to(x.dtype)
+    return diagonal_of(lu), (1 - 2 * odd).to(x.dtype)

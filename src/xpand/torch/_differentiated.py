@@ -42,18 +42,6 @@ def is_differentiated_in_both(x: Array) -> bool:
     return private.in_forward_mode() and is_differentiated_in_reverse(x)
 
 
-def is_differentiated_twice(x: Array) -> bool:
-    """Tell whether two levels of torch.func or more differentiate an array by reverse mode."""
-    if not private.are_levels_active() or torch.compiler.is_dynamo_compiling():
-        return False
-    count = int(x.requires_grad)
-    with private.unobserved():
-        while count < 2 and private.is_wrapped(x):
-            x = debug_unwrap(x, recurse=False)
-            count += x.requires_grad
-    return count > 1
-
-
 def is_all_false(condition: Array) -> bool:
     """Tell whether a boolean array is known to be false everywhere, in all lanes of a batch."""
     if torch.compiler.is_dynamo_compiling() or condition.device.type != "cpu":  # to ask would be to wait
