@@ -1,8 +1,8 @@
-"""The interpreter of affine functions: its arrays hold, for each element, a linear combination of the argument's.
+"""The interpreter of affine functions: each element of its arrays is a linear combination of the argument's elements.
 
-A linear operation needs no rule of its own. What it does to numbers that stand for elements says which of them each
-element of its result is, and with what factor; where an operation adds up elements, the same is computed for its
-transpose, and says to which sum each element goes. Numbers are host arrays, whatever the library of the argument.
+A linear operation needs no rule here. It is applied to numbers that stand for elements: the result tells which element
+each entry comes from, and its factor. Where an operation sums elements, its transpose is applied in the same way, and
+tells to which sum each element belongs. The numbers are host arrays, whatever the library of the argument.
 """
 
 from collections.abc import Callable, Sequence
@@ -71,7 +71,7 @@ class Affine(Trace):
         return Map(xp.zeros(0, dtype=xp.float64), empty, xp.zeros(count + 1, dtype=xp.int64)).matrix(self.width)
 
     def on_host(self, x: Any) -> Any:
-        """Return a constant as an array of the host; what is no array, as it is."""
+        """Return a constant as an array of the host; return other objects unchanged."""
         x = bare(x)
         if not hasattr(x, "dtype"):
             return x
@@ -125,7 +125,7 @@ class Affine(Trace):
         return self.namespace.array(self, Combination(value.rows.with_values(values), offset, aval))
 
     def results(self, op: Op, call: "_Call", maps: list[Any]) -> Any:
-        """Put together what an operation makes of the combinations of its arguments."""
+        """Build the results of an operation from the combinations of its arguments."""
         offsets, found = call.run([x._value.offset for x in call.traced]), []
         avals = [call.aval] if op.result is None else list(call.aval)
         for k, (aval, offset) in enumerate(zip(avals, offsets)):
@@ -162,7 +162,7 @@ class Affine(Trace):
 
 
 class _Call:
-    """An operation on some arguments that are traced, and others that are known; done on the host."""
+    """An operation on traced and on concrete arguments, run on the host."""
 
     def __init__(self, trace: Affine, op: Op, args: Sequence[Any], params: dict[str, Any], mine: list[int]) -> None:
         self.trace, self.op, self.mine = trace, op, mine
@@ -177,7 +177,7 @@ class _Call:
         self._constant: list[Array] | None = None
 
     def run(self, values: Sequence[Array]) -> list[Array]:
-        """Do the operation with host arrays in the places of those that are traced."""
+        """Run the operation with host arrays in place of the traced ones."""
         given = list(self.given)
         for i, x in zip(self.mine, values):
             given[i] = x
@@ -185,14 +185,14 @@ class _Call:
         return [found] if self.op.result is None else list(found)
 
     def linear(self, i: int, value: Array) -> list[Array]:
-        """Do the linear part of the operation in one argument."""
+        """Apply the linear part of the operation in one argument."""
         if self._constant is None:
             self._constant = self.run(self.zeros)
         values = [value if place == i else zero for place, zero in zip(self.mine, self.zeros)]
         return [x - constant for x, constant in zip(self.run(values), self._constant)]
 
     def factor(self, entry: Any, i: int) -> Map:
-        """Return what an operation does that multiplies each element by a factor."""
+        """Return the map of an operation that multiplies each element by a factor."""
         xp, shape = self.trace.xp, self.shapes[0]
         value: Any = entry
         if isinstance(entry, scale):
@@ -205,7 +205,7 @@ class _Call:
         return scaled(xp, xp.reshape(xp.broadcast_to(places, shape), (-1,)), value, shape)
 
     def maps(self, i: int) -> list[Map] | None:
-        """Return for each result which elements of an argument it holds or sums; None where that isn't all it does."""
+        """Return for each result which elements of an argument it copies or sums; None where it does anything else."""
         shape = self.zeros[self.mine.index(i)].shape
         found = coordinates_of(self.trace.xp, lambda x: self.linear(i, x), shape)
         if found is not None or self.op.result is not None:
@@ -226,7 +226,7 @@ class _Call:
         return self.host_op.apply(rule, first, args, self.params)
 
     def probed(self, i: int) -> list[Map]:
-        """Return what an operation does to each element by itself."""
+        """Return the map of an operation that acts on each element by itself."""
         xp, zero = self.trace.xp, self.zeros[self.mine.index(i)]
         size, count = prod(zero.shape), sum(map(prod, self.shapes))
         if size > _MOST_PROBES or size * count > _MOST_PROBED:
@@ -294,4 +294,4 @@ EXPANSIONS: Final[dict[str, Callable[..., Any]]] = {
     "linalg.vecdot": _vecdot,
     "cumulative_sum": _cumulative_sum,
 }
-"""Products and sums of which no element is one of the argument's, nor goes into one sum alone, in terms of others."""
+"""Decompositions of products and sums whose elements are neither copies of the argument's nor single sums of them."""

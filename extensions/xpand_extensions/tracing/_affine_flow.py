@@ -1,4 +1,4 @@
-"""Loops and functions with rules of their own, for affine functions: their steps are traced one by one."""
+"""Rules of affine functions for loops and for functions with custom rules: their steps are traced one by one."""
 
 from collections.abc import Sequence
 from typing import Any

@@ -1,4 +1,4 @@
-"""Linear operations as maps: for each element of a result, the elements of the argument that it depends on."""
+"""Linear operations as sparse maps: the elements of the argument that each element of a result depends on."""
 
 from collections.abc import Callable, Sequence
 from math import prod
@@ -14,7 +14,7 @@ _MANY = 8
 
 
 class Map:
-    """The matrix of a linear operation, by rows: elements of the result, as sums of elements of the argument."""
+    """The matrix of a linear operation by rows: each element of the result is a weighted sum of argument elements."""
 
     __slots__ = ("columns", "ends", "is_selection", "weights")
 
@@ -47,14 +47,14 @@ class Map:
 def coordinates_of(
     xp: Namespace, operation: Callable[[Array], list[Array]], shape: tuple[int, ...]
 ) -> list[Map] | None:
-    """Find for each result of a linear operation which element of its argument each element is, times what factor.
+    """Find for each element of each result the one argument element that it equals, and its factor.
 
     Returns:
         A map for each result; None where an element depends on two.
     """
     size = prod(shape)
     numbers = xp.arange(1.0, size + 1.0, dtype=xp.float64)
-    # Values in no order: what takes one element for another, or mixes them, is found out.
+    # Unordered values, so that an operation that sorts, selects or mixes elements is detected.
     marks = 1.0 + (numbers * 0.6180339887498949) % 1.0
     ones = operation(xp.ones(shape, dtype=xp.float64))
     counted = operation(xp.reshape(numbers, shape))
@@ -76,7 +76,7 @@ def coordinates_of(
 
 
 def scaled(xp: Namespace, places: Array, factor: Any, shape: tuple[int, ...]) -> Map:
-    """Return the map of elements at places, each times its factor; where that is zero, nothing."""
+    """Return the map that takes elements at given positions times factors; a zero factor leaves the entry out."""
     if isinstance(factor, (int, float, complex)):
         factor = xp.asarray(factor, dtype=xp.complex128 if isinstance(factor, complex) else xp.float64)
     weights = xp.reshape(xp.broadcast_to(factor, shape), (-1,))
@@ -92,7 +92,7 @@ def _without_zeros(xp: Namespace, places: Array, weights: Array, is_there: Array
 
 
 def compose(step: Map, rows: sparse.CSR) -> sparse.CSR:
-    """Apply a map to rows: each becomes a sum of some, times their factors. Entries of one place stay apart."""
+    """Apply a map to rows: each new row is a weighted sum of rows. Duplicate entries are not merged."""
     xp = array_namespace(rows.values)
     lengths = xp.take(xp.diff(rows.indptr), step.columns)
     ends = xp.cumulative_sum(lengths, include_initial=True)
@@ -115,12 +115,12 @@ def plus(parts: Sequence[sparse.CSR]) -> sparse.CSR:
     columns = xp.reshape(xp.stack([numbers + k * count for k in range(len(parts))], axis=1), (-1,))
     ends = xp.arange(count + 1, dtype=xp.int64) * len(parts)
     total = compose(Map(xp.ones(columns.shape[0], dtype=xp.float64), columns, ends, is_selection=True), below(parts))
-    # Where an element is a sum of many, some of them are likely to be of the same.
+    # An element that sums many others is likely to have duplicates among them.
     return sparse.sum_duplicates(total) if total.nse > _MANY * (count + 1) else total
 
 
 def below(parts: Sequence[sparse.CSR]) -> sparse.CSR:
-    """Put rows one below the other."""
+    """Concatenate rows."""
     xp = array_namespace(parts[0].values)
     ends, first = [xp.zeros(1, dtype=xp.int64)], 0
     for part in parts:

@@ -1,8 +1,8 @@
 """Find the results of a simplified graph that must be copied, so that none shares memory that it didn't share before.
 
-The caller may write to a result. `x * 1` is a new array, and `x`, which it is simplified to, is
-not; `sin(x)` written twice are two arrays, and computed once they are one; `zeros(3)` is a new array at each call, and
-the constant that is kept in its place is one for all: also where a loop that makes no step returns what it began with.
+The caller may write to a result. `x * 1` is a new array, but its simplification `x` is not. `sin(x)` written twice
+gives two arrays; computed once, it gives one. `zeros(3)` is a new array at each call, but the constant that replaces it
+is shared by all calls. The same holds for a loop without steps that returns its initial values.
 """
 
 from collections.abc import Callable, Iterator
@@ -32,17 +32,17 @@ VIEWS: Final = frozenset(
         "unstack",
     }
 )
-"""Operations whose result may be a view of their first array, or it."""
+"""Operations whose result may be their first array, or a view of it."""
 
 _MAY_RETURN: Final = frozenset({"ceil", "clip", "conj", "diff", "floor", "linalg.matrix_power", "round", "trunc"})
-"""Functions of the standard that some libraries let return what they are given where there is nothing to do."""
+"""Functions of the standard that return their argument itself in some libraries where there is nothing to do."""
 
 _NEW: Final = (frozenset((*FUNCTIONS, *CREATION)) | {"setitem"}) - VIEWS - _MAY_RETURN - {"broadcast_arrays"}
-"""Operations whose result is always a new array. Loops, branches and operations of facades may return what they get."""
+"""Operations whose result is always a new array. Loops, branches and facade operations may return an argument."""
 
 
 def to_be_copied(before: Graph, after: Graph) -> set[int]:
-    """Return the places of the outputs to be copied: of a graph, and what it has been simplified to."""
+    """Return the positions of the outputs to be copied, given a graph and its simplification."""
     copied: set[int] = set()
     left = {out: equation for equation in after.equations for out in equation.outputs}
     old_edges = _edges(before, lambda equation: _as_before(equation, left.get(equation.outputs[0])))
@@ -63,7 +63,7 @@ def to_be_copied(before: Graph, after: Graph) -> set[int]:
 
 
 def _as_before(equation: Equation, later: Equation | None) -> set[Any]:
-    """Return the inputs that an equation still has in the simplified graph, and has not got for others there."""
+    """Return the inputs that an equation still has at the same positions in the simplified graph, and at no others."""
     if later is None:
         return set()
     pairs = list(zip(equation.inputs, later.inputs))
@@ -71,7 +71,7 @@ def _as_before(equation: Equation, later: Equation | None) -> set[Any]:
 
 
 def _edges(graph: Graph, returned: Callable[[Equation], set[Any]]) -> dict[Variable, list[Variable]]:
-    """Return for each variable, where there are any, those of its equation whose memory it may share.
+    """Return for each variable the inputs of its equation whose memory it may share; omit variables without any.
 
     Args:
         graph: The graph.
@@ -98,7 +98,7 @@ def _sources(variable: Variable, edges: dict[Variable, list[Variable]]) -> set[V
 
 
 def _shared(equation: Equation, out: Variable, returned: Callable[[Equation], set[Any]]) -> Iterator[Variable]:
-    """Go through the inputs of which a result may be a view, or which it may be."""
+    """Yield the inputs that a result may be, or may be a view of."""
     name, arrays = equation.op.name, [x for x in equation.inputs if isinstance(x, Variable)]
     if name in VIEWS or (name == "astype" and not equation.params.get("copy", True)):
         yield from arrays[:1]

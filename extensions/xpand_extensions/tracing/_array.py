@@ -30,9 +30,9 @@ _INSTEAD: Final = {
     "backward": "take derivatives with `autodiff.grad`",
     "requires_grad_": "take derivatives with `autodiff.grad`",
 }
-"""Replacements for attributes that arrays of some libraries have and the standard has no function for."""
+"""Suggested replacements for attributes of some libraries' arrays that the standard has no function for."""
 
-# Arrays of NumPy and Dask convert their index and ask no one else, so that `table[x]` cannot be traced.
+# Arrays of NumPy and Dask convert their index without asking it, so that `table[x]` cannot be traced.
 _INDEXING: Final = "; to index a constant array with it, write `xp.asarray(table)[x]` in place of `table[x]`"
 
 
@@ -74,7 +74,7 @@ class _Methods(TracedArray):
 
     @property
     def is_traced(self) -> bool:
-        """Whether the values are out of reach."""
+        """Whether the values are abstract."""
         return self._trace.is_traced(self)
 
     @property
@@ -123,7 +123,7 @@ class _Methods(TracedArray):
         self._become(namespace.wrap(bind(namespace.operations["setitem"], (self, value, *arrays), {"key": parts})))
 
     def _become(self, found: TracedArray) -> None:
-        """Take the elements of another array, so that everyone who holds this one sees them."""
+        """Take over the elements of another array, so that all references to this one see them."""
         self._trace, self._value, self._extra = found._trace, found._value, found._extra
         self._is_array = True
 
@@ -146,7 +146,7 @@ class _Methods(TracedArray):
         return shape[0]
 
     def __iter__(self) -> Iterator[Any]:
-        # As one operation: as many as there are elements would each be differentiated, and each make a whole gradient.
+        # One operation: with one per element, each derivative would build a gradient of full size.
         return iter(self._namespace.unstack(self) if len(self) else ())
 
     def __bool__(self) -> bool:
@@ -162,7 +162,7 @@ class _Methods(TracedArray):
         return complex(_constant(self, "complex(x)"))
 
     def __format__(self, spec: str) -> str:
-        # A text has no derivative to be lost: where values are concrete it may show them.
+        # A string has no derivative to lose: it may show the values where they are concrete.
         return format(_concrete(self, f'f"{{x:{spec}}}"'), spec) if spec else str(self)
 
     def __index__(self) -> int:
@@ -204,7 +204,7 @@ class _Methods(TracedArray):
         return f"its attributes are those of the standard{own if self._namespace.methods else ''}"
 
     def to_dask_array(self) -> Any:
-        # Dask takes whatever has a shape for an array, and would only find out when it computes, or never.
+        # Dask takes any object with a shape for an array, and would fail only when it computes, or never.
         return _bare(self, "conversion to Dask", _INDEXING)
 
     def __copy__(self) -> Any:
@@ -236,7 +236,7 @@ def _concrete(x: Any, what: str) -> Any:
 
 
 def _constant(x: Any, what: str) -> Any:
-    """Return the values of an array without a derivative; from one that has one, it may not be lost silently."""
+    """Return the values of an array; raise if it has a derivative, which must not be lost silently."""
     concrete = _concrete(x, what)
     if x._trace is not EVALUATION and x._namespace.is_floating(x.dtype):
         raise TracedError(

@@ -1,4 +1,4 @@
-"""Batching: arrays with an axis more than the function sees, which comes first.
+"""Batching: arrays with a leading axis that the function doesn't see.
 
 The rule of an operation is `rule(xp, mapped, *args, **params)`: `mapped` tells of each argument whether it has that
 axis. It returns the result, or a tuple of results, with the axis first.
@@ -23,7 +23,7 @@ class Batching(Trace):
         super().__init__("vmap", namespace)
         self.size, self.axis_name = size, axis_name
         self.axis: object = object() if of is None else of.axis
-        """The same where a function is traced once more: arrays of both interpreters have the axis."""
+        """The identity of the axis, which an interpreter that traces the function again shares."""
 
     def owns(self, x: Any) -> bool:
         """Tell whether something is an array with the axis."""
@@ -69,7 +69,7 @@ class Batching(Trace):
         )
 
     def lifted(self, x: Any) -> Array:
-        """Return an array with the axis: where it has none, the same for all lanes."""
+        """Return an array with the axis; an array without it is repeated for all lanes."""
         if self.owns(x):
             return x._value
         x = bare(x)
@@ -86,7 +86,7 @@ def batched(
     axis_name: Hashable = None,
     of: Batching | None = None,
 ) -> tuple[tuple[Array, ...], tuple[bool, ...]]:
-    """Call a function of arrays, which returns a tuple of arrays, for all positions along axes of its arguments.
+    """Vectorize a function of arrays, which returns a tuple of arrays, over axes of its arguments.
 
     `of` is the interpreter of the same positions that the function was found under, whose arrays it may close over.
 
@@ -96,7 +96,7 @@ def batched(
     with Batching(namespace, size, axis_name, of) as trace:
         given = []
         for x, axis in zip(arrays, axes):
-            x = snapshot(bare(x))  # the function may write into it, and into what is around it
+            x = snapshot(bare(x))  # the function may write into its arguments and into captured arrays
             if axis is not None:
                 xp = namespace_for(namespace, x)
                 x = namespace.array(trace, bare(xp.moveaxis(x, axis, 0) if axis else x))

@@ -1,4 +1,4 @@
-"""Graphs as bodies of loops and branches: made of functions, and transformed into other graphs."""
+"""Graphs as bodies of loops and branches: traced from functions, and transformed into other graphs."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, Final, NamedTuple
@@ -17,11 +17,11 @@ from ._simplify import without_unused
 from ._staging import stage
 
 RULES: Final = ("custom_jvp", "custom_vjp")
-"""The operations that are functions with rules of their users'."""
+"""The operations that call functions with custom rules."""
 
 
 class Body:
-    """A graph of arrays alone, with what is made of it, each once."""
+    """A graph whose inputs and outputs are arrays, with a cache of the graphs derived from it."""
 
     __slots__ = ("_made", "graph")
 
@@ -30,11 +30,11 @@ class Body:
         self._made: dict[Any, Any] = {}
 
     def __reduce__(self) -> Any:
-        """Be pickled without what is made of the graph."""
+        """Pickle the graph without its cache."""
         return Body, (self.graph,)
 
     def made(self, key: Any, make: Callable[[], Any]) -> Any:
-        """Return what is made of the graph under a key, which is made the first time."""
+        """Return the cached object under a key; make it the first time."""
         found = self._made.get(key)
         return self._made.setdefault(key, make()) if found is None else found
 
@@ -44,7 +44,7 @@ class Body:
         return [aval_of(x.aval) if hasattr(x, "aval") else x for x in self.graph.outputs]
 
     def results(self, given: Sequence[Any]) -> list[Any]:
-        """Return the types of the results for arguments of certain types.
+        """Return the types of the results for arguments of the given types.
 
         Raises:
             ValueError: They aren't those of the inputs.
@@ -85,7 +85,7 @@ class Body:
         return tuple(isinstance(x, Variable) and x in found for x in graph.outputs)
 
     def depends_at_last(self, on: tuple[bool, ...], constants: int, carry: int) -> tuple[bool, ...]:
-        """Tell which outputs do after any number of steps: inputs after the constants are what is carried."""
+        """Tell which outputs do after any number of steps; inputs after the constants are the carry."""
         while True:
             found = self.depends(on)
             after = tuple(x or y for x, y in zip(on[constants : constants + carry], found))
@@ -119,9 +119,9 @@ class Body:
         return body_of(graph.namespace, function, [*avals, *(x for x, each in zip(avals, has) if each)])
 
     def with_rules(self, wanted: tuple[bool, ...]) -> "Body":
-        """Return the body whose outputs are computed as derivatives in some inputs do: by the rules of their users.
+        """Return the body whose outputs come from custom rules, as they do when some inputs are differentiated.
 
-        So the derivative of a derivative looks into the rules, as it does where there is no loop.
+        So a second derivative differentiates the rules, as it does outside of loops.
         """
         if not any(wanted) or not self.has_rules:
             return self
@@ -139,13 +139,13 @@ class Body:
 
     @property
     def has_rules(self) -> bool:
-        """Whether a function with a derivative of its users' own is called."""
+        """Whether a function with a custom derivative is called."""
         return any(_calls_rules(equation) for equation in self.graph.equations)
 
     def parted(self, count: int, selected: Callable[[Equation], bool] | None = None) -> "Parts | None":
-        """Part what is computed of the first `count` inputs alone from what isn't; None where nothing is.
+        """Split off the operations that depend on the first `count` inputs alone; None where there are none.
 
-        `selected`: of the former, only the operations that it is true of, and those that they need.
+        `selected`: split off only the operations for which it is true, and those that they need.
         """
         found = self.made(("parted", count, selected), lambda: (self._parted(count, selected),)) if count else (None,)
         return found[0]
@@ -175,7 +175,7 @@ class Body:
 
     @property
     def silent(self) -> "Body":
-        """The body without calls of functions that return nothing, for steps that are computed again."""
+        """The body without calls of functions that return nothing, for steps that are recomputed."""
         if not any(each.effects for each in self.graph.equations):
             return self
         return self.made(("silent",), lambda: Body(_silenced(self.graph)))  # type: ignore[no-any-return]
@@ -215,9 +215,9 @@ class Body:
     def mapped_loop(
         self, axes: tuple[bool, ...], size: int, constants: int, carry: int
     ) -> tuple["Body", tuple[bool, ...]]:
-        """Return the body of a batch whose inputs after the constants are carried on, and which outputs have the axis.
+        """Return the body of a batch whose inputs after the constants are the carry, and which outputs have the axis.
 
-        What is carried has the axis only where it depends on something that has it.
+        A part of the carry has the axis only where it depends on an array that has it.
         """
         depends = self.depends_at_last(axes, constants, carry)
         while True:
@@ -245,11 +245,11 @@ class Body:
 
 
 class Parts(NamedTuple):
-    """The part of a body that depends on its first inputs alone, and the rest of it."""
+    """A body split into the part that depends on its first inputs alone, and the rest."""
 
     before: Body
     after: Body
-    """A body of some of those inputs, of what that gave, and of the other inputs."""
+    """The rest: its inputs are some of the first inputs, the results of the first part, and the other inputs."""
     some: tuple[int, ...]
 
     def rest(self, given: Sequence[Any], found: Sequence[Any]) -> tuple[Body, list[Any]]:
@@ -300,7 +300,7 @@ def spread_out(namespace: Any, x: Array, size: int) -> Array:
 
 
 def replaced(arrays: Sequence[Any], places: Sequence[int], given: Sequence[Any]) -> list[Any]:
-    """Put others in some places of arrays."""
+    """Replace the arrays at some positions."""
     found = list(arrays)
     for place, x in zip(places, given):
         found[place] = x
@@ -308,7 +308,7 @@ def replaced(arrays: Sequence[Any], places: Sequence[int], given: Sequence[Any])
 
 
 def body_of(namespace: Any, function: Callable[..., Any], avals: Sequence[Any]) -> Body:
-    """Make the body of a function that uses no traced arrays besides its arguments."""
+    """Make the body of a function that captures no traced arrays."""
     body, constants = closed(namespace, "loop", function, avals)
     assert not constants, "what a body is made of brings no arrays of its own"
     return body
@@ -317,9 +317,9 @@ def body_of(namespace: Any, function: Callable[..., Any], avals: Sequence[Any]) 
 def closed(
     namespace: Any, what: str, function: Callable[..., Any], avals: Sequence[Any], is_choice: bool = False
 ) -> tuple[Body, list[TracedArray]]:
-    """Make the body of a function; arrays around it that are traced become its first inputs, and are returned.
+    """Make the body of a function; captured traced arrays become its first inputs, and are returned.
 
-    `is_choice`: the function isn't always called, so that all it does is done in the body.
+    `is_choice`: the function isn't always called, so that all its operations belong in the body.
     """
     graph, _ = stage(namespace, what, function, avals, is_choice=is_choice)
     outer = {variable: x for variable, x in graph.constants.items() if isinstance(x, TracedArray)}

@@ -25,9 +25,10 @@ def cond(
     operands: Sequence[Array],
     skips: bool = False,
 ) -> list[Any]:
-    """Call the function of a number, which is one of integers or booleans, with operands.
+    """Call the function with a number, an integer or a boolean, with operands.
 
-    `skips`: of two functions the second is the one to be spared, for a batch too whose lanes all choose the first.
+    `skips`: the second of two functions is skipped where it isn't chosen, also for a batch whose lanes all choose the
+    first.
     """
     avals = list(map(aval_of, operands))
     made = [closed(namespace, "cond", lambda *x, f=f: (tuple(f(*x)), ()), avals, is_choice=True) for f in functions]
@@ -44,7 +45,7 @@ def cond_bodies(
     args: Sequence[Any],
     skips: bool,
 ) -> list[Any]:
-    """Choose among bodies, each of constants of its own and of operands for all."""
+    """Choose among bodies; each has its own constants, and all have the same operands."""
     op = namespace.operation("cond", _run_cond)
     return list(map(bare, bind(op, [index, *args], {"bodies": tuple(bodies), "counts": counts, "skips": skips})))
 
@@ -92,7 +93,7 @@ def cond_batch(trace: Batching, op: Op, args: Sequence[Any], params: dict[str, A
     if not trace.owns(index):
         found = cond_bodies(namespace, bare(index), [mapped(i) for i in range(len(bodies))], counts, values, skips)
     elif skips:
-        # As long as one lane needs it, all compute it.
+        # All lanes compute it as long as one needs it.
         some = namespace.any(namespace.wrap(index._value))
         first = lambda _, *x: tuple(mapped(0).graph.run(*given_to(0, counts, x)))
         each = lambda number, *x: tuple(_of_each(trace, number, x, axes, params))
@@ -105,7 +106,7 @@ def cond_batch(trace: Batching, op: Op, args: Sequence[Any], params: dict[str, A
 def _of_each(
     trace: Batching, number: Any, given: Sequence[Any], axes: Sequence[bool], params: dict[str, Any]
 ) -> list[Any]:
-    """Choose where lanes differ: all are computed, and each lane takes its own."""
+    """Choose where lanes differ: compute all bodies, and select each lane's result."""
     namespace, bodies, counts = trace.namespace, params["bodies"], params["counts"]
     every = (True,) * len(bodies[0].graph.outputs)
     number = namespace.wrap(number)
@@ -132,9 +133,9 @@ def _is_chosen(number: Any, i: int, count: int, is_bool: bool) -> Any:
 
 
 def _of_chosen(trace: Batching, is_mine: Any, value: Any, has_axis: bool) -> tuple[Any, bool]:
-    """Return an argument for a body, and whether it has the axis: of other lanes' only the value.
+    """Return an argument for a body, and whether it has the axis; stop the gradient in lanes that choose another body.
 
-    Derivatives at values that the body isn't meant for, which may be NaN, so have no part in those of the arguments.
+    Derivatives at values that the body isn't meant for may be NaN; so they don't reach the arguments.
     """
     namespace = trace.namespace
     if not namespace.is_floating(value.dtype) or not isinstance(value, TracedArray):
@@ -161,7 +162,7 @@ def cond_forward(trace: Forward, op: Op, args: Sequence[Any], params: dict[str, 
 
         return push_body
 
-    # All that they use are operands: what is done with arrays from around a body isn't done in it, but always.
+    # All arrays that they use are operands: operations on captured arrays would run always, not only if chosen.
     operands = [*given, *[t for t in along if t is not None]]
     found = cond(namespace, index, [pushed(i) for i in range(len(bodies))], operands, params["skips"])
     derivatives = iter(found[len(floats) :])
@@ -169,7 +170,7 @@ def cond_forward(trace: Forward, op: Op, args: Sequence[Any], params: dict[str, 
 
 
 def cond_linearize(trace: Linearize, op: Op, args: Sequence[Any], params: dict[str, Any]) -> Any:
-    """Trace the body that is chosen; where that isn't known, choose again among the pullbacks."""
+    """Trace the chosen body; where the choice is abstract, choose again among the pullbacks."""
     namespace = trace.namespace
     index = args[0]._value if trace.owns(args[0]) else bare(args[0])
     if is_concrete(index):
@@ -187,7 +188,7 @@ def cond_linearize(trace: Linearize, op: Op, args: Sequence[Any], params: dict[s
 
 
 def cond_tape(trace: Tape, op: Op, args: Sequence[Any], params: dict[str, Any]) -> Any:
-    """Record a choice of linear functions: its transpose is the one at zero."""
+    """Record a choice among linear functions: its transpose is that at zero."""
     namespace, index = trace.namespace, bare(args[0])
     if trace.owns(index):
         raise trace.nonlinear(op)
@@ -216,7 +217,7 @@ def _run_chosen(namespace: Any, index: int, given: Sequence[Any], params: dict[s
 def _pulled(
     namespace: Any, index: Any, primals: Sequence[Any], active: Sequence[bool], params: dict[str, Any]
 ) -> tuple[list[Any], Callable[..., list[Any]]]:
-    """Choose, and return the results and the pullback, which chooses again."""
+    """Return the results of the chosen body and the pullback, which chooses again."""
     bodies, counts = params["bodies"], params["counts"]
     floats = bodies[0].floats("outputs")
     with_rules = [body.with_rules(tuple(given_to(i, counts, active))) for i, body in enumerate(bodies)]

@@ -1,7 +1,7 @@
 """Check a graph: each variable is defined once, before it is used, and has the type that its operation gives it.
 
-The operations are checked as they are called: with as many arrays as they take, with parameters of their names and
-kinds, and those of facades by the facades.
+Each operation must get as many arrays as it takes, and parameters of the right names and kinds. Facades check their own
+operations.
 """
 
 import math
@@ -63,7 +63,7 @@ def check(graph: Graph) -> None:
 
 
 def _results(equation: Equation, constants: dict[Variable, Any]) -> list[Aval]:
-    """Tell what is known of the results of an operation."""
+    """Return the abstract values of the results of an operation."""
     op, inputs, params = equation.op, equation.inputs, equation.params
     given = described(op, inputs, constants.items())
     signature = _SIGNATURES.get(op.name)
@@ -85,14 +85,14 @@ def _results(equation: Equation, constants: dict[Variable, Any]) -> list[Aval]:
 
 
 def _check_facade(op: FacadeOp, inputs: Sequence[Any], constants: dict[Variable, Any], params: dict[str, Any]) -> None:
-    """Call the facade, which checks what it is given.
+    """Call the facade, which checks its arguments.
 
-    Its results say nothing: it may have been called with arguments of which it makes others.
+    Its results are ignored: the facade may have normalized its arguments before it made the operation.
     """
     (template,) = params.values()
     if len(inputs) != len(template.names) or not all(isinstance(x, Variable) for x in inputs):
         raise TypeError(f"it takes {len(template.names)} arrays")
-    # What it says of known values, such as indices, it says of these alone.
+    # Constants, such as indices, are passed with their values, so that the facade checks these too.
     known = {variable: x for variable, x in constants.items() if not isinstance(x, TracedArray)}
     given = [known.get(x, x.aval) for x in inputs]
     avals_of(op.namespace, given, lambda *arrays: trees.leaves(template.call(op.operation.facade, arrays)))
@@ -131,7 +131,7 @@ def _are_integers(value: Any) -> bool:
 
 
 def _are_axes(value: Any) -> bool:
-    """Tell whether a value is an integer, a sequence of such, or one of sequences, as for both sides of a product."""
+    """Tell whether a value is an integer or a sequence of integers, or has one of these for each operand."""
     return all(map(_are_axes, value)) if isinstance(value, (tuple, list)) else _is_integer(value)
 
 
@@ -156,7 +156,7 @@ def _is_count(value: Any) -> bool:
 
 
 _MORE: Final = ("getitem", "scan", "setitem", "while_loop")
-"""Operations that are no functions of the standard, and whose parameters are looked at too."""
+"""Operations outside of the standard whose parameters are checked too."""
 
 _KINDS: Final[dict[str, Callable[[Any], bool]]] = {
     "axis": _or_none(_are_integers),
@@ -179,4 +179,4 @@ _KINDS: Final[dict[str, Callable[[Any], bool]]] = {
     "norm": _one_of("backward", "forward", "ortho"),
     "side": _one_of("left", "right"),
 }
-"""By the name of a parameter, also of one function alone, whether a value is of its kind."""
+"""Checks of values by the name of the parameter, or by function and parameter."""

@@ -1,7 +1,7 @@
 """Linear collectives along a named axis.
 
-The axis meant is the one that the positions along it are mapped over, so its interpreter knows itself by them; those of
-other axes pass the operation on.
+The axis is identified by the positions that are mapped along it: its interpreter recognizes them, and those of other
+axes pass the operation on.
 """
 
 from collections.abc import Sequence
@@ -22,10 +22,10 @@ def collective(x: Array, axis: Axis, kind: str, sources: Sequence[int] = ()) -> 
     """Apply a linear function of all lanes along an axis.
 
     Args:
-        x: What a lane has.
+        x: The value of a lane.
         axis: The axis.
-        kind: "sum"; "gather", all lanes along a new first axis; "scatter", of the sum the entry of the first axis
-            that the lane's position tells; or "permute".
+        kind: "sum"; "gather", all lanes along a new first axis; "scatter", the entry of the sum at the lane's position
+            along the first axis; or "permute".
         sources: For "permute", the position that each lane's result is from.
     """
     position = axis.position()
@@ -42,7 +42,7 @@ def collective_batch(trace: Batching, op: Op, args: Sequence[Any], params: dict[
     x, position = args
     namespace = trace.namespace
     if not trace.owns(position):
-        # For another axis: with this one last, where it is in nobody's way.
+        # For another axis, with this one last.
         found = bind(op, (namespace.moveaxis(x._value, 0, -1), bare(position)), params)
         return namespace.array(trace, bare(namespace.moveaxis(found, -1, 0)))
     kind, size = params["kind"], params["size"]

@@ -1,6 +1,6 @@
-"""Graphs compiled: straight-line calls of the library's own functions, with no dispatch between them.
+"""Compile graphs to straight-line calls of the library's own functions, without dispatch between them.
 
-A plug-in may fuse several operations into one step, where its library does them faster together.
+A plug-in may fuse several operations into one step where its library runs them faster together.
 """
 
 import math
@@ -13,7 +13,7 @@ from ._simplify import simplified
 from ._specialise import specialised
 
 LARGE: Final = 1024
-"""Arrays of this many elements are given up as soon as they aren't needed; others when the program ends."""
+"""Arrays with at least this many elements are dropped after their last use; others when the program ends."""
 
 
 class Step:
@@ -38,18 +38,18 @@ Fuse: TypeAlias = Callable[[Graph], list[Step]]
 
 
 def steps_of(graph: Graph) -> list[Step]:
-    """Make a step of each operation."""
+    """Make a step for each operation."""
     return [step_of(equation) for equation in graph.equations]
 
 
 def step_of(equation: Equation) -> Step:
-    """Make the step of an operation."""
+    """Make the step for an operation."""
     function, params = specialised(equation)
     return Step(function, equation.inputs, params, equation.outputs, equation.op.result is not None)
 
 
 def compiled(graph: Graph, fuse: Fuse = steps_of, single: bool = False) -> Callable[..., Any]:
-    """Make a function of the library's own arrays that does what a graph does.
+    """Compile a graph to a function of the library's own arrays.
 
     Args:
         graph: The graph.
@@ -71,7 +71,7 @@ def compiled(graph: Graph, fuse: Fuse = steps_of, single: bool = False) -> Calla
 
 
 class _Source:
-    """The text of the function, line by line, and the values that it speaks of."""
+    """The source lines of the function, and the values that its names refer to."""
 
     def __init__(self, graph: Graph) -> None:
         self.graph = graph
@@ -96,7 +96,7 @@ class _Source:
         return self.bound(x)
 
     def bound(self, x: Any) -> str:
-        """Write a value that has no text of its own."""
+        """Bind a value that can't be written as source, and return its name."""
         name = f"c{len(self.scope)}"
         self.scope[name] = x
         return name

@@ -2,9 +2,9 @@
 
 An operation is a function of arrays: its arrays are positional, its static parameters keyword-only. A *trace* is an
 interpreter of operations: forward mode, linearisation, batching, staging. Each application of a transformation makes a
-trace of a level above all that there are, so that of the arrays given to an operation the one of the highest level says
-who interprets it. An interpreter applies further operations to what its arrays hold, which are arrays of levels below;
-at the bottom are the library's own arrays, on which an operation is the library's function.
+trace of a level above all existing ones. The array of the highest level among the arguments of an operation decides
+which trace interprets it. An interpreter applies further operations to the values of its arrays, which are arrays of
+levels below; at the bottom are the library's own arrays, on which an operation is the library's function.
 
 Levels are handed out by one counter and held by the arrays themselves. There is no stack to be restored after an error
 and none that threads share.
@@ -27,7 +27,7 @@ from .._where import place
 
 
 class _Located(Exception):
-    """An error that says where in the user's code it comes from."""
+    """An error that names the line of user code that caused it."""
 
     def __init__(self, message: str) -> None:
         super().__init__(message)
@@ -38,15 +38,15 @@ class _Located(Exception):
 
 
 class TracedError(_Located, TypeError):
-    """The value of a traced array is asked for where it is not known."""
+    """The value of an abstract traced array was needed."""
 
 
 class LeakedArrayError(_Located, RuntimeError):
-    """A traced array is used after the transformation that made it has ended."""
+    """A traced array was used after the transformation that made it has finished."""
 
 
 class NonlinearError(_Located, TypeError):
-    """A function that is promised to be linear is not."""
+    """A function that must be linear is not."""
 
 
 class Aval:
@@ -75,19 +75,19 @@ class Aval:
 
 
 def aval_of(x: Any) -> Any:
-    """Return what is known of an array without its values; what is no array, as it is."""
+    """Return the abstract value of an array; return other objects unchanged."""
     return Aval(tuple(x.shape), x.dtype, getattr(x, "device", None)) if hasattr(x, "dtype") else x
 
 
 class TracedArray:
     """An array of the standard that an interpreter traces.
 
-    What it holds is its trace's to say: a library's own array, an array of a level below, or a variable.
+    Its content depends on its trace: a library's own array, an array of a level below, or a variable.
     """
 
     __slots__ = ("_extra", "_is_array", "_trace", "_value")
 
-    # NumPy's arrays leave operators to the other operand, in place too: `x += y` makes another array.
+    # NumPy's arrays defer operators to the other operand, also in place: `x += y` makes a new array.
     __array_priority__: ClassVar[float] = 1e6
     _namespace: ClassVar[Any]
 
@@ -96,7 +96,7 @@ class TracedArray:
 
 
 class Namespace(Protocol):
-    """The interface of the namespace of traced arrays that the interpreters need."""
+    """The part of the traced namespace that the interpreters need."""
 
     base: Any
     array: type[TracedArray]
@@ -118,7 +118,7 @@ class Trace:
     __slots__ = ("__weakref__", "alive", "level", "namespace", "what")
 
     def __init__(self, what: str, namespace: Any) -> None:
-        """Start to interpret, for the transformation called `what`, arrays over a namespace's library."""
+        """Make an interpreter for the transformation called `what` and arrays over a namespace's library."""
         self.what, self.namespace = what, namespace
         self.level = next(_LEVELS)
         self.alive = True
@@ -139,24 +139,24 @@ class Trace:
         raise NotImplementedError
 
     def shape(self, x: TracedArray) -> tuple[int, ...]:
-        """Tell the shape of an array of this trace."""
+        """Return the shape of an array of this trace."""
         shape: tuple[int, ...] = x._value.shape
         return shape
 
     def dtype(self, x: TracedArray) -> DType:
-        """Tell the data type of an array of this trace."""
+        """Return the data type of an array of this trace."""
         return x._value.dtype
 
     def device(self, x: TracedArray) -> Device:
-        """Tell the device of an array of this trace."""
+        """Return the device of an array of this trace."""
         return device_of(x._value)
 
     def concrete(self, x: TracedArray, what: str) -> Any:
-        """Return the array whose values are those of an array of this trace, or raise `TracedError`."""
+        """Return an array with the concrete values of an array of this trace, or raise `TracedError`."""
         return x._value
 
     def is_traced(self, x: TracedArray) -> bool:
-        """Tell whether the values of an array of this trace are out of reach."""
+        """Tell whether the values of an array of this trace are abstract."""
         return not is_concrete(x._value)
 
     def is_number(self, x: TracedArray) -> bool:
@@ -168,7 +168,7 @@ class Trace:
         return isinstance(x, TracedArray) and x._trace is self
 
     def plain(self, x: Any) -> Any:
-        """Return what an array of this trace holds, and other things as they are at the levels below."""
+        """Return the value of an array of this trace at the levels below; return other objects unchanged."""
         return x._value if self.owns(x) else bare(x)
 
 
@@ -214,15 +214,15 @@ class Op:
         self.shape = rules.SHAPES.get(name)
         self.decomposition = rules.DECOMPOSITIONS.get(name)
         self.constant = rules.CONSTANT.get(name)
-        """Why the operation has no derivative, where it has none."""
+        """The reason why the operation has no derivative, or None."""
         self.result = rules.RESULTS.get(name)
         """The class of a result of several arrays: a named tuple, `tuple` or `list`."""
         self.linear = name in rules.LINEAR
-        """Whether the operation is linear in all its arrays together, and not in each alone."""
+        """Whether the operation is jointly linear in all its arrays."""
         self.effects = False
-        """Whether the operation does more than return something, so that it is done as often as it is written."""
+        """Whether the operation has side effects, so that it must not be removed or merged."""
         self.overrides = rules.OVERRIDES.get(name, {})
-        """By the kind of an interpreter, what is done in place of its rules."""
+        """Replacements of an interpreter's rules, by the kind of interpreter."""
         entries = self.derivative
         simple = isinstance(entries, tuple) and all(
             isinstance(e, int) or getattr(e, "is_factor", False) for e in entries
@@ -238,7 +238,7 @@ class Op:
         return None if self.transpose is None else _per_array(self.transpose, count)
 
     def named(self, values: Sequence[Any], params: dict[str, Any]) -> Any:
-        """Return something about each array as the rules take it: in the order of the arrays."""
+        """Return values, one for each array, as the rules take them: in the order of the arrays."""
         return values
 
     def apply(
@@ -248,20 +248,20 @@ class Op:
         return rule(*first, *args, **params)
 
     def decompose(self, args: Sequence[Any], params: dict[str, Any]) -> Any:
-        """Do the operation in terms of others."""
+        """Apply the operation in terms of others."""
         assert self.decomposition is not None
         return self.decomposition(self.namespace, *args, **params)
 
     def bind(self, *args: Any, **params: Any) -> Any:
-        """Apply the operation to arrays of any level; those of the lowest are given and returned bare."""
+        """Apply the operation to arrays of any level; the library's own arrays are passed and returned bare."""
         return bind(self, args, params)
 
     def no_rule(self, what: str) -> UnsupportedError:
-        """Make the error of an operation that an interpreter has no rule for."""
+        """Make the error for an operation that an interpreter has no rule for."""
         return UnsupportedError(f"{self.name}: there is no rule for {what}, and none to do it in terms of others")
 
     def __reduce__(self) -> Any:
-        """Be pickled by the name; what isn't of the standard, by its function too."""
+        """Pickle the operation by its name; outside of the standard, by its function too."""
         if self.name in self.namespace.standard:
             return _op_of, (self.namespace, self.name)
         return _op_of, (self.namespace, self.name, self.function)
@@ -276,7 +276,7 @@ def _op_of(namespace: Any, name: str, function: Callable[..., Any] | None = None
 
 
 class Each:
-    """A rule for every array of an operation on a number of them that varies."""
+    """One rule for every array of an operation with any number of arrays."""
 
     __slots__ = ("rule",)
 
@@ -289,9 +289,9 @@ def _per_array(rules: Any, count: int) -> Any:
 
 
 def bind(op: Op, args: Sequence[Any], params: dict[str, Any]) -> Any:
-    """Apply an operation: find the interpreter of the highest level among the arrays, and have it do so.
+    """Apply an operation with the interpreter of the highest level among the arrays.
 
-    What comes back bare is of the library, not traced by any interpreter.
+    Results that no interpreter traces come back as the library's own arrays.
     """
     top: Trace = EVALUATION
     level = 0
@@ -307,8 +307,8 @@ def bind(op: Op, args: Sequence[Any], params: dict[str, Any]) -> Any:
     current = CURRENT.get()
     if current is None or current.level <= level:
         return top.process(op, args, params)
-    # Arrays from around the function whose graph is written: what their interpreter makes is not of that graph, unless
-    # the graph is one of what isn't always done.
+    # The arrays are captured by the function that is being staged: the operation is not part of its graph, unless the
+    # function isn't always called.
     while current is not None and current.level > level and not current.is_choice:
         current = current.around
     interpreter = top if current is None or current.level <= level else current
@@ -321,7 +321,7 @@ def bind(op: Op, args: Sequence[Any], params: dict[str, Any]) -> Any:
 
 @contextmanager
 def leaks_checked() -> Iterator[None]:
-    """Within this context, look which interpreters outlive their calls: arrays that are still there keep them."""
+    """Within this context, watch which interpreters outlive their calls because an array still refers to them."""
     made: list[Any] = []
     token = _MADE.set(made)
     try:
@@ -339,7 +339,7 @@ def leaks_checked() -> Iterator[None]:
 
 
 def leaked(what: str, transformation: str) -> LeakedArrayError:
-    """Make the error of an array whose transformation has ended."""
+    """Make the error for an array whose transformation has finished."""
     return LeakedArrayError(
         f"{what}: got a traced array of a call of `{transformation}` that has ended; return it from the function that "
         "is transformed instead of keeping it elsewhere (in a list, an attribute, a global variable)"
@@ -373,16 +373,16 @@ def bare(x: Any) -> Any:
 
 
 def snapshot(x: Any) -> Any:
-    """Return a traced array as another object, which keeps its elements when the first is written into."""
+    """Return a copy of a traced array that keeps its elements when the original is written to."""
     return x._namespace.array(x._trace, x._value, x._extra) if isinstance(x, TracedArray) else x
 
 
 def wrapped(namespace: Any, x: Any) -> Any:
-    """Make the library's own array one of the traced namespace; leave traced ones as they are."""
+    """Wrap the library's own array for the traced namespace; return traced arrays unchanged."""
     return x if isinstance(x, TracedArray) else namespace.array(EVALUATION, x)
 
 
 def rebuilt(op: Op, like: Any, results: Sequence[Array]) -> Any:
-    """Put the arrays of a result together as the operation's own result is."""
+    """Pack the arrays of a result as the operation returns them."""
     make = type(like) if op.result is None else op.namespace.result_class(op)
     return make(*results) if hasattr(make, "_fields") else make(results)

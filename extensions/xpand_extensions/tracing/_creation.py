@@ -1,4 +1,4 @@
-"""Functions that make arrays from no array, and those that say something about data types."""
+"""Creation functions, and functions of data types."""
 
 import inspect
 from collections.abc import Callable
@@ -14,14 +14,14 @@ from ._core import CURRENT, EVALUATION, Op, TracedArray, bare, bind
 
 
 def _made(name: str) -> Callable[[Any], Callable[..., Any]]:
-    """Make a function of static parameters: while a graph is written, it goes into the graph."""
+    """Make a creation function; while a graph is staged, it becomes an operation of the graph."""
 
     def make(namespace: Any) -> Callable[..., Any]:
         found = _lookup(namespace.base, name)
         from . import rules
         from .rules.creation import SIGNATURES
 
-        is_wrapped = library_name(namespace.base) in LIBRARIES  # another creates as it always does
+        is_wrapped = library_name(namespace.base) in LIBRARIES  # other libraries create arrays as they always do
         op = namespace.operations[name] = Op(
             name, lambda **params: found(*params["args"], **params["kwargs"]), namespace, rules
         )
@@ -178,7 +178,7 @@ def _from_dlpack(namespace: Any) -> Callable[..., Any]:
 
 
 def _on_dtypes(name: str) -> Callable[[Any], Callable[..., Any]]:
-    """Make a function of data types, or of arrays for the sake of theirs."""
+    """Make a function of data types, or of arrays for their data types."""
 
     def make(namespace: Any) -> Callable[..., Any]:
         found = getattr(namespace.base, name)

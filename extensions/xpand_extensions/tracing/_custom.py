@@ -1,4 +1,4 @@
-"""Functions with derivatives of their users' own, and functions that are computed again, as operations."""
+"""Functions with custom derivatives, and checkpointed functions, as operations."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
@@ -46,7 +46,7 @@ def _run(*args: Array, run: Callable[..., Arrays], **params: Any) -> Arrays:
 
 
 def custom_stage(trace: Staging, op: Op, args: Sequence[Any], params: dict[str, Any]) -> Any:
-    """Write the function down as the graph of what it does; its rules stay with it."""
+    """Stage the function as a graph, with its rules."""
     body, constants = closed(
         trace.namespace, op.name, lambda *x: (tuple(params["run"](*x)), ()), [aval_of(x) for x in args]
     )
@@ -57,7 +57,7 @@ def custom_stage(trace: Staging, op: Op, args: Sequence[Any], params: dict[str, 
         return _inlined(op, args, params)
     count = len(constants)
     run = lambda *x: body.program(*x) if not any(isinstance(y, TracedArray) for y in x) else body.graph.run(*x)
-    # What is called forward may be called when the derivative of the graph is taken, which doesn't change by then.
+    # `forward` may be called later, when the graph is differentiated; the graph doesn't change until then.
     ahead = {name: with_own_cells(rule) for name, rule in params.items() if name in ("rule", "forward")}
     rules = {**params, **ahead}
     rest = {"run": run, **{name: _after(name, rule, count) for name, rule in rules.items() if name != "run"}}
@@ -66,7 +66,7 @@ def custom_stage(trace: Staging, op: Op, args: Sequence[Any], params: dict[str, 
 
 
 def _after(name: str, rule: Any, count: int) -> Any:
-    """Have a rule take, before its arguments, arrays that it has no derivative for."""
+    """Make a rule take leading arrays that it has no derivative for."""
     if not count:
         return rule
     if name == "rule":
@@ -83,12 +83,12 @@ def custom_shapes(namespace: Any, *avals: Any, run: Callable[..., Arrays], **rul
 
 
 def custom_tape(trace: Tape, op: Op, args: Sequence[Any], params: dict[str, Any]) -> Any:
-    """Trace the function: what is transposed is the function itself, and has been differentiated."""
+    """Trace the function itself: it is already differentiated, and now transposed."""
     return tuple(map(trace.namespace.wrap, params["run"](*map(trace.namespace.wrap, args))))
 
 
 def _above(trace: Trace, results: Sequence[Any]) -> Trace | None:
-    """Find the highest interpreter above one whose arrays a function closes over: its results tell, not its arguments.
+    """Find the highest interpreter above one whose arrays a function captures, from its results.
 
     The tape is of the interpreter that has it.
     """
@@ -110,12 +110,12 @@ def _below(trace: Trace, x: Any) -> Any:
 
 
 def _mapped(above: Batching, op: Op, args: Sequence[Any], params: dict[str, Any]) -> Any:
-    """Call a function that closes over arrays of a batch with arrays that are the same for all lanes."""
+    """Call a function that captures arrays of a batch with arrays that are the same for all lanes."""
     return above.process(op, [above.namespace.array(above, above.lifted(x)) for x in args], params)
 
 
 def _inlined(op: Op, args: Sequence[Any], params: dict[str, Any]) -> Arrays:
-    """Call a function that closes over what is differentiated above its arguments as it is, and not as an operation."""
+    """Call a function that captures arrays differentiated above its arguments directly, not as an operation."""
 
     def refused(primals: Arrays, tangents: Arrays) -> Any:
         raise UnsupportedError(
@@ -123,13 +123,13 @@ def _inlined(op: Op, args: Sequence[Any], params: dict[str, Any]) -> Arrays:
             "differentiated around that; give it as an argument what it closes over"
         )
 
-    # Around, the rule would be needed, and is lost.
+    # An outer derivative would need the rule, which is lost here.
     given = called(op.namespace, "custom_jvp", lambda *x: x, args, {"rule": refused})
     return tuple(map(bare, params["run"](*given)))
 
 
 def _differentiated(trace: Trace, op: Op, args: Sequence[Any], params: dict[str, Any], found: Sequence[Any]) -> Any:
-    """Differentiate a function in what it closes over, of which its rule doesn't speak; `found` are its values."""
+    """Differentiate a function in its captured arrays, which its rule doesn't cover; `found` are its values."""
     outs = params["run"](*map(trace.namespace.wrap, args))
     return tuple(_with_value(trace, x, value) for x, value in zip(outs, found))
 
@@ -155,7 +155,7 @@ def custom_jvp_forward(trace: Forward, op: Op, args: Sequence[Any], params: dict
     found = []
     for x, t in zip(*[[_below(trace, x) for x in each] for each in (outs, derivatives)]):
         t = trace.plain(t) if namespace.is_floating(x.dtype) else None
-        if trace.owns(x) and x._extra is not None:  # the derivative in what the function closes over, which is its own
+        if trace.owns(x) and x._extra is not None:  # the derivative in captured arrays, which the rule doesn't cover
             t = bare(plus(namespace.wrap(t), namespace.wrap(x._extra)))
         found.append(trace.pair(trace.plain(x), t))
     return tuple(found) if above is None else _differentiated(trace, op, args, params, found)
@@ -175,7 +175,7 @@ def custom_jvp_linearize(trace: Linearize, op: Op, args: Sequence[Any], params: 
 
 
 def _with_closure(trace: Linearize, x: Any, found: Any) -> Any:
-    """Add, to the derivative that a rule says, that in arrays the function closes over, which `x` has: its own."""
+    """Add the derivative in captured arrays, which `x` has, to the one that the rule gives."""
     if not trace.owns(x):
         return found
     if not trace.owns(found):
@@ -201,7 +201,7 @@ def custom_jvp_batch(trace: Batching, op: Op, args: Sequence[Any], params: dict[
 
 
 def _filled(arrays: Sequence[Array | None], given: Sequence[Array]) -> tuple[Array | None, ...]:
-    """Put others in place of arrays, and leave None."""
+    """Replace arrays by others; leave None."""
     rest = iter(given)
     return tuple(None if x is None else next(rest) for x in arrays)
 
@@ -285,7 +285,7 @@ def custom_vjp_batch(trace: Batching, op: Op, args: Sequence[Any], params: dict[
         arrays = [*residuals, *(x for x in cotangents if x is not None)]
         each = lambda *xs: backward(perturbed, xs[: len(residuals)], _filled(cotangents, xs[len(residuals) :]))
         found = _with_axis(trace, each, arrays, [0] * len(arrays))
-        # What is the same for all lanes gets what all of them contribute.
+        # An array that all lanes share gets the sum of their contributions.
         return [x if axis == 0 else plain_sum(trace.namespace, x, axis=0) for x, axis in zip(found, axes)]
 
     return _batched_call(trace, op, args, axes, params, {"forward": forward_of_batch, "backward": backward_of_batch})
@@ -315,7 +315,7 @@ def custom_vmap_forward(trace: Forward, op: Op, args: Sequence[Any], params: dic
         return (*outs, *derivatives)
 
     def both_of_batch(size: int, mapped: Sequence[bool], *arrays: Any) -> tuple[Arrays, tuple[bool, ...]]:
-        # A tangent has the axis where its primal has it, and the other way round.
+        # A tangent has the axis if and only if its primal has it.
         either = list(mapped[:count])
         for i, each in zip(chosen, mapped[count:]):
             either[i] = either[i] or each
@@ -351,13 +351,13 @@ def custom_vmap_linearize(trace: Linearize, op: Op, args: Sequence[Any], params:
     )
 
 
-# Computed again
+# Checkpointed functions
 
 
 def checkpointed(
     namespace: Any, function: Callable[..., Arrays], args: Sequence[Any], policy: AnyPolicy | None = None
 ) -> Arrays:
-    """Call a function of which reverse mode saves the arguments, and what a policy says."""
+    """Call a function of which reverse mode saves the arguments, and the values that a policy selects."""
     if not any(isinstance(bare(x), TracedArray) for x in args):
         return tuple(function(*args))
     body, constants = closed(namespace, "checkpoint", lambda *x: (tuple(function(*x)), ()), [aval_of(x) for x in args])

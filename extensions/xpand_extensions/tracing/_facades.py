@@ -1,9 +1,9 @@
 """The operations of facades as operations that the interpreters trace.
 
-Their arrays may be anywhere among the arguments, in sequences too. A `Template` keeps the rest, so that an operation is
-one of a flat list of arrays as all others are; its rules are called with the facade's own arguments, by name, and are
-named by them: `{"values": LINEAR}`. Where there is no rule, the generic implementation is traced, which is made of
-operations that have some.
+Their arrays may be anywhere among the arguments, also in sequences. A `Template` holds the other arguments, so that the
+operation takes a flat list of arrays, as all others do. Its rules are called with the facade's own arguments, by name,
+and are keyed by them: `{"values": LINEAR}`. Where there is no rule, the generic implementation is traced, whose
+operations have rules.
 """
 
 import inspect
@@ -35,8 +35,8 @@ INLINED: Final = frozenset(
         "windows.window_reduce",
     }
 )
-"""Operations whose generic implementation is always traced: they take functions, or return what isn't just arrays, or
-are called as a function of the standard is, whose rules aren't theirs."""
+"""Operations whose generic implementation is always traced: they take functions, return more than arrays, or share
+their name with a function of the standard that has other rules."""
 
 
 class _Hole:
@@ -64,7 +64,7 @@ class Template:
     def of(
         cls, signature: inspect.Signature, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> tuple["Template", list[Any]]:
-        """Take the arguments of a call apart: the template, and the arrays."""
+        """Split the arguments of a call into the template and the arrays."""
         arguments = signature.bind(*args, **kwargs).arguments
         arrays: list[Any] = []
         names: list[str] = []
@@ -128,7 +128,7 @@ class FacadeOp(Op):
             self.result = _result_class(inspect.signature(operation.facade).return_annotation)
 
     def __reduce__(self) -> Any:
-        """Be pickled by the name of the facade."""
+        """Pickle the operation by the name of the facade."""
         return _op_of_facade, (self.namespace, self.operation.facade.__module__, self.operation.path)
 
     @cached_property
@@ -137,7 +137,7 @@ class FacadeOp(Op):
         return self.operation.implementation(library_name(self.namespace.base))
 
     def evaluate(self, *arrays: Any, template: Template) -> Any:
-        """Do it on the library's own arrays."""
+        """Apply it to the library's own arrays."""
         return template.call(self.implementation, arrays)
 
     def entries(self, count: int, params: dict[str, Any]) -> Any:
@@ -163,7 +163,7 @@ class FacadeOp(Op):
 
     @property
     def decomposition(self) -> Any:
-        """The generic implementation, where no rule says otherwise."""
+        """The generic implementation, unless a rule replaces it."""
         return self._decomposition or self.operation.generic_implementation()
 
     @decomposition.setter
@@ -177,7 +177,7 @@ class FacadeOp(Op):
         return self.inlined(args, template)
 
     def inlined(self, args: Sequence[Any], template: Template) -> Any:
-        """Do the operation as its generic implementation does."""
+        """Apply the generic implementation of the operation."""
         generic = self.operation.generic_implementation()
         if generic is None:
             raise self.no_rule("it")

@@ -1,4 +1,4 @@
-"""Bringing tangents and cotangents to the shape and the data type of what they belong to."""
+"""Cast tangents and cotangents to the shape and the data type of their primals."""
 
 from typing import Any
 
@@ -45,7 +45,7 @@ def gathered(namespace: Any, ct: Array, shape: tuple[int, ...], dtype: DType) ->
 
 
 def cast(xp: Any, namespace: Any, x: Array, dtype: DType) -> Array:
-    """Convert floating-point arrays; of complex numbers that become real, the real part stays."""
+    """Convert floating-point arrays; complex numbers converted to real ones lose the imaginary part."""
     if namespace.is_complex(x.dtype) and not namespace.is_complex(dtype):
         x = xp.real(x)
     return x if x.dtype == dtype else xp.astype(x, dtype)
@@ -60,7 +60,7 @@ def total(namespace: Any, terms: list[Array]) -> Array:
 
 
 def alike(namespace: Any, args: list[Any]) -> list[Any]:
-    """Wrap the library's own arrays that a traced one is among: not every library's leave operators to the other."""
+    """Wrap the library's own arrays if one of the arrays is traced: some libraries don't defer operators to it."""
     if not any(isinstance(x, TracedArray) for x in args):
         return args
     return [namespace.wrap(x) if hasattr(x, "dtype") else x for x in args]
@@ -77,6 +77,6 @@ def product(x: Array, y: Array) -> Array:
 
 
 def zeros(namespace: Any, like: Any) -> Array:
-    """Return zeros of the shape, the data type and on the device of something."""
+    """Return zeros with the shape, data type and device of an array."""
     device = getattr(like, "device", None)
     return namespace.base.zeros(tuple(like.shape), dtype=like.dtype, device=device)

@@ -1,4 +1,4 @@
-"""Forward mode: arrays that carry the derivative along a direction."""
+"""Forward mode: arrays with a value and a tangent."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -37,11 +37,11 @@ class Forward(Trace):
         return self.pair(out, self.tangent(op, entries, tangents, primals, out, params))
 
     def pair(self, x: Array, t: Array | None) -> Array:
-        """Make an array of this trace; where there is no tangent, leave the value as it is."""
+        """Make an array of this trace; return the value itself where there is no tangent."""
         return x if t is None else self.namespace.array(self, x, t)
 
     def split(self, args: Sequence[Any]) -> tuple[list[Any], list[Any]]:
-        """Take values and tangents out of the arguments of an operation."""
+        """Split the arguments of an operation into values and tangents."""
         primals, tangents = [], []
         for x in args:
             mine = isinstance(x, TracedArray) and x._trace is self
@@ -52,7 +52,7 @@ class Forward(Trace):
     def tangent(
         self, op: Op, entries: Any, tangents: list[Any], primals: list[Any], out: Any, params: dict[str, Any]
     ) -> Array | None:
-        """Return the derivative of the one array that an operation returns."""
+        """Return the derivative of an operation with one result."""
         namespace = self.namespace
         if not namespace.is_floating(out.dtype):
             return None
@@ -76,7 +76,7 @@ class Forward(Trace):
     def several(
         self, op: Op, entries: Any, tangents: list[Any], primals: list[Any], out: Any, params: dict[str, Any]
     ) -> tuple[Array | None, ...]:
-        """Return the derivatives of the arrays that an operation returns."""
+        """Return the derivatives of an operation with several results."""
         namespace = self.namespace
         traced = namespace_for(namespace, *primals, *(t for t in tangents if t is not None))
         if isinstance(entries, joint):
@@ -89,7 +89,7 @@ class Forward(Trace):
             return tuple(
                 None if t is None else bare(t) for t in (found if isinstance(found, (tuple, list)) else (found,))
             )
-        # Linear in each array, or in all together: zeros in the place of what has no tangent.
+        # Linear in each array or jointly linear: zeros replace missing tangents.
         given = [_tangent_or_zeros(namespace, t, x, entry) for t, x, entry in zip(tangents, primals, entries)]
         return tuple(map(bare, bind(op, given, params)))
 

@@ -88,7 +88,7 @@ FUNCTIONS: Final[dict[str, str]] = {
     **dict.fromkeys(BINARY, "x1, x2, /"),
     "clip": "x, /, min=None, max=None: min, max",
     "where": "condition, x1, x2, /",
-    # Reductions, and what goes along an axis
+    # Reductions and cumulative functions
     **dict.fromkeys(["all", "any", "argmax", "argmin", "count_nonzero", "max", "mean", "min"], _REDUCTION),
     **dict.fromkeys(["prod", "sum"], _TYPED_REDUCTION),
     **dict.fromkeys(["std", "var"], "x, /, *, axis=None, correction=0.0, keepdims=False"),
@@ -146,20 +146,20 @@ FUNCTIONS: Final[dict[str, str]] = {
 
 
 class Signature(NamedTuple):
-    """How a function of the standard is called."""
+    """The signature of a function of the standard."""
 
     header: str
-    """Its parameters, as Python has them."""
+    """Its parameters as a Python signature."""
     arrays: list[str]
-    """Those that are arrays; one with a star is a sequence of arrays."""
+    """The names of array parameters; a leading star marks a sequence of arrays."""
     extra: list[str]
-    """Those that are arrays and may be omitted."""
+    """The names of optional array parameters."""
     static: dict[str, str | None]
-    """The others, and how the values that they have if omitted are written; None where they have none."""
+    """The names of static parameters, with the source of their defaults; None for required ones."""
     positional: list[str]
-    """Those of the others that aren't given by name."""
+    """The static parameters that are passed by position."""
     is_variadic: bool
-    """Whether the arrays of a sequence are arguments each."""
+    """Whether the arrays of a sequence are separate arguments."""
 
     @property
     def is_sequence(self) -> bool:
@@ -174,7 +174,7 @@ def parsed(signature: str) -> Signature:
     end = parameters.index("/") if "/" in parameters else 1
     arrays = parameters[:end]
     extra = [part.strip() for part in named.split(",") if part.strip()]
-    if extra and extra[0] == arrays[0]:  # only those named
+    if extra and extra[0] == arrays[0]:  # keyword-only parameters
         arrays, extra = extra, []
     static = {}
     for part in parameters:
@@ -188,7 +188,7 @@ def parsed(signature: str) -> Signature:
 ALIASES: Final[dict[str, str]] = {
     f"linalg.{name}": name for name in ("matmul", "matrix_transpose", "tensordot", "vecdot")
 }
-"""Functions that are others under another name."""
+"""Functions that are aliases of others."""
 
 OPERATORS: Final[dict[str, str]] = {
     "abs": "abs",
@@ -215,7 +215,7 @@ OPERATORS: Final[dict[str, str]] = {
     "truediv": "divide",
     "xor": "bitwise_xor",
 }
-"""The operators of an array, and the function each calls."""
+"""The operators of an array, with the functions that they call."""
 
 COMPARISONS: Final = ("eq", "ge", "gt", "le", "lt", "ne")
-"""Those that Python reflects by itself."""
+"""Comparison operators, which Python reflects by itself."""

@@ -1,4 +1,4 @@
-"""The graph: what a function does to its arrays, as a list of operations.
+"""The graph: a function of arrays as a list of operations.
 
 A graph is typed: every variable has a shape and a data type. It can be printed, walked (`equations`, each with `op`,
 `inputs`, `params`, `outputs`), drawn (`dot`), checked (`check`), run on arrays of its own library or of another
@@ -18,12 +18,12 @@ from ._core import Aval, Op, TracedArray, bare, bind
 
 
 class Variable:
-    """An array of the graph: an input, a constant, or what an equation defines."""
+    """An array of the graph: an input, a constant, or a result of an equation."""
 
     __slots__ = ("aval",)
 
     def __init__(self, aval: Aval) -> None:
-        """Make the variable of an array of which `aval` is known."""
+        """Make the variable for an array with an abstract value."""
         self.aval = aval
 
     @property
@@ -45,7 +45,7 @@ class Equation:
     def __init__(
         self, op: Op, inputs: Sequence[Any], params: dict[str, Any], outputs: Sequence[Variable], scope: str = ""
     ) -> None:
-        """Make the equation `outputs = op(*inputs, **params)`, in a part of the function called `scope`."""
+        """Make the equation `outputs = op(*inputs, **params)`, in the part of the function named `scope`."""
         self.op, self.inputs, self.params, self.outputs = op, tuple(inputs), params, tuple(outputs)
         self.scope = scope
 
@@ -55,7 +55,7 @@ class Equation:
 
     @property
     def effects(self) -> bool:
-        """Whether the operation, or one within the loop or branch that it is, does more than return something."""
+        """Whether the operation has side effects, or is a loop or branch whose body has some."""
         if self.op.effects:
             return True
         return any(each.effects for _, graph in graphs_within(self.params) for each in graph.equations)
@@ -66,9 +66,9 @@ class GraphError(ValueError):
 
 
 def described(op: Op, inputs: Sequence[Any], constants: Iterable[tuple[Variable, Any]]) -> list[Any]:
-    """Tell what is known of what an operation is applied to: the values of constants where it is done by others.
+    """Return the abstract inputs of an operation; constants with their values where it is decomposed.
 
-    What is decided by values in the terms of others, as the bins that integers fall into, is decided by known ones.
+    Some decompositions depend on values, such as the range of integers to be counted; they use those of constants.
     """
     if op.shape is not None:
         return [x.aval if isinstance(x, Variable) else x for x in inputs]
@@ -77,7 +77,7 @@ def described(op: Op, inputs: Sequence[Any], constants: Iterable[tuple[Variable,
 
 
 class Graph:
-    """A function of arrays, as a list of operations, each of which comes after those it needs."""
+    """A function of arrays as a list of operations, each after those that it depends on."""
 
     __slots__ = ("constants", "equations", "inputs", "namespace", "outputs")
 
@@ -95,7 +95,7 @@ class Graph:
         self.equations, self.outputs = list(equations), tuple(outputs)
 
     def run(self, *arrays: Array) -> tuple[Array, ...]:
-        """Do the operations on arrays: of the graph's library or of another, traced ones too.
+        """Run the operations on arrays of the graph's library or of another one, traced arrays included.
 
         Raises:
             TypeError: Another number of arrays than the graph has inputs.
@@ -113,7 +113,7 @@ class Graph:
         return tuple(values[x] if isinstance(x, Variable) else x for x in given.outputs)
 
     def checked(self, arrays: Sequence[Array]) -> "Graph":
-        """Return the graph, if the arrays are ones that it takes."""
+        """Check the arrays, and return the graph."""
         if len(arrays) != len(self.inputs):
             raise TypeError(f"graph: takes {len(self.inputs)} arrays, got {len(arrays)}")
         for i, (variable, x) in enumerate(zip(self.inputs, arrays)):
@@ -138,7 +138,7 @@ class Graph:
         return translated(self, found, device_of(bare(arrays[0])))
 
     def variables(self) -> Iterator[Variable]:
-        """Go through all variables, in the order in which they are defined."""
+        """Yield all variables in the order of their definition."""
         yield from self.inputs
         yield from self.constants
         for equation in self.equations:
@@ -147,8 +147,7 @@ class Graph:
     def check(self) -> None:
         """Check that every variable is defined once, before it is used, and has the type its operation gives it.
 
-        Operations must have inputs and parameters that they take. The graphs within, of loops and branches, are checked
-        too.
+        Operations must get valid inputs and parameters. The graphs of loops and branches are checked too.
 
         Raises:
             GraphError: One isn't.
@@ -169,7 +168,7 @@ class Graph:
 
 
 def graphs_within(params: dict[str, Any]) -> Iterator[tuple[str, Graph]]:
-    """Go through the graphs of the loops and branches among parameters, with their names."""
+    """Yield the graphs of loops and branches among parameters, with their names."""
     for name, value in params.items():
         graph = getattr(value, "graph", None)
         if isinstance(graph, Graph):
@@ -253,7 +252,7 @@ def _arguments(equation: Equation, names: Names) -> Iterator[str]:
     for x in equation.inputs:
         yield names[x]
     params = equation.params
-    if params.keys() == {"args", "kwargs"}:  # a function that makes an array: as it was called
+    if params.keys() == {"args", "kwargs"}:  # a creation function: its arguments
         yield from map(_written, params["args"])
         params = {name: value for name, value in params["kwargs"].items() if value is not None}
     within = {name.partition("[")[0] for name, _ in graphs_within(params)}
@@ -263,7 +262,7 @@ def _arguments(equation: Equation, names: Names) -> Iterator[str]:
 
 
 def _written(value: Any) -> str:
-    """Write a parameter; a data type, and a function, by its name alone."""
+    """Write a parameter; data types and functions by name."""
     while isinstance(value, partial):
         value = next(filter(callable, value.args), value.func)
     if isinstance(value, FunctionType):

@@ -1,4 +1,4 @@
-"""Elementwise operations of a graph gathered into groups, for libraries that can do several in one pass."""
+"""Group the elementwise operations of a graph, for libraries that can run several in one pass."""
 
 from collections.abc import Callable
 from typing import Any, TypeAlias
@@ -11,7 +11,7 @@ Users: TypeAlias = dict[Variable, list[Any]]
 
 
 class Group:
-    """Operations whose results have one shape, each after those it needs, and what goes in and out."""
+    """Operations whose results have one shape, in order of dependency, with the group's inputs and outputs."""
 
     __slots__ = ("equations", "inputs", "outputs", "users")
 

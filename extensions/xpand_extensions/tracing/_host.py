@@ -1,4 +1,4 @@
-"""Functions of the host, of NumPy's arrays, as operations."""
+"""Host functions of NumPy arrays as operations."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -30,7 +30,7 @@ def io_callback(
     arrays: Sequence[Array],
     lazily: Callable[..., None] | None = None,
 ) -> tuple[Array, ...]:
-    """Call a function with side effects, as often as the program gets there.
+    """Call a function with side effects, each time the program gets there.
 
     `lazily` is called in its place with lazy arrays, whose values would have to be computed.
     """
@@ -40,7 +40,7 @@ def io_callback(
     op = traced.operation("io_callback", _called_for_effects)
     op.effects = True
     params = {"function": function, "declared": tuple(declared), "lazily": lazily}
-    # A call on constants alone is part of the program that is written, too.
+    # A call with constants alone belongs to the staged program, too.
     found = around.process(op, arrays, params) if around is not None and written else bind(op, arrays, params)
     is_traced = written or any(isinstance(x, TracedArray) for x in arrays)
     return tuple(map(traced.wrap, found)) if is_traced else tuple(found)
@@ -63,7 +63,7 @@ def _called_for_effects(
 
 
 def on_host(x: Array) -> Any:
-    """Return an array of any library, whose values are known, as one of NumPy's."""
+    """Convert a concrete array of any library to NumPy."""
     xp, host = array_namespace(x), namespace("numpy")
     if xp is host:
         return x
@@ -77,14 +77,14 @@ def _called(*arrays: Array, function: Callable[..., Any], declared: Any, vmap_me
         return _later(arrays, function, declared, vmap_method)
     host = namespace("numpy")
     given = [on_host(x) for x in arrays]
-    # Copies: what the function returns it may keep, and change; and libraries don't take every layout of memory.
+    # Copies: the function may keep and change its result, and libraries don't accept every memory layout.
     results = [host.asarray(x).copy() for x in function(*map(host.asarray, given))]
     of_shapes(results, [each.shape for each in declared])
     return tuple(xp.asarray(x, dtype=each.dtype, device=device) for x, each in zip(results, declared))
 
 
 def _later(arrays: Sequence[Array], function: Callable[..., Any], declared: Any, vmap_method: str) -> tuple[Array, ...]:
-    """Have a library of lazy arrays call a function when it computes them."""
+    """Make a library of lazy arrays call a function when it computes them."""
     from ..generic import jit as generic
 
     native = facade.native(*arrays)

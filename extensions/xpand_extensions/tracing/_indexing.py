@@ -44,7 +44,7 @@ def _index(x: Any) -> Any:
 
 
 def put_together(key: tuple[Any, ...], arrays: Sequence[Any]) -> Any:
-    """Make the key of its static part and its arrays."""
+    """Build the key from its static part and its arrays."""
     given = iter(arrays)
     parts = tuple(next(given) if part is ARRAY else part for part in key)
     return parts[0] if len(parts) == 1 else parts
@@ -61,15 +61,15 @@ def _getitem(base: Any) -> Callable[..., Any]:
 
 
 def passes_over(part: Any) -> bool:
-    """Tell whether a part of a key passes over elements, forwards."""
+    """Tell whether a part of a key is a slice with a step above 1."""
     return isinstance(part, slice) and part.step is not None and part.step > 1
 
 
 def _ending(base: Any, x: Any, key: tuple[Any, ...], arrays: Sequence[Any]) -> tuple[Any, ...]:
     """Return the key whose slices end right behind the last element that they select.
 
-    Where others lie behind it, in a chunk of their own, Dask keeps that chunk, of none; and of a result of one element
-    it then takes both chunks for that element, so that whatever is done with it is wrong.
+    Where further elements lie in a chunk of their own, Dask keeps that chunk, now empty. For a result with one element
+    it then takes both chunks for that element, so that operations on it are wrong.
     """
     from .rules._keys import axes_taken, spelled_out
 
@@ -98,12 +98,12 @@ def _setitem(base: Any) -> Callable[..., Any]:
             found = _by_choice(base, x, value, spelled_out(base, x.ndim, key, ()))
             if found is not None:
                 return found
-        if is_lazy(base) and backwards(key):  # where Dask sets other elements, if there is an integer as well
+        if is_lazy(base) and backwards(key):  # where Dask sets the wrong elements if the key has an integer too
             key, axes = forwards(base, x.shape, key, arrays)
             return base.flip(_setitem(base)(base.flip(x, axis=axes), value, *arrays, key=key), axis=axes)
         if (
             is_lazy(base) and 0 in value.shape and 0 in x[put_together(key, arrays)].shape
-        ):  # Dask refuses to set nothing
+        ):  # Dask refuses an empty selection
             return x
         x = base.asarray(x, copy=True)
         x[put_together(key, arrays)] = value
@@ -113,9 +113,9 @@ def _setitem(base: Any) -> Callable[..., Any]:
 
 
 def _by_choice(base: Any, x: Any, value: Any, parts: Sequence[Any]) -> Any:
-    """Set what integers and slices select, by a choice of elements; None where the parts of the key are others.
+    """Set the elements that integers and slices select by `where`; return None for other keys.
 
-    Dask writes all of its graph down where it assigns, which takes the square of the assignments.
+    Dask serializes its whole graph at each assignment, which takes time quadratic in their number.
     """
     wanted = [part for part in parts if part is not None]
     if len(wanted) != x.ndim or not all(
@@ -131,7 +131,7 @@ def _by_choice(base: Any, x: Any, value: Any, parts: Sequence[Any]) -> Any:
         return x
     sizes = iter([len(places) for places, part in zip(selected, wanted) if isinstance(part, slice)])
     shape = tuple(1 if part is None else next(sizes) for part in parts if not isinstance(part, int))
-    if value.ndim > len(shape):  # by axes of size 1 at its front, or it doesn't fit
+    if value.ndim > len(shape):  # leading axes of size 1, or it doesn't fit
         value = base.squeeze(value, axis=tuple(range(value.ndim - len(shape))))
     value = base.astype(base.broadcast_to(value, shape), x.dtype)
     value = base.reshape(value, tuple(map(len, selected)))
@@ -151,7 +151,7 @@ def _by_choice(base: Any, x: Any, value: Any, parts: Sequence[Any]) -> Any:
 
 
 def _spread(base: Any, value: Any, axis: int, places: range, size: int) -> Any:
-    """Bring the elements along an axis to their places among a number of others, which are zeros."""
+    """Scatter the elements along an axis into zeros."""
 
     def zeros(count: int, *more: int) -> Any:
         shape = (*value.shape[:axis], count, *more, *value.shape[axis + 1 :])
@@ -189,4 +189,4 @@ INDEXING: Final[dict[str, Callable[[Any], Callable[..., Any]]]] = {
     **MATRICES,
     **ROWS,
 }
-"""Operations that are no functions of the namespace."""
+"""Operations outside of the namespace."""

@@ -1,4 +1,4 @@
-"""Derivatives may be infinite, or not exist: these are results, of which NumPy need not warn."""
+"""Derivatives may be infinite or undefined, which is a result: NumPy need not warn."""
 
 import sys
 from collections.abc import Callable
@@ -7,16 +7,16 @@ from contextvars import ContextVar
 from typing import Any, Final
 
 DERIVATIVES_TAKEN: Final[ContextVar[int]] = ContextVar("xpand_derivatives_taken", default=0)
-"""How often one was taken: what has traced a function sees by it whether the function took any."""
+"""The number of derivatives taken: tracing a function compares it to see whether the function took any."""
 
 
 def without_warnings() -> AbstractContextManager[Any]:
-    """Have NumPy not warn in this context; where it was told to raise, or to call something, it still does.
+    """Silence NumPy's warnings in this context; where it is set to raise or to call a function, it still does.
 
-    Once for a whole call, since it takes longer than many an operation.
+    Entered once per call, since it takes longer than many operations.
     """
     DERIVATIVES_TAKEN.set(DERIVATIVES_TAKEN.get() + 1)
-    numpy = sys.modules.get("numpy")  # below other libraries, too
+    numpy = sys.modules.get("numpy")  # NumPy may compute for another library
     if numpy is None:
         return nullcontext()
     context: AbstractContextManager[Any] = numpy.errstate(
@@ -26,7 +26,7 @@ def without_warnings() -> AbstractContextManager[Any]:
 
 
 def run_without_warnings(run: Callable[..., Any]) -> Callable[..., Any]:
-    """Make the function that calls another one of which NumPy need not warn."""
+    """Wrap a function so that NumPy doesn't warn in it."""
 
     def call(*args: Any) -> Any:
         with without_warnings():

@@ -1,4 +1,4 @@
-"""Functions compiled by tracing: one program for each signature."""
+"""Compile functions by tracing them: one program for each signature."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
@@ -18,7 +18,7 @@ Signature: TypeAlias = Callable[[Sequence[Any]], Any]
 
 
 def signature_of(leaves: Sequence[Any]) -> tuple[Any, ...]:
-    """Return what a program is compiled for: the classes, shapes, data types and devices of arrays.
+    """Return the signature that a program is compiled for: classes, shapes, data types and devices of arrays.
 
     Raises:
         AttributeError: One is a number.
@@ -27,7 +27,7 @@ def signature_of(leaves: Sequence[Any]) -> tuple[Any, ...]:
 
 
 def _of_any(leaves: Sequence[Any]) -> tuple[Any, ...]:
-    """Return the same of arrays that may have no device, and of numbers, whose values have no say."""
+    """Return the signature of arrays that may have no device, and of numbers, whatever their values."""
     return tuple(
         [
             type(x) if type(x) in NUMBERS else (type(x), tuple(x.shape), x.dtype, getattr(x, "device", None))
@@ -39,7 +39,7 @@ def _of_any(leaves: Sequence[Any]) -> tuple[Any, ...]:
 def jit(function: Callable[..., Any], fuse: Fuse = steps_of, signature: Signature = signature_of) -> Callable[..., Any]:
     """Make the compiled version of a function of arrays and numbers that returns a tree."""
     programs: Compiled[Callable[..., Any]] = Compiled(function, "shapes or data types of the arrays")
-    last: tuple[Any, Any] = (None, None)  # most calls are like the one before
+    last: tuple[Any, Any] = (None, None)  # most calls have the signature of the previous one
 
     def call(*leaves: Any) -> Any:
         nonlocal last
@@ -62,9 +62,9 @@ def jit(function: Callable[..., Any], fuse: Fuse = steps_of, signature: Signatur
 
 
 def _program(function: Callable[..., Any], leaves: tuple[Any, ...], fuse: Fuse) -> tuple[Any, Any]:
-    """Make the program for arrays and numbers like these; or None, and the result where others trace the arrays."""
+    """Return the program for the arrays and numbers; or None and the result, if other transformations trace them."""
     if any(isinstance(bare(x), TracedArray) for x in leaves):
-        # Part of the transformation around it. As elsewhere, the function doesn't write into what it is given.
+        # The call belongs to the outer transformation. As elsewhere, the function must not write into its arguments.
         return None, function(*map(snapshot, map(bare, leaves)))
     if any(isinstance(x, TracedArray) for x in leaves):
         wrap = next(x for x in leaves if isinstance(x, TracedArray))._namespace.wrap
@@ -90,9 +90,9 @@ def _program(function: Callable[..., Any], leaves: tuple[Any, ...], fuse: Fuse) 
 
 
 def as_arrays(leaves: Sequence[Any], xp: Any, arrays: Sequence[Any], name: str = "jit") -> tuple[Any, ...]:
-    """Make arrays of Python numbers: of the widest precision among the arrays of a call, as everywhere under `jit`.
+    """Convert Python numbers to arrays of the widest precision among the arrays of a call, as everywhere under `jit`.
 
-    What stands for arrays will do for them; `name` is that of the transformation.
+    Abstract values may stand for the arrays; `name` is that of the transformation.
     """
     device = getattr(arrays[0], "device", None) if arrays else None
     return tuple(
@@ -127,7 +127,7 @@ def _real(xp: Any, dtype: Any) -> Any:
 def _of_arrays(
     function: Callable[..., Any], leaves: tuple[Array, ...], weak: Sequence[int], fuse: Fuse
 ) -> tuple[Any, Any]:
-    """Trace and compile; `weak` are the places of arrays made of numbers."""
+    """Trace and compile; `weak` are the positions of arrays made from numbers."""
     namespace = traced_namespace(array_namespace(*leaves) if leaves else choose_namespace())
     structure: trees.Structure | None = None
 

@@ -1,4 +1,4 @@
-"""Methods that the arrays of some libraries have beyond the standard, as functions of the standard.
+"""Methods of some libraries' arrays beyond the standard, in terms of the standard.
 
 The table has NumPy's methods, with NumPy's signatures, which CuPy's arrays have too. A traced array has those that the
 library's own arrays have: `x.sum(axis=0)` over NumPy, and none over a library that is strict. Where the library's own
@@ -13,7 +13,7 @@ Method = Callable[..., Any]
 
 
 def _refuse(method: str, **given: Any) -> None:
-    """Raise for options of a library that have no counterpart in the standard, unless they are left as they are."""
+    """Raise for options of a library that the standard doesn't have, unless they have their defaults."""
     for name, value in given.items():
         if value is not None and value is not True:
             raise TypeError(
@@ -31,12 +31,12 @@ def _in_order(method: str, order: Any) -> None:
 
 
 def _number(xp: Any, x: Any) -> Any:
-    """Convert booleans to the integers that NumPy adds them up as."""
+    """Convert booleans to the integers as which NumPy sums them."""
     return xp.astype(x, xp.int64) if xp.isdtype(x.dtype, "bool") else x
 
 
 def _floating(xp: Any, x: Any, dtype: Any) -> Any:
-    """Convert to a data type, and without one booleans and integers to float64."""
+    """Convert to a data type; by default convert booleans and integers to float64."""
     if dtype is None and xp.isdtype(x.dtype, ("bool", "integral")):
         dtype = xp.float64
     return x if dtype is None else xp.astype(x, dtype, copy=False)
@@ -55,7 +55,7 @@ def _reduction(name: str) -> Method:
         _refuse(name, out=out, **others)
         xp = x._namespace
         function = name
-        if name in ("max", "min") and xp.isdtype(x.dtype, "bool"):  # which the standard doesn't order
+        if name in ("max", "min") and xp.isdtype(x.dtype, "bool"):  # the standard doesn't order complex numbers
             function = "any" if name == "max" else "all"
         return getattr(xp, function)(x, axis=axis, keepdims=keepdims)
 
@@ -182,7 +182,7 @@ def _reshape(x: Any, *shape: Any, order: str = "C", copy: bool | None = None) ->
 
 
 def _one_or_several(given: tuple[Any, ...]) -> Any:
-    """Return integers that were given one by one, or as one tuple or list."""
+    """Return integers that were passed one by one, or as one tuple or list."""
     if len(given) == 1:
         return tuple(given[0]) if isinstance(given[0], (tuple, list)) else given
     return given
@@ -281,17 +281,17 @@ ATTRIBUTES: Final[dict[str, Method]] = {
 
 
 def methods_of(array: type) -> dict[str, Method]:
-    """Return the methods that traced arrays have over a library whose arrays are of a class."""
+    """Return the methods of traced arrays over a library, given its class of arrays."""
     return {name: _as_declared(name, method, array) for name, method in METHODS.items() if hasattr(array, name)}
 
 
 def attributes_of(array: type) -> dict[str, Method]:
-    """Return the attributes that traced arrays have over a library whose arrays are of a class."""
+    """Return the attributes of traced arrays over a library, given its class of arrays."""
     return {name: attribute for name, attribute in ATTRIBUTES.items() if hasattr(array, name)}
 
 
 def _as_declared(name: str, method: Method, array: type) -> Method:
-    """Make a method read its arguments by the signature of the library's own, where that is another."""
+    """Make a method read its arguments by the signature of the library's own method, where it differs."""
     try:
         signature = inspect.signature(getattr(array, name))
     except (TypeError, ValueError):  # of a compiled function
@@ -309,7 +309,7 @@ def _as_declared(name: str, method: Method, array: type) -> Method:
                 positional += value
             elif parameter.kind is parameter.VAR_KEYWORD:
                 named.update(value)
-            elif parameter.default is parameter.empty:  # which libraries name as they like
+            elif parameter.default is parameter.empty:  # its name differs between libraries
                 positional.append(value)
             elif value is not parameter.default:
                 named[key] = value
@@ -319,6 +319,6 @@ def _as_declared(name: str, method: Method, array: type) -> Method:
 
 
 def _positional(signature: inspect.Signature) -> list[str]:
-    """List the parameters after the array that may be given by position; those without a default have no name here."""
+    """List the positional parameters after the array; required ones have no name here."""
     chosen = [p for p in signature.parameters.values() if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
     return ["" if p.default is p.empty else p.name for p in chosen[1:]]

@@ -1,4 +1,4 @@
-"""The namespace of traced arrays: the standard, over the namespace of a library."""
+"""The namespace of traced arrays: the standard over a library's namespace."""
 
 from collections.abc import Callable
 from functools import cached_property
@@ -60,13 +60,13 @@ class TracedNamespace:
         self.__name__ = f"traced.{library_name(base)}"
         self.operations: dict[str, Op] = {}
         self.known: set[type] = {bool, int, float, complex}
-        """Classes of what goes together with the arrays of this namespace."""
+        """Classes whose instances may be combined with the arrays of this namespace."""
         self._floating: dict[DType, bool] = {}
         self._complex: dict[DType, bool] = {}
         self._dtypes: dict[DType, DType] = {}
         self._result_classes: dict[Op, Any] = {}
         self.dtypes_of_results: dict[Any, Any] = {}
-        """The data types of results that `rules` have found."""
+        """A cache of the data types of results, filled by `rules`."""
         parts = {name: _Part(f"{self.__name__}.{name}") for name in ("linalg", "fft") if hasattr(base, name)}
         for name in (*_CONSTANTS, *dtypes_of(base), *_MORE_DTYPES):
             if hasattr(base, name):
@@ -85,10 +85,10 @@ class TracedNamespace:
             if _find(base, name) is not None:
                 self._add(name, make(self))
         self.standard: Final = frozenset(self.operations)
-        """The names of the operations that every such namespace has."""
+        """The names of the operations that every traced namespace has."""
         self.array: type[TracedArray] = array_class(self)
         self.known.add(self.array)
-        itself: Any = self  # which stands for a module
+        itself: Any = self  # it replaces a module
         register_wrapper(self.array, itself)
 
     def _add(self, name: str, function: Callable[..., Any]) -> None:
@@ -101,7 +101,7 @@ class TracedNamespace:
 
     @cached_property
     def attributes(self) -> dict[str, Callable[..., Any]]:
-        """The same for attributes."""
+        """The attributes that the library's own arrays have beyond the standard, for traced ones."""
         return attributes_of(type(self.base.ones(1, dtype=self.base.float32)))
 
     @cached_property
@@ -115,12 +115,12 @@ class TracedNamespace:
 
     @cached_property
     def writes_in_place(self) -> tuple[bool, bool]:
-        """Whether `x += y` writes into the library's own arrays, and whether into results of shape () of functions."""
+        """Whether `x += y` writes into the library's own arrays, and whether into functions' results of shape ()."""
         x = self.base.ones(1, dtype=self.base.float32)
         return hasattr(x, "__iadd__"), hasattr(self.base.sum(x), "__iadd__")
 
     def result_class(self, op: Op) -> Any:
-        """Return the class of what holds several results: the library's own, so that trees are alike."""
+        """Return the library's own class of several results, so that trees have the same structure."""
         found = self._result_classes.get(op)
         if found is None:
             found = op.result
@@ -133,16 +133,16 @@ class TracedNamespace:
         return found
 
     def operation(self, name: str, function: Callable[..., Any]) -> Op:
-        """Return an operation that is no function of the namespace; made of `function` the first time."""
+        """Return an operation outside of the namespace; make it from `function` the first time."""
         found = self.operations.get(name)
         return self.operations.setdefault(name, Op(name, function, self, rules)) if found is None else found
 
     def wrap(self, x: Any) -> Any:
-        """Make the library's own array one of this namespace."""
+        """Wrap the library's own array."""
         return x if isinstance(x, TracedArray) else self.array(EVALUATION, x)
 
     def argument(self, x: Any) -> Any:
-        """Make an array of this namespace for a function that may write into it."""
+        """Wrap an array for a function that may write into it."""
         return snapshot(x) if isinstance(x, TracedArray) else self.array(EVALUATION, x)
 
     def wraps(self, base: Any) -> bool:
@@ -150,7 +150,7 @@ class TracedNamespace:
         return base is self.base
 
     def check(self, x: Any) -> None:
-        """Check that an array goes together with those of this namespace.
+        """Check that an array may be combined with those of this namespace.
 
         Raises:
             TypeError: It is of another library.
@@ -199,7 +199,7 @@ class TracedNamespace:
         return found
 
     def __array_namespace_info__(self) -> Any:
-        """Return what the library says of its data types and devices."""
+        """Return the library's information about its data types and devices."""
         return self.base.__array_namespace_info__()
 
     def __getattr__(self, name: str) -> Any:
@@ -209,7 +209,7 @@ class TracedNamespace:
         )
 
     def __reduce__(self) -> Any:
-        """Be pickled by the name of the library's namespace."""
+        """Pickle the namespace by the name of the library's namespace."""
         return _namespace_over, (self.base.__name__,)
 
     def __repr__(self) -> str:
@@ -229,7 +229,7 @@ def _find(base: Any, name: str) -> Any:
 
 
 def _function(namespace: TracedNamespace, name: str, signature: str) -> Callable[..., Any]:
-    """Make a function of the standard, with its signature, that applies the operation of its name."""
+    """Make the function of the standard that applies the operation of the same name."""
     parts = parsed(signature)
     found = _find(namespace.base, name)
     if name == "sum" and library_name(namespace.base) not in LIBRARIES:
@@ -278,7 +278,7 @@ def _wrapper(namespace: TracedNamespace, op: Op) -> Callable[..., Any]:
 
 
 def _called(found: Callable[..., Any], parts: Signature) -> Callable[..., Any]:
-    """Make of a library's function one that takes all arrays positionally and all else by name."""
+    """Wrap a library's function to take all arrays by position and all other arguments by name."""
     positional, extra = parts.positional, parts.extra
     if parts.is_sequence and not parts.is_variadic:
         return lambda *arrays, **params: found(arrays, **params)

@@ -1,9 +1,9 @@
-"""Reverse mode: a function is linearised, which leaves a tape of linear operations, and the tape transposed.
+"""Reverse mode: linearise a function, which records a tape of linear operations, and transpose the tape.
 
-The tape records only the linear map from the inputs' tangents to the outputs'. Values are computed as they come, and
-the map holds those that it needs. Most operations act element by element, and leave one record with
-the factors of their arguments. Others are linear themselves, and leave a record of the operation with its values. The
-rest have a rule that makes their derivative of such operations.
+The tape records only the linear map from the inputs' tangents to the outputs' tangents. Values are computed eagerly,
+and the map holds those that it needs. An elementwise operation leaves one record with the factors of its arguments. A
+linear operation leaves a record of itself with its values. Other operations have a rule that builds their derivative
+from such operations.
 """
 
 from collections.abc import Callable, Sequence
@@ -44,7 +44,7 @@ class Linearize(Trace):
                         lower = True
                 elif x._trace.level:
                     lower = True
-                    x = snapshot(x)  # which may be kept for the derivative
+                    x = snapshot(x)  # values may be saved for the derivative
                 else:
                     x = x._value
             primals.append(x)
@@ -73,7 +73,7 @@ class Linearize(Trace):
     def process_other(
         self, op: Op, args: Sequence[Any], params: dict[str, Any], primals: list[Any], nodes: list[Node | None]
     ) -> Any:
-        """Apply an operation that isn't a matter of factors."""
+        """Apply an operation whose derivative isn't elementwise."""
         override = op.overrides.get("linearize")
         if override is not None:
             return override(self, op, args, params)
@@ -87,7 +87,7 @@ class Linearize(Trace):
         out = bind(op, primals, params)
         if isinstance(entries, joint):
             tangents = [None if node is None else self.tape.array(node) for node in nodes]
-            # The tangents are traced: not every library's own arrays leave operators to them.
+            # The tangents are traced: some libraries' own arrays don't defer operators to them.
             wrap = self.namespace.wrap
             like = wrap(out) if op.result is None else rebuilt(op, out, list(map(wrap, out)))
             given = [wrap(x) if hasattr(x, "dtype") else x for x in primals]
@@ -117,7 +117,7 @@ class Linearize(Trace):
     def terms(
         self, op: Op, entry: Any, i: int, node: Node, primals: list[Any], out: Any, params: dict[str, Any]
     ) -> list[tuple[Node, Any]]:
-        """Record what one argument contributes to the derivative of a result."""
+        """Record the contribution of one argument to the derivative of a result."""
         if entry is LINEAR:
             given = list(primals)
             given[i] = aval_of(primals[i])
@@ -134,7 +134,7 @@ class Linearize(Trace):
         return [] if t is None else [(t._extra, 1)]
 
     def value(self, x: Any, t: Any) -> Any:
-        """Make an array of a value and the traced tangent that a rule returned for it; None is for zero."""
+        """Make an array from a value and the traced tangent that a rule returned for it; None means zero."""
         if t is None or not self.tape.owns(t):
             return x
         node = t._extra
@@ -155,7 +155,7 @@ def opaque(
     pushforward: Any,
     symbolic_zeros: bool = False,
 ) -> Any:
-    """Make the arrays of a result whose derivative is a function, which may get None for cotangents that are zero."""
+    """Make the arrays of a result whose derivative is a function; it gets None for zero cotangents."""
     whole = Opaque(list(map(aval_of, outs)), nodes, back, pushforward, symbolic_zeros)
     is_floating = trace.namespace.is_floating
     return tuple(
@@ -166,7 +166,7 @@ def opaque(
 def linearize(
     namespace: Any, what: str, function: Callable[..., Any], primals: Sequence[Array]
 ) -> tuple[tuple[Array, ...], tuple[Array, ...], "Linear"]:
-    """Evaluate a function of arrays that returns two tuples of arrays: outputs and auxiliary data; linearise it."""
+    """Evaluate and linearise a function of arrays that returns two tuples of arrays: outputs and auxiliary data."""
     primals = [snapshot(bare(x)) for x in primals]
     with without_warnings(), Linearize(what, namespace, getattr(primals[0], "device", None)) as trace:
         nodes = [Node(tuple(x.shape), x.dtype) for x in primals]
@@ -179,7 +179,7 @@ def linearize(
 
 
 class Linear:
-    """A linear map between tuples of arrays, from the tape: it can be applied, and its transpose."""
+    """A linear map between tuples of arrays, recorded on a tape, that can be applied and transposed."""
 
     def __init__(
         self, namespace: Any, inputs: list[Node], outputs: list[Node | None], given: list[Any], avals: list[Any]
@@ -189,7 +189,7 @@ class Linear:
         self.order: list[Node] | None = None
 
     def records(self) -> list[Node]:
-        """List the nodes that the outputs depend on, each after those it depends on."""
+        """List the nodes that the outputs depend on, in order of dependency."""
         if self.order is None:
             stack = [node for node in self.outputs if node is not None]
             seen = set(stack)
@@ -267,7 +267,7 @@ def transposed(
     try:
         return _transposed(namespace, function, templates)
     except NonlinearError:
-        # What isn't linear may be of no use to the results.
+        # A nonlinear operation may not affect the results.
         try:
             graph, _ = stage(
                 namespace, "linear_transpose", lambda *x: (function(*x), ()), list(map(aval_of, templates))

@@ -1,7 +1,7 @@
-"""Roots found by functions of their users' as an operation, whose derivative is that of the equation.
+"""Roots found by a user's solver as an operation, which is differentiated implicitly.
 
-Of `f(x) = 0` an interpreter of derivatives traces `f(x)` with `x` held constant, and solves the system of the Jacobian
-for the derivative of `x`. The operation's arrays are those of the initial guess and then the further arguments.
+For `f(x) = 0` an interpreter of derivatives traces `f(x)` with constant `x`, and solves the linear system of the
+Jacobian for the derivative of `x`. The arrays of the operation are the initial guess and the further arguments.
 """
 
 from collections.abc import Sequence
@@ -35,7 +35,7 @@ class Root:
     __slots__ = ("f", "rows", "solve", "tangent_solve")
 
     def __init__(self, f: Function, solve: Function, tangent_solve: Function, rows: list[Any]) -> None:
-        """Take the functions, of which `solve` may return more arrays after those of the solution.
+        """Take the functions; `solve` may return more arrays after those of the solution.
 
         `tangent_solve` solves the system of the Jacobian: a function of a right-hand side, of the solution at which
         the Jacobian is taken, and of the further arguments. `rows` are the types of the arrays of a solution.
@@ -63,7 +63,7 @@ class Root:
 
 
 def found_root(namespace: Any, root: Root, arrays: Sequence[Any], has_closures: bool) -> list[Any]:
-    """Find a root as an operation; arrays that its functions bring along become further arguments."""
+    """Find a root as an operation; captured arrays become further arguments."""
     if has_closures:
         root, constants, _ = _staged(namespace, root, list(map(aval_of, arrays)))
         arrays = (*arrays, *constants)
@@ -81,7 +81,7 @@ def _run(*arrays: Array, root: Root) -> Arrays:
 
 
 def _staged(namespace: Any, root: Root, avals: Sequence[Any]) -> tuple[Root, list[Any], tuple[Any, ...]]:
-    """Make graphs of the functions of an equation; return the arrays they bring along, and the types of results too."""
+    """Stage the functions of an equation; return the graphs, the captured arrays, and the types of all results."""
     rows = root.rows
     graphs = Graphs(namespace, "custom_root", avals[len(rows) :])
     solve, outs = graphs.of(root.solve, rows)

@@ -1,4 +1,4 @@
-"""Rows of tables, written at a flat index: what all writing at integer indices comes to.
+"""Reads and writes of table rows at a flat index; all indexing with integers reduces to them.
 
 A table has the shape `(count, width)`, an index the shape `(n,)`, and the values for its rows `(n, width)`; an index
 equal to `count` stands for a row that is dropped, where `dropped` says that there may be such. Of the library's own
@@ -35,11 +35,11 @@ def _written(operation: Operation) -> Callable[[Any], Callable[..., Any]]:
 ROWS: Final[dict[str, Callable[[Any], Callable[..., Any]]]] = {
     f"rows.{operation}": _written(operation) for operation in ("set", "add", "multiply", "min", "max")
 }
-"""Operations that are no functions of the namespace."""
+"""Operations outside of the namespace."""
 
 
 def applied(xp: Any, name: str, args: Any, params: dict[str, Any]) -> Array:
-    """Apply an operation that is no function of the namespace, traced or a library's."""
+    """Apply an operation outside of the namespace, to traced or a library's own arrays."""
     from ._indexing import INDEXING
 
     if hasattr(xp, "operations"):
@@ -97,5 +97,5 @@ class TracedAt(GenericAt):
 
 
 def at(x: TracedArray, index: Any = ..., /) -> At:
-    """Name the elements of a traced array at an index."""
+    """Return a traced array at an index."""
     return TracedAt(x, index)
