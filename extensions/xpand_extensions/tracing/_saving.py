@@ -1,4 +1,4 @@
-"""The values in a graph that a policy of `checkpoint` saves, and the derivative that is computed from these."""
+"""The values in a graph that a policy of `checkpoint` saves, and the derivative computed from them."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -13,16 +13,16 @@ from ._simplify import without_unused
 
 
 class Saving(NamedTuple):
-    """A function divided into what is done forward and what is done for its derivative by reverse mode."""
+    """A function split into a forward and a backward part for reverse mode."""
 
     forward: Body
-    """From the arguments to the results, and the values that are saved."""
+    """Maps the arguments to the results and the saved values."""
     backward: Body
-    """From the arguments, the values that are saved, and cotangents of the results, to those of arguments wanted."""
+    """Maps the arguments, the saved values and cotangents of the results to cotangents of the wanted arguments."""
 
 
 def saving_of(body: Body, wanted: tuple[bool, ...], policy: AnyPolicy) -> Saving:
-    """Divide a function by a policy; `wanted` tells of each argument whether its cotangent is."""
+    """Split a function by a policy; `wanted` tells for each argument whether its cotangent is needed."""
     found: Saving = body.made(("saving", wanted, policy), lambda: _saving_of(body, wanted, policy))
     return found
 
@@ -31,7 +31,7 @@ def _saving_of(body: Body, wanted: tuple[bool, ...], policy: AnyPolicy) -> Savin
     graph = body.graph
     chosen = [each for each in graph.equations if not each.op.effects and _saves(policy, each)]
     saved = [x for each in chosen for x in each.outputs]
-    # Most of what a policy allows to save isn't needed: what nothing else is computed from when it is known.
+    # Most values that a policy allows to save aren't needed: nothing in the backward part is computed from them.
     pulled = _pulled(graph, saved, wanted).graph
     used = {x for each in pulled.equations for x in each.inputs if isinstance(x, Variable)} | set(pulled.outputs)
     saved = [x for x, given in zip(saved, pulled.inputs[len(graph.inputs) :]) if given in used]
@@ -46,10 +46,10 @@ def _saves(policy: AnyPolicy, equation: Equation) -> bool:
 
 
 def _pulled(graph: Graph, saved: list[Variable], wanted: tuple[bool, ...]) -> Body:
-    """Return the body of reverse mode of a graph, some values of which are given as further inputs."""
+    """Return the body of reverse mode of a graph whose saved values are further inputs."""
     op = graph.namespace.operation("saved_value", _given)
     inputs = {x: Variable(x.aval) for x in saved}
-    known: dict[Any, Any] = {}  # what stands for a variable that is saved
+    known: dict[Any, Any] = {}  # the inputs that replace saved variables
     equations = []
     for equation in graph.equations:
         equations.append(equation.with_inputs(_replaced(equation.inputs, known)))
@@ -67,7 +67,7 @@ def _given(computed: Array, saved: Array) -> Array:
 
 
 def _with_saved(graph: Graph) -> Body:
-    """Use saved values in place of those computed again, also in the factors of derivatives."""
+    """Use saved values in place of recomputed ones, also in the factors of derivatives."""
     known: dict[Any, Any] = {}
     equations = []
     for equation in graph.equations:

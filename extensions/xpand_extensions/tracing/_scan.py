@@ -1,7 +1,7 @@
-"""Scans as operations: their bodies are graphs, and what they use from around them are arguments.
+"""Scans as operations: their bodies are graphs, and captured arrays are arguments.
 
-Reverse mode keeps what is carried at about the square root of the steps, and computes the steps between two of these
-again when the cotangents come by.
+Reverse mode saves the carry at about the square root of the number of steps, and recomputes the steps in between when
+the cotangents are pulled back.
 """
 
 import math
@@ -28,7 +28,7 @@ FEW_STEPS: Final = 32
 def scan(
     namespace: Any, function: Callable[..., Any], init: Sequence[Array], xs: Sequence[Array], length: int
 ) -> tuple[list[Any], list[Any]]:
-    """Call `function(carry, x)` for each row, which returns the next carry and what is stacked; both flat tuples."""
+    """Call `function(carry, x)` for each row, which returns the next carry and a row to stack, both flat tuples."""
     count = len(init)
     avals = [*map(aval_of, init), *(Aval(tuple(x.shape[1:]), x.dtype, device_of(x)) for x in xs)]
 
@@ -43,7 +43,7 @@ def scan(
 def scan_body(
     namespace: Any, body: Body, constants: Sequence[Any], init: Sequence[Any], xs: Sequence[Any], length: int
 ) -> tuple[list[Any], list[Any]]:
-    """Scan with a body of constants, what is carried, and a row."""
+    """Scan with a body of constants, the carry, and a row."""
     op = namespace.operation("scan", _run_scan)
     params = {"body": body, "constants": len(constants), "carry": len(init), "length": length}
     found = bind(op, [*constants, *init, *xs], params)
@@ -139,7 +139,7 @@ def scan_linearize(trace: Linearize, op: Op, args: Sequence[Any], params: dict[s
 
 
 def scan_tape(trace: Tape, op: Op, args: Sequence[Any], params: dict[str, Any]) -> Any:
-    """Record a scan that is linear in some of its arrays: its transpose is the one at zero."""
+    """Record a scan that is linear in some of its arrays: its transpose is that at zero."""
     primals, nodes = trace.at_zero(args)
     active = [node is not None for node in nodes]
     outs, back = scanned(trace.namespace, primals, active, params)
@@ -150,10 +150,10 @@ def scan_tape(trace: Tape, op: Op, args: Sequence[Any], params: dict[str, Any]) 
 def scanned(
     namespace: Any, primals: list[Any], active: list[bool], params: dict[str, Any], ends: bool = False
 ) -> tuple[list[Any], Callable[..., Any]]:
-    """Scan, keeping what is carried at the beginning of each segment; return the results, and the pullback.
+    """Scan, and save the carry at the start of each segment; return the results and the pullback.
 
-    `ends`: the first of what is carried tells whether to go on. Steps after the end are passed over, by segments, in
-    both directions. Such a scan has no rows.
+    `ends`: the first part of the carry tells whether the loop is running. Steps after the end are skipped, segment by
+    segment, in both directions. Such a scan has no rows.
     """
     body, count, carry, length = params["body"], params["constants"], params["carry"], params["length"]
     fixed, init, xs = split(primals, count, carry)
@@ -207,7 +207,7 @@ def scanned(
 
 
 def _segments(namespace: Any, x: Any, start: int, number: int, size: int) -> Any:
-    """Take rows out of an array, as segments."""
+    """Take rows of an array as segments."""
     part = namespace.wrap(x)[start : start + number * size, ...]
     return bare(namespace.reshape(part, (number, size, *part.shape[1:])))
 
@@ -217,7 +217,7 @@ def _merged(namespace: Any, x: Any) -> Any:
 
 
 def _skipping(body: Body, constants: int, skips: bool) -> Body:
-    """Make the body that does nothing where the first of what is carried is false."""
+    """Make the body that does nothing where the first part of the carry is false."""
     namespace = body.graph.namespace
 
     def function(*arrays: Array) -> tuple[Any, Any]:
@@ -231,7 +231,7 @@ def _skipping(body: Body, constants: int, skips: bool) -> Body:
 def _outer(
     namespace: Any, body: Body, fixed: list[Any], init: list[Any], rows: list[Any], number: int, size: int, skips: bool
 ) -> tuple[list[Any], list[Any]]:
-    """Scan segments: what is stacked is first what is carried at the beginning of each, then what each stacks."""
+    """Scan segments; stack the carry at the start of each, and then their own rows."""
 
     def segment(carry: Arrays, xs: Arrays) -> tuple[Any, Any]:
         if skips:
@@ -258,7 +258,7 @@ def _outer_back(
     params: dict[str, Any],
     ends: bool,
 ) -> tuple[list[Any], list[Any], list[Any]]:
-    """Go through the segments backwards, each computed again: cotangents of what is carried, of constants, of rows."""
+    """Recompute the segments in reverse; return the cotangents of the carry, of the constants and of the rows."""
     count, carry = params["constants"], params["carry"]
     pulled, primal = body.pulled(wanted), body.with_rules(wanted).silent
     skips = ends and params["length"] >= FEW_STEPS
@@ -283,7 +283,7 @@ def _outer_back(
         return found, tuple(bare(namespace.flip(x, axis=0)) for x in ct_xs)
 
     def skipping(function: Callable[..., Any]) -> Callable[..., Any]:
-        """Leave cotangents as they are where there was no step."""
+        """Return the cotangents unchanged where there was no step."""
 
         def stay_or_call(cts: Arrays, given: Arrays) -> tuple[Any, Any]:
             branches = [lambda *x: x[: len(cts)], lambda *x: tuple(function(x[: len(cts)], x[len(cts) :])[0])]

@@ -7,11 +7,11 @@ from ._core import Aval, Op, TracedArray, aval_of
 
 
 def avals_of_result(op: Op, avals: Sequence[Any], params: dict[str, Any]) -> Any:
-    """Tell the shape and the data type of what an operation returns: an `Aval`, or a tuple of such.
+    """Return the shape and the data type of an operation's result: an `Aval`, or a tuple of them.
 
     Args:
         op: The operation.
-        avals: An `Aval` for each array, or an array whose values are known; and what is none as it is.
+        avals: An `Aval` or a concrete array for each array; other arguments unchanged.
         params: Its static parameters.
     """
     if op.shape is not None:
@@ -26,8 +26,8 @@ def avals_of_result(op: Op, avals: Sequence[Any], params: dict[str, Any]) -> Any
 
 
 def avals_of(namespace: Any, avals: Sequence[Any], function: Callable[..., Any]) -> list[Aval]:
-    """Tell the shapes and the data types of what a function of traced arrays returns, one or several."""
-    # Into a graph that is thrown away.
+    """Return the shapes and the data types of the results of a function of traced arrays."""
+    # The graph is discarded.
     from ._staging import Staging
 
     with Staging("eval_shape", namespace) as trace:

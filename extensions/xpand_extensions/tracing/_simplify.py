@@ -1,4 +1,4 @@
-"""Graphs made simpler: what is known is computed once, what is equal is computed once, what isn't used not at all."""
+"""Simplify graphs: fold constants, merge equal operations, and remove unused ones."""
 
 from collections.abc import Callable
 from typing import Any, Final
@@ -14,7 +14,7 @@ from ._shapes import broadcast
 BROADCASTING: Final = frozenset((*BINARY, "where"))
 """Operations that broadcast their arrays."""
 FOLDED: Final = 100_000
-"""Constants that are computed while compiling have at most this many elements."""
+"""The largest number of elements of a constant that is folded."""
 
 
 def simplified(graph: Graph) -> Graph:
@@ -35,11 +35,11 @@ def without_unused(graph: Graph) -> Graph:
 
 
 def _forward(graph: Graph) -> Graph:
-    """Go through the operations in order: fold those of constants, merge equal ones, drop those that do nothing."""
-    known: dict[Variable, Any] = {}  # what stands for a variable: another, or a number
+    """Fold operations on constants, merge equal operations, and remove those that return an input unchanged."""
+    known: dict[Variable, Any] = {}  # the variable or number that replaces a variable
     constants = dict(graph.constants)
     seen: dict[Any, Equation] = {}
-    spread: dict[Variable, Variable] = {}  # what a variable is broadcast from
+    spread: dict[Variable, Variable] = {}  # the variable that a variable is broadcast from
     equations = []
     for equation in graph.equations:
         equation = equation.with_inputs([known.get(x, x) if isinstance(x, Variable) else x for x in equation.inputs])
@@ -69,14 +69,14 @@ def _forward(graph: Graph) -> Graph:
 
 
 def _unspread(equation: Equation, spread: dict[Variable, Variable]) -> Equation:
-    """Leave to an elementwise operation what it is given broadcast: it does so itself."""
+    """Pass an elementwise operation its arguments before explicit broadcasting, since it broadcasts itself."""
     if equation.op.name not in BROADCASTING or not any(x in spread for x in equation.inputs):
         return equation
     inputs = list(equation.inputs)
     for i, x in enumerate(inputs):
         if isinstance(x, Variable) and x in spread:
             others = [y for j, y in enumerate(inputs) if j != i and isinstance(y, Variable)]
-            # Of one data type: libraries differ in what they make of two where one array has no axes.
+            # With one data type only: libraries differ in promotion where one array has no axes.
             alike = all(y.dtype == x.dtype for y in others[equation.op.name == "where" and i > 0 :])
             if alike and broadcast(spread[x].shape, *(y.shape for y in others)) == equation.outputs[0].shape:
                 inputs[i] = spread[x]
@@ -84,7 +84,7 @@ def _unspread(equation: Equation, spread: dict[Variable, Variable]) -> Equation:
 
 
 def _is_known(equation: Equation, constants: dict[Variable, Any]) -> bool:
-    """Tell whether an operation can be done while compiling."""
+    """Tell whether an operation can be folded."""
     return (
         all(
             not isinstance(x, Variable) or (x in constants and not isinstance(constants[x], TracedArray))
@@ -96,7 +96,7 @@ def _is_known(equation: Equation, constants: dict[Variable, Any]) -> bool:
 
 
 def _key(equation: Equation) -> Any:
-    """Return what equal operations have in common; None where it is unknown."""
+    """Return a key that equal operations share; None where equality is unknown."""
     inputs = tuple(x if isinstance(x, Variable) else (type(x), repr(x)) for x in equation.inputs)
     if equation.effects:
         return None
@@ -110,7 +110,7 @@ def _key(equation: Equation) -> Any:
 
 def _hashable(value: Any) -> Any:
     if isinstance(value, (float, complex)):
-        return type(value), repr(value)  # 0.0 and -0.0 are equal, and not the same
+        return type(value), repr(value)  # 0.0 and -0.0 compare equal but are different constants
     if isinstance(value, Template):
         return value.names, value.structure, tuple(map(_hashable, value.static))
     if isinstance(value, list):
@@ -149,7 +149,7 @@ def _neutral(equation: Equation, constants: dict[Variable, Any]) -> Any:
     """Return the other operand where one is the number one and so changes nothing."""
     left, right = equation.inputs
     if equation.op.namespace.is_complex(equation.outputs[0].dtype):
-        return None  # where a product with one makes NaN of infinities
+        return None  # a complex product with one turns infinities into NaN
     if _is_one(right, constants):
         return left
     return right if equation.op.name == "multiply" and _is_one(left, constants) else None
@@ -163,4 +163,4 @@ _SAME: Final[dict[str, Callable[..., Any]]] = {
     **dict.fromkeys(["divide", "multiply"], _neutral),
     "where": lambda equation, constants: equation.inputs[1] if equation.inputs[1] == equation.inputs[2] else None,
 }
-"""Operations that may do nothing, and what they then return. (Adding zero changes the sign of a negative zero.)"""
+"""Operations that may return an input unchanged, and which one. (Adding zero changes the sign of a negative zero.)"""

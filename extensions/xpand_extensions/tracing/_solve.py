@@ -1,7 +1,7 @@
-"""Linear systems solved by functions of their users' as an operation, whose derivative is that of the equation.
+"""Linear systems solved by a user's solver as an operation, which is differentiated implicitly.
 
-Of `A x = b` an interpreter of derivatives traces the residual `b - A x` with `x` held constant, whose derivative is
-`db - dA x`, and solves for that of `x`. The operation's arrays are those of `b` and then the further arguments.
+For `A x = b` an interpreter of derivatives traces the residual `b - A x` with constant `x`, whose derivative is
+`db - dA x`, and solves for the derivative of `x`. The arrays of the operation are `b` and the further arguments.
 """
 
 from collections.abc import Callable, Sequence
@@ -54,7 +54,7 @@ class System:
             self.aux_types = list(map(aval_of, outs[self.count[0] :]))
 
     def transposed(self, namespace: Any) -> "System":
-        """Return the transposed system."""
+        """Return the transpose of the system."""
         if self.symmetric:
             return self
         if self.transpose_solve is None:
@@ -77,7 +77,7 @@ class System:
 
 
 def solved(namespace: Any, system: System, arrays: Sequence[Any], has_closures: bool) -> list[Any]:
-    """Solve a system as an operation; arrays that its functions bring along become further arguments."""
+    """Solve a system as an operation; captured arrays become further arguments."""
     if has_closures:
         system, constants, _ = staged(namespace, system, list(map(aval_of, arrays)))
         arrays = (*arrays, *constants)
@@ -101,7 +101,7 @@ def staged(namespace: Any, system: System, avals: Sequence[Any]) -> tuple[System
     """Make graphs of the functions of a system.
 
     Returns:
-        The system; traced arrays that the functions bring along, which become arguments; the types of all results.
+        The system; captured traced arrays, which become arguments; the types of all results.
     """
     graphs = Graphs(namespace, "custom_linear_solve", avals[len(system.rows) :])
     solve, outs = graphs.of(system.solve, system.rows)
@@ -115,15 +115,15 @@ def staged(namespace: Any, system: System, avals: Sequence[Any]) -> tuple[System
 
 
 class Graphs:
-    """Functions made graphs, with the traced arrays that they bring along as further arguments."""
+    """Functions staged as graphs, with captured traced arrays as further arguments."""
 
     def __init__(self, namespace: Any, what: str, args: Sequence[Any]) -> None:
-        """Take what is known of the arguments that all functions have last."""
+        """Take the abstract values of the trailing arguments that all functions share."""
         self.namespace, self.what, self.args = namespace, what, args
         self.constants: list[TracedArray] = []
 
     def of(self, function: Function, first: Sequence[Any]) -> tuple[Function, list[Any]]:
-        """Make the graph of a function, and tell the types of its results."""
+        """Stage a function; return its graph and the types of its results."""
         of_arrays = lambda *x: (tuple(function(x[: len(first)], *x[len(first) :])), ())
         body, found = closed(self.namespace, self.what, of_arrays, [*first, *self.args])
         count = len(self.args)
@@ -141,7 +141,7 @@ def _called(body: Body, arrays: Sequence[Any]) -> Arrays:
 
 
 def check(trace: Trace, op: Op, arrays: Sequence[Any], *, own: bool = False) -> None:
-    """Check that functions given arrays of lower levels, or `own` ones, returned such: others are brought along."""
+    """Check that functions of arrays of lower levels, or `own` ones, returned such: others were captured."""
     if any(isinstance(x, TracedArray) and x._trace.level + (not own) > trace.level for x in arrays):
         raise TypeError(
             f"{op.name}: a function uses an array from outside that `{trace.what}` traces; hand it over as one of "
@@ -168,7 +168,7 @@ def solve_shapes(namespace: Any, *avals: Any, system: System) -> Any:
 
 
 def shapes_of(namespace: Any, what: str, solve: Function, rows: Sequence[Any], avals: Sequence[Any]) -> tuple[Any, ...]:
-    """Tell the types of all that a solver returns, by a graph of it that is thrown away."""
+    """Return the types of all results of a solver, by staging it."""
     return tuple(Graphs(namespace, what, avals[len(rows) :]).of(solve, avals[: len(rows)])[1])
 
 
@@ -227,7 +227,7 @@ def linearized(
 
 
 def linear(namespace: Any, system: System, given: Sequence[Any]) -> tuple[Callable[..., Any], Callable[..., Any]]:
-    """Make what pulls cotangents of a solution back, and what pushes tangents of a right-hand side."""
+    """Return the pullback for cotangents of a solution and the pushforward for tangents of a right-hand side."""
 
     def back(*cotangents: Any) -> list[Any]:
         return solve(namespace, system.transposed(namespace), [*cotangents, *given])[: len(system.rows)]
@@ -272,7 +272,7 @@ def solve_batch(trace: Batching, op: Op, args: Sequence[Any], params: dict[str, 
 
 
 def of_batch(trace: Batching, function: Function, axes: Sequence[int | None]) -> Function:
-    """Make a function of all batch elements, which may have some of the further arguments in common."""
+    """Vectorize a function over batch elements, which may share some of the further arguments."""
     namespace, size = trace.namespace, trace.size
 
     def mapped(x: Arrays, *given: Array) -> Arrays:

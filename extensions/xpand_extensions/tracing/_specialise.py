@@ -1,4 +1,4 @@
-"""Operations bound to their static parameters, once, as functions that are faster to call."""
+"""Bind operations to their static parameters once, as functions that are faster to call."""
 
 import inspect
 import operator
@@ -15,7 +15,7 @@ from ._indexing import ARRAY, passes_over
 
 
 def specialised(equation: Equation) -> tuple[Callable[..., Any], dict[str, Any]]:
-    """Return the function that does an operation of a graph, and the parameters that are left to be given to it."""
+    """Return the function for an operation of a graph, and the parameters that must still be passed to it."""
     op, params = equation.op, equation.params
     if isinstance(op, FacadeOp):
         return _bound(op.implementation, params["template"]), {}
@@ -26,7 +26,7 @@ def specialised(equation: Equation) -> tuple[Callable[..., Any], dict[str, Any]]
 
 
 def _item(key: tuple[Any, ...]) -> Callable[..., Any] | None:
-    """Return the function that takes the elements of a key; None where arrays are among others in it."""
+    """Return the function that indexes with a key; None where arrays are nested in the key."""
     if ARRAY not in [part for part in key if isinstance(part, str)]:
         return operator.itemgetter(key[0] if len(key) == 1 else key)
     return operator.getitem if len(key) == 1 else None
@@ -40,7 +40,7 @@ class _Place:
 
 
 def _bound(function: Callable[..., Any], template: Template) -> Callable[..., Any]:
-    """Return the function of the arrays of a call alone."""
+    """Return a call as a function of its arrays alone."""
     filled = template.fill([_Place(i) for i in range(len(template.names))])
     in_order = {name: filled[name] for name in template.signature.parameters if name in filled}
     bound = inspect.BoundArguments(template.signature, in_order)
@@ -60,7 +60,7 @@ def _called(function: Callable[..., Any], template: Template, *arrays: Any) -> A
 
 
 def _text(x: Any, scope: dict[str, Any]) -> str | None:
-    """Write an argument; None for a tree of arrays that has no text."""
+    """Write an argument as source; None for a tree of arrays, which can't be written."""
     if isinstance(x, _Place):
         return f"a{x.number}"
     if not any(isinstance(leaf, _Place) for leaf in trees.leaves(x)):

@@ -1,4 +1,4 @@
-"""Staging: operations are written down in a graph and not done."""
+"""Staging: operations are recorded in a graph instead of being run."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -18,7 +18,7 @@ SCOPE: Final[ContextVar[str]] = ContextVar("the name of the part of the function
 
 @contextmanager
 def scope(name: str) -> Iterator[None]:
-    """Within this context, operations that are written down bear a name, after those of the contexts around it."""
+    """Within this context, staged operations have a name, after those of the outer contexts."""
     around = SCOPE.get()
     token = SCOPE.set(f"{around}/{name}" if around else name)
     try:
@@ -28,25 +28,25 @@ def scope(name: str) -> Iterator[None]:
 
 
 class Staging(Trace):
-    """The interpreter that writes a graph: its arrays hold variables."""
+    """The interpreter that records a graph: its arrays hold variables."""
 
     __slots__ = ("around", "constants", "equations", "is_choice", "token", "weak")
 
     def __init__(self, what: str, namespace: Any, is_choice: bool = False) -> None:
         super().__init__(what, namespace)
         self.is_choice = is_choice
-        """Whether the function isn't always called: what it does with arrays around it alone is written down too.
+        """Whether the function isn't always called: then operations on captured arrays alone are recorded too.
 
-        So it has no part in what lanes get that do not ask for it, nor in their derivatives, NaN included.
+        So they affect neither the results nor the derivatives of lanes that don't call it, NaN included.
         """
         self.equations: list[Equation] = []
         self.weak: set[Variable] = set()
-        """Variables that are numbers, and take the data type of the arrays that they are combined with."""
+        """Variables that stand for numbers, and take the data type of the arrays that they are combined with."""
         self.constants: dict[int | tuple[int, int, int], tuple[Variable, Any]] = {}
 
     def __enter__(self) -> Self:
         self.around = CURRENT.get()
-        """The graph around this one, as of a loop in a function."""
+        """The staging trace around this one, for example of the function that contains a loop."""
         self.token = CURRENT.set(self)
         return self
 
@@ -60,14 +60,14 @@ class Staging(Trace):
         return self.namespace.array(self, Variable(aval))
 
     def process(self, op: Op, args: Sequence[Any], params: dict[str, Any]) -> Any:
-        """Write down an operation."""
+        """Record an operation."""
         override = op.overrides.get("stage")
         if override is not None:
             return override(self, op, args, params)
         return self.written(op, args, params)
 
     def written(self, op: Op, args: Sequence[Any], params: dict[str, Any]) -> Any:
-        """Write down an operation as it is."""
+        """Record an operation unchanged."""
         inputs = [self.atom(x) for x in args]
         is_weak = False
         if self.weak and op.name in _COMBINING:
@@ -79,8 +79,8 @@ class Staging(Trace):
         return found
 
     def combined(self, op: Op, inputs: list[Any]) -> tuple[list[Any], bool]:
-        """Give numbers that are variables the data type of the arrays around them; tell whether there are none."""
-        first = 1 if op.name == "where" else 0  # of the condition the data type has no say
+        """Convert variables that stand for numbers to the data type of the arrays; tell whether there are no arrays."""
+        first = 1 if op.name == "where" else 0  # the data type of the condition doesn't count
         arrays = [x for x in inputs[first:] if isinstance(x, Variable)]
         strong = [x.dtype for x in arrays if x not in self.weak]
         if not strong:
@@ -98,14 +98,14 @@ class Staging(Trace):
         return found, False
 
     def equation(self, op: Op, inputs: list[Any], params: dict[str, Any], avals: Any) -> Any:
-        """Add an equation; return the array, or the arrays, that it defines."""
+        """Add an equation; return the arrays that it defines."""
         outputs = [Variable(avals)] if isinstance(avals, Aval) else [Variable(aval) for aval in avals]
         self.equations.append(Equation(op, inputs, params, outputs, SCOPE.get()))
         arrays = [self.namespace.array(self, variable) for variable in outputs]
         return arrays[0] if isinstance(avals, Aval) else rebuilt(op, avals, arrays)
 
     def atom(self, x: Any) -> Any:
-        """Return the variable of an array; what is no array, such as a number, as it is."""
+        """Return the variable of an array; return other objects, such as numbers, unchanged."""
         if isinstance(x, TracedArray):
             if x._trace is self:
                 return x._value
@@ -158,11 +158,11 @@ _HOLDS: Final[dict[str | None, frozenset[str | None]]] = {
     "real": frozenset({"real", "complex"}),
     "complex": frozenset({"complex"}),
 }
-"""The kinds of data types that hold a number of a kind."""
+"""The kinds of data types that can hold each kind of number."""
 
 
 def _dtype_of_number(base: Any, number: DType, dtype: DType) -> DType:
-    """Return the data type of a number that is combined with arrays: theirs, where it holds numbers of this kind."""
+    """Return the data type of a number that is combined with arrays: theirs, if it can hold numbers of this kind."""
     mine, theirs = _arguments.kind(base, number), _arguments.kind(base, dtype)
     if theirs in _HOLDS[mine]:
         return dtype
@@ -177,14 +177,14 @@ def stage(
     weak: Sequence[int] = (),
     is_choice: bool = False,
 ) -> tuple[Graph, tuple[Array, ...]]:
-    """Write down a function of arrays that returns two tuples of arrays: the graph's outputs and auxiliary data.
+    """Stage a function of arrays that returns two tuples of arrays: the graph's outputs and auxiliary data.
 
     Args:
         namespace: That of the traced arrays.
         what: The transformation.
         function: The function.
-        avals: What is known of its arguments.
-        weak: The places of those that are numbers, and take the data type of the arrays that they are combined with.
+        avals: The abstract values of its arguments.
+        weak: The positions of arguments that are numbers, and take the data type of the arrays combined with them.
         is_choice: Whether the function isn't always called.
 
     Returns:

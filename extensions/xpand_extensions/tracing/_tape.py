@@ -1,7 +1,7 @@
-"""The tape: what linear operations make of tangents, recorded so that cotangents can be pulled back through it.
+"""The tape: linear operations on tangents, recorded so that cotangents can be pulled back through them.
 
-A node is a tangent: an input, or what a record computes from other nodes. Most records are sums of tangents times
-factors; others apply a linear operation, or functions of somebody's own.
+A node is a tangent: an input, or computed by a record from other nodes. Most records are sums of tangents times
+factors; others apply a linear operation, or custom functions.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -17,7 +17,7 @@ _ORDER: Final = count()
 
 
 class Node:
-    """A tangent on the tape: an input, or what a record computes. Its shape and data type are its value's."""
+    """A tangent on the tape: an input or computed by a record. It has the shape and data type of its value."""
 
     __slots__ = ("dtype", "order", "shape")
 
@@ -30,7 +30,7 @@ class Node:
         return ()
 
     def pull(self, namespace: Any, ct: Any) -> Iterable[tuple["Node", Any]]:
-        """Say what a cotangent contributes to those of the parents."""
+        """Return the contributions of a cotangent to those of the parents."""
         return ()
 
     def push(self, namespace: Any, tangents: dict["Node", Any]) -> Any:
@@ -85,7 +85,7 @@ class Applied(Node):
         flat = ct if isinstance(ct, (list, tuple)) else (ct,)
         args = self.args
         xp = namespace_for(namespace, *flat, *args)
-        if xp is namespace:  # some are traced, and not every library's arrays leave operators to those
+        if xp is namespace:  # some are traced, and some libraries' arrays don't defer operators to them
             args = [_wrapped(namespace, x) for x in args]
             ct = [_wrapped(namespace, x) for x in ct] if flat is ct else _wrapped(namespace, ct)
         for i, node in self.places.items():
@@ -175,12 +175,12 @@ class Tape(Trace):
         """The device of the tangents, and the level of the interpreter of their values, if there is one."""
 
     def array(self, node: Node) -> Any:
-        """Make an array that stands for a tangent."""
+        """Make the array of a tangent."""
         return self.namespace.array(self, Aval(node.shape, node.dtype, self.of_device), node)
 
     def process(self, op: Op, args: Sequence[Any], params: dict[str, Any]) -> Any:
         """Record a linear operation."""
-        # Users' rules may close over what is differentiated: their derivatives are linear, and take its values.
+        # Custom rules may capture differentiated arrays: their derivatives are linear, and use the values of these.
         args = [x._value if isinstance(x, TracedArray) and x._trace.level == self.values else x for x in args]
         override = op.overrides.get("tape")
         if override is not None:
@@ -217,7 +217,7 @@ class Tape(Trace):
         return NonlinearError(f"{self.what}: {op.name} is not linear in what the function must be linear in")
 
     def at_zero(self, args: Sequence[Any]) -> tuple[list[Any], list[Any]]:
-        """Split arguments into values, zeros for tangents, and the nodes of these; a derivative there is the map."""
+        """Split arguments into values, with zeros for tangents, and nodes; the derivative at zero is the linear map."""
         values = [zeros(self.namespace, x) if self.owns(x) else bare(x) for x in args]
         return values, [x._extra if self.owns(x) else None for x in args]
 
@@ -231,7 +231,7 @@ class Tape(Trace):
 def recorded(
     tape: Tape, op: Op, outs: Sequence[Any], depends: Sequence[bool], nodes: Sequence[Any], back: Any, pushforward: Any
 ) -> Any:
-    """Record a linear operation that is a function; of its results, those that don't depend on tangents are values."""
+    """Record a linear operation given as functions; results that don't depend on tangents are values."""
     if any(each and not tape.namespace.is_floating(x.dtype) for x, each in zip(outs, depends)):
         raise tape.nonlinear(op)
     whole = Opaque(list(map(aval_of, outs)), nodes, back, pushforward)
@@ -241,7 +241,7 @@ def recorded(
 
 
 def without_values(entries: Any, args: list[Any], places: dict[int, Node]) -> list[Any]:
-    """Take away the values of arguments that an operation is linear in: those that aren't tangents count as zero."""
+    """Replace the arguments that an operation is linear in by zeros, unless they are tangents."""
     given = []
     for i, (entry, x) in enumerate(zip(entries, args)):
         if i in places or (entry is LINEAR and hasattr(x, "dtype")):
@@ -253,7 +253,7 @@ def without_values(entries: Any, args: list[Any], places: dict[int, Node]) -> li
 
 
 def applied(tape: Tape, op: Op, given: list[Any], params: dict[str, Any], places: dict[int, Node], avals: Any) -> Any:
-    """Record a linear operation, of one result or several."""
+    """Record a linear operation with one result or several."""
     if op.result is None:
         return tape.array(Applied(avals, op, given, params, places))
     whole = Applied(Aval((), None), op, given, params, places)
@@ -261,7 +261,7 @@ def applied(tape: Tape, op: Op, given: list[Any], params: dict[str, Any], places
 
 
 def whole_of(namespace: Any, node: Any, parts: dict[int, Any]) -> list[Any]:
-    """List the cotangents of all arrays of a result, zeros where there is none."""
+    """List the cotangents of all arrays of a result, with zeros for missing ones."""
     avals = (
         node.avals
         if isinstance(node, Opaque)
@@ -273,5 +273,5 @@ def whole_of(namespace: Any, node: Any, parts: dict[int, Any]) -> list[Any]:
 
 
 def _wrapped(namespace: Any, x: Any) -> Any:
-    """Wrap an array; leave what stands for one, and what is none."""
+    """Wrap an array; return abstract values and other objects unchanged."""
     return namespace.wrap(x) if hasattr(x, "dtype") and not isinstance(x, Aval) else x

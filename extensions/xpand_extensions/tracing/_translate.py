@@ -1,4 +1,4 @@
-"""A graph traced on one library, for another."""
+"""Translate a graph traced on one library for another."""
 
 from typing import Any, Final
 
@@ -18,10 +18,10 @@ from ._graph import Equation, Graph, Variable
 from .rules._keys import backwards, forwards
 
 _OF_LIBRARIES: Final = frozenset((*CREATION, *FUNCTIONS))
-"""Operations that are functions of each library; the others are made of operations, or of functions of the host."""
+"""Operations that each library implements; the others are built from operations, or call host functions."""
 
 _OF_USERS: Final = frozenset({"root", "run", "system"})
-"""Parameters that hold functions of one library: with rules of their users' own, or whose solutions are sought."""
+"""Parameters with functions of one library: functions with custom rules, and those of solvers."""
 
 
 def translated(graph: Graph, xp: Any, device: Device = None) -> Graph:
@@ -45,7 +45,7 @@ def translated(graph: Graph, xp: Any, device: Device = None) -> Graph:
     for equation in graph.equations:
         inputs, outputs = [of(x) for x in equation.inputs], [of(x) for x in equation.outputs]
         params = params_on(equation.op, equation.params, dtypes, xp)
-        if equation.op.name in CREATION and not inputs:  # whose data type, omitted, is each library's own
+        if equation.op.name in CREATION and not inputs:  # their default data type differs between libraries
             params = {**params, "kwargs": {**params["kwargs"], "dtype": outputs[0].dtype}}
         op = operation_on(equation.op, namespace)
         equations += _forwards(Equation(op, inputs, params, outputs, equation.scope))
@@ -54,10 +54,10 @@ def translated(graph: Graph, xp: Any, device: Device = None) -> Graph:
 
 
 class Dtypes:
-    """The data types of one library, as those of another, and the device there."""
+    """The mapping of one library's data types to another's, and the device there."""
 
     def __init__(self, source: Any, target: Any, device: Device = None) -> None:
-        """Take the namespaces of both, and the device on which arrays are to be made; None: on the default one."""
+        """Take both namespaces and the device for new arrays; None means the default device."""
         names = dtypes_of(source)
         self.found = [(dtype, getattr(target, name, None)) for name, dtype in names.items()]
         self.library = library_of_dtype(self.found[0][0])
@@ -76,7 +76,7 @@ class Dtypes:
         return found
 
     def of_any(self, value: Any) -> Any:
-        """Return the same for what may be a data type, or something else."""
+        """Translate a value if it is a data type; return other objects unchanged."""
         if library_of_dtype(value) != self.library:
             return value
         return next((mine for theirs, mine in self.found if theirs == value), value)
@@ -113,7 +113,7 @@ def _param(name: str, value: Any, dtypes: Dtypes, xp: Any) -> Any:
         return Body(translated(value.graph, xp, dtypes.device))
     if isinstance(value, Template):
         static = tuple(map(dtypes.of_any, value.static))
-        if is_lazy(dtypes.target):  # indices that are to be in bounds were known, and were
+        if is_lazy(dtypes.target):  # indices in "raise" mode were concrete and in bounds
             static = tuple(["drop" if isinstance(x, str) and x == "raise" else x for x in static])
         return Template(value.signature, value.names, static, value.structure)
     if isinstance(value, ShapeDtype):
@@ -126,7 +126,7 @@ def _param(name: str, value: Any, dtypes: Dtypes, xp: Any) -> Any:
 
 
 def _forwards(equation: Equation) -> list[Equation]:
-    """Do without steps backwards in keys, which PyTorch doesn't take: by way of the array flipped."""
+    """Replace negative steps in keys, which PyTorch doesn't accept, by flips of the array."""
     op, key = equation.op, equation.params.get("key", ())
     if op.name not in ("getitem", "setitem") or not backwards(key):
         return [equation]

@@ -1,4 +1,4 @@
-"""Loops that end by a condition as operations; reverse mode is that of a scan over their steps."""
+"""While-loops as operations; reverse mode differentiates a scan over their steps."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -35,7 +35,7 @@ def while_loop(
     test, of_test = closed(namespace, "while_loop", lambda *carry: ((condition(*carry),), ()), avals)
     body, of_body = closed(namespace, "while_loop", lambda *carry: (tuple(function(*carry)), ()), avals, is_choice=True)
     parts = body.parted(len(of_body), _is_collective) if _has_collectives(body) else None
-    if parts is not None:  # who have it, whether they take a step or not
+    if parts is not None:  # these have the axis, whether they take a step or not
         body, of_body = parts.rest(of_body, parts.before.graph.run(*of_body))
     # What every step passes on as it is is a constant of the loop: it stays the same for all lanes of a map.
     inputs = body.graph.inputs[len(of_body) :]
@@ -80,7 +80,7 @@ def _run_while(*args: Array, test: Body, body: Body, tested: int, constants: int
     of_test, of_body, carry = split(args, tested, constants)
     holds = test.program
     parts = body.parted(constants)
-    if parts is not None:  # what is computed of constants alone, once, if there is a step
+    if parts is not None:  # computed from constants alone, once, if there is a step
         running = holds(*of_test, *carry)[0]
         if limit == 0 or (is_concrete(running) and not bool(running)):
             return tuple(carry)
@@ -138,8 +138,8 @@ def while_batch(trace: Batching, op: Op, args: Sequence[Any], params: dict[str, 
     is_collective = _has_collectives(params["body"])
     safe_init = first
     if not is_collective and size:
-        # Lanes that have ended step on from where they began, since a step from where they ended may be undefined;
-        # those that take no step, from where one that takes some did. Where others may ask, it is taken as it is.
+        # Finished lanes step from their initial carry, since a step from their last one may be undefined; lanes without
+        # a step use the initial carry of one that has some. With collectives, the carry is used unchanged.
         active = namespace.wrap(test.graph.run(*given_test, *first)[0])
         if is_concrete(active) and not bool(namespace.any(active)):
             return tuple(namespace.array(trace, x) for x in first)
@@ -163,7 +163,7 @@ def while_batch(trace: Batching, op: Op, args: Sequence[Any], params: dict[str, 
 
 
 def _safe_values(active: Array, *arrays: Array) -> Arrays:
-    """Do as `safe_values`: where all lanes are active, or none is, at no cost."""
+    """Return `safe_values` of the arrays, or the arrays themselves if all lanes are active or none is."""
     if is_concrete(active):
         xp = array_namespace(active)
         if bool(xp.all(active)) or not bool(xp.any(active)):
@@ -172,14 +172,14 @@ def _safe_values(active: Array, *arrays: Array) -> Arrays:
 
 
 def safe_values(xp: Any, active: Any, *arrays: Any) -> Arrays:
-    """Return arrays of lanes: those that aren't active have in them what one has that is, as a constant."""
+    """Replace the values of inactive lanes by those of an active one, as constants."""
     some = xp.reshape(xp.argmax(xp.astype(active, xp.uint8)), (1,))
     others = [stop_gradient(xp.take(x, some, axis=0)) for x in arrays]
     return tuple(where(xp, active, x, y) for x, y in zip(arrays, others))
 
 
 def _has_collectives(body: Body) -> bool:
-    """Tell whether a body has collective operations, of several lanes along an axis."""
+    """Tell whether a body has collective operations along an axis."""
     return any(map(_is_collective, body.graph.equations))
 
 
@@ -221,7 +221,7 @@ def _device_of(arrays: Sequence[Any]) -> Any:
 def while_linearize(trace: Linearize, op: Op, args: Sequence[Any], params: dict[str, Any]) -> Any:
     namespace = trace.namespace
     values = [trace.plain(x) for x in args]
-    if not any(map(trace.owns, args[params["tested"] :])):  # only how many steps there are depends on what is traced
+    if not any(map(trace.owns, args[params["tested"] :])):  # only the number of steps depends on traced arrays
         return bind(op, values, params)
     parts = params["body"].parted(params["constants"])
     if parts is not None:
@@ -241,7 +241,7 @@ def while_linearize(trace: Linearize, op: Op, args: Sequence[Any], params: dict[
 def _computed(
     namespace: Any, args: Sequence[Any], values: Sequence[Any], params: dict[str, Any], parts: Parts
 ) -> tuple[list[Any], dict[str, Any]] | None:
-    """Compute what the constants of the body alone give, which has no derivative if no step is taken.
+    """Compute the part of the body that depends on constants alone; it has no derivative if no step is taken.
 
     Returns:
         Arguments and parameters of the loop that is left; None where it is known to take no step.
@@ -259,7 +259,7 @@ def _computed(
 
 
 def _gradient_if(x: Array, active: Array) -> Array:
-    """Return an array: the operation's derivative is zero where it isn't active, whatever it is multiplied by."""
+    """Return the array; its derivative is exactly zero where `active` is false, even if later factors are infinite."""
     return x
 
 
@@ -269,7 +269,7 @@ def gradient_if_along(namespace: Any, t: Any, out: Any, x: Any, active: Any) -> 
 
 
 def gradient_if_batch(trace: Batching, op: Op, args: Sequence[Any], params: dict[str, Any]) -> Any:
-    """Of what is the same for all lanes, the derivative is asked for if one of them is active."""
+    """Batch the operation; an array that all lanes share is differentiated if one of them is active."""
     namespace = trace.namespace
     x, active = map(trace.plain, args)
     if trace.owns(args[0]):
@@ -292,7 +292,7 @@ def while_tape(trace: Tape, op: Op, args: Sequence[Any], params: dict[str, Any])
 
 
 def _counted(namespace: Any, args: Sequence[Any], values: Sequence[Any], params: dict[str, Any]) -> Any:
-    """Scan over as many steps as the loop takes; return None where that isn't known, but how many it may take.
+    """Scan over the steps of the loop; return None where their number is unknown, but bounded.
 
     Where lanes use collectives, all of them take all these steps.
     """
@@ -313,7 +313,7 @@ def _counted(namespace: Any, args: Sequence[Any], values: Sequence[Any], params:
     )[0]
     given_test, given_body, given = _parts_of_while(args, params)
     if is_concrete(number):
-        if not int(number):  # the functions aren't called: what they do with arrays from around them has no part
+        if not int(number):  # the functions aren't called: their captured arrays have no derivative
             return tuple(map(namespace.wrap, given))
         step = lambda carry, _: (body.graph.run(*given_body, *carry), ())
         return tuple(map(namespace.wrap, scan(namespace, step, given, [], int(number))[0]))
@@ -328,7 +328,7 @@ def _counted(namespace: Any, args: Sequence[Any], values: Sequence[Any], params:
 
     def step_or_stay(carry: Arrays, _: Arrays) -> tuple[Any, Any]:
         active = namespace.wrap(test.graph.run(*given_test, *carry)[0])
-        # As in `while_batch`; with no part in the derivative of what lanes get that have ended.
+        # As in `while_batch`: finished lanes have no derivative of the step.
         safe = carry if is_collective else [where(namespace, active, x, y) for x, y in zip(carry, init)]
         found = body.graph.run(*given_body, *safe)
         return tuple([where(namespace, active, x, y) for x, y in zip(found, carry)]), ()
@@ -339,16 +339,16 @@ def _counted(namespace: Any, args: Sequence[Any], values: Sequence[Any], params:
 def _bounded(
     namespace: Any, values: Sequence[Any], active: Sequence[bool], params: dict[str, Any]
 ) -> tuple[list[Any], Callable[..., Any]]:
-    """Scan over as many steps as the loop may take, which do nothing after its end; return the results, the pullback.
+    """Scan over the maximum number of steps, which do nothing after the end; return the results and the pullback.
 
-    What is carried begins with whether to go on.
+    The first part of the carry tells whether the loop is running.
     """
     test, body, tested, constants = params["test"], params["body"], params["tested"], params["constants"]
     of_test, of_body, init = _parts_of_while(values, params)
 
     def stepped(*arrays: Array) -> tuple[Any, Any]:
         for_test, for_body, first, (running, *carry) = split(arrays, tested, constants, len(init))
-        # Where all are computed, those that have ended step on from where they began, as in `while_batch`.
+        # Where all lanes are computed, finished ones step from their initial carry, as in `while_batch`.
         new = body.graph.run(*for_body, *[where(namespace, running, x, y) for x, y in zip(carry, first)])
         return (*test.graph.run(*for_test, *new), *new), ()
 
