@@ -8,6 +8,7 @@ import subprocess
 import sys
 import textwrap
 import time
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -320,6 +321,15 @@ def test_reader_that_leaves_early() -> None:
     assert "BrokenPipe" not in error
 
 
+@pytest.fixture
+def interruptible() -> Iterator[None]:
+    """Handle SIGINT, here and in child processes, also where a shell started the tests in the background."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("interruptible")
 def test_interrupt() -> None:
     process = subprocess.Popen(
         [*COMMAND, "tour", "--library", "dask", "--no-picture"], stdout=subprocess.PIPE, stderr=subprocess.PIPE
@@ -337,6 +347,7 @@ def test_interrupt() -> None:
     assert b"Traceback" not in error
 
 
+@pytest.mark.usefixtures("interruptible")
 def test_interrupt_that_is_caught(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     def run(arguments: object) -> int:
         with contextlib.suppress(KeyboardInterrupt):
