@@ -66,7 +66,7 @@ def facade_names() -> list[str]:
 
 
 def _is_public(operation: Operation[..., Any]) -> bool:
-    """Tell whether users call a function: one of ours is in the `__all__` of its capability."""
+    """Tell whether a function is public: xpand's are in the `__all__` of their capability."""
     if operation.package != xpand_extensions.__name__:
         return True
     return operation.name in importlib.import_module(f"{operation.package}.{operation.capability}").__all__

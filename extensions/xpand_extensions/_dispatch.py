@@ -96,7 +96,7 @@ class Operation(Generic[P, R_co]):
 
     @property
     def qualified_name(self) -> str:
-        """The name in tables: `scatter.segment_sum`, with its package where it isn't one of ours."""
+        """The name in tables: `scatter.segment_sum`, with its package if that isn't xpand_extensions."""
         name = f"{self.capability}.{self.name}" if self.capability else self.name
         return name if self.package == _PACKAGE else f"{self.package}.{name}".lstrip(".")
 

@@ -92,7 +92,7 @@ def _run(arguments: argparse.Namespace) -> int:
 
 
 def load_tour() -> ModuleType:
-    """Import the tour, an example in `docs/examples/tour`, which wheels have beside this file."""
+    """Import the tour, an example in `docs/examples/tour`, which wheels have next to this file."""
     name = f"{__name__}.tour"
     if name not in sys.modules:
         folders = (Path(__file__).parent / "tour", Path(__file__).parents[3] / "docs" / "examples" / "tour")

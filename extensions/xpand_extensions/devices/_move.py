@@ -23,8 +23,8 @@ def to_device(x: T, device: Device | DeviceInfo | str, /, *, copy: bool | None =
         device: The library's own object, a `DeviceInfo`, or a string: a kind ("gpu"), the library's word for it
             ("cuda"), either with a number ("cuda:1"), or a library's name for one device ("device1" of
             array-api-strict). On JAX also a sharding.
-        copy: True for memory of its own in any case. False to raise where values would have to be copied. Left out:
-            what lies there already is returned as it is.
+        copy: True for memory of its own in any case. False to raise where values would have to be copied. By
+            default, an array that is on the device already is returned as it is.
         donate: A promise that `x` isn't used any more: its memory is freed at once where it can be, see `free`.
 
     Returns:

@@ -62,8 +62,8 @@ def solve(
             "CG" and "scipy-GMres", are taken too.
         x0: The initial guess of an iteration, laid out like the solution, or one vector; by default zero. Its gradient
             is zero.
-        rtol: How small the norm of `b - A x` must be, relative to that of `b`: a number, or one for each system. Left
-            out: 1e-8, or 100 times the data type's `eps` if that is more. For "lsqr" and "lsmr" it is enough that
+        rtol: How small the norm of `b - A x` must be, relative to that of `b`: a number, or one for each system. By
+            default: 1e-8, or 100 times the data type's `eps` if that is more. For "lsqr" and "lsmr" it is enough that
             the norm of `adjoint(A) (b - A x)` is that small relative to the product of the norms of A and `b - A x`.
         atol: How small that norm may be to do in any case.
         max_steps: The most steps of an iteration: 10 for each unknown by default. A sequence asks for the trajectory:

@@ -13,9 +13,9 @@ from ._units import seconds
 
 
 def trace_events(threads: Sequence[Sequence[Entry]], duration: float, messages: Sequence[str]) -> dict[str, Any]:
-    """Make the object of the trace event format: a complete event for each call, and for each function of the user's.
+    """Make the object of the trace event format: a complete event for each call, and for each user function.
 
-    Those of the user's last from the first to the last call recorded in them, one after the other.
+    User functions last from the first to the last call recorded in them, one after the other.
     """
     process = os.getpid()
     events: list[dict[str, Any]] = [_metadata("process_name", process, 0, "xpand")]
@@ -55,7 +55,7 @@ def _calls(entries: Iterable[Entry]) -> Iterator[dict[str, Any]]:
 
 
 def _functions(entries: Sequence[Entry], level: int = 0) -> Iterator[dict[str, Any]]:
-    """Yield an event for each run of calls from one function of the user's, then for those inside it."""
+    """Yield an event for each run of calls from one user function, then for those inside it."""
     run: list[Entry] = []
     last = None
     for entry in (*entries, None):

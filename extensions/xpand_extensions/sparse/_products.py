@@ -236,7 +236,7 @@ def csr_rows(indptr: Array, /, *, nse: int) -> Array:
 
 @pluggable
 def csr_plan(indices: Array, indptr: Array, /, *, shape: Shape) -> CSRPlan | None:
-    """Work out of the pattern of a sparse matrix by rows (CSR) what makes its products faster.
+    """Compute a plan for faster products from the pattern of a sparse matrix by rows (CSR).
 
     Args:
         indices: The column of each entry: integers of shape `(nse,)`.

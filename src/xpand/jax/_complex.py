@@ -73,7 +73,7 @@ def _slope_of_acosh(x: Array) -> Array:
 
 
 def _sloped(native: Callable[[Array], Array], slope: Callable[[Array], Array]) -> Callable[[Array], Array]:
-    """`native` with a derivative of ours: JAX takes one root of the product, which is on another branch for some."""
+    """Give `native` a custom derivative: JAX takes one root of the product, which is on another branch for some."""
     function = jax.custom_jvp(native)
     function.defjvps(lambda tangent, result, x: tangent * slope(x))
     return function  # type: ignore[no-any-return]

@@ -1,8 +1,8 @@
 """Reductions to the largest and the smallest, which are NaN where there is one.
 
 The standard asks for that, and so does JAX. But XLA (of JAX 0.10, on the CPU) leaves NaN out of these reductions where
-they are over some thousand numbers of float32 or float64. So it is asked for NaN as well, within the same program,
-which is as long again; a size from which on that is needed would be no use, since under `vmap` nobody knows it.
+they are over some thousand numbers of float32 or float64. So the same program also searches for NaN, which takes as
+long again. It does so at every size: under `vmap` the size of the batch is unknown.
 """
 
 from collections.abc import Callable

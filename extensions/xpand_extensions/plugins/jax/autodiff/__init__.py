@@ -110,7 +110,7 @@ def checkpoint(
 
 
 def _policy(policy: Any) -> Any:
-    """Return JAX's own policy of the name that one of ours has."""
+    """Return JAX's policy with the name of one of xpand's."""
     if not isinstance(policy, Policy):
         return policy
     found = getattr(jax.checkpoint_policies, policy.name)
