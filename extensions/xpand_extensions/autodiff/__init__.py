@@ -1,4 +1,4 @@
-"""Derivatives, of functions of trees of arrays: JAX's names, arguments and conventions, on every library that has them.
+"""Derivatives of functions of trees of arrays: JAX's names, arguments and conventions, on every library that has them.
 
 The library is that of the arrays of a call. A function may take and return arrays, Python numbers, and trees of such.
 The gradient of a real function of complex numbers is JAX's: its conjugate is the direction of steepest ascent.
@@ -46,5 +46,5 @@ __all__ = [
     "vjp",
 ]
 
-if not TYPE_CHECKING:  # which would take every name for known
+if not TYPE_CHECKING:  # a type checker would accept any name
     __getattr__ = elsewhere(__name__)

@@ -1,4 +1,4 @@
-"""Arguments of gradients and Jacobians: which are differentiated, and of what kind they and the results are."""
+"""Arguments of gradients and Jacobians: selection of the differentiated ones, and checks of their data types."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -15,7 +15,7 @@ from .._transforms_patterns import Patterned, in_namespace_of
 
 
 class Floating:
-    """A function of trees as one of its floating-point arrays alone; integers are returned as auxiliary data."""
+    """Wrap a function of trees as a function of floating-point arrays; its integer results become auxiliary data."""
 
     def __init__(self, flat: Flat, leaves: Sequence[Array]) -> None:
         """Take the function, and all its arguments."""
@@ -24,11 +24,11 @@ class Floating:
         self._is_floating: list[bool] = []
 
     def chosen(self, arrays: Sequence[Any]) -> list[Any]:
-        """Choose, of something for each argument, that for those of floating-point data types."""
+        """Select the values that belong to arguments of floating-point data types."""
         return [arrays[i] for i in self._places]
 
     def __call__(self, *arrays: Array) -> tuple[tuple[Array, ...], tuple[Array, ...]]:
-        """Call the function; return the floating-point outputs, and everything else."""
+        """Call the function; return the floating-point outputs, and the other results."""
         given = list(self._leaves)
         for i, x in zip(self._places, arrays):
             given[i] = x
@@ -39,7 +39,7 @@ class Floating:
         return tuple(compress(outs, self._is_floating)), (*compress(outs, map(not_, self._is_floating)), *aux)
 
     def outputs(self, outs: Sequence[Array], aux: Sequence[Array]) -> tuple[list[Array], Sequence[Array]]:
-        """Put the outputs of a call together again; return them, and the auxiliary data of the function."""
+        """Recombine the outputs of a call; return them, and the auxiliary data of the function."""
         count = self._is_floating.count(False)
         floating, others = iter(outs), iter(aux[:count])
         return [next(floating) if each else next(others) for each in self._is_floating], aux[count:]
@@ -51,7 +51,7 @@ class Floating:
 
 
 class Chosen:
-    """The arguments of a call that are differentiated, as arrays, and the function of the floating-point ones alone."""
+    """The differentiated arguments of a call as arrays, and the function of the floating-point ones alone."""
 
     def __init__(
         self,
@@ -64,19 +64,19 @@ class Chosen:
         has_aux: bool,
         allow_int: bool,
     ) -> None:
-        """Take the arguments with given numbers, for the transformation `name`; hold the others."""
+        """Take the arguments with given numbers, for the transformation `name`; the others are constants."""
         places = places_of(name, numbers, len(args))
         chosen = tuple(args[place] for place in places)
         self.leaves, self.structure = values_of(name, "the arguments", chosen, (args, kwargs))
         if not allow_int:
             differentiable(name, "the arguments", self.leaves)
-        # No method of this object, which would keep itself, and the arguments, until the garbage is collected.
+        # Not a method of this object: a cycle of references would keep the arguments alive until garbage collection.
         self.flat = Flat(name, partial(_called, function, args, kwargs, places), self.structure, has_aux)
         self._places = [i for i, x in enumerate(self.leaves) if is_floating(array_namespace(x), x)]
 
     @property
     def name(self) -> str:
-        """The transformation called."""
+        """The name of the transformation."""
         return self.flat.name
 
     @property
@@ -85,7 +85,7 @@ class Chosen:
         return [self.leaves[i] for i in self._places]
 
     def __call__(self, *arrays: Array) -> tuple[tuple[Array, ...], tuple[Array, ...]]:
-        """Call the function with others in the place of these."""
+        """Call the function with other arrays in place of these."""
         given = list(self.leaves)
         for i, x in zip(self._places, arrays):
             given[i] = x
@@ -110,14 +110,14 @@ class Chosen:
 
 
 def _of_one_kind(x: Array, like: Array) -> Array:
-    """Return the derivative of a number as an array like it: operations of NumPy's return scalars, too."""
+    """Return the derivative of a number as an array like it: NumPy's operations return scalars, too."""
     return x if type(x) is type(like) or x.shape != () else array_namespace(x).asarray(x)
 
 
 def _called(
     function: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any], places: Sequence[int], *chosen: Any
 ) -> Any:
-    """Call a function with others in the places of some arguments."""
+    """Call a function with some arguments replaced."""
     given = list(args)
     if len(chosen) < len(given) or kwargs:
         given, kwargs = in_namespace_of(trees.leaves(chosen), (given, kwargs))
@@ -127,7 +127,7 @@ def _called(
 
 
 def check_callable(name: str, function: Any) -> None:
-    """Check that there is a function to be transformed."""
+    """Check that the argument is a function."""
     if not callable(function):
         raise TypeError(f"{name}: takes a function, got {describe(function)}")
 
@@ -139,7 +139,7 @@ def argnums_of(name: str, argnums: int | Sequence[int], argument: str = "argnums
 
 
 def places_of(name: str, numbers: tuple[int, ...], count: int, argument: str = "argnums") -> list[int]:
-    """Say which of a call's positional arguments numbers mean, negative ones counted from the end.
+    """Return the positions of a call's arguments for numbers that may be negative, counted from the end.
 
     Raises:
         ValueError: There is no such argument, or it is named twice.
@@ -171,7 +171,7 @@ def check_scalar(name: str, flat: Flat, outs: Sequence[Array], holomorphic: bool
 
 
 def check_field(name: str, what: str, x: Array, holomorphic: bool, must_be_real: bool) -> None:
-    """Check that an array is complex where the function is holomorphic, and elsewhere real if it must be."""
+    """Check that an array is complex if the function is holomorphic, or otherwise real where it must be."""
     xp = array_namespace(x)
     if holomorphic and _arguments.kind(xp, x.dtype) != "complex":
         raise TypeError(f"{name}: with holomorphic=True {what} must be complex, got {x.dtype}")

@@ -1,4 +1,4 @@
-"""Derivatives compared with differences of values."""
+"""Check derivatives against differences of values."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -37,9 +37,8 @@ def check_grads(
         args: The arguments at which to check: a tuple or a list of trees.
         order: How often to differentiate. For 2, the derivatives are checked like `f`, in all modes.
         modes: "fwd", "rev", or both.
-        atol: How far derivatives may be off. None: a number for the coarsest data type of the arguments, 1e-6 for
-            float64.
-        rtol: The same in proportion to their size. None: as `atol`.
+        atol: The absolute tolerance. None: a default for the coarsest data type of the arguments, 1e-6 for float64.
+        rtol: The relative tolerance. None: as `atol`.
         eps: The step of the differences, which are of fourth order. None: the fifth root of the data type's precision.
 
     Raises:
@@ -81,7 +80,7 @@ class _Check:
         self.random = Random(0)
 
     def run(self, f: Function, args: tuple[Any, ...], order: int, path: str) -> None:
-        """Check a function, and up to an order the functions that are its derivatives."""
+        """Check a function, and its derivatives up to an order."""
         direction = self.direction(args)
         differences = self.differences(f, args, direction)
         if "fwd" in self.modes:
@@ -100,7 +99,7 @@ class _Check:
                 self.run(lambda *xs: vjp(f, *xs)[1](weights), args, order - 1, here)
 
     def direction(self, tree: trees.Tree) -> trees.Tree:
-        """Make a tree like another of random numbers; zeros where it has integers."""
+        """Make a tree of random numbers like another tree, with zeros in place of integers."""
 
         def random(x: Any) -> Array:
             xp = array_namespace(x)
@@ -143,7 +142,7 @@ class _Check:
                 )
 
     def compare_numbers(self, path: str, expected: float, found: float) -> None:
-        """Compare the products that reverse mode is checked by."""
+        """Compare the products of forward mode with those of reverse mode."""
         if not abs(found - expected) <= self.atol + self.rtol * abs(expected):
             raise AssertionError(
                 f"check_grads: {path}: the product of the differences and random weights of the output is {expected}, "
@@ -152,7 +151,7 @@ class _Check:
 
 
 def _map(function: Callable[..., Array], tree: trees.Tree, *rest: trees.Tree) -> trees.Tree:
-    """Map over floating-point arrays; leave others as they are."""
+    """Map over floating-point arrays; leave others unchanged."""
 
     def of_floating(x: Any, *others: Any) -> Any:
         if not _arguments.is_array(x):
@@ -168,7 +167,7 @@ def _floating(tree: trees.Tree) -> list[Array]:
 
 
 def _product(a: trees.Tree, b: trees.Tree) -> float:
-    """Sum the products of all elements, as real numbers: what forward and reverse mode agree in."""
+    """Sum the products of all elements as real numbers, which must agree between forward and reverse mode."""
     total = 0.0
     for x, y in zip(trees.leaves(a), trees.leaves(b)):
         xp = array_namespace(x)

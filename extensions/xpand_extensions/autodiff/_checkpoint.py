@@ -1,4 +1,4 @@
-"""Functions whose intermediate values are computed again for the derivative, instead of being kept."""
+"""Functions whose intermediate values are recomputed for the derivative instead of being saved."""
 
 from collections.abc import Sequence
 from functools import wraps
@@ -27,27 +27,26 @@ def checkpoint(
     policy: AnyPolicy | None = None,
     static_argnums: int | Sequence[int] = (),
 ) -> Function:
-    """Make the function that keeps only its arguments for reverse mode, and is computed again when that needs more.
+    """Make a function that saves only its arguments for reverse mode, and recomputes the intermediate values.
 
     Args:
-        function: Takes trees of arrays and numbers and returns one. Arrays from outside that it uses are differentiated
-            too.
-        prevent_cse: Whether a compiler is kept from merging the two computations, which it might find to be the same;
-            JAX alone needs that, and not in the body of a `scan`.
-        policy: Which values are saved nevertheless: one of `checkpoint_policies`, or a function of operations as these
-            are. None: the arguments alone.
-        static_argnums: The numbers of arguments that are values for the function's own Python code, anything. Of the
-            others Python numbers are weakly typed.
+        function: Takes trees of arrays and numbers and returns one. Captured arrays are differentiated too.
+        prevent_cse: Whether to prevent a compiler from merging the two computations; only JAX needs that, and not in
+            the body of a `scan`.
+        policy: Which values to save in addition to the arguments: one of `checkpoint_policies`, or such a function of
+            operations. None: no others.
+        static_argnums: The numbers of arguments of any type that are used by the function's Python code alone. Python
+            numbers among the other arguments are weakly typed.
 
     Returns:
-        A function of the same arguments, with the same values and derivatives. Reverse mode takes about one more
-        evaluation of it, and the memory of its arguments instead of that of all its steps; nested, that of the largest
-        part.
+        A function of the same arguments, with the same values and derivatives. Reverse mode evaluates it about once
+        more, and saves its arguments instead of all intermediate values. If checkpoints are nested, the memory is that
+        of the largest part.
 
     Raises:
         TypeError: A policy that is no function; by the function returned: arguments that are neither arrays nor
             numbers, nor static.
-        UnsupportedError: By the function returned: a policy that the library doesn't have, as PyTorch has none but
+        UnsupportedError: By the function returned: a policy that the library doesn't have. PyTorch has only
             `everything_saveable` and `nothing_saveable`.
         ValueError: By the function returned: `static_argnums` names an argument that isn't there.
 
@@ -71,7 +70,7 @@ def checkpoint(
         static = sorted(places_of("checkpoint", numbers, len(args), "static_argnums"))
         constants = [(place, args[place]) for place in static]
         args = tuple([x for place, x in enumerate(args) if place not in static])
-        # PyTorch's compiler reads no dictionaries in trees, an empty one neither.
+        # PyTorch's compiler can't read dictionaries in trees, not even empty ones.
         given = (args, kwargs) if kwargs else (args,)
         leaves, structure = arrays_and_numbers("checkpoint", "the arguments", given, [value for _, value in constants])
         result: list[trees.Structure] = []
@@ -87,7 +86,7 @@ def checkpoint(
             like = next((x for x in (*found, *xs) if _arguments.is_array(x)), None)
             return tuple(as_array("checkpoint: the function returned", x, like) for x in found)
 
-        # Without arrays there is nothing to keep: what the function closes over is kept anyway.
+        # Without arrays nothing can be dropped: captured arrays are saved anyway.
         flat = OfArrays(of_arrays, function)
         native = checkpoint.native(*leaves)(flat, prevent_cse=prevent_cse, policy=policy) if leaves else flat
         outs = native(*leaves)

@@ -1,4 +1,4 @@
-"""Functions that return their rule, and functions without the arrays that they close over."""
+"""Functions that return their own rule, and closure conversion."""
 
 from functools import wraps
 from typing import Any
@@ -22,18 +22,17 @@ def custom_gradient(function: Function, /) -> Function:
 
     Args:
         function: Takes trees of arrays and returns a pair: the output, and a function that takes a tree like the output
-            and returns a tuple with a tree like each argument, or the one tree of a single argument. It may use
-            what the function has computed.
+            and returns a tuple with a tree like each argument, or one tree for a single argument. It may use values
+            that the function has computed.
 
     Returns:
         A function of the same arguments that returns the output. It has no forward mode.
 
     Raises:
-        TypeError: By the function returned: what `function` returns is no pair, or the derivative isn't like the
-            arguments.
+        TypeError: By the function returned: `function` returns no pair, or the derivative isn't like the arguments.
 
-    The function is evaluated once more where a derivative is asked for, while JAX's keeps what its rule uses; to choose
-    what is kept, use `custom_vjp`.
+    A derivative evaluates the function once more, while JAX saves the values that its rule uses. Use `custom_vjp` to
+    choose the saved values.
 
     Source: `jax.custom_gradient`.
 
@@ -69,10 +68,10 @@ def custom_gradient(function: Function, /) -> Function:
 @clean_tracebacks
 @pluggable
 def closure_convert(function: Function, /, *example_args: trees.Tree) -> tuple[Function, list[Array]]:
-    """Make a function that takes as arguments the arrays being differentiated that another one closes over.
+    """Convert a function's captured arrays, as far as they are differentiated, to arguments.
 
-    For functions that are handed to others with rules of their own, such as a solver with `custom_vjp`: what such a
-    function closes over has no derivative, and what it takes has.
+    For functions that are passed to others with custom rules, such as a solver with `custom_vjp`: arrays that such a
+    function captures have no derivative, but its arguments have one.
 
     Args:
         function: Takes trees of arrays and returns one.
@@ -80,8 +79,8 @@ def closure_convert(function: Function, /, *example_args: trees.Tree) -> tuple[F
             can be called with other arrays of these shapes and data types alone.
 
     Returns:
-        A function, and a list of arrays. The function takes the arguments and then these arrays, or others in their
-        place. Arrays that no transformation traces stay where they are, as do integers.
+        A function, and a list of arrays. The function takes the arguments and then these arrays, or others like them.
+        Integers, and arrays that no transformation traces, remain captured.
 
     Raises:
         TypeError: Arguments that are no arrays; by the function returned, arguments of another structure.

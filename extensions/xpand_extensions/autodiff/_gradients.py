@@ -1,4 +1,4 @@
-"""Gradients of functions of trees whose result is one number."""
+"""Gradients of scalar functions of trees."""
 
 from collections.abc import Callable, Sequence
 from functools import wraps
@@ -22,7 +22,7 @@ def grad(
     holomorphic: bool = False,
     allow_int: bool = False,
 ) -> Function:
-    """Make the function that returns the gradient of another, whose output is one number.
+    """Make the function that returns the gradient of a scalar function.
 
     Args:
         function: Takes trees of arrays and returns an array of no axes, or a Python number.
@@ -30,7 +30,7 @@ def grad(
         has_aux: Whether the function returns a pair, of the output and of auxiliary data that is not differentiated.
         holomorphic: A promise that the function is holomorphic: arguments and output are then complex.
         allow_int: Whether the arguments may hold integers and booleans. Their gradients are zeros of their own data
-            types, in the place of JAX's `float0`, which other libraries don't have.
+            types instead of JAX's `float0`, which other libraries don't have.
 
     Returns:
         A function of the same arguments that returns a tree like the argument, or a tuple of several where `argnums`
@@ -71,7 +71,7 @@ def value_and_grad(
     Arguments and errors are those of `grad`.
 
     Returns:
-        A function of the same arguments that returns a pair: what the function returns, and what `grad` does.
+        A function of the same arguments that returns a pair: the function's result, and the gradient.
 
     Source: `jax.value_and_grad`.
 
@@ -97,7 +97,7 @@ def _value_and_grad(
         gradient = back if isinstance(argnums, (tuple, list)) else back[0]
         return ((value, chosen.flat.aux(aux)), gradient) if has_aux else (value, gradient)
 
-    # What is frequent is done directly: a real function of arrays. Implementations are made for that alone.
+    # A fast path for the common case, a real function of arrays, which is all that implementations support.
     if has_aux or holomorphic or allow_int:
         return wraps(function)(of_trees)
 

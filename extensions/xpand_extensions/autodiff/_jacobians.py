@@ -23,7 +23,7 @@ def jacrev(
     holomorphic: bool = False,
     allow_int: bool = False,
 ) -> Function:
-    """Make the function that returns the Jacobian of another, by reverse mode: for few outputs of many arguments.
+    """Make the function that returns the Jacobian of another by reverse mode, for fewer outputs than arguments.
 
     Args:
         function: Takes trees of arrays and returns one.
@@ -53,10 +53,10 @@ def jacrev(
 def jacfwd(
     function: Function, argnums: int | Sequence[int] = 0, has_aux: bool = False, holomorphic: bool = False
 ) -> Function:
-    """Make the function that returns the Jacobian of another, by forward mode: for few arguments of many outputs.
+    """Make the function that returns the Jacobian of another by forward mode, for fewer arguments than outputs.
 
-    Arguments, results and errors are those of `jacrev`, without `allow_int`; but without `holomorphic` it is the
-    arguments that must be real, and the output may be complex.
+    Arguments, results and errors are those of `jacrev`, without `allow_int`; but without `holomorphic` only the
+    arguments must be real, and the output may be complex.
 
     Source: `jax.jacfwd`.
 
@@ -72,7 +72,7 @@ def jacfwd(
 def hessian(
     function: Function, argnums: int | Sequence[int] = 0, has_aux: bool = False, holomorphic: bool = False
 ) -> Function:
-    """Make the function that returns the second derivatives of another: forward over reverse mode.
+    """Make the function that returns the second derivatives of another, by forward over reverse mode.
 
     Arguments and errors are those of `jacrev`, without `allow_int`; without `holomorphic` the arguments must be real,
     too.
@@ -121,7 +121,7 @@ def _jacobian(
 
 
 def _by_rows(chosen: Chosen) -> tuple[Any, list[list[Array]], Any]:
-    """Pull each element of each output back: for each output, the derivatives with respect to each argument."""
+    """Pull back each element of each output; return for each output the derivatives with respect to each argument."""
     outs, pull, aux = pullback(chosen)
     if not chosen.arrays:
         return outs, [[] for _ in outs], aux
@@ -132,7 +132,7 @@ def _by_rows(chosen: Chosen) -> tuple[Any, list[list[Array]], Any]:
         def pull_one(unit: Array, i: int = i, zeros: list[Array] = zeros) -> tuple[Array, ...]:
             return tuple(pull(*zeros[:i], unit, *zeros[i + 1 :]))
 
-        if out.shape == ():  # a gradient, for which nothing is mapped
+        if out.shape == ():  # a gradient, which needs no vmap
             blocks.append(list(pull_one(array_namespace(out).ones_like(out))))
             continue
         back = mapped(pull_one, _units(out))
@@ -165,11 +165,13 @@ def _by_columns(chosen: Chosen) -> tuple[Any, list[list[Array]], Any]:
 
 
 def _units(x: Array) -> Array:
-    """Stack the arrays of the shape of `x` that are one in one place and zero elsewhere."""
+    """Stack the unit arrays of the shape of `x`, with one element equal to one and the others zero."""
     xp = array_namespace(x)
     size = math.prod(x.shape)
     found = xp.eye(size, dtype=x.dtype, device=_arguments.device_of(x))
-    if type(x) is not type(found) and isinstance(x, type(found)):  # distributed, perhaps: made of `x`, it is so too
+    if type(x) is not type(found) and isinstance(
+        x, type(found)
+    ):  # made from `x`, so that it is distributed where `x` is
         numbers = xp.cumulative_sum(xp.ones_like(xp.reshape(x, (-1,)), dtype=xp.int64))
         found = xp.astype(numbers[:, None] == numbers[None, :], x.dtype)
     return xp.reshape(found, (size, *x.shape))

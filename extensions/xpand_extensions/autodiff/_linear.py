@@ -1,4 +1,4 @@
-"""Linear functions: the derivative of a function at a point, kept to be applied; and the transpose of a function."""
+"""Linear functions: the derivative of a function at a point, and the transpose of a linear function."""
 
 from collections.abc import Callable
 from typing import Any
@@ -21,8 +21,8 @@ from ._products import Function
 def linearize(function: Function, /, *primals: trees.Tree, has_aux: bool = False) -> tuple[Any, ...]:
     """Evaluate a function, and return its derivative there as a function of directions.
 
-    What `jvp` returns too; the function is not evaluated anew for each direction. What that takes is kept in memory, as
-    much as reverse mode keeps.
+    The derivative is that of `jvp`, but the function is not evaluated again for each direction. The residuals stay in
+    memory; they are as large as those of reverse mode.
 
     Args:
         function: Takes trees of arrays and returns one.
@@ -66,20 +66,20 @@ def linearize(function: Function, /, *primals: trees.Tree, has_aux: bool = False
 @clean_tracebacks
 @pluggable
 def linear_transpose(function: Function, /, *primals: trees.Tree) -> Function:
-    """Make the transpose of a linear function: what `vjp` pulls back with, without a point to evaluate at.
+    """Make the transpose of a linear function, which is its pullback at any point.
 
     Args:
         function: Takes trees of arrays, in all of which it is linear, and returns one.
-        *primals: What it takes: trees of floating-point arrays, or of anything that has `shape` and `dtype`. Values are
-            not looked at.
+        *primals: Its arguments: trees of floating-point arrays, or of other objects with `shape` and `dtype`. Values
+            are not used.
 
     Returns:
         A function that takes a tree like the output and returns a tuple with a tree like each argument; a tree itself,
         as a pullback of `vjp` is.
 
     Raises:
-        TypeError: Arguments that are not floating-point; a function that is seen not to be linear, when it is
-            transposed or when the transpose is called: what adds a constant, or chooses by a condition, may go unseen.
+        TypeError: Arguments that are not floating-point; a function that is found to be nonlinear, when it is
+            transposed or when the transpose is called. Added constants and choices by a condition may not be detected.
             By the transpose, a tree of another structure or data type than the output.
         ValueError: By the transpose, a tree of other shapes.
 
@@ -97,7 +97,7 @@ def linear_transpose(function: Function, /, *primals: trees.Tree) -> Function:
         return _transposed(function, found, structure, like)
 
     def transposed(cotangents: trees.Tree) -> Any:
-        # The library is that of the arrays given, so nothing could be done before.
+        # The library is that of the arguments, so that the function can't be transposed earlier.
         given = next((x for x in trees.leaves(cotangents) if _arguments.is_array(x)), None)
         return _transposed(function, found, structure, as_array("", 0.0, given))(cotangents)
 
@@ -135,7 +135,7 @@ def _check_template(x: Any) -> None:
 
 
 def _stand_in(xp: Namespace, x: Any, like: Array) -> Array:
-    """Make an array of the shape and data type of something, where it is none."""
+    """Return an array, or make one with the shape and data type of another object."""
     if _arguments.is_array(x):
         return x
     _check_template(x)

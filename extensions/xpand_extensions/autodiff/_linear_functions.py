@@ -1,4 +1,4 @@
-"""Linear functions that transformations return: pullbacks, derivatives at a point, transposes; as nodes of trees."""
+"""Linear functions that transformations return (pullbacks, derivatives at a point, transposes) as nodes of trees."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -17,9 +17,9 @@ Native = Callable[..., Sequence[Array]]
 
 @pluggable
 def residuals(function: Native, /, *specs: ArraySpec) -> tuple[list[Array], Native]:
-    """Split a function of arrays like some into the arrays that it closes over, and a function of a list of these.
+    """Split a function of arrays into its captured arrays, and a function that takes a list of these first.
 
-    The latter takes the arguments of the function after the list.
+    The arguments of the original function come after the list.
     """
     return residuals.native_for(specs[0].xp)(function, *specs)
 
@@ -48,8 +48,8 @@ class LinearFunction:
             argument: What the argument is called in messages.
             native: The function of arrays: those of floating-point data types alone. None where all is zero.
             takes: The structure of the argument, and its leaves.
-            gives: The same of the result. Leaves that are integers are zeros.
-            spread: Whether the parts of the argument, which is a tuple, are arguments each.
+            gives: The structure of the result, and its leaves. Leaves that are integers are zeros.
+            spread: Whether the argument is a tuple whose parts are separate arguments.
         """
         self._name, self._argument, self._native, self._takes, self._gives = name, argument, native, takes, gives
         self._spread = spread
@@ -77,7 +77,7 @@ class LinearFunction:
         return unflatten(structure, [next(found) if like.is_floating else like.zeros() for like in specs])
 
     def __reduce__(self) -> Any:
-        """Be pickled by the residuals, and what is done with them."""
+        """Pickle the function by its residuals and the function of these."""
         leaves, static = flatten(self)
         return unflatten_linear, (static, leaves)
 
@@ -86,7 +86,7 @@ class LinearFunction:
 
 
 def flatten(function: LinearFunction) -> tuple[list[Array], Any]:
-    if function._parts is None:  # once: equal structures make `jit` use what it has compiled
+    if function._parts is None:  # cached: `jit` reuses its program for an equal structure
         specs = [like for like in function._takes[1] if like.is_floating]
         arrays, call = residuals(function._native, *specs) if function._native and specs else ([], None)
         takes, patterns = _without_patterns(function._takes)
@@ -110,7 +110,7 @@ def unflatten_linear(static: Any, leaves: Any) -> LinearFunction:
 def _without_patterns(
     side: tuple[Structure, tuple[ArraySpec, ...]],
 ) -> tuple[tuple[Structure, tuple[ArraySpec, ...]], Any]:
-    """Take the patterns of sparse arrays out of a structure."""
+    """Remove the patterns of sparse arrays from a structure."""
     structure, specs = side
     if not isinstance(structure, Patterned):
         return side, ()

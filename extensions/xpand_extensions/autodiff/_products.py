@@ -1,4 +1,4 @@
-"""Derivatives of functions of trees along directions, forward and reverse; linear functions and their transposes."""
+"""Products with Jacobians: forward mode, reverse mode, and constants for differentiation."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
@@ -43,18 +43,18 @@ def stop_gradient(x: trees.Tree, /) -> trees.Tree:
 def jvp(
     function: Function, primals: Sequence[trees.Tree], tangents: Sequence[trees.Tree], /, *, has_aux: bool = False
 ) -> tuple[Any, ...]:
-    """Evaluate a function, and its derivative along a direction: forward mode.
+    """Evaluate a function and its derivative along a direction, by forward mode.
 
     Args:
         function: Takes trees of arrays and returns one.
         primals: The arguments at which to evaluate: a sequence of trees of arrays.
-        tangents: The direction: for each argument a tree of its structure, shapes and data types. Values in the places
-            of integers and booleans count as zeros.
+        tangents: The direction: for each argument a tree of its structure, shapes and data types. Values in place of
+            integers and booleans count as zeros.
         has_aux: Whether the function returns a pair, of the output and of auxiliary data that is not differentiated.
 
     Returns:
-        The output and its derivative, a tree like the output; with `has_aux` the auxiliary data after them. The
-        derivative of what is no floating-point array is zero.
+        The output and its derivative, a tree like the output; with `has_aux` the auxiliary data after them. Leaves that
+        are no floating-point arrays have the derivative zero.
 
     Raises:
         TypeError: Arguments that are no arrays, or tangents of another structure or data type; or
@@ -89,12 +89,12 @@ def jvp(
 @clean_tracebacks
 @pluggable
 def vjp(function: Function, /, *primals: trees.Tree, has_aux: bool = False) -> tuple[Any, ...]:
-    """Evaluate a function, and return what pulls derivatives of its output back to its arguments: reverse mode.
+    """Evaluate a function, and return its pullback, which maps cotangents of the output to those of the arguments.
 
     Args:
         function: Takes trees of arrays and returns one.
         *primals: The arguments at which to evaluate: trees of arrays. The derivatives of integers and booleans are
-            zeros of their own data types, in the place of JAX's `float0`.
+            zeros of their own data types instead of JAX's `float0`.
         has_aux: Whether the function returns a pair, of the output and of auxiliary data that is not differentiated.
 
     Returns:

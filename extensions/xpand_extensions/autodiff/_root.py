@@ -1,4 +1,4 @@
-"""Roots of equations whose derivatives are those of the equation, not of the steps that found them."""
+"""Roots of equations, differentiated implicitly."""
 
 from collections.abc import Callable
 from math import prod
@@ -35,19 +35,18 @@ def custom_root(
 ) -> Any:
     """Solve an equation with a custom function, and differentiate the solution by the implicit function theorem.
 
-    Where `f(x) = 0`, the derivative of `x` solves the linear system of the Jacobian of `f` there. So `solve` is called
-    and never differentiated: its steps need no derivative, and none of them is kept.
+    Where `f(x) = 0`, the derivative of `x` solves the linear system of the Jacobian of `f` there. So `solve` is never
+    differentiated: its steps need no derivative, and none of them is saved.
 
     Args:
         f: Takes a tree like `initial_guess`, and `args`; returns such a tree, which is zero at the solution.
-        initial_guess: Where `solve` is to begin: a tree of floating-point arrays. It has no part in the derivative.
+        initial_guess: The starting point of `solve`: a tree of floating-point arrays. It doesn't affect the derivative.
         solve: Takes the initial guess, and `args`; returns the solution, a tree like it.
         tangent_solve: Takes a linear function `g` of trees like `initial_guess`, the derivative of `f` at the solution,
             and a tree `y` like it; returns the tree `x` for which `g(x)` is `y`. Reverse mode transposes it, so
-            iterations in it belong into `custom_linear_solve`. By default, the Jacobian is made, a column for each
-            number of the solution, and its system solved by elimination.
-        args: What the functions need besides: trees of arrays, which the derivative takes into account, and of anything
-            else, which is passed on.
+            iterations in it belong into `custom_linear_solve`. By default, the Jacobian is computed column by column,
+            and the system solved by elimination.
+        args: Further arguments of the functions: trees of arrays, which are differentiated, and of other objects.
         has_aux: Whether `solve` returns a pair, of the solution and of auxiliary data that is not differentiated.
 
     Returns:
@@ -77,7 +76,7 @@ def custom_root(
     for function in (f, solve, *(() if tangent_solve is None else (tangent_solve,))):
         check_callable(name, function)
     root = _Root(initial_guess, args, has_aux)
-    vmap.native(*root.guess)  # PyTorch's compiler lets nothing be looked up where derivatives need it first
+    vmap.native(*root.guess)  # looked up here because PyTorch's compiler forbids a first look-up inside of derivatives
     native = custom_root.native(*root.guess, *root.given.arrays)
     xs, aux = native(
         OfArrays(root.residual, f),
@@ -139,7 +138,7 @@ def _eliminated(function: Callable[[Arrays], Arrays], ys: Arrays) -> Arrays:
     sizes = [prod(y.shape) for y in ys]
 
     def joined(arrays: Arrays) -> Array:
-        xp = array_namespace(*arrays)  # mapped over, they may be others
+        xp = array_namespace(*arrays)  # under `vmap` they may differ
         return xp.concat([xp.reshape(xp.astype(x, dtype), (-1,)) for x in arrays])
 
     def parted(row: Array) -> Arrays:

@@ -1,4 +1,4 @@
-"""A function with a rule called as one of arrays, and what its rule must return."""
+"""Calls of functions with custom rules as functions of arrays, and checks of the rules' results."""
 
 import inspect
 from collections.abc import Sequence
@@ -18,7 +18,7 @@ from ._symbolic_zeros import CustomVJPPrimal, SymbolicZero
 
 
 class Custom:
-    """A function with a rule for its derivative."""
+    """A function with a custom rule for its derivative."""
 
     def __init__(
         self, name: str, function: Function, nondiff_argnums: Sequence[int], nondiff_argnames: Sequence[str] = ()
@@ -29,7 +29,7 @@ class Custom:
         numbers = argnums_of(name, nondiff_argnums, "nondiff_argnums")
         self.nondiff_argnums = (*numbers, *_numbers_of(name, function, nondiff_argnames))
         self._count, self._defaults = _positional(function)
-        update_wrapper(cast(Any, self), function, updated=())  # not what the function itself is made of
+        update_wrapper(cast(Any, self), function, updated=())  # not the function's own attributes
 
     @property
     def label(self) -> str:
@@ -37,7 +37,7 @@ class Custom:
         return f"{self.name}: the rule of {getattr(self.function, '__name__', 'the function')}"
 
     def bound(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> "Call":
-        """Take the arguments of a call apart."""
+        """Prepare the arguments of a call."""
         if kwargs:
             given = inspect.signature(self.function).bind(*args, **kwargs)
             given.apply_defaults()
@@ -53,7 +53,7 @@ class Custom:
 
 
 def _numbers_of(name: str, function: Function, names: str | Sequence[str]) -> list[int]:
-    """Return the numbers of arguments that are known by their names."""
+    """Return the positions of arguments given by name."""
     names = [names] if isinstance(names, str) else list(names)
     if not names:
         return []
@@ -68,7 +68,7 @@ def _numbers_of(name: str, function: Function, names: str | Sequence[str]) -> li
 
 
 def _positional(function: Function) -> tuple[int, tuple[Any, ...]]:
-    """Tell how many arguments a function takes by their places, and what the last of them are if omitted."""
+    """Return the number of a function's positional arguments, and the defaults of the last ones."""
     try:
         parameters = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):  # written in C
@@ -95,18 +95,18 @@ class Call:
         """The structure of what the function returns."""
 
     def taken(self) -> list[Array]:
-        """Give the arguments away: the rule, which outlives the call, must not keep them."""
+        """Return the arguments and drop them: the rule, which outlives the call, must not keep them alive."""
         leaves, self.leaves = self.leaves, []
         return leaves
 
     def merged(self, users: tuple[Any, ...], *chosen: trees.Tree) -> Any:
-        """Call a function, which comes before the arguments that are not differentiated, with those that are."""
+        """Call a function, the first of `users`, with the nondifferentiable arguments after it and the others."""
         function, *nondiff = users
         args = dict(zip((*self.nondiff, *self.chosen), (*nondiff, *chosen)))
         return function(*[args[i] for i in range(len(args))])
 
     def given_places(self, places: list[int]) -> list[int]:
-        """Number leaves of the arguments without the numbers among these."""
+        """Renumber leaves of the arguments, not counting Python numbers."""
         if not (places and isinstance(self.structure, Partial)):
             return places
         left = self.structure.given(range(len(self.structure.filled(self.leaves))))
@@ -168,7 +168,7 @@ def pair(what: str, found: Any) -> tuple[Any, Any]:
 
 
 def filled_in(label: str, tree: trees.Tree, like: trees.Tree) -> trees.Tree:
-    """Put zeros where a tree has None in the place of a part of another."""
+    """Replace None, in place of parts of another tree, by zeros."""
 
     def filled(x: Any, part: trees.Tree) -> trees.Tree:
         return (
@@ -184,7 +184,7 @@ def filled_in(label: str, tree: trees.Tree, like: trees.Tree) -> trees.Tree:
 
 
 def conforming(what: str, tree: trees.Tree, structure: Any, specs: list[ArraySpec]) -> tuple[Array, ...]:
-    """Flatten a tree of derivatives: of a structure, and of given shapes and data types."""
+    """Flatten a tree of derivatives, which must have a given structure, shapes and data types."""
     leaves, of_tree = flatten_without_plans(tree)
     wanted = structure.structure if isinstance(structure, Partial) else structure
     if not same_structure(of_tree, wanted):
@@ -201,12 +201,12 @@ def conforming(what: str, tree: trees.Tree, structure: Any, specs: list[ArraySpe
 def with_zeros(
     arrays: Sequence[Array | None], specs: Sequence[ArraySpec], symbolic_zeros: bool, others: Sequence[Array]
 ) -> Sequence[Any]:
-    """Put zeros in place of None: symbolic ones, or arrays to be combined with `others`."""
+    """Replace None by zeros: symbolic ones, or arrays to be combined with `others`."""
     if all(x is not None for x in arrays):
         return arrays
     if symbolic_zeros:
         return [SymbolicZero(like.shape, like.dtype) if x is None else x for x, like in zip(arrays, specs)]
-    # Traced where the others are: not every library's own arrays leave operators to those.
+    # Traced if the others are: some libraries' own arrays don't defer operators to traced ones.
     zeros = array_namespace(*others, *(x for x in arrays if x is not None)).zeros
     return [
         zeros(like.shape, dtype=like.dtype, device=like.device) if x is None else x for x, like in zip(arrays, specs)
@@ -226,7 +226,7 @@ def _instantiated(what: str, leaf: Any, like: ArraySpec) -> Any:
 
 
 def replaced(arrays: Sequence[Array], places: list[int], by: Sequence[Array]) -> Sequence[Array]:
-    """Put others in some places of arrays."""
+    """Replace the arrays at some positions."""
     if not places:
         return arrays
     found = list(arrays)

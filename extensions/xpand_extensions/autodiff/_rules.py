@@ -1,4 +1,4 @@
-"""Functions whose derivatives are given with them, as rules: for forward mode, which serves both, or for reverse."""
+"""Functions with custom rules for their derivatives: for forward mode, which serves both modes, or for reverse."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -24,15 +24,15 @@ from ._symbolic_zeros import CustomVJPPrimal
 def custom_jvp(
     function: Function, /, nondiff_argnums: Sequence[int] = (), nondiff_argnames: Sequence[str] = ()
 ) -> "CustomJVP":
-    """Give a function its own derivative along a direction, which serves reverse mode too: a decorator.
+    """Give a function a custom derivative along a direction, which serves reverse mode too: a decorator.
 
-    The rule is given to the function returned, with `defjvp`, or with `defjvps` as one for each argument.
+    Set the rule with `defjvp` of the returned function, or with `defjvps`, one for each argument.
 
     Args:
         function: Takes trees of arrays and returns one.
-        nondiff_argnums: Which of its positional arguments the rule gets as they are, before the others: anything that
-            is no array, functions included.
-        nondiff_argnames: The same by their names. The rule gets the arguments in their order.
+        nondiff_argnums: The numbers of positional arguments that are no arrays, but of any other type, such as
+            functions. The rule gets them unchanged, before the others.
+        nondiff_argnames: The same by name. The rule gets the arguments in their order.
 
     Returns:
         The function. Called before a rule is given, it raises `AttributeError`.
@@ -41,9 +41,9 @@ def custom_jvp(
         TypeError: By the function returned: an argument to be differentiated that is no tree of arrays and numbers, or
             a rule that returns something of another structure, shape or data type than its output.
 
-    Under two derivatives the rule is what the inner one asks for, and the outer one differentiates the operations of
-    the rule, as on JAX. Of arrays from outside that the function and its rule use, a derivative taken elsewhere is that
-    of the function; JAX raises, and outside of JAX and PyTorch so does what is differentiated in both at once.
+    A second derivative differentiates the operations of the rule, as on JAX. A derivative with respect to a captured
+    array, which the rule doesn't cover, is that of the function itself; JAX raises. Outside of JAX and PyTorch it is an
+    error to differentiate both an argument and a captured array at once.
 
     Source: `jax.custom_jvp`.
 
@@ -66,17 +66,17 @@ def custom_jvp(
 def custom_vjp(
     function: Function, /, nondiff_argnums: Sequence[int] = (), nondiff_argnames: Sequence[str] = ()
 ) -> "CustomVJP":
-    """Give a function its own derivative for reverse mode: a decorator.
+    """Give a function a custom derivative for reverse mode: a decorator.
 
-    The rule is given to the function returned, with `defvjp(forward, backward)`: `forward` takes the arguments and
-    returns a pair, the output and what `backward` needs; `backward` takes that and a tree like the output, and returns
-    a tuple with a tree like each argument, or None for one whose derivative is zero.
+    Set the rule with `defvjp(forward, backward)` of the returned function: `forward` takes the arguments and returns a
+    pair, the output and the residuals; `backward` takes the residuals and a tree like the output, and returns a tuple
+    with a tree like each argument, or None for one whose derivative is zero.
 
     Args:
         function: Takes trees of arrays and returns one.
-        nondiff_argnums: Which of its positional arguments are no arrays: anything, functions included. `backward` gets
-            them before the others.
-        nondiff_argnames: The same by their names. The rule gets the arguments in their order.
+        nondiff_argnums: The numbers of positional arguments that are no arrays, but of any other type, such as
+            functions. `backward` gets them before the others.
+        nondiff_argnames: The same by name. The rule gets the arguments in their order.
 
     Returns:
         The function. Called before a rule is given, it raises `AttributeError`; it has no forward mode.
@@ -85,8 +85,8 @@ def custom_vjp(
         TypeError: By the function returned: an argument to be differentiated that is no tree of arrays and numbers, or
             a rule that returns something of another structure, shape or data type than it must.
 
-    Under two derivatives the rule is what the inner one asks for, and the outer one differentiates the operations of
-    the rule, as on JAX. For arrays from outside the same holds as in `custom_jvp`.
+    A second derivative differentiates the operations of the rule, as on JAX. Captured arrays are treated as in
+    `custom_jvp`.
 
     Source: `jax.custom_vjp`.
 
@@ -102,32 +102,32 @@ def custom_vjp(
 
 
 class CustomJVP(Custom):
-    """A function with a rule for its derivative along a direction; `custom_jvp` makes it."""
+    """A function with a custom rule for forward mode, made by `custom_jvp`."""
 
     rule: Function | None = None
     symbolic_zeros = False
 
     def defjvp(self, rule: Function, symbolic_zeros: bool = False) -> Function:
-        """Give the function its rule, and return that: a decorator.
+        """Set the rule, and return it: a decorator.
 
         Args:
             rule: Takes the arguments named by `nondiff_argnums`, a tuple of the other arguments, and a tuple of a
                 tangent like each; returns a pair, the output and a tangent like it. It is linear in the tangents. Those
                 of integers are zeros of their data types.
             symbolic_zeros: Whether the rule gets a `SymbolicZero` as the tangent of an array that is not
-                differentiated, of integers and of Python numbers, so that it can leave out what is zero. It may return
-                such, too.
+                differentiated, of integers and of Python numbers, so that it can skip zero terms. It may return such,
+                too.
         """
         check_callable("defjvp", rule)
         self.rule, self.symbolic_zeros = rule, symbolic_zeros
         return rule
 
     def defjvps(self, *rules: Function | None) -> None:
-        """Give the function a rule for each argument.
+        """Set a rule for each argument.
 
         Args:
-            *rules: Each takes the tangent of its argument, the output, and the arguments; returns what that contributes
-                to the tangent of the output. None where that is nothing.
+            *rules: Each takes the tangent of its argument, the output, and the arguments; returns the contribution to
+                the tangent of the output. None for a zero contribution.
 
         Raises:
             TypeError: The function has `nondiff_argnums`: these rules have no place for them.
@@ -181,24 +181,24 @@ class CustomJVP(Custom):
 
 
 class CustomVJP(Custom):
-    """A function with a rule for its derivative in reverse mode; `custom_vjp` makes it."""
+    """A function with a custom rule for reverse mode, made by `custom_vjp`."""
 
     rule: tuple[Function, Function] | None = None
     symbolic_zeros = False
 
     def defvjp(self, forward: Function, backward: Function, symbolic_zeros: bool = False) -> None:
-        """Give the function its rule.
+        """Set the rule.
 
         Args:
-            forward: Takes the function's arguments; returns a pair, the output and a tree of what `backward` needs, of
-                arrays and anything else.
-            backward: Takes the arguments named by `nondiff_argnums`, what `forward` kept, and a tree like the output;
+            forward: Takes the function's arguments; returns a pair, the output and the residuals, a tree of arrays and
+                other objects.
+            backward: Takes the arguments named by `nondiff_argnums`, the residuals, and a tree like the output;
                 returns a tuple with a tree like each of the other arguments.
-            symbolic_zeros: Whether the rule is told what is not differentiated. Then `forward` gets a
+            symbolic_zeros: Whether the rule learns which arrays are not differentiated. Then `forward` gets a
                 `CustomVJPPrimal`, with the attributes `value` and `perturbed`, in place of each array and number of
                 the arguments that `backward` returns derivatives for. `backward` gets a `SymbolicZero` as the cotangent
-                of an array of the output that nothing depends on, and may return such. In what PyTorch
-                compiles, cotangents of floating-point arrays are always arrays.
+                of an array of the output that nothing depends on, and may return such. In programs compiled by PyTorch,
+                cotangents of floating-point arrays are always arrays.
         """
         check_callable("defvjp", forward)
         check_callable("defvjp", backward)
@@ -226,9 +226,9 @@ class CustomVJP(Custom):
 
 
 class _Reverse:
-    """A rule for reverse mode, made one of arrays for one call.
+    """A rule for reverse mode as functions of arrays, for one call.
 
-    Its functions take, first, which arrays are differentiated: that may decide what is kept.
+    The functions first take which arrays are differentiated, since the residuals may depend on it.
     """
 
     def __init__(self, call: Call, symbolic_zeros: bool) -> None:
@@ -239,7 +239,7 @@ class _Reverse:
     def forward(
         self, users: tuple[Any, ...], perturbed: tuple[bool, ...], *leaves: Array
     ) -> tuple[tuple[Array, ...], tuple[Array, ...]]:
-        """Return the output, and the arrays of what is kept; remember the rest of it."""
+        """Return the output and the arrays of the residuals; store the rest of the residuals."""
         label = f"{self.call.custom.label}: forward"
         if self.symbolic_zeros:
             arguments = self.call.primals([CustomVJPPrimal(*each) for each in zip(leaves, perturbed)])
@@ -254,7 +254,7 @@ class _Reverse:
         outs = self.call.outputs(output)
         if not self.specs:
             self.specs = [ArraySpec.of(x) for x in outs]
-        # Patterns of the output are kept too: what is like it, of which `backward` takes one, has them.
+        # The patterns of the output are saved too, for the cotangent that `backward` takes.
         patterns = tuple(outs[i] for i in self.call.patterns_out)
         return outs, (*(x for x in values if _arguments.is_array(x)), *patterns)
 

@@ -1,4 +1,4 @@
-"""Linear systems and roots whose derivatives are those of the equation, not of the steps that solved it."""
+"""Linear systems, differentiated implicitly."""
 
 from collections.abc import Callable
 from math import prod
@@ -36,7 +36,7 @@ def custom_linear_solve(
     """Solve a linear system with a custom function, and differentiate the solution by solving again.
 
     Where `matvec(x) = b`, the derivative of `x` solves the same system, and reverse mode the transposed system. So
-    `solve` is called and never differentiated: its steps need no derivative, and none of them is kept.
+    `solve` is never differentiated: its steps need no derivative, and none of them is saved.
 
     Args:
         matvec: Takes a tree like the solution, and `args`; returns a tree like `b`. Linear in the first.
@@ -45,9 +45,8 @@ def custom_linear_solve(
         transpose_solve: Takes a tree like the solution, and `args`; solves the transposed system, and returns a tree
             like `b`. Of complex numbers the transpose is not conjugated. Without it there is no reverse mode, unless
             the system is symmetric.
-        args: What the functions need besides: trees of arrays, which the derivative takes into account, and of anything
-            else, which is passed on. What `solve` alone uses, such as a factorization or a preconditioner, has no part
-            in the derivative.
+        args: Further arguments of the functions: trees of arrays, which are differentiated, and of other objects. An
+            argument that only `solve` uses, such as a preconditioner, doesn't affect the derivative.
         symmetric: Whether the system equals its transpose, so that `solve` solves both. Then the solution is a tree
             like `b`.
         has_aux: Whether `solve` and `transpose_solve` return a pair, of the solution and of auxiliary data that is not
@@ -64,9 +63,9 @@ def custom_linear_solve(
     `solve` is checked at every call, the other functions where they are called: `matvec` under transformations, and
     `transpose_solve` for a derivative by reverse mode.
 
-    The functions get whatever they need by `args`. Arrays that they capture otherwise, in closures, are
-    differentiated too. There the functions must be such that `jit` can trace them on JAX and on traced arrays; on
-    PyTorch, arrays that are not found in closures, bound arguments or attributes raise.
+    Pass all arrays that the functions need in `args`. Captured arrays are differentiated too; then `jit` must be able
+    to trace the functions on JAX and on traced arrays, and PyTorch raises for captured arrays that are not found in
+    closures, bound arguments or attributes.
 
     Source: `jax.lax.custom_linear_solve`.
 
@@ -109,7 +108,7 @@ class _LinearSystem:
         self.b = tuple(leaves)
         one_library("custom_linear_solve", "b and args", (*self.b, *self.given.arrays))
         self.rows = Form(structure, leaves)
-        self.columns: list[Form] = []  # one, once: PyTorch's compiler loses an attribute that is set next to a loop
+        self.columns: list[Form] = []  # set once: PyTorch's compiler loses an attribute that is set next to a loop
         self.aux, self.aux_of_transposed = Aux(), Aux()
 
     def solution(self, xs: Arrays) -> trees.Tree:
@@ -138,7 +137,7 @@ class _LinearSystem:
         return self.columns[0].arrays("custom_linear_solve: solve must return", "before", found, b[0]), aux
 
     def check_solution(self, solution: trees.Tree, xs: Arrays, reference: Array) -> None:
-        """Check that a solution can be one of a square system, or of a symmetric one."""
+        """Check that a solution fits a square or a symmetric system."""
         if self.symmetric:
             self.rows.arrays("custom_linear_solve: with symmetric=True, solve must return", "b", solution, reference)
         size, wanted = sum(prod(x.shape) for x in xs), sum(prod(shape) for shape, _ in self.rows.kinds)

@@ -14,7 +14,7 @@ Arrays: TypeAlias = tuple[Array, ...]
 
 
 class Arguments:
-    """The further arguments of a call: its arrays, and what is none, which functions get as it is."""
+    """The further arguments of a call: arrays, and other objects that functions get unchanged."""
 
     __slots__ = ("_static", "_structure", "arrays")
 
@@ -44,14 +44,14 @@ class Aux:
         self._found: list[tuple[list[Any], trees.Structure]] = []
 
     def arrays(self, tree: trees.Tree) -> Arrays:
-        """Take a tree apart, and keep what is no array."""
+        """Split a tree into arrays and other objects; store the latter."""
         leaves, structure = trees.flatten(tree)
         if not self._found:  # once: PyTorch's compiler lets nothing be changed when it is called again
             self._found.append(([_HOLE if _arguments.is_array(x) else x for x in leaves], structure))
         return tuple(x for x in leaves if _arguments.is_array(x))
 
     def tree(self, arrays: Sequence[Array]) -> trees.Tree:
-        """Put arrays together with the rest."""
+        """Combine arrays with the other objects."""
         leaves, structure = self._found[0]
         given = iter(arrays)
         return trees.unflatten(structure, [next(given) if x is _HOLE else x for x in leaves])
@@ -71,7 +71,7 @@ class Form:
         return trees.unflatten(self.structure, arrays)
 
     def arrays(self, what: str, like: str, tree: trees.Tree, reference: Array) -> Arrays:
-        """Take apart a tree that `what` says must be `like` another.
+        """Flatten a tree, called `what` in errors, that must be like another, called `like`.
 
         Raises:
             TypeError: It is of another structure, or of other data types, or no tree of arrays.
@@ -97,7 +97,7 @@ class Form:
 
 
 def pair(what: str, found: Any) -> tuple[Any, Any]:
-    """Take apart what a solver with auxiliary data returned."""
+    """Split the result of a solver with auxiliary data."""
     if not isinstance(found, tuple) or len(found) != 2:
         raise TypeError(
             f"{what} must return a pair (solution, auxiliary data) with has_aux=True, got {describe(found)}"

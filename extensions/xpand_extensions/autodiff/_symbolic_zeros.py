@@ -11,7 +11,7 @@ from xpand._typing import DType
 
 @dataclass(frozen=True)
 class SymbolicZero:
-    """The derivative of something that is not differentiated, which rules with `symbolic_zeros` get and may return.
+    """The derivative of an array that is not differentiated; rules with `symbolic_zeros` get and may return it.
 
     It has the shape and data type of an array and none of its operations. There is one class for all libraries.
 
@@ -56,7 +56,7 @@ class CustomVJPPrimal:
 
 
 def custom_vjp_primal_tree_values(tree: trees.Tree) -> trees.Tree:
-    """Return a tree of `CustomVJPPrimal` with their values in place of them.
+    """Return a tree of `CustomVJPPrimal` with each replaced by its value.
 
     Args:
         tree: An argument of the rule `forward` of a `custom_vjp` with `symbolic_zeros`.

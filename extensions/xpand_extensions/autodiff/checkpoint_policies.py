@@ -1,8 +1,8 @@
-"""Policies of `checkpoint`: which intermediate values are saved for reverse mode, and not computed again.
+"""Policies of `checkpoint`: which intermediate values are saved for reverse mode instead of being recomputed.
 
 A policy is a function of an operation that tells whether its results may be saved: `policy(op, *avals, **params)`. `op`
 has a `name`, which is that of the library's own operations: JAX's primitives, or the functions of the standard. Each
-avals has `shape` and `dtype`. Those here mean the same on every library.
+avals has `shape` and `dtype`. The policies here mean the same on every library.
 """
 
 from collections.abc import Callable, Sequence
@@ -34,7 +34,7 @@ _NAME: Final = "checkpoint_name"
 
 @dataclass(frozen=True)
 class Policy:
-    """A policy by its name in JAX, where it is JAX's own, and by what it says of operations elsewhere."""
+    """A policy: on JAX its own policy of that name, elsewhere a function of operations."""
 
     name: str
     saves: Callable[..., bool]
@@ -62,12 +62,12 @@ def _is_dot_without_batches(op: Any, *avals: Any, **params: Any) -> bool:
 everything_saveable: Final = Policy("everything_saveable", lambda op, *avals, **params: True)
 """Save all values, as without `checkpoint`."""
 nothing_saveable: Final = Policy("nothing_saveable", lambda op, *avals, **params: False)
-"""Compute all values again, as without a policy."""
+"""Recompute all values, as without a policy."""
 dots_saveable: Final = Policy("dots_saveable", _is_dot)
 """Save the results of products of matrices: `matmul`, `tensordot`, `vecdot`, `einsum`."""
 checkpoint_dots: Final = dots_saveable
 dots_with_no_batch_dims_saveable: Final = Policy("dots_with_no_batch_dims_saveable", _is_dot_without_batches)
-"""Save the results of products without batch axes, which both arrays would have: those with weights, mostly."""
+"""Save the results of products without batch axes: mostly those with weights."""
 checkpoint_dots_with_no_batch_dims: Final = dots_with_no_batch_dims_saveable
 
 
@@ -82,7 +82,7 @@ def save_only_these_names(*names_which_can_be_saved: str) -> Policy:
 
 
 def save_any_names_but_these(*names_not_to_save: str) -> Policy:
-    """Save the values that `checkpoint_name` has given another name than these, and no others."""
+    """Save only values that `checkpoint_name` has named, and not by one of these names."""
     names = _names("save_any_names_but_these", names_not_to_save)
     return Policy(
         "save_any_names_but_these", lambda op, *_, **params: op.name == _NAME and params["name"] not in names, names
@@ -92,7 +92,7 @@ def save_any_names_but_these(*names_not_to_save: str) -> Policy:
 def save_anything_except_these_names(*names_not_to_save: str) -> Policy:
     """Save all values but those that `checkpoint_name` has given one of these names.
 
-    As on JAX, what a name was given to is a value too: give names where values are computed, and there alone.
+    As on JAX, the value before it was named counts too: name values only where they are computed.
     """
     names = _names("save_anything_except_these_names", names_not_to_save)
     return Policy(
@@ -103,7 +103,7 @@ def save_anything_except_these_names(*names_not_to_save: str) -> Policy:
 
 
 def save_from_both_policies(policy_1: AnyPolicy, policy_2: AnyPolicy, /) -> Policy:
-    """Save what one policy or the other saves."""
+    """Save the values that either policy saves."""
     for policy in (policy_1, policy_2):
         if not callable(policy):
             raise TypeError(f"save_from_both_policies: takes two policies, got {describe(policy)}")
@@ -116,7 +116,7 @@ def save_from_both_policies(policy_1: AnyPolicy, policy_2: AnyPolicy, /) -> Poli
 
 @dataclass(frozen=True, repr=False)
 class Offload(Policy):
-    """A policy that moves values to another memory, which JAX alone does."""
+    """A policy that moves values to another memory; only JAX has these."""
 
 
 def offload_dot_with_no_batch_dims(offload_src: str, offload_dst: str) -> Policy:

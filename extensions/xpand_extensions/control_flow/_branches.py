@@ -1,4 +1,4 @@
-"""Choices between functions; the facade is `control_flow`."""
+"""Branches; the facade is `control_flow`."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -27,13 +27,13 @@ def cond(pred: bool | Array, true_fun: Branch, false_fun: Branch, *operands: tre
         *operands: Trees of arrays and Python numbers, which are weakly typed.
 
     Returns:
-        What the function chosen returns. Where the condition is known, the other function is not called; where it is
-        not (a lazy array, or a condition that `vmap` has made different for each lane), both are, and each lane
-        takes the result it asks for. JAX looks at both functions always, and computes one.
+        The result of the chosen function. If the condition is concrete, the other function is not called. Otherwise (a
+        lazy array, or a condition that differs between lanes of `vmap`) both are called, and each lane takes its
+        result. JAX always traces both functions, and computes one.
 
     Raises:
-        TypeError: A condition that is no bool, something that is no function, operands or results that are no arrays or
-            numbers or belong to two libraries, or two results that are unlike.
+        TypeError: A condition that is no bool, an argument that is no function, operands or results that are no arrays
+            or numbers or belong to two libraries, or results of different structure, shape or data type.
         ValueError: Arrays lie on two devices.
 
     Source: `jax.lax.cond`.
@@ -57,20 +57,20 @@ def cond(pred: bool | Array, true_fun: Branch, false_fun: Branch, *operands: tre
 @clean_tracebacks
 @pluggable
 def switch(index: int | Array, branches: Sequence[Branch], *operands: trees.Tree) -> trees.Tree:
-    """Call one of several functions, by its number.
+    """Call one of several functions, selected by its number.
 
     Args:
-        index: Which of the functions: an integer, or an integer array of shape (). Numbers outside the range mean the
-            first or the last.
+        index: The number of the function: an integer, or an integer array of shape (). Numbers outside of the range
+            mean the first or the last.
         branches: Functions that take the operands and return trees of one structure, shapes and data types.
         *operands: Trees of arrays and Python numbers, which are weakly typed.
 
     Returns:
-        What the function chosen returns; whether others are called too is as in `cond`.
+        The result of the chosen function; whether others are called too is as in `cond`.
 
     Raises:
-        TypeError: An index that is no integer, something that is no function, operands or results that are no arrays or
-            numbers or belong to two libraries, or results that are unlike.
+        TypeError: An index that is no integer, an argument that is no function, operands or results that are no arrays
+            or numbers or belong to two libraries, or results of different structure, shape or data type.
         ValueError: There are no branches, or arrays lie on two devices.
 
     Source: `jax.lax.switch`.
@@ -102,7 +102,7 @@ def switch(index: int | Array, branches: Sequence[Branch], *operands: trees.Tree
 def _operands(
     function: str, operands: tuple[trees.Tree, ...], chosen: Sequence[Array]
 ) -> tuple[list[Array], trees.Tree]:
-    """Take out the arrays of operands; return what is left of these, which Python numbers may be part of."""
+    """Split operands into arrays and the rest, which may contain Python numbers."""
     leaves = trees.leaves(operands)
     like = first_array((*leaves, *chosen))
     numbers_stay = weak_numbers(like)
@@ -119,7 +119,7 @@ def _operands(
 def _flattened(
     function: str, branches: Sequence[Branch], form: trees.Tree, like: Array | None
 ) -> tuple[Results, tuple[Branch, ...]]:
-    """Make functions of trees functions of arrays, whose results must be alike."""
+    """Convert functions of trees to functions of arrays, whose results must be alike."""
     results = Results(function, "what the functions return", like)
 
     def flat(branch: Branch) -> Branch:

@@ -1,4 +1,4 @@
-"""Loops that end by a condition or a count; the facade is `control_flow`."""
+"""While-loops and counted loops; the facade is `control_flow`."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -20,31 +20,30 @@ def while_loop(
     *,
     max_iter: int | Sequence[int] | None = None,
 ) -> trees.Tree:
-    """Call a function again and again with what it returned, as long as a condition holds.
+    """Call a function repeatedly with its own result, as long as a condition holds.
 
     Args:
-        cond_fun: Takes the value carried, a tree of arrays; returns whether to go on: a bool, or an array of one.
-        body_fun: Takes the value carried and returns the next: a tree of the same structure, shapes and data types.
-        init_val: The value to begin with, a tree of arrays and Python numbers. Numbers become arrays: floats
-            of the data type of the real arrays next to them; and where a step makes another data type of a number, the
-            loop begins with that.
-        max_iter: The most steps to take. A sequence of numbers of steps asks for the trajectory: the values after that
-            many steps each, or after the last one where the loop ended sooner. None: no bound, and on JAX no
+        cond_fun: Takes the carry, a tree of arrays; returns whether to continue: a bool, or an array of one.
+        body_fun: Takes the carry and returns the next one: a tree of the same structure, shapes and data types.
+        init_val: The initial carry, a tree of arrays and Python numbers. Numbers become arrays: floats get the data
+            type of the other real arrays. If a step returns another data type for a number, the loop starts with that.
+        max_iter: The maximum number of steps. A sequence of numbers of steps returns the trajectory: the carry after
+            each of these numbers, or after the last step if the loop ended earlier. None: no bound, and on JAX no
             derivative by reverse mode.
 
     Returns:
-        The value when the condition no longer holds, or after `max_iter` steps; for a trajectory the values stacked
-        along a new first axis. Mapped by `vmap`, the loop ends with its slowest lane, and each lane's value is as
-        if run alone.
+        The carry when the condition no longer holds, or after `max_iter` steps; for a trajectory the values stacked
+        along a new first axis. Under `vmap` the loop ends with its slowest lane, and each lane has the same result as
+        on its own.
 
     Raises:
-        TypeError: Something that is no function, no tree of arrays of one library; a condition that is no bool; a value
-            that changes its structure, shape or data type; or (`UnsupportedError`) a lazy array's condition, with no
-            bound.
+        TypeError: An argument that is no function, or no tree of arrays of one library; a condition that is no bool; a
+            carry that changes its structure, shape or data type; or (`UnsupportedError`) the condition of a lazy array
+            without a bound.
         ValueError: `max_iter` is negative or empty, or arrays lie on two devices.
 
-    Memory of derivatives by reverse mode, with a bound, on JAX and for PyTorch's `backward`: that of the square root of
-    `max_iter` steps, each step computed twice.
+    With a bound, on JAX and for PyTorch's `backward`, reverse mode takes the memory of about the square root of
+    `max_iter` steps, and computes each step twice.
 
     Source: `jax.lax.while_loop`; `max_iter` is PhiML's.
 
@@ -84,26 +83,26 @@ def fori_loop(
     *,
     unroll: int | bool | None = None,
 ) -> trees.Tree:
-    """Call a function with each integer of a range and what it returned the time before.
+    """Call a function for each integer of a range, with its previous result.
 
     Args:
         lower: The first integer.
-        upper: What the integers stay below. Where that is not above `lower`, there are no steps. Both are Python
-            integers or integer arrays of shape ().
-        body_fun: Takes the integer, as an array of shape (), and the value carried; returns the next value: a tree of
-            the same structure, shapes and data types.
-        init_val: The value to begin with, as in `while_loop`.
-        unroll: How many steps a compiled loop takes at once; True for all, False for one. A hint, for JAX.
+        upper: The exclusive upper bound. If it is not above `lower`, there are no steps. Both are Python integers or
+            integer arrays of shape ().
+        body_fun: Takes the integer, as an array of shape (), and the carry; returns the next carry: a tree of the same
+            structure, shapes and data types.
+        init_val: The initial carry, as in `while_loop`.
+        unroll: How many steps a compiled loop unrolls; True for all, False for one. A hint, for JAX.
 
     Returns:
-        The value after the last step.
+        The carry after the last step.
 
     Raises:
         TypeError: Bounds that are no integers; otherwise as `while_loop`.
         ValueError: Arrays lie on two devices.
 
-    Memory of derivatives by reverse mode, on JAX and for PyTorch's `backward`: that of the square root of the number of
-    steps, each step computed twice. JAX has no reverse mode for bounds that are arrays.
+    On JAX and for PyTorch's `backward`, reverse mode takes the memory of about the square root of the number of steps,
+    and computes each step twice. JAX has no reverse mode for bounds that are arrays.
 
     Source: `jax.lax.fori_loop`.
 

@@ -36,29 +36,29 @@ def scan(
     reverse: bool = False,
     unroll: int | bool = 1,
 ) -> tuple[trees.Tree, trees.Tree]:
-    """Go along the first axis of arrays with a value carried on, and stack what each step yields.
+    """Loop along the first axis of arrays with a carry, and stack the results of the steps.
 
     Args:
-        f: Takes the value carried and a part of `xs`, at one position of the first axis; returns a pair: the next value
-            carried, a tree of the same structure, shapes and data types, and what to stack, a tree of arrays.
-        init: The value to begin with, a tree of arrays and Python numbers, as in `while_loop`.
+        f: Takes the carry and a slice of `xs` at one position of the first axis; returns a pair: the next carry, a tree
+            of the same structure, shapes and data types, and a tree of arrays to stack.
+        init: The initial carry, a tree of arrays and Python numbers, as in `while_loop`.
         xs: A tree of arrays of one size along their first axes, or None.
         length: The number of steps, needed where `xs` has no arrays.
-        reverse: Begin at the last position. What is stacked keeps the positions of `xs`.
-        unroll: How many steps a compiled loop takes at once; True for all, False for one. A hint, for JAX.
+        reverse: Start at the last position. The stacked arrays keep the positions of `xs`.
+        unroll: How many steps a compiled loop unrolls; True for all, False for one. A hint, for JAX.
 
     Returns:
-        A pair: the last value carried, and what the steps yielded, stacked along a new first axis. With no steps `f` is
-        still called once, with zeros, to learn the shapes.
+        A pair: the last carry, and the results of the steps, stacked along a new first axis. Without steps `f` is still
+        called once, with zeros, to learn the shapes.
 
     Raises:
         TypeError: `f` is no function or returns no pair; leaves that are no arrays or numbers, or of two libraries; a
-            value carried that changes its structure, shape or data type, or yields that do.
+            carry or step result that changes its structure, shape or data type.
         ValueError: Arrays of several sizes along their first axes, or of another than `length`, or no size at all; or
             arrays on two devices.
 
-    Memory of derivatives by reverse mode, on JAX and for PyTorch's `backward`, without the stacked outputs: that of the
-    square root of the number of steps, each step computed twice.
+    On JAX and for PyTorch's `backward`, reverse mode takes the memory of about the square root of the number of steps,
+    plus the stacked outputs, and computes each step twice.
 
     Source: `jax.lax.scan`.
 
@@ -100,17 +100,17 @@ def scan(
 @clean_tracebacks
 @pluggable
 def map(f: Callable[..., Any], xs: trees.Tree, *, batch_size: int | None = None) -> trees.Tree:
-    """Call a function for each position along the first axis of arrays, one after another, and stack the results.
+    """Call a function for each position along the first axis of arrays sequentially, and stack the results.
 
-    In contrast to `vmap`, which does all positions at once, this needs the memory of one.
+    In contrast to `vmap`, which computes all positions together, this needs the memory of one.
 
     Args:
-        f: Takes a part of `xs`, at one position of the first axis; returns a tree of arrays.
+        f: Takes a slice of `xs` at one position of the first axis; returns a tree of arrays.
         xs: A tree of arrays of one size along their first axes.
-        batch_size: How many positions to do at once, mapped by `vmap`, where the library can. None: one.
+        batch_size: How many positions to compute together by `vmap`, where the library can. None: one.
 
     Returns:
-        The results stacked along a new first axis. With no positions `f` is still called once, with zeros, to learn
+        The results, stacked along a new first axis. Without positions `f` is still called once, with zeros, to learn
         the shapes.
 
     Raises:
@@ -143,7 +143,7 @@ def map(f: Callable[..., Any], xs: trees.Tree, *, batch_size: int | None = None)
 @clean_tracebacks
 @pluggable
 def associative_scan(fn: Callable[..., Any], elems: trees.Tree, reverse: bool = False, axis: int = 0) -> trees.Tree:
-    """Combine all elements up to each position by an associative function, in a number of passes that is logarithmic.
+    """Combine all elements up to each position by an associative function, in a logarithmic number of passes.
 
     Args:
         fn: Takes two trees like `elems`, of fewer positions along the axis, and combines them position by position;
@@ -154,10 +154,10 @@ def associative_scan(fn: Callable[..., Any], elems: trees.Tree, reverse: bool = 
         axis: Which axis, of each of the arrays.
 
     Returns:
-        A tree like `elems`: at each position the combination of all elements up to it, from `axis`'s beginning.
+        A tree like `elems`: at each position the combination of all elements up to it, from the start of `axis`.
 
     Raises:
-        TypeError: `fn` is no function or returns something unlike its arguments; leaves that are no arrays or of two
+        TypeError: `fn` is no function or returns a tree unlike its arguments; leaves that are no arrays or of two
             libraries.
         ValueError: No such axis, arrays of several sizes along it, or on two devices.
 
@@ -182,7 +182,7 @@ def associative_scan(fn: Callable[..., Any], elems: trees.Tree, reverse: bool = 
         return like.fit(fn(like.tree(a), like.tree(b)))
 
     native = associative_scan.native(*dispatched_by(tuple(parts)))
-    # Counted from the front where that is the same for all.
+    # Counted from the front if that is the same axis for all arrays.
     where = axes[0] if len(set(axes)) == 1 else axis
     return filled(form, native(combined, tuple(parts), reverse=reverse, axis=where))
 

@@ -1,6 +1,6 @@
 """Shared code of loops and branches: trees become flat tuples of arrays, and are checked at each step.
 
-So libraries see functions of arrays alone, and what is a tree is the same on all of them.
+So libraries see functions of arrays alone, and have the same trees.
 """
 
 from collections.abc import Callable, Sequence
@@ -25,20 +25,19 @@ _RANKS: Final = {"unsigned": 0, "signed": 0, "real": 1, "complex": 2}
 
 
 class _PromotedError(Exception):
-    """A number that the loop of a `Carry` begins with has taken another data type: the loop is to begin again."""
+    """An initial number of a `Carry` has taken another data type: the loop must restart."""
 
 
 class Carry(Opaque):
-    """The values that a loop hands from each step to the next: what they are, and the check that they stay so.
+    """The carry of a loop: its structure, shapes and data types, which are checked at each step.
 
-    Python numbers become arrays. They are weak, as in promotion: a float has the data type of the real arrays next to
-    it, and where a step makes another data type of a number, the loop begins with that. Which that is, the first step
-    says when it is called with the number itself. It also says which library the arrays are to be of, where there are
-    none to begin with.
+    Python numbers become arrays. They are weak, as in promotion: a float gets the data type of the other real arrays,
+    and if a step returns another data type for a number, the loop starts with that. The first step is called with the
+    number itself to find this data type, and the library if the initial carry has no arrays.
     """
 
     def __init__(self, function: str, name: str, step: str, tree: trees.Tree, others: Sequence[Any] = ()) -> None:
-        """Flatten `tree`, the argument `name`; what `step` returns is to be like it."""
+        """Flatten `tree`, the argument `name`; the results of `step` must be like it."""
         self.function, self.name, self.step = function, name, step
         found = trees.leaves(tree)
         if len(found) > 1:
@@ -46,7 +45,7 @@ class Carry(Opaque):
             found = trees.leaves(tree)
         self.skeleton = skeleton(tree)
         self._is_empty = not found
-        if self._is_empty:  # libraries take loops that carry something
+        if self._is_empty:  # libraries don't accept loops without a carry
             found = [0]
         given = [x for x in (*found, *others) if _arguments.is_array(x)]
         self._like = first_array(given)
@@ -64,7 +63,7 @@ class Carry(Opaque):
         return filled(self.skeleton, () if self._is_empty else arrays)
 
     def run(self, loop: Callable[[Arrays], Any]) -> Any:
-        """Call a loop with what it begins with."""
+        """Call a loop with the initial carry."""
         while True:
             try:
                 return loop(self.arrays)
@@ -84,19 +83,16 @@ class Carry(Opaque):
         """Call the user's function for a step.
 
         Args:
-            call: Takes the value carried, and whether the library isn't known yet; returns what the function does.
-            arrays: The flat values carried.
+            call: Takes the carry, and whether the library isn't known yet; returns the function's result.
+            arrays: The flat carry.
         """
         if self._is_first:
             self._is_first = False
             given = [self._numbers.get(i, x) for i, x in enumerate(arrays)]
             try:
                 found = call(self.tree(given), self._like is None)
-            except (
-                TypeError,
-                AttributeError,
-            ):  # of a function that takes arrays alone: the next call says what is wrong
-                pass
+            except (TypeError, AttributeError):
+                pass  # the function takes only arrays: the next call, with arrays, reports real errors
             else:
                 self._learn(found)
                 if self._like is not None and all(arrays[i] is self.arrays[i] for i in self._numbers):
@@ -104,15 +100,15 @@ class Carry(Opaque):
         return call(self.tree(arrays), False)
 
     def evaluate_condition(self, condition: Callable[[trees.Tree], Any], arrays: Arrays) -> Any:
-        """Call the user's condition, which may determine which library the arrays are to be of."""
+        """Call the user's condition, which may determine the library of the arrays."""
         if self._is_first and self._like is None:
             given = [self._numbers.get(i, x) for i, x in enumerate(arrays)]
-            with suppress(TypeError, AttributeError):  # of a function that takes arrays alone
+            with suppress(TypeError, AttributeError):  # the function takes only arrays
                 self._learn_library([condition(self.tree(given))])
         return condition(self.tree(arrays))
 
     def _learn(self, found: trees.Tree) -> None:
-        """Find the library and the data types that a step makes of numbers; have the loop begin again with them."""
+        """Find the library and the data types that a step returns for numbers, and restart the loop with them."""
         result = trees.leaves(found)
         self._learn_library(result)
         for i, number in self._numbers.items():
@@ -138,12 +134,12 @@ class Carry(Opaque):
         raise _PromotedError(self)
 
     def fit(self, tree: trees.Tree) -> Arrays:
-        """Flatten what a step returned, which must be like what it was given."""
+        """Flatten the result of a step, which must be like its argument."""
         found, structure = trees.flatten(tree)
         if self._is_empty and not found:
             return self.arrays
         wanted = trees.structure(self.skeleton)
-        if not same_structure(structure, wanted):  # perhaps by data computed from the pattern of a container
+        if not same_structure(structure, wanted):  # they may differ by data computed from the pattern of a container
             found, structure = flatten_without_plans(tree)
         if not same_structure(structure, wanted):
             raise TypeError(
@@ -188,20 +184,20 @@ class Results(Opaque):
     """The outputs of a function in addition to its carry: trees of arrays that are alike each time, flattened."""
 
     def __init__(self, function: str, what: str, like: Array | None) -> None:
-        """Record nothing yet. `what` says in messages what the trees are; `like` gives numbers their library."""
+        """Take the name of the trees in messages, `what`, and an array whose library numbers get, `like`."""
         self.function, self.what, self._like = function, what, like
         self._skeleton: trees.Tree = None
         self._called = False
         self._kinds: list[tuple[str, Any, tuple[Any, ...]]] = []
 
     def flatten(self, tree: trees.Tree) -> Arrays:
-        """Take a tree apart, which must be like those before it."""
+        """Flatten a tree, which must be like the previous ones."""
         tree = stackable(tree)
         found, structure = trees.flatten(tree)
         like = self._like if self._like is not None else first_array(found)
         arrays = [as_array(f"{self.function}: {self.what} holds", leaf, like) for leaf in found]
         if not self._called:
-            # Not the arrays themselves: tracers would leak.
+            # Not the arrays themselves, which may be tracers and would leak.
             self._kinds = [(described(x), x.dtype, tuple(x.shape)) for x in arrays]
             self._called, self._skeleton = True, skeleton(tree)
         wanted = trees.structure(self._skeleton)
@@ -222,10 +218,10 @@ class Results(Opaque):
 
 
 def skeleton(tree: trees.Tree, keep: Callable[[Any], bool] | None = None) -> trees.Tree:
-    """Return what is left of a tree without its leaves: a tree of their numbers, in their order.
+    """Return the structure of a tree as a tree of its leaves' numbers.
 
-    Leaves for which `keep` holds stay. torch.compile takes a tree across the border of what it traces, and no structure
-    of optree's.
+    Leaves for which `keep` holds stay. torch.compile passes such a tree between traced and untraced code, but not a
+    structure of optree's.
     """
     found, structure = trees.flatten(tree)
     numbers = count()
@@ -233,7 +229,7 @@ def skeleton(tree: trees.Tree, keep: Callable[[Any], bool] | None = None) -> tre
 
 
 def filled(skeleton: trees.Tree, arrays: Sequence[Array]) -> trees.Tree:
-    """Put arrays in the places of the leaves of a tree."""
+    """Replace the leaves of a tree by arrays."""
     if type(skeleton) is _Place:  # the common case, at every step of a loop in Python
         return arrays[0]
     return trees.map(lambda x: arrays[x.number] if type(x) is _Place else x, skeleton)
@@ -257,9 +253,9 @@ def one_library(function: str, name: str, arrays: Sequence[Array]) -> None:
 
 
 def dispatched_by(arrays: Arrays) -> Arrays:
-    """Return the arrays whose types select the implementation of a loop: one, where all are of one type.
+    """Return the arrays whose types select the implementation of a loop: one, if all have one type.
 
-    Where a transformation traces some of them and not the others, it is the one that has to trace the loop.
+    If a transformation traces some of them, it must trace the loop.
     """
     first = arrays[0]
     return (first,) if all(type(x) is type(first) for x in arrays) else arrays
@@ -271,7 +267,7 @@ def first_array(values: Sequence[Any]) -> Array | None:
 
 
 def check_unroll(function: str, unroll: int | bool | None) -> None:
-    """Check a number of steps to be unrolled; booleans stand for all of them, and for one."""
+    """Check the number of steps to unroll; True means all, False one."""
     if unroll is not None and not isinstance(unroll, bool):
         _arguments.integer(function, "unroll", unroll, minimum=0)
 
@@ -310,7 +306,7 @@ def _holds(kind: str | None, number: Any) -> bool:
 
 
 def promotes(x: Array, dtype: DType) -> bool:
-    """Tell whether a number, as an array, goes into a data type: by its kind, as Python numbers do."""
+    """Tell whether a number, as an array, can be converted to a data type: by its kind, as Python numbers are."""
     xp = array_namespace(x)
     before, after = _arguments.kind(xp, x.dtype), _arguments.kind(xp, dtype)
     if before is None or after is None or "bool" in (before, after):
@@ -319,7 +315,7 @@ def promotes(x: Array, dtype: DType) -> bool:
 
 
 def same_shape(first: Sequence[Any], second: Sequence[Any]) -> bool:
-    """Tell whether two shapes are one; sizes that are not known yet go with any."""
+    """Tell whether two shapes are equal; unknown sizes match any."""
     return len(first) == len(second) and all(
         m == n or None in (m, n) or m != m or n != n for m, n in zip(first, second)
     )
@@ -331,7 +327,7 @@ def described(x: Array) -> str:
 
 
 def paths(name: str, tree: trees.Tree) -> list[str]:
-    """Write how each leaf of a tree is reached, in its order."""
+    """Describe the path to each leaf of a tree, in the tree's order."""
     return [str(accessor.codify(name)) for accessor in optree.tree_accessors(tree)]
 
 

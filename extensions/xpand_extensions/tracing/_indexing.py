@@ -101,10 +101,8 @@ def _setitem(base: Any) -> Callable[..., Any]:
         if is_lazy(base) and backwards(key):  # where Dask sets the wrong elements if the key has an integer too
             key, axes = forwards(base, x.shape, key, arrays)
             return base.flip(_setitem(base)(base.flip(x, axis=axes), value, *arrays, key=key), axis=axes)
-        if (
-            is_lazy(base) and 0 in value.shape and 0 in x[put_together(key, arrays)].shape
-        ):  # Dask refuses an empty selection
-            return x
+        if is_lazy(base) and 0 in value.shape and 0 in x[put_together(key, arrays)].shape:
+            return x  # Dask refuses an empty selection
         x = base.asarray(x, copy=True)
         x[put_together(key, arrays)] = value
         return x
