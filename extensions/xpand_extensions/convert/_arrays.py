@@ -247,10 +247,9 @@ def resolved(x: Any) -> Array:
     """
     if not hasattr(x, "is_traced"):
         return x
-    from ..tracing._array import _bare  # which loads all rules
-    from ..tracing._core import TracedArray
+    from ..tracing._core import TracedArray, library_array  # which loads all rules
 
-    return _bare(x, "convert") if isinstance(x, TracedArray) else x
+    return library_array(x, "convert") if isinstance(x, TracedArray) else x
 
 
 def _from_foreign(xp: Namespace, x: Any, device: Device, copy: bool | None) -> Any:

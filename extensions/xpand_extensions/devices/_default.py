@@ -7,25 +7,8 @@ from xpand._typing import Device, Namespace
 
 from .._dispatch import pluggable
 from ._info import DeviceInfo
+from ._list import default_device as default_device
 from ._list import resolve
-
-
-@pluggable
-def default_device(xp: Namespace | str | None = None) -> Device:
-    """Return the device on which a library makes arrays where none is named, as the library writes it.
-
-    Args:
-        xp: The library, by its namespace or name; the default one if omitted.
-
-    Raises:
-        TypeError, ValueError: `xp` is no namespace, and no library's name.
-
-    Source: the standard's `__array_namespace_info__().default_device`, PhiML's `Backend.get_default_device`.
-
-    >>> default_device("numpy")
-    'cpu'
-    """
-    return default_device.native_for(xp)(namespace_or_default(xp, "default_device"))
 
 
 @pluggable

@@ -162,6 +162,24 @@ def device_info(device: Device | str | Array | None = None, /, *, xp: Namespace 
     return resolve("device_info", device, xp)
 
 
+@pluggable
+def default_device(xp: Namespace | str | None = None) -> Device:
+    """Return the device on which a library makes arrays where none is named, as the library writes it.
+
+    Args:
+        xp: The library, by its namespace or name; the default one if omitted.
+
+    Raises:
+        TypeError, ValueError: `xp` is no namespace, and no library's name.
+
+    Source: the standard's `__array_namespace_info__().default_device`, PhiML's `Backend.get_default_device`.
+
+    >>> default_device("numpy")
+    'cpu'
+    """
+    return default_device.native_for(xp)(namespace_or_default(xp, "default_device"))
+
+
 def resolve(function: str, device: Device | None, xp: Namespace | str | None) -> DeviceInfo:
     """Find the device that an argument means; None is the default device.
 
@@ -171,8 +189,6 @@ def resolve(function: str, device: Device | None, xp: Namespace | str | None) ->
     if isinstance(device, DeviceInfo):
         _same_library(function, device.library, xp)
         return device
-    from ._default import default_device  # which needs this module
-
     namespace = library_under(namespace_or_default(xp, function))
     return _matching(function, namespace, default_device(namespace) if device is None else device)
 

@@ -9,7 +9,7 @@ from xpand import _arguments, array_namespace, default_namespace, library_name, 
 from xpand._namespace import describe
 from xpand._typing import Array, DType, Namespace
 
-from .._dispatch import pluggable
+from .._dispatch import OPERATIONS, pluggable
 from .._transformed import transformation
 from .._where import clean_tracebacks
 from ._ahead import CompiledProgram, Executable, Lowered, Lowering, signature_of
@@ -72,6 +72,10 @@ def make_graph(
     return _seen("make_graph", make_graph, function, static_argnums, static_argnames)
 
 
+def _jit() -> Any:
+    return OPERATIONS[f"{__package__}.jit"].facade
+
+
 @transformation
 @pluggable
 def lower(
@@ -104,15 +108,13 @@ def lower(
     statics = Statics("lower", function, static_argnums, static_argnames)
 
     def lowered(*args: Any, **kwargs: Any) -> Lowered:
-        from . import jit  # which needs this module
-
         flat, leaves, like, structure = _call(statics, "lower", function, args, kwargs)
         found: Any = lower.native(*like)(flat)(*leaves)
         lowering: Lowering = found
 
         def compiled() -> CompiledProgram:
             if lowering.compile is None:
-                executable = Executable(jit.native(*like)(flat), lowering.text)
+                executable = Executable(_jit().native(*like)(flat), lowering.text)
             else:
                 executable = lowering.compile()
             return CompiledProgram(executable, name_of(function), structure, tuple(map(signature_of, leaves)))

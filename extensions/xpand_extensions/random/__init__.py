@@ -42,7 +42,7 @@ from ._distributions import (
     wald,
     weibull_min,
 )
-from ._generators import Generator, NativeGenerator, default_generator, native_generator, seed
+from ._generators import Generator, NativeGenerator, add_methods, default_generator, native_generator, seed
 from ._keys import bits, fold_in, key, key_data, split
 from ._uniform import bernoulli, normal, rademacher, randint, uniform
 
@@ -96,6 +96,9 @@ __all__ = [
     "wald",
     "weibull_min",
 ]
+
+_NOT_METHODS = {"Generator", "NativeGenerator", "default_generator", "fold_in", "key", "key_data", "native_generator"}
+add_methods({name: globals()[name] for name in __all__ if name not in {*_NOT_METHODS, "seed", "split"}})
 
 if not TYPE_CHECKING:  # which would take every name for known
     __getattr__ = elsewhere(__name__)

@@ -72,11 +72,9 @@ class Generator:
 
     def __getattr__(self, name: str) -> Callable[..., Any]:
         """Return a function of `random` with the key filled in."""
-        from .. import random
-
-        function = getattr(random, name, None) if name in _methods() else None
+        function = _methods.get(name)
         if function is None:
-            raise AttributeError(f"Generator: no method {name!r}; it has {', '.join(sorted(_methods()))}")
+            raise AttributeError(f"Generator: no method {name!r}; it has {', '.join(sorted(_methods))}")
 
         def method(*args: Any, **kwargs: Any) -> Any:
             return function(self.next_key(), *args, **kwargs)
@@ -86,7 +84,7 @@ class Generator:
 
     def __dir__(self) -> list[str]:
         """List the functions of `random` too."""
-        return sorted({*super().__dir__(), *_methods()})
+        return sorted({*super().__dir__(), *_methods})
 
     def __getstate__(self) -> dict[str, Any]:
         """Leave out the lock."""
@@ -98,15 +96,12 @@ class Generator:
         self.__dict__.update(state, _lock=threading.Lock())
 
 
-_NOT_METHODS = frozenset(
-    {"Generator", "NativeGenerator", "default_generator", "fold_in", "key", "key_data", "native_generator", "seed"}
-)
+_methods: dict[str, Callable[..., Any]] = {}
 
 
-def _methods() -> frozenset[str]:
-    from .. import random
-
-    return frozenset(random.__all__) - _NOT_METHODS - {"split"}
+def add_methods(functions: dict[str, Callable[..., Any]]) -> None:
+    """Make functions that take a key methods of generators."""
+    _methods.update(functions)
 
 
 _defaults: dict[str, Generator] = {}

@@ -5,8 +5,7 @@ vmap, in lazy arrays); `mode` chooses otherwise. On a GPU, raising needs the val
 `mode="drop"` is faster there.
 """
 
-from types import EllipsisType
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final
 
 from xpand import _arguments, is_concrete
 from xpand._namespace import eager
@@ -15,7 +14,8 @@ from xpand._typing import Array
 from .._bounds import MODES, Mode
 from .._dispatch import pluggable
 from .._elsewhere import elsewhere
-from ._at import At
+from ._at import At, at
+from ._at import Index as Index
 from ._nd import ScatterOperation, indexed_add, indexed_put, scatter, scatter_nd
 from ._offsets import SegmentOperation, segment_reduce
 from ._segments import SegmentMode
@@ -38,9 +38,6 @@ __all__ = [
     "segment_sum",
 ]
 
-Entry: TypeAlias = "int | slice | EllipsisType | Array | None"
-Index: TypeAlias = "Entry | tuple[Entry, ...]"
-
 _KINDS: Final = {
     "segment_sum": _arguments.NUMERIC,
     "segment_prod": _arguments.NUMERIC,
@@ -48,43 +45,6 @@ _KINDS: Final = {
     "segment_max": _arguments.ORDERED,
     "segment_mean": _arguments.FLOATING,
 }
-
-
-@pluggable
-def at(x: Array, index: Index = ..., /) -> At:
-    """Name the elements of an array at an index, to be updated or read: `at(x)[index].add(values)`.
-
-    Args:
-        x: An array of any shape and data type. It is never changed.
-        index: What NumPy takes as an index, lists excepted: integers, slices, None, `...`, integer arrays of any shape
-            that broadcast together, boolean masks, and tuples of these. `at(x, index)` is `at(x)[index]`; without an
-            index, all elements are selected.
-
-    Returns:
-        An object with the methods `set`, `add`, `subtract`, `multiply`, `divide`, `power`, `min`, `max`, `apply`, which
-        return an updated copy of `x`, and `get`, which returns the selected elements. See `At` for their arguments.
-
-    Raises:
-        TypeError: `x` is no array. The methods raise it for arrays of two libraries, for data types that don't promote
-            to that of `x`, and for what is no index.
-        IndexError: By the methods, where indices are out of bounds, too many, or don't fit together.
-        ValueError: By the methods, for values that don't broadcast to the selection, and for arrays on two devices.
-
-    An update costs a copy of `x` and a pass over `values`; on libraries that can't write into arrays, a sort of the
-    indices.
-
-    Source: the property `at` of JAX's arrays.
-
-    >>> import numpy as np
-    >>> x = np.asarray([1.0, 2.0, 3.0])
-    >>> at(x)[np.asarray([0, 0, 2])].add(10.0)
-    array([21.,  2., 13.])
-    >>> at(x, slice(1, None)).set(np.asarray([7.0, 8.0]))
-    array([1., 7., 8.])
-    >>> at(x)[np.asarray([0, 5])].get(mode="fill", fill_value=-1.0)
-    array([ 1., -1.])
-    """
-    return at.native(x)(x, index)
 
 
 @pluggable

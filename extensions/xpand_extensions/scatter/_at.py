@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from types import EllipsisType
 from typing import Any, Final, Literal, Self, TypeAlias
 
 from xpand import _arguments, array_namespace, is_concrete
@@ -9,9 +10,11 @@ from xpand._namespace import describe, eager
 from xpand._typing import Array, Scalar
 
 from .._bounds import MODES, Mode
-from .._dispatch import in_one_namespace
+from .._dispatch import in_one_namespace, pluggable
 from .._where import clean_tracebacks
 
+Entry: TypeAlias = "int | slice | EllipsisType | Array | None"
+Index: TypeAlias = "Entry | tuple[Entry, ...]"
 Operation: TypeAlias = Literal["set", "add", "subtract", "multiply", "divide", "power", "min", "max"]
 """The names of the updates."""
 
@@ -142,8 +145,6 @@ class At:
 
     def _of(self, x: Array) -> "At":
         """Return another array at the same index."""
-        from . import at
-
         found: At = at.native(x)(x, self.index)
         return found
 
@@ -181,3 +182,40 @@ class At:
 
     def _read(self, mode: Mode | None, fill_value: Array | Scalar | None) -> Array:
         raise NotImplementedError
+
+
+@pluggable
+def at(x: Array, index: Index = ..., /) -> At:
+    """Name the elements of an array at an index, to be updated or read: `at(x)[index].add(values)`.
+
+    Args:
+        x: An array of any shape and data type. It is never changed.
+        index: What NumPy takes as an index, lists excepted: integers, slices, None, `...`, integer arrays of any shape
+            that broadcast together, boolean masks, and tuples of these. `at(x, index)` is `at(x)[index]`; without an
+            index, all elements are selected.
+
+    Returns:
+        An object with the methods `set`, `add`, `subtract`, `multiply`, `divide`, `power`, `min`, `max`, `apply`, which
+        return an updated copy of `x`, and `get`, which returns the selected elements. See `At` for their arguments.
+
+    Raises:
+        TypeError: `x` is no array. The methods raise it for arrays of two libraries, for data types that don't promote
+            to that of `x`, and for what is no index.
+        IndexError: By the methods, where indices are out of bounds, too many, or don't fit together.
+        ValueError: By the methods, for values that don't broadcast to the selection, and for arrays on two devices.
+
+    An update costs a copy of `x` and a pass over `values`; on libraries that can't write into arrays, a sort of the
+    indices.
+
+    Source: the property `at` of JAX's arrays.
+
+    >>> import numpy as np
+    >>> x = np.asarray([1.0, 2.0, 3.0])
+    >>> at(x)[np.asarray([0, 0, 2])].add(10.0)
+    array([21.,  2., 13.])
+    >>> at(x, slice(1, None)).set(np.asarray([7.0, 8.0]))
+    array([1., 7., 8.])
+    >>> at(x)[np.asarray([0, 5])].get(mode="fill", fill_value=-1.0)
+    array([ 1., -1.])
+    """
+    return at.native(x)(x, index)

@@ -4,6 +4,8 @@
 linearisation, batching, staging. See `_core` for how they stack, and `rules` for what each makes of an operation.
 """
 
+from . import _check as _check
+from . import _translate as _translate
 from ._core import LeakedArrayError as LeakedArrayError
 from ._core import NonlinearError as NonlinearError
 from ._core import TracedArray as TracedArray

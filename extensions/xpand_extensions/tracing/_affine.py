@@ -19,7 +19,7 @@ from ._derivatives import LINEAR, joint, scale
 from ._facades import FacadeOp
 from ._host import on_host
 from ._namespace import traced_namespace
-from ._shapes import avals_of_result
+from ._staging import avals_of_result
 from ._translate import Dtypes, operation_on, params_on
 
 _MOST_PROBES: Final = 1024

@@ -7,9 +7,9 @@ from typing import Any, Final
 
 from xpand._typing import Device, DType
 
-from ._core import EVALUATION, TracedArray, TracedError, bare, bind, leaked
+from ._core import EVALUATION, TracedArray, TracedError, bind, leaked, library_array
 from ._functions import COMPARISONS, OPERATORS
-from ._indexing import taken_apart
+from ._keys import taken_apart
 
 _VALUES: Final = (
     "values are concrete outside the transformation; inside, write `float(stop_gradient(x))` where only derivatives "
@@ -174,13 +174,13 @@ class _Methods(TracedArray):
     ) -> Any:
         given = {"stream": stream, "max_version": max_version, "dl_device": dl_device, "copy": copy}
         given = {name: value for name, value in given.items() if value is not None}
-        return _bare(self, "x.__dlpack__").__dlpack__(**given)
+        return library_array(self, "x.__dlpack__").__dlpack__(**given)
 
     def __dlpack_device__(self) -> Any:
-        return _bare(self, "x.__dlpack_device__").__dlpack_device__()
+        return library_array(self, "x.__dlpack_device__").__dlpack_device__()
 
     def __array__(self, *args: Any, **kwargs: Any) -> Any:
-        return _bare(self, "conversion to NumPy", _INDEXING).__array__(*args, **kwargs)
+        return library_array(self, "conversion to NumPy", _INDEXING).__array__(*args, **kwargs)
 
     def __getattr__(self, name: str) -> Any:
         namespace = self._namespace
@@ -205,7 +205,7 @@ class _Methods(TracedArray):
 
     def to_dask_array(self) -> Any:
         # Dask takes any object with a shape for an array, and would fail only when it computes, or never.
-        return _bare(self, "conversion to Dask", _INDEXING)
+        return library_array(self, "conversion to Dask", _INDEXING)
 
     def __copy__(self) -> Any:
         return self._namespace.asarray(self, copy=True)
@@ -244,19 +244,6 @@ def _constant(x: Any, what: str) -> Any:
             f"functions of `xpand.array_namespace(x)` in place of Python's, or `{what[:-2]}stop_gradient(x))`"
         )
     return concrete
-
-
-def _bare(x: TracedArray, what: str, advice: str = "") -> Any:
-    found = bare(x)
-    if found is x:
-        if not x._trace.alive:
-            raise leaked(what, x._trace.what)
-        raise TracedError(
-            f"{what}: an array that `{x._trace.what}` traces can't be handed to another library; use the functions of "
-            "its own namespace (`xpand.array_namespace(x)`, of all the arrays that meet there), `stop_gradient`, or "
-            f"`pure_callback`{advice}"
-        )
-    return found
 
 
 def array_class(namespace: Any) -> type[TracedArray]:

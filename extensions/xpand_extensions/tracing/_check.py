@@ -13,13 +13,14 @@ from xpand import trees
 from ._core import Aval, TracedArray, aval_of
 from ._facades import FacadeOp
 from ._functions import FUNCTIONS, Signature, parsed
-from ._graph import Equation, Graph, GraphError, Names, Variable, described, graphs_within, written_type
-from ._shapes import avals_of, avals_of_result
+from ._graph import Equation, Graph, GraphError, Names, Variable, described, graphs_within, of_graphs, written_type
+from ._staging import avals_of, avals_of_result
 
 _SIGNATURES: Final[dict[str, Signature]] = {name: parsed(signature) for name, signature in FUNCTIONS.items()}
 _NUMBERS: Final = (bool, int, float, complex)
 
 
+@of_graphs
 def check(graph: Graph) -> None:
     """Check a graph, and those of the loops and branches in it.
 

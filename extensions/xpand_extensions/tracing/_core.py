@@ -372,6 +372,25 @@ def bare(x: Any) -> Any:
     return x
 
 
+def library_array(x: TracedArray, what: str, advice: str = "") -> Any:
+    """Return the library's own array that a traced one holds.
+
+    Raises:
+        TracedError: A transformation traces it.
+        LeakedArrayError: One did, and has ended.
+    """
+    found = bare(x)
+    if found is x:
+        if not x._trace.alive:
+            raise leaked(what, x._trace.what)
+        raise TracedError(
+            f"{what}: an array that `{x._trace.what}` traces can't be handed to another library; use the functions of "
+            "its own namespace (`xpand.array_namespace(x)`, of all the arrays that meet there), `stop_gradient`, or "
+            f"`pure_callback`{advice}"
+        )
+    return found
+
+
 def snapshot(x: Any) -> Any:
     """Return a copy of a traced array that keeps its elements when the original is written to."""
     return x._namespace.array(x._trace, x._value, x._extra) if isinstance(x, TracedArray) else x

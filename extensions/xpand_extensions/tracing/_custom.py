@@ -16,8 +16,7 @@ from ._fit import plus, zeros
 from ._forward import Forward, jvp
 from ._reverse import Linearize, opaque
 from ._saving import saving_of
-from ._shapes import avals_of
-from ._staging import Staging
+from ._staging import Staging, avals_of
 from ._tape import Sum, Tape
 
 Arrays: TypeAlias = "tuple[Array, ...]"

@@ -5,16 +5,18 @@ A graph is typed: every variable has a shape and a data type. It can be printed,
 (`run`), and traced by interpreters, since running it applies its operations one by one.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from types import FunctionType
-from typing import Any
+from typing import Any, Final, TypeVar
 
 from xpand import array_namespace, library_name
 from xpand._arguments import device_of
 from xpand._typing import Array, DType
 
 from ._core import Aval, Op, TracedArray, bare, bind
+
+F = TypeVar("F", bound=Callable[..., Any])
 
 
 class Variable:
@@ -59,6 +61,15 @@ class Equation:
         if self.op.effects:
             return True
         return any(each.effects for _, graph in graphs_within(self.params) for each in graph.equations)
+
+
+_FUNCTIONS: Final[dict[str, Callable[..., Any]]] = {}
+
+
+def of_graphs(function: F) -> F:
+    """Make a function of another module what a method of graphs calls: it needs more than graphs."""
+    _FUNCTIONS[function.__name__] = function
+    return function
 
 
 class GraphError(ValueError):
@@ -133,9 +144,8 @@ class Graph:
             or getattr(found, "base", None) is self.namespace.base
         ):
             return self
-        from ._translate import translated
-
-        return translated(self, found, device_of(bare(arrays[0])))
+        translated: Graph = _FUNCTIONS["translated"](self, found, device_of(bare(arrays[0])))
+        return translated
 
     def variables(self) -> Iterator[Variable]:
         """Yield all variables in the order of their definition."""
@@ -152,9 +162,7 @@ class Graph:
         Raises:
             GraphError: One isn't.
         """
-        from ._check import check
-
-        check(self)
+        _FUNCTIONS["check"](self)
 
     def __str__(self) -> str:
         return "\n".join(_lines(self, "graph", f" over {library_name(self.namespace.base)}"))

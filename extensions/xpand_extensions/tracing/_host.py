@@ -7,7 +7,7 @@ from xpand import array_namespace, is_concrete, library_name, namespace
 from xpand._errors import UnsupportedError
 from xpand._typing import Array
 
-from ..jit import pure_callback as facade
+from .._dispatch import OPERATIONS
 from ..jit._host import of_shapes
 from ._core import CURRENT, TracedArray, bind
 from ._namespace import traced_namespace
@@ -85,10 +85,9 @@ def _called(*arrays: Array, function: Callable[..., Any], declared: Any, vmap_me
 
 def _later(arrays: Sequence[Array], function: Callable[..., Any], declared: Any, vmap_method: str) -> tuple[Array, ...]:
     """Make a library of lazy arrays call a function when it computes them."""
-    from ..generic import jit as generic
-
-    native = facade.native(*arrays)
-    if native is generic.pure_callback:
+    operation = OPERATIONS["xpand_extensions.jit.pure_callback"]
+    native = operation.resolve_library(library_name(array_namespace(*arrays)))
+    if native is operation.generic_implementation():
         raise UnsupportedError(
             f"pure_callback: the values of lazy arrays of {library_name(array_namespace(*arrays))} would have to be "
             "computed; compute them first, or use the library's own way to map a function over blocks"

@@ -6,48 +6,36 @@ from typing import Any, Final
 
 from xpand import is_writeable_array
 from xpand._arguments import device_of
-from xpand._namespace import describe, is_lazy
+from xpand._namespace import is_lazy
+from xpand._typing import Array
 
+from .._bounds import index_dtype
+from .._index import Rows
+from ..scatter._at import Operation
+from ._core import bind
+from ._keys import axes_taken, backwards, forwards, passes_over, put_together, spelled_out
 from ._matrices import MATRICES
-from ._rows import ROWS
-
-ARRAY: Final = "array"
-"""The placeholder of an array in a key."""
 
 
-def taken_apart(key: Any, from_list: Callable[[list[Any]], Any] | None = None) -> tuple[tuple[Any, ...], list[Any]]:
-    """Divide a key into its static part and its arrays, which `from_list` makes of lists where the library does."""
-    arrays: list[Any] = []
-    parts: list[Any] = []
-    for part in key if isinstance(key, tuple) else (key,):
-        if from_list is not None and isinstance(part, list):
-            part = from_list(part)
-        if hasattr(part, "dtype"):
-            arrays.append(part)
-            parts.append(ARRAY)
-        elif isinstance(part, slice):
-            parts.append(slice(*(_index(x) for x in (part.start, part.stop, part.step))))
-        else:
-            parts.append(part if part is None or part is Ellipsis or isinstance(part, bool) else _index(part))
-    return tuple(parts), arrays
+def _written(operation: Operation) -> Callable[[Any], Callable[..., Any]]:
+    def make(base: Any) -> Callable[..., Any]:
+        def write(table: Any, values: Any, index: Any, *, dropped: bool, unique: bool) -> Any:
+            from ..generic._rows import row_kernels
+
+            if 0 in values.shape or 0 in table.shape:
+                return base.asarray(table, copy=True)
+            rows = Rows(index, table.shape[0], table.shape[1], tuple(index.shape), unique, dropped)
+            return row_kernels(table)._write_rows(table, rows, values, operation)
+
+        return write
+
+    return make
 
 
-def _index(x: Any) -> Any:
-    if x is None:
-        return None
-    if not hasattr(x, "__index__"):
-        raise TypeError(
-            f"x[key]: takes integers, slices, None, '...', and integer or boolean arrays, got {describe(x)}; turn a "
-            "list into an array with `xp.asarray`"
-        )
-    return x.__index__()
-
-
-def put_together(key: tuple[Any, ...], arrays: Sequence[Any]) -> Any:
-    """Build the key from its static part and its arrays."""
-    given = iter(arrays)
-    parts = tuple(next(given) if part is ARRAY else part for part in key)
-    return parts[0] if len(parts) == 1 else parts
+ROWS: Final[dict[str, Callable[[Any], Callable[..., Any]]]] = {
+    f"rows.{operation}": _written(operation) for operation in ("set", "add", "multiply", "min", "max")
+}
+"""Operations outside of the namespace."""
 
 
 def _getitem(base: Any) -> Callable[..., Any]:
@@ -60,19 +48,12 @@ def _getitem(base: Any) -> Callable[..., Any]:
     return ending if is_lazy(base) else getitem
 
 
-def passes_over(part: Any) -> bool:
-    """Tell whether a part of a key is a slice with a step above 1."""
-    return isinstance(part, slice) and part.step is not None and part.step > 1
-
-
 def _ending(base: Any, x: Any, key: tuple[Any, ...], arrays: Sequence[Any]) -> tuple[Any, ...]:
     """Return the key whose slices end right behind the last element that they select.
 
     Where further elements lie in a chunk of their own, Dask keeps that chunk, now empty. For a result with one element
     it then takes both chunks for that element, so that operations on it are wrong.
     """
-    from .rules._keys import axes_taken, spelled_out
-
     parts = []
     axis = 0
     for part in spelled_out(base, x.ndim, key, arrays):
@@ -87,8 +68,6 @@ def _ending(base: Any, x: Any, key: tuple[Any, ...], arrays: Sequence[Any]) -> t
 
 
 def _setitem(base: Any) -> Callable[..., Any]:
-    from .rules._keys import backwards, forwards, spelled_out
-
     def setitem(x: Any, value: Any, *arrays: Any, key: tuple[Any, ...]) -> Any:
         if not is_writeable_array(x):
             from ..scatter import at
@@ -188,3 +167,28 @@ INDEXING: Final[dict[str, Callable[[Any], Callable[..., Any]]]] = {
     **ROWS,
 }
 """Operations outside of the namespace."""
+
+
+def applied(xp: Any, name: str, args: Any, params: dict[str, Any]) -> Array:
+    """Apply an operation outside of the namespace, to traced or a library's own arrays."""
+    if hasattr(xp, "operations"):
+        return xp.wrap(bind(xp.operations[name], args, params))
+    return INDEXING[name](xp)(*args, **params)
+
+
+def get(xp: Any, x: Any, key: tuple[Any, ...], arrays: Sequence[Any] = ()) -> Any:
+    """Select elements, traced or not."""
+    return applied(xp, "getitem", (x, *arrays), {"key": key})
+
+
+def put(xp: Any, x: Any, value: Any, key: tuple[Any, ...], arrays: Sequence[Any] = ()) -> Any:
+    """Set elements, traced or not."""
+    return applied(xp, "setitem", (x, value, *arrays), {"key": key})
+
+
+def numbers_of(xp: Any, shape: Sequence[int], key: tuple[Any, ...], arrays: Sequence[Any], device: Any) -> Any:
+    """Number the elements that a key selects, of an array of a shape."""
+    shape = tuple(shape)
+    return get(
+        xp, xp.reshape(xp.arange(math.prod(shape), dtype=index_dtype(xp, device), device=device), shape), key, arrays
+    )

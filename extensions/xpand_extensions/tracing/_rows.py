@@ -5,8 +5,7 @@ equal to `count` stands for a row that is dropped, where `dropped` says that the
 arrays each operation is what the library does best.
 """
 
-from collections.abc import Callable
-from typing import Any, Final
+from typing import Any
 
 from xpand import array_namespace
 from xpand._typing import Array
@@ -14,37 +13,8 @@ from xpand._typing import Array
 from .._index import Basic, Rows
 from ..generic._at import GenericAt
 from ..scatter._at import At, Operation
-from ._core import TracedArray, bind
-
-
-def _written(operation: Operation) -> Callable[[Any], Callable[..., Any]]:
-    def make(base: Any) -> Callable[..., Any]:
-        def write(table: Any, values: Any, index: Any, *, dropped: bool, unique: bool) -> Any:
-            from ..generic._rows import row_kernels
-
-            if 0 in values.shape or 0 in table.shape:
-                return base.asarray(table, copy=True)
-            rows = Rows(index, table.shape[0], table.shape[1], tuple(index.shape), unique, dropped)
-            return row_kernels(table)._write_rows(table, rows, values, operation)
-
-        return write
-
-    return make
-
-
-ROWS: Final[dict[str, Callable[[Any], Callable[..., Any]]]] = {
-    f"rows.{operation}": _written(operation) for operation in ("set", "add", "multiply", "min", "max")
-}
-"""Operations outside of the namespace."""
-
-
-def applied(xp: Any, name: str, args: Any, params: dict[str, Any]) -> Array:
-    """Apply an operation outside of the namespace, to traced or a library's own arrays."""
-    from ._indexing import INDEXING
-
-    if hasattr(xp, "operations"):
-        return xp.wrap(bind(xp.operations[name], args, params))
-    return INDEXING[name](xp)(*args, **params)
+from ._core import TracedArray
+from ._indexing import applied
 
 
 def write_rows(

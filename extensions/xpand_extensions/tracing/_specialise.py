@@ -11,7 +11,7 @@ from xpand._namespace import is_lazy
 
 from ._facades import FacadeOp, Template
 from ._graph import Equation
-from ._indexing import ARRAY, passes_over
+from ._keys import ARRAY, passes_over
 
 
 def specialised(equation: Equation) -> tuple[Callable[..., Any], dict[str, Any]]:

@@ -11,7 +11,6 @@ from xpand._typing import Array, DType
 from ._core import CURRENT, Aval, Op, Trace, TracedArray, TracedError, aval_of, bare, rebuilt, snapshot
 from ._functions import BINARY, UNARY
 from ._graph import Equation, Graph, Variable, described
-from ._shapes import avals_of_result
 
 SCOPE: Final[ContextVar[str]] = ContextVar("the name of the part of the function that is traced", default="")
 
@@ -196,3 +195,40 @@ def stage(
         # Others than the inputs, since what the function sets elements of becomes another array.
         outs, aux = function(*(namespace.array(trace, x._value) for x in inputs))
         return trace.graph(inputs, outs), aux
+
+
+def avals_of_result(op: Op, avals: Sequence[Any], params: dict[str, Any]) -> Any:
+    """Return the shape and the data type of an operation's result: an `Aval`, or a tuple of them.
+
+    Args:
+        op: The operation.
+        avals: An `Aval` or a concrete array for each array; other arguments unchanged.
+        params: Its static parameters.
+    """
+    if op.shape is not None:
+        found = op.apply(op.shape, (op.namespace,), avals, params)
+        for aval in (found,) if isinstance(found, Aval) else found:
+            aval.dtype = op.namespace.dtype_of_arrays(aval.dtype)
+        return found
+    if op.decomposition is None:
+        raise op.no_rule("the shape of its result")
+    several = avals_of(op.namespace, avals, lambda *given: op.decompose(given, params))
+    return tuple(several) if op.result is not None else several[0]
+
+
+def avals_of(namespace: Any, avals: Sequence[Any], function: Callable[..., Any]) -> list[Aval]:
+    """Return the shapes and the data types of the results of a function of traced arrays."""
+    # The graph is discarded.
+    with Staging("eval_shape", namespace) as trace:
+        given = [trace.variable(x) if isinstance(x, Aval) else _wrapped(namespace, x) for x in avals]
+        out = function(*given)
+        return list(map(_aval, out if isinstance(out, (tuple, list)) else [out]))
+
+
+def _wrapped(namespace: Any, x: Any) -> Any:
+    return namespace.wrap(x) if hasattr(x, "dtype") else x
+
+
+def _aval(x: Any) -> Aval:
+    found: Aval = x._value.aval if isinstance(x, TracedArray) and isinstance(x._trace, Staging) else aval_of(x)
+    return found

@@ -11,7 +11,7 @@ from typing import Any, Final
 from ._core import Aval, NonlinearError, Op, Trace, TracedArray, aval_of, bare, bind, rebuilt, snapshot
 from ._derivatives import LINEAR, joint, scale
 from ._fit import namespace_for, plus, product, spread, zeros
-from ._shapes import avals_of_result
+from ._staging import avals_of_result
 
 _ORDER: Final = count()
 

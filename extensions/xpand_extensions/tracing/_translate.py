@@ -14,8 +14,9 @@ from ._core import Aval, Op
 from ._creation import CREATION
 from ._facades import FacadeOp, Template
 from ._functions import FUNCTIONS
-from ._graph import Equation, Graph, Variable
-from .rules._keys import backwards, forwards
+from ._graph import Equation, Graph, Variable, of_graphs
+from ._keys import backwards, forwards
+from ._namespace import traced_namespace
 
 _OF_LIBRARIES: Final = frozenset((*CREATION, *FUNCTIONS))
 """Operations that each library implements; the others are built from operations, or call host functions."""
@@ -24,14 +25,13 @@ _OF_USERS: Final = frozenset({"root", "run", "system"})
 """Parameters with functions of one library: functions with custom rules, and those of solvers."""
 
 
+@of_graphs
 def translated(graph: Graph, xp: Any, device: Device = None) -> Graph:
     """Return the graph over the library of a namespace, on a device: its operations, data types and constants.
 
     Raises:
         TypeError: The other library lacks an operation or a data type.
     """
-    from ._namespace import traced_namespace
-
     namespace = traced_namespace(xp)
     dtypes = Dtypes(graph.namespace.base, namespace.base, device)
     variables: dict[Variable, Variable] = {

@@ -10,7 +10,7 @@ from xpand._arguments import device_of
 from .._core import Aval
 from .._derivatives import LINEAR, contribution, factor, scale
 from .._functions import BINARY, UNARY
-from .._rows import applied
+from .._indexing import applied
 from .._shapes import broadcast
 
 _f = factor

@@ -11,11 +11,11 @@ from ..._bounds import index_dtype
 from ..._sums import plain_sum
 from .._core import Aval, TracedArray, TracedError, bare
 from .._derivatives import LINEAR, First
-from .._indexing import put_together
+from .._indexing import get, numbers_of, put
+from .._keys import axis_for_mask, is_mask, is_rows, put_together, selected, without_masks
 from .._rows import write_rows
 from .._shapes import broadcast
 from ._axes import axis_of, flattened, lifted
-from ._keys import axis_for_mask, get, is_mask, is_rows, numbers_of, put, selected, without_masks
 from .rows import numbered
 
 

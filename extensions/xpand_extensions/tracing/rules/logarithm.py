@@ -5,8 +5,8 @@ from typing import Any, Final
 from xpand_extensions import linalg
 
 from .._derivatives import LINEAR, contribution
+from .._indexing import applied
 from .._matrices import block
-from .._rows import applied
 
 
 def _along(xp: Any, t: Any, out: Any, x: Any) -> Any:

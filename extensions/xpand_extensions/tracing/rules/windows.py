@@ -13,7 +13,7 @@ from xpand_extensions.windows._arguments import Pass, passes
 from ..._sums import plain_sum
 from .._core import Aval
 from .._derivatives import LINEAR, contribution
-from .._rows import applied
+from .._indexing import applied
 from .products import device_of
 from .scatter import native
 

@@ -1,13 +1,54 @@
-"""The selection of the key in `x[key]`."""
+"""The key of `x[key]`: its static part, its arrays, and the elements that it selects."""
 
-import math
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import Any, Final
 
-from ..._bounds import index_dtype
-from .._indexing import ARRAY
-from .._rows import applied
-from .._shapes import broadcast
+from xpand._namespace import describe
+
+from ._shapes import broadcast
+
+ARRAY: Final = "array"
+"""The placeholder of an array in a key."""
+
+
+def taken_apart(key: Any, from_list: Callable[[list[Any]], Any] | None = None) -> tuple[tuple[Any, ...], list[Any]]:
+    """Divide a key into its static part and its arrays, which `from_list` makes of lists where the library does."""
+    arrays: list[Any] = []
+    parts: list[Any] = []
+    for part in key if isinstance(key, tuple) else (key,):
+        if from_list is not None and isinstance(part, list):
+            part = from_list(part)
+        if hasattr(part, "dtype"):
+            arrays.append(part)
+            parts.append(ARRAY)
+        elif isinstance(part, slice):
+            parts.append(slice(*(_index(x) for x in (part.start, part.stop, part.step))))
+        else:
+            parts.append(part if part is None or part is Ellipsis or isinstance(part, bool) else _index(part))
+    return tuple(parts), arrays
+
+
+def _index(x: Any) -> Any:
+    if x is None:
+        return None
+    if not hasattr(x, "__index__"):
+        raise TypeError(
+            f"x[key]: takes integers, slices, None, '...', and integer or boolean arrays, got {describe(x)}; turn a "
+            "list into an array with `xp.asarray`"
+        )
+    return x.__index__()
+
+
+def put_together(key: tuple[Any, ...], arrays: Sequence[Any]) -> Any:
+    """Build the key from its static part and its arrays."""
+    given = iter(arrays)
+    parts = tuple(next(given) if part is ARRAY else part for part in key)
+    return parts[0] if len(parts) == 1 else parts
+
+
+def passes_over(part: Any) -> bool:
+    """Tell whether a part of a key is a slice with a step above 1."""
+    return isinstance(part, slice) and part.step is not None and part.step > 1
 
 
 def is_mask(xp: Any, x: Any) -> bool:
@@ -106,14 +147,6 @@ def axis_for_mask(xp: Any, ndim: int, key: tuple[Any, ...], arrays: Sequence[Any
     return axis, [*arrays[:i], xp.reshape(arrays[i], (1,)), *arrays[i + 1 :]]
 
 
-def numbers_of(xp: Any, shape: Sequence[int], key: tuple[Any, ...], arrays: Sequence[Any], device: Any) -> Any:
-    """Number the elements that a key selects, of an array of a shape."""
-    shape = tuple(shape)
-    return get(
-        xp, xp.reshape(xp.arange(math.prod(shape), dtype=index_dtype(xp, device), device=device), shape), key, arrays
-    )
-
-
 def backwards(key: tuple[Any, ...]) -> bool:
     """Tell whether a slice of a key goes backwards."""
     return any(isinstance(part, slice) and part.step is not None and part.step < 0 for part in key)
@@ -136,13 +169,3 @@ def forwards(
             parts.append(ARRAY if hasattr(part, "dtype") else part)
         axis += axes_taken(xp, part)
     return tuple(parts), tuple(axes)
-
-
-def get(xp: Any, x: Any, key: tuple[Any, ...], arrays: Sequence[Any] = ()) -> Any:
-    """Select elements, traced or not."""
-    return applied(xp, "getitem", (x, *arrays), {"key": key})
-
-
-def put(xp: Any, x: Any, value: Any, key: tuple[Any, ...], arrays: Sequence[Any] = ()) -> Any:
-    """Set elements, traced or not."""
-    return applied(xp, "setitem", (x, value, *arrays), {"key": key})
