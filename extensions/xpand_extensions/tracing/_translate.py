@@ -21,7 +21,7 @@ from ._namespace import traced_namespace
 _OF_LIBRARIES: Final = frozenset((*CREATION, *FUNCTIONS))
 """Operations that each library implements; the others are built from operations, or call host functions."""
 
-_OF_USERS: Final = frozenset({"root", "run", "system"})
+_OF_USERS: Final = frozenset({"equation", "run"})
 """Parameters with functions of one library: functions with custom rules, and those of solvers."""
 
 

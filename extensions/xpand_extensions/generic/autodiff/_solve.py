@@ -7,80 +7,66 @@ from xpand import array_namespace
 from xpand._typing import Array
 
 from ..._captures import captured, solved_directly, with_own_cells
-from ...autodiff._products import jvp
+from ...autodiff._implicit import LinearSystem, Root, flat_solver, tangent_solver
 from ...tracing import traced_namespace
 from ...tracing._core import TracedArray, aval_of, bare
-from ...tracing._root import Root, found_root
-from ...tracing._solve import System, solved
+from ...tracing._solve import Equation, calculus_of, solved
 
 Arrays: TypeAlias = tuple[Array, ...]
+Function: TypeAlias = Callable[..., Any]
 
 
 def custom_linear_solve(
-    matvec: Callable[..., Any],
+    matvec: Function,
     b: Arrays,
     /,
     *,
-    solve: Callable[..., Any],
-    transpose_solve: Callable[..., Any] | None = None,
+    solve: Function,
+    transpose_solve: Function | None = None,
     args: Arrays = (),
     symmetric: bool = False,
     has_aux: bool = False,
 ) -> tuple[Arrays, Arrays]:
-    arrays = (*b, *args)
-    outer = captured(_is_traced, matvec, solve, transpose_solve)
-    found = solved_directly(_is_traced, (*arrays, *outer), lambda: solve(b, *args))
-    if found is not None:
-        return found  # type: ignore[no-any-return]
-    count: list[int] = []
-    # They are called again when derivatives are asked for.
-    matvec, solve, transpose_solve = map(with_own_cells, (matvec, solve, transpose_solve))
+    def equation(matvec: Function, solve: Function, transpose_solve: Function | None) -> LinearSystem:
+        size: list[int] = []
+        back = transpose_solve and flat_solver(transpose_solve)
+        calculus = calculus_of(traced_namespace(array_namespace(*b, *args)))
+        return LinearSystem(calculus, matvec, flat_solver(solve, size), back, symmetric, list(map(aval_of, b)), size)
 
-    def flat(b: Arrays, *args: Array) -> Arrays:
-        xs, aux = solve(b, *args)
-        count[:] = [len(xs)]
-        return (*xs, *aux)
-
-    def flat_of_transposed(xs: Arrays, *args: Array) -> Arrays:
-        assert transpose_solve is not None, "there is one"
-        return sum(transpose_solve(xs, *args), ())
-
-    of_transposed = None if transpose_solve is None else flat_of_transposed
-    system = System(matvec, flat, of_transposed, symmetric, list(map(aval_of, b)), count)
-    # Those that were not found, too.
-    has_closures = bool(outer) or not any(map(_is_traced, arrays))
-    outs = solved(traced_namespace(array_namespace(*arrays)), system, arrays, has_closures)
-    return tuple(outs[: count[0]]), tuple(outs[count[0] :])
+    return _solved(equation, (matvec, solve, transpose_solve), b, args)
 
 
 def custom_root(
-    f: Callable[..., Any],
+    f: Function,
     initial_guess: Arrays,
     /,
     *,
-    solve: Callable[..., Any],
+    solve: Function,
     tangent_solve: Any = None,
     args: Arrays = (),
     has_aux: bool = False,
 ) -> tuple[Arrays, Arrays]:
-    arrays = (*initial_guess, *args)
-    outer = captured(_is_traced, f, solve, tangent_solve)
-    found = solved_directly(_is_traced, (*arrays, *outer), lambda: solve(initial_guess, *args))
+    def equation(f: Function, solve: Function, tangent_solve: Function) -> Root:
+        calculus = calculus_of(traced_namespace(array_namespace(*initial_guess, *args)))
+        of_tangents = tangent_solver(calculus, f, tangent_solve)
+        return Root(calculus, f, flat_solver(solve), of_tangents, list(map(aval_of, initial_guess)))
+
+    return _solved(equation, (f, solve, tangent_solve), initial_guess, args)
+
+
+def _solved(
+    equation: Callable[..., Equation], functions: tuple[Any, Any, Any], first: Arrays, args: Arrays
+) -> tuple[Arrays, Arrays]:
+    """Solve an equation that is made of functions, of which the second solves it."""
+    arrays = (*first, *args)
+    outer = captured(_is_traced, *functions)
+    found = solved_directly(_is_traced, (*arrays, *outer), lambda: functions[1](first, *args))
     if found is not None:
         return found  # type: ignore[no-any-return]
-    count = len(initial_guess)
-    f, solve, tangent_solve = map(with_own_cells, (f, solve, tangent_solve))
-
-    def of_tangents(ys: Arrays, *given: Array) -> Arrays:
-        along = lambda vs: jvp(lambda *xs: f(xs, *given[count:]), given[:count], tuple(vs))[1]
-        found: Arrays = tangent_solve(along, ys)
-        return found
-
-    flat = lambda xs, *args: sum(solve(xs, *args), ())
-    root = Root(f, flat, of_tangents, list(map(aval_of, initial_guess)))
-    has_closures = bool(outer) or not any(map(_is_traced, arrays))
-    outs = found_root(traced_namespace(array_namespace(*arrays)), root, arrays, has_closures)
-    return tuple(outs[:count]), tuple(outs[count:])
+    made = equation(*map(with_own_cells, functions))  # they are called again when derivatives are asked for
+    has_closures = bool(outer) or not any(map(_is_traced, arrays))  # those that were not found, too
+    outs = solved(traced_namespace(array_namespace(*arrays)), made, arrays, has_closures)
+    return tuple(outs[: made.size[0]]), tuple(outs[made.size[0] :])
 
 
 def _is_traced(x: Array) -> bool:

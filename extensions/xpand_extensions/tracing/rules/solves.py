@@ -4,14 +4,11 @@ from typing import Any, Final
 
 from ._late import late
 
+_RULES: Final = {kind: late("_solve", f"implicit_{kind}") for kind in ("batch", "forward", "linearize", "stage")}
+
 OVERRIDES: Final[dict[str, Any]] = {
-    "custom_linear_solve": {
-        kind: late("_solve", f"solve_{kind}") for kind in ("batch", "forward", "linearize", "stage", "tape")
-    },
-    "custom_root": {kind: late("_root", f"root_{kind}") for kind in ("batch", "forward", "linearize", "stage")},
+    "custom_linear_solve": {**_RULES, "tape": late("_solve", "implicit_tape")},
+    "custom_root": _RULES,
 }
 RESULTS: Final[dict[str, Any]] = dict.fromkeys(OVERRIDES, tuple)
-SHAPES: Final[dict[str, Any]] = {
-    "custom_linear_solve": late("_solve", "solve_shapes"),
-    "custom_root": late("_root", "root_shapes"),
-}
+SHAPES: Final[dict[str, Any]] = dict.fromkeys(OVERRIDES, late("_solve", "implicit_shapes"))

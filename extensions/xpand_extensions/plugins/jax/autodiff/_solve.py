@@ -26,10 +26,9 @@ def custom_linear_solve(
     symmetric: bool = False,
     has_aux: bool = False,
 ) -> tuple[Arrays, Arrays]:
-    outer = captured(_is_traced, matvec, solve, transpose_solve)
-    found = solved_directly(_is_traced, (*b, *args, *outer), lambda: solve(b, *args))
+    found = _directly((matvec, solve, transpose_solve), b, args)
     if found is not None:
-        return found  # type: ignore[no-any-return]
+        return found
     # Once, since what JAX takes as the shapes of solutions, those of right-hand sides, may be others.
     graph, (columns, aux_types) = jax.make_jaxpr(solve, return_shape=True)(b, *args)
     solved = jaxpr_as_fun(graph)
@@ -66,10 +65,9 @@ def custom_root(
     args: Arrays = (),
     has_aux: bool = False,
 ) -> tuple[Arrays, Arrays]:
-    outer = captured(_is_traced, f, solve, tangent_solve)
-    found = solved_directly(_is_traced, (*initial_guess, *args, *outer), lambda: solve(initial_guess, *args))
+    found = _directly((f, solve, tangent_solve), initial_guess, args)
     if found is not None:
-        return found  # type: ignore[no-any-return]
+        return found
     dtypes: list[Any] = []
 
     def solved(_: Any, guess: Arrays) -> tuple[Arrays, Arrays]:
@@ -79,6 +77,13 @@ def custom_root(
 
     xs, aux = jax.lax.custom_root(lambda xs: f(xs, *args), tuple(initial_guess), solved, tangent_solve, has_aux=True)
     return xs, tuple(_from_floats(x, dtype) for x, dtype in zip(aux, dtypes))
+
+
+def _directly(functions: tuple[Any, Any, Any], first: Arrays, args: Arrays) -> tuple[Arrays, Arrays] | None:
+    """Call the second of some functions, the solver, where no transformation traces what they use; else None."""
+    arrays = (*first, *args, *captured(_is_traced, *functions))
+    found: tuple[Arrays, Arrays] | None = solved_directly(_is_traced, arrays, lambda: functions[1](first, *args))
+    return found
 
 
 def _as_floats(x: Array) -> Array:
