@@ -1,4 +1,4 @@
-"""Functions compiled for the library of their arrays, and what is seen of a function without running it.
+"""Compile functions for the library of their arrays, and inspect functions without running them.
 
 The library is that of the arrays of a call: one compiled function serves all.
 """
@@ -55,16 +55,16 @@ Function: TypeAlias = Callable[..., Any]
 
 
 class CompiledFunction(Protocol):
-    """The result of `jit`: a function of the same arguments."""
+    """The result of `jit`, a function of the same arguments."""
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any: ...
 
     def lower(self, *args: Any, **kwargs: Any) -> Lowered:
-        """Return what the library would compile for these arguments, as `lower` does."""
+        """Return the program that the library would compile for these arguments, as `lower` does."""
         ...
 
     def clear_cache(self) -> None:
-        """Forget what has been compiled."""
+        """Drop all compiled programs."""
         ...
 
 
@@ -78,38 +78,38 @@ def jit(
     static_argnames: str | Iterable[str] | None = None,
     donate_argnums: int | Sequence[int] = (),
 ) -> CompiledFunction:
-    """Make the compiled version of a function.
+    """Compile a function.
 
-    The function is called once for each *signature*, with arrays that are traced: they have shapes and data types, and
-    no values. What it does with them is compiled, and what is compiled is run from then on. What else it does, such as
-    printing, is done at that first call only, and arrays that it doesn't take as arguments are constants. The
-    signature of a call is made up of the structure of its arguments, the static values, the shapes and data types of
-    the arrays, and the precision that is set. Of what is compiled at most 256 signatures are kept.
+    The function is called once for each *signature*, with traced arrays: they have shapes and data types, but no
+    values. Its operations on them are compiled, and later calls run the compiled program. Side effects, such as
+    printing, happen at the first call only, and captured arrays are constants. The signature of a call consists of the
+    structure of its arguments, the static values, the shapes and data types of the arrays, and the current precision.
+    At most 256 programs are cached.
 
     On JAX this is `jax.jit`. On PyTorch the function is traced as `torch.func` traces it, through derivatives and maps,
-    and the graph compiled by TorchInductor, forwards and, for arrays that require gradients, backwards; where the
-    machine has no C++ compiler, or TorchInductor fails, a warning says why and the graph is run as it is. On other
-    libraries the operations of the standard, and of xpand, are written down in a graph: what is known, equal or unused
-    in it is done once or not at all, and the rest is straight-line calls of the library's own functions; on NumPy
-    elementwise operations on large arrays are done together, block by block. On Dask the result is lazy. Inside other
-    transformations, of xpand or of the library, and inside another compiled function, the function is part of what is
-    around it.
+    and TorchInductor compiles the graph, forward and, for arrays that require gradients, backward. If the machine has
+    no C++ compiler, or TorchInductor fails, a warning gives the reason and the graph runs uncompiled. On other
+    libraries the operations of the standard and of xpand are recorded in a graph. It is simplified (constants are
+    folded, equal operations merged, unused ones removed) and becomes straight-line calls of the library's own
+    functions; on NumPy elementwise operations on large arrays are fused, block by block. On Dask the result is lazy.
+    Inside other transformations, of xpand or of the library, and inside another compiled function, the function is
+    part of the outer program.
 
     Args:
         function: Takes trees of arrays and Python numbers, and static values, and returns a tree of arrays and numbers;
-            the numbers come back as arrays. Numbers are traced too: other values don't compile again. On PyTorch a real
-            or complex number is traced as an array of shape () and of the widest floating-point precision among the
-            arrays of the call, an integer as one of int64; so it is on libraries other than JAX and PyTorch, where it
-            takes the data type of the arrays that it is combined with.
+            the numbers come back as arrays. Numbers are traced too: other values don't compile again. On libraries
+            other than JAX a real or complex number is traced as an array of shape () with the widest floating-point
+            precision among the arrays of the call, an integer as one of int64. On libraries other than JAX and PyTorch
+            it takes the data type of the arrays that it is combined with.
         static_argnums: The numbers of arguments that are values for the function's own Python code: sizes, names,
-            functions. They must be hashable; each value compiles anew. Negative ones count from the end.
+            functions. They must be hashable; each value compiles again. Negative numbers count from the end.
         static_argnames: The same by name. An argument declared by one is static both ways.
-        donate_argnums: The numbers of arguments whose memory may be reused for results; the arrays given can't be used
-            afterwards. JAX does so. Elsewhere it is permitted, and does nothing.
+        donate_argnums: The numbers of arguments whose memory may be reused for results; their arrays can't be used
+            afterwards. Only JAX reuses the memory; other libraries ignore this.
 
     Returns:
-        A function of the same arguments. Its method `lower(*args)` returns what would be compiled, with `as_text()`
-        and `compile()`.
+        A function of the same arguments. Its method `lower(*args)` returns the program before compilation, with
+        `as_text()` and `compile()`.
 
     Raises:
         TypeError: `function` isn't callable. By the function returned: an argument that is neither an array, a number,
@@ -132,7 +132,7 @@ def jit(
     donated = statics.donated(donate_argnums)
     signatures: Compiled[Function] = Compiled(function, "static values or structures of the arguments")
 
-    # Calls with arrays and numbers alone need no flattening: their programs are found by the types of the arguments,
+    # Calls with arrays and numbers alone need no flattening: the types of the arguments identify their programs,
     # and by the precision where one is set.
     def compiled(*args: Any, **kwargs: Any) -> Any:
         precision = compiled_for() if PRECISION.active or MATMUL.active else None
@@ -168,12 +168,12 @@ def jit(
             signatures.by_types[types if precision is None else (precision, types)] = found
         return found(*leaves)
 
-    own = ref(compiled)  # so that it goes, and what it has compiled, with the last reference
+    own = ref(compiled)  # so that the function and its programs are freed with the last reference
     update_wrapper(compiled, function)
     attributes = {
         "lower": lower(function, static_argnums=static_argnums, static_argnames=static_argnames),
         "clear_cache": signatures.clear,
-        # torch.compile takes the function itself into what it compiles, or for what it compiles, not the look-up above.
+        # torch.compile traces the function itself, or treats it as opaque, but not the look-up above.
         INLINED: function,
         "_torchdynamo_inline": function,
         "_torchdynamo_orig_callable": function,
@@ -186,9 +186,9 @@ def jit(
 
 @contextmanager
 def disable_jit() -> Iterator[None]:
-    """Within this context, compiled functions run as they were written, so that they can be stepped through.
+    """Run compiled functions uncompiled within this context, so that they can be debugged.
 
-    It holds for the thread, or the task, that enters it.
+    It applies to the thread, or the task, that enters it.
 
     Source: `jax.disable_jit`.
 
@@ -204,7 +204,7 @@ def disable_jit() -> Iterator[None]:
         INSTEAD.reset(token)
 
 
-if not TYPE_CHECKING:  # which would take every name for known
+if not TYPE_CHECKING:  # a type checker would accept any name
     __getattr__ = elsewhere(__name__)
 
 make_callable(__name__)

@@ -1,4 +1,4 @@
-"""Programs compiled ahead of their first call: what a library would compile, and what it has compiled."""
+"""Programs compiled ahead of their first call."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
@@ -28,9 +28,9 @@ class Lowering(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class CompiledProgram:
-    """A function compiled for arguments of certain shapes and data types: what `lower(f)(x).compile()` returns.
+    """A function compiled for certain shapes and data types, the result of `lower(f)(x).compile()`.
 
-    It is called with the arguments of the function but the static ones.
+    Call it with the arguments of the function without the static ones.
     """
 
     executable: Executable = field(repr=False)
@@ -38,7 +38,7 @@ class CompiledProgram:
     """The name of the function."""
     structure: trees.Structure = field(repr=False)
     signature: tuple[Any, ...]
-    """Shape and data type of each array among the arguments; the type of a number."""
+    """The shape and data type of each array among the arguments, or the type of a number."""
 
     @clean_tracebacks
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -62,11 +62,11 @@ class CompiledProgram:
         return self.executable.run(*leaves)
 
     def as_text(self) -> str:
-        """Return the program as text: XLA's on JAX, elsewhere that of what was lowered."""
+        """Return the program as text: XLA's on JAX, elsewhere that of `Lowered`."""
         return self.executable.text
 
     def cost_analysis(self) -> Mapping[str, float] | None:
-        """Return an estimate of what a call costs, such as "flops" and "bytes accessed"; None where there is none.
+        """Return an estimate of the cost of a call, such as "flops" and "bytes accessed"; None where there is none.
 
         It is XLA's, on JAX alone.
         """
@@ -89,11 +89,11 @@ class Lowered:
     compile_now: Callable[[], CompiledProgram] = field(repr=False, compare=False)
 
     def as_text(self) -> str:
-        """Return it as text: StableHLO on JAX, a graph of ATen's operations on PyTorch, xpand's graph elsewhere."""
+        """Return the program as text: StableHLO on JAX, ATen operations on PyTorch, xpand's graph elsewhere."""
         return self.text
 
     def compile(self) -> CompiledProgram:
-        """Compile it: on JAX now, elsewhere at the first call."""
+        """Compile the program: on JAX now, elsewhere at the first call."""
         return self.compile_now()
 
 

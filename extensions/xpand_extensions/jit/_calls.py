@@ -1,7 +1,7 @@
-"""From a call of a compiled function to one of arrays alone: what is static, what is traced, and what is remembered.
+"""Calls of compiled functions: static arguments, traced arguments, and the cache of programs.
 
 A library compiles a function of the leaves of the arguments, arrays and Python numbers, that returns a tree.
-There is one for each way to call: the structure of the traced arguments and the values of the static ones.
+There is one for each structure of the traced arguments and each set of static values.
 """
 
 import inspect
@@ -31,14 +31,14 @@ V = TypeVar("V")
 Instead: TypeAlias = Callable[[Callable[..., Any], Callable[..., Any], tuple[Any, ...], dict[str, Any]], Any]
 
 INSTEAD: Final[ContextVar[Instead | None]] = ContextVar("instead", default=None)
-"""Called instead of a compiled function: with the function, the compiled one, and the arguments."""
+"""A function called instead of a compiled one: with the original, the compiled one, and the arguments."""
 
 TRACING: Final[ContextVar[Callable[..., Any] | None]] = ContextVar("tracing", default=None)
-"""Calls a function that is traced to be compiled: with the function and the arguments."""
+"""A function that calls a function to be traced for compilation, with its arguments."""
 
 
 def tracing(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Return a function to be traced, so that whoever asks by `TRACING` is told when that is done."""
+    """Wrap a function to be traced, so that the callback in `TRACING` is notified."""
 
     @wraps(function)
     def traced(*args: Any, **kwargs: Any) -> Any:
@@ -54,11 +54,11 @@ class Compiled(Opaque, Generic[V]):
     __slots__ = ("_count", "_entries", "_function", "_lock", "_what", "by_types")
 
     def __init__(self, function: Callable[..., Any], what: str) -> None:
-        """Keep what is compiled for `function`, once for each `what`."""
+        """Make the cache of programs for `function`."""
         self._entries: OrderedDict[Hashable, V] = OrderedDict()
         self._function, self._what = function, what
         self.by_types: dict[tuple[Any, ...], V] = {}
-        """Those for calls that the types of their arguments alone tell apart."""
+        """The entries for calls that the types of their arguments identify."""
         self._count, self._lock = 0, Lock()
 
     def get(self, key: Hashable) -> V | None:
@@ -68,7 +68,7 @@ class Compiled(Opaque, Generic[V]):
             self._entries.move_to_end(key)
         except KeyError:  # also where another thread has just dropped it
             return None
-        except TypeError:  # what can't be hashed is told by `Statics.check`
+        except TypeError:  # `Statics.check` reports values that can't be hashed
             raise
         except Exception as error:
             raise ValueError(
@@ -79,7 +79,7 @@ class Compiled(Opaque, Generic[V]):
         return found
 
     def add(self, key: Hashable, value: V) -> V:
-        """Add an entry, and return the one to be used: that of another thread if it came first."""
+        """Add an entry, and return it, or that of another thread if it came first."""
         with self._lock:
             found = self._entries.setdefault(key, value)
             if found is value:
@@ -110,7 +110,7 @@ def name_of(function: Callable[..., Any]) -> str:
 
 
 class Statics:
-    """The static arguments of a function, and how they divide a call."""
+    """The static arguments of a function, which split a call into static and traced arguments."""
 
     __slots__ = ("_check_numbers", "_name", "_names", "_numbers", "_places", "any")
 
@@ -124,7 +124,7 @@ class Statics:
     ) -> None:
         """Check the declaration of the static arguments of `function`, given to the transformation `name`.
 
-        An argument declared by its number is static by its name as well, and the other way round.
+        An argument declared by its number is static by its name as well, and vice versa.
         """
         self._name = name
         given = () if argnums is None else argnums if isinstance(argnums, (tuple, list)) else (argnums,)
@@ -145,7 +145,7 @@ class Statics:
         self.any = bool(numbers or names)
 
     def donated(self, argnums: int | Sequence[int]) -> tuple[int, ...]:
-        """Check which arguments are declared to be those whose memory may be reused.
+        """Check the declaration of donated arguments.
 
         Raises:
             ValueError: The function doesn't take one, or it is static.
@@ -164,7 +164,7 @@ class Statics:
     def divide(
         self, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> tuple[tuple[tuple[Any, ...], dict[str, Any]], tuple[Any, ...]]:
-        """Take the static arguments out of a call: what is traced, and the static: (place or name, key, value)."""
+        """Split a call into traced arguments and static ones: (position or name, key, value)."""
         if not self.any:
             return (args, kwargs), ()
         count = len(args)
@@ -203,12 +203,12 @@ class Statics:
 
 
 def signature_of(statics: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Return what of static arguments is part of a signature."""
+    """Return the part of a signature that belongs to static arguments."""
     return tuple([(key, exact) for key, exact, _ in statics])
 
 
 def _exact(value: Any) -> Any:
-    """Return what tells static values apart: 1 from True and 1.0, 0.0 from -0.0; and makes one NaN like another."""
+    """Return a key of a static value that distinguishes 1 from True and 1.0, 0.0 from -0.0, and equals for all NaNs."""
     if isinstance(value, (float, complex)):
         return type(value), repr(value)
     if type(value) is tuple:
@@ -226,7 +226,7 @@ def _parameters(function: Callable[..., Any]) -> list[inspect.Parameter] | None:
 def _of_places(
     name: str, function: str, parameters: list[inspect.Parameter] | None, argument: str, numbers: list[int]
 ) -> list[int]:
-    """Count the numbers of arguments from the front, where it is known how many there are."""
+    """Convert negative numbers of arguments to positions from the front, if the number of arguments is known."""
     if parameters is None or any(p.kind == p.VAR_POSITIONAL for p in parameters):
         return numbers
     count = sum(p.kind in _POSITIONAL for p in parameters)
@@ -256,20 +256,20 @@ def _completed(
 
 
 class Flat:
-    """A function of the leaves of the traced arguments: it puts the call together, and checks what is returned."""
+    """A function of the leaves of the traced arguments: it rebuilds the call, and checks the result."""
 
     __slots__ = ("__name__", "_function", "_name", "_statics", "_structure")
 
     def __init__(
         self, name: str, function: Callable[..., Any], structure: trees.Structure, statics: tuple[Any, ...]
     ) -> None:
-        """Keep the function, transformed by `name`, and one way to call it."""
+        """Store the function, transformed by `name`, and the structure and static values of a call."""
         self._name, self._function, self._structure = name, function, structure
         self._statics = [(key, value) for key, _, value in statics]
         self.__name__ = name_of(function)
 
     def argument_of(self, number: int) -> str:
-        """Name the argument that a leaf is, or is a part of: "x", "params['w']"."""
+        """Name the argument that a leaf belongs to, with the path to it: "x", "params['w']"."""
         is_named, key, *rest = self._structure.paths()[number]
         if not is_named:
             for place, _ in self._statics:
@@ -282,7 +282,7 @@ class Flat:
         """Call the function; numbers that it returns become arrays."""
         traced, named = trees.unflatten(self._structure, leaves)
         args, kwargs = list(traced), dict(named)
-        for key, value in self._statics:  # in the order of the places
+        for key, value in self._statics:  # in the order of positions
             if isinstance(key, int):
                 args.insert(key, value)
             else:
@@ -296,7 +296,7 @@ class Flat:
 
 
 def arrays_among(leaves: Sequence[Any]) -> list[Array]:
-    """Return the arrays among the leaves of a call, whose library is to do it; where there are none, one made."""
+    """Return the arrays among the leaves of a call, which determine the library; without any, make one."""
     return [x for x in leaves if type(x) not in NUMBERS] or [choose_namespace(*leaves).asarray(0)]
 
 

@@ -1,4 +1,4 @@
-"""The computation of a function, inspected without running it: its graph, its text, the shapes of its results."""
+"""Inspect a function without running it: its graph, its text, the shapes of its results."""
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ from ._calls import NUMBERS, Flat, Statics, arrays_among, check_leaves, name_of
 
 @dataclass(frozen=True, slots=True)
 class ShapeDtype:
-    """A stand-in for an array where only its shape and its data type, or the name of that, matter.
+    """A placeholder for an array with its shape, and its data type or the name of that.
 
     >>> import numpy as np
     >>> ShapeDtype((2, 3), np.float32)
@@ -47,7 +47,7 @@ def make_graph(
     static_argnums: int | Sequence[int] | None = None,
     static_argnames: str | Iterable[str] | None = None,
 ) -> Callable[..., Any]:
-    """Make the function that returns the graph of another: what it computes for arguments of given shapes.
+    """Make the function that returns the graph of another for arguments of given shapes.
 
     Args:
         function: As in `jit`.
@@ -55,8 +55,8 @@ def make_graph(
         static_argnames: As in `jit`.
 
     Returns:
-        A function of the same arguments, of which only shapes and data types matter; anything that has these can stand
-        for an array. It returns the library's own graph: a `jax.core.ClosedJaxpr`, a `torch.fx.GraphModule`, or xpand's
+        A function of the same arguments, of which only shapes and data types are used; any object with these can
+        replace an array. It returns the library's own graph, a `jax.core.ClosedJaxpr` or a `torch.fx.GraphModule`, or xpand's
         graph elsewhere; `str` of it is its text.
 
     Raises:
@@ -85,7 +85,7 @@ def lower(
     static_argnums: int | Sequence[int] | None = None,
     static_argnames: str | Iterable[str] | None = None,
 ) -> Callable[..., Lowered]:
-    """Make the function that returns what the library would compile of another: `lower(f)(x).as_text()`.
+    """Make the function that returns the program of another before compilation: `lower(f)(x).as_text()`.
 
     Arguments and errors are those of `make_graph`; `jit(function).lower` is the same.
 
@@ -157,11 +157,11 @@ def _call(
 @clean_tracebacks
 @pluggable
 def eval_shape(function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
-    """Return the shapes and data types of what a function returns, without computing it.
+    """Return the shapes and data types of a function's results, without computing them.
 
     Args:
         function: Takes trees of arrays and Python numbers and returns one.
-        *args: Its arguments. Anything with a `shape` and a `dtype` can stand for an array, such as `ShapeDtype`. The
+        *args: Its arguments. Any object with a `shape` and a `dtype`, such as `ShapeDtype`, can replace an array. The
             data type may be given by its name.
         **kwargs: Its keyword arguments, likewise.
 
@@ -171,7 +171,7 @@ def eval_shape(function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> An
         have NumPy's, and for names, the default one.
 
     Raises:
-        TypeError: As `jit`; or something stands for an array of another library.
+        TypeError: As `jit`; or a placeholder has a data type of another library.
 
     Source: `jax.eval_shape`.
 

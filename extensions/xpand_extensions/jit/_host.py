@@ -1,4 +1,4 @@
-"""Functions of the host within those that are compiled, and names for their parts."""
+"""Host functions inside of compiled functions, and names for parts of programs."""
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import partial, wraps
@@ -20,11 +20,11 @@ from ._graph import ShapeDtype, dtype_name, dtype_of
 @transformation
 @pluggable
 def named_call(function: Callable[..., Any], /, *, name: str | None = None) -> Callable[..., Any]:
-    """Make the version of a function whose operations bear a name in graphs and in the library's profiler.
+    """Name the operations of a function in graphs and in the library's profiler.
 
     Args:
-        function: Takes and returns anything; the library is that of the arrays among its arguments.
-        name: By default: the function's own.
+        function: Takes and returns any objects; the library is that of the arrays among its arguments.
+        name: The name; by default the function's own.
 
     Returns:
         A function of the same arguments.
@@ -69,24 +69,24 @@ def pure_callback(
     """Call a function of NumPy arrays, on the host, from code that may be compiled.
 
     Args:
-        function: Takes NumPy arrays, in the trees of `args` and `kwargs`, which are its own to write into, and returns
-            a tree of NumPy arrays. It must be pure: the same arguments give the same results, and nothing else happens,
-            since how often it is called is not said.
-        result_shape_dtypes: What it returns: a tree of `ShapeDtype`, or of anything with a `shape` and a `dtype`, of
-            any library, or its name.
+        function: Takes NumPy arrays, in the trees of `args` and `kwargs`, which it may write into, and returns a tree
+            of NumPy arrays. It must be pure: the same arguments give the same results, without side effects, since the
+            number of calls is unspecified.
+        result_shape_dtypes: The types of its results: a tree of `ShapeDtype`, or of other objects with a `shape` and a
+            `dtype` of any library, or the name of one.
         *args: Trees of arrays and Python numbers.
-        vmap_method: How a mapped call is made: "sequential" calls the function once for each position;
-            "expand_dims" once for all, each array with a first axis more, of size 1 where it isn't mapped over;
-            "broadcast_all" the same, of the mapped size on all arrays.
+        vmap_method: The kind of call under `vmap`: "sequential" calls the function once for each lane; "expand_dims"
+            calls it once, with an additional first axis on each array, of size 1 where it isn't mapped;
+            "broadcast_all" calls it once, with an additional first axis of the mapped size on each array.
         **kwargs: Keyword arguments of the function, likewise.
 
     Returns:
         The tree of results, as arrays of the library of `args`, on their device. It has no derivative. On Dask the
-        function is called with whole arrays, when a result is computed. What is wrong with its call is raised then,
-        and by JAX within a `JaxRuntimeError`.
+        function is called with whole arrays, when a result is computed; its errors are raised then. JAX raises them
+        within a `JaxRuntimeError`.
 
     Raises:
-        TypeError: `function` isn't callable; something declared has no shape or data type; or the function returns
+        TypeError: `function` isn't callable; a declared result has no shape or data type; or the function returns
             another structure or data type than declared.
         ValueError: It returns other shapes than declared; or an unknown `vmap_method`.
 
@@ -116,7 +116,7 @@ def io_callback(
 
     Args:
         function: As in `pure_callback`, except that it need not be pure.
-        result_shape_dtypes: As in `pure_callback`; None or an empty tuple where it returns nothing.
+        result_shape_dtypes: As in `pure_callback`; None or an empty tuple if it returns nothing.
         *args: Trees of arrays and Python numbers.
         ordered: Whether calls happen in the program's order. Libraries other than JAX always keep it; JAX does not map
             ordered calls by `vmap`.
@@ -150,7 +150,7 @@ def io_callback(
 def prepared(
     name: str, function: Callable[..., Any], result_shape_dtypes: Any, args: tuple[Any, ...], kwargs: dict[str, Any]
 ) -> tuple[Callable[..., Any], tuple[ShapeDtype, ...], list[Any], trees.Structure]:
-    """Check a call of a function of the host for the operation `name`.
+    """Check a call of a host function for the operation `name`.
 
     Returns:
         The function of NumPy arrays that returns a tuple of such, what these are, the arrays, and the structure of the
@@ -165,12 +165,12 @@ def prepared(
                 f"{name}: result_shape_dtypes must hold things with a shape and a dtype (ShapeDtype), got "
                 f"{describe(each)}"
             )
-    # PyTorch's compiler reads no dictionaries in trees, an empty one neither.
+    # PyTorch's compiler can't read dictionaries in trees, not even empty ones.
     given: tuple[Any, ...] = (args, kwargs) if kwargs else (args,)
     count = len(trees.leaves(given))
     arrays = arrays_of(name, "the arguments", given)[0] if count else [choose_namespace().zeros(0)]
 
-    # Of plain values and the function only: torch.compile has to make constants of them.
+    # It captures plain values and the function only, which torch.compile must turn into constants.
     numbers = iter(range(count))
     places = trees.map(lambda _: next(numbers), given)
     of_results = trees.map(lambda _: 0, result_shape_dtypes)
@@ -191,19 +191,19 @@ def lazy_apply(
     as_numpy: bool = False,
     **kwargs: Any,
 ) -> Any:
-    """Call a function that only works on arrays with known values, now or when the values are there.
+    """Call a function that needs concrete arrays, now or when their values are available.
 
     Args:
         func: Takes the arrays and returns one, or a tuple of several. It must be pure.
         *args: Arrays, numbers and None.
-        shape: The shape of the result, or a list of shapes of several; that to which the arrays broadcast by default.
-        dtype: The data type of the result, or a list of those of several; what the arrays promote to by default.
-        as_numpy: Whether `func` takes and returns NumPy arrays where values are known, too. Elsewhere it always does.
-        **kwargs: More arguments of `func`, which are given as they are.
+        shape: The shape of the result, or a list of shapes of several; by default that to which the arrays broadcast.
+        dtype: The data type of the result, or a list of those of several; by default that to which the arrays promote.
+        as_numpy: Whether `func` takes and returns NumPy arrays for concrete arrays, too. For others it always does.
+        **kwargs: Further arguments of `func`, passed unchanged.
 
     Returns:
-        What `func` returns: arrays of the library of `args`. Where the values are known it is called at once; for
-        arrays that are traced or lazy it is handed to `pure_callback`, and has no derivative.
+        The results of `func`: arrays of the library of `args`. With concrete arrays it is called directly; with traced
+        or lazy arrays it is called by `pure_callback`, and has no derivative.
 
     Raises:
         TypeError: `func` is no function, no array is given, or as `pure_callback` raises.
@@ -260,9 +260,9 @@ def _called(
     name: str,
     *values: Any,
 ) -> tuple[Any, ...]:
-    """Call the host's function, and return the arrays of its results if they are what was declared."""
+    """Call the host function, and check and return the arrays of its results."""
     xp = namespace("numpy")
-    # Copies: else what it writes into might be an argument of the call, or what a program still needs.
+    # Copies: otherwise it might write into an argument of the call, or into an array that the program still needs.
     given = [xp.asarray(x, copy=True) for x in values]
     args, *named = trees.map(given.__getitem__, places)
     leaves, structure = trees.flatten(function(*args, **(named[0] if named else {})))
@@ -279,7 +279,7 @@ def _called(
 
 
 def of_shapes(found: Sequence[Any], shapes: Iterable[Sequence[int]]) -> None:
-    """Check that what a call of the host's function returned, which may be one of many, has the shapes it must have."""
+    """Check that the results of a call of the host function, which may be one of many, have the declared shapes."""
     for x, shape in zip(found, shapes):
         if x.shape != tuple(shape):
             raise ValueError(

@@ -1,4 +1,4 @@
-"""Functions of one thing made functions of many: mapped over axes of their arguments, in one pass.
+"""Vectorization: map functions over axes of their arguments in one pass.
 
 Functions mapped over a named axis can use values of the other lanes: sums, extremes, all values, their own position.
 """
@@ -44,7 +44,7 @@ __all__ = [
     "vmap",
 ]
 
-if not TYPE_CHECKING:  # which would take every name for known
+if not TYPE_CHECKING:  # a type checker would accept any name
     __getattr__ = elsewhere(__name__)
 
 make_callable(__name__)

@@ -45,8 +45,8 @@ def psum(x: trees.Tree, /, axis_name: names.Names) -> trees.Tree:
     """Sum over all lanes along a mapped axis.
 
     Args:
-        x: An array of a numeric or boolean data type, a Python number, or a tree of such. What is the same for all
-            lanes counts once for each.
+        x: An array of a numeric or boolean data type, a Python number, or a tree of such. A value that all lanes share
+            counts once for each lane.
         axis_name: The axis's name, or a tuple of names: the sum is over all of them.
 
     Returns:
@@ -54,7 +54,7 @@ def psum(x: trees.Tree, /, axis_name: names.Names) -> trees.Tree:
         can't hold wrap around), and Python numbers times the size of the axis: `psum(1, axis_name)` is the size.
 
     Raises:
-        TypeError: A leaf is neither an array nor a number, or what can't be a name; or (`UnsupportedError`) a library
+        TypeError: A leaf is neither an array nor a number, a value can't be a name; or (`UnsupportedError`) a library
             that can't map.
         NameError: A name that is not bound by `vmap` around the call.
         ValueError: A name twice, or none.
@@ -107,7 +107,7 @@ def pmean(x: trees.Tree, /, axis_name: names.Names) -> trees.Tree:
 
 @pluggable
 def pmax(x: trees.Tree, /, axis_name: names.Names) -> trees.Tree:
-    """Take the largest over all lanes along a mapped axis.
+    """Return the maximum over all lanes along a mapped axis.
 
     Arguments and errors are those of `psum`; complex numbers have no largest.
 
@@ -127,7 +127,7 @@ def pmax(x: trees.Tree, /, axis_name: names.Names) -> trees.Tree:
 
 @pluggable
 def pmin(x: trees.Tree, /, axis_name: names.Names) -> trees.Tree:
-    """Take the smallest over all lanes along a mapped axis. Arguments, result and errors are those of `pmax`.
+    """Return the minimum over all lanes along a mapped axis. Arguments, result and errors are those of `pmax`.
 
     Source: `jax.lax.pmin`.
 
@@ -141,14 +141,14 @@ def pmin(x: trees.Tree, /, axis_name: names.Names) -> trees.Tree:
 
 @pluggable
 def all_gather(x: trees.Tree, /, axis_name: names.Names, *, axis: int = 0, tiled: bool = False) -> trees.Tree:
-    """Give each lane what all of them have, along a new axis.
+    """Gather the values of all lanes along a new axis, in each lane.
 
     Args:
         x: An array, a Python number, or a tree of such.
         axis_name: The axis's name, or a tuple of names: lanes are then in the order of the first, and within it of
             the others.
-        axis: Where the axis of the lanes is in the results.
-        tiled: Whether the arrays are joined along an axis that they have, in place of a new one.
+        axis: The position of the axis of the lanes in the results.
+        tiled: Whether the arrays are concatenated along an existing axis instead of stacked along a new one.
 
     Returns:
         A tree like `x` of arrays, the same for all lanes.
@@ -373,7 +373,7 @@ def _on_leaves(
 
 
 def _with_arrays(function: str, tree: trees.Tree, axes: dict[names.Name, names.Axis]) -> trees.Tree:
-    """Make arrays of the numbers in a tree: of the library that maps."""
+    """Convert the numbers in a tree to arrays of the library that maps."""
     like = next(iter(axes.values())).position
     return trees.map(
         lambda leaf: leaf if _arguments.is_array(leaf) else as_array(f"{function}: takes", leaf, like()), tree
@@ -395,7 +395,7 @@ def gathered(function: str, x: Array, axes: Sequence[names.Name], axis: int, til
     """Gather over several axes: the innermost first, so that lanes of the first come first."""
     axis = _arguments.axis(function, axis, x.ndim if tiled else x.ndim + 1)
     for i, name in enumerate(reversed(axes)):
-        # What the second and further gatherings add goes into the axis that the first has made.
+        # Further gatherings extend the axis that the first one has made.
         x = all_gather.native(x)(x, name, axis=axis, tiled=tiled or i > 0)
     return x
 
@@ -422,7 +422,7 @@ def _table(xp: Namespace, values: list[Any], dtype: Any, like: Array) -> Array:
 
 
 def _divided(function: str, xp: Namespace, x: Array, argument: str, axis: int, size: int, tiled: bool) -> Array:
-    """Give an axis the size of the mapped axis, with the rest of it behind where it is divided into slices."""
+    """Split an axis into one of the size of the mapped axis, and one for the slices behind it."""
     length = x.shape[axis]
     if not tiled:
         if length != size:

@@ -1,4 +1,4 @@
-"""Mapping over batches of sparse matrices: over their values, and over their patterns where each lane has its own."""
+"""Map over batches of sparse matrices: over their values, and over their patterns where each lane has its own."""
 
 from collections.abc import Sequence
 
@@ -10,7 +10,7 @@ from ..sparse._containers import Sparse
 
 
 def with_fitting_plans(tree: trees.Tree) -> trees.Tree:
-    """Omit the data computed from the patterns of a batch: it isn't that of a lane."""
+    """Remove the data computed from the patterns of a batch, which isn't that of a lane."""
     return trees.map(
         lambda x: x._of(x._values, x.pattern, x._static()) if isinstance(x, Sparse) and _own(x) else x,
         tree,
@@ -19,7 +19,7 @@ def with_fitting_plans(tree: trees.Tree) -> trees.Tree:
 
 
 def in_of_containers(tree: trees.Tree, axes: Sequence[int | None], leaves: Sequence[Array]) -> tuple[int | None, ...]:
-    """Give each array of a tree the axis to map over: those of containers from one axis for each, of its batch.
+    """Return the axis to map over for each array of a tree; the arrays of a container share one of its batch axes.
 
     Raises:
         ValueError: An axis that is none of the batch, or axes for the parts of a container.
@@ -48,9 +48,9 @@ def in_of_containers(tree: trees.Tree, axes: Sequence[int | None], leaves: Seque
 def out_of_containers(
     tree: trees.Tree, places: Sequence[int | None], same: Sequence[Array]
 ) -> tuple[list[Array], list[int | None]]:
-    """Return the arrays of a result, and where the mapped axis goes in each.
+    """Return the arrays of a result, and the position of the mapped axis in each.
 
-    A pattern stays that of all lanes where it is known, or one of the arrays that are the same in all calls.
+    All lanes share a pattern that is concrete, or is one of the arrays that are the same in all calls.
 
     Raises:
         ValueError: An axis that can't be one of the batch.

@@ -1,4 +1,4 @@
-"""Functions with rules for batches of their users' own."""
+"""Functions with custom rules for batches."""
 
 import inspect
 from collections.abc import Callable, Sequence
@@ -18,9 +18,9 @@ from ..control_flow import map as mapped_in_a_loop
 
 @pluggable
 def custom_vmap(function: Callable[..., Any], /) -> "CustomVmap":
-    """Give a function its own rule for batches, which `vmap` uses in the place of the rules of its operations.
+    """Give a function a custom rule for batches, which `vmap` uses instead of the rules of its operations: a decorator.
 
-    A decorator. The rule is given to the function returned, with `def_vmap`.
+    Set the rule with `def_vmap` of the returned function.
 
     Args:
         function: Takes trees of arrays and returns one.
@@ -91,7 +91,7 @@ def sequential_vmap(function: Callable[..., Any], /) -> "CustomVmap":
 
 
 class CustomVmap:
-    """A function with its own rule for batches; `custom_vmap` makes it."""
+    """A function with a custom rule for batches, made by `custom_vmap`."""
 
     rule: Callable[..., Any] | None = None
 
@@ -103,12 +103,12 @@ class CustomVmap:
         update_wrapper(cast(Any, self), function, updated=())
 
     def def_vmap(self, rule: Callable[..., Any]) -> Callable[..., Any]:
-        """Give the function its rule, and return that: a decorator.
+        """Set the rule, and return it: a decorator.
 
         Args:
-            rule: Takes the size of the mapped axis, a tuple with a tree of booleans like each argument, which tell what
-                has that axis, and the arguments, with the axis first where they have it. It returns a pair: the output,
-                and a tree of booleans like it.
+            rule: Takes the size of the mapped axis, a tuple with a tree of booleans like each argument, which tell
+                whether an array has that axis, and the arguments, with the axis first where they have it. It returns a
+                pair: the output, and a tree of booleans like it.
         """
         if not callable(rule):
             raise TypeError(f"{self.name}: def_vmap takes a function, got {describe(rule)}")
@@ -144,7 +144,7 @@ class CustomVmap:
 
 
 def _checked(rule: str, found: Any, flat: Flat, size: int, like: Array) -> tuple[tuple[Array, ...], tuple[bool, ...]]:
-    """Check what a rule returned; return its arrays, and which of them have the mapped axis."""
+    """Check the result of a rule; return its arrays, and which of them have the mapped axis."""
     if not isinstance(found, (tuple, list)) or len(found) != 2:
         raise TypeError(f"{rule} must return a pair (output, which parts of it are batched), got {describe(found)}")
     values, structure = trees.flatten(found[0])

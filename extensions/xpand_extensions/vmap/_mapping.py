@@ -1,4 +1,4 @@
-"""Mapping a function of trees over axes."""
+"""Map a function of trees over axes."""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import wraps
@@ -17,7 +17,7 @@ from . import _names as names
 from ._containers import in_of_containers, out_of_containers, with_fitting_plans
 
 Axes: TypeAlias = "int | Sequence[Any] | dict[Any, Any] | None"
-"""An axis for all arrays of a tree, or a tree of axes whose nodes are the first of the tree's own; None: not mapped."""
+"""An axis for all arrays of a tree, or a tree of axes that is a prefix of the tree; None: not mapped."""
 
 _NO_KWARGS: Final[Mapping[str, Any]] = {}
 
@@ -32,30 +32,29 @@ def vmap(
     axis_name: names.Name | None = None,
     axis_size: int | None = None,
 ) -> Callable[..., Any]:
-    """Make the function that calls another for each position along an axis of its arguments, all of them at once.
+    """Vectorize a function over an axis of its arguments.
 
     Args:
         function: Takes trees of arrays and returns one.
-        in_axes: Which axis of its arguments to map over: one for all, or one for each positional argument, in a tuple
-            or list; each an integer, None for arguments that are the same in all calls, or a tree of these, for the
-            parts of an argument. Arguments that are the same may be anything, and those that are no arrays, numbers
-            and functions for example, are passed on as they are. Keyword arguments are mapped over their first axis.
-        out_axes: Where the mapped axis is in the results: an integer, None for what is the same in all calls, or a tree
-            of these. What is the same in all calls and not said to be is repeated.
-        axis_name: What the mapped axis is called, for `psum` and the others of its kind: a string, or another hashable
-            value but integers, tuples and None.
-        axis_size: The size of the mapped axis; needed only where nothing is mapped over.
+        in_axes: The axis to map over: one for all arguments, or one for each positional argument in a tuple or list;
+            each is an integer, None for arguments that all lanes share, or a tree of these for the parts of an
+            argument. Shared arguments may be of any type; numbers and functions, for example, are passed on
+            unchanged. Keyword arguments are mapped over their first axis.
+        out_axes: The position of the mapped axis in the results: an integer, None for results that all lanes share, or
+            a tree of these. Shared results are repeated unless this is None.
+        axis_name: The name of the mapped axis, for collectives such as `psum`: a string, or another hashable value
+            except integers, tuples and None.
+        axis_size: The size of the mapped axis; needed only if no argument is mapped.
 
     Returns:
-        A function of the same arguments, each with one axis more where it is mapped over, that returns what the
-        function does with one axis more.
+        A function of the same arguments, where mapped ones have an additional axis. Its results are those of the
+        function with an additional axis.
 
     Raises:
-        TypeError: `function` can't be called, a name that can't be one, or a size that is no integer. By the function
-            returned: leaves that are no arrays, or axes that are no integers; or (`UnsupportedError`) a library that
-            can't map.
+        TypeError: `function` can't be called, an invalid name, or a size that is no integer. By the function returned:
+            leaves that are no arrays, or axes that are no integers; or (`UnsupportedError`) a library that can't map.
         ValueError: A negative size. By the function returned: nothing to map over, arrays without such an axis, axes of
-            different sizes, trees of axes that don't fit, or None in `out_axes` for what differs between calls.
+            different sizes, trees of axes that don't fit, or None in `out_axes` for results that differ between lanes.
 
     Source: `jax.vmap`.
 
@@ -87,13 +86,13 @@ def vmap(
             "vmap", lambda given, named=_NO_KWARGS: function(*given, **named), structure, False, flatten_without_plans
         )
         native = vmap.native(*leaves) if leaves else vmap.native(_index(size))
-        # In the most frequent case, the library finds the size by itself.
+        # In the most frequent case the library finds the size itself.
         plain = out_axes == 0 and not containers and axis_name is None and any(axis is not None for axis in axes)
         named = () if plain else (axis_name, size)
         if out_axes == 0 and not containers:
             try:
                 return flat.output(native(lambda *arrays: _no_patterns(flat, arrays), axes, 0, *named)(*leaves))
-            except _PatternsError:  # patterns are for all of the batch where they can be: as of results of two kinds
+            except _PatternsError:  # lanes share patterns where possible, as with two kinds of results
                 named = (axis_name, size)
         places: list[int | None] = []
 
@@ -142,7 +141,7 @@ def mapped(function: Callable[[Array], tuple[Array, ...]], x: Array) -> tuple[Ar
 
 
 def _plain(in_axes: Axes, count: int) -> tuple[int | None, ...] | None:
-    """List the axes of arguments that are arrays, where each is said by itself and none counts from the end."""
+    """List the axes of arguments that are arrays, if each is given separately and none counts from the end."""
     if type(in_axes) is int:
         return (in_axes,) * count if in_axes >= 0 else None
     if not isinstance(in_axes, (tuple, list)) or len(in_axes) != count:
@@ -165,7 +164,7 @@ def _fits(in_axes: Axes, arrays: Sequence[Array]) -> bool:
 
 
 def _mapped_leaves(leaves: Sequence[Any], structure: trees.Structure) -> tuple[list[Array], trees.Structure | Partial]:
-    """Take out the arrays; what is no array is the same in all calls, and stays as it is."""
+    """Select the arrays; other leaves are the same in all calls, and stay unchanged."""
     arrays = [x for x in leaves if _arguments.is_array(x)]
     if arrays:
         _arguments.namespace_of("vmap", **{f"the arguments[{i}]": x for i, x in enumerate(arrays)})
@@ -177,7 +176,7 @@ def _mapped_leaves(leaves: Sequence[Any], structure: trees.Structure) -> tuple[l
 def axes_of_arguments(
     function: str, in_axes: Axes, args: tuple[Any, ...], leaves: Sequence[Any], containers: trees.Tree = None
 ) -> tuple[int | None, ...]:
-    """Give each leaf the axis to map over, not negative. `containers`: all that is given, where there are any."""
+    """Return the nonnegative axis to map over for each leaf. `containers`: the arguments, if they hold containers."""
     positional = in_axes
     if isinstance(in_axes, (tuple, list)):
         if len(in_axes) != len(args):
@@ -202,7 +201,7 @@ def axes_of_arguments(
 
 
 def _path(args: tuple[Any, ...], number: int) -> str:
-    """Name the argument that holds a leaf, and how it is reached; those given by name come last."""
+    """Describe the argument that holds a leaf and the path to it; keyword arguments come last."""
     found = paths("", args)
     if number >= len(found):
         return "an argument given by name"
@@ -211,7 +210,7 @@ def _path(args: tuple[Any, ...], number: int) -> str:
 
 
 def size_of_axes(function: str, axes: Sequence[int | None], leaves: Sequence[Any], axis_size: int | None) -> int:
-    """Find the one size that the mapped axes have."""
+    """Return the common size of the mapped axes."""
     sizes = {x.shape[axis] for axis, x in zip(axes, leaves) if axis is not None}
     if axis_size is not None:
         sizes.add(axis_size)
@@ -246,7 +245,7 @@ def _no_patterns(flat: Flat, arrays: Sequence[Array]) -> tuple[Array, ...]:
 
 
 def placed(function: str, x: Array, place: int) -> Array:
-    """Move the first axis of a result to where `out_axes` has it."""
+    """Move the first axis of a result to its position in `out_axes`."""
     if not place:
         return x
     place = _arguments.axis(function, place, x.ndim, "out_axes")
@@ -254,7 +253,7 @@ def placed(function: str, x: Array, place: int) -> Array:
 
 
 def spread_axes(function: str, name: str, axes: Axes, tree: trees.Tree) -> list[int | None]:
-    """Give each leaf of a tree its axis, from a tree of axes that ends sooner."""
+    """Return the axis for each leaf of a tree, given a tree of axes that is a prefix of it."""
     if axes is None or isinstance(axes, int):
         return [axes] * len(trees.leaves(tree))
     is_end = lambda x: x is None or isinstance(x, int)

@@ -1,8 +1,8 @@
-"""The names of mapped axes: which are bound where a function is being mapped, and what is known of each axis.
+"""The names of mapped axes: the bound names inside a mapped function, and the properties of their axes.
 
 `axis_around` finds the axes of a library's own transformations, such as `jax.shard_map` and `jax.pmap`. All others are
-kept by thread, and not in a context variable, which torch.compile doesn't trace: a mapped function runs to its end in
-one thread, without giving way to another task, so that there is no difference.
+stored by thread, not in a context variable, which torch.compile doesn't trace. This makes no difference: a mapped
+function runs to its end in one thread, without switching to another task.
 """
 
 import threading
@@ -33,7 +33,7 @@ class Axis(NamedTuple):
 class _Bound(threading.local):
     axes: Mapping[Name, Axis] = {}
     lookups = 0
-    """How often names have been looked up."""
+    """The number of look-ups of names."""
 
 
 _BOUND = _Bound()
@@ -41,7 +41,7 @@ _BOUND = _Bound()
 
 @contextmanager
 def bound(name: Name, axis: Axis) -> Iterator[None]:
-    """Bind a name within a block; an axis of the same name around it can't be reached there."""
+    """Bind a name within a block; it hides an outer axis of the same name."""
     before = _BOUND.axes
     _BOUND.axes = {**before, name: axis}
     try:
@@ -51,12 +51,12 @@ def bound(name: Name, axis: Axis) -> Iterator[None]:
 
 
 def are_bound() -> bool:
-    """Tell whether any name is."""
+    """Tell whether any name is bound."""
     return bool(_BOUND.axes)
 
 
 def all_bound() -> Mapping[Name, Axis]:
-    """Return all names that are, and their axes."""
+    """Return all bound names and their axes."""
     return _BOUND.axes
 
 
@@ -64,9 +64,9 @@ def stepped_safely(step: Callable[..., Any], carry: tuple[Array, ...], safe: Cal
     """Take a step of a loop in which some lanes are finished.
 
     Args:
-        step: Takes what is carried.
-        carry: What is, by lanes that have ended too: a step from there may be undefined, and other lanes may use it.
-        safe: Returns the same with something else for lanes that have ended, used if no other lane uses them.
+        step: Takes the carry.
+        carry: The carry, also of finished lanes: a step from there may be undefined, but other lanes may use it.
+        safe: Returns the carry with safe values for finished lanes, used if no other lane uses theirs.
     """
     before = _BOUND.lookups
     found = step(*safe())
@@ -74,7 +74,7 @@ def stepped_safely(step: Callable[..., Any], carry: tuple[Array, ...], safe: Cal
 
 
 def axis_of(function: str, name: Name) -> Axis:
-    """Look a name up.
+    """Look up a name.
 
     Raises:
         NameError: It is not bound.
@@ -94,7 +94,7 @@ def axis_of(function: str, name: Name) -> Axis:
 
 @pluggable
 def axis_around(name: Name, /, *, xp: Namespace | str | None = None) -> Axis | None:
-    """Find an axis that a library's own transformation around the call maps over; None where there is none."""
+    """Find an axis of that name in a library's own transformations around the call; None where there is none."""
     return axis_around.native_for(xp)(name, xp=xp)
 
 
@@ -104,7 +104,7 @@ def _around(name: Name) -> Axis | None:
 
 
 def checked(function: str, name: Any) -> Name:
-    """Check that something can be the name of an axis.
+    """Check that a value can be the name of an axis.
 
     Raises:
         TypeError: It can't.

@@ -1,4 +1,4 @@
-"""Mapping a function of trees over devices."""
+"""Map a function of trees over devices."""
 
 from collections.abc import Callable, Iterable, Sequence
 from functools import wraps
@@ -34,14 +34,14 @@ def pmap(
     axis_size: int | None = None,
     donate_argnums: int | Iterable[int] = (),
 ) -> Callable[..., Any]:
-    """Make the function that calls another for each position along an axis of its arguments, each on its own device.
+    """Map a function over an axis of its arguments, with each position on its own device.
 
-    The function is compiled as by `jit`, and mapped as by `vmap`; each call along the axis is a *replica*. There are
-    not more replicas than devices.
+    The function is compiled as by `jit`, and mapped as by `vmap`; each call along the axis is a *replica*. There are at
+    most as many replicas as devices.
 
-    - On JAX replicas run in parallel. This is `jit` of `jax.shard_map`, kept for each signature of a call.
+    - On JAX replicas run in parallel. This is `jit` of `jax.shard_map`, cached for each signature of a call.
     - On PyTorch each replica is called by itself, on the device of its number, and is not compiled; GPUs compute at the
-      same time. `axis_index` and `axis_size` are known in it. Functions that exchange values along the axis work with
+      same time. `axis_index` and `axis_size` work in it. Functions that exchange values along the axis work with
       one replica alone.
     - Elsewhere there is one device, and so one replica, which runs as in `vmap`.
 
