@@ -56,8 +56,8 @@ def make_graph(
 
     Returns:
         A function of the same arguments, of which only shapes and data types are used; any object with these can
-        replace an array. It returns the library's own graph, a `jax.core.ClosedJaxpr` or a `torch.fx.GraphModule`, or xpand's
-        graph elsewhere; `str` of it is its text.
+        replace an array. It returns the library's own graph, a `jax.core.ClosedJaxpr` or a `torch.fx.GraphModule`, or
+        xpand's graph elsewhere; `str` of it is its text.
 
     Raises:
         TypeError, ValueError: As `jit`.
