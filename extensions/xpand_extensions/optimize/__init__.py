@@ -1,6 +1,6 @@
 """Minima, roots, least squares and fixed points of functions of trees of arrays, on every library.
 
-Several independent problems are solved at once (`batch_ndim`, or `vmap`), and each says how it ended. Solutions are
+Several independent problems are solved together (`batch_ndim`, or `vmap`), each with its own status. Solutions are
 differentiable with respect to the parameters of the functions, `args`, by the implicit function theorem.
 """
 
@@ -30,5 +30,5 @@ __all__ = [
     "root",
 ]
 
-if not TYPE_CHECKING:  # which would take every name for known
+if not TYPE_CHECKING:  # a type checker would accept any name
     __getattr__ = elsewhere(__name__)

@@ -16,19 +16,19 @@ from ..generic.optimize._vectors import eps_of
 
 
 class Vectors:
-    """How trees of arrays are written as vectors, of shape `(*batch, n)`: the numbers that a method works on.
+    """Conversion of trees of arrays to vectors of shape `(*batch, n)` and back.
 
-    A complex number is two real ones, its real and its imaginary part.
+    A complex number becomes two real ones, its real and its imaginary part.
     """
 
-    # Not to be looked through for arrays: functions that have one bring none of these along.
+    # Not searched for arrays: functions that capture an instance don't capture these.
     __slots__ = (
         "_is_plain", "batch", "batch_ndim", "dtype", "dtypes", "function", "like", "name", "shapes", "sizes", "start",
         "structure", "tree", "xp",
     )  # fmt: skip
 
     def __init__(self, function: str, name: str, tree: trees.Tree, batch_ndim: int, others: trees.Tree = None) -> None:
-        """Take the tree whose arrays have `batch_ndim` axes of independent problems first."""
+        """Take a tree of arrays whose first `batch_ndim` axes are independent problems."""
         self.function, self.name, self.tree = function, name, tree
         leaves, self.structure = arrays_of(function, name, tree, others)
         _arguments.one_device(function, **{f"{name}[{i}]": x for i, x in enumerate(leaves)})
@@ -51,12 +51,12 @@ class Vectors:
         self.batch = self.shapes[0][:batch_ndim]
         self.dtype = self.xp.result_type(*[real_dtype(self.xp, x.dtype) for x in leaves])
         self.sizes = [math.prod(shape[batch_ndim:]) for shape in self.shapes]
-        # One real array is a vector as it is, but for its shape.
+        # One real array only needs a reshape.
         self._is_plain = len(leaves) == 1 and leaves[0].dtype == self.dtype
         self.start = self._flat(leaves)
 
     def flatten(self, what: str, tree: trees.Tree) -> Array:
-        """Write a tree that must be like this one as vectors."""
+        """Flatten a tree, which must be like this one, to vectors."""
         leaves, structure = trees.flatten(tree)
         if not same_structure(structure, self.structure):
             raise TypeError(
@@ -75,7 +75,7 @@ class Vectors:
         return self._flat(arrays)
 
     def unflatten(self, x: Array) -> trees.Tree:
-        """Write vectors as the tree that they are; they may have more axes before those of the batch."""
+        """Convert vectors to a tree; they may have further axes before those of the batch."""
         xp = array_namespace(x)
         before = tuple(x.shape[: x.ndim - 1 - self.batch_ndim])
         if self._is_plain:
@@ -137,17 +137,17 @@ def _converted(function: str, what: str, x: Array, dtype: DType) -> Array:
 
 @dataclass(frozen=True)
 class Limits:
-    """When a method stops."""
+    """The limits at which a method stops."""
 
     function: str
-    """The function called, for messages."""
+    """The name of the function, for messages."""
     atol: float
     rtol: float
     max_steps: int
     given: bool
     """Whether the caller gave `max_steps`."""
     checkpoints: tuple[int, ...] | None
-    """The numbers of steps that the trajectory is asked for."""
+    """The numbers of steps of the trajectory."""
 
 
 def limits_of(
@@ -205,7 +205,7 @@ def number(function: str, name: str, value: Any) -> float:
 
 
 def args_of(function: str, args: Any) -> tuple[Any, ...]:
-    """Check the arguments that a function takes besides the point."""
+    """Check the further arguments of a function."""
     if not isinstance(args, (tuple, list)):
         raise TypeError(
             f"{function}: args must be a tuple of what the function takes besides x, got {describe(args)}; write "

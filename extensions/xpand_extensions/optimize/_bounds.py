@@ -1,4 +1,4 @@
-"""Bounds as callers give them."""
+"""Check the bounds of variables."""
 
 from typing import Any
 
@@ -16,10 +16,10 @@ from ._run import Record
 
 
 def box_of(function: str, bounds: Any, vectors: Vectors) -> Box:
-    """Check bounds, and write them as vectors.
+    """Check bounds, and convert them to vectors.
 
     Raises:
-        TypeError: No pair, something that is no number and no array, or complex variables.
+        TypeError: No pair, a bound that is neither a number nor an array, or complex variables.
         ValueError: Shapes that don't fit, NaN, or lower bounds above upper ones.
     """
     if bounds is None:
@@ -53,7 +53,7 @@ def box_of(function: str, bounds: Any, vectors: Vectors) -> Box:
 
 
 def judged(box: Box, record: Record) -> Record:
-    """Let no problem converge between bounds that cross, which under transformations nobody has been told of."""
+    """Mark problems whose bounds cross as failed: under transformations this couldn't be checked before."""
     if box.lower is None or box.upper is None:
         return record
     xp = array_namespace(record.status)

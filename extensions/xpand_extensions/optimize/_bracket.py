@@ -1,4 +1,4 @@
-"""Roots of functions of numbers within intervals; the facade is `optimize`."""
+"""Roots of scalar functions within intervals; the facade is `optimize`."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -37,41 +37,42 @@ def bracketed_root(
     callback: Callable[[OptimizeResult], Any] | None = None,
     throw: bool = True,
 ) -> OptimizeResult:
-    """Find where a function of one number is zero, between two ends where its signs differ; each element by itself.
+    """Find a root of a scalar function in an interval at whose ends its signs differ, for each element by itself.
 
     Args:
-        f: Takes an array of the shape of `a` and `b`, broadcast, and `args`; returns one of that shape, each element of
-            which depends on that element alone.
+        f: Takes an array of the broadcast shape of `a` and `b`, and `args`; returns one of that shape, whose elements
+            depend on the same element of the argument alone.
         a: One end of each interval: a real floating-point array, or a number.
-        b: The other end: they broadcast and are promoted.
-        method: "brent", which interpolates, or "bisect", which halves.
-        args: What `f` takes besides: trees of arrays, and anything else. The solution is differentiable with respect
+        b: The other end; both are broadcast and promoted.
+        method: "brent", with interpolation, or "bisect", bisection.
+        args: Further arguments of `f`: trees of arrays, and other objects. The solution is differentiable with respect
             to their floating-point arrays.
         atol: An element has converged when the interval in which the sign changes is at most as wide, or `f` is zero.
             None: four times the spacing of numbers at one.
-        rtol: The same relative to the element: the sum of both counts. None: four times that spacing; no less is taken.
-        max_steps: The most steps. A sequence asks for the trajectory: the results after that many steps each. None:
-            as many as halving takes at most for intervals that are finite, and as many again.
-        callback: Called after each step with the result so far; if it returns True, the iteration ends. Only where
-            values are known.
+        rtol: The same relative to the element: the sum of both counts. None: four times that spacing, which is also the
+            minimum.
+        max_steps: The maximum number of steps. A sequence returns the trajectory: the results after each number of
+            steps. None: twice the maximum number of bisections of a finite interval.
+        callback: Called after each step with the result so far; if it returns True, the iteration ends. Only for
+            concrete arrays.
         throw: Raise `ConvergenceError` where an element hasn't converged; its `result` holds the result. Where values
             aren't concrete, as under `jit`, nothing is raised. False: return the result, whose `status` to check.
 
     Returns:
-        `x`: of the two ends of the last interval the one where `f` is nearer to zero; `fun`, what it is there; and how
-        each element ended, see `OptimizeResult`. `optimality` is the width of the interval. `status` is NO_BRACKET
+        `x`: the end of the last interval where `f` is nearer to zero; `fun`, its value there; and the status of each
+        element, see `OptimizeResult`. `optimality` is the width of the interval. `status` is NO_BRACKET
         where the signs at `a` and `b` are equal, STAGNATED where the sign changes at a pole, BREAKDOWN where `f` is NaN
         inside, and NON_FINITE where an end isn't finite, or `f` is NaN there: then `x` is `a`, and `optimality` NaN.
         Where `f` jumps over zero it converges to the jump.
 
     Raises:
-        TypeError: Something that is no function, no real array or number; `f` returns another data type.
+        TypeError: An argument that is no function, no real array or no number; `f` returns another data type.
         ValueError: Shapes that don't broadcast, `f` returns another shape, an unknown method, tolerances out of range,
             a callback under transformations.
         ConvergenceError: An element has not converged, unless `throw=False`.
 
-    The derivative of the solution with respect to `args` is that of `f` with respect to them over that with respect to
-    `x`.
+    The derivative of the solution with respect to `args` is minus that of `f` with respect to them over that with
+    respect to `x`.
 
     Source: `scipy.optimize.brentq` and `scipy.optimize.bisect`; Brent, Algorithms for Minimization without Derivatives.
 
@@ -97,7 +98,7 @@ def brentq(
     callback: Callable[[OptimizeResult], Any] | None = None,
     throw: bool = True,
 ) -> OptimizeResult:
-    """Find where a function of one number is zero, by Brent's method: `bracketed_root` with `method="brent"`.
+    """Find a root of a scalar function by Brent's method: `bracketed_root` with `method="brent"`.
 
     Arguments, results and errors are those of `bracketed_root`.
 
@@ -124,7 +125,7 @@ def bisect(
     callback: Callable[[OptimizeResult], Any] | None = None,
     throw: bool = True,
 ) -> OptimizeResult:
-    """Find where a function of one number is zero, by halving: `bracketed_root` with `method="bisect"`.
+    """Find a root of a scalar function by bisection: `bracketed_root` with `method="bisect"`.
 
     Arguments, results and errors are those of `bracketed_root`.
 
@@ -193,12 +194,12 @@ def _bracketed(
 
 
 def _divided(linear: Callable[[Array], Array], y: Array) -> Array:
-    """Solve linear equations each of one number."""
+    """Solve scalar linear equations."""
     return y / linear(array_namespace(y).ones_like(y))
 
 
 def _ends(name: str, a: Any, b: Any, parameters: tuple[Any, ...]) -> tuple[Array, Array]:
-    """Check both ends, and bring them to one shape and data type."""
+    """Check both ends, and convert them to one shape and data type."""
     like = next((x for x in (a, b, *trees.leaves(parameters)) if _arguments.is_array(x)), None)
     ends = [as_array(f"{name}: {each} is", x, like) for each, x in (("a", a), ("b", b))]
     xp = _arguments.namespace_of(name, a=ends[0], b=ends[1])
@@ -224,7 +225,7 @@ def _of(state: bracket.Bracket) -> Record:
 
 
 def _left(a: Array, record: Record) -> Record:
-    """Leave elements where they began that there was nothing to begin with, and whose steps were taken elsewhere."""
+    """Reset elements with values that aren't finite to `a`, since their steps used a replacement."""
     xp = array_namespace(a, record.x)
     failed = record.status == int(Status.NON_FINITE)
     nan = xp.full_like(record.optimality, float("nan"))

@@ -33,13 +33,13 @@ def fixed_point(
     history: int | None = None,
     mixing: float = 1.0,
 ) -> OptimizeResult:
-    """Find what a function of a tree of arrays returns as it is.
+    """Find a fixed point of a function of a tree of arrays.
 
     Args:
         f: As in `root`.
         x0: As in `root`.
-        method: "iteration": `f` is called with what it returned, which converges where it contracts; or "anderson",
-            which mixes the last steps so that their residual is least.
+        method: "iteration": `f` is applied repeatedly, which converges where it contracts; or "anderson", which mixes
+            the last steps to minimize their residual.
         args: As in `root`.
         atol: A problem has converged when no element of `f(x) - x` is larger. None: 2/3 as an exponent of the spacing
             of numbers at one, 3.7e-11 in float64.
@@ -49,17 +49,17 @@ def fixed_point(
         batch_ndim: As in `root`.
         callback: As in `root`.
         throw: As in `root`.
-        history: For "anderson": how many steps are mixed. None: 5.
-        mixing: How much of `f(x) - x` is added to `x` at each step: less than one damps.
+        history: For "anderson": the number of mixed steps. None: 5.
+        mixing: The factor of `f(x) - x` in each step; a factor below one damps.
 
     Returns:
-        `x`, `fun`, which is the tree that `f` returns for it, and how each problem ended: see `OptimizeResult`.
+        `x`, `fun`, the tree that `f` returns for it, and the status of each problem: see `OptimizeResult`.
         `optimality` is the largest element of `f(x) - x`; `status` is as for "anderson" in `root`.
 
     Raises:
         TypeError, ValueError, ConvergenceError: As `root`.
 
-    The derivative of the solution with respect to `args` is by the implicit function theorem.
+    The solution is differentiated with respect to `args` by the implicit function theorem.
 
     Source: `scipy.optimize.fixed_point`; Walker and Ni, Anderson acceleration for fixed-point iterations (2011).
 

@@ -1,4 +1,4 @@
-"""SciPy's minimisers, on the host, for arrays of any library whose values are known."""
+"""SciPy's minimisers on the host, for concrete arrays of any library."""
 
 from collections.abc import Callable
 from typing import Any, Final, NamedTuple
@@ -15,17 +15,17 @@ from ._run import Record, stacked_records
 
 
 class _Method(NamedTuple):
-    """The arguments of a method of SciPy's."""
+    """The requirements and options of one of SciPy's methods."""
 
     steps: str
-    """Its option for the most steps, or, by the word "maxfun", evaluations."""
+    """The name of its option for the maximum number of steps, or of evaluations if it is "maxfun"."""
     derivatives: int
     """0: none; 1: the gradient; 2: products with the Hessian too; 3: the Hessian."""
     bounded: bool
     absolute: tuple[str, ...]
-    """The options that are the tolerance."""
+    """The options for the tolerance."""
     off: tuple[str, ...] = ()
-    """Tolerances of other criteria, which are not to end it before."""
+    """Tolerances of other criteria, which are disabled."""
 
 
 _METHODS: Final = {
@@ -51,7 +51,7 @@ SCIPY_BOUNDED: Final = tuple(f"scipy-{name}" for name, method in _METHODS.items(
 
 
 class Functions(NamedTuple):
-    """A function to be minimised, of vectors of all problems."""
+    """A function of vectors of all problems, to be minimised."""
 
     value: Callable[[Array], Array]
     evaluate: Callable[[Array], tuple[Array, Array]]
@@ -59,7 +59,7 @@ class Functions(NamedTuple):
 
 
 class _StopError(Exception):
-    """The callback asked to stop."""
+    """The callback has returned True."""
 
 
 def minimize_on_host(
@@ -70,7 +70,7 @@ def minimize_on_host(
     limits: Limits,
     callback: Callable[[Record], Any] | None,
 ) -> tuple[Record, Record | None]:
-    """Minimise by a method of SciPy's, one problem after the other."""
+    """Minimise by one of SciPy's methods, one problem after the other."""
     name = method.removeprefix("scipy-")
     first = box.project(start)
     value = functions.value(first)
@@ -83,7 +83,7 @@ def minimize_on_host(
 
 
 class _Host:
-    """A call: the problems, of which one at a time is SciPy's."""
+    """The state of a call: SciPy solves its problems one at a time."""
 
     def __init__(self, functions: Functions, name: str, start: Array, box: Box, limits: Limits, callback: Any) -> None:
         self.functions, self.name, self.method = functions, name, _METHODS[name]
@@ -100,32 +100,32 @@ class _Host:
         self.recordings: list[tuple[int, Any]] = []
 
     def on_host(self, x: Array) -> Any:
-        """Bring an array to the host."""
+        """Copy an array to the host."""
         if is_cupy_array(x):
             return to_device(x, "cpu")
         xp = array_namespace(x)
         return self.host.asarray(xp.asarray(x, device=xp.__array_namespace_info__().default_device()))
 
     def from_host(self, x: Any, dtype: Any = None) -> Array:
-        """Bring an array of all problems to where those of the caller are."""
+        """Convert an array of all problems to the library and device of the caller."""
         xp = array_namespace(self.like)
         shape = (*self.batch, *x.shape[1:])
         device = _arguments.device_of(self.like)
         return xp.asarray(self.host.reshape(x, shape), dtype=dtype or self.like.dtype, device=device)
 
     def at(self, x: Any) -> Array:
-        """Put the point of the problem at hand among those of the others."""
+        """Insert the point of the current problem among those of the others."""
         points = self.points.copy()
         points[self.number] = x
         return self.from_host(points)
 
     def one(self, x: Array) -> Any:
-        """Take what is of the problem at hand."""
+        """Select the part of the current problem."""
         found = self.on_host(x)
         return self.host.reshape(found, (-1, *found.shape[len(self.batch) :]))[self.number].astype("float64")
 
     def run(self) -> tuple[Record, Record | None]:
-        """Minimise each."""
+        """Minimise each problem."""
         minimize = import_optional("scipy.optimize", f"minimize by the method 'scipy-{self.name}'").minimize
         aborted = False
         for number in range(self.points.shape[0]):
@@ -155,7 +155,7 @@ class _Host:
         return self.record(), self.trajectory()
 
     def end(self, tolerance: float, succeeded: bool, aborted: bool) -> None:
-        """Say how the problem at hand ended, by what is recomputed."""
+        """Determine the status of the current problem from recomputed values."""
         fun, slope, optimality = self.measured(self.points[self.number])
         converged = succeeded
         if self.method.derivatives:
@@ -176,7 +176,7 @@ class _Host:
         self.record_step()
 
     def arguments(self, tolerance: float) -> dict[str, Any]:
-        """Say to SciPy what the method needs."""
+        """Return the arguments of SciPy's function for the method."""
         steps = "maxiter" if self.name == "cobyla" else self.method.steps
         options: dict[str, Any] = {steps: self.limits.max_steps}
         options |= dict.fromkeys(self.method.absolute, tolerance)
@@ -198,7 +198,7 @@ class _Host:
         return given
 
     def measured(self, x: Any) -> tuple[Any, Any, Any]:
-        """Evaluate the function, its gradient if the method needs it, and what the tolerance is for."""
+        """Evaluate the function, its gradient if the method needs it, and the optimality."""
         points = self.at(x)
         if not self.method.derivatives:
             fun = self.one(self.functions.value(points))
@@ -229,7 +229,7 @@ class _Host:
         return self.host.stack([self.product(x, unit) for unit in self.host.eye(self.n, dtype="float64")], axis=-1)
 
     def notify(self, x: Any, *rest: Any) -> None:
-        """Note a step of SciPy's."""
+        """Record a step of SciPy's method."""
         self.points[self.number] = x
         self.counts[self.number, 0] += 1
         self.record_step()
@@ -242,22 +242,22 @@ class _Host:
             self.recordings.append((self.number, self.snapshot()))
 
     def snapshot(self) -> tuple[Any, ...]:
-        """Copy what is known of all problems."""
+        """Copy the current results of all problems."""
         status = self.host.where(self.status == RUNNING, int(Status.MAX_STEPS), self.status)
         return self.points.copy(), self.optimality.copy(), self.counts.copy(), status
 
     def record(self) -> Record:
-        """Make the record of what is known now."""
+        """Make the record of the current results."""
         return self.recorded(*self.snapshot())
 
     def recorded(self, points: Any, optimality: Any, counts: Any, status: Any) -> Record:
-        """Bring a snapshot to where the caller's arrays are."""
+        """Convert a snapshot to the library and device of the caller."""
         dtype = array_namespace(self.like).int32
         numbers = [self.from_host(each, dtype) for each in (*counts.T, status)]
         return Record(self.from_host(points), self.from_host(optimality), *numbers)
 
     def trajectory(self) -> Record | None:
-        """Make the records of the numbers of steps asked for."""
+        """Make the records of the trajectory."""
         if self.limits.checkpoints is None:
             return None
         records = []

@@ -12,15 +12,15 @@ from ..autodiff._root import custom_root
 
 @pluggable
 def tangent_of(linear: Callable[[Array], Array], y: Array, /, *, is_symmetric: bool = False) -> Array:
-    """Solve the linear equations that a derivative of a solution is made of.
+    """Solve the linear equations for the derivative of a solution.
 
     Args:
-        linear: A linear function of vectors, `(*batch, n)`, for several problems that don't depend on each other.
-        y: What it is to return.
+        linear: A linear function of vectors, `(*batch, n)`, of independent problems.
+        y: The right-hand sides.
         is_symmetric: Whether the matrices of the function are symmetric.
 
-    Few variables are solved for by the matrix, many by products with vectors alone, to 1e-10. What can't be solved, or
-    only with a singular matrix, is NaN.
+    Small systems are solved by their matrix, large ones by products with vectors alone, to 1e-10. Solutions of singular
+    systems, and of those that fail, are NaN.
 
     >>> import numpy as np
     >>> tangent_of(lambda x: 2 * x, np.asarray([1.0, 3.0]))
@@ -37,12 +37,12 @@ def implicit(
     tangent_solve: Callable[..., Array] | None = None,
     is_symmetric: bool = False,
 ) -> tuple[Array, Any]:
-    """Solve a problem by any means, so that the derivatives of the solution are those of the condition that it meets.
+    """Solve a problem by any method, and differentiate the solution implicitly by the condition that it meets.
 
     Args:
-        condition: What is zero at the solution; takes it and the parameters.
-        start: Where to begin, which the solution does not depend on.
-        solve: Takes the beginning and the parameters; returns the solution and auxiliary data.
+        condition: The function that is zero at the solution; takes it and the parameters.
+        start: The starting point, on which the solution does not depend.
+        solve: Takes the starting point and the parameters; returns the solution and auxiliary data.
         args: The parameters.
         tangent_solve: Solves a linear equation, given by a function of vectors; None: as `tangent_of`.
         is_symmetric: Whether the derivative of the condition is symmetric, as of a gradient.

@@ -1,4 +1,4 @@
-"""The loop that all iterations of `optimize` run in."""
+"""The loop of all iterations of `optimize`."""
 
 from collections.abc import Callable
 from typing import Any
@@ -25,29 +25,28 @@ def iterate(
     lazy_steps: int | None = None,
     callback: Callable[[Any], Any] | None = None,
 ) -> trees.Tree:
-    """Take steps from a state for several problems at once, each until it ends: the loop of a custom method.
+    """Iterate several problems together, each until it has finished: the loop of a custom method.
 
     Args:
         step: Takes the state and returns the next: a tree of the same structure, shapes and data types.
-        state: The state to begin with, a tree of arrays.
-        running: Takes the state; says which problems have not ended: booleans, of shape `(*batch)`. The arrays of the
-            state then have these axes first. What has ended is never changed again.
-        init: Takes `state` and returns the state to begin with; on JAX it is compiled together with the loop.
-        lazy_steps: How many steps to take of lazy arrays (Dask), whose end can't be seen: all of them become part of
-            the graph. Other arrays don't need it, and it is not looked at.
-        callback: Called with the state after each step; if it returns True, the loop ends. Only where the values of the
-            arrays are known.
+        state: The initial state, a tree of arrays.
+        running: Takes the state; returns which problems are running: booleans, of shape `(*batch)`. The arrays of the
+            state then have these axes first. Finished problems don't change any more.
+        init: Takes `state` and returns the initial state; on JAX it is compiled together with the loop.
+        lazy_steps: The number of steps for lazy arrays (Dask), whose values don't end the loop: all of them become part
+            of the graph. It is ignored for other arrays.
+        callback: Called with the state after each step; if it returns True, the loop ends. Only for concrete arrays.
 
     Returns:
-        The state in which all problems have ended, or the one in which `callback` ended them.
+        The state when all problems have finished, or when `callback` ended the loop.
 
     Raises:
-        TypeError: Something that is no function, no tree of arrays; or (`UnsupportedError`) lazy arrays without
+        TypeError: An argument that is no function or no tree of arrays; or (`UnsupportedError`) lazy arrays without
             `lazy_steps`.
-        ValueError: `callback` is called for arrays whose values are not known.
+        ValueError: A `callback` for arrays that aren't concrete.
 
-    Arrays whose values are known are stepped by a loop of Python, except on JAX, which compiles a `while_loop`; other
-    arrays, those under `jit`, `vmap` and derivatives, by `control_flow.while_loop`.
+    Concrete arrays are iterated by a Python loop, except on JAX, which compiles a `while_loop`; abstract arrays, under
+    `jit`, `vmap` and derivatives, by `control_flow.while_loop`.
 
     >>> import numpy as np
     >>> root = iterate(lambda x: (x + 2.0 / x) / 2.0, np.asarray([1.0, 2.0]), running=lambda x: abs(x * x - 2.0) > 1e-9)

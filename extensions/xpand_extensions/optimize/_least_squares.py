@@ -38,41 +38,42 @@ def least_squares(
     throw: bool = True,
     damping: float | None = None,
 ) -> OptimizeResult:
-    """Find where the sum of squares of what a function of a tree of arrays returns is least.
+    """Minimize the sum of squares of the residuals that a function of a tree of arrays returns.
 
     Args:
         f: Takes a tree like `x0`, and `args`; returns a tree of floating-point arrays, the residuals. With
             `batch_ndim` their first axes are those of the problems, and each problem's residuals must depend on that
             problem's part of the arrays alone.
-        x0: Where to begin: a tree of floating-point arrays. Complex numbers are pairs of real ones, in `x0` and in
+        x0: The starting point: a tree of floating-point arrays. Complex numbers are pairs of real ones, in `x0` and in
             residuals.
         method: "levenberg-marquardt", or "gauss-newton", with steps shortened until the sum of squares falls, for at
             least as many residuals as variables.
-        args: What `f` takes besides: trees of arrays, and anything else. The solution is differentiable with respect
+        args: Further arguments of `f`: trees of arrays, and other objects. The solution is differentiable with respect
             to their floating-point arrays.
-        atol: A problem has converged when no element of the gradient of half the sum of squares is larger. None: the
+        atol: A problem has converged when no element of the gradient of half of the sum of squares is larger. None: the
             square root of the spacing of numbers at one, 1.5e-8 in float64 and 3.5e-4 in float32.
         rtol: The same relative to the first gradient: the larger of the two counts. None: 0.75 as an exponent of that
             spacing, 1.8e-12 in float64.
-        max_steps: The most steps. A sequence asks for the trajectory: the results after that many steps each. None:
-            500.
-        batch_ndim: How many first axes of all arrays of `x0` are of independent problems. Each stops by itself.
-        callback: Called after each step with the result so far; if it returns True, the iteration ends. Only where
-            values are known.
+        max_steps: The maximum number of steps. A sequence returns the trajectory: the results after each number of
+            steps. None: 500.
+        batch_ndim: The number of leading axes of all arrays of `x0` that are independent problems. Each stops by
+            itself.
+        callback: Called after each step with the result so far; if it returns True, the iteration ends. Only for
+            concrete arrays.
         throw: Raise `ConvergenceError` where a problem hasn't converged; its `result` holds the result. Where values
             aren't concrete, as under `jit`, nothing is raised. False: return the result, whose `status` to check.
         damping: For "levenberg-marquardt": the first damping, relative to the columns of the Jacobian. None: 1e-3.
 
     Returns:
-        `x`, `fun`, which is the tree of residuals, and how each problem ended: see `OptimizeResult`. `optimality` is
-        the largest element of the gradient. `status` is CONVERGED only where what `atol` and `rtol` say holds for the
-        `x` returned; STAGNATED where no shorter step makes the sum of squares less; SINGULAR where for "gauss-newton"
+        `x`, `fun`, the tree of residuals, and the status of each problem: see `OptimizeResult`. `optimality` is
+        the largest element of the gradient. `status` is CONVERGED only where `atol` and `rtol` hold for the
+        returned `x`; STAGNATED where no shorter step reduces the sum of squares; SINGULAR where for "gauss-newton"
         the columns of the Jacobian are dependent, too; DIVERGED where points go beyond 3e23 in
         float64, 2e10 in float32, relative to the first; NON_FINITE where `x0`, residuals or Jacobian there aren't.
 
     Raises:
-        TypeError: Something that is no function, no tree of floating-point arrays, an option that the method has none
-            of; or (`UnsupportedError`) a library without derivatives.
+        TypeError: An argument that is no function or no tree of floating-point arrays, an option that the method
+            doesn't have; or (`UnsupportedError`) a library without derivatives.
         ValueError: An unknown method, tolerances out of range, too few residuals for "gauss-newton", residuals of other
             batches; a callback under transformations.
         ConvergenceError: A problem has not converged, unless `throw=False`.

@@ -77,65 +77,66 @@ def minimize(
     initial_size: float | None = None,
     max_products: int | None = None,
 ) -> OptimizeResult:
-    """Find where a function of a tree of arrays has a local minimum, for several problems at once if wished.
+    """Find a local minimum of a function of a tree of arrays, for one problem or a batch of problems.
 
     Args:
         f: Takes a tree like `x0`, and `args`; returns one real number, or, with `batch_ndim`, one for each problem,
             which must depend on that problem's part of the arrays alone.
-        x0: Where to begin: a tree of floating-point arrays. Complex numbers are pairs of real ones.
+        x0: The starting point: a tree of floating-point arrays. Complex numbers are pairs of real ones.
         method: "l-bfgs" (also the default), "l-bfgs-b" (the default with bounds), "bfgs", "newton-cg",
             "gradient-descent", "adam", "nelder-mead" (which needs no derivatives); or one of SciPy's, by the name that
             `scipy.optimize.minimize` has for it, in small letters after "scipy-": "scipy-slsqp", "scipy-powell",
             "scipy-cg", "scipy-tnc", "scipy-cobyla", "scipy-trust-ncg" and so on. The latter run on the host,
-            one problem after the other, and only where values are known. PhiML's "L-BFGS-B", "GD" and "auto" are
-            taken, too, and SciPy's methods that there is no other of without "scipy-".
-        args: What `f` takes besides: trees of arrays, and anything else. The solution is differentiable with respect
+            one problem after the other, and only on concrete arrays. PhiML's "L-BFGS-B", "GD" and "auto" are
+            accepted, too, and so are SciPy's methods without "scipy-" if the name is unambiguous.
+        args: Further arguments of `f`: trees of arrays, and other objects. The solution is differentiable with respect
             to their floating-point arrays.
-        gradient: Takes what `f` takes and returns a tree like `x0`. None: by `autodiff`.
-        bounds: A pair of what `x` must not be below and not above: each a number, a tree of arrays that broadcast
-            to those of `x0`, or None. `x0` is moved within them. Not for "l-bfgs", "bfgs", "newton-cg".
-        atol: A problem has converged when no element of its gradient is larger; with bounds, of what of it can be
-            followed. For "nelder-mead": when no vertex and no value differs by more from the best. None: the
+        gradient: Takes the arguments of `f` and returns a tree like `x0`. None: by `autodiff`.
+        bounds: A pair of the lower and the upper bounds: each a number, a tree of arrays that broadcast to those of
+            `x0`, or None. `x0` is moved within them. Not for "l-bfgs", "bfgs", "newton-cg".
+        atol: A problem has converged when no element of its gradient is larger; with bounds, of the projected
+            gradient. For "nelder-mead": when no vertex and no value differs by more from the best. None: the
             cube root of the spacing of numbers at one, 6e-6 in float64 and 5e-3 in float32; for "nelder-mead" its
             square root.
         rtol: The same relative to the first gradient: the larger of the two counts; not for methods without gradients.
             None: 0.75 as an exponent of that spacing, 1.8e-12 in float64.
-        max_steps: The most steps. A sequence asks for the trajectory: the results after that many steps each. None:
-            1,000; 10,000 for "gradient-descent" and "adam", 400 for each variable for "nelder-mead".
-        batch_ndim: How many first axes of all arrays of `x0` are of independent problems. Each stops by itself.
-        callback: Called after each step with the result so far; if it returns True, the iteration ends. Only where
-            values are known.
+        max_steps: The maximum number of steps. A sequence returns the trajectory: the results after each number of
+            steps. None: 1,000; 10,000 for "gradient-descent" and "adam", 400 for each variable for "nelder-mead".
+        batch_ndim: The number of leading axes of all arrays of `x0` that are independent problems. Each stops by
+            itself.
+        callback: Called after each step with the result so far; if it returns True, the iteration ends. Only for
+            concrete arrays.
         throw: Raise `ConvergenceError` where a problem hasn't converged; its `result` holds the result. Where values
             aren't concrete, as under `jit`, nothing is raised. False: return the result, whose `status` to check.
-        history: How many steps L-BFGS remembers. None: 10.
-        learning_rate: For "adam", None: 0.01. For "gradient-descent" how much of the gradient to go along; None: as
-            far as a line search finds, which begins with the step of Barzilai and Borwein.
-        beta1: For "adam": how much the average of gradients keeps each step. None: 0.9.
-        beta2: For "adam": the same of their squares. None: 0.999.
-        epsilon: For "adam": what is added to their root. None: 1e-8.
+        history: The number of steps that L-BFGS stores. None: 10.
+        learning_rate: For "adam", None: 0.01. For "gradient-descent" the factor of the gradient in a step; None: by a
+            line search, which starts with the step of Barzilai and Borwein.
+        beta1: For "adam": the decay rate of the average of gradients. None: 0.9.
+        beta2: For "adam": the decay rate of the average of their squares. None: 0.999.
+        epsilon: For "adam": a number added to the root of the latter. None: 1e-8.
         initial_size: For "nelder-mead": the edges of the first simplex relative to the elements of `x0`, and so
             long for elements that are zero. None: 0.05.
-        max_products: For "newton-cg": the most products with the Hessian in a step. None: 2 for each variable, at
-            most 200.
+        max_products: For "newton-cg": the maximum number of products with the Hessian in a step. None: 2 for each
+            variable, at most 200.
 
     Returns:
-        `x`, `fun`, and how each problem ended: see `OptimizeResult`. `status` is CONVERGED only where what `atol` and
-        `rtol` say holds for the `x` returned; STAGNATED where a line search finds nothing lower along the gradient
+        `x`, `fun`, and the status of each problem: see `OptimizeResult`. `status` is CONVERGED only where `atol` and
+        `rtol` hold for the returned `x`; STAGNATED where a line search finds nothing lower along the gradient
         either; DIVERGED where values or points go beyond 3e23 in float64, 2e10 in float32, relative to the first,
         or a step without line search leads to where `f` isn't finite; BREAKDOWN where bounds cross that weren't known
         before; NON_FINITE where `x0` or the value or gradient
         there isn't. Steps of line searches to where `f` isn't finite are taken back.
 
     Raises:
-        TypeError: Something that is no function, no tree of floating-point arrays; `f` or `gradient` returns no such;
-            an option that the method has none of; or (`UnsupportedError`) a library without derivatives.
+        TypeError: An argument that is no function or no tree of floating-point arrays; `f` or `gradient` returns no
+            such; an option that the method doesn't have; or (`UnsupportedError`) a library without derivatives.
         ValueError: `f` returns more than a number; an unknown method; bounds for a method without, of a shape that
-            doesn't fit, or crossed; tolerances or options out of range; a callback or a method of SciPy's under
+            doesn't fit, or crossed; tolerances or options out of range; a callback or one of SciPy's methods under
             transformations.
         ConvergenceError: A problem has not converged, unless `throw=False`.
 
     The derivative of the solution with respect to `args` is that of the root of the gradient, whatever the method:
-    an n by n system for each problem, whose matrix is the Hessian. Variables that a bound holds move with it
+    an n by n system for each problem, whose matrix is the Hessian. A variable at its bound depends on the bound
     alone.
 
     Source: `scipy.optimize.minimize`; PhiML's `Backend.minimize`; Nocedal and Wright, Numerical Optimization.
@@ -198,10 +199,10 @@ def minimize(
 
 
 class Objective:
-    """A function to be minimised, of vectors."""
+    """A function of vectors, to be minimised."""
 
     def __init__(self, name: str, f: Callable[..., Any], gradient: Callable[..., Any] | None, vectors: Vectors) -> None:
-        """Take the function of trees, and what its gradient is, if the caller has one."""
+        """Take the function of trees, and its gradient if the caller has one."""
         self.name, self.f, self.own_gradient, self.vectors = name, f, gradient, vectors
 
     def value(self, x: Array, args: tuple[Any, ...]) -> Array:
@@ -213,7 +214,7 @@ class Objective:
         return self.evaluator(args)(x)[1]
 
     def evaluator(self, args: tuple[Any, ...]) -> descent.Evaluate:
-        """Make the function that returns values and gradients for certain parameters."""
+        """Make the function that returns values and gradients for given parameters."""
         own = self.own_gradient
         if own is not None:
 
@@ -254,7 +255,7 @@ def _solved(
     limits: Limits,
     callback: Callable[[Record], Any] | None,
 ) -> tuple[Record, Record | None]:
-    """Run one of the methods written against the standard."""
+    """Run one of the library-independent methods."""
     n = start.shape[-1]
     if method == "nelder-mead":
         value = lambda x: objective.value(x, args)
@@ -317,7 +318,7 @@ def _of_simplex(state: simplex.Simplex) -> Record:
 
 
 def _result(objective: Objective, record: Record, args: tuple[Any, ...], stacked: bool = False) -> OptimizeResult:
-    """Make the result of a record; its value is differentiable, since it is computed anew."""
+    """Make the result of a record; its value is recomputed, so that it is differentiable."""
     vectors = objective.vectors
     if stacked:
         xp = array_namespace(record.x)
@@ -343,7 +344,7 @@ def _method(method: Any, bounded: bool) -> str:
 
 
 def _options(method: str, given: dict[str, Any], n: int) -> _Options:
-    """Check the options that are for some methods alone, and fill in defaults."""
+    """Check the options of particular methods, and fill in defaults."""
     for name, value in given.items():
         if value is not None and method not in _OPTIONS[name]:
             raise TypeError(

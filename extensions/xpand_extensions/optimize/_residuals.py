@@ -1,4 +1,4 @@
-"""Functions of trees that return residuals, as functions of vectors."""
+"""Convert functions of trees that return residuals to functions of vectors."""
 
 from collections.abc import Callable
 from typing import Any
@@ -17,16 +17,16 @@ from ._run import Record
 
 
 class Residuals:
-    """A function whose residuals are to vanish, or to be small."""
+    """A function whose residuals must vanish, or become small."""
 
     def __init__(self, name: str, f: Callable[..., Any], vectors: Vectors, *, is_square: bool, shift: bool = False):
         """Take the function of trees.
 
         Args:
-            name: The function called, for messages.
+            name: The name of the function, for messages.
             f: Takes a tree like that of `vectors`, and parameters.
-            vectors: How points are written.
-            is_square: Whether what `f` returns is a tree like the point.
+            vectors: The conversion between trees and vectors.
+            is_square: Whether `f` returns a tree like the point.
             shift: Whether the point is subtracted from it.
         """
         self.name, self.f, self.vectors, self.is_square, self.shift = name, f, vectors, is_square, shift
@@ -49,7 +49,7 @@ class Residuals:
         return rows.start if rows.dtype == vectors.dtype else array_namespace(x).astype(rows.start, vectors.dtype)
 
     def linearizer(self, args: tuple[Any, ...]) -> Linearize:
-        """Make the function that returns residuals and Jacobians for certain parameters."""
+        """Make the function that returns residuals and Jacobians for given parameters."""
 
         def value(x: Array) -> Array:
             return self.value(x, args)
@@ -60,7 +60,7 @@ class Residuals:
         return linearize
 
     def result(self, record: Record, args: tuple[Any, ...], *, stacked: bool = False) -> OptimizeResult:
-        """Make the result of a record; its residuals are differentiable, since they are computed anew."""
+        """Make the result of a record; its residuals are recomputed, so that they are differentiable."""
         vectors = self.vectors
 
         def at(x: Array) -> trees.Tree:
@@ -74,7 +74,7 @@ class Residuals:
 
 
 def matrix_of(linear: Callable[[Array], Array], like: Array) -> Array:
-    """Make the matrices of a linear function of vectors, shape `(*batch, m, n)`, by its values for unit vectors."""
+    """Compute the matrices of a linear function, of shape `(*batch, m, n)`, from its values for unit vectors."""
     xp = array_namespace(like)
     units = xp.eye(like.shape[-1], dtype=like.dtype, device=_arguments.device_of(like))
     columns = vmap(lambda unit: linear(unit + xp.zeros_like(like)))(units)

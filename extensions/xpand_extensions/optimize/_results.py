@@ -8,29 +8,29 @@ from xpand._typing import Array
 from .._solver_status import Status, codes_of, summary
 
 RUNNING: Final = -1
-"""The status of a problem that has not ended; none that is returned has it."""
+"""The status of a running problem; no result has it."""
 
 
 class OptimizeResult(NamedTuple):
-    """How each of several problems ended, `(*batch)` of them: a tree of arrays, which `jit`, `vmap` and others take."""
+    """The results of a batch of problems: a tree of arrays, which `jit`, `vmap` and others accept."""
 
     x: trees.Tree
-    """The last iterate: a tree like the one to begin with."""
+    """The last iterate: a tree like the starting point."""
     fun: trees.Tree
     """The value of the function at `x`: numbers, of shape `(*batch)`, or for root finders residuals."""
     optimality: Array
-    """The quantity that the tolerance is for, as each function documents, recomputed for `x`: shape `(*batch)`."""
+    """The quantity compared with the tolerance, documented at each function, recomputed for `x`: shape `(*batch)`."""
     iterations: Array
-    """How many steps were taken: integers of shape `(*batch)`."""
+    """The number of steps: integers of shape `(*batch)`."""
     function_evaluations: Array
-    """How often the function was called for the problem, before it ended."""
+    """The number of calls of the function for the problem."""
     gradient_evaluations: Array
-    """How often its derivative was: its gradient, its Jacobian, or a product with the Hessian."""
+    """The number of evaluations of its derivative: its gradient, its Jacobian, or a product with the Hessian."""
     status: Array
-    """How it ended: `Status`, as integers of shape `(*batch)`."""
+    """The `Status` as integers of shape `(*batch)`."""
     trajectory: "OptimizeResult | None" = None
-    """For `max_steps` a sequence: the results after that many steps each, stacked along a new first axis. Its
-    points are constants to derivatives."""
+    """If `max_steps` is a sequence: the results after each number of steps, stacked along a new first axis. Its
+    points are constants for differentiation."""
 
     @property
     def converged(self) -> Array:
@@ -39,7 +39,7 @@ class OptimizeResult(NamedTuple):
 
     @property
     def message(self) -> str:
-        """How the problems ended, in words; under `jit` and for lazy arrays that is not known yet."""
+        """A summary of the status in words; under `jit` and for lazy arrays it is not known yet."""
         codes = codes_of(self.status)
         return "not known before the arrays are computed" if codes is None else summary(codes)
 

@@ -38,48 +38,49 @@ def root(
     history: int | None = None,
     mixing: float | None = None,
 ) -> OptimizeResult:
-    """Find where a function of a tree of arrays, which returns a tree like it, is zero.
+    """Find a root of a function that maps a tree of arrays to a tree like it.
 
     Args:
         f: Takes a tree like `x0`, and `args`; returns one of its structure, shapes and data types. With `batch_ndim`
             each problem's part of it must depend on that problem's part of the arrays alone.
-        x0: Where to begin: a tree of floating-point arrays. Complex numbers are pairs of real ones.
+        x0: The starting point: a tree of floating-point arrays. Complex numbers are pairs of real ones.
         method: "newton", with the Jacobian by `autodiff`, and steps shortened until the sum of squares falls;
-            "broyden", with the Jacobian at the beginning, and where its steps fail; "anderson", without derivatives,
+            "broyden", with the Jacobian at the start, and where its steps fail; "anderson", without derivatives,
             for functions of the kind g(x) - x.
-        args: What `f` takes besides: trees of arrays, and anything else. The solution is differentiable with respect
+        args: Further arguments of `f`: trees of arrays, and other objects. The solution is differentiable with respect
             to their floating-point arrays.
         atol: A problem has converged when no element of `f` is larger. None: 2/3 as an exponent of the spacing of
             numbers at one, 3.7e-11 in float64 and 2.4e-5 in float32.
         rtol: The same relative to the first residual: the larger of the two counts. None: 0.75 as an exponent of that
             spacing, 1.8e-12 in float64.
-        max_steps: The most steps. A sequence asks for the trajectory: the results after that many steps each. None:
-            100; 1,000 for "broyden" and "anderson".
-        batch_ndim: How many first axes of all arrays of `x0` are of independent problems. Each stops by itself.
-        callback: Called after each step with the result so far; if it returns True, the iteration ends. Only where
-            values are known.
+        max_steps: The maximum number of steps. A sequence returns the trajectory: the results after each number of
+            steps. None: 100; 1,000 for "broyden" and "anderson".
+        batch_ndim: The number of leading axes of all arrays of `x0` that are independent problems. Each stops by
+            itself.
+        callback: Called after each step with the result so far; if it returns True, the iteration ends. Only for
+            concrete arrays.
         throw: Raise `ConvergenceError` where a problem hasn't converged; its `result` holds the result. Where values
             aren't concrete, as under `jit`, nothing is raised. False: return the result, whose `status` to check.
-        history: For "anderson": how many steps are mixed. None: 5.
-        mixing: For "anderson": how much of `f` is added at each step. None: as much as makes the first step half as
-            long as `x0`, or half of one.
+        history: For "anderson": the number of mixed steps. None: 5.
+        mixing: For "anderson": the factor of `f` in each step. None: the factor that makes the first step half as long
+            as `x0`, or half of one.
 
     Returns:
-        `x`, `fun`, which is the tree that `f` returns for it, and how each problem ended: see `OptimizeResult`.
-        `status` is CONVERGED only where what `atol` and `rtol` say holds for the `x` returned; STAGNATED where no
+        `x`, `fun`, the tree that `f` returns for it, and the status of each problem: see `OptimizeResult`.
+        `status` is CONVERGED only where `atol` and `rtol` hold for the returned `x`; STAGNATED where no
         shorter step makes the sum of squares less, as at a minimum of it; SINGULAR where the Jacobian is so, too;
         DIVERGED where points go beyond 3e23 in float64, 2e10 in float32, relative to the first, or a step of
         "anderson" leads to where `f` isn't finite; NON_FINITE where `x0`, `f` or the Jacobian there isn't.
 
     Raises:
-        TypeError: Something that is no function, no tree of floating-point arrays; `f` returns a tree of another
-            structure; an option that the method has none of; or (`UnsupportedError`) a library without derivatives.
+        TypeError: An argument that is no function or no tree of floating-point arrays; `f` returns a tree of another
+            structure; an option that the method doesn't have; or (`UnsupportedError`) a library without derivatives.
         ValueError: `f` returns other shapes; an unknown method; tolerances out of range; a callback under
             transformations.
         ConvergenceError: A problem has not converged, unless `throw=False`.
 
     A step of "newton" costs as many products with the Jacobian as there are variables, and the factors of an n by n
-    matrix. The derivative of the solution with respect to `args` is by the implicit function theorem.
+    matrix. The solution is differentiated with respect to `args` by the implicit function theorem.
 
     Source: `scipy.optimize.root`; `jaxopt.ScipyRootFinding`.
 
@@ -125,7 +126,7 @@ def solved(
     history: int,
     amount: float | None,
 ) -> OptimizeResult:
-    """Run a method, and make its result; the solution has implicit derivatives."""
+    """Run a method, and make its result; the solution is differentiated implicitly."""
     name = residuals.name
     if callback is not None:
         callable_of(name, "callback", callback)
@@ -163,7 +164,7 @@ def finished(
     parameters: tuple[Any, ...],
     throwing: str | None,
 ) -> OptimizeResult:
-    """Make the result of the last record, at the solution with its derivatives.
+    """Make the result from the last record and the solution, which is differentiable.
 
     `throwing` is the method to name in an error if it failed; None: raise none.
     """

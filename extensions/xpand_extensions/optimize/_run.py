@@ -1,4 +1,4 @@
-"""How a method is run: its steps, its trajectory and callback, how it ended."""
+"""Run a method: its steps, trajectory, callback and final status."""
 
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -15,7 +15,7 @@ from ._results import RUNNING, status_like
 
 
 class Record(NamedTuple):
-    """The record of a state: of each problem, where it is and how it got there."""
+    """The record of a state: the current point and the counts of each problem."""
 
     x: Array
     """Vectors, of shape `(*batch, n)`."""
@@ -29,7 +29,7 @@ class Record(NamedTuple):
 class _Run(NamedTuple):
     state: Any
     recorded: Any
-    """Records of the trajectory, with an axis for them after those of the batch; None where none is asked for."""
+    """The records of the trajectory, along an axis after those of the batch; None without a trajectory."""
 
 
 def run(
@@ -42,15 +42,15 @@ def run(
     slack: int = 1,
     callback: Callable[[Any], Any] | None = None,
 ) -> tuple[Record, Record | None]:
-    """Take steps until all problems have ended; return the last record, and those of the trajectory, stacked first.
+    """Run until all problems have finished; return the last record, and those of the trajectory, stacked first.
 
     Args:
         step: One step of a method.
-        init: Makes its state, a named tuple with `iterations` and `status` among its fields, of `start`.
-        start: Where to begin: arrays.
-        limits: When to stop.
+        init: Makes its state, a named tuple with `iterations` and `status` among its fields, from `start`.
+        start: The starting point: arrays.
+        limits: The limits at which to stop.
         record: Returns the record of a state.
-        slack: How many steps an iteration takes on lazy arrays, whose steps must be counted in advance.
+        slack: The number of steps of an iteration on lazy arrays, whose steps must be counted in advance.
         callback: Called with the record after each iteration.
     """
     if not limits.given and is_lazy(trees.leaves(start)[0]):
@@ -115,14 +115,14 @@ def stacked_records(records: list[Record]) -> Record:
 
 
 def _progress(record: Record) -> int:
-    """Return a number that changes with each iteration, and when a problem ends."""
+    """Return a number that changes with each iteration, and when a problem finishes."""
     xp = array_namespace(record.iterations)
     ended = xp.astype(record.status != RUNNING, xp.int32)
     return int(xp.sum(record.iterations)) + int(xp.sum(ended))
 
 
 def _ended(record: Record, otherwise: Status) -> Record:
-    """Give what has not ended a status."""
+    """Set the status of problems that are still running."""
     xp = array_namespace(record.status)
     running = record.status == RUNNING
     return record._replace(status=xp.where(running, status_like(record.status, otherwise), record.status))
@@ -142,7 +142,7 @@ def _spread(record: Record, numbers: Array) -> Record:
     def repeated(x: Array) -> Array:
         xp = array_namespace(x)
         shape = (*x.shape[:batch_ndim], numbers.shape[0], *x.shape[batch_ndim:])
-        # Added to zeros, so that it is a whole array and no view that repeats its elements.
+        # Added to zeros, so that it is a full array and not a view that repeats its elements.
         return xp.expand_dims(x, axis=batch_ndim) + xp.zeros(shape, dtype=x.dtype, device=_arguments.device_of(x))
 
     found: Record = trees.map(repeated, record)
@@ -150,7 +150,7 @@ def _spread(record: Record, numbers: Array) -> Record:
 
 
 def _recorded(numbers: Array, now: Record, recorded: Record) -> Record:
-    """Put a record where it is the newest within a number of steps."""
+    """Store a record wherever it is the latest within a number of steps."""
     new = now.iterations[..., None]
     changed = (new <= numbers) & ((new > recorded.iterations) | (now.status[..., None] != RUNNING))
     batch_ndim = now.status.ndim
