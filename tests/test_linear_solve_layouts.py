@@ -109,7 +109,7 @@ def test_padding_and_duplicates_by_diagonals() -> None:
 def test_products_by_diagonals_on_numpy(shape: tuple[int, int], dtype: str) -> None:
     dense = banded(*shape, [-2, 0, 1]).astype(dtype)
     a = container(NUMPY, dense)
-    places = numpy_diagonals.places_of(a.indices, a.indptr, shape, 4.0)
+    places = numpy_diagonals.positions_of(a.indices, a.indptr, shape, 4.0)
     assert places is not None
     x, out = np.linspace(-1.0, 2.0, shape[1], dtype=dtype), np.ones(shape[0], dtype=dtype)
     numpy_diagonals.by_diagonals(a.values, places).add_product(x, out)
@@ -119,19 +119,19 @@ def test_products_by_diagonals_on_numpy(shape: tuple[int, int], dtype: str) -> N
 def test_padding_duplicates_and_no_diagonals_on_numpy() -> None:
     values, indices, indptr = np.asarray([1.0, 2.0, 4.0, 8.0, 99.0]), np.asarray([0, 0, 1, 2, 0]), np.arange(4) + 1
     indptr[0] = 0
-    places = numpy_diagonals.places_of(indices, indptr, (3, 3), 1.5)
+    places = numpy_diagonals.positions_of(indices, indptr, (3, 3), 1.5)
     assert places is not None
     assert places.offsets.tolist() == [0]
     assert numpy_diagonals.by_diagonals(values, places).data.tolist() == [[3.0, 4.0, 8.0]]
-    assert numpy_diagonals.places_of(indices, np.zeros(4, dtype=np.int64), (3, 3), 1.5) is None
+    assert numpy_diagonals.positions_of(indices, np.zeros(4, dtype=np.int64), (3, 3), 1.5) is None
     scattered = container(NUMPY, np.eye(50)[np.random.default_rng(0).permutation(50)])
-    assert numpy_diagonals.places_of(scattered.indices, scattered.indptr, (50, 50), 1.5) is None
+    assert numpy_diagonals.positions_of(scattered.indices, scattered.indptr, (50, 50), 1.5) is None
 
 
 @pytest.mark.parametrize("library", [NUMPY, TORCH], ids=str)
 def test_long_iterations_go_over_to_diagonals(library: Library, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each pattern is looked at once, each matrix brought into diagonals once, and the steps are the same."""
-    made = {"places_of": 0, "by_diagonals": 0}
+    made = {"positions_of": 0, "by_diagonals": 0}
 
     def counted(name: str) -> Any:
         inner = getattr(numpy_diagonals, name)
@@ -148,10 +148,10 @@ def test_long_iterations_go_over_to_diagonals(library: Library, monkeypatch: pyt
     dense, b = line(n) - 0.5 * np.eye(n), np.random.default_rng(1).normal(size=(3, n))
     a = container(library, dense)
     short = solve(a, library.asarray(b[0]), method="cg", max_steps=(20, 30))
-    assert made == {"places_of": 0, "by_diagonals": 0}
+    assert made == {"positions_of": 0, "by_diagonals": 0}
     monkeypatch.setattr(on_numpy, "_MANY_STEPS", 10)
     long = solve(a, library.asarray(b[0]), method="cg", max_steps=(20, 30))
-    assert made == {"places_of": 1, "by_diagonals": 1}
+    assert made == {"positions_of": 1, "by_diagonals": 1}
     for found, expected in zip(long, short):
         library.assert_equal(found, library.to_numpy(expected))
     monkeypatch.setattr(on_numpy, "_FEW_UNKNOWNS", 0)
@@ -160,7 +160,7 @@ def test_long_iterations_go_over_to_diagonals(library: Library, monkeypatch: pyt
         result = solve(matrix, library.asarray(b), axis=-1, method="cg", rtol=1e-12)
         library.assert_equal(result.x, np.linalg.solve(dense, b.T).T / scale, rtol=1e-9, atol=1e-10)
         assert made["by_diagonals"] == matrices_made
-    assert made["places_of"] == 3
+    assert made["positions_of"] == 3
 
 
 def test_what_has_no_layout_stays_as_it_is() -> None:

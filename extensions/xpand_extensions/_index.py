@@ -126,11 +126,11 @@ def check_types(function: str, xp: Namespace, x: Array, index: Any) -> list[Any]
     if consumed > x.ndim:
         raise IndexError(f"{function}: too many indices: index has {consumed} for the {x.ndim} axes of x")
     rest = [slice(None)] * (x.ndim - consumed)
-    places = [p for p, item in enumerate(items) if item is Ellipsis]
-    if len(places) > 1:
-        raise IndexError(f"{function}: index has {len(places)} ellipses ('...'), takes at most one")
-    place = places[0] if places else len(items)
-    return [*items[:place], *rest, *items[place + 1 :]]
+    positions = [p for p, item in enumerate(items) if item is Ellipsis]
+    if len(positions) > 1:
+        raise IndexError(f"{function}: index has {len(positions)} ellipses ('...'), takes at most one")
+    insertion = positions[0] if positions else len(items)
+    return [*items[:insertion], *rest, *items[insertion + 1 :]]
 
 
 def _consumes(function: str, xp: Namespace, x: Array, item: Any) -> int:
@@ -262,9 +262,9 @@ class _Reader:
         _check_mask(self.function, item, dim, self.shape)
         if not is_concrete(item):
             raise _unknown_mask(self.function)
-        places = self.xp.nonzero(item)
-        pairs = tuple((dim + j, self.xp.astype(p, self._index_dtype(), copy=False)) for j, p in enumerate(places))
-        return _Gather(pairs, tuple(places[0].shape), True)
+        positions = self.xp.nonzero(item)
+        pairs = tuple((dim + j, self.xp.astype(p, self._index_dtype(), copy=False)) for j, p in enumerate(positions))
+        return _Gather(pairs, tuple(positions[0].shape), True)
 
     def _index_dtype(self) -> Any:
         return index_dtype(self.xp, self.device)
@@ -285,8 +285,8 @@ class _Reader:
         # The axes that arrays (and numbers) broadcast to take their place, or come first where something is between.
         together = advanced[-1] - advanced[0] + 1 == len(advanced)
         basic = [entry for entry in entries if entry is None or isinstance(entry, _Range)]
-        place = advanced[0] if together else 0
-        axes: list[Any] = [*basic[:place], *group, *basic[place:]]
+        insertion = advanced[0] if together else 0
+        axes: list[Any] = [*basic[:insertion], *group, *basic[insertion:]]
         sizes = tuple([axis.size if isinstance(axis, _Range) else 1 if axis is None else axis for axis in axes])
 
         # Last axes that are taken whole are the width of a row.
@@ -294,7 +294,7 @@ class _Reader:
         while lead and any(isinstance(axis, _Range) and self._is_whole(axis, lead - 1) for axis in axes):
             lead -= 1
         cut = len(axes)
-        while cut > place + len(group) and (axes[cut - 1] is None or axes[cut - 1].dim >= lead):
+        while cut > insertion + len(group) and (axes[cut - 1] is None or axes[cut - 1].dim >= lead):
             cut -= 1
 
         strides = [math.prod(self.shape[dim + 1 : lead]) for dim in range(lead)]
@@ -302,7 +302,7 @@ class _Reader:
         parts: list[Array] = []
         inside: list[Array] = []
         for dim, index in [pair for gather in gathers for pair in gather.pairs]:
-            index = self._along(index, place + len(group) - index.ndim, cut)
+            index = self._along(index, insertion + len(group) - index.ndim, cut)
             parts.append(index if strides[dim] == 1 else index * strides[dim])
             if self.dropped:
                 inside.append(index < self.shape[dim])

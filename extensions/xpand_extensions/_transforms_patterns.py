@@ -130,21 +130,21 @@ def in_namespace_of(arrays: Sequence[Array], tree: trees.Tree) -> trees.Tree:
     return trees.map(lambda x: namespace.argument(x) if _arguments.is_array(x) else x, tree)
 
 
-def pattern_places(tree: trees.Tree) -> list[int]:
+def pattern_positions(tree: trees.Tree) -> list[int]:
     """Return which leaves of a tree, by their numbers, are patterns of containers, or were computed from them."""
     if not has_containers(tree):
         return []
-    places: list[int] = []
+    positions: list[int] = []
     count = 0
     for x in trees.leaves(tree, is_leaf=is_container):
         if isinstance(x, Sparse):
             length = len(trees.leaves((x.pattern, x._plan)))
             count += len(trees.leaves(x._values))
-            places += range(count, count + length)
+            positions += range(count, count + length)
             count += length
         else:
             count += 1
-    return places
+    return positions
 
 
 def without_plans(tree: trees.Tree) -> trees.Tree:

@@ -63,8 +63,8 @@ def for_user(error: E) -> E:
         if cause is not None:
             cause.__traceback__ = _without_own_frames(cause.__traceback__)
     shown = list(_inwards(error.__traceback__))
-    if shown and not _is_users(shown[-1].tb_frame) and (place := place_of(error)):
-        note = f"at {place}"
+    if shown and not _is_users(shown[-1].tb_frame) and (position := location_of(error)):
+        note = f"at {position}"
         if note not in getattr(error, "__notes__", ()):  # of a transformation inside
             error.add_note(note)
     return error
@@ -91,12 +91,12 @@ def _without_own_frames(first: TracebackType | None) -> TracebackType | None:
     return traceback
 
 
-def place() -> str:
+def position() -> str:
     """Name the innermost line that is in neither this project nor a library of arrays; nothing where there is none."""
     return _first((frame, frame.f_lineno) for frame in _outwards(sys._getframe(1)))
 
 
-def place_of(error: BaseException) -> str:
+def location_of(error: BaseException) -> str:
     """Name the innermost such line that an error came by."""
     passed = [(trace.tb_frame, trace.tb_lineno) for trace in _inwards(error.__traceback__)]
     return _first(reversed(passed))

@@ -60,18 +60,18 @@ def grid_sample(grid: Array, coordinates: Array, /, *, extrapolation: Extrapolat
     _arguments.dtype("grid_sample", "coordinates", xp, coordinates, _arguments.REAL)
     _arguments.choice("grid_sample", "extrapolation", extrapolation, _EXTRAPOLATIONS)
     shape = _arguments.known_shape("grid_sample", "grid", grid)
-    places = _arguments.known_shape("grid_sample", "coordinates", coordinates)
+    positions = _arguments.known_shape("grid_sample", "coordinates", coordinates)
     if len(shape) < 2:
         raise ValueError(f"grid_sample: grid must have the axes (batch, *spatial, channel), got the shape {shape}")
-    if len(places) < 2 or places[-1] != len(shape) - 2:
+    if len(positions) < 2 or positions[-1] != len(shape) - 2:
         raise ValueError(
             f"grid_sample: coordinates must have the axes (batch, *points, {len(shape) - 2}), the last one for the "
-            f"spatial axes of the grid of shape {shape}; got the shape {places}"
+            f"spatial axes of the grid of shape {shape}; got the shape {positions}"
         )
-    if shape[0] != places[0] and 1 not in (shape[0], places[0]):
+    if shape[0] != positions[0] and 1 not in (shape[0], positions[0]):
         raise ValueError(
             f"grid_sample: grid and coordinates must have batches of one size, or one of 1, got {shape[0]} and "
-            f"{places[0]}"
+            f"{positions[0]}"
         )
     if 0 in shape[1:-1]:
         raise ValueError(f"grid_sample: grid must have points along each spatial axis, got the shape {shape}")

@@ -201,17 +201,17 @@ def _product(xp: Namespace, p1: Array, p2: Array) -> Array:
     dtype = p1.dtype
     m, n = p1.shape[-1], p2.shape[-1]
     batch = checks.batch("polymul", p1, p2)
-    place = _arguments.device_of(p1)
+    device = _arguments.device_of(p1)
     if not m or not n:
-        return xp.zeros((*batch, 0), dtype=dtype, device=place)
+        return xp.zeros((*batch, 0), dtype=dtype, device=device)
     if m < n:
         p1, p2, m, n = p2, p1, n, m
     # The longer, moved by each power of the shorter: as many passes as that has coefficients.
     total = None
     for i in range(n):
         term = xp.multiply(p1, p2[..., i : i + 1])
-        before = xp.zeros((*batch, i), dtype=dtype, device=place)
-        after = xp.zeros((*batch, n - 1 - i), dtype=dtype, device=place)
+        before = xp.zeros((*batch, i), dtype=dtype, device=device)
+        after = xp.zeros((*batch, n - 1 - i), dtype=dtype, device=device)
         term = xp.concat([before, term, after], axis=-1)
         total = term if total is None else xp.add(total, term)
     return total

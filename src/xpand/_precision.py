@@ -102,9 +102,9 @@ def named_dtype(xp: Namespace, name: str, device: Device | None = None) -> DType
     if dtype is None or (
         device is not None and name != "float16" and name != "bfloat16" and name not in _dtypes_on(xp, device)
     ):
-        place = library_name(xp) if dtype is None else f"{library_name(xp)} on the device {device}"
+        target = library_name(xp) if dtype is None else f"{library_name(xp)} on the device {device}"
         raise UnsupportedError(
-            f"precision: the precision that is set makes new arrays {name}, which {place} does not have; set another "
+            f"precision: the precision that is set makes new arrays {name}, which {target} does not have; set another "
             "with `precision(32)`, or pass dtype="
         )
     # NumPy's name is a class of scalars, and Dask has no function that makes a data type of it.

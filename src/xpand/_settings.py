@@ -137,9 +137,9 @@ class ProcessSwitch(Generic[T, S]):
 
     def left(self, value: T | None) -> None:
         with self._lock:
-            place = _last_place(self._open, value)
-            if place is not None:
-                del self._open[place]
+            position = _last_position(self._open, value)
+            if position is not None:
+                del self._open[position]
             self._follow()
 
     def process(self, value: T | None) -> None:
@@ -200,15 +200,15 @@ class ThreadSwitch(Generic[T]):
     def left(self, value: T | None) -> None:
         blocks = self._thread.open
         values = [each for each, _ in blocks]
-        place = _last_place(values, value)
-        if place is None:
+        position = _last_position(values, value)
+        if position is None:
             return
-        if place == len(blocks) - 1 and self._contexts(values) is not None:
+        if position == len(blocks) - 1 and self._contexts(values) is not None:
             blocks.pop()[1].close()
             return
         while blocks:
             blocks.pop()[1].close()
-        for each in (*values[:place], *values[place + 1 :]):
+        for each in (*values[:position], *values[position + 1 :]):
             self.entered(each)
 
     @contextmanager
@@ -221,7 +221,7 @@ class ThreadSwitch(Generic[T]):
             self.left(value)
 
 
-def _last_place(values: list[Any], value: Any) -> int | None:
+def _last_position(values: list[Any], value: Any) -> int | None:
     """Return the place of the last of the equal values."""
     return next((i for i in range(len(values) - 1, -1, -1) if values[i] == value), None)
 

@@ -224,12 +224,12 @@ def _triangle(
     starts = [0]
     for first, stop in columns:
         starts.append(starts[-1] + stop - first)
-    place = xp.arange(starts[-1], **options)
+    position = xp.arange(starts[-1], **options)
     if not starts[-1]:
-        return place, place
-    row = xp.astype(xp.searchsorted(xp.asarray(starts[1:], **options), place, side="right"), place.dtype)
+        return position, position
+    row = xp.astype(xp.searchsorted(xp.asarray(starts[1:], **options), position, side="right"), position.dtype)
     shift = xp.asarray([first - start for (first, _), start in zip(columns, starts)], **options)
-    return row, place + xp.take(shift, row)
+    return row, position + xp.take(shift, row)
 
 
 def _index_dtype(xp: Namespace, device: Device | None) -> DType:

@@ -137,26 +137,27 @@ def broadcast_in_dim(x: Array, shape: int | Sequence[int], /, *, axes: int | Seq
     """
     xp = _arguments.namespace_of("broadcast_in_dim", x=x)
     sizes = _arguments.shape("broadcast_in_dim", "shape", shape)
-    places = _arguments.axes("broadcast_in_dim", axes, len(sizes))
+    positions = _arguments.axes("broadcast_in_dim", axes, len(sizes))
     own = _arguments.known_shape("broadcast_in_dim", "x", x)
-    if len(places) != len(own):
+    if len(positions) != len(own):
         raise ValueError(
-            f"broadcast_in_dim: axes must name a place for each of the {len(own)} axes of x, got {len(places)}: {axes}"
+            f"broadcast_in_dim: axes must name a place for each of the {len(own)} axes of x, got {len(positions)}: "
+            f"{axes}"
         )
-    if list(places) != sorted(places):
+    if list(positions) != sorted(positions):
         raise ValueError(
             f"broadcast_in_dim: axes must increase, got {axes}; bring the axes of x into their order first, with "
             "`xp.permute_dims`"
         )
-    for axis, (place, size) in enumerate(zip(places, own)):
-        if size not in (1, sizes[place]):
+    for axis, (position, size) in enumerate(zip(positions, own)):
+        if size not in (1, sizes[position]):
             raise ValueError(
-                f"broadcast_in_dim: axis {axis} of x has size {size}, which doesn't broadcast to the {sizes[place]} "
-                f"of axis {place} of the result"
+                f"broadcast_in_dim: axis {axis} of x has size {size}, which doesn't broadcast to the {sizes[position]} "
+                f"of axis {position} of the result"
             )
     aligned = [1] * len(sizes)
-    for place, size in zip(places, own):
-        aligned[place] = size
+    for position, size in zip(positions, own):
+        aligned[position] = size
     return xp.broadcast_to(xp.reshape(x, tuple(aligned)), sizes)
 
 

@@ -20,17 +20,17 @@ class Floating:
     def __init__(self, flat: Flat, leaves: Sequence[Array]) -> None:
         """Take the function, and all its arguments."""
         self.flat, self._leaves = flat, leaves
-        self._places = [i for i, x in enumerate(leaves) if is_floating(array_namespace(x), x)]
+        self._positions = [i for i, x in enumerate(leaves) if is_floating(array_namespace(x), x)]
         self._is_floating: list[bool] = []
 
     def chosen(self, arrays: Sequence[Any]) -> list[Any]:
         """Select the values that belong to arguments of floating-point data types."""
-        return [arrays[i] for i in self._places]
+        return [arrays[i] for i in self._positions]
 
     def __call__(self, *arrays: Array) -> tuple[tuple[Array, ...], tuple[Array, ...]]:
         """Call the function; return the floating-point outputs, and the other results."""
         given = list(self._leaves)
-        for i, x in zip(self._places, arrays):
+        for i, x in zip(self._positions, arrays):
             given[i] = x
         if len(arrays) < len(given):
             given = in_namespace_of(arrays, given)
@@ -65,14 +65,14 @@ class Chosen:
         allow_int: bool,
     ) -> None:
         """Take the arguments with given numbers, for the transformation `name`; the others are constants."""
-        places = places_of(name, numbers, len(args))
-        chosen = tuple(args[place] for place in places)
+        positions = positions_of(name, numbers, len(args))
+        chosen = tuple(args[position] for position in positions)
         self.leaves, self.structure = values_of(name, "the arguments", chosen, (args, kwargs))
         if not allow_int:
             differentiable(name, "the arguments", self.leaves)
         # Not a method of this object: a cycle of references would keep the arguments alive until garbage collection.
-        self.flat = Flat(name, partial(_called, function, args, kwargs, places), self.structure, has_aux)
-        self._places = [i for i, x in enumerate(self.leaves) if is_floating(array_namespace(x), x)]
+        self.flat = Flat(name, partial(_called, function, args, kwargs, positions), self.structure, has_aux)
+        self._positions = [i for i, x in enumerate(self.leaves) if is_floating(array_namespace(x), x)]
 
     @property
     def name(self) -> str:
@@ -82,12 +82,12 @@ class Chosen:
     @property
     def arrays(self) -> list[Array]:
         """The arrays that have derivatives."""
-        return [self.leaves[i] for i in self._places]
+        return [self.leaves[i] for i in self._positions]
 
     def __call__(self, *arrays: Array) -> tuple[tuple[Array, ...], tuple[Array, ...]]:
         """Call the function with other arrays in place of these."""
         given = list(self.leaves)
-        for i, x in zip(self._places, arrays):
+        for i, x in zip(self._positions, arrays):
             given[i] = x
         if len(arrays) < len(given):
             given = in_namespace_of(arrays, given)
@@ -98,7 +98,7 @@ class Chosen:
 
         Those of integers are zeros of their own data types.
         """
-        found = {i: _of_one_kind(x, self.leaves[i]) for i, x in zip(self._places, derivatives)}
+        found = {i: _of_one_kind(x, self.leaves[i]) for i, x in zip(self._positions, derivatives)}
         for i, x in enumerate(self.leaves):
             if i not in found:
                 xp = array_namespace(x)
@@ -115,14 +115,14 @@ def _of_one_kind(x: Array, like: Array) -> Array:
 
 
 def _called(
-    function: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any], places: Sequence[int], *chosen: Any
+    function: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any], positions: Sequence[int], *chosen: Any
 ) -> Any:
     """Call a function with some arguments replaced."""
     given = list(args)
     if len(chosen) < len(given) or kwargs:
         given, kwargs = in_namespace_of(trees.leaves(chosen), (given, kwargs))
-    for place, value in zip(places, chosen):
-        given[place] = value
+    for position, value in zip(positions, chosen):
+        given[position] = value
     return function(*given, **kwargs)
 
 
@@ -138,7 +138,7 @@ def argnums_of(name: str, argnums: int | Sequence[int], argument: str = "argnums
     return tuple(_arguments.integer(name, argument, number) for number in given)
 
 
-def places_of(name: str, numbers: tuple[int, ...], count: int, argument: str = "argnums") -> list[int]:
+def positions_of(name: str, numbers: tuple[int, ...], count: int, argument: str = "argnums") -> list[int]:
     """Return the positions of a call's arguments for numbers that may be negative, counted from the end.
 
     Raises:
@@ -150,10 +150,10 @@ def places_of(name: str, numbers: tuple[int, ...], count: int, argument: str = "
                 f"{name}: {argument} names argument {number}, and the function was called with {count} positional "
                 "arguments"
             )
-    places = [number % count for number in numbers]
-    if len(set(places)) < len(places):
+    positions = [number % count for number in numbers]
+    if len(set(positions)) < len(positions):
         raise ValueError(f"{name}: {argument}={numbers} names an argument twice")
-    return places
+    return positions
 
 
 def check_scalar(name: str, flat: Flat, outs: Sequence[Array], holomorphic: bool) -> None:

@@ -129,7 +129,7 @@ class _Check:
 
     def compare(self, path: str, expected: trees.Tree, found: trees.Tree) -> None:
         """Compare trees, leaf by leaf."""
-        for place, wanted, got in zip(
+        for position, wanted, got in zip(
             trees.structure(expected).accessors(), trees.leaves(expected), trees.leaves(found)
         ):
             xp = array_namespace(got)
@@ -138,7 +138,8 @@ class _Check:
             off = xp.abs(got - wanted) - (self.atol + self.rtol * xp.abs(wanted))
             if not bool(xp.all(off <= 0.0)):
                 raise AssertionError(
-                    f"check_grads: {path}: {place.codify('output')}: differences give {wanted}, the derivative is {got}"
+                    f"check_grads: {path}: {position.codify('output')}: differences give {wanted}, the derivative "
+                    f"is {got}"
                 )
 
     def compare_numbers(self, path: str, expected: float, found: float) -> None:

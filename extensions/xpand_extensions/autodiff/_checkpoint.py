@@ -12,7 +12,7 @@ from .._captures import OfArrays
 from .._dispatch import pluggable
 from .._transformed import transformation
 from .._transforms import arrays_and_numbers, as_array, unflatten
-from ._arguments import argnums_of, check_callable, places_of
+from ._arguments import argnums_of, check_callable, positions_of
 from ._products import Function
 from .checkpoint_policies import AnyPolicy
 
@@ -67,9 +67,9 @@ def checkpoint(
 
     @wraps(function)
     def checkpointed(*args: Any, **kwargs: Any) -> Any:
-        static = sorted(places_of("checkpoint", numbers, len(args), "static_argnums"))
-        constants = [(place, args[place]) for place in static]
-        args = tuple([x for place, x in enumerate(args) if place not in static])
+        static = sorted(positions_of("checkpoint", numbers, len(args), "static_argnums"))
+        constants = [(position, args[position]) for position in static]
+        args = tuple([x for position, x in enumerate(args) if position not in static])
         # PyTorch's compiler can't read dictionaries in trees, not even empty ones.
         given = (args, kwargs) if kwargs else (args,)
         leaves, structure = arrays_and_numbers("checkpoint", "the arguments", given, [value for _, value in constants])
@@ -78,8 +78,8 @@ def checkpoint(
         def of_arrays(users: "tuple[Function]", *xs: Array) -> tuple[Array, ...]:
             traced, *named = unflatten(structure, xs)
             given = list(traced)
-            for place, value in constants:
-                given.insert(place, value)
+            for position, value in constants:
+                given.insert(position, value)
             found, of_result = trees.flatten(users[0](*given, **(named[0] if named else {})))
             if not result:  # once: PyTorch's compiler lets nothing be changed when it is called again
                 result.append(of_result)

@@ -11,8 +11,8 @@ from xpand._structures import same_structure
 from xpand._typing import Array
 
 from .._transforms import ArraySpec, Flat, Partial, arrays_and_numbers, as_array, unflatten
-from .._transforms_patterns import flatten_without_plans, pattern_places, without_plans
-from ._arguments import argnums_of, check_callable, places_of
+from .._transforms_patterns import flatten_without_plans, pattern_positions, without_plans
+from ._arguments import argnums_of, check_callable, positions_of
 from ._products import Function
 from ._symbolic_zeros import CustomVJPPrimal, SymbolicZero
 
@@ -73,8 +73,8 @@ def _positional(function: Function) -> tuple[int, tuple[Any, ...]]:
         parameters = inspect.signature(function).parameters.values()
     except (TypeError, ValueError):  # written in C
         return 0, ()
-    by_place = [each for each in parameters if each.kind in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD)]
-    return len(by_place), tuple([each.default for each in by_place if each.default is not each.empty])
+    by_position = [each for each in parameters if each.kind in (each.POSITIONAL_ONLY, each.POSITIONAL_OR_KEYWORD)]
+    return len(by_position), tuple([each.default for each in by_position if each.default is not each.empty])
 
 
 class Call:
@@ -82,12 +82,12 @@ class Call:
 
     def __init__(self, custom: Custom, args: tuple[Any, ...]) -> None:
         self.custom = custom
-        self.nondiff = sorted(places_of(custom.name, custom.nondiff_argnums, len(args), "nondiff_argnums"))
+        self.nondiff = sorted(positions_of(custom.name, custom.nondiff_argnums, len(args), "nondiff_argnums"))
         self.chosen = [i for i in range(len(args)) if i not in self.nondiff]
         chosen = without_plans(tuple(args[i] for i in self.chosen))
         self.leaves, self.structure = arrays_and_numbers(custom.name, "the arguments", chosen, args)
         self.specs = [ArraySpec.of(x) for x in self.leaves]
-        self.patterns = self.given_places(pattern_places(chosen))
+        self.patterns = self.given_positions(pattern_positions(chosen))
         self.patterns_out: list[int] = []
         self.nondiff_args = tuple(args[i] for i in self.nondiff)
         """The arguments that are not differentiated."""
@@ -105,12 +105,12 @@ class Call:
         args = dict(zip((*self.nondiff, *self.chosen), (*nondiff, *chosen)))
         return function(*[args[i] for i in range(len(args))])
 
-    def given_places(self, places: list[int]) -> list[int]:
+    def given_positions(self, positions: list[int]) -> list[int]:
         """Renumber leaves of the arguments, not counting Python numbers."""
-        if not (places and isinstance(self.structure, Partial)):
-            return places
+        if not (positions and isinstance(self.structure, Partial)):
+            return positions
         left = self.structure.given(range(len(self.structure.filled(self.leaves))))
-        return [left.index(place) for place in places]
+        return [left.index(position) for position in positions]
 
     def tangents(self, arrays: Sequence[Array], symbolic_zeros: bool) -> trees.Tree:
         """Give the tangents of the arguments their structure; those of Python numbers are zero."""
@@ -148,9 +148,9 @@ class Call:
         """Flatten an output that a rule returned, which must have the structure of the function's own."""
         label = self.custom.label
         found, structure = flatten_without_plans(output)
-        places = pattern_places(output)
-        if places != self.patterns_out:  # once: PyTorch's compiler lets nothing be changed when it is called again
-            self.patterns_out = places
+        positions = pattern_positions(output)
+        if positions != self.patterns_out:  # once: PyTorch's compiler lets nothing be changed when it is called again
+            self.patterns_out = positions
         if self.result is None:
             self.result = structure
         elif not same_structure(structure, self.result):
@@ -225,11 +225,11 @@ def _instantiated(what: str, leaf: Any, like: ArraySpec) -> Any:
     return like.zeros()
 
 
-def replaced(arrays: Sequence[Array], places: list[int], by: Sequence[Array]) -> Sequence[Array]:
+def replaced(arrays: Sequence[Array], positions: list[int], by: Sequence[Array]) -> Sequence[Array]:
     """Replace the arrays at some positions."""
-    if not places:
+    if not positions:
         return arrays
     found = list(arrays)
-    for place, x in zip(places, by):
-        found[place] = x
+    for position, x in zip(positions, by):
+        found[position] = x
     return found

@@ -225,17 +225,19 @@ def skeleton(tree: trees.Tree, keep: Callable[[Any], bool] | None = None) -> tre
     """
     found, structure = trees.flatten(tree)
     numbers = count()
-    return trees.unflatten(structure, [x if keep is not None and keep(x) else _Place(next(numbers)) for x in found])
+    return trees.unflatten(
+        structure, [x if keep is not None and keep(x) else _Placeholder(next(numbers)) for x in found]
+    )
 
 
 def filled(skeleton: trees.Tree, arrays: Sequence[Array]) -> trees.Tree:
     """Replace the leaves of a tree by arrays."""
-    if type(skeleton) is _Place:  # the common case, at every step of a loop in Python
+    if type(skeleton) is _Placeholder:  # the common case, at every step of a loop in Python
         return arrays[0]
-    return trees.map(lambda x: arrays[x.number] if type(x) is _Place else x, skeleton)
+    return trees.map(lambda x: arrays[x.number] if type(x) is _Placeholder else x, skeleton)
 
 
-class _Place:
+class _Placeholder:
     """The number of a leaf. A plain integer would be a constant, for which PyTorch 2.13 can't trace optree."""
 
     __slots__ = ("number",)

@@ -73,8 +73,8 @@ class GenericAt(At):
             return out
         # Arrays that can't be written: number the elements, and select the numbers.
         size = math.prod(self.x.shape)
-        place = _arguments.device_of(self.x)
-        numbers = xp.reshape(xp.arange(size, dtype=index_dtype(xp, place), device=place), self.x.shape)
+        device = _arguments.device_of(self.x)
+        numbers = xp.reshape(xp.arange(size, dtype=index_dtype(xp, device), device=device), self.x.shape)
         rows = Rows(xp.reshape(numbers[selection.key], (-1,)), size, 1, selection.sliced, True, False)
         written = self._write_rows(xp.reshape(self.x, (size, 1)), rows, xp.reshape(values, (-1, 1)), "set")
         return xp.reshape(written, self.x.shape)
@@ -271,21 +271,21 @@ def _spread_over_mask(function: str, xp: Namespace, x: Array, selection: Mask, v
     mask = selection.mask
     after = x.ndim - selection.axis - mask.ndim
     shape = _arguments.known_shape(function, "values", values)
-    place = len(shape) - after - 1  # which axis of values runs over the places of the mask
-    if place >= 0 and shape[place] != 1:
+    position = len(shape) - after - 1  # which axis of values runs over the places of the mask
+    if position >= 0 and shape[position] != 1:
         if is_concrete(mask):
             return None
         # How many places hold isn't known, but the number of each is: there are as many values, or the call is wrong.
-        if shape[place] == 0:
+        if shape[position] == 0:
             return x
         flat = xp.reshape(mask, (-1,))
         number = xp.clip(
-            xp.cumulative_sum(xp.astype(flat, index_dtype(xp, _arguments.device_of(flat)))) - 1, 0, shape[place] - 1
+            xp.cumulative_sum(xp.astype(flat, index_dtype(xp, _arguments.device_of(flat)))) - 1, 0, shape[position] - 1
         )
-        values = xp.take(values, number, axis=place)
-    if place >= 0:
-        lengths = tuple(mask.shape) if shape[place] != 1 else (1,) * mask.ndim
-        values = xp.reshape(values, shape[:place] + lengths + shape[place + 1 :])
+        values = xp.take(values, number, axis=position)
+    if position >= 0:
+        lengths = tuple(mask.shape) if shape[position] != 1 else (1,) * mask.ndim
+        values = xp.reshape(values, shape[:position] + lengths + shape[position + 1 :])
     try:
         fits = _arguments.broadcast(tuple(values.shape), tuple(x.shape)) == tuple(x.shape)
     except ValueError:

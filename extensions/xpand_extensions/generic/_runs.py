@@ -89,12 +89,12 @@ class Runs:
         """Pick the occurrence with this number of each index: shape `(count, width)`, arbitrary where there is none."""
         return self.xp.take(values, self._positions(self.first + number), axis=0)
 
-    def _positions(self, place: Array) -> Array:
-        place = self._within(place)
-        return place if self.order is None else self.xp.take(self.order, place)
+    def _positions(self, position: Array) -> Array:
+        position = self._within(position)
+        return position if self.order is None else self.xp.take(self.order, position)
 
-    def _within(self, place: Array) -> Array:
-        return self.xp.clip(place, 0, self.sorted_index.shape[0] - 1)
+    def _within(self, position: Array) -> Array:
+        return self.xp.clip(position, 0, self.sorted_index.shape[0] - 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,8 +145,8 @@ class Matches:
     def _number_of(self, *, later: bool) -> Array:
         """Count, for each position, the earlier or later positions of the same index: shape `(n,)`."""
         xp, index = self.xp, self.index
-        places = _numbers(xp, index.shape[0], index)
-        here, there = xp.expand_dims(places, axis=1), xp.expand_dims(places, axis=0)
+        positions = _numbers(xp, index.shape[0], index)
+        here, there = xp.expand_dims(positions, axis=1), xp.expand_dims(positions, axis=0)
         same = xp.expand_dims(index, axis=1) == xp.expand_dims(index, axis=0)
         return xp.sum(xp.astype(same & (there > here if later else there < here), index.dtype), axis=1)
 

@@ -29,8 +29,8 @@ def unique(
         )
     xp = array_namespace(x)
     slices = xp.reshape(x, (-1,)) if axis is None else xp.moveaxis(x, axis, 0)
-    place = _arguments.device_of(x)
-    dtype = index_dtype(xp, place)
+    device = _arguments.device_of(x)
+    dtype = index_dtype(xp, device)
     number = slices.shape[0]
     order, new = _sorted(xp, slices)
     # The number of the group that each of the sorted slices is in, from 1.
@@ -39,11 +39,11 @@ def unique(
         (start,) = xp.nonzero(new)
         start = xp.astype(start, dtype, copy=False)
         size = start.shape[0]
-        present = xp.ones((size,), dtype=xp.bool, device=place)
-        stop = xp.concat([start, xp.full((1,), number, dtype=dtype, device=place)])[1:]
+        present = xp.ones((size,), dtype=xp.bool, device=device)
+        stop = xp.concat([start, xp.full((1,), number, dtype=dtype, device=device)])[1:]
     else:
         count = plain_sum(xp, xp.astype(new, dtype))
-        wanted = xp.arange(1, size + 2, dtype=dtype, device=place)
+        wanted = xp.arange(1, size + 2, dtype=dtype, device=device)
         bounds = sorting.searchsorted.native(group)(group, wanted)
         present = wanted[:-1] <= count
         start, stop = xp.astype(bounds[:-1], dtype, copy=False), xp.astype(bounds[1:], dtype, copy=False)
@@ -56,7 +56,7 @@ def unique(
         results.append(first)
     if return_inverse:
         back = xp.argsort(order)
-        cap = xp.full((), size, dtype=dtype, device=place)
+        cap = xp.full((), size, dtype=dtype, device=device)
         inverse = xp.take(xp.minimum(group - 1, cap), back, axis=0) if number else group
         results.append(xp.reshape(inverse, x.shape) if axis is None else inverse)
     if return_counts:
@@ -67,9 +67,9 @@ def unique(
 def _sorted(xp: Namespace, slices: Array) -> tuple[Array, Array]:
     """Sort slices along the first axis; return their order and which differ from the one before."""
     number = slices.shape[0]
-    place = _arguments.device_of(slices)
-    order = xp.arange(number, dtype=index_dtype(xp, place), device=place)
-    new = xp.arange(number, dtype=index_dtype(xp, place), device=place) < 1
+    device = _arguments.device_of(slices)
+    order = xp.arange(number, dtype=index_dtype(xp, device), device=device)
+    new = xp.arange(number, dtype=index_dtype(xp, device), device=device) < 1
     width = math.prod(slices.shape[1:])
     if not number:
         return order, new

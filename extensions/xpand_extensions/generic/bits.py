@@ -44,16 +44,16 @@ def count_leading_zeros(x: Array, /) -> Array:
 
 def shift_left(x: Array, n: Array, /) -> Array:
     xp = array_namespace(x)
-    inside, places = _places(xp, x, n)
-    shifted = xp.bitwise_left_shift(x, places)
+    inside, positions = _positions(xp, x, n)
+    shifted = xp.bitwise_left_shift(x, positions)
     return xp.where(inside, shifted, xp.zeros_like(shifted))
 
 
 def shift_right(x: Array, n: Array, /) -> Array:
     xp = array_namespace(x)
-    inside, places = _places(xp, x, n)
+    inside, positions = _positions(xp, x, n)
     last = _constant(xp, n, integer_width(xp, n.dtype) - 1)
-    shifted = xp.bitwise_right_shift(x, xp.where(inside, places, last))
+    shifted = xp.bitwise_right_shift(x, xp.where(inside, positions, last))
     if _arguments.kind(xp, x.dtype) == "signed":
         return shifted
     return xp.where(inside, shifted, xp.zeros_like(shifted))
@@ -63,16 +63,16 @@ def shift_right_logical(x: Array, n: Array, /) -> Array:
     xp = array_namespace(x)
     if _arguments.kind(xp, x.dtype) == "unsigned":
         return shift_right(x, n)
-    inside, places = _places(xp, x, n)
+    inside, positions = _positions(xp, x, n)
     # One place first, and the sign taken off; the rest as for any positive number.
     largest = _constant(xp, x, _arguments.integer_range(xp, x.dtype)[1])
     once = xp.bitwise_and(xp.bitwise_right_shift(x, xp.ones_like(x)), largest)
-    more = xp.bitwise_right_shift(once, xp.where(places > 0, places - 1, places))
-    shifted = xp.where(places == 0, x, more)
+    more = xp.bitwise_right_shift(once, xp.where(positions > 0, positions - 1, positions))
+    shifted = xp.where(positions == 0, x, more)
     return xp.where(inside, shifted, xp.zeros_like(shifted))
 
 
-def _places(xp: Namespace, x: Array, n: Array) -> tuple[Array, Array]:
+def _positions(xp: Namespace, x: Array, n: Array) -> tuple[Array, Array]:
     """Tell which numbers of places are within the width of the type, and make those that aren't 0."""
     inside = xp.less(n, _constant(xp, n, integer_width(xp, n.dtype)))
     if _arguments.kind(xp, n.dtype) == "signed":
@@ -109,5 +109,5 @@ def unpackbits(x: Array, /, *, axis: int | None = None, count: int | None = None
 
 def _order(xp: Namespace, x: Array, bitorder: str) -> Array:
     """Return by how many places the first to the eighth bit of a byte are shifted."""
-    places = xp.arange(8, dtype=xp.uint8, device=_arguments.device_of(x))
-    return places if bitorder == "little" else xp.flip(places)
+    positions = xp.arange(8, dtype=xp.uint8, device=_arguments.device_of(x))
+    return positions if bitorder == "little" else xp.flip(positions)

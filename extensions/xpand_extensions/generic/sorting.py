@@ -49,8 +49,8 @@ def searchsorted(x1: Array, x2: Array, /, *, side: Side = "left", sorter: Array 
 
 
 def _bisect(xp: Namespace, x1: Array, x2: Array, size: int, side: Side) -> Array:
-    place = _arguments.device_of(x2)
-    dtype = index_dtype(xp, place)
+    device = _arguments.device_of(x2)
+    dtype = index_dtype(xp, device)
     # All positions up to `low` are known to be before the value, and those from `low + length` on not to be.
     low = xp.zeros_like(x2, dtype=dtype)
     length = size

@@ -112,7 +112,7 @@ def name_of(function: Callable[..., Any]) -> str:
 class Statics:
     """The static arguments of a function, which split a call into static and traced arguments."""
 
-    __slots__ = ("_check_numbers", "_name", "_names", "_numbers", "_places", "any")
+    __slots__ = ("_check_numbers", "_name", "_names", "_numbers", "_positions", "any")
 
     def __init__(
         self,
@@ -136,12 +136,12 @@ class Statics:
             if not isinstance(each, str):
                 raise TypeError(f"{name}: static_argnames must be a name or names, got {describe(each)}")
         parameters = _parameters(function)
-        self._check_numbers = partial(_of_places, name, name_of(function), parameters)
+        self._check_numbers = partial(_of_positions, name, name_of(function), parameters)
         numbers = self._check_numbers(argument, numbers)
         if parameters is not None:
             numbers, names = _completed(name, name_of(function), parameters, numbers, names)
         self._numbers, self._names = numbers, frozenset(names)
-        self._places: dict[int, list[int]] = {}
+        self._positions: dict[int, list[int]] = {}
         self.any = bool(numbers or names)
 
     def donated(self, argnums: int | Sequence[int]) -> tuple[int, ...]:
@@ -168,13 +168,13 @@ class Statics:
         if not self.any:
             return (args, kwargs), ()
         count = len(args)
-        places = self._places.get(count)
-        if places is None:
-            places = sorted({number % count for number in self._numbers if -count <= number < count})
-            self._places[count] = places
-        statics: list[tuple[Any, ...]] = [(place, _exact(args[place]), args[place]) for place in places]
-        if places:
-            args = tuple([x for place, x in enumerate(args) if place not in places])
+        positions = self._positions.get(count)
+        if positions is None:
+            positions = sorted({number % count for number in self._numbers if -count <= number < count})
+            self._positions[count] = positions
+        statics: list[tuple[Any, ...]] = [(position, _exact(args[position]), args[position]) for position in positions]
+        if positions:
+            args = tuple([x for position, x in enumerate(args) if position not in positions])
         if kwargs:
             statics += [(name, _exact(kwargs[name]), kwargs[name]) for name in sorted(kwargs) if name in self._names]
             kwargs = {name: value for name, value in kwargs.items() if name not in self._names}
@@ -223,7 +223,7 @@ def _parameters(function: Callable[..., Any]) -> list[inspect.Parameter] | None:
         return None
 
 
-def _of_places(
+def _of_positions(
     name: str, function: str, parameters: list[inspect.Parameter] | None, argument: str, numbers: list[int]
 ) -> list[int]:
     """Convert negative numbers of arguments to positions from the front, if the number of arguments is known."""
@@ -272,8 +272,8 @@ class Flat:
         """Name the argument that a leaf belongs to, with the path to it: "x", "params['w']"."""
         is_named, key, *rest = self._structure.paths()[number]
         if not is_named:
-            for place, _ in self._statics:
-                key += isinstance(place, int) and place <= key
+            for position, _ in self._statics:
+                key += isinstance(position, int) and position <= key
             parameters = [p.name for p in _parameters(self._function) or () if p.kind in _POSITIONAL]
             key = parameters[key] if key < len(parameters) else f"number {key}"
         return str(key) + "".join(f"[{part!r}]" for part in rest)
@@ -306,13 +306,13 @@ def leaf_numbers(
     """Return the numbers of the leaves of the donated arguments."""
     if not donated:
         return ()
-    places = {number % len(args) for number in donated if -len(args) <= number < len(args)}
-    static = {place for place, *_ in statics}
+    positions = {number % len(args) for number in donated if -len(args) <= number < len(args)}
+    static = {position for position, *_ in statics}
     found: list[int] = []
     count = 0
-    for place, tree in zip([i for i in range(len(args)) if i not in static], traced):
+    for position, tree in zip([i for i in range(len(args)) if i not in static], traced):
         size = len(trees.leaves(tree))
-        found += range(count, count + size) if place in places else ()
+        found += range(count, count + size) if position in positions else ()
         count += size
     return tuple(found)
 

@@ -172,13 +172,13 @@ def prepared(
 
     # It captures plain values and the function only, which torch.compile must turn into constants.
     numbers = iter(range(count))
-    places = trees.map(lambda _: next(numbers), given)
+    positions = trees.map(lambda _: next(numbers), given)
     of_results = trees.map(lambda _: 0, result_shape_dtypes)
     shapes = tuple([tuple(each.shape) for each in declared])
     xp = array_namespace(*arrays)
     native = tuple([ShapeDtype(shape, dtype_of(name, x.dtype, xp)) for shape, x in zip(shapes, declared)])
     dtypes = tuple([dtype_name(each.dtype) for each in declared])
-    return partial(_called, function, places, of_results, shapes, dtypes, name), native, arrays, of_result
+    return partial(_called, function, positions, of_results, shapes, dtypes, name), native, arrays, of_result
 
 
 @clean_tracebacks
@@ -227,10 +227,10 @@ def lazy_apply(
         if not as_numpy:
             return func(*args, **kwargs)
         found = func(*[to_numpy(x) if _arguments.is_array(x) else x for x in args], **kwargs)
-        place = _arguments.device_of(next(iter(arrays.values())))
+        device = _arguments.device_of(next(iter(arrays.values())))
         if isinstance(found, (tuple, list)):
-            return tuple([xp.asarray(host.asarray(x), device=place) for x in found])
-        return xp.asarray(host.asarray(found), device=place)
+            return tuple([xp.asarray(host.asarray(x), device=device) for x in found])
+        return xp.asarray(host.asarray(found), device=device)
     count = len(dtype) if isinstance(dtype, list) else len(shape) if isinstance(shape, list) else 1
     if shape is None:
         shape = _arguments.broadcast(*[tuple(x.shape) for x in arrays.values()])
@@ -253,7 +253,7 @@ def lazy_apply(
 
 def _called(
     function: Callable[..., Any],
-    places: trees.Tree,
+    positions: trees.Tree,
     of_results: trees.Tree,
     shapes: tuple[tuple[int, ...], ...],
     dtypes: tuple[str, ...],
@@ -264,7 +264,7 @@ def _called(
     xp = namespace("numpy")
     # Copies: otherwise it might write into an argument of the call, or into an array that the program still needs.
     given = [xp.asarray(x, copy=True) for x in values]
-    args, *named = trees.map(given.__getitem__, places)
+    args, *named = trees.map(given.__getitem__, positions)
     leaves, structure = trees.flatten(function(*args, **(named[0] if named else {})))
     of_result = trees.structure(of_results)
     if not same_structure(structure, of_result):

@@ -165,9 +165,9 @@ def _sparse_triangle(a: COO, lower: bool, unit_diagonal: bool) -> COO:
     values = xp.where(in_triangle, a.values, xp.zeros_like(a.values))
     if unit_diagonal:
         size = a.shape[-1]
-        place = xp.arange(size, dtype=rows.dtype, device=_arguments.device_of(rows))
+        position = xp.arange(size, dtype=rows.dtype, device=_arguments.device_of(rows))
         values = _extended(values, xp.ones(size, dtype=values.dtype, device=_arguments.device_of(values)))
-        rows, columns = _extended(rows, place), _extended(columns, place)
+        rows, columns = _extended(rows, position), _extended(columns, position)
     return COO(values, (rows, columns), a.shape, check=False)
 
 

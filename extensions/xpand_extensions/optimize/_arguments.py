@@ -37,10 +37,10 @@ class Vectors:
         self.like = leaves[0]
         self.shapes = [_arguments.known_shape(function, name, x) for x in leaves]
         self.dtypes = [x.dtype for x in leaves]
-        for place, x in zip(paths(name, tree), leaves):
+        for position, x in zip(paths(name, tree), leaves):
             if _arguments.kind(self.xp, x.dtype) not in _arguments.FLOATING:
                 raise TypeError(
-                    f"{function}: {place} must have a floating-point data type, real or complex, got {x.dtype}; "
+                    f"{function}: {position} must have a floating-point data type, real or complex, got {x.dtype}; "
                     "convert it with `xp.astype` first"
                 )
             if x.ndim < batch_ndim or tuple(x.shape[:batch_ndim]) != self.shapes[0][:batch_ndim]:

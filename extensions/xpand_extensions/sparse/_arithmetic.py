@@ -10,7 +10,7 @@ from ..arithmetic import _operands as operands
 from ._containers import COO, Sparse, namespace_of
 from ._convert import any_sparse, container, tocoo, todense, trimmed
 from ._forms import by_coordinates, coo_of, pattern_work
-from ._operands import at_places, promoted, same_places, with_batch_of, with_like_patterns, with_promise
+from ._operands import at_positions, promoted, same_positions, with_batch_of, with_like_patterns, with_promise
 from ._pattern import known, merge, merged_values
 from ._sparse import intersection
 from ._structure import sort, sum_duplicates
@@ -167,7 +167,7 @@ def _dense_sum(function: str, a: Any, b: Any, sign: int) -> Array:
 def _sum(function: str, a: Sparse, b: Sparse) -> Any:
     _numeric(function, a, b)
     a, b = promoted(function, a, b)
-    if same_places(a, b):
+    if same_positions(a, b):
         return with_promise(a, b, a.values + b.values)
     return by_coordinates(_union, a, b)
 
@@ -196,7 +196,7 @@ def _product(a: Sparse, b: Sparse) -> Any:
     a, b = promoted("multiply", a, b)
     # Sums of what is at one place are multiplied, and not what they are sums of.
     a, b = sum_duplicates(a), sum_duplicates(b)
-    if same_places(a, b):
+    if same_positions(a, b):
         return with_promise(a, b, a.values * b.values)
     return by_coordinates(lambda x, y: intersection(sort(x), sort(y)), a, b)
 
@@ -215,5 +215,5 @@ def _times_array(function: str, a: Sparse, x: Array) -> Sparse:
     a = a if isinstance(a, COO) else trimmed(a)  # padding has no place to take a factor from
     values, x = _arguments.promote(function, xp, a=a.values, b=x)
     a = with_batch_of(function, a._replace(values), x)
-    factors = at_places(function, a, tocoo(a).coords if x.ndim else (), x)
+    factors = at_positions(function, a, tocoo(a).coords if x.ndim else (), x)
     return a._replace(a.values * factors if function == "multiply" else a.values / factors)

@@ -56,7 +56,7 @@ def eye(
     xp = namespace_or_default(xp, "eye")
     dtype = None if dtype is None else _arguments.named_dtype("eye", xp, dtype)
     values = xp.ones(length, dtype=dtype, device=device)
-    coords = _places(xp, [k], [length], device)
+    coords = _positions(xp, [k], [length], device)
     return convert(coo_of(values, coords, (rows, columns), is_sorted=True, is_unique=True), format)
 
 
@@ -117,18 +117,18 @@ def diags(
     batch = _arguments.broadcast_shapes("diags", **{name: tuple(x.shape[:-1]) for name, x in named.items()})
     joined = xp.concat([xp.broadcast_to(x, (*batch, n)) for x, n in zip(values, lengths)], axis=-1)
     device = _arguments.device_of(values[0])
-    coords = _places(xp, given, lengths, device)
+    coords = _positions(xp, given, lengths, device)
     return convert(coo_of(joined, coords, sizes, is_unique=True, is_sorted=len(given) == 1), format)
 
 
-def _places(
+def _positions(
     xp: Namespace, offsets: Sequence[int], lengths: Sequence[int], device: Device | None
 ) -> tuple[Array, Array]:
     """Return the rows and the columns of diagonals, one after the other."""
     with eager(xp):  # so that the pattern is known
-        places = [xp.arange(n, dtype=xp.int64, device=device) for n in lengths]
-        rows = xp.concat([x - min(k, 0) for x, k in zip(places, offsets)])
-        return rows, xp.concat([x + max(k, 0) for x, k in zip(places, offsets)])
+        positions = [xp.arange(n, dtype=xp.int64, device=device) for n in lengths]
+        rows = xp.concat([x - min(k, 0) for x, k in zip(positions, offsets)])
+        return rows, xp.concat([x + max(k, 0) for x, k in zip(positions, offsets)])
 
 
 def _length(rows: int, columns: int, k: int) -> int:
@@ -176,9 +176,9 @@ def kron(a: Sparse, b: Sparse, /) -> Any:
         found = []
         for i, j, inner, size in zip(given[:half], given[half:], second._sparse_shape, sizes):
             i, j = names.astype(i, names.int64), names.astype(j, names.int64)
-            place = i[..., :, None] * full(i, inner) + j[..., None, :]
-            place = names.where(there, place, full(place, size))
-            found.append(names.reshape(place, (*place.shape[:-2], place.shape[-2] * place.shape[-1])))
+            position = i[..., :, None] * full(i, inner) + j[..., None, :]
+            position = names.where(there, position, full(position, size))
+            found.append(names.reshape(position, (*position.shape[:-2], position.shape[-2] * position.shape[-1])))
         return tuple(found)
 
     coords = pattern_work(work, *first.coords, *second.coords)

@@ -210,8 +210,8 @@ def _compressed(function: str, a: Sparse, cls: Any) -> Any:
     size, values = coo._sparse_shape[0 if cls is CSR else 1], coo.values
     if not is_sorted:
         arrange = partial(_arranged, size)
-        places, minor, indptr = eagerly(arrange, major, minor) if known(major, minor) else arrange(major, minor)
-        values = along(values, places, coo.batch_ndim)
+        positions, minor, indptr = eagerly(arrange, major, minor) if known(major, minor) else arrange(major, minor)
+        values = along(values, positions, coo.batch_ndim)
         is_sorted = isinstance(a, (CSR, CSC)) and a.is_sorted
     else:
         ends = partial(_ends, size)
@@ -274,9 +274,9 @@ def _majors(indptr: Array, nse: int) -> Array:
 def _arranged(size: int, major: Array, minor: Array) -> tuple[Array, Array, Array]:
     """Return which entry comes first, second, … by rows, their columns, and where rows begin and end."""
     xp = array_namespace(major, minor)
-    places = xp.argsort(major, axis=-1, stable=True)
-    major, minor = (xp.take_along_axis(x, places, axis=-1) for x in (major, minor))
-    return places, minor, _ends(size, major)
+    positions = xp.argsort(major, axis=-1, stable=True)
+    major, minor = (xp.take_along_axis(x, positions, axis=-1) for x in (major, minor))
+    return positions, minor, _ends(size, major)
 
 
 def _ends(size: int, major: Array) -> Array:

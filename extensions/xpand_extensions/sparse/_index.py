@@ -74,14 +74,16 @@ def _items(a: Sparse, index: Any) -> list[Any]:
     items = list(index) if isinstance(index, tuple) else [index]
     if any(item is None for item in items):
         raise TypeError("getitem: index holds None; new axes of sparse arrays are made by `sparse.reshape`")
-    places = [i for i, item in enumerate(items) if item is Ellipsis]
-    if len(places) > 1:
-        raise IndexError(f"getitem: index has {len(places)} ellipses ('...'), takes at most one")
-    if len(items) - len(places) > a.ndim:
-        raise IndexError(f"getitem: too many indices: index has {len(items) - len(places)} for the {a.ndim} axes of a")
-    place = places[0] if places else len(items)
-    rest = [_FULL] * (a.ndim - len(items) + len(places))
-    return [*items[:place], *rest, *items[place + 1 :]]
+    locations = [i for i, item in enumerate(items) if item is Ellipsis]
+    if len(locations) > 1:
+        raise IndexError(f"getitem: index has {len(locations)} ellipses ('...'), takes at most one")
+    if len(items) - len(locations) > a.ndim:
+        raise IndexError(
+            f"getitem: too many indices: index has {len(items) - len(locations)} for the {a.ndim} axes of a"
+        )
+    position = locations[0] if locations else len(items)
+    rest = [_FULL] * (a.ndim - len(items) + len(locations))
+    return [*items[:position], *rest, *items[position + 1 :]]
 
 
 def _entry(a: Sparse, item: Any, axis: int) -> Any:
@@ -254,9 +256,9 @@ def _taken(a: COO, axis: int, index: Array) -> COO:
 
     def work(index: Array, *coords: Array) -> tuple[Array, tuple[Array, ...]]:
         xp = array_namespace(index, *coords)
-        places, found = joined(index, xp.astype(coords[axis], xp.int64))
+        locations, found = joined(index, xp.astype(coords[axis], xp.int64))
         new = [xp.take(x, found) for x in coords]
-        new[axis] = xp.astype(places, coords[axis].dtype)
+        new[axis] = xp.astype(locations, coords[axis].dtype)
         return found, tuple(new)
 
     found, coords = eagerly(work, index, *a.coords)
@@ -288,11 +290,11 @@ def _elements(a: Sparse, items: list[Any]) -> Array:
             for x in given[coo.sparse_ndim :]
         )
         (kept, query), beyond = numbered(names, [coords, queries], coo._sparse_shape)
-        places = positions(names, kept, query)
-        return places, (names.take_along_axis(kept, places, axis=-1) == query) & (query < full(query, beyond))
+        locations = positions(names, kept, query)
+        return locations, (names.take_along_axis(kept, locations, axis=-1) == query) & (query < full(query, beyond))
 
-    places, met = pattern_work(work, *coo.coords, *wanted)
-    values = along(coo.values, places, coo.batch_ndim)
+    locations, met = pattern_work(work, *coo.coords, *wanted)
+    values = along(coo.values, locations, coo.batch_ndim)
     values = xp.where(over_entries(coo, met), values, full(values, 0))
     return xp.reshape(values, (*values.shape[: a.batch_ndim], *shape, *dense))
 

@@ -11,7 +11,7 @@ from . import _checks as checks
 from ._containers import COO, Sparse, namespace_of
 from ._convert import container, convert, tocoo
 from ._forms import coo_of, full, pattern_work, shared_format
-from ._operands import batch_of, same_places, spread, with_like_patterns, with_own_patterns
+from ._operands import batch_of, same_positions, spread, with_like_patterns, with_own_patterns
 from ._pattern import used
 
 
@@ -38,17 +38,17 @@ def concat(arrays: Sequence[Sparse], /, *, axis: int = 0) -> Any:
     """
     found = _together("concat", arrays)
     first = found[0]
-    place = _arguments.axis("concat", axis, first.ndim) - first.batch_ndim
-    if not 0 <= place < first.sparse_ndim:
+    position = _arguments.axis("concat", axis, first.ndim) - first.batch_ndim
+    if not 0 <= position < first.sparse_ndim:
         raise ValueError(f"concat: axis={axis} must be one of the {first.sparse_ndim} sparse axes of {first!r}")
-    others = {(*a._sparse_shape[:place], *a._sparse_shape[place + 1 :]) for a in found}
+    others = {(*a._sparse_shape[:position], *a._sparse_shape[position + 1 :]) for a in found}
     if len(others) > 1:
         raise ValueError(
             f"concat: takes arrays whose sizes are the same but along axis={axis}, got {[a.shape for a in found]}"
         )
-    lengths = [a._sparse_shape[place] for a in found]
-    offsets = [[sum(lengths[:i]) if j == place else 0 for j in range(first.sparse_ndim)] for i in range(len(found))]
-    sizes = [sum(lengths) if j == place else size for j, size in enumerate(first._sparse_shape)]
+    lengths = [a._sparse_shape[position] for a in found]
+    offsets = [[sum(lengths[:i]) if j == position else 0 for j in range(first.sparse_ndim)] for i in range(len(found))]
+    sizes = [sum(lengths) if j == position else size for j, size in enumerate(first._sparse_shape)]
     return convert(_side_by_side(found, offsets, sizes), shared_format(found))
 
 
@@ -79,13 +79,13 @@ def block(blocks: Sequence[Sequence[Sparse | None]], /) -> Any:
     widths = {len(row) for row in blocks}
     if len(widths) != 1 or widths == {0}:
         raise ValueError(f"block: rows must have as many blocks each, and one at least, got {[len(x) for x in blocks]}")
-    places = [(i, j) for i, row in enumerate(blocks) for j, each in enumerate(row) if each is not None]
-    found = _together("block", [blocks[i][j] for i, j in places])
+    positions = [(i, j) for i, row in enumerate(blocks) for j, each in enumerate(row) if each is not None]
+    found = _together("block", [blocks[i][j] for i, j in positions])
     for a in found:
         checks.matrix("block", "each", a)
-    heights = _common_sizes("row", len(blocks), [(i, a._sparse_shape[0]) for (i, _), a in zip(places, found)])
-    lengths = _common_sizes("column", widths.pop(), [(j, a._sparse_shape[1]) for (_, j), a in zip(places, found)])
-    offsets = [[sum(heights[:i]), sum(lengths[:j])] for i, j in places]
+    heights = _common_sizes("row", len(blocks), [(i, a._sparse_shape[0]) for (i, _), a in zip(positions, found)])
+    lengths = _common_sizes("column", widths.pop(), [(j, a._sparse_shape[1]) for (_, j), a in zip(positions, found)])
+    offsets = [[sum(heights[:i]), sum(lengths[:j])] for i, j in positions]
     return convert(_side_by_side(found, offsets, [sum(heights), sum(lengths)]), shared_format(found))
 
 
@@ -189,7 +189,7 @@ def _common_sizes(name: str, count: int, sizes: Sequence[tuple[int, int]]) -> li
     """Return the size of each row or column of blocks."""
     found: list[int] = []
     for i in range(count):
-        distinct = {size for place, size in sizes if place == i}
+        distinct = {size for position, size in sizes if position == i}
         if len(distinct) != 1:
             raise ValueError(
                 f"block: blocks of {name} {i} must have one size, got {sorted(distinct) or 'no block at all'}"
@@ -203,7 +203,7 @@ def _batch(arrays: list[Any]) -> Any:
     found = [convert(a, name) for a in arrays]
     first = found[0]
     xp = namespace_of(first)
-    if all(same_places(first, a) for a in found[1:]) and first.pattern[0].ndim == 1:
+    if all(same_positions(first, a) for a in found[1:]) and first.pattern[0].ndim == 1:
         made = type(first)._of(xp.stack([a.values for a in found]), first.pattern, first._static(), first.plan)
     else:
         apart = [_padded(with_own_patterns(a), max(a.nse for a in found)) for a in found]

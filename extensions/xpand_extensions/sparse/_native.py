@@ -108,6 +108,6 @@ def _inside(a: COO) -> COO:
         in_range = in_range & (x < size)
     if bool(xp.all(in_range)):
         return a
-    (places,) = xp.nonzero(in_range)
-    values = xp.take(a.values, places, axis=a.batch_ndim)
-    return COO._of(values, tuple(xp.take(x, places) for x in a.coords), a._static())
+    (positions,) = xp.nonzero(in_range)
+    values = xp.take(a.values, positions, axis=a.batch_ndim)
+    return COO._of(values, tuple(xp.take(x, positions) for x in a.coords), a._static())

@@ -12,7 +12,7 @@ from ._forms import pattern_work
 from ._pattern import along, bounded, eagerly, known
 
 
-def same_places(a: Sparse, b: Sparse) -> bool:
+def same_positions(a: Sparse, b: Sparse) -> bool:
     """Tell whether two containers are known to have the same entries, in the same order."""
     if a.format != b.format or a._sparse_shape != b._sparse_shape:
         return False
@@ -96,7 +96,7 @@ def with_own_patterns(a: Any) -> Any:
     return type(a)._of(a.values, pattern_work(work, *a.pattern), a._static())
 
 
-def at_places(function: str, a: Sparse, coords: tuple[Array, ...], x: Array) -> Array:
+def at_positions(function: str, a: Sparse, coords: tuple[Array, ...], x: Array) -> Array:
     """Return the elements of an array, which broadcasts to the shape of a container, at the container's places.
 
     Returns:

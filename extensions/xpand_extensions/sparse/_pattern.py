@@ -72,15 +72,15 @@ def flat(xp: Namespace, coords: Coords, sizes: Sequence[int]) -> Array:
     return xp.where(used(xp, coords, sizes), index, beyond)
 
 
-def coords_of(xp: Namespace, places: Array, sizes: Sequence[int], dtype: Any) -> Coords:
+def coords_of(xp: Namespace, positions: Array, sizes: Sequence[int], dtype: Any) -> Coords:
     """Return coordinates from places as one number, the other way round than `flat`."""
     found: list[Array] = []
-    padding = places >= prod(sizes)
+    padding = positions >= prod(sizes)
     for size in reversed(sizes):
-        divisor = xp.full((), max(size, 1), dtype=places.dtype, device=_arguments.device_of(places))
-        beyond = xp.full((), size, dtype=places.dtype, device=_arguments.device_of(places))
-        found.append(xp.astype(xp.where(padding, beyond, xp.remainder(places, divisor)), dtype))
-        places = xp.floor_divide(places, divisor)
+        divisor = xp.full((), max(size, 1), dtype=positions.dtype, device=_arguments.device_of(positions))
+        beyond = xp.full((), size, dtype=positions.dtype, device=_arguments.device_of(positions))
+        found.append(xp.astype(xp.where(padding, beyond, xp.remainder(positions, divisor)), dtype))
+        positions = xp.floor_divide(positions, divisor)
     return tuple(reversed(found))
 
 
@@ -91,12 +91,12 @@ def numbered(xp: Namespace, groups: Sequence[Coords], sizes: Sequence[int]) -> t
     counts = [coords[0].shape[-1] for coords in groups]
     padded = [[xp.where(used(xp, coords, sizes), x, size) for x, size in zip(coords, sizes)] for coords in groups]
     joined = [xp.concat(each, axis=-1) for each in zip(*padded)]
-    places = order.sorting(xp, joined, sizes)
-    arranged = [xp.take_along_axis(x, places, axis=-1) for x in joined]
+    positions = order.sorting(xp, joined, sizes)
+    arranged = [xp.take_along_axis(x, positions, axis=-1) for x in joined]
     steps = xp.astype(~order.equal_neighbours(xp, arranged), xp.int64)
     ranks = xp.cumulative_sum(steps, axis=-1, include_initial=True)
     ranks = xp.where(used(xp, tuple(arranged), sizes), ranks, sum(counts))
-    back = xp.take_along_axis(ranks, xp.argsort(places, axis=-1), axis=-1)
+    back = xp.take_along_axis(ranks, xp.argsort(positions, axis=-1), axis=-1)
     ends = [sum(counts[: i + 1]) for i in range(len(counts))]
     return [back[..., end - count : end] for end, count in zip(ends, counts)], sum(counts)
 
@@ -127,8 +127,8 @@ def _merge(coords: Coords, sizes: Sequence[int], nse: int | None, is_known: bool
     if not keys.shape[-1]:
         none = xp.astype(keys, xp.int64)
         return Merge(none, none, _padding(xp, coords, sizes, nse or 0), nse or 0)
-    places = xp.argsort(keys, axis=-1, stable=True)
-    keys = xp.take_along_axis(keys, places, axis=-1)
+    positions = xp.argsort(keys, axis=-1, stable=True)
+    keys = xp.take_along_axis(keys, positions, axis=-1)
     within = keys < beyond
     first = within & xp.concat([xp.ones_like(within[..., :1]), keys[..., 1:] != keys[..., :-1]], axis=-1)
     ids = xp.cumulative_sum(xp.astype(first, xp.int64), axis=-1) - 1
@@ -147,7 +147,7 @@ def _merge(coords: Coords, sizes: Sequence[int], nse: int | None, is_known: bool
         )
         leads = xp.concat([leads, more], axis=-1)
     there = xp.arange(size, dtype=xp.int64, device=_arguments.device_of(ids)) < count
-    heads = xp.take_along_axis(places, leads, axis=-1)
+    heads = xp.take_along_axis(positions, leads, axis=-1)
     new = tuple(
         xp.where(
             there,
@@ -156,7 +156,7 @@ def _merge(coords: Coords, sizes: Sequence[int], nse: int | None, is_known: bool
         )
         for x, limit in zip(coords, sizes)
     )
-    return Merge(places, ids, new, size)
+    return Merge(positions, ids, new, size)
 
 
 def _padding(xp: Namespace, coords: Coords, sizes: Sequence[int], count: int) -> Coords:
@@ -210,11 +210,11 @@ def along(values: Array, index: Array, batch: int) -> Array:
 def joined(left: Array, right: Array) -> tuple[Array, Array]:
     """Return all pairs of entries, of the left and of the right, that have the same number, as on the left."""
     xp = array_namespace(left, right)
-    places = xp.argsort(right, stable=True)
-    arranged = xp.take(right, places)
+    positions = xp.argsort(right, stable=True)
+    arranged = xp.take(right, positions)
     starts = xp.searchsorted(arranged, left, side="left")
     counts = xp.searchsorted(arranged, left, side="right") - starts
     first = xp.repeat(xp.arange(left.shape[0], dtype=xp.int64, device=_arguments.device_of(left)), counts)
     before = xp.cumulative_sum(counts, include_initial=True)[:-1]
     ranks = xp.arange(first.shape[0], dtype=xp.int64, device=_arguments.device_of(left)) - xp.take(before, first)
-    return first, xp.take(places, xp.take(starts, first) + ranks)
+    return first, xp.take(positions, xp.take(starts, first) + ranks)

@@ -177,9 +177,9 @@ def diagonal(a: Sparse, /, *, offset: int = 0) -> Array:
     def work(i: Array, j: Array) -> Array:
         xp = array_namespace(i, j)
         i, j = xp.astype(i, xp.int64), xp.astype(j, xp.int64)
-        places = i - full(i, first)
-        on = (j - i == full(i, offset)) & (places >= full(i, 0)) & (places < full(i, length))
-        return xp.where(on, places, full(places, length))
+        positions = i - full(i, first)
+        on = (j - i == full(i, offset)) & (positions >= full(i, 0)) & (positions < full(i, length))
+        return xp.where(on, positions, full(positions, length))
 
     return todense(coo_of(coo.values, (pattern_work(work, *coo.coords),), (length,)))
 

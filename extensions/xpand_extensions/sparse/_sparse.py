@@ -30,14 +30,14 @@ def intersection(a: COO, b: COO) -> COO:
     def work(*given: Array) -> tuple[Array, Array]:
         names = array_namespace(*given)
         (left, right), beyond = numbered(names, [given[:half], given[half:]], a._sparse_shape)
-        places = positions(names, right, left)
-        met = names.take_along_axis(right, places, axis=-1)
-        return places, (met == left) & (left < full(left, beyond))
+        locations = positions(names, right, left)
+        met = names.take_along_axis(right, locations, axis=-1)
+        return locations, (met == left) & (left < full(left, beyond))
 
-    places, met = pattern_work(work, *a.coords, *b.coords)
+    locations, met = pattern_work(work, *a.coords, *b.coords)
     met = over_entries(a, met)
     # Both are masked: the derivative of a product that isn't used must not be infinite times zero.
-    left, right = a.values, along(b.values, places, b.batch_ndim)
+    left, right = a.values, along(b.values, locations, b.batch_ndim)
     return a._replace(xp.where(met, left, full(left, 0)) * xp.where(met, right, full(right, 0)))
 
 
@@ -50,9 +50,9 @@ def _common(a: COO, b: COO) -> COO:
         if not right.shape[0] or not left.shape[0]:
             none = xp.zeros((0,), dtype=xp.int64, device=_arguments.device_of(left))
             return none, none, tuple(x[:0] for x in given[:half])
-        places = positions(xp, right, left)
-        (matching,) = xp.nonzero((xp.take(right, places) == left) & (left < full(left, beyond)))
-        return matching, xp.take(places, matching), tuple(xp.take(x, matching) for x in given[:half])
+        locations = positions(xp, right, left)
+        (matching,) = xp.nonzero((xp.take(right, locations) == left) & (left < full(left, beyond)))
+        return matching, xp.take(locations, matching), tuple(xp.take(x, matching) for x in given[:half])
 
     first, second, coords = eagerly(work, *a.coords, *b.coords)
     values = along(a.values, first, a.batch_ndim) * along(b.values, second, b.batch_ndim)

@@ -93,13 +93,13 @@ def sort(a: Sparse, /) -> Any:
 def _sorted(a: COO) -> COO:
     def work(*coords: Array) -> tuple[Array, tuple[Array, ...]]:
         xp = array_namespace(*coords)
-        places = order.sorting(xp, coords, a._sparse_shape)
-        return places, tuple(xp.take_along_axis(x, places, axis=-1) for x in coords)
+        positions = order.sorting(xp, coords, a._sparse_shape)
+        return positions, tuple(xp.take_along_axis(x, positions, axis=-1) for x in coords)
 
     if not a.nse:
         return coo_of(a.values, a.coords, a._sparse_shape, is_sorted=True, is_unique=True, dense_ndim=a.dense_ndim)
-    places, coords = pattern_work(work, *a.coords)
-    values = along(a.values, places, a.batch_ndim)
+    positions, coords = pattern_work(work, *a.coords)
+    values = along(a.values, positions, a.batch_ndim)
     return coo_of(values, coords, a._sparse_shape, is_sorted=True, is_unique=a.is_unique, dense_ndim=a.dense_ndim)
 
 
@@ -233,13 +233,13 @@ def transpose(a: Sparse, axes: tuple[int, ...] | None = None, /) -> Sparse:
             f"{a.dense_ndim} dense ones among themselves, each axis once"
         )
     a = _with_batch_permuted(a, parts[0], tuple(axis - sparse + 1 for axis in parts[2]))
-    places = [axis - batch for axis in parts[1]]
-    if places == list(range(sparse)):
+    positions = [axis - batch for axis in parts[1]]
+    if positions == list(range(sparse)):
         return a
     if isinstance(a, (CSR, CSC)):
         return matrix_transpose(a)
-    sizes = [a._sparse_shape[i] for i in places]
-    return coo_of(a.values, [a.pattern[i] for i in places], sizes, is_unique=a.is_unique, dense_ndim=a.dense_ndim)
+    sizes = [a._sparse_shape[i] for i in positions]
+    return coo_of(a.values, [a.pattern[i] for i in positions], sizes, is_unique=a.is_unique, dense_ndim=a.dense_ndim)
 
 
 def _with_batch_permuted(a: Sparse, batch: tuple[int, ...], dense: tuple[int, ...]) -> Sparse:

@@ -56,21 +56,23 @@ def disassemble(tree: trees.Tree, /) -> tuple[Callable[..., trees.Tree], list[Ar
             formats[i] = given[i].format
     outer = trees.structure(tree)
     leaves, inner = trees.flatten(given)
-    places = [i for i, leaf in enumerate(leaves) if _arguments.is_array(leaf)]
+    positions = [i for i, leaf in enumerate(leaves) if _arguments.is_array(leaf)]
     rest = [None if _arguments.is_array(leaf) else leaf for leaf in leaves]
 
     def assemble(*arrays: Array) -> trees.Tree:
-        if len(arrays) != len(places):
-            raise ValueError(f"assemble: takes as many arrays as `disassemble` found, {len(places)}, got {len(arrays)}")
+        if len(arrays) != len(positions):
+            raise ValueError(
+                f"assemble: takes as many arrays as `disassemble` found, {len(positions)}, got {len(arrays)}"
+            )
         whole = list(rest)
-        for place, x in zip(places, arrays):
-            whole[place] = x
+        for position, x in zip(positions, arrays):
+            whole[position] = x
         found = trees.unflatten(inner, whole)
         for i, format in formats.items():
             found[i] = to_native(found[i], format=format)
         return trees.unflatten(outer, found)
 
-    return assemble, [leaves[i] for i in places]
+    return assemble, [leaves[i] for i in positions]
 
 
 for _class in CLASSES:

@@ -188,7 +188,7 @@ class _Call:
         """Apply the linear part of the operation in one argument."""
         if self._constant is None:
             self._constant = self.run(self.zeros)
-        values = [value if place == i else zero for place, zero in zip(self.mine, self.zeros)]
+        values = [value if position == i else zero for position, zero in zip(self.mine, self.zeros)]
         return [x - constant for x, constant in zip(self.run(values), self._constant)]
 
     def factor(self, entry: Any, i: int) -> Map:
@@ -197,12 +197,13 @@ class _Call:
         value: Any = entry
         if isinstance(entry, scale):
             primals = [
-                x if place not in self.mine else xp.zeros((), dtype=xp.float64) for place, x in enumerate(self.given)
+                x if position not in self.mine else xp.zeros((), dtype=xp.float64)
+                for position, x in enumerate(self.given)
             ]
             value = self.host_op.apply(entry.of, (xp, None), primals, self.params)
         size = prod(self.trace.shape(self.traced[self.mine.index(i)]))
-        places = xp.reshape(xp.arange(size, dtype=xp.int64), self.trace.shape(self.traced[self.mine.index(i)]))
-        return scaled(xp, xp.reshape(xp.broadcast_to(places, shape), (-1,)), value, shape)
+        positions = xp.reshape(xp.arange(size, dtype=xp.int64), self.trace.shape(self.traced[self.mine.index(i)]))
+        return scaled(xp, xp.reshape(xp.broadcast_to(positions, shape), (-1,)), value, shape)
 
     def maps(self, i: int) -> list[Map] | None:
         """Return for each result which elements of an argument it copies or sums; None where it does anything else."""
@@ -221,7 +222,7 @@ class _Call:
     def pulled(self, rule: Callable[..., Any], i: int, ct: Array) -> Array:
         """Apply the transpose of the operation in one argument."""
         avals = iter([aval_of(x) for x in self.zeros])
-        args = [next(avals) if place in self.mine else x for place, x in enumerate(self.given)]
+        args = [next(avals) if position in self.mine else x for position, x in enumerate(self.given)]
         first = (self.trace.xp, ct, i) if self.op.linear else (self.trace.xp, ct)
         return self.host_op.apply(rule, first, args, self.params)
 

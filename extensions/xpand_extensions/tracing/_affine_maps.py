@@ -63,32 +63,32 @@ def coordinates_of(
     for factor, number, mark in zip(*([xp.reshape(x, (-1,)) for x in each] for each in (ones, counted, marked))):
         is_there = factor != 0
         safe = xp.where(is_there, factor, xp.ones((), dtype=factor.dtype))
-        places = xp.astype(xp.round(xp.real(number / safe) if _is_complex(xp, safe) else number / safe), xp.int64)
-        if not bool(xp.all((places >= xp.astype(is_there, xp.int64)) & (places <= size))):
+        positions = xp.astype(xp.round(xp.real(number / safe) if _is_complex(xp, safe) else number / safe), xp.int64)
+        if not bool(xp.all((positions >= xp.astype(is_there, xp.int64)) & (positions <= size))):
             return None
-        expected = xp.take(marks, xp.maximum(places, xp.ones((), dtype=xp.int64)) - 1) * factor if size else mark
+        expected = xp.take(marks, xp.maximum(positions, xp.ones((), dtype=xp.int64)) - 1) * factor if size else mark
         if not bool(xp.all(xp.abs(mark - expected) <= _TOLERANCE * xp.abs(factor))):
             return None
-        if not bool(xp.all(xp.abs(number - xp.astype(places, factor.dtype) * factor) <= 0.25 * xp.abs(factor))):
+        if not bool(xp.all(xp.abs(number - xp.astype(positions, factor.dtype) * factor) <= 0.25 * xp.abs(factor))):
             return None
-        found.append(_without_zeros(xp, places - 1, factor, is_there))
+        found.append(_without_zeros(xp, positions - 1, factor, is_there))
     return found
 
 
-def scaled(xp: Namespace, places: Array, factor: Any, shape: tuple[int, ...]) -> Map:
+def scaled(xp: Namespace, positions: Array, factor: Any, shape: tuple[int, ...]) -> Map:
     """Return the map that takes elements at given positions times factors; a zero factor leaves the entry out."""
     if isinstance(factor, (int, float, complex)):
         factor = xp.asarray(factor, dtype=xp.complex128 if isinstance(factor, complex) else xp.float64)
     weights = xp.reshape(xp.broadcast_to(factor, shape), (-1,))
-    return _without_zeros(xp, places, weights, weights != 0)
+    return _without_zeros(xp, positions, weights, weights != 0)
 
 
-def _without_zeros(xp: Namespace, places: Array, weights: Array, is_there: Array) -> Map:
+def _without_zeros(xp: Namespace, positions: Array, weights: Array, is_there: Array) -> Map:
     if bool(xp.all(is_there)):
-        ends = xp.arange(places.shape[0] + 1, dtype=xp.int64)
-        return Map(weights, places, ends, is_selection=bool(xp.all(weights == 1)))
+        ends = xp.arange(positions.shape[0] + 1, dtype=xp.int64)
+        return Map(weights, positions, ends, is_selection=bool(xp.all(weights == 1)))
     ends = xp.cumulative_sum(xp.astype(is_there, xp.int64), include_initial=True)
-    return Map(weights[is_there], places[is_there], ends)
+    return Map(weights[is_there], positions[is_there], ends)
 
 
 def compose(step: Map, rows: sparse.CSR) -> sparse.CSR:
@@ -97,12 +97,12 @@ def compose(step: Map, rows: sparse.CSR) -> sparse.CSR:
     lengths = xp.take(xp.diff(rows.indptr), step.columns)
     ends = xp.cumulative_sum(lengths, include_initial=True)
     starts = xp.take(rows.indptr, step.columns) - ends[:-1]
-    places = xp.arange(int(ends[-1]), dtype=xp.int64) + xp.repeat(starts, lengths)
-    values = xp.take(rows.values, places)
+    positions = xp.arange(int(ends[-1]), dtype=xp.int64) + xp.repeat(starts, lengths)
+    values = xp.take(rows.values, positions)
     if not step.is_selection:
         values = values * xp.repeat(step.weights, lengths)
     shape = (step.count, rows.shape[1])
-    return sparse.CSR(values, xp.take(rows.indices, places), xp.take(ends, step.ends), shape, check=False)
+    return sparse.CSR(values, xp.take(rows.indices, positions), xp.take(ends, step.ends), shape, check=False)
 
 
 def plus(parts: Sequence[sparse.CSR]) -> sparse.CSR:

@@ -50,13 +50,13 @@ def to_be_copied(before: Graph, after: Graph) -> set[int]:
     folded = after.constants.keys() - before.constants.keys()
     given = {*before.inputs, *before.constants}
     distinct: list[tuple[set[Variable], set[Variable]]] = []
-    for place, (old, new) in enumerate(zip(before.outputs, after.outputs)):
+    for position, (old, new) in enumerate(zip(before.outputs, after.outputs)):
         if not isinstance(new, Variable):
             continue
         mine, found = _sources(old, old_edges), _sources(new, new_edges)
         with_another = any(found & theirs and not mine & were for were, theirs in distinct)
         if new in after.constants or found & folded or (found - mine) & given or with_another:
-            copied.add(place)
+            copied.add(position)
         else:
             distinct.append((mine, found))
     return copied

@@ -299,11 +299,11 @@ def spread_out(namespace: Any, x: Array, size: int) -> Array:
     return bare(namespace.broadcast_to(namespace.expand_dims(x, axis=0), (size, *x.shape)))
 
 
-def replaced(arrays: Sequence[Any], places: Sequence[int], given: Sequence[Any]) -> list[Any]:
+def replaced(arrays: Sequence[Any], positions: Sequence[int], given: Sequence[Any]) -> list[Any]:
     """Replace the arrays at some positions."""
     found = list(arrays)
-    for place, x in zip(places, given):
-        found[place] = x
+    for position, x in zip(positions, given):
+        found[position] = x
     return found
 
 

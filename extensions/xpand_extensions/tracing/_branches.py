@@ -228,15 +228,17 @@ def _pulled(
 
         def pull(number: int) -> Callable[..., Any]:
             wanted = tuple(given_to(number, counts, active))
-            places = given_to(number, counts, list(range(len(primals))))
+            positions = given_to(number, counts, list(range(len(primals))))
             body = bodies[number].pulled(wanted)
 
             def pulled(*operands: Array) -> Any:
                 values = operands[: len(primals)]
                 found = body.graph.run(*given_to(number, counts, values), *operands[len(primals) :])
-                by_place = dict(zip([p for p, each in zip(places, wanted) if each], found))
+                by_position = dict(zip([p for p, each in zip(positions, wanted) if each], found))
                 return tuple(
-                    by_place[i] if i in by_place else zeros(namespace, x) for i, x in enumerate(values) if active[i]
+                    by_position[i] if i in by_position else zeros(namespace, x)
+                    for i, x in enumerate(values)
+                    if active[i]
                 )
 
             return pulled

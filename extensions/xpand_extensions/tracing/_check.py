@@ -70,8 +70,8 @@ def _results(equation: Equation, constants: dict[Variable, Any]) -> list[Aval]:
     signature = _SIGNATURES.get(op.name)
     may_be_left_out = len(signature.arrays) if signature is not None and signature.extra else len(inputs)
     try:
-        for place, x in enumerate(inputs):
-            if not isinstance(x, (Variable, *_NUMBERS)) and (x is not None or place < may_be_left_out):
+        for position, x in enumerate(inputs):
+            if not isinstance(x, (Variable, *_NUMBERS)) and (x is not None or position < may_be_left_out):
                 raise TypeError(f"it takes arrays and numbers, got {x!r}")
         if isinstance(op, FacadeOp):
             _check_facade(op, inputs, constants, params)

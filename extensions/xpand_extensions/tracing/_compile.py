@@ -116,8 +116,8 @@ class _Source:
         asarray = self.graph.namespace.base.asarray
         copy = self.bound(lambda x: asarray(x, copy=True)) if copied else ""
         results = [
-            f"{copy}({self.value(x)})" if place in copied else self.value(x)
-            for place, x in enumerate(self.graph.outputs)
+            f"{copy}({self.value(x)})" if position in copied else self.value(x)
+            for position, x in enumerate(self.graph.outputs)
         ]
         arguments = ", ".join(self.names[x] for x in self.graph.inputs)
         last = results[0] if single else f"({''.join(f'{each}, ' for each in results)})"

@@ -23,7 +23,7 @@ from xpand._arguments import device_of
 from xpand._typing import Array, Device, DType
 
 from .._dispatch import UnsupportedError
-from .._where import place
+from .._where import position
 
 
 class _Located(Exception):
@@ -31,7 +31,7 @@ class _Located(Exception):
 
     def __init__(self, message: str) -> None:
         super().__init__(message)
-        self.where = place()
+        self.where = position()
 
     def __str__(self) -> str:
         return f"{super().__str__()} (at {self.where})" if self.where else super().__str__()

@@ -217,9 +217,9 @@ def _drawn(graph: Graph, prefix: str) -> list[str]:
         lines += [f"    {prefix}{names[x]} -> {op};" for x in equation.inputs if isinstance(x, Variable)]
         for x in equation.outputs:
             lines += [node(x, "plain"), f"    {op} -> {prefix}{names[x]};"]
-        for place, (name, inner) in enumerate(graphs_within(equation.params)):
-            lines += [f"    subgraph cluster_{op}_{place} {{", f'    label="{name} of {equation.op}";']
-            lines += [*_drawn(inner, f"{op}_{place}_"), "    }"]
+        for position, (name, inner) in enumerate(graphs_within(equation.params)):
+            lines += [f"    subgraph cluster_{op}_{position} {{", f'    label="{name} of {equation.op}";']
+            lines += [*_drawn(inner, f"{op}_{position}_"), "    }"]
     for number, x in enumerate(graph.outputs):
         lines.append(f'    {prefix}out{number} [shape=box, style=bold, label="output {number}"];')
         if isinstance(x, Variable):

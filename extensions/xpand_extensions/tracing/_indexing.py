@@ -106,40 +106,40 @@ def _by_choice(base: Any, x: Any, value: Any, parts: Sequence[Any]) -> Any:
     ]
     if not all(selected):
         return x
-    sizes = iter([len(places) for places, part in zip(selected, wanted) if isinstance(part, slice)])
+    sizes = iter([len(positions) for positions, part in zip(selected, wanted) if isinstance(part, slice)])
     shape = tuple(1 if part is None else next(sizes) for part in parts if not isinstance(part, int))
     if value.ndim > len(shape):  # leading axes of size 1, or it doesn't fit
         value = base.squeeze(value, axis=tuple(range(value.ndim - len(shape))))
     value = base.astype(base.broadcast_to(value, shape), x.dtype)
     value = base.reshape(value, tuple(map(len, selected)))
     is_set = None
-    for axis, (places, size) in enumerate(zip(selected, x.shape)):
-        if places == range(size):
+    for axis, (positions, size) in enumerate(zip(selected, x.shape)):
+        if positions == range(size):
             continue
-        if places.step < 0:
-            value, places = base.flip(value, axis=axis), places[::-1]
+        if positions.step < 0:
+            value, positions = base.flip(value, axis=axis), positions[::-1]
         numbers = base.arange(size, dtype=base.int64, device=device_of(x))
-        here = (numbers >= places[0]) & (numbers <= places[-1]) & ((numbers - places[0]) % places.step == 0)
+        here = (numbers >= positions[0]) & (numbers <= positions[-1]) & ((numbers - positions[0]) % positions.step == 0)
         here = base.reshape(here, tuple(size if i == axis else 1 for i in range(x.ndim)))
         is_set = here if is_set is None else base.logical_and(is_set, here)
         if isinstance(wanted[axis], slice):
-            value = _spread(base, value, axis, places, size)
+            value = _spread(base, value, axis, positions, size)
     return value if is_set is None else base.where(is_set, value, x)
 
 
-def _spread(base: Any, value: Any, axis: int, places: range, size: int) -> Any:
+def _spread(base: Any, value: Any, axis: int, positions: range, size: int) -> Any:
     """Scatter the elements along an axis into zeros."""
 
     def zeros(count: int, *more: int) -> Any:
         shape = (*value.shape[:axis], count, *more, *value.shape[axis + 1 :])
         return base.zeros(shape, dtype=value.dtype, device=device_of(value))
 
-    found, count = value, len(places)
-    if places.step > 1 and count > 1:
-        spaced = base.concat([base.expand_dims(found, axis=axis + 1), zeros(count, places.step - 1)], axis=axis + 1)
-        found = base.reshape(spaced, (*value.shape[:axis], count * places.step, *value.shape[axis + 1 :]))
-        found = found[(*(slice(None),) * axis, slice(0, places[-1] - places[0] + 1))]
-    around = (places[0], size - 1 - places[-1])
+    found, count = value, len(positions)
+    if positions.step > 1 and count > 1:
+        spaced = base.concat([base.expand_dims(found, axis=axis + 1), zeros(count, positions.step - 1)], axis=axis + 1)
+        found = base.reshape(spaced, (*value.shape[:axis], count * positions.step, *value.shape[axis + 1 :]))
+        found = found[(*(slice(None),) * axis, slice(0, positions[-1] - positions[0] + 1))]
+    around = (positions[0], size - 1 - positions[-1])
     pieces = [zeros(around[0])] * bool(around[0]) + [found] + [zeros(around[1])] * bool(around[1])
     return base.concat(pieces, axis=axis) if len(pieces) > 1 else found
 

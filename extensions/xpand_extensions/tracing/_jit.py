@@ -71,14 +71,14 @@ def _program(function: Callable[..., Any], leaves: tuple[Any, ...], fuse: Fuse) 
         return None, trees.map(wrap, jit(function, fuse)(*map(bare, leaves)))
     if all(type(x) not in NUMBERS for x in leaves):
         return _of_arrays(function, leaves, (), fuse)
-    places = [i for i, x in enumerate(leaves) if type(x) in NUMBERS]
+    positions = [i for i, x in enumerate(leaves) if type(x) in NUMBERS]
     arrays = [x for x in leaves if type(x) not in NUMBERS]
     xp = array_namespace(*arrays) if arrays else choose_namespace(*leaves)
     like = as_arrays(leaves, xp, arrays)
-    run, result = _of_arrays(function, like, places, fuse)
+    run, result = _of_arrays(function, like, positions, fuse)
     if run is None:
         return None, result
-    kinds = [(i, like[i].dtype, getattr(like[i], "device", None)) for i in places]
+    kinds = [(i, like[i].dtype, getattr(like[i], "device", None)) for i in positions]
 
     def program(*given: Any) -> Any:
         converted = list(given)

@@ -67,11 +67,11 @@ def spelled_out(xp: Any, ndim: int, key: tuple[Any, ...], arrays: Sequence[Any])
         taken += axes_taken(xp, part)
     if taken > ndim:
         raise IndexError(f"x[key]: too many indices: {taken} for an array of {ndim} axes")
-    places = [i for i, part in enumerate(parts) if part is Ellipsis]
-    if len(places) > 1:
-        raise IndexError(f"x[key]: takes one ellipsis ('...'), got {len(places)}")
-    place = places[0] if places else len(parts)
-    return [*parts[:place], *[slice(None)] * (ndim - taken), *parts[place + 1 :]]
+    positions = [i for i, part in enumerate(parts) if part is Ellipsis]
+    if len(positions) > 1:
+        raise IndexError(f"x[key]: takes one ellipsis ('...'), got {len(positions)}")
+    position = positions[0] if positions else len(parts)
+    return [*parts[:position], *[slice(None)] * (ndim - taken), *parts[position + 1 :]]
 
 
 def axes_taken(xp: Any, part: Any) -> int:
@@ -84,8 +84,8 @@ def axes_taken(xp: Any, part: Any) -> int:
 def selected(xp: Any, shape: Sequence[int], key: tuple[Any, ...], arrays: Sequence[Any]) -> tuple[tuple[int, ...], int]:
     """Tell the shape of what a key without masks selects, and where in it the axes of its arrays are."""
     sizes: list[int] = []
-    places: list[int] = []  # where in the key integers and arrays are
-    place = axis = 0
+    positions: list[int] = []  # where in the key integers and arrays are
+    position = axis = 0
     shapes = []
     for i, part in enumerate(spelled_out(xp, len(shape), key, arrays)):
         if part is None:
@@ -94,9 +94,9 @@ def selected(xp: Any, shape: Sequence[int], key: tuple[Any, ...], arrays: Sequen
         if isinstance(part, slice):
             sizes.append(len(range(*part.indices(shape[axis]))))
         else:
-            if not places:
-                place = len(sizes)
-            places.append(i)
+            if not positions:
+                position = len(sizes)
+            positions.append(i)
             if hasattr(part, "dtype"):
                 shapes.append(tuple(part.shape))
             elif not -shape[axis] <= part < shape[axis]:
@@ -105,9 +105,9 @@ def selected(xp: Any, shape: Sequence[int], key: tuple[Any, ...], arrays: Sequen
     if not shapes:
         return tuple(sizes), 0
     # NumPy's rule: the axes of arrays come first where something stands between them.
-    if places[-1] - places[0] >= len(places):
-        place = 0
-    return (*sizes[:place], *broadcast(*shapes), *sizes[place:]), place
+    if positions[-1] - positions[0] >= len(positions):
+        position = 0
+    return (*sizes[:position], *broadcast(*shapes), *sizes[position:]), position
 
 
 def is_rows(key: tuple[Any, ...]) -> bool:
@@ -142,7 +142,7 @@ def axis_for_mask(xp: Any, ndim: int, key: tuple[Any, ...], arrays: Sequence[Any
     if i is None:
         return None
     parts = spelled_out(xp, ndim, key, arrays)
-    before = next(place for place, part in enumerate(parts) if part is arrays[i])
+    before = next(position for position, part in enumerate(parts) if part is arrays[i])
     axis = sum(axes_taken(xp, part) for part in parts[:before])
     return axis, [*arrays[:i], xp.reshape(arrays[i], (1,)), *arrays[i + 1 :]]
 

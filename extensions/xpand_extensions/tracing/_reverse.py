@@ -95,23 +95,23 @@ class Linearize(Trace):
             if op.result is None:
                 return self.value(out, found)
             return rebuilt(op, out, [self.value(x, t) for x, t in zip(out, found)])
-        places = {i: n for i, n in enumerate(nodes) if n is not None and entries[i] is not None}
-        if not places:
+        positions = {i: n for i, n in enumerate(nodes) if n is not None and entries[i] is not None}
+        if not positions:
             return out
-        if op.result is not None or (op.linear and all(entries[i] is LINEAR for i in places)):
-            return self.applied(op, without_values(entries, primals, places), params, places, out)
+        if op.result is not None or (op.linear and all(entries[i] is LINEAR for i in positions)):
+            return self.applied(op, without_values(entries, primals, positions), params, positions, out)
         if not self.namespace.is_floating(out.dtype):
             return out
         terms = [
-            term for i, node in places.items() for term in self.terms(op, entries[i], i, node, primals, out, params)
+            term for i, node in positions.items() for term in self.terms(op, entries[i], i, node, primals, out, params)
         ]
         return self.array(self, out, Sum(tuple(out.shape), out.dtype, terms)) if terms else out
 
-    def applied(self, op: Op, given: list[Any], params: dict[str, Any], places: dict[int, Node], out: Any) -> Any:
+    def applied(self, op: Op, given: list[Any], params: dict[str, Any], positions: dict[int, Node], out: Any) -> Any:
         """Record a linear operation."""
         if op.result is None:
-            return self.array(self, out, Applied(_shaped(out), op, given, params, places))
-        whole = Applied(Aval((), None), op, given, params, places)
+            return self.array(self, out, Applied(_shaped(out), op, given, params, positions))
+        whole = Applied(Aval((), None), op, given, params, positions)
         return rebuilt(op, out, [self.array(self, x, Part(_shaped(x), whole, i)) for i, x in enumerate(out)])
 
     def terms(
@@ -240,7 +240,7 @@ class Linear:
             elif type(node) is Part:
                 del cts[node]
                 parts = cts.setdefault(node.whole, {})
-                parts[node.place] = (node, ct)
+                parts[node.position] = (node, ct)
             elif type(node) is not Node:
                 del cts[node]
                 if type(ct) is dict:

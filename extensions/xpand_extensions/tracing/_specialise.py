@@ -32,7 +32,7 @@ def _item(key: tuple[Any, ...]) -> Callable[..., Any] | None:
     return operator.getitem if len(key) == 1 else None
 
 
-class _Place:
+class _Placeholder:
     """The placeholder of an array."""
 
     def __init__(self, number: int) -> None:
@@ -41,7 +41,7 @@ class _Place:
 
 def _bound(function: Callable[..., Any], template: Template) -> Callable[..., Any]:
     """Return a call as a function of its arrays alone."""
-    filled = template.fill([_Place(i) for i in range(len(template.names))])
+    filled = template.fill([_Placeholder(i) for i in range(len(template.names))])
     in_order = {name: filled[name] for name in template.signature.parameters if name in filled}
     bound = inspect.BoundArguments(template.signature, in_order)
     scope: dict[str, Any] = {"function": function}
@@ -61,9 +61,9 @@ def _called(function: Callable[..., Any], template: Template, *arrays: Any) -> A
 
 def _text(x: Any, scope: dict[str, Any]) -> str | None:
     """Write an argument as source; None for a tree of arrays, which can't be written."""
-    if isinstance(x, _Place):
+    if isinstance(x, _Placeholder):
         return f"a{x.number}"
-    if not any(isinstance(leaf, _Place) for leaf in trees.leaves(x)):
+    if not any(isinstance(leaf, _Placeholder) for leaf in trees.leaves(x)):
         name = f"c{len(scope)}"
         scope[name] = x
         return name

@@ -63,21 +63,21 @@ class Sum(Node):
 class Applied(Node):
     """A linear operation applied to tangents; where it returns several arrays, they are `Part`s of it."""
 
-    __slots__ = ("args", "op", "params", "places")
+    __slots__ = ("args", "op", "params", "positions")
 
-    def __init__(self, aval: Any, op: Op, args: list[Any], params: dict[str, Any], places: dict[int, Node]) -> None:
+    def __init__(self, aval: Any, op: Op, args: list[Any], params: dict[str, Any], positions: dict[int, Node]) -> None:
         """Take the arguments with an `Aval` in the place of each tangent."""
         super().__init__(aval.shape, aval.dtype)
-        self.op, self.args, self.params, self.places = op, args, params, places
+        self.op, self.args, self.params, self.positions = op, args, params, positions
 
     def parents(self) -> Iterable[Node]:
-        return self.places.values()
+        return self.positions.values()
 
     def pull(self, namespace: Any, ct: Any) -> Iterable[tuple[Node, Any]]:
         override = self.op.overrides.get("transpose")
         if override is not None:
             found = override(self, namespace, ct)
-            yield from ((self.places[i], x) for i, x in found.items() if x is not None)
+            yield from ((self.positions[i], x) for i, x in found.items() if x is not None)
             return
         rules = self.op.transposes(len(self.args), self.params)
         if rules is None:
@@ -88,17 +88,17 @@ class Applied(Node):
         if xp is namespace:  # some are traced, and some libraries' arrays don't defer operators to them
             args = [_wrapped(namespace, x) for x in args]
             ct = [_wrapped(namespace, x) for x in ct] if flat is ct else _wrapped(namespace, ct)
-        for i, node in self.places.items():
+        for i, node in self.positions.items():
             first = (xp, ct, i) if self.op.result is not None or self.op.linear else (xp, ct)
             yield node, bare(self.op.apply(rules[i], first, args, self.params))
 
     def push(self, namespace: Any, tangents: dict[Node, Any]) -> Any:
-        if all(tangents.get(node) is None for node in self.places.values()):
+        if all(tangents.get(node) is None for node in self.positions.values()):
             return None
         args = list(self.args)
         for i, x in enumerate(args):
             if isinstance(x, Aval):
-                t = tangents.get(self.places[i]) if i in self.places else None
+                t = tangents.get(self.positions[i]) if i in self.positions else None
                 args[i] = zeros(namespace, x) if t is None else t
         out = bind(self.op, args, self.params)
         return tuple(map(bare, out)) if self.op.result is not None else bare(out)
@@ -107,18 +107,18 @@ class Applied(Node):
 class Part(Node):
     """One of the arrays that a linear operation returns."""
 
-    __slots__ = ("place", "whole")
+    __slots__ = ("position", "whole")
 
-    def __init__(self, aval: Any, whole: Node, place: int) -> None:
+    def __init__(self, aval: Any, whole: Node, position: int) -> None:
         super().__init__(aval.shape, aval.dtype)
-        self.whole, self.place = whole, place
+        self.whole, self.position = whole, position
 
     def parents(self) -> Iterable[Node]:
         return (self.whole,)
 
     def push(self, namespace: Any, tangents: dict[Node, Any]) -> Any:
         found = tangents.get(self.whole)
-        return None if found is None else found[self.place]
+        return None if found is None else found[self.position]
 
 
 class Opaque(Node):
@@ -185,23 +185,25 @@ class Tape(Trace):
         override = op.overrides.get("tape")
         if override is not None:
             return override(self, op, args, params)
-        places = {i: x._extra for i, x in enumerate(args) if self.owns(x)}
-        given = [x._value if i in places else snapshot(bare(x)) for i, x in enumerate(args)]
+        positions = {i: x._extra for i, x in enumerate(args) if self.owns(x)}
+        given = [x._value if i in positions else snapshot(bare(x)) for i, x in enumerate(args)]
         entries = op.entries(len(args), params)
         if entries is None or isinstance(entries, joint):
             if op.decomposition is None:
                 raise self.nonlinear(op)
             return op.decompose(args, params)
-        chosen = [entries[i] for i in places]
+        chosen = [entries[i] for i in positions]
         avals = avals_of_result(op, [aval_of(x) for x in given], params)
         if all(isinstance(entry, (scale, int)) for entry in chosen):
-            terms = [(node, self.factor(op, entries[i], given, params)) for i, node in places.items()]
+            terms = [(node, self.factor(op, entries[i], given, params)) for i, node in positions.items()]
             return self.array(Sum(avals.shape, avals.dtype, terms))
-        if any(entry is not LINEAR for entry in chosen) or (len(places) > 1 and not op.linear):
+        if any(entry is not LINEAR for entry in chosen) or (len(positions) > 1 and not op.linear):
             if op.decomposition is None:
                 raise self.nonlinear(op)
             return op.decompose(args, params)
-        return applied(self, op, without_values(entries, given, places) if op.linear else given, params, places, avals)
+        return applied(
+            self, op, without_values(entries, given, positions) if op.linear else given, params, positions, avals
+        )
 
     def factor(self, op: Op, entry: Any, given: list[Any], params: dict[str, Any]) -> Any:
         """Compute the factor of a tangent."""
@@ -240,11 +242,11 @@ def recorded(
     )
 
 
-def without_values(entries: Any, args: list[Any], places: dict[int, Node]) -> list[Any]:
+def without_values(entries: Any, args: list[Any], positions: dict[int, Node]) -> list[Any]:
     """Replace the arguments that an operation is linear in by zeros, unless they are tangents."""
     given = []
     for i, (entry, x) in enumerate(zip(entries, args)):
-        if i in places or (entry is LINEAR and hasattr(x, "dtype")):
+        if i in positions or (entry is LINEAR and hasattr(x, "dtype")):
             x = aval_of(x)
         elif entry is LINEAR and isinstance(x, (int, float, complex)):
             x = 0.0
@@ -252,11 +254,13 @@ def without_values(entries: Any, args: list[Any], places: dict[int, Node]) -> li
     return given
 
 
-def applied(tape: Tape, op: Op, given: list[Any], params: dict[str, Any], places: dict[int, Node], avals: Any) -> Any:
+def applied(
+    tape: Tape, op: Op, given: list[Any], params: dict[str, Any], positions: dict[int, Node], avals: Any
+) -> Any:
     """Record a linear operation with one result or several."""
     if op.result is None:
-        return tape.array(Applied(avals, op, given, params, places))
-    whole = Applied(Aval((), None), op, given, params, places)
+        return tape.array(Applied(avals, op, given, params, positions))
+    whole = Applied(Aval((), None), op, given, params, positions)
     return rebuilt(op, avals, [tape.array(Part(aval, whole, i)) for i, aval in enumerate(avals)])
 
 

@@ -46,7 +46,7 @@ def in_of_containers(tree: trees.Tree, axes: Sequence[int | None], leaves: Seque
 
 
 def out_of_containers(
-    tree: trees.Tree, places: Sequence[int | None], same: Sequence[Array]
+    tree: trees.Tree, positions: Sequence[int | None], same: Sequence[Array]
 ) -> tuple[list[Array], list[int | None]]:
     """Return the arrays of a result, and the position of the mapped axis in each.
 
@@ -58,21 +58,21 @@ def out_of_containers(
     arrays: list[Array] = []
     found: list[int | None] = []
     for x in trees.leaves(tree, is_leaf=is_container):
-        place = places[len(found)]
+        position = positions[len(found)]
         if not isinstance(x, Sparse):
             arrays.append(x)
-            found.append(place)
+            found.append(position)
             continue
         parts = trees.leaves(x.pattern)
-        if place is not None:
-            place = _batch_axis("out_axes", place, x, x.batch_ndim + 1)
-        pattern_axis = place
+        if position is not None:
+            position = _batch_axis("out_axes", position, x, x.batch_ndim + 1)
+        pattern_axis = position
         if all(each.ndim == 1 and _is_same(each, same) for each in parts):
             pattern_axis = None
-        elif place is not None and not _own(x):
+        elif position is not None and not _own(x):
             parts = [_over(each, x.values.shape[: x.batch_ndim]) for each in parts]
         arrays += [x.values, *parts]
-        found += [place] + [pattern_axis] * len(parts)
+        found += [position] + [pattern_axis] * len(parts)
     return arrays, found
 
 

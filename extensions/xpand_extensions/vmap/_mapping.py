@@ -94,25 +94,27 @@ def vmap(
                 return flat.output(native(lambda *arrays: _no_patterns(flat, arrays), axes, 0, *named)(*leaves))
             except _PatternsError:  # lanes share patterns where possible, as with two kinds of results
                 named = (axis_name, size)
-        places: list[int | None] = []
+        positions: list[int | None] = []
 
         # Implementations know two kinds of `out_axes`: 0, and (0, None) for a pair of what is mapped and what isn't.
         # Which result is of which kind is known once the function has been called.
         def divided(*arrays: Array) -> tuple[tuple[Array, ...], tuple[Array, ...]]:
             outs = flat(*arrays)[0]
             tree = flat.output(outs)
-            places[:] = spread_axes("vmap", "out_axes", out_axes, tree)
+            positions[:] = spread_axes("vmap", "out_axes", out_axes, tree)
             if len(outs) > 1 and has_containers(tree):
                 same = [x for x, axis in zip(arrays, axes) if axis is None]
-                found, places[:] = out_of_containers(tree, places, same)
+                found, positions[:] = out_of_containers(tree, positions, same)
                 outs = tuple(found)
             return (
-                tuple(x for x, place in zip(outs, places) if place is not None),
-                tuple(x for x, place in zip(outs, places) if place is None),
+                tuple(x for x, position in zip(outs, positions) if position is not None),
+                tuple(x for x, position in zip(outs, positions) if position is None),
             )
 
         found, same = map(iter, native(divided, axes, (0, None), *named)(*leaves))
-        return flat.output([next(same) if place is None else placed("vmap", next(found), place) for place in places])
+        return flat.output(
+            [next(same) if position is None else placed("vmap", next(found), position) for position in positions]
+        )
 
     if out_axes is None or not isinstance(out_axes, int) or out_axes or axis_name is not None or axis_size is not None:
         return wraps(function)(of_trees)
@@ -205,8 +207,8 @@ def _path(args: tuple[Any, ...], number: int) -> str:
     found = paths("", args)
     if number >= len(found):
         return "an argument given by name"
-    place, _, rest = found[number].removeprefix("[").partition("]")
-    return f"{rest.lstrip('.')} of argument {place}" if rest else f"argument {place}"
+    position, _, rest = found[number].removeprefix("[").partition("]")
+    return f"{rest.lstrip('.')} of argument {position}" if rest else f"argument {position}"
 
 
 def size_of_axes(function: str, axes: Sequence[int | None], leaves: Sequence[Any], axis_size: int | None) -> int:
@@ -244,12 +246,12 @@ def _no_patterns(flat: Flat, arrays: Sequence[Array]) -> tuple[Array, ...]:
     return outs
 
 
-def placed(function: str, x: Array, place: int) -> Array:
+def placed(function: str, x: Array, position: int) -> Array:
     """Move the first axis of a result to its position in `out_axes`."""
-    if not place:
+    if not position:
         return x
-    place = _arguments.axis(function, place, x.ndim, "out_axes")
-    return array_namespace(x).moveaxis(x, 0, place)
+    position = _arguments.axis(function, position, x.ndim, "out_axes")
+    return array_namespace(x).moveaxis(x, 0, position)
 
 
 def spread_axes(function: str, name: str, axes: Axes, tree: trees.Tree) -> list[int | None]:

@@ -198,4 +198,4 @@ def _without(in_axes: Axes, count: int, values: tuple[Any, ...]) -> Axes:
     static = {key for key, *_ in values if isinstance(key, int)}
     if not static or not isinstance(in_axes, (tuple, list)) or len(in_axes) != count:
         return in_axes
-    return tuple(axis for place, axis in enumerate(in_axes) if place not in static)
+    return tuple(axis for position, axis in enumerate(in_axes) if position not in static)

@@ -101,9 +101,9 @@ def _over_loops(function: Callable[..., Any], arrays: list[Array], core: list[in
     loops = [tuple(x.shape[: x.ndim - n]) for x, n in zip(arrays, core)]
     shape = _arguments.broadcast_shapes("vectorize", **{f"argument {i}": loop for i, loop in enumerate(loops)})
     included = [_mapped_axes(loop, shape) for loop in loops]
-    for place in reversed(range(len(shape))):
-        function = vmap(function, tuple(0 if place in places else None for places in included))
-    return function(*(_without(x, loop, shape, places) for x, loop, places in zip(arrays, loops, included)))
+    for position in reversed(range(len(shape))):
+        function = vmap(function, tuple(0 if position in positions else None for positions in included))
+    return function(*(_without(x, loop, shape, positions) for x, loop, positions in zip(arrays, loops, included)))
 
 
 def _mapped_axes(loop: Sequence[int], shape: Sequence[int]) -> set[int]:

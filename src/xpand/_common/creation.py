@@ -40,8 +40,8 @@ def refuse_sparse(obj: Any) -> None:
 
 def with_default(xp: Namespace, name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> dict[str, Any]:
     """Return the keyword arguments of a call, with the data type that the precision says where the call names none."""
-    place, names = _CALLS[name]
-    if len(args) > place or kwargs.get("dtype") is not None:
+    position, names = _CALLS[name]
+    if len(args) > position or kwargs.get("dtype") is not None:
         return kwargs
     device = kwargs.get("device")
     if names:

@@ -161,9 +161,9 @@ def _right_shift(x1: Array, x2: Array) -> Array:
     if x1.dtype is not torch.uint64:
         return _widened(torch.bitwise_right_shift)(x1, x2)
     # The first place by hand, with the copied sign bit cleared, the other places by the signed shift.
-    a, places = to_signed(x1), to_signed(x2)
+    a, positions = to_signed(x1), to_signed(x2)
     halved = (a >> 1) & (2**63 - 1)
-    return torch.where(places == 0, a, halved >> (places - 1).clamp(min=0)).view(torch.uint64)
+    return torch.where(positions == 0, a, halved >> (positions - 1).clamp(min=0)).view(torch.uint64)
 
 
 def _divide_uint64(x1: Array, x2: Array) -> tuple[Array, Array]:

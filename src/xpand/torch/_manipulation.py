@@ -102,12 +102,12 @@ def expand_dims(x: Array, /, axis: int | tuple[int, ...]) -> Array:
     if isinstance(axis, int):
         return torch.unsqueeze(x, axis)
     ndim = x.ndim + len(axis)
-    places = [a + ndim if a < 0 else a for a in axis]
-    if not all(0 <= a < ndim for a in places):
+    positions = [a + ndim if a < 0 else a for a in axis]
+    if not all(0 <= a < ndim for a in positions):
         raise IndexError(f"expand_dims: `axis` is {axis}; expected axes of {ndim} dimensions, {-ndim} to {ndim - 1}")
-    if len(set(places)) < len(places):
+    if len(set(positions)) < len(positions):
         raise ValueError(f"expand_dims: `axis` is {axis}, which names an axis twice")
-    for a in sorted(places):
+    for a in sorted(positions):
         x = torch.unsqueeze(x, a)
     return x
 

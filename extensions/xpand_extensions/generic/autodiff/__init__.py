@@ -55,7 +55,7 @@ def value_and_grad(
     holomorphic: bool = False,
     allow_int: bool = False,
 ) -> Callable[..., Any]:
-    places = argnums if isinstance(argnums, (tuple, list)) else (argnums,)
+    positions = argnums if isinstance(argnums, (tuple, list)) else (argnums,)
 
     def both(*arrays: Array) -> tuple[Array, Any]:
         xp = array_namespace(*arrays)
@@ -63,11 +63,11 @@ def value_and_grad(
 
         def of_chosen(*chosen: Array) -> tuple[tuple[Array, ...], tuple[Array, ...]]:
             given = [namespace.argument(x) for x in arrays]
-            for place, x in zip(places, chosen):
-                given[place] = x
+            for position, x in zip(positions, chosen):
+                given[position] = x
             return (function(*given),), ()
 
-        (value,), _, linear = _linearize(namespace, "grad", of_chosen, [arrays[place] for place in places])
+        (value,), _, linear = _linearize(namespace, "grad", of_chosen, [arrays[position] for position in positions])
         gradients = linear.pull(xp.ones_like(value))
         return value, gradients if isinstance(argnums, (tuple, list)) else gradients[0]
 

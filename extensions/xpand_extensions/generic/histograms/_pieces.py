@@ -46,9 +46,9 @@ def flat_ids(xp: Namespace, ids: Array, length: int) -> Array:
         return ids
     rows = math.prod(ids.shape[:-1])
     ids = xp.reshape(ids, (rows, ids.shape[-1]))
-    place = _arguments.device_of(ids)
-    first = xp.arange(rows, dtype=ids.dtype, device=place)[:, None] * length
-    beyond = xp.full((), rows * length, dtype=ids.dtype, device=place)
+    device = _arguments.device_of(ids)
+    first = xp.arange(rows, dtype=ids.dtype, device=device)[:, None] * length
+    beyond = xp.full((), rows * length, dtype=ids.dtype, device=device)
     return xp.reshape(xp.where(ids < length, ids + first, beyond), (-1,))
 
 
@@ -91,8 +91,8 @@ def normalised(xp: Namespace, hist: Array, total: Array, volume: Array) -> Array
 
 def _quotient(xp: Namespace, x: Array, divisor: Array) -> Array:
     """Divide; by zero: NaN for zero and NaN, and infinity for the rest."""
-    place = _arguments.device_of(x)
-    nan, inf, one = (xp.full((), value, dtype=x.dtype, device=place) for value in (math.nan, math.inf, 1))
+    device = _arguments.device_of(x)
+    nan, inf, one = (xp.full((), value, dtype=x.dtype, device=device) for value in (math.nan, math.inf, 1))
     safe = divisor != 0
     otherwise = xp.where((x == 0) | xp.isnan(x), nan, inf)
     return xp.where(safe, x / xp.where(safe, divisor, one), otherwise)
@@ -108,16 +108,16 @@ def edges_of_range(xp: Namespace, x: Array, bins: int, range: tuple[float, float
 
 def edges_of_values(xp: Namespace, x: Array, bins: int, dtype: DType) -> Array:
     """Place edges between the smallest and the largest value of each row."""
-    place = _arguments.device_of(x)
+    device = _arguments.device_of(x)
     if x.shape[-1]:
         low = xp.astype(xp.min(x, axis=-1, keepdims=True), dtype, copy=False)
         high = xp.astype(xp.max(x, axis=-1, keepdims=True), dtype, copy=False)
     else:
-        low = xp.zeros((*x.shape[:-1], 1), dtype=dtype, device=place)
+        low = xp.zeros((*x.shape[:-1], 1), dtype=dtype, device=device)
         high = xp.ones_like(low)
     half = xp.astype(low == high, dtype) / 2
     low, high = low - half, high + half
-    steps = xp.astype(xp.arange(bins, dtype=index_dtype(xp, place), device=place), dtype)
+    steps = xp.astype(xp.arange(bins, dtype=index_dtype(xp, device), device=device), dtype)
     return xp.concat([steps * ((high - low) / bins) + low, high], axis=-1)
 
 
@@ -135,9 +135,9 @@ def real_dtype(xp: Namespace, x: Array) -> DType:
     if _arguments.kind(xp, x.dtype) == "real":
         return x.dtype
     info = xp.__array_namespace_info__()
-    place = _arguments.device_of(x)
-    known = info.dtypes(device=place, kind="real floating")
-    return known["float64"] if "float64" in known else info.default_dtypes(device=place)["real floating"]
+    device = _arguments.device_of(x)
+    known = info.dtypes(device=device, kind="real floating")
+    return known["float64"] if "float64" in known else info.default_dtypes(device=device)["real floating"]
 
 
 def find(x: Array, edges: Array, uniform: bool) -> Array:
@@ -146,15 +146,15 @@ def find(x: Array, edges: Array, uniform: bool) -> Array:
     x = xp.astype(x, edges.dtype, copy=False)
     first, last = edges[..., :1], edges[..., -1:]
     inside = (x >= first) & (x <= last)
-    place = _arguments.device_of(x)
-    dtype = index_dtype(xp, place)
+    device = _arguments.device_of(x)
+    dtype = index_dtype(xp, device)
     if uniform:
         found = _calculated(xp, xp.where(inside, x, first), edges, bins, dtype)
     else:
         found = sorting.searchsorted.native(edges, x)(edges, x, side="right") - 1
     # The right edge of the last bin is in it.
-    found = xp.minimum(found, xp.full((), bins - 1, dtype=dtype, device=place))
-    return xp.where(inside, found, xp.full((), bins, dtype=dtype, device=place))
+    found = xp.minimum(found, xp.full((), bins - 1, dtype=dtype, device=device))
+    return xp.where(inside, found, xp.full((), bins, dtype=dtype, device=device))
 
 
 def _calculated(xp: Namespace, x: Array, edges: Array, bins: int, dtype: DType) -> Array:

@@ -22,7 +22,7 @@ def boolean_mask(
 ) -> Array:
     xp = array_namespace(x)
     if size is not None:
-        return masked(places, x, mask, axis, size, fill_value)
+        return masked(positions, x, mask, axis, size, fill_value)
     count = math.prod(mask.shape)
     flat = xp.reshape(x, (*x.shape[:axis], count, *x.shape[axis + mask.ndim :]))
     return xp.take(flat, xp.nonzero(xp.reshape(mask, (count,)))[0], axis=axis)
@@ -31,7 +31,7 @@ def boolean_mask(
 def nonzero(x: Array, /, *, size: int | None = None, fill_value: int = 0) -> tuple[Array, ...]:
     xp = array_namespace(x)
     if size is not None:
-        return nonzero_padded(places, x, size, fill_value)
+        return nonzero_padded(positions, x, size, fill_value)
     dtype = index_dtype(xp, _arguments.device_of(x))
     return tuple([xp.astype(part, dtype, copy=False) for part in xp.nonzero(x)])
 
@@ -40,11 +40,13 @@ def argwhere(x: Array, /, *, size: int | None = None, fill_value: int = 0) -> Ar
     return array_namespace(x).stack(nonzero(x, size=size, fill_value=fill_value), axis=1)
 
 
-Places: TypeAlias = Callable[[Array, int], Array]
+Positions: TypeAlias = Callable[[Array, int], Array]
 """Finds the first places where a mask of one axis holds, then its length as often as places are missing."""
 
 
-def masked(places: Places, x: Array, mask: Array, axis: int, size: int, fill_value: Array | Scalar | None) -> Array:
+def masked(
+    positions: Positions, x: Array, mask: Array, axis: int, size: int, fill_value: Array | Scalar | None
+) -> Array:
     """Do what `boolean_mask` does for a given size."""
     xp = array_namespace(x)
     before, after = tuple(x.shape[:axis]), tuple(x.shape[axis + mask.ndim :])
@@ -52,14 +54,14 @@ def masked(places: Places, x: Array, mask: Array, axis: int, size: int, fill_val
     fill = row_kernels(x)._scalar(False if fill_value is None else fill_value)
     if 0 in shape or not count:
         return copied(xp.broadcast_to(fill, shape))
-    index = places(xp.reshape(mask, (count,)), size)
+    index = positions(xp.reshape(mask, (count,)), size)
     inside = index < count
     flat = xp.reshape(x, (*before, count, *after))
     found = xp.take(flat, xp.where(inside, index, xp.zeros_like(index)), axis=axis)
     return xp.where(xp.reshape(inside, (-1,) + (1,) * len(after)), found, fill)
 
 
-def nonzero_padded(places: Places, x: Array, size: int, fill_value: int) -> tuple[Array, ...]:
+def nonzero_padded(positions: Positions, x: Array, size: int, fill_value: int) -> tuple[Array, ...]:
     """Do what `nonzero` does for a given size."""
     xp = array_namespace(x)
     device = _arguments.device_of(x)
@@ -69,7 +71,7 @@ def nonzero_padded(places: Places, x: Array, size: int, fill_value: int) -> tupl
         return tuple([xp.full((size,), fill_value, dtype=dtype, device=device) for _ in x.shape])
     # The standard casts no complex number to a boolean, and compares no boolean with a number.
     mask = x if xp.isdtype(x.dtype, "bool") else x != xp.zeros((), dtype=x.dtype, device=device)
-    index = places(xp.reshape(mask, (count,)), size)
+    index = positions(xp.reshape(mask, (count,)), size)
     inside = index < count
     fill = xp.full((), fill_value, dtype=dtype, device=device)
     found = []
@@ -80,7 +82,7 @@ def nonzero_padded(places: Places, x: Array, size: int, fill_value: int) -> tupl
     return tuple(found)
 
 
-def places(mask: Array, size: int) -> Array:
+def positions(mask: Array, size: int) -> Array:
     xp = array_namespace(mask)
     device = _arguments.device_of(mask)
     dtype = index_dtype(xp, device)

@@ -54,12 +54,12 @@ def put_slice(x: Array, values: Array, starts: Sequence[int | Array], /, *, mode
     device = _arguments.device_of(x)
     inside = xp.ones((1,) * x.ndim, dtype=xp.bool, device=device)
     for axis, start in enumerate(starts):
-        place = xp.arange(x.shape[axis], dtype=index_dtype(xp, device), device=device) - start
+        position = xp.arange(x.shape[axis], dtype=index_dtype(xp, device), device=device) - start
         if mode == "wrap":
-            place = xp.remainder(place, xp.full((), x.shape[axis], dtype=place.dtype, device=device))
-        within = (place >= 0) & (place < sizes[axis])
+            position = xp.remainder(position, xp.full((), x.shape[axis], dtype=position.dtype, device=device))
+        within = (position >= 0) & (position < sizes[axis])
         inside = inside & xp.reshape(within, (-1,) + (1,) * (x.ndim - axis - 1))
-        values = xp.take(values, xp.clip(place, 0, sizes[axis] - 1), axis=axis)
+        values = xp.take(values, xp.clip(position, 0, sizes[axis] - 1), axis=axis)
     return xp.where(inside, values, x)
 
 
@@ -80,8 +80,8 @@ def repeat(
     device = _arguments.device_of(x)
     dtype = index_dtype(xp, device)
     if isinstance(repeats, int):
-        place = xp.arange(total_repeat_length, dtype=dtype, device=device)
-        index = place // repeats if repeats else xp.full_like(place, size - 1)
+        position = xp.arange(total_repeat_length, dtype=dtype, device=device)
+        index = position // repeats if repeats else xp.full_like(position, size - 1)
         return xp.take(x, xp.clip(index, 0, size - 1), axis=axis)
     number = xp.maximum(xp.astype(repeats, dtype, copy=False), xp.zeros((), dtype=dtype, device=device))
     if number.ndim == 0 or number.shape[0] != size:

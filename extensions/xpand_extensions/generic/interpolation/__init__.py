@@ -20,39 +20,41 @@ def interp(
     dtype = xp.result_type(x.dtype, points.dtype, values.dtype)
     common = xp.result_type(x.dtype, points.dtype)
     values = xp.astype(values, dtype, copy=False)
-    place, points = xp.astype(xp.reshape(x, (-1,)), common, copy=False), xp.astype(points, common, copy=False)
+    position, points = xp.astype(xp.reshape(x, (-1,)), common, copy=False), xp.astype(points, common, copy=False)
     if period is not None:
-        place, points, values = _one_period(xp, place, points, values, period)
+        position, points, values = _one_period(xp, position, points, values, period)
         left = right = None
-    result = _interpolated(xp, place, points, values)
-    for outside, value in ((place < points[0], left), (place > points[-1], right)):
+    result = _interpolated(xp, position, points, values)
+    for outside, value in ((position < points[0], left), (position > points[-1], right)):
         if value is not None:
             result = xp.where(outside, xp.full_like(result, value), result)
     return xp.reshape(result, (*values.shape[:-1], *x.shape))
 
 
-def _one_period(xp: Namespace, place: Array, points: Array, values: Array, period: float) -> tuple[Array, Array, Array]:
+def _one_period(
+    xp: Namespace, position: Array, points: Array, values: Array, period: float
+) -> tuple[Array, Array, Array]:
     """Bring places and points into one period, the latter in order, with one more at either end."""
-    place = remainder(xp, place, period)
+    position = remainder(xp, position, period)
     points = points % float(period)
     order = xp.argsort(points)
     points, values = xp.take(points, order), xp.take(values, order, axis=-1)
     points = xp.concat([points[-1:] - period, points, points[:1] + period])
-    return place, points, xp.concat([values[..., -1:], values, values[..., :1]], axis=-1)
+    return position, points, xp.concat([values[..., -1:], values, values[..., :1]], axis=-1)
 
 
-def _interpolated(xp: Namespace, place: Array, points: Array, values: Array) -> Array:
+def _interpolated(xp: Namespace, position: Array, points: Array, values: Array) -> Array:
     """Interpolate values of shape `(*batch, n)` at places of shape `(m,)`; those outside have the nearest value."""
-    place = xp.where(place < points[0], points[0], place)
-    place = xp.where(place > points[-1], points[-1], place)
+    position = xp.where(position < points[0], points[0], position)
+    position = xp.where(position > points[-1], points[-1], position)
     last = points.shape[0] - 1
-    below = xp.searchsorted(points, place, side="right") - 1
+    below = xp.searchsorted(points, position, side="right") - 1
     below = xp.clip(below, 0, max(last - 1, 0))
     above = below + 1 if last else below
     start, width = xp.take(points, below), xp.take(points, above) - xp.take(points, below)
     low, high = xp.take(values, below, axis=-1), xp.take(values, above, axis=-1)
     # The last points may be equal, and a single one has no neighbour; a NaN goes on.
-    weight = (place - start) / xp.where(width > 0.0, width, xp.ones_like(width))
+    weight = (position - start) / xp.where(width > 0.0, width, xp.ones_like(width))
     if _arguments.kind(xp, values.dtype) == "complex":
         # A complex infinity times a weight is NaN in one part: these are left as they are.
         return low * (1.0 - weight) + high * weight

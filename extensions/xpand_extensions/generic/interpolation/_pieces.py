@@ -35,9 +35,9 @@ def sampled(grid: Array, coordinates: Array, extrapolation: str, take: Take) -> 
     if 0 in (batch, lanes, channels, *points):
         shape = (0 if 0 in (batch, lanes) else max(batch, lanes), *points, channels)
         return xp.zeros(shape, dtype=dtype, device=_arguments.device_of(grid))
-    places = xp.reshape(coordinates, (lanes, math.prod(points), d))
-    axes = [neighbours(xp, places[..., axis], size, extrapolation) for axis, size in enumerate(spatial)]
-    index = xp.zeros(places.shape[:2], dtype=_index_dtype(xp, grid), device=_arguments.device_of(grid))
+    positions = xp.reshape(coordinates, (lanes, math.prod(points), d))
+    axes = [neighbours(xp, positions[..., axis], size, extrapolation) for axis, size in enumerate(spatial)]
+    index = xp.zeros(positions.shape[:2], dtype=_index_dtype(xp, grid), device=_arguments.device_of(grid))
     if batch == 1 or lanes > 1:
         table = xp.reshape(grid, (batch * math.prod(spatial), channels))
         if batch > 1:
@@ -71,50 +71,52 @@ def _sampled(
     return low * (1.0 - weight) + high * weight
 
 
-def neighbours(xp: Namespace, place: Array, size: int, extrapolation: str) -> Neighbours:
+def neighbours(xp: Namespace, position: Array, size: int, extrapolation: str) -> Neighbours:
     """Find the points next to each place along an axis of some size."""
     if extrapolation == "periodic":
-        place = remainder(xp, place, size)
-        below = _at_most(xp, xp.floor(place), size - 1)  # rounding may have made the remainder the size itself
+        position = remainder(xp, position, size)
+        below = _at_most(xp, xp.floor(position), size - 1)  # rounding may have made the remainder the size itself
         first = _as_index(xp, below, size)
-        return Neighbours(first, xp.where(first == size - 1, xp.zeros_like(first), first + 1), place - below)
+        return Neighbours(first, xp.where(first == size - 1, xp.zeros_like(first), first + 1), position - below)
     if extrapolation == "zeros":
-        place = _clipped(xp, place, -1, size)
-        below = _at_most(xp, xp.floor(place), size - 1)
+        position = _clipped(xp, position, -1, size)
+        below = _at_most(xp, xp.floor(position), size - 1)
         first, second = _as_index(xp, below, size), _as_index(xp, below + 1.0, size)
         # Far outside, not even the weight 0 of the nearest point counts.
-        has_first, has_second = (below > -0.5) & (place < size), (below < size - 1.5) & (place > -1)
-        return Neighbours(first, second, place - below, has_first, has_second)
+        has_first, has_second = (below > -0.5) & (position < size), (below < size - 1.5) & (position > -1)
+        return Neighbours(first, second, position - below, has_first, has_second)
     if extrapolation in ("symmetric", "reflect"):
-        place = xp.where((place >= 0) & (place <= size - 1), place, turned(xp, place, size, extrapolation))
-    place = _clipped(xp, place, 0, size - 1)
-    below = _at_most(xp, xp.floor(place), max(size - 2, 0))
+        position = xp.where(
+            (position >= 0) & (position <= size - 1), position, turned(xp, position, size, extrapolation)
+        )
+    position = _clipped(xp, position, 0, size - 1)
+    below = _at_most(xp, xp.floor(position), max(size - 2, 0))
     first = _as_index(xp, below, size)
-    return Neighbours(first, first + 1 if size > 1 else first, place - below)
+    return Neighbours(first, first + 1 if size > 1 else first, position - below)
 
 
-def turned(xp: Namespace, place: Array, size: int, extrapolation: str) -> Array:
+def turned(xp: Namespace, position: Array, size: int, extrapolation: str) -> Array:
     """Bring places outside into the grid, to which they are mirrored about its last points or half a step beyond."""
     if extrapolation == "symmetric":
-        return (size - 0.5) - xp.abs(remainder(xp, place + 0.5, 2 * size) - size)
+        return (size - 0.5) - xp.abs(remainder(xp, position + 0.5, 2 * size) - size)
     if size == 1:
-        return remainder(xp, place, 1) * 0.0
-    return (size - 1.0) - xp.abs(remainder(xp, place, 2 * (size - 1)) - (size - 1.0))
+        return remainder(xp, position, 1) * 0.0
+    return (size - 1.0) - xp.abs(remainder(xp, position, 2 * (size - 1)) - (size - 1.0))
 
 
-def remainder(xp: Namespace, place: Array, period: float) -> Array:
+def remainder(xp: Namespace, position: Array, period: float) -> Array:
     """Divide by the period; NaN for infinite places, of which NumPy would warn."""
-    return xp.where(xp.abs(place) < math.inf, place, _full(xp, place, math.nan)) % float(period)
+    return xp.where(xp.abs(position) < math.inf, position, _full(xp, position, math.nan)) % float(period)
 
 
-def _clipped(xp: Namespace, place: Array, low: int, high: int) -> Array:
+def _clipped(xp: Namespace, position: Array, low: int, high: int) -> Array:
     """Bring places between two bounds, at which the derivative is that within; NaN stays."""
-    place = xp.where(place < low, _full(xp, place, low), place)
-    return xp.where(place > high, _full(xp, place, high), place)
+    position = xp.where(position < low, _full(xp, position, low), position)
+    return xp.where(position > high, _full(xp, position, high), position)
 
 
-def _at_most(xp: Namespace, place: Array, high: int) -> Array:
-    return xp.minimum(place, _full(xp, place, high))
+def _at_most(xp: Namespace, position: Array, high: int) -> Array:
+    return xp.minimum(position, _full(xp, position, high))
 
 
 def _as_index(xp: Namespace, below: Array, size: int) -> Array:

@@ -68,8 +68,8 @@ def cho_solve(c: Array, b: Array, /, *, lower: bool = True) -> Array:
 def lu_factor(x: Array, /) -> LUFactors:
     xp = array_namespace(x)
     rows, columns = x.shape[-2:]
-    place = _arguments.device_of(x)
-    number = xp.arange(rows, dtype=index_dtype(xp, place), device=place)
+    device = _arguments.device_of(x)
+    number = xp.arange(rows, dtype=index_dtype(xp, device), device=device)
     permutation = xp.broadcast_to(number, tuple(x.shape[:-1]))
     for step in range(min(rows, columns)):
         # The exchange of two rows, as the order of all.
@@ -179,13 +179,13 @@ def finite_matrices(xp: Namespace, a: Array, b: Array) -> tuple[Array, Array, Fi
 
 def no_values(xp: Namespace, a: Array, b: Array, finite: Finite) -> LstsqResult:
     """Return what there is where matrices have no rows or no columns."""
-    place = _arguments.device_of(a)
+    device = _arguments.device_of(a)
     stack = tuple(a.shape[:-2])
-    x = xp.zeros((*stack, a.shape[-1], b.shape[-1]), dtype=a.dtype, device=place)
+    x = xp.zeros((*stack, a.shape[-1], b.shape[-1]), dtype=a.dtype, device=device)
     squares = _squares(xp, b)
     residuals = xp.where(finite.systems[..., 0, :], squares, xp.full_like(squares, float("nan")))
-    rank = xp.zeros(stack, dtype=index_dtype(xp, place), device=place)
-    return LstsqResult(x, residuals, rank, xp.zeros((*stack, 0), dtype=residuals.dtype, device=place))
+    rank = xp.zeros(stack, dtype=index_dtype(xp, device), device=device)
+    return LstsqResult(x, residuals, rank, xp.zeros((*stack, 0), dtype=residuals.dtype, device=device))
 
 
 def lstsq_result(

@@ -39,7 +39,7 @@ def estimate(
     lengths = xp.sum(xp.abs(first), axis=-2)
     back = solve(scale * _signs(xp, first[..., :1]))
     row = xp.argmax(xp.abs(back), axis=-2, keepdims=True)  # (..., 1, 1)
-    unit = xp.astype(_places(xp, sums)[:, None] == row, dtype)
+    unit = xp.astype(_positions(xp, sums)[:, None] == row, dtype)
     last = xp.sum(xp.abs(scale * solve_transposed(unit)), axis=(-2, -1))
     return xp.maximum(xp.maximum(lengths[..., 0], lengths[..., 1] * (2 / (3 * size))), last)
 
@@ -47,11 +47,11 @@ def estimate(
 def starts_of(xp: Namespace, sums: Array, dtype: DType) -> Array:
     """Make the right-hand sides that an estimate begins with: two columns."""
     size = sums.shape[-1]
-    place = _places(xp, sums)
-    number = xp.astype(place, sums.dtype)
+    position = _positions(xp, sums)
+    number = xp.astype(position, sums.dtype)
     even = xp.full_like(number, 1 / size)
     # Signs that alternate, which cancellation in the first vector can't hide from.
-    alternating = xp.where(place % 2 == 0, xp.ones_like(number), -xp.ones_like(number)) * (
+    alternating = xp.where(position % 2 == 0, xp.ones_like(number), -xp.ones_like(number)) * (
         1 + number / max(size - 1, 1)
     )
     return xp.astype(xp.stack([even, alternating], axis=-1), dtype)
@@ -87,6 +87,6 @@ def verdict(xp: Namespace, condition: Array, finite: Array, factored: Array, fai
     return condition, xp.where(finite, status, converged + int(Status.NON_FINITE))
 
 
-def _places(xp: Namespace, sums: Array) -> Array:
+def _positions(xp: Namespace, sums: Array) -> Array:
     device = _arguments.device_of(sums)
     return xp.arange(sums.shape[-1], dtype=index_dtype(xp, device), device=device)

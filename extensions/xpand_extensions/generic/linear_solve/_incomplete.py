@@ -58,8 +58,8 @@ def incomplete(function: str, a: sparse.CSR, symmetric: bool) -> tuple[sparse.CO
 
 def _unit(xp: Namespace, a: sparse.CSR, values: Array, rows: Array, columns: Array) -> sparse.COO:
     """Return a triangle with ones on its diagonal."""
-    places = xp.arange(a.shape[0], dtype=rows.dtype)
-    coords = xp.concat([rows, places]), xp.concat([columns, places])
+    positions = xp.arange(a.shape[0], dtype=rows.dtype)
+    coords = xp.concat([rows, positions]), xp.concat([columns, positions])
     return sparse.COO(xp.concat([values, xp.ones(a.shape[0], dtype=values.dtype)]), coords, a.shape, check=False)
 
 
@@ -79,9 +79,9 @@ def _pattern(xp: Namespace, a: sparse.CSR) -> _Pattern:
     total = int(ends[-1]) if counts.shape[0] else 0
     right = xp.arange(total, dtype=xp.int64) + xp.repeat(first - (ends - counts), counts)
     wanted = xp.take(rows, left) * size + xp.take(columns, right)
-    place = xp.minimum(xp.searchsorted(keys, wanted), xp.asarray(max(a.nse - 1, 0), dtype=xp.int64))
-    in_pattern = xp.take(keys, place) == wanted if a.nse else wanted < 0
-    return _Pattern(rows, columns, diagonal, left[in_pattern], right[in_pattern], place[in_pattern])
+    position = xp.minimum(xp.searchsorted(keys, wanted), xp.asarray(max(a.nse - 1, 0), dtype=xp.int64))
+    in_pattern = xp.take(keys, position) == wanted if a.nse else wanted < 0
+    return _Pattern(rows, columns, diagonal, left[in_pattern], right[in_pattern], position[in_pattern])
 
 
 def _symmetric(xp: Namespace, a: sparse.CSR, pattern: _Pattern) -> Array:
@@ -89,9 +89,9 @@ def _symmetric(xp: Namespace, a: sparse.CSR, pattern: _Pattern) -> Array:
     size = a.shape[0]
     keys = pattern.rows * size + pattern.columns
     mirrored = pattern.columns * size + pattern.rows
-    place = xp.minimum(xp.searchsorted(keys, mirrored), xp.asarray(max(a.nse - 1, 0), dtype=xp.int64))
-    there = xp.take(keys, place) == mirrored
-    other = xp.where(there, xp.take(a.values, place), xp.zeros_like(a.values))
+    position = xp.minimum(xp.searchsorted(keys, mirrored), xp.asarray(max(a.nse - 1, 0), dtype=xp.int64))
+    there = xp.take(keys, position) == mirrored
+    other = xp.where(there, xp.take(a.values, position), xp.zeros_like(a.values))
     other = xp.conj(other) if xp.isdtype(other.dtype, "complex floating") else other
     return xp.where(pattern.rows >= pattern.columns, a.values, other)
 
@@ -131,10 +131,10 @@ def _by_rows(xp: Namespace, values: Array, pattern: _Pattern) -> Array:
     products: dict[int, list[tuple[int, int]]] = {}
     for left, right, target in zip(pattern.left, pattern.right, pattern.target):
         products.setdefault(int(target), []).append((int(left), int(right)))
-    for place, (row, column) in enumerate(zip(rows, columns)):
-        value = found[place] - sum(found[left] * found[right] for left, right in products.get(place, ()))
+    for position, (row, column) in enumerate(zip(rows, columns)):
+        value = found[position] - sum(found[left] * found[right] for left, right in products.get(position, ()))
         if row > column:
             pivot = found[diagonal[column]]
             value = value / pivot if pivot else float("inf")
-        found[place] = value
+        found[position] = value
     return xp.asarray(found, dtype=values.dtype)

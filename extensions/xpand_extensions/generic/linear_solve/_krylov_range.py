@@ -96,8 +96,8 @@ def out_of_range(
         return x, residual, steps, calls, status
     far, wide = ranged.is_far, ranged.is_far[..., None]
     x = xp.where(wide, _times(_times(x, ranged.back), ranged.back), x)
-    has_place = xp.all(xp.isfinite(x), axis=-1)
-    x = xp.where(has_place[..., None] | ~wide, x, xp.zeros_like(x))
+    has_position = xp.all(xp.isfinite(x), axis=-1)
+    x = xp.where(has_position[..., None] | ~wide, x, xp.zeros_like(x))
     missing = b - system.multiply(x)
     met = norm(missing) <= xp.maximum(rtol * norm(b), atol)
     if matrix_size is not None:
@@ -105,7 +105,7 @@ def out_of_range(
         met = met | (norm(ranged.system.adjoint(small)) <= rtol * matrix_size * norm(small))
     claimed = far & (status == int(Status.CONVERGED))
     status = xp.where(claimed & ~met, zero + int(Status.STAGNATED), status)
-    status = xp.where(claimed & ~has_place, zero + int(Status.DIVERGED), status)
+    status = xp.where(claimed & ~has_position, zero + int(Status.DIVERGED), status)
     return x, xp.where(wide, missing, residual), steps, calls + xp.astype(far, calls.dtype), status
 
 

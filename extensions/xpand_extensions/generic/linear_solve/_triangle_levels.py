@@ -49,12 +49,12 @@ def schedule(rows: Array, columns: Array, size: int, *, lower: bool) -> Schedule
     while True:
         by_row = xp.argsort(rows, stable=True)
         rows, columns, source = rows[by_row], columns[by_row], source[by_row]
-        place, lengths = _places(xp, rows, owner.shape[0])
+        position, lengths = _positions(xp, rows, owner.shape[0])
         is_long = xp.take(lengths, rows) > longest
         if not bool(xp.any(is_long)):
             break
         # Pieces are numbered by their row and their place in it.
-        key = rows[is_long] * (count + 1) + place[is_long] // longest
+        key = rows[is_long] * (count + 1) + position[is_long] // longest
         pieces, number = xp.unique_inverse(key)
         whole = pieces // (count + 1)
         first = owner.shape[0]
@@ -69,8 +69,8 @@ def schedule(rows: Array, columns: Array, size: int, *, lower: bool) -> Schedule
         stage = xp.concat([stage, before])
     level = _levels(xp, rows, columns, owner, stage)
     slots, steps, width = _slots(xp, level)
-    entries = max(int(xp.max(place)) + 1 if place.shape[0] else 0, 1)
-    at = xp.take(slots, rows) * entries + place
+    entries = max(int(xp.max(position)) + 1 if position.shape[0] else 0, 1)
+    at = xp.take(slots, rows) * entries + position
     full = xp.full((steps * width * entries,), count, dtype=xp.int64)
     full[at] = source
     others = xp.zeros((steps * width * entries,), dtype=xp.int64)
@@ -87,7 +87,7 @@ def schedule(rows: Array, columns: Array, size: int, *, lower: bool) -> Schedule
     )
 
 
-def _places(xp: Namespace, rows: Array, count: int) -> tuple[Array, Array]:
+def _positions(xp: Namespace, rows: Array, count: int) -> tuple[Array, Array]:
     """Return the place of each entry in its row, entries being sorted by rows, and the length of each row."""
     starts = xp.searchsorted(rows, xp.arange(count + 1, dtype=xp.int64))
     return xp.arange(rows.shape[0], dtype=xp.int64) - xp.take(starts, rows), starts[1:] - starts[:-1]
@@ -112,10 +112,10 @@ def _slots(xp: Namespace, level: Array) -> tuple[Array, int, int]:
     """
     order = xp.argsort(level, stable=True)
     ordered = level[order]
-    place, counts = _places(xp, ordered, int(ordered[-1]) + 1)
+    position, counts = _positions(xp, ordered, int(ordered[-1]) + 1)
     width = -(-level.shape[0] // counts.shape[0])
     steps = -(-counts // width)
     first = xp.cumulative_sum(steps) - steps
     slots = xp.zeros_like(level)
-    slots[order] = xp.take(first, ordered) * width + place
+    slots[order] = xp.take(first, ordered) * width + position
     return slots, int(xp.sum(steps)), width

@@ -128,9 +128,9 @@ def step(evaluate: Callable[[Array], Array], box: Box, state: Simplex) -> Simple
     new = select(takes_reflected, (state.reflected, state.reflected_value), (x, fun))
     replaced = taken | takes_reflected
     is_last = order == n
-    place = (is_last & replaced[..., None]) | (is_next & (phase == _REFRESH)[..., None])
-    vertices = xp.where(place[..., None], new[0][..., None, :], state.vertices)
-    values = xp.where(place, new[1][..., None], state.values)
+    position = (is_last & replaced[..., None]) | (is_next & (phase == _REFRESH)[..., None])
+    vertices = xp.where(position[..., None], new[0][..., None, :], state.vertices)
+    values = xp.where(position, new[1][..., None], state.values)
     shrunk = vertices[..., :1, :] + shrinkage * (vertices - vertices[..., :1, :])
     vertices = select(shrinks, shrunk, vertices)
 

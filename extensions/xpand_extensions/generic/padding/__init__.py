@@ -99,9 +99,9 @@ def _repeated(xp: Namespace, x: Array, axis: int, low: int, high: int, mode: str
     if low + size + high > _MOST_PIECES * period // 2:
         device = _arguments.device_of(x)
         dtype = index_dtype(xp, device)
-        place = xp.arange(-low, size + high, dtype=dtype, device=device)
-        place = xp.remainder(place, xp.full((), period, dtype=dtype, device=device))
-        return xp.take(x, xp.where(place < size, place, mirror - place), axis=axis)
+        position = xp.arange(-low, size + high, dtype=dtype, device=device)
+        position = xp.remainder(position, xp.full((), period, dtype=dtype, device=device))
+        return xp.take(x, xp.where(position < size, position, mirror - position), axis=axis)
     pieces = []
     for run in runs(mode, size, -low, size + high):
         piece = _slice(x, axis, run.start, run.stop)

@@ -22,8 +22,8 @@ def permutation(key: Array, /, x: Array | int, axis: int = 0, independent: bool 
         return _shuffled(key, xp.arange(x, dtype=dtype, device=_arguments.device_of(key)), 0)
     if independent:
         return _shuffled(key, x, axis)
-    places = _shuffled(key, xp.arange(x.shape[axis], dtype=xp.int64, device=_arguments.device_of(key)), 0)
-    return xp.take(x, places, axis=axis)
+    positions = _shuffled(key, xp.arange(x.shape[axis], dtype=xp.int64, device=_arguments.device_of(key)), 0)
+    return xp.take(x, positions, axis=axis)
 
 
 def _shuffled(key: Array, x: Array, axis: int) -> Array:
@@ -55,25 +55,25 @@ def choice(
     full = (*before, *shape, *after)
     drawn = math.prod(shape)
     if not drawn:
-        places = xp.zeros(shape, dtype=integers, device=device)
+        positions = xp.zeros(shape, dtype=integers, device=device)
     elif p is None and replace:
-        places = randint(key, shape, 0, number, integers)
+        positions = randint(key, shape, 0, number, integers)
     elif p is None:
-        places = _permutation(key, a, axis)
-        places = places[(*[slice(None)] * axis, slice(0, drawn), ...)]
-        return xp.reshape(places, full)
+        positions = _permutation(key, a, axis)
+        positions = positions[(*[slice(None)] * axis, slice(0, drawn), ...)]
+        return xp.reshape(positions, full)
     elif replace:
         sums = xp.cumulative_sum(p)
         r = sums[-1] * (1 - uniform(key, shape, p.dtype))
-        places = xp.astype(xp.searchsorted(sums, xp.reshape(r, (-1,))), integers)
+        positions = xp.astype(xp.searchsorted(sums, xp.reshape(r, (-1,))), integers)
     else:
         # Without the logarithm of zero, of which NumPy warns.
         none, one, never = (xp.full((), value, dtype=p.dtype, device=device) for value in (0.0, 1.0, -math.inf))
         logarithm = xp.where(p == none, never, xp.log(xp.where(p == none, one, p)))
         g = gumbel(key, (number,), p.dtype, mode) + logarithm
-        places = xp.astype(sorting.top_k(g, drawn)[1], integers)
-    places = xp.reshape(places, shape)
+        positions = xp.astype(sorting.top_k(g, drawn)[1], integers)
+    positions = xp.reshape(positions, shape)
     if isinstance(a, int):
-        return places
-    taken = xp.take(a, xp.reshape(places, (drawn,)), axis=axis)
+        return positions
+    taken = xp.take(a, xp.reshape(positions, (drawn,)), axis=axis)
     return xp.reshape(taken, full)

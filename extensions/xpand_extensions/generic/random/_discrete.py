@@ -272,8 +272,8 @@ def stirling_tail(xp: Namespace, k: Array) -> Array:
     """Compute what Stirling's formula for log(k!) lacks, for integers."""
     near = k <= 9.0
     table = xp.asarray(_TAILS, dtype=k.dtype, device=_arguments.device_of(k))
-    places = xp.astype(xp.where(near, k, xp.zeros_like(k)), xp.int64)
-    known = xp.reshape(xp.take(table, xp.reshape(places, (-1,))), k.shape)
+    positions = xp.astype(xp.where(near, k, xp.zeros_like(k)), xp.int64)
+    known = xp.reshape(xp.take(table, xp.reshape(positions, (-1,))), k.shape)
     square = (k + 1.0) * (k + 1.0)
     return xp.where(near, known, (1.0 / 12 - (1.0 / 360 - 1.0 / 1260 / square) / square) / (k + 1.0))
 

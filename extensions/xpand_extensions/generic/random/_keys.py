@@ -51,16 +51,16 @@ def hashed(xp: Namespace, keys: Array, high: Array | None, low: Array) -> tuple[
     x = first if high is None else high + first
     y = low + second
     for i in range(5):
-        for places in ROTATIONS[i % 2]:
+        for positions in ROTATIONS[i % 2]:
             x = x + y
-            y = xp.bitwise_xor(x, _rotated(xp, y, places))
+            y = xp.bitwise_xor(x, _rotated(xp, y, positions))
         x = x + schedule[(i + 1) % 3]
         y = y + (schedule[(i + 2) % 3] + (i + 1))
     return x, y
 
 
-def _rotated(xp: Namespace, x: Array, places: int) -> Array:
-    return xp.bitwise_or(xp.bitwise_left_shift(x, places), xp.bitwise_right_shift(x, 32 - places))
+def _rotated(xp: Namespace, x: Array, positions: int) -> Array:
+    return xp.bitwise_or(xp.bitwise_left_shift(x, positions), xp.bitwise_right_shift(x, 32 - positions))
 
 
 def counters(xp: Namespace, keys: Array, start: int, stop: int) -> tuple[Array | None, Array]:
@@ -68,9 +68,9 @@ def counters(xp: Namespace, keys: Array, start: int, stop: int) -> tuple[Array |
     device = _arguments.device_of(keys)
     if stop <= 2**32:
         return None, xp.astype(xp.arange(start, stop, dtype=xp.int64, device=device), xp.uint32)
-    places = xp.arange(start, stop, dtype=xp.int64, device=device)
-    return xp.astype(xp.bitwise_right_shift(places, 32), xp.uint32), xp.astype(
-        xp.bitwise_and(places, 0xFFFFFFFF), xp.uint32
+    positions = xp.arange(start, stop, dtype=xp.int64, device=device)
+    return xp.astype(xp.bitwise_right_shift(positions, 32), xp.uint32), xp.astype(
+        xp.bitwise_and(positions, 0xFFFFFFFF), xp.uint32
     )
 
 

@@ -96,9 +96,9 @@ def csr_rows(indptr: Array, /, *, nse: int) -> Array:
     dtype = index_dtype(xp, device)
     # How many rows have ended at each place: their number grows by one where one ends.
     first = xp.reshape(xp.arange(ends.shape[0], dtype=dtype, device=device) * (nse + 1), (-1, 1))
-    places = xp.reshape(xp.astype(ends, dtype) + first, (-1,))
+    positions = xp.reshape(xp.astype(ends, dtype) + first, (-1,))
     ended = scatter.segment_sum(
-        xp.ones_like(places), places, num_segments=ends.shape[0] * (nse + 1), indices_are_sorted=True, mode="drop"
+        xp.ones_like(positions), positions, num_segments=ends.shape[0] * (nse + 1), indices_are_sorted=True, mode="drop"
     )
     ended = xp.cumulative_sum(xp.reshape(ended, (ends.shape[0], nse + 1)), axis=1, dtype=dtype)
     return xp.astype(xp.reshape(ended[:, :nse], (*batch, nse)), indptr.dtype)
@@ -114,6 +114,6 @@ def coo_todense(values: Array, rows: Array, columns: Array, /, *, shape: Shape) 
         return xp.zeros((*values.shape[:-1], m, n), dtype=values.dtype, device=_arguments.device_of(values))
     dtype = index_dtype(xp, _arguments.device_of(rows))
     rows, columns = xp.astype(rows, dtype), xp.astype(columns, dtype)
-    places = xp.where((rows < m) & (columns < n), rows * n + columns, xp.full_like(rows, m * n))
-    out = scatter.segment_sum(values, places, num_segments=m * n, axis=values.ndim - 1, mode="drop")
+    positions = xp.where((rows < m) & (columns < n), rows * n + columns, xp.full_like(rows, m * n))
+    out = scatter.segment_sum(values, positions, num_segments=m * n, axis=values.ndim - 1, mode="drop")
     return xp.reshape(out, (*values.shape[:-1], m, n))

@@ -34,7 +34,7 @@ def quantile(x: Array, q: Any, /, *, axis: Any = None, method: Any = "linear", k
         return arranged(xp, nothing(xp, flat, q), x, q, axis, keepdims)
     nan = xp.isnan(flat)
     ordered = xp.sort(_filled(xp, nan, flat), axis=-1, stable=False)
-    low, high, part = places(xp, xp.reshape(q, (-1,)), size, method)
+    low, high, part = positions(xp, xp.reshape(q, (-1,)), size, method)
     result = between(xp, xp.take(ordered, low, axis=-1), _taken(xp, ordered, high), part)
     return arranged(xp, without(xp, result, xp.any(nan, axis=-1, keepdims=True), q), x, q, axis, keepdims)
 
@@ -49,7 +49,7 @@ def nanquantile(x: Array, q: Any, /, *, axis: Any = None, method: Any = "linear"
     ordered = xp.sort(_filled(xp, nan, flat), axis=-1, stable=False)
     number = xp.sum(xp.astype(~nan, index_dtype(xp, _arguments.device_of(x))), axis=-1, keepdims=True)
     some = xp.astype(xp.maximum(number, xp.ones_like(number)), q.dtype)
-    low, high, part = places(xp, xp.reshape(q, (-1,)), some, method)
+    low, high, part = positions(xp, xp.reshape(q, (-1,)), some, method)
     high_values = None if high is None else xp.take_along_axis(ordered, high, axis=-1)
     result = between(xp, xp.take_along_axis(ordered, low, axis=-1), high_values, part)
     return arranged(xp, without(xp, result, number == 0, q), x, q, axis, keepdims)
@@ -78,7 +78,7 @@ def _taken(xp: Namespace, ordered: Array, index: Array | None) -> Array | None:
     return None if index is None else xp.take(ordered, index, axis=-1)
 
 
-def places(xp: Namespace, q: Array, size: Any, method: str) -> tuple[Array, Array | None, Array | None]:
+def positions(xp: Namespace, q: Array, size: Any, method: str) -> tuple[Array, Array | None, Array | None]:
     """Find between which of `size` elements in order the quantiles lie, and how far from the lower one.
 
     Returns:
@@ -87,28 +87,28 @@ def places(xp: Namespace, q: Array, size: Any, method: str) -> tuple[Array, Arra
     """
     q = xp.where((q >= 0) & (q <= 1), q, xp.zeros_like(q))
     if method == "inverted_cdf":
-        place = xp.ceil(size * q) - 1
+        position = xp.ceil(size * q) - 1
     else:
         alpha, beta = _PLOTTING[method]
         # For the first five methods just this, without the rounding of the terms that cancel.
-        place = (size - 1) * q if alpha == beta == 1 else size * q + (alpha + q * (1 - alpha - beta)) - 1
-    zero = xp.zeros_like(place)
-    place = xp.minimum(xp.maximum(place, zero), zero + (size - 1))
+        position = (size - 1) * q if alpha == beta == 1 else size * q + (alpha + q * (1 - alpha - beta)) - 1
+    zero = xp.zeros_like(position)
+    position = xp.minimum(xp.maximum(position, zero), zero + (size - 1))
     integers = index_dtype(xp, _arguments.device_of(q))
-    lower = xp.floor(place)
+    lower = xp.floor(position)
     if method in ("lower", "inverted_cdf"):
         return xp.astype(lower, integers), None, None
     if method == "nearest":
-        return xp.astype(xp.round(place), integers), None, None
-    upper = xp.ceil(place)
+        return xp.astype(xp.round(position), integers), None, None
+    upper = xp.ceil(position)
     if method == "higher":
         return xp.astype(upper, integers), None, None
-    part = (upper - lower) / 2 if method == "midpoint" else place - lower
+    part = (upper - lower) / 2 if method == "midpoint" else position - lower
     return xp.astype(lower, integers), xp.astype(upper, integers), part
 
 
-def place(q: float, size: int) -> tuple[int, int, float]:
-    """Find what `places` finds, by the method "linear", for one fraction that is known."""
+def position(q: float, size: int) -> tuple[int, int, float]:
+    """Find what `positions` finds, by the method "linear", for one fraction that is known."""
     found = q * (size - 1)
     low = math.floor(found)
     return low, math.ceil(found), found - low

@@ -54,15 +54,15 @@ def scatter_to_extremes(
 ) -> Array:
     """Add to the places of the extremes of windows."""
     xp = array_namespace(x, source, initial)
-    places = extreme_places(array_namespace(x), x, steps, largest=largest)
+    positions = extreme_positions(array_namespace(x), x, steps, largest=largest)
     size = math.prod(x.shape)
-    total = segment_sum(xp.reshape(source, (-1,)), xp.reshape(places, (-1,)), num_segments=size, mode="drop")
+    total = segment_sum(xp.reshape(source, (-1,)), xp.reshape(positions, (-1,)), num_segments=size, mode="drop")
     if not isinstance(initial, (bool, int, float, complex)):
         initial = xp.astype(initial, source.dtype)
     return xp.reshape(xp.add(total, initial), x.shape)
 
 
-def extreme_places(xp: Namespace, x: Array, steps: Sequence[Pass], *, largest: bool) -> Array:
+def extreme_positions(xp: Namespace, x: Array, steps: Sequence[Pass], *, largest: bool) -> Array:
     """Find the place of the extreme of each window, in the array written as one row; -1 where it holds no element.
 
     The first of equal ones, and NaN before all else.
@@ -71,7 +71,7 @@ def extreme_places(xp: Namespace, x: Array, steps: Sequence[Pass], *, largest: b
     if _arguments.kind(xp, x.dtype) == "bool":
         x = xp.astype(x, xp.uint8)
     floating = _arguments.kind(xp, x.dtype) == "real"
-    places = xp.reshape(xp.arange(math.prod(x.shape), dtype=index_dtype(xp, device), device=device), x.shape)
+    positions = xp.reshape(xp.arange(math.prod(x.shape), dtype=index_dtype(xp, device), device=device), x.shape)
 
     has_ends = any(each.low or each.high for each in steps)
     better_one = binary(xp, "max" if largest else "min", x.dtype)
@@ -83,16 +83,16 @@ def extreme_places(xp: Namespace, x: Array, steps: Sequence[Pass], *, largest: b
         else:
             better = b.values > a.values if largest else b.values < a.values
         if has_ends:
-            better = (b.places >= 0) & (better | (a.places < 0))
-        return _Placed(better_one(a.values, b.values), xp.where(better, b.places, a.places))
+            better = (b.positions >= 0) & (better | (a.positions < 0))
+        return _Placed(better_one(a.values, b.values), xp.where(better, b.positions, a.positions))
 
     fill = identity(xp, x.dtype, "max" if largest else "min")
-    found = _Placed(x, places)
+    found = _Placed(x, positions)
     for each in steps:
         count = each.count(x.shape[each.axis])
-        padded = _Placed(pad_axis(xp, found.values, each, fill), pad_axis(xp, found.places, each, -1))
+        padded = _Placed(pad_axis(xp, found.values, each, fill), pad_axis(xp, found.positions, each, -1))
         found = reduce_axis(padded, combine, each, count, idempotent=True)
-    return found.places
+    return found.positions
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,11 +100,11 @@ class _Placed:
     """Values with their places; sliced as an array is."""
 
     values: Array
-    places: Array
+    positions: Array
 
     @property
     def shape(self) -> tuple[int, ...]:
         return tuple(self.values.shape)
 
     def __getitem__(self, key: Any) -> "_Placed":
-        return _Placed(self.values[key], self.places[key])
+        return _Placed(self.values[key], self.positions[key])

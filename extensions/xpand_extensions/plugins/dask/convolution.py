@@ -21,7 +21,7 @@ def _conv(what: Geometry, x: Array, kernel: Array) -> Array:
     x = dilated(xp, x, what.input_dilation).rechunk({1: -1})
     kernel = kernel.rechunk(-1)
     ranges = [_split(size, x.numblocks[axis]) for axis, size in enumerate(sizes, start=2)]
-    blocks = [_block(what, x, kernel, places) for places in itertools.product(*ranges)]
+    blocks = [_block(what, x, kernel, positions) for positions in itertools.product(*ranges)]
     for axis in reversed(range(2, x.ndim)):
         number = len(ranges[axis - 2])
         blocks = [da.concatenate(blocks[i : i + number], axis=axis) for i in range(0, len(blocks), number)]
@@ -35,11 +35,11 @@ def _split(size: int, number: int) -> list[tuple[int, int]]:
     return list(itertools.pairwise(ends))
 
 
-def _block(what: Geometry, x: Array, kernel: Array, places: tuple[tuple[int, int], ...]) -> Array:
+def _block(what: Geometry, x: Array, kernel: Array, positions: tuple[tuple[int, int], ...]) -> Array:
     """Compute the elements of the result between two places along each spatial axis."""
     key, padding = [], []
     spans = what.spans(kernel.shape[2:])
-    for (first, end), size, stride, span, (low, _) in zip(places, x.shape[2:], what.strides, spans, what.padding):
+    for (first, end), size, stride, span, (low, _) in zip(positions, x.shape[2:], what.strides, spans, what.padding):
         start, stop = first * stride - low, (end - 1) * stride + span - low
         inside = slice(min(max(start, 0), size), min(max(stop, 0), size))
         key.append(inside)
@@ -47,7 +47,7 @@ def _block(what: Geometry, x: Array, kernel: Array, places: tuple[tuple[int, int
         before = min(max(-start, 0), stop - start)
         padding.append((before, stop - start - before - (inside.stop - inside.start)))
     part = x[(..., *key)].rechunk(dict.fromkeys(range(2, x.ndim), -1))
-    n = len(places)
+    n = len(positions)
     new = tuple(range(3 + 2 * n, 3 + 3 * n))
     return da.blockwise(
         _conv_block,
@@ -57,7 +57,7 @@ def _block(what: Geometry, x: Array, kernel: Array, places: tuple[tuple[int, int
         kernel,
         (1, 3 + 3 * n, *range(3 + n, 3 + 2 * n)),
         what=Geometry(what.strides, tuple(padding), (1,) * n, what.kernel_dilation, what.groups),
-        new_axes={axis: end - first for axis, (first, end) in zip(new, places)},
+        new_axes={axis: end - first for axis, (first, end) in zip(new, positions)},
         concatenate=True,
         meta=da.utils.meta_from_array(x),
     )

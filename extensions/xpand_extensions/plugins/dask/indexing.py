@@ -20,12 +20,12 @@ def repeat(
     if total_repeat_length is None or isinstance(repeats, int):
         return generic.repeat(x, repeats, axis=axis, total_repeat_length=total_repeat_length)
     repeats = da.broadcast_to(repeats, (x.shape[axis],)).rechunk(-1)
-    places = tuple(range(x.ndim))
+    positions = tuple(range(x.ndim))
     return da.blockwise(
         _repeat_block,
-        (*places[:axis], x.ndim, *places[axis + 1 :]),
+        (*positions[:axis], x.ndim, *positions[axis + 1 :]),
         x.rechunk({axis: -1}),
-        places,
+        positions,
         repeats,
         (axis,),
         new_axes={x.ndim: total_repeat_length},

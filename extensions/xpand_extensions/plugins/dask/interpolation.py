@@ -10,8 +10,8 @@ from xpand_extensions import interpolation
 
 
 def grid_sample(grid: Array, coordinates: Array, /, *, extrapolation: Any = "undefined") -> Array:
-    d, places = grid.ndim - 2, coordinates.ndim - 2
-    spatial, points = tuple(range(3, 3 + d)), tuple(range(3 + d, 3 + d + places))
+    d, positions = grid.ndim - 2, coordinates.ndim - 2
+    spatial, points = tuple(range(3, 3 + d)), tuple(range(3 + d, 3 + d + positions))
     dtype = np.result_type(grid.dtype, coordinates.dtype)
     return da.blockwise(
         _sample,
@@ -22,7 +22,7 @@ def grid_sample(grid: Array, coordinates: Array, /, *, extrapolation: Any = "und
         (0, *points, 2),
         extrapolation=extrapolation,
         concatenate=True,
-        meta=da.utils.meta_from_array(grid, ndim=2 + places, dtype=dtype),
+        meta=da.utils.meta_from_array(grid, ndim=2 + positions, dtype=dtype),
     )
 
 
@@ -33,13 +33,13 @@ def _sample(grid: Array, coordinates: Array, *, extrapolation: Any) -> Array:
 def interp(
     x: Array, points: Array, values: Array, /, *, left: Any = None, right: Any = None, period: Any = None
 ) -> Array:
-    batch, places = tuple(range(1, values.ndim)), tuple(range(values.ndim, values.ndim + x.ndim))
+    batch, positions = tuple(range(1, values.ndim)), tuple(range(values.ndim, values.ndim + x.ndim))
     dtype = np.result_type(x.dtype, points.dtype, values.dtype)
     return da.blockwise(
         _interp,
-        (*batch, *places),
+        (*batch, *positions),
         x,
-        places,
+        positions,
         points.rechunk(-1),
         (0,),
         values.rechunk({values.ndim - 1: -1}),
@@ -48,7 +48,7 @@ def interp(
         right=right,
         period=period,
         concatenate=True,
-        meta=da.utils.meta_from_array(values, ndim=len(batch) + len(places), dtype=dtype),
+        meta=da.utils.meta_from_array(values, ndim=len(batch) + len(positions), dtype=dtype),
     )
 
 

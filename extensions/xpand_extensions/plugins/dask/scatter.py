@@ -73,12 +73,12 @@ def scatter(
 ) -> Array:
     index, _ = resolve("scatter", xp, indices, x.shape[axis], mode, GenericAt.bounds, axis=axis, from_end=True)
     positions = tuple(range(x.ndim, x.ndim + indices.ndim - batch_dims))
-    places = tuple(range(x.ndim))
+    labels = tuple(range(x.ndim))
     return _by_blocks(
         facade.scatter,
         x.rechunk({axis: -1}),
-        (index, (*places[:batch_dims], *positions)),
-        (values, (*places[:axis], *positions, *places[axis + 1 :])),
+        (index, (*labels[:batch_dims], *positions)),
+        (values, (*labels[:axis], *positions, *labels[axis + 1 :])),
         axis=axis,
         batch_dims=batch_dims,
         operation=operation,
@@ -150,16 +150,16 @@ def _by_blocks(
 
 
 def segment_reduce(values: Array, offsets: Array, /, *, operation: SegmentOperation = "add", axis: int = 0) -> Array:
-    places = tuple(range(values.ndim))
-    batch = places[: offsets.ndim - 1]
+    labels = tuple(range(values.ndim))
+    batch = labels[: offsets.ndim - 1]
     number = offsets.shape[-1] - 1
     if 0 in values.shape or not number:
         return generic_segment_reduce(values, offsets, operation=operation, axis=axis)
     return da.blockwise(
         generic_segment_reduce,
-        (*places[:axis], values.ndim, *places[axis + 1 :]),
+        (*labels[:axis], values.ndim, *labels[axis + 1 :]),
         values.rechunk({axis: -1}),
-        places,
+        labels,
         offsets.rechunk({offsets.ndim - 1: -1}),
         (*batch, values.ndim + 1),
         new_axes={values.ndim: number},

@@ -40,7 +40,7 @@ def explained(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _explain(name: str, function: Callable[..., Any], error: Exception) -> None:
-    from xpand_extensions._where import place_of
+    from xpand_extensions._where import location_of
 
     if getattr(error, "is_explained", False):  # by a transformation inside
         return
@@ -49,8 +49,8 @@ def _explain(name: str, function: Callable[..., Any], error: Exception) -> None:
     found = [] if argument_of is None else [argument_of(int(number)) for number in _LEAF.findall(message)]
     on = f" depends on the argument {' and '.join(dict.fromkeys(found))}, and" if found else ""
     error.args = (
-        f"{name}: Python code asks for a value at {place_of(error)}; the value{on} is not known while the function is "
-        "traced. Use `xp.where`, or `cond`, `switch`, `while_loop` of `xpand_extensions.control_flow`, in place of "
+        f"{name}: Python code asks for a value at {location_of(error)}; the value{on} is not known while the function "
+        "is traced. Use `xp.where`, or `cond`, `switch`, `while_loop` of `xpand_extensions.control_flow`, in place of "
         "Python's control flow, operations of xpand with `size` where sizes depend on values, `stop_gradient` where "
         "only derivatives are traced, and declare static what is no array "
         f"(JAX: {message.partition(chr(10))[0].rstrip('.')})",

@@ -95,18 +95,18 @@ def gather_nd(
     return _gather_nd(x, indices, batch_dims=batch_dims, axes=axes, mode=mode, fill_value=_fill(x, fill_value))
 
 
-def _places(mask: Array, size: int) -> Array:
+def _positions(mask: Array, size: int) -> Array:
     return jnp.nonzero(mask, size=size, fill_value=mask.shape[0])[0]
 
 
 @partial(jax.jit, static_argnums=(2, 3))
 def _masked(x: Array, mask: Array, axis: int, size: int, fill_value: Array | None) -> Array:
-    return masked(_places, x, mask, axis, size, fill_value)
+    return masked(_positions, x, mask, axis, size, fill_value)
 
 
 @partial(jax.jit, static_argnums=(1, 2))
 def _nonzero(x: Array, size: int, fill_value: int) -> tuple[Array, ...]:
-    return nonzero_padded(_places, x, size, fill_value)
+    return nonzero_padded(_positions, x, size, fill_value)
 
 
 def boolean_mask(

@@ -123,12 +123,12 @@ class _Host:
 
     def __init__(self, function: Any) -> None:
         self._function = function
-        called, places, of_results, *types = function.args
+        called, positions, of_results, *types = function.args
         try:
             hash(called)
         except TypeError:
             called = id(called)  # of what is kept with the function
-        self._key = called, trees.structure(places), trees.structure(of_results), *types
+        self._key = called, trees.structure(positions), trees.structure(of_results), *types
 
     def __call__(self, *arrays: Array) -> Any:
         return self._function(*map(jax.device_get, arrays))  # JAX hands its own to the host

@@ -73,19 +73,19 @@ def pmap(
     name = "replica" if axis_name is None else axis_name
     traced = explained("pmap", function)
     structure: trees.Structure | None = None
-    places: list[int | None] = []
+    positions: list[int | None] = []
 
     def replica(*leaves: Any) -> tuple[list[Any], list[Any]]:
         nonlocal structure
         result = traced(*leaves)
         outs, structure = trees.flatten(result)
-        places[:] = spread_axes("pmap", "out_axes", out_axes, result)
-        of_all = [x for x, place in zip(outs, places) if place is not None]
-        return of_all, [x for x, place in zip(outs, places) if place is None]
+        positions[:] = spread_axes("pmap", "out_axes", out_axes, result)
+        of_all = [x for x, position in zip(outs, positions) if position is not None]
+        return of_all, [x for x, position in zip(outs, positions) if position is None]
 
     def ordered(of_all: list[Any], of_one: list[Any]) -> list[Any]:
         mapped, same = iter(of_all), iter(of_one)
-        return [next(same) if place is None else placed("pmap", next(mapped), place) for place in places]
+        return [next(same) if position is None else placed("pmap", next(mapped), position) for position in positions]
 
     donated = tuple(donate_argnums if isinstance(donate_argnums, Iterable) else (donate_argnums,))
     shardings: Sequence[NamedSharding] = ()

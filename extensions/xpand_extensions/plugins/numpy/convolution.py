@@ -78,15 +78,15 @@ def _correlate_rows(what: Geometry, x: Array, kernel: Array, out: Array) -> None
     some = min(max(1, _BLOCK // (width * step)), rows)
     block = np.empty(((some - 1) * step + (taps - 1) * apart + 1, width), x.dtype)
     line = block.reshape(-1)
-    for lane, channel, *place in np.ndindex(*out.shape[:2], *outer):
-        target = out[(lane, channel, *place)]
+    for lane, channel, *position in np.ndindex(*out.shape[:2], *outer):
+        target = out[(lane, channel, *position)]
         planes = [
             (
                 x[
                     (
                         lane,
                         channel,
-                        *(p * s + t * d for p, s, t, d in zip(place, what.strides, tap, what.kernel_dilation)),
+                        *(p * s + t * d for p, s, t, d in zip(position, what.strides, tap, what.kernel_dilation)),
                     )
                 ],
                 tap,

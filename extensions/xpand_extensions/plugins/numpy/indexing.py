@@ -87,11 +87,11 @@ def gather_nd(
         if not x.flags.c_contiguous:
             return x[tuple(indices[..., j] for j in range(k))]
         # For ten million pairs 80 ms, where NumPy's own index takes 190.
-        table, places = x.reshape(-1, *rest), indices.reshape(-1, k)
-        found = np.empty((len(places), *rest), dtype=x.dtype)
-        for part in blocks(len(places)):
+        table, positions = x.reshape(-1, *rest), indices.reshape(-1, k)
+        found = np.empty((len(positions), *rest), dtype=x.dtype)
+        for part in blocks(len(positions)):
             # Within bounds they are: "clip" spares np.take a copy that "raise" makes for the sake of `out`.
-            np.take(table, flat(places[part], sizes), axis=0, out=found[part], mode="clip")
+            np.take(table, flat(positions[part], sizes), axis=0, out=found[part], mode="clip")
         return found.reshape(indices.shape[:-1] + rest)
     return generic.gather_nd(x, indices, batch_dims=batch_dims, axes=axes, mode=mode, fill_value=fill_value)
 
@@ -110,9 +110,9 @@ def boolean_mask(
     shape = (*x.shape[:axis], size, *x.shape[axis + mask.ndim :])
     out = np.full(shape, 0 if fill_value is None else fill_value, dtype=x.dtype)
     if size and mask.any():
-        places = np.flatnonzero(mask)[:size]
+        positions = np.flatnonzero(mask)[:size]
         flattened = x.reshape(*x.shape[:axis], -1, *shape[axis + 1 :])
-        out[(slice(None),) * axis + (slice(len(places)),)] = np.take(flattened, places, axis)
+        out[(slice(None),) * axis + (slice(len(positions)),)] = np.take(flattened, positions, axis)
     return out
 
 

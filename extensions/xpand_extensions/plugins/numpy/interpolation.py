@@ -29,7 +29,7 @@ def grid_sample(grid: Array, coordinates: Array, /, *, extrapolation: Any = "und
     count, lanes = math.prod(points), coordinates.shape[0]
     dtype = np.result_type(grid, coordinates)
     tables = grid.reshape(batch, math.prod(spatial), channels).astype(dtype, copy=False)
-    places = coordinates.reshape(lanes, count, d)
+    positions = coordinates.reshape(lanes, count, d)
     out = np.empty((max(batch, lanes) if min(batch, lanes) else 0, count, channels), dtype)
     block_size = max(1, _BLOCK // max(channels, 1))
     # NaN has no index: any will do, its weight is NaN. Infinite values of the grid meet each other as they may.
@@ -40,21 +40,21 @@ def grid_sample(grid: Array, coordinates: Array, /, *, extrapolation: Any = "und
             # To multiply by 0 what lies outside is faster than to choose, for which it must be finite.
             finite = extrapolation == "zeros" and table.size <= out[0].size and np.isfinite(table).all()
             for first in range(0, count, block_size):
-                block = places[lane if lanes > 1 else 0, first : first + block_size]
+                block = positions[lane if lanes > 1 else 0, first : first + block_size]
                 values = _sample(table, block, spatial, extrapolation, finite)
                 result[first : first + block_size] = values[:, None] if channels == 1 else values
     return out.reshape(len(out), *points, channels)
 
 
-def _sample(table: Array, places: Array, spatial: Sequence[int], extrapolation: str, finite: bool) -> Array:
+def _sample(table: Array, positions: Array, spatial: Sequence[int], extrapolation: str, finite: bool) -> Array:
     """Interpolate at places of shape `(m, d)` in a table with a row, or a value, for each point of the grid."""
     axes = []
-    index = np.zeros(len(places))
+    index = np.zeros(len(positions))
     stride = math.prod(spatial)
     shape = (-1, *(1 for _ in table.shape[1:]))
     for axis, size in enumerate(spatial):
         stride //= size
-        first, step, weights, exist = _neighbours(places[:, axis].astype(np.float64), size, extrapolation)
+        first, step, weights, exist = _neighbours(positions[:, axis].astype(np.float64), size, extrapolation)
         index = index + first * stride if axis else first * stride
         if exist is not None and finite:
             weights, exist = (weights[0] * exist[0], weights[1] * exist[1]), None
@@ -81,57 +81,57 @@ def _corners(table: Array, axes: list[Any], index: Array, offset: int) -> Array:
     return low
 
 
-def _neighbours(place: Array, size: int, extrapolation: str) -> _Neighbours:
-    """Find the points next to each place along an axis of some size; `place` is written to."""
-    inside = place.min(initial=0.0) >= 0 and place.max(initial=0.0) <= size - 1  # a NaN is neither
+def _neighbours(position: Array, size: int, extrapolation: str) -> _Neighbours:
+    """Find the points next to each place along an axis of some size; `position` is written to."""
+    inside = position.min(initial=0.0) >= 0 and position.max(initial=0.0) <= size - 1  # a NaN is neither
     if not inside:
         if extrapolation == "zeros":
-            return _with_zeros(place, size)
+            return _with_zeros(position, size)
         if extrapolation == "periodic":
-            return _around(place, size)
+            return _around(position, size)
         if extrapolation in ("symmetric", "reflect"):
-            _turn(place, size, extrapolation)
-        np.clip(place, 0, size - 1, out=place)
-    first = np.floor(place)
+            _turn(position, size, extrapolation)
+        np.clip(position, 0, size - 1, out=position)
+    first = np.floor(position)
     np.minimum(first, max(size - 2, 0), out=first)
-    weight = np.subtract(place, first, out=place)
+    weight = np.subtract(position, first, out=position)
     return _Neighbours(first, 1 if size > 1 else 0, (1.0 - weight, weight))
 
 
-def _turn(place: Array, size: int, extrapolation: str) -> None:
+def _turn(position: Array, size: int, extrapolation: str) -> None:
     """Mirror places outside about the last points, or half a step beyond; rounding may leave them slightly outside."""
     beyond = 0.5 if extrapolation == "symmetric" else 0.0
     half = size - 1 + 2 * beyond
-    place += beyond
-    _reduce(place, 2 * half if half else 1.0)  # a single point has no period: any will do
-    place -= half
-    np.abs(place, out=place)
-    np.subtract(half - beyond, place, out=place)
+    position += beyond
+    _reduce(position, 2 * half if half else 1.0)  # a single point has no period: any will do
+    position -= half
+    np.abs(position, out=position)
+    np.subtract(half - beyond, position, out=position)
 
 
-def _reduce(place: Array, period: float) -> None:
+def _reduce(position: Array, period: float) -> None:
     """Take the remainder, in a fifth of the time of np.remainder; rounding may leave it slightly outside."""
-    turns = place * (1.0 / period)
+    turns = position * (1.0 / period)
     np.floor(turns, out=turns)
     turns *= period
-    place -= turns
+    position -= turns
 
 
-def _around(place: Array, size: int) -> _Neighbours:
-    _reduce(place, size)
-    np.clip(place, 0, size, out=place)
-    first = np.floor(place)
+def _around(position: Array, size: int) -> _Neighbours:
+    _reduce(position, size)
+    np.clip(position, 0, size, out=position)
+    first = np.floor(position)
     np.minimum(first, size - 1, out=first)
-    weight = np.subtract(place, first, out=place)
+    weight = np.subtract(position, first, out=position)
     return _Neighbours(first, np.where(first == size - 1, 1 - size, 1), (1.0 - weight, weight))
 
 
-def _with_zeros(place: Array, size: int) -> _Neighbours:
-    np.clip(place, -1, size, out=place)
-    below = np.floor(place)
+def _with_zeros(position: Array, size: int) -> _Neighbours:
+    np.clip(position, -1, size, out=position)
+    below = np.floor(position)
     np.minimum(below, size - 1, out=below)
-    weight = place - below
-    exist = (below >= 0) & (place < size), (below < size - 1) & (place > -1)
+    weight = position - below
+    exist = (below >= 0) & (position < size), (below < size - 1) & (position > -1)
     step = (exist[0] & exist[1]).astype(np.intp)
     return _Neighbours(np.maximum(below, 0, out=below), step, (1.0 - weight, weight), exist)
 

@@ -137,8 +137,8 @@ def _update_each(out: Array, index: Array, values: Array, operation: Operation) 
         out[index] = values
     else:
         # Element by element: a ufunc's `at` has a fast path for one axis only.
-        places = (index[:, None] * width + np.arange(width)).reshape(-1)
-        _UFUNCS[operation].at(out.reshape(-1), places, values.reshape(-1))
+        positions = (index[:, None] * width + np.arange(width)).reshape(-1)
+        _UFUNCS[operation].at(out.reshape(-1), positions, values.reshape(-1))
 
 
 @cache
@@ -207,14 +207,14 @@ def scatter_nd(
     is_plain = k and not batch_dims and axes == tuple(range(k))
     if is_plain and mode in (None, "raise") and are_within(indices, x.shape[:k]):
         table, values = _spread(x, values, indices.shape[:-1], k)
-        places = indices.reshape(-1, k)
+        positions = indices.reshape(-1, k)
         if operation == "mean":
-            return _averaged(table, flat(places, x.shape[:k]), values).reshape(x.shape)
+            return _averaged(table, flat(positions, x.shape[:k]), values).reshape(x.shape)
         if table.shape[1] > 1:
-            return _updated(table, flat(places, x.shape[:k]), values, operation).reshape(x.shape)
+            return _updated(table, flat(positions, x.shape[:k]), values, operation).reshape(x.shape)
         out = np.array(table, order="C")
-        for part in blocks(len(places)):
-            _update(out, flat(places[part], x.shape[:k]), values[part], operation)
+        for part in blocks(len(positions)):
+            _update(out, flat(positions[part], x.shape[:k]), values[part], operation)
         return out.reshape(x.shape)
     return generic_scatter_nd(x, indices, values, batch_dims=batch_dims, axes=axes, operation=operation, mode=mode)
 

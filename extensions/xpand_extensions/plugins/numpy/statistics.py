@@ -19,7 +19,7 @@ def quantile(x: Array, q: Any, /, *, axis: Any = None, method: Any = "linear", k
     q = order.as_array(xp, x, q)
     if not flat.shape[-1] or not q.size:
         return generic.quantile(x, q, axis=axis, method=method, keepdims=keepdims)
-    low, high, part = order.places(xp, q.reshape(-1), flat.shape[-1], method)
+    low, high, part = order.positions(xp, q.reshape(-1), flat.shape[-1], method)
     picked = np.unique(low if high is None else np.concatenate([low, high]))
     ordered = np.partition(flat, picked, axis=-1)
     # NaN is put at the end, so at or after the last of the elements picked.
@@ -31,7 +31,7 @@ def quantile(x: Array, q: Any, /, *, axis: Any = None, method: Any = "linear", k
 
 def _quantile(x: Array, q: float) -> Array:
     """Interpolate with a fraction that is known: of a few thousand elements, arrays of one value take most time."""
-    low, high, part = order.place(q, x.shape[-1])
+    low, high, part = order.position(q, x.shape[-1])
     ordered = np.partition(x, (low, high), axis=-1)
     first, second = ordered[..., low], ordered[..., high]
     last = np.max(ordered[..., high:], axis=-1)

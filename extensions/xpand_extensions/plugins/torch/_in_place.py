@@ -28,12 +28,12 @@ def with_errors(name: str, transformed: Callable[..., Any], *args: Any) -> Any:
         cause = next((cause for text, cause in _CAUSES.items() if text in str(error)), None)
         if cause is None:
             raise
-        from xpand_extensions._where import place_of
+        from xpand_extensions._where import location_of
         from xpand_extensions.tracing._core import TracedError
 
-        place = place_of(error)
-        place = f", at {place}" if place else ""
+        position = location_of(error)
+        position = f", at {position}" if position else ""
         raise TracedError(
-            f"PyTorch's {name} can't trace a write in place: {cause}{place}; write into a copy (`y = y.clone()` "
+            f"PyTorch's {name} can't trace a write in place: {cause}{position}; write into a copy (`y = y.clone()` "
             "before `y[i] = v`), or make a new array, with `scatter.at(y)[i].set(v)`, `xp.stack` or `xp.where`"
         ) from error

@@ -105,18 +105,18 @@ def boolean_mask(
 ) -> Array:
     if size is None:
         return generic.boolean_mask(x, mask, axis=axis)
-    return masked(_places, x, mask, axis, size, fill_value)
+    return masked(_positions, x, mask, axis, size, fill_value)
 
 
 def nonzero(x: Array, /, *, size: int | None = None, fill_value: int = 0) -> tuple[Array, ...]:
-    return generic.nonzero(x) if size is None else nonzero_padded(_places, x, size, fill_value)
+    return generic.nonzero(x) if size is None else nonzero_padded(_positions, x, size, fill_value)
 
 
 def argwhere(x: Array, /, *, size: int | None = None, fill_value: int = 0) -> Array:
     return torch.stack(nonzero(x, size=size, fill_value=fill_value), dim=1)
 
 
-def _places(mask: Array, size: int) -> Array:
+def _positions(mask: Array, size: int) -> Array:
     """Find places by writing each where it belongs: `searchsorted` copies, and warns of it, under vmap."""
     rank = mask.cumsum(0) - 1
     slot = torch.where(mask, rank, size).clamp(max=size)

@@ -36,15 +36,15 @@ def grid_sample(grid: Array, coordinates: Array, /, *, extrapolation: Any = "und
     some = max(1, _BLOCK // max(channels, 1))
     if table is None and count <= some:
         return sampled(grid, coordinates, extrapolation, _take)
-    places = coordinates.reshape(coordinates.shape[0], count, d)
-    size = max(len(grid), len(places)) if len(grid) and len(places) else 0
+    positions = coordinates.reshape(coordinates.shape[0], count, d)
+    size = max(len(grid), len(positions)) if len(grid) and len(positions) else 0
     out = torch.empty((size, count, channels), dtype=dtype, device=grid.device)
     for first in range(0, count, some):
         block = slice(first, first + some)
         if table is None:
-            out[:, block] = sampled(grid, places[:, block], extrapolation, _take)
+            out[:, block] = sampled(grid, positions[:, block], extrapolation, _take)
         else:
-            out[:, block] = _natively(table, grid.shape[1:-1], places[:, block].to(dtype), extrapolation)
+            out[:, block] = _natively(table, grid.shape[1:-1], positions[:, block].to(dtype), extrapolation)
     return out.reshape(size, *points, channels)
 
 
@@ -75,16 +75,18 @@ def _table(grid: Array, coordinates: Array, extrapolation: str, count: int) -> A
     return table.unsqueeze(2) if len(spatial) == 1 else table
 
 
-def _natively(table: Array, spatial: Any, places: Array, extrapolation: str) -> Array:
+def _natively(table: Array, spatial: Any, positions: Array, extrapolation: str) -> Array:
     """Sample at places of shape `(lanes, m, d)`, which are first brought to where the grid is."""
-    lanes, count, d = places.shape
-    scaled = places.new_zeros((lanes, count, max(d, 2)))
+    lanes, count, d = positions.shape
+    scaled = positions.new_zeros((lanes, count, max(d, 2)))
     for axis, (n, size) in enumerate(zip(spatial, table.shape[-d:])):
-        place = places[..., axis]
+        position = positions[..., axis]
         if extrapolation in ("symmetric", "reflect"):
-            place = torch.where((place >= 0) & (place <= n - 1), place, turned(xp, place, n, extrapolation))
+            position = torch.where(
+                (position >= 0) & (position <= n - 1), position, turned(xp, position, n, extrapolation)
+            )
         ends = (-1, n) if extrapolation == "zeros" else (0, n - 1)
-        torch.add(place.clamp(*ends).mul_(2 / size), 1 / size - 1, out=scaled[..., d - 1 - axis])
+        torch.add(position.clamp(*ends).mul_(2 / size), 1 / size - 1, out=scaled[..., d - 1 - axis])
     size = max(len(table), lanes)
     table, scaled = table.expand(size, *table.shape[1:]), scaled.expand(size, *scaled.shape[1:])
     scaled = scaled.reshape(size, *(1 for _ in table.shape[3:]), count, scaled.shape[-1])

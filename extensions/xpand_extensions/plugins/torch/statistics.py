@@ -21,7 +21,7 @@ def quantile(x: Array, q: Any, /, *, axis: Any = None, method: Any = "linear", k
     flat = as_last(xp, x, axis)
     if not isinstance(q, float) or method != "linear" or not flat.shape[-1]:
         return generic.quantile(x, q, axis=axis, method=method, keepdims=keepdims)
-    low, high, part = order.place(q, flat.shape[-1])
+    low, high, part = order.position(q, flat.shape[-1])
     ordered = torch.sort(flat, dim=-1).values
     result, last = ordered[..., low], ordered[..., -1]
     if part:

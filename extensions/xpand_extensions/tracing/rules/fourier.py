@@ -152,8 +152,8 @@ def _length(name: str, size: int, n: Any) -> int:
 def _shape(name: str) -> Callable[..., Any]:
     def rule(namespace: Any, x: Any, n: Any = None, axis: int = -1, norm: str = "backward") -> Any:
         shape = list(x.shape)
-        place = axis_of(name, axis, x.ndim)
-        shape[place] = _length(name, shape[place], n)
+        position = axis_of(name, axis, x.ndim)
+        shape[position] = _length(name, shape[position], n)
         return Aval(tuple(shape), dtype_of_result(namespace, f"fft.{name}", (x,), {"n": 1}), device_of(x))
 
     return rule
@@ -162,10 +162,10 @@ def _shape(name: str) -> Callable[..., Any]:
 def _shape_along_several(name: str) -> Callable[..., Any]:
     def rule(namespace: Any, x: Any, s: Any = None, axes: Any = None, norm: str = "backward") -> Any:
         shape = list(x.shape)
-        places = axes_of(name, _axes(s, axes, x.ndim), x.ndim)
-        for i, place in enumerate(places):
-            along = name[:-1] if i == len(places) - 1 else "fft"
-            shape[place] = _length(along, shape[place], None if s is None else s[i])
+        positions = axes_of(name, _axes(s, axes, x.ndim), x.ndim)
+        for i, position in enumerate(positions):
+            along = name[:-1] if i == len(positions) - 1 else "fft"
+            shape[position] = _length(along, shape[position], None if s is None else s[i])
         dtype = dtype_of_result(namespace, f"fft.{name}", (x,), {"s": (1,), "axes": (-1,)})
         return Aval(tuple(shape), dtype, device_of(x))
 

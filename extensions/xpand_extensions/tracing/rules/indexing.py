@@ -180,10 +180,10 @@ def _batched_getitem(xp: Any, mapped: Any, x: Any, *arrays: Any, key: tuple[Any,
         found = xp.take(flattened(xp, x, True), flattened(xp, number), axis=1)
         return xp.reshape(found, (x.shape[0], *number.shape))
     aligned = _aligned(xp, mapped[1:], arrays)
-    _, place = selected(xp, shape, key, arrays)
+    _, position = selected(xp, shape, key, arrays)
     if not mapped[0]:
-        return _batch_first(xp, get(xp, x, key, aligned), place)
-    number = _batch_first(xp, numbers_of(xp, shape, key, aligned, getattr(x, "device", None)), place)
+        return _batch_first(xp, get(xp, x, key, aligned), position)
+    number = _batch_first(xp, numbers_of(xp, shape, key, aligned, getattr(x, "device", None)), position)
     lanes, size = x.shape[0], math.prod(shape)
     index = numbered(xp, xp.reshape(number, (lanes, math.prod(number.shape[1:]))), size, False)
     return xp.reshape(xp.take(flattened(xp, x), index), tuple(number.shape))
@@ -198,8 +198,8 @@ def _aligned(xp: Any, mapped: Sequence[bool], arrays: Sequence[Any]) -> list[Any
     ]
 
 
-def _batch_first(xp: Any, x: Any, place: int) -> Any:
-    return xp.moveaxis(x, place, 0) if place else x
+def _batch_first(xp: Any, x: Any, position: int) -> Any:
+    return xp.moveaxis(x, position, 0) if position else x
 
 
 def _batched_setitem(xp: Any, mapped: Any, x: Any, value: Any, *, key: tuple[Any, ...]) -> Any:

@@ -17,8 +17,8 @@ from .scatter import native
 def _batched_grid(xp: Any, mapped: Any, grid: Any, coordinates: Any, extrapolation: str) -> Any:
     if not mapped["grid"]:
         # More places in the same grids.
-        places = xp.moveaxis(coordinates, 0, 1)
-        return xp.moveaxis(native(interpolation.grid_sample, grid, places, extrapolation=extrapolation), 1, 0)
+        positions = xp.moveaxis(coordinates, 0, 1)
+        return xp.moveaxis(native(interpolation.grid_sample, grid, positions, extrapolation=extrapolation), 1, 0)
     lanes, batch, *_, channels = grid.shape
     if not mapped["coordinates"]:
         # More channels at the same places.
@@ -54,8 +54,8 @@ def _batch_of_interp(trace: Any, op: Any, args: Sequence[Any], params: dict[str,
 
 
 def _interp_shape(namespace: Any, x: Any, points: Any, values: Any, **options: Any) -> Aval:
-    place = Aval((), dtype_of_result(namespace, "multiply", (x, points), {}))
-    dtype = dtype_of_result(namespace, "multiply", (place, values), {})
+    position = Aval((), dtype_of_result(namespace, "multiply", (x, points), {}))
+    dtype = dtype_of_result(namespace, "multiply", (position, values), {})
     return Aval((*values.shape[:-1], *x.shape), dtype, device_of(x, points, values))
 
 

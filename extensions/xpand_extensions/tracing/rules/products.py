@@ -124,9 +124,9 @@ def _tensordot_second(xp: Any, ct: Any, x1: Any, x2: Any, axes: Any = 2) -> Any:
     return _ordered(xp, found, [*(summed2[summed1.index(axis)] for axis in sorted(summed1)), *free2])
 
 
-def _ordered(xp: Any, x: Any, places: list[int]) -> Any:
+def _ordered(xp: Any, x: Any, positions: list[int]) -> Any:
     """Put each axis in its place."""
-    order = tuple(places.index(axis) for axis in range(len(places)))
+    order = tuple(positions.index(axis) for axis in range(len(positions)))
     return x if order == tuple(range(len(order))) else xp.permute_dims(x, order)
 
 

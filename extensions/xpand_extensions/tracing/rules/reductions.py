@@ -96,22 +96,22 @@ def _sums_transposed(
     xp: Any, ct: Any, x: Any, axis: int | None = None, dtype: Any = None, include_initial: bool = False
 ) -> Any:
     """Sum from the last element to each."""
-    place = _line_axis("cumulative_sum", axis, len(x.shape))
-    ct = _part(ct, place, 1, None) if include_initial else ct
-    back = xp.flip(xp.cumulative_sum(xp.flip(ct, axis=place), axis=place, dtype=ct.dtype), axis=place)
+    position = _line_axis("cumulative_sum", axis, len(x.shape))
+    ct = _part(ct, position, 1, None) if include_initial else ct
+    back = xp.flip(xp.cumulative_sum(xp.flip(ct, axis=position), axis=position, dtype=ct.dtype), axis=position)
     return xp.reshape(back, tuple(x.shape))
 
 
 def _products(xp: Any, x: Any, axis: int | None = None, dtype: Any = None, include_initial: bool = False) -> Any:
     """Multiply in pairs, so that the derivative is right behind a zero."""
-    place = _line_axis("cumulative_prod", axis, x.ndim)
+    position = _line_axis("cumulative_prod", axis, x.ndim)
     x = x if dtype is None else xp.astype(x, dtype)
     x = x if x.ndim else xp.reshape(x, (1,))
-    found = scanned(xp.multiply, x, place)
+    found = scanned(xp.multiply, x, position)
     if not include_initial:
         return found
-    shape = tuple(1 if i == place else length for i, length in enumerate(x.shape))
-    return xp.concat([xp.ones(shape, dtype=x.dtype, device=device_of(x)), found], axis=place)
+    shape = tuple(1 if i == position else length for i, length in enumerate(x.shape))
+    return xp.concat([xp.ones(shape, dtype=x.dtype, device=device_of(x)), found], axis=position)
 
 
 def _differences(xp: Any, x: Any, prepend: Any, append: Any, axis: int = -1, n: int = 1) -> Any:
@@ -119,11 +119,11 @@ def _differences(xp: Any, x: Any, prepend: Any, append: Any, axis: int = -1, n: 
         raise ValueError(f"diff: n must be non-negative, got {n}")
     if not x.ndim:
         raise ValueError("diff: x must have an axis at least, got an array of none")
-    place = axis_of("diff", axis, x.ndim)
+    position = axis_of("diff", axis, x.ndim)
     if n and (prepend is not None or append is not None):
-        x = xp.concat([part for part in (prepend, x, append) if part is not None], axis=place)
-    for _ in range(min(n, x.shape[place])):
-        x = xp.subtract(_part(x, place, 1, None), _part(x, place, None, -1))
+        x = xp.concat([part for part in (prepend, x, append) if part is not None], axis=position)
+    for _ in range(min(n, x.shape[position])):
+        x = xp.subtract(_part(x, position, 1, None), _part(x, position, None, -1))
     return x
 
 
@@ -200,8 +200,8 @@ def line_batch(name: str, of: Callable[[Any], Function]) -> Function:
 
 def _cumulative_batch(name: str) -> Function:
     def rule(xp: Any, mapped: Any, x: Any, axis: int | None = None, **params: Any) -> Any:
-        place = _line_axis(name, axis, x.ndim - 1)
-        return getattr(xp, name)(x if x.ndim > 1 else xp.reshape(x, (-1, 1)), axis=place + 1, **params)
+        position = _line_axis(name, axis, x.ndim - 1)
+        return getattr(xp, name)(x if x.ndim > 1 else xp.reshape(x, (-1, 1)), axis=position + 1, **params)
 
     return rule
 
@@ -236,8 +236,8 @@ def _cumulative_shape(name: str) -> Function:
     dtype = dtype_of(name)
 
     def rule(namespace: Any, x: Aval, axis: int | None = None, include_initial: bool = False, **params: Any) -> Aval:
-        place = _line_axis(name, axis, x.ndim)
-        shape = tuple([length + (include_initial and i == place) for i, length in enumerate(x.shape or (1,))])
+        position = _line_axis(name, axis, x.ndim)
+        shape = tuple([length + (include_initial and i == position) for i, length in enumerate(x.shape or (1,))])
         return Aval(shape, dtype(namespace, x, params), device_of(x))
 
     return rule

@@ -24,13 +24,13 @@ def _broadcast_arrays(xp: Any, *arrays: Any) -> tuple[Any, ...]:
 def _meshgrid(xp: Any, *arrays: Any, indexing: str = "xy") -> tuple[Any, ...]:
     if indexing not in ("xy", "ij"):
         raise ValueError(f"meshgrid: indexing must be 'xy' or 'ij', got {indexing!r}")
-    place = list(range(len(arrays)))
+    position = list(range(len(arrays)))
     if indexing == "xy" and len(arrays) > 1:
-        place[:2] = 1, 0
+        position[:2] = 1, 0
     lengths = [math.prod(x.shape) for x in arrays]
-    shape = tuple([lengths[i] for i in place])
+    shape = tuple([lengths[i] for i in position])
     lines = [
-        xp.reshape(x, tuple([lengths[i] if j == place[i] else 1 for j in range(len(arrays))]))
+        xp.reshape(x, tuple([lengths[i] if j == position[i] else 1 for j in range(len(arrays))]))
         for i, x in enumerate(arrays)
     ]
     return tuple([xp.broadcast_to(line, shape) for line in lines])

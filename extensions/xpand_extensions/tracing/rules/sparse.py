@@ -29,7 +29,7 @@ class _Product:
         """Apply the product."""
         return self.facade(values, *(rest.pop(key) for key in self.pattern), x, **rest)
 
-    def places(self, nse: int, **rest: Any) -> tuple[Any, Any]:
+    def positions(self, nse: int, **rest: Any) -> tuple[Any, Any]:
         """Return the place of each entry in the matrix that multiplies."""
         first, second = (rest[key] for key in self.pattern)
         if self.name == "coo_matmul":
@@ -38,7 +38,7 @@ class _Product:
         return (rows, first) if self.name == "csr_matmul" else (first, rows)
 
     def of_values(self, xp: Any, ct: Any, values: Any, x: Any, **rest: Any) -> Any:
-        rows, columns = self.places(values.shape[-1], **rest)
+        rows, columns = self.positions(values.shape[-1], **rest)
         if x.ndim == 1:
             ct, x = ct[..., None], x[:, None]
         return summed(xp, products.sampled_matmul(ct, xp.matrix_transpose(x), rows, columns), values.shape)
@@ -65,7 +65,7 @@ class _Product:
         return out[..., 0] if is_vector else out
 
     def _of_patterns(self, xp: Any, mapped: Any, values: Any, x: Any, shape: Any, **rest: Any) -> Any:
-        rows, columns = self.places(values.shape[-1], **rest)
+        rows, columns = self.positions(values.shape[-1], **rest)
         of = [mapped["values"], mapped["x"], rows.ndim > 1, columns.ndim > 1]
         values, x, rows, columns = blocks.aligned(xp, (values, x, rows, columns), of, (1, 2, 1, 1))
         shape = shape[::-1] if self.name == "csr_rmatmul" else shape
@@ -121,8 +121,8 @@ def _dense_transposed(xp: Any, ct: Any, values: Any, rows: Any, columns: Any, sh
     if not m * n:
         return xp.zeros(tuple(values.shape), dtype=ct.dtype, device=device_of(ct))
     is_entry = (rows < m) & (columns < n)
-    places = xp.where(is_entry, rows * n + columns, xp.zeros_like(rows))
-    found = xp.take(xp.reshape(ct, (*ct.shape[:-2], m * n)), places, axis=-1)
+    positions = xp.where(is_entry, rows * n + columns, xp.zeros_like(rows))
+    found = xp.take(xp.reshape(ct, (*ct.shape[:-2], m * n)), positions, axis=-1)
     return xp.where(is_entry, found, xp.zeros_like(found))
 
 

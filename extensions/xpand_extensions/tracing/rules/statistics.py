@@ -119,8 +119,8 @@ def _indices(shape: Callable[..., tuple[int, ...]]) -> Function:
     """Make the rule of a function that returns indices."""
 
     def rule(namespace: Any, **arguments: Any) -> Aval:
-        place = next(device_of(x) for x in arguments.values() if isinstance(x, Aval))
-        return Aval(shape(**arguments), index_dtype(namespace, place), place)
+        device = next(device_of(x) for x in arguments.values() if isinstance(x, Aval))
+        return Aval(shape(**arguments), index_dtype(namespace, device), device)
 
     return rule
 

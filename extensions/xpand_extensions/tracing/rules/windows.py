@@ -6,7 +6,7 @@ from typing import Any, Final
 
 from xpand import array_namespace
 from xpand_extensions import windows
-from xpand_extensions.generic.windows._pieces import extreme_places, inside, scatter_to_extremes
+from xpand_extensions.generic.windows._pieces import extreme_positions, inside, scatter_to_extremes
 from xpand_extensions.padding import pad
 from xpand_extensions.windows._arguments import Pass, passes
 
@@ -139,8 +139,10 @@ def _extreme(largest: bool) -> contribution:
             return None
         mine = array_namespace(x)
         x = applied(mine, "stop_gradient", (x,), {})
-        places = extreme_places(mine, x, passes(window_shape, axis, strides, padding, window_dilation), largest=largest)
-        index = mine.reshape(places, (-1,))
+        positions = extreme_positions(
+            mine, x, passes(window_shape, axis, strides, padding, window_dilation), largest=largest
+        )
+        index = mine.reshape(positions, (-1,))
         if not any(map(any, padding)):
             return xp.reshape(xp.take(xp.reshape(t, (-1,)), index, axis=0), tuple(out.shape))
         exists = index >= 0

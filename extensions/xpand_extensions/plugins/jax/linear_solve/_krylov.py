@@ -30,9 +30,9 @@ def krylov(
 ) -> Found:
     given = (b, x0, rtol, atol)
     found, structure = trees.flatten(system)
-    places = tuple([i for i, x in enumerate(found) if _arguments.is_array(x)])
-    arrays = [found[i] for i in places]
-    static = tuple([(i, x) for i, x in enumerate(found) if i not in places])
+    positions = tuple([i for i, x in enumerate(found) if _arguments.is_array(x)])
+    arrays = [found[i] for i in positions]
+    static = tuple([(i, x) for i, x in enumerate(found) if i not in positions])
     options: dict[str, Any] = {"method": method, "order": order, "stops": stops}
     if not all(map(is_concrete, (*given, *arrays))):
         return Found(*run(*given, system=system, arranged=_fast, loop_of=Columns, **options))

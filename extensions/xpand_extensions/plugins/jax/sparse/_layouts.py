@@ -129,10 +129,10 @@ def arranged(a: Any) -> Any:
     m, n = a.shape[-2:]
     values, columns = [], []
     for slot in range(a.plan.slots.shape[0]):
-        places = a.indptr[:-1] + slot
-        taken = a.values.at[..., places].get(mode="clip")
-        values.append(jnp.where(places < a.indptr[1:], taken, 0))
-        columns.append(a.indices.at[places].get(mode="clip"))
+        positions = a.indptr[:-1] + slot
+        taken = a.values.at[..., positions].get(mode="clip")
+        values.append(jnp.where(positions < a.indptr[1:], taken, 0))
+        columns.append(a.indices.at[positions].get(mode="clip"))
     if not a.plan.diagonals:
         return Rows(a, tuple(values), tuple(columns))
     rows = jnp.arange(m, dtype=a.indptr.dtype)

@@ -182,9 +182,9 @@ def _of_bcsr(shape: Shape, values: Array, x: Array, indices: Array, indptr: Arra
 def _in_step(values: Array, x: Array, indices: Array, indptr: Array, slots: int, wide: bool) -> Array:
     """Sum all rows in step: the first entries of all, then the second ones, …; what a row lacks is zero."""
     first, end = indptr[:-1], indptr[1:]
-    places = [first + i for i in range(slots)]
-    taken = [jnp.where(p < end, values.at[..., p].get(mode="clip"), 0) for p in places]
-    columns = [indices.at[p].get(mode="clip") for p in places]
+    positions = [first + i for i in range(slots)]
+    taken = [jnp.where(p < end, values.at[..., p].get(mode="clip"), 0) for p in positions]
+    columns = [indices.at[p].get(mode="clip") for p in positions]
     if not wide:
         return sum(v * x.at[..., c].get(mode="promise_in_bounds") for v, c in zip(taken, columns))
     # Apart from the rest, or they would be read anew for each column of x.
@@ -240,7 +240,7 @@ def _rows(indptr: Array, nse: int) -> Array:
     return jnp.moveaxis(within + before, 0, -1).reshape(*ended.shape)[..., :nse].astype(indptr.dtype)
 
 
-def _counted(counts: Array, places: Array) -> Array:
-    if places.ndim > 1:
-        return jax.vmap(_counted)(counts, places)
-    return counts.at[places].add(jnp.ones((), dtype=counts.dtype), mode="drop")
+def _counted(counts: Array, positions: Array) -> Array:
+    if positions.ndim > 1:
+        return jax.vmap(_counted)(counts, positions)
+    return counts.at[positions].add(jnp.ones((), dtype=counts.dtype), mode="drop")

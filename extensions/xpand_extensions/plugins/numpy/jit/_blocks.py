@@ -106,19 +106,19 @@ class _Writer:
                     self.free.append(held.pop(x))
             function = equation.op.function
             call = f"{self._bound(function)}({', '.join(given)}"
-            place = f"o{self.outputs.index(out)}[s:e]" if out in self.outputs else None
+            target = f"o{self.outputs.index(out)}[s:e]" if out in self.outputs else None
             if isinstance(function, np.ufunc) and not equation.params:
-                if place is None:
+                if target is None:
                     held[out] = self._buffer(np.dtype(out.dtype))
-                    place = f"u{held[out]}"
+                    target = f"u{held[out]}"
                 names[out] = f"y{len(names)}"
-                lines += [f"{names[out]} = {place}", f"{call}, out={names[out]})"]
+                lines += [f"{names[out]} = {target}", f"{call}, out={names[out]})"]
             else:
                 names[out] = f"y{len(names)}"
                 params = "".join(f", {key}={self._bound(value)}" for key, value in equation.params.items())
                 lines.append(f"{names[out]} = {call}{params})")
-                if place is not None:
-                    lines.append(f"{place} = {names[out]}")
+                if target is not None:
+                    lines.append(f"{target} = {names[out]}")
         return lines
 
     def _buffer(self, dtype: np.dtype[Any]) -> int:

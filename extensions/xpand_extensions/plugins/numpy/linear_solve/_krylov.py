@@ -18,7 +18,7 @@ from xpand_extensions.linear_solve._krylov import Found, System
 from xpand_extensions.linear_solve._operators import Matrix, ready
 from xpand_extensions.sparse._containers import CSR, Sparse
 
-from ..sparse._diagonals import Diagonals, Places, by_diagonals, places_of
+from ..sparse._diagonals import Diagonals, Positions, by_diagonals, positions_of
 
 _FEW_SYSTEMS: Final = 8
 _FEW_UNKNOWNS: Final = 500
@@ -108,7 +108,7 @@ class Layouts:
     def __init__(self) -> None:
         """Keep none yet."""
         self.pattern: tuple[Array, ...] = ()
-        self.places: Places | None = None
+        self.positions: Positions | None = None
         self.values: Array | None = None
         self.diagonals: Diagonals | None = None
 
@@ -120,10 +120,10 @@ class Layouts:
         """Bring a matrix into diagonals, where a few hold all its entries."""
         if not self._knows(a):
             self.pattern, self.values, (m, n) = a.pattern, None, a.shape
-            self.places = places_of(a.indices, a.indptr, (m, n), _MOST_PADDING)
+            self.positions = positions_of(a.indices, a.indptr, (m, n), _MOST_PADDING)
         if a.values is not self.values:
             self.values = a.values
-            self.diagonals = None if self.places is None else by_diagonals(a.values, self.places)
+            self.diagonals = None if self.positions is None else by_diagonals(a.values, self.positions)
         return self.diagonals
 
     def _knows(self, a: CSR) -> bool:

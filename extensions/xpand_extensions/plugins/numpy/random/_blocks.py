@@ -57,10 +57,10 @@ def _hash(key: tuple[int, int], high: int, low: int, base: Words, x: Words, y: W
     np.add(base, np.uint32(low + schedule[1] & _MASK), out=y)
     x.fill(high + schedule[0] & _MASK)
     for i in range(5):
-        for places in ROTATIONS[i % 2]:
+        for positions in ROTATIONS[i % 2]:
             np.add(x, y, out=x)
-            np.left_shift(y, np.uint32(places), out=scratch)
-            np.right_shift(y, np.uint32(32 - places), out=y)
+            np.left_shift(y, np.uint32(positions), out=scratch)
+            np.right_shift(y, np.uint32(32 - positions), out=y)
             np.bitwise_or(y, scratch, out=y)
             np.bitwise_xor(x, y, out=y)
         np.add(x, np.uint32(schedule[(i + 1) % 3]), out=x)
@@ -84,9 +84,9 @@ def _hash_few(key: tuple[int, int], start: int, count: int) -> tuple[int, int]:
     x = (counters >> 32 & mask) + schedule[0]
     y = (counters & mask) + schedule[1] & mask
     for i in range(5):
-        for places in ROTATIONS[i % 2]:
+        for positions in ROTATIONS[i % 2]:
             x += y
-            moved = y << places
+            moved = y << positions
             y = ((moved | moved >> 32) ^ x) & mask
         x += schedule[(i + 1) % 3]
         y = y + schedule[(i + 2) % 3] + (i + 1) * ones & mask

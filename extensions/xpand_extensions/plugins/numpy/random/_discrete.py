@@ -40,9 +40,9 @@ def _rows(function: Callable[..., Any], keys: Any, *parameters: Any) -> Any:
 def _poisson(key: Words, lam: Any) -> Any:
     few = ~(lam >= 10)
     result = np.where(lam == 0, np.float32(0), np.float32(-1))
-    (places,) = np.nonzero(lam > 0)
-    places = places[few[places]]
-    _counted(key, lam, places, result)
+    (positions,) = np.nonzero(lam > 0)
+    positions = positions[few[positions]]
+    _counted(key, lam, positions, result)
     if not few.all():
         lam = np.where(few, np.float32(1e5), lam)
         np.copyto(result, _by_rejection(key, (lam,), generic.PoissonTrial), where=~few)
@@ -65,11 +65,11 @@ class _Chain:
         return self._made[trial]
 
 
-def _counted(key: Words, lam: Any, places: Any, result: Any) -> None:
+def _counted(key: Words, lam: Any, positions: Any, result: Any) -> None:
     """Count how many uniform numbers there are whose product is above exp(-lam)."""
     chain = _Chain(key, 1, 0)
-    for start in range(0, places.size, _BLOCK_SIZE):
-        part = places[start : start + _BLOCK_SIZE]
+    for start in range(0, positions.size, _BLOCK_SIZE):
+        part = positions[start : start + _BLOCK_SIZE]
         least = -lam[part]
         total = np.zeros_like(least)
         count = 0
@@ -81,9 +81,9 @@ def _counted(key: Words, lam: Any, places: Any, result: Any) -> None:
             count += 1
 
 
-def _counters(places: Any) -> tuple[Any, Any]:
-    low = places.astype(np.uint32)
-    return low, ((places >> 32).astype(np.uint32) if places.size and places[-1] >= 2**32 else np.uint32(0))
+def _counters(positions: Any) -> tuple[Any, Any]:
+    low = positions.astype(np.uint32)
+    return low, ((positions >> 32).astype(np.uint32) if positions.size and positions[-1] >= 2**32 else np.uint32(0))
 
 
 def _binomial(key: Words, n: Any, p: Any) -> Any:
@@ -102,11 +102,11 @@ def _binomial(key: Words, n: Any, p: Any) -> Any:
     return np.where(bad, np.nan, np.where(n == np.inf, np.inf, result)).astype(p.dtype)
 
 
-def _waited(key: Words, n: Any, p: Any, places: Any, result: Any) -> None:
+def _waited(key: Words, n: Any, p: Any, positions: Any, result: Any) -> None:
     """Count how many geometric numbers, the trials from a success to the next, there are in `n` trials."""
     chain = _Chain(key, 0, 1)
-    for start in range(0, places.size, _BLOCK_SIZE):
-        part = places[start : start + _BLOCK_SIZE]
+    for start in range(0, positions.size, _BLOCK_SIZE):
+        part = positions[start : start + _BLOCK_SIZE]
         most, log_failure = n[part], np.log1p(-p[part])
         total = np.zeros_like(most)
         count = 0
@@ -135,12 +135,12 @@ def _by_rejection(key: Words, parameters: tuple[Any, ...], trial: Callable[..., 
     return result
 
 
-def _tried(key: Words, parameters: tuple[Any, ...], places: Any, trial: Callable[..., Any], result: Any) -> Any:
+def _tried(key: Words, parameters: tuple[Any, ...], positions: Any, trial: Callable[..., Any], result: Any) -> Any:
     """Write the numbers of a trial to some places of the result where they are good; return the other places."""
     left = []
     first, second = hashed(key, 1), hashed(key, 2)
-    for start in range(0, places.size, _BLOCK_SIZE):
-        part = places[start : start + _BLOCK_SIZE]
+    for start in range(0, positions.size, _BLOCK_SIZE):
+        part = positions[start : start + _BLOCK_SIZE]
         counters = _counters(part)
         u, v = (uniform(each, result.dtype, *counters) for each in (first, second))
         count, good = trial(np, *[x[part] for x in parameters]).tried(u - result.dtype.type(0.5), v)

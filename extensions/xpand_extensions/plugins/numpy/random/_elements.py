@@ -28,10 +28,10 @@ def hashed(key: Words, low: Any = 0, high: Any = 0) -> Words:
     x, y = np.array(x), np.array(y)
     rest = np.empty_like(x)
     for i in range(5):
-        for places in ROTATIONS[i % 2]:
+        for positions in ROTATIONS[i % 2]:
             np.add(x, y, out=x)
-            np.right_shift(y, 32 - places, out=rest)
-            np.left_shift(y, places, out=y)
+            np.right_shift(y, 32 - positions, out=rest)
+            np.left_shift(y, positions, out=y)
             np.bitwise_or(y, rest, out=y)
             np.bitwise_xor(y, x, out=y)
         x += schedule[(i + 1) % 3]
@@ -56,6 +56,6 @@ def normal(key: Words, dtype: Any) -> Any:
     return result
 
 
-def taken(words: Words, places: Any) -> Words:
+def taken(words: Words, positions: Any) -> Words:
     """Take the words at some places."""
-    return words[0][places], words[1][places]
+    return words[0][positions], words[1][positions]

@@ -30,16 +30,16 @@ def _part(keys: Words, a: Any, log_space: bool) -> Any:
     small = ~(a >= 1)
     d = np.where(small, a + 1, a) - a.dtype.type(1 / 3)
     volume = _volume(hashed(keys, 0), d)
-    (places,) = np.nonzero(small)
-    parameters = a[places]
-    u = uniform(hashed(taken(keys, places), 1), a.dtype)
+    (positions,) = np.nonzero(small)
+    parameters = a[positions]
+    u = uniform(hashed(taken(keys, positions), 1), a.dtype)
     if not log_space:
         result = d * volume
-        result[places] *= (1 - u) ** (1 / parameters)
+        result[positions] *= (1 - u) ** (1 / parameters)
         return result
     result = np.log(d) + np.log(volume)
     logarithm = np.log1p(-u)
-    result[places] += np.where(logarithm == 0, logarithm, logarithm * (1 / parameters))
+    result[positions] += np.where(logarithm == 0, logarithm, logarithm * (1 / parameters))
     return result
 
 
@@ -47,8 +47,8 @@ def _volume(keys: Words, d: Any) -> Any:
     """Try cubes of normal numbers about 1 until one is taken for each element."""
     c = d.dtype.type(1 / 3) / np.sqrt(d)
     result = np.empty_like(d)
-    places = np.arange(d.size)
-    while places.size:
+    positions = np.arange(d.size)
+    while positions.size:
         x, v = _above_zero(hashed(keys, 1), c)
         square = x * x
         cube = v * v * v
@@ -58,9 +58,9 @@ def _volume(keys: Words, d: Any) -> Any:
         cubes = cube[doubtful]
         bound = square[doubtful] * d.dtype.type(0.5) + d[doubtful] * ((1 - cubes) + np.log(cubes))
         rejected[doubtful] = np.log(u[doubtful]) >= bound
-        result[places] = cube  # of those rejected to be overwritten
+        result[positions] = cube  # of those rejected to be overwritten
         (again,) = np.nonzero(rejected)
-        places, c, d, keys = places[again], c[again], d[again], hashed(taken(keys, again), 0)
+        positions, c, d, keys = positions[again], c[again], d[again], hashed(taken(keys, again), 0)
     return result
 
 

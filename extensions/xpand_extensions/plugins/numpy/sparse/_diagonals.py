@@ -13,7 +13,7 @@ _MOST: Final = 32
 _SAMPLE: Final = 1000
 
 
-class Places(NamedTuple):
+class Positions(NamedTuple):
     """Where the entries of a pattern by rows are, by diagonals."""
 
     offsets: Array
@@ -52,7 +52,7 @@ def diagonals_of(indices: Array, indptr: Array, shape: Shape, most_padding: floa
     return tuple(found)
 
 
-def places_of(indices: Array, indptr: Array, shape: Shape, most_padding: float) -> Places | None:
+def positions_of(indices: Array, indptr: Array, shape: Shape, most_padding: float) -> Positions | None:
     """Return where the entries are, if a few diagonals hold them all."""
     offsets = diagonals_of(indices, indptr, shape, most_padding)
     if not offsets:
@@ -62,14 +62,14 @@ def places_of(indices: Array, indptr: Array, shape: Shape, most_padding: float) 
     first: Array = np.zeros(m + n, dtype=np.intp)
     first[np.asarray(offsets) + m] = np.arange(len(offsets)) * n
     flat = first[_offsets(columns, indptr) + m] + columns
-    return Places(np.asarray(offsets, dtype=np.int32), flat, shape)
+    return Positions(np.asarray(offsets, dtype=np.int32), flat, shape)
 
 
-def by_diagonals(values: Array, places: Places) -> Diagonals:
+def by_diagonals(values: Array, positions: Positions) -> Diagonals:
     """Bring real values into the layout; those of one place are summed."""
-    count, n = len(places.offsets), places.shape[1]
-    data = np.bincount(places.flat, weights=values[: len(places.flat)], minlength=count * n)
-    return Diagonals(places.offsets, data.reshape(count, n).astype(values.dtype, copy=False), places.shape)
+    count, n = len(positions.offsets), positions.shape[1]
+    data = np.bincount(positions.flat, weights=values[: len(positions.flat)], minlength=count * n)
+    return Diagonals(positions.offsets, data.reshape(count, n).astype(values.dtype, copy=False), positions.shape)
 
 
 def _offsets(columns: Any, ends: Any) -> Any:

@@ -333,8 +333,8 @@ def over_lanes(interpreter: Any, axes: Any = 0) -> Callable[[Callable[..., Any]]
                 return function(*args)
 
         def call(*args: Any) -> Any:
-            places = (0,) * len(args) if axes == 0 else axes
-            return over(at_position, (0, *places))(_positions(size, args), *args)
+            positions = (0,) * len(args) if axes == 0 else axes
+            return over(at_position, (0, *positions))(_positions(size, args), *args)
 
         return call
 

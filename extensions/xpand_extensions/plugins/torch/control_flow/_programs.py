@@ -231,8 +231,8 @@ class While:
     def mapped(self, arrays: Sequence[Array], axes: Sequence[int | None], size: int) -> Arrays:
         """Do the steps until the last lane has ended."""
         carry = _filled(arrays[: self.carried], axes[: self.carried], size)
-        places = (*(0 for _ in carry), *axes[self.carried :])
-        holds, body = (_each(step.module, places, size) for step in (self._first, self._step))
+        positions = (*(0 for _ in carry), *axes[self.carried :])
+        holds, body = (_each(step.module, positions, size) for step in (self._first, self._step))
 
         def step(*xs: Array) -> Arrays:
             (active,) = holds(*xs)

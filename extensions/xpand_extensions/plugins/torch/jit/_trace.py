@@ -171,10 +171,10 @@ def asking_no_values(name: str, function: Callable[..., Any], *args: Any) -> Any
 
 
 def _no_value(name: str, what: str, error: Exception) -> TypeError:
-    from xpand_extensions._where import place_of
+    from xpand_extensions._where import location_of
 
     return TypeError(
-        f"{name}: {what} depends on the values of a traced array, at {place_of(error)}; write `xp.where`, or "
+        f"{name}: {what} depends on the values of a traced array, at {location_of(error)}; write `xp.where`, or "
         "`control_flow.cond` and `while_loop`, in place of `if` and `while`, declare what is no array with "
         "static_argnums, and use operations whose shapes do not depend on values"
     )

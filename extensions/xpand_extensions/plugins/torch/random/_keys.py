@@ -129,8 +129,8 @@ def counters(key: Array, start: int, stop: int) -> tuple[Array, Array]:
     if stop <= 2**31:
         low = torch.arange(start, stop, dtype=torch.int32, device=key.device)
         return torch.zeros((1,), dtype=torch.int32, device=key.device), low
-    places = torch.arange(start, stop, dtype=torch.int64, device=key.device)
-    return (places >> 32).to(torch.int32), places.to(torch.int32)
+    positions = torch.arange(start, stop, dtype=torch.int64, device=key.device)
+    return (positions >> 32).to(torch.int32), positions.to(torch.int32)
 
 
 def _hashed(key: Array, high: Array, low: Array) -> tuple[Array, Array]:
@@ -138,14 +138,14 @@ def _hashed(key: Array, high: Array, low: Array) -> tuple[Array, Array]:
     schedule = (first, second, first ^ second ^ PARITY)
     x, y = high + first, low + second
     for i in range(5):
-        for places in ROTATIONS[i % 2]:
+        for positions in ROTATIONS[i % 2]:
             x = x + y
-            y = x ^ _rotated(y, places)
+            y = x ^ _rotated(y, positions)
         x = x + schedule[(i + 1) % 3]
         y = y + (schedule[(i + 2) % 3] + (i + 1))
     return x, y
 
 
-def _rotated(x: Array, places: int) -> Array:
+def _rotated(x: Array, positions: int) -> Array:
     # What comes in from the left has copies of the sign.
-    return (x << places) | ((x >> (32 - places)) & ((1 << places) - 1))
+    return (x << positions) | ((x >> (32 - positions)) & ((1 << positions) - 1))

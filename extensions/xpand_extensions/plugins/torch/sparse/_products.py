@@ -148,7 +148,7 @@ class _Product(torch.autograd.Function):  # type: ignore[misc]
     def backward(ctx: Any, cotangent: Array) -> tuple[Array | None, ...]:
         values, x, first, second = ctx.saved_tensors
         of_values = of_x = None
-        rows, columns = _places(ctx.kind, first, second, values.shape[-1])
+        rows, columns = _positions(ctx.kind, first, second, values.shape[-1])
         if ctx.needs_input_grad[0]:
             of_values = sampled_matmul(cotangent, x.conj().mT, rows, columns).sum_to_size(values.shape)
         if ctx.needs_input_grad[1]:
@@ -182,7 +182,7 @@ class _Product(torch.autograd.Function):  # type: ignore[misc]
             return blocks.mapped_product(xp, apply, values, x, mapped), 0
         if kind != "coo_matmul" and not mapped[3]:
             second = second.expand(info.batch_size, *second.shape)
-        rows, columns = _places(kind, first, second, values.shape[-1])
+        rows, columns = _positions(kind, first, second, values.shape[-1])
         mapped[2:] = [y.ndim > 1 for y in (rows, columns)]
         values, x, rows, columns = blocks.aligned(xp, (values, x, rows, columns), mapped, (1, 2, 1, 1))
         shape = shape[::-1] if kind == "csr_rmatmul" else shape
@@ -233,7 +233,7 @@ class _Sampled(torch.autograd.Function):  # type: ignore[misc]
         return blocks.sampled(sampled_matmul, x, y.mT, rows, columns), 0
 
 
-def _places(kind: Kind, first: Array, second: Array, nse: int) -> tuple[Array, Array]:
+def _positions(kind: Kind, first: Array, second: Array, nse: int) -> tuple[Array, Array]:
     """Return the place of each entry in the matrix that multiplies."""
     if kind == "coo_matmul":
         return first, second

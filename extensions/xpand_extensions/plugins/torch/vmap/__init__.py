@@ -70,10 +70,10 @@ def _without_values(mapped: Callable[..., Any], *arrays: Array) -> Any:
         what = next((what for text, what in _VALUE_ERRORS.items() if str(error).startswith(text)), None)
         if what is None:
             raise
-        from xpand_extensions._where import place_of
+        from xpand_extensions._where import location_of
 
         raise TypeError(
-            f"vmap: {what} depends on the values of an array that is mapped over, at {place_of(error)}; write "
+            f"vmap: {what} depends on the values of an array that is mapped over, at {location_of(error)}; write "
             "`xp.where`, or `control_flow.cond` and `while_loop`, in place of `if` and `while`, and use operations "
             "whose shapes do not depend on values, such as those of xpand with `size`"
         ) from error
@@ -118,19 +118,19 @@ def pmap(
             axis = names.Axis(size, partial(torch.asarray, i, dtype=torch.int32, device=device))
             with torch.device(device):
                 results.append(_called(function, given, axis_name, axis))
-        places = spread_axes("pmap", "out_axes", out_axes, results[0])
-        columns = zip(places, *[trees.leaves(result) for result in results])
-        joined = [_joined(place, column, chosen[0]) for place, *column in columns]
+        positions = spread_axes("pmap", "out_axes", out_axes, results[0])
+        columns = zip(positions, *[trees.leaves(result) for result in results])
+        joined = [_joined(position, column, chosen[0]) for position, *column in columns]
         return trees.unflatten(trees.structure(results[0]), joined)
 
     return on_each
 
 
-def _joined(place: int | None, column: Sequence[Array], device: Any) -> Array:
+def _joined(position: int | None, column: Sequence[Array], device: Any) -> Array:
     """Stack what each replica has returned, or take what the first has."""
-    if place is None:
+    if position is None:
         return column[0]
-    return placed("pmap", torch.stack([x.to(device, non_blocking=True) for x in column]), place)
+    return placed("pmap", torch.stack([x.to(device, non_blocking=True) for x in column]), position)
 
 
 def psum(x: Array, /, axis_name: Any) -> Array:
