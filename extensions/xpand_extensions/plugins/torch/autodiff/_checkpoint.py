@@ -15,7 +15,7 @@ from xpand_extensions.autodiff.checkpoint_policies import AnyPolicy, everything_
 from xpand_extensions.vmap._names import are_bound
 
 from ._closures import captured_by, outer_errors, with_arguments
-from ._levels import Rule, call, is_floating
+from ._levels import Rule, call, is_floating, merged
 from ._products import jvp, vjp
 
 Arrays: TypeAlias = "tuple[Array, ...]"
@@ -82,8 +82,8 @@ def _recomputed(function: Function, xs: Arrays) -> Arrays:
 def pulled_back(function: Function, primals: Arrays, cotangents: Arrays) -> Arrays:
     """Pull cotangents of a function's results back to its arguments, in JAX's convention; to zeros for integers."""
     floating = filter(is_floating, primals)
-    back = iter(vjp(partial(_of_floating, function, primals), *floating, has_aux=True)[1](*cotangents))
-    return tuple(next(back) if is_floating(x) else torch.zeros_like(x) for x in primals)
+    back = vjp(partial(_of_floating, function, primals), *floating, has_aux=True)[1](*cotangents)
+    return merged(list(map(is_floating, primals)), back, (torch.zeros_like(x) for x in primals if not is_floating(x)))
 
 
 def pushed_forward(function: Function, primals: Arrays, tangents: Arrays) -> tuple[Arrays, Arrays]:
@@ -95,5 +95,5 @@ def pushed_forward(function: Function, primals: Arrays, tangents: Arrays) -> tup
 
 
 def _of_floating(function: Function, primals: Arrays, *floating: Array) -> tuple[Arrays, Arrays]:
-    given = iter(floating)
-    return function(*(next(given) if is_floating(x) else x for x in primals)), ()
+    others = [x for x in primals if not is_floating(x)]
+    return function(*merged(list(map(is_floating, primals)), floating, others)), ()

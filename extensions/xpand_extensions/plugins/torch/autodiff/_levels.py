@@ -6,7 +6,7 @@ apart here: at the innermost that traces an argument, the rule's operations run 
 attached there alone.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
 from contextvars import ContextVar
 from functools import partial
@@ -36,11 +36,6 @@ class Rule(NamedTuple):
     """From what is kept and cotangents of the results to those of the arguments, in JAX's convention."""
     push: Callable[[Arrays, Arrays], Arrays]
     """From what is kept and tangents of the arguments to those of the results."""
-    own: int | None = None
-    """How many of the arguments the derivative is in; the others are from outside. None: it is in all."""
-    in_others: "Callable[[Rule, bool], Rule] | None" = None
-    """Makes the rule whose derivative is in the others too, or in them alone, of this one at any level."""
-
     when: "Callable[[tuple[bool, ...]], Rule] | None" = None
     """Makes the rule for derivatives in some of the arguments, of this one at any level: it is told which these are."""
     symbolic_zeros: bool = False
@@ -55,14 +50,11 @@ class Rule(NamedTuple):
         when = None if of is None else lambda differentiated: of(differentiated).each(wrap)
         if self.symbolic_zeros:
             pull = partial(_pulled_without_zeros, wrap, self.pull)
-        return Rule(function, forward, pull, push, self.own, self.in_others, when, self.symbolic_zeros, self.within)
+        return Rule(function, forward, pull, push, when, self.symbolic_zeros, self.within)
 
     def where(self, differentiated: Sequence[bool]) -> "Rule":
         """Return the rule to be used at a level that traces some of the arguments."""
-        rule = self if self.when is None else self.when(tuple(differentiated))
-        if rule.in_others is None or not any(differentiated[rule.own :]):
-            return rule
-        return rule.in_others(rule, any(differentiated[: rule.own]))
+        return self if self.when is None else self.when(tuple(differentiated))
 
 
 def _pulled_without_zeros(
@@ -133,8 +125,7 @@ def call(rule: Rule, xs: Arrays) -> Arrays:
         differentiated = list(map(_is_differentiated, xs))
         if not any(differentiated):
             return rule.function(*xs)
-        if rule.when is not None:
-            rule = rule.when(tuple(differentiated))
+        rule = rule.where(differentiated)
         # What functions note of their results can't be noted inside of the graphs of an autograd function.
         with torch.no_grad():
             outs, residuals = rule.forward(*xs)
@@ -166,6 +157,12 @@ def _call(rule: Rule, xs: Arrays) -> Arrays:
 def is_floating(x: Array) -> bool:
     """Tell whether an array has derivatives."""
     return bool(x.is_floating_point() or x.is_complex())
+
+
+def merged(chosen: Sequence[bool], some: Iterable[Array], others: Iterable[Array]) -> Arrays:
+    """Return arrays of two kinds in one order: of `some` where `chosen` is true, of `others` elsewhere."""
+    sources = iter(others), iter(some)
+    return tuple([next(sources[each]) for each in chosen])
 
 
 def conjugated(x: Array) -> Array:

@@ -7,7 +7,7 @@ import torch
 
 from xpand._typing import Array
 
-from ._levels import depends, is_floating
+from ._levels import depends, is_floating, merged
 from ._products import vjp
 
 Arrays: TypeAlias = "tuple[Array, ...]"
@@ -16,25 +16,17 @@ Arrays: TypeAlias = "tuple[Array, ...]"
 def linearize(function: Callable[..., Any], /, *primals: Array, has_aux: bool = False) -> tuple[Any, ...]:
     # The transpose of the transpose: torch.func has a `linearize` of its own, which can't be nested.
     outs, pull, aux = vjp(function, *primals, has_aux=True)
-    like = [(tuple(x.shape), x.dtype, x.device, is_floating(x)) for x in outs]
-
-    def of_floating(*cotangents: Array) -> tuple[Arrays, Arrays]:
-        return pull(*_filled(like, cotangents)), ()
-
+    chosen = list(map(is_floating, outs))
+    integers = [x.detach() for x in outs if not is_floating(x)]
     zeros = [torch.zeros_like(x) for x in outs if is_floating(x)]
+
+    def filled(arrays: Arrays) -> Arrays:
+        return merged(chosen, arrays, map(torch.zeros_like, integers))
+
     if not zeros:
-        return outs, lambda *tangents: _filled(like, ()), aux
-    _, push, _ = vjp(of_floating, *zeros, has_aux=True)
-    return outs, lambda *tangents: _filled(like, push(*tangents)), aux
-
-
-def _filled(like: list[tuple[Any, ...]], arrays: Arrays) -> Arrays:
-    """Put zeros in the places of integers."""
-    given = iter(arrays)
-    return tuple(
-        next(given) if floating else torch.zeros(shape, dtype=dtype, device=device)
-        for shape, dtype, device, floating in like
-    )
+        return outs, lambda *tangents: filled(()), aux
+    _, push, _ = vjp(lambda *cotangents: (pull(*filled(cotangents)), ()), *zeros, has_aux=True)
+    return outs, lambda *tangents: filled(push(*tangents)), aux
 
 
 def linear_transpose(function: Callable[..., Any], /, *primals: Array) -> Callable[..., Arrays]:

@@ -11,7 +11,7 @@ from xpand._typing import Array
 from xpand.torch import _private as private
 
 from .._in_place import with_errors
-from ._levels import at_new_level, conjugated, is_floating
+from ._levels import at_new_level, conjugated, is_floating, merged
 
 private.load_forward_rules()  # here, so that PyTorch warns of nothing in the user's call
 
@@ -69,9 +69,8 @@ def vjp(function: Callable[..., Any], /, *primals: Array, has_aux: bool = False)
 
     of_levels = partial(torch.func.vjp, at_new_level(divided), has_aux=True)
     found, pull, (others, aux) = with_errors("reverse mode", of_levels, *primals)
-    first, second = iter(found), iter(others)
-    outs = tuple(next(first) if is_floating else next(second) for is_floating in floating)
     chosen = tuple(floating)
+    outs = merged(chosen, found, others)
 
     def pulled(*cotangents: Array) -> tuple[Array, ...]:
         given = tuple(conjugated(x) for x, is_floating in zip(cotangents, chosen) if is_floating)

@@ -11,8 +11,7 @@ from xpand_extensions._captures import with_own_cells
 
 from ._checkpoint import pulled_back, pushed_forward
 from ._closures import captured_by, outer_errors, with_arguments
-from ._levels import Rule, call, is_floating, is_traced_anywhere
-from ._products import vjp
+from ._levels import Rule, call, is_traced_anywhere
 
 Arrays: TypeAlias = "tuple[Array, ...]"
 
@@ -68,13 +67,16 @@ def _with_outer(name: str, rule: Rule, own: int, outer: Sequence[Array]) -> Rule
     def push(residuals: Arrays, tangents: Arrays) -> Arrays:
         return of_push(residuals[:-count], tangents[:own], *residuals[-count:])
 
-    of = rule.when
-    when = None if of is None else lambda differentiated: _with_outer(name, of(differentiated[:own]), own, outer)
-    in_others = partial(_in_others, own, own + count)
-    return Rule(function, forward, pull, push, own, in_others, when, rule.symbolic_zeros)
+    def when(differentiated: tuple[bool, ...]) -> Rule:
+        inner = made if rule.when is None else _with_outer(name, rule.when(differentiated[:own]), own, outer)
+        in_outer = any(differentiated[own:])
+        return _in_outer(own, own + count, inner, any(differentiated[:own])) if in_outer else inner
+
+    made = Rule(function, forward, pull, push, None, rule.symbolic_zeros)
+    return made._replace(when=when)
 
 
-def _in_others(own: int, count: int, rule: Rule, in_own: bool) -> Rule:
+def _in_outer(own: int, count: int, rule: Rule, in_own: bool) -> Rule:
     """Return a rule whose derivative in captured arrays is that of the function.
 
     Args:
@@ -138,21 +140,8 @@ class _Forward:
         return self.rule(residuals, tuple(t if each else None for t, each in zip(tangents, perturbed)))[1]
 
     def pull(self, perturbed: tuple[bool, ...], residuals: Arrays, cotangents: Arrays) -> Arrays:
-        chosen = [each and is_floating(x) for x, each in zip(residuals, perturbed)]
-
-        def of_chosen(*tangents: Array) -> tuple[Arrays, Arrays]:
-            given = iter(tangents)
-            found = self.push(
-                perturbed,
-                residuals,
-                tuple(next(given) if each else torch.zeros_like(x) for x, each in zip(residuals, chosen)),
-            )
-            return tuple(x for x in found if is_floating(x)), ()
-
-        zeros = [torch.zeros_like(x) for x, each in zip(residuals, chosen) if each]
-        transposed = vjp(of_chosen, *zeros, has_aux=True)[1]
-        back = iter(transposed(*[x for x in cotangents if is_floating(x)]))
-        return tuple(next(back) if each else torch.zeros_like(x) for x, each in zip(residuals, chosen))
+        push = lambda *tangents: self.push(perturbed, residuals, tangents)
+        return pulled_back(push, tuple(map(torch.zeros_like, residuals)), cotangents)
 
 
 class _Reverse:

@@ -139,53 +139,22 @@ def _called(host: _Host, arrays: Sequence[Array]) -> list[Array]:
     return [torch.tensor(x, dtype=dtype, device=device) for x, (_, dtype) in zip(laid_out, host.results)]
 
 
-@torch.library.custom_op("xpand::host_call", mutates_args=())  # type: ignore[untyped-decorator]
-def _host_call(arrays: list[torch.Tensor], number: int) -> list[torch.Tensor]:
-    return _called(_HOSTS[number], arrays)
+def _operation(name: str, **options: Any) -> Any:
+    """Define an operation that calls the function of a number."""
+
+    def run(arrays: list[torch.Tensor], number: int) -> list[torch.Tensor]:
+        return _called(_HOSTS[number], arrays)
+
+    def without_values(arrays: list[torch.Tensor], number: int) -> list[torch.Tensor]:
+        return [arrays[0].new_empty(shape, dtype=dtype) for shape, dtype in _HOSTS[number].results]
+
+    operation: Any = torch.library.custom_op(f"xpand::{name}", run, mutates_args=(), **options)
+    operation.register_fake(without_values)
+    operation.register_vmap(partial(_mapped, operation))
+    return operation
 
 
-@_host_call.register_fake  # type: ignore[untyped-decorator]
-def _(arrays: list[torch.Tensor], number: int) -> list[torch.Tensor]:
-    return [arrays[0].new_empty(shape, dtype=dtype) for shape, dtype in _HOSTS[number].results]
-
-
-def _no_derivative(ctx: Any, *gradients: Any) -> Any:
-    raise TypeError(_NO_DERIVATIVE)
-
-
-_host_call.register_autograd(_no_derivative)
-
-
-# The tag keeps PyTorch from doing it once, while it traces, where its arguments are constants.
-@torch.library.custom_op(  # type: ignore[untyped-decorator]
-    "xpand::host_effect", mutates_args=(), tags=(torch.Tag.nondeterministic_seeded,)
-)
-def _host_effect(arrays: list[torch.Tensor], number: int) -> list[torch.Tensor]:
-    return _called(_HOSTS[number], arrays)
-
-
-# So that compilers neither drop it nor change the order of calls. PyTorch 2.11 has no public function for that.
-_HAS_EFFECTS: Final = hasattr(_host_effect, "register_effect")
-if _HAS_EFFECTS:
-    _host_effect.register_effect(torch.library.EffectType.ORDERED)
-
-
-@_host_effect.register_fake  # type: ignore[untyped-decorator]
-def _(arrays: list[torch.Tensor], number: int) -> list[torch.Tensor]:
-    return [arrays[0].new_empty(shape, dtype=dtype) for shape, dtype in _HOSTS[number].results]
-
-
-@_host_effect.register_vmap  # type: ignore[untyped-decorator]
-def _(info: Any, in_dims: Any, arrays: list[torch.Tensor], number: int) -> Any:
-    return _mapped(info, in_dims, arrays, number, _host_effect)
-
-
-@_host_call.register_vmap  # type: ignore[untyped-decorator]
-def _(info: Any, in_dims: Any, arrays: list[torch.Tensor], number: int) -> Any:
-    return _mapped(info, in_dims, arrays, number, _host_call)
-
-
-def _mapped(info: Any, in_dims: Any, arrays: list[torch.Tensor], number: int, operation: Any) -> Any:
+def _mapped(operation: Any, info: Any, in_dims: Any, arrays: list[torch.Tensor], number: int) -> Any:
     host, size = _HOSTS[number], info.batch_size
     axes = in_dims[0]
     first = [x if axis is None else x.movedim(axis, 0) for x, axis in zip(arrays, axes)]
@@ -210,3 +179,18 @@ def _sequential(host: _Host, mapped: Sequence[bool], size: int) -> Callable[...,
         return tuple(np.stack(column) for column in zip(*rows))
 
     return each
+
+
+def _no_derivative(ctx: Any, *gradients: Any) -> Any:
+    raise TypeError(_NO_DERIVATIVE)
+
+
+_host_call: Final = _operation("host_call")
+_host_call.register_autograd(_no_derivative)
+
+# The tag keeps PyTorch from doing it once, while it traces, where its arguments are constants.
+_host_effect: Final = _operation("host_effect", tags=(torch.Tag.nondeterministic_seeded,))
+# So that compilers neither drop it nor change the order of calls. PyTorch 2.11 has no public function for that.
+_HAS_EFFECTS: Final = hasattr(_host_effect, "register_effect")
+if _HAS_EFFECTS:
+    _host_effect.register_effect(torch.library.EffectType.ORDERED)

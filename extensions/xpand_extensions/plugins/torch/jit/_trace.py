@@ -20,12 +20,42 @@ from xpand._precision import default_dtype
 from xpand._typing import Array
 from xpand.torch import _private as private
 
-from ._modes import WithoutValues
-from ._zeros import plain_zeros
-
 Arrays: TypeAlias = "tuple[Array, ...]"
 
 _FAKES: Final = logging.getLogger(private.FAKE_LOGGER)
+_ATEN: Final = torch.ops.aten
+_OPERATION: Final = type(_ATEN.zeros.default)
+_ZERO: Final = _ATEN._efficientzerotensor.default
+"""The operation that makes a zero of forward mode, which has no memory."""
+_LAID_OUT: Final = _ATEN._new_zeros_with_same_feature_meta.default
+
+
+class WithoutValues(private.FakeTensorMode):  # type: ignore[misc]
+    """The mode in which tensors have no values; when its transformation has ended, to use one is an error."""
+
+    supports_higher_order_operators = True
+    """Else PyTorch looks for their rules by the very class of a mode."""
+
+    ended: str | None = None
+    """The name of the transformation that has ended: a tensor of this mode that is used afterwards has leaked."""
+
+    def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        """Apply an operation to tensors of this mode."""
+        # Not for functions of functions. Where PyTorch asks for a device, an exception would end the process.
+        if isinstance(func, _OPERATION) and func is not torch.ops.prim.device.default:
+            if self.ended is not None:
+                raise _leaked(func, self.ended)
+            for x in trees.leaves((args, kwargs)):
+                if isinstance(x, private.FakeTensor) and x.fake_mode is not self:  # compiled code would read its memory
+                    raise _leaked(func, getattr(x.fake_mode, "ended", None) or "jit")
+            func = _ATEN.zeros.default if func is _ZERO else func
+        return super().__torch_dispatch__(func, types, args, kwargs)
+
+
+def _leaked(func: Any, transformation: str) -> Exception:
+    from xpand_extensions.tracing._core import leaked  # nothing else of tracing is needed
+
+    return leaked(func.name(), transformation)
 
 
 @contextmanager
@@ -48,8 +78,21 @@ def quietly() -> Iterator[None]:
 
 
 def graph_of(function: Callable[..., Arrays], arrays: Sequence[Array]) -> Any:
-    """Trace a function at tensors, with PyTorch's operations as what is seen of it."""
-    return plain_zeros(make_fx(compiled_may_be_called(function))(*arrays))
+    """Trace a function at tensors, with PyTorch's operations as what is seen of it.
+
+    Zeros of forward mode become ordinary ones, since what TorchInductor compiles would read their memory. Unused nodes
+    are removed: they may hold tensors without values, which are an error to use when tracing has ended.
+    """
+    module = make_fx(compiled_may_be_called(function))(*arrays)
+    for node in module.graph.nodes:
+        if node.target is _ZERO:
+            node.target = _ATEN.zeros.default
+        elif node.target is _ATEN.copy_.default and node.args[0].target is _LAID_OUT:
+            # A derivative laid out in memory as its tensor is, whose elements may share theirs.
+            node.target, node.args, node.kwargs = _ATEN.clone.default, (node.args[1],), {}
+    module.graph.eliminate_dead_code()
+    module.recompile()
+    return module
 
 
 def compiled_may_be_called(function: Callable[..., Arrays]) -> Callable[..., Arrays]:

@@ -1,13 +1,13 @@
 """The matrix logarithm as one operation of PyTorch: its steps depend on values, so its compiler must not see them."""
 
-from typing import Any
+from typing import Any, Final
 
 import torch
-from torch.autograd import forward_ad
 
 from xpand._typing import Array
-from xpand.torch import _private as private
 from xpand_extensions.generic.linalg import _functions as generic
+
+from ..autodiff._levels import Rule, call
 
 
 @torch.library.custom_op("xpand::logm", mutates_args=())  # type: ignore[untyped-decorator]
@@ -25,15 +25,6 @@ def _(info: Any, in_dims: tuple[int], x: Array) -> tuple[Array, int]:
     return _operation(x.movedim(in_dims[0], 0)), 0
 
 
-def _save(ctx: Any, inputs: tuple[Array], output: Array) -> None:
-    ctx.save_for_backward(*inputs)
-
-
-def _backward(ctx: Any, gradient: Array) -> Array:
-    # The adjoint of the derivative is the derivative at the adjoint of `x`.
-    return _derivative(ctx.saved_tensors[0].mH, gradient)
-
-
 def _derivative(x: Array, e: Array) -> Array:
     """The derivative at `x` in the direction `e`: the upper right block of the logarithm of `[[x, e], [0, x]]`.
 
@@ -45,31 +36,24 @@ def _derivative(x: Array, e: Array) -> Array:
     return logm(torch.cat([upper, lower], dim=-2))[..., :size, size:]
 
 
-_operation.register_autograd(_backward, setup_context=_save)
+def _backward(ctx: Any, gradient: Array) -> Array:
+    return _derivative(ctx.saved_tensors[0].mH, gradient)
 
 
-class _Logarithm(torch.autograd.Function):  # type: ignore[misc]
-    """The operation for torch.func, under which the derivatives of operations of `torch.library` don't work."""
-
-    forward = staticmethod(_operation)
-    backward = staticmethod(_backward)
-
-    @staticmethod
-    def setup_context(ctx: Any, inputs: tuple[Array], output: Array) -> None:
-        _save(ctx, inputs, output)
-        ctx.save_for_forward(*inputs)
-
-    @staticmethod
-    def jvp(ctx: Any, direction: Array) -> Array:
-        # PyTorch calls this with derivatives switched off, which the levels below ask for.
-        with torch.enable_grad(), private.set_forward_mode(True):
-            return _derivative(forward_ad.unpack_dual(ctx.saved_tensors[0]).primal, direction)
-
-    @staticmethod
-    def vmap(info: Any, in_dims: tuple[int], x: Array) -> tuple[Array, int]:
-        return logm(x.movedim(in_dims[0], 0)), 0
+# For PyTorch's compiler, which follows no levels of torch.func.
+_operation.register_autograd(_backward, setup_context=lambda ctx, inputs, output: ctx.save_for_backward(*inputs))
 
 
 def logm(x: Array, /) -> Array:
-    # The compiler of PyTorch 2.13 warns of each class of this kind.
-    return _operation(x) if torch.compiler.is_dynamo_compiling() else _Logarithm.apply(x)
+    if torch.compiler.is_dynamo_compiling():
+        return _operation(x)
+    return call(_RULE, (x,))[0]
+
+
+# The transpose of the derivative is the derivative at the transpose of `x`.
+_RULE: Final = Rule(
+    function=lambda x: (_operation(x),),
+    forward=lambda x: ((logm(x),), (x,)),
+    pull=lambda residuals, cotangents: (_derivative(residuals[0].mT, cotangents[0]),),
+    push=lambda residuals, tangents: (_derivative(residuals[0], tangents[0]),),
+)
