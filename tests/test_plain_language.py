@@ -28,6 +28,7 @@ IDENTIFIERS: Final = {
     "members?": "lane, element, leaf",
     "mend(ed|s)?": "corrected, fixed; remedy",
     "nowhere": "is_all_false",
+    "places": "positions, indices",
     "right_sides?": "right_hand_sides, rhs",
     "strangers?": "third_party",
     "truths?": "booleans, nonzero",

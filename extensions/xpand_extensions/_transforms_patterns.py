@@ -63,7 +63,7 @@ class Patterned:
     __slots__ = ("_patterns", "structure")
 
     def __init__(self, structure: trees.Structure, patterns: list[tuple[Any, ...]]) -> None:
-        """Take the structure with shells in the places of containers, and what these lack."""
+        """Take the structure with shells in place of containers, and what these lack."""
         self.structure, self._patterns = structure, patterns
 
     def tree(self, leaves: Iterable[Any], shape: tuple[int, ...] = ()) -> trees.Tree:
@@ -106,7 +106,7 @@ class Patterned:
         return arrays[:rest]
 
     def __eq__(self, other: object) -> bool:
-        """Tell whether another has its containers, of the same sizes, in the same places."""
+        """Tell whether another has its containers, of the same sizes, in the same positions."""
         return isinstance(other, Patterned) and bool(self.structure == other.structure)
 
     def __hash__(self) -> int:

@@ -1,4 +1,4 @@
-"""The user's code that an error comes from: its place, and a traceback that shows it alone."""
+"""The user's code that an error comes from: its location, and a traceback that shows it alone."""
 
 import os
 import sys

@@ -117,12 +117,12 @@ def count_leading_zeros(x: Array, /) -> Array:
 
 @pluggable
 def shift_left(x: Array | int, n: Array | int, /) -> Array:
-    """Shift bits to the left, by any number of places.
+    """Shift bits to the left, by any number of positions.
 
     Args:
         x: An integer array, or a Python integer.
-        n: The numbers of places: an integer array whose shape broadcasts with that of `x`, or a Python integer. One of
-            the two is an array.
+        n: The numbers of positions: an integer array whose shape broadcasts with that of `x`, or a Python integer. One
+            of the two is an array.
 
     Returns:
         An array of the promoted data type. What is shifted out is lost, zeros come in. 0 where `n` is the width of the
@@ -144,7 +144,7 @@ def shift_left(x: Array | int, n: Array | int, /) -> Array:
 
 @pluggable
 def shift_right(x: Array | int, n: Array | int, /) -> Array:
-    """Shift bits to the right, by any number of places, keeping the sign.
+    """Shift bits to the right, by any number of positions, keeping the sign.
 
     Args:
         x: As for `shift_left`.
@@ -170,7 +170,7 @@ def shift_right(x: Array | int, n: Array | int, /) -> Array:
 
 @pluggable
 def shift_right_logical(x: Array | int, n: Array | int, /) -> Array:
-    """Shift bits to the right, by any number of places, with zeros coming in, whatever the sign.
+    """Shift bits to the right, by any number of positions, with zeros coming in, whatever the sign.
 
     Args:
         x: As for `shift_left`.

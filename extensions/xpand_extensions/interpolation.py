@@ -1,6 +1,6 @@
 """Values between points: of regular grids in any number of dimensions, and of functions of one variable.
 
-Both are linear between neighbours, and so differentiable in values and places.
+Both are linear between neighbours, and so differentiable in values and positions.
 """
 
 from typing import Any, Final, Literal, TypeAlias
@@ -20,11 +20,11 @@ _EXTRAPOLATIONS: Final = (None, "undefined", "zeros", "boundary", "periodic", "s
 
 @pluggable
 def grid_sample(grid: Array, coordinates: Array, /, *, extrapolation: Extrapolation | None = "undefined") -> Array:
-    """Sample a regular grid at given places, linearly between its points.
+    """Sample a regular grid at given positions, linearly between its points.
 
     Args:
         grid: Values of shape `(batch, *spatial, channel)`, of a real or complex floating-point data type.
-        coordinates: Places, in steps of the grid: of shape `(batch, *points, d)` for `d` spatial axes, of a real
+        coordinates: Positions, in steps of the grid: of shape `(batch, *points, d)` for `d` spatial axes, of a real
             floating-point data type. The first point of an axis lies at 0, the last one of `n` at `n - 1`. Where one of
             both batches is 1, it is used with all of the other.
         extrapolation: What lies outside, for an axis with the points `abc`: "boundary": `aaa abc ccc`, likewise for
@@ -41,17 +41,17 @@ def grid_sample(grid: Array, coordinates: Array, /, *, extrapolation: Extrapolat
         ValueError: Shapes that don't fit together, a grid without points, an unknown extrapolation, arrays on two
             devices.
 
-    Takes `2 ** d` look-ups in the grid for each place.
+    Takes `2 ** d` look-ups in the grid for each position.
 
     Source: `grid_sample` of PhiML; `scipy.ndimage.map_coordinates` of order 1 with the modes "nearest",
     "grid-constant", "grid-wrap", "reflect" and "mirror".
 
     >>> import numpy as np
     >>> grid = np.asarray([[[0.0], [10.0], [30.0]]])
-    >>> places = np.asarray([[[0.5], [1.5], [2.5]]])
-    >>> grid_sample(grid, places, extrapolation="zeros")[0, :, 0]
+    >>> positions = np.asarray([[[0.5], [1.5], [2.5]]])
+    >>> grid_sample(grid, positions, extrapolation="zeros")[0, :, 0]
     array([ 5., 20., 15.])
-    >>> grid_sample(grid, places, extrapolation="periodic")[0, :, 0]
+    >>> grid_sample(grid, positions, extrapolation="periodic")[0, :, 0]
     array([ 5., 20., 15.])
     """
     xp = _arguments.namespace_of("grid_sample", grid=grid, coordinates=coordinates)

@@ -222,7 +222,7 @@ class ThreadSwitch(Generic[T]):
 
 
 def _last_position(values: list[Any], value: Any) -> int | None:
-    """Return the place of the last of the equal values."""
+    """Return the position of the last of the equal values."""
     return next((i for i in range(len(values) - 1, -1, -1) if values[i] == value), None)
 
 

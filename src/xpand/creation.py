@@ -21,7 +21,7 @@ def iota(
     device: Device | None = None,
     xp: Namespace | None = None,
 ) -> Array:
-    """Count: along one axis, the same at every place of the others, or through the whole array in row-major order.
+    """Count: along one axis, the same at every position of the others, or through the whole array in row-major order.
 
     Args:
         shape: The shape of the result; a number for one axis.
@@ -99,7 +99,7 @@ def create_diagonal(x: Array, /, *, offset: int = 0) -> Array:
 
 
 def one_hot(x: Array, num_classes: int, /, *, dtype: DType | None = None, axis: int = -1) -> Array:
-    """Write each integer as a vector that is one at its place and zero elsewhere.
+    """Write each integer as a vector that is one at its position and zero elsewhere.
 
     Args:
         x: An array of integers. Those out of `0 <= x < num_classes` become vectors of zeros.
@@ -218,7 +218,7 @@ def _sizes(function: str, n: int, m: int | None, offset: int) -> tuple[int, int,
 def _triangle(
     n: int, m: int, xp: Namespace | None, device: Device | None, columns: list[tuple[int, int]]
 ) -> tuple[Array, Array]:
-    """List the places of all rows, of each from one column to before another. No shape depends on values."""
+    """List the positions of all rows, of each from one column to before another. No shape depends on values."""
     xp = default_namespace() if xp is None else xp
     options = {"dtype": _index_dtype(xp, device), "device": device}
     starts = [0]

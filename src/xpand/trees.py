@@ -72,7 +72,7 @@ def register(
 
 
 def map(function: Callable[..., Any], tree: Tree, /, *rest: Tree, is_leaf: Callable[[Any], bool] | None = None) -> Tree:
-    """Call a function with each leaf of a tree, and those at the same places of others; return the tree of results.
+    """Call a function with each leaf of a tree, and those at the same positions of others; return the tree of results.
 
     Args:
         function: Takes a leaf of each tree. What it returns takes the leaf's place.
@@ -133,7 +133,7 @@ def unflatten(structure: Structure, leaves: Iterable[Any], /) -> Tree:
 
 
 def stack(trees: Sequence[Tree], /, *, axis: int = 0) -> Tree:
-    """Stack the arrays at the same place of several trees along a new axis.
+    """Stack the arrays at the same position of several trees along a new axis.
 
     Args:
         trees: One or more trees of one structure, whose leaves are arrays.
@@ -154,7 +154,7 @@ def stack(trees: Sequence[Tree], /, *, axis: int = 0) -> Tree:
 
 
 def concat(trees: Sequence[Tree], /, *, axis: int = 0) -> Tree:
-    """Join the arrays at the same place of several trees along an axis they have.
+    """Join the arrays at the same position of several trees along an axis they have.
 
     Arguments and errors are those of `stack`.
 

@@ -26,7 +26,7 @@ def linearize(function: Function, /, *primals: trees.Tree, has_aux: bool = False
 
     Args:
         function: Takes trees of arrays and returns one.
-        *primals: The arguments at which to evaluate: trees of arrays. Directions in the places of integers and booleans
+        *primals: The arguments at which to evaluate: trees of arrays. Directions in place of integers and booleans
             count as zeros.
         has_aux: Whether the function returns a pair, of the output and of auxiliary data that is not differentiated.
 
@@ -66,7 +66,7 @@ def linearize(function: Function, /, *primals: trees.Tree, has_aux: bool = False
 @clean_tracebacks
 @pluggable
 def linear_transpose(function: Function, /, *primals: trees.Tree) -> Function:
-    """Make the transpose of a linear function, which is its pullback at any point.
+    """Return the transpose of a linear function, which is its pullback at any point.
 
     Args:
         function: Takes trees of arrays, in all of which it is linear, and returns one.

@@ -40,8 +40,8 @@ def conv(
         x: The inputs, of shape `(batch, in, *spatial)` and any numeric data type.
         kernel: Its shape is `(out, in / feature_groups, *taps)`, with as many axes as `x`; or, to give each lane of
             the batch a kernel of its own, `(batch, out, in / feature_groups, *taps)`, where the first axis may be 1.
-        strides: How many points lie between two places of the kernel; one number, or one for each spatial axis, as all
-            options that follow.
+        strides: How many points lie between two positions of the kernel; one number, or one for each spatial axis, as
+            all options that follow.
         padding: How many zeros are put before and after each spatial axis: pairs `(low, high)`, where negative numbers
             cut points off; "valid": none; "same": so many that the result has as many points as the input, divided by
             the strides and rounded up, an odd one at the end; "full": one fewer than the kernel covers, at both ends.

@@ -266,12 +266,12 @@ def _over_axes(xp: Namespace, selection: Mask, ndim: int) -> Array:
 def _spread_over_mask(function: str, xp: Namespace, x: Array, selection: Mask, values: Array) -> Array | None:
     """Lay values for a mask's selection over the whole array, so that `where` can do the update.
 
-    None where there is one value for each place where the mask holds, and their number can be checked.
+    None where there is one value for each position where the mask holds, and their number can be checked.
     """
     mask = selection.mask
     after = x.ndim - selection.axis - mask.ndim
     shape = _arguments.known_shape(function, "values", values)
-    position = len(shape) - after - 1  # which axis of values runs over the places of the mask
+    position = len(shape) - after - 1  # which axis of values runs over the positions of the mask
     if position >= 0 and shape[position] != 1:
         if is_concrete(mask):
             return None

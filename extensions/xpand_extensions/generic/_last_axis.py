@@ -12,7 +12,7 @@ def to_last(xp: Namespace, x: Array, axis: int) -> Array:
 
 
 def from_last(xp: Namespace, x: Array, axis: int) -> Array:
-    """Move the last axis to a place counted from the front."""
+    """Move the last axis to a position counted from the front."""
     return x if axis == x.ndim - 1 else xp.moveaxis(x, -1, axis)
 
 

@@ -31,10 +31,10 @@ def copied(x: Array) -> Array:
 def flat_multi_index(
     function: str, x: Array, indices: Array, axes: tuple[int, ...], mode: Mode | None
 ) -> tuple[Array, bool]:
-    """Number the places that multi-indices name among those of some axes, in row-major order.
+    """Number the positions that multi-indices name among those of some axes, in row-major order.
 
     Returns:
-        The numbers, of the shape of `indices` without its last axis, and whether they may hold the number of places,
+        The numbers, of the shape of `indices` without its last axis, and whether they may hold the number of positions,
         which stands for "out of bounds".
     """
     xp = array_namespace(indices)

@@ -73,7 +73,7 @@ def shift_right_logical(x: Array, n: Array, /) -> Array:
 
 
 def _positions(xp: Namespace, x: Array, n: Array) -> tuple[Array, Array]:
-    """Tell which numbers of places are within the width of the type, and make those that aren't 0."""
+    """Tell which numbers of positions are within the width of the type, and make those that aren't 0."""
     inside = xp.less(n, _constant(xp, n, integer_width(xp, n.dtype)))
     if _arguments.kind(xp, n.dtype) == "signed":
         inside = inside & (n >= 0)
@@ -108,6 +108,6 @@ def unpackbits(x: Array, /, *, axis: int | None = None, count: int | None = None
 
 
 def _order(xp: Namespace, x: Array, bitorder: str) -> Array:
-    """Return by how many places the first to the eighth bit of a byte are shifted."""
+    """Return by how many positions the first to the eighth bit of a byte are shifted."""
     positions = xp.arange(8, dtype=xp.uint8, device=_arguments.device_of(x))
     return positions if bitorder == "little" else xp.flip(positions)

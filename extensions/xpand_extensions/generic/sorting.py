@@ -65,7 +65,7 @@ def _bisect(xp: Namespace, x1: Array, x2: Array, size: int, side: Side) -> Array
 
 
 def _before(xp: Namespace, element: Array, value: Array, side: Side) -> Array:
-    """Tell whether an element of the sorted values lies before the place of a value."""
+    """Tell whether an element of the sorted values lies before the position of a value."""
     if _arguments.kind(xp, value.dtype) != "real":
         return element < value if side == "left" else element <= value
     if side == "left":

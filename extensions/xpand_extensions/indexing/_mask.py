@@ -31,8 +31,8 @@ def boolean_mask(
         fill_value: A Python scalar or an array of shape `()`. By default: zero.
 
     Returns:
-        An array of shape `(*x.shape[:axis], size, *x.shape[axis + mask.ndim :])`, in the order of the places where the
-        mask holds. For a lazy array without `size`, that size is unknown.
+        An array of shape `(*x.shape[:axis], size, *x.shape[axis + mask.ndim :])`, in the order of the positions where
+        the mask holds. For a lazy array without `size`, that size is unknown.
 
     Raises:
         TypeError: An argument of the wrong type or data type, arrays of two libraries, or a fill value that doesn't

@@ -69,7 +69,7 @@ def table(entries: Iterable[Entry], by: Grouping) -> list[dict[str, Any]]:
     if by == "call":
         return [_row(entry, depth) for entry, depth in rows]
     groups: dict[tuple[Any, ...], dict[str, Any]] = {}
-    for entry, place in _with_places(entries, None):
+    for entry, place in _with_user_lines(entries, None):
         key: dict[str, Any] = {"name": entry.name, "kind": entry.kind, "library": entry.library}
         if by == "caller":
             key = {"file": place and place.file, "line": place and place.line, "function": place and place.function}
@@ -90,12 +90,12 @@ def _walk(entries: Iterable[Entry], depth: int) -> Iterator[tuple[Entry, int]]:
         yield from _walk(entry.children, depth + 1)
 
 
-def _with_places(entries: Iterable[Entry], outer: Place | None) -> Iterator[tuple[Entry, Place | None]]:
+def _with_user_lines(entries: Iterable[Entry], outer: Place | None) -> Iterator[tuple[Entry, Place | None]]:
     """Yield calls with the innermost line of the user's that they come from."""
     for entry in entries:
         place = entry.place or outer
         yield entry, place
-        yield from _with_places(entry.children, place)
+        yield from _with_user_lines(entry.children, place)
 
 
 def _row(entry: Entry, depth: int) -> dict[str, Any]:

@@ -148,7 +148,7 @@ def bits(key: Array, /, shape: Any = (), dtype: DType | None = None) -> Array:
         TypeError: No key, no shape, or another data type.
         ValueError: A key of another shape, or a negative size.
 
-    The numbers are those of Threefry-2x32, with 20 rounds, of the place of each in the array, counted row by row.
+    The numbers are those of Threefry-2x32, with 20 rounds, of the position of each in the array, counted row by row.
 
     Source: `jax.random.bits`, bit by bit. Salmon, Moraes, Dror and Shaw (2011), "Parallel random numbers: as easy as
     1, 2, 3".

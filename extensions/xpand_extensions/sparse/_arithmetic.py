@@ -77,7 +77,7 @@ def multiply(a: Any, b: Any, /) -> Any:
     Returns:
         A container. With an array or a number, of the same pattern, less padding for an array: what isn't kept is zero,
         also where the array is infinite or NaN. Of two containers, of their format, or COO where they have two, with
-        the places that both have; where patterns aren't known, with those of `a`.
+        the positions that both have; where patterns aren't known, with those of `a`.
 
     Raises:
         TypeError: Neither is sparse, arrays of two libraries, or data types that don't promote.
@@ -194,7 +194,7 @@ def _union(a: COO, b: COO) -> COO:
 def _product(a: Sparse, b: Sparse) -> Any:
     _numeric("multiply", a, b)
     a, b = promoted("multiply", a, b)
-    # Sums of what is at one place are multiplied, and not what they are sums of.
+    # Sums of the entries at one position are multiplied, and not what they are sums of.
     a, b = sum_duplicates(a), sum_duplicates(b)
     if same_positions(a, b):
         return with_promise(a, b, a.values * b.values)

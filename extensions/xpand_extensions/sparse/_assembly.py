@@ -20,7 +20,7 @@ class CSRAssembly(NamedTuple):
     indptr: Array
     """Where rows begin, and the last one ends."""
     order: Array
-    """The entries in the order of their places: integers of shape `(nse,)`."""
+    """The entries in the order of their positions: integers of shape `(nse,)`."""
     runs: Array
     """Where in `order` those of each value begin, and the last ones end."""
 
@@ -41,14 +41,14 @@ def csr_assembly(
         rows: The row of each entry: integers of shape `(nse,)`; the number of rows for padding, which is omitted.
         columns: The column of each entry, of the same shape; that of columns for padding.
         shape: The shape of the matrix, `(m, n)`.
-        sum_duplicates: Whether entries of one place become one value. Otherwise they follow each other.
-        size: How many values there are. By default: as many as there are places. Required where the pattern isn't
+        sum_duplicates: Whether entries at one position become one value. Otherwise they follow each other.
+        size: How many values there are. By default: as many as there are positions. Required where the pattern isn't
             known: under jit. Beyond those that are needed there are zeros, which belong to no row; those beyond are
                 omitted.
 
     Returns:
         The pattern by rows, columns in order, as `indices` and `indptr`; and for `assembled_values` the `order` of the
-        entries and the `runs` that are summed. Entries of one place keep their order.
+        entries and the `runs` that are summed. Entries at one position keep their order.
 
     Raises:
         TypeError: No array, no integers, or arrays of two libraries.

@@ -28,7 +28,7 @@ def multiplied(multiply: Product, values: Array, rows: Array, columns: Array, x:
 
 
 def sampled(sample: Product, x: Array, y: Array, rows: Array, columns: Array) -> Array:
-    """Multiply dense matrices at places of shape `(*batch, nse)`: by `sample`, `sampled_matmul`, of all rows."""
+    """Multiply dense matrices at positions of shape `(*batch, nse)`: by `sample`, `sampled_matmul`, of all rows."""
     xp = array_namespace(x, y, rows, columns)
     stack = _stack((rows, 1), (columns, 1), (x, 2), (y, 2))
     count, (m, k), n = math.prod(stack), x.shape[-2:], y.shape[-1]

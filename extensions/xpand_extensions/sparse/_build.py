@@ -71,13 +71,13 @@ def diags(
     """Make a matrix, or a batch, of diagonals.
 
     Args:
-        diagonals: Arrays of shape (*batch, length), with one element for each place of the diagonal, or one for all.
+        diagonals: Arrays of shape (*batch, length), with one element for each position of the diagonal, or one for all.
         offsets: Which diagonal each is: 0 the main one, above it positive, below it negative.
         shape: The numbers of rows and columns. None: square, as large as the first diagonal needs.
         format: "coo", "csr" or "csc".
 
     Returns:
-        A container, unique; with entries for all places of the diagonals. Derivatives are with respect to these.
+        A container, unique; with entries for all positions of the diagonals. Derivatives are with respect to these.
 
     Raises:
         TypeError: No arrays, arrays of two libraries, or data types that don't promote.

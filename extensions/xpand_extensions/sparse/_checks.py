@@ -107,7 +107,7 @@ def in_namespace_of_pattern(values: Array, *pattern: Array) -> tuple[Array, ...]
 
 
 def new_values(container: Any, values: Array) -> None:
-    """Check that there is a value for each place of a container."""
+    """Check that there is a value for each position of a container."""
     name = f"{type(container).__name__}.with_values"
     _arguments.namespace_of(name, values=values, pattern=container.pattern[0])
     dense = container.dense_ndim
@@ -186,7 +186,7 @@ def _check_ends(function: str, indptr: Array, nse: int) -> None:
 
 
 def _promised(function: str, coords: list[Array], sizes: Shape, is_sorted: bool, is_unique: bool) -> None:
-    """Check what is promised of the order of entries and of their places."""
+    """Check what is promised of the order of entries and of their positions."""
     if not (is_sorted or is_unique) or not all(is_concrete(x) for x in coords) or coords[0].shape[-1] < 2:
         return
     eagerly(lambda *given: _check_promised(function, given, sizes, is_sorted, is_unique), *coords)

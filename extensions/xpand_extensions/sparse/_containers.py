@@ -94,12 +94,12 @@ class Sparse(Operators):
 
     @property
     def is_sorted(self) -> bool:
-        """Whether entries are promised to be in the order of their places (within a row or column, for CSR and CSC)."""
+        """Whether entries are promised to be in order of their positions (in a row or column, for CSR and CSC)."""
         return self._is_sorted
 
     @property
     def is_unique(self) -> bool:
-        """Whether entries are promised to have different places. Where two have the same, their sum is meant."""
+        """Whether entries are promised to have different positions. Where two have the same, their sum is meant."""
         return self._is_unique
 
     @property
@@ -108,12 +108,12 @@ class Sparse(Operators):
         return self._plan
 
     def with_values(self, values: Array) -> Self:
-        """Return a container of other values at the same places.
+        """Return a container of other values at the same positions.
 
         `values` may have more or fewer batch axes: the pattern is then that of each lane.
 
         Raises:
-            ValueError: Not as many values as there are places.
+            ValueError: Not as many values as there are positions.
         """
         checks.new_values(self, values)
         return self._replace(*checks.in_namespace_of_pattern(values, *self.pattern)[:1])
@@ -160,8 +160,8 @@ class COO(Sparse):
         coords: For each sparse axis an integer array of shape (nse,), for all of a batch, or (*batch, nse).
         shape: The shape of the array that is meant, (*batch, *sparse, *dense).
         dense_ndim: How many axes of `values` come after that of the entries.
-        is_sorted: A promise: entries are in the order of their places, the last axis fastest.
-        is_unique: A promise: no two entries have the same place. Otherwise their sum is meant.
+        is_sorted: A promise: entries are in the order of their positions, the last axis fastest.
+        is_unique: A promise: no two entries have the same position. Otherwise their sum is meant.
         check: Whether coordinates, and what is promised, are checked where values are known: a pass over them.
 
     Raises:
@@ -322,7 +322,7 @@ class CSR(_Compressed):
             nse, never falling. Entries from the last one on are padding, and count as nothing.
         shape: The shape of the array that is meant, (*batch, rows, columns).
         is_sorted: A promise: within each row, entries are in the order of their columns.
-        is_unique: A promise: no two entries have the same place. Otherwise their sum is meant.
+        is_unique: A promise: no two entries have the same position. Otherwise their sum is meant.
         check: Whether indices, and what is promised, are checked where values are known: a pass over them.
 
     Raises:

@@ -50,7 +50,7 @@ def sparse_format(x: Any, /) -> str:
 
 
 def todense(a: Sparse | Array, /) -> Array:
-    """Return the array that a container means; where entries have the same place, their sum.
+    """Return the array that a container means; where entries have the same position, their sum.
 
     Of booleans that is whether one of them is true.
 
@@ -91,7 +91,7 @@ def tocoo(a: Sparse, /) -> COO:
 def tocsr(a: Sparse, /) -> CSR:
     """Convert a matrix to CSR: entries are brought into the order of rows.
 
-    Entries of one place stay apart, in their order; `sum_duplicates` sums them, before or after.
+    Entries at one position stay apart, in their order; `sum_duplicates` sums them, before or after.
 
     Raises:
         TypeError: `a` is no container.
@@ -249,7 +249,7 @@ def _without_padding_in_rows(a: COO, cls: Any) -> COO:
 def assembled(a: COO, cls: Any, *, sum_duplicates: bool) -> Any:
     """Bring the entries of a matrix, of one pattern that is known, into the order of its rows or columns.
 
-    Padding is omitted. Entries of one place may be summed, where they aren't booleans.
+    Padding is omitted. Entries at one position may be summed, where they aren't booleans.
     """
     (m, n), (rows, columns) = a._sparse_shape, a.coords
     shape, (major, minor) = ((m, n), (rows, columns)) if cls is CSR else ((n, m), (columns, rows))
@@ -330,13 +330,13 @@ def from_dense(
     batch_ndim: int = 0,
     dense_ndim: int = 0,
 ) -> Sparse:
-    """Make a container of an array: of the places where it isn't zero, in order.
+    """Make a container of an array: of the positions where it isn't zero, in order.
 
     Args:
         x: An array of any data type.
         format: "coo", "csr" or "csc".
         nse: How many entries to keep: the rest is padding, of value zero. None: as many as there are, which needs the
-            values of `x`. With batch axes a place is kept where it isn't zero in any lane.
+            values of `x`. With batch axes a position is kept where it isn't zero in any lane.
         batch_ndim: How many axes come before the sparse ones.
         dense_ndim: How many axes come after them: an entry is kept where it isn't zero in any of these.
 
@@ -345,7 +345,7 @@ def from_dense(
 
     Raises:
         TypeError: `x` is no array, or lazy or traced without `nse`.
-        ValueError: No such format, axes that don't fit, or more places than `nse`.
+        ValueError: No such format, axes that don't fit, or more positions than `nse`.
 
     >>> import numpy as np
     >>> from_dense(np.asarray([[0.0, 3.0], [0.0, 0.0]]))
@@ -371,7 +371,7 @@ def from_dense(
         others = (*range(batch), *range(x.ndim - dense, x.ndim))
         is_nonzero = xp.any(is_nonzero, axis=others)
     sizes = tuple(x.shape[batch : x.ndim - dense])
-    if nse is not None and 0 in sizes:  # there is no place to take: all is padding
+    if nse is not None and 0 in sizes:  # there is no position to take: all is padding
         coords = indexing.nonzero(is_nonzero, size=nse)
         coords = tuple([xp.full_like(each, size) for each, size in zip(coords, sizes)])
         shape = (*x.shape[:batch], nse, *x.shape[x.ndim - dense :])
@@ -392,7 +392,7 @@ def from_dense(
 
 
 def _picked(xp: Any, x: Array, coords: tuple[Array, ...], batch: int) -> Array:
-    """Return the values at places of the sparse axes, for all batch elements."""
+    """Return the values at positions of the sparse axes, for all batch elements."""
     sizes = x.shape[batch : batch + len(coords)]
     flat = xp.reshape(x, (*x.shape[:batch], _count(sizes), *x.shape[batch + len(coords) :]))
     index = coords[0]

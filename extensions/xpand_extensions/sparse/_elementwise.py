@@ -19,7 +19,7 @@ def map_values(function: Callable[[Array], Array], a: Sparse, /) -> Any:
 
     Args:
         function: Takes an array, and returns one of the same shape.
-        a: A container. Entries of one place are summed first.
+        a: A container. Entries at one position are summed first.
 
     Returns:
         A container of the same format; of the pattern of `a` where that is unique.
@@ -64,7 +64,7 @@ def negative(a: Sparse, /) -> Any:
 
 
 def abs(a: Sparse, /) -> Any:
-    """Return absolute values; real ones of complex numbers. Entries of one place are summed first.
+    """Return absolute values; real ones of complex numbers. Entries at one position are summed first.
 
     Raises:
         TypeError: `a` is not sparse, or boolean.
@@ -79,7 +79,7 @@ def abs(a: Sparse, /) -> Any:
 
 
 def sign(a: Sparse, /) -> Any:
-    """Return signs. Entries of one place are summed first.
+    """Return signs. Entries at one position are summed first.
 
     Raises:
         TypeError: `a` is not sparse, or boolean.
@@ -94,7 +94,7 @@ def sign(a: Sparse, /) -> Any:
 
 
 def sqrt(a: Sparse, /) -> Any:
-    """Return square roots. Entries of one place are summed first.
+    """Return square roots. Entries at one position are summed first.
 
     Raises:
         TypeError: `a` is not sparse, or not of a floating-point data type.
@@ -109,7 +109,7 @@ def sqrt(a: Sparse, /) -> Any:
 
 
 def square(a: Sparse, /) -> Any:
-    """Return squares. Entries of one place are summed first.
+    """Return squares. Entries at one position are summed first.
 
     Raises:
         TypeError: `a` is not sparse, or boolean.
@@ -124,7 +124,7 @@ def square(a: Sparse, /) -> Any:
 
 
 def power(a: Sparse, exponent: float, /) -> Any:
-    """Raise to a positive power. Entries of one place are summed first.
+    """Raise to a positive power. Entries at one position are summed first.
 
     Args:
         a: A container of a numeric data type.
@@ -200,7 +200,7 @@ def imag(a: Sparse, /) -> Any:
 def astype(a: Sparse, dtype: DType | str, /) -> Any:
     """Convert to another data type, also given by its name, as `xp.astype`.
 
-    Entries of one place are summed first where sums might change.
+    Entries at one position are summed first where sums might change.
 
     Raises:
         TypeError: `a` is not sparse, or complex and `dtype` is real.

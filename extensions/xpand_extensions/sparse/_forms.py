@@ -58,7 +58,7 @@ def over_entries(a: Sparse, mask: Array) -> Array:
 def chosen(a: COO, mask: Callable[..., Array]) -> COO:
     """Keep some entries: those where a function of the coordinates is true; as padding where they aren't known.
 
-    Entries stay in their order. In a batch of several patterns, lanes may keep different numbers: the others' places
+    Entries stay in their order. In a batch of several patterns, lanes may keep different numbers: the others' positions
     become padding.
     """
     if known(*a.coords) and a.coords[0].ndim == 1:

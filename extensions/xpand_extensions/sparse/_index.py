@@ -300,7 +300,7 @@ def _elements(a: Sparse, items: list[Any]) -> Array:
 
 
 def _element(a: COO, items: list[int]) -> Array:
-    """Sum the entries of one place."""
+    """Sum the entries at one position."""
 
     def work(*coords: Array) -> Array:
         xp = array_namespace(*coords)

@@ -75,7 +75,7 @@ def to_native(a: Sparse, /, *, format: conversions.Format | None = None) -> Any:
 
 
 def converted(a: Sparse, format: conversions.Format | None) -> Sparse:
-    """Bring a container to a format, without entries of no place: libraries may write outside of memory for these."""
+    """Bring a container to a format, without padding, for which libraries may write outside of memory."""
     if format is not None and format != a.format:
         a = conversions.convert(a, format)
     if not isinstance(a, COO):
@@ -99,7 +99,7 @@ def plain(library: str, a: Sparse, *, dense: bool = False) -> None:
 
 
 def _inside(a: COO) -> COO:
-    """Leave out entries whose places are outside of the shape, where places are known."""
+    """Leave out entries whose positions are outside of the shape, where positions are known."""
     if not all(x.ndim == 1 and is_concrete(x) for x in a.coords) or not a.nse:
         return a
     xp = array_namespace(a.values)

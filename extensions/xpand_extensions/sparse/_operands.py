@@ -30,7 +30,7 @@ def _equal(x: Array, y: Array) -> bool:
 
 
 def with_promise(a: Sparse, b: Sparse, values: Array) -> Any:
-    """Return a container of other values at the places that two containers share: what is promised of one holds."""
+    """Return a container of other values at the positions that two containers share: what is promised of one holds."""
     found = type(a)._of(values, a.pattern, a._static(), a.plan)
     found._is_sorted, found._is_unique = a.is_sorted or b.is_sorted, a.is_unique or b.is_unique
     return found
@@ -97,7 +97,7 @@ def with_own_patterns(a: Any) -> Any:
 
 
 def at_positions(function: str, a: Sparse, coords: tuple[Array, ...], x: Array) -> Array:
-    """Return the elements of an array, which broadcasts to the shape of a container, at the container's places.
+    """Return the elements of an array, which broadcasts to the shape of a container, at the container's positions.
 
     Returns:
         An array that broadcasts with the values; with more batch axes than these where `x` has them.

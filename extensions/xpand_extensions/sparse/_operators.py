@@ -44,7 +44,7 @@ class Operators:
     def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
         """Raise: functions of NumPy would take a container for an object."""
         name = function.__name__
-        has_own = name != "sort" and name in _functions().__all__  # `sparse.sort` sorts entries by their places
+        has_own = name != "sort" and name in _functions().__all__  # `sparse.sort` sorts entries by their positions
         own = f"`sparse.{name}(a)`, or `np.{name}(a.todense())`" if has_own else f"`np.{name}(a.todense())`"
         raise TypeError(f"{name}: takes dense arrays, got a sparse {type(self).__name__}; write {own}")
 

@@ -1,4 +1,6 @@
-"""The order of the entries of sparse containers: the rows they are in, sorting them, and finding those of one place."""
+"""The order of the entries of sparse containers: the rows they are in, sorting them, and finding those at one
+position.
+"""
 
 from collections.abc import Sequence
 from math import prod
@@ -10,7 +12,9 @@ _MOST_KEYS: Final = 2**63 - 1
 
 
 def keys(xp: Namespace, coords: Sequence[Array], sizes: Sequence[int]) -> list[Array]:
-    """Return what orders entries: one integer array where one can hold the place, else the coordinates themselves."""
+    """Return what orders entries: one integer array where one can hold the position, else the coordinates
+    themselves.
+    """
     if prod(sizes) > _MOST_KEYS or len(coords) == 1:
         return list(coords)
     key = xp.astype(coords[0], xp.int64)
@@ -20,7 +24,7 @@ def keys(xp: Namespace, coords: Sequence[Array], sizes: Sequence[int]) -> list[A
 
 
 def sorting(xp: Namespace, coords: Sequence[Array], sizes: Sequence[int]) -> Array:
-    """Return the indices that bring entries into the order of their places; equal ones stay as they were."""
+    """Return the indices that bring entries into the order of their positions; equal ones stay as they were."""
     order: Array | None = None
     for key in reversed(keys(xp, coords, sizes)):
         given = key if order is None else xp.take_along_axis(key, order, axis=-1)
@@ -31,7 +35,7 @@ def sorting(xp: Namespace, coords: Sequence[Array], sizes: Sequence[int]) -> Arr
 
 
 def falls(xp: Namespace, coords: Sequence[Array]) -> bool:
-    """Tell whether an entry has a place before that of the entry before it."""
+    """Tell whether an entry has a position before that of the entry before it."""
     same: Array | None = None
     fallen: Array | None = None
     for x in coords:
@@ -44,7 +48,7 @@ def falls(xp: Namespace, coords: Sequence[Array]) -> bool:
 
 
 def equal_neighbours(xp: Namespace, coords: Sequence[Array]) -> Array:
-    """Tell of each entry but the first whether it has the place of the one before."""
+    """Tell of each entry but the first whether it has the position of the one before."""
     same: Array | None = None
     for x in coords:
         equal = x[..., 1:] == x[..., :-1]
@@ -54,7 +58,7 @@ def equal_neighbours(xp: Namespace, coords: Sequence[Array]) -> Array:
 
 
 def duplicated(xp: Namespace, coords: Sequence[Array], sizes: Sequence[int], is_sorted: bool) -> bool:
-    """Tell whether two entries have the same place."""
+    """Tell whether two entries have the same position."""
     found = keys(xp, coords, sizes)
     if not is_sorted:
         if len(found) == 1:

@@ -1,4 +1,4 @@
-"""Work on the patterns of sparse arrays: which entries share a place, which of two arrays meet, which are kept.
+"""Work on the patterns of sparse arrays: which entries share a position, which of two arrays meet, which are kept.
 
 It is apart from the work on values, which is to take, multiply and sum them by what was found here: so that values have
 derivatives, and what is known of a pattern is found once, outside of what is compiled.
@@ -63,7 +63,7 @@ def bounded(xp: Namespace, x: Array, size: int) -> Array:
 
 
 def flat(xp: Namespace, coords: Coords, sizes: Sequence[int]) -> Array:
-    """Return the place of each entry as one number; of padding, the number of places."""
+    """Return the position of each entry as one number; of padding, the number of positions."""
     total = prod(sizes)
     index = xp.astype(coords[0], xp.int64)
     for x, size in zip(coords[1:], sizes[1:]):
@@ -73,7 +73,7 @@ def flat(xp: Namespace, coords: Coords, sizes: Sequence[int]) -> Array:
 
 
 def coords_of(xp: Namespace, positions: Array, sizes: Sequence[int], dtype: Any) -> Coords:
-    """Return coordinates from places as one number, the other way round than `flat`."""
+    """Return coordinates from positions as one number, the other way round than `flat`."""
     found: list[Array] = []
     padding = positions >= prod(sizes)
     for size in reversed(sizes):
@@ -85,7 +85,9 @@ def coords_of(xp: Namespace, positions: Array, sizes: Sequence[int], dtype: Any)
 
 
 def numbered(xp: Namespace, groups: Sequence[Coords], sizes: Sequence[int]) -> tuple[list[Array], int]:
-    """Give each place one number, the same in all groups and in their order, and padding the greatest, returned too."""
+    """Give each position one number, the same in all groups and in their order, and padding the greatest, returned
+    too.
+    """
     if prod(sizes) < 2**63 - 1:
         return [flat(xp, coords, sizes) for coords in groups], prod(sizes)
     counts = [coords[0].shape[-1] for coords in groups]
@@ -102,7 +104,7 @@ def numbered(xp: Namespace, groups: Sequence[Coords], sizes: Sequence[int]) -> t
 
 
 class Merge(NamedTuple):
-    """How entries of one place become one."""
+    """How entries at one position become one."""
 
     order: Array
     """The order of the entries: of shape (…, entries)."""
@@ -115,7 +117,7 @@ class Merge(NamedTuple):
 
 
 def merge(coords: Coords, sizes: Sequence[int], nse: int | None = None) -> Merge:
-    """Find the entries of one place; where the pattern isn't known, or `nse` says how many become of them, pad."""
+    """Find the entries at one position; where the pattern isn't known, or `nse` says how many become of them, pad."""
     if known(*coords):
         return eagerly(lambda *given: _merge(given, sizes, nse, True), *coords)  # type: ignore[no-any-return]
     return _merge(coords, sizes, nse, False)
@@ -168,7 +170,7 @@ def _padding(xp: Namespace, coords: Coords, sizes: Sequence[int], count: int) ->
 
 
 def merged_values(values: Array, plan: Merge, batch: int) -> Array:
-    """Sum the values of entries of one place; those of booleans by "or"."""
+    """Sum the values of entries at one position; those of booleans by "or"."""
     xp = array_namespace(values)
     if _arguments.kind(xp, values.dtype) == "bool":
         return merged_values(xp.astype(values, xp.int32), plan, batch) != 0

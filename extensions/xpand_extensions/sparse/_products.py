@@ -133,7 +133,7 @@ def coo_matmul(
     """Multiply a sparse matrix by coordinates (COO) with a vector or with dense matrices: `A @ x`.
 
     Args:
-        values: The values of A, of shape `(*batch, nse)`, of a numeric data type. Those of one place are summed.
+        values: The values of A, of shape `(*batch, nse)`, of a numeric data type. Those at one position are summed.
         rows: The row of each value: integers of shape `(nse,)`, for all of a batch, or `(*batch, nse)`.
         columns: The column of each value, of the shape of `rows`.
         x: A vector of shape `(n,)`, or matrices of shape `(..., n, k)`. Stacks of them broadcast with the batch.
@@ -165,13 +165,13 @@ def coo_matmul(
 
 @pluggable
 def sampled_matmul(x: Array, y: Array, rows: Array, columns: Array, /) -> Array:
-    """Multiply dense matrices, and keep the product at some places only: `(x @ y)[..., rows, columns]`.
+    """Multiply dense matrices, and keep the product at some positions only: `(x @ y)[..., rows, columns]`.
 
     Args:
         x: Matrices of shape `(..., m, k)`, of a numeric data type.
         y: Matrices of shape `(..., k, n)`, of a numeric data type. The stacks broadcast.
-        rows: The row of each place: integers of shape `(nse,)`.
-        columns: The column of each place, of the shape of `rows`.
+        rows: The row of each position: integers of shape `(nse,)`.
+        columns: The column of each position, of the shape of `rows`.
 
     Returns:
         An array of shape `(..., nse)`, of the promoted data type; 0 where a row or column is padding.
@@ -270,8 +270,8 @@ def coo_todense(values: Array, rows: Array, columns: Array, /, *, shape: Shape) 
     """Make dense matrices of the parts of sparse ones by coordinates (COO).
 
     Args:
-        values: The values, of shape `(*batch, nse)`, of a boolean or numeric data type. Those of one place are summed;
-            booleans are joined by "or".
+        values: The values, of shape `(*batch, nse)`, of a boolean or numeric data type. Those at one position are
+            summed; booleans are joined by "or".
         rows: The row of each value: integers of shape `(nse,)`, for all of a batch, or `(*batch, nse)`.
         columns: The column of each value, of the shape of `rows`.
         shape: The shape of a matrix, `(m, n)`.
@@ -308,7 +308,7 @@ def csr_todense(values: Array, indices: Array, indptr: Array, /, *, shape: Shape
         shape: The shape of a matrix, `(m, n)`.
 
     Returns:
-        An array of shape `(*batch, m, n)`. Values of one place are summed.
+        An array of shape `(*batch, m, n)`. Values at one position are summed.
 
     Raises:
         TypeError: No array, arrays of two libraries, or indices that are no integers.

@@ -18,7 +18,7 @@ from ._pattern import Merge, along, eagerly, joined, known, merge, numbered, sum
 def intersection(a: COO, b: COO) -> COO:
     """Multiply element by element arrays that are sorted and unique.
 
-    Where patterns aren't known, or differ among the batch elements, the places are those of `a`.
+    Where patterns aren't known, or differ among the batch elements, the positions are those of `a`.
     """
     if known(*a.coords, *b.coords) and a.coords[0].ndim == b.coords[0].ndim == 1:
         return _common(a, b)
@@ -60,7 +60,7 @@ def _common(a: COO, b: COO) -> COO:
 
 
 def positions(xp: Any, sorted_numbers: Array, numbers: Array) -> Array:
-    """Return where in sorted numbers each number stands, or the last place where it is greater than all."""
+    """Return where in sorted numbers each number stands, or the last position where it is greater than all."""
     if numbers.ndim > 1:
         lanes = [positions(xp, x, y) for x, y in zip(_lanes(xp, sorted_numbers), _lanes(xp, numbers), strict=True)]
         if not lanes:

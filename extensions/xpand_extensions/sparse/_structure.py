@@ -15,22 +15,22 @@ from ._pattern import along, coords_of, eagerly, flat, known, merge, merged_valu
 
 
 def sum_duplicates(a: Sparse, /, *, nse: int | None = None, format: Format | None = None) -> Any:
-    """Sum entries of one place, and sort.
+    """Sum entries at one position, and sort.
 
     Args:
-        a: A container of any format and data type. Of booleans of one place, one must be true.
-        nse: How many entries the result keeps; what is left over is padding. None: as many as there are places; where
-            the pattern isn't known, as many as before.
+        a: A container of any format and data type. Of booleans at one position, one must be true.
+        nse: How many entries the result keeps; what is left over is padding. None: as many as there are positions;
+            where the pattern isn't known, as many as before.
         format: What the result is; None: what `a` is. To assemble a matrix, `sum_duplicates(coo, format="csr")` is one
             pass.
 
     Returns:
         A container, sorted and unique. Batch elements with a pattern each get padding where
-        they have fewer places than others.
+        they have fewer positions than others.
 
     Raises:
         TypeError: `a` is not sparse.
-        ValueError: There are more places than `nse`, or no such format.
+        ValueError: There are more positions than `nse`, or no such format.
 
     The pattern is computed apart from the values, whose sums have derivatives. Takes the time of sorting.
 
@@ -70,10 +70,10 @@ def _summed(a: COO, nse: int | None) -> COO:
 
 
 def sort(a: Sparse, /) -> Any:
-    """Bring entries into the order of their places, the last axis fastest; of a CSC, within columns.
+    """Bring entries into the order of their positions, the last axis fastest; of a CSC, within columns.
 
     Args:
-        a: A container of any format and data type. Entries of one place stay in the order that they are in.
+        a: A container of any format and data type. Entries at one position stay in the order that they are in.
 
     Returns:
         A container of the same format, sorted; `a` itself where it is declared to be.
@@ -107,7 +107,7 @@ def eliminate_zeros(a: Sparse, /) -> Any:
     """Leave out entries whose value is zero, in all batch elements that share a pattern.
 
     Args:
-        a: A container whose values are known. Entries of one place are summed first.
+        a: A container whose values are known. Entries at one position are summed first.
 
     Returns:
         A container of the same format, sorted and unique.
@@ -264,7 +264,7 @@ def reshape(a: Sparse, shape: tuple[int, ...], /) -> COO:
 
     Raises:
         TypeError: `a` is not sparse, or sizes are no integers.
-        ValueError: A shape that doesn't fit, or more than 2**63 places.
+        ValueError: A shape that doesn't fit, or more than 2**63 positions.
 
     >>> import numpy as np
     >>> from xpand_extensions.sparse import COO

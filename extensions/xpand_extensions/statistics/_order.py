@@ -67,7 +67,7 @@ def quantile(
         q: The fractions, from 0 to 1: a number, a sequence of numbers, or an array of at most one axis.
         axis: The axis or axes to compute along. By default: all.
         method: What is taken for a fraction that falls between two elements in order. "linear" interpolates; "lower",
-            "higher", "nearest" (of two as near, the one whose place in order is even) and "midpoint" say what they
+            "higher", "nearest" (of two as near, the one with an even position) and "midpoint" say what they
             take; "inverted_cdf", "interpolated_inverted_cdf", "hazen", "weibull", "median_unbiased" and
             "normal_unbiased" are numbers 1 and 4 to 9, without 7, of Hyndman and Fan, whose number 7 is "linear".
         keepdims: Whether the axes stay, with the size 1.

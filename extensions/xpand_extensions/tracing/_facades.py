@@ -80,7 +80,7 @@ class Template:
         return cls(signature, tuple(names), tuple(static), structure), arrays
 
     def fill(self, arrays: Sequence[Any]) -> dict[str, Any]:
-        """Return the arguments by name, with arrays in their places."""
+        """Return the arguments by name, with arrays in their positions."""
         given = iter(arrays)
         leaves = [next(given) if x is _HOLE else x for x in self.static]
         filled: dict[str, Any] = trees.unflatten(self.structure, leaves)

@@ -116,7 +116,7 @@ def is_rows(key: tuple[Any, ...]) -> bool:
 
 
 def without_masks(xp: Any, key: tuple[Any, ...], arrays: Sequence[Any]) -> tuple[tuple[Any, ...], list[Any], list[int]]:
-    """Put the indices of the places where masks hold in place of them.
+    """Put the indices of the positions where masks hold in place of them.
 
     Returns:
         The key, its arrays, and which of the arrays before each is or comes from.

@@ -259,7 +259,7 @@ def _order(node: Node) -> int:
 def transposed(
     namespace: Any, function: Callable[..., Any], templates: Sequence[Array]
 ) -> Callable[..., tuple[Array, ...]]:
-    """Make the transpose of a linear function of arrays that returns a tuple of arrays; values are not looked at.
+    """Return the transpose of a linear function of arrays that returns a tuple of arrays; values are not looked at.
 
     Raises:
         NonlinearError: The function isn't linear.

@@ -53,7 +53,7 @@ def while_loop(
 
 
 def _with_constants(body: Body, count: int, fixed: Sequence[int], outputs: Sequence[Any]) -> Body:
-    """Make constants, after the first `count` inputs, of what is carried in some places."""
+    """Make constants, after the first `count` inputs, of what is carried in some positions."""
     graph = body.graph
     carried = graph.inputs[count:]
     inputs = [*graph.inputs[:count], *(carried[i] for i in fixed)]

@@ -90,7 +90,7 @@ def window_scatter_max(
     strides: Sizes = 1,
     padding: Padding = "valid",
 ) -> Array:
-    """Add to the place of each window's maximum the window's element of `source`.
+    """Add to the position of each window's maximum the window's element of `source`.
 
     Args:
         x: An array of any shape and a boolean or real data type, in which the maxima are sought. Of several equal ones
@@ -106,8 +106,8 @@ def window_scatter_max(
             for each windowed axis.
 
     Returns:
-        An array of the shape of `x` and the data type of `source`. A place that is the maximum of several windows gets
-        the sum.
+        An array of the shape of `x` and the data type of `source`. A position that is the maximum of several windows
+        gets the sum.
 
     Raises:
         TypeError: What should be an array is none, or of another library; data types or kinds don't fit; a size is no
@@ -142,7 +142,7 @@ def window_scatter_min(
     strides: Sizes = 1,
     padding: Padding = "valid",
 ) -> Array:
-    """Add to the place of each window's minimum the window's element of `source`.
+    """Add to the position of each window's minimum the window's element of `source`.
 
     Arguments, result and errors are those of `window_scatter_max`. NaN is smaller than all else.
 

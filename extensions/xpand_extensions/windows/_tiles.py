@@ -67,7 +67,7 @@ class Tiles:
             out[...] = tile
 
     def _elements(self, x: Array, need: Sequence[tuple[int, int]]) -> Array:
-        """Take elements of an array from places that may lie outside of it."""
+        """Take elements of an array from positions that may lie outside of it."""
         have = [(min(max(first, 0), end), max(min(end, size), first)) for (first, end), size in zip(need, x.shape)]
         inside = x[tuple([slice(*each) for each in have])]
         if have == need:

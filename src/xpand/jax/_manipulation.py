@@ -36,7 +36,7 @@ def _expand(a: Array, axes: tuple[int, ...]) -> Array:
 
 
 def expand_dims(a: Array, axis: int | Sequence[int] = 0) -> Array:
-    """Insert axes of length one at the given places of the result.
+    """Insert axes of length one at the given positions of the result.
 
     An axis out of bounds is an IndexError by the standard; JAX raises a ValueError.
     """

@@ -160,7 +160,7 @@ def _widened(native: _Function) -> _Function:
 def _right_shift(x1: Array, x2: Array) -> Array:
     if x1.dtype is not torch.uint64:
         return _widened(torch.bitwise_right_shift)(x1, x2)
-    # The first place by hand, with the copied sign bit cleared, the other places by the signed shift.
+    # The first place by hand, with the copied sign bit cleared, the other positions by the signed shift.
     a, positions = to_signed(x1), to_signed(x2)
     halved = (a >> 1) & (2**63 - 1)
     return torch.where(positions == 0, a, halved >> (positions - 1).clamp(min=0)).view(torch.uint64)

@@ -98,7 +98,9 @@ def permute_dims(x: Array, /, axes: tuple[int, ...]) -> Array:
 
 
 def expand_dims(x: Array, /, axis: int | tuple[int, ...]) -> Array:
-    """A view of `x` with axes of size 1 at the given places of the result; IndexError if there are no such places."""
+    """A view of `x` with axes of size 1 at the given positions of the result; IndexError if there are no such
+    positions.
+    """
     if isinstance(axis, int):
         return torch.unsqueeze(x, axis)
     ndim = x.ndim + len(axis)

@@ -41,7 +41,7 @@ def argwhere(x: Array, /, *, size: int | None = None, fill_value: int = 0) -> Ar
 
 
 Positions: TypeAlias = Callable[[Array, int], Array]
-"""Finds the first places where a mask of one axis holds, then its length as often as places are missing."""
+"""Finds the first positions where a mask of one axis holds, then its length as often as positions are missing."""
 
 
 def masked(

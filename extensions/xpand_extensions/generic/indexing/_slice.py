@@ -50,7 +50,7 @@ def put_slice(x: Array, values: Array, starts: Sequence[int | Array], /, *, mode
     if all(isinstance(s, int) and s + n <= total for s, n, total in zip(starts, sizes, x.shape)):
         key = tuple([slice(start, start + size, 1) for start, size in zip(starts, sizes)])
         return row_kernels(x)._write_basic(Basic(key, sizes, sizes), values)
-    # Every element of the array looks for its place in the slice, so that nothing need be scattered.
+    # Every element of the array looks for its position in the slice, so that nothing need be scattered.
     device = _arguments.device_of(x)
     inside = xp.ones((1,) * x.ndim, dtype=xp.bool, device=device)
     for axis, start in enumerate(starts):

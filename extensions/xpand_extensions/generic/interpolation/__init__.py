@@ -34,7 +34,7 @@ def interp(
 def _one_period(
     xp: Namespace, position: Array, points: Array, values: Array, period: float
 ) -> tuple[Array, Array, Array]:
-    """Bring places and points into one period, the latter in order, with one more at either end."""
+    """Bring positions and points into one period, the latter in order, with one more at either end."""
     position = remainder(xp, position, period)
     points = points % float(period)
     order = xp.argsort(points)
@@ -44,7 +44,7 @@ def _one_period(
 
 
 def _interpolated(xp: Namespace, position: Array, points: Array, values: Array) -> Array:
-    """Interpolate values of shape `(*batch, n)` at places of shape `(m,)`; those outside have the nearest value."""
+    """Interpolate values of shape `(*batch, n)` at positions of shape `(m,)`; those outside have the nearest value."""
     position = xp.where(position < points[0], points[0], position)
     position = xp.where(position > points[-1], points[-1], position)
     last = points.shape[0] - 1

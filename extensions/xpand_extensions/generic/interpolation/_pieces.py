@@ -10,7 +10,7 @@ from xpand_extensions._bounds import index_dtype
 
 
 class Neighbours(NamedTuple):
-    """The two points of an axis next to each place, and the weight of the second."""
+    """The two points of an axis next to each position, and the weight of the second."""
 
     first: Array
     second: Array
@@ -72,7 +72,7 @@ def _sampled(
 
 
 def neighbours(xp: Namespace, position: Array, size: int, extrapolation: str) -> Neighbours:
-    """Find the points next to each place along an axis of some size."""
+    """Find the points next to each position along an axis of some size."""
     if extrapolation == "periodic":
         position = remainder(xp, position, size)
         below = _at_most(xp, xp.floor(position), size - 1)  # rounding may have made the remainder the size itself
@@ -96,7 +96,7 @@ def neighbours(xp: Namespace, position: Array, size: int, extrapolation: str) ->
 
 
 def turned(xp: Namespace, position: Array, size: int, extrapolation: str) -> Array:
-    """Bring places outside into the grid, to which they are mirrored about its last points or half a step beyond."""
+    """Bring positions outside into the grid, to which they are mirrored about its last points or half a step beyond."""
     if extrapolation == "symmetric":
         return (size - 0.5) - xp.abs(remainder(xp, position + 0.5, 2 * size) - size)
     if size == 1:
@@ -105,12 +105,12 @@ def turned(xp: Namespace, position: Array, size: int, extrapolation: str) -> Arr
 
 
 def remainder(xp: Namespace, position: Array, period: float) -> Array:
-    """Divide by the period; NaN for infinite places, of which NumPy would warn."""
+    """Divide by the period; NaN for infinite positions, of which NumPy would warn."""
     return xp.where(xp.abs(position) < math.inf, position, _full(xp, position, math.nan)) % float(period)
 
 
 def _clipped(xp: Namespace, position: Array, low: int, high: int) -> Array:
-    """Bring places between two bounds, at which the derivative is that within; NaN stays."""
+    """Bring positions between two bounds, at which the derivative is that within; NaN stays."""
     position = xp.where(position < low, _full(xp, position, low), position)
     return xp.where(position > high, _full(xp, position, high), position)
 

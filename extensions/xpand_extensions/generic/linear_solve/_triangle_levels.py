@@ -53,7 +53,7 @@ def schedule(rows: Array, columns: Array, size: int, *, lower: bool) -> Schedule
         is_long = xp.take(lengths, rows) > longest
         if not bool(xp.any(is_long)):
             break
-        # Pieces are numbered by their row and their place in it.
+        # Pieces are numbered by their row and their position in it.
         key = rows[is_long] * (count + 1) + position[is_long] // longest
         pieces, number = xp.unique_inverse(key)
         whole = pieces // (count + 1)
@@ -88,7 +88,7 @@ def schedule(rows: Array, columns: Array, size: int, *, lower: bool) -> Schedule
 
 
 def _positions(xp: Namespace, rows: Array, count: int) -> tuple[Array, Array]:
-    """Return the place of each entry in its row, entries being sorted by rows, and the length of each row."""
+    """Return the position of each entry in its row, entries being sorted by rows, and the length of each row."""
     starts = xp.searchsorted(rows, xp.arange(count + 1, dtype=xp.int64))
     return xp.arange(rows.shape[0], dtype=xp.int64) - xp.take(starts, rows), starts[1:] - starts[:-1]
 

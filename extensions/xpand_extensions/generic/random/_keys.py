@@ -75,7 +75,7 @@ def counters(xp: Namespace, keys: Array, start: int, stop: int) -> tuple[Array |
 
 
 def words(xp: Namespace, keys: Array, shape: tuple[int, ...]) -> tuple[Array, Array]:
-    """Return the two words of each place in an array of a shape, of shape (…, *shape)."""
+    """Return the two words of each position in an array of a shape, of shape (…, *shape)."""
     x, y = hashed(xp, keys, *counters(xp, keys, 0, math.prod(shape)))
     full = (*keys.shape[:-1], *shape)
     return xp.reshape(x, full), xp.reshape(y, full)

@@ -82,8 +82,8 @@ def positions(xp: Namespace, q: Array, size: Any, method: str) -> tuple[Array, A
     """Find between which of `size` elements in order the quantiles lie, and how far from the lower one.
 
     Returns:
-        The places of the lower elements; those of the higher ones and the distances, both None where the method takes
-        an element as it is.
+        The positions of the lower elements; those of the higher ones and the distances, both None where the method
+        takes an element as it is.
     """
     q = xp.where((q >= 0) & (q <= 1), q, xp.zeros_like(q))
     if method == "inverted_cdf":

@@ -52,7 +52,7 @@ def inside(xp: Namespace, each: Pass, length: int, device: Any) -> Array:
 def scatter_to_extremes(
     x: Array, source: Array, initial: Array | Scalar, steps: Sequence[Pass], *, largest: bool
 ) -> Array:
-    """Add to the places of the extremes of windows."""
+    """Add to the positions of the extremes of windows."""
     xp = array_namespace(x, source, initial)
     positions = extreme_positions(array_namespace(x), x, steps, largest=largest)
     size = math.prod(x.shape)
@@ -63,7 +63,7 @@ def scatter_to_extremes(
 
 
 def extreme_positions(xp: Namespace, x: Array, steps: Sequence[Pass], *, largest: bool) -> Array:
-    """Find the place of the extreme of each window, in the array written as one row; -1 where it holds no element.
+    """Find the position of the extreme of each window, in the array written as one row; -1 where it holds no element.
 
     The first of equal ones, and NaN before all else.
     """
@@ -97,7 +97,7 @@ def extreme_positions(xp: Namespace, x: Array, steps: Sequence[Pass], *, largest
 
 @dataclass(frozen=True, slots=True)
 class _Placed:
-    """Values with their places; sliced as an array is."""
+    """Values with their positions; sliced as an array is."""
 
     values: Array
     positions: Array

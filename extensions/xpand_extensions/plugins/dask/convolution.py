@@ -36,7 +36,7 @@ def _split(size: int, number: int) -> list[tuple[int, int]]:
 
 
 def _block(what: Geometry, x: Array, kernel: Array, positions: tuple[tuple[int, int], ...]) -> Array:
-    """Compute the elements of the result between two places along each spatial axis."""
+    """Compute the elements of the result between two positions along each spatial axis."""
     key, padding = [], []
     spans = what.spans(kernel.shape[2:])
     for (first, end), size, stride, span, (low, _) in zip(positions, x.shape[2:], what.strides, spans, what.padding):

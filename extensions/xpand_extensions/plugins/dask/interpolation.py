@@ -1,4 +1,4 @@
-"""Interpolation on Dask: each block of places by the way of its own library, in a grid of one block."""
+"""Interpolation on Dask: each block of positions by the way of its own library, in a grid of one block."""
 
 from typing import Any
 
@@ -15,7 +15,7 @@ def grid_sample(grid: Array, coordinates: Array, /, *, extrapolation: Any = "und
     dtype = np.result_type(grid.dtype, coordinates.dtype)
     return da.blockwise(
         _sample,
-        (0, *points, 1),  # the batch, the places, the channels
+        (0, *points, 1),  # the batch, the positions, the channels
         grid.rechunk(dict.fromkeys(range(1, grid.ndim - 1), -1)),
         (0, *spatial, 1),
         coordinates.rechunk({coordinates.ndim - 1: -1}),

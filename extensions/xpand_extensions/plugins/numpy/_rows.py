@@ -31,7 +31,7 @@ def blocks(number: int) -> Iterator[slice]:
 
 
 def flat(indices: Array, sizes: Sequence[int]) -> Array:
-    """Number the places that multi-indices of shape `(n, k)` within bounds name, in row-major order."""
+    """Number the positions that multi-indices of shape `(n, k)` within bounds name, in row-major order."""
     parts = indices.astype(np.intp, copy=False)
     number = parts[:, 0]
     for j, size in enumerate(sizes[1:], 1):

@@ -34,7 +34,7 @@ def _unsigned(x: Array) -> Array:
     return x.view(f"u{x.itemsize}")
 
 
-# NumPy gives any number of places, negative ones too, the meaning that it has here.
+# NumPy gives any number of positions, negative ones too, the meaning that it has here.
 
 
 def shift_left(x: Array, n: Array, /) -> Array:

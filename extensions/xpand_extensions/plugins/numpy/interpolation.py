@@ -14,7 +14,7 @@ _BLOCK: Final = 4096
 
 
 class _Neighbours(NamedTuple):
-    """The points of an axis next to each place: the first as a whole float, and how far the second is from it."""
+    """The points of an axis next to each position: the first as a whole float, and how far the second is from it."""
 
     first: Array
     step: Any
@@ -47,7 +47,7 @@ def grid_sample(grid: Array, coordinates: Array, /, *, extrapolation: Any = "und
 
 
 def _sample(table: Array, positions: Array, spatial: Sequence[int], extrapolation: str, finite: bool) -> Array:
-    """Interpolate at places of shape `(m, d)` in a table with a row, or a value, for each point of the grid."""
+    """Interpolate at positions of shape `(m, d)` in a table with a row, or a value, for each point of the grid."""
     axes = []
     index = np.zeros(len(positions))
     stride = math.prod(spatial)
@@ -82,7 +82,7 @@ def _corners(table: Array, axes: list[Any], index: Array, offset: int) -> Array:
 
 
 def _neighbours(position: Array, size: int, extrapolation: str) -> _Neighbours:
-    """Find the points next to each place along an axis of some size; `position` is written to."""
+    """Find the points next to each position along an axis of some size; `position` is written to."""
     inside = position.min(initial=0.0) >= 0 and position.max(initial=0.0) <= size - 1  # a NaN is neither
     if not inside:
         if extrapolation == "zeros":
@@ -99,7 +99,7 @@ def _neighbours(position: Array, size: int, extrapolation: str) -> _Neighbours:
 
 
 def _turn(position: Array, size: int, extrapolation: str) -> None:
-    """Mirror places outside about the last points, or half a step beyond; rounding may leave them slightly outside."""
+    """Mirror outer positions about the last points, or half a step beyond; rounding may leave them slightly outside."""
     beyond = 0.5 if extrapolation == "symmetric" else 0.0
     half = size - 1 + 2 * beyond
     position += beyond
@@ -146,6 +146,6 @@ def interp(
     if period is None:
         found = np.interp(x, points, values, left, right)
     else:
-        with np.errstate(invalid="ignore"):  # an infinite place has no remainder
+        with np.errstate(invalid="ignore"):  # an infinite position has no remainder
             found = np.interp(x, points, values, period=period)
     return np.asarray(found).astype(dtype, copy=False)

@@ -30,7 +30,7 @@ def are_within(indices: Array, sizes: Sequence[int]) -> bool:
 
 
 def flat(indices: Array, sizes: Sequence[int]) -> Array:
-    """Number the places that multi-indices of shape `(n, k)` within bounds name, in row-major order."""
+    """Number the positions that multi-indices of shape `(n, k)` within bounds name, in row-major order."""
     parts = indices.to(torch.int64).unbind(-1)
     number = parts[0]
     for size, part in zip(sizes[1:], parts[1:]):

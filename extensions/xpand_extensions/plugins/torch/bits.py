@@ -1,4 +1,4 @@
-"""The bits of integers on PyTorch: views, and its shifts, which take any number of places."""
+"""The bits of integers on PyTorch: views, and its shifts, which take any number of positions."""
 
 import torch
 

@@ -117,7 +117,7 @@ def argwhere(x: Array, /, *, size: int | None = None, fill_value: int = 0) -> Ar
 
 
 def _positions(mask: Array, size: int) -> Array:
-    """Find places by writing each where it belongs: `searchsorted` copies, and warns of it, under vmap."""
+    """Find positions by writing each where it belongs: `searchsorted` copies, and warns of it, under vmap."""
     rank = mask.cumsum(0) - 1
     slot = torch.where(mask, rank, size).clamp(max=size)
     none = torch.full((size + 1,), len(mask), device=mask.device)

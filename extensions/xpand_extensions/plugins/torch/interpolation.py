@@ -20,7 +20,7 @@ from ._plain import has_tangent
 _BLOCK: Final = 1 << 14
 """How many values are interpolated at a time."""
 _EXTENDED: Final = 1 << 18
-"""How many points a grid may be extended to for few places."""
+"""How many points a grid may be extended to for few positions."""
 _KERNELS: Final = (torch.float32, torch.float64)
 
 
@@ -76,7 +76,7 @@ def _table(grid: Array, coordinates: Array, extrapolation: str, count: int) -> A
 
 
 def _natively(table: Array, spatial: Any, positions: Array, extrapolation: str) -> Array:
-    """Sample at places of shape `(lanes, m, d)`, which are first brought to where the grid is."""
+    """Sample at positions of shape `(lanes, m, d)`, which are first brought to where the grid is."""
     lanes, count, d = positions.shape
     scaled = positions.new_zeros((lanes, count, max(d, 2)))
     for axis, (n, size) in enumerate(zip(spatial, table.shape[-d:])):

@@ -30,7 +30,7 @@ def _table(name: str) -> dict[str, Any]:
 DERIVATIVES: Final = _table("DERIVATIVES")
 """The derivative in each array: see `tracing._derivatives`."""
 TRANSPOSES: Final = _table("TRANSPOSES")
-"""The transpose of a linear operation, for each array: `rule(xp, ct, *args, **params)`, `Aval`s in linear places."""
+"""The transpose of a linear operation, for each array: `rule(xp, ct, *args, **params)`, `Aval`s in linear positions."""
 BATCHING: Final = _table("BATCHING")
 """The operation on all batch elements: `rule(xp, mapped, *args, **params)`."""
 SHAPES: Final = _table("SHAPES")

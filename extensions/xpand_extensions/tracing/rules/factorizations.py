@@ -203,7 +203,7 @@ def _lu_factor(xp: Any, tangents: Any, out: Any, x: Any) -> Any:
 
 
 def _completed(xp: Any, x: Any, size: int, start: int) -> Any:
-    """Cut matrices or fill them with zeros to be square, and add ones to the diagonal from a place on."""
+    """Cut matrices or fill them with zeros to be square, and add ones to the diagonal from a position on."""
     rows, columns = x.shape[-2:]
     x = x[..., : min(size, rows), : min(size, columns)]
     for axis in (-2, -1):

@@ -120,7 +120,7 @@ def _zeroed(xp: Any, ct: Any, i: int, x: Any, value: Any, *arrays: Any, key: tup
 def _got(xp: Any, ct: Any, i: int, x: Any, value: Any, *arrays: Any, key: tuple[Any, ...]) -> Any:
     """Select what was set: of several values for one element the one that stayed."""
     if not value.shape and len(arrays) == 1 and is_rows(key) and is_mask(xp, arrays[0]):
-        # The same for all places, so that it doesn't matter how many there are.
+        # The same for all positions, so that it doesn't matter how many there are.
         mask = xp.reshape(arrays[0], (*arrays[0].shape, *(1,) * (len(ct.shape) - len(arrays[0].shape))))
         return plain_sum(xp, xp.where(mask, ct, xp.zeros_like(ct)))
     found = get(xp, ct, key, arrays)
@@ -298,7 +298,7 @@ SHAPES: Final[dict[str, Any]] = {
 
 
 def _staged_getitem(trace: Any, op: Any, args: Sequence[Any], params: dict[str, Any]) -> Any:
-    """Write down masks whose values are known as the indices of the places where they hold."""
+    """Write down masks whose values are known as the indices of the positions where they hold."""
     x, *arrays = map(bare, args)
     key, base = params["key"], trace.namespace.base
     if any(is_mask(base, array) for array in arrays):

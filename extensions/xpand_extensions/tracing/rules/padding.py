@@ -12,7 +12,7 @@ from .._derivatives import joint
 
 
 def _of_constants(tangents: Any) -> Any:
-    """Put zeros in the places of numbers and of arrays that have no tangent."""
+    """Put zeros in place of numbers and of arrays that have no tangent."""
     if isinstance(tangents, (tuple, list)):
         return tuple([_of_constants(t) for t in tangents])
     return tangents if hasattr(tangents, "dtype") else 0

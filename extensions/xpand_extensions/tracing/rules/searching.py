@@ -23,7 +23,7 @@ def _sorted(xp: Any, x: Any, axis: int = -1, descending: bool = False, stable: b
 
 
 def searched(xp: Any, mapped: Any, x1: Any, x2: Any, sorter: Any = None, side: Any = "left") -> Any:
-    """Find places among the batch elements: one search for all where the sorted values are the same for all."""
+    """Find positions among the batch elements: one search for all where the sorted values are the same for all."""
     lanes, of_values, of_sorter = mapped
     ndim = x1.ndim - lanes
     if not lanes and not of_sorter and ndim == 1:

@@ -1,7 +1,7 @@
 """Rules of sparse products on parts.
 
-They are linear in the values and in what is multiplied; their transposes are the product at places, and the transposed
-product. So all derivatives stay on the pattern.
+They are linear in the values and in what is multiplied; their transposes are the product at positions, and the
+transposed product. So all derivatives stay on the pattern.
 """
 
 from typing import Any, Final
@@ -30,7 +30,7 @@ class _Product:
         return self.facade(values, *(rest.pop(key) for key in self.pattern), x, **rest)
 
     def positions(self, nse: int, **rest: Any) -> tuple[Any, Any]:
-        """Return the place of each entry in the matrix that multiplies."""
+        """Return the position of each entry in the matrix that multiplies."""
         first, second = (rest[key] for key in self.pattern)
         if self.name == "coo_matmul":
             return first, second
@@ -87,7 +87,7 @@ def summed(xp: Any, x: Any, shape: tuple[int, ...]) -> Any:
     return plain_sum(xp, x, axis=stretched, keepdims=True) if stretched else x
 
 
-# Products at places
+# Products at positions
 
 
 def _sampled_of_x(xp: Any, ct: Any, x: Any, y: Any, rows: Any, columns: Any) -> Any:

@@ -81,7 +81,7 @@ def _of_polygamma(xp: Any, out: Any, n: int, x: Any) -> Any:
 
 
 def _harmless(xp: Any, condition: Any, *arrays: Any) -> Any:
-    """Put 1/2 into the places of arrays where a condition doesn't hold."""
+    """Put 1/2 in place of arrays where a condition doesn't hold."""
     return [xp.where(condition, x, 0.5) for x in arrays]
 
 

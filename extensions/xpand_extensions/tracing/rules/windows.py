@@ -170,7 +170,7 @@ def _scattered(largest: bool) -> Callable[..., Any]:
 
 
 def _view_transposed(xp: Any, ct: Any, x: Any, window_shape: Any, axis: Any, strides: Any, window_dilation: Any) -> Any:
-    """Add up for each element the places that it has in windows, one axis after the other."""
+    """Add up for each element the positions that it has in windows, one axis after the other."""
     if 0 in ct.shape:
         return _zeros(xp, ct, x)
     for k, window, stride, dilation in reversed(list(zip(axis, window_shape, strides, window_dilation))):

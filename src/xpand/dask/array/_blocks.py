@@ -165,7 +165,7 @@ def map_core(
         shape, dtype = outputs[0]
         sizes = {next(labels): size for size in shape}
         return (gather(function, (*batch, *sizes), *operands, dtype=dtype, sizes=sizes, **kwargs),)
-    # One intermediate array, whose blocks are the tuples that the function returns, and one array for each place.
+    # One intermediate array, whose blocks are the tuples that the function returns, and one array for each position.
     results = gather(function, batch, *operands, dtype=outputs[0][1], **kwargs)
     picked = []
     for position, (shape, dtype) in enumerate(outputs):

@@ -25,7 +25,7 @@ def concat(arrays: Sequence[Array], /, *, axis: int | None = 0, allow_unknown_ch
 
 
 def expand_dims(x: Array, /, axis: int | tuple[int, ...] = 0) -> Array:
-    """Insert axes of size one where `axis` says: one place, or several, counted in the result."""
+    """Insert axes of size one where `axis` says: one position, or several, counted in the result."""
     if isinstance(axis, int):
         return da.expand_dims(x, axis)
     ndim = x.ndim + len(axis)

@@ -67,7 +67,7 @@ def normal(key: Array, /, shape: Any = (), dtype: DType | None = None) -> Array:
 
 
 def _chunked(key: Array, shape: tuple[int, ...], dtype: Any, finish: Callable[..., None]) -> Array:
-    """Make the numbers of an array's places in the order of its rows, then give them its shape."""
+    """Make the numbers of an array's positions in the order of its rows, then give them its shape."""
     if key.ndim > 1:
         return _of_keys(key, shape, dtype, finish)
     size = math.prod(shape)

@@ -195,7 +195,7 @@ def _in_step(values: Array, x: Array, indices: Array, indptr: Array, slots: int,
 def _by_rows_jvp(
     slots: int, shape: Shape, wide: bool, primals: tuple[Any, ...], tangents: tuple[Any, ...]
 ) -> tuple[Array, Array]:
-    # By segments: the transpose of that is, to XLA, one product at the places of entries, or one sum by segments.
+    # By segments: the transpose of that is, to XLA, one product at the positions of entries, or one sum by segments.
     values, x, indices, indptr, rows = primals
     out = _by_rows(values, x, indices, indptr, rows, slots, shape, wide)
     rows = _rows(indptr, values.shape[-1]) if rows is None else rows
@@ -212,7 +212,7 @@ _by_rows.defjvp(_by_rows_jvp, symbolic_zeros=True)
 def _sum(
     values: Array, x: Array, rows: Array, columns: Array, shape: Shape, wide: bool, *, is_sorted: bool = False
 ) -> Array:
-    """Sum the products at all places by their rows. Sorted are those of a CSR, whose columns are within bounds."""
+    """Sum the products at all positions by their rows. Sorted are those of a CSR, whose columns are within bounds."""
     m, n = shape
     if 0 in (m, n, *values.shape, *x.shape):
         stack = jnp.broadcast_shapes(values.shape[:-1], x.shape[: -2 if wide else -1])
@@ -230,7 +230,7 @@ def _sum(
 
 @partial(jax.jit, static_argnums=1)
 def _rows(indptr: Array, nse: int) -> Array:
-    """Count at each place the rows that have ended: by a scan of vectors, faster than XLA's cumulative sum."""
+    """Count at each position the rows that have ended: by a scan of vectors, faster than XLA's cumulative sum."""
     width = -(-(nse + 1) // _STEPS)
     ended = jnp.zeros((*indptr.shape[:-1], width * _STEPS), dtype=indptr.dtype)
     ended = _counted(ended, indptr[..., 1:])

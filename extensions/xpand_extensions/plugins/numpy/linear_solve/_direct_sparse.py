@@ -75,7 +75,7 @@ class _Factors:
 
 
 def _columns(parts: tuple[Array, ...], format: str, size: int) -> Any:
-    """Make SciPy's matrix by columns, with entries of the same place added up."""
+    """Make SciPy's matrix by columns, with entries at the same position added up."""
     values, *pattern = parts
     if format == "coo":
         return coo_array((values, tuple(pattern)), shape=(size, size)).tocsc()

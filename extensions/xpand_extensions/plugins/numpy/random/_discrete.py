@@ -53,7 +53,7 @@ class _Chain:
     """The keys of one trial after the other, made as they are asked for."""
 
     def __init__(self, key: Words, number: int, following: int) -> None:
-        """Begin at a key, of whose new keys the places are given."""
+        """Begin at a key, of whose new keys the positions are given."""
         self._next, self._number, self._following = key, number, following
         self._made: list[Words] = []
 
@@ -136,7 +136,7 @@ def _by_rejection(key: Words, parameters: tuple[Any, ...], trial: Callable[..., 
 
 
 def _tried(key: Words, parameters: tuple[Any, ...], positions: Any, trial: Callable[..., Any], result: Any) -> Any:
-    """Write the numbers of a trial to some places of the result where they are good; return the other places."""
+    """Write the numbers of a trial to some positions of the result where they are good; return the other positions."""
     left = []
     first, second = hashed(key, 1), hashed(key, 2)
     for start in range(0, positions.size, _BLOCK_SIZE):

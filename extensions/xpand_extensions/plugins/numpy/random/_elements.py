@@ -1,4 +1,4 @@
-"""Random numbers on NumPy of many keys, one each, or at some of the places of an array: what trials are made of.
+"""Random numbers on NumPy of many keys, one each, or at some of the positions of an array: what trials are made of.
 
 The functions work on parts of an array that stay in a processor's cache; words are arrays of uint32 of one axis.
 """
@@ -57,5 +57,5 @@ def normal(key: Words, dtype: Any) -> Any:
 
 
 def taken(words: Words, positions: Any) -> Words:
-    """Take the words at some places."""
+    """Take the words at some positions."""
     return words[0][positions], words[1][positions]

@@ -37,8 +37,8 @@ def csr_assembly(
 def _in_order(rows: Array, columns: Array, shape: Shape) -> tuple[Array, Array, Array]:
     """Sort entries by rows, then columns: return where rows begin, the columns, and the entries in this order.
 
-    The entries are counted into columns and then into rows. That keeps the order of those of one place, which sorting
-    within rows does not, and takes half the time of sorting keys.
+    The entries are counted into columns and then into rows. That keeps the order of those at one position, which
+    sorting within rows does not, and takes half the time of sorting keys.
     """
     (m, n), nse, dtype = shape, len(rows), rows.dtype
     starts, by_column, order = (np.empty(count, dtype=dtype) for count in (n + 1, nse, nse))

@@ -19,7 +19,7 @@ class Positions(NamedTuple):
     offsets: Array
     """The column that each diagonal has in row 0."""
     flat: Array
-    """The place of each entry in an array of shape (diagonals, columns)."""
+    """The position of each entry in an array of shape (diagonals, columns)."""
     shape: Shape
 
 
@@ -66,7 +66,7 @@ def positions_of(indices: Array, indptr: Array, shape: Shape, most_padding: floa
 
 
 def by_diagonals(values: Array, positions: Positions) -> Diagonals:
-    """Bring real values into the layout; those of one place are summed."""
+    """Bring real values into the layout; those at one position are summed."""
     count, n = len(positions.offsets), positions.shape[1]
     data = np.bincount(positions.flat, weights=values[: len(positions.flat)], minlength=count * n)
     return Diagonals(positions.offsets, data.reshape(count, n).astype(values.dtype, copy=False), positions.shape)

@@ -118,7 +118,7 @@ def bits(key: Array, /, shape: Any = (), dtype: DType | None = None) -> Array:
 
 
 def words(key: Array, shape: tuple[int, ...]) -> tuple[Array, Array]:
-    """Return the two words of each place in an array of a shape, as int32; of several keys, of shape (…, *shape)."""
+    """Return the two words of each position in an array of a shape, as int32; of several keys, of shape (…, *shape)."""
     x, y = _hashed(key, *counters(key, 0, math.prod(shape)))
     full = (*key.shape[:-1], *shape)
     return x.reshape(full), y.reshape(full)

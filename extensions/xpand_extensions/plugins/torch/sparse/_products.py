@@ -116,7 +116,7 @@ def _has_own(values: Array) -> bool:
 
 
 def _sampled(x: Array, y: Array, rows: Array, columns: Array) -> Array:
-    """Compute `x @ y.T` at places."""
+    """Compute `x @ y.T` at positions."""
     if _host is not None and x.device.type == "cpu":
         return _on_host(_host.sampled_matmul, x, y.mT, rows, columns)
     return generic.sampled_matmul(x, y.mT, rows, columns)
@@ -190,7 +190,7 @@ class _Product(torch.autograd.Function):  # type: ignore[misc]
 
 
 class _Sampled(torch.autograd.Function):  # type: ignore[misc]
-    """A product at some places for PyTorch's transformations: of `x` and `y` transposed."""
+    """A product at some positions for PyTorch's transformations: of `x` and `y` transposed."""
 
     forward = staticmethod(_sampled)
 
@@ -234,7 +234,7 @@ class _Sampled(torch.autograd.Function):  # type: ignore[misc]
 
 
 def _positions(kind: Kind, first: Array, second: Array, nse: int) -> tuple[Array, Array]:
-    """Return the place of each entry in the matrix that multiplies."""
+    """Return the position of each entry in the matrix that multiplies."""
     if kind == "coo_matmul":
         return first, second
     rows = csr_rows(second, nse=nse)
