@@ -1,8 +1,8 @@
-"""Linear systems on every library: solved directly or by iteration, differentiable, with a verdict on each.
+"""Linear systems on every library: solved directly or by iteration, differentiable, with a status for each system.
 
 `solve` takes dense and sparse matrices, functions and operators, batches of systems, and vectors that are trees of
-arrays. How a system ended is a number in its result, `Status`, and no silent failure: what counts as solved is judged
-by the residual, computed anew.
+arrays. The result has a `Status` for each system, so that no failure is silent. A system counts as solved if its
+recomputed residual meets the tolerance.
 """
 
 from .._solver_status import ConvergenceError, Status

@@ -1,4 +1,4 @@
-"""The arguments of `linear_solve.solve`: vectors, tolerances, numbers of steps, null spaces."""
+"""Check the arguments of `linear_solve.solve`: vectors, tolerances, numbers of steps, null spaces."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -16,7 +16,7 @@ from ._vectors import Vectors, flat_vectors, vectors_of
 
 
 class LinearProblem(NamedTuple):
-    """A system, with its right-hand sides and its guess as flat vectors."""
+    """A system with its right-hand sides and its initial guess as flat vectors."""
 
     operator: Matrix | Map
     b: Array
@@ -26,7 +26,7 @@ class LinearProblem(NamedTuple):
 
 
 def problem_of_matrix(operator: Matrix, b: Any, x0: Any, axis: int, batch_ndim: int) -> LinearProblem:
-    """Check right-hand sides and a guess for matrices; write them as vectors along the last axis.
+    """Check right-hand sides and a guess for matrices; convert them to vectors along the last axis.
 
     Raises:
         TypeError: Vectors that are no arrays of the matrices' library, or not of a floating-point data type.
@@ -42,7 +42,7 @@ def problem_of_matrix(operator: Matrix, b: Any, x0: Any, axis: int, batch_ndim: 
     for name, size in (("b", rows), ("x0", columns))[: len(given) - 1]:
         x = given[name]
         _arguments.dtype("solve", name, xp, x, _arguments.FLOATING)
-        # A guess is laid out like the solution.
+        # A guess has the layout of the solution.
         along = axis if name == "b" or len(b.shape) > 1 else -1
         stack_of("solve", name, whole, _arguments.known_shape("solve", name, x), along, size)
     promoted = _arguments.promote("solve", xp, **given)
@@ -122,7 +122,7 @@ def tolerance(name: str, value: Any, b: Array, default: float) -> Array:
 
 
 def stops_of(max_steps: Any, size: int) -> tuple[int, ...]:
-    """Check the numbers of steps asked for.
+    """Check the requested numbers of steps.
 
     Raises:
         TypeError: No integer and no sequence of them.
@@ -138,11 +138,11 @@ def stops_of(max_steps: Any, size: int) -> tuple[int, ...]:
 
 
 def basis_of(nullspace: Any, problem: LinearProblem) -> Array | None:
-    """Make orthonormal vectors, (k, n), of what is said of the null space.
+    """Return orthonormal vectors, (k, n), that span the given null space.
 
     Raises:
         TypeError: Neither "constant" nor vectors like `b`, nor a sequence of such.
-        ValueError: Vectors of another shape than `b`, or a word that isn't known.
+        ValueError: Vectors of another shape than `b`, or an unknown string.
     """
     if nullspace is None:
         return None
@@ -161,11 +161,11 @@ def basis_of(nullspace: Any, problem: LinearProblem) -> Array | None:
 
 
 def _orthonormal(vectors: Sequence[Array]) -> list[Array]:
-    """Make vectors orthonormal, one after the other; zero of those that are made of others, or are zero."""
+    """Orthonormalize vectors one after the other; return zeros for dependent and zero vectors."""
     xp, found = array_namespace(vectors[0]), list[Array]()
     for vector in vectors:
         least = norm(vector) * (100 * float(xp.finfo(vector.dtype).eps))
-        for each in found * 2:  # twice, against rounding errors
+        for each in found * 2:  # twice, to reduce rounding errors
             vector = vector - xp.astype(xp.vecdot(each, vector), vector.dtype)[..., None] * each
         size = norm(vector)
         is_new = (size > least) | ~xp.isfinite(size)

@@ -1,4 +1,4 @@
-"""Factorisations of dense matrices: by triangles, Cholesky's, and by a unitary matrix and a triangle."""
+"""LU, Cholesky and QR factorisations of dense matrices."""
 
 from typing import NamedTuple
 
@@ -18,7 +18,7 @@ class _LUFields(NamedTuple):
 
 
 class LUFactorization(_LUFields, Factorization):
-    """A dense matrix with its triangular factors, rows exchanged."""
+    """A dense matrix with its LU factors and row permutation."""
 
     __slots__ = ()
 

@@ -27,13 +27,13 @@ def factorize(
     positive_definite: bool | None = None,
     symmetric: bool | None = None,
 ) -> Factorization:
-    """Factor a matrix, or a stack of them, to solve with.
+    """Factor a matrix, or a stack of them, to solve systems.
 
     Args:
         A: Square matrices of a floating-point data type: an array of shape `(..., n, n)`, a sparse container of such a
             shape, or a sparse matrix of a library's own.
         method: "lu"; "cholesky", for Hermitian positive definite matrices, of which it reads the lower triangle; "qr";
-            "lower" or "upper", for a triangle of the matrices, of which the rest isn't read; "auto" or "direct":
+            "lower" or "upper", for a triangle of the matrices, without reading the rest; "auto" or "direct":
             "cholesky" where a dense matrix is declared to be positive definite, else "lu". For sparse matrices there
             are "lu", "lower" and "upper" alone.
         positive_definite: Whether the matrices are known to be Hermitian and positive definite.
@@ -47,9 +47,9 @@ def factorize(
         ValueError: Matrices that aren't square, or an unknown method.
         UnsupportedError: A sparse matrix of a lazy library.
 
-    No matrix raises for its values: `status` says for each whether it has factors, and the others of the stack are
-    solved. A matrix counts as SINGULAR where a pivot is zero, or where the estimate of its condition number, which
-    scaling rows doesn't change, is beyond 1 / eps: then no digit of a solution need be right.
+    The values of a matrix never raise: `status` tells for each matrix whether it has factors, and the others of the
+    stack are solved. A matrix counts as SINGULAR if a pivot is zero, or if the estimate of its condition number, which
+    doesn't depend on the scaling of rows, is above 1 / eps: then no digit of a solution may be right.
 
     A dense factorisation costs 2/3 n**3 operations ("cholesky" half of that, "qr" twice), the estimate four solutions.
     Sparse matrices are factored by SuperLU, on the host: those of other libraries than NumPy are copied there, once for

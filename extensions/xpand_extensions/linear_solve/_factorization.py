@@ -1,4 +1,4 @@
-"""Factorisations as objects: what all have in common, and how solving with one is differentiated."""
+"""The base class of factorisations, and the derivatives of solving with them."""
 
 from typing import Any, Final, cast
 
@@ -52,11 +52,11 @@ class Factorization:
                 and the axes before broadcast with the stack of A.
 
         Returns:
-            The solutions, laid out like `b`, of the broadcast shape and promoted data type. NaN for a matrix without
-            factors, and for a vector of `b` that isn't finite; of no accuracy where the status is SINGULAR.
+            The solutions, in the layout of `b`, with the broadcast shape and promoted data type. NaN for a matrix
+            without factors, and for a vector of `b` that isn't finite; inaccurate where the status is SINGULAR.
 
         Raises:
-            TypeError: No array, another library's, another data type.
+            TypeError: No array, an array of another library or data type.
             ValueError: A shape that doesn't fit, an `axis` other than -2 and -1, another device.
 
         Differentiable in `b` and in the entries of the matrix, in both modes and to any order, by the same factors.
@@ -127,7 +127,7 @@ def _solve_transposed(b: Array, a: Factorization) -> Array:
 
 
 def _of_valid(a: Factorization, b: Array, *, transposed: bool) -> Array:
-    """Solve; put NaN where a matrix has no factors or a right-hand side isn't finite, since libraries differ there."""
+    """Solve; return NaN for matrices without factors and nonfinite right-hand sides, where libraries differ."""
     xp = array_namespace(b, a.condition)
     valid = xp.isfinite(a.condition)[..., None, None] & xp.all(xp.isfinite(b), axis=-2, keepdims=True)
     x = a._solved(xp.where(valid, b, xp.zeros_like(b)), transposed)
@@ -144,6 +144,6 @@ def transpose(matrix: Any) -> Any:
 
 
 def conjugate(x: Array) -> Array:
-    """Conjugate complex numbers; real ones are as they are."""
+    """Conjugate complex numbers; return real ones unchanged."""
     xp = array_namespace(x)
     return xp.conj(x) if xp.isdtype(x.dtype, "complex floating") else x

@@ -1,4 +1,4 @@
-"""Factors of matrices with a verdict on each: what the implementations of direct solvers give, by library."""
+"""Factors of matrices with a status for each: the operations that libraries implement for direct solvers."""
 
 from typing import NamedTuple
 
@@ -13,11 +13,11 @@ class LUParts(NamedTuple):
     """The result of `factor_lu`."""
 
     factors: Array
-    """Both triangles, as those of `linalg.lu_factor`; the identity where there are none."""
+    """Both triangles in one matrix, as from `linalg.lu_factor`; the identity where there are none."""
     permutation: Array
     """The row of the matrix for each row of the factors."""
     condition: Array
-    """An estimate of the condition number, which scaling rows doesn't change; infinite, or NaN, without factors."""
+    """An estimate of the condition number, invariant to the scaling of rows; infinite or NaN without factors."""
     status: Array
     """A `Status` code for each matrix."""
 
@@ -50,7 +50,7 @@ class TriangularParts(NamedTuple):
     """The result of `factor_triangular`."""
 
     factor: Array
-    """The matrix; the identity for one that can't be solved with."""
+    """The matrix; the identity in place of a singular one."""
     condition: Array
     """An estimate of the condition number, as that of `LUParts`."""
     status: Array
@@ -68,7 +68,7 @@ class SparseParts(NamedTuple):
 
 @pluggable
 def factor_lu(a: Array, /) -> LUParts:
-    """Factor square matrices into triangles with exchange of rows, and say which are singular.
+    """Factor square matrices by LU with partial pivoting, and determine which are singular.
 
     Args:
         a: Matrices, shape `(..., n, n)`, of a floating-point data type.
@@ -77,7 +77,7 @@ def factor_lu(a: Array, /) -> LUParts:
         TypeError: No array, or another data type.
         ValueError: No square matrices.
 
-    What `linear_solve.factorize` keeps. No matrix raises, and none spoils the others of its stack.
+    `linear_solve.factorize` stores the result. No matrix raises, or affects the others of its stack.
 
     >>> import numpy as np
     >>> factor_lu(np.asarray([[[2.0, 0.0], [0.0, 4.0]], [[1.0, 1.0], [1.0, 1.0]]])).status.tolist()
@@ -89,7 +89,7 @@ def factor_lu(a: Array, /) -> LUParts:
 
 @pluggable
 def factor_cholesky(a: Array, /) -> CholeskyParts:
-    """Factor Hermitian positive definite matrices, and say which aren't that.
+    """Factor Hermitian positive definite matrices by Cholesky, and determine which aren't positive definite.
 
     Argument and errors are those of `factor_lu`. Only the lower triangle of matrices is read. The status of one that
     isn't positive definite to working precision is BREAKDOWN.
@@ -104,7 +104,7 @@ def factor_cholesky(a: Array, /) -> CholeskyParts:
 
 @pluggable
 def factor_qr(a: Array, /) -> QRParts:
-    """Factor square matrices into a unitary one and a triangle, and say which are singular.
+    """Factor square matrices by QR, and determine which are singular.
 
     Argument and errors are those of `factor_lu`.
 
@@ -118,7 +118,7 @@ def factor_qr(a: Array, /) -> QRParts:
 
 @pluggable
 def factor_triangular(a: Array, /, *, lower: bool = True) -> TriangularParts:
-    """Say which triangular matrices are singular.
+    """Determine which triangular matrices are singular.
 
     Args:
         a: Matrices, shape `(..., n, n)`, of a floating-point data type, with zeros outside the triangle.
@@ -144,9 +144,9 @@ def factor_sparse(
         values: Of shape `(*batch, nse)`, of a floating-point data type.
         pattern: The arrays of the container's pattern, each of shape `(k,)` or `(*batch, k)`.
         format: The container's: "coo", "csr" or "csc".
-        size: How many rows and columns there are.
-        kind: "general"; "symmetric", whose pivots are taken from the diagonal where they can; "lower" or "upper", a
-            triangle, of which the rest isn't read; "unit lower" or "unit upper", with a diagonal of ones.
+        size: The number of rows and columns.
+        kind: "general"; "symmetric", with pivots from the diagonal where possible; "lower" or "upper", a triangle,
+            without reading the rest; "unit lower" or "unit upper", with a diagonal of ones.
 
     `linear_solve.factorize` calls this after it has checked the arguments. The host caches the factors that were used
     last, up to 1 GiB, and at least those of four matrices. A matrix whose factors are not cached is factored again.

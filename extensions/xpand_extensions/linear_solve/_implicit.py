@@ -1,4 +1,4 @@
-"""Iterative solutions as functions of the system, whose derivatives are solutions again."""
+"""Iterative solutions, differentiated implicitly by solving again."""
 
 from typing import Any, NamedTuple
 
@@ -13,7 +13,7 @@ from ._operators import conj
 
 
 class Criterion(NamedTuple):
-    """When to stop."""
+    """The tolerances and the numbers of steps."""
 
     rtol: Array
     atol: Array
@@ -24,12 +24,12 @@ class Options(NamedTuple):
 
     method: Method
     stops: tuple[int, ...]
-    """After how many steps to look, in ascending order."""
+    """The numbers of steps after which results are returned, in ascending order."""
     throw: bool = True
-    """Whether a derivative whose solution does not converge raises, where that is known."""
+    """Whether to raise if the solution for a derivative does not converge, where its status is concrete."""
 
     def last(self) -> "Options":
-        """Look at the end alone."""
+        """Return the options with the last number of steps alone."""
         return self._replace(stops=self.stops[-1:])
 
     def solution(self, found: Found) -> Array:
@@ -37,12 +37,12 @@ class Options(NamedTuple):
         return found.x if len(self.stops) == 1 else found.x[-1, ...]
 
     def residual(self, found: Found) -> Array:
-        """Return what is missing at the end."""
+        """Return the final residual."""
         return found.residual if len(self.stops) == 1 else found.residual[-1, ...]
 
 
 def square(system: System, b: Array, x0: Array | None, criterion: Criterion, options: Options) -> tuple[Array, Found]:
-    """Solve a square system; return the solution and, of no derivative, how it was found."""
+    """Solve a square system; return the solution, and the nondifferentiable results of the iteration."""
     of_derivative = _Derivatives()
 
     def solve(b: Array, system: System, start: Any, criterion: Criterion) -> tuple[Array, Found]:
@@ -72,7 +72,7 @@ def square(system: System, b: Array, x0: Array | None, criterion: Criterion, opt
 def least_squares(
     system: System, b: Array, x0: Array | None, criterion: Criterion, options: Options
 ) -> tuple[Array, Found]:
-    """Solve a system of any shape by least squares: of the solutions that fit best, the smallest.
+    """Compute the least-squares solution of minimum norm of a system of any shape.
 
     This solves the square, Hermitian system of residual and solution, `r + A x = f` and `adjoint(A) r = g`. For
     more rows than columns `f` is the right-hand side. For more columns the roles are exchanged, and the solution is the
@@ -116,7 +116,7 @@ def least_squares(
     def transpose_solve(
         rhs: tuple[Array, Array], system: System, start: Any, criterion: Criterion
     ) -> tuple[tuple[Array, Array], Found]:
-        # Not of b: functions that bring traced arrays along are made graphs, whose values aren't known.
+        # Not of b: functions with captured traced arrays are staged, so that their values are abstract.
         xp = array_namespace(*rhs)
         (r, x), found = solve((conj(xp, rhs[0]), conj(xp, rhs[1])), system, (), criterion)
         return (conj(xp, r), conj(xp, x)), found
@@ -146,18 +146,18 @@ def _found(system: System, b: Array, x0: Array, criterion: Criterion, options: O
 
 
 class _Derivatives:
-    """Looks at the solutions that derivatives are made of: those after the caller's own."""
+    """Checks the solutions for derivatives, which come after the caller's own solution."""
 
     def __init__(self) -> None:
-        """Begin with the caller's."""
+        """Start with the caller's own solution."""
         self.is_first = True
 
     def finish_first(self) -> None:
-        """Take note that the caller's is found."""
+        """Record that the caller's own solution is found."""
         self.is_first = False
 
     def look(self, found: Found, options: Options) -> None:
-        """Raise where a solution has not converged, if told to, and where that is known."""
+        """Raise if a solution has not converged, where the option says so and its status is concrete."""
         status = found.status if len(options.stops) == 1 else found.status[-1, ...]
         if self.is_first or not options.throw or not is_concrete(status):
             return
@@ -171,13 +171,13 @@ class _Derivatives:
 
 
 def _of_adjoint(system: System, b: Array, criterion: Criterion, options: Options) -> Found:
-    """Solve with the adjoint matrix: for the conjugated solution."""
+    """Solve with the adjoint matrix, by the conjugated solution of the transpose."""
     xp = array_namespace(b)
     return _found(system.transposed(), conj(xp, b), _zeros(b, system.rows.size), criterion, options.last())
 
 
 def _start(b: Array, start: Any, size: int) -> Array:
-    """Return where to begin: at the guess, if this is the system that was guessed of, and not one of a derivative."""
+    """Return the starting point: the guess for the caller's own system, zeros for one of a derivative."""
     if not start:
         return _zeros(b, size)
     of, x0 = start

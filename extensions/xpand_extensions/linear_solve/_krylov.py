@@ -1,4 +1,4 @@
-"""Krylov methods on flat vectors: the system, and the facade that libraries may implement."""
+"""Krylov methods on flat vectors: the system, and the operation that libraries may implement."""
 
 from typing import Any, NamedTuple
 
@@ -30,7 +30,7 @@ class System:
         columns: Vectors,
         is_transposed: bool = False,
     ) -> None:
-        """Keep the parts. `basis` holds orthonormal vectors of the null space, (..., k, n)."""
+        """Store the parts. `basis` holds orthonormal vectors of the null space, (..., k, n)."""
         self.operator, self.preconditioner, self.basis = operator, preconditioner, basis
         self.rows, self.columns, self.is_transposed = rows, columns, is_transposed
 
@@ -40,7 +40,7 @@ class System:
 
     @property
     def is_of_arrays(self) -> bool:
-        """Whether everything that it needs is among its arrays, and nothing in a user's function."""
+        """Whether the system consists of its arrays alone, without a user's function."""
         return isinstance(self.operator, Matrix) and not any(map(callable, trees.leaves(self.preconditioner)))
 
     @property
@@ -55,7 +55,7 @@ class System:
         return self._completed(self.operator.product(x, self.rows, self.columns), x)
 
     def multiply(self, x: Array) -> Array:
-        """Multiply by the operator as it was given, singular or not."""
+        """Multiply by the original operator, which may be singular."""
         return System(self.operator, None, None, self.rows, self.columns, self.is_transposed).product(x)
 
     def adjoint(self, y: Array) -> Array:
@@ -94,7 +94,7 @@ class System:
         return self.rows.flat("solve: the transposed of preconditioner must return", found)
 
     def _completed(self, product: Array, x: Array) -> Array:
-        """Make the operator regular where its null space is known: on that it is the identity."""
+        """Make the operator regular if its null space is given: it becomes the identity there."""
         if self.basis is None:
             return product
         xp = array_namespace(x)
@@ -110,23 +110,23 @@ trees.register(
 
 
 def along(basis: Array, x: Array) -> Array:
-    """Return the parts of vectors along orthonormal ones, (..., k, n)."""
+    """Project vectors onto orthonormal ones, (..., k, n)."""
     xp = array_namespace(x)
     weights = xp.matmul(conj(xp, basis), x[..., None])
     return xp.matmul(xp.matrix_transpose(basis), weights)[..., 0]
 
 
 class Found(NamedTuple):
-    """The result of `krylov`; with one more axis, the first, for the requested numbers of steps."""
+    """The result of `krylov`, with an additional first axis for the requested numbers of steps."""
 
     x: Array
     """Flat solutions, (..., n)."""
     residual: Array
     """The residual, recomputed."""
     steps: Array
-    """How many steps were taken."""
+    """The number of steps."""
     calls: Array
-    """How many products there were."""
+    """The number of products."""
     status: Array
     """`Status` codes."""
 
@@ -148,15 +148,15 @@ def krylov(
 
     Args:
         b: Right-hand sides, `(*batch, m)`.
-        x0: Where to begin, `(*batch, n)`.
+        x0: The starting points, `(*batch, n)`.
         rtol: Tolerances relative to `b`, real, that broadcast to the batch.
         atol: Absolute tolerances, real, that broadcast to the batch.
-        system: What to multiply with.
+        system: The system, whose operator multiplies vectors.
         method: The name of the method's family.
-        order: How many directions the method takes at once, or keeps until it starts again.
-        stops: After how many steps to look, in ascending order; the last is the most there are.
+        order: The number of directions per step, or of steps until a restart.
+        stops: The numbers of steps after which results are returned, in ascending order; the last is the maximum.
 
-    What `linear_solve.solve` calls, after it has checked the arguments.
+    `linear_solve.solve` calls this after it has checked the arguments.
 
     >>> import numpy as np
     >>> from xpand_extensions.linear_solve import solve

@@ -1,4 +1,4 @@
-"""Sparse triangles solved where they lie, on devices that the host is far from: level by level, each at once."""
+"""Solve sparse triangular systems on their device, level by level, with all unknowns of a level in parallel."""
 
 from functools import partial
 from typing import Any, NamedTuple
@@ -21,14 +21,14 @@ from ._preconditioners import on_device
 
 @pluggable
 def solve_levels(b: Array, weights: Array, columns: Array, diagonal: Array, rows: Array, slots: Array, /) -> Array:
-    """Solve sparse triangular systems in steps, each for many unknowns that don't wait for each other.
+    """Solve sparse triangular systems in steps, each for many unknowns that don't depend on each other.
 
     Args:
         b: Right-hand sides, `(*batch, n)`.
-        weights: The entries off the diagonal of the row in each slot, `(..., steps, slots, entries)`, zeros where there
-            are fewer; the axes before broadcast to the batch.
-        columns: The slots of the unknowns that they are multiplied with, counted through all steps, of that shape.
-        diagonal: What the sums are divided by, `(..., steps, slots)`.
+        weights: The off-diagonal entries of the row in each slot, `(..., steps, slots, entries)`, padded with zeros;
+            the axes before broadcast to the batch.
+        columns: The slots of the unknowns that they multiply, numbered through all steps, of the same shape.
+        diagonal: The divisors of the sums, `(..., steps, slots)`.
         rows: The row in each slot, `(steps, slots)`, n where there is none.
         slots: The slot of each row, `(n,)`.
 
@@ -66,7 +66,7 @@ class _LevelFields(NamedTuple):
 
 
 class LevelFactorization(_LevelFields, Factorization):
-    """A sparse triangle, with the order in which to solve for its unknowns, and for those of its transpose."""
+    """A sparse triangle, with the order of its unknowns, and of those of its transpose, for the solution."""
 
     __slots__ = ()
 
@@ -80,20 +80,20 @@ class LevelFactorization(_LevelFields, Factorization):
 
 
 def _columns_solved(steps: _Steps, b: Array) -> Array:
-    """Solve for columns, `(..., n, k)`, which are one more axis of vectors."""
+    """Solve for columns, `(..., n, k)`, as an additional axis of vectors."""
     xp = array_namespace(b)
     steps = steps._replace(weights=steps.weights[..., None, :, :, :], diagonal=steps.diagonal[..., None, :, :])
     return xp.matrix_transpose(solve_levels(xp.matrix_transpose(b), *steps))
 
 
 def applies(part: COO) -> bool:
-    """Tell whether a triangle is to be solved level by level: it lies far from the host, and its pattern is known."""
+    """Tell whether to solve a triangle level by level: it isn't on the host, and its pattern is concrete."""
     return part.coords[0].ndim == 1 and known(*part.coords) and _is_far(part.values)
 
 
 def by_levels(part: COO, *, lower: bool) -> LevelFactorization:
-    """Order the unknowns of a triangle, which is all that its matrix holds; judge it as `factor_triangular` does."""
-    # Of the values alone: under jit of JAX a pattern that goes through it is known no more.
+    """Order the unknowns of a triangular matrix, and determine its status as `factor_triangular` does."""
+    # For the values alone: a pattern that passes through JAX's jit becomes abstract.
     constant = part.with_values(autodiff.stop_gradient(part.values))
     values, size = constant.values, part.shape[-1]
     xp, device = array_namespace(values), _arguments.device_of(values)
@@ -119,7 +119,7 @@ def by_levels(part: COO, *, lower: bool) -> LevelFactorization:
 
 
 def _steps(values: Array, diagonal: Array, coords: tuple[Array, ...], size: int, *, lower: bool) -> _Steps:
-    """Order the unknowns on the host, and bring values into that order where they lie."""
+    """Order the unknowns on the host, and permute the values on their device."""
     xp = array_namespace(values)
 
     def ordered(*coords: Array) -> Any:
@@ -134,9 +134,9 @@ def _steps(values: Array, diagonal: Array, coords: tuple[Array, ...], size: int,
 
 
 def _is_far(x: Array) -> bool:
-    """Tell whether the host would have to fetch values from a device; the default one where that isn't known."""
+    """Tell whether the host would have to copy values from their device, or from the default one if it is unknown."""
     device = _arguments.device_of(x)
-    # What JAX spreads over several devices has none.
+    # Arrays that JAX distributes over several devices have no single one.
     is_known = device is not None and not hasattr(device, "device_set")
     info = devices.device_info(x) if is_known else devices.device_info(xp=array_namespace(x))
     return info.kind not in ("cpu", "meta")

@@ -1,4 +1,4 @@
-"""From a linear function to its matrix; the facade is `linear_solve`."""
+"""Compute the matrix of a linear function; the facade is `linear_solve`."""
 
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -25,10 +25,10 @@ def matrix_from_function(
 
     Args:
         function: Takes a tree of arrays, and `args`; returns a tree of arrays. It must be written with the standard and
-            xpand's extensions, and be affine in the first argument: sums, products with what is known, everything that
-            moves elements (slices, `roll`, padding, indexing, reshaping, `concat`, `where` with a known condition),
-            reductions by sums, products of matrices, convolutions. What it is called with has no values to look at.
-        example: A tree like the first argument: of it only shapes and data types matter, so `ShapeDtype` will do.
+            xpand's extensions, and be affine in the first argument: sums, products with constants, operations that move
+            elements (slices, `roll`, padding, indexing, reshaping, `concat`, `where` with a concrete condition),
+            reductions by sums, products of matrices, convolutions. It is called with abstract arrays.
+        example: A tree like the first argument. Only its shapes and data types are used, so `ShapeDtype` is enough.
         args: Further arguments, constants for the matrix.
         format: "csr", "csc" or "coo".
 
@@ -39,13 +39,13 @@ def matrix_from_function(
         Both are of the library and on the device of the example.
 
     Raises:
-        TypeError: Something that is no function or no tree of floating-point arrays, or (`NonlinearError`,
+        TypeError: An argument that is no function or no tree of floating-point arrays, or (`NonlinearError`,
             `TracedError`, with the place in the function) an operation that isn't linear, or needs values.
         ValueError: No such format.
 
-    The function is called once. What an operation does is asked with numbers in the place of elements, so the cost is a
-    few times that of the operations themselves, and not that of a call for each column. The numbers are the host's,
-    whatever the library. There is no derivative with respect to the constants in the function.
+    The function is called once. Each operation is applied to numbers that stand for elements, so the cost is a few
+    times that of the operations, not that of a call for each column. These numbers are host arrays, whatever the
+    library. There is no derivative with respect to the constants in the function.
 
     Source: PhiML's `matrix_from_function`.
 
@@ -83,7 +83,7 @@ def matrix_from_function(
 
 
 def _namespace(leaves: Sequence[Any]) -> Namespace:
-    """Return the namespace of arrays, or of what stands for arrays, all of floating-point data types."""
+    """Return the namespace of arrays or placeholders, all of floating-point data types."""
     if not leaves:
         raise TypeError("matrix_from_function: example must hold an array, got none")
     for x in leaves:
@@ -100,7 +100,7 @@ def _namespace(leaves: Sequence[Any]) -> Namespace:
 
 
 def _moved(base: Namespace, a: sparse.Sparse, dtype: DType, device: Device) -> sparse.Sparse:
-    """Return a container of the host as one of a library."""
+    """Convert a host container to a library."""
     host = array_namespace(a.values)
     values = base.asarray(host.asarray(a.values, copy=True), dtype=dtype, device=device)
     pattern = tuple(base.asarray(host.asarray(x, copy=True), device=device) for x in a.pattern)

@@ -1,4 +1,4 @@
-"""The names of methods, and the choice of one by what is known of the matrix."""
+"""The names of methods, and the default method for a matrix."""
 
 import re
 from difflib import get_close_matches
@@ -15,18 +15,18 @@ _NAME: Final = re.compile(r"([a-z][a-z-]*[a-z])(?:\((\d+)\))?")
 
 
 class Method(NamedTuple):
-    """A method and its order: for `bicgstab` the degree of its polynomials, for others the steps until they restart."""
+    """A method and its order: for `bicgstab` the degree of its polynomials, for others the steps until a restart."""
 
     name: str
     order: int = 0
 
     def __str__(self) -> str:
-        """Write the method as the user may."""
+        """Return the name of the method, with its order."""
         return f"{self.name}({self.order})" if self.order else self.name
 
 
 def method_of(method: Any) -> Method:
-    """Read the name of a method; those of PhiML are taken too.
+    """Parse the name of a method; PhiML's names are accepted too.
 
     Raises:
         TypeError: No string.
@@ -53,7 +53,7 @@ def method_of(method: Any) -> Method:
 
 
 def chosen(is_dense: bool, is_square: bool, symmetric: bool, positive_definite: bool) -> Method:
-    """Choose a method by what is known."""
+    """Choose a method by the known properties of the matrix."""
     if not is_square:
         return Method("lstsq") if is_dense else Method("lsmr")
     if is_dense:

@@ -1,4 +1,4 @@
-"""Linear operators: what a solver multiplies vectors by, and what is known of it."""
+"""Linear operators of solvers, with their known properties."""
 
 from collections.abc import Callable
 from typing import Any, Final
@@ -20,18 +20,18 @@ _FLAGS: Final = ("symmetric", "positive_definite")
 
 
 class LinearOperator:
-    """A linear function of vectors that are trees of arrays, with what is known of it.
+    """A linear function of vectors that are trees of arrays, with its known properties.
 
     Args:
         function: Takes a vector, a tree of arrays, and `args`; returns the product, a tree like the right-hand side.
-        transposed: The same for the transposed operator, not conjugated. By default it is made by
+        transposed: The same for the transposed operator, not conjugated. By default it is computed by
             `autodiff.linear_transpose`, where a method needs it.
-        args: Trees of arrays, or anything else. Solutions are differentiable in their arrays.
+        args: Trees of arrays, or other objects. Solutions are differentiable in their arrays.
         symmetric: Whether the operator equals its transpose, conjugated for complex numbers: a promise.
         positive_definite: Whether it is symmetric and all its eigenvalues are positive: a promise.
 
     Raises:
-        TypeError: Functions that are none, `args` no tuple, flags that are no bools.
+        TypeError: An argument that is no function, `args` that are no tuple, flags that are no bools.
 
     It is a tree, of `args`.
 
@@ -54,7 +54,7 @@ class LinearOperator:
         symmetric: bool = False,
         positive_definite: bool = False,
     ) -> None:
-        """Keep the function and what is known of it."""
+        """Store the function and its properties."""
         function_of("LinearOperator", "function", function)
         if transposed is not None:
             function_of("LinearOperator", "transposed", transposed)
@@ -90,7 +90,7 @@ class Matrix:
     __slots__ = ("positive_definite", "symmetric", "values")
 
     def __init__(self, values: Any, symmetric: bool, positive_definite: bool) -> None:
-        """Keep the matrices and what is known of them."""
+        """Store the matrices and their properties."""
         self.values, self.symmetric, self.positive_definite = values, symmetric, positive_definite
 
     def product(self, x: Array, rows: Vectors, columns: Vectors) -> Array:
@@ -117,7 +117,7 @@ class Map:
     __slots__ = ("operator",)
 
     def __init__(self, operator: LinearOperator) -> None:
-        """Keep the operator of trees."""
+        """Store the operator of trees."""
         self.operator = operator
 
     @property
@@ -155,9 +155,9 @@ def times(matrix: Any, x: Array) -> Array:
     if x.ndim == 1 and matrix.ndim == 2:
         return matrix @ x
     xp = array_namespace(x)
-    is_plain = isinstance(matrix, Sparse) or _arguments.is_array(matrix)  # and no layout of a plug-in
+    is_plain = isinstance(matrix, Sparse) or _arguments.is_array(matrix)  # and not a layout of a plug-in
     if is_plain and matrix.ndim > 2 and matrix.shape[-3] == 1 and x.ndim > 1:
-        # One matrix for all vectors of the axis before the last: their products together.
+        # One matrix for all vectors along the axis before the last: one product.
         return xp.matrix_transpose((matrix @ xp.matrix_transpose(x)[..., None, :, :])[..., 0, :, :])
     if matrix.ndim > 2:
         return (matrix @ x[..., None])[..., 0]
@@ -169,7 +169,7 @@ def times(matrix: Any, x: Array) -> Array:
 
 
 def of_vectors(matrix: Any, rows: Vectors) -> Any:
-    """Give a stack of matrices one more axis, of size 1, where the last axis of the batch is that of columns."""
+    """Add an axis of size 1 to a stack of matrices if the last axis of the batch is that of columns."""
     if matrix.ndim == 2 or not rows.is_columns:
         return matrix
     if not isinstance(matrix, Sparse):
@@ -179,11 +179,11 @@ def of_vectors(matrix: Any, rows: Vectors) -> Any:
 
 
 def ready(tree: trees.Tree) -> trees.Tree:
-    """Make sparse matrices in a tree ready for many products in a loop, where patterns can't be looked at any more.
+    """Prepare sparse matrices in a tree for many products in a loop, where their patterns are abstract.
 
-    What is by rows comes with its plan; another format, of a matrix, is brought into the order of rows.
+    Matrices by rows get a plan; matrices in other formats are sorted by rows.
     """
-    # The matrix of a factorisation stays as it is: it isn't multiplied with, and tells whose the factors are.
+    # The matrix of a factorisation stays unchanged: it isn't multiplied with, and identifies the cached factors.
     return trees.map(_ready, tree, is_leaf=lambda x: isinstance(x, (Sparse, Factorization)))
 
 
@@ -196,7 +196,7 @@ def _ready(x: Any) -> Any:
 
 
 def conj(xp: Any, x: Array) -> Array:
-    """Conjugate complex arrays; return others as they are."""
+    """Conjugate complex arrays; return others unchanged."""
     return xp.conj(x) if xp.isdtype(x.dtype, "complex floating") else x
 
 
@@ -210,7 +210,7 @@ def _count(shape: tuple[int, ...]) -> int:
 def operator_of(
     function: str, a: Any, args: tuple[Any, ...], symmetric: bool | None, positive_definite: bool | None
 ) -> Matrix | Map:
-    """Make an operator on flat vectors of what a user gives as a matrix."""
+    """Make an operator on flat vectors from the argument `A`."""
     for name, value in zip(_FLAGS, (symmetric, positive_definite)):
         if value is not None:
             _arguments.boolean(function, name, value)

@@ -1,4 +1,4 @@
-"""Preconditioners: what approximates the inverse of a matrix, as objects built once and used on every library."""
+"""Preconditioners: approximate inverses of matrices, built once and used on every library."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -18,29 +18,29 @@ from ._operators import times
 class Preconditioner:
     """An approximate inverse `M` of a matrix: `M(r)`, and `M.transposed(r)`.
 
-    An immutable tree: it passes through `jit` and `vmap`. Derivatives don't depend on it: what `solve` returns is
+    An immutable tree: it passes through `jit` and `vmap`. Derivatives don't depend on it: the solution of `solve` is
     differentiated implicitly.
     """
 
-    # No tuple, which takes no weak references: `jax.jit(M)` holds M by one, and ends the process without.
+    # Not a tuple, which doesn't support weak references: `jax.jit(M)` needs one, and crashes the process without.
     __slots__ = ("__weakref__",)
 
     _trees: ClassVar[tuple[str, ...]] = ()
     """The attributes that are trees of arrays."""
     _static: ClassVar[tuple[str, ...]] = ()
-    """Those that aren't."""
+    """The other, static attributes."""
 
     def __init__(self, *parts: Any) -> None:
-        """Keep the parts, in the order of the attributes."""
+        """Store the parts, in the order of the attributes."""
         _set(self, parts)
         make_known(trees.leaves(parts)[0], "linear_solve")
 
     def __setattr__(self, name: str, value: Any) -> None:
-        """Raise: who holds it may have compiled it."""
+        """Raise an error: compiled programs may contain the object."""
         raise AttributeError(f"{type(self).__name__}.{name} can't be set: preconditioners are immutable; build another")
 
     def __reduce__(self) -> tuple[Any, ...]:
-        """Be pickled by the parts."""
+        """Pickle the object by its parts."""
         children, static = flatten(self)
         return unflatten, (type(self), static, children)
 
@@ -88,16 +88,16 @@ def scaled(r: Array, weights: Array) -> Array:
 
 
 CLASSES: Final[list[type[Preconditioner]]] = []
-"""Those that are trees, to be made known to libraries."""
+"""The classes that are trees, to be registered with libraries."""
 
 
 def flatten(M: Preconditioner) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
-    """Take a preconditioner apart: its trees of arrays, and what is static."""
+    """Split a preconditioner into its trees of arrays and its static attributes."""
     return tuple([getattr(M, name) for name in M._trees]), tuple([getattr(M, name) for name in M._static])
 
 
 def unflatten(cls: type[Preconditioner], static: tuple[Any, ...], children: Any) -> Preconditioner:
-    """Put a preconditioner together; its parts may be anything."""
+    """Rebuild a preconditioner from its parts, which may be any objects."""
     M = object.__new__(cls)
     _set(M, (*children, *static))
     return M
@@ -109,13 +109,13 @@ def _set(M: Preconditioner, parts: Sequence[Any]) -> None:
 
 
 def as_tree(cls: type[Preconditioner]) -> None:
-    """Make the preconditioners of a class trees."""
+    """Register a class of preconditioners as trees."""
     trees.register(cls, flatten, partial(unflatten, cls))
     CLASSES.append(cls)
 
 
 class Jacobi(Preconditioner):
-    """The inverse of the diagonal. `inverse` is that, of shape (..., n)."""
+    """The Jacobi preconditioner; `inverse` is the inverse of the diagonal, of shape (..., n)."""
 
     __slots__ = _trees = ("inverse",)
     inverse: Array
@@ -136,7 +136,7 @@ class Jacobi(Preconditioner):
 
 
 class BlockJacobi(Preconditioner):
-    """The inverses of the blocks on the diagonal: `inverses`, (..., blocks, k, k), and `last`, that of what is left."""
+    """The inverses of diagonal blocks: `inverses`, (..., blocks, k, k), and `last`, that of a smaller last block."""
 
     __slots__ = _trees = ("inverses", "last")
     inverses: Array
@@ -185,7 +185,7 @@ def jacobi(A: Any, /) -> Jacobi:
 
     Raises:
         TypeError: No matrix, or another data type.
-        ValueError: A matrix that isn't square, or an element of the diagonal that is zero or not finite, where known.
+        ValueError: A matrix that isn't square, or a concrete diagonal element that is zero or not finite.
 
     Works under `jit` and `vmap`.
 
@@ -202,13 +202,13 @@ def block_jacobi(A: Any, /, block_size: int) -> BlockJacobi:
 
     Args:
         A: As in `jacobi`.
-        block_size: The number of rows of a block. The last block has what is left.
+        block_size: The number of rows of a block. The last block has the remaining rows.
 
     Raises:
         TypeError: As `jacobi`.
         ValueError: As `jacobi`, or a block size below 1 or above the number of rows.
 
-    A block that is singular has no inverse: what then happens is the library's `linalg.inv` to say.
+    A singular block has no inverse: the library's `linalg.inv` then determines the result.
 
     >>> import numpy as np
     >>> block_jacobi(np.asarray([[2.0, 1.0, 5.0], [1.0, 1.0, 0.0], [0.0, 0.0, 4.0]]), 2)(np.ones(3))
@@ -236,13 +236,13 @@ def _blocks(xp: Namespace, A: Any, k: int, count: int) -> Array:
         flat = _added(xp, a.values, index, count * k * k)
         return xp.reshape(flat, (*flat.shape[:-1], count, k, k))
     rows = xp.reshape(A[..., : count * k, : count * k], (*A.shape[:-2], count, k, count, k))
-    # The diagonal of the two axes of blocks.
+    # The diagonal along the two axes of blocks.
     moved = xp.permute_dims(rows, (*range(A.ndim - 2), A.ndim - 1, A.ndim + 1, A.ndim - 2, A.ndim))
     return xp.permute_dims(xp.linalg.diagonal(moved), (*range(A.ndim - 2), A.ndim, A.ndim - 2, A.ndim - 1))
 
 
 def _corner(xp: Namespace, A: Any, first: int) -> Array | None:
-    """Return the block from a row on; None where it is empty."""
+    """Return the block that starts at a row; None where it is empty."""
     k = A.shape[-1] - first
     if not k:
         return None
@@ -256,7 +256,7 @@ def _corner(xp: Namespace, A: Any, first: int) -> Array | None:
 
 
 def _added(xp: Namespace, values: Array, index: Array, size: int) -> Array:
-    """Add values at indices of the last axis; those below zero go nowhere."""
+    """Add values at indices of the last axis; drop those at negative indices."""
     index = xp.where(index < 0, xp.full_like(index, size), index)
     a = sparse.COO(values, (index,), (*values.shape[:-1], size + 1), check=False)
     return sparse.todense(a)[..., :size]
@@ -274,7 +274,7 @@ def matrix_of(function: str, A: Any) -> tuple[Namespace, Any]:
 
 
 def diagonal_of(function: str, A: Any) -> Array:
-    """Return the diagonal; where its values are known, none may be zero.
+    """Return the diagonal; concrete elements must not be zero.
 
     Raises:
         ValueError: One is, or is not finite; the message names its row.
@@ -293,14 +293,14 @@ def diagonal_of(function: str, A: Any) -> Array:
 
 
 def largest_eigenvalue(A: Any, inverse: Array, steps: int = 12) -> Array:
-    """Bound the largest eigenvalue of the matrix divided by its diagonal, in size: by power iteration, and rows' sums.
+    """Bound the largest absolute eigenvalue of the matrix divided by its diagonal, by power iteration and row sums.
 
-    Works on traced arrays. The bound is sharp from below; rows' sums are a bound from above.
+    Works on traced arrays. Power iteration gives a sharp lower bound, row sums an upper bound.
     """
     xp = array_namespace(inverse)
     n = inverse.shape[-1]
     numbers = xp.arange(1, n + 1, dtype=xp.float64, device=_arguments.device_of(inverse))
-    # Values in no order, the same at each call, that no eigenvector is orthogonal to.
+    # Unordered values, the same at each call, so that no eigenvector is orthogonal to them.
     start = xp.astype(0.5 + (numbers * 0.6180339887498949) % 1.0, inverse.dtype)
     x = xp.broadcast_to(start, inverse.shape)
     found = xp.zeros(inverse.shape[:-1], dtype=xp.real(inverse).dtype if _is_complex(xp, inverse) else inverse.dtype)
@@ -319,7 +319,7 @@ def _is_complex(xp: Namespace, x: Array) -> bool:
 
 
 def on_device(xp: Any, like: Array, tree: Any) -> Any:
-    """Bring host arrays to a library, and those that hold values to the data type of another array."""
+    """Convert host arrays to a library; floating-point ones get the data type of another array."""
     numbers = array_namespace(*trees.leaves(tree))
 
     def moved(x: Array) -> Array:

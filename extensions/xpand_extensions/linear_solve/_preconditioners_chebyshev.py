@@ -1,4 +1,4 @@
-"""The Chebyshev preconditioner: a polynomial of the matrix, products alone."""
+"""The Chebyshev preconditioner: a polynomial of the matrix, applied by products alone."""
 
 from typing import Any
 
@@ -50,13 +50,13 @@ as_tree(Chebyshev)
 def smoothed(
     matrix: Any, inverse: Array, low: Array, high: Array, degree: int, r: Array, transposed: bool = False
 ) -> Array:
-    """Do the steps of Chebyshev's iteration for `matrix @ x = r`, from zero."""
+    """Run Chebyshev's iteration for `matrix @ x = r`, from zero."""
     centre, width = (0.5 * (high + low))[..., None], (0.5 * (high - low))[..., None]
     if r.ndim > 1:  # columns
         centre, width, inverse = centre[..., None], width[..., None], inverse[..., None]
     rho = width / centre
     # The transpose divides by the diagonal last, not first.
-    # What may be traced stands first: arrays of some libraries can't be combined with traced ones.
+    # Operands that may be traced come first: some libraries' arrays can't be combined with traced ones.
     residual = r if transposed else r * inverse
     step = residual / centre
     x = step
@@ -75,15 +75,15 @@ def chebyshev(A: Any, /, degree: int = 4, *, bounds: tuple[float, float] | None 
 
     Args:
         A: As in `jacobi`.
-        degree: The degree of the polynomial: so many products each time it is applied.
-        bounds: The smallest and the largest eigenvalue, of the matrix divided by its diagonal, that it shall be good
-            for. None: the largest is estimated by twelve products, and the smallest a thirtieth of that.
+        degree: The degree of the polynomial, which is the number of products in each application.
+        bounds: The smallest and the largest eigenvalue of the matrix divided by its diagonal for which the polynomial
+            is made. None: the largest is estimated by twelve products, and the smallest is a thirtieth of that.
 
     Raises:
         TypeError: As `jacobi`.
         ValueError: As `jacobi`, a negative degree, or bounds that aren't 0 < low < high.
 
-    Works under `jit` and `vmap`: it is made of products, which makes it good on GPUs.
+    Works under `jit` and `vmap`. It consists of products, which are efficient on GPUs.
 
     Source: Saad, Iterative Methods for Sparse Linear Systems, 12.3.
 

@@ -12,7 +12,7 @@ from ._preconditioners import Preconditioner, as_tree, matrix_of, on_device, sca
 
 
 class Level(NamedTuple):
-    """One grid but the coarsest: its matrix, the ways to the next coarser grid and back, and the smoother's weights."""
+    """One grid except the coarsest: its matrix, restriction and prolongation, and the smoother's weights."""
 
     matrix: Any
     restriction: Any
@@ -71,20 +71,20 @@ def multilevel(
     Args:
         A: A square matrix of a floating-point data type, symmetric and positive (semi-)definite or nearly so, as of
             elliptic equations: a container, a sparse matrix of a library's own, or an array.
-        strength: Elements count as connections between unknowns where they are larger than so much of the geometric
-            mean of their diagonal elements; half of that on each coarser grid.
-        candidate: A vector (n,) that the matrix takes to about zero. None: a constant one.
-        coarsest: At how many unknowns a grid is solved directly.
+        strength: Elements count as connections between unknowns if they are larger than this factor times the geometric
+            mean of their diagonal elements; half of the factor on each coarser grid.
+        candidate: A vector (n,) that the matrix maps to about zero. None: a constant one.
+        coarsest: The number of unknowns up to which a grid is solved directly.
         builder: "own", or "pyamg": `pyamg.smoothed_aggregation_solver`, where PyAMG is installed.
 
     Raises:
-        TypeError: No matrix, another data type, or values that aren't known: under `jit` build it outside.
-        ValueError: A matrix that isn't square, a batch of several, or an option that can't be.
+        TypeError: No matrix, another data type, or abstract values: build it outside of `jit`.
+        ValueError: A matrix that isn't square, a batch of several, or an invalid option.
         ModuleNotFoundError: `builder` is "pyamg", and PyAMG is not installed.
 
-    It is built on the host, once: about the time of fifty products. To apply it takes about six products with the
-    matrix, on the library's device, under `jit` and `vmap` too; the number of steps of `solve` then hardly grows with
-    the size of the matrix.
+    It is built once, on the host, in about the time of fifty products. An application takes the time of about six
+    products with the matrix, on the library's device, under `jit` and `vmap` too. The number of steps of `solve` then
+    hardly grows with the size of the matrix.
 
     Source: Vaněk, Mandel, Brezina, Algebraic multigrid by smoothed aggregation (1996); aggregates around independent
     sets of distance two as in Bell, Dalton, Olson, Exposing fine-grained parallelism in algebraic multigrid (2012).
@@ -126,7 +126,7 @@ def _candidate(candidate: Any, size: int) -> Array:
 
 
 def _on_library(found: Hierarchy, xp: Any, A: Any) -> Multilevel:
-    """Bring what the host has made to the library, the device and the data type of the matrix."""
+    """Convert host arrays to the library, the device and the data type of the matrix."""
     like = A.values if isinstance(A, sparse.Sparse) else A
     levels, coarse = on_device(xp, like, (tuple(map(tuple, found.levels)), found.coarse))
     return Multilevel(tuple(Level(*level) for level in levels), coarse)

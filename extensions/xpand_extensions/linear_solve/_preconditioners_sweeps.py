@@ -42,7 +42,7 @@ as_tree(Triangles)
 
 
 def ssor(A: Any, /, omega: float = 1.0) -> Triangles:
-    """Build the symmetric successive over-relaxation preconditioner: a sweep through the rows, and one back.
+    """Build the symmetric successive over-relaxation preconditioner: a forward and a backward sweep through the rows.
 
     Args:
         A: As in `jacobi`.
@@ -74,7 +74,7 @@ def ssor(A: Any, /, omega: float = 1.0) -> Triangles:
 
 
 def _off_diagonal_times(xp: Namespace, A: Any, factor: float) -> Any:
-    """Multiply what is off the diagonal by a factor."""
+    """Multiply the off-diagonal elements by a factor."""
     if isinstance(A, sparse.Sparse):
         coo = sparse.tocoo(A)
         rows, columns = coo.coords
@@ -88,14 +88,14 @@ def ilu(A: Any, /) -> Triangles:
 
     Args:
         A: A square matrix of a floating-point data type, with a diagonal: a container, a sparse matrix of a library's
-            own, or an array, whose pattern is where it isn't zero.
+            own, or an array, whose pattern are its nonzero elements.
 
     Raises:
-        TypeError: No matrix, another data type, or values that aren't known: under `jit` build it outside.
+        TypeError: No matrix, another data type, or abstract values: build it outside of `jit`.
         ValueError: A matrix that isn't square, a batch of several, an element of the diagonal that is missing or zero,
             or a pivot that becomes zero.
 
-    Built on the host, once. Triangular systems are solved there too, see `solve_triangular`.
+    It is built once, on the host. Triangular systems are solved there too, see `solve_triangular`.
 
     Source: Saad, Iterative Methods for Sparse Linear Systems, 10.3; the factors by sweeps as in Chow, Patel,
     Fine-grained parallel incomplete LU factorization (2015), to their fixed point.

@@ -9,10 +9,10 @@ from .._solver_status import Status, codes_of, summary
 
 
 class SolveResult(NamedTuple):
-    """A solution and how it was found: a tree of arrays, which passes through every transformation.
+    """A solution with the results of the iteration: a tree of arrays, which passes through every transformation.
 
-    Of a batch, each system has its own number in all fields but `x` and `residual`. Where `max_steps` is a sequence,
-    every field has one more axis, the first, for the steps asked for.
+    Each system of a batch has its own number in all fields except `x` and `residual`. If `max_steps` is a sequence,
+    every field has an additional first axis for the numbers of steps.
     """
 
     x: trees.Tree
@@ -22,11 +22,11 @@ class SolveResult(NamedTuple):
     residual_norm: Array
     """Its Euclidean norm, real."""
     iterations: Array
-    """How many steps were taken, integers; 0 by a direct method."""
+    """The number of steps, as integers; 0 for a direct method."""
     function_evaluations: Array
-    """How many products with A, and with its transpose, there were, integers."""
+    """The number of products with A and with its transpose, as integers."""
     status: Array
-    """How it ended: integers, `Status`."""
+    """The `Status` as integers."""
 
     @property
     def method(self) -> str:
@@ -40,14 +40,14 @@ class SolveResult(NamedTuple):
 
     @property
     def message(self) -> str:
-        """How the systems ended, in words; under transformations that it isn't known yet."""
+        """A summary of the status in words; under transformations it says that it isn't known yet."""
         codes = codes_of(self.status)
         if codes is None:
             return f"{self.method}: not known yet"
         return f"{self.method}: {summary(codes)}"
 
     def __reduce__(self) -> Any:
-        """Say how to make an equal one, for pickling."""
+        """Pickle the result by its method and its fields."""
         return result_of, (self.method, *self)
 
 
@@ -56,10 +56,10 @@ _TEXTS: dict[type[SolveResult], str] = {}
 
 
 def result_of(method: str, *fields: Any) -> SolveResult:
-    """Make a result of a method.
+    """Make the result of a method.
 
-    The method belongs to the class, not to the fields: so a result is a tree of arrays alone, and a tree to every
-    library, for each knows named tuples.
+    The method belongs to the class, not to the fields: so a result is a named tuple of arrays alone, which every
+    library knows as a tree.
     """
     found = _CLASSES.get(method)
     if found is None:
@@ -69,7 +69,7 @@ def result_of(method: str, *fields: Any) -> SolveResult:
 
 
 def norm(x: Array) -> Array:
-    """The Euclidean norms of vectors along the last axis, real; also where their squares can't be held."""
+    """Return the real Euclidean norms of vectors along the last axis, even if their squares overflow or underflow."""
     xp = array_namespace(x)
     if x.shape[-1] == 0:
         return xp.linalg.vector_norm(x, axis=-1)

@@ -1,4 +1,4 @@
-"""Small dense systems, of which the checks would take longer than the solution."""
+"""A fast path for small dense systems, whose checks would take longer than the solution."""
 
 from typing import Any, Final
 
@@ -10,19 +10,19 @@ from ..tracing._core import TracedArray
 from ._results import SolveResult, result_of
 
 MOST: Final = 32
-"""The most unknowns. For so few the inverse, for an exact condition number, takes no longer than an estimate."""
+"""The largest number of unknowns. Up to it the exact condition number, by the inverse, is as fast as an estimate."""
 
 RTOL: Final = 1e-8
 _METHODS: Final = frozenset({"auto", "lu", "direct"})
 
 
 def default_rtol(eps: float) -> float:
-    """Return how exact a solution is to be by default, by the data type's `eps`."""
+    """Return the default tolerance of a solution from the data type's `eps`."""
     return max(RTOL, 100 * eps)
 
 
 def solve_if_small(A: Any, b: Any, method: Any, rtol: Any, atol: Any) -> SolveResult | None:
-    """Solve one small dense system of known values by triangles; None where it isn't one, whatever else it is."""
+    """Solve one small concrete dense system by LU; return None for any other arguments."""
     cls = type(A)
     if cls is not type(b) or type(method) is not str or method not in _METHODS:
         return None
@@ -41,17 +41,17 @@ def solve_if_small(A: Any, b: Any, method: Any, rtol: Any, atol: Any) -> SolveRe
 
 @pluggable
 def solve_small(a: Array, b: Array, rtol: float | None, atol: float, /) -> tuple[Array, ...] | None:
-    """Solve one dense system of known values by triangles, and judge the solution, in as few calls as can be.
+    """Solve one concrete dense system by LU, and determine its status, in as few calls as possible.
 
     Args:
         a: A matrix, of shape `(n, n)`.
         b: A vector, of shape `(n,)` and the same data type.
-        rtol: The tolerance relative to `b`; None for what `solve` takes by default.
-        atol: The absolute one.
+        rtol: The tolerance relative to `b`; None for the default of `solve`.
+        atol: The absolute tolerance.
 
     Returns:
-        The fields of a `SolveResult`; None where it isn't small, isn't plain, or where the library has no such way, so
-        that the long one is to be gone.
+        The fields of a `SolveResult`; None where the system isn't small or isn't plain, or the library has no fast
+        path, so that the general path is needed.
 
     >>> import numpy as np
     >>> solve_small(np.asarray([[2.0, 1.0], [1.0, 3.0]]), np.asarray([3.0, 4.0]), None, 0.0)[0]

@@ -1,4 +1,4 @@
-"""Linear systems, solved by a method that is named or chosen, with a verdict on each."""
+"""Solve linear systems by a given or a default method, with a status for each."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -45,68 +45,69 @@ def solve(
     """Solve the linear system `A x = b`.
 
     Args:
-        A: Matrices, (..., m, n), dense, sparse (a container or a library's own), or a linear function: of a vector that
-            is a tree of arrays like `b`, and of `args`; or a `LinearOperator`. The error for a function that isn't zero
-            at zero says so.
-        b: The right-hand problem. For matrices one vector, (m,), or matrices of columns, (..., m, k), as for
+        A: Matrices, (..., m, n), dense or sparse (a container or a library's own); or a linear function of a vector,
+            which is a tree of arrays like `b`, and of `args`; or a `LinearOperator`. A function that isn't zero at zero
+            raises.
+        b: The right-hand side. For matrices one vector, (m,), or matrices of columns, (..., m, k), as for
             `xp.linalg.solve`: each column is a system, and the axes before broadcast with the stack of A. For functions
             a tree of arrays of one floating-point data type, which together are one vector.
         axis: For matrices, the axis along which the vectors of `b` lie. With -1 they lie along the last axis, (..., m),
             and the axes before are systems, which broadcast with the stack of A.
-        method: One of `METHODS`. "auto" takes for dense matrices "cholesky" where they are declared to be positive
-            definite, else "lu", and "lstsq" where they aren't square; for sparse matrices and functions "cg", "minres"
-            or "bicgstab(2)", as A is declared to be positive definite, symmetric or neither, and "lsmr" where it isn't
-            square. "bicgstab(l)", "gmres(restart)" and "gcrot(m)" take any number; "gmres" alone restarts after 30
-            steps, "gcrot" after 20, keeping as many of its ways before. "lsqr" and "lsmr" solve by least squares.
-            "lower" and "upper" solve with that triangle of a matrix, and don't read the rest. PhiML's names, such as
-            "CG" and "scipy-GMres", are taken too.
-        x0: The initial guess of an iteration, laid out like the solution, or one vector; by default zero. Its gradient
-            is zero.
-        rtol: How small the norm of `b - A x` must be, relative to that of `b`: a number, or one for each system. By
-            default: 1e-8, or 100 times the data type's `eps` if that is more. For "lsqr" and "lsmr" it is enough that
+        method: One of `METHODS`. "auto" chooses for dense matrices "cholesky" if they are declared to be positive
+            definite, otherwise "lu", and "lstsq" if they aren't square; for sparse matrices and functions "cg",
+            "minres" or "bicgstab(2)" if A is declared to be positive definite, symmetric or neither, and "lsmr" if it
+            isn't square. "bicgstab(l)", "gmres(restart)" and "gcrot(m)" take any number; "gmres" restarts after 30
+            steps by default, "gcrot" after 20, and keeps as many earlier directions. "lsqr" and "lsmr" solve by least
+            squares. "lower" and "upper" solve with that triangle of a matrix, without reading the rest. PhiML's names,
+            such as "CG" and "scipy-GMres", are accepted too.
+        x0: The initial guess of an iteration, in the layout of the solution, or one vector; by default zero. Its
+            gradient is zero.
+        rtol: The tolerance for the norm of `b - A x` relative to that of `b`: a number, or one for each system. By
+            default 1e-8, or 100 times the data type's `eps` if that is more. For "lsqr" and "lsmr" it is enough that
             the norm of `adjoint(A) (b - A x)` is that small relative to the product of the norms of A and `b - A x`.
-        atol: How small that norm may be to do in any case.
-        max_steps: The most steps of an iteration: 10 for each unknown by default. A sequence asks for the trajectory:
-            the result after each of these numbers of steps, or at the end where that came sooner.
-        preconditioner: A linear function of residuals, laid out like the solution, that returns approximate solutions;
-            with `transposed`, a function too, where it has it. For "cg" and "minres" it is positive definite. The
-            solution
-            does not depend on it, so what it is made of is to go through `autodiff.stop_gradient`.
+        atol: The absolute tolerance for the norm of `b - A x`; the larger of both tolerances counts.
+        max_steps: The maximum number of steps of an iteration: by default 10 for each unknown. A sequence returns the
+            trajectory: the result after each of these numbers of steps, or at the end if that came earlier.
+        preconditioner: A linear function of residuals, in the layout of the solution, that returns approximate
+            solutions; it may have an attribute `transposed`, its transpose. For "cg" and "minres" it must be positive
+            definite. The solution does not depend on it, so apply `autodiff.stop_gradient` to its arrays.
         symmetric: Whether A is known to equal its transpose, conjugated for complex numbers.
         positive_definite: Whether A is known to be symmetric and have positive eigenvalues.
-        nullspace: The vectors that A, and its adjoint, make zero, where it is singular: "constant", a vector like `b`
-            without its batch, or a list of vectors. Of the solutions the one is found that has no part along them.
-            Where A doesn't make them zero, that is no solution, and ends as BREAKDOWN.
-        batch_ndim: For functions, how many of the first axes of all arrays in `b` are systems, which A takes at once.
-        args: What a function A takes besides: trees of arrays, in which the solution is differentiable, or anything.
-        throw: Raise `ConvergenceError` where a system has not converged, or one that a derivative is made of; its
+        nullspace: Vectors that a singular A, and its adjoint, map to zero: "constant", a vector like `b` without its
+            batch, or a list of vectors. The result is the solution that is orthogonal to them. If A doesn't map them to
+            zero, there is no such solution, and the status is BREAKDOWN.
+        batch_ndim: For functions, the number of leading axes of all arrays in `b` that are systems, which A takes
+            together.
+        args: Further arguments of a function A: trees of arrays, in which the solution is differentiable, or other
+            objects.
+        throw: Raise `ConvergenceError` where a system, or one for a derivative, has not converged; its
             `result` holds the result. Where values aren't concrete, as under `jit`, nothing is raised. False: return
             the result, whose `status` to check.
 
     Returns:
         A `SolveResult` with `x`, the true `residual` and `residual_norm`, `iterations`, `function_evaluations`, and
-        `status`, a `Status` code, besides `method`, `converged` and `message`. `x` and `residual` are laid out like
+        `status`, a `Status` code, and also `method`, `converged` and `message`. `x` and `residual` have the layout of
         `b`; the other fields have a number for each system: shape () or (..., k), and (...) with `axis=-1`. CONVERGED
-        means that the residual, computed anew from `x`, meets the tolerance: where it doesn't, although the iteration's
-        recursion says so, the iteration begins again from there, and ends as STAGNATED when that doesn't help. For a
+        means that the residual, recomputed from `x`, meets the tolerance. If only the residual of the iteration's
+        recursion meets it, the iteration restarts from there, and the status is STAGNATED if that doesn't help. For a
         zero `b` the solution is zero.
 
     Raises:
         TypeError: An argument of the wrong type, arrays of two libraries, integers; a function A that returns another
             structure or data type.
         ValueError: Shapes that don't fit, matrices that aren't square where they must be, arrays on two devices, a
-            negative tolerance, an unknown method, a method that needs more than is given.
+            negative tolerance, an unknown method, a method that needs further arguments.
         ConvergenceError: A system has not converged, unless `throw=False`.
 
-    Each system of a batch ends at its own convergence, as if solved alone. The solution is differentiable in `b`, the
-    entries of A and `args`, in both modes and to any order, by solving again with the same method, tolerances,
-    factors and preconditioner: how exact a derivative is, the tolerance says as well. One that does not converge there
-    raises, and with `throw=False` gives the best that was looked at. Along a trajectory the
-    derivative of each row is that of the solution. By "lsqr", "lsmr" and "lstsq" it needs full rank. `x` of a system
-    that fails is the best that was looked at.
+    Each system of a batch stops at its own convergence, as if solved alone. The solution is differentiable in `b`, the
+    entries of A and `args`, in both modes and to any order, by solving again with the same method, tolerances, factors
+    and preconditioner: so the tolerances also determine the accuracy of derivatives. A derivative that does not
+    converge raises, and with `throw=False` is the best iterate. Along a trajectory the derivative of each row is that
+    of the solution. Derivatives of "lsqr", "lsmr" and "lstsq" need full rank. If a system fails, `x` is its best
+    iterate.
 
-    On JAX compile calls with a function A, by `jax.jit` or `xpand_extensions.jit.jit`: called outside of it, the
-    iteration is compiled each time.
+    On JAX compile calls with a function A by `jax.jit` or `xpand_extensions.jit.jit`: otherwise the iteration is
+    compiled at each call.
 
     Source: `scipy.sparse.linalg`; `max_steps`, "cg-adaptive" and names: PhiML's `Backend.linear_solve`. The methods: M.
     R. Hestenes and E. Stiefel (1952); Y. Notay, SIAM J. Sci. Comput. 22 (2000) 1444; R. Fletcher (1976); G. L. G.
@@ -180,7 +181,7 @@ def solve(
 
 
 def _has_offset(operator: Map, problem: arguments.LinearProblem) -> bool:
-    """Tell whether a function is known not to be zero at zero."""
+    """Tell whether a function has a concrete, nonzero value at zero."""
     xp = array_namespace(problem.b)
     zero = xp.zeros_like(problem.b[..., :1])
     x = xp.broadcast_to(zero, (*problem.b.shape[:-1], problem.columns.size))
@@ -189,7 +190,7 @@ def _has_offset(operator: Map, problem: arguments.LinearProblem) -> bool:
 
 
 def _is_default(optional: tuple[Any, ...], axis: Any, batch_ndim: Any, args: Any, throw: Any) -> bool:
-    """Tell whether nothing is asked for but a method and tolerances; what isn't, is checked the long way."""
+    """Tell whether only a method and tolerances are given; other calls take the general path."""
     if (
         axis != -2
         or type(throw) is not bool
