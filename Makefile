@@ -10,7 +10,7 @@ BASE ?= HEAD
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
 
 .DEFAULT_GOAL := help
-.PHONY: help tour test test-deep lint types unit unit-deep quick references docs bench conformance dropin test-bank test-gpu sizes format clean
+.PHONY: help tour test test-deep lint types unit unit-deep quick references docs bench conformance dropin test-bank test-gpu test-torch-versions sizes format clean
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed 's/:[^#]*## /\t/' | expand -t 14
@@ -76,6 +76,9 @@ test-bank: .venv/test.stamp ## solve the whole bank of linear systems: make test
 
 test-gpu: ## with PYTHON's own packages, on a GPU: the tests, the official suite (SUITE=path), the benchmarks
 	PYTHONPATH="src:extensions:.:$(PACKAGES)" $(PYTHON) -m tests.gpu --suite "$(SUITE)" --examples $(EXAMPLES) --jobs $(JOBS) $(ARGS)
+
+test-torch-versions: .venv/test.stamp ## run the PyTorch tests on its oldest and newest release: VERSIONS="2.11.0 2.13.0"
+	$(BIN)/python tools/torch_versions.py $(VERSIONS) $(ARGS)
 
 sizes: ## print the lines of the package: in total, per part, and of the largest modules
 	$(PYTHON) tools/sizes.py
