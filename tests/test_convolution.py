@@ -14,7 +14,7 @@ from scipy import signal
 from tests.libraries import Library
 from tests.operations import Case, Check, check_values, checked
 from xpand_extensions import convolution
-from xpand_extensions.generic.convolution import _pieces as pieces
+from xpand_extensions.convolution import _pieces as pieces
 from xpand_extensions.vmap import vmap
 
 INTEGERS = ["int8", "int16", "int32", "int64", "uint8", "uint16", "uint32", "uint64"]

@@ -7,9 +7,9 @@ from typing import Any, ParamSpec, TypeVar
 from xpand import _arguments, array_namespace
 from xpand._arguments import Kind
 from xpand._typing import Array, DType, Namespace
+from xpand_extensions._width import is_narrow
 
 from .._dispatch import in_one_namespace
-from ..generic._width import is_narrow
 
 P = ParamSpec("P")
 R = TypeVar("R")

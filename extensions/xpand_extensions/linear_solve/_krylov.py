@@ -159,7 +159,7 @@ def krylov(
     `linear_solve.solve` calls this after it has checked the arguments.
 
     >>> import numpy as np
-    >>> from xpand_extensions.linear_solve import solve
+    >>> from ..linear_solve import solve
     >>> solve(np.asarray([[2.0, 0.0], [0.0, 4.0]]), np.asarray([2.0, 4.0]), method="cg").x
     array([1., 1.])
     """

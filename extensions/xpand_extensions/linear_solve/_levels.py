@@ -9,14 +9,14 @@ from xpand._typing import Array
 from .. import autodiff, devices, sparse
 from .._dispatch import in_one_namespace, pluggable
 from .._solver_status import Status
-from ..generic.linear_solve._direct_condition import estimate, verdict
-from ..generic.linear_solve._triangle_levels import schedule
 from ..sparse._containers import COO
 from ..sparse._pattern import eagerly, known
 from ..tracing._host import on_host
+from ._condition import estimate, verdict
 from ._factorization import Factorization
 from ._operators import times
 from ._preconditioners import on_device
+from ._triangle_levels import schedule
 
 
 @pluggable

@@ -36,7 +36,7 @@ class LinearOperator:
     It is a tree, of `args`.
 
     >>> import numpy as np
-    >>> from xpand_extensions.linear_solve import solve
+    >>> from ..linear_solve import solve
     >>> laplace = LinearOperator(lambda x: 2 * x - np.roll(x, 1) - np.roll(x, -1) + x, positive_definite=True)
     >>> solve(laplace, np.asarray([1.0, 2.0, 3.0])).x.round(6)
     array([1.75, 2.  , 2.25])

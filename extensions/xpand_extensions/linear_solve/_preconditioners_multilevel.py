@@ -6,8 +6,8 @@ from xpand import _arguments, array_namespace, is_concrete, namespace, trees
 from xpand._typing import Array
 
 from .. import sparse
-from ..generic.linear_solve._aggregation import Hierarchy, hierarchy
 from ..tracing._host import on_host
+from ._aggregation import Hierarchy, hierarchy
 from ._preconditioners import Preconditioner, as_tree, matrix_of, on_device, scaled
 
 

@@ -6,9 +6,9 @@ from xpand import _arguments, is_concrete, trees
 from xpand._typing import Array, Namespace
 
 from .. import sparse
-from ..generic.linear_solve._incomplete import incomplete
 from ..tracing._host import on_host
 from ._factorization import Factorization
+from ._incomplete import incomplete
 from ._preconditioners import Preconditioner, as_tree, diagonal_of, matrix_of, on_device, scaled
 from ._triangular import triangular
 

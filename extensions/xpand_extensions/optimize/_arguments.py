@@ -12,7 +12,7 @@ from xpand._typing import Array, DType, Namespace
 
 from .._transforms import arrays_of, as_array, is_number, without_arrays
 from ..control_flow._trees import paths
-from ..generic.optimize._vectors import eps_of
+from ._algorithms._vectors import eps_of
 
 
 class Vectors:

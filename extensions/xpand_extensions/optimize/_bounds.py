@@ -9,7 +9,7 @@ from xpand._typing import Array
 
 from .._solver_status import Status
 from .._transforms import as_array
-from ..generic.optimize._box import Box
+from ._algorithms._box import Box
 from ._arguments import Vectors
 from ._results import status_like
 from ._run import Record

@@ -12,7 +12,7 @@ from .._solver_status import Status, throw_unless_converged
 from .._transforms import as_array
 from .._transforms_patterns import in_namespace_of
 from .._where import clean_tracebacks
-from ..generic.optimize import _bracket as bracket
+from ._algorithms import _bracket as bracket
 from ._arguments import Vectors, args_of, callable_of, limits_of
 from ._implicit import implicit
 from ._results import OptimizeResult

@@ -8,7 +8,7 @@ from xpand._typing import Array
 
 from .._optional import import_optional
 from .._solver_status import Status
-from ..generic.optimize._box import Box
+from ._algorithms._box import Box
 from ._arguments import Limits
 from ._results import RUNNING
 from ._run import Record, stacked_records

@@ -10,7 +10,7 @@ from xpand._typing import Array
 from .._dispatch import pluggable
 from .._where import clean_tracebacks
 from ..control_flow._trees import first_array
-from ..generic.optimize._vectors import select
+from ._algorithms._vectors import select
 
 
 @clean_tracebacks

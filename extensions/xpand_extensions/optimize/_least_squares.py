@@ -9,8 +9,8 @@ from xpand._typing import Array
 from .. import autodiff
 from .._elsewhere import arguments_elsewhere
 from .._where import clean_tracebacks
-from ..generic.optimize import _levenberg as levenberg
-from ..generic.optimize import _residuals as newton
+from ._algorithms import _levenberg as levenberg
+from ._algorithms import _residuals as newton
 from ._arguments import Limits, Vectors, args_of, callable_of, limits_of, number
 from ._implicit import implicit
 from ._residuals import Residuals

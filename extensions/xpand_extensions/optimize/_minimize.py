@@ -11,12 +11,12 @@ from .._elsewhere import arguments_elsewhere
 from .._solver_status import throw_unless_converged
 from .._transforms_patterns import in_namespace_of
 from .._where import clean_tracebacks
-from ..generic.optimize import _descent as descent
-from ..generic.optimize import _first_order as first_order
-from ..generic.optimize import _simplex as simplex
-from ..generic.optimize._box import Box
-from ..generic.optimize._directions import BFGS, Directions, Gradient, LimitedMemory, NewtonCG
-from ..generic.optimize._vectors import full_like
+from ._algorithms import _descent as descent
+from ._algorithms import _first_order as first_order
+from ._algorithms import _simplex as simplex
+from ._algorithms._box import Box
+from ._algorithms._directions import BFGS, Directions, Gradient, LimitedMemory, NewtonCG
+from ._algorithms._vectors import full_like
 from ._arguments import Limits, Vectors, args_of, callable_of, limits_of, number
 from ._bounds import box_of, judged
 from ._host import SCIPY_BOUNDED, SCIPY_METHODS, SCIPY_WITHOUT_GRADIENT, Functions, minimize_on_host

@@ -9,8 +9,8 @@ from xpand._typing import Array
 from .. import autodiff
 from .._transforms import without_arrays
 from .._transforms_patterns import in_namespace_of
-from ..generic.optimize._residuals import Linearize
 from ..vmap import vmap
+from ._algorithms._residuals import Linearize
 from ._arguments import Vectors
 from ._results import OptimizeResult
 from ._run import Record

@@ -9,8 +9,8 @@ from xpand._typing import Array
 from .._elsewhere import arguments_elsewhere
 from .._solver_status import throw_unless_converged
 from .._where import clean_tracebacks
-from ..generic.optimize import _mixing as anderson
-from ..generic.optimize import _residuals as newton
+from ._algorithms import _mixing as anderson
+from ._algorithms import _residuals as newton
 from ._arguments import Vectors, args_of, callable_of, limits_of, number
 from ._implicit import implicit
 from ._residuals import Residuals

@@ -6,9 +6,9 @@ from typing import Any, NamedTuple
 from xpand import UnsupportedError, _arguments, array_namespace, is_concrete, trees
 from xpand._typing import Array
 
+from .._lazy import is_lazy
 from .._solver_status import Status
-from ..generic._lazy import is_lazy
-from ..generic.optimize._vectors import select
+from ._algorithms._vectors import select
 from ._arguments import Limits
 from ._iterate import iterate
 from ._results import RUNNING, status_like

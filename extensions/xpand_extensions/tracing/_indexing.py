@@ -20,7 +20,7 @@ from ._matrices import MATRICES
 def _written(operation: Operation) -> Callable[[Any], Callable[..., Any]]:
     def make(base: Any) -> Callable[..., Any]:
         def write(table: Any, values: Any, index: Any, *, dropped: bool, unique: bool) -> Any:
-            from ..generic._rows import row_kernels
+            from xpand_extensions._rows import row_kernels
 
             if 0 in values.shape or 0 in table.shape:
                 return base.asarray(table, copy=True)

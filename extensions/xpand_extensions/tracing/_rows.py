@@ -9,9 +9,9 @@ from typing import Any
 
 from xpand import array_namespace
 from xpand._typing import Array
+from xpand_extensions._at import GenericAt
 
 from .._index import Basic, Rows
-from ..generic._at import GenericAt
 from ..scatter._at import At, Operation
 from ._core import TracedArray
 from ._indexing import applied

@@ -8,8 +8,7 @@ from xpand import array_namespace
 from xpand._typing import Array, Namespace
 from xpand_extensions import convolution
 from xpand_extensions.convolution._geometry import by_dilation, convolver, part_of, transposer
-
-from ._pieces import by_taps, fast_length, flipped, new_zeros, result_shape, takes_fft
+from xpand_extensions.convolution._pieces import by_taps, fast_length, flipped, new_zeros, result_shape, takes_fft
 
 conv = convolver(by_taps)
 conv_transpose = transposer(by_dilation(by_taps))

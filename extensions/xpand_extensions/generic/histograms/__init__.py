@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from xpand import array_namespace, is_concrete
 from xpand._typing import Array
 from xpand_extensions import scatter, sorting
+from xpand_extensions._at import GenericAt
 from xpand_extensions._bounds import Mode, resolve
 from xpand_extensions.histograms import Histogram, HistogramDD
 
-from .._at import GenericAt
 from ._pieces import (
     checked_length,
     edges_of_range,

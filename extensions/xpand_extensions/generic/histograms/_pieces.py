@@ -9,10 +9,9 @@ from xpand import _arguments, array_namespace
 from xpand._typing import Array, DType, Namespace
 from xpand_extensions import histograms as facade
 from xpand_extensions import sorting
+from xpand_extensions._at import GenericAt
 from xpand_extensions._bounds import index_dtype
 from xpand_extensions.histograms import Histogram, HistogramDD
-
-from .._at import GenericAt
 
 Find: TypeAlias = Callable[[Array, Array, bool], Array]
 """Finds the bins of values of shape `(..., n)` between edges, equally spaced or not: their number for "in none"."""

@@ -8,8 +8,7 @@ from operator import and_
 from xpand import _arguments, array_namespace, is_concrete
 from xpand._typing import Array
 from xpand_extensions._bounds import Mode, resolve
-
-from .._rows import row_kernels
+from xpand_extensions._rows import row_kernels
 
 
 def unravel_index(

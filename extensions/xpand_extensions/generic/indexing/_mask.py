@@ -7,8 +7,7 @@ from typing import TypeAlias
 from xpand import _arguments, array_namespace
 from xpand._typing import Array, Scalar
 from xpand_extensions._bounds import index_dtype
-
-from .._rows import copied, row_kernels
+from xpand_extensions._rows import copied, row_kernels
 
 
 def boolean_mask(

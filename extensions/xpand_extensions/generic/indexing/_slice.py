@@ -6,9 +6,9 @@ from xpand import _arguments, array_namespace
 from xpand._typing import Array
 from xpand_extensions._bounds import index_dtype
 from xpand_extensions._index import Basic
+from xpand_extensions._rows import copied, row_kernels
 from xpand_extensions.indexing._slice import SliceMode
 
-from .._rows import copied, row_kernels
 from ..scatter._offsets import segment_ids
 
 

@@ -7,9 +7,8 @@ from xpand import _arguments, array_namespace
 from xpand._typing import Array, Scalar
 from xpand_extensions._bounds import Mode, resolve
 from xpand_extensions._index import Rows
-
-from .._rows import copied, flat_multi_index, row_kernels, rows
-from .._rows import fill_value as fill_of
+from xpand_extensions._rows import copied, flat_multi_index, row_kernels, rows
+from xpand_extensions._rows import fill_value as fill_of
 
 
 def take(

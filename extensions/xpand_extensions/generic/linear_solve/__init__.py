@@ -4,9 +4,9 @@ from typing import Any, Final
 
 from xpand import UnsupportedError
 from xpand._typing import Array
+from xpand_extensions._lazy import is_lazy
 from xpand_extensions.linear_solve._krylov import Found
 
-from .._lazy import is_lazy
 from ._direct_dense import factor_cholesky, factor_lu, factor_qr, factor_triangular
 from ._direct_sparse import factor_sparse, solve_sparse
 from ._krylov_run import run

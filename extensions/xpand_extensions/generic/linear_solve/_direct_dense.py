@@ -6,9 +6,8 @@ from xpand import _arguments, array_namespace
 from xpand._typing import Array, Namespace
 from xpand_extensions import linalg
 from xpand_extensions._solver_status import Status
+from xpand_extensions.linear_solve._condition import estimate, verdict
 from xpand_extensions.linear_solve._factors import CholeskyParts, LUParts, QRParts, TriangularParts
-
-from ._direct_condition import estimate, verdict
 
 
 def factor_lu(a: Array, /) -> LUParts:

@@ -11,9 +11,9 @@ import math
 from xpand import array_namespace, is_concrete
 from xpand._arguments import device_of
 from xpand._typing import Array, Namespace
+from xpand_extensions._width import widened
 
 from .._rational import rational
-from .._width import widened
 from ..special._gamma import TAIL_P, TAIL_Q, digamma
 from ..special._incomplete import BLOCK_SIZE, DEPTH, NODES
 from ..special._pieces import exp_minus

@@ -4,13 +4,13 @@ import math
 
 from xpand import array_namespace
 from xpand._typing import Array
+from xpand_extensions._at import GenericAt, binary
 from xpand_extensions._bounds import resolve
+from xpand_extensions._runs import Runs
 from xpand_extensions.scatter import Index
 from xpand_extensions.scatter._at import At
 from xpand_extensions.scatter._segments import Reduction, identity, nothing, reducer
 
-from .._at import GenericAt, binary
-from .._runs import Runs
 from ._nd import scatter, scatter_nd
 from ._offsets import segment_reduce
 

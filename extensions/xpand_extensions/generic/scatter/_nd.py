@@ -8,9 +8,8 @@ from xpand import _arguments, array_namespace
 from xpand._typing import Array, Scalar
 from xpand_extensions._bounds import Mode, index_dtype, resolve
 from xpand_extensions._index import Rows
+from xpand_extensions._rows import copied, flat_multi_index, row_kernels, rows
 from xpand_extensions.scatter._nd import ScatterOperation
-
-from .._rows import copied, flat_multi_index, row_kernels, rows
 
 
 def scatter(

@@ -6,10 +6,9 @@ from typing import Final
 from xpand import _arguments, array_namespace
 from xpand._typing import Array
 from xpand_extensions._bounds import index_dtype, resolve
+from xpand_extensions._rows import row_kernels, rows
 from xpand_extensions.scatter import segment_max, segment_mean, segment_min, segment_prod, segment_sum
 from xpand_extensions.scatter._offsets import SegmentOperation
-
-from .._rows import row_kernels, rows
 
 _REDUCE: Final = {
     "add": segment_sum,

@@ -5,9 +5,9 @@ from typing import Final
 
 from xpand import array_namespace
 from xpand._typing import Array, Namespace
+from xpand_extensions._width import widened
 
 from .._rational import polynomial
-from .._width import widened
 
 # Fitted with mpmath at Chebyshev points, within 1e-16. I0(x) and 2 I1(x)/x for |x| <= 8, of (x/8)².
 _I0_SMALL: Final = (

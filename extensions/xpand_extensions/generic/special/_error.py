@@ -10,9 +10,9 @@ from typing import Final
 
 from xpand import array_namespace
 from xpand._typing import Array, Namespace
+from xpand_extensions._width import widened
 
 from .._rational import rational
-from .._width import widened
 
 # erf(x)/x for |x| < 1, in x².
 _ERF_NUMERATOR: Final = (

@@ -5,9 +5,9 @@ from typing import Final
 
 from xpand import array_namespace
 from xpand._typing import Array, Namespace
+from xpand_extensions._width import widened
 
 from .._rational import polynomial, rational
-from .._width import widened
 from ._pieces import HALF_LOG_2PI, log_gamma_1p, stirling
 
 # The positive zero of the digamma function less one, in two parts, of which the first is a number of the data type.

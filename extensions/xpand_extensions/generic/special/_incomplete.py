@@ -12,8 +12,8 @@ from typing import Final
 from xpand import array_namespace, is_concrete
 from xpand._arguments import device_of
 from xpand._typing import Array, Namespace
+from xpand_extensions._width import widened
 
-from .._width import widened
 from ._gamma import gammaln
 from ._pieces import HALF_LOG_2PI, exp_minus, log1p_minus, log_gamma_1p, stirling
 

@@ -9,8 +9,7 @@ from typing import Any
 
 from xpand import array_namespace
 from xpand._typing import Array, Namespace
-
-from .._width import widened
+from xpand_extensions._width import widened
 
 
 @widened

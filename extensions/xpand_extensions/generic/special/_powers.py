@@ -5,9 +5,9 @@ from typing import Final
 
 from xpand import _arguments, array_namespace
 from xpand._typing import Array
+from xpand_extensions._width import widened
 
 from .._rational import polynomial
-from .._width import widened
 
 # sin(πx)/(πx) in x², to 1e-18 for |x| <= 1/4.
 _SINC: Final = tuple((-1) ** k * math.pi ** (2 * k) / math.factorial(2 * k + 1) for k in range(10))

@@ -9,8 +9,7 @@ from xpand._typing import Array, Scalar
 from xpand_extensions import windows
 from xpand_extensions._bounds import index_dtype
 from xpand_extensions.windows._arguments import passes, reducer
-
-from ._pieces import inside, reduce, reduce_by, scatter_to_extremes
+from xpand_extensions.windows._pieces import inside, reduce, reduce_by, scatter_to_extremes
 
 
 def sliding_window_view(

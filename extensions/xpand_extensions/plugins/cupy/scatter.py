@@ -12,10 +12,10 @@ import cupyx
 
 import xpand.cupy as xp
 from xpand._typing import Array
+from xpand_extensions._at import GenericAt
 from xpand_extensions._bounds import resolve
 from xpand_extensions._index import Rows
-from xpand_extensions.generic._at import GenericAt
-from xpand_extensions.generic._runs import Runs
+from xpand_extensions._runs import Runs
 from xpand_extensions.scatter import Index
 from xpand_extensions.scatter._at import At, Operation
 from xpand_extensions.scatter._segments import Reduction, nothing, reducer

@@ -11,7 +11,7 @@ import xpand.dask.array as xp
 from xpand._typing import Array
 from xpand_extensions import convolution
 from xpand_extensions.convolution._geometry import Geometry, by_dilation, convolver, transposer
-from xpand_extensions.generic.convolution._pieces import by_taps, dilated
+from xpand_extensions.convolution._pieces import by_taps, dilated
 
 
 def _conv(what: Geometry, x: Array, kernel: Array) -> Array:

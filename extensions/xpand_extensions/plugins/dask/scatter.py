@@ -12,8 +12,8 @@ import dask.array as da
 import xpand.dask.array as xp
 from xpand._typing import Array, Scalar
 from xpand_extensions import scatter as facade
+from xpand_extensions._at import GenericAt
 from xpand_extensions._bounds import Mode, resolve
-from xpand_extensions.generic._at import GenericAt
 from xpand_extensions.generic.scatter._offsets import segment_reduce as generic_segment_reduce
 from xpand_extensions.scatter._nd import ScatterOperation
 from xpand_extensions.scatter._offsets import SegmentOperation

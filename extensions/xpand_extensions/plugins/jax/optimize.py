@@ -8,7 +8,7 @@ import jax
 from xpand import trees
 from xpand._typing import Array
 
-from ...generic.optimize._iterate import is_known, looped, stepped
+from ...optimize._algorithms._loops import is_known, looped, stepped
 
 
 def iterate(

@@ -11,10 +11,10 @@ import numpy as np
 import xpand.jax as xp
 from xpand import UnsupportedError, is_concrete
 from xpand._typing import Array, Scalar
+from xpand_extensions._at import GenericAt, binary
 from xpand_extensions._bounds import Mode, resolve
 from xpand_extensions._index import Basic, Mask, Rows
-from xpand_extensions.generic._at import GenericAt, binary
-from xpand_extensions.generic._runs import Runs
+from xpand_extensions._runs import Runs
 from xpand_extensions.generic.scatter._nd import scatter as generic_scatter
 from xpand_extensions.generic.scatter._nd import scatter_nd as generic_scatter_nd
 from xpand_extensions.generic.scatter._offsets import segment_reduce as generic_segment_reduce

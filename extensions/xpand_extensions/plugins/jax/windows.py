@@ -7,8 +7,8 @@ import jax
 
 from xpand._typing import Array, Scalar
 from xpand_extensions.generic import windows as generic
-from xpand_extensions.generic.windows import _pieces as pieces
 from xpand_extensions.scatter._segments import Combination
+from xpand_extensions.windows import _pieces as pieces
 from xpand_extensions.windows._arguments import Pass, passes, reducer
 
 

@@ -12,10 +12,10 @@ import numpy as np
 
 import xpand.numpy as xp
 from xpand._typing import Array
+from xpand_extensions.convolution import _pieces as pieces
 from xpand_extensions.convolution._geometry import Geometry, convolver, part_of, transposer
+from xpand_extensions.convolution._pieces import dilated, reached
 from xpand_extensions.generic import convolution as generic
-from xpand_extensions.generic.convolution import _pieces as pieces
-from xpand_extensions.generic.convolution._pieces import dilated, reached
 
 _BLOCK: Final = 1 << 13
 """Elements of a block of rows: 64 KiB of float64. Four times as many are given back to the system after each call."""

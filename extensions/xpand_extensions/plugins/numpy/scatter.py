@@ -10,10 +10,10 @@ import numpy as np
 
 import xpand.numpy as xp
 from xpand._typing import Array, Scalar
+from xpand_extensions._at import GenericAt
 from xpand_extensions._bounds import Mode, out_of_bounds, resolve
 from xpand_extensions._index import Rows, check_types
 from xpand_extensions._optional import import_if_usable
-from xpand_extensions.generic._at import GenericAt
 from xpand_extensions.generic.scatter._nd import scatter as generic_scatter
 from xpand_extensions.generic.scatter._nd import scatter_nd as generic_scatter_nd
 from xpand_extensions.scatter import Index

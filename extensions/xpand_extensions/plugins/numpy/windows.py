@@ -9,10 +9,10 @@ from numpy.lib.stride_tricks import as_strided
 
 import xpand.numpy as xp
 from xpand._typing import Array
-from xpand_extensions.generic.windows._pieces import inside
 from xpand_extensions.scatter._segments import Combination, identity
 from xpand_extensions.windows._arguments import COMBINATIONS, Pass, passes, reducer
 from xpand_extensions.windows._passes import pad_axis, reduce_axis
+from xpand_extensions.windows._pieces import inside
 from xpand_extensions.windows._tiles import Tiles
 
 from ._masked import no_mask

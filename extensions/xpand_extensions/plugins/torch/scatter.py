@@ -12,10 +12,10 @@ from xpand import UnsupportedError, is_concrete
 from xpand._typing import Array, Scalar
 from xpand.torch import _private as private
 from xpand.torch._concrete import is_traced
+from xpand_extensions._at import GenericAt, binary
 from xpand_extensions._bounds import Mode, out_of_bounds, resolve
 from xpand_extensions._index import Basic, Mask, Rows
-from xpand_extensions.generic._at import GenericAt, binary
-from xpand_extensions.generic._runs import Runs
+from xpand_extensions._runs import Runs
 from xpand_extensions.generic.scatter._nd import scatter as generic_scatter
 from xpand_extensions.generic.scatter._nd import scatter_nd as generic_scatter_nd
 from xpand_extensions.generic.scatter._nd import write

@@ -15,8 +15,8 @@ from xpand._typing import Array, Scalar
 from xpand.torch import _private as private
 from xpand.torch._concrete import is_traced
 from xpand_extensions.generic import windows as generic
-from xpand_extensions.generic.windows import _pieces as pieces
 from xpand_extensions.scatter._segments import Combination, identity
+from xpand_extensions.windows import _pieces as pieces
 from xpand_extensions.windows._arguments import Pass, reducer
 from xpand_extensions.windows._tiles import Tiles
 

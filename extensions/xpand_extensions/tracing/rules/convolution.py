@@ -12,7 +12,7 @@ from typing import Any, Final
 
 from xpand_extensions import convolution
 from xpand_extensions.convolution._geometry import Geometry, part_of, span, transposed_sizes
-from xpand_extensions.generic.convolution._pieces import dilated, padded, reached, result_shape
+from xpand_extensions.convolution._pieces import dilated, padded, reached, result_shape
 
 from .._core import Aval
 from .._derivatives import LINEAR

@@ -4,8 +4,8 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from xpand._arguments import device_of
+from xpand_extensions._at import GenericAt
 from xpand_extensions._index import Rows
-from xpand_extensions.generic._at import GenericAt
 
 from .._derivatives import LINEAR, First, joint
 from .._rows import read_rows, write_rows

@@ -10,7 +10,7 @@ from typing import Any, Final
 from xpand._arguments import device_of
 from xpand_extensions import indexing, scatter
 from xpand_extensions._bounds import index_dtype, resolve
-from xpand_extensions.generic._rows import row_kernels
+from xpand_extensions._rows import row_kernels
 
 from .._core import Aval
 from .._derivatives import LINEAR, contribution, joint

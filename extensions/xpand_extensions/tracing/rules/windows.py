@@ -6,9 +6,9 @@ from typing import Any, Final
 
 from xpand import array_namespace
 from xpand_extensions import windows
-from xpand_extensions.generic.windows._pieces import extreme_positions, inside, scatter_to_extremes
 from xpand_extensions.padding import pad
 from xpand_extensions.windows._arguments import Pass, passes
+from xpand_extensions.windows._pieces import extreme_positions, inside, scatter_to_extremes
 
 from ..._sums import plain_sum
 from .._core import Aval

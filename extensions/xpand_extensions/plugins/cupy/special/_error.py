@@ -2,7 +2,7 @@
 
 from cupyx.scipy import special
 
-from xpand_extensions.generic._width import widened
+from xpand_extensions._width import widened
 
 erf = widened(special.erf)
 erfc = widened(special.erfc)

@@ -2,7 +2,7 @@
 
 from cupyx.scipy import special
 
-from xpand_extensions.generic._width import widened
+from xpand_extensions._width import widened
 
 sigmoid = expit = widened(special.expit)
 log_sigmoid = widened(special.log_expit)

@@ -11,8 +11,8 @@ import jax.numpy as jnp
 import jax.scipy.special
 
 from xpand._typing import Array
+from xpand_extensions._width import widened
 from xpand_extensions.generic import special as generic
-from xpand_extensions.generic._width import widened
 from xpand_extensions.generic.special._error import erfcx
 
 from .._derivatives import compiled

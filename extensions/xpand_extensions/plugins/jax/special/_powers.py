@@ -6,8 +6,8 @@ import jax
 import jax.numpy as jnp
 
 from xpand._typing import Array
+from xpand_extensions._width import widened
 from xpand_extensions.generic import special as generic
-from xpand_extensions.generic._width import widened
 
 from .._derivatives import compiled
 

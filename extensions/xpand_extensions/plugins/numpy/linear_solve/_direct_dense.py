@@ -10,7 +10,7 @@ import xpand.numpy as xp
 from xpand._typing import Array
 from xpand_extensions._solver_status import Status
 from xpand_extensions.generic.linear_solve import _direct_dense as generic
-from xpand_extensions.generic.linear_solve._direct_condition import estimate, starts_of, verdict
+from xpand_extensions.linear_solve._condition import estimate, starts_of, verdict
 from xpand_extensions.linear_solve._factors import CholeskyParts, LUParts, QRParts, TriangularParts
 
 from ..linalg._pivots import order_of

@@ -15,7 +15,7 @@ from scipy.sparse.linalg import splu
 import xpand.numpy as xp
 from xpand._typing import Array
 from xpand_extensions._solver_status import Status
-from xpand_extensions.generic.linear_solve._direct_condition import estimate
+from xpand_extensions.linear_solve._condition import estimate
 from xpand_extensions.linear_solve._factors import SparseParts
 
 _OPTIONS: Final[dict[str, dict[str, Any]]] = {

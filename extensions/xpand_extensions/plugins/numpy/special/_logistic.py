@@ -6,8 +6,8 @@ import numpy as np
 import scipy.special
 
 from xpand._typing import Array
+from xpand_extensions._width import widened
 from xpand_extensions.generic import special as generic
-from xpand_extensions.generic._width import widened
 
 from .._scipy import scipy_or
 

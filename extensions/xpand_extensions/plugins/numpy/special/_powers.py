@@ -3,7 +3,7 @@
 import numpy as np
 
 from xpand._typing import Array
-from xpand_extensions.generic._width import widened
+from xpand_extensions._width import widened
 
 
 def cbrt(x: Array, /) -> Array:

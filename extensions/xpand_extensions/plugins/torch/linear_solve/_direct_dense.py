@@ -8,7 +8,7 @@ import xpand.torch as xp
 from xpand._typing import Array
 from xpand_extensions._solver_status import Status
 from xpand_extensions.generic.linear_solve import _direct_dense as generic
-from xpand_extensions.generic.linear_solve._direct_condition import estimate, verdict
+from xpand_extensions.linear_solve._condition import estimate, verdict
 from xpand_extensions.linear_solve._factors import CholeskyParts, LUParts
 
 from ..linalg._pivots import order_of

@@ -3,8 +3,8 @@
 import torch
 
 from xpand._typing import Array
+from xpand_extensions._width import widened
 from xpand_extensions.generic import special as generic
-from xpand_extensions.generic._width import widened
 
 from .._corrected import corrected
 

@@ -11,9 +11,9 @@ import torch
 from xpand import is_concrete
 from xpand._typing import Array
 from xpand.torch._differentiated import is_differentiated
+from xpand_extensions._width import widened
 from xpand_extensions.generic import special as generic
 from xpand_extensions.generic._blocks import in_blocks
-from xpand_extensions.generic._width import widened
 from xpand_extensions.generic.special._gamma import factorials
 
 from .._corrected import corrected

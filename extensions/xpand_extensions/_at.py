@@ -8,10 +8,9 @@ from xpand import UnsupportedError, _arguments, array_namespace, is_concrete, is
 from xpand._typing import Array, DType, Namespace, Scalar
 from xpand_extensions._bounds import Mode, index_dtype
 from xpand_extensions._index import Basic, Mask, Rows, Selection, rows_of_mask, select
+from xpand_extensions._runs import Matches, Runs
 from xpand_extensions.scatter._at import At, Operation
 from xpand_extensions.scatter._segments import Combination, identity
-
-from ._runs import Matches, Runs
 
 Binary = Callable[[Array, Array], Array]
 

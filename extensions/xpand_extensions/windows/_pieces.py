@@ -7,13 +7,12 @@ from typing import Any
 
 from xpand import _arguments, array_namespace
 from xpand._typing import Array, Namespace, Scalar
+from xpand_extensions._at import binary
 from xpand_extensions._bounds import index_dtype
 from xpand_extensions.scatter import segment_sum
 from xpand_extensions.scatter._segments import Combination, identity
 from xpand_extensions.windows._arguments import Pass
 from xpand_extensions.windows._passes import pad_axis, reduce_axis
-
-from .._at import binary
 
 
 def reduce_by(combination: Combination, x: Array, steps: Sequence[Pass]) -> Array:

@@ -5,11 +5,10 @@ from typing import Any
 
 from xpand import _arguments, array_namespace
 from xpand._typing import Array, Namespace
+from xpand_extensions._at import GenericAt
 from xpand_extensions._bounds import Mode, index_dtype, resolve
 from xpand_extensions._index import Rows
 from xpand_extensions.scatter import at
-
-from ._at import GenericAt
 
 
 def row_kernels(x: Array) -> GenericAt:

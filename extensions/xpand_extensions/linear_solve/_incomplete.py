@@ -5,8 +5,8 @@ from typing import NamedTuple
 from xpand import array_namespace
 from xpand._typing import Array, Namespace
 
-from ... import scatter, sparse
-from ...sparse._products import csr_rows
+from .. import scatter, sparse
+from ..sparse._products import csr_rows
 
 _MOST_SWEEPS = 200
 _ROUNDING = 4.0

@@ -15,7 +15,7 @@ from xpand import array_namespace
 from xpand._typing import Array
 
 from ...linalg import triangular_solve
-from ._iterate import is_known, looped, stepped
+from ._loops import is_known, looped, stepped
 from ._vectors import apply, dot, eps_of, full_like, identity, norm, quotient, select, times
 
 

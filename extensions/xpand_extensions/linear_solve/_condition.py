@@ -4,8 +4,9 @@ from collections.abc import Callable
 
 from xpand import _arguments
 from xpand._typing import Array, DType, Namespace
-from xpand_extensions._bounds import index_dtype
-from xpand_extensions._solver_status import Status
+
+from .._bounds import index_dtype
+from .._solver_status import Status
 
 
 def estimate(

@@ -5,8 +5,8 @@ from typing import Any, NamedTuple, TypeAlias
 from xpand import array_namespace
 from xpand._typing import Array, Namespace
 
-from ... import scatter, sparse
-from ..._optional import import_optional
+from .. import scatter, sparse
+from .._optional import import_optional
 
 _MOST_LEVELS = 30
 _LEAST_COARSENING = 0.8
@@ -32,7 +32,7 @@ def hierarchy(a: sparse.CSR, candidate: Array, strength: float, coarsest: int, b
 
 def smoother(xp: Namespace, a: sparse.CSR) -> Array:
     """Return the weights of damped Jacobi: 4/3 of the inverse diagonal, over the largest eigenvalue."""
-    from ...linear_solve._preconditioners import diagonal_of, largest_eigenvalue
+    from ._preconditioners import diagonal_of, largest_eigenvalue
 
     inverse = 1.0 / diagonal_of("multilevel", a)
     weights: Array = inverse * (4.0 / 3.0 / largest_eigenvalue(a, inverse))

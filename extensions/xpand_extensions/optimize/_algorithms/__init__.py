@@ -1,0 +1,1 @@
+"""The steps of the optimisers and root finders, in terms of the standard."""
