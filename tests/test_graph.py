@@ -21,9 +21,9 @@ from xpand_extensions import scatter, special
 from xpand_extensions.autodiff import checkpoint, custom_jvp, custom_linear_solve, grad
 from xpand_extensions.control_flow import cond, fori_loop, scan, while_loop
 from xpand_extensions.jit import ShapeDtype, eval_shape, jit, make_graph, named_call, pure_callback
-from xpand_extensions.plugins.numpy.jit import _blocks
+from xpand_extensions.plugins.numpy.jit import blocks
 from xpand_extensions.tracing import Equation, Graph, GraphError, Variable, traced_namespace
-from xpand_extensions.tracing._compile import compiled
+from xpand_extensions.tracing._compile import compiled, steps_of
 from xpand_extensions.tracing._core import Aval
 from xpand_extensions.tracing._simplify import simplified
 from xpand_extensions.vmap import vmap
@@ -466,7 +466,7 @@ def short(function: Callable[..., Any], *arrays: Any) -> list[str]:
     graph = graph_of(function, *arrays)
     found = simplified(graph)
     found.check()
-    for program in (found.run, compiled(graph), compiled(graph, _blocks.fused)):
+    for program in (found.run, compiled(graph), compiled(graph, blocks.BACKEND)):
         for actual, expected in zip(program(*arrays), graph.run(*arrays), strict=True):
             assert actual.dtype == expected.dtype
             assert np.asarray(actual).tobytes() == np.asarray(expected).tobytes()
@@ -728,8 +728,8 @@ def run_program(program: tuple[list[tuple[str, int, int]], list[int]], *arrays: 
 @given(inputs(), programs(), st.sampled_from([1, 6]))
 def test_blocks_give_what_numpy_gives(arrays: list[np.ndarray], program: Any, block: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_blocks, "BLOCK", block)
-        patch.setattr(_blocks, "LEAST", 2 * block)
+        patch.setattr(blocks, "BLOCK", block)
+        patch.setattr(blocks, "LEAST", 2 * block)
         compiled = jit(lambda *arrays: run_program(program, *arrays))
         before = [x.copy() for x in arrays]
         with np.errstate(all="ignore"):
@@ -742,14 +742,14 @@ def test_blocks_give_what_numpy_gives(arrays: list[np.ndarray], program: Any, bl
 
 
 def test_large_arrays_are_done_block_by_block() -> None:
-    x = np.linspace(-3.0, 3.0, 3 * _blocks.LEAST + 5)
-    wide = x[: 2 * _blocks.LEAST].reshape(-1, 256)
+    x = np.linspace(-3.0, 3.0, 3 * blocks.LEAST + 5)
+    wide = x[: 2 * blocks.LEAST].reshape(-1, 256)
 
     def f(x: Any) -> Any:
         return x * of(x).exp(-x * x) + 1.0, of(x).sum(of(x).cos(x) ** 2)
 
     for each in (x, wide, wide.T, x[::2]):
-        steps = _blocks.fused(simplified(graph_of(f, each)))
+        steps = steps_of(simplified(graph_of(f, each)), blocks.BACKEND)
         assert len(steps) < len(graph_of(f, each).equations)
         for actual, wanted in zip(jit(f)(each), f(each)):
             np.testing.assert_array_equal(actual, wanted)

@@ -13,7 +13,8 @@ import pytest
 
 import xpand
 from xpand_extensions import jit
-from xpand_extensions.plugins.cupy._kernels import C_TYPES, MOST_ARRAYS, OPTIONS, fused
+from xpand_extensions.plugins.cupy._kernels import C_TYPES, MOST_ARRAYS, OPTIONS
+from xpand_extensions.plugins.cupy._kernels import Kernels as CuPyKernels
 from xpand_extensions.tracing._compile import compiled
 
 COMPILER = shutil.which("g++")
@@ -65,7 +66,7 @@ def kernels(tmp_path: Path) -> Kernels:
 def check(kernels: Kernels, function: Callable[..., Any], *arrays: np.ndarray, ulps: int = 0, alone: int = 0) -> str:
     """Compare a function with itself as kernels; `alone` of its operations are in none. Returns the kernels' text."""
     graph = jit.make_graph(function)(*arrays)
-    run = compiled(graph, lambda short: fused(short, kernels))
+    run = compiled(graph, CuPyKernels(kernels))
     with np.errstate(all="ignore"):
         found, expected = run(*arrays), graph.run(*arrays)
     assert len(found) == len(expected)

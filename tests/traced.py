@@ -23,7 +23,7 @@ from tests.cases import (
 from tests.libraries import Library
 from tests.references import stored
 from xpand_extensions.autodiff import grad, jvp
-from xpand_extensions.plugins.numpy.jit._blocks import fused
+from xpand_extensions.plugins.numpy.jit.blocks import BACKEND
 from xpand_extensions.tracing import traced_namespace
 from xpand_extensions.tracing._compile import compiled
 from xpand_extensions.tracing._core import aval_of
@@ -49,7 +49,7 @@ def traced_stage(case: Case) -> None:
     assert_close(library, graph.run(*arrays), expected, case)
     graph.check()
     simplified(graph).check()
-    assert_close(library, compiled(graph, fused)(*arrays), expected, case)
+    assert_close(library, compiled(graph, BACKEND)(*arrays), expected, case)
 
 
 @mapping
@@ -153,7 +153,7 @@ def traced_grad(case: Case) -> None:
         assert_close(library, graph.run(*arrays), expected, case, TO_JAX)
         graph.check()
         simplified(graph).check()
-        assert_close(library, compiled(graph, fused)(*arrays), expected, case, TO_JAX)
+        assert_close(library, compiled(graph, BACKEND)(*arrays), expected, case, TO_JAX)
 
 
 @differentiating

@@ -8,6 +8,7 @@ import inspect
 import warnings
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterable, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from contextvars import ContextVar
 from functools import partial, wraps
 from threading import Lock
@@ -102,6 +103,45 @@ class Compiled(Opaque, Generic[V]):
         with self._lock:
             self._entries.clear()
             self._count = 0
+
+
+def by_signature(
+    function: Callable[..., Any],
+    what: str,
+    signature: Callable[[Sequence[Any]], Hashable],
+    compile_for: Callable[[Sequence[Any]], tuple[Callable[..., Any], bool]],
+    lock: Callable[[], AbstractContextManager[Any]] = nullcontext,
+) -> Callable[..., Any]:
+    """Make the function of arrays and numbers that is compiled once for each signature of theirs.
+
+    Args:
+        function: What is compiled, for messages.
+        what: What of its arguments the signature holds, for messages.
+        signature: Returns the key of a call.
+        compile_for: Returns a program for such arguments, and whether to cache it.
+        lock: Held while compiling.
+    """
+    programs: Compiled[Callable[..., Any]] = Compiled(function, what)
+    last: tuple[Any, Any] = (None, None)  # most calls are like the one before
+
+    def call(*leaves: Any) -> Any:
+        nonlocal last
+        key = signature(leaves)
+        known, program = last
+        if key != known:
+            program, is_cached = programs.get(key), True
+            if program is None:
+                with lock():
+                    program = programs.get(key)  # of another thread, which came first
+                    if program is None:
+                        program, is_cached = compile_for(leaves)
+                        if is_cached:
+                            program = programs.add(key, program)
+            if is_cached:
+                last = key, program
+        return program(*leaves)
+
+    return call
 
 
 def name_of(function: Callable[..., Any]) -> str:
@@ -253,6 +293,23 @@ def _completed(
     by_number = [positional[i].name for i in numbers if 0 <= i < count and positional[i].name in named]
     by_name = [i for i, p in enumerate(positional) if p.name in names and p.name in named]
     return [*numbers, *by_name], [*names, *by_number]
+
+
+class Flattened:
+    """A function that returns the leaves of what another returns, and keeps the structure."""
+
+    __slots__ = ("__name__", "_function", "structure")
+
+    def __init__(self, function: Callable[..., Any]) -> None:
+        """Keep the function."""
+        self._function = function
+        self.__name__ = name_of(function)
+        self.structure: Any = None
+
+    def __call__(self, *leaves: Array) -> tuple[Array, ...]:
+        """Call the function."""
+        found, self.structure = trees.flatten(self._function(*leaves))
+        return tuple(found)
 
 
 class Flat:

@@ -5,6 +5,7 @@ from typing import Any, Final, NamedTuple
 
 from xpand._typing import Array
 
+from ._backend import LIBRARY, Backend
 from ._batching import batched
 from ._compile import compiled
 from ._core import TracedArray, aval_of, bare
@@ -23,10 +24,10 @@ RULES: Final = ("custom_jvp", "custom_vjp")
 class Body:
     """A graph whose inputs and outputs are arrays, with a cache of the graphs derived from it."""
 
-    __slots__ = ("_made", "graph")
+    __slots__ = ("_made", "backend", "graph")
 
-    def __init__(self, graph: Graph) -> None:
-        self.graph = graph
+    def __init__(self, graph: Graph, backend: Backend = LIBRARY) -> None:
+        self.graph, self.backend = graph, backend
         self._made: dict[Any, Any] = {}
 
     def __reduce__(self) -> Any:
@@ -59,8 +60,12 @@ class Body:
     @property
     def program(self) -> Callable[..., tuple[Any, ...]]:
         """The graph, compiled."""
-        found: Callable[..., tuple[Any, ...]] = self.made("program", lambda: compiled(self.graph))
+        found: Callable[..., tuple[Any, ...]] = self.made("program", lambda: compiled(self.graph, self.backend))
         return found
+
+    def compiled_by(self, backend: Backend) -> "Body":
+        """Return the body whose program a backend compiles."""
+        return self.made(("compiled_by", backend), lambda: Body(self.graph, backend))  # type: ignore[no-any-return]
 
     def run(self, *arrays: Array) -> tuple[Any, ...]:
         """Run the graph: compiled, and operation by operation where an array is traced."""
@@ -171,7 +176,8 @@ class Body:
         inputs = [*(given[i] for i in some), *outputs, *graph.inputs[count:]]
         before = Graph(graph.namespace, given, graph.constants, early, outputs)
         after = Graph(graph.namespace, inputs, graph.constants, late, graph.outputs)
-        return Parts(Body(without_unused(before)), Body(without_unused(after)), some)
+        first, rest = (Body(without_unused(each), self.backend) for each in (before, after))
+        return Parts(first, rest, some)
 
     @property
     def silent(self) -> "Body":

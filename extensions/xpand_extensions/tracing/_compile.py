@@ -1,13 +1,11 @@
-"""Compile graphs to straight-line calls of the library's own functions, without dispatch between them.
-
-A plug-in may fuse several operations into one step where its library runs them faster together.
-"""
+"""Compile graphs to straight-line calls of groups that a backend lowered, and of the library's own functions."""
 
 import math
-from collections.abc import Callable, Sequence
-from typing import Any, Final, TypeAlias
+from collections.abc import Callable, Collection, Hashable, Sequence
+from typing import Any, Final, NamedTuple, TypeAlias
 
 from ._aliases import to_be_copied
+from ._backend import LIBRARY, Backend
 from ._graph import Equation, Graph, Variable
 from ._simplify import simplified
 from ._specialise import specialised
@@ -15,59 +13,125 @@ from ._specialise import specialised
 LARGE: Final = 1024
 """Arrays with at least this many elements are dropped after their last use; others when the program ends."""
 
-
-class Step:
-    """A call of a function of arrays and numbers that defines variables."""
-
-    __slots__ = ("function", "inputs", "outputs", "params", "several")
-
-    def __init__(
-        self,
-        function: Callable[..., Any],
-        inputs: Sequence[Any],
-        params: dict[str, Any],
-        outputs: Sequence[Variable],
-        several: bool,
-    ) -> None:
-        """Make the step `outputs = function(*inputs, **params)`; `several`: the function returns a sequence."""
-        self.function, self.inputs, self.params, self.outputs = function, tuple(inputs), params, tuple(outputs)
-        self.several = several
+Users: TypeAlias = dict[Variable, list[Any]]
+"""The equations that use each variable; None stands for the outputs of the graph."""
 
 
-Fuse: TypeAlias = Callable[[Graph], list[Step]]
+class Step(NamedTuple):
+    """A call `outputs = function(*inputs, **params)` of a program; `several`: the function returns a sequence."""
+
+    function: Callable[..., Any]
+    inputs: Sequence[Any]
+    params: dict[str, Any]
+    outputs: Sequence[Variable]
+    several: bool
 
 
-def steps_of(graph: Graph) -> list[Step]:
-    """Make a step for each operation."""
-    return [step_of(equation) for equation in graph.equations]
-
-
-def step_of(equation: Equation) -> Step:
-    """Make the step for an operation."""
-    function, params = specialised(equation)
-    return Step(function, equation.inputs, params, equation.outputs, equation.op.result is not None)
-
-
-def compiled(graph: Graph, fuse: Fuse = steps_of, single: bool = False) -> Callable[..., Any]:
+def compiled(graph: Graph, backend: Backend = LIBRARY, single: bool = False) -> Callable[..., Any]:
     """Compile a graph to a function of the library's own arrays.
 
     Args:
         graph: The graph.
-        fuse: Makes steps of a simplified graph.
+        backend: Compiles what it accepts of the simplified graph.
         single: The function returns the one output itself, and not a tuple of outputs.
     """
     short = simplified(graph)
-    steps = fuse(short)
-    source = _Source(short)
+    return program(short, steps_of(short, backend), to_be_copied(graph, short), single)
+
+
+def steps_of(graph: Graph, backend: Backend) -> list[Step]:
+    """Make the steps of a graph: one for each group that a backend lowers, one for each other equation."""
+    if backend is LIBRARY:
+        return [_step(equation, backend) for equation in graph.equations]
+    users = _users(graph)
+    steps: list[Step] = []
+    groups: dict[Hashable, list[Equation]] = {}  # open groups, by kind; none depends on another
+    where: dict[Variable, Hashable] = {}
+
+    def flush(kind: Hashable) -> None:
+        equations = groups.pop(kind)
+        for equation in equations:
+            for x in equation.outputs:
+                del where[x]
+        part = part_of(graph, equations, users)
+        function = backend.lower(part)
+        if function is None:
+            steps.extend(_step(equation, backend) for equation in equations)
+        else:
+            steps.append(Step(function, [*part.inputs, *part.constants], {}, part.outputs, True))
+
+    for equation in graph.equations:
+        joins = backend.accepts(equation) and not equation.effects
+        kind = backend.group_of(equation) if joins else None
+        for x in equation.inputs:
+            if isinstance(x, Variable) and x in where and not (joins and where[x] == kind):
+                flush(where[x])
+        if joins:
+            groups.setdefault(kind, []).append(equation)
+            where.update(dict.fromkeys(equation.outputs, kind))
+        else:
+            steps.append(_step(equation, backend))
+    for kind in list(groups):
+        flush(kind)
+    return steps
+
+
+def part_of(graph: Graph, equations: Sequence[Equation], users: Users | None = None) -> Graph:
+    """Return some equations of a graph as a graph, whose outputs are the variables that the rest of the graph uses."""
+    users = _users(graph) if users is None else users
+    inside = set(map(id, equations))
+    made = {x: None for equation in equations for x in equation.outputs}
+    used = (x for equation in equations for x in equation.inputs if isinstance(x, Variable) and x not in made)
+    given = list(dict.fromkeys(used))
+    constants = {x: graph.constants[x] for x in given if x in graph.constants}
+    outputs = [x for x in made if any(id(user) not in inside for user in users.get(x, ()))]
+    return Graph(graph.namespace, [x for x in given if x not in constants], constants, equations, outputs)
+
+
+def _users(graph: Graph) -> Users:
+    users: Users = {}
+    for user, inputs in (*((each, each.inputs) for each in graph.equations), (None, graph.outputs)):
+        for x in inputs:
+            if isinstance(x, Variable):
+                users.setdefault(x, []).append(user)
+    return users
+
+
+def _step(equation: Equation, backend: Backend) -> Step:
+    """Make the step of an operation that the library does; a backend compiles the bodies of loops and branches."""
+    function, params = specialised(equation)
+    if backend is not LIBRARY:
+        params = {name: _compiled_by(backend, value) for name, value in params.items()}
+    return Step(function, equation.inputs, params, equation.outputs, equation.op.result is not None)
+
+
+def _compiled_by(backend: Backend, value: Any) -> Any:
+    if type(value) is tuple:
+        return tuple([_compiled_by(backend, part) for part in value])
+    return value.compiled_by(backend) if hasattr(type(value), "compiled_by") else value
+
+
+def program(
+    graph: Graph, steps: Sequence[Step], copied: Collection[int] = (), single: bool = False
+) -> Callable[..., Any]:
+    """Make the function that takes the steps of a graph one by one.
+
+    Args:
+        graph: The graph.
+        steps: Its steps, each after those that it needs.
+        copied: The positions of outputs that are copied.
+        single: As in `compiled`.
+    """
+    source = _Source(graph)
     last: dict[Variable, int] = {}
     for number, step in enumerate(steps):
         last.update((x, number) for x in step.inputs if isinstance(x, Variable))
-    lasting = {x for x in short.outputs if isinstance(x, Variable)} | set(short.constants)
+    lasting = {x for x in graph.outputs if isinstance(x, Variable)} | set(graph.constants)
     for number, step in enumerate(steps):
         source.call(step)
         used = dict.fromkeys(x for x in (*step.inputs, *step.outputs) if isinstance(x, Variable) and x not in lasting)
         source.forget([x for x in used if last.get(x, number) == number and x.aval.size >= LARGE])
-    return source.function(to_be_copied(graph, short), single)
+    return source.function(copied, single)
 
 
 class _Source:
@@ -112,7 +176,7 @@ class _Source:
         if variables:
             self.lines.append(f"del {', '.join(self.name(x) for x in variables)}")
 
-    def function(self, copied: set[int], single: bool) -> Callable[..., Any]:
+    def function(self, copied: Collection[int], single: bool) -> Callable[..., Any]:
         asarray = self.graph.namespace.base.asarray
         copy = self.bound(lambda x: asarray(x, copy=True)) if copied else ""
         results = [

@@ -1,98 +1,65 @@
 """Compile functions by tracing them: one program for each signature."""
 
-from collections.abc import Callable, Sequence
-from typing import Any, TypeAlias
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
+from typing import Any
 
-from xpand import array_namespace, choose_namespace, trees
+from xpand import _arguments, array_namespace, choose_namespace, trees
 from xpand._precision import default_dtype
 from xpand._typing import Array
 
-from ..jit._calls import NUMBERS, Compiled
-from ._compile import Fuse, compiled, steps_of
+from ..jit._calls import NUMBERS, Flattened, by_signature
+from ..jit._graph import namespace_with
+from ._backend import Backend
+from ._compile import compiled
 from ._core import TracedArray, aval_of, bare, snapshot
+from ._graph import Graph
 from ._infinities import DERIVATIVES_TAKEN, run_without_warnings
 from ._namespace import traced_namespace
 from ._staging import stage
 
-Signature: TypeAlias = Callable[[Sequence[Any]], Any]
+
+def jit_by(backend: Backend) -> Callable[..., Any]:
+    """Make the implementation of `jit` for a library whose programs a backend compiles."""
+
+    def jit(
+        function: Callable[..., Any],
+        /,
+        *,
+        static_argnums: int | Sequence[int] | None = None,
+        static_argnames: str | Iterable[str] | None = None,
+        donate_argnums: int | Sequence[int] = (),
+    ) -> Callable[..., Any]:
+        compile_for = partial(_program, function, backend)
+        return by_signature(function, "shapes or data types of the arrays", backend.signature, compile_for)
+
+    return jit
 
 
-def signature_of(leaves: Sequence[Any]) -> tuple[Any, ...]:
-    """Return the signature that a program is compiled for: classes, shapes, data types and devices of arrays.
-
-    Raises:
-        AttributeError: One is a number.
-    """
-    return tuple([(type(x), x.shape, x.dtype, x.device) for x in leaves])
-
-
-def _of_any(leaves: Sequence[Any]) -> tuple[Any, ...]:
-    """Return the signature of arrays that may have no device, and of numbers, whatever their values."""
-    return tuple(
-        [
-            type(x) if type(x) in NUMBERS else (type(x), tuple(x.shape), x.dtype, getattr(x, "device", None))
-            for x in leaves
-        ]
-    )
-
-
-def jit(function: Callable[..., Any], fuse: Fuse = steps_of, signature: Signature = signature_of) -> Callable[..., Any]:
-    """Make the compiled version of a function of arrays and numbers that returns a tree."""
-    programs: Compiled[Callable[..., Any]] = Compiled(function, "shapes or data types of the arrays")
-    last: tuple[Any, Any] = (None, None)  # most calls have the signature of the previous one
-
-    def call(*leaves: Any) -> Any:
-        nonlocal last
-        try:
-            key = signature(leaves)
-        except AttributeError:
-            key = _of_any(leaves)
-        known, program = last
-        if key != known:
-            program = programs.get(key)
-            if program is None:
-                program, result = _program(function, leaves, fuse)
-                if program is None:
-                    return result
-                programs.add(key, program)
-            last = key, program
-        return program(*leaves)
-
-    return call
-
-
-def _program(function: Callable[..., Any], leaves: tuple[Any, ...], fuse: Fuse) -> tuple[Any, Any]:
-    """Return the program for the arrays and numbers; or None and the result, if other transformations trace them."""
+def _program(function: Callable[..., Any], backend: Backend, leaves: Sequence[Any]) -> tuple[Callable[..., Any], bool]:
+    """Make the program for arrays and numbers like these; also return whether to cache it."""
     if any(isinstance(bare(x), TracedArray) for x in leaves):
         # The call belongs to the outer transformation. As elsewhere, the function must not write into its arguments.
-        return None, function(*map(snapshot, map(bare, leaves)))
+        return lambda *given: function(*map(snapshot, map(bare, given))), False
     if any(isinstance(x, TracedArray) for x in leaves):
         wrap = next(x for x in leaves if isinstance(x, TracedArray))._namespace.wrap
-        return None, trees.map(wrap, jit(function, fuse)(*map(bare, leaves)))
-    if all(type(x) not in NUMBERS for x in leaves):
-        return _of_arrays(function, leaves, (), fuse)
-    positions = [i for i, x in enumerate(leaves) if type(x) in NUMBERS]
-    arrays = [x for x in leaves if type(x) not in NUMBERS]
-    xp = array_namespace(*arrays) if arrays else choose_namespace(*leaves)
-    like = as_arrays(leaves, xp, arrays)
-    run, result = _of_arrays(function, like, positions, fuse)
-    if run is None:
-        return None, result
-    kinds = [(i, like[i].dtype, getattr(like[i], "device", None)) for i in positions]
-
-    def program(*given: Any) -> Any:
-        converted = list(given)
-        for i, dtype, device in kinds:
-            converted[i] = _as_array(given[i], xp, dtype, device)
-        return run(*converted)
-
-    return program, None
+        return lambda *given: trees.map(wrap, jit_by(backend)(function)(*map(bare, given))), False
+    before = DERIVATIVES_TAKEN.get()
+    graph, structure, numbers = staged("jit", function, leaves)
+    is_cached = not any(isinstance(x, TracedArray) for x in graph.constants.values())
+    single = is_cached and structure.is_leaf()
+    run = compiled(graph, backend, single) if is_cached else graph.run
+    if is_cached and DERIVATIVES_TAKEN.get() != before:
+        run = run_without_warnings(run)
+    if numbers:
+        run = _of_numbers(run, graph, numbers)
+    return (run if single else lambda *arrays: trees.unflatten(structure, run(*arrays))), is_cached
 
 
 def as_arrays(leaves: Sequence[Any], xp: Any, arrays: Sequence[Any], name: str = "jit") -> tuple[Any, ...]:
     """Convert Python numbers to arrays of the widest precision among the arrays of a call, as everywhere under `jit`.
 
-    Abstract values may stand for the arrays; `name` is that of the transformation.
+    Only the data types and devices of `arrays` matter; `name` is that of the transformation.
     """
     device = getattr(arrays[0], "device", None) if arrays else None
     return tuple(
@@ -124,29 +91,37 @@ def _real(xp: Any, dtype: Any) -> Any:
     return xp.finfo(dtype).dtype if xp.isdtype(dtype, "complex floating") else dtype
 
 
-def _of_arrays(
-    function: Callable[..., Any], leaves: tuple[Array, ...], weak: Sequence[int], fuse: Fuse
-) -> tuple[Any, Any]:
-    """Trace and compile; `weak` are the positions of arrays made from numbers."""
-    namespace = traced_namespace(array_namespace(*leaves) if leaves else choose_namespace())
-    structure: trees.Structure | None = None
+def staged(
+    name: str, function: Callable[..., Any], leaves: Sequence[Any]
+) -> tuple[Graph, trees.Structure, Sequence[int]]:
+    """Trace a function of arrays, abstract values and numbers that returns a tree, for the transformation `name`.
 
-    def flat(*inputs: Any) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
-        nonlocal structure
-        found, structure = trees.flatten(function(*inputs))
-        return tuple(found), ()
+    Returns:
+        The graph, the structure of the result, and the positions of the numbers.
+    """
+    numbers = [i for i, x in enumerate(leaves) if type(x) in NUMBERS]
+    others = [x for x in leaves if type(x) not in NUMBERS]
+    arrays = [x for x in others if _arguments.is_array(x)]
+    if others and not arrays:
+        base = namespace_with(others[0].dtype)
+    else:
+        base = array_namespace(*arrays) if arrays else choose_namespace(*leaves)
+    namespace = traced_namespace(base)
+    flat = Flattened(function)
+    avals = [aval_of(x) for x in as_arrays(leaves, namespace.base, others, name)]
+    graph, _ = stage(namespace, name, lambda *inputs: (flat(*inputs), ()), avals, numbers)
+    return graph, flat.structure, numbers
 
-    before = DERIVATIVES_TAKEN.get()
-    graph, _ = stage(namespace, "jit", flat, [aval_of(x) for x in leaves], weak)
-    derived = DERIVATIVES_TAKEN.get() != before
-    made = structure
-    assert made is not None, "the function has been called"
-    if any(isinstance(x, TracedArray) for x in graph.constants.values()):
-        return None, trees.unflatten(made, graph.run(*leaves))
-    single = made == trees.structure(0)
-    run = compiled(graph, fuse, single)
-    if derived:
-        run = run_without_warnings(run)
-    if single:
-        return run, None
-    return lambda *arrays: trees.unflatten(made, run(*arrays)), None
+
+def _of_numbers(run: Callable[..., Any], graph: Graph, numbers: Sequence[int]) -> Callable[..., Any]:
+    """Make the program that converts Python numbers at some positions to arrays."""
+    xp = graph.namespace.base
+    kinds = [(i, graph.inputs[i].aval.dtype, graph.inputs[i].aval.device) for i in numbers]
+
+    def program(*given: Any) -> Any:
+        converted = list(given)
+        for i, dtype, device in kinds:
+            converted[i] = _as_array(given[i], xp, dtype, device)
+        return run(*converted)
+
+    return program

@@ -8,14 +8,13 @@ on their own.
 
 import math
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import Any, Final, TypeAlias
 
 import numpy as np
 
-from ...tracing._compile import Step, step_of
+from ...tracing._backend import Backend
+from ...tracing._compile import part_of, program, steps_of
 from ...tracing._graph import Equation, Graph, Variable
-from ...tracing._groups import Group, grouped
 
 MakeKernel: TypeAlias = Callable[..., Callable[..., Any]]
 """`cupy.ElementwiseKernel`, or what has its signature."""
@@ -106,42 +105,45 @@ _PREDICATES: Final = {
 }
 
 
-def fused(graph: Graph, make: MakeKernel) -> list[Step]:
-    """Make the steps of a graph, with groups of elementwise operations as single kernels."""
-    return grouped(graph, joins, partial(_steps, make=make))
+class Kernels(Backend):
+    """Does elementwise operations with results of one shape in one kernel."""
 
+    def __init__(self, make: MakeKernel) -> None:
+        """Make kernels by `make`."""
+        self.make = make
 
-def joins(equation: Equation) -> bool:
-    """Say whether an operation can be part of a kernel."""
-    if len(equation.outputs) != 1:
-        return False
-    shape = equation.outputs[0].shape
-    whole = any(isinstance(x, Variable) and x.shape == shape for x in equation.inputs)
-    return whole and line(equation, [""] * len(equation.inputs)) is not None
+    def accepts(self, equation: Equation) -> bool:
+        if len(equation.outputs) != 1:
+            return False
+        shape = equation.outputs[0].shape
+        whole = any(isinstance(x, Variable) and x.shape == shape for x in equation.inputs)
+        return whole and line(equation, [""] * len(equation.inputs)) is not None
 
+    def group_of(self, equation: Equation) -> tuple[int, ...]:
+        return equation.outputs[0].shape
 
-def _steps(group: Group, make: MakeKernel) -> list[Step]:
-    equations = group.equations
-    if len(equations) == 1:
-        return [step_of(equations[0])]
-    if len(group.inputs) + len(group.outputs) <= MOST_ARRAYS:
-        return [_step(group, make)]
-    half = len(equations) // 2
-    # What the first half makes for the second goes out of it: users are looked for in the whole graph.
-    return [step for part in (equations[:half], equations[half:]) for step in _steps(Group(part, group.users), make)]
+    def lower(self, graph: Graph) -> Callable[..., Any] | None:
+        if len(graph.equations) == 1:
+            return None
+        graph = Graph(graph.namespace, [*graph.inputs, *graph.constants], {}, graph.equations, graph.outputs)
+        if len(graph.inputs) + len(graph.outputs) <= MOST_ARRAYS:
+            return self.kernel(graph)
+        half = len(graph.equations) // 2
+        halves = [part_of(graph, each) for each in (graph.equations[:half], graph.equations[half:])]
+        return program(graph, [step for each in halves for step in steps_of(each, self)])
 
-
-def _step(group: Group, make: MakeKernel) -> Step:
-    names = {x: f"x{k}" for k, x in enumerate(group.inputs)} | {x: f"y{k}" for k, x in enumerate(group.outputs)}
-    lines = []
-    for k, equation in enumerate(group.equations):
-        out = equation.outputs[0]
-        declared = "" if out in names else f"{C_TYPES[_name(out)]} "
-        given = [names.get(x, "") if isinstance(x, Variable) else "" for x in equation.inputs]
-        lines.append(f"{declared}{names.setdefault(out, f't{k}')} = {line(equation, given)};")
-    takes, gives = (", ".join(f"{_name(x)} {names[x]}" for x in xs) for xs in (group.inputs, group.outputs))
-    kernel = make(takes, gives, "\n".join(lines), "xpand_elementwise", options=OPTIONS)
-    return Step(kernel, group.inputs, {}, group.outputs, len(group.outputs) > 1)
+    def kernel(self, graph: Graph) -> Callable[..., Any]:
+        """Make one kernel of a group."""
+        names = {x: f"x{k}" for k, x in enumerate(graph.inputs)} | {x: f"y{k}" for k, x in enumerate(graph.outputs)}
+        lines = []
+        for k, equation in enumerate(graph.equations):
+            out = equation.outputs[0]
+            declared = "" if out in names else f"{C_TYPES[_name(out)]} "
+            given = [names.get(x, "") if isinstance(x, Variable) else "" for x in equation.inputs]
+            lines.append(f"{declared}{names.setdefault(out, f't{k}')} = {line(equation, given)};")
+        takes, gives = (", ".join(f"{_name(x)} {names[x]}" for x in xs) for xs in (graph.inputs, graph.outputs))
+        kernel = self.make(takes, gives, "\n".join(lines), "xpand_elementwise", options=OPTIONS)
+        return kernel if len(graph.outputs) > 1 else lambda *arrays: (kernel(*arrays),)
 
 
 def line(equation: Equation, names: Sequence[str]) -> str | None:

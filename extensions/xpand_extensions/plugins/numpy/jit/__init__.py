@@ -1,23 +1,6 @@
-"""Compilation on NumPy: by tracing, with elementwise operations done block by block."""
+"""Compilation on NumPy: by tracing, with the backends that are in this folder."""
 
-from collections.abc import Callable, Iterable, Sequence
-from typing import Any
+from ....tracing._backend import preferred
+from ....tracing._jit import jit_by
 
-from xpand_extensions.tracing._jit import jit as _jit
-
-from ._blocks import fused
-
-
-def jit(
-    function: Callable[..., Any],
-    /,
-    *,
-    static_argnums: int | Sequence[int] | None = None,
-    static_argnames: str | Iterable[str] | None = None,
-    donate_argnums: int | Sequence[int] = (),
-) -> Callable[..., Any]:
-    return _jit(function, fused, _signature)
-
-
-def _signature(leaves: Sequence[Any]) -> tuple[Any, ...]:
-    return tuple([(type(x), x.shape, x.dtype) for x in leaves])
+jit = jit_by(preferred(__name__, __path__))

@@ -4,17 +4,17 @@ A call costs a look-up by shapes, data types, strides and devices, and what is c
 guards of torch.compile cost.
 """
 
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager, nullcontext
+from functools import partial
 from typing import Any, Final
 
 import torch
 
 from xpand import trees
-from xpand._typing import Array
 from xpand.torch import _private as private
 from xpand_extensions.jit._ahead import Lowering
-from xpand_extensions.jit._calls import Compiled
+from xpand_extensions.jit._calls import NUMBERS, by_signature
 from xpand_extensions.jit._graph import ShapeDtype
 
 from ._host import io_callback as io_callback
@@ -32,50 +32,55 @@ def jit(
     static_argnames: str | Iterable[str] | None = None,
     donate_argnums: int | Sequence[int] = (),
 ) -> Callable[..., Any]:
-    signatures: Compiled[Any] = Compiled(function, "shapes, data types or strides")
     modes, current = private.count_modes, private.current_level
+    compile_for = partial(_program, function)
+    compiled = by_signature(function, "shapes, data types or strides", _key, compile_for, _compiling)
 
     def call(*leaves: Any) -> Any:
         if modes() or current() is not None:
             return function(*leaves)  # traced or transformed from outside: this is part of what is traced
-        try:
-            key = _key(leaves)
-        except AttributeError:  # a number
-            leaves = tuple(as_tensors(leaves))
-            key = _key(leaves)
-        found = signatures.get(key)
-        if found is None:
-            if not all(type(x) in _PLAIN for x in leaves):
-                return function(*leaves)  # a subclass does with each operation what it does
-            with tracing(), _apart_from_hooks():
-                found = signatures.get(key)  # of another thread, which came first
-                if found is None:
-                    from ._inductor import compiled  # takes seconds to import, which only compiling should wait for
-
-                    found = signatures.add(key, compiled(function, leaves))
-        run, structure = found
-        arrays = run(*leaves)
-        return arrays[0] if structure is None else trees.unflatten(structure, arrays)
+        return compiled(*leaves)
 
     return call
 
 
-def _apart_from_hooks() -> AbstractContextManager[Any]:
-    """Show no hooks what is saved for derivatives: checkpoints count it."""
-    if not private.are_hooks_set():
-        return nullcontext()
-    unchanged: AbstractContextManager[Any] = torch.autograd.graph.saved_tensors_hooks(lambda x: x, lambda x: x)
-    return unchanged
+def _program(function: Callable[..., Any], leaves: Sequence[Any]) -> tuple[Callable[..., Any], bool]:
+    """Make the program for tensors and numbers like these; also return whether to cache it."""
+    tensors = as_tensors(leaves)
+    is_cached = all(type(x) in _PLAIN for x in tensors)
+    run: Callable[..., Any] = function  # a subclass does with each operation what it does
+    if is_cached:
+        from ._inductor import compiled  # takes seconds to import, which only compiling should wait for
+
+        run = compiled(function, tensors)
+    if all(x is y for x, y in zip(leaves, tensors)):
+        return run, is_cached
+    return lambda *leaves: run(*as_tensors(leaves)), is_cached
 
 
-def _key(leaves: Sequence[Array]) -> tuple[Any, ...]:
+@contextmanager
+def _compiling() -> Iterator[None]:
+    """Let one thread compile at a time, and show no hooks what is saved for derivatives: checkpoints count it."""
+    hooks = torch.autograd.graph.saved_tensors_hooks(lambda x: x, lambda x: x) if private.are_hooks_set() else None
+    with tracing(), hooks or nullcontext():
+        yield
+
+
+def _key(leaves: Sequence[Any]) -> tuple[Any, ...]:
     """Return what the compiled code depends on."""
+    try:
+        tensors = [
+            (x.shape, x.dtype, x.stride(), x.device, x.requires_grad, x.is_neg(), x.is_conj(), type(x)) for x in leaves
+        ]
+    except AttributeError:
+        numbers = [type(x) if type(x) in NUMBERS else None for x in leaves]
+        return *numbers, *_key([x for x in leaves if type(x) not in NUMBERS])
     return (
         torch.is_grad_enabled(),
         torch.get_default_dtype(),
         # A default device is a mode of functions; to ask for it takes a microsecond, which most calls needn't.
         torch.get_default_device() if private.count_function_modes() else None,
-        *[(x.shape, x.dtype, x.stride(), x.device, x.requires_grad, x.is_neg(), x.is_conj(), type(x)) for x in leaves],
+        *tensors,
     )
 
 

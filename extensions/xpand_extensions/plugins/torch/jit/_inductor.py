@@ -12,16 +12,16 @@ from xpand import trees
 from xpand._typing import Array
 from xpand.torch import _private as private
 from xpand_extensions._where import stacklevel
-from xpand_extensions.jit._calls import name_of
+from xpand_extensions.jit._calls import Flattened, name_of
 
-from ._trace import Flattened, Graph, asking_no_values, compiled_may_be_called, stand_ins
+from ._trace import Graph, asking_no_values, compiled_may_be_called, stand_ins
 
 
-def compiled(function: Callable[..., Any], leaves: Sequence[Array]) -> tuple[Callable[..., Any], Any]:
-    """Compile a function for the signature of tensors; also return the structure of its results, None for one array."""
+def compiled(function: Callable[..., Any], leaves: Sequence[Array]) -> Callable[..., Any]:
+    """Compile a function for the signature of tensors."""
     if any(x.is_neg() or x.is_conj() for x in leaves):  # what is compiled reads memory as it is
-        inner, structure = compiled(function, [_resolved(x) for x in leaves])
-        return lambda *leaves: inner(*[_resolved(x) for x in leaves]), structure
+        inner = compiled(function, [_resolved(x) for x in leaves])
+        return lambda *leaves: inner(*[_resolved(x) for x in leaves])
     graph = Graph(function, leaves)
     name = name_of(function)
     run: Callable[..., Any]
@@ -38,7 +38,10 @@ def compiled(function: Callable[..., Any], leaves: Sequence[Array]) -> tuple[Cal
     else:
         run = compiled_graph(name, graph.module, graph.mode, leaves)
     graph.mode.ended = "jit"
-    return run, None if graph.structure.is_leaf() else graph.structure
+    structure = graph.structure
+    if structure.is_leaf():
+        return lambda *leaves: run(*leaves)[0]
+    return lambda *leaves: trees.unflatten(structure, run(*leaves))
 
 
 def _resolved(x: Array) -> Array:

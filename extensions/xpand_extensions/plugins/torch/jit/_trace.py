@@ -15,10 +15,11 @@ import torch
 from torch.fx.experimental.proxy_tensor import make_fx
 from torch.fx.experimental.symbolic_shapes import ShapeEnv
 
-from xpand import namespace, trees
+from xpand import namespace
 from xpand._precision import default_dtype
 from xpand._typing import Array
 from xpand.torch import _private as private
+from xpand_extensions.jit._calls import Flattened
 
 Arrays: TypeAlias = "tuple[Array, ...]"
 
@@ -127,23 +128,6 @@ class Graph:
         named = [node.target for node in self.module.graph.nodes if node.op == "get_attr"]
         found = [operator.attrgetter(name)(self.module) for name in named]
         return [x for x in found if isinstance(x, torch.Tensor)]
-
-
-class Flattened:
-    """A function that returns the leaves of what another returns, and keeps the structure."""
-
-    __slots__ = ("__name__", "_function", "structure")
-
-    def __init__(self, function: Callable[..., Any]) -> None:
-        """Keep the function."""
-        self._function = function
-        self.__name__ = getattr(function, "__name__", "function")
-        self.structure: Any = None
-
-    def __call__(self, *leaves: Array) -> tuple[Array, ...]:
-        """Call the function."""
-        found, self.structure = trees.flatten(self._function(*leaves))
-        return tuple(found)
 
 
 def without_values() -> WithoutValues:

@@ -6,15 +6,15 @@ a ufunc compiled by numba 0.6 times.
 """
 
 import math
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any, Final
 
 import numpy as np
 
-from xpand_extensions.tracing._compile import Step
-from xpand_extensions.tracing._graph import Equation, Graph, Variable
-from xpand_extensions.tracing._groups import Group, grouped
-from xpand_extensions.tracing.rules import ELEMENTWISE
+from ....tracing._backend import Backend, signature_of_any
+from ....tracing._graph import Equation, Graph, Variable
+from ....tracing.rules import ELEMENTWISE
 
 BLOCK: Final = 16384
 """Elements in a block."""
@@ -22,34 +22,43 @@ LEAST: Final = 2 * BLOCK
 """Arrays of fewer elements are not divided."""
 
 
-def fused(graph: Graph) -> list[Step]:
-    """Make the steps of a graph, with groups of elementwise operations on large arrays as single ones."""
-    return grouped(graph, _is_elementwise, lambda group: [_kernel(group)])
+class Blocks(Backend):
+    """Does elementwise operations on large arrays of one shape together."""
+
+    def accepts(self, equation: Equation) -> bool:
+        if equation.op.name not in ELEMENTWISE or len(equation.outputs) != 1:
+            return False
+        out = equation.outputs[0]
+        if math.prod(out.shape) < LEAST or out.shape[0] < 2:
+            return False
+        return any(isinstance(x, Variable) and x.shape == out.shape for x in equation.inputs)
+
+    def group_of(self, equation: Equation) -> tuple[int, ...]:
+        return equation.outputs[0].shape
+
+    def lower(self, graph: Graph) -> Callable[..., Any] | None:
+        return _Writer(graph).function() if len(graph.equations) > 1 else None
+
+    @staticmethod
+    def signature(leaves: Sequence[Any]) -> Hashable:
+        try:
+            return tuple([(type(x), x.shape, x.dtype) for x in leaves])  # NumPy has one device
+        except AttributeError:
+            return signature_of_any(leaves)
 
 
-def _is_elementwise(equation: Equation) -> bool:
-    if equation.op.name not in ELEMENTWISE or len(equation.outputs) != 1:
-        return False
-    out = equation.outputs[0]
-    if math.prod(out.shape) < LEAST or out.shape[0] < 2:
-        return False
-    return any(isinstance(x, Variable) and x.shape == out.shape for x in equation.inputs)
-
-
-def _kernel(group: Group) -> Step:
-    """Make one step of elementwise operations whose results have one shape."""
-    return Step(_Writer(group).function(), group.inputs, {}, group.outputs, True)
+BACKEND: Final = Blocks()
 
 
 class _Writer:
     """The text of a kernel."""
 
-    def __init__(self, group: Group) -> None:
-        self.equations, self.users = group.equations, group.users
-        self.inputs, self.outputs = group.inputs, group.outputs
-        self.shape = shape = group.equations[0].outputs[0].shape
+    def __init__(self, graph: Graph) -> None:
+        self.equations, self.outputs = graph.equations, graph.outputs
+        self.inputs = [*graph.inputs, *graph.constants]
+        self.shape = shape = graph.equations[0].outputs[0].shape
         self.scope: dict[str, Any] = {"empty": np.empty, "flat": _flat}
-        self.flat = all(x.shape == shape or math.prod(x.shape) == 1 for x in group.inputs)
+        self.flat = all(x.shape == shape or math.prod(x.shape) == 1 for x in self.inputs)
         inner = 1 if self.flat else math.prod(shape[1:])
         self.rows = max(1, BLOCK // inner)
         self.length = math.prod(shape) if self.flat else shape[0]
@@ -93,17 +102,17 @@ class _Writer:
 
     def _body(self, names: dict[Variable, str]) -> list[str]:
         """Write the operations on one block, with buffers taken up again once what they hold has been used."""
-        inside = set(map(id, self.equations))
-        left = {x: sum(id(user) in inside for user in users) for x, users in self.users.items()}
+        left = Counter(x for equation in self.equations for x in equation.inputs if isinstance(x, Variable))
         held: dict[Variable, int] = {}
         lines = []
         for equation in self.equations:
             out = equation.outputs[0]
             given = [names[x] if isinstance(x, Variable) else self._bound(x) for x in equation.inputs]
-            for x in dict.fromkeys(x for x in equation.inputs if isinstance(x, Variable)):
-                left[x] -= sum(y is equation for y in self.users[x])
-                if not left[x] and x in held:
-                    self.free.append(held.pop(x))
+            for x in equation.inputs:
+                if isinstance(x, Variable):
+                    left[x] -= 1
+                    if not left[x] and x in held:
+                        self.free.append(held.pop(x))
             function = equation.op.function
             call = f"{self._bound(function)}({', '.join(given)}"
             target = f"o{self.outputs.index(out)}[s:e]" if out in self.outputs else None

@@ -1,0 +1,100 @@
+"""The interface between graphs and compilers.
+
+`jit` traces a function to a graph, simplifies it, and offers its equations to a backend. The backend compiles groups of
+those that it accepts; the library's own functions do the rest.
+"""
+
+import pkgutil
+from collections.abc import Callable, Hashable, Iterable, Sequence
+from importlib import import_module
+from typing import Any, ClassVar, Final
+
+from xpand._typing import Array
+
+from .._optional import missing_package
+from ..jit._calls import NUMBERS
+from ._graph import Equation, Graph, graphs_within
+
+
+class Backend:
+    """A compiler of graphs. This one accepts nothing, and so leaves all to the library's own functions.
+
+    A subclass overrides `accepts` and `lower`, and the other methods where their defaults don't fit. Its objects hold
+    no state of a program; several threads may compile at the same time.
+    """
+
+    priority: ClassVar[int] = 0
+    """Of several backends in one plug-in, the one with the highest priority is used."""
+
+    def accepts(self, equation: Equation) -> bool:
+        """Tell whether the backend can do an operation, by its name, parameters, shapes and data types.
+
+        Those with side effects are left to the library whatever this returns. A loop or a branch that is accepted is
+        one equation of a group, with the graphs of its bodies in its parameters. Where it is not accepted, the
+        library's own loop runs, and the graphs of its bodies are offered by themselves.
+        """
+        return False
+
+    def accepts_bodies(self, equation: Equation) -> bool:
+        """Tell whether all operations within a loop or a branch are accepted."""
+        return all(self.accepts(each) for _, graph in graphs_within(equation.params) for each in graph.equations)
+
+    def group_of(self, equation: Equation) -> Hashable:
+        """Return the kind of group that an accepted equation belongs to: neighbours of one kind are lowered together.
+
+        By default there is one kind.
+        """
+        return None
+
+    def lower(self, graph: Graph) -> Callable[..., Sequence[Array]] | None:
+        """Compile a group of accepted equations.
+
+        Args:
+            graph: The group as a graph, with those constants of the program that it uses.
+
+        Returns:
+            A function that takes arrays like `graph.inputs`, and then `graph.constants`, and returns arrays like
+            `graph.outputs`; or None to leave the equations to the library. It must not write into its arguments, and
+            may be called by several threads. A result shares memory with an argument only where the operation that
+            defines it does.
+        """
+        raise NotImplementedError(f"{type(self).__name__} accepts equations, and so must define `lower`")
+
+    @staticmethod
+    def signature(leaves: Sequence[Any]) -> Hashable:
+        """Return the key under which a program for arrays and Python numbers is cached.
+
+        By default it holds the class, shape, data type and device of each array, and the class of each number.
+        """
+        try:
+            return tuple([(type(x), x.shape, x.dtype, x.device) for x in leaves])
+        except AttributeError:
+            return signature_of_any(leaves)
+
+
+def signature_of_any(leaves: Sequence[Any]) -> Hashable:
+    """Return the signature where some leaves are numbers, or arrays without a device."""
+    return tuple(
+        [
+            type(x) if type(x) in NUMBERS else (type(x), tuple(x.shape), x.dtype, getattr(x, "device", None))
+            for x in leaves
+        ]
+    )
+
+
+LIBRARY: Final = Backend()
+"""The backend that leaves all to the library's own functions."""
+
+
+def preferred(package: str, path: Iterable[str]) -> Backend:
+    """Return the backend with the highest priority among the modules of a package, each of which has a `BACKEND`.
+
+    Private modules, and those that need an optional package which is not installed, are passed over.
+
+    Args:
+        package: The name of the package.
+        path: Its `__path__`.
+    """
+    names = sorted(f"{package}.{info.name}" for info in pkgutil.iter_modules(path) if info.name[0] != "_")
+    backends: list[Backend] = [import_module(name).BACKEND for name in names if missing_package(name) is None]
+    return max(backends, key=lambda backend: backend.priority)

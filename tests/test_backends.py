@@ -1,0 +1,355 @@
+"""Backends of `jit` that are registered here, one that runs Python and one that runs XLA, against eager NumPy."""
+
+import random
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import xpand
+from tests.libraries import LIBRARIES
+from tests.test_control_flow_compiled import CASES as LOOPS
+from tests.test_jit import X, Y, mixed
+from tests.test_random_programs import X as OF_X
+from tests.test_random_programs import Y as OF_Y
+from tests.test_random_programs import program as random_program
+from tests.test_random_programs import transformed
+from xpand import trees
+from xpand_extensions import control_flow
+from xpand_extensions._dispatch import OPERATIONS
+from xpand_extensions.autodiff import grad
+from xpand_extensions.jit import ShapeDtype, disable_jit, io_callback, jit, make_graph
+from xpand_extensions.plugins.numpy.jit import blocks
+from xpand_extensions.tracing import Equation, Graph, Variable
+from xpand_extensions.tracing._backend import LIBRARY, Backend, preferred
+from xpand_extensions.tracing._branches import given_to
+from xpand_extensions.tracing._compile import compiled, steps_of
+from xpand_extensions.tracing._jit import jit_by
+from xpand_extensions.tracing._translate import translated
+
+of = xpand.array_namespace
+
+
+def run(graph: Graph, *arrays: Any) -> tuple[Any, ...]:
+    """Evaluate a graph; loops and branches by the functions of `control_flow`."""
+    values = {**graph.constants, **dict(zip([*graph.inputs, *graph.constants], arrays))}
+    read = lambda x: values[x] if isinstance(x, Variable) else x
+    for equation in graph.equations:
+        function = LOWERED.get(equation.op.name, equation.op.function)
+        found = function(*map(read, equation.inputs), **equation.params)
+        values.update(zip(equation.outputs, [found] if equation.op.result is None else found, strict=True))
+    return tuple(map(read, graph.outputs))
+
+
+def _scan(*args: Any, body: Any, constants: int, carry: int, length: int) -> tuple[Any, ...]:
+    fixed, init, xs = args[:constants], args[constants : constants + carry], args[constants + carry :]
+
+    def step(carried: tuple[Any, ...], row: tuple[Any, ...]) -> tuple[Any, Any]:
+        found = run(body.graph, *fixed, *carried, *row)
+        return found[:carry], found[carry:]
+
+    last, ys = control_flow.scan(step, init, xs, length=length)
+    return *last, *ys
+
+
+def _while(*args: Any, test: Any, body: Any, tested: int, constants: int, limit: int | None) -> tuple[Any, ...]:
+    of_test, of_body, init = args[:tested], args[tested : tested + constants], args[tested + constants :]
+    condition = lambda carry: run(test.graph, *of_test, *carry)[0]
+    found: tuple[Any, ...] = control_flow.while_loop(
+        condition, lambda carry: run(body.graph, *of_body, *carry), init, max_iter=limit
+    )
+    return found
+
+
+def _switch(index: Any, *args: Any, bodies: Any, counts: Any, skips: bool) -> Any:
+    branches = [lambda *x, i=i, body=body: run(body.graph, *given_to(i, counts, x)) for i, body in enumerate(bodies)]
+    return control_flow.switch(of(index).astype(index, of(index).int32), branches, *args)
+
+
+LOWERED: dict[str, Callable[..., Any]] = {"cond": _switch, "scan": _scan, "while_loop": _while}
+
+
+class Python(Backend):
+    """Evaluates its groups equation by equation, and counts them."""
+
+    def __init__(self, *refused: str) -> None:
+        self.refused, self.lowered, self.calls = refused, list[Graph](), 0
+
+    def accepts(self, equation: Equation) -> bool:
+        return equation.op.name not in self.refused and self.accepts_bodies(equation)
+
+    def lower(self, graph: Graph) -> Callable[..., Sequence[Any]]:
+        graph.check()
+        assert not any(equation.effects for equation in graph.equations)
+        self.lowered.append(graph)
+
+        def call(*arrays: Any) -> tuple[Any, ...]:
+            assert len(arrays) == len(graph.inputs) + len(graph.constants)
+            self.calls += 1
+            return run(graph, *arrays)
+
+        return call
+
+
+class XLA(Backend):
+    """Compiles its groups by `jax.jit`."""
+
+    def accepts(self, equation: Equation) -> bool:
+        if equation.op.name in ("pure_callback", "pow"):  # XLA's powers are less exact
+            return False
+        with suppress(TypeError):  # an operation that JAX lacks, or one of a user's
+            inputs = dict.fromkeys(x for x in equation.inputs if isinstance(x, Variable))
+            self._on_jax(Graph(equation.op.namespace, list(inputs), {}, [equation], []))
+            return self.accepts_bodies(equation)
+        return False
+
+    def lower(self, graph: Graph) -> Callable[..., Sequence[Any]]:
+        import jax
+
+        program = jax.jit(partial(run, self._on_jax(graph)))
+        return lambda *arrays: list(map(np.array, program(*arrays)))
+
+    def _on_jax(self, graph: Graph) -> Graph:
+        return translated(graph, xpand.namespace("jax"))
+
+
+Register = Callable[..., None]
+
+
+@pytest.fixture
+def register() -> Iterator[Register]:
+    """Register a backend for a library, until the test ends."""
+    operation = OPERATIONS["xpand_extensions.jit.jit"]
+    before = dict(operation.registered)
+    yield lambda backend, library="numpy": jit.register(library)(jit_by(backend))
+    operation.registered = before
+    operation.forget()
+
+
+def assert_same(found: Any, expected: Any, rtol: float = 0.0) -> None:
+    """Compare trees of arrays: their values, shapes and data types, and that they can be written to."""
+    assert trees.structure(found) == trees.structure(expected)
+    for x, wanted in zip(trees.leaves(found), trees.leaves(expected)):
+        x, wanted = np.asarray(x), np.asarray(wanted)
+        assert (x.shape, x.dtype) == (wanted.shape, wanted.dtype)
+        np.testing.assert_allclose(x, wanted, rtol=rtol, atol=rtol)
+
+
+# Values
+
+
+@pytest.mark.parametrize("name", LOOPS)
+def test_loops_and_branches_are_taken_whole(register: Register, name: str) -> None:
+    function, arrays = LOOPS[name]
+    register(Python())
+    assert_same(jit(function)(*arrays), function(*arrays))
+
+
+# A few, since XLA takes long to compile.
+@pytest.mark.parametrize(
+    "name",
+    ["while_loop mapped", "jvp of while_loop", "grad of fori_loop", "grad of bounded", "scan", "grad of cond", "rules"],
+)
+def test_loops_and_branches_on_xla(register: Register, name: str) -> None:
+    function, arrays = LOOPS[name]
+    register(XLA())
+    assert_same(jit(function)(*arrays), function(*arrays), 1e-12)
+
+
+@pytest.mark.parametrize("refused", [("scan", "while_loop", "cond"), ("add", "sin")], ids=["loops", "operations"])
+@pytest.mark.parametrize("name", LOOPS)
+def test_bodies_of_loops_that_are_left_to_the_library(register: Register, name: str, refused: tuple[str, ...]) -> None:
+    function, arrays = LOOPS[name]
+    backend = Python(*refused)
+    register(backend)
+    assert_same(jit(function)(*arrays), function(*arrays))
+    assert backend.calls > len(backend.lowered) > 0 or "cond" in name or "rules" in name
+    assert not any(each.op.name in refused for graph in backend.lowered for each in graph.equations)
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_random_programs(register: Register, seed: int) -> None:
+    choose = random.Random(seed)
+    depth, of_program = choose.choice([1, 2, 2]), choose.random()
+    functions = transformed(lambda x, y: random_program(random.Random(of_program), x, y, depth)(x * 0.9 + y * 0.1))
+    backend = Python(*choose.sample(["add", "multiply", "sin", "stack", "where", "scan", "cond"], 3))
+    register(backend)
+    for name in choose.sample(sorted(functions), 3):
+        with disable_jit():
+            try:
+                expected = functions[name](OF_X, OF_Y)
+            except TypeError as error:  # of a rule for the other mode
+                if "forward mode" not in str(error):
+                    raise
+                continue
+        assert_same(jit(functions[name])(OF_X, OF_Y), expected, 1e-12)
+
+
+@pytest.mark.parametrize("library", [each for each in LIBRARIES if each.id in ("numpy", "strict", "dask")], ids=str)
+def test_any_library(register: Register, library: Any) -> None:
+    backend = Python()
+    register(backend, xpand.library_name(library.xp))
+    x, y = library.asarray(X), library.asarray(Y)
+    for found, expected in zip(jit(mixed)(x, y), mixed(x, y), strict=True):
+        library.assert_equal(found, library.to_numpy(expected))
+    (graph,) = backend.lowered
+    assert len(graph.equations) > 5
+
+
+def test_xla_and_the_library_share_a_program(register: Register) -> None:
+    def f(x: Any) -> Any:
+        xp = of(x)
+        return {"sum": xp.sum(xp.exp(x) ** 2.5 + xp.cos(x)), "last": (x + 1.0) * x}
+
+    register(XLA())
+    x = np.linspace(-1.0, 1.0, 50)
+    found = jit(f)(x)
+    assert_same(found, f(x), 1e-13)
+    found["last"][0] = 0.0
+
+
+# What is offered, and how it is grouped
+
+
+def steps(function: Callable[..., Any], backend: Backend, *arrays: Any) -> list[str]:
+    """Return the names of the operations of each step."""
+    graph = make_graph(function)(*arrays)
+    made = steps_of(graph, backend)
+    assert_same(compiled(graph, backend)(*arrays), graph.run(*arrays))
+    assert {x for each in made for x in each.outputs} >= {x for x in graph.outputs if isinstance(x, Variable)}
+    return ["group" if each.several and not each.params else "library" for each in made]
+
+
+def test_an_unsupported_operation_is_left_to_the_library() -> None:
+    f = lambda x: of(x).sin(of(x).cumulative_sum(x * x) + 1.0) * 2.0
+    assert steps(f, LIBRARY, X) == ["library"] * 5
+    assert steps(f, Python(), X) == ["group"]
+    assert steps(f, Python("cumulative_sum"), X) == ["group", "library", "group"]
+    assert steps(f, Python("multiply", "add", "sin"), X) == ["library", "group", "library", "library", "library"]
+
+
+def test_what_does_not_depend_on_a_group_does_not_divide_it() -> None:
+    f = lambda x, y: (of(x).exp(of(x).sin(x)), of(y).cumulative_sum(y, axis=0), of(x).cos(x))
+    backend = Python("cumulative_sum")
+    assert steps(f, backend, X, Y) == ["library", "group"]
+    assert [len(graph.equations) for graph in backend.lowered] == [3, 3]
+
+
+def test_groups_of_several_kinds() -> None:
+    class ByShape(Python):
+        def group_of(self, equation: Equation) -> Any:
+            return equation.outputs[0].shape
+
+    def f(x: Any, y: Any) -> Any:
+        a, b = x * 2.0, y * 3.0
+        return a + 1.0, b + 1.0, of(x).sin(a) + y
+
+    backend = ByShape()
+    assert steps(f, backend, X, Y) == ["group", "group"]
+    assert sorted(len(graph.equations) for graph in backend.lowered[:2]) == [3, 3]
+
+
+def test_a_group_may_be_left_to_the_library() -> None:
+    class Picky(Python):
+        def lower(self, graph: Graph) -> Any:
+            return None if len(graph.equations) < 3 else super().lower(graph)
+
+    f = lambda x: of(x).cumulative_sum(x * 2.0) * 3.0 + 1.0 - x
+    assert steps(f, Picky("cumulative_sum"), X) == ["library", "library", "group"]
+
+
+def test_side_effects_are_left_to_the_library_in_their_order(register: Register) -> None:
+    backend, seen = Python(), list[float]()
+    register(backend)
+
+    def told(x: Any) -> Any:
+        io_callback(lambda x: seen.append(float(x)), None, of(x).sum(x))
+        return x
+
+    def f(x: Any) -> Any:
+        told(x)
+        y = control_flow.fori_loop(0, 3, lambda i, x: told(x * 2.0), x)
+        told(x + y)
+        return y
+
+    for _ in range(2):
+        np.testing.assert_array_equal(jit(f)(np.ones(1)), [8.0])
+        assert seen == [1.0, 2.0, 4.0, 8.0, 9.0]
+        seen.clear()
+    assert backend.lowered
+
+
+def test_groups_have_the_constants_that_they_use(register: Register) -> None:
+    backend, constant = Python(), np.arange(3.0)
+    register(backend)
+    assert_same(jit(lambda x: x * constant + 1.0)(X), X * constant + 1.0)
+    (graph,) = backend.lowered
+    assert len(graph.inputs) == len(graph.constants) == 1
+    assert next(iter(graph.constants.values())) is constant
+
+
+def test_programs_are_found_by_the_signature_of_the_backend(register: Register) -> None:
+    class OfDtypes(Python):
+        @staticmethod
+        def signature(leaves: Sequence[Any]) -> Any:
+            return tuple(getattr(x, "dtype", type(x)) for x in leaves)
+
+    backend, traced = OfDtypes(), []
+    register(backend)
+    compiled = jit(lambda x: (traced.append(x.shape), x + 1.0)[1])
+    for shape in (3, 3, 4):
+        compiled(np.ones(shape))
+    assert traced == [(3,)]
+    compiled(np.ones(3, dtype=np.float32))
+    assert len(traced) == 2
+
+
+def test_derivatives_are_compiled_too(register: Register) -> None:
+    backend = Python()
+    register(backend)
+    loop = lambda x: of(x).sum(control_flow.scan(lambda c, _: (of(c).sin(c) * x, c), x, None, length=40)[1])
+    assert_same(jit(grad(loop))(X), grad(loop)(X), 1e-13)
+    assert {"scan"} & {each.op.name for graph in backend.lowered for each in graph.equations}
+
+
+def test_a_backend_that_accepts_must_lower() -> None:
+    class Half(Backend):
+        def accepts(self, equation: Equation) -> bool:
+            return True
+
+    with pytest.raises(NotImplementedError, match="Half accepts equations, and so must define `lower`"):
+        compiled(make_graph(lambda x: x + 1.0)(ShapeDtype((3,), np.float64)), Half())
+
+
+def test_blocks_do_the_bodies_of_loops() -> None:
+    x = np.linspace(0.0, 1.0, blocks.LEAST + 1)
+    loop = lambda x: control_flow.fori_loop(0, 3, lambda i, c: of(c).cos(c) * 0.5 + x, x)
+    (equation,) = [each for each in make_graph(loop)(x).equations if each.op.name == "scan"]
+    body = equation.params["body"].compiled_by(blocks.BACKEND)
+    assert len(steps_of(body.graph, body.backend)) < len(body.graph.equations)
+    assert_same(jit(loop)(x), loop(x))
+
+
+# Finding backends
+
+
+def test_the_backend_with_the_highest_priority_is_used(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    text = (
+        "from xpand_extensions.tracing._backend import Backend\nclass B(Backend):\n    priority = {}\nBACKEND = B()\n"
+    )
+    package = tmp_path / "some_backends"
+    package.mkdir()
+    (package / "__init__.py").write_text("")
+    (package / "_helper.py").write_text("raise AssertionError('private')\n")
+    (package / "slow.py").write_text(text.format(0))
+    monkeypatch.syspath_prepend(str(tmp_path))
+    found = lambda: type(preferred("some_backends", [str(package)])).__module__
+    assert found() == "some_backends.slow"
+    (package / "quick").mkdir()
+    (package / "quick" / "__init__.py").write_text(text.format(2))
+    (package / "absent.py").write_text("raise ModuleNotFoundError('no rich', name='rich')\n" + text.format(9))
+    assert found() == "some_backends.quick"
