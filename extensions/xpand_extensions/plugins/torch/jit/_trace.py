@@ -15,7 +15,7 @@ import torch
 from torch.fx.experimental.proxy_tensor import make_fx
 from torch.fx.experimental.symbolic_shapes import ShapeEnv
 
-from xpand import namespace
+from xpand import namespace, trees
 from xpand._precision import default_dtype
 from xpand._typing import Array
 from xpand.torch import _private as private
