@@ -88,7 +88,7 @@ def _late(path: str, *modules: str) -> Callable[[], Any]:
     @cache
     def load() -> Any:
         with warnings.catch_warnings():  # PyTorch uses what it has deprecated itself when these are imported
-            warnings.simplefilter("ignore", DeprecationWarning)
+            warnings.simplefilter("ignore")
             try:
                 for module in modules:
                     import_module(module)
@@ -207,12 +207,12 @@ def unpack_dual(x: Array) -> tuple[Array, Array | None]:
 
 
 def load_forward_rules() -> None:
-    """Import PyTorch's Python rules of forward mode, and hide its deprecation warning. Public: none.
+    """Import PyTorch's Python rules of forward mode, and hide its own deprecation warnings. Public: none.
 
     PyTorch imports them when forward mode is first used. If they are missing, there is nothing to warn of.
     """
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)
+        warnings.simplefilter("ignore")
         with suppress(ImportError):
             import_module("torch._decomp.decompositions_for_jvp")
 
