@@ -210,7 +210,7 @@ def observe(observer: Observer | None) -> None:
 def pluggable(facade: Callable[P, R_co], /) -> Pluggable[P, R_co]:
     """Make a function the facade of an operation that libraries implement in their own ways.
 
-    The function stays what it is: nothing is wrapped, a call costs what its body costs. It gains `native(*arrays)`, to
+    The function stays unchanged: nothing is wrapped, a call costs what its body costs. It gains `native(*arrays)`, to
     be called in its body, or `native_for(xp)` where it takes no array; `register(library)`, to add a version for one
     library; and `default`, for all the rest.
 

@@ -125,7 +125,7 @@ def shift_left(x: Array | int, n: Array | int, /) -> Array:
             of the two is an array.
 
     Returns:
-        An array of the promoted data type. What is shifted out is lost, zeros come in. 0 where `n` is the width of the
+        An array of the promoted data type. Bits shifted out are lost, zeros come in. 0 where `n` is the width of the
         type or more, or negative, for which the standard's `bitwise_left_shift` is left undefined.
 
     Raises:
@@ -198,7 +198,7 @@ def packbits(x: Array, /, *, axis: int | None = None, bitorder: Literal["big", "
     """Pack booleans into the bits of bytes, eight into each.
 
     Args:
-        x: An array of booleans or integers; what isn't zero is a bit that is one.
+        x: An array of booleans or integers; a nonzero element is a bit that is one.
         axis: The axis to pack along. By default, the array is flattened first.
         bitorder: Whether the first of eight becomes the highest bit ("big") or the lowest ("little").
 

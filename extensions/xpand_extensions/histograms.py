@@ -47,12 +47,12 @@ def bincount(
 
     Args:
         x: Integers of shape `(..., n)`.
-        weights: What each occurrence counts, real or complex, of a shape that broadcasts to that of `x`. None: 1.
+        weights: The weight of each occurrence, real or complex, of a shape that broadcasts to that of `x`. None: 1.
         minlength: The least length of the result, where `length` isn't given.
         length: The length of the result, which makes its shape independent of the values. None: one more than the
             largest value, whose values must be known then.
-        mode: What becomes of values below 0 or from `length` on: "raise" an `IndexError`, "drop" them (or "fill", which
-            means the same here), "clip" them to 0 or `length - 1`, or "wrap" them around. None: "raise" where the
+        mode: The treatment of values below 0 or from `length` on: "raise" an `IndexError`, "drop" them (or "fill",
+            which means the same here), "clip" them to 0 or `length - 1`, or "wrap" them around. None: "raise" where the
             values are known, else "drop".
 
     Returns:
@@ -113,7 +113,7 @@ def histogram(
         range: With a number of bins, the lowest and the highest edge, as Python numbers; half a unit is left on both
             sides where they are equal. None: the smallest and the largest value of each row, 0 and 1 where there are
             none.
-        weights: What each value counts, real or complex, of a shape that broadcasts to that of `x`. None: 1.
+        weights: The weight of each value, real or complex, of a shape that broadcasts to that of `x`. None: 1.
         density: Whether to divide by the total in all bins and the bin's width, so that the integral is 1. It is NaN
             where the total is zero.
 
@@ -126,7 +126,7 @@ def histogram(
     Raises:
         TypeError: An argument is no array, of another library, or of another data type or type.
         ValueError: Shapes don't fit; edges are not in ascending order; the range, or the values it is taken from, is
-            not finite, or too narrow for so many bins. (Under tracing, what depends on values isn't checked.)
+            not finite, or too narrow for so many bins. (Under tracing, conditions on values aren't checked.)
 
     Source: `numpy.histogram`, for rows; PhiML's `histogram1d`.
 
@@ -180,7 +180,7 @@ def histogramdd(
         sample: Integers or real floating-point numbers of shape `(..., n, d)`: n points of d coordinates.
         bins: The number of bins along all dimensions; or a sequence that gives for each the number or the edges, as
             `bins` of `histogram` does.
-        range: For each dimension what `range` of `histogram` says. None: None for all.
+        range: For each dimension, as `range` of `histogram`. None: None for all.
         weights: As of `histogram`, of a shape that broadcasts to `(..., n)`.
         density: As of `histogram`, with the bin's volume.
 
@@ -266,7 +266,7 @@ def digitize(x: Array, edges: Array, /, *, right: bool = False) -> Array:
 
 
 def _bincount_mode(x: Array, length: int | None, mode: Mode | None) -> Mode:
-    """Decide what `mode` leaves open; refuse what needs values where they aren't known."""
+    """Choose a mode if none is given; refuse one that needs values where these are unknown."""
     concrete = is_concrete(x)
     if length is None and not concrete:
         raise ValueError(
@@ -286,7 +286,7 @@ def _bincount_mode(x: Array, length: int | None, mode: Mode | None) -> Mode:
 
 
 def _weights(function: str, xp: Namespace, x: Array, weights: Array, shape: tuple[int, ...]) -> Array:
-    """Check weights, and return them with the shape of what they weigh."""
+    """Check weights, and return them with the shape of the weighted values."""
     _arguments.one_device(function, x=x, weights=weights)
     _arguments.dtype(function, "weights", xp, weights, _arguments.NUMERIC)
     found = tuple(weights.shape)

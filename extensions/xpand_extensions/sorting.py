@@ -1,4 +1,4 @@
-"""Order among values: the largest or smallest few, partitions, positions in sorted arrays, and what is unique.
+"""Order among values: the largest or smallest few, partitions, positions in sorted arrays, and unique values.
 
 NaN counts as larger than every number, and zeros of either sign as equal, on every library.
 """
@@ -220,7 +220,7 @@ def unique(
         size: How many to return, which makes the shape of the result independent of the values, as jit, vmap and
             gradients under them need it. Where there are more, those first in order are returned; in the inverse, the
             others have the number `size`. Where there are fewer, `fill_value` follows them.
-        fill_value: A Python scalar for what is missing up to `size`. None: the first of the unique values (zero where
+        fill_value: A Python scalar for missing values up to `size`. None: the first of the unique values (zero where
             there is none). Indices are filled with that of the first as well, counts with 0.
 
     Returns:

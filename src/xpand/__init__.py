@@ -1,4 +1,4 @@
-"""xpand: the array API standard on every library, with what the standard leaves out.
+"""xpand: the array API standard on every library, with functions that the standard lacks.
 
 `array_namespace(x)` gives the conforming namespace of an array's library. Every public name of `array_api_compat` is
 here under the same name; the capabilities beyond the standard are in `xpand_extensions`.

@@ -1,4 +1,5 @@
-"""Checks of arguments, for the core and the facades: each says which function and argument, what it got and takes.
+"""Checks of arguments, for the core and the facades: each says which function and argument, the value it got and the
+values it accepts.
 
 An argument is checked once, in the facade; implementations trust what they are given. A wrong type is a `TypeError`, a
 wrong value a `ValueError`, and both are the same on every library because no library is asked.
@@ -41,7 +42,8 @@ _NAMES: Final[dict[frozenset[Kind], str]] = {
     BITS: "a boolean or integer data type",
 }
 
-# What a Python scalar, which has no width, may meet; and which arrays may be written into one of a given kind.
+# The kinds of arrays that a Python scalar, which has no width, may be combined with; and those that may be written into
+# one of a given kind.
 _SCALARS: Final[dict[type, frozenset[Kind]]] = {
     bool: frozenset({"bool"}),
     int: NUMERIC,
@@ -296,7 +298,7 @@ def choice(function: str, name: str, value: Any, choices: Iterable[str | None]) 
 
     Raises:
         TypeError: It is no string (nor None, where that is a choice).
-        ValueError: It is none of the choices; the message suggests what may have been meant.
+        ValueError: It is none of the choices; the message suggests a similar one.
     """
     if value in choices and (value is None or isinstance(value, str)):
         return value

@@ -7,13 +7,13 @@ from ._typing import Array
 def check(condition: Array | bool, message: str, /, *, error: type[Exception] = ValueError) -> None:
     """Raise an error where a condition on concrete values fails; do nothing where the values aren't known yet.
 
-    So a function can state what it asks of its input and still be traced: under `jax.jit`, `jax.vmap`, `torch.func` and
+    So a function can state conditions on its input and still be traced: under `jax.jit`, `jax.vmap`, `torch.func` and
     `torch.compile`, and for lazy arrays (Dask), nothing is raised, and nothing is computed. (Under `jax.grad` alone, a
     comparison is a concrete array, and is checked.)
 
     Args:
         condition: A bool, or a boolean array of any shape whose elements must all hold. An empty array holds.
-        message: What the error says.
+        message: The text of the error.
         error: The exception type, `ValueError` by default.
 
     Raises:

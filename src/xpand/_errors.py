@@ -2,4 +2,4 @@
 
 
 class UnsupportedError(TypeError):
-    """A capability that a library can't have: the message says what, for which library, and what to use instead."""
+    """A capability that a library can't have: the message names it, the library, and an alternative."""

@@ -1,8 +1,8 @@
 """Find the library of an array: the only module that knows the libraries' names.
 
 `array_namespace` is the entry point: every function that is written against the standard calls it, so it is one
-dictionary look-up by type. What a library is called, where its namespace lies and when its arrays hold no values yet
-stands in the table `LIBRARIES`; code elsewhere speaks of namespaces only.
+dictionary look-up by type. The table `LIBRARIES` holds the name of each library, its namespace, and the test
+for arrays without values. Other code knows namespaces only.
 """
 
 import sys
@@ -46,7 +46,7 @@ def _jax_eager() -> AbstractContextManager[None]:
 
 @dataclass(frozen=True, slots=True)
 class _Library:
-    """A library that xpand wraps: how to recognise its arrays, and what can be asked of them."""
+    """A library that xpand wraps: how to recognise its arrays, and functions of these."""
 
     name: str
     """The name users give: `use("torch")`, `plugins/torch`."""
@@ -120,7 +120,7 @@ def register_wrapper(cls: type, xp: Namespace) -> None:
 
 
 def knows_namespace(cls: type) -> bool:
-    """Tell whether the type of an array alone says what its namespace is."""
+    """Tell whether the type of an array alone determines its namespace."""
     return cls in _WRAPPERS or library_of(cls) is not None
 
 
@@ -178,7 +178,7 @@ get_namespace = array_namespace
 
 
 def _resolve(arrays: tuple[Array, ...], api_version: str | None, use_compat: bool | None) -> Namespace:
-    """Do what `array_namespace` does, for any number of arrays and of any type."""
+    """Return the namespace as `array_namespace` does, for any number of arrays and of any type."""
     if use_compat is not None and not isinstance(use_compat, bool):
         raise ValueError(f"array_namespace: use_compat must be None, True or False, got {use_compat!r}")
     found: Namespace | None = None

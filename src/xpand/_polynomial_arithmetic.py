@@ -73,7 +73,7 @@ def polydiv(u: Array, v: Array, /) -> Division:
 
     Args:
         u: Coefficients, shape `(..., m)`, of a floating-point data type.
-        v: Coefficients, shape `(..., n)`, the first of them not zero: what is divided by it is infinite or NaN.
+        v: Coefficients, shape `(..., n)`, the first of them not zero: a quotient by it is infinite or NaN.
 
     Returns:
         The quotient and the remainder, whose shapes don't depend on values: zeros in front are kept.

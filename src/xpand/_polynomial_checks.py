@@ -7,7 +7,7 @@ from ._typing import Array, Namespace
 
 
 def one(function: str, p: Array, name: str = "p", kinds: frozenset[_arguments.Kind] = _arguments.NUMERIC) -> Namespace:
-    """Check that an array holds polynomials, or what has an axis like one; return its namespace."""
+    """Check that an array holds polynomials, or has such an axis; return its namespace."""
     xp = _arguments.namespace_of(function, **{name: p})
     _arguments.dtype(function, name, xp, p, kinds)
     if not p.ndim:

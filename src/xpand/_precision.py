@@ -65,11 +65,11 @@ def _current_while_compiling() -> Precision | None:
 
 
 def compiled_for() -> Any:
-    """Return what compiled code depends on besides its arguments, where something is set: `active` of either."""
+    """Return the settings that compiled code depends on, where one is active: `active` of either."""
     return PRECISION.current(), MATMUL.current()
 
 
-# torch.compile reads this in its place. It can't follow a context variable; what it does read it guards.
+# torch.compile reads this in its place. It can't follow a context variable; it guards the variables that it reads.
 trace_instead(current, _current_while_compiling)
 
 
@@ -98,7 +98,7 @@ def named_dtype(xp: Namespace, name: str, device: Device | None = None) -> DType
         UnsupportedError: The library, or the device, has none.
     """
     dtype = getattr(xp, name, None)
-    # The standard's types may be missing on a device; what the standard has not, such as bfloat16, isn't listed.
+    # The standard's types may be missing on a device; types beyond the standard, such as bfloat16, aren't listed.
     if dtype is None or (
         device is not None and name != "float16" and name != "bfloat16" and name not in _dtypes_on(xp, device)
     ):
@@ -122,6 +122,6 @@ def dtypes_of(xp: Namespace, device: Device | None = None) -> dict[str, DType]:
 
 
 def dtype_for(xp: Namespace, kind: DefaultKind, device: Device | None = None) -> DType | None:
-    """Return the data type that a creation function is to use; None for what the library does by itself."""
+    """Return the data type that a creation function is to use; None for the library's default."""
     setting = current()
     return None if setting is None else named_dtype(xp, _name(setting, kind), device)

@@ -28,7 +28,7 @@ class Follower(Protocol[T_contra]):
         """Turn them back: tasks of a thread may leave their blocks in any order, and some were never entered here."""
 
     def process(self, value: T_contra | None) -> None:
-        """Turn the library's switches for the process; None: back to what they were."""
+        """Turn the library's switches for the process; None: back to their earlier values."""
 
 
 class Block(Generic[T]):
@@ -97,7 +97,7 @@ class Setting(Generic[T]):
                 follower.process(value)
 
     def follow(self, follower: Follower[T]) -> None:
-        """Have a library follow, from now on: what is set already, too."""
+        """Have a library follow from now on, settings that are already active included."""
         with self._lock:
             self._followers.append(follower)
             if self.value is not None:

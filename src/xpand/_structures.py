@@ -1,4 +1,4 @@
-"""Structures of trees, compared in what PyTorch compiles too."""
+"""Compare structures of trees, also in code that PyTorch compiles."""
 
 from typing import Any
 

@@ -81,7 +81,8 @@ def nan_to_num(x: Array, /, *, fill_value: float = 0.0) -> Array:
 
     Args:
         x: An array of a numeric or boolean data type. Integers and booleans are returned as they are.
-        fill_value: What NaN becomes; in complex numbers the real and the imaginary part are replaced each by itself.
+        fill_value: The replacement for NaN; in complex numbers the real and the imaginary part are replaced each by
+            itself.
 
     Returns:
         An array of the shape and data type of `x`.

@@ -33,7 +33,7 @@ def atleast_nd(x: Array, /, *, ndim: int) -> Array:
 
 
 def pad_to(x: Array, size: int, /, *, axis: int = -1, fill_value: Array | Scalar = 0) -> Array:
-    """Bring an axis to a size: what is missing at its end is filled, what is too much is cut off.
+    """Bring an axis to a size: fill missing elements at its end, and cut off excess ones.
 
     Args:
         x: An array of one or more axes.
@@ -170,7 +170,7 @@ def to_batched(
         x: An array of one or more axes.
         batch_size: The size of each batch along `axis`, at most that of `x`.
         axis: The axis.
-        leftover: What becomes of a last batch that isn't full: "repeat" fills it from the start of `x`, "discard"
+        leftover: The treatment of a last batch that isn't full: "repeat" fills it from the start of `x`, "discard"
             leaves it out, "keep" yields it as it is.
 
     Returns:

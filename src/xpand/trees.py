@@ -1,4 +1,4 @@
-"""Trees of arrays: lists, tuples, dictionaries, and what else is registered with optree, nested to any depth.
+"""Trees of arrays: lists, tuples, dictionaries, and classes registered with optree, nested to any depth.
 
 optree decides which objects are nodes and which are leaves, as in `optree.tree_map`: None is a node without children,
 dictionaries are ordered by their keys, classes are registered with `register` or with optree itself.
@@ -46,7 +46,7 @@ def register(
 
     Args:
         cls: The class; subclasses are registered by themselves.
-        flatten: Takes an instance and returns its children, and what else it consists of: static data that can be
+        flatten: Takes an instance and returns its children and the rest: static data that can be
             compared.
         unflatten: Takes the static data and the children, and returns an instance. In transformations the children may
             be anything, so it must not check them.
@@ -75,7 +75,7 @@ def map(function: Callable[..., Any], tree: Tree, /, *rest: Tree, is_leaf: Calla
     """Call a function with each leaf of a tree, and those at the same positions of others; return the tree of results.
 
     Args:
-        function: Takes a leaf of each tree. What it returns takes the leaf's place.
+        function: Takes a leaf of each tree. Its result replaces the leaf.
         tree: A tree.
         *rest: Trees that go at least as deep as the first.
         is_leaf: Tells of what would be a node that it is a leaf.

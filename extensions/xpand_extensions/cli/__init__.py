@@ -1,4 +1,4 @@
-"""The command `xpand`: a tour of the installed libraries on real data, and what is installed and works where.
+"""The command `xpand`: a tour of the installed libraries on real data, and the table of libraries and capabilities.
 
 Exit codes: 0, all is well; 1, a library failed or disagrees; 2, the command can't be carried out as given; 130,
 interrupted; 141, the reader of the output has gone.

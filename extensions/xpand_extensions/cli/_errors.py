@@ -2,4 +2,4 @@
 
 
 class UsageError(Exception):
-    """The command can't be carried out as given; the message says why and what to do."""
+    """The command can't be carried out as given; the message says why, and how to fix it."""

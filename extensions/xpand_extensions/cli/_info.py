@@ -1,4 +1,4 @@
-"""`xpand info`: libraries, versions, devices, and what works where."""
+"""`xpand info`: libraries, versions, devices and capabilities."""
 
 import platform
 from typing import Any, Final
@@ -23,7 +23,9 @@ _STATUS_STYLES: Final = {"ready": "green", "missing": "dim", "broken": "red"}
 
 
 def info(*, as_json: bool) -> int:
-    """Print what is installed and what works where; return the exit code: 1 where an installed library is broken."""
+    """Print the installed libraries and their capabilities; return the exit code: 1 where an installed library is
+    broken.
+    """
     names = known_names()
     libraries = []
     with progress(len(names)) as step:

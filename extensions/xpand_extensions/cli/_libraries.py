@@ -61,7 +61,7 @@ def known_names() -> list[str]:
 
 
 def find(name: str) -> Library:
-    """Import a library's namespace, and keep what went wrong where that fails.
+    """Import a library's namespace, and keep the error where that fails.
 
     Raises:
         ValueError: The name is that of no array library.
@@ -80,7 +80,7 @@ def find(name: str) -> Library:
 
 
 def enable_double_precision() -> None:
-    """Set what libraries need for 64-bit types, unless the user has; in vain for one that is imported already."""
+    """Set the switches for 64-bit types, unless the user has; in vain for one that is imported already."""
     for variable, value in DOUBLE_PRECISION.items():
         os.environ.setdefault(variable, value)
 

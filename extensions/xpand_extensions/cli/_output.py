@@ -37,10 +37,10 @@ def write_json(value: Any) -> None:
 
 
 class Steps(Protocol):
-    """Where a long-running function tells what it is doing."""
+    """The progress of a long-running function."""
 
     def __call__(self, what: str, *, done: bool = False) -> None:
-        """Say what is being done, or that a step is done."""
+        """Report the current step, or that a step is done."""
         ...
 
 

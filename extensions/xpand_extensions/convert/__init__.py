@@ -1,6 +1,6 @@
 """Arrays of one library as arrays of another: without copies where both allow it; as bytes; as addresses.
 
-Memory is shared wherever that is possible, so that what is written into one array may show in the other: `copy=True`
+Memory is shared wherever that is possible, so that a write to one array may show in the other: `copy=True`
 gives an array of its own. Nothing is converted silently: the values of a lazy array are computed because they are asked
 for, and arrays that a transformation traces, whose derivatives would be lost, raise.
 """

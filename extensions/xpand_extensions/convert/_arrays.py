@@ -97,7 +97,8 @@ def exported(x: Array, /, *, to_host: bool = False, copy: bool | None = None) ->
 
     Args:
         x: An array of the library.
-        to_host: Return a NumPy array; otherwise what other libraries understand, by DLPack or as a NumPy array.
+        to_host: Return a NumPy array; otherwise an object that other libraries understand, by DLPack or as a NumPy
+            array.
         copy: True for memory of its own, where `to_host` is True; False to share memory or raise; None: as needed.
 
     Raises:
@@ -114,7 +115,7 @@ def exported(x: Array, /, *, to_host: bool = False, copy: bool | None = None) ->
 
 @pluggable
 def imported(x: Array, /, *, copy: bool | None = None, xp: Namespace | str | None = None) -> Array:
-    """Make an array of what `exported` returned: the target's half of `convert`, for plug-ins.
+    """Make an array of the result of `exported`: the target's half of `convert`, for plug-ins.
 
     Args:
         x: An array of NumPy, or of a library other than `xp` whose memory DLPack exports.
@@ -240,7 +241,7 @@ def _from_traced(x: Any, to: Namespace | str, xp: Namespace) -> Path:
 
 
 def resolved(x: Any) -> Array:
-    """Return an array of a library's own: what a traced one holds, if no transformation of xpand traces it.
+    """Return a library's own array: the value of a traced one, if no transformation of xpand traces it.
 
     Raises:
         TypeError: One does.

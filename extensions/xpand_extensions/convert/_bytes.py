@@ -83,7 +83,7 @@ def from_bytes(
     """Make an array of bytes, as `to_bytes` gives them.
 
     Args:
-        data: Bytes, or what gives its memory as bytes: `bytes`, `bytearray`, `memoryview`. They are copied.
+        data: Bytes, or an object with the buffer protocol: `bytes`, `bytearray`, `memoryview`. They are copied.
         dtype: The data type of the elements: one of the library, or its name, such as "float32".
         shape: The shape of the array. None: one axis, as long as the bytes are enough for.
         byteorder: Which byte of a number comes first, as in `to_bytes`.

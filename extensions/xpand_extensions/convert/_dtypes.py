@@ -21,7 +21,7 @@ def name_of(dtype: Any) -> str:
 
 
 def width_of(name: str) -> int | None:
-    """Return how many bytes an element of a data type has; None for what is no data type of numbers."""
+    """Return how many bytes an element of a data type has; None for other data types."""
     return 1 if name.startswith("float8_") else _WIDTHS.get(name)
 
 

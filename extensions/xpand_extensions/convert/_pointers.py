@@ -16,7 +16,7 @@ from ._dtypes import checked
 
 @dataclass(frozen=True)
 class Pointer:
-    """The memory of an array: where it is, what is in it, and who keeps it alive.
+    """The memory of an array: its address, its contents, and its owner.
 
     Args:
         address: Where the element at the index (0, …, 0) begins.
@@ -45,7 +45,7 @@ class Pointer:
     read_only: bool = False
 
     def __post_init__(self) -> None:
-        """Check what is said, and write it in one form."""
+        """Check the description, and normalize it."""
         name, width = checked("Pointer", self.dtype)
         shape = _arguments.shape("Pointer", "shape", self.shape)
         strides: tuple[int, ...] | None = self.strides
@@ -96,7 +96,7 @@ def _contiguous(shape: tuple[int, ...], width: int) -> tuple[int, ...]:
 
 @pluggable
 def pointer(x: Array, /) -> Pointer:
-    """Return the address of an array's memory, with what it takes to read it.
+    """Return the address of an array's memory, with the facts needed to read it.
 
     For libraries in other languages, through `ctypes` or `cffi`, and for `from_pointer`. The memory is that of `x`,
     which the result keeps alive; nothing is copied.
@@ -131,7 +131,7 @@ def from_pointer(memory: Pointer, /, *, xp: Namespace | str | None = None) -> Ar
     """Make an array over memory that is there already.
 
     Args:
-        memory: What `pointer` returned, or a `Pointer` that describes the memory. Its owner must not be None: the array
+        memory: The result of `pointer`, or a `Pointer` that describes the memory. Its owner must not be None: the array
             holds it, and so keeps the memory.
         xp: The library of the array: a namespace or a name. None: `xpand.default_namespace()`.
 

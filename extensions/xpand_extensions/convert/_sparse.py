@@ -23,7 +23,7 @@ def has_sparse(cls: type) -> bool:
 
 
 def converted(x: Any, xp: Namespace, copy: bool | None, convert: Callable[[Any], Any]) -> Any:
-    """Convert the parts of a sparse array, and put them together as what it was.
+    """Convert the parts of a sparse array, and put them together in the same format.
 
     The plan that a library has computed from the pattern is dropped.
     """

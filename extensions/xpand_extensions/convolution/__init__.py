@@ -121,14 +121,14 @@ def conv_transpose(
     kernel_dilation: int | Sequence[int] = 1,
     feature_groups: int = 1,
 ) -> Array:
-    """Apply the transpose of a convolution: what its input was multiplied with is summed where it was taken from.
+    """Apply the transpose of a convolution: each input is multiplied by the kernel, and the products are summed.
 
     For every `v`, and every `u` of the result's shape that the convolution takes to the shape of `v`, the sum of
     `conv(u, kernel, …) * v` is that of `u * conv_transpose(v, kernel, …)`, with the same kernel and options. Nothing is
     conjugated.
 
     Args:
-        x: What the convolution gives: `(batch, out, *spatial)`, of any numeric data type.
+        x: The output of the convolution: `(batch, out, *spatial)`, of any numeric data type.
         kernel: The kernel of the convolution, `(out, in / feature_groups, *taps)`, or one for each batch element.
         strides: As in `conv`, like all that is not named here.
         padding: That of the convolution. The result has as many points as the smallest input of the convolution that

@@ -39,7 +39,7 @@ class Geometry(NamedTuple):
         return tuple([reach // stride + 1 if reach >= 0 else 0 for reach, stride in zip(reaches, self.strides)])
 
     def cuts_all(self, spatial: Sequence[int]) -> bool:
-        """Tell whether negative padding leaves no point along some axis: what is left of the input is zeros."""
+        """Tell whether negative padding leaves no point along some axis: the rest of the input is zeros."""
         for n, d, pair in zip(spatial, self.input_dilation, self.padding):
             if min(pair) < 0 and -min(pair) >= span(n, d):
                 return True

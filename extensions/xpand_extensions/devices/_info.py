@@ -33,7 +33,7 @@ def host_facts() -> DeviceFacts:
 class DeviceInfo:
     """A device of a library.
 
-    What may change or takes time to find out (the name, memory, processors) is asked of the library as it is read.
+    Attributes that may change or take time to find out (the name, memory, processors) are queried when they are read.
     """
 
     library: str
@@ -43,7 +43,7 @@ class DeviceInfo:
     index: int
     """The number among the library's devices of this kind, as the library counts."""
     device: Device
-    """The library's own object: what `device=` of its functions takes, and `x.device` is."""
+    """The library's own object, which `device=` of its functions takes, and `x.device` is."""
     platform: str
     """The library's word for the kind: "cpu", "cuda", "rocm", "mps", "xpu", "tpu", …"""
     process_index: int = 0
@@ -91,7 +91,7 @@ class DeviceInfo:
 
 @dataclass(frozen=True)
 class MemoryStats:
-    """The memory of a device as a library manages it, in bytes; None for what the library doesn't count."""
+    """The memory of a device as a library manages it, in bytes; None for numbers that the library doesn't count."""
 
     bytes_in_use: int | None
     """Taken by arrays."""

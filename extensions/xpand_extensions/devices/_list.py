@@ -135,7 +135,7 @@ def device(x: Array, /) -> Device | None:
 
 
 def device_info(device: Device | str | Array | None = None, /, *, xp: Namespace | str | None = None) -> DeviceInfo:
-    """Say what is known of a device.
+    """Return facts about a device.
 
     Args:
         device: A device: the library's own object, a `DeviceInfo`, or a string: a kind ("gpu"), the library's word for
@@ -144,7 +144,7 @@ def device_info(device: Device | str | Array | None = None, /, *, xp: Namespace 
         xp: The library, by its namespace or name; the default one if omitted. Not needed where `device` says it.
 
     Raises:
-        TypeError: What is given is neither a device of the library nor an array.
+        TypeError: The argument is neither a device of the library nor an array.
         ValueError: The library has no such device; the message names those there are. An array whose device isn't
             known, or an array or a `DeviceInfo` of another library than `xp`.
 
@@ -240,7 +240,7 @@ def _names(info: DeviceInfo) -> set[str]:
 
 
 def _word(device: Device) -> str:
-    """Return what a library calls one device, without the class around it: "device1"."""
+    """Return a library's name of one device, without the class around it: "device1"."""
     text = str(device)
     return (text.split("'")[1] if text.count("'") == 2 else text).lower()
 

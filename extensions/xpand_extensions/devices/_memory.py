@@ -1,4 +1,4 @@
-"""Running out of memory: one error for what every library says in its own way."""
+"""Running out of memory: one error for those of all libraries."""
 
 import re
 import traceback
@@ -18,7 +18,7 @@ _UNITS: Final = "KMGTPE"
 
 
 class DeviceMemoryError(MemoryError):
-    """A device has too little memory for what was to be made there."""
+    """A device has too little memory for a new array."""
 
     def __init__(self, message: str, requested: int | None = None, free: int | None = None) -> None:
         """Keep the bytes that were asked for, and those that were free; None where that isn't known."""
@@ -31,7 +31,7 @@ class DeviceMemoryError(MemoryError):
 def memory_errors(device: Device | str | None = None, /, *, xp: Namespace | str | None = None) -> Iterator[None]:
     """Raise `DeviceMemoryError` where a library runs out of memory inside a `with` block, in whatever way it says so.
 
-    What functions that failed had made is let go of, also while the error is being handled: their local variables are
+    Arrays made by functions that failed are freed, also while the error is being handled: their local variables are
     cleared. On JAX, work that is still under way fails when it is waited for; end the block with `synchronize`.
 
     Args:

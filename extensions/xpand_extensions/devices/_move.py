@@ -35,7 +35,7 @@ def to_device(x: T, device: Device | DeviceInfo | str, /, *, copy: bool | None =
         TypeError: `device` is no device of the arrays' library; `copy` or `donate` is no bool.
         ValueError: The library has no such device; the message names those there are. With `copy=False`, an array
             that lies elsewhere.
-        DeviceMemoryError: Too little memory there. What had been moved already is let go of.
+        DeviceMemoryError: Too little memory there. Arrays moved before are freed.
 
     Source: `jax.device_put`, `Tensor.to`, PhiML's `Backend.allocate_on_device`, Nx's `backend_copy` (`copy=True`) and
     `backend_transfer` (`donate=True`).
@@ -83,7 +83,7 @@ def synchronize(x: T, /) -> T:
     """Wait until the arrays of a tree are computed, so that time can be measured, and errors turn up here.
 
     Args:
-        x: An array, or a tree of arrays, also of several libraries. Traced arrays, and what is no array, are passed
+        x: An array, or a tree of arrays, also of several libraries. Traced arrays, and other objects, are passed
             over. So are Dask's, which are not under way: they are computed when `compute` or `persist` is called.
 
     Returns:
@@ -126,7 +126,7 @@ def wait(x: Array, /) -> None:
 def is_available(x: object, /) -> bool:
     """Tell whether the values of all arrays of a tree can be read now: none is traced, lazy, or without data.
 
-    Nothing is computed. What is no array, numbers above all, is available.
+    Nothing is computed. Other objects, such as numbers, are available.
 
     Source: PhiML's `Backend.is_available`; of one array it is `xpand.is_concrete`.
 

@@ -2,7 +2,7 @@
 
 Each function does the same on every library, under jit, vmap and grad too, wherever the shape of its result is known.
 An index out of bounds raises `IndexError` where its value is known; where it isn't (under jit and vmap, in lazy arrays)
-a fill value is read. `mode` chooses otherwise. What writes at indices is in `scatter`.
+a fill value is read. `mode` chooses otherwise. Functions that write at indices are in `scatter`.
 """
 
 from .._bounds import Mode

@@ -21,11 +21,11 @@ def unravel_index(
     Args:
         indices: Integers of any shape, from 0 to the number of elements less one.
         shape: The sizes of the axes.
-        mode: What becomes of indices out of bounds, negative ones among them: "raise" an `IndexError`; "fill" (or
+        mode: The treatment of indices out of bounds, negative ones among them: "raise" an `IndexError`; "fill" (or
             "drop") gives `fill_value` for every axis; "clip" moves them to the first or last element; "wrap" around.
             By default: "raise" where the values of the indices are known, else "fill": under jit, vmap and in lazy
             arrays.
-        fill_value: What "fill" gives, an integer.
+        fill_value: The value for "fill", an integer.
 
     Returns:
         An array for each axis, of the shape of `indices` and the library's data type for indices.
@@ -56,11 +56,11 @@ def ravel_multi_index(
     Args:
         multi_index: One array of integers for each axis; their shapes broadcast together.
         shape: The sizes of the axes.
-        mode: What becomes of a multi-index of which an index is out of bounds, as negative ones are: "raise" an
+        mode: The treatment of a multi-index of which an index is out of bounds, as negative ones are: "raise" an
             `IndexError`; "fill" (or "drop") gives `fill_value`; "clip" moves each index to the first or last of its
             axis; "wrap" around. By default: "raise" where the values of the indices are known, else "fill": under jit,
             vmap and in lazy arrays.
-        fill_value: What "fill" gives, an integer.
+        fill_value: The value for "fill", an integer.
 
     Returns:
         An array of the shape to which the indices broadcast, of the library's data type for indices.

@@ -35,8 +35,9 @@ def dynamic_slice(
             need not be known. Negative ones count from the end.
         sizes: The size of the result along each axis.
         strides: The steps along each axis, one or more. By default: 1.
-        mode: What becomes of a slice that doesn't lie within the array: "raise" an `IndexError`; "clip" moves its start
-            until it does; "wrap" continues at the other end. By default: "raise" where the start is known, else "clip".
+        mode: The treatment of a slice that doesn't lie within the array: "raise" an `IndexError`; "clip" moves its
+            start until it does; "wrap" continues at the other end. By default: "raise" where the start is known, else
+            "clip".
 
     Returns:
         An array of the shape `sizes`: the element at `i` is that of `x` at `starts + i * strides`. A copy.
@@ -77,8 +78,9 @@ def put_slice(x: Array, values: Array, starts: Sequence[int | Array], /, *, mode
             within its kind.
         starts: Where the slice starts along each axis: Python integers, or integer arrays of shape `()`, whose values
             need not be known. Negative ones count from the end.
-        mode: What becomes of a slice that doesn't lie within the array: "raise" an `IndexError`; "clip" moves its start
-            until it does; "wrap" continues at the other end. By default: "raise" where the start is known, else "clip".
+        mode: The treatment of a slice that doesn't lie within the array: "raise" an `IndexError`; "clip" moves its
+            start until it does; "wrap" continues at the other end. By default: "raise" where the start is known, else
+            "clip".
 
     Returns:
         An array of the shape and data type of `x`.
@@ -120,7 +122,7 @@ def repeat(
         x: An array of any data type.
         repeats: How often: an integer, or an integer array of shape `()`, `(1,)` or `(x.shape[axis],)`.
         axis: The axis. By default, `x` is flattened first.
-        total_repeat_length: The size of the result along the axis. What is more is cut off; what is missing is filled
+        total_repeat_length: The size of the result along the axis. Excess elements are cut off; missing ones are filled
             with the last element. By default: the sum of the repeats. Required where their values aren't known: under
             jit and vmap.
 

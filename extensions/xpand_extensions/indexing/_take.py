@@ -26,10 +26,10 @@ def take(
         x: An array of one or more axes, of any data type.
         indices: Integers, of any shape. Negative ones count from the end.
         axis: The axis that `indices` run along. It may be omitted for an array of one axis.
-        mode: What becomes of indices out of bounds: "raise" an `IndexError`; "fill" (or "drop") gives `fill_value`;
+        mode: The treatment of indices out of bounds: "raise" an `IndexError`; "fill" (or "drop") gives `fill_value`;
             "clip" moves them to the nearest element; "wrap" around. By default: "raise" where the values of the indices
             are known, else "fill": under jit, vmap and in lazy arrays.
-        fill_value: What "fill" gives: a Python scalar or an array of shape `()`. By default: NaN for floating-point
+        fill_value: The value for "fill": a Python scalar or an array of shape `()`. By default: NaN for floating-point
             types, the smallest number of signed integers, the largest of unsigned ones, True for booleans.
 
     Returns:
@@ -213,7 +213,7 @@ def check_indices(function: str, x: Array, indices: Array, mode: Any) -> Namespa
 
 
 def check_reading(function: str, x: Array, indices: Array, mode: Any, fill_value: Any) -> None:
-    """Check what all functions that read at indices take."""
+    """Check the common arguments of functions that read at indices."""
     xp = check_indices(function, x, indices, mode)
     if fill_value is not None:
         check_scalar(function, "fill_value", xp, fill_value, x)

@@ -57,7 +57,8 @@ def triangular_solve(
 
     Returns:
         The solution, of the shape of `b` with the stacks broadcast, and the promoted data type. A zero on the diagonal
-        is divided by as other numbers are: what depends on it is infinite or NaN, on every library, and no error.
+        is divided by as other numbers are: results that depend on it are infinite or NaN, on every library, without an
+        error.
 
     Raises:
         TypeError: No array, arrays of two libraries, data types that aren't floating-point, options that are no bools.
@@ -181,7 +182,7 @@ def lu(x: Array, /) -> LUResult:
 def lu_solve(
     factors: Array, permutation: Array, b: Array, /, *, transpose: bool = False, conjugate: bool = False
 ) -> Array:
-    """Solve `a @ x = b` by what `lu_factor` returned for `a`.
+    """Solve `a @ x = b` by the factors that `lu_factor` returned for `a`.
 
     Args:
         factors: Both triangles of square matrices, shape `(..., n, n)`, of a floating-point data type.

@@ -87,7 +87,7 @@ def lstsq(A: Array, b: Array, /, *, axis: int = -2, rtol: float | None = None) -
 
 @pluggable
 def least_squares(a: Array, b: Array, /, *, rtol: float | None = None) -> LstsqResult:
-    """Solve by least squares for columns: what `lstsq` calls, after it has checked the arguments.
+    """Solve by least squares for columns: the part of `lstsq` after the checks.
 
     Args:
         a: Matrices, shape `(..., m, n)`, of a floating-point data type.

@@ -1,4 +1,4 @@
-"""The plan of an einsum: what its formula says, and which operands meet when.
+"""The plan of an einsum: its formula, and the order in which operands are combined.
 
 It is found once for a formula and the shapes of its operands.
 """

@@ -1,7 +1,7 @@
 """Precision: the data types that new arrays get where none is named, and how exact products of matrices are.
 
 A setting holds for all libraries alike, and for defaults alone: existing arrays keep their data types, and promotion
-is what the standard says.
+follows the standard.
 """
 
 from collections.abc import Callable
@@ -80,8 +80,8 @@ def precision(real: int | str | DType | None, /, *, integer: int | str | DType |
         TypeError: Something that is no such data type.
         ValueError: Another number of bits.
 
-    What makes an array raises `UnsupportedError` where the library, or the device, lacks the data type: NumPy has no
-    bfloat16, Apple's GPUs no float64. Nothing else is put in its place.
+    Functions that make arrays raise `UnsupportedError` where the library, or the device, lacks the data type: NumPy has
+    no bfloat16, Apple's GPUs no float64. No other type replaces it.
 
     Source: PhiML's `precision`; 64-bit types on JAX are `jax.enable_x64`.
 
@@ -99,7 +99,7 @@ def precision(real: int | str | DType | None, /, *, integer: int | str | DType |
 def set_precision(real: int | str | DType | None, /, *, integer: int | str | DType | None = None) -> None:
     """Set the data types of new arrays for the process: for all that runs outside of `precision` blocks.
 
-    Besides what `precision` sets, PyTorch's own default data type becomes `real`, and JAX's 64-bit types are switched
+    In addition to xpand's defaults, PyTorch's own default data type becomes `real`, and JAX's 64-bit types are switched
     on where they are needed; both are turned back when another precision is set, or None.
 
     Args:
@@ -176,7 +176,7 @@ def matmul_precision(level: MatmulPrecision | None, /) -> PrecisionBlock:
     block asks that was entered last, by any thread, and is turned back when the last block is left.
 
     Args:
-        level: "highest", "high" or "medium"; None: what holds for the process.
+        level: "highest", "high" or "medium"; None: that of the process.
 
     Raises:
         TypeError, ValueError: Not one of them.
@@ -192,7 +192,7 @@ def set_matmul_precision(level: MatmulPrecision | None, /) -> None:
     """Set how exact products of float32 matrices are, for the process: outside of `matmul_precision` blocks.
 
     Args:
-        level: As for `matmul_precision`; None: what the libraries' own switches said before.
+        level: As for `matmul_precision`; None: the earlier values of the libraries' own switches.
 
     Raises:
         TypeError, ValueError: Not one of them.

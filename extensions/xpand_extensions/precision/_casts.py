@@ -22,7 +22,7 @@ def to_float(tree: trees.Tree, /) -> trees.Tree:
 
     Returns:
         The tree, of arrays of the default real data type (see `default_dtype`). Where no precision is set,
-        floating-point arrays stay what they are. An array that has the data type already is returned as it is.
+        floating-point arrays stay unchanged. An array that has the data type already is returned as it is.
 
     Raises:
         TypeError: A leaf is no array and no number, or complex: take `xp.real` of it first.
@@ -45,7 +45,7 @@ def to_complex(tree: trees.Tree, /) -> trees.Tree:
 
     Returns:
         The tree, of arrays of the default complex data type (see `default_dtype`). Where no precision is set, complex
-        arrays stay what they are, and real ones become complex numbers whose parts are as exact. An array that has the
+        arrays stay unchanged, and real ones become complex numbers whose parts are as exact. An array that has the
         data type already is returned as it is.
 
     Raises:
@@ -62,7 +62,7 @@ def to_complex(tree: trees.Tree, /) -> trees.Tree:
 
 
 def to_int(tree: trees.Tree, /) -> trees.Tree:
-    """Convert arrays to integers, of the precision that is set. What is behind the point is dropped.
+    """Convert arrays to integers, of the precision that is set. The fraction is dropped.
 
     Args:
         tree: An array, a Python number, or a tree of them: real, integer or boolean. Of sparse containers the values
@@ -70,7 +70,7 @@ def to_int(tree: trees.Tree, /) -> trees.Tree:
 
     Returns:
         The tree, of arrays of the default integer data type (see `default_dtype`). Where no precision is set, integer
-        arrays stay what they are. What becomes of a number that the data type can't hold, NaN among them, is the
+        arrays stay unchanged. The result for a number that the data type can't hold, NaN included, is the
         library's affair. An array that has the data type already is returned as it is.
 
     Raises:

@@ -2,7 +2,7 @@
 
 A key makes the same numbers on all libraries, and those of `jax.random`. The parts: `_keys` (keys and bits),
 `_uniform` (uniform and normal numbers, integers, booleans), `_choice` (orders and choices), and the
-distributions made of these, by topic. What they have in common is checked by `_arguments`. Generators hold a key
+distributions made of these, by topic. `_arguments` checks their common arguments. Generators hold a key
 for those who want none (`_generators`).
 """
 

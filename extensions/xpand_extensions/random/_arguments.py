@@ -195,7 +195,7 @@ def arrays_of(*values: Any) -> list[Array]:
 
 
 def in_device(xp: Namespace, key: Array, value: Any, dtype: DType) -> Array:
-    """Make an array of a number on the key's device; an array stays what it is."""
+    """Make an array of a number on the key's device; an array stays unchanged."""
     if _arguments.is_array(value):
         return value
     device: Device = _arguments.device_of(key)

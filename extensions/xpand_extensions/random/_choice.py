@@ -88,10 +88,10 @@ def choice(
     Args:
         key: A key.
         a: An array with at least one axis, or a number of integers, from 0.
-        shape: The shape of what is chosen.
+        shape: The shape of the result.
         replace: Whether the same element may be chosen again.
         p: The probability of each, an array of one axis that sums to 1 (or a multiple: only ratios count); None: all
-            alike. What has the probability 0 is not chosen, as long as there is something else.
+            alike. Elements of probability 0 are not chosen, unless there are no others.
         axis: The axis of `a` along which is chosen.
         mode: How many bits a choice without replacement by probabilities is made of: as for `gumbel`.
 

@@ -122,7 +122,7 @@ def binomial(key: Array, /, n: Real, p: Real, shape: Any = None, dtype: DType | 
 
     Args:
         key: A key.
-        n: The number of trials, a number or an array; 0 or above. What is no integer is rounded down.
+        n: The number of trials, a number or an array; 0 or above. Other numbers are rounded down.
         p: The probability, which broadcasts with it; from 0 to 1.
         shape: The shape of the result, to which the parameters broadcast. None: that to which they broadcast together.
         dtype: A real floating-point data type. None: the default one, or a wider one of the parameters. The

@@ -1,4 +1,4 @@
-"""New keys of each of many: what distributions are made of whose elements have a key of their own."""
+"""New keys of each of many keys: for distributions whose elements have a key each."""
 
 from xpand._typing import Array
 

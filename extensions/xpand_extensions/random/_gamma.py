@@ -47,7 +47,7 @@ def gamma(key: Array, /, a: Real, shape: Any = None, dtype: DType | None = None)
 
 @pluggable
 def loggamma(key: Array, /, a: Real, shape: Any = None, dtype: DType | None = None) -> Array:
-    """Sample logarithms of what `gamma` samples, also of what is too small a number for it.
+    """Sample logarithms of gamma variates, also of those that are too small for `gamma`.
 
     Arguments, errors and derivatives are those of `gamma`.
 

@@ -24,7 +24,7 @@ class Generator:
     `random.normal(generator.next_key(), (3,))`. So the same seed makes the same numbers on every library. Calls from
     several threads get numbers of their own each; which of them gets which depends on their order.
 
-    Inside of what is compiled (`jit`, `torch.compile`) a generator is asked once, while it is traced: each run would
+    Inside compiled functions (`jit`, `torch.compile`) a generator is asked once, while it is traced: each run would
     have the same numbers. Hand over keys there: `f(generator.next_key(), …)`.
 
     Args:
@@ -33,7 +33,7 @@ class Generator:
         device: The device; None: that of the key, or the library's default.
 
     Raises:
-        TypeError, ValueError, OverflowError: As `random.key`, and for what is no key.
+        TypeError, ValueError, OverflowError: As `random.key`, and for objects that are no keys.
 
     >>> import numpy as np
     >>> generator = Generator(0)
@@ -112,7 +112,7 @@ _defaults_lock = threading.Lock()
 def default_generator(xp: Namespace | str | None = None) -> Generator:
     """Return the generator of a library that the process shares.
 
-    It starts from what `seed` has set, or else from the system's randomness.
+    It starts from the key that `seed` has set, or else from the system's randomness.
 
     Args:
         xp: The library, a namespace or a name; None: the default namespace's.

@@ -164,7 +164,7 @@ def bits(key: Array, /, shape: Any = (), dtype: DType | None = None) -> Array:
 
 @pluggable
 def key_data(key: Array, /) -> Array:
-    """Return the numbers of keys: of JAX's typed keys what is in them, of others the keys themselves.
+    """Return the numbers of keys: of JAX's typed keys their data, of others the keys themselves.
 
     Args:
         key: A key, or keys, of any shape.

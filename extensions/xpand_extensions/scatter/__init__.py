@@ -69,7 +69,7 @@ def segment_sum(
         axis: The axis along which the segments lie.
         indices_are_sorted: A promise that `segment_ids` never decrease, which some libraries use. The result for
             ids that do is undefined.
-        mode: What becomes of ids below 0 or not below `num_segments`: "raise" an `IndexError`; "drop" (or "fill")
+        mode: The treatment of ids below 0 or not below `num_segments`: "raise" an `IndexError`; "drop" (or "fill")
             their values; "clip" or "wrap" the ids. By default: "raise" where the ids' values are known, else "drop".
 
     Returns:

@@ -40,9 +40,9 @@ class At:
     is a `TypeError`. An element that is selected several times gets all of its updates, one after the other; of several
     values to `set` the last one, in the order of the selection, stays.
 
-    `mode` says what becomes of integer indices out of bounds: "raise" an `IndexError`; "drop" the update ("fill" is the
-    same); "clip" to the nearest element; "wrap" around. By default it is "raise" where the values of the indices are
-    known, and "drop" where they aren't: under jit, vmap and in lazy arrays. As always, -1 is the last element, and
+    `mode` selects the treatment of integer indices out of bounds: "raise" an `IndexError`; "drop" the update ("fill" is
+    the same); "clip" to the nearest element; "wrap" around. By default it is "raise" where the values of the indices
+    are known, and "drop" where they aren't: under jit, vmap and in lazy arrays. As always, -1 is the last element, and
     slices end with the array.
     """
 
@@ -190,7 +190,7 @@ def at(x: Array, index: Index = ..., /) -> At:
 
     Args:
         x: An array of any shape and data type. It is never changed.
-        index: What NumPy takes as an index, lists excepted: integers, slices, None, `...`, integer arrays of any shape
+        index: An index as NumPy takes it, except lists: integers, slices, None, `...`, integer arrays of any shape
             that broadcast together, boolean masks, and tuples of these. `at(x, index)` is `at(x)[index]`; without an
             index, all elements are selected.
 
@@ -200,7 +200,7 @@ def at(x: Array, index: Index = ..., /) -> At:
 
     Raises:
         TypeError: `x` is no array. The methods raise it for arrays of two libraries, for data types that don't promote
-            to that of `x`, and for what is no index.
+            to that of `x`, and for objects that are no indices.
         IndexError: By the methods, where indices are out of bounds, too many, or don't fit together.
         ValueError: By the methods, for values that don't broadcast to the selection, and for arrays on two devices.
 

@@ -49,7 +49,7 @@ def scatter(
         operation: "set" puts values in place of elements, of several the last in the order of the indices; "add",
             "subtract", "multiply", "min" and "max" combine an element with all values for it; "mean" replaces it by the
             average of the values for it, without its own.
-        mode: What becomes of indices out of bounds: "raise" an `IndexError`; "drop" (or "fill") leaves their values
+        mode: The treatment of indices out of bounds: "raise" an `IndexError`; "drop" (or "fill") leaves their values
             out; "clip" moves them to the nearest element; "wrap" around. By default: "raise" where the values of the
             indices are known, else "drop": under jit, vmap and in lazy arrays.
 

@@ -87,7 +87,7 @@ def _mean_of(kernel: Kernel) -> Kernel:
 
 
 def identity(xp: Namespace, dtype: DType, combination: Combination) -> bool | int | float:
-    """Return what a reduction of nothing gives."""
+    """Return the result of an empty reduction."""
     if combination in ("add", "multiply"):
         return int(combination == "multiply")
     kind = _arguments.kind(xp, dtype)

@@ -86,7 +86,7 @@ def assembled_values(values: Array, assembly: CSRAssembly, /) -> Array:
 
     Args:
         values: The values of the entries, of shape `(*batch, nse)`, of a numeric data type.
-        assembly: What `csr_assembly` made of their rows and columns.
+        assembly: The result of `csr_assembly` for their rows and columns.
 
     Returns:
         An array of shape `(*batch, size)`: the values that belong to `assembly.indices`.

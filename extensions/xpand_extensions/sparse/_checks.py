@@ -186,7 +186,7 @@ def _check_ends(function: str, indptr: Array, nse: int) -> None:
 
 
 def _promised(function: str, coords: list[Array], sizes: Shape, is_sorted: bool, is_unique: bool) -> None:
-    """Check what is promised of the order of entries and of their positions."""
+    """Check the promises about the order and the positions of entries."""
     if not (is_sorted or is_unique) or not all(is_concrete(x) for x in coords) or coords[0].shape[-1] < 2:
         return
     eagerly(lambda *given: _check_promised(function, given, sizes, is_sorted, is_unique), *coords)
@@ -220,7 +220,7 @@ def matrix(function: str, name: str, a: Any) -> None:
 
 
 def like(function: str, name: str, x: Any) -> Namespace:
-    """Return the namespace of an array; a clear error for what is none."""
+    """Return the namespace of an array; a clear error for other objects."""
     if not _arguments.is_array(x):
         raise TypeError(f"{function}: {name} must be an array or a sparse container, got {describe(x)}")
     return array_namespace(x)

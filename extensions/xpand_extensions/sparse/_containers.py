@@ -1,7 +1,7 @@
-"""The containers of sparse arrays: what is kept of one, by format.
+"""The containers of sparse arrays, by format.
 
 A container is its `values` and its *pattern*: the integer arrays that say where the values belong. Everything else is
-static: the sizes of the sparse axes and what is promised of the pattern. All parts are arrays of one library, so a
+static: the sizes of the sparse axes and the promises about the pattern. All parts are arrays of one library, so a
 container is a tree, which passes through every transformation; the shape follows from the values, so that a container
 with one more axis of values is a batch of the same pattern.
 
@@ -127,7 +127,7 @@ class Sparse(Operators):
         return self._of(values, self.pattern if pattern is None else pattern, self._static(), self._plan)
 
     def prepared(self) -> Self:
-        """Return the container with its `plan`: what makes products faster where it is an argument of `jit`.
+        """Return the container with its `plan`, which makes products faster in `jit` with the container as an argument.
 
         A product of a container whose pattern is known works that out by itself, the first time. Elsewhere the plan
         has to come along. It belongs to the tree: containers with and without it are of two structures. On libraries
@@ -145,7 +145,7 @@ class Sparse(Operators):
         raise NotImplementedError
 
     def __repr__(self) -> str:
-        """Describe the container by its shape and what is kept."""
+        """Describe the container by its shape and its parts."""
         if not hasattr(self._values, "dtype"):
             return f"{type(self).__name__}(values={self._values!r}, shape=(…, {self._sparse_shape}))"
         name = str(self.dtype).rpartition(".")[2]
@@ -162,11 +162,11 @@ class COO(Sparse):
         dense_ndim: How many axes of `values` come after that of the entries.
         is_sorted: A promise: entries are in the order of their positions, the last axis fastest.
         is_unique: A promise: no two entries have the same position. Otherwise their sum is meant.
-        check: Whether coordinates, and what is promised, are checked where values are known: a pass over them.
+        check: Whether coordinates, and the promises, are checked where values are known: a pass over them.
 
     Raises:
         TypeError: Something is no array, of another library, or coordinates are no integers.
-        ValueError: Shapes don't fit together, arrays lie on two devices, or what is promised doesn't hold.
+        ValueError: Shapes don't fit together, arrays lie on two devices, or a promise doesn't hold.
         IndexError: A coordinate is out of bounds.
 
     Nothing is copied. Source: JAX's `BCOO`, SciPy's `coo_array`.
@@ -323,12 +323,12 @@ class CSR(_Compressed):
         shape: The shape of the array that is meant, (*batch, rows, columns).
         is_sorted: A promise: within each row, entries are in the order of their columns.
         is_unique: A promise: no two entries have the same position. Otherwise their sum is meant.
-        check: Whether indices, and what is promised, are checked where values are known: a pass over them.
+        check: Whether indices, and the promises, are checked where values are known: a pass over them.
 
     Raises:
         TypeError: Something is no array, of another library, or indices are no integers.
-        ValueError: Shapes don't fit together, arrays lie on two devices, `indptr` isn't as it must be, or what is
-            promised doesn't hold.
+        ValueError: Shapes don't fit together, arrays lie on two devices, `indptr` isn't as it must be, or a promise
+            doesn't hold.
         IndexError: A column is out of bounds.
 
     Nothing is copied. Source: SciPy's `csr_array`, JAX's `BCSR`.

@@ -165,7 +165,7 @@ def container(function: str, a: Any, name: str = "a") -> Sparse:
 
 
 def any_sparse(function: str, name: str, a: Any) -> Any:
-    """Return a container for what is sparse, and arrays as they are.
+    """Return a container for a sparse array, and other arrays as they are.
 
     Raises:
         TypeError: It is neither.

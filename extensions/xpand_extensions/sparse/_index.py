@@ -87,7 +87,7 @@ def _items(a: Sparse, index: Any) -> list[Any]:
 
 
 def _entry(a: Sparse, item: Any, axis: int) -> Any:
-    """Check what a sparse axis is indexed by: a slice, an integer counted from the front, or an array of integers."""
+    """Check the index of a sparse axis: a slice, an integer counted from the front, or an array of integers."""
     size = a.shape[axis]
     if isinstance(item, slice):
         return item
@@ -156,7 +156,7 @@ def _outer(a: Sparse, batch: list[Any], dense: list[Any]) -> Sparse:
 
 
 def _plainly(a: Sparse, item: Any, axis: int) -> int | slice:
-    """Check what a batch or dense axis is indexed by: an integer counted from the front, or a slice within bounds."""
+    """Check the index of a batch or dense axis: an integer counted from the front, or a slice within bounds."""
     if _arguments.is_array(item) and not (item.ndim == 0 and _plain(item)):
         raise TypeError(f"getitem: takes integers and slices for batch and dense axes, got {describe(item)}")
     found: int | slice = _entry(a, item, axis)
@@ -242,7 +242,7 @@ def _at(a: COO, axis: int, number: int) -> COO:
 
 
 def _taken(a: COO, axis: int, index: Array) -> COO:
-    """Take rows, or what there is along another axis, by an array: each as often as it is named."""
+    """Take rows, or slices along another axis, by an array: each as often as it is named."""
     if index.ndim != 1:
         raise ValueError(
             f"getitem: an array next to slices of sparse axes must have one axis, got the shape {tuple(index.shape)}"

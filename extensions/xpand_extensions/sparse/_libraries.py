@@ -31,7 +31,7 @@ def native_format(x: Any) -> str | None:
 
 
 def container_of(x: Any) -> Sparse:
-    """Make a container of what `native_format` names."""
+    """Make a container of a library's own sparse array."""
     module = module_of(type(x))
     assert module is not None, "it has a format"
     found: Sparse = module.from_native(x)

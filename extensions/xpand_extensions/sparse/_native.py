@@ -50,7 +50,7 @@ def to_native(a: Sparse, /, *, format: conversions.Format | None = None) -> Any:
 
     Args:
         a: A container.
-        format: What to convert it to first: "coo", "csr" or "csc". None: its own format.
+        format: The format to convert it to first: "coo", "csr" or "csc". None: its own format.
 
     Returns:
         NumPy: a `coo_array`, `csr_array` or `csc_array` of SciPy. PyTorch: a sparse tensor, whose indices are copied

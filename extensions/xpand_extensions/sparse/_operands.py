@@ -1,4 +1,4 @@
-"""Operands of sparse arithmetic: what goes together, in shapes, data types and patterns."""
+"""Operands of sparse arithmetic: compatible shapes, data types and patterns."""
 
 from math import prod
 from typing import Any
@@ -30,7 +30,7 @@ def _equal(x: Array, y: Array) -> bool:
 
 
 def with_promise(a: Sparse, b: Sparse, values: Array) -> Any:
-    """Return a container of other values at the positions that two containers share: what is promised of one holds."""
+    """Return a container of other values at the positions that two containers share: the promises of one hold."""
     found = type(a)._of(values, a.pattern, a._static(), a.plan)
     found._is_sorted, found._is_unique = a.is_sorted or b.is_sorted, a.is_unique or b.is_unique
     return found

@@ -12,7 +12,7 @@ _MOST_KEYS: Final = 2**63 - 1
 
 
 def keys(xp: Namespace, coords: Sequence[Array], sizes: Sequence[int]) -> list[Array]:
-    """Return what orders entries: one integer array where one can hold the position, else the coordinates
+    """Return keys that order entries: one integer array where one can hold the position, else the coordinates
     themselves.
     """
     if prod(sizes) > _MOST_KEYS or len(coords) == 1:

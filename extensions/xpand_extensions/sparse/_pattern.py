@@ -1,7 +1,7 @@
 """Work on the patterns of sparse arrays: which entries share a position, which of two arrays meet, which are kept.
 
-It is apart from the work on values, which is to take, multiply and sum them by what was found here: so that values have
-derivatives, and what is known of a pattern is found once, outside of what is compiled.
+It is apart from the work on values, which takes, multiplies and sums them by the results of this module: so that values
+have derivatives, and the work on a known pattern is done once, outside compiled functions.
 """
 
 from collections.abc import Callable, Sequence
@@ -20,7 +20,7 @@ Coords = tuple[Array, ...]
 
 @pluggable
 def eagerly(function: Callable[..., Any], /, *arrays: Array) -> Any:
-    """Call a function of arrays whose values are known, also inside of what is compiled, where JAX would put it off.
+    """Call a function of arrays whose values are known, also inside compiled functions, where JAX would put it off.
 
     Args:
         function: Takes arrays of any library, and returns a tree of arrays and numbers.
@@ -55,7 +55,7 @@ def used(xp: Namespace, coords: Coords, sizes: Sequence[int]) -> Array:
 
 
 def bounded(xp: Namespace, x: Array, size: int) -> Array:
-    """Bring padding to an index that there is, for reading what will not be used."""
+    """Bring padding to an index that there is, for reading values that will not be used."""
     if not size:
         return xp.zeros_like(x)
     last = xp.full((), size - 1, dtype=x.dtype, device=_arguments.device_of(x))
@@ -111,7 +111,7 @@ class Merge(NamedTuple):
     ids: Array
     """Of each entry in that order, which it becomes part of; `size` for padding."""
     coords: Coords
-    """The coordinates of what they become, in order; out of bounds for padding."""
+    """The coordinates of the merged entries, in order; out of bounds for padding."""
     size: int
     """How many they become."""
 

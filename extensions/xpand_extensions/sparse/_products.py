@@ -1,4 +1,4 @@
-"""Products of sparse matrices, given by their parts, with dense ones: what the containers' products are made of.
+"""Products of sparse matrices, given by their parts, with dense ones: the basis of the containers' products.
 
 A pattern is trusted: its indices are not checked, and with one out of bounds the behaviour is undefined, the end of the
 process included. There may be padding, which counts as nothing: entries of a COO whose row is the number of rows, or
@@ -48,7 +48,7 @@ def csr_matmul(
         indptr: Where rows begin, and the last one ends: integers of shape `(m + 1,)` or `(*batch, m + 1)`.
         x: A vector of shape `(n,)`, or matrices of shape `(..., n, k)`. Stacks of them broadcast with the batch.
         shape: The shape of A, `(m, n)`.
-        plan: What `csr_plan` made of the pattern, which makes the product faster on some libraries.
+        plan: The result of `csr_plan` for the pattern, which makes the product faster on some libraries.
 
     Returns:
         An array of shape `(*batch, m)` for a vector, else `(..., m, k)`; of the promoted data type, in which sums are
@@ -98,7 +98,7 @@ def csr_rmatmul(
         indptr: Where rows begin, and the last one ends: integers of shape `(m + 1,)` or `(*batch, m + 1)`.
         x: A vector of shape `(m,)`, or matrices of shape `(..., m, k)`. Stacks of them broadcast with the batch.
         shape: The shape of A, `(m, n)`.
-        plan: What `csr_plan` made of the pattern.
+        plan: The result of `csr_plan` for the pattern.
 
     Returns:
         An array of shape `(*batch, n)` for a vector, else `(..., n, k)`. Nothing is conjugated.

@@ -21,8 +21,8 @@ def sum_duplicates(a: Sparse, /, *, nse: int | None = None, format: Format | Non
         a: A container of any format and data type. Of booleans at one position, one must be true.
         nse: How many entries the result keeps; what is left over is padding. None: as many as there are positions;
             where the pattern isn't known, as many as before.
-        format: What the result is; None: what `a` is. To assemble a matrix, `sum_duplicates(coo, format="csr")` is one
-            pass.
+        format: The format of the result; None: that of `a`. To assemble a matrix, `sum_duplicates(coo, format="csr")`
+            is one pass.
 
     Returns:
         A container, sorted and unique. Batch elements with a pattern each get padding where

@@ -15,7 +15,7 @@ CLASSES: tuple[type[Sparse], ...] = (COO, CSR, CSC)
 
 
 def flatten(a: Sparse) -> tuple[tuple[Any, ...], tuple[Any, ...]]:
-    """Take a container apart: its arrays, and what isn't one."""
+    """Take a container apart: its arrays, and the rest."""
     return (a._values, a.pattern, a._plan), a._static()
 
 
@@ -26,7 +26,7 @@ def unflatten(cls: type[Sparse], static: tuple[Any, ...], children: Any) -> Spar
 
 
 def disassemble(tree: trees.Tree, /) -> tuple[Callable[..., trees.Tree], list[Array]]:
-    """Take what holds sparse arrays apart into dense arrays, and make the function that puts it together.
+    """Take a tree of sparse arrays apart into dense arrays, and make the function that puts it together.
 
     Args:
         tree: A tree of arrays, containers, sparse arrays of libraries' own, and anything else.
@@ -34,7 +34,7 @@ def disassemble(tree: trees.Tree, /) -> tuple[Callable[..., trees.Tree], list[Ar
     Returns:
         A function, and the list of the arrays. The function takes as many arrays, of any library, and returns the tree
         with these; sparse arrays of a library's own become those of the arrays' library, as `to_native` makes them.
-        What is neither is the same object again.
+        Other objects are returned as they are.
 
     Raises:
         ValueError: By the function: another number of arrays.

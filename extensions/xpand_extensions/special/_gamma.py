@@ -1,4 +1,4 @@
-"""The gamma function's logarithm and what is made of its derivatives; factorials and zeta."""
+"""The gamma function's logarithm and functions of its derivatives; factorials and zeta."""
 
 from typing import Final
 

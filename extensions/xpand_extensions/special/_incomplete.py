@@ -23,7 +23,7 @@ def gammainc(a: Array | Scalar, x: Array | Scalar, /) -> Array:
         ValueError: Shapes that don't broadcast, or arrays on two devices.
 
     Within 40 ulps and 10 of the arguments, whose rounding is felt in the tail. On NumPy a call of SciPy's; elsewhere an
-    integral by 32 exponentials, since what PyTorch and JAX have is off by up to 6e6 ulps.
+    integral by 32 exponentials, since PyTorch's and JAX's functions are off by up to 6e6 ulps.
 
     Source: `scipy.special.gammainc`.
 

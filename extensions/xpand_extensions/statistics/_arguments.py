@@ -10,7 +10,7 @@ from xpand._typing import Array, Axis, Namespace
 
 
 def reduced(function: str, kinds: frozenset[_arguments.Kind], x: Array, axis: Any, keepdims: Any) -> tuple[int, ...]:
-    """Check what a reduction is given; return the axes, counted from the front, in order."""
+    """Check the arguments of a reduction; return the axes, counted from the front, in order."""
     xp = _arguments.namespace_of(function, x=x)
     _arguments.dtype(function, "x", xp, x, kinds)
     _arguments.boolean(function, "keepdims", keepdims)

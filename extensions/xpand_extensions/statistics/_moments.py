@@ -25,7 +25,7 @@ def cov(
         x: An array of a floating-point data type, real or complex, of shape `(…, variables, observations)`, or
             `(observations,)` for one variable. Axes before these two are batches.
         rowvar: Whether each row is a variable. Otherwise each column is: shape `(…, observations, variables)`.
-        correction: What is subtracted from the number of observations in the divisor: 1 for an unbiased estimate, 0
+        correction: The number to subtract from the number of observations in the divisor: 1 for an unbiased estimate, 0
             for the covariance of a population.
         fweights: How many times each observation is to be counted: an array of integers of shape `(observations,)`.
         aweights: How much each observation is worth: an array of a real floating-point data type of shape

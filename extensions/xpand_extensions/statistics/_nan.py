@@ -149,8 +149,8 @@ def nanvar(x: Array, /, *, axis: Axis = None, correction: float = 0.0, keepdims:
     Args:
         x: An array of a real floating-point data type.
         axis: The axis or axes to reduce. By default: all.
-        correction: What is subtracted from the number of elements in the divisor: 0 for the variance of a population,
-            1 for an unbiased estimate from a sample.
+        correction: The number to subtract from the number of elements in the divisor: 0 for the variance of a
+            population, 1 for an unbiased estimate from a sample.
         keepdims: Whether the axes stay, with the size 1.
 
     Returns:

@@ -1,4 +1,4 @@
-"""Quantiles, and what is made of them."""
+"""Quantiles, and functions of quantiles."""
 
 from collections.abc import Sequence
 from typing import Any, Final, Literal, TypeAlias
@@ -66,9 +66,9 @@ def quantile(
         x: An array of a real floating-point data type.
         q: The fractions, from 0 to 1: a number, a sequence of numbers, or an array of at most one axis.
         axis: The axis or axes to compute along. By default: all.
-        method: What is taken for a fraction that falls between two elements in order. "linear" interpolates; "lower",
-            "higher", "nearest" (of two as near, the one with an even position) and "midpoint" say what they
-            take; "inverted_cdf", "interpolated_inverted_cdf", "hazen", "weibull", "median_unbiased" and
+        method: The value for a fraction that falls between two elements in order. "linear" interpolates; "lower",
+            "higher", "nearest" (of two as near, the one with an even position) and "midpoint" choose as
+            named; "inverted_cdf", "interpolated_inverted_cdf", "hazen", "weibull", "median_unbiased" and
             "normal_unbiased" are numbers 1 and 4 to 9, without 7, of Hyndman and Fan, whose number 7 is "linear".
         keepdims: Whether the axes stay, with the size 1.
 

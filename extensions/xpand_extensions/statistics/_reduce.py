@@ -30,7 +30,7 @@ def reduce(
         function: Takes two arrays of one shape, and returns one of that shape and of the data type of `x`, each
             element of which depends on those at its position alone. It must be associative, and need not be
             commutative.
-        initial: What the reduction starts from, once for each slice: a Python scalar, or a 0-dimensional array, that
+        initial: The start value of the reduction, once for each slice: a Python scalar, or a 0-dimensional array, that
             promotes to the data type of `x`.
         axis: The axis or axes to reduce. By default: all.
         keepdims: Whether the axes stay, with the size 1.

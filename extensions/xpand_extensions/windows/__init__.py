@@ -4,7 +4,7 @@ All functions describe windows in the same way. A window takes `window_shape` el
 `strides` elements lie between the starts of neighbouring windows and `window_dilation` between neighbouring elements of
 a window. `padding` lets windows reach over the ends of the array: "valid" not at all, "same" such that with a stride of
 1 there are as many windows as elements, evenly at both ends (the odd one goes to the high end), an integer that far at
-both ends, or a pair (low, high) for each windowed axis. What lies outside of the array doesn't count: it is 0 in sums,
+both ends, or a pair (low, high) for each windowed axis. Elements outside of the array don't count: they are 0 in sums,
 1 in products, the largest or smallest value in minima or maxima.
 
 On an axis of n elements there are `(n + low + high - span) // stride + 1` windows, where a window spans

@@ -33,7 +33,7 @@ def window_reduce(
             such an array. It must be associative: the elements of a window are combined in their order, first to last,
             but grouped as is fastest. It need not commute.
         initial: A number or a 0-dimensional array, which promotes to the data type of `x`. Each window starts with it,
-            and it is what lies outside of the array.
+            and it fills windows outside of the array.
         window_shape: The size of the windows along each windowed axis; an integer: the same for all.
         axis: The windowed axis or axes. None: all of them.
         strides: How far one window is from the next, along each windowed axis.
@@ -94,9 +94,10 @@ def window_scatter_max(
 
     Args:
         x: An array of any shape and a boolean or real data type, in which the maxima are sought. Of several equal ones
-            the first counts, as in `argmax`; NaN is larger than all else. What lies outside of the array is never
+            the first counts, as in `argmax`; NaN is larger than all else. Elements outside of the array are never
             chosen.
-        source: What is added: one element a window, so of the shape that `window_max` returns; of a numeric data type.
+        source: The values to add: one element a window, so of the shape that `window_max` returns; of a numeric data
+            type.
         initial: A number or a 0-dimensional array, which promotes to the data type of `source`: what each element of
             the result starts with.
         window_shape: The size of the windows along each windowed axis; an integer: the same for all.
@@ -110,7 +111,7 @@ def window_scatter_max(
         gets the sum.
 
     Raises:
-        TypeError: What should be an array is none, or of another library; data types or kinds don't fit; a size is no
+        TypeError: An argument is no array, or of another library; data types or kinds don't fit; a size is no
             integer.
         ValueError: `source` has another shape than the windows, `initial` is no scalar, two devices; or as
             `window_sum`.

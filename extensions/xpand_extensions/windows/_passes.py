@@ -21,12 +21,12 @@ def reduce_axis(
     """Reduce the windows along one axis.
 
     Args:
-        x: An array, or what is sliced as arrays are and has their `shape`. No window reaches over its ends.
-        combine: What reduces two such to one, element by element.
+        x: An array, or an object with a `shape` that is sliced as arrays are. No window reaches over its ends.
+        combine: Reduces two such to one, element by element.
         each: The windows; the padding is of no account.
         count: How many of them.
         idempotent: Whether an element may be combined more than once, which saves passes.
-        last: What is called instead of `combine` for the final result, where that isn't just a slice.
+        last: Called instead of `combine` for the final result, where that isn't just a slice.
     """
     axis, size, stride, _, _, dilation = each
     before = (slice(None),) * axis
@@ -63,7 +63,7 @@ def reduce_axis(
 
 
 def pad_axis(xp: Namespace, x: Array, each: Pass, fill: Array | Scalar) -> Array:
-    """Add to both ends of an axis what lies outside of the array."""
+    """Pad both ends of an axis with the values outside of the array."""
     if not each.low and not each.high:
         return x
 

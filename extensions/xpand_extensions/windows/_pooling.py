@@ -24,7 +24,7 @@ def max_pool(
         window_shape: The size of the windows along each spatial axis; an integer: the same for all.
         strides: How far one window is from the next, along each spatial axis. None: `window_shape`, so that they touch.
         padding: How far windows reach over the ends of the images: "valid", "same", an integer, or a pair (low, high)
-            for each spatial axis. What lies outside is never the maximum.
+            for each spatial axis. Elements outside are never the maximum.
         window_dilation: How far one element of a window is from the next, along each spatial axis.
 
     Returns:

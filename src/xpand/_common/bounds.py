@@ -1,4 +1,4 @@
-"""Bounds of `clip`, in the data type of what is clipped, for libraries whose data types are NumPy's."""
+"""Bounds of `clip`, in the data type of the clipped array, for libraries whose data types are NumPy's."""
 
 from typing import Any
 

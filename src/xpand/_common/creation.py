@@ -25,7 +25,7 @@ _CALLS: Final[dict[str, tuple[int, tuple[str, ...]]]] = {
 
 
 def refuse_sparse(obj: Any) -> None:
-    """Raise for sparse matrices, which libraries take for objects, or refuse without a word on what to write.
+    """Raise for sparse matrices, which libraries take for objects, or refuse without advice.
 
     Raises:
         TypeError: `obj` is sparse.

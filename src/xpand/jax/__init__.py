@@ -1,7 +1,7 @@
 """JAX as the array API standard has it: `jax.numpy`, its gaps closed, with `linalg` and `fft`.
 
-Every public name of `jax.numpy` is here. What differs from it is defined in the modules of this package; each function
-says which clause of the standard asks for it.
+Every public name of `jax.numpy` is here. Functions that differ are defined in the modules of this package; each
+function says which clause of the standard asks for it.
 """
 
 from importlib import import_module

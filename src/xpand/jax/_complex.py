@@ -94,7 +94,7 @@ _BETTER: dict[str, Callable[[Array], Array]] = {
 def corrected(name: str, parity: Parity = None) -> Callable[[Array], Array]:
     """JAX's function of that name, with the standard's special cases where the argument is complex.
 
-    It is compiled as a whole and chooses by data type while it is traced: an eager call costs what JAX's own does.
+    It is compiled as a whole and chooses by data type while it is traced: an eager call costs as much as JAX's own.
     """
     native, correct = getattr(jnp, name), getattr(special_cases, name)
     ordinary = _BETTER.get(name, native)

@@ -1,4 +1,4 @@
-"""Data types: promotion, casting, `finfo`, `iinfo`, and what the unsigned integers need.
+"""Data types: promotion, casting, `finfo`, `iinfo`, and helpers for unsigned integers.
 
 PyTorch stores `uint16`, `uint32` and `uint64` but has kernels for few operations on them. The standard wants them
 everywhere, so the functions of this namespace compute on the signed integers of the same width wherever the bits come

@@ -1,4 +1,4 @@
-"""`__array_namespace_info__`: what the namespace can do, and on which devices."""
+"""`__array_namespace_info__`: the capabilities and devices of the namespace."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Dask's namespace, as the standard (2025.12) has it: nothing here computes an array, and what is known stays known.
+"""Dask's namespace, as the standard (2025.12) has it: nothing here computes an array, and known sizes stay known.
 
-The values of a block are what NumPy's or CuPy's namespace of this package makes of them. Sizes that depend on data (of
+The values of a block are those of NumPy's or CuPy's namespace in this package. Sizes that depend on data (of
 `nonzero`, of `unique_values`, of a mask as index) are unknown until computed, and NaN in `shape`, as Dask writes it.
 """
 

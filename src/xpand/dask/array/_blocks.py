@@ -66,7 +66,7 @@ def merge(x: Array, axes: Sequence[int]) -> Array:
 
 
 def _meta(like: Array, ndim: int, dtype: DType) -> Array:
-    """Make an empty block of the kind that `like` has, which tells Dask what the blocks of a result will be."""
+    """Make an empty block of the kind that `like` has, which tells Dask the kind of the result's blocks."""
     return np.empty_like(like._meta, shape=(0,) * ndim, dtype=dtype)
 
 
