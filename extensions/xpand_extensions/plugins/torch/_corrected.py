@@ -16,8 +16,8 @@ def corrected(
 ) -> Callable[[Array], Array]:
     """Combine two functions; `ordinary` is a number for which `where` is False.
 
-    Where values are at hand, the other one computes only what it must. Elsewhere both compute everything, each at
-    `ordinary` in place of what is not its own, so that derivatives stay finite.
+    With concrete values, the other function computes only its own elements. Otherwise both compute all elements, with
+    `ordinary` in place of the other function's elements, so that derivatives stay finite.
     """
 
     def run(x: Array, /) -> Array:

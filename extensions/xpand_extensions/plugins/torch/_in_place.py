@@ -1,4 +1,4 @@
-"""Errors of writes in place that PyTorch can't differentiate or map, in the user's terms."""
+"""Errors of in-place writes that PyTorch can't differentiate or map, in terms of the user's code."""
 
 from collections.abc import Callable
 from typing import Any, Final
@@ -11,11 +11,11 @@ _CAUSES: Final = {
     "would mutate a captured Tensor": "into an array from outside of the function",
     "vmap: inplace arithmetic": "into an array that all lanes share",
 }
-"""Why a write is not possible, by a part of PyTorch's error."""
+"""Causes of failing writes, by a part of PyTorch's error message."""
 
 
 def with_errors(name: str, transformed: Callable[..., Any], *args: Any) -> Any:
-    """Call a function that a transformation of PyTorch has made; `name` is what it is called in errors.
+    """Call a function made by one of PyTorch's transformations, called `name` in errors.
 
     Raises:
         TracedError: It writes in place where PyTorch's transformations can't.

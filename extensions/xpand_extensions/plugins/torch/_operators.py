@@ -1,7 +1,7 @@
 """Elementwise operations of our own that PyTorch's dispatcher knows: one node in any graph, with derivatives and maps.
 
-`torch.library.register_autograd` makes none by forward mode, where derivatives are then 0 without a word, nor any
-inside of torch.func. Here a derivative is attached as those of PyTorch's kernels are: at each level for itself.
+`torch.library.register_autograd` supports neither forward mode, where derivatives are then silently 0, nor torch.func.
+Here a derivative is attached at each level separately, as for PyTorch's kernels.
 """
 
 from collections.abc import Callable, Sequence
@@ -13,13 +13,13 @@ from xpand._typing import Array
 from xpand.torch import _private as private
 
 Partials: TypeAlias = Callable[..., Sequence[Array | None]]
-"""From the arguments of an operation and its result to the derivatives of an element of it in those of each tensor."""
+"""Maps the arguments and the result of an operation to its elementwise derivatives in each tensor."""
 
 _LIBRARY: Final = torch.library.Library("xpand", "FRAGMENT")
 
 
 class _Call(NamedTuple):
-    """An operation at a level of torch.func, or at none, and how the levels below are to trace it."""
+    """An operation at a level of torch.func, or outside of torch.func, and the call for the levels below."""
 
     overload: Any
     partials: Partials
@@ -33,8 +33,8 @@ def elementwise(signature: str, run: Callable[..., Array], partials: Partials | 
     Args:
         signature: Its name, and its arguments as PyTorch writes them: options, then tensors. The result is of the
             shape, data type and device of the last one; the others have the same axes, some maybe further ones.
-        run: Computes it, of tensors with values.
-        partials: Its derivatives; None: it is a constant for all derivatives.
+        run: Computes it on concrete tensors.
+        partials: Its derivatives; None if its derivatives are zero.
 
     Returns:
         The operation, for tensors of any kind.
@@ -89,7 +89,7 @@ def _is_differentiated(x: Any) -> bool:
 
 
 def _tangent(x: Array) -> Array | None:
-    # Not by `unpack_dual`, which doesn't know of the levels that what torch.compile makes enters.
+    # Not by `unpack_dual`, which doesn't know the levels inside of torch.compile.
     return private.unpack_dual(x)[1]
 
 
@@ -98,7 +98,7 @@ class _Attached(private.SingleLevelFunction):  # type: ignore[misc]
 
     @staticmethod
     def forward(call: _Call, *args: Any) -> Array:
-        # PyTorch calls functions with derivatives switched off, at the levels below too.
+        # PyTorch disables derivatives in these functions, also at the levels below.
         reverse, forward = call.modes
         with torch.set_grad_enabled(reverse), private.set_forward_mode(forward):
             return _redispatched(call.overload, call.keys, args)
@@ -113,7 +113,7 @@ class _Attached(private.SingleLevelFunction):  # type: ignore[misc]
 
     @staticmethod
     def backward(ctx: Any, gradient: Array) -> tuple[Array | None, ...]:
-        # What pulls back may be called when the level has ended.
+        # The pullback may be called after the level has finished.
         slopes = ctx.call.partials(*ctx.options, *private.unwrap_dead(ctx.saved_tensors))
         needed = ctx.needs_input_grad[len(ctx.needs_input_grad) - len(slopes) :]
         nothing: list[Array | None] = [None] * (len(ctx.needs_input_grad) - len(slopes))

@@ -1,4 +1,4 @@
-"""Values of data types that PyTorch can't compare, as others in the same order."""
+"""Order-preserving conversion of data types that PyTorch can't compare."""
 
 import torch
 
@@ -8,6 +8,6 @@ from ._unsigned import SIGNED
 
 
 def ordered(x: Array) -> Array:
-    """Return values in the order of those of `x`, of a type that PyTorch compares: not unsigned ones of many bits."""
+    """Return values in the same order as `x`, in a data type that PyTorch compares: not a large unsigned one."""
     signed = SIGNED.get(x.dtype)
     return x if signed is None else x.view(signed) ^ torch.iinfo(signed).min

@@ -1,4 +1,4 @@
-"""Tell which tensors are plain values, so that kernels of other libraries may work on them."""
+"""Tell which tensors are plain values, so that kernels of other libraries may read them."""
 
 from typing import Final
 
@@ -14,20 +14,20 @@ OF_NO_VALUES: Final = {
     *[getattr(torch.Tensor, name) for name in ("dim", "size", "stride", "numel", "is_floating_point", "is_complex")],
     *[torch.is_floating_point, torch.is_complex, torch.numel],
 }
-"""Functions of PyTorch's that read none; asked for at every step of a loop."""
+"""PyTorch functions that don't read values; looked up at every step of a loop."""
 
 
 def has_tangent(x: Array) -> bool:
-    """Tell whether the innermost derivative by forward mode traces an array."""
+    """Tell whether the innermost level of forward mode differentiates an array."""
     return forward_ad.unpack_dual(x).tangent is not None
 
 
 def is_plain(*tensors: Array) -> bool:
-    """Tell whether no transformation needs to know of an operation."""
+    """Tell whether no transformation has to see an operation."""
     return (
         not (torch.is_grad_enabled() and any(x.requires_grad for x in tensors))
         and not private.in_forward_mode()
         and all(is_concrete(x) for x in tensors)
-        # Inside of torch.func's transformations not even a tensor from outside has memory that NumPy could see.
+        # Inside of torch.func's transformations NumPy can't read the memory of any tensor, not even of captured ones.
         and not private.are_levels_active()
     )

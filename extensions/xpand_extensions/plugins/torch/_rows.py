@@ -1,4 +1,4 @@
-"""Multi-indices into tensors, checked and flattened in as few passes as it takes; reading rows."""
+"""Check and flatten multi-indices into tensors in as few passes as possible; read rows."""
 
 from collections.abc import Sequence
 
@@ -13,12 +13,12 @@ _INDEX = (torch.int64, torch.int32)
 
 
 def checks_itself(x: Array, indices: Array) -> bool:
-    """Tell whether PyTorch raises for an index out of bounds: not of an empty tensor, nor on a GPU, which it stops."""
+    """Tell whether PyTorch raises for an index out of bounds: not for empty tensors, nor on a GPU, where it crashes."""
     return indices.dtype in _INDEX and x.numel() > 0 and is_concrete(indices) and indices.device.type == "cpu"
 
 
 def are_within(indices: Array, sizes: Sequence[int]) -> bool:
-    """Tell whether all multi-indices, on the CPU, are within bounds, none of them counting from the end."""
+    """Tell whether all multi-indices, on the CPU, are within bounds and not negative."""
     if not indices.numel():
         return True
     low, high = torch.aminmax(indices)
@@ -39,7 +39,7 @@ def flat(indices: Array, sizes: Sequence[int]) -> Array:
 
 
 def select(x: Array, axis: int, index: Array) -> Array:
-    """Take along an axis by one axis of indices, none of which counts from the end."""
+    """Take along an axis by one axis of nonnegative indices."""
     signed = SIGNED.get(x.dtype)
     if signed is not None:
         return x.view(signed).index_select(axis, index).view(x.dtype)
@@ -47,5 +47,5 @@ def select(x: Array, axis: int, index: Array) -> Array:
 
 
 def take_within(x: Array, index: Array, /, *, axis: int) -> Array:
-    """Do what the standard's `take` does, with indices that don't count from the end."""
+    """Apply the standard's `take`, with nonnegative indices."""
     return select(x, axis, index)

@@ -1,4 +1,4 @@
-"""Division of integers on PyTorch: its truncating functions, with divisors set aside at which they trap."""
+"""Division of integers on PyTorch: its truncating functions, without the divisors that make them trap."""
 
 import torch
 
@@ -26,6 +26,6 @@ def truncated_remainder(x: Array, y: Array, /) -> Array:
 
 
 def _apart(y: Array) -> tuple[Array, Array]:
-    """Tell where divisors are 0 and -1; of an unsigned type, none is the latter."""
+    """Tell where divisors are 0 and where -1, which unsigned ones never are."""
     zero = y == 0
     return zero, y == -1 if y.dtype.is_signed else torch.zeros_like(zero)

@@ -1,4 +1,4 @@
-"""The bits of integers on PyTorch: views, and its shifts, which take any number of positions."""
+"""The bits of integers on PyTorch: views, and PyTorch's shifts, which accept any number of positions."""
 
 import torch
 
@@ -11,7 +11,7 @@ from ._unsigned import SIGNED
 def bitcast(x: Array, dtype: DType, /) -> Array:
     if dtype.itemsize == x.dtype.itemsize:
         return x.view(dtype)
-    # A copy in any case: `contiguous` leaves strides of axes of size one as they are, which `view` then refuses.
+    # Always a copy: `contiguous` doesn't change the strides of axes of size one, which `view` may refuse.
     x = x.clone(memory_format=torch.contiguous_format)
     return x.unsqueeze(-1).view(dtype) if dtype.itemsize < x.dtype.itemsize else x.view(dtype).squeeze(-1)
 

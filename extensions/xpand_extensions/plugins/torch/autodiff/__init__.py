@@ -1,4 +1,4 @@
-"""Derivatives on PyTorch: those of torch.func, and what it has not."""
+"""Derivatives on PyTorch: those of torch.func, and additions to them."""
 
 from ._checkpoint import checkpoint, checkpoint_name
 from ._linear import linear_transpose, linearize

@@ -1,4 +1,4 @@
-"""Functions computed again for their derivatives, on PyTorch, under torch.func too, where its own way doesn't work."""
+"""Checkpointed functions on PyTorch, also under torch.func, where `torch.utils.checkpoint` doesn't work."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -41,10 +41,11 @@ def checkpoint(
 
     def checkpointed(*xs: Array) -> Arrays:
         if torch.compiler.is_dynamo_compiling():
-            function(*xs)  # what it notes of its results can't be noted inside a graph
+            function(*xs)  # the function can't record the structure of its results inside of a graph
             return _by_hooks(function, xs)
         later = with_own_cells(function)
-        # Below the levels of torch.func, PyTorch's own way is closed, to forward mode and maps not in every version.
+        # `torch.utils.checkpoint` doesn't work below the levels of torch.func, nor in every version for forward mode
+        # and vmap.
         if private.are_hooks_allowed() and not private.are_levels_active():
             try:
                 return _by_hooks(later, xs)
@@ -74,13 +75,13 @@ def _recomputed(function: Function, xs: Arrays) -> Arrays:
     def push(residuals: Arrays, tangents: Arrays) -> Arrays:
         return pushed_forward(function, residuals, tangents)[1]
 
-    # What uses other lanes' arrays can't be computed again when the map has ended, for derivatives around it.
+    # A function that uses arrays of other lanes can't be recomputed for outer derivatives after the map has finished.
     forward = lambda *arrays: (_recomputed(function, arrays), arrays)
     return call(Rule(function, forward, pull, push, within=are_bound()), xs)
 
 
 def pulled_back(function: Function, primals: Arrays, cotangents: Arrays) -> Arrays:
-    """Pull cotangents of a function's results back to its arguments, in JAX's convention; to zeros for integers."""
+    """Pull back cotangents of a function's results to its arguments, in JAX's convention, with zeros for integers."""
     floating = filter(is_floating, primals)
     back = vjp(partial(_of_floating, function, primals), *floating, has_aux=True)[1](*cotangents)
     return merged(list(map(is_floating, primals)), back, (torch.zeros_like(x) for x in primals if not is_floating(x)))

@@ -1,4 +1,4 @@
-"""Arrays that functions capture, made arguments of theirs, on PyTorch."""
+"""Closure conversion on PyTorch: captured arrays become arguments."""
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -20,10 +20,10 @@ Arrays: TypeAlias = "tuple[Array, ...]"
 
 
 def with_arguments(name: str, function: Callable[..., R], outer: Sequence[Array]) -> Callable[..., R]:
-    """Make a function of further arguments last, used in place of arrays that it captures.
+    """Make a function that takes further arguments last, which replace captured arrays.
 
     Args:
-        name: The operation that it is given to.
+        name: The operation that takes the function.
         function: May capture some of the arrays.
         outer: Arrays that functions of the operation capture.
     """
@@ -52,10 +52,10 @@ def _own(function: Callable[..., Any], outer: Sequence[Array]) -> set[int]:
 
 
 def check_arguments(name: str, function: Callable[..., Any], xs: Sequence[Array], args: Sequence[Array]) -> None:
-    """Check that nothing that a function returns is differentiated or mapped where its arguments aren't.
+    """Check that no result of a function is differentiated or mapped if its arguments aren't.
 
     Raises:
-        TypeError: Something is, by an array that the function captures: it would have no derivative.
+        TypeError: One is, because of an array that the function captures, which would have no derivative.
     """
     values = tuple(map(_value, (*xs, *args)))
     if any(map(_is_differentiated, function(values[: len(xs)], *values[len(xs) :]))):
@@ -63,7 +63,7 @@ def check_arguments(name: str, function: Callable[..., Any], xs: Sequence[Array]
 
 
 def outer_error(name: str, given: str = "one of `args`") -> TypeError:
-    """Make the error of an array that is captured where it isn't found."""
+    """Make the error for a captured array that wasn't found."""
     return TypeError(
         f"{name}: a function uses an array from outside that is being differentiated or mapped over; hand it over as "
         f"{given}"
@@ -75,7 +75,7 @@ _OF_NO_LEVEL: Final = ("functorch", "Setting a forward grad that itself has a fo
 
 @contextmanager
 def outer_errors(name: str) -> Iterator[None]:
-    """Explain PyTorch's error of an array of a level that an operation has left."""
+    """Explain PyTorch's error about an array of a finished level."""
     try:
         yield
     except CapturedError as error:
@@ -87,7 +87,7 @@ def outer_errors(name: str) -> Iterator[None]:
 
 
 def _is_differentiated(x: Array) -> bool:
-    """Tell whether some level differentiates with respect to an array or maps over it, and not only has made it."""
+    """Tell whether some level really differentiates or maps an array, and hasn't just wrapped it."""
     while True:
         if x.requires_grad or has_tangent(x):
             return True

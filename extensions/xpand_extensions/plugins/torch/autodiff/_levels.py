@@ -1,9 +1,9 @@
-"""Operations with derivatives of their own on PyTorch, under any nesting of torch.func's transformations.
+"""Operations with custom derivatives on PyTorch, under any nesting of torch.func's transformations.
 
-`torch.autograd.Function` alone can't give JAX's meaning: under two derivatives it is asked for its own derivative at
-both levels, where JAX asks for it at the inner one and lets the outer one look into the rule. So the levels are taken
-apart here: at the innermost that traces an argument, the rule's operations run below that level, and the derivative is
-attached there alone.
+`torch.autograd.Function` alone doesn't match JAX: for a second derivative it uses the rule at both levels, while JAX
+uses it at the inner one and differentiates the operations of the rule at the outer one. So the levels are separated
+here: at the innermost one that traces an argument, the rule's operations run below that level, and the derivative is
+attached at that level alone.
 """
 
 from collections.abc import Callable, Iterable, Sequence
@@ -26,22 +26,22 @@ Arrays: TypeAlias = "tuple[Array, ...]"
 
 
 class Rule(NamedTuple):
-    """An operation on arrays, and its derivative as linear maps that depend on what is kept of the operation."""
+    """An operation on arrays, and its derivative as linear maps that depend on residuals."""
 
     function: Callable[..., Arrays]
-    """The operation, where no derivative is asked for."""
+    """The operation without derivatives."""
     forward: Callable[..., tuple[Arrays, Arrays]]
-    """The operation, and what is kept of it."""
+    """Returns the results of the operation and its residuals."""
     pull: Callable[[Arrays, Arrays], Arrays]
-    """From what is kept and cotangents of the results to those of the arguments, in JAX's convention."""
+    """Maps residuals and cotangents of the results to cotangents of the arguments, in JAX's convention."""
     push: Callable[[Arrays, Arrays], Arrays]
-    """From what is kept and tangents of the arguments to those of the results."""
+    """Maps residuals and tangents of the arguments to tangents of the results."""
     when: "Callable[[tuple[bool, ...]], Rule] | None" = None
-    """Makes the rule for derivatives in some of the arguments, of this one at any level: it is told which these are."""
+    """Makes the rule for derivatives in some of the arguments, given booleans that tell which."""
     symbolic_zeros: bool = False
     """Whether `pull` takes None for cotangents that are zero."""
     within: bool = False
-    """Whether the operation is done at a level that maps, as other functions are, and the levels around trace that."""
+    """Whether the operation runs at a level of vmap, so that the outer levels trace its steps."""
 
     def each(self, wrap: Callable[[Callable[..., Any]], Callable[..., Any]]) -> "Rule":
         """Return the rule with all its functions wrapped."""
@@ -53,14 +53,14 @@ class Rule(NamedTuple):
         return Rule(function, forward, pull, push, when, self.symbolic_zeros, self.within)
 
     def where(self, differentiated: Sequence[bool]) -> "Rule":
-        """Return the rule to be used at a level that traces some of the arguments."""
+        """Return the rule for a level that traces some of the arguments."""
         return self if self.when is None else self.when(tuple(differentiated))
 
 
 def _pulled_without_zeros(
     wrap: Any, pull: Callable[..., Arrays], residuals: Arrays, cotangents: Sequence[Any]
 ) -> Arrays:
-    """Call a function that pulls cotangents back, wrapped as one of those that are arrays: the others are None."""
+    """Call a wrapped pullback with the cotangents that are arrays; the others are None."""
 
     def of_arrays(residuals: Arrays, arrays: Arrays) -> Arrays:
         given = iter(arrays)
@@ -71,18 +71,18 @@ def _pulled_without_zeros(
 
 
 _PULLED: ContextVar[int | None] = ContextVar("_PULLED", default=None)
-"""The level of torch.func whose gradient is being pulled back; None where there is none."""
+"""The level of torch.func whose gradient is being pulled back, or None."""
 
 
 def at_new_level(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Make a function that is called at a new level, which may have the number of one whose gradient is pulled back."""
+    """Wrap a function that runs at a new level, which may have the number of a level whose gradient is pulled back."""
 
     def called(*args: Any) -> Any:
         if torch.compiler.is_dynamo_compiling():
             return function(*args)
         if torch.is_warn_always_enabled():
             return unpulled(*args)
-        # PyTorch warns of `float(x)`, which drops a gradient, but otherwise only once in a process.
+        # Make PyTorch warn at every `float(x)`, which drops a gradient: by default it warns once per process.
         torch.set_warn_always(True)
         try:
             return unpulled(*args)
@@ -102,9 +102,9 @@ def at_new_level(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def is_differentiated(x: Array) -> bool:
-    """Tell whether a derivative of what is computed from an array may be asked for, at any level.
+    """Tell whether functions of an array may be differentiated at any level.
 
-    None is at the level of a gradient that is being pulled back: torch.func traces that for no one.
+    They are not at the level of a gradient that is being pulled back, which torch.func traces without need.
     """
     while private.is_mapped(x):
         x = debug_unwrap(x, recurse=False)
@@ -114,10 +114,10 @@ def is_differentiated(x: Array) -> bool:
 
 
 def call(rule: Rule, xs: Arrays) -> Arrays:
-    """Apply an operation with derivatives of its own."""
+    """Apply an operation with a custom derivative."""
     if torch.compiler.is_dynamo_compiling():
         if private.are_levels_active():
-            # PyTorch 2.13 would take the derivative of the operation instead, and say nothing.
+            # PyTorch 2.13 would silently differentiate the operation instead.
             raise UnsupportedError(
                 "torch.compile can't compile torch.func's transformations of functions with derivatives of their own; "
                 "use `xpand_extensions.jit.jit`, which can"
@@ -126,7 +126,7 @@ def call(rule: Rule, xs: Arrays) -> Arrays:
         if not any(differentiated):
             return rule.function(*xs)
         rule = rule.where(differentiated)
-        # What functions note of their results can't be noted inside of the graphs of an autograd function.
+        # Functions can't record the structure of their results inside of the graphs of an autograd function.
         with torch.no_grad():
             outs, residuals = rule.forward(*xs)
             rule.pull(residuals, tuple([torch.zeros_like(x) for x in outs]))
@@ -144,7 +144,8 @@ def _call(rule: Rule, xs: Arrays) -> Arrays:
     if private.is_vmap(interpreter):
         return rule.function(*xs) if rule.within else _mapped(rule, xs, interpreter)
     below = tuple(private.unwrap_grad(x, level) for x in xs)
-    # What is of levels below is a constant here, also to forward mode, which has one place for tangents of all levels.
+    # Arrays of levels below are constants here, also for forward mode, which stores the tangents of all levels
+    # together.
     xs = tuple(x if private.level_of(x) == level else private.wrap_grad(x, level) for x in xs)
     differentiated = list(map(_is_differentiated, xs))
     if any(differentiated):
@@ -160,13 +161,13 @@ def is_floating(x: Array) -> bool:
 
 
 def merged(chosen: Sequence[bool], some: Iterable[Array], others: Iterable[Array]) -> Arrays:
-    """Return arrays of two kinds in one order: of `some` where `chosen` is true, of `others` elsewhere."""
+    """Merge two sequences of arrays: take from `some` where `chosen` is true, from `others` elsewhere."""
     sources = iter(others), iter(some)
     return tuple([next(sources[each]) for each in chosen])
 
 
 def conjugated(x: Array) -> Array:
-    """Change between PyTorch's convention for the gradients of complex functions and JAX's."""
+    """Convert between PyTorch's and JAX's conventions for the gradients of complex functions."""
     return torch.conj(x).resolve_conj() if x.is_complex() else x
 
 
@@ -176,27 +177,27 @@ def _is_differentiated(x: Array) -> bool:
 
 
 def is_traced_anywhere(x: Array) -> bool:
-    """Tell whether some level may differentiate with respect to an array, or map over it; not of other libraries'."""
+    """Tell whether some level may differentiate or map an array; False for other libraries' arrays."""
     return isinstance(x, torch.Tensor) and bool(x.requires_grad or private.level_of(x) > 0)
 
 
 def depends(x: Array, xs: Sequence[Array]) -> bool:
-    """Tell whether what was computed from arrays that the innermost level traces depends on them."""
+    """Tell whether a result depends on the arrays that the innermost level traces."""
     return bool(x.requires_grad and private.level_of(x) == max(map(private.level_of, xs)))
 
 
 class _Application:
-    """An operation applied to arrays below the innermost level, and what is kept for its derivative there."""
+    """An operation applied to arrays below the innermost level, with the residuals for its derivative there."""
 
     def __init__(self, rule: Rule, below: Arrays, interpreter: Any = None) -> None:
-        """Take the arguments as they are below the level of an interpreter of torch.func, or without any."""
+        """Take the arguments below the level of an interpreter of torch.func, or outside of torch.func."""
         self.rule, self.interpreter = rule, interpreter
         if interpreter is None:
             below = tuple([x.detach() for x in below])
             with private.set_forward_mode(False):
                 outs, self.residuals = rule.forward(*below)
             _check_constants(outs, ())
-            # PyTorch takes what is returned as it was given for changed in place, and never frees what keeps itself.
+            # PyTorch takes a returned argument for one changed in place, and never frees a reference cycle.
             self.outs = tuple(x.detach() if any(x is y for y in (*below, *self.residuals)) else x for x in outs)
         else:
             with interpreter.lower():
@@ -205,23 +206,23 @@ class _Application:
             self.outs = tuple(private.wrap_grad(x, interpreter.level()) for x in outs)
 
     def attached(self, xs: Arrays) -> Arrays:
-        """Return the results with their derivative in the arguments as they are at the level."""
+        """Return the results with their derivative in the arguments at this level."""
         with private.allow_single_level():
             found: Arrays = _Attached.apply(self, *xs)
         return found
 
     def taken(self) -> Arrays:
-        """Give the results away, which must not be kept by what they keep."""
+        """Return the results and drop them, to avoid a reference cycle."""
         outs, self.outs = self.outs, ()
         return outs
 
 
 class CapturedError(Exception):
-    """An operation depends on an array that is differentiated and that it doesn't take."""
+    """An operation depends on a differentiated array that is not an argument."""
 
 
 def _check_constants(outs: Arrays, below: Arrays) -> None:
-    """Check that results are not differentiated where no argument is: such derivatives would be lost."""
+    """Check that results are not differentiated if no argument is: such derivatives would be lost."""
     if any(x.requires_grad for x in outs) and not any(x.requires_grad for x in below):
         raise CapturedError
 
@@ -243,7 +244,7 @@ class _Attached(private.SingleLevelFunction):  # type: ignore[misc]
     def backward(ctx: Any, *gradients: Any) -> Any:
         rule, residuals = ctx.application.rule, ctx.application.residuals
         if ctx.application.interpreter is None and torch.is_grad_enabled():
-            # PyTorch's own second derivative, at the same level: what is kept must depend on the arguments.
+            # PyTorch's own second derivative, at the same level: the residuals must depend on the arguments.
             residuals = rule.forward(*ctx.xs)[1]
         interpreter = ctx.application.interpreter
         token = _PULLED.set(None if interpreter is None else interpreter.level())
@@ -255,14 +256,14 @@ class _Attached(private.SingleLevelFunction):  # type: ignore[misc]
     @staticmethod
     def jvp(ctx: Any, _: None, *tangents: Any) -> Any:
         given = tuple(torch.zeros_like(x) if t is None else t.to(x.dtype) for x, t in zip(ctx.xs, tangents))
-        # PyTorch calls this with derivatives switched off, which the levels below ask for.
+        # PyTorch disables derivatives here, but the levels below need them.
         with torch.enable_grad(), private.set_forward_mode(True):
             found = ctx.application.rule.push(ctx.application.residuals, given)
         return tuple(t if is_floating(t) else None for t in found)
 
 
 class _Compiled(torch.autograd.Function):  # type: ignore[misc]
-    """The same for PyTorch's compiler, which traces no levels."""
+    """The derivative of an operation for PyTorch's compiler, which can't trace levels."""
 
     @staticmethod
     def forward(ctx: Any, rule: Rule, *xs: Array) -> Arrays:
@@ -283,7 +284,7 @@ def _note(ctx: Any, outs: Arrays) -> None:
 
 
 def _pulled(ctx: Any, rule: Rule, residuals: Arrays, gradients: Sequence[Any]) -> list[Any]:
-    """Pull PyTorch's gradients back, which are missing where they are zero and conjugates of JAX's."""
+    """Pull back PyTorch's gradients, which are None where they are zero, and the conjugates of JAX's."""
 
     def cotangent(x: Array | None, like: Any) -> Array | None:
         if x is not None and is_floating(x):
@@ -296,7 +297,7 @@ def _pulled(ctx: Any, rule: Rule, residuals: Arrays, gradients: Sequence[Any]) -
 
 
 def _mapped(rule: Rule, xs: Arrays, interpreter: Any) -> Arrays:
-    """Apply an operation to all batch elements below the level that maps."""
+    """Apply an operation to all lanes below the level of vmap."""
     level, size = interpreter.level(), interpreter.batch_size()
     pairs = [private.unwrap_mapped(x, level) for x in xs]
     if all(axis is None for _, axis in pairs) and not names.are_bound():
@@ -312,9 +313,9 @@ def _mapped(rule: Rule, xs: Arrays, interpreter: Any) -> Arrays:
 
 
 def over_lanes(interpreter: Any, axes: Any = 0) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Return what maps functions as a level does, to be called below it, or when it has ended.
+    """Return a function that vectorizes functions as a level of vmap does, below it or after it has finished.
 
-    The names of its axis are bound within: where what lanes do together finds their positions, at the right level.
+    The names of its axis are bound inside, so that collectives find the positions of lanes at the right level.
     """
     level, size = interpreter.level(), interpreter.batch_size()
     over = partial(torch.func.vmap, randomness=interpreter.randomness())

@@ -1,4 +1,4 @@
-"""Derivatives kept to be applied, and transposed functions, on PyTorch."""
+"""Linearized functions and transposes of linear functions on PyTorch."""
 
 from collections.abc import Callable
 from typing import Any, TypeAlias
@@ -14,7 +14,7 @@ Arrays: TypeAlias = "tuple[Array, ...]"
 
 
 def linearize(function: Callable[..., Any], /, *primals: Array, has_aux: bool = False) -> tuple[Any, ...]:
-    # The transpose of the transpose: torch.func has a `linearize` of its own, which can't be nested.
+    # The transpose of the pullback: torch.func's own `linearize` can't be nested.
     outs, pull, aux = vjp(function, *primals, has_aux=True)
     chosen = list(map(is_floating, outs))
     integers = [x.detach() for x in outs if not is_floating(x)]

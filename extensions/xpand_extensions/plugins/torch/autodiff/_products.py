@@ -1,4 +1,4 @@
-"""Derivatives along directions, those of torch.func; complex ones in JAX's convention, which are the conjugates."""
+"""Forward and reverse mode by torch.func; complex gradients in JAX's convention, the conjugates of PyTorch's."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -13,7 +13,7 @@ from xpand.torch import _private as private
 from .._in_place import with_errors
 from ._levels import at_new_level, conjugated, is_floating, merged
 
-private.load_forward_rules()  # here, so that PyTorch warns of nothing in the user's call
+private.load_forward_rules()  # once at import, so that PyTorch doesn't warn in the user's call
 
 
 def stop_gradient(x: Array, /) -> Array:
@@ -30,11 +30,11 @@ def jvp(
 
 
 _FORWARD: Final = RLock()
-"""Held by the thread that is in forward mode: of its levels PyTorch has one count for all threads."""
+"""The lock of the thread in forward mode: PyTorch counts its levels for all threads together."""
 
 
 def _alone(pushed: Callable[..., Any], *args: Any) -> Any:
-    # Threads that aren't Python's are those of `backward` on a GPU: another waits for them, which may hold the lock.
+    # Foreign threads are those of `backward` on a GPU; the thread that waits for them may hold the lock.
     if torch.compiler.is_dynamo_compiling() or isinstance(current_thread(), _DummyThread):
         return pushed(*args)
     with _FORWARD:
@@ -42,7 +42,7 @@ def _alone(pushed: Callable[..., Any], *args: Any) -> Any:
 
 
 def _whole(x: Array) -> Array:
-    """Copy what repeats its elements, as `expand` makes it: forward mode takes no such tensor."""
+    """Copy tensors that repeat elements in memory, as `expand` makes them: forward mode doesn't accept them."""
     if x.layout is not torch.strided:
         return x
     repeats = any(size > 1 and stride == 0 for size, stride in zip(x.shape, x.stride()))
@@ -50,8 +50,8 @@ def _whole(x: Array) -> Array:
 
 
 def _given_back(x: Array) -> Array:
-    """Return a gradient in JAX's convention; zeros of PyTorch's that have no memory with some, for NumPy to read."""
-    if not torch.compiler.is_dynamo_compiling() and private.is_zero_tensor(x):  # a question that it can't trace
+    """Return a gradient in JAX's convention; give PyTorch's zeros without memory some, so that NumPy can read it."""
+    if not torch.compiler.is_dynamo_compiling() and private.is_zero_tensor(x):  # the compiler can't trace this test
         return torch.zeros(x.shape, dtype=x.dtype, device=x.device)
     return conjugated(x) if x.is_complex() else x
 
@@ -59,11 +59,11 @@ def _given_back(x: Array) -> Array:
 def vjp(function: Callable[..., Any], /, *primals: Array, has_aux: bool = False) -> tuple[Any, ...]:
     floating: list[bool] = []
 
-    # torch.func takes floating-point outputs alone: the others go past it.
+    # torch.func accepts floating-point outputs alone: the others bypass it.
     def divided(*arrays: Array) -> Any:
         outs, aux = function(*arrays)
         floating[:] = [is_floating(x) for x in outs]
-        # PyTorch wants an output; where there is none, a constant.
+        # PyTorch needs an output: without one, return a constant.
         taken = tuple(filter(is_floating, outs)) or (arrays[0].new_zeros(()),)
         return taken, (tuple(x for x in outs if not is_floating(x)), aux)
 

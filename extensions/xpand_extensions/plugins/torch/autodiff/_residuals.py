@@ -1,4 +1,4 @@
-"""Linear functions as graphs of the arrays that they close over, on PyTorch."""
+"""Convert linear functions to graphs of their captured arrays on PyTorch."""
 
 import operator
 from collections.abc import Callable, Sequence
@@ -15,10 +15,10 @@ from xpand_extensions.autodiff._linear_functions import LinearFunction, flatten,
 
 
 def residuals(function: Callable[..., Any], /, *specs: ArraySpec) -> tuple[list[Array], Callable[..., Any]]:
-    from ..jit._trace import graph_of, tracing  # takes a second to import
+    from ..jit._trace import graph_of, tracing  # its import takes a second
 
     if private.are_levels_active():
-        # The graph is written below the levels of torch.func, where the arrays are other ones.
+        # The graph is recorded below the levels of torch.func, where the arrays are unwrapped.
         raise UnsupportedError(
             "vjp, linearize, linear_transpose: on PyTorch, the function that they return can't be returned from `vmap` "
             "or a derivative; call it inside, and return its result"
@@ -34,7 +34,7 @@ def _of_residuals(module: GraphModule, arrays: Sequence[Array], *given: Array) -
 
 
 def _with_inputs_for_constants(module: GraphModule) -> list[Array]:
-    """Make a graph's constants its first arguments; return them."""
+    """Convert a graph's constants to its first arguments; return them."""
     graph = module.graph
     nodes: dict[str, Any] = {}
     first = next(iter(graph.nodes))

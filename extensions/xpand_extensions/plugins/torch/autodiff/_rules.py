@@ -1,4 +1,4 @@
-"""Functions with rules for their derivatives, on PyTorch."""
+"""Functions with custom rules for their derivatives on PyTorch."""
 
 from collections.abc import Callable, Sequence
 from functools import partial
@@ -30,15 +30,15 @@ def custom_vjp(
 
 def closure_convert(function: Callable[..., Any], /, *example_args: Array) -> tuple[Callable[..., Any], list[Array]]:
     captured = captured_by("closure_convert", function)
-    function(*example_args)  # which tells the structure of the result
+    function(*example_args)  # this call determines the structure of the result
     return with_arguments("closure_convert", function, captured), captured
 
 
 def _called(name: str, custom: "_Forward | _Reverse", xs: Arrays) -> Arrays:
     """Call a function with a rule.
 
-    The arrays of levels around that its functions capture become arguments: PyTorch's arrays don't outlive the level
-    that they are of, nor are they the same where it is left and entered again.
+    Captured arrays of outer levels become arguments: PyTorch's arrays don't outlive their level, and are different
+    objects when a level is left and entered again.
     """
     perturbed = (True,) * len(xs)
     if torch.compiler.is_dynamo_compiling():
@@ -52,7 +52,7 @@ def _called(name: str, custom: "_Forward | _Reverse", xs: Arrays) -> Arrays:
 
 
 def _with_outer(name: str, rule: Rule, own: int, outer: Sequence[Array]) -> Rule:
-    """Return a rule for more arguments than its own, which are used in place of captured arrays."""
+    """Return a rule with further arguments, which replace captured arrays."""
     count = len(outer)
     function, of_forward, of_pull, of_push = [with_arguments(name, each, outer) for each in rule[:4]]
 
@@ -80,10 +80,10 @@ def _in_outer(own: int, count: int, rule: Rule, in_own: bool) -> Rule:
     """Return a rule whose derivative in captured arrays is that of the function.
 
     Args:
-        own: How many of the arguments are not captured.
-        count: How many arguments there are.
+        own: The number of arguments that are not captured.
+        count: The number of all arguments.
         rule: A rule for derivatives in the former alone.
-        in_own: Whether a derivative is asked for in any of these.
+        in_own: Whether any of these is differentiated.
     """
 
     def forward(*arrays: Array) -> tuple[Arrays, Arrays]:
@@ -122,7 +122,7 @@ class _Forward:
         return _called("custom_jvp", self, xs)
 
     def with_own_cells(self) -> "_Forward":
-        """Return one whose functions use the values that their variables have now."""
+        """Return a rule whose functions use the current values of their variables."""
         other = _Forward(with_own_cells(self.function))
         other.defjvp(with_own_cells(self.rule), self.symbolic_zeros)
         return other
@@ -133,7 +133,7 @@ class _Forward:
         return Rule(self.function, forward, pull, push, when=self.as_rule if self.symbolic_zeros else None)
 
     def forward(self, perturbed: tuple[bool, ...], *xs: Array) -> tuple[Arrays, Arrays]:
-        """Return the output as the rule computes it: derivatives of a level below see that."""
+        """Return the output computed by the rule, which derivatives of a level below differentiate."""
         return self.rule(xs, tuple(torch.zeros_like(x) if each else None for x, each in zip(xs, perturbed)))[0], xs
 
     def push(self, perturbed: tuple[bool, ...], residuals: Arrays, tangents: Arrays) -> Arrays:
@@ -159,7 +159,7 @@ class _Reverse:
         return _called("custom_vjp", self, xs)
 
     def with_own_cells(self) -> "_Reverse":
-        """Return one whose functions use the values that their variables have now; as on JAX, not to pull back."""
+        """Return a rule whose forward function uses the current values of its variables; as on JAX, the pullback doesn't."""
         other = _Reverse(with_own_cells(self.function))
         other.defvjp(with_own_cells(self.forward), self.backward, self.symbolic_zeros)
         return other

@@ -22,7 +22,7 @@ Equation: TypeAlias = LinearSystem | Root
 
 
 def _derivative(function: Function, xs: Arrays) -> Function:
-    # By reverse mode: PyTorch 2.13's forward mode, mapped over and compiled, takes arrays to be on two devices.
+    # By reverse mode: PyTorch 2.13's forward mode, mapped and compiled, wrongly reports two devices.
     push: Function = linearize(lambda *xs: (function(*xs), ()), *xs, has_aux=True)[1]
     return push
 
@@ -76,7 +76,7 @@ def custom_root(
 def _solved(
     name: str, equation: Callable[..., Equation], functions: tuple[Any, Any, Any], first: Arrays, args: Arrays
 ) -> tuple[Arrays, Arrays]:
-    """Solve an equation that is made of functions, of which the second solves it."""
+    """Solve an equation given by functions, the second of which solves it."""
     if torch.compiler.is_dynamo_compiling():
         made = equation(0, *functions)
         outs = _compiled(made, (*first, *args))
@@ -137,7 +137,7 @@ def _pull(equation: Equation, residuals: Arrays, cotangents: Arrays) -> Arrays:
 
 
 def _compiled(equation: Equation, arrays: Arrays) -> Arrays:
-    """Solve an equation in torch.compile, which knows one level of derivatives, and forward mode not at all."""
+    """Solve an equation in torch.compile, which supports one level of derivatives, and no forward mode."""
     with torch.no_grad():
         outs = _run(equation, *arrays)
     if not torch.is_grad_enabled():
@@ -149,10 +149,10 @@ def _compiled(equation: Equation, arrays: Arrays) -> Arrays:
 
 
 def _attached(system: LinearSystem, xs: Arrays, rhs: Arrays, given: Sequence[Array]) -> Arrays:
-    """Return a solution with the derivative in a right-hand side of the system of its derivatives.
+    """Return a solution whose derivative solves a linear system with the derivative of a right-hand side.
 
-    The right-hand side may use arrays in closures, which the compiler traces; in the operation itself it would take
-    them for constants.
+    The right-hand side may use captured arrays, which the compiler traces; in the operation itself it would treat them
+    as constants.
     """
     if not any(x.requires_grad for x in rhs):
         return xs
@@ -172,7 +172,7 @@ def _attached(system: LinearSystem, xs: Arrays, rhs: Arrays, given: Sequence[Arr
 
 
 class _Type(NamedTuple):
-    """The type of an array: the levels of torch.func that it is of may end before it is asked for."""
+    """The type of an array, stored because its levels of torch.func may finish before the type is needed."""
 
     shape: tuple[int, ...]
     dtype: Any

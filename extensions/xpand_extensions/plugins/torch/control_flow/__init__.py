@@ -1,4 +1,4 @@
-"""Loops and branches on PyTorch: those of Python, which its transformations go through; compiled, its own."""
+"""Loops and branches on PyTorch: Python's, which its transformations trace, or PyTorch's operators if compiled."""
 
 from ._branches import cond, switch
 from ._loops import fori_loop, while_loop

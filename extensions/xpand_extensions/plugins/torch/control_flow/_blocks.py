@@ -20,17 +20,17 @@ from ._known import holds, is_saved
 Arrays: TypeAlias = "tuple[Array, ...]"
 Function: TypeAlias = Callable[..., Any]
 
-# Below it a loop keeps little, and computing each step twice would be all that blocks bring.
+# Shorter loops save little, so that blocks would only compute each step twice.
 _FEW_STEPS = 64
 
 
 def is_long(length: int) -> bool:
-    """Tell whether a loop is one to cut into blocks, should something in it be differentiated."""
+    """Tell whether a loop is split into blocks if it is differentiated."""
     return length >= _FEW_STEPS and torch.is_grad_enabled()
 
 
 def steps_in_blocks(f: Function, carry: Arrays, rows: list[Arrays]) -> tuple[Arrays, list[Arrays]]:
-    """Step over rows; list what each step yields."""
+    """Step over rows; list the results of the steps."""
     carry, found = steps(f, carry, rows[:1])
     if not any(map(is_saved, (*carry, *found[0]))):
         carry, rest = steps(f, carry, rows[1:])
@@ -45,7 +45,7 @@ def steps_in_blocks(f: Function, carry: Arrays, rows: list[Arrays]) -> tuple[Arr
 def _steps_recomputed(f: Function, carry: Arrays, rows: list[Arrays]) -> tuple[Arrays, list[Arrays]]:
     carried, across = len(carry), len(rows[0])
 
-    def block(*arrays: Array, length: int = len(rows)) -> Arrays:  # not the rows themselves, which it is given
+    def block(*arrays: Array, length: int = len(rows)) -> Arrays:  # not the rows themselves, which are its arguments
         last, found = steps(f, arrays[:carried], _grouped(arrays[carried:], across, length))
         return (*last, *chain(*found))
 
@@ -58,7 +58,7 @@ def _grouped(arrays: Arrays, size: int, count: int) -> list[Arrays]:
 
 
 def bounded_in_blocks(cond_fun: Function, body_fun: Function, carry: Arrays, max_iter: int) -> Arrays:
-    """Step as long as a condition holds, at most so many times."""
+    """Step as long as a condition holds, up to a number of steps."""
 
     def block(carry: Arrays, length: int) -> Arrays:
         return looped(cond_fun, body_fun, carry, length, lambda active, bounded: holds(active))

@@ -1,4 +1,4 @@
-"""Choices between functions, on PyTorch."""
+"""Branches on PyTorch."""
 
 from collections.abc import Callable, Sequence
 from functools import partial

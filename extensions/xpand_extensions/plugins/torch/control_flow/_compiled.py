@@ -1,7 +1,7 @@
-"""Loops and branches in what is compiled: operations of our own in what `jit` traces, PyTorch's inside torch.compile.
+"""Compiled loops and branches: xpand's operations under `jit`, PyTorch's operators in torch.compile.
 
-PyTorch's operators know nothing of the transformations of torch.func. Inside of these, in torch.compile, loops of a
-known number of steps are written out step by step, and all branches are computed.
+PyTorch's operators don't support the transformations of torch.func. Inside of these, in torch.compile, loops with a
+concrete number of steps are unrolled, and all branches are computed.
 """
 
 from collections.abc import Callable, Sequence
@@ -22,7 +22,7 @@ from ._traced import either, of_lanes, repeated, scanned
 Arrays: TypeAlias = "tuple[Array, ...]"
 Function: TypeAlias = Callable[..., Any]
 
-# A step written out costs the compiler some 35 ms, the operator 0.5 s.
+# An unrolled step costs the compiler about 35 ms, the operator 0.5 s.
 _FEW_STEPS = 16
 
 
@@ -40,7 +40,7 @@ def compiled_while(cond_fun: Function, body_fun: Function, init_val: Arrays, max
 
 
 def _is_open() -> bool:
-    """Tell whether a function can't be one operation: mapped in torch.compile, or using what other lanes have."""
+    """Tell whether a function can't be one operation: mapped in torch.compile, or with collectives."""
     return bool(private.are_levels_active()) and (torch.compiler.is_dynamo_compiling() or are_bound())
 
 
@@ -69,7 +69,7 @@ def _while(cond_fun: Function, body_fun: Function, init_val: Arrays, max_iter: i
 
 
 def compiled_scan(f: Function, init: Arrays, xs: Arrays, length: int, reverse: bool) -> tuple[Arrays, Arrays]:
-    """Scan, in one operator where there are many steps."""
+    """Scan, in one operator if there are many steps."""
     if length <= _FEW_STEPS or _is_open():
         return scans.scan(f, init, xs, length, reverse)
     if not xs:
@@ -94,7 +94,7 @@ def compiled_cond(pred: Array, true_fun: Function, false_fun: Function, operands
     """Call one of two functions."""
     if not torch.compiler.is_dynamo_compiling():
         return (of_lanes if _is_open() else either)(pred, true_fun, false_fun, operands)
-    # The facade notes what the results are when a function is first called, which it may not inside the operator. The
+    # The facade records the results' structure at a function's first call, which it can't inside the operator. The
     # compiler drops what nothing depends on.
     chosen, other = true_fun(*operands), false_fun(*operands)
     if _is_open():
@@ -116,7 +116,7 @@ def compiled_switch(index: Array, branches: Sequence[Function], operands: Arrays
 
 
 def _unaliased(function: Function) -> Function:
-    """Make a function return arrays of their own, as PyTorch's operators of functions demand."""
+    """Make a function return new arrays, as PyTorch's operators of functions require."""
 
     def copied(*arrays: Array) -> Arrays:
         return tuple([x.clone() for x in function(*arrays)])

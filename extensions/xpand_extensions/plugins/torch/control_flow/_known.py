@@ -30,20 +30,20 @@ def is_known(x: Array) -> bool:
 
 
 def is_saved(x: Array) -> bool:
-    """Tell whether what an array was computed from is kept for reverse mode, at some level of torch.func."""
+    """Tell whether reverse mode saves the history of an array, at some level of torch.func."""
     while not x.requires_grad and private.is_wrapped(x):
         x = debug_unwrap(x, recurse=False)
     return bool(x.requires_grad)
 
 
 class _Levels:
-    """The levels of transformations around a value. No list: PyTorch would copy it."""
+    """The levels of transformations around a value. Not a list, which PyTorch would copy."""
 
     mapped = False
 
 
 class _AnyLane(torch.autograd.Function):  # type: ignore[misc]
-    """The condition of a batch as a whole. The public way past a level of `vmap` is the rule of a function for it."""
+    """The condition of a whole batch: the vmap rule of a function is the public API to leave a level of `vmap`."""
 
     @staticmethod
     def forward(active: Array, levels: _Levels) -> Array:

@@ -1,4 +1,4 @@
-"""Compiled loops of lanes that use what the others have: one loop of all lanes, below the level that maps them."""
+"""Compiled loops with collectives: one loop of all lanes, below the level of vmap."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
@@ -21,14 +21,14 @@ def of_all(
     carried: int,
     interpreter: Any,
 ) -> Arrays:
-    """Step until the last lane has ended.
+    """Step until the last lane has finished.
 
     Args:
-        repeat: Does so with a condition and a step of whole arrays.
-        functions: The condition and the step of a lane, of what is carried and what is the same at each step.
-        arrays: Those of the lane.
-        carried: How many of them are carried.
-        interpreter: That of the level that maps.
+        repeat: Runs the loop with a condition and a step of whole arrays.
+        functions: The condition and the step of a lane, of the carry and of arrays that are the same at each step.
+        arrays: The arrays of the lane.
+        carried: The number of arrays in the carry.
+        interpreter: The interpreter of the level of vmap.
     """
     level, size = interpreter.level(), interpreter.batch_size()
     pairs = [private.unwrap_mapped(x, level) for x in arrays]

@@ -1,4 +1,4 @@
-"""Loops that end by a condition or a count, on PyTorch."""
+"""While-loops and counted loops on PyTorch."""
 
 from collections.abc import Callable
 from typing import Any, TypeAlias

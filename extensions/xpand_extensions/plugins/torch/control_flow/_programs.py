@@ -1,7 +1,7 @@
-"""Loops and branches as one operation of PyTorch's in graphs: each holds graphs of its own, that are compiled apart.
+"""Loops and branches as one PyTorch operation in graphs: each holds its own graphs, which are compiled separately.
 
-PyTorch 2.13 has operators for loops, but TorchInductor refuses most of them: where something is both carried and used
-from outside, where what is carried has another layout, and where they are mapped.
+PyTorch 2.13 has operators for loops, but TorchInductor refuses most of them: if an array is both carried and captured,
+if the layout of the carry changes, and under vmap.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -22,7 +22,7 @@ Function: TypeAlias = Callable[..., Arrays]
 Like: TypeAlias = "list[tuple[tuple[int, ...], Any]]"
 
 
-# What tracing forward mode makes of additions of zero, and `vmap` warns of.
+# Tracing forward mode turns additions of zero into this operation, for which `vmap` warns.
 _MAPPABLE: Final = {
     torch.ops.prims.add.default: torch.ops.aten.add.Tensor,
     torch.ops.prims.mul.default: torch.ops.aten.mul.Tensor,
@@ -35,10 +35,10 @@ def _mappable(target: Any) -> Any:
 
 
 class Step:
-    """A function of arrays alone as a graph, compiled when it first has values."""
+    """A function of arrays as a graph, compiled at its first call with concrete arrays."""
 
     def __init__(self, function: Function, arrays: Sequence[Array]) -> None:
-        """Trace a function, which must use nothing from outside, at arrays like those given."""
+        """Trace a function, which must not capture arrays, at arrays like the given ones."""
         described = [(tuple(x.shape), x.dtype, x.device) for x in arrays]
         with _apart(arrays):
             given = [torch.empty(shape, dtype=dtype, device=device) for shape, dtype, device in described]
@@ -68,7 +68,7 @@ class Step:
 
 @contextmanager
 def _apart(arrays: Sequence[Array]) -> Iterator[None]:
-    """Leave whatever is being traced, mapped or differentiated around."""
+    """Leave all outer tracing, maps and derivatives."""
     mode = private.fake_mode_of(arrays) or without_values()
     no_levels, no_functions, no_graph = (
         private.without_levels(),
@@ -80,7 +80,7 @@ def _apart(arrays: Sequence[Array]) -> Iterator[None]:
 
 
 def _check_constants(module: Any) -> None:
-    """Check that a graph uses nothing of what is traced around it."""
+    """Check that a graph captures no traced arrays."""
     for node in module.graph.nodes:
         if node.op == "get_attr" and isinstance(getattr(module, node.target, None), private.FakeTensor):
             raise TypeError(
@@ -90,7 +90,7 @@ def _check_constants(module: Any) -> None:
 
 
 class Program(Protocol):
-    """The computation of an operation."""
+    """The program of an operation."""
 
     @property
     def like(self) -> Like: ...
@@ -100,15 +100,15 @@ class Program(Protocol):
     def mapped(self, arrays: Sequence[Array], axes: Sequence[int | None], size: int) -> Arrays: ...
 
 
-# An operation takes tensors and numbers: the number of the program. A graph may live as long as the process.
+# An operation takes only tensors and numbers, so programs have numbers. A graph may live as long as the process.
 _PROGRAMS: Final[dict[int, Program]] = {}
 _NUMBERS: Final = count()
 
 
 def apply(program: Program, arrays: Sequence[Array]) -> Arrays:
-    """Apply a program to the arrays that it takes, below all levels of torch.func, none of which differentiates it."""
+    """Apply a program to its arrays below all levels of torch.func, none of which differentiates it."""
     if private.are_levels_active():
-        # Not by the operation's own rule, in which PyTorch 2.13 can't map functions.
+        # Not by the operation's vmap rule, in which PyTorch 2.13 can't map functions.
         interpreter = private.interpreter()
         if private.is_vmap(interpreter):
             return _apply_mapped(program, arrays, interpreter)
@@ -126,7 +126,7 @@ def _operation(arrays: list[torch.Tensor], number: int) -> list[torch.Tensor]:
     there = {x.untyped_storage().data_ptr() for x in (*arrays, *given)}
     found: list[Array] = []
     for x in _PROGRAMS[number].run(given):
-        y = x.clone() if x.untyped_storage().data_ptr() in there else x  # an operation must return arrays of its own
+        y = x.clone() if x.untyped_storage().data_ptr() in there else x  # an operation must return new arrays
         there.add(y.untyped_storage().data_ptr())
         found.append(y)
     return found
@@ -156,7 +156,7 @@ def _apply_mapped(program: Program, arrays: Sequence[Array], interpreter: Any) -
 
 
 class Scan:
-    """Steps over rows: from what is carried, a row, and what is the same for all, to what is carried and a row."""
+    """Steps over rows: map the carry, a row, and arrays that are the same for all steps to the carry and a row."""
 
     def __init__(self, step: Step, carried: int, across: int, reverse: bool) -> None:
         self.step, self.carried, self.across, self.reverse = step, carried, across, reverse
@@ -164,7 +164,7 @@ class Scan:
 
     @classmethod
     def of(cls, function: Function, arrays: Arrays, carried: int, across: int, reverse: bool) -> "Scan":
-        """Make the program of a function at the arrays that are carried, stepped over, and the same for all."""
+        """Make the program of a function for the carry, the rows, and the arrays that are the same for all steps."""
         rows = [x[0] for x in arrays[carried : carried + across]]
         step = Step(function, (*arrays[:carried], *rows, *arrays[carried + across :]))
         made = cls(step, carried, across, reverse)
@@ -173,12 +173,12 @@ class Scan:
 
     @property
     def like(self) -> Like:
-        """Tell the shapes and data types of what is carried at last, and of all rows."""
+        """Return the shapes and data types of the last carry, and of all rows."""
         found = self.step.like
         return found[: self.carried] + [((self.length, *shape), dtype) for shape, dtype in found[self.carried :]]
 
     def run(self, arrays: Sequence[Array]) -> Arrays:
-        """Do all steps."""
+        """Run all steps."""
         carry, xs = tuple(arrays[: self.carried]), arrays[self.carried : self.carried + self.across]
         same = arrays[self.carried + self.across :]
         rows: list[Arrays] = []
@@ -189,7 +189,7 @@ class Scan:
         return (*carry, *[torch.stack(column) for column in zip(*rows[:: -1 if self.reverse else 1])])
 
     def mapped(self, arrays: Sequence[Array], axes: Sequence[int | None], size: int) -> Arrays:
-        """Do the steps of all lanes at once."""
+        """Run the steps of all lanes together."""
         carry = _filled(arrays[: self.carried], axes[: self.carried], size)
         rest = axes[self.carried :]
         rows = [
@@ -205,7 +205,7 @@ class Scan:
 
 
 class While:
-    """Steps as long as a condition holds: from what is carried and what is the same for all to the same and a bool."""
+    """Steps as long as a condition holds: map the carry and arrays shared by all steps to the carry and a bool."""
 
     def __init__(self, holds: Function, body: Function, arrays: Arrays, carried: int) -> None:
         """Trace the condition, which returns a tuple of one bool, and the step at arrays."""
@@ -216,11 +216,11 @@ class While:
 
     @property
     def like(self) -> Like:
-        """Tell the shapes and data types of what is carried."""
+        """Return the shapes and data types of the carry."""
         return self._step.like[:-1]
 
     def run(self, arrays: Sequence[Array]) -> Arrays:
-        """Do the steps."""
+        """Run the steps."""
         carry, same = tuple(arrays[: self.carried]), arrays[self.carried :]
         (running,) = self._first.module(*arrays)
         while running:
@@ -229,7 +229,7 @@ class While:
         return carry
 
     def mapped(self, arrays: Sequence[Array], axes: Sequence[int | None], size: int) -> Arrays:
-        """Do the steps until the last lane has ended."""
+        """Run the steps until the last lane has finished."""
         carry = _filled(arrays[: self.carried], axes[: self.carried], size)
         positions = (*(0 for _ in carry), *axes[self.carried :])
         holds, body = (_each(step.module, positions, size) for step in (self._first, self._step))
@@ -251,7 +251,7 @@ class Choice:
     """One of two functions, called with a bool before their arguments."""
 
     def __init__(self, chosen: Function, other: Function, arrays: Arrays, is_for_any: bool = False) -> None:
-        """Trace the functions at the bool and their arguments; tell whether the first may do for all lanes."""
+        """Trace the functions at the bool and their arguments; `is_for_any`: the first runs for all if any lane chooses it."""
         self._chosen, self._other = Step(chosen, arrays[1:]), Step(other, arrays[1:])
         self._is_for_any = is_for_any
 
@@ -261,11 +261,11 @@ class Choice:
         return self._chosen.like
 
     def run(self, arrays: Sequence[Array]) -> Arrays:
-        """Call the one chosen."""
+        """Call the chosen function."""
         return (self._chosen if arrays[0] else self._other)(*arrays[1:])
 
     def mapped(self, arrays: Sequence[Array], axes: Sequence[int | None], size: int) -> Arrays:
-        """Call the one, where all lanes choose it, or both."""
+        """Call one function if it serves all lanes, otherwise both."""
         chosen, other = (_each(step.module, tuple(axes[1:]), size) for step in (self._chosen, self._other))
         if axes[0] is None or self._is_for_any:
             given = (arrays[0] if axes[0] is None else torch.any(arrays[0], dim=0), *arrays[1:])
@@ -275,12 +275,12 @@ class Choice:
 
 
 def _filled(arrays: Sequence[Array], axes: Sequence[int | None], size: int) -> list[Array]:
-    """Give arrays the axis along which lanes are, where they have none."""
+    """Add the axis of the lanes to arrays that don't have it."""
     return [x.expand(size, *x.shape) if axis is None else x for x, axis in zip(arrays, axes)]
 
 
 def _each(function: Function, axes: Sequence[int | None], size: int) -> Function:
-    """Map a function, over nothing too."""
+    """Map a function, also over no lanes."""
     if all(axis is None for axis in axes):
         return lambda *xs: tuple([x.expand(size, *x.shape) for x in function(*xs)])
     mapped: Function = torch.func.vmap(function, tuple(axes))

@@ -1,4 +1,4 @@
-"""Loops along the first axis, on PyTorch."""
+"""Scans along the first axis on PyTorch."""
 
 from collections.abc import Callable
 from typing import Any, TypeAlias

@@ -1,4 +1,4 @@
-"""Loops and branches in what is traced, with derivatives in both modes: other loops and branches."""
+"""Traced loops and branches, whose derivatives in both modes are loops and branches again."""
 
 import math
 from collections.abc import Callable, Sequence
@@ -41,10 +41,10 @@ def scanned(f: Function, init: Arrays, xs: Arrays, reverse: bool) -> tuple[Array
 def _steps(
     step: Function, arrays: Arrays, carried: int, across: int, reverse: bool, block: Function | None = None
 ) -> Arrays:
-    """Scan as `_scan` does; block by block where many steps would be kept for reverse mode.
+    """Scan as `_scan` does; block by block if reverse mode would save many steps.
 
-    What is carried is then kept between blocks alone, and within a block when its derivative is computed. A block is a
-    scan unless it is given.
+    The carry is then saved between blocks alone, and within a block while its derivative is computed. A block is a scan
+    unless it is given.
     """
     length = arrays[carried].shape[0]
     if not is_long(length) or not any(map(is_saved, arrays)):
@@ -72,7 +72,7 @@ def _steps(
 
 
 def _scan(step: Function, arrays: Arrays, carried: int, across: int, reverse: bool) -> Arrays:
-    """Scan with a step that uses nothing from outside: of what is carried, a row, and what is the same for all."""
+    """Scan with a step without captured arrays: a function of the carry, a row, and arrays shared by all steps."""
     ahead = slice(carried, carried + across)
     same = slice(carried + across, None)
 
@@ -120,7 +120,7 @@ def _first(rows: Arrays, reverse: bool) -> Arrays:
 
 
 def _halves(arrays: Arrays, counts: Sequence[int]) -> tuple[Arrays, Arrays]:
-    """Part primals and tangents, which stand one after the other in each group."""
+    """Separate primals and tangents, which follow each other in each group."""
     primals: Arrays = ()
     tangents: Arrays = ()
     for count in counts:
@@ -136,7 +136,7 @@ def repeated(cond_fun: Function, body_fun: Function, init_val: Arrays, max_iter:
     carried = len(init_val)
     holds, of_holds = _closed(lambda *carry: (cond_fun(*carry),))
     body, of_body = _closed(lambda *carry: tuple(body_fun(*carry)))
-    same = (*[x.detach() for x in of_holds], *of_body)  # whether to go on has no derivative
+    same = (*[x.detach() for x in of_holds], *of_body)  # the condition has no derivative
     split = carried + len(of_holds)
 
     def whether(*arrays: Array) -> Arrays:
@@ -161,14 +161,14 @@ def repeated(cond_fun: Function, body_fun: Function, init_val: Arrays, max_iter:
 
 
 def _masked(whether: Function, step: Function, arrays: Arrays, carried: int, max_iter: int) -> Arrays:
-    """Do all steps, those after the end for nothing, or blocks of them not at all: for reverse mode."""
+    """Run all steps for reverse mode; those after the end have no effect, and whole blocks of them are skipped."""
     first, same = arrays[:carried], arrays[carried:]
 
     def each(*arrays: Array) -> Arrays:
         carry, first, same = arrays[:carried], arrays[carried + 1 : 2 * carried + 1], arrays[2 * carried + 1 :]
         (active,) = whether(*carry, *same)
-        # From where the loop began, which nothing traces: no step from where it ended, which may be undefined, nor
-        # from there makes gradients NaN.
+        # From the initial carry, which is not differentiated: a step from the last carry may be undefined, and
+        # would make gradients NaN.
         found = step(*[torch.where(active, x, y) for x, y in zip(carry, first)], *same)
         return tuple([torch.where(active, x, y) for x, y in zip(found, carry)])
 
@@ -182,7 +182,7 @@ def _masked(whether: Function, step: Function, arrays: Arrays, carried: int, max
 
 
 def _while(holds: Function, body: Function, arrays: Arrays, carried: int) -> Arrays:
-    """Step with functions that use nothing from outside: of what is carried and what is the same at each step."""
+    """Step with functions without captured arrays, of the carry and of arrays that are the same at each step."""
     same = slice(carried, None)
 
     def run(*arrays: Array) -> Arrays:
@@ -214,15 +214,15 @@ def _no_reverse_mode(residuals: Arrays, cotangents: Arrays) -> Arrays:
 
 
 def either(pred: Array, true_fun: Function, false_fun: Function, operands: Arrays) -> Arrays:
-    """Call one of two functions, as an operation of what is traced.
+    """Call one of two functions, as a traced operation.
 
-    Derivatives are choices too, so that what isn't chosen has no part in them, NaN included.
+    Derivatives are choices too, so that the other function doesn't affect them, even by NaN.
     """
     return _between(pred, true_fun, false_fun, operands, _chosen)
 
 
 def of_lanes(pred: Array, true_fun: Function, false_fun: Function, operands: Arrays) -> Arrays:
-    """Call both functions, and take what each lane asks for: the results, and derivatives where there are any."""
+    """Call both functions, and select the results and the derivatives of each lane."""
     found = selected(pred, true_fun(*operands), false_fun(*operands))
     if not any(map(is_differentiated, found)):
         return found
@@ -246,7 +246,7 @@ def _chosen(true: Function, false: Function, arrays: Arrays) -> Arrays:
 
 
 def _unless_done(true: Function, false: Function, arrays: Arrays) -> Arrays:
-    """Call the first function unless no lane needs it, whose other lanes it leaves as the second does."""
+    """Call the first function unless no lane needs it; other lanes get the result of the second."""
     return apply(Choice(true, false, arrays, is_for_any=True), arrays)
 
 
@@ -256,10 +256,10 @@ def _selected(true: Function, false: Function, arrays: Arrays) -> Arrays:
 
 
 def _selected_within(true: Function, false: Function, arrays: Arrays) -> Arrays:
-    """Take what each lane asks for, of functions that may use what others have, at a level that maps.
+    """Select the result of each lane, for functions that may use collectives, at a level of vmap.
 
-    For derivatives of levels around it, each function has its arguments from the lanes alone that choose it. So they
-    are on JAX, and what isn't chosen has no part in them.
+    For derivatives of outer levels, each function gets its arguments only from the lanes that choose it. So derivatives
+    are as on JAX, and the other function doesn't affect them.
     """
     pred, *others = arrays
     fixed = [x.detach() for x in others]
@@ -297,9 +297,9 @@ def _choice(true: Function, false: Function, arrays: Arrays, choose: Function) -
 
 
 def _closed(function: Function) -> tuple[Function, Arrays]:
-    """Make a function that takes the arrays that it captures after its own, and list these.
+    """Make a function that takes its captured arrays after its arguments, and list these.
 
-    Its variables have the values that they have now.
+    Its variables keep their current values.
     """
     function = with_own_cells(function)
     outer = tuple(captured(lambda x: isinstance(x, torch.Tensor), function))
