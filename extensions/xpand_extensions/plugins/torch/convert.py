@@ -18,7 +18,7 @@ from xpand_extensions.convert._dtypes import integer_of, is_short
 from xpand_extensions.convert._messages import copy_needed, has_gradient, no_dtype, no_values
 
 _BITS: Final = {1: (torch.uint8, np.uint8), 2: (torch.int16, np.int16)}
-"""Integers of the width of a short floating-point type, by PyTorch and by NumPy, which has no such types itself."""
+"""The integer types with the size of a short floating-point type, which NumPy doesn't have."""
 
 
 def exported(x: Array, /, *, to_host: bool = False, copy: bool | None = None) -> Array:
@@ -29,7 +29,7 @@ def exported(x: Array, /, *, to_host: bool = False, copy: bool | None = None) ->
     if x.layout is not torch.strided:
         raise TypeError("convert: x is a sparse tensor, whose values have no memory of one kind; convert its parts")
     if private.are_levels_active():
-        # PyTorch exports no memory inside of torch.func, not even that of tensors from outside; next to it, it does.
+        # PyTorch exports no memory inside of torch.func, not even that of captured tensors; outside of it, it does.
         with private.without_levels():
             return _exported(x, to_host or x.is_cpu, copy)
     return _exported(x, to_host, copy)
@@ -56,7 +56,7 @@ def _on_host(x: Any, copy: bool | None) -> Any:
 
 
 def _short_on_host(x: Any) -> Any:
-    """Take a data type that NumPy knows from the package `ml_dtypes` alone, as JAX uses it."""
+    """Convert a data type of the package `ml_dtypes`, as JAX uses it."""
     name = str(x.dtype).rpartition(".")[2]
     types = importlib.import_module("ml_dtypes") if find_spec("ml_dtypes") is not None else None
     dtype = getattr(types, name, None)
@@ -73,7 +73,7 @@ def imported(x: Any, /, *, copy: bool | None = None, xp: Namespace | str | None 
 
 
 def _from_numpy(x: Any, copy: bool | None) -> tuple[Any, bool]:
-    """Make a tensor of an array, and tell whether it has memory of its own."""
+    """Convert an array to a tensor, and tell whether it has new memory."""
     if x.flags.writeable:
         try:
             return torch.from_numpy(x), False
@@ -106,7 +106,7 @@ def _from_dlpack(x: Any, copy: bool | None) -> tuple[Any, bool]:
     try:
         return torch.from_dlpack(x), False
     except (BufferError, NotImplementedError, RuntimeError, TypeError, ValueError) as error:
-        # Each library says in its own way that it can't: arrays over several devices, types of four bits, …
+        # Libraries raise different errors for unsupported arrays: on several devices, of 4-bit types, …
         if copy is False:
             raise copy_needed(f"PyTorch does not take the memory by DLPack ({error})") from error
     return _from_numpy(export(x, to_host=True), copy)
@@ -130,7 +130,7 @@ def from_pointer(memory: Pointer, /, *, xp: Namespace | str | None = None) -> Ar
 
 
 class _Memory:
-    """The owner of the memory that PyTorch makes a tensor on a GPU over, and keeps."""
+    """The owner of GPU memory that PyTorch wraps as a tensor, and keeps alive."""
 
     def __init__(self, memory: Pointer) -> None:
         self.owner = memory.owner

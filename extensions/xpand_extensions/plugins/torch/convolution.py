@@ -16,7 +16,7 @@ from ._unsigned import SIGNED
 _CONV: Final = {1: functional.conv1d, 2: functional.conv2d, 3: functional.conv3d}
 _TRANSPOSED: Final = {1: functional.conv_transpose1d, 2: functional.conv_transpose2d, 3: functional.conv_transpose3d}
 _FFT_COST: Final = 1.5
-"""In products, as in the generic way: PyTorch's kernels are slow for few channels and many taps, most so in float64."""
+"""The unit is a product, as in the generic version. PyTorch's kernels are slow for few channels and many taps."""
 
 
 def _conv(what: Geometry, x: Array, kernel: Array) -> Array:
@@ -45,7 +45,7 @@ def _conv_transpose(what: Geometry, x: Array, kernel: Array) -> Array:
     native = _TRANSPOSED.get(len(what.strides))
     if native is None or not _is_floating(x):
         return _by_dilation(what, x, kernel)
-    # PyTorch's own padding at the end is some below that at the start.
+    # PyTorch's own padding at the end is at most that at the start.
     padding = [low for low, _ in what.padding]
     more = [low - high for low, high in what.padding]
     if all(low >= 0 and 0 <= extra < stride for low, extra, stride in zip(padding, more, what.strides)):
@@ -66,7 +66,7 @@ def _by_channels(what: Geometry, x: Array, kernel: Array) -> Array:
 
 
 def _ends(what: Geometry, sign: int) -> list[int]:
-    """Write the padding as PyTorch takes it: the last axis first."""
+    """Return the padding in PyTorch's order: the last axis first."""
     return [sign * end for pair in reversed(what.padding) for end in pair]
 
 
@@ -87,6 +87,6 @@ def convolve(x: Array, kernel: Array, /, *, mode: Any = "full", axes: Any = None
 
 def correlate(x: Array, kernel: Array, /, *, mode: Any = "full", axes: Any = None, method: Any = "auto") -> Array:
     if kernel.is_complex():
-        # Its conjugate written out: for the lazy one that PyTorch makes, vmap has no rule.
+        # An explicit conjugate: vmap has no rule for PyTorch's lazy one.
         kernel = torch.complex(kernel.real, -kernel.imag)
     return convolve(x, flipped(xp, kernel, axes), mode=mode, axes=axes, method=method)

@@ -1,4 +1,4 @@
-"""Values for functions of the host on PyTorch."""
+"""Values for host functions on PyTorch."""
 
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext

@@ -28,7 +28,7 @@ def _accelerator(device: Any) -> DeviceInfo:
 
 def _facts(device: Any) -> DeviceFacts:
     if device.type == "mps":
-        # Its memory is the host's, of which the driver recommends how much to take.
+        # It shares the host's memory; the driver recommends how much to use.
         total = torch.mps.recommended_max_memory()
         return DeviceFacts(
             host_facts().name, None, total, total - torch.mps.driver_allocated_memory(), "shares the host's memory"
@@ -68,13 +68,13 @@ def free(x: Any, /) -> bool:
     if x.layout is not torch.strided or x.requires_grad or private.is_view(x) or type(x) is not torch.Tensor:
         return False
     storage = x.untyped_storage()
-    # Memory of another library can't be given back, only let go of. Two: the tensor's, and the one just made.
+    # Memory of another library can't be freed, only released. Two references: the tensor's, and the one just made.
     if not storage.nbytes() or not storage.resizable() or private.count_uses(storage) > 2:
         return False
     del storage
     try:
         torch.utils.swap_tensors(x, torch.empty_like(x, device="meta"))
-    except RuntimeError:  # something else holds the tensor itself: a weak reference, or C++
+    except RuntimeError:  # something else refers to the tensor itself: a weak reference, or C++
         return False
     return True
 

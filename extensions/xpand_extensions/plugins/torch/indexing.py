@@ -1,4 +1,4 @@
-"""Indexing on PyTorch: index_select, which checks bounds as it goes on the CPU."""
+"""Indexing on PyTorch: index_select, which checks bounds itself on the CPU."""
 
 from collections.abc import Sequence
 
@@ -49,7 +49,7 @@ def _along(
         try:
             found = select(x, axis, indices if indices.ndim == 1 else indices.reshape(-1))
         except (IndexError, RuntimeError):
-            # Once more the generic way, which counts negative indices from the end, and whose messages say more.
+            # Repeat it with the generic version, which supports negative indices, and has better messages.
             pass
         else:
             return found if indices.ndim == 1 else found.reshape(x.shape[:axis] + indices.shape + x.shape[axis + 1 :])
@@ -70,7 +70,7 @@ def take_along_axis(
         try:
             return x.gather(axis, indices.to(torch.int64))
         except (IndexError, RuntimeError):
-            # Once more the generic way, as above.
+            # Repeat it with the generic version, as above.
             pass
     return generic.take_along_axis(x, indices, axis=axis, mode=mode, fill_value=fill_value)
 
@@ -88,7 +88,7 @@ def gather_nd(
     k = indices.shape[-1]
     is_plain = k and not batch_dims and axes == tuple(range(k)) and mode in (None, "raise")
     if is_plain and checks_itself(x, indices) and are_within(indices, x.shape[:k]):
-        # For ten million pairs 190 ms, where PyTorch's own index takes 320.
+        # For ten million pairs 190 ms; PyTorch's own index takes 320 ms.
         found = select(x.flatten(0, k - 1), 0, flat(indices.reshape(-1, k), x.shape[:k]))
         return found.reshape(indices.shape[:-1] + x.shape[k:])
     return generic.gather_nd(x, indices, batch_dims=batch_dims, axes=axes, mode=mode, fill_value=fill_value)
@@ -117,7 +117,7 @@ def argwhere(x: Array, /, *, size: int | None = None, fill_value: int = 0) -> Ar
 
 
 def _positions(mask: Array, size: int) -> Array:
-    """Find positions by writing each where it belongs: `searchsorted` copies, and warns of it, under vmap."""
+    """Find positions by scattering them: `searchsorted` copies under vmap, and warns."""
     rank = mask.cumsum(0) - 1
     slot = torch.where(mask, rank, size).clamp(max=size)
     none = torch.full((size + 1,), len(mask), device=mask.device)

@@ -1,7 +1,7 @@
-"""Interpolation on PyTorch: its own kernel where nothing is derived, else the generic way; both in blocks.
+"""Interpolation on PyTorch: its own kernel without derivatives, otherwise the generic version; both in blocks.
 
-The kernel's derivatives have none of their own. It takes coordinates from -1 to 1, which loses no more than the last
-bits of the size of an axis, and nothing at points, where that size is a power of two: grids are extended to one.
+The kernel's derivatives aren't differentiable. It takes coordinates from -1 to 1. If the size of an axis is a power of
+two, this is exact at grid points, and otherwise loses at most the last bits: so grids are extended to such a size.
 """
 
 import math
@@ -18,9 +18,9 @@ from xpand_extensions.generic.interpolation._pieces import sampled, turned
 from ._plain import has_tangent
 
 _BLOCK: Final = 1 << 14
-"""How many values are interpolated at a time."""
+"""The number of values in a block."""
 _EXTENDED: Final = 1 << 18
-"""How many points a grid may be extended to for few positions."""
+"""The number of points to which a grid may be extended for few positions."""
 _KERNELS: Final = (torch.float32, torch.float64)
 
 
@@ -28,7 +28,7 @@ def grid_sample(grid: Array, coordinates: Array, /, *, extrapolation: Any = "und
     *points, d = coordinates.shape[1:]
     channels, count = grid.shape[-1], math.prod(points)
     concrete = is_concrete(grid) and is_concrete(coordinates)
-    # Each block would make a gradient as large as the grid; and a compiler has ways of its own.
+    # Each block would make a gradient as large as the grid; and a compiler fuses the operations itself.
     if grid.is_cuda or not concrete or _is_recorded(grid, coordinates):
         return sampled(grid, coordinates, extrapolation, _take)
     dtype = torch.promote_types(grid.dtype, coordinates.dtype)
@@ -54,7 +54,7 @@ def _is_recorded(*arrays: Array) -> bool:
 
 
 def _table(grid: Array, coordinates: Array, extrapolation: str, count: int) -> Array | None:
-    """Lay a grid out as the kernel takes it, each axis extended to a power of two; None: for the generic way."""
+    """Return a grid in the kernel's layout, each axis extended to a power of two; None: use the generic version."""
     batch, *spatial, channels = grid.shape
     sizes = [1 << (size - 1).bit_length() for size in spatial]
     if (
@@ -76,7 +76,7 @@ def _table(grid: Array, coordinates: Array, extrapolation: str, count: int) -> A
 
 
 def _natively(table: Array, spatial: Any, positions: Array, extrapolation: str) -> Array:
-    """Sample at positions of shape `(lanes, m, d)`, which are first brought to where the grid is."""
+    """Sample at positions of shape `(lanes, m, d)`, which are first moved to the grid's device."""
     lanes, count, d = positions.shape
     scaled = positions.new_zeros((lanes, count, max(d, 2)))
     for axis, (n, size) in enumerate(zip(spatial, table.shape[-d:])):

@@ -1,6 +1,6 @@
-"""Derivatives of minima and roots on PyTorch: by matrices of all variables.
+"""Derivatives of minima and roots on PyTorch, by matrices of all variables.
 
-An iteration inside of what `torch.func` transposes would bring tensors of its levels along, which it refuses.
+An iteration inside of a function that `torch.func` transposes would capture tensors of its levels, which it refuses.
 """
 
 from ...generic.optimize._implicit import by_matrix as tangent_of

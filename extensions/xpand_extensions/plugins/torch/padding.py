@@ -1,4 +1,4 @@
-"""Padding on PyTorch: its own for constants; the types for which it has few functions by way of signed ones."""
+"""Padding on PyTorch: its own for constants; types with few functions are converted to signed ones."""
 
 from typing import Any, Final
 
@@ -56,7 +56,7 @@ def pad(
 
 
 def _is_native(x: Array, pad_width: Any, mode: str, reflect_type: str) -> bool:
-    """Tell whether PyTorch pads so itself: floats, on the last three axes at most, by elements that are there."""
+    """Tell whether PyTorch supports the padding: floats, on at most the last three axes, by existing elements."""
     return (
         mode in _NATIVE
         and reflect_type == "even"

@@ -73,13 +73,13 @@ class TorchAt(GenericAt):
         return self.x.flatten().scatter(0, numbers.flatten(), values.flatten()).reshape(self.x.shape)
 
     def _read_rows(self, table: Array, rows: Rows, fill: Any) -> Array:
-        # The standard's `take` would look for indices that count from the end, of which there are none.
+        # The standard's `take` would check for negative indices, which there are none of.
         return super()._read_rows(table, rows, fill) if rows.dropped else select(table, 0, rows.index)
 
     def _write_rows(self, table: Array, rows: Rows, values: Array, operation: Operation) -> Array:
         index, count = rows.index, rows.count
         if rows.dropped:
-            # One more row, for what is dropped; of ones, whose powers have finite gradients.
+            # A further row for dropped values; of ones, whose powers have finite gradients.
             table = torch.cat([table, table.new_ones((1, rows.width))])
             count += 1
         if rows.unique and operation != "set":
@@ -115,7 +115,7 @@ def at(x: Array, index: Index = ..., /) -> At:
 
 
 def _forward(key: tuple[int | slice, ...]) -> tuple[tuple[int | slice, ...], list[int]]:
-    """Turn slices that run backwards, which PyTorch lacks, around; say which axes of the selection they are."""
+    """Reverse slices with negative steps, which PyTorch lacks; return their axes in the selection."""
     forward: list[int | slice] = []
     flipped: list[int] = []
     axis = 0
@@ -131,7 +131,7 @@ def _forward(key: tuple[int | slice, ...]) -> tuple[tuple[int | slice, ...], lis
 
 
 def _set(table: Array, index: Array, values: Array, *, unique: bool) -> Array:
-    """Put values into rows; of several for a row the last one, which `index_put` doesn't promise."""
+    """Write values to rows; the last of several values for a row wins, which `index_put` doesn't guarantee."""
     signed = SIGNED.get(table.dtype)
     if signed is not None:
         return _set(table.view(signed), index, values.view(signed), unique=unique).view(table.dtype)
@@ -154,7 +154,7 @@ def _set(table: Array, index: Array, values: Array, *, unique: bool) -> Array:
 
 
 def _plain(x: Array) -> Array:
-    """Take off the wrappers of torch.func.grad, which it puts on whatever is computed inside, integers too."""
+    """Remove the wrappers of torch.func.grad, which it adds to every result inside, also to integers."""
     while not is_traced() and private.is_grad_wrapped(x):
         x = debug_unwrap(x, recurse=False)
     return x
@@ -167,7 +167,7 @@ class _Runs(Runs):
 
     @classmethod
     def of_index(cls, index: Array, count: int) -> Self:
-        """Find the runs by counting: `searchsorted` copies, and warns of it, under vmap."""
+        """Find the runs by counting: `searchsorted` copies under vmap, and warns."""
         order = index.argsort(stable=True)
         lengths = index.new_zeros(count).index_add(0, index, torch.ones_like(index))
         stop = lengths.cumsum(0)
@@ -197,7 +197,7 @@ def _combine(table: Array, index: Array, values: Array, operation: str) -> Array
     if operation in ("add", "subtract"):
         return table.index_add(0, index, values, alpha=1 if operation == "add" else -1)
     if operation == "multiply" and not is_concrete(values):
-        # The gradient of scatter_reduce's product asks for values, which fails under vmap.
+        # The gradient of scatter_reduce's product reads values, which fails under vmap.
         runs = _Runs.of_index(index, len(table))
         total = runs.reduce(values, torch.mul, 1)
         return table * torch.where(runs.present[:, None], total, torch.ones_like(total))
@@ -255,7 +255,7 @@ def scatter(
         try:
             return _scatter(x, indices.reshape(-1).to(torch.int64), values, 1, tuple(indices.shape), operation)
         except (IndexError, RuntimeError):
-            # An index that is out of bounds, or counts from the end; anything else is not for us to hide.
+            # An index that is out of bounds or negative; other errors must not be hidden.
             if are_within(indices, x.shape[:1]):
                 raise
     return generic_scatter(x, indices, values, axis=axis, batch_dims=batch_dims, operation=operation, mode=mode)
@@ -301,7 +301,7 @@ def _scatter(
 
 
 def _is_plain(values: Any, x: Array, shape: tuple[int, ...], operation: ScatterOperation) -> TypeGuard[Array]:
-    """Tell whether values need neither be cast nor broadcast, nor averaged: most do not, and small calls show it."""
+    """Tell whether values need no cast, no broadcast and no averaging: a fast path for small calls."""
     return (
         operation != "mean"
         and type(values) is torch.Tensor

@@ -1,4 +1,4 @@
-"""Order among values on PyTorch: its selection and its bisection, made definite where PyTorch leaves it open."""
+"""Sorting on PyTorch: its selection and bisection, with a defined order where PyTorch leaves it open."""
 
 from typing import Any
 
@@ -33,7 +33,7 @@ def _sorted(key: Array, k: int, axis: int, largest: bool) -> Array:
 
 
 def _selected(key: Array, k: int, axis: int, largest: bool) -> Array:
-    """Select without sorting all. Of equal values PyTorch takes any, so one value more says whether there are some."""
+    """Select without a full sort. PyTorch selects any of equal values, so a further value tells whether some are."""
     values, indices = key.topk(k + 1, axis, largest)
     before, after = values.narrow(axis, 0, k), values.narrow(axis, 1, k)
     if bool((before > after if largest else before < after).all()):
@@ -54,7 +54,7 @@ def partition(x: Array, kth: int, /, *, axis: int = -1) -> Array:
 
 
 def argpartition(x: Array, kth: int, /, *, axis: int = -1) -> Array:
-    """Sort by whether values are below, at or above the one sought: PyTorch sorts small integers ten times faster."""
+    """Sort small integers that tell whether values are below, at or above the sought one, which is ten times faster."""
     key = ordered(x.detach())
     if not key.numel():
         return key.argsort(dim=axis)
@@ -78,7 +78,7 @@ def searchsorted(x1: Array, x2: Array, /, *, side: Side = "left", sorter: Array 
     if not is_concrete(x1) or not is_concrete(x2):
         return generic.searchsorted(x1, x2, side=side)
     x1, x2 = x1.detach().contiguous(), x2.detach().contiguous()
-    # PyTorch puts NaN last as a value to insert, and loses its way where the sorted values hold some.
+    # PyTorch sorts an inserted NaN last, but fails if the sorted values contain NaN.
     if not x1.is_floating_point() or not bool(x1[..., -1].isnan().any()):
         return torch.searchsorted(x1, x2, side=side)
     missing = x1.isnan()

@@ -1,7 +1,7 @@
-"""Windows on PyTorch: views, and reductions in tiles where nothing is recorded for a gradient.
+"""Windows on PyTorch: views, and reductions in tiles if no gradient is recorded.
 
-PyTorch's own pooling takes time in proportion to the size of the windows, and more than this from windows of 2 elements
-on; it knows no minima, no products and no integers.
+PyTorch's own pooling takes time in proportion to the size of the windows, and is slower from windows of 2 elements on;
+it has no minima, no products and no integers.
 """
 
 from functools import partial
@@ -25,14 +25,14 @@ from ._unsigned import SIGNED
 _FUNCTIONS: Final = {"add": torch.add, "multiply": torch.mul, "min": torch.minimum, "max": torch.maximum}
 
 _LARGE: Final = 2**17
-"""From how many elements on the result of a pass over the array no longer stays in the processor's cache."""
+"""The number of elements from which the result of a pass no longer stays in the processor's cache."""
 
 
 def sliding_window_view(
     x: Array, window_shape: Any, /, *, axis: Any = None, strides: Any = 1, window_dilation: Any = 1
 ) -> Array:
     if not is_traced() and not is_concrete(x):
-        # torch.func has no rule for mapping the gradient of unfold.
+        # torch.func has no vmap rule for the gradient of unfold.
         return generic.sliding_window_view(x, window_shape, axis=axis, strides=strides, window_dilation=window_dilation)
     for k, size, stride, dilation in zip(axis, window_shape, strides, window_dilation):
         span = (size - 1) * dilation + 1
@@ -111,6 +111,6 @@ def window_scatter_min(
 
 
 def _ordered(x: Array) -> Array:
-    """Make numbers of the same order that PyTorch can compare."""
+    """Convert to numbers in the same order that PyTorch can compare."""
     signed = SIGNED.get(x.dtype)
     return x if signed is None else x.view(signed) ^ torch.iinfo(signed).min

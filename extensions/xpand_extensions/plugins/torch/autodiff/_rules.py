@@ -159,7 +159,7 @@ class _Reverse:
         return _called("custom_vjp", self, xs)
 
     def with_own_cells(self) -> "_Reverse":
-        """Return a rule whose forward function uses the current values of its variables; as on JAX, the pullback doesn't."""
+        """Return a rule whose forward function, but not its pullback, uses the current values of its variables."""
         other = _Reverse(with_own_cells(self.function))
         other.defvjp(with_own_cells(self.forward), self.backward, self.symbolic_zeros)
         return other

@@ -251,7 +251,7 @@ class Choice:
     """One of two functions, called with a bool before their arguments."""
 
     def __init__(self, chosen: Function, other: Function, arrays: Arrays, is_for_any: bool = False) -> None:
-        """Trace the functions at the bool and their arguments; `is_for_any`: the first runs for all if any lane chooses it."""
+        """Trace the functions at the bool and their arguments; `is_for_any`: a lane's choice runs the first for all."""
         self._chosen, self._other = Step(chosen, arrays[1:]), Step(other, arrays[1:])
         self._is_for_any = is_for_any
 

@@ -1,7 +1,7 @@
-"""Compiling on PyTorch: TorchInductor, of a graph that is traced once for each signature.
+"""Compiling on PyTorch: TorchInductor compiles a graph that is traced once for each signature.
 
-A call costs a look-up by shapes, data types, strides and devices, and what is compiled: less than half of what the
-guards of torch.compile cost.
+A call costs a look-up by shapes, data types, strides and devices, and the compiled code: less than half of the cost of
+torch.compile's guards.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -38,7 +38,7 @@ def jit(
 
     def call(*leaves: Any) -> Any:
         if modes() or current() is not None:
-            return function(*leaves)  # traced or transformed from outside: this is part of what is traced
+            return function(*leaves)  # traced or transformed from outside: the call belongs to the outer graph
         return compiled(*leaves)
 
     return call
@@ -48,9 +48,9 @@ def _program(function: Callable[..., Any], leaves: Sequence[Any]) -> tuple[Calla
     """Make the program for tensors and numbers like these; also return whether to cache it."""
     tensors = as_tensors(leaves)
     is_cached = all(type(x) in _PLAIN for x in tensors)
-    run: Callable[..., Any] = function  # a subclass does with each operation what it does
+    run: Callable[..., Any] = function  # a subclass may change each operation
     if is_cached:
-        from ._inductor import compiled  # takes seconds to import, which only compiling should wait for
+        from ._inductor import compiled  # its import takes seconds, for which only compiling should wait
 
         run = compiled(function, tensors)
     if all(x is y for x, y in zip(leaves, tensors)):
@@ -60,14 +60,14 @@ def _program(function: Callable[..., Any], leaves: Sequence[Any]) -> tuple[Calla
 
 @contextmanager
 def _compiling() -> Iterator[None]:
-    """Let one thread compile at a time, and show no hooks what is saved for derivatives: checkpoints count it."""
+    """Let one thread compile at a time, and hide saved tensors from hooks: checkpoints count them."""
     hooks = torch.autograd.graph.saved_tensors_hooks(lambda x: x, lambda x: x) if private.are_hooks_set() else None
     with tracing(), hooks or nullcontext():
         yield
 
 
 def _key(leaves: Sequence[Any]) -> tuple[Any, ...]:
-    """Return what the compiled code depends on."""
+    """Return the settings on which the compiled code depends."""
     try:
         tensors = [
             (x.shape, x.dtype, x.stride(), x.device, x.requires_grad, x.is_neg(), x.is_conj(), type(x)) for x in leaves
@@ -78,7 +78,7 @@ def _key(leaves: Sequence[Any]) -> tuple[Any, ...]:
     return (
         torch.is_grad_enabled(),
         torch.get_default_dtype(),
-        # A default device is a mode of functions; to ask for it takes a microsecond, which most calls needn't.
+        # A default device is a mode of functions; reading it takes a microsecond, which most calls avoid.
         torch.get_default_device() if private.count_function_modes() else None,
         *tensors,
     )

@@ -1,4 +1,4 @@
-"""Functions of the host as an operation of PyTorch's, which graphs hold as they are."""
+"""Host functions as a PyTorch operation, which graphs contain unchanged."""
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -27,7 +27,7 @@ _NO_DERIVATIVE: Final = (
 
 @cache
 def _keys() -> Any:
-    """Return what the dispatcher looks for in a new thread: inside an operation, it ignores derivatives."""
+    """Return the dispatcher's state of a new thread: inside of an operation, it ignores derivatives."""
     with ThreadPoolExecutor(1) as fresh:
         return fresh.submit(private.thread_keys).result()
 
@@ -37,14 +37,14 @@ Results: TypeAlias = "tuple[tuple[tuple[int, ...], Any], ...]"
 
 @dataclass(frozen=True, eq=False)
 class _Host:
-    """A function of NumPy arrays, what it returns, and how it is mapped."""
+    """A function of NumPy arrays, the types of its results, and its kind of vmap."""
 
     function: Callable[..., tuple[Any, ...]]
     results: Results
     vmap_method: str
 
 
-# An operation takes tensors and numbers: the number of the function. A graph may live as long as the process.
+# An operation takes only tensors and numbers, so functions have numbers. A graph may live as long as the process.
 _HOSTS: Final[dict[int, _Host]] = {}
 _NUMBERS: Final = count()
 
@@ -78,7 +78,7 @@ def pure_callback(
     host = _Host(function, results, vmap_method)
     if _is_eager() and private.current_level() is None and all(is_concrete(x) for x in args):
         return _called(host, args)
-    # What is pulled back is traced, for no one.
+    # Pulled-back gradients are traced without need.
     return _applied(host, [x.detach() if x.requires_grad else x for x in args])
 
 
@@ -93,7 +93,7 @@ def io_callback(
 
 
 def effect(function: Callable[..., Any], results: Results, arrays: Sequence[Array]) -> list[Array]:
-    """Call a function with side effects, as often as the program gets there."""
+    """Call a function with side effects, each time the program gets there."""
     if torch.compiler.is_dynamo_compiling():
         raise UnsupportedError("callback: torch.compile cannot trace it; use `xpand_extensions.jit.jit`")
     host = _Host(function, results, "sequential")
@@ -105,7 +105,7 @@ def effect(function: Callable[..., Any], results: Results, arrays: Sequence[Arra
 
 
 def _is_eager() -> bool:
-    """Tell whether operations are done, and not written down."""
+    """Tell whether operations run, and aren't recorded."""
     return not private.count_modes()
 
 
@@ -120,8 +120,8 @@ def _applied(host: _Host, arrays: list[Array], operation: Any = None) -> list[Ar
 
 
 def _compiled(function: Any, results: Results, args: Sequence[Array], vmap_method: str) -> list[Array]:
-    # What is asked for its identity is what the compiled code depends on: else another function made of the same code
-    # would be taken for this one.
+    # The compiled code depends on the identity of this object: otherwise another function with the same code would be
+    # taken for it.
     id(function.args[0])
     number = _number_of(results, vmap_method, function.func, *function.args)
     found: list[Array] = _host_call(list(args), number)
@@ -134,13 +134,13 @@ def _called(host: _Host, arrays: Sequence[Array]) -> list[Array]:
     with private.with_keys(*_keys()):
         found = host.function(*given)
     of_shapes(found, [shape for shape, _ in host.results])
-    # A copy: what the function returned may be its argument, or be kept by it. Laid out as `register_fake` promises.
+    # A copy: the function may return its argument, or keep its result. In the layout that `register_fake` promises.
     laid_out = [np.asarray(x, order="C") for x in found]
     return [torch.tensor(x, dtype=dtype, device=device) for x, (_, dtype) in zip(laid_out, host.results)]
 
 
 def _operation(name: str, **options: Any) -> Any:
-    """Define an operation that calls the function of a number."""
+    """Define an operation that calls the function with a given number."""
 
     def run(arrays: list[torch.Tensor], number: int) -> list[torch.Tensor]:
         return _called(_HOSTS[number], arrays)
@@ -188,7 +188,7 @@ def _no_derivative(ctx: Any, *gradients: Any) -> Any:
 _host_call: Final = _operation("host_call")
 _host_call.register_autograd(_no_derivative)
 
-# The tag keeps PyTorch from doing it once, while it traces, where its arguments are constants.
+# Without the tag PyTorch would run it once, while it traces, if its arguments are constants.
 _host_effect: Final = _operation("host_effect", tags=(torch.Tag.nondeterministic_seeded,))
 # So that compilers neither drop it nor change the order of calls. PyTorch 2.11 has no public function for that.
 _HAS_EFFECTS: Final = hasattr(_host_effect, "register_effect")

@@ -19,7 +19,7 @@ from ._trace import Graph, asking_no_values, compiled_may_be_called, stand_ins
 
 def compiled(function: Callable[..., Any], leaves: Sequence[Array]) -> Callable[..., Any]:
     """Compile a function for the signature of tensors."""
-    if any(x.is_neg() or x.is_conj() for x in leaves):  # what is compiled reads memory as it is
+    if any(x.is_neg() or x.is_conj() for x in leaves):  # compiled code reads the memory directly
         inner = compiled(function, [_resolved(x) for x in leaves])
         return lambda *leaves: inner(*[_resolved(x) for x in leaves])
     graph = Graph(function, leaves)
@@ -49,7 +49,7 @@ def _resolved(x: Array) -> Array:
 
 
 def compiled_graph(name: str, module: Any, mode: Any, leaves: Sequence[Array]) -> Callable[..., Any]:
-    """Compile a graph for the signature of tensors, `mode` being the one in which tensors have no values."""
+    """Compile a graph for the signature of tensors; `mode` is that of tensors without values."""
     try:
         with _own_warnings():
             run: Callable[..., Any] = private.inductor_compile()(module, stand_ins(mode, leaves))
@@ -60,7 +60,7 @@ def compiled_graph(name: str, module: Any, mode: Any, leaves: Sequence[Array]) -
 
 
 def _with_gradients(name: str, function: Callable[..., Any], leaves: Sequence[Array]) -> Callable[..., Any]:
-    """Compile a function together with its derivative, which may have rules of its own, that a graph doesn't show."""
+    """Compile a function together with its derivative, which may have custom rules that a graph doesn't show."""
     flat = compiled_may_be_called(Flattened(function))
     kernels = private.inductor_kernels()
     run: Callable[..., Any] = private.aot_function()(
@@ -72,7 +72,7 @@ def _with_gradients(name: str, function: Callable[..., Any], leaves: Sequence[Ar
     )
     try:
         with _own_warnings():
-            asking_no_values("jit", run, *leaves)  # it compiles what it is first called with
+            asking_no_values("jit", run, *leaves)  # it compiles at its first call
     except private.inductor_error() as error:
         _warn(name, error)
         return private.aot_function()(flat, fw_compiler=private.aot_uncompiled())  # type: ignore[no-any-return]
@@ -81,8 +81,8 @@ def _with_gradients(name: str, function: Callable[..., Any], leaves: Sequence[Ar
 
 @contextmanager
 def _own_warnings() -> Iterator[None]:
-    """Keep what TorchInductor says of operations on complex numbers, which it leaves to PyTorch's own kernels, and of
-    its own use of what PyTorch has deprecated, for diagonals.
+    """Silence TorchInductor's warnings about complex operations, which it leaves to PyTorch's kernels, and about its
+    own use of deprecated functions, for diagonals.
     """
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", "Torchinductor does not support code generation for complex")

@@ -1,7 +1,7 @@
-"""A function of tensors as a graph of ATen's operations, by calling it with tensors that hold no values.
+"""Trace a function of tensors to a graph of ATen operations, by calling it with tensors without values.
 
-Not by torch.compile's reading of bytecode, which knows neither optree's trees nor most of what transformations are made
-of: here whatever Python does is done, derivatives and maps included, and what reaches ATen is in the graph.
+Torch.compile reads bytecode, and supports neither optree's trees nor most code of transformations. Here Python runs as
+usual, with derivatives and maps, and the graph contains the operations that reach ATen.
 """
 
 import logging
@@ -32,17 +32,17 @@ _LAID_OUT: Final = _ATEN._new_zeros_with_same_feature_meta.default
 
 
 class WithoutValues(private.FakeTensorMode):  # type: ignore[misc]
-    """The mode in which tensors have no values; when its transformation has ended, to use one is an error."""
+    """The mode of tensors without values, which must not be used after its transformation has finished."""
 
     supports_higher_order_operators = True
-    """Else PyTorch looks for their rules by the very class of a mode."""
+    """Without it PyTorch looks up rules by the exact class of the mode."""
 
     ended: str | None = None
-    """The name of the transformation that has ended: a tensor of this mode that is used afterwards has leaked."""
+    """The name of the finished transformation: a tensor of this mode that is used afterwards has leaked."""
 
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         """Apply an operation to tensors of this mode."""
-        # Not for functions of functions. Where PyTorch asks for a device, an exception would end the process.
+        # Not for functions of functions. An exception in PyTorch's query of a device would end the process.
         if isinstance(func, _OPERATION) and func is not torch.ops.prim.device.default:
             if self.ended is not None:
                 raise _leaked(func, self.ended)
@@ -54,7 +54,7 @@ class WithoutValues(private.FakeTensorMode):  # type: ignore[misc]
 
 
 def _leaked(func: Any, transformation: str) -> Exception:
-    from xpand_extensions.tracing._core import leaked  # nothing else of tracing is needed
+    from xpand_extensions.tracing._core import leaked  # the rest of tracing is not needed
 
     return leaked(func.name(), transformation)
 
@@ -68,7 +68,7 @@ def tracing() -> Iterator[None]:
 
 @contextmanager
 def quietly() -> Iterator[None]:
-    """Keep PyTorch from logging, with its traceback, an error of the user's function, which is raised as well."""
+    """Prevent PyTorch from logging an error of the user's function with its traceback; it is raised as well."""
     thread = get_ident()
     keep = lambda record: record.thread != thread
     _FAKES.addFilter(keep)
@@ -79,17 +79,17 @@ def quietly() -> Iterator[None]:
 
 
 def graph_of(function: Callable[..., Arrays], arrays: Sequence[Array]) -> Any:
-    """Trace a function at tensors, with PyTorch's operations as what is seen of it.
+    """Trace a function at tensors to a graph of PyTorch's operations.
 
-    Zeros of forward mode become ordinary ones, since what TorchInductor compiles would read their memory. Unused nodes
-    are removed: they may hold tensors without values, which are an error to use when tracing has ended.
+    Zeros of forward mode become ordinary ones, since compiled code would read their memory. Unused nodes are removed:
+    they may hold tensors without values, which must not be used after tracing has finished.
     """
     module = make_fx(compiled_may_be_called(function))(*arrays)
     for node in module.graph.nodes:
         if node.target is _ZERO:
             node.target = _ATEN.zeros.default
         elif node.target is _ATEN.copy_.default and node.args[0].target is _LAID_OUT:
-            # A derivative laid out in memory as its tensor is, whose elements may share theirs.
+            # A derivative with the memory layout of its tensor, whose elements may share memory.
             node.target, node.args, node.kwargs = _ATEN.clone.default, (node.args[1],), {}
     module.graph.eliminate_dead_code()
     module.recompile()
@@ -97,9 +97,9 @@ def graph_of(function: Callable[..., Arrays], arrays: Sequence[Array]) -> Any:
 
 
 def compiled_may_be_called(function: Callable[..., Arrays]) -> Callable[..., Arrays]:
-    """Make a function for torch.fx to trace, while it does not say, to all threads, that it traces.
+    """Wrap a function for torch.fx to trace without the flag, seen by all threads, that torch.fx is tracing.
 
-    It would be an error then to call what torch.compile has compiled.
+    With the flag, calls of functions compiled by torch.compile would raise.
     """
 
     def traced(*xs: Array) -> Arrays:
@@ -110,12 +110,12 @@ def compiled_may_be_called(function: Callable[..., Arrays]) -> Callable[..., Arr
 
 
 class Graph:
-    """The graph of a function at certain arguments, and the structure of its result."""
+    """The graph of a function for particular arguments, and the structure of its result."""
 
     __slots__ = ("mode", "module", "structure")
 
     def __init__(self, function: Callable[..., Any], leaves: Sequence[Any], name: str = "jit") -> None:
-        """Trace the function for `name`; `leaves` are tensors, numbers, and what stands for tensors."""
+        """Trace the function for `name`; `leaves` are tensors, numbers, and placeholders of tensors."""
         flat = Flattened(function)
         self.mode = without_values()
         fakes = stand_ins(self.mode, leaves, name)
@@ -124,15 +124,15 @@ class Graph:
         self.structure: Any = flat.structure
 
     def constants(self) -> list[Array]:
-        """List the tensors that the function has without taking them as arguments."""
+        """List the captured tensors of the function."""
         named = [node.target for node in self.module.graph.nodes if node.op == "get_attr"]
         found = [operator.attrgetter(name)(self.module) for name in named]
         return [x for x in found if isinstance(x, torch.Tensor)]
 
 
 def without_values() -> WithoutValues:
-    """Make the mode in which tensors have no values; those that are there already are constants."""
-    # PyTorch's operator of loops asks for symbols; everything else has the shapes it has.
+    """Make the mode of tensors without values; existing tensors are constants."""
+    # PyTorch's operator of loops needs symbolic shapes; everything else has concrete ones.
     symbols = ShapeEnv(allow_scalar_outputs=False, allow_dynamic_output_shape_ops=False)
     return WithoutValues(allow_non_fake_inputs=True, shape_env=symbols, static_shapes=True)
 
@@ -147,16 +147,16 @@ def stand_ins(mode: WithoutValues, leaves: Sequence[Any], name: str = "jit") -> 
 def _stand_in(mode: WithoutValues, x: Any, seen: set[int]) -> Array:
     if not isinstance(x, torch.Tensor):
         return torch.empty(tuple(x.shape), dtype=x.dtype)
-    if id(x) in seen:  # another one: what is compiled would take two arguments for one for ever
+    if id(x) in seen:  # a new one: otherwise the compiled code would always take two arguments for the same one
         return torch.empty_strided(x.shape, x.stride(), dtype=x.dtype, device=x.device)
     seen.add(id(x))
-    if private.is_view(x):  # forward mode would lay its derivatives out as all that it is a part of
+    if private.is_view(x):  # forward mode would give derivatives the layout of its base
         return torch.empty_strided(x.shape, x.stride(), dtype=x.dtype, device=x.device, requires_grad=x.requires_grad)
     return mode.from_tensor(x)
 
 
 def as_tensors(leaves: Sequence[Any], name: str = "jit") -> list[Any]:
-    """Make the numbers among leaves tensors: of the widest precision among the others, so that none is widened."""
+    """Convert the numbers among leaves to tensors of the widest precision among the others, so that none is widened."""
     arrays = [x for x in leaves if hasattr(x, "dtype")]
     if len(arrays) == len(leaves):
         return list(leaves)
@@ -181,10 +181,10 @@ def _real(dtype: Any) -> Any:
 
 
 def asking_no_values(name: str, function: Callable[..., Any], *args: Any) -> Any:
-    """Call a function, and say what to do where it asks for values of tensors that hold none.
+    """Call a function, and explain errors if it needs values of tensors without values.
 
     Raises:
-        TypeError: It does.
+        TypeError: It needs values.
     """
     try:
         return function(*args)

@@ -40,7 +40,7 @@ def _backward(ctx: Any, gradient: Array) -> Array:
     return _derivative(ctx.saved_tensors[0].mH, gradient)
 
 
-# For PyTorch's compiler, which follows no levels of torch.func.
+# For PyTorch's compiler, which can't trace levels of torch.func.
 _operation.register_autograd(_backward, setup_context=lambda ctx, inputs, output: ctx.save_for_backward(*inputs))
 
 

@@ -1,4 +1,4 @@
-"""The order that LAPACK's exchanges of rows lead to."""
+"""Permutations from LAPACK's row exchanges."""
 
 import torch
 
@@ -7,7 +7,7 @@ from xpand._typing import Array
 
 
 def order_of(factors: Array, pivots: Array) -> Array:
-    """Turn exchanges of rows, one after the other, into the order that they lead to."""
+    """Convert a sequence of row exchanges to a permutation."""
     *stack, rows, columns = factors.shape
     if 0 in (rows, columns):
         return torch.arange(rows, device=factors.device).expand(factors.shape[:-1])

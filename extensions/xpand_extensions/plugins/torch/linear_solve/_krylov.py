@@ -1,6 +1,6 @@
 """Krylov methods on PyTorch: conjugate gradients of a sparse matrix on the CPU by NumPy's plug-in, on the same memory.
 
-A step is a few passes over short vectors, of which each costs PyTorch more than the work in it.
+A step is a few passes over short vectors, whose overhead on PyTorch exceeds the computation.
 """
 
 from typing import Any
@@ -52,7 +52,7 @@ def _is_sparse(system: Any) -> bool:
 
 
 def _is_on_host(*tensors: Array) -> bool:
-    """Tell whether tensors are NumPy's arrays too, of which nothing is differentiated, compiled or mapped."""
+    """Tell whether NumPy can use the tensors' memory: they aren't differentiated, compiled or mapped."""
     if not is_plain(*tensors):
         return False
     floating = [each for each in tensors if each.is_floating_point() or each.is_complex()]

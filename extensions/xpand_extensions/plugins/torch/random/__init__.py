@@ -1,4 +1,4 @@
-"""Random numbers on PyTorch: the parts, gathered."""
+"""Random numbers on PyTorch."""
 
 from ._elements import binomial_elements as binomial_elements
 from ._elements import gamma as gamma

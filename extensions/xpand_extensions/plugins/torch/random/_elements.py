@@ -1,7 +1,7 @@
-"""Random numbers of many keys at once on PyTorch: the samplers, whose loops depend on values, as one operation each.
+"""Random numbers of many keys on PyTorch: samplers, whose loops depend on values, as one operation each.
 
-PyTorch's compiler must not see their steps, nor those of their derivatives, which it takes minutes for. In the host's
-memory they are NumPy's.
+PyTorch's compiler must not see their steps, nor those of their derivatives, which take it minutes. On the CPU NumPy
+computes them.
 """
 
 from collections.abc import Callable, Sequence
@@ -44,7 +44,7 @@ def binomial_elements(keys: Array, n: Array, p: Array, /) -> Array:
 
 
 def _evaluated(of_host: Callable[..., Any], otherwise: Callable[..., Array], *tensors: Array) -> Array:
-    """Call a function of NumPy's arrays where they can be had, with the memory of tensors."""
+    """Call a function of NumPy arrays on the memory of tensors, where NumPy can read it."""
     if tensors[-1].device.type != "cpu" or tensors[-1].dtype == torch.bfloat16:
         return otherwise(*tensors).contiguous()
     return torch.from_numpy(of_host(*[x.detach().numpy() for x in tensors]))
@@ -75,7 +75,7 @@ def _curvatures(log_space: bool, a: Array, sample: Array, _: Array) -> Sequence[
         variables = [x if x.requires_grad else x.requires_grad_() for x in (a.view_as(a), sample.view_as(sample))]
         slope = gamma_slope(*variables, log_space=log_space)
         found = torch.autograd.grad(slope, variables, torch.ones_like(slope), create_graph=True)
-    # What is detached is so at all levels.
+    # Detached tensors are detached at all levels.
     return found if is_differentiated or private.are_levels_active() else [x.detach() for x in found]
 
 

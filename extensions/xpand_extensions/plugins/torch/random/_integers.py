@@ -34,7 +34,7 @@ def randint(key: Array, /, shape: Any, minval: Array | int, maxval: Array | int,
 
 
 def _as_int64(x: Array) -> Array:
-    """See the bits of uint64 as int64; widen those of other types."""
+    """Return the bits of uint64 as int64; widen other types."""
     if x.dtype == torch.uint64:
         return x.view(torch.int64)
     return x.view(torch.int32).to(torch.int64) & 0xFFFFFFFF if x.dtype == torch.uint32 else x.to(torch.int64)
@@ -50,7 +50,7 @@ def _spans(key: Array, minval: Array | int, maxval: Array | int, dtype: DType) -
 
 
 def _clipped(key: Array, x: Any, low: int, high: int) -> tuple[Array, Array]:
-    """Bring bounds into a range, modulo 2⁶⁴, and tell which were above it."""
+    """Clip bounds to a range, modulo 2⁶⁴, and tell which were above it."""
     if not _arguments.is_array(x):
         inside = min(max(x, low), high)
         wrapped = inside - 2**64 if inside >= 2**63 else inside
@@ -87,10 +87,10 @@ def _offsets_64(higher: Array, lower: Array, span: Array) -> Array:
 
 
 def _remainder(x: Array, divisor: Array) -> Array:
-    """Return the remainder of numbers of 64 bits without a sign, by the division of those with one."""
+    """Return the remainder of unsigned 64-bit integers by signed division."""
     is_large = divisor < 0
     signed = torch.where(is_large, 1, divisor)
     half = ((x >> 1) & ~_LEAST) // signed
-    # At most one divisor too much is left; or all of x, which is below two divisors.
+    # The remainder is at most one divisor too large; or it is x, which is below two divisors.
     left = torch.where(is_large, x, x - 2 * half * signed)
     return torch.where(_is_less(left, divisor), left, left - divisor)

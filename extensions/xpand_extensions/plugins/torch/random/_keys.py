@@ -1,7 +1,6 @@
 """Threefry-2x32 on PyTorch, which has few functions of uint32: with the same bits as int32.
 
-Keys in the memory of the host, of which nothing but their values is asked, are hashed by NumPy's passes over blocks,
-into the memory of tensors.
+NumPy hashes concrete keys on the CPU, block by block, into the memory of tensors.
 """
 
 import math
@@ -31,7 +30,7 @@ def _int64(x: Array) -> Array:
 
 
 def is_on_host(key: Array) -> bool:
-    """Tell whether the numbers of a key can be made by NumPy's functions: now, or when what is compiled runs."""
+    """Tell whether NumPy can compute the numbers of a key, now or when the compiled program runs."""
     if key.device.type != "cpu":
         return False
     return is_traced() or is_plain(key) or not private.is_wrapped(key)
@@ -53,7 +52,7 @@ def _filled(key: Array, full: list[int], axes: int, dtype: DType, finish: blocks
     return torch.from_numpy(out.reshape(full))
 
 
-# One operation of a graph: TorchInductor takes minutes for the hundred that hashing is made of, fused into one.
+# One operation of a graph: TorchInductor takes minutes to fuse the hundred operations of hashing.
 @torch.library.custom_op("xpand::random", mutates_args=())  # type: ignore[untyped-decorator]
 def _made(key: torch.Tensor, full: list[int], axes: int, dtype: torch.dtype, finish: str) -> torch.Tensor:
     return _filled(key, full, axes, dtype, getattr(blocks, finish))

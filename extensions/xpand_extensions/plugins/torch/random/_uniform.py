@@ -1,4 +1,4 @@
-"""Uniform and normal numbers on PyTorch: of bits as signed integers."""
+"""Uniform and normal numbers on PyTorch, from bits as signed integers."""
 
 from typing import Any, Final
 
@@ -19,7 +19,7 @@ _BITS: Final = {
     torch.float32: (torch.uint32, 23),
     torch.float64: (torch.uint64, 52),
 }
-"""The type of the bits that numbers are made of, and how many of them are used."""
+"""The integer type of the random bits, and the number of bits that are used."""
 _UNIFORM: Final = {torch.float32: blocks.single, torch.float64: blocks.double}
 _NORMAL: Final = {torch.float32: blocks.normal_single, torch.float64: blocks.normal_double}
 
@@ -41,7 +41,7 @@ def uniform(
     return _scaled(key, u, minval, maxval)
 
 
-# Of more steps than PyTorch's compiler should see: it writes them out for each use of the result.
+# It has more steps than PyTorch's compiler should see: it repeats them at each use of the result.
 _CORRECTION: Final = elementwise(
     "rounding(Tensor span, Tensor low, Tensor u)", lambda span, low, u: scales.correction(u, span, low)
 )

@@ -1,4 +1,4 @@
-"""Assembly of sparse matrices on PyTorch: that of NumPy where the pattern is known, on the CPU."""
+"""Assembly of sparse matrices on PyTorch: by NumPy for concrete patterns on the CPU."""
 
 from typing import Any
 
@@ -27,6 +27,6 @@ def csr_assembly(
     options: dict[str, Any] = {"shape": shape, "sum_duplicates": sum_duplicates, "size": size}
     if _host is None or not (is_concrete(rows) and is_concrete(columns) and rows.device.type == "cpu"):
         return generic_assembly(rows, columns, **options)
-    # Inside of torch.func's transformations no tensor has memory that NumPy could see.
+    # Inside of torch.func's transformations NumPy can't read the memory of any tensor.
     found = eagerly(lambda *each: _host.csr_assembly(*(x.numpy() for x in each), **options), rows, columns)
     return CSRAssembly(*[torch.from_numpy(x) for x in found])

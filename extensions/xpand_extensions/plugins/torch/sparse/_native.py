@@ -1,4 +1,4 @@
-"""PyTorch's sparse tensors, to and from containers."""
+"""Conversion of PyTorch's sparse tensors to and from containers."""
 
 import warnings
 from typing import Any, Final
@@ -20,7 +20,7 @@ _FORMATS: Final = {
 
 
 def format_of(x: Any) -> str | None:
-    # What isn't a tensor has no layout: data types, devices.
+    # Only tensors have a layout; there are also data types and devices.
     layout = getattr(x, "layout", torch.strided)
     return None if layout is torch.strided else _FORMATS.get(layout)
 
@@ -39,7 +39,7 @@ def from_native(x: Any) -> Sparse:
         pattern = x.col_indices(), x.crow_indices()
     else:
         cls, pattern = CSC, (x.row_indices(), x.ccol_indices())
-    # PyTorch asks for sorted, distinct indices.
+    # PyTorch requires sorted, distinct indices.
     return cls._of(x.values(), pattern, (tuple(x.shape[-2:]), True, True))
 
 
@@ -71,6 +71,6 @@ def to_native(a: Sparse, /, *, format: Format | None = None) -> Any:
         indices, indptr = indices.to(torch.int64), indptr.to(torch.int64)
     make = torch.sparse_csr_tensor if isinstance(a, CSR) else torch.sparse_csc_tensor
     with warnings.catch_warnings():
-        # PyTorch says once that these are in beta, which isn't the user's doing.
+        # PyTorch warns once that these are in beta, which doesn't concern the user.
         warnings.filterwarnings("ignore", "Sparse CS[RC] tensor support is in beta")
         return make(indptr, indices, a.values, a.shape, check_invariants=False)

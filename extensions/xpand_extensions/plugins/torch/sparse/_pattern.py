@@ -1,4 +1,4 @@
-"""Work on patterns on PyTorch: below torch.func's derivatives, which wrap integers as they wrap all else."""
+"""Computations on patterns on PyTorch, below torch.func's derivatives, which wrap integers too."""
 
 from collections.abc import Callable
 from typing import Any
@@ -23,7 +23,7 @@ def eagerly(function: Callable[..., Any], /, *arrays: Array) -> Any:
 
 
 def _unwrapped(x: Array) -> Array:
-    """Return what an array holds that has no derivatives; where it is mapped, the array of all lanes stays out."""
+    """Unwrap an array without derivatives; a mapped one stays wrapped at the level of vmap."""
     if is_traced() or x.is_floating_point() or x.is_complex():
         return x
     while private.is_grad_wrapped(x):

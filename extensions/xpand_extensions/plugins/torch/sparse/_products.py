@@ -29,7 +29,7 @@ Kind: TypeAlias = Literal["csr_matmul", "csr_rmatmul", "coo_matmul"]
 
 _OWN: Final = frozenset({torch.float32, torch.float64} if torch.backends.mkl.is_available() else ())
 _LARGE: Final = 100_000
-"""Entries from which PyTorch's own product gains by several threads."""
+"""The number of entries from which PyTorch's own product gains by several threads."""
 
 
 def csr_matmul(
@@ -89,7 +89,7 @@ def csr_rows(indptr: Array, /, *, nse: int) -> Array:
 
 def _multiplied(kind: Kind, values: Array, first: Array, second: Array, x: Array, shape: Shape) -> Array:
     if is_traced():
-        # The compiler has no sparse tensors, and fuses what the generic way is made of.
+        # The compiler doesn't support sparse tensors, and fuses the operations of the generic version.
         return getattr(generic, kind)(values, first, second, x, shape=shape)
     apply = _product if is_plain(values, first, second, x) else _Product.apply
     if x.ndim == 1:
@@ -101,7 +101,7 @@ def _product(values: Array, x: Array, first: Array, second: Array, kind: Kind, s
     """Multiply; `x` has the shape `(..., n, k)`."""
     if kind == "csr_matmul" and values.ndim == 1 and x.ndim == 2 and x.shape[1] == 1 and _has_own(values):
         with warnings.catch_warnings():
-            # PyTorch says once that its CSR may change.
+            # PyTorch warns once that its CSR may change.
             warnings.filterwarnings("ignore", "Sparse CSR tensor support is in beta")
             matrix = torch.sparse_csr_tensor(second, first, values.detach(), size=shape, check_invariants=False)
         return torch.mv(matrix, x[:, 0])[:, None]
@@ -123,18 +123,18 @@ def _sampled(x: Array, y: Array, rows: Array, columns: Array) -> Array:
 
 
 def _on_host(function: Callable[..., Any], *tensors: Array, **options: Any) -> Array:
-    """Call a function of NumPy's arrays, which are the tensors' memory."""
+    """Call a function of NumPy arrays on the tensors' memory."""
     found = torch.from_numpy(function(*[_as_numpy(x) for x in tensors], **options))
     return found if found.dtype == tensors[0].dtype else found.to(tensors[0].dtype)
 
 
 def _as_numpy(x: Array) -> Any:
-    # By force: forward mode multiplies by tensors that hold nothing, for tangents that are zero.
+    # With force: forward mode uses tensors without memory for zero tangents.
     return (x.float() if x.dtype == torch.bfloat16 else x).numpy(force=True)
 
 
 class _Product(torch.autograd.Function):  # type: ignore[misc]
-    """A product for PyTorch's transformations."""
+    """The product as an autograd function, for PyTorch's transformations."""
 
     forward = staticmethod(_product)
 
@@ -190,7 +190,7 @@ class _Product(torch.autograd.Function):  # type: ignore[misc]
 
 
 class _Sampled(torch.autograd.Function):  # type: ignore[misc]
-    """A product at some positions for PyTorch's transformations: of `x` and `y` transposed."""
+    """The elements of `x @ y.T` at some positions as an autograd function, for PyTorch's transformations."""
 
     forward = staticmethod(_sampled)
 

@@ -10,12 +10,12 @@ from .._corrected import corrected
 
 
 def _beyond(x: Array) -> Array:
-    """Say where exp(x), of which PyTorch makes the function, is near its overflow."""
+    """Tell where exp(x), from which PyTorch computes the function, nearly overflows."""
     return x.abs() > (709.0 if x.dtype == torch.float64 else 88.0)
 
 
 def _is_zero(x: Array) -> Array:
-    """Say where PyTorch loses the sign of zeros, and where its derivatives are those of other numbers: at NaN too."""
+    """Tell where PyTorch loses the sign of zeros, and where its derivatives are wrong, also at NaN."""
     return ~(x.abs() > 0.0)
 
 

@@ -26,7 +26,7 @@ def ndtri(x: Array, /) -> Array:
 
 
 def log_ndtr(x: Array, /) -> Array:
-    # PyTorch maps its own by a loop over the batch, and warns of it.
+    # PyTorch's vmap of its own function is a loop over the batch, and warns.
     own = x.dtype in _WITH_KERNELS and is_concrete(x)
     return torch.special.log_ndtr(x) if own else generic.log_ndtr(x)
 

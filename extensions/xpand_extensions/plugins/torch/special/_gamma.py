@@ -1,4 +1,4 @@
-"""The gamma function's family on PyTorch: what of its own is exact.
+"""The gamma function's family on PyTorch: its own functions where they are exact.
 
 Its `polygamma(1, x)` is off by 4e6 ulps, and its `gammainc`, which has no derivative in `a`, by 2e6 in float64; its
 `zeta` has none in `s`.

@@ -24,7 +24,7 @@ def xlog1py(x: Array, y: Array, /) -> Array:
 
 
 def _plain(x: Array) -> bool:
-    """Tell whether nothing will ask for derivatives: those of PyTorch's own are NaN where both factors are 0."""
+    """Tell whether no derivative is needed: PyTorch's own are NaN where both factors are 0."""
     return is_concrete(x) and not x.requires_grad
 
 

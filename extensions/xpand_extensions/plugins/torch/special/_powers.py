@@ -31,5 +31,5 @@ def cbrt(x: Array, /) -> Array:
 
 
 def _plain(x: Array) -> bool:
-    """Tell whether nothing will ask for derivatives, and the type is wide enough."""
+    """Tell whether no derivative is needed, and the type is wide enough."""
     return x.dtype in _FLOAT and is_concrete(x) and not x.requires_grad

@@ -31,11 +31,11 @@ def vmap(
 ) -> Callable[..., Any]:
     if axis_size is None:
         if isinstance(in_axes, tuple) and in_axes and in_axes[0] is not None and len(set(in_axes)) == 1:
-            in_axes = in_axes[0]  # which PyTorch spreads in half the time
+            in_axes = in_axes[0]  # PyTorch expands it in half the time
         return partial(_without_values, torch.func.vmap(function, in_dims=in_axes, out_dims=out_axes))
     size = axis_size
 
-    # The positions are mapped too: they tell `collective` which axis is meant, and there is always something to map.
+    # The positions are mapped too: they identify the axis for `collective`, and so there is always a mapped array.
     def mapped(*arrays: Array) -> Any:
         positions = torch.arange(size, dtype=torch.int32, device=arrays[0].device if arrays else None)
         same: list[Array] = []
@@ -58,7 +58,7 @@ _VALUE_ERRORS: Final = {
     "vmap: It looks like you're": "Python code",
     "vmap: We do not support batching operators that can support dynamic shape": "a shape",
 }
-"""Operations that need values of mapped arrays, by the beginning of PyTorch's message."""
+"""Operations that need values of mapped arrays, by the start of PyTorch's message."""
 
 
 def _without_values(mapped: Callable[..., Any], *arrays: Array) -> Any:
@@ -127,7 +127,7 @@ def pmap(
 
 
 def _joined(position: int | None, column: Sequence[Array], device: Any) -> Array:
-    """Stack what each replica has returned, or take what the first has."""
+    """Stack the results of the replicas, or take that of the first."""
     if position is None:
         return column[0]
     return placed("pmap", torch.stack([x.to(device, non_blocking=True) for x in column]), position)

@@ -1,7 +1,7 @@
 """Linear collectives along a mapped axis, at the level of that axis and with derivatives in both modes.
 
-torch.func calls the rule for mapping of each level in turn, from the innermost on. The level meant is the one at which
-the positions along the axis are mapped; the others only pass the call on.
+torch.func calls the vmap rule of each level in turn, starting at the innermost. The right level is the one at which the
+positions along the axis are mapped; the others only pass the call on.
 """
 
 from collections.abc import Callable, Sequence
@@ -20,13 +20,13 @@ def collective(x: Array, position: Array, kind: str, sources: Sequence[int] = ()
     """Apply a linear function of all lanes along an axis.
 
     Args:
-        x: What a lane has.
+        x: The value of a lane.
         position: Its position along the axis.
-        kind: "sum"; "gather", all lanes along a new first axis; "scatter", of the sum the entry of the first axis
-            that the lane's position tells; "permute"; or "same", what all lanes have, an error where it differs.
+        kind: "sum"; "gather", all lanes along a new first axis; "scatter", the entry of the sum at the lane's position
+            along the first axis; "permute"; or "same", the common value of all lanes, an error where it differs.
         sources: For "permute", the position that each lane's result is from.
     """
-    # torch.compile doesn't know the rule for mapping of an autograd function, but that of an operator.
+    # torch.compile doesn't support the vmap rule of an autograd function, but that of an operator.
     if torch.compiler.is_dynamo_compiling():
         return _operator(x, position, kind, list(sources))
     found: Array = _Collective.apply(x, position, kind, list(sources))
@@ -92,7 +92,7 @@ def _mapped_operator(
 def _passed_on(
     apply: Callable[..., Array], x: Array, axis: int | None, position: Array, kind: str, sources: list[int]
 ) -> tuple[Array, int | None]:
-    """Leave it to the next level, with the axis of this one last, where it is in nobody's way."""
+    """Pass the call to the next level, with the axis of this level last."""
     if axis is None:
         return apply(x, position, kind, sources), None
     found = apply(x.movedim(axis, -1), position, kind, sources)
@@ -100,7 +100,7 @@ def _passed_on(
 
 
 def _applied(x: Array, axis: int | None, size: int, kind: str, sources: list[int]) -> tuple[Array, int | None]:
-    """Apply the function to the array of all lanes, or to what is the same for each of them where `axis` is None."""
+    """Apply the function to the array of all lanes, or to a shared array if `axis` is None."""
     if kind == "same":
         if axis is not None:
             raise ValueError("vmap: out_axes has None for a result that differs between calls; give it an axis")
@@ -112,7 +112,7 @@ def _applied(x: Array, axis: int | None, size: int, kind: str, sources: list[int
             return x, None
         return xp.take(x, torch.asarray(sources, dtype=torch.int64, device=x.device), axis=axis), axis
     if axis is None:
-        # By way of int64, so that sizes wrap around where the data type can't hold them.
+        # Through int64, so that sizes wrap around where the data type can't hold them.
         total = xp.multiply(x, torch.asarray(size, device=x.device).to(x.dtype))
     else:
         total = xp.sum(x, axis=axis, dtype=x.dtype)

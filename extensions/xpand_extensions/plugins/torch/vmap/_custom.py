@@ -1,4 +1,4 @@
-"""Functions with rules for batches of their users' own, on PyTorch."""
+"""Functions with custom rules for batches on PyTorch."""
 
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias
@@ -16,7 +16,7 @@ def custom_vmap(function: Callable[..., Any], /) -> "_CustomVmap":
 
 
 class _CustomVmap:
-    """A function of arrays with its own rule for batches."""
+    """A function of arrays with a custom rule for batches."""
 
     def __init__(self, function: Callable[..., Arrays]) -> None:
         self.function = function
@@ -32,11 +32,11 @@ class _CustomVmap:
 
 
 class _Called(torch.autograd.Function):  # type: ignore[misc]
-    """A call of the function, which torch.func hands down level by level to the one that maps."""
+    """A call of the function, which torch.func passes down level by level to the level of vmap."""
 
     @staticmethod
     def forward(function: Callable[..., Arrays], rule: Batches, *xs: Array) -> Arrays:
-        # PyTorch takes what is returned as it was given for changed in place.
+        # PyTorch takes a returned argument for one changed in place.
         return tuple(x.view_as(x) if any(x is y for y in xs) else x for x in function(*xs))
 
     @staticmethod
@@ -68,7 +68,7 @@ class _Called(torch.autograd.Function):  # type: ignore[misc]
             return found
 
         def batches(size: int, batched: Sequence[bool], *arrays: Array) -> tuple[Arrays, tuple[bool, ...]]:
-            # A tangent has the axis where its primal has it, and the other way round.
+            # A tangent has the axis if and only if its primal has it.
             either = list(batched[:count])
             for i, each in zip(chosen, batched[count:]):
                 either[i] = either[i] or each
