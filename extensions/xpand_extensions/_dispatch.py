@@ -43,6 +43,7 @@ R_co = TypeVar("R_co", covariant=True)
 F = TypeVar("F", bound=Callable[..., Any])
 
 ENTRY_POINTS: Final = "xpand.plugins"
+_OTHER: Final = "other"  # a library without a plug-in
 _PACKAGE: Final = __name__.rpartition(".")[0]
 _SCALARS: Final = (bool, int, float, complex, type(None))
 _MAX_TYPES: Final = 4096  # as in the core: classes made without end must not make the cache grow without end
@@ -268,6 +269,15 @@ def pluggable(facade: Callable[P, R_co], /) -> Pluggable[P, R_co]:
         setattr(facade, attribute.__name__, attribute)
     OPERATIONS[operation.path] = operation
     return cast("Pluggable[P, R_co]", facade)
+
+
+def for_any_library(path: str) -> Callable[..., Any]:
+    """Return the implementation of an operation of this package that any library takes.
+
+    Args:
+        path: The operation's capability and name, such as "control_flow.cond"; its facade has been imported.
+    """
+    return OPERATIONS[f"{_PACKAGE}.{path}"].resolve_library(_OTHER)
 
 
 def in_one_namespace(*arrays: Any) -> tuple[Any, ...]:

@@ -7,7 +7,8 @@ from typing import Any
 from xpand import is_concrete
 from xpand._typing import Array
 
-from ..generic import control_flow as eagerly
+from .. import control_flow as control_flow  # has the operations
+from .._dispatch import for_any_library
 from ._batching import Batching
 from ._bodies import Body, closed
 from ._core import Op, TracedArray, aval_of, bare, bind
@@ -59,8 +60,10 @@ def given_to(number: int, counts: tuple[int, ...], args: Sequence[Any]) -> list[
 def _run_cond(index: Array, *args: Array, bodies: tuple[Body, ...], counts: tuple[int, ...], skips: bool) -> Arrays:
     branches = [partial(body.program, *given_to(i, counts, args)) for i, body in enumerate(bodies)]
     if bodies[0].graph.namespace.base.isdtype(index.dtype, "bool"):
-        return eagerly.cond(index, branches[1], branches[0])
-    return eagerly.switch(index, branches)
+        found: Arrays = for_any_library("control_flow.cond")(index, branches[1], branches[0])
+    else:
+        found = for_any_library("control_flow.switch")(index, branches)
+    return found
 
 
 def cond_shapes(

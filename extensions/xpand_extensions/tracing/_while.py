@@ -8,9 +8,10 @@ from xpand._arguments import device_of
 from xpand._errors import UnsupportedError
 from xpand._typing import Array
 
+from .. import control_flow as control_flow  # has the operations
 from .._bounds import index_dtype
+from .._dispatch import for_any_library
 from ..autodiff import stop_gradient
-from ..generic import control_flow as eagerly
 from ._batching import Batching
 from ._bodies import Body, Parts, body_of, closed
 from ._core import Op, aval_of, bare, bind
@@ -87,7 +88,9 @@ def _run_while(*args: Array, test: Body, body: Body, tested: int, constants: int
         body, of_body = parts.rest(of_body, parts.before.program(*of_body))
     step = body.program
     condition = lambda *carry: holds(*of_test, *carry)[0]
-    return eagerly.while_loop(condition, lambda *carry: step(*of_body, *carry), tuple(carry), max_iter=limit)
+    loop = for_any_library("control_flow.while_loop")
+    found: Arrays = loop(condition, lambda *carry: step(*of_body, *carry), tuple(carry), max_iter=limit)
+    return found
 
 
 def while_shapes(

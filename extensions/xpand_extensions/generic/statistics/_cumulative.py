@@ -7,6 +7,7 @@ from typing import Any
 from xpand import _arguments, array_namespace
 from xpand._typing import Array, Namespace
 from xpand_extensions._bounds import index_dtype
+from xpand_extensions.statistics._initial import with_initial
 
 from .._last_axis import from_last, to_last
 
@@ -38,21 +39,3 @@ def _accumulated(xp: Namespace, function: Callable[[Array, Array], Array], x: Ar
         rows = xp.concat([rows[..., :shift], function(rows[..., :-shift], rows[..., shift:])], axis=-1)
         shift *= 2
     return from_last(xp, rows, axis)
-
-
-def with_initial(result: Array, function: str, axis: int, include_initial: bool) -> Array:
-    """Put what nothing gives before the first element, if that is asked for."""
-    if not include_initial:
-        return result
-    xp = array_namespace(result)
-    shape = tuple([1 if i == axis else size for i, size in enumerate(result.shape)])
-    first = xp.full(shape, identity(xp, result, function), dtype=result.dtype, device=_arguments.device_of(result))
-    return xp.concat([first, result], axis=axis)
-
-
-def identity(xp: Namespace, x: Array, function: str) -> int | float:
-    """Return what no elements give."""
-    lowest = function != "cumulative_min"
-    if _arguments.kind(xp, x.dtype) == "real":
-        return -math.inf if lowest else math.inf
-    return _arguments.integer_range(xp, x.dtype)[0 if lowest else 1]

@@ -6,7 +6,7 @@ import jax
 
 from xpand._typing import Array
 from xpand_extensions.generic import statistics as generic
-from xpand_extensions.generic.statistics._cumulative import with_initial
+from xpand_extensions.statistics._initial import with_initial
 
 from ._placement import argument
 

@@ -11,7 +11,7 @@ from xpand.torch._differentiated import is_differentiated
 from xpand_extensions.generic import statistics as generic
 from xpand_extensions.generic._last_axis import as_last
 from xpand_extensions.generic.statistics import _order as order
-from xpand_extensions.generic.statistics._cumulative import with_initial
+from xpand_extensions.statistics._initial import with_initial
 
 _UNSIGNED: Final = frozenset({torch.uint16, torch.uint32, torch.uint64})
 """Types for which PyTorch has few functions."""

@@ -10,7 +10,7 @@ from typing import Any, Final, NamedTuple
 from xpand import UnsupportedError
 from xpand._arguments import device_of
 from xpand_extensions import linalg
-from xpand_extensions.generic.linalg import _factorizations as generic
+from xpand_extensions.linalg import _lstsq_results as lstsq
 
 from ..._bounds import index_dtype
 from .._core import Aval
@@ -222,12 +222,12 @@ def _completed(xp: Any, x: Any, size: int, start: int) -> Any:
 
 def _least_squares(xp: Any, a: Any, b: Any, rtol: float | None = None) -> Any:
     """Solve by pseudo-inverses: their derivatives are finite where singular values are equal, unlike the vectors'."""
-    a, b, finite = generic.finite_matrices(xp, a, b)
+    a, b, finite = lstsq.finite_matrices(xp, a, b)
     if 0 in a.shape[-2:]:
-        return generic.no_values(xp, a, b, finite)
-    tolerance = generic.cutoff(xp, a, rtol)
+        return lstsq.no_values(xp, a, b, finite)
+    tolerance = lstsq.cutoff(xp, a, rtol)
     x, s = xp.matmul(xp.linalg.pinv(a, rtol=tolerance), b), xp.linalg.svdvals(a)
-    return generic.lstsq_result(xp, a, b, x, s, s > tolerance * s[..., :1], finite)
+    return lstsq.lstsq_result(xp, a, b, x, s, s > tolerance * s[..., :1], finite)
 
 
 DERIVATIVES: Final[dict[str, Any]] = {

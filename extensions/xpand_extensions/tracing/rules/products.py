@@ -6,8 +6,8 @@ Transposed, a product is one with the other factor, which isn't conjugated.
 from collections.abc import Sequence
 from typing import Any, Final
 
-from xpand_extensions.generic.linalg._products import product
-
+from ... import linalg as linalg  # has `dot_general`
+from ..._dispatch import for_any_library
 from .._core import Aval
 from .._derivatives import LINEAR
 from .._shapes import broadcast
@@ -135,7 +135,7 @@ def _tensordot_lanes(xp: Any, mapped: tuple[bool, ...], x1: Any, x2: Any, axes: 
     summed1, summed2 = _summed(axes, x1.ndim - is_mapped1, x2.ndim - is_mapped2)
     axes1, axes2 = [axis + is_mapped1 for axis in summed1], [axis + is_mapped2 for axis in summed2]
     if is_mapped1 and is_mapped2:
-        return product(xp, x1, x2, (axes1, axes2), ((0,), (0,)))
+        return for_any_library("linalg.dot_general")(x1, x2, axes=(axes1, axes2), batch_axes=((0,), (0,)))
     out = xp.tensordot(x1, x2, axes=(tuple(axes1), tuple(axes2)))
     return out if is_mapped1 else xp.moveaxis(out, x1.ndim - len(axes1), 0)
 

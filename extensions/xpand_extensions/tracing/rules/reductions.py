@@ -6,8 +6,9 @@ from typing import Any, Final
 
 from xpand._arguments import device_of
 
-from ...generic.control_flow._scans import associative_scan
-from ...generic.statistics._reduce import reduce
+from ... import control_flow as control_flow  # has `associative_scan`
+from ... import statistics as statistics  # has `reduce`
+from ..._dispatch import for_any_library
 from .._core import Aval
 from .._derivatives import LINEAR, contribution
 from ._axes import axes_of, axis_of, flattened
@@ -70,7 +71,9 @@ def _deviation(xp: Any, t: Any, out: Any, x: Any, **params: Any) -> Any:
 def _product(xp: Any, x: Any, axis: Any = None, dtype: Any = None, keepdims: bool = False) -> Any:
     """Multiply in pairs: the derivative is made of products of the other elements, and is right where some are zero."""
     x = x if dtype is None else xp.astype(x, dtype)
-    return reduce(x, xp.multiply, 1, axis=axes_of("prod", axis, x.ndim), keepdims=keepdims)
+    return for_any_library("statistics.reduce")(
+        x, xp.multiply, 1, axis=axes_of("prod", axis, x.ndim), keepdims=keepdims
+    )
 
 
 # What runs along an axis
@@ -78,7 +81,8 @@ def _product(xp: Any, x: Any, axis: Any = None, dtype: Any = None, keepdims: boo
 
 def scanned(function: Function, x: Any, axis: int) -> Any:
     """Combine elements from the first to each in turn, in the order in which JAX does it."""
-    return associative_scan(lambda a, b: (function(a[0], b[0]),), (x,), axis=axis)[0]
+    scan = for_any_library("control_flow.associative_scan")
+    return scan(lambda a, b: (function(a[0], b[0]),), (x,), axis=axis)[0]
 
 
 def _line_axis(function: str, axis: int | None, ndim: int) -> int:

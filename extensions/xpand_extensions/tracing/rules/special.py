@@ -11,7 +11,7 @@ from typing import Any, Final
 from xpand._arguments import device_of
 
 from ... import special
-from ...generic import special as generic
+from ..._dispatch import for_any_library
 from ...generic.special._bessel import small_i1
 from ...generic.special._error import erfcx
 from ...generic.special._incomplete import beta_density, gamma_density
@@ -25,8 +25,9 @@ _DENSITY: Final = math.sqrt(0.5 / math.pi)
 """The normal distribution's density at 0."""
 
 
-def _pushed(function: Callable[..., Any], name: str) -> factor:
-    """Make the factor of an argument: the derivative of a function made of the standard alone."""
+def _pushed(function: Callable[..., Any] | str, name: str) -> factor:
+    """Make the factor of an argument: the derivative of a function made of the standard alone, or of a generic one."""
+    function = for_any_library(f"special.{function}") if isinstance(function, str) else function
     names = tuple(inspect.signature(function).parameters)
 
     def of(xp: Any, out: Any, **given: Any) -> Any:
@@ -77,7 +78,7 @@ _SMALL_I1: Final = _pushed(small_i1, "x")
 
 
 def _of_polygamma(xp: Any, out: Any, n: int, x: Any) -> Any:
-    return generic.polygamma(n + 1, x)  # the facade stops at an order of 30
+    return for_any_library("special.polygamma")(n + 1, x)  # the facade stops at an order of 30
 
 
 def _harmless(xp: Any, condition: Any, *arrays: Any) -> Any:
@@ -181,9 +182,9 @@ _OF_X: Final[dict[str, factor]] = {
     "factorial": _f(_of_factorial),
     "gammaln": _f(lambda xp, y, x: special.digamma(x)),
     "i0": _f(lambda xp, y, x: special.i1(x)),
-    "i0e": _pushed(generic.i0e, "x"),
+    "i0e": _pushed("i0e", "x"),
     "i1": _f(_of_i1),
-    "i1e": _pushed(generic.i1e, "x"),
+    "i1e": _pushed("i1e", "x"),
     "log_ndtr": _f(_density_over_ndtr),
     "log_sigmoid": _f(lambda xp, y, x: special.sigmoid(-x)),
     "logit": _f(_of_logit),
@@ -191,7 +192,7 @@ _OF_X: Final[dict[str, factor]] = {
     "ndtri": _f(lambda xp, y, x: 1.0 / _DENSITY * xp.exp(0.5 * (y * y))),
     "rsqrt": _f(lambda xp, y, x: -0.5 * (y / x)),  # infinity by zero, of which nothing warns
     "sigmoid": _f(lambda xp, y, x: y * (1.0 - y)),
-    "sinc": _pushed(generic.sinc, "x"),
+    "sinc": _pushed("sinc", "x"),
     "softplus": _f(lambda xp, y, x: special.sigmoid(x)),
 }
 
@@ -201,14 +202,17 @@ _of_xlog1py = _product_with_log("xlog1py", -1.0)
 DERIVATIVES: Final[dict[str, Any]] = {
     **{f"special.{name}": {"x": entry} for name, entry in _OF_X.items()},
     "special.betainc": {
-        "a": _pushed(generic.betainc, "a"),
-        "b": _pushed(generic.betainc, "b"),
+        "a": _pushed("betainc", "a"),
+        "b": _pushed("betainc", "b"),
         "x": _f(_of_betainc),
     },
-    "special.betaln": {"a": _pushed(generic.betaln, "a"), "b": _pushed(generic.betaln, "b")},
-    "special.gammainc": {"a": _pushed(generic.gammainc, "a"), "x": _f(_of_gammainc)},
+    "special.betaln": {
+        "a": _pushed("betaln", "a"),
+        "b": _pushed("betaln", "b"),
+    },
+    "special.gammainc": {"a": _pushed("gammainc", "a"), "x": _f(_of_gammainc)},
     "special.gammaincc": {
-        "a": _pushed(generic.gammaincc, "a"),
+        "a": _pushed("gammaincc", "a"),
         "x": _f(lambda xp, y, a, x: -_of_gammainc(xp, y, a, x)),
     },
     "special.log_softmax": {"x": contribution(_pushed_log_softmax)},
@@ -218,7 +222,7 @@ DERIVATIVES: Final[dict[str, Any]] = {
     "special.xlog1py": {"x": _of_xlog1py[0], "y": _of_xlog1py[1]},
     "special.xlogy": {"x": _of_xlogy[0], "y": _of_xlogy[1]},
     "special.zeta": {
-        "s": _pushed(generic.zeta, "s"),
+        "s": _pushed("zeta", "s"),
         "q": _f(lambda xp, y, s, q: -s * special.zeta(s + 1.0, q)),
     },
 }

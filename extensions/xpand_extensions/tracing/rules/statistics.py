@@ -8,10 +8,10 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from xpand._arguments import device_of
+from xpand_extensions.statistics._initial import with_initial
 
 from ... import sorting, statistics
 from ..._bounds import index_dtype
-from ...generic.statistics._cumulative import with_initial
 from .._core import Aval
 from .._derivatives import joint
 from .._shapes import broadcast

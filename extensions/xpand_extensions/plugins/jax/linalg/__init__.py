@@ -11,6 +11,7 @@ from xpand_extensions.generic.linalg import _factorizations as generic
 from xpand_extensions.generic.linalg import _products as products
 from xpand_extensions.generic.linalg._products import Axes, execute, reduce_alone
 from xpand_extensions.linalg import _checks as checks
+from xpand_extensions.linalg import _lstsq_results as lstsq
 from xpand_extensions.linalg._factorizations import LUFactors
 from xpand_extensions.linalg._lstsq import LstsqResult
 from xpand_extensions.linalg._plan import Pair, Plan, Single, plan_of
@@ -104,12 +105,12 @@ def lu_factor(x: Array, /) -> LUFactors:
 
 @partial(jax.jit, static_argnames=("rtol",))
 def least_squares(a: Array, b: Array, /, *, rtol: float | None = None) -> LstsqResult:
-    a, b, finite = generic.finite_matrices(xp, a, b)
+    a, b, finite = lstsq.finite_matrices(xp, a, b)
     if 0 in a.shape[-2:]:
-        return generic.no_values(xp, a, b, finite)
-    tolerance = generic.cutoff(xp, a, rtol)
+        return lstsq.no_values(xp, a, b, finite)
+    tolerance = lstsq.cutoff(xp, a, rtol)
     x, s = _by_singular_values(a, b, tolerance)
-    return generic.lstsq_result(xp, a, b, x, s, s > tolerance * s[..., :1], finite)
+    return lstsq.lstsq_result(xp, a, b, x, s, s > tolerance * s[..., :1], finite)
 
 
 @partial(jax.custom_jvp, nondiff_argnums=(2,))

@@ -11,6 +11,7 @@ from xpand._typing import Array
 from xpand_extensions.generic.linalg import _factorizations as generic
 from xpand_extensions.generic.linalg._products import Axes, execute, product
 from xpand_extensions.linalg import _checks as checks
+from xpand_extensions.linalg import _lstsq_results as lstsq
 from xpand_extensions.linalg._factorizations import LUFactors
 from xpand_extensions.linalg._lstsq import LstsqResult
 from xpand_extensions.linalg._plan import Pair, Single, plan_of
@@ -122,7 +123,7 @@ def least_squares(a: Array, b: Array, /, *, rtol: float | None = None) -> LstsqR
     if a.ndim > 2 or b.ndim > 2 or 0 in a.shape or not (np.isfinite(a).all() and np.isfinite(b).all()):
         return generic.least_squares(a, b, rtol=rtol)
     # One singular value decomposition less its vectors, which are only applied.
-    x, _, rank, s = np.linalg.lstsq(a, b, rcond=generic.cutoff(xp, a, rtol))
+    x, _, rank, s = np.linalg.lstsq(a, b, rcond=lstsq.cutoff(xp, a, rtol))
     residual = b - a @ x
     with np.errstate(over="ignore"):  # the sum of squares may be infinite
         squares = residual.real**2 + residual.imag**2 if a.dtype.kind == "c" else residual**2

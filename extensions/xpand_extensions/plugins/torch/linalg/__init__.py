@@ -9,6 +9,7 @@ from xpand import is_concrete
 from xpand._typing import Array
 from xpand_extensions.generic.linalg import _factorizations as generic
 from xpand_extensions.generic.linalg._products import execute, reduce_alone
+from xpand_extensions.linalg import _lstsq_results as lstsq
 from xpand_extensions.linalg._factorizations import LUFactors
 from xpand_extensions.linalg._lstsq import LstsqResult
 from xpand_extensions.linalg._plan import Pair, Single, plan_of
@@ -72,10 +73,10 @@ def lu_factor(x: Array, /) -> LUFactors:
 
 def least_squares(a: Array, b: Array, /, *, rtol: float | None = None) -> LstsqResult:
     tracked = not (is_concrete(a) and is_concrete(b)) or a.requires_grad or b.requires_grad
-    a, b, finite = generic.finite_matrices(xp, a, b)
+    a, b, finite = lstsq.finite_matrices(xp, a, b)
     if 0 in a.shape[-2:]:
-        return generic.no_values(xp, a, b, finite)
-    tolerance = generic.cutoff(xp, a, rtol)
+        return lstsq.no_values(xp, a, b, finite)
+    tolerance = lstsq.cutoff(xp, a, rtol)
     if tracked:
         # The derivative of the singular vectors is infinite where singular values are equal; that of the
         # pseudo-inverse isn't.
@@ -85,7 +86,7 @@ def least_squares(a: Array, b: Array, /, *, rtol: float | None = None) -> LstsqR
         x, _, _, s = torch.linalg.lstsq(a, b, rcond=tolerance, driver="gelsd")
     else:
         x, s = generic.by_singular_values(xp, a, b, tolerance)
-    return generic.lstsq_result(xp, a, b, x, s, s > tolerance * s[..., :1], finite)
+    return lstsq.lstsq_result(xp, a, b, x, s, s > tolerance * s[..., :1], finite)
 
 
 def expm(x: Array, /) -> Array:

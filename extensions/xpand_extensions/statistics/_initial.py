@@ -1,0 +1,24 @@
+"""The first element of cumulative extremes: that of no elements."""
+
+import math
+
+from xpand import _arguments, array_namespace
+from xpand._typing import Array, Namespace
+
+
+def with_initial(result: Array, function: str, axis: int, include_initial: bool) -> Array:
+    """Put what nothing gives before the first element, if that is asked for."""
+    if not include_initial:
+        return result
+    xp = array_namespace(result)
+    shape = tuple([1 if i == axis else size for i, size in enumerate(result.shape)])
+    first = xp.full(shape, identity(xp, result, function), dtype=result.dtype, device=_arguments.device_of(result))
+    return xp.concat([first, result], axis=axis)
+
+
+def identity(xp: Namespace, x: Array, function: str) -> int | float:
+    """Return what no elements give."""
+    lowest = function != "cumulative_min"
+    if _arguments.kind(xp, x.dtype) == "real":
+        return -math.inf if lowest else math.inf
+    return _arguments.integer_range(xp, x.dtype)[0 if lowest else 1]
