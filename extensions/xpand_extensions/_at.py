@@ -1,4 +1,4 @@
-"""`scatter.at` with the standard alone; what a library does better it overrides, method by method."""
+"""`scatter.at` with the standard alone; libraries override single methods."""
 
 import math
 from collections.abc import Callable
@@ -47,7 +47,7 @@ class GenericAt(At):
 
     __slots__ = ()
 
-    # --- what libraries override -----------------------------------------------------------------------------------
+    # --- overridable by libraries ----------------------------------------------------------------------------------
 
     @staticmethod
     def bounds(index: Array) -> tuple[int, int]:
@@ -120,7 +120,7 @@ class GenericAt(At):
         """Read where a mask holds, though its values aren't known."""
         return self.x[(*([slice(None)] * selection.axis), selection.mask)]
 
-    # --- what the methods of At come to ----------------------------------------------------------------------------
+    # --- operations behind methods of At ---------------------------------------------------------------------------
 
     def _write(self, operation: Operation, values: Array | Scalar, mode: Mode | None) -> Array:
         name = f"at.{operation}"
@@ -212,7 +212,7 @@ class GenericAt(At):
                 return math.nan
 
     def _checked(self, function: Callable[[Array], Array]) -> Callable[[Array], Array]:
-        """Check what the user's function returns each time, and cast it to the data type of `x`."""
+        """Check the results of the user's function, and cast them to the data type of `x`."""
 
         def call(x: Array) -> Array:
             result = function(x)

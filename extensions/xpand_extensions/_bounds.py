@@ -1,4 +1,4 @@
-"""Indices out of bounds: what becomes of them, decided once for all libraries."""
+"""The treatment of indices out of bounds, once for all libraries."""
 
 import math
 from collections.abc import Callable

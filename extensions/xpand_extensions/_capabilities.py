@@ -88,7 +88,7 @@ def _support(operation: Operation[..., Any], library: str) -> Support:
 
 
 def _differentiates(package: str | None) -> bool:
-    """Tell whether a library has transformations of its own, which trace what is made of the standard's functions."""
+    """Tell whether a library has transformations of its own, which trace code that uses the standard's functions."""
     if package is None:
         return False
     offered = _read(f"{package}.autodiff")

@@ -22,7 +22,7 @@ class Opaque:
 class OfArrays:
     """A function of arrays, which takes the users' functions that it calls as a tuple before the arrays."""
 
-    __slots__ = ("__weakref__", "function", "users")  # JAX keeps what it has traced by weak references
+    __slots__ = ("__weakref__", "function", "users")  # JAX stores traced functions by weak references
 
     def __init__(self, function: Callable[..., Any], *users: Any) -> None:
         self.function, self.users = function, users
@@ -68,7 +68,7 @@ def with_arrays(function: Any, arrays: Mapping[int, Array]) -> Any:
 
     Args:
         function: Copied together with the functions and objects that it uses.
-        arrays: What to use in place of an array, by its `id`.
+        arrays: The replacement of an array, by its `id`.
     """
     parents: dict[int, list[int]] = {}
     alive = list(_reached((function,), parents))
@@ -138,7 +138,7 @@ class _Copies:
 
 
 def with_own_cells(function: Any) -> Any:
-    """Copy the closure cells of users' functions: what is called later uses the values of its variables now.
+    """Copy the closure cells of users' functions: a later call uses the current values of the variables.
 
     Users' functions are those that xpand's own functions call; those that they call themselves are not copied.
     """
@@ -164,7 +164,7 @@ def _with_cells(function: FunctionType, cells: Sequence[CellType]) -> FunctionTy
 
 
 def _reached(functions: Sequence[Any], parents: dict[int, list[int]]) -> Iterator[Any]:
-    """Go through all that functions use, and note by `id` what uses it."""
+    """Visit all objects that functions use, and record their users by `id`."""
     seen: dict[int, Any] = {}  # keeps what is made on the way, whose ids must not be given away
     stack: list[Any] = list(functions)
     while stack:
@@ -227,7 +227,7 @@ def _contents(cell: CellType) -> tuple[Any, ...]:
 
 
 def _holders(arrays: Collection[int], parents: Mapping[int, list[int]]) -> set[int]:
-    """Find what uses arrays, directly or by what it uses."""
+    """Find the objects that use arrays, directly or indirectly."""
     found: set[int] = set()
     stack = list(arrays)
     while stack:

@@ -122,7 +122,7 @@ class Operation(Generic[P, R_co]):
         return found
 
     def observed(self, implementation: Callable[..., Any]) -> Callable[..., Any]:
-        """Return what a call runs: the implementation, or while there is an observer, what that makes of it."""
+        """Return the function that a call runs: the implementation, or the observer's wrapper."""
         return implementation if _observer is None else _observe(_observer, self, implementation)
 
     def forget(self) -> None:
@@ -145,7 +145,7 @@ class Operation(Generic[P, R_co]):
         return found
 
     def native_implementation(self, library: str) -> Callable[..., Any] | None:
-        """Find what a library has of its own; None where that is nothing."""
+        """Find a library's own implementation; None if there is none."""
         if library in self.registered:
             return self.registered[library]
         module = self.plugin_module(library)
@@ -198,7 +198,7 @@ trace_instead(_observe, lambda observer, operation, found: found)
 
 
 def observe(observer: Observer | None) -> None:
-    """Have all implementations replaced by what an observer makes of them; by themselves for None.
+    """Have an observer wrap all implementations; None: remove it.
 
     Dispatch remembers the replacements as it remembers the implementations, so that calls cost nothing without one.
     """
@@ -211,7 +211,7 @@ def observe(observer: Observer | None) -> None:
 def pluggable(facade: Callable[P, R_co], /) -> Pluggable[P, R_co]:
     """Make a function the facade of an operation that libraries implement in their own ways.
 
-    The function stays unchanged: nothing is wrapped, a call costs what its body costs. It gains `native(*arrays)`, to
+    The function stays unchanged: nothing is wrapped, a call costs as much as its body. It gains `native(*arrays)`, to
     be called in its body, or `native_for(xp)` where it takes no array; `register(library)`, to add a version for one
     library; and `default`, for all the rest.
 

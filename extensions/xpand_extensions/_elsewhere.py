@@ -1,4 +1,4 @@
-"""Names that users of NumPy, SciPy, JAX and PyTorch look for, and what xpand calls them.
+"""Names that users of NumPy, SciPy, JAX and PyTorch look for, and xpand's names for them.
 
 A module that has `__getattr__ = elsewhere(__name__)` raises an `AttributeError` that says so. One table has all names.
 """
@@ -97,11 +97,11 @@ NAMES: Final[Mapping[str, Mapping[str, str]]] = {
         "vectorized_map": "`vmap.vmap`",
     },
 }
-"""By module, or class: names from elsewhere, and what to write instead."""
+"""By module, or class: names from elsewhere, and their replacements."""
 
 
 def elsewhere(module: str) -> Callable[[str], NoReturn]:
-    """Make the `__getattr__` of a module: the error of a name that it lacks says what to write instead."""
+    """Make the `__getattr__` of a module: the error of a missing name says what to write instead."""
     capability = module.rpartition(".")[2]
 
     def __getattr__(name: str) -> NoReturn:

@@ -1,7 +1,7 @@
-"""NumPy's indices, of every kind, reduced to what any library can do.
+"""NumPy's indices, of every kind, reduced to operations that any library has.
 
-`select` reads an index once, for all libraries, and says what it selects in one of three forms: a basic index (numbers
-and slices), rows (one flat integer index into the leading axes), or a mask.
+`select` reads an index once, for all libraries, and describes the selection in one of three forms: a basic index
+(numbers and slices), rows (one flat integer index into the leading axes), or a mask.
 """
 
 import math
@@ -80,14 +80,14 @@ class _Gather:
 
 
 def select(function: str, xp: Namespace, x: Array, index: Any, mode: Mode | None, bounds: Bounds) -> Selection:
-    """Say what an index selects.
+    """Describe the selection of an index.
 
     Args:
         function: The name for messages.
         xp: The namespace of `x`.
         x: The array.
         index: Any index that NumPy takes, lists excepted.
-        mode: What to do with indices out of bounds. None: raise where the values are known, else drop.
+        mode: The treatment of indices out of bounds. None: raise where the values are known, else drop.
         bounds: The library's minimum and maximum of an index array.
     """
     shape = _arguments.known_shape(function, "x", x)

@@ -1,4 +1,4 @@
-"""Indices of every kind as one flat index into the rows of an array: what gathering and scattering share."""
+"""Indices of every kind as one flat index into the rows of an array, for gathering and scattering."""
 
 import math
 from typing import Any
@@ -18,12 +18,12 @@ def row_kernels(x: Array) -> GenericAt:
 
 
 def fill_value(x: Array, value: Any) -> Any:
-    """Return what is read out of bounds."""
+    """Return the value that is read out of bounds."""
     return GenericAt(x)._fill_value() if value is None else value
 
 
 def copied(x: Array) -> Array:
-    """Return a copy: what is updated nowhere is no alias of its input either."""
+    """Return a copy: the result is no alias of its input, even if nothing is updated."""
     return array_namespace(x).asarray(x, copy=True)
 
 

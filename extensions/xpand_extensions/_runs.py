@@ -28,7 +28,7 @@ class Runs:
 
     @classmethod
     def of(cls, xp: Namespace, index: Array, count: int, *, is_sorted: bool = False) -> "Runs | Matches":
-        """Find the runs of a non-empty index of shape `(n,)`. What isn't within `0 <= index < count` is in none.
+        """Find the runs of a non-empty index of shape `(n,)`. Indices outside `0 <= index < count` are in none.
 
         On a library that can't sort, by comparing the index with each number: count times n steps, and as much memory.
         """

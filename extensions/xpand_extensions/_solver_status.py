@@ -20,7 +20,7 @@ class Status(IntEnum):
     DIVERGED = 3
     """The iteration left for infinity: the residual grows, or the function has no lower bound."""
     BREAKDOWN = 4
-    """The method can't go on: it divides by zero, or meets what it isn't made for, such as negative curvature."""
+    """The method can't go on: it divides by zero, or meets an unsupported case, such as negative curvature."""
     SINGULAR = 5
     """The matrix is singular to working precision, and the system has no solution that the method can tell."""
     NON_FINITE = 6
@@ -73,7 +73,7 @@ class ConvergenceError(RuntimeError):
     """A solver did not converge; raised by default where values are concrete, and never with `throw=False`.
 
     Attributes:
-        result: What `throw=False` returns: the last iterate, with a `status` for each system.
+        result: The result that `throw=False` returns: the last iterate, with a `status` for each system.
 
     >>> import numpy as np
     >>> from xpand_extensions.linear_solve import solve

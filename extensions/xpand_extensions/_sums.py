@@ -1,4 +1,4 @@
-"""Sums in the data type of what is summed."""
+"""Sums in the data type of the summands."""
 
 from typing import Any
 

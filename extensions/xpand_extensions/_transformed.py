@@ -1,8 +1,8 @@
 """The base of all transformations of functions: they are decorators too, and their results can be pickled.
 
 `@transformation` is put on a facade that takes a function and returns one, such as `jit` and `grad`. Called without a
-function, it returns a decorator. What it returns is a `Transformed`: an object that is called like the function, and is
-pickled as the transformation, the function and the options, without what has been compiled for it.
+function, it returns a decorator. The result is a `Transformed`: an object that is called like the function, and is
+pickled as the transformation, the function and the options, without its compiled programs.
 """
 
 import sys

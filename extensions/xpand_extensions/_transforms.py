@@ -115,7 +115,7 @@ def compiled_as(function: Callable[..., Any], wrapper: F) -> F:
 
 
 class Flat:
-    """A function of arrays that calls a function of trees, and keeps what its result is besides arrays.
+    """A function of arrays that calls a function of trees, and stores the rest of its result.
 
     Calling it returns two tuples of arrays: those of the result and those of the auxiliary data (`has_aux`).
     """
@@ -340,7 +340,7 @@ def is_number(value: Any) -> bool:
 
 
 def without_arrays(tree: trees.Tree) -> str:
-    """Describe, for a message, what a function returned that holds no array."""
+    """Describe a result without arrays, for a message."""
     return "None; does it lack a `return`?" if tree is None else f"{tree!r}, which holds no array"
 
 

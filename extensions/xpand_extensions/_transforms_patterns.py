@@ -1,4 +1,4 @@
-"""Containers of sparse arrays in trees: what transformations trace are their values; their patterns are held.
+"""Containers of sparse arrays in trees: transformations trace their values, and hold their patterns constant.
 
 A pattern consists of integers, which have no derivatives: a gradient with respect to a container is one of the same
 pattern, and so are directions and Jacobians.
@@ -110,7 +110,7 @@ class Patterned:
         return isinstance(other, Patterned) and bool(self.structure == other.structure)
 
     def __hash__(self) -> int:
-        """Return what is equal for equal ones."""
+        """Return a hash that is equal for equal ones."""
         return hash(self.structure)
 
     def __str__(self) -> str:

@@ -21,7 +21,7 @@ def callback(function: Callable[..., Any], /, *args: Any, ordered: bool = False,
     inside derivatives with the values alone: it has no effect on them.
 
     Args:
-        function: Takes NumPy arrays, in the trees of `args` and `kwargs`. What it returns is ignored.
+        function: Takes NumPy arrays, in the trees of `args` and `kwargs`. Its result is ignored.
         *args: Trees of arrays and Python numbers. Other values are passed as they are.
         ordered: Whether calls happen in the program's order. Libraries other than JAX always keep it; JAX does not map
             ordered calls by `vmap`.
@@ -52,7 +52,8 @@ def print(fmt: str, *args: Any, ordered: bool = False, **kwargs: Any) -> None:
 
     Args:
         fmt: A format string, as of `str.format`: "x = {}", "{x}".
-        *args: What it formats: arrays, Python numbers and trees of such, as NumPy arrays; other values as they are.
+        *args: The values to format: arrays, Python numbers and trees of such, as NumPy arrays; other values as they
+            are.
         ordered: As in `callback`.
         **kwargs: The same by name.
 

@@ -85,7 +85,7 @@ def _sorted(xp: Namespace, slices: Array) -> tuple[Array, Array]:
 
 
 def _columns(xp: Namespace, table: Array) -> list[Array]:
-    """List what a row is compared by: one sequence of real numbers after the other."""
+    """List the keys that compare rows: one sequence of real numbers after the other."""
     columns = [table[:, i] for i in range(table.shape[1])]
     kind = _arguments.kind(xp, table.dtype)
     if kind == "bool":
@@ -96,7 +96,7 @@ def _columns(xp: Namespace, table: Array) -> list[Array]:
 
 
 def _first(xp: Namespace, order: Array, start: Array, present: Array) -> Array:
-    """Find where each of the unique slices occurs first; what is missing counts as the first of them."""
+    """Find where each of the unique slices occurs first; missing ones count as the first of them."""
     if not order.shape[0]:
         return xp.zeros_like(start)
     none = xp.zeros_like(start)

@@ -14,9 +14,9 @@ from ..devices._info import DeviceFacts, DeviceInfo, MemoryStats, host_facts
 
 
 def listed(*, xp: Namespace | str | None = None) -> tuple[DeviceInfo, ...]:
-    """List what the namespace lists. What kind of device each is the standard doesn't tell: the processor, if nothing.
+    """List the namespace's devices. The standard doesn't tell their kind: the processor is assumed.
 
-    What is known of the processor holds for it alone.
+    Facts about the processor hold for it alone.
     """
     namespace = namespace_or_default(xp, "devices")
     found: list[DeviceInfo] = []

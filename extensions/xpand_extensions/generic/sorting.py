@@ -58,7 +58,8 @@ def _bisect(xp: Namespace, x1: Array, x2: Array, size: int, side: Side) -> Array
         half = length // 2
         middle = low + half
         before = _before(xp, xp.take_along_axis(x1, middle, axis=-1), x2, side)
-        # What is left is one shorter on one side: to search as many on both costs nothing, and has a fixed length.
+        # The remaining range is one shorter on one side: to search as many on both costs nothing, and has a fixed
+        # length.
         low = xp.where(before, low + (length - half), low)
         length = half
     return low

@@ -74,7 +74,7 @@ def custom_vmap(function: Callable[..., Any], /) -> _CustomVmap:
 
 
 def _spread(x: Array, size: int) -> Array:
-    xp = array_namespace(x)  # not that of the arguments: what isn't mapped may be of a transformation around
+    xp = array_namespace(x)  # not that of the arguments: unmapped ones may be of an outer transformation
     return xp.broadcast_to(xp.expand_dims(x, axis=0), (size, *x.shape))
 
 

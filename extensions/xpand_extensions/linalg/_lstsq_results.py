@@ -35,7 +35,7 @@ def finite_matrices(xp: Namespace, a: Array, b: Array) -> tuple[Array, Array, Fi
 
 
 def no_values(xp: Namespace, a: Array, b: Array, finite: Finite) -> LstsqResult:
-    """Return what there is where matrices have no rows or no columns."""
+    """Return the result for matrices without rows or columns."""
     device = _arguments.device_of(a)
     stack = tuple(a.shape[:-2])
     x = xp.zeros((*stack, a.shape[-1], b.shape[-1]), dtype=a.dtype, device=device)

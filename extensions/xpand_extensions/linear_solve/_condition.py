@@ -1,4 +1,4 @@
-"""How far matrices that have been factored are from singular ones, and what is said of them."""
+"""Condition numbers of factored matrices, and errors for singular ones."""
 
 from collections.abc import Callable
 
@@ -28,7 +28,7 @@ def estimate(
         dtype: The data type of the matrices.
         solve: Solves with the matrices, which must be regular, for `(..., n, k)`.
         solve_transposed: The same with the transposes.
-        starts: What `starts_of` returns, where that is at hand.
+        starts: The result of `starts_of`, if available.
     """
     size = sums.shape[-1]
     if size == 0:
@@ -77,7 +77,7 @@ def verdict(xp: Namespace, condition: Array, finite: Array, factored: Array, fai
         condition: The estimate for each matrix, at its value where it was factored.
         finite: Whether all its values are finite.
         factored: Whether the factorisation went to its end.
-        failure: What is said where it didn't.
+        failure: The message if it failed.
     """
     limit = 1 / float(xp.finfo(condition.dtype).eps)
     condition = xp.where(factored, condition, xp.full_like(condition, float("inf")))

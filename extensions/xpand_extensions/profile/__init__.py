@@ -1,6 +1,6 @@
 """Where the time goes: every call of a namespace's function and of an extension, with its arrays and its place.
 
-`with profile() as p:` records what the block calls, on any library; `p.print()` shows it as a tree. What is recorded
+`with profile() as p:` records the calls of the block, on any library; `p.print()` shows it as a tree. What is recorded
 costs a few microseconds a call, which its times don't contain; while nothing is recorded there is nothing to pay.
 
 The operators of arrays (`x + y`) are their libraries' own and can't be seen; what they take is time outside calls. What
@@ -57,10 +57,10 @@ def profile(
         libraries: Show the calls of these alone, by namespace or name; they are imported. By default: of all.
         trace: Whether to keep arguments and results (shapes, data types, devices; never the arrays), and from where in
             the user's code a call comes. Otherwise there are names and times only, which costs half as much.
-        subtract_trace_time: Whether to leave out of the times what recording takes.
+        subtract_trace_time: Whether to subtract the time of recording.
         synchronize: Whether to wait after each call until the result is computed, on libraries and devices that compute
-            asynchronously, so that each call has its own time. Otherwise it is what the program waits for.
-        memory: Whether to measure the memory of each call: what Python's allocator (`tracemalloc`) knows of, NumPy's
+            asynchronously, so that each call has its own time. Otherwise it is the time that the program waits.
+        memory: Whether to measure the memory of each call: that of Python's allocator (`tracemalloc`), NumPy's
             arrays among it, and what devices' libraries count. It makes everything several times slower.
         save: A file to save the profile to at the end, as `Profile.save` does.
 
@@ -187,7 +187,7 @@ def call(function: Callable[..., Any], /, *args: Any, name: str | None = None, *
     Args:
         function: It is called with the arguments that follow, and its result is returned.
         *args: Its positional arguments.
-        name: What the entry is called; the function's own name if omitted.
+        name: The name of the entry; the function's own name if omitted.
         **kwargs: Its other keyword arguments.
 
     Raises:

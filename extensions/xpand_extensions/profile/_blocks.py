@@ -1,4 +1,4 @@
-"""The block of code that is profiled: what is set up at its begin, and taken down at its end."""
+"""The profiled block of code: set-up at its start, and clean-up at its end."""
 
 import os
 import sys
@@ -25,7 +25,7 @@ class Profiling:
         memory: bool,
         save: str | os.PathLike[str] | None,
     ) -> None:
-        """Keep what `profile` was given, checked."""
+        """Check and store the arguments of `profile`."""
         self._libraries, self.options, self._memory, self._save = libraries, options, memory, save
         self._open: list[tuple[ExitStack, Profile, Recorder]] = []
 

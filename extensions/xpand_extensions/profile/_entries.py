@@ -211,7 +211,7 @@ class Entry:
     __slots__ = ("_record", "children", "start", "stop")
 
     def __init__(self, record: Record, origin: int) -> None:
-        """Make the entry of what was written down; `origin` is when the profile began, in nanoseconds."""
+        """Make the entry of a raw record; `origin` is when the profile began, in nanoseconds."""
         self._record = record
         self.start = (record.start - origin) * 1e-9
         """Seconds from the start of the profile."""

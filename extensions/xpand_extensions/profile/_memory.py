@@ -1,4 +1,4 @@
-"""Memory during a profile: what Python's allocator and the libraries' own count."""
+"""Memory during a profile, as Python's allocator and the libraries' own count it."""
 
 import sys
 import tracemalloc

@@ -1,4 +1,4 @@
-"""A profile in the terminal: a tree of what called what."""
+"""A profile in the terminal: a tree of calls."""
 
 import os
 from typing import IO, Final

@@ -1,4 +1,6 @@
-"""Records calls, for the thread or task that is profiled. This is what a call costs while a profile is active."""
+"""Records calls, for the thread or task that is profiled. This module is the cost of a call while a profile is
+active.
+"""
 
 import os
 import sys
@@ -42,7 +44,7 @@ class Lane:
 
 
 class Recorder:
-    """Records what is called in the context that it is set in."""
+    """Records the calls in the context that it is set in."""
 
     __slots__ = (
         "frame",
@@ -175,12 +177,12 @@ class Recorder:
         self.start_ns = clock()
 
     def finish(self) -> None:
-        """End, and let go of what is needed while recording only."""
+        """End, and free the data that only recording needs."""
         self.stop_ns = clock()
         self.frame = None
 
     def adopt(self, other: "Recorder") -> None:
-        """Take what another has recorded inside this one, thread by thread."""
+        """Take the records of another inside this one, thread by thread."""
         for thread, lane in other.lanes.items():
             with self.lock:
                 mine = self.lanes.setdefault(thread, Lane())

@@ -42,7 +42,7 @@ class Profile:
 
     @property
     def duration(self) -> float:
-        """Seconds from the start to the end, without what recording took.
+        """Seconds from the start to the end, without the time of recording.
 
         Raises:
             RuntimeError: It has not ended.

@@ -1,4 +1,4 @@
-"""The calls of a profile grouped: by what called them, by function, by line."""
+"""The calls of a profile grouped: by caller, by function, by line."""
 
 from collections.abc import Iterable, Iterator
 from typing import Any, Final, Literal, TypeAlias

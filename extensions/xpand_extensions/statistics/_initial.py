@@ -7,7 +7,7 @@ from xpand._typing import Array, Namespace
 
 
 def with_initial(result: Array, function: str, axis: int, include_initial: bool) -> Array:
-    """Put what nothing gives before the first element, if that is asked for."""
+    """Put the empty result before the first element, if requested."""
     if not include_initial:
         return result
     xp = array_namespace(result)
@@ -17,7 +17,7 @@ def with_initial(result: Array, function: str, axis: int, include_initial: bool)
 
 
 def identity(xp: Namespace, x: Array, function: str) -> int | float:
-    """Return what no elements give."""
+    """Return the result for no elements."""
     lowest = function != "cumulative_min"
     if _arguments.kind(xp, x.dtype) == "real":
         return -math.inf if lowest else math.inf

@@ -34,7 +34,7 @@ def reduce(
     for each in steps:
         count = each.count(x.shape[each.axis])
         x = reduce_axis(pad_axis(xp, x, each, fill), combine, each, count, idempotent=idempotent)
-    # Windows of one element are slices of what was given.
+    # Windows of one element are slices of the input.
     return x if any(each.size > 1 for each in steps) else xp.asarray(x, copy=True)
 
 

@@ -43,7 +43,7 @@ def selected(pred: Array, chosen: Arrays, other: Arrays) -> Arrays:
 
 
 def _called(branches: Sequence[Branch], operands: Arrays) -> list[Arrays] | Array:
-    """Call all branches; where a transformation traces what they compute with, return an array that it traces.
+    """Call all branches; where a transformation traces their arrays, return an array that it traces.
 
     Then the choice is that transformation's to trace: results joined element by element would have the derivative of
     what isn't chosen, times 0, which may be NaN.

@@ -106,7 +106,7 @@ def counted(
 def _states(
     cond_fun: Callable[..., Any], body_fun: Callable[..., Any], carry: Arrays, limit: int | None, decide: Decide
 ) -> Iterator[Arrays]:
-    """Yield what is carried before the first step, and after each."""
+    """Yield the carry before the first step, and after each."""
     first: Arrays | None = None
     start = carry
     yield carry

@@ -46,7 +46,7 @@ def cut(xs: Arrays, length: int, reverse: bool) -> list[Arrays]:
 
 
 def steps(f: Callable[..., Any], carry: Arrays, rows: list[Arrays]) -> tuple[Arrays, list[Arrays]]:
-    """Step over rows; list what each step yields."""
+    """Step over rows; list the outputs of each step."""
     found = []
     for row in rows:
         carry, y = f(carry, row)
@@ -55,7 +55,7 @@ def steps(f: Callable[..., Any], carry: Arrays, rows: list[Arrays]) -> tuple[Arr
 
 
 def stacked(xp: Namespace, rows: list[Arrays]) -> Arrays:
-    """Stack what the steps yielded."""
+    """Stack the outputs of the steps."""
     return tuple([xp.stack(column) for column in zip(*rows)])
 
 
@@ -85,7 +85,7 @@ def _moved(arrays: Arrays, source: int, destination: int) -> Arrays:
 
 
 def _shared(rows: list[Arrays], xp: Namespace) -> Namespace:
-    """Return the namespace of what was yielded: not `xp` where the function uses traced arrays from outside."""
+    """Return the namespace of the outputs: not `xp` where the function uses traced arrays from outside."""
     found = [y for row in rows for y in row]
     return array_namespace(*found) if found else xp
 

@@ -18,7 +18,7 @@ Find: TypeAlias = Callable[[Array, Array, bool], Array]
 
 
 def extremes(x: Array) -> tuple[int, int]:
-    """Return the smallest and largest of concrete integers; of none, what is in bounds everywhere."""
+    """Return the smallest and largest of concrete integers; of none, numbers that are in bounds everywhere."""
     return (0, -1) if 0 in x.shape else GenericAt.bounds(x)
 
 

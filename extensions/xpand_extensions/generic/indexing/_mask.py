@@ -46,7 +46,7 @@ Positions: TypeAlias = Callable[[Array, int], Array]
 def masked(
     positions: Positions, x: Array, mask: Array, axis: int, size: int, fill_value: Array | Scalar | None
 ) -> Array:
-    """Do what `boolean_mask` does for a given size."""
+    """Compute `boolean_mask` for a given size."""
     xp = array_namespace(x)
     before, after = tuple(x.shape[:axis]), tuple(x.shape[axis + mask.ndim :])
     count, shape = math.prod(mask.shape), (*before, size, *after)
@@ -61,7 +61,7 @@ def masked(
 
 
 def nonzero_padded(positions: Positions, x: Array, size: int, fill_value: int) -> tuple[Array, ...]:
-    """Do what `nonzero` does for a given size."""
+    """Compute `nonzero` for a given size."""
     xp = array_namespace(x)
     device = _arguments.device_of(x)
     dtype = index_dtype(xp, device)

@@ -58,7 +58,7 @@ def _rows(xp: Namespace, table: Array, index: Array, take: Take) -> Array:
 def _sampled(
     xp: Namespace, axes: Sequence[Neighbours], sizes: Sequence[int], index: Array, look_up: Callable[[Array], Array]
 ) -> Array:
-    """Interpolate along the first axis what is interpolated along the rest."""
+    """Interpolate along the first axis the results of interpolation along the rest."""
     if not axes:
         return look_up(index)
     (first, second, weight, has_first, has_second), *rest = axes

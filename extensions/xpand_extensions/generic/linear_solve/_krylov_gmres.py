@@ -1,4 +1,4 @@
-"""Minimal residuals of any square system, by a kept basis: begun anew, or with what was found before."""
+"""Minimal residuals of any square system, by a stored basis: restarted, or with the vectors of earlier cycles."""
 
 from typing import Final, NamedTuple
 
@@ -50,12 +50,12 @@ def _is_at(x: Array, number: Array) -> Array:
 def _row(x: Array, at: Array) -> Array:
     """The row of (..., rows, n) that is marked."""
     xp = array_namespace(x)
-    # `where`, not a product: what a lane that diverges has become is infinite.
+    # `where`, not a product: the values of a lane that diverges are infinite.
     return xp.sum(xp.where(at[..., None], x, xp.zeros_like(x)), axis=-2)
 
 
 def _extended(state: _Gmres, w: Array, order: int) -> Step:
-    """Take in what the system makes of the last vector of the basis."""
+    """Add the image of the last vector of the basis."""
     base, basis, turned, upper, beta, number = state
     xp = array_namespace(basis)
     at, after = _is_at(basis, number), _is_at(basis, number + 1)

@@ -15,7 +15,7 @@ class _Bidiagonal(NamedTuple):
     v: Array
     alpha: Array
     size: Array
-    """The Frobenius norm of what A has been found to be."""
+    """The Frobenius norm of A, estimated."""
 
 
 def _init(system: System, r: Array) -> tuple[_Bidiagonal, Array]:

@@ -44,7 +44,7 @@ class Step(NamedTuple):
 
 
 Select: TypeAlias = Callable[[Array, Array], Array]
-"""Takes what is new and what was before: returns the new of systems that go on, and of the others what was."""
+"""Takes new and earlier values: returns the new ones of systems that continue, and the earlier ones of the others."""
 
 
 class Method(NamedTuple):
@@ -61,7 +61,7 @@ class Method(NamedTuple):
     size: Callable[[Any], Array] | None = None
     """Of methods of least squares: takes the state, and returns the norm of the matrix, as far as it is known."""
     masked_step: Callable[[System, Any, int, Select], Step] | None = None
-    """A step that keeps by itself what of the state belongs to systems that wait, by fewer passes over vectors."""
+    """A step that itself keeps the state of finished systems, by fewer passes over vectors."""
 
 
 def inner(x: Array, y: Array) -> Array:

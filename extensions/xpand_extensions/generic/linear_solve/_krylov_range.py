@@ -18,7 +18,7 @@ class Preconditioned:
     """A system whose matrix has been scaled, with the preconditioner that belongs to it."""
 
     def __init__(self, system: Any, weight: Array) -> None:
-        """Take the system with its preconditioner as it was, and what that is to be multiplied by."""
+        """Take the system with its preconditioner, and the factor of that."""
         self.system, self.weight = system, weight
         self.operator, self.basis, self.is_transposed = system.operator, system.basis, system.is_transposed
         self.is_preconditioned = True
@@ -83,7 +83,7 @@ def in_range(system: Any, b: Array, x0: Array, atol: Array, order: int) -> Range
 def out_of_range(
     ranged: Ranged, system: Any, b: Array, rtol: Array, atol: Array, matrix_size: Array | None, *found: Array
 ) -> tuple[Array, ...]:
-    """Return what has been found of a system in range as what it is of the system itself.
+    """Convert the results of a scaled system to those of the original one.
 
     `matrix_size` is, of methods of least squares, the norm of the matrix in range.
     """
@@ -110,7 +110,7 @@ def out_of_range(
 
 
 def _scale(largest: Array, info: Any, order: int) -> tuple[Array, Array]:
-    """Return what to divide numbers by, given the largest, and whether they are far from one."""
+    """Return the divisor of numbers, given the largest, and whether they are far from one."""
     xp = array_namespace(largest)
     low = float(info.smallest_normal) ** (0.25 / order)
     is_far = ((largest < low) | (largest > 1 / low)) & (largest > 0) & xp.isfinite(largest)

@@ -220,7 +220,7 @@ class Loop:
         return carry._replace(state=self.merged_tree(again, initial, carry.state))
 
     def finish(self, carry: Carry) -> tuple[Array, Array, Array, Array, Array]:
-        """Return what has been found so far; of systems that haven't ended, where they are."""
+        """Return the results so far; of unfinished systems, their current state."""
         xp = self.xp
         running = carry.status == _RUNNING
         if is_concrete(running) and not bool(xp.any(running)):

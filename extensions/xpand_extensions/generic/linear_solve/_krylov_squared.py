@@ -48,7 +48,7 @@ class _QMR(NamedTuple):
     p: Array
     q: Array
     d: Array
-    """The last change of `x`, and what the system makes of it."""
+    """The last change of `x`, and its image."""
     s: Array
     rho: Array
     xi: Array

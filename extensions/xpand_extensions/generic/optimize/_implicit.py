@@ -34,7 +34,7 @@ def tangent_of(linear: Callable[[Array], Array], y: Array, /, *, is_symmetric: b
     if y.shape[-1] < _LARGE:
         return by_matrix(linear, y)
     eps = float(array_namespace(y).finfo(y.dtype).eps)
-    # Others for what isn't symmetric may break down, for sparse right-hand sides do: gmres doesn't.
+    # Other methods for nonsymmetric systems may break down, and do for sparse right-hand sides: gmres doesn't.
     method = "minres" if is_symmetric else f"gmres({_RESTART})"
 
     def solved(linear: Callable[[Array], Array], y: Array) -> Array:

@@ -192,7 +192,7 @@ class PoissonTrial:
     """Trials of Poisson numbers of a mean of 10 or above."""
 
     def __init__(self, xp: Namespace, lam: Array) -> None:
-        """Compute what trials have in common."""
+        """Compute the constants of all trials."""
         self.xp, self.like, self.log = xp, lam, xp.log(lam)
         self.b = 0.931 + 2.53 * xp.sqrt(lam)
         self.a = -0.059 + 0.02483 * self.b
@@ -217,7 +217,7 @@ class BinomialTrial:
     """Trials of binomial numbers of a mean of 10 or above."""
 
     def __init__(self, xp: Namespace, n: Array, p: Array) -> None:
-        """Compute what trials have in common."""
+        """Compute the constants of all trials."""
         self.xp, self.like, self.n = xp, p, n
         deviation = xp.sqrt(n * p * (1.0 - p))
         self.b = 1.15 + 2.53 * deviation
@@ -269,7 +269,7 @@ def log_factorial(xp: Namespace, k: Array) -> Array:
 
 
 def stirling_tail(xp: Namespace, k: Array) -> Array:
-    """Compute what Stirling's formula for log(k!) lacks, for integers."""
+    """Compute the error of Stirling's formula for log(k!), for integers."""
     near = k <= 9.0
     table = xp.asarray(_TAILS, dtype=k.dtype, device=_arguments.device_of(k))
     positions = xp.astype(xp.where(near, k, xp.zeros_like(k)), xp.int64)

@@ -67,7 +67,7 @@ def t(key: Array, /, df: Array, shape: Any = None, dtype: DType | None = None) -
 
 
 def _divided(xp: Namespace, x: Array, y: Array) -> Array:
-    """Divide what is positive by what may be 0, where the quotient is infinite."""
+    """Divide positive numbers by numbers that may be 0, where the quotient is infinite."""
     zero = y == 0.0
     return xp.where(zero, xp.full_like(y, math.inf), xp.divide(x, xp.where(zero, xp.ones_like(y), y)))
 

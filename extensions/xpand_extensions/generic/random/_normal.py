@@ -14,7 +14,7 @@ from xpand._typing import Array, DType, Namespace
 
 
 class Piece(NamedTuple):
-    """A polynomial in what is left of w = -log(1 - u²), or of its root."""
+    """A polynomial in the remainder of w = -log(1 - u²), or of its root."""
 
     below: float
     """Where it holds: for w up to this."""

@@ -1,7 +1,7 @@
 """Uniform numbers between bounds: u (high - low) + low, rounded once, as by an instruction that multiplies and adds.
 
 That is what JAX's compiler makes of it on processors, in float32 and float64, and so what its samples are. Here the
-sum is computed exactly, as a rounded one and what the rounding left, and corrected where that makes a difference.
+sum is computed exactly, as a rounded one and its rounding error, and corrected where that makes a difference.
 """
 
 import math
@@ -15,7 +15,7 @@ from ...random._arguments import in_device
 
 
 def correction(u: Array, span: Array, low: Array) -> Array:
-    """Return what makes u · span + low, rounded twice, what it is rounded once; 0 where it is not finite."""
+    """Return the correction from u · span + low rounded twice to the value rounded once; 0 where it is not finite."""
     xp = array_namespace(u, span, low)
     fused = _fused_64 if u.dtype == xp.float64 else _fused_32
     twice = xp.add(xp.multiply(u, span), low)
@@ -45,7 +45,7 @@ def scaled(
     span = xp.subtract(high, low)
     found = xp.add(xp.multiply(u, span), low)
     if u.dtype in (xp.float32, xp.float64) and not (known and _is_exact(maxval - minval)):
-        # A constant is added, so that derivatives are those of what is rounded twice.
+        # A constant is added, so that the derivatives are those of the number rounded twice.
         found = xp.add(found, correction(*(autodiff.stop_gradient(x) for x in (u, span, low))))
     return xp.reshape(xp.maximum(low, found), shape)
 
@@ -87,14 +87,14 @@ def _fused_64(u: Array, span: Array, low: Array) -> Array:
 
 
 def _sum(x: Array, y: Array) -> tuple[Array, Array]:
-    """Return a sum, and what its rounding left (Knuth's)."""
+    """Return a sum, and its rounding error (Knuth's)."""
     total = x + y
     of_y = total - x
     return total, (x - (total - of_y)) + (y - of_y)
 
 
 def _product(u: Array, span: Array) -> tuple[Array, Array]:
-    """Return a product, and what its rounding left, by halves of both factors (Dekker's)."""
+    """Return a product, and its rounding error, by halves of both factors (Dekker's)."""
     xp = array_namespace(u)
     # Halves of factors too large overflow.
     scale = xp.where(xp.abs(span) > 1e290, xp.full_like(span, 2.0**-40), xp.ones_like(span))

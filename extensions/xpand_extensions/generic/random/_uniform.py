@@ -80,7 +80,7 @@ def known_span(minval: int, maxval: int, limits: tuple[int, int], width: int) ->
 
 
 def offsets_of_known(xp: Namespace, higher: Array, lower: Array, span: int, width: int) -> Array:
-    """Take what numbers of twice the width are modulo a number, as far as the width goes."""
+    """Compute numbers of twice the width modulo a number, as far as the width goes."""
     if span == 2**width:
         return lower
     multiplier = (2 ** (width // 2) % span) ** 2 % 2**width % span
@@ -120,7 +120,7 @@ def _exceeds(xp: Namespace, key: Array, x: Any, high: int) -> Array:
 
 
 def offsets(xp: Namespace, higher: Array, lower: Array, span: Array, width: int) -> Array:
-    """Take what numbers of twice the width are modulo others, as far as the width goes."""
+    """Compute numbers of twice the width modulo others, as far as the width goes."""
     one = xp.ones_like(span)
     divisor = xp.where(span == 0, one, span)
     multiplier = xp.remainder(xp.bitwise_left_shift(one, width // 2), divisor)

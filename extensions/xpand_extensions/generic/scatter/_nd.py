@@ -1,4 +1,4 @@
-"""Writing at integer indices, by what each library has for rows."""
+"""Writing at integer indices, by each library's row kernels."""
 
 import math
 from collections.abc import Sequence

@@ -193,7 +193,7 @@ def erfcx(x: Array) -> Array:
 def _gauss(xp: Namespace, x: Array, factor: float) -> Array:
     """exp(-factor x²) for |x| <= 40 and a factor of 1 or 1/2, exact though x² would be rounded.
 
-    Of the part of `x` in sixteenths the square is exact; what is left is small.
+    Of the part of `x` in sixteenths the square is exact; the remainder is small.
     """
     y = xp.round(x * 16.0) * 0.0625
     return xp.exp(-factor * (y * y)) * xp.exp(-factor * ((x - y) * (x + y)))

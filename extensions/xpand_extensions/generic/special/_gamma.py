@@ -115,10 +115,10 @@ def digamma(x: Array, /) -> Array:
 
 
 def _reflected(xp: Namespace, x: Array) -> tuple[Array, Array, Array, Array]:
-    """Tell where x is on the negative axis, |x|, x less the nearest integer there, and what is a pole.
+    """Tell where x is on the negative axis, |x|, x less the nearest integer there, and where a pole is.
 
-    Poles are 0, the negative integers and -∞, and with them what is so near 0 that 1/x overflows. At poles the size is
-    3, and elsewhere than on the negative axis the rest is 1/2, so that what is made of them is finite.
+    Poles are 0, the negative integers and -∞, and with them numbers so near 0 that 1/x overflows. At poles the size is
+    3, and elsewhere than on the negative axis the rest is 1/2, so that results are finite.
     """
     size = xp.abs(x)
     one = xp.ones_like(x)

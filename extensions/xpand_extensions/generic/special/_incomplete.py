@@ -59,7 +59,7 @@ def _integral(xp: Namespace, integrand: Callable[[Array], Array], end: Array) ->
     return total * end
 
 
-# (-1)^k / k! for k = 1, 2, …: what is needed of exp(-x) - 1 for x <= 1
+# (-1)^k / k! for k = 1, 2, …: the terms of exp(-x) - 1 that x <= 1 needs
 _ALTERNATING: Final = tuple((-1.0) ** k / math.factorial(k) for k in range(1, 19))
 
 
@@ -170,7 +170,7 @@ def betaln(a: Array, b: Array, /) -> Array:
 
 
 def _betaln(xp: Namespace, a: Array, b: Array, *, times_low: bool = False) -> Array:
-    """Compute log B for positive numbers: where gamma functions are large, by what their logarithms differ.
+    """Compute log B for positive numbers: where gamma functions are large, by the differences of their logarithms.
 
     Or that of the smaller parameter times B, which for a small parameter is near 1, if that parameter is below 2.
     """

@@ -87,7 +87,7 @@ def log_gamma_1p(d: Array) -> Array:
 
 
 def stirling(z: Array) -> Array:
-    """Compute what Stirling's formula lacks for z >= 2: log Γ(z) - (z - 1/2) log z + z - log(2π)/2."""
+    """Compute the error of Stirling's formula for z >= 2: log Γ(z) - (z - 1/2) log z + z - log(2π)/2."""
     w = 1.0 / z
     return w * rational(w * w, _STIRLING_P, _STIRLING_Q)
 
@@ -96,7 +96,7 @@ def log1p_minus(xp: Namespace, x: Array) -> Array:
     """Compute log(1 + x) - x for x > -1 without cancellation."""
     near = (x > -0.5) & (x < 1.0)
     inner = xp.where(near, x, xp.zeros_like(x))
-    # log(1 + x) = 2 atanh(z) and x = 2 z / (1 - z); what is left of the difference begins with -x z.
+    # log(1 + x) = 2 atanh(z) and x = 2 z / (1 - z); the remaining difference begins with -x z.
     z = inner / (inner + 2.0)
     square = z * z
     series = 2.0 * z * square * rational(square, _ATANH_P, _ATANH_Q) - inner * z

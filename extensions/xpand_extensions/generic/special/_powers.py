@@ -18,7 +18,7 @@ def sinc(x: Array, /) -> Array:
     xp = array_namespace(x)
     near = xp.abs(x) < 0.25
     series = polynomial(xp.where(near, x, 0.0) ** 2, _SINC)
-    # sin(πx) of what is left of x beyond a whole number, of which only the sign matters: exact for large x.
+    # sin(πx) of the fraction of x, of which only the sign matters: exact for large x.
     y = xp.where(near | xp.isinf(x), 1.0, x)
     whole = xp.round(y)
     sign = 1.0 - 2.0 * (whole - 2.0 * xp.floor(0.5 * whole))

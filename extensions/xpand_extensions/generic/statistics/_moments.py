@@ -82,7 +82,7 @@ def _squared(xp: Namespace, x: Array) -> Array:
 def _weights(
     xp: Namespace, rows: Array, correction: float, fweights: Array | None, aweights: Array | None
 ) -> tuple[Array, Array]:
-    """Return the weights of the observations and what the sums of products are divided by."""
+    """Return the weights of the observations and the divisor of the sums of products."""
     real = xp.real(rows).dtype if _arguments.kind(xp, rows.dtype) == "complex" else rows.dtype
     counts = None if fweights is None else xp.astype(fweights, real)
     if aweights is None:
@@ -94,7 +94,7 @@ def _weights(
 
 
 def _clipped(xp: Namespace, x: Array) -> Array:
-    """Clip to what correlations can be: rounding leads beyond."""
+    """Clip to the range of correlations: rounding leads beyond."""
     if _arguments.kind(xp, x.dtype) != "complex":
         return xp.clip(x, -1.0, 1.0)
     i = xp.full((), 1j, dtype=x.dtype, device=_arguments.device_of(x))

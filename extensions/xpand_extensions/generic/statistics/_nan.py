@@ -69,7 +69,7 @@ def _filled(xp: Namespace, x: Array, value: float) -> Array:
 
 
 def _count(xp: Namespace, x: Array, axis: Any, keepdims: bool) -> Array:
-    """Count what isn't NaN, as integers: a float16 can't count beyond 2048."""
+    """Count the elements that aren't NaN, as integers: a float16 can't count beyond 2048."""
     return xp.sum(xp.astype(~xp.isnan(x), index_dtype(xp, _arguments.device_of(x))), axis=axis, keepdims=keepdims)
 
 

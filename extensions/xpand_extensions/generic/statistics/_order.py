@@ -108,7 +108,7 @@ def positions(xp: Namespace, q: Array, size: Any, method: str) -> tuple[Array, A
 
 
 def position(q: float, size: int) -> tuple[int, int, float]:
-    """Find what `positions` finds, by the method "linear", for one fraction that is known."""
+    """Compute `positions` by the method "linear", for one fraction that is known."""
     found = q * (size - 1)
     low = math.floor(found)
     return low, math.ceil(found), found - low
@@ -134,7 +134,7 @@ def between(xp: Namespace, low: Array, high: Array | None, part: Array | None) -
 
 
 def without(xp: Namespace, result: Array, undefined: Array, q: Array) -> Array:
-    """Put NaN where a slice has no quantile, and where what was asked for is none."""
+    """Put NaN where a slice has no quantile, and where the fraction is none."""
     nan = xp.full((), math.nan, dtype=result.dtype, device=_arguments.device_of(result))
     return xp.where(undefined | ~((q >= 0) & (q <= 1)), nan, result)
 

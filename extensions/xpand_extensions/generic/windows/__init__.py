@@ -90,7 +90,7 @@ def window_reduce(
 
 
 def _checked(result: Any, like: Array) -> Array:
-    """Check what a user function returned."""
+    """Check the result of a user function."""
     _arguments.namespace_of("window_reduce", x=like, **{"the function's result": result})
     if result.dtype != like.dtype:
         raise TypeError(

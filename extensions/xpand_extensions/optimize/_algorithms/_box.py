@@ -1,4 +1,4 @@
-"""Bounds of variables: points are kept within them, and gradients told what of them can't be followed."""
+"""Bounds of variables: project points into them, and remove components of gradients that point out of them."""
 
 from typing import NamedTuple
 
@@ -23,7 +23,7 @@ class Box(NamedTuple):
         return x
 
     def projected(self, x: Array, gradient: Array) -> Array:
-        """Return what of a gradient can be followed: how far a step along it goes before it meets a bound."""
+        """Return the projected gradient: how far a step along it goes before it meets a bound."""
         # x - project(x - gradient), without the cancellation.
         if self.lower is not None:
             gradient = array_namespace(x, gradient).minimum(gradient, x - self.lower)
@@ -32,7 +32,8 @@ class Box(NamedTuple):
         return gradient
 
     def equation(self, x: Array, gradient: Array) -> Array:
-        """Return what is zero at a minimum: the gradient, or for variables that a bound holds how far they are from it.
+        """Return the measure that is zero at a minimum: the gradient, or for variables that a bound holds how far they
+        are from it.
 
         It is `projected`, and at a minimum that lies on a bound just so its derivative is the bound's.
         """
@@ -46,7 +47,7 @@ class Box(NamedTuple):
         return found
 
     def measure(self, x: Array, gradient: Array) -> Array:
-        """Return the largest element of what of a gradient can be followed."""
+        """Return the largest element of the projected gradient."""
         return largest(self.projected(x, gradient))
 
     def free(self, x: Array, gradient: Array) -> Array | None:

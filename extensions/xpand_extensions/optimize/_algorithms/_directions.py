@@ -2,9 +2,9 @@
 
 Each is a class with the functions that `_descent` calls:
 
-- `begin(x, gradient)`: what is remembered at first; `is_steepest` tells whether the direction is then the gradient's;
-- `reset(x, gradient)`: what is remembered for the direction to be the gradient's;
-- `update(memory, moved, changed)`: what is remembered after a step, by how far the point and the gradient moved;
+- `begin(x, gradient)`: the memory at first; `is_steepest` tells whether the direction is then the gradient's;
+- `reset(x, gradient)`: the memory for which the direction is the gradient's;
+- `update(memory, moved, changed)`: the memory after a step, by how far the point and the gradient moved;
 - `direction(memory, x, gradient)`: where to go.
 """
 
@@ -25,15 +25,15 @@ class Directions(Protocol):
     is_steepest: bool
 
     def init(self, x: Array, gradient: Array) -> Any:
-        """Return what is remembered at first."""
+        """Return the memory at first."""
         ...
 
     def reset(self, x: Array, gradient: Array) -> Any:
-        """Return what is remembered for the direction to be the gradient's."""
+        """Return the memory for which the direction is the gradient's."""
         ...
 
     def update(self, memory: Any, moved: Array, changed: Array) -> Any:
-        """Return what is remembered after a step."""
+        """Return the memory after a step."""
         ...
 
     def direction(self, memory: Any, x: Array, gradient: Array) -> Array:

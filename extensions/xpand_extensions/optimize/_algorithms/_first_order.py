@@ -13,7 +13,7 @@ from ._descent import Evaluate
 from ._vectors import eps_of, full_like, is_finite, largest, select, times, tolerance_of
 
 Rule = Callable[[Any, Array, Array], tuple[Array, Any]]
-"""Takes what is remembered, the gradient and the number of the step; returns how to move, and what to remember."""
+"""Takes the memory, the gradient and the number of the step; returns the move and the new memory."""
 
 
 class FirstOrder(NamedTuple):

@@ -75,15 +75,15 @@ class Method(Protocol):
         ...
 
     def evaluate(self, x: Array) -> tuple[Array, Any]:
-        """Evaluate residuals at a point to go to, and what goes with them."""
+        """Evaluate residuals at a new point, and the values that go with them."""
         ...
 
     def update(self, memory: Any, found: Any, moved: Array, changed: Array) -> Any:
-        """Return what is remembered after a step."""
+        """Return the memory after a step."""
         ...
 
     def measure(self, residual: Array, memory: Any) -> Array:
-        """Return what the tolerance is for."""
+        """Return the quantity that the tolerance is for."""
         ...
 
     def direction(self, residual: Array, memory: Any) -> tuple[Array, Array, Array]:
@@ -97,7 +97,7 @@ class GaussNewton:
     is_newton = True
 
     def __init__(self, linearize: Linearize, is_root: bool) -> None:
-        """Take what evaluates residuals and Jacobians; for roots the tolerance is for the residuals."""
+        """Take the functions that evaluate residuals and Jacobians; for roots the tolerance is for the residuals."""
         self.linearize, self.is_root = linearize, is_root
 
     def init(self, x: Array) -> tuple[Array, Array]:
@@ -122,7 +122,7 @@ class Broyden:
     is_newton = False
 
     def __init__(self, value: Callable[[Array], Array], linearize: Linearize) -> None:
-        """Take what evaluates residuals, and what evaluates their Jacobians too."""
+        """Take the functions that evaluate residuals, and residuals with Jacobians."""
         self.value, self.linearize = value, linearize
 
     def init(self, x: Array) -> tuple[Array, Array]:

@@ -91,7 +91,7 @@ def _side(box: Box, forward: Array, backward: Array) -> Array:
 
 
 def step(evaluate: Callable[[Array], Array], box: Box, state: Simplex) -> Simplex:
-    """Evaluate the function at one point, and do with it what the phase says."""
+    """Evaluate the function at one point, and use it as the phase requires."""
     xp = array_namespace(state.vertices)
     n = state.vertices.shape[-1]
     expansion, contraction, shrinkage = _numbers(max(n, 2))

@@ -1,4 +1,4 @@
-"""Vectors of several problems at once: shape `(*batch, n)`, and what the methods of `optimize` compute with them."""
+"""Vectors of several problems at once: shape `(*batch, n)`, and the computations of `optimize` with them."""
 
 from typing import Any
 

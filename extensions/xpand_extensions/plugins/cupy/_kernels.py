@@ -17,7 +17,7 @@ from ...tracing._compile import part_of, program, steps_of
 from ...tracing._graph import Equation, Graph, Variable
 
 MakeKernel: TypeAlias = Callable[..., Callable[..., Any]]
-"""`cupy.ElementwiseKernel`, or what has its signature."""
+"""`cupy.ElementwiseKernel`, or a class with its signature."""
 
 MOST_ARRAYS: Final = 32
 """Arrays that go in and out of a kernel; a group that has more is divided."""
@@ -151,7 +151,7 @@ def line(equation: Equation, names: Sequence[str]) -> str | None:
 
     Args:
         equation: The operation.
-        names: For each of its inputs, what a variable is called; of no meaning for a number.
+        names: The name of the variable for each of its inputs; unused for a number.
     """
     name, result = equation.op.name, _name(equation.outputs[0])
     types = [_name(x) for x in equation.inputs if isinstance(x, Variable)]

@@ -36,7 +36,7 @@ class CupyAt(GenericAt):
     __slots__ = ()
 
     def _write_rows(self, table: Array, rows: Rows, values: Array, operation: Operation) -> Array:
-        # One more row takes what is dropped.
+        # One more row takes the dropped values.
         table = cp.concatenate([table, cp.zeros((1, rows.width), dtype=table.dtype)])
         if operation == "set":
             order = cp.arange(1, len(rows.index) + 1, dtype=cp.uint64)

@@ -55,7 +55,7 @@ def _kernel(what: Reduction, values: Array, ids: Array) -> Array:
 
 
 def _reduce_block(values: Array, ids: Array, *, what: Reduction) -> Any:
-    # "drop": an id equal to `num_segments` is what is left of one out of bounds.
+    # "drop": an id equal to `num_segments` stands for one out of bounds.
     reduce = _OF_A_BLOCK[what.combination]
     return reduce(values, ids, num_segments=what.num_segments, mode="drop")[None, ...]
 
@@ -144,7 +144,7 @@ def _by_blocks(
         value_names,
         concatenate=True,
         meta=da.utils.meta_from_array(x),
-        mode="drop",  # what is equal to the size is left of an index out of bounds
+        mode="drop",  # an index equal to the size stands for one out of bounds
         **options,
     )
 

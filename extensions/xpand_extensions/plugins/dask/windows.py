@@ -1,4 +1,6 @@
-"""Windows on Dask: each block, together with what its windows reach of the next ones, by the way of its own library."""
+"""Windows on Dask: each block, together with the elements of the next ones that its windows reach, by the way of its
+own library.
+"""
 
 from collections.abc import Callable
 from functools import partial
@@ -58,7 +60,7 @@ def _of_blocks(x: Array, steps: tuple[Pass, ...], of_block: Callable[[Array], An
         shape = [max(count, 0) for count in counts]
         empty = da.zeros((*shape, *new), dtype=x.dtype)
         return _strided(empty, steps)
-    # A block must hold what windows of the block before it need, and the last one a window.
+    # A block must hold the elements that windows of the block before it need, and the last one a window.
     chunks = [ensure_minimum_chunksize(depth[k] + 1, c) if k in depth else c for k, c in enumerate(x.chunks)]
     x = x.rechunk(tuple(chunks))
     lengths = [(*c[:-1], c[-1] - depth.get(k, 0)) for k, c in enumerate(x.chunks)]

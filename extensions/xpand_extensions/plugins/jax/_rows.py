@@ -1,4 +1,4 @@
-"""Bounds of JAX's indices, looked at before what follows is compiled."""
+"""Bounds of JAX's indices, checked before the rest is compiled."""
 
 import jax
 import jax.numpy as jnp
@@ -29,7 +29,7 @@ def bounds(index: Array) -> tuple[int, int]:
 def mode_once_checked(
     function: str, x: Array, indices: Array, axes: tuple[int, ...], mode: Mode | None, *, multi: bool = False
 ) -> Mode | None:
-    """Raise for indices out of bounds, where that is asked for and can be told; return the mode for what follows.
+    """Raise for indices out of bounds, where requested and possible; return the mode for the rest.
 
     `multi`: the last axis of `indices` holds an index for each of `axes`; else there is one axis, for all indices.
     """

@@ -17,7 +17,7 @@ from ._explained import explained
 
 
 class _Result:
-    """A tree of optree's, for JAX, which has trees of its own. The structure is part of what is compiled."""
+    """A tree of optree's, for JAX, which has trees of its own. The structure is part of the program."""
 
     __slots__ = ("leaves", "structure")
 
@@ -127,7 +127,7 @@ class _Host:
         try:
             hash(called)
         except TypeError:
-            called = id(called)  # of what is kept with the function
+            called = id(called)  # of the values stored with the function
         self._key = called, trees.structure(positions), trees.structure(of_results), *types
 
     def __call__(self, *arrays: Array) -> Any:
@@ -153,7 +153,7 @@ def _of_results(name: str, function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _struct(x: Any) -> Any:
-    """Write what stands for an array as JAX does; leave arrays and numbers."""
+    """Convert stand-ins for arrays to JAX's; leave arrays and numbers."""
     if isinstance(x, jax.Array | jax.core.Tracer) or not hasattr(x, "dtype"):
         return x
     return jax.ShapeDtypeStruct(tuple(x.shape), jnp.dtype(x.dtype))

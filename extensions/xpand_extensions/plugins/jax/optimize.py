@@ -29,7 +29,7 @@ def iterate(
     def whole(state: trees.Tree) -> trees.Tree:
         return looped(step, state if init is None else init(state), running, callback)
 
-    # Inside of other transformations this is part of what is around it.
+    # Inside other transformations this is part of the outer function.
     return _compiled(whole, state)(state)
 
 

@@ -63,7 +63,7 @@ def at(x: Array, index: Index = ..., /) -> At:
 def _write_compiled(table: Array, index: Array, values: Array, operation: Operation, unique: bool) -> Array:
     """Update rows; compiled, because each of JAX's indexed updates is many small operations."""
     if unique and operation != "set":
-        # What is dropped reads something, and writes nothing.
+        # Dropped indices read something, and write nothing.
         old = table.at[index].get(mode="clip", wrap_negative_indices=False)
         values, operation = binary(xp, operation, table.dtype)(old, values), "set"
     match operation:

@@ -62,7 +62,7 @@ def _padded(x: Array, padding: Sequence[tuple[int, int]]) -> Array:
 def _correlate_rows(what: Geometry, x: Array, kernel: Array, out: Array) -> None:
     """Convolve each channel alone: rows that follow one another in memory are one long row to `np.correlate`.
 
-    What it computes where a row ends and the next begins is omitted. Measured for 1e7 elements and 3 by 3 taps: half
+    Results that span the end of a row and the next row are dropped. Measured for 1e7 elements and 3 by 3 taps: half
     the time of `scipy.ndimage.correlate`.
     """
     if out.ndim == 3:  # a single row
@@ -117,7 +117,7 @@ def _correlated(line: Array, taps: Array, mode: Literal["valid", "full"] = "vali
 
 
 def _fill(block: Array, plane: Array, corner: tuple[int, int]) -> None:
-    """Copy what of a plane lies under a block whose first element is at `corner`; zeros where nothing does."""
+    """Copy the part of a plane under a block whose first element is at `corner`; zeros outside of the plane."""
     (top, left), (high, wide) = corner, block.shape
     rows = slice(min(max(-top, 0), high), max(min(high, plane.shape[0] - top), 0))
     columns = slice(min(max(-left, 0), wide), max(min(wide, plane.shape[1] - left), 0))

@@ -11,7 +11,7 @@ from xpand_extensions.generic.histograms import _pieces as pieces
 from xpand_extensions.histograms import Histogram
 
 _BLOCK: Final = 1 << 14
-"""So many values and what is computed of them fit into the second-level cache."""
+"""So many values and their results fit into the second-level cache."""
 
 
 def bincount(
@@ -72,7 +72,7 @@ def _count_between(x: Array, edges: Array, *, all_inside: bool) -> Array:
     bins = len(edges) - 1
     hist: Array = np.zeros(bins + 1, dtype=np.intp)
     first, last = edges[0], edges[-1]
-    # The very last edge is in the last bin: there nothing is too large, and what lies in the bin after it too small.
+    # The very last edge is in the last bin: there nothing is too large, and elements in the bin after it are too small.
     lower: Array = np.append(edges[:-1], edges.dtype.type(np.inf))
     upper = np.concatenate([edges[1:-1], np.full(2, np.inf, dtype=edges.dtype)])
     scale = last - first
@@ -99,7 +99,7 @@ def histogram_bin_edges(x: Array, bins: int = 10, /, *, range: tuple[float, floa
     if range is not None:
         edges = np.linspace(*range, bins + 1, dtype=dtype)
     else:
-        with np.errstate(over="ignore", invalid="ignore"):  # what is no number or too large for one raises, below
+        with np.errstate(over="ignore", invalid="ignore"):  # other objects and too large numbers raise below
             edges = pieces.edges_of_values(np, x, bins, dtype)
     if not (edges[..., 1:] > edges[..., :-1]).all():
         raise pieces.no_edges(np, edges, bins)

@@ -37,7 +37,7 @@ def grid_sample(grid: Array, coordinates: Array, /, *, extrapolation: Any = "und
         for lane, result in enumerate(out):
             table = tables[lane if batch > 1 else 0]
             table = table[:, 0] if channels == 1 else table
-            # To multiply by 0 what lies outside is faster than to choose, for which it must be finite.
+            # To multiply outer values by 0 is faster than to choose, but they must be finite.
             finite = extrapolation == "zeros" and table.size <= out[0].size and np.isfinite(table).all()
             for first in range(0, count, block_size):
                 block = positions[lane if lanes > 1 else 0, first : first + block_size]
@@ -64,7 +64,7 @@ def _sample(table: Array, positions: Array, spatial: Sequence[int], extrapolatio
 
 
 def _corners(table: Array, axes: list[Any], index: Array, offset: int) -> Array:
-    """Interpolate along the first axis what is interpolated along the rest; `offset` adds to each index."""
+    """Interpolate along the first axis the results of interpolation along the rest; `offset` adds to each index."""
     if not axes:
         return np.take(table[offset:], index, axis=0, mode="clip")
     (step, weights, exist), *rest = axes

@@ -46,7 +46,8 @@ class NumpyAt(GenericAt):
 
     def _write(self, operation: Operation, values: Array | Scalar, mode: Mode | None) -> Array:
         values = self._values(values)
-        # NumPy's own index checks bounds as it goes. Left to the generic way: what NumPy would broadcast the other way.
+        # NumPy's own index checks bounds as it goes. The generic version handles shapes that NumPy would broadcast the
+        # other way.
         if mode not in (None, "raise") or (values.ndim > 1 and values.shape[0] == 1):
             return super()._write(operation, values, mode)
         name = f"at.{operation}"
@@ -220,7 +221,7 @@ def scatter_nd(
 
 
 def _averaged(table: Array, index: Array, values: Array) -> Array:
-    """Replace rows by the averages of the values for them, in place of what the generic way makes one after another."""
+    """Replace rows by the averages of the values for them, in place of the generic version's loop."""
     total = _updated(np.zeros_like(table), index, values, "add")
     number = np.bincount(index, minlength=len(table))[:, None]
     np.divide(total, number, out=total, where=number > 0, casting="same_kind")

@@ -1,8 +1,8 @@
 """Sparse products on CuPy: a kernel for real matrices by rows, else the generic way.
 
 Not `cupyx.scipy.sparse`: its products wait for the device to be told whether indices are sorted and unique, as they
-needn't be here. The kernel sums what the rows have, whatever the order, and doesn't see padding, which is beyond the
-last row's end. It adds up in the same order each time.
+needn't be here. The kernel sums the entries of the rows, whatever the order, and doesn't see padding, which is beyond
+the last row's end. It adds up in the same order each time.
 """
 
 from functools import cache

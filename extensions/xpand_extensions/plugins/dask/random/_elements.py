@@ -1,4 +1,4 @@
-"""Random numbers of many keys at once on Dask: block by block, by what the library of the blocks does."""
+"""Random numbers of many keys at once on Dask: block by block, by the functions of the blocks' library."""
 
 from functools import partial
 from typing import Any

@@ -1,7 +1,7 @@
 """Loops of a known number of steps on JAX, differentiable by reverse mode in the memory of its square root.
 
-A scan keeps what each step needs for its derivative. Cut into blocks that are computed anew when they are
-differentiated, it keeps what is carried from block to block, and what the steps of one block need.
+A scan saves the residuals of each step. Cut into blocks that are computed anew when they are
+differentiated, it saves the carry from block to block, and the residuals of one block.
 """
 
 import math

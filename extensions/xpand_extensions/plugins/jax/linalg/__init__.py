@@ -82,7 +82,7 @@ def triangular_solve(
         b = b[:, None] if left_side else b[None, :]
     a, b = checks.broadcast_stacks(xp, a, b)
     if conjugate and not transpose:
-        a = a.conj()  # JAX conjugates what it transposes, and nothing else
+        a = a.conj()  # JAX conjugates transposed operands only
     x = jax.lax.linalg.triangular_solve(
         a,
         b,

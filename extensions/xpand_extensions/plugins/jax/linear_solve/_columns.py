@@ -1,6 +1,6 @@
 """Conjugate gradients of many systems of one matrix at once on JAX, with vectors as columns.
 
-So what belongs to one unknown of all systems lies together: sums over unknowns are taken by whole vector registers, and
+So the values of one unknown of all systems lie together: sums over unknowns are taken by whole vector registers, and
 the shifts of a product by diagonals move whole rows. Measured for 64 systems of 64x64 cells, in one thread: two thirds
 of the time. Of few systems the rows would be too short, and matrices of their own would have to be turned too.
 """

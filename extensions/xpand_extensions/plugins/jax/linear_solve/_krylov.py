@@ -39,7 +39,7 @@ def krylov(
     if system.is_of_arrays:
         compiled: Found = _compiled(given, arrays, structure, static, method, order, stops)
         return compiled
-    # A function may have changed since it was compiled last: what it closes over can't be seen.
+    # A function may have changed since it was compiled last: captured values can't be seen.
     again = jax.jit(partial(_solve, structure=structure, static=static, **options))
     result: Found = again(given, arrays)
     return result

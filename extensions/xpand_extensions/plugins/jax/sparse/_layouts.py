@@ -80,7 +80,7 @@ class Rows(Layout):
     __slots__ = ("columns", "container", "values")
 
     def __init__(self, container: Sparse, values: tuple[Array, ...], columns: tuple[Array, ...]) -> None:
-        """Keep the parts: what the rows lack has the value zero."""
+        """Keep the parts: missing entries of rows have the value zero."""
         self.container, self.values, self.columns = container, values, columns
 
     @property

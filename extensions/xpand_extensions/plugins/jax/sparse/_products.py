@@ -116,7 +116,7 @@ def csr_plan(indices: Array, indptr: Array, /, *, shape: Shape) -> CSRPlan | Non
     nse = indices.shape[0]
     slots = _slots(indptr, nse) if _is_on_host(indptr) else 0
     offsets = diagonals_of(indices, indptr, shape, _MOST_PADDING) if slots and _is_on_host(indices) else ()
-    # At once inside of what is traced, too: the plan outlives it.
+    # Eagerly inside traced functions, too: the plan outlives them.
     with jax.ensure_compile_time_eval():
         diagonals = tuple([placed_like(indptr, np.zeros((0, shape[0] + each), dtype=indptr.dtype)) for each in offsets])
         return CSRPlan(csr_rows(indptr, nse=nse), placed_like(indptr, np.arange(slots, dtype=indptr.dtype)), diagonals)
@@ -180,7 +180,7 @@ def _of_bcsr(shape: Shape, values: Array, x: Array, indices: Array, indptr: Arra
 
 
 def _in_step(values: Array, x: Array, indices: Array, indptr: Array, slots: int, wide: bool) -> Array:
-    """Sum all rows in step: the first entries of all, then the second ones, …; what a row lacks is zero."""
+    """Sum all rows in step: the first entries of all, then the second ones, …; missing entries are zero."""
     first, end = indptr[:-1], indptr[1:]
     positions = [first + i for i in range(slots)]
     taken = [jnp.where(p < end, values.at[..., p].get(mode="clip"), 0) for p in positions]

@@ -1,7 +1,7 @@
 """Elementwise operations on NumPy arrays, several in one pass: block by block, each small enough for the cache.
 
 NumPy's own functions work on the blocks, so the values are those that it gives without this. On a chain of twelve
-operations over 5e6 numbers this takes half of what whole arrays take; numexpr takes 1.6 times as much as those, and
+operations over 5e6 numbers this takes half as long as whole arrays; numexpr takes 1.6 times as much as those, and
 a ufunc compiled by numba 0.6 times.
 """
 
@@ -101,7 +101,7 @@ class _Writer:
         return len(x.shape) == len(self.shape) and x.shape[0] == self.shape[0]
 
     def _body(self, names: dict[Variable, str]) -> list[str]:
-        """Write the operations on one block, with buffers taken up again once what they hold has been used."""
+        """Write the operations on one block, with buffers reused after their last use."""
         left = Counter(x for equation in self.equations for x in equation.inputs if isinstance(x, Variable))
         held: dict[Variable, int] = {}
         lines = []

@@ -38,7 +38,7 @@ def factor_lu(a: Array, /) -> LUParts:
         factors = generic.instead(xp, regular, factors, generic.identity(xp, a))
         unit = np.eye(size, dtype=a.dtype, order="F")
         lanes = [pair if fine else (unit, pair[1]) for pair, fine in zip(lanes, regular.flat)]
-    with np.errstate(all="ignore"):  # it may overflow, to what means singular
+    with np.errstate(all="ignore"):  # it may overflow, which means singular
         sums = generic.row_sums(xp, safe)
         solve, transposed = (_of_lanes(getrs, lanes, transposed=each) for each in (False, True))
         condition = estimate(xp, sums, a.dtype, solve, transposed, _starts(sums, a))
@@ -62,7 +62,7 @@ def _of_lanes(getrs: Any, lanes: list[tuple[Array, Array]], *, transposed: bool)
 
 
 def _starts(sums: Array, a: Array) -> Array:
-    """Return what an estimate begins with, made once for each size."""
+    """Return the start vectors of an estimate, made once for each size."""
     key = a.shape[-1], a.dtype.char
     found = _STARTS.get(key)
     if found is None:

@@ -67,7 +67,7 @@ class _Factors:
             return np.inf, Status.SINGULAR
         self.solve = factors.solve
         self.bytes += factors.nnz * (a.dtype.itemsize + 4)
-        with np.errstate(all="ignore"):  # what overflows is singular
+        with np.errstate(all="ignore"):  # overflow means singular
             sums = np.asarray(abs(a).sum(axis=1))
             condition = estimate(xp, sums, a.dtype, factors.solve, lambda b: factors.solve(b, "T"))
         is_regular = condition < 1 / np.finfo(a.dtype).eps
@@ -80,7 +80,7 @@ def _columns(parts: tuple[Array, ...], format: str, size: int) -> Any:
     if format == "coo":
         return coo_array((values, tuple(pattern)), shape=(size, size)).tocsc()
     indices, indptr = pattern
-    used = int(indptr[-1])  # what comes after it is padding
+    used = int(indptr[-1])  # the entries after it are padding
     make = csc_array if format == "csc" else csr_array
     a = make((values[:used], indices[:used], indptr), shape=(size, size))
     if format == "csr":

@@ -54,7 +54,7 @@ def krylov(
         "stops": stops,
         "loop_of": loop_of,
     }
-    # What overflows or divides by zero is a system that fails, and says so in its status.
+    # A system that overflows or divides by zero fails, as its status says.
     with np.errstate(all="ignore"):
         if b.ndim == 1 or method != "cg" or not _is_one_by_one(system, b):
             return Found(*run(b, x0, rtol, atol, **options))
@@ -69,7 +69,7 @@ def krylov(
 
 
 def _is_one_by_one(system: Any, b: Array) -> bool:
-    """Tell whether to solve one after the other: what a step works on stays in the cache, and none waits."""
+    """Tell whether to solve one after the other: the data of a step stays in the cache, and none waits."""
     return (
         isinstance(system.operator, Matrix)
         and not system.is_preconditioned
@@ -168,7 +168,7 @@ class InPlace(Loop):
     """The loop, with steps that make no arrays but the product."""
 
     def __init__(self, *args: Any, layouts: Layouts) -> None:
-        """Take what a loop takes, and where to keep layouts."""
+        """Take the arguments of a loop, and the store of layouts."""
         super().__init__(*args)
         self.layouts = layouts
 

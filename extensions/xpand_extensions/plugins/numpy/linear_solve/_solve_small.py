@@ -40,7 +40,7 @@ def solve_small(a: Array, b: Array, rtol: float | None, atol: float, /) -> tuple
     if kind is None or not 0 < b.size <= MOST:
         return None
     getrf, getrs, getri = kind.routines
-    with np.errstate(all="ignore"):  # what overflows is singular
+    with np.errstate(all="ignore"):  # overflow means singular
         factors, pivots, _ = getrf(a)
         # So NaN, and infinities in the matrix, go the long way too, and those whose pivots have no inverse.
         if not np.minimum.reduce(abs(factors.diagonal())) >= kind.least:
@@ -50,7 +50,7 @@ def solve_small(a: Array, b: Array, rtol: float | None, atol: float, /) -> tuple
         condition = np.maximum.reduce(abs(inverse) @ np.add.reduce(abs(a), axis=1))
         residual = b - a @ x
         size, wanted = _norm(residual), _norm(b)
-    # Squares beyond the data type's range, and what isn't finite.
+    # Squares beyond the data type's range, and values that aren't finite.
     if not (kind.least_norm < wanted < kind.most_norm and condition < inf and size < inf):
         return None
     if not condition < kind.most_condition:

@@ -75,7 +75,7 @@ def hash_one(key: tuple[int, int], counter: int) -> tuple[int, int]:
 def _hash_few(key: tuple[int, int], start: int, count: int) -> tuple[int, int]:
     """Hash counters all at once, as the lanes of 64 bits of one integer: a call of NumPy's takes longer than all of it.
 
-    The upper halves of the lanes of the first word collect what sums carry over, too little to reach the next lane.
+    The upper halves of the lanes of the first word collect the carries of sums, too little to reach the next lane.
     """
     ones, steps = _lanes(count)
     mask = _MASK * ones
@@ -107,7 +107,7 @@ def _fill_few(key: tuple[int, int], out: Any, finish: Finish, start: int) -> Non
     finish(first, second, out)
 
 
-# What becomes of the words
+# Operations on the words
 
 
 def both_words(x: Words, y: Words, out: Any) -> None:

@@ -20,7 +20,7 @@ def poisson_elements(keys: Any, lam: Any, /) -> Any:
 def binomial_elements(keys: Any, n: Any, p: Any, /) -> Any:
     if p.dtype in DTYPES:
         return _rows(_binomial, keys, n, p)
-    with np.errstate(all="ignore"):  # narrow numbers overflow in what is not taken
+    with np.errstate(all="ignore"):  # narrow numbers overflow in values that are not used
         return generic.binomial_elements(keys, n, p)
 
 

@@ -1,4 +1,4 @@
-"""Random numbers on NumPy of many keys, one each, or at some of the positions of an array: what trials are made of.
+"""Random numbers on NumPy of many keys, one each, or at some of the positions of an array, for trials.
 
 The functions work on parts of an array that stay in a processor's cache; words are arrays of uint32 of one axis.
 """
@@ -21,7 +21,7 @@ DTYPES: Final = tuple(_UNIFORM)
 
 
 def hashed(key: Words, low: Any = 0, high: Any = 0) -> Words:
-    """Return what Threefry makes of counters, given by their words, under keys."""
+    """Return Threefry's output for counters, given by their words, under keys."""
     schedule = key[0], key[1], key[0] ^ key[1] ^ np.uint32(PARITY)
     x, y = np.broadcast_arrays(schedule[0] + high, schedule[1] + low)
     # Either may be a view of a single number, or of the other's shape alone.

@@ -14,7 +14,7 @@ _BLOCK_SIZE: Final = 2**15
 
 def gamma_elements(keys: Any, a: Any, /, *, log_space: bool) -> Any:
     if a.dtype not in DTYPES:
-        with np.errstate(all="ignore"):  # narrow numbers overflow in what is not taken
+        with np.errstate(all="ignore"):  # narrow numbers overflow in values that are not used
             return generic.gamma_elements(keys, a, log_space=log_space)
     words = np.ascontiguousarray(np.moveaxis(keys, -1, 0)).reshape(2, -1)
     parameters = np.ascontiguousarray(a).reshape(-1)

@@ -41,7 +41,7 @@ def to_native(a: Sparse, /, *, format: Format | None = None) -> Any:
         return _COMPRESSED[a.format][1]((values, indices, indptr), shape=a.shape)
     made = _COMPRESSED[a.format][1](a.shape, dtype=a.dtype)
     made.data, made.indices, made.indptr = values, indices, indptr
-    # What isn't promised is for SciPy to find out.
+    # SciPy finds out other properties.
     if a.is_sorted:
         made.has_sorted_indices = True
         if a.is_unique:

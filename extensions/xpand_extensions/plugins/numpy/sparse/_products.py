@@ -11,7 +11,7 @@ from scipy.sparse import _sparsetools as kernels
 from xpand._typing import Array
 from xpand_extensions.sparse._products import CSRPlan, Shape
 
-_BLOCK: Final = 1 << 15  # elements, so that what is multiplied stays in the cache
+_BLOCK: Final = 1 << 15  # elements, so that the operands stay in the cache
 _NARROW: Final = np.dtype(np.float16)
 
 
@@ -155,5 +155,5 @@ def without_padding(values: Array, rows: Array, columns: Array, shape: Shape) ->
 
 
 def _wide(x: Array) -> Array:
-    """Turn what the kernels don't know, float16, into what they do."""
+    """Convert float16, which the kernels lack, to a type that they have."""
     return x.astype(np.float32) if x.dtype == _NARROW else x

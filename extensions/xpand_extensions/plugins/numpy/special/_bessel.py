@@ -29,7 +29,7 @@ def i1e(x: Array, /) -> Array:
 
 
 def _corrected(result: Array, x: Array, function: Callable[[Array], Array]) -> Array:
-    """Compute anew what isn't finite: SciPy's overflow where exp(x) does, and are NaN at infinity."""
+    """Recompute values that aren't finite: SciPy's overflow where exp(x) does, and are NaN at infinity."""
     finite = np.isfinite(result)
     if finite.all():
         return result
