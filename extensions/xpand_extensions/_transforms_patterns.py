@@ -5,22 +5,51 @@ pattern, and so are directions and Jacobians.
 """
 
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any, Self
 
 from xpand import _arguments, array_namespace, trees
 from xpand._typing import Array
 
-from .sparse._containers import Sparse
+
+class Container:
+    """The base of tree nodes whose values transformations trace, and whose pattern, arrays of integers, they don't.
+
+    A class of such nodes inherits from it, as `sparse.Sparse` does: so transformations know no class of containers. The
+    leaves are those of the values, the pattern and the plan, in this order; the plan is a tree of arrays that were
+    computed from the pattern, or None.
+    """
+
+    __slots__ = ()
+
+    _values: Array
+    _sparse_shape: tuple[int, ...]
+    _plan: Any
+
+    if TYPE_CHECKING:
+
+        @property
+        def values(self) -> Array: ...
+        @property
+        def pattern(self) -> tuple[Array, ...]: ...
+        @property
+        def batch_ndim(self) -> int: ...
+        @property
+        def dense_ndim(self) -> int: ...
+        @property
+        def ndim(self) -> int: ...
+        def _static(self) -> tuple[Any, ...]: ...
+        @classmethod
+        def _of(cls, values: Any, pattern: tuple[Any, ...], static: tuple[Any, ...], plan: Any = None) -> Self: ...
 
 
 def is_container(x: Any) -> bool:
     """Tell whether something is a container, for walks through trees that end there."""
-    return isinstance(x, Sparse)
+    return isinstance(x, Container)
 
 
 def has_containers(tree: trees.Tree) -> bool:
     """Tell whether there are containers in a tree."""
-    return any(isinstance(x, Sparse) for x in trees.leaves(tree, is_leaf=is_container))
+    return any(isinstance(x, Container) for x in trees.leaves(tree, is_leaf=is_container))
 
 
 def flatten_values(tree: trees.Tree) -> "tuple[list[Any], trees.Structure | Patterned]":
@@ -31,7 +60,7 @@ def flatten_values(tree: trees.Tree) -> "tuple[list[Any], trees.Structure | Patt
     patterns: list[tuple[Any, ...]] = []
 
     def shell(x: Any) -> Any:
-        if not isinstance(x, Sparse):
+        if not isinstance(x, Container):
             return x
         patterns.append((x.pattern, x._static(), x._plan))
         return _Shell(type(x), (x._sparse_shape, x.dense_ndim), x._values)
@@ -50,7 +79,7 @@ class _Shell:
 
     __slots__ = ("cls", "kind", "values")
 
-    def __init__(self, cls: type[Sparse], kind: tuple[Any, ...], values: Any) -> None:
+    def __init__(self, cls: type[Container], kind: tuple[Any, ...], values: Any) -> None:
         self.cls, self.kind, self.values = cls, kind, values
 
 
@@ -137,7 +166,7 @@ def pattern_positions(tree: trees.Tree) -> list[int]:
     positions: list[int] = []
     count = 0
     for x in trees.leaves(tree, is_leaf=is_container):
-        if isinstance(x, Sparse):
+        if isinstance(x, Container):
             length = len(trees.leaves((x.pattern, x._plan)))
             count += len(trees.leaves(x._values))
             positions += range(count, count + length)
@@ -152,7 +181,9 @@ def without_plans(tree: trees.Tree) -> trees.Tree:
     if not has_containers(tree):
         return tree
     return trees.map(
-        lambda x: x._of(x._values, x.pattern, x._static()) if isinstance(x, Sparse) else x, tree, is_leaf=is_container
+        lambda x: x._of(x._values, x.pattern, x._static()) if isinstance(x, Container) else x,
+        tree,
+        is_leaf=is_container,
     )
 
 
@@ -162,7 +193,7 @@ def stackable(tree: trees.Tree) -> trees.Tree:
         return tree
 
     def made(x: Any) -> Any:
-        if not isinstance(x, Sparse):
+        if not isinstance(x, Container):
             return x
         batch = x.values.shape[: x.batch_ndim]
         pattern = tuple(_repeated(each, batch) if batch and each.ndim == 1 else each for each in x.pattern)
@@ -181,7 +212,7 @@ def sliceable(function: str, name: str, tree: trees.Tree) -> trees.Tree:
         return tree
 
     for x in trees.leaves(tree, is_leaf=is_container):
-        if isinstance(x, Sparse) and not x.batch_ndim:
+        if isinstance(x, Container) and not x.batch_ndim:
             raise ValueError(
                 f"{function}: takes arrays along their first axes, and {name} holds {x!r}, which is no batch"
             )

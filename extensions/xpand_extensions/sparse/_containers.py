@@ -13,6 +13,7 @@ from typing import Any, ClassVar, Self
 from xpand import array_namespace, device, trees
 from xpand._typing import Array, Device, DType, Namespace
 
+from .._transforms_patterns import Container
 from . import _checks as checks
 from ._known import make_known
 from ._operators import Operators
@@ -21,7 +22,7 @@ from ._plans import plan_of
 Shape = tuple[int, ...]
 
 
-class Sparse(Operators):
+class Sparse(Operators, Container):
     """The base class of containers of every format."""
 
     __slots__ = ("_is_sorted", "_is_unique", "_plan", "_sparse_shape", "_values")

@@ -5,14 +5,13 @@ from collections.abc import Sequence
 from xpand import _arguments, array_namespace, is_concrete, trees
 from xpand._typing import Array
 
-from .._transforms_patterns import is_container
-from ..sparse._containers import Sparse
+from .._transforms_patterns import Container, is_container
 
 
 def with_fitting_plans(tree: trees.Tree) -> trees.Tree:
     """Remove the data computed from the patterns of a batch, which isn't that of a lane."""
     return trees.map(
-        lambda x: x._of(x._values, x.pattern, x._static()) if isinstance(x, Sparse) and _own(x) else x,
+        lambda x: x._of(x._values, x.pattern, x._static()) if isinstance(x, Container) and _own(x) else x,
         tree,
         is_leaf=is_container,
     )
@@ -27,7 +26,7 @@ def in_of_containers(tree: trees.Tree, axes: Sequence[int | None], leaves: Seque
     found: list[int | None] = []
     for x in trees.leaves(tree, is_leaf=is_container):
         axis = axes[len(found)]
-        if not isinstance(x, Sparse):
+        if not isinstance(x, Container):
             found.append(
                 None
                 if axis is None
@@ -59,7 +58,7 @@ def out_of_containers(
     found: list[int | None] = []
     for x in trees.leaves(tree, is_leaf=is_container):
         position = positions[len(found)]
-        if not isinstance(x, Sparse):
+        if not isinstance(x, Container):
             arrays.append(x)
             found.append(position)
             continue
@@ -76,12 +75,12 @@ def out_of_containers(
     return arrays, found
 
 
-def _own(x: Sparse) -> bool:
+def _own(x: Container) -> bool:
     """Tell whether each batch element has a pattern of its own."""
     return any(each.ndim > 1 for each in x.pattern)
 
 
-def _batch_axis(name: str, axis: int, x: Sparse, count: int) -> int:
+def _batch_axis(name: str, axis: int, x: Container, count: int) -> int:
     where = axis + x.ndim + (name == "out_axes") if axis < 0 else axis
     if not 0 <= where < count:
         raise ValueError(
