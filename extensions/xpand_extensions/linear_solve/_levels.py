@@ -10,7 +10,7 @@ from .. import autodiff, devices, sparse
 from .._dispatch import in_one_namespace, pluggable
 from .._solver_status import Status
 from ..sparse._containers import COO
-from ..sparse._pattern import eagerly, known
+from ..sparse._pattern import are_concrete, eagerly
 from ..tracing._host import on_host
 from ._condition import estimate, verdict
 from ._factorization import Factorization
@@ -88,7 +88,7 @@ def _columns_solved(steps: _Steps, b: Array) -> Array:
 
 def applies(part: COO) -> bool:
     """Tell whether to solve a triangle level by level: it isn't on the host, and its pattern is concrete."""
-    return part.coords[0].ndim == 1 and known(*part.coords) and _is_far(part.values)
+    return part.coords[0].ndim == 1 and are_concrete(*part.coords) and _is_far(part.values)
 
 
 def by_levels(part: COO, *, lower: bool) -> LevelFactorization:

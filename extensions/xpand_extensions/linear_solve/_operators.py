@@ -12,7 +12,7 @@ from .._transforms_patterns import in_namespace_of
 from ..control_flow._trees import function_of
 from ..sparse._containers import CSR, Sparse
 from ..sparse._convert import any_sparse, tocsr
-from ..sparse._pattern import known
+from ..sparse._pattern import are_concrete
 from ._factorization import Factorization
 from ._vectors import Vectors
 
@@ -190,7 +190,7 @@ def ready(tree: trees.Tree) -> trees.Tree:
 def _ready(x: Any) -> Any:
     if not isinstance(x, Sparse):
         return x
-    if not isinstance(x, CSR) and x.sparse_ndim == 2 and x.pattern[0].ndim == 1 and known(*x.pattern):
+    if not isinstance(x, CSR) and x.sparse_ndim == 2 and x.pattern[0].ndim == 1 and are_concrete(*x.pattern):
         x = tocsr(x)
     return x.prepared()
 

@@ -30,8 +30,8 @@ from ._index import getitem
 from ._join import block, block_diag, concat, stack
 from ._matmul import matmul
 from ._native import from_native, to_native
+from ._pattern import are_concrete as are_concrete
 from ._pattern import eagerly as eagerly
-from ._pattern import known as known
 from ._products import (
     CSRPlan,
     coo_matmul,

@@ -11,7 +11,7 @@ from ._containers import COO, Sparse, namespace_of
 from ._convert import any_sparse, container, tocoo, todense, trimmed
 from ._forms import by_coordinates, coo_of, pattern_work
 from ._operands import at_positions, promoted, same_positions, with_batch_of, with_like_patterns, with_promise
-from ._pattern import known, merge, merged_values
+from ._pattern import are_concrete, merge, merged_values
 from ._sparse import intersection
 from ._structure import sort, sum_duplicates
 
@@ -184,7 +184,7 @@ def _union(a: COO, b: COO) -> COO:
         return tuple(names.concat(each, axis=-1) for each in zip(given[:half], given[half:]))
 
     coords = pattern_work(work, *a.coords, *b.coords)
-    if not known(*coords):
+    if not are_concrete(*coords):
         return coo_of(joined, coords, sizes, dense_ndim=a.dense_ndim)
     plan = merge(coords, sizes)
     values = merged_values(joined, plan, a.batch_ndim)

@@ -13,7 +13,7 @@ from . import _checks as checks
 from ._assembly import CSRAssembly, assembled_values, csr_assembly
 from ._containers import COO, CSC, CSR, Sparse, namespace_of
 from ._libraries import container_of, native_format
-from ._pattern import along, eagerly, known
+from ._pattern import along, are_concrete, eagerly
 from ._products import csr_rows
 
 Format: TypeAlias = Literal["coo", "csr", "csc"]
@@ -203,19 +203,21 @@ def _compressed(function: str, a: Sparse, cls: Any) -> Any:
     checks.matrix(function, "a", a)
     coo = tocoo(a)
     is_sorted = coo.is_sorted and cls is CSR
-    if not is_sorted and coo.coords[0].ndim == 1 and known(*coo.coords):
+    if not is_sorted and coo.coords[0].ndim == 1 and are_concrete(*coo.coords):
         return assembled(coo, cls, sum_duplicates=False)
     coo = _without_padding_in_rows(coo, cls) if isinstance(a, COO) else coo
     major, minor = coo.coords if cls is CSR else coo.coords[::-1]
     size, values = coo._sparse_shape[0 if cls is CSR else 1], coo.values
     if not is_sorted:
         arrange = partial(_arranged, size)
-        positions, minor, indptr = eagerly(arrange, major, minor) if known(major, minor) else arrange(major, minor)
+        positions, minor, indptr = (
+            eagerly(arrange, major, minor) if are_concrete(major, minor) else arrange(major, minor)
+        )
         values = along(values, positions, coo.batch_ndim)
         is_sorted = isinstance(a, (CSR, CSC)) and a.is_sorted
     else:
         ends = partial(_ends, size)
-        indptr = eagerly(ends, major) if known(major) else ends(major)
+        indptr = eagerly(ends, major) if are_concrete(major) else ends(major)
     return cls._of(values, (minor, indptr), (coo._sparse_shape, is_sorted, coo.is_unique))
 
 
@@ -231,7 +233,7 @@ def _without_padding_in_rows(a: COO, cls: Any) -> COO:
     def is_padded(minor: Array) -> bool:
         return bool(array_namespace(minor).any(minor >= limit))
 
-    if known(minor) and not eagerly(is_padded, minor):
+    if are_concrete(minor) and not eagerly(is_padded, minor):
         return a
     is_sorted = a.is_sorted and cls is CSR
     if is_sorted and limit:  # clamped, entries stay in order
@@ -267,7 +269,7 @@ def _ordered(a: COO, found: CSRAssembly) -> Array:
 def _majors(indptr: Array, nse: int) -> Array:
     """Return the row of each entry."""
     expand = partial(csr_rows, nse=nse)
-    found: Array = eagerly(expand, indptr) if known(indptr) else expand(indptr)
+    found: Array = eagerly(expand, indptr) if are_concrete(indptr) else expand(indptr)
     return found
 
 
@@ -306,7 +308,7 @@ def trimmed(a: Any) -> Any:
     if used == a.nse:
         return a
     shorten = partial(_first, used)
-    indices = eagerly(shorten, a.indices) if known(a.indices) else shorten(a.indices)
+    indices = eagerly(shorten, a.indices) if are_concrete(a.indices) else shorten(a.indices)
     return type(a)._of(a.values[..., :used], (indices, a.indptr), a._static())
 
 

@@ -8,7 +8,7 @@ from xpand._typing import Array
 
 from ._containers import COO, Sparse, namespace_of
 from ._convert import Format, convert, matrix_transpose, tocoo
-from ._pattern import eagerly, known
+from ._pattern import are_concrete, eagerly
 
 Shape = tuple[int, ...]
 
@@ -46,7 +46,7 @@ def coo_of(
 
 def pattern_work(function: Callable[..., Any], *arrays: Array) -> Any:
     """Call a function of a pattern's arrays: at once where they are known."""
-    return eagerly(function, *arrays) if known(*arrays) else function(*arrays)
+    return eagerly(function, *arrays) if are_concrete(*arrays) else function(*arrays)
 
 
 def over_entries(a: Sparse, mask: Array) -> Array:
@@ -61,7 +61,7 @@ def chosen(a: COO, mask: Callable[..., Array]) -> COO:
     Entries stay in their order. In a batch of several patterns, lanes may keep different numbers: the others' positions
     become padding.
     """
-    if known(*a.coords) and a.coords[0].ndim == 1:
+    if are_concrete(*a.coords) and a.coords[0].ndim == 1:
 
         def work(*coords: Array) -> tuple[Array, tuple[Array, ...]]:
             xp = array_namespace(*coords)

@@ -10,7 +10,7 @@ from .._bounds import out_of_bounds
 from ._containers import COO, Sparse, namespace_of
 from ._convert import container, convert, matrix_transpose, tocoo
 from ._forms import chosen, coo_of, full, over_entries, pattern_work
-from ._pattern import along, eagerly, joined, known, numbered, summed
+from ._pattern import along, are_concrete, eagerly, joined, numbered, summed
 from ._sparse import positions
 from ._structure import sort, sum_duplicates
 
@@ -110,13 +110,13 @@ def _entry(a: Sparse, item: Any, axis: int) -> Any:
 def _plain(item: Any) -> bool:
     """Tell whether an array of no axes is a known integer."""
     xp = array_namespace(item)
-    return known(item) and _arguments.kind(xp, item.dtype) in _arguments.INTEGERS
+    return are_concrete(item) and _arguments.kind(xp, item.dtype) in _arguments.INTEGERS
 
 
 def _mask(mask: Array, axis: int, size: int) -> Array:
     if tuple(mask.shape) != (size,):
         raise IndexError(f"getitem: the mask of shape {tuple(mask.shape)} doesn't match axis {axis} of size {size}")
-    if not known(mask):
+    if not are_concrete(mask):
         raise TypeError(
             "getitem: what a mask chooses has a size that isn't known under jit and vmap, nor for lazy arrays; "
             "multiply by the mask instead"
@@ -126,7 +126,7 @@ def _mask(mask: Array, axis: int, size: int) -> Array:
 
 
 def _integers(xp: Any, index: Array, axis: int, size: int) -> Array:
-    if known(index) and 0 not in index.shape:
+    if are_concrete(index) and 0 not in index.shape:
         low, high = eagerly(lambda x: (int(array_namespace(x).min(x)), int(array_namespace(x).max(x))), index)
         if low < -size or high >= size:
             raise out_of_bounds("getitem", high if high >= size else low, axis, size)
@@ -208,13 +208,13 @@ def _sliced(a: COO, axis: int, item: slice) -> COO:
 
     def inside(*coords: Array) -> Array:
         x = coords[axis]
-        kept = (x >= full(x, low)) & (x <= full(x, high)) if span else x < full(x, 0)
+        inside = (x >= full(x, low)) & (x <= full(x, high)) if span else x < full(x, 0)
         steps = abs(span.step)
         if steps == 1:
-            return kept
+            return inside
         xp = array_namespace(x)
         wide = xp.astype(x, xp.int64)
-        return kept & (xp.remainder(wide - full(wide, low), full(wide, steps)) == full(wide, 0))
+        return inside & (xp.remainder(wide - full(wide, low), full(wide, steps)) == full(wide, 0))
 
     a = chosen(a, inside)
     limit = a._sparse_shape[axis]
@@ -247,7 +247,7 @@ def _taken(a: COO, axis: int, index: Array) -> COO:
         raise ValueError(
             f"getitem: an array next to slices of sparse axes must have one axis, got the shape {tuple(index.shape)}"
         )
-    if not known(index, *a.coords) or a.coords[0].ndim > 1:
+    if not are_concrete(index, *a.coords) or a.coords[0].ndim > 1:
         raise TypeError(
             "getitem: how many entries an array of indices chooses isn't known under jit with containers as arguments "
             "and for lazy arrays, nor the same for batch elements with patterns of their own; choose an integer "
@@ -289,9 +289,9 @@ def _elements(a: Sparse, items: list[Any]) -> Array:
             names.broadcast_to(names.astype(x, coords[0].dtype), (*coords[0].shape[:-1], x.shape[0]))
             for x in given[coo.sparse_ndim :]
         )
-        (kept, query), beyond = numbered(names, [coords, queries], coo._sparse_shape)
-        locations = positions(names, kept, query)
-        return locations, (names.take_along_axis(kept, locations, axis=-1) == query) & (query < full(query, beyond))
+        (stored, query), beyond = numbered(names, [coords, queries], coo._sparse_shape)
+        locations = positions(names, stored, query)
+        return locations, (names.take_along_axis(stored, locations, axis=-1) == query) & (query < full(query, beyond))
 
     locations, met = pattern_work(work, *coo.coords, *wanted)
     values = along(coo.values, locations, coo.batch_ndim)

@@ -9,7 +9,7 @@ from xpand._typing import Array
 from .._dispatch import in_one_namespace
 from ._containers import COO, Sparse, namespace_of
 from ._forms import pattern_work
-from ._pattern import along, bounded, eagerly, known
+from ._pattern import along, are_concrete, bounded, eagerly
 
 
 def same_positions(a: Sparse, b: Sparse) -> bool:
@@ -19,7 +19,7 @@ def same_positions(a: Sparse, b: Sparse) -> bool:
     if all(x is y for x, y in zip(a.pattern, b.pattern)):
         return True
     pairs = list(zip(a.pattern, b.pattern))
-    if any(tuple(x.shape) != tuple(y.shape) for x, y in pairs) or not known(*a.pattern, *b.pattern):
+    if any(tuple(x.shape) != tuple(y.shape) for x, y in pairs) or not are_concrete(*a.pattern, *b.pattern):
         return False
     return all(eagerly(_equal, x, y) for x, y in pairs)
 

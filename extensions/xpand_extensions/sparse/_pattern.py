@@ -34,14 +34,14 @@ def eagerly(function: Callable[..., Any], /, *arrays: Array) -> Any:
 
 
 @pluggable
-def known(*arrays: Array) -> bool:
-    """Tell whether the values of all arrays, one at least, are known to `eagerly`.
+def are_concrete(*arrays: Array) -> bool:
+    """Tell whether the values of all arrays, one at least, can be read by `eagerly`.
 
     >>> import numpy as np
-    >>> known(np.asarray([1, 2]))
+    >>> are_concrete(np.asarray([1, 2]))
     True
     """
-    return known.native(*arrays)(*arrays)
+    return are_concrete.native(*arrays)(*arrays)
 
 
 def used(xp: Namespace, coords: Coords, sizes: Sequence[int]) -> Array:
@@ -118,7 +118,7 @@ class Merge(NamedTuple):
 
 def merge(coords: Coords, sizes: Sequence[int], nse: int | None = None) -> Merge:
     """Find the entries at one position; where the pattern isn't known, or `nse` says how many become of them, pad."""
-    if known(*coords):
+    if are_concrete(*coords):
         return eagerly(lambda *given: _merge(given, sizes, nse, True), *coords)  # type: ignore[no-any-return]
     return _merge(coords, sizes, nse, False)
 

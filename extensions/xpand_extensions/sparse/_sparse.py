@@ -12,7 +12,7 @@ from ._convert import convert, matrix_transpose, tocoo
 from ._forms import coo_of, full, over_entries, pattern_work, shared_format
 from ._join import stack
 from ._operands import with_like_patterns
-from ._pattern import Merge, along, eagerly, joined, known, merge, numbered, summed, used
+from ._pattern import Merge, along, are_concrete, eagerly, joined, merge, numbered, summed, used
 
 
 def intersection(a: COO, b: COO) -> COO:
@@ -20,7 +20,7 @@ def intersection(a: COO, b: COO) -> COO:
 
     Where patterns aren't known, or differ among the batch elements, the positions are those of `a`.
     """
-    if known(*a.coords, *b.coords) and a.coords[0].ndim == b.coords[0].ndim == 1:
+    if are_concrete(*a.coords, *b.coords) and a.coords[0].ndim == b.coords[0].ndim == 1:
         return _common(a, b)
     a, b = with_like_patterns(a, b)
     xp, half = namespace_of(a), a.sparse_ndim
@@ -91,7 +91,7 @@ def matrix_product(a: Sparse, b: Sparse) -> Any:
     if a.shape[-1] != b.shape[-2]:
         raise ValueError(f"matmul: a of shape {a.shape} and b of shape {b.shape} do not fit together")
     batch = _arguments.broadcast_shapes("matmul", a=a.shape[:-2], b=b.shape[:-2])
-    if not known(*a.pattern, *b.pattern):
+    if not are_concrete(*a.pattern, *b.pattern):
         raise TypeError(
             "matmul: how many entries the product of two sparse matrices has isn't known under jit and JAX's and "
             "PyTorch's vmap where containers are arguments, nor for lazy arrays; close over the containers and make "

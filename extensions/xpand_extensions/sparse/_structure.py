@@ -11,7 +11,7 @@ from . import _order as order
 from ._containers import COO, CSC, CSR, Sparse, namespace_of
 from ._convert import FORMATS, Format, assembled, container, convert, matrix_transpose, tocoo
 from ._forms import by_coordinates, chosen, coo_of, full, pattern_work
-from ._pattern import along, coords_of, eagerly, flat, known, merge, merged_values
+from ._pattern import along, are_concrete, coords_of, eagerly, flat, merge, merged_values
 
 
 def sum_duplicates(a: Sparse, /, *, nse: int | None = None, format: Format | None = None) -> Any:
@@ -60,7 +60,7 @@ def _is_plain_matrix(a: Sparse) -> bool:
     if a.sparse_ndim != 2 or a.dense_ndim or any(x.ndim > 1 for x in a.pattern):
         return False
     xp = array_namespace(a.values)
-    return known(*a.pattern) and not xp.isdtype(a.dtype, "bool")
+    return are_concrete(*a.pattern) and not xp.isdtype(a.dtype, "bool")
 
 
 def _summed(a: COO, nse: int | None) -> COO:
@@ -121,7 +121,7 @@ def eliminate_zeros(a: Sparse, /) -> Any:
     <COO of shape (3,), 1 entries of float64>
     """
     a = container("eliminate_zeros", a)
-    if not known(a.values, *a.pattern):
+    if not are_concrete(a.values, *a.pattern):
         raise TypeError(
             "eliminate_zeros: how many values are not zero isn't known under jit and vmap, nor for lazy arrays; leave "
             "the zeros in, they are harmless, or call it before"

@@ -28,7 +28,7 @@ INLINED: Final = frozenset(
         "histograms.histogramdd",
         "sorting.unique",
         "sparse.eagerly",
-        "sparse.known",
+        "sparse.are_concrete",
         "sparse.to_native",
         "statistics.gradient",
         "statistics.reduce",

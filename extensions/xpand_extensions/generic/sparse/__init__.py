@@ -1,7 +1,7 @@
 """Sparse matrices with the standard alone."""
 
 from ._assembly import csr_assembly
-from ._pattern import eagerly, known
+from ._pattern import are_concrete, eagerly
 from ._products import coo_matmul, coo_todense, csr_matmul, csr_plan, csr_rmatmul, csr_rows, sampled_matmul
 
 __all__ = [
@@ -13,6 +13,6 @@ __all__ = [
     "csr_plan",
     "csr_rmatmul",
     "csr_rows",
-    "known",
+    "are_concrete",
     "sampled_matmul",
 ]

@@ -7,7 +7,7 @@ from xpand import is_concrete
 from xpand._typing import Array
 
 
-def known(*arrays: Array) -> bool:
+def are_concrete(*arrays: Array) -> bool:
     return all(is_concrete(x) for x in arrays)
 
 

@@ -162,9 +162,9 @@ def _by_rows(
         if slots:
             in_step = partial(_in_step, slots=slots, wide=wide)
             return jax.lax.platform_dependent(values, x, indices, indptr, cpu=partial(apart, in_step), default=in_step)
-        return _sum(values, x, known(indptr), indices, shape, wide, is_sorted=True)
+        return _sum(values, x, are_concrete(indptr), indices, shape, wide, is_sorted=True)
 
-    def known(indptr: Array) -> Array:
+    def are_concrete(indptr: Array) -> Array:
         return _rows(indptr, values.shape[-1]) if rows is None else rows
 
     is_one = values.ndim == 1 and x.ndim == 1 + wide

@@ -103,7 +103,7 @@ class _Writer:
     def _body(self, names: dict[Variable, str]) -> list[str]:
         """Write the operations on one block, with buffers reused after their last use."""
         left = Counter(x for equation in self.equations for x in equation.inputs if isinstance(x, Variable))
-        held: dict[Variable, int] = {}
+        buffers: dict[Variable, int] = {}
         lines = []
         for equation in self.equations:
             out = equation.outputs[0]
@@ -111,15 +111,15 @@ class _Writer:
             for x in equation.inputs:
                 if isinstance(x, Variable):
                     left[x] -= 1
-                    if not left[x] and x in held:
-                        self.free.append(held.pop(x))
+                    if not left[x] and x in buffers:
+                        self.free.append(buffers.pop(x))
             function = equation.op.function
             call = f"{self._bound(function)}({', '.join(given)}"
             target = f"o{self.outputs.index(out)}[s:e]" if out in self.outputs else None
             if isinstance(function, np.ufunc) and not equation.params:
                 if target is None:
-                    held[out] = self._buffer(np.dtype(out.dtype))
-                    target = f"u{held[out]}"
+                    buffers[out] = self._buffer(np.dtype(out.dtype))
+                    target = f"u{buffers[out]}"
                 names[out] = f"y{len(names)}"
                 lines += [f"{names[out]} = {target}", f"{call}, out={names[out]})"]
             else:

@@ -2,7 +2,7 @@
 
 from ._assembly import csr_assembly
 from ._native import to_native
-from ._pattern import eagerly, known
+from ._pattern import are_concrete, eagerly
 from ._products import coo_matmul, csr_matmul, csr_rmatmul, csr_rows, sampled_matmul
 
 __all__ = [
@@ -12,7 +12,7 @@ __all__ = [
     "csr_matmul",
     "csr_rmatmul",
     "csr_rows",
-    "known",
+    "are_concrete",
     "sampled_matmul",
     "to_native",
 ]

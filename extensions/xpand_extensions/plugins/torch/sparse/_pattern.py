@@ -11,7 +11,7 @@ from xpand.torch import _private as private
 from xpand.torch._concrete import is_traced
 
 
-def known(*arrays: Array) -> bool:
+def are_concrete(*arrays: Array) -> bool:
     return all(is_concrete(x) or is_concrete(_unwrapped(x)) for x in arrays)
 
 
