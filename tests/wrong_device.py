@@ -36,7 +36,7 @@ from xpand_extensions import (
 from xpand_extensions._capabilities import import_facades
 from xpand_extensions._dispatch import OPERATIONS
 from xpand_extensions.linear_solve._levels import solve_levels
-from xpand_extensions.linear_solve._small import solve_small
+from xpand_extensions.linear_solve._solve_dense import solve_dense
 
 X = np.asarray([0.5, 1.5, 2.5])
 KEY = np.asarray([0, 7], dtype=np.uint32)
@@ -120,7 +120,7 @@ MORE: dict[str, tuple[Any, ...]] = {
     "jit": (lambda x: jit.jit(total)(x), X),
     "krylov": (lambda a, b: linear_solve.solve(a, b, method="cg").x, SPD, X),
     # JAX has no short way of its own, and goes the long one.
-    "solve_small": (lambda a, b: (b, solve_small(a, b, None, 0.0)), SPD, X),
+    "solve_dense": (lambda a, b: (b, solve_dense(a, b, None, 0.0)), SPD, X),
     "solve_levels": (
         solve_levels,
         np.asarray([2.0, 9.0]),

@@ -19,7 +19,7 @@ from ._implicit import Criterion, Options, least_squares, square
 from ._krylov import Found, System, along
 from ._operators import Map, Matrix, of_vectors, operator_of, ready, times
 from ._results import SolveResult, norm, result_of
-from ._small import default_rtol, solve_if_small
+from ._solve_dense import default_rtol, solve_if_dense
 
 
 @clean_tracebacks
@@ -125,7 +125,7 @@ def solve(
     """
     optional = (x0, max_steps, preconditioner, symmetric, positive_definite, nullspace)
     if _is_default(optional, axis, batch_ndim, args, throw):
-        small = solve_if_small(A, b, method, rtol, atol)
+        small = solve_if_dense(A, b, method, rtol, atol)
         if small is not None:
             if throw:
                 throw_unless_converged("solve", small.method, small)

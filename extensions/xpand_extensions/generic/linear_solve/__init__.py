@@ -10,8 +10,8 @@ from xpand_extensions.linear_solve._krylov import Found
 from ._direct_dense import factor_cholesky, factor_lu, factor_qr, factor_triangular
 from ._direct_sparse import factor_sparse, solve_sparse
 from ._krylov_run import run
+from ._solve_dense import solve_dense
 from ._solve_levels import solve_levels
-from ._solve_small import solve_small
 
 __all__ = [
     "factor_cholesky",
@@ -21,7 +21,7 @@ __all__ = [
     "factor_triangular",
     "krylov",
     "solve_levels",
-    "solve_small",
+    "solve_dense",
     "solve_sparse",
 ]
 

@@ -3,7 +3,7 @@
 from ._direct_dense import factor_cholesky, factor_lu, factor_qr, factor_triangular
 from ._direct_sparse import factor_sparse, solve_sparse
 from ._krylov import krylov
-from ._solve_small import solve_small
+from ._solve_dense import solve_dense
 
 __all__ = [
     "factor_cholesky",
@@ -12,6 +12,6 @@ __all__ = [
     "factor_sparse",
     "factor_triangular",
     "krylov",
-    "solve_small",
+    "solve_dense",
     "solve_sparse",
 ]

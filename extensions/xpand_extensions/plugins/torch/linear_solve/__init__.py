@@ -2,6 +2,6 @@
 
 from ._direct_dense import factor_cholesky, factor_lu
 from ._krylov import krylov
-from ._solve_small import solve_small
+from ._solve_dense import solve_dense
 
-__all__ = ["factor_cholesky", "factor_lu", "krylov", "solve_small"]
+__all__ = ["factor_cholesky", "factor_lu", "krylov", "solve_dense"]

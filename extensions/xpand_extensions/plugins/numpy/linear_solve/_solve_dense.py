@@ -8,7 +8,10 @@ from scipy.linalg import get_lapack_funcs
 
 from xpand._typing import Array
 from xpand_extensions._solver_status import Status
-from xpand_extensions.linear_solve._small import MOST, default_rtol
+from xpand_extensions.linear_solve._solve_dense import default_rtol
+
+MOST: Final = 32
+"""The most unknowns. For so few the inverse, for an exact condition number, takes no longer than an estimate."""
 
 
 class _Kind(NamedTuple):
@@ -35,9 +38,9 @@ def _kind(name: str) -> _Kind:
 _KINDS: Final = {np.dtype(name): _kind(name) for name in ("float32", "float64", "complex64", "complex128")}
 
 
-def solve_small(a: Array, b: Array, rtol: float | None, atol: float, /) -> tuple[Array, ...] | None:
+def solve_dense(a: Array, b: Array, rtol: float | None, atol: float, /) -> tuple[Array, ...] | None:
     kind = _KINDS.get(a.dtype)
-    if kind is None or not 0 < b.size <= MOST:
+    if kind is None or b.ndim != 1 or not 0 < b.size <= MOST:
         return None
     getrf, getrs, getri = kind.routines
     with np.errstate(all="ignore"):  # overflow means singular

@@ -1,4 +1,4 @@
-"""A fast path for small dense systems, whose checks would take longer than the solution."""
+"""One dense system with concrete values, solved in one call of the library: checks and dispatch would take longer."""
 
 from typing import Any, Final
 
@@ -9,9 +9,6 @@ from .._dispatch import pluggable
 from ..tracing._core import TracedArray
 from ._results import SolveResult, result_of
 
-MOST: Final = 32
-"""The largest number of unknowns. Up to it the exact condition number, by the inverse, is as fast as an estimate."""
-
 RTOL: Final = 1e-8
 _METHODS: Final = frozenset({"auto", "lu", "direct"})
 
@@ -21,8 +18,8 @@ def default_rtol(eps: float) -> float:
     return max(RTOL, 100 * eps)
 
 
-def solve_if_small(A: Any, b: Any, method: Any, rtol: Any, atol: Any) -> SolveResult | None:
-    """Solve one small concrete dense system by LU; return None for any other arguments."""
+def solve_if_dense(A: Any, b: Any, method: Any, rtol: Any, atol: Any) -> SolveResult | None:
+    """Solve one concrete dense square system by LU factors; return None for all other systems."""
     cls = type(A)
     if cls is not type(b) or type(method) is not str or method not in _METHODS:
         return None
@@ -31,30 +28,29 @@ def solve_if_small(A: Any, b: Any, method: Any, rtol: Any, atol: Any) -> SolveRe
     if not _arguments.is_array(A) or isinstance(A, TracedArray) or A.dtype != b.dtype:
         return None
     shape = A.shape
-    if len(shape) != 2 or b.shape != shape[:1] or shape[0] != shape[1] or shape[0] > MOST:
+    if len(shape) != 2 or shape[0] != shape[1] or b.ndim not in (1, 2) or b.shape[0] != shape[0]:
         return None
     if not (is_concrete(A) and is_concrete(b)):
         return None
-    found = solve_small.native(A, b)(A, b, rtol, atol)
+    found = solve_dense.native(A, b)(A, b, rtol, atol)
     return None if found is None else result_of(f"lu ({library_name(array_namespace(A))})", *found)
 
 
 @pluggable
-def solve_small(a: Array, b: Array, rtol: float | None, atol: float, /) -> tuple[Array, ...] | None:
-    """Solve one concrete dense system by LU, and determine its status, in as few calls as possible.
+def solve_dense(a: Array, b: Array, rtol: float | None, atol: float, /) -> tuple[Array, ...] | None:
+    """Solve one concrete dense system by LU, and determine its status, in one call of the library.
 
     Args:
         a: A matrix, of shape `(n, n)`.
-        b: A vector, of shape `(n,)` and the same data type.
+        b: A vector, of shape `(n,)`, or a matrix of columns, `(n, k)`, of the same data type.
         rtol: The tolerance relative to `b`; None for the default of `solve`.
         atol: The absolute tolerance.
 
     Returns:
-        The fields of a `SolveResult`; None where the system isn't small or isn't plain, or the library has no fast
-        path, so that the general path is needed.
+        The fields of a `SolveResult`; None where the library has no faster way for this system than `solve`.
 
     >>> import numpy as np
-    >>> solve_small(np.asarray([[2.0, 1.0], [1.0, 3.0]]), np.asarray([3.0, 4.0]), None, 0.0)[0]
+    >>> solve_dense(np.asarray([[2.0, 1.0], [1.0, 3.0]]), np.asarray([3.0, 4.0]), None, 0.0)[0]
     array([1., 1.])
     """
-    return solve_small.native(a, b)(a, b, rtol, atol)
+    return solve_dense.native(a, b)(a, b, rtol, atol)
