@@ -174,7 +174,7 @@ def to_batched(
             leaves it out, "keep" yields it as it is.
 
     Returns:
-        An iterator; each batch is cut when it is asked for.
+        An iterator; each batch is sliced when it is needed.
 
     Raises:
         TypeError: `x` is no array, or an option of the wrong type.

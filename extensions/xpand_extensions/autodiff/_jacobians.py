@@ -33,7 +33,7 @@ def jacrev(
         allow_int: As in `grad`.
 
     Returns:
-        A function of the same arguments that returns a tree like the output; in the place of each array of it, a tree
+        A function of the same arguments that returns a tree like the output; in place of each array of it, a tree
         like the argument (a tuple of such for several), whose arrays have the output's axes before their own.
 
     Raises:

@@ -41,7 +41,7 @@ class Profiling:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
-        """End, whatever was raised; save where that was asked for."""
+        """Finish, also after an exception; save the profile if that was requested."""
         stack, found, recorder = self._open.pop()
         stack.close()
         found._finish(recorder)

@@ -1,4 +1,4 @@
-"""The results of a profile that has ended, and their output."""
+"""The results of a finished profile, and their output."""
 
 import json
 import os
@@ -189,7 +189,7 @@ class Profile:
         return [entry for thread in self._selected(method) for entry in thread]
 
     def _selected(self, method: str) -> list[tuple[Entry, ...]]:
-        """Return the entries of each thread that are of the libraries asked for."""
+        """Return the entries of each thread that belong to the requested libraries."""
         threads = self._ended(method)
         if self._libraries is None:
             return threads

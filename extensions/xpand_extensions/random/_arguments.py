@@ -2,7 +2,7 @@
 
 - `key_of(function, key) -> (xp, key)`: one key, of any library;
 - `shape_of(function, shape, *params)`: the shape of the samples, a tuple of ints, to which parameters broadcast;
-- `float_dtype(function, xp, dtype, key)`: a real floating-point data type, the default one where none is asked for; and
+- `float_dtype(function, xp, dtype, key)`: a real floating-point data type, the default one if none is given; and
   others for other kinds.
 
 A key is an array of uint32 of shape (2,) on every library, so that it goes through trees, `vmap`, `scan` and `jit` as

@@ -18,7 +18,7 @@ _LAST = 2**32 - 1
 
 
 class Generator:
-    """A source of random numbers that goes on from call to call: a key, and a counter that is folded into it.
+    """A source of random numbers that advances from call to call: a key, and a counter that is folded into it.
 
     Every function of `random` that takes a key is a method, without the key: `generator.normal((3,))` is
     `random.normal(generator.next_key(), (3,))`. So the same seed makes the same numbers on every library. Calls from

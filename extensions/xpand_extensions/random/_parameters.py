@@ -38,7 +38,7 @@ def drawn(
 ) -> Draw:
     """Check the arguments of a distribution whose parameters broadcast to the shape of its samples.
 
-    The data type, where none is asked for, is the default one, or what it and the parameters promote to. The parameters
+    The data type, if none is given, is the default one, or that to which it and the parameters promote. The parameters
     are converted to it; with `computed_in`, to the data type of this array; of a number, to `wide_dtype`.
 
     Raises:

@@ -361,7 +361,7 @@ def bare(x: Any) -> Any:
     """Take the library's own array out of a traced one that no interpreter traces; leave the rest as it is.
 
     Raises:
-        LeakedArrayError: The transformation that made the array has ended.
+        LeakedArrayError: The transformation that made the array has finished.
     """
     if isinstance(x, TracedArray):
         trace = x._trace
@@ -377,7 +377,7 @@ def library_array(x: TracedArray, what: str, advice: str = "") -> Any:
 
     Raises:
         TracedError: A transformation traces it.
-        LeakedArrayError: One did, and has ended.
+        LeakedArrayError: One did, and has finished.
     """
     found = bare(x)
     if found is x:

@@ -66,7 +66,7 @@ class Applied(Node):
     __slots__ = ("args", "op", "params", "positions")
 
     def __init__(self, aval: Any, op: Op, args: list[Any], params: dict[str, Any], positions: dict[int, Node]) -> None:
-        """Take the arguments with an `Aval` in the place of each tangent."""
+        """Take the arguments, with an `Aval` in place of each tangent."""
         super().__init__(aval.shape, aval.dtype)
         self.op, self.args, self.params, self.positions = op, args, params, positions
 

@@ -54,7 +54,7 @@ def while_loop(
 
 
 def _with_constants(body: Body, count: int, fixed: Sequence[int], outputs: Sequence[Any]) -> Body:
-    """Make constants, after the first `count` inputs, of what is carried in some positions."""
+    """Convert the carry at some positions to constants, after the first `count` inputs."""
     graph = body.graph
     carried = graph.inputs[count:]
     inputs = [*graph.inputs[:count], *(carried[i] for i in fixed)]
@@ -71,7 +71,7 @@ def while_body(
     init: Sequence[Any],
     limit: int | None,
 ) -> list[Any]:
-    """Loop with bodies of constants and what is carried."""
+    """Loop with bodies of constants and the carry."""
     op = namespace.operation("while_loop", _run_while)
     params = {"test": test, "body": body, "tested": len(of_test), "constants": len(of_body), "limit": limit}
     return list(map(bare, bind(op, [*of_test, *of_body, *init], params)))

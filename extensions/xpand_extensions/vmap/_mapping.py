@@ -264,6 +264,6 @@ def spread_axes(function: str, name: str, axes: Axes, tree: trees.Tree) -> list[
         trees.map(lambda axis, part: found.extend([axis] * len(trees.leaves(part))), axes, tree, is_leaf=is_end)
     except (ValueError, TypeError):
         raise ValueError(
-            f"{function}: {name} must be an integer, None, or a tree that the arrays' tree begins with, got {axes}"
+            f"{function}: {name} must be an integer, None, or a tree that is a prefix of the arrays' tree, got {axes}"
         ) from None
     return found

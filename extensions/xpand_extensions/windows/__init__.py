@@ -60,7 +60,7 @@ def sliding_window_view(
         window_dilation: How far one element of a window is from the next, along each windowed axis.
 
     Returns:
-        An array of the shape of `x`, with the number of windows in the place of each windowed axis, followed by
+        An array of the shape of `x`, with the number of windows in place of each windowed axis, followed by
         `window_shape`. On NumPy a read-only view, on PyTorch a view; on other libraries a copy, which has
         `prod(window_shape)` times as many elements as `x`: the window reductions need no such copy.
 

@@ -42,7 +42,7 @@ def window_reduce(
         window_dilation: How far one element of a window is from the next, along each windowed axis.
 
     Returns:
-        An array of the data type of `x` and its shape, with the number of windows in the place of each windowed axis.
+        An array of the data type of `x` and its shape, with the number of windows in place of each windowed axis.
 
     Raises:
         TypeError: `x` is no array, `function` can't be called or returns another data type, `initial` doesn't promote,

@@ -28,7 +28,7 @@ def max_pool(
         window_dilation: How far one element of a window is from the next, along each spatial axis.
 
     Returns:
-        Images of the same data type, with the number of windows in the place of each spatial axis.
+        Images of the same data type, with the number of windows in place of each spatial axis.
 
     Raises:
         TypeError: `x` is no array or of another data type; a size is no integer.

@@ -30,7 +30,7 @@ def window_sum(
         window_dilation: How far one element of a window is from the next, along each windowed axis.
 
     Returns:
-        An array of the data type of `x` and its shape, with the number of windows in the place of each windowed axis.
+        An array of the data type of `x` and its shape, with the number of windows in place of each windowed axis.
         NaN where an element of the window is. Integers that overflow wrap around.
 
     Raises:

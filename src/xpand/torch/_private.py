@@ -170,7 +170,7 @@ allow_requires_grad: Callable[[bool], AbstractContextManager[Any]] = _function(
 """Allow `x.requires_grad_()` within torch.func in a `with` block. Public: none."""
 
 unwrap_dead: Callable[[Sequence[Array]], tuple[Array, ...]] = _function("torch._functorch.utils:unwrap_dead_wrappers")
-"""Take off the wrappers of levels that have ended. Public: none."""
+"""Remove the wrappers of finished levels. Public: none."""
 
 SingleLevelFunction: Any = _class("torch.autograd.function:_SingleLevelFunction")
 """The class of derivatives at one level. Public: `torch.autograd.Function`, which acts on all levels at once."""

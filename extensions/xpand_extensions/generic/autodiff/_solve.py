@@ -63,7 +63,7 @@ def _solved(
     found = solved_directly(_is_traced, (*arrays, *outer), lambda: functions[1](first, *args))
     if found is not None:
         return found  # type: ignore[no-any-return]
-    made = equation(*map(with_own_cells, functions))  # they are called again when derivatives are asked for
+    made = equation(*map(with_own_cells, functions))  # derivatives call them again
     has_closures = bool(outer) or not any(map(_is_traced, arrays))  # those that were not found, too
     outs = solved(traced_namespace(array_namespace(*arrays)), made, arrays, has_closures)
     return tuple(outs[: made.size[0]]), tuple(outs[made.size[0] :])

@@ -15,7 +15,7 @@ from ._traced import is_traced, traced_among
 
 Arrays: TypeAlias = "tuple[Array, ...]"
 Decide: TypeAlias = "Callable[[Array, bool], tuple[bool, bool]]"
-"""Takes a condition and whether the loop has a bound; returns whether to go on, and whether some lanes have ended."""
+"""Takes a condition and whether the loop has a bound; returns whether to continue, and whether some lanes stopped."""
 
 
 def while_loop(
@@ -60,7 +60,7 @@ def fori_loop(lower: Any, upper: Any, body_fun: Callable[..., Any], init_val: Ar
 def looped(
     cond_fun: Callable[..., Any], body_fun: Callable[..., Any], init_val: Arrays, max_iter: Any, decide: Decide
 ) -> Arrays:
-    """Run a loop, and stack the values at the steps asked for where `max_iter` is a tuple."""
+    """Run a loop, and stack the values at the requested steps if `max_iter` is a tuple."""
     wanted = max_iter if isinstance(max_iter, tuple) else ()
     last = init_val
     saved = {}
@@ -116,7 +116,7 @@ def _states(
         if not running:
             return
         if masked:
-            # Lanes that have ended step on from where they began, which nothing traces: no step from where they
+            # Finished lanes step from their initial carry, which nothing traces: no step from where they
             # ended, which may be undefined, nor from there makes their gradients NaN.
             first = tuple(map(stop_gradient, start)) if first is None else first
             carry = _select(active, stepped_safely(body_fun, carry, partial(_select, active, carry, first)), carry)

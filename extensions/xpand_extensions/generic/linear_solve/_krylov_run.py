@@ -121,7 +121,7 @@ class Loop:
         return met, size, normal
 
     def advance(self, carry: Carry, stop: int) -> Carry:
-        """Go on until all systems have ended or taken so many steps."""
+        """Continue until all systems are finished or have taken so many steps."""
 
         def waiting(carry: Carry) -> Array:
             return (carry.status == _RUNNING) & (carry.steps < stop)
@@ -152,7 +152,7 @@ class Loop:
     def repeat(
         self, is_running: Callable[[Carry], Array], body: Callable[[Carry], Carry], carry: Carry, bound: int
     ) -> Carry:
-        """Loop while any system goes on: in Python as long as that is known, else as a loop of the library."""
+        """Loop while any system is running: in Python while that is concrete, otherwise as a loop of the library."""
 
         def any_running(carry: Carry) -> Array:
             return self.xp.any(is_running(carry))
@@ -271,7 +271,7 @@ def run(
     bounded: bool = False,
     arranged: Callable[[Any], Any] = lambda system: system,
 ) -> tuple[Array, ...]:
-    """Solve, and say how, after each number of steps asked for.
+    """Solve, and return the state after each requested number of steps.
 
     `arranged` brings the system into another form for its products. With `bounded` as many steps are taken as there may
     be, whether or not a system has ended; and a method begins again but once.

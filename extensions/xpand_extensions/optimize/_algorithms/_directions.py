@@ -79,13 +79,13 @@ class Pairs(NamedTuple):
     """Shape `(*batch, history, n)`."""
     changed: Array
     scale: Array
-    """The inverse Hessian to begin with, a multiple of the identity: shape `(*batch)`."""
+    """The initial inverse Hessian, a multiple of the identity: shape `(*batch)`."""
 
 
 class LimitedMemory:
     """L-BFGS, in the compact form of Byrd, Nocedal and Schnabel (1994), theorem 2.2.
 
-    It takes a few products of matrices in the place of two loops over the history, which are many small operations.
+    It takes a few products of matrices instead of two loops over the history, which are many small operations.
     """
 
     is_steepest = True

@@ -14,7 +14,7 @@ def is_known(state: trees.Tree) -> bool:
 
 
 def any_of(active: Array) -> Array:
-    """Tell whether a problem of a batch goes on: an array of shape ()."""
+    """Tell whether any problem of a batch is running: an array of shape ()."""
     return array_namespace(active).any(active) if active.ndim else active
 
 

@@ -130,7 +130,7 @@ def _distributed(x: Any, sharding: NamedSharding) -> Any:
 
 
 def _axis(name: Any) -> names.Axis:
-    # The position is asked for each time: an array would be stale where JAX has kept what it compiled.
+    # The position is computed each time: an array would be stale where JAX reuses a compiled program.
     return names.Axis(jax.lax.axis_size(name), lambda: jax.lax.axis_index(name))
 
 

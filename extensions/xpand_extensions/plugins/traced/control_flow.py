@@ -61,7 +61,7 @@ def while_loop(
     namespace = array_namespace(*init_val)
     if not isinstance(max_iter, tuple):
         return _wrapped(namespace, _while.while_loop(namespace, cond_fun, body_fun, init_val, max_iter))
-    # The trajectory: from each number of steps asked for to the next.
+    # The trajectory: from each requested number of steps to the next.
     found: dict[int, Arrays] = {}
     carry, done = init_val, 0
     for number in sorted(set(max_iter)):

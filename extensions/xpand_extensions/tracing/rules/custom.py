@@ -1,4 +1,4 @@
-"""Rules of functions that bring their own, and of those that are computed again."""
+"""Rules of functions with custom rules, and of checkpointed ones."""
 
 from typing import Any, Final
 

@@ -171,7 +171,7 @@ class _Reverse(jax.custom_vjp):  # type: ignore[misc]
             if symbolic_zeros:
                 xs, perturbed = tuple(x.value for x in xs), tuple(x.perturbed and not _is_integer(x.value) for x in xs)
             outs, residuals = forward(perturbed, *xs)
-            # Of outputs that are integers, shapes and data types are asked for later.
+            # The shapes and data types of integer outputs are needed later.
             return outs, (_Perturbed(perturbed), residuals, tuple(x if _is_integer(x) else None for x in outs))
 
         super().defvjp(with_outs, of_arrays, symbolic_zeros)

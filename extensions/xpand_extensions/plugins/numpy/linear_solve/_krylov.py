@@ -141,7 +141,7 @@ class Product:
         self.system, self.b, self.layouts = system, b, layouts
 
     def after(self, steps: int) -> Callable[[Array], Array]:
-        """Return the product to go on with after so many steps."""
+        """Return the product to use after so many steps."""
         a = self.matrix
         if a is None:
             multiply: Callable[[Array], Array] = self.system.product

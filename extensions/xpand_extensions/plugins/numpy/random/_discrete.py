@@ -50,7 +50,7 @@ def _poisson(key: Words, lam: Any) -> Any:
 
 
 class _Chain:
-    """The keys of one trial after the other, made as they are asked for."""
+    """The keys of one trial after the other, computed when they are needed."""
 
     def __init__(self, key: Words, number: int, following: int) -> None:
         """Begin at a key, of whose new keys the positions are given."""
