@@ -20,7 +20,7 @@ class Status(IntEnum):
     DIVERGED = 3
     """The iteration left for infinity: the residual grows, or the function has no lower bound."""
     BREAKDOWN = 4
-    """The method can't go on: it divides by zero, or meets an unsupported case, such as negative curvature."""
+    """The method can't continue: it divides by zero, or meets an unsupported case, such as negative curvature."""
     SINGULAR = 5
     """The matrix is singular to working precision, and the system has no solution that the method can tell."""
     NON_FINITE = 6

@@ -47,7 +47,7 @@ class Meter:
         tracemalloc.reset_peak()
 
     def end(self) -> MemoryUse:
-        """End the call begun last."""
+        """End the call that was started last."""
         current = self._measure()
         before, most = self._open.pop()
         if self._open:

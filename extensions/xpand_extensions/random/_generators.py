@@ -92,7 +92,7 @@ class Generator:
             return {"_key": self._key, "_count": self._count}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        """Go on where the other one was."""
+        """Continue where the other one was."""
         self.__dict__.update(state, _lock=threading.Lock())
 
 

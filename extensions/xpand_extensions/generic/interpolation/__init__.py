@@ -53,7 +53,7 @@ def _interpolated(xp: Namespace, position: Array, points: Array, values: Array) 
     above = below + 1 if last else below
     start, width = xp.take(points, below), xp.take(points, above) - xp.take(points, below)
     low, high = xp.take(values, below, axis=-1), xp.take(values, above, axis=-1)
-    # The last points may be equal, and a single one has no neighbour; a NaN goes on.
+    # The last points may be equal, and a single one has no neighbour; NaN propagates.
     weight = (position - start) / xp.where(width > 0.0, width, xp.ones_like(width))
     if _arguments.kind(xp, values.dtype) == "complex":
         # A complex infinity times a weight is NaN in one part: these are left as they are.

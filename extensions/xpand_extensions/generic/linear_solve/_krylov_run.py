@@ -274,7 +274,7 @@ def run(
     """Solve, and return the state after each requested number of steps.
 
     `arranged` brings the system into another form for its products. With `bounded` as many steps are taken as there may
-    be, whether or not a system has ended; and a method begins again but once.
+    be, whether or not a system has finished; and a method begins again but once.
     """
     xp = array_namespace(b)
     ranged = in_range(system, b, x0, atol, order if method == "bicgstab" else 1)

@@ -18,7 +18,7 @@ class Run(NamedTuple):
 
 
 def runs(mode: str, size: int, start: int, end: int) -> Iterator[Run]:
-    """Say which elements there are at positions of an axis that goes on for ever, as the mode says."""
+    """Say which elements there are at positions of an axis that continues for ever, as the mode says."""
     period, mirror = period_of(mode, size)
     while start < end:
         position = start % period

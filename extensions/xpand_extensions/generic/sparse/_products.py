@@ -94,7 +94,7 @@ def csr_rows(indptr: Array, /, *, nse: int) -> Array:
     if 0 in ends.shape or not nse:
         return xp.zeros((*batch, nse), dtype=indptr.dtype, device=device)
     dtype = index_dtype(xp, device)
-    # How many rows have ended at each position: their number grows by one where one ends.
+    # How many rows end up to each position: their number grows by one where one ends.
     first = xp.reshape(xp.arange(ends.shape[0], dtype=dtype, device=device) * (nse + 1), (-1, 1))
     positions = xp.reshape(xp.astype(ends, dtype) + first, (-1,))
     ended = scatter.segment_sum(

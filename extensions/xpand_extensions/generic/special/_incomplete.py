@@ -217,7 +217,7 @@ def _beta_tail(xp: Namespace, a: Array, b: Array, x: Array, y: Array) -> Array:
     """Compute the incomplete beta function from 0 to x, where x is below the mean and y is 1 - x.
 
     With t = x / (x + y exp(s)) it is x^a y^b / B(a, b) times the integral of exp(b s) / (x + y exp(s))^(a+b) over
-    s > 0, here by way of I(a, b) = I(a + 1, b) + x^a y^b / (a B(a, b)), five times: for a small a it would go on for
+    s > 0, here by way of I(a, b) = I(a + 1, b) + x^a y^b / (a B(a, b)), five times: for a small a it would continue for
     long, next to poles at a distance of π.
     """
     one = xp.ones_like(x)

@@ -1,4 +1,4 @@
-"""Functions that take each element by itself, on Dask: each block by the way of its own library."""
+"""Functions that take each element by itself, on Dask: each block by its own library."""
 
 from collections.abc import Callable
 from functools import wraps

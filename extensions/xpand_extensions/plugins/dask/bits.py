@@ -1,4 +1,4 @@
-"""The bits of integers on Dask: each block by the way of its own library."""
+"""The bits of integers on Dask: each block by its own library."""
 
 from typing import Any
 

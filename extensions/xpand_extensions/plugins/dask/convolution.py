@@ -1,4 +1,4 @@
-"""Convolutions on Dask: each block of the result by the way of its blocks' library, from the part of the input that it
+"""Convolutions on Dask: each block of the result by its blocks' library, from the part of the input that it
 needs.
 
 The sum over the kernel's taps of slices would be a task for each tap and block.

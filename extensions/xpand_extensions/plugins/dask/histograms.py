@@ -1,4 +1,4 @@
-"""Counts and histograms on Dask: each block by the way of its own library, then the sum of the blocks' counts."""
+"""Counts and histograms on Dask: each block by its own library, then the sum of the blocks' counts."""
 
 from collections.abc import Sequence
 

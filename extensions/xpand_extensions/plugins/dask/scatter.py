@@ -1,4 +1,4 @@
-"""Scatter and segment reductions on Dask: by blocks, each by the way of its own library.
+"""Scatter and segment reductions on Dask: by blocks, each by its own library.
 
 The generic way sorts, which Dask does by a great many tasks: for 1,800 rows, 33,000 of them. Segments are reduced block
 by block, then the blocks' results; a scatter takes the axes that it indexes, and its indices, in one block.

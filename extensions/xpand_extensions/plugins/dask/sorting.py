@@ -1,4 +1,4 @@
-"""Order among values on Dask: each function on one block along the axis, by the way of the block's own library."""
+"""Order among values on Dask: each function on one block along the axis, by the block's own library."""
 
 import math
 from typing import Any

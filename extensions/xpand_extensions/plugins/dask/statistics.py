@@ -1,4 +1,4 @@
-"""Statistics on Dask: each block by the way of its own library, and Dask's cumulative reductions.
+"""Statistics on Dask: each block by its own library, and Dask's cumulative reductions.
 
 The generic ways sort, or go over the array as often as the logarithm of its size, which takes a great many tasks.
 """

@@ -1,4 +1,4 @@
-"""Windows on Dask: each block, together with the elements of the next ones that its windows reach, by the way of its
+"""Windows on Dask: each block, together with the elements of the next ones that its windows reach, by its
 own library.
 """
 

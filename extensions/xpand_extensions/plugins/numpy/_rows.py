@@ -8,7 +8,7 @@ import numpy as np
 from xpand._typing import Array
 
 BLOCK: Final = 1 << 15
-"""How many flat indices are made at a time: they stay in the cache, and the memory for all of them is spared."""
+"""How many flat indices are made at a time: they stay in the cache, and the memory for all of them isn't needed."""
 
 
 def are_within(indices: Array, sizes: Sequence[int]) -> bool:

@@ -1,4 +1,4 @@
-"""Special functions on Dask: each block by the way of its own library."""
+"""Special functions on Dask: each block by its own library."""
 
 from ._bessel import i0, i0e, i1, i1e
 from ._error import erf, erfc, erfcinv, erfinv, log_ndtr, ndtr, ndtri

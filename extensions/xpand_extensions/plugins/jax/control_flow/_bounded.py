@@ -84,7 +84,7 @@ def _until(cond_fun: Function, body_fun: Function, first: Arrays, state: Any, lo
         def choose(new: Arrays, old: Arrays) -> Arrays:
             return tuple([jnp.where(active, x, y) for x, y in zip(new, old)])
 
-        # Lanes that have ended step on from where the loop began, which nothing traces: no step from where they
+        # Finished lanes step on from where the loop began, which nothing traces: no step from where they
         # ended, which may be undefined, nor from there makes their gradients NaN.
         safe = partial(choose, carry, jax.lax.stop_gradient(first))
         new = choose(stepped_safely(body_fun, carry, safe), carry)

@@ -230,7 +230,7 @@ def _sum(
 
 @partial(jax.jit, static_argnums=1)
 def _rows(indptr: Array, nse: int) -> Array:
-    """Count at each position the rows that have ended: by a scan of vectors, faster than XLA's cumulative sum."""
+    """Count at each position the rows that end up to there: by a scan of vectors, faster than XLA's cumulative sum."""
     width = -(-(nse + 1) // _STEPS)
     ended = jnp.zeros((*indptr.shape[:-1], width * _STEPS), dtype=indptr.dtype)
     ended = _counted(ended, indptr[..., 1:])
