@@ -1,7 +1,6 @@
 """Convolutions on JAX: XLA's own, compiled, in full precision."""
 
 from functools import partial
-from typing import Any
 
 import jax
 from jax import lax
@@ -30,13 +29,5 @@ _conv_transpose = partial(jax.jit, static_argnums=(0,))(by_dilation(_conv))
 conv = convolver(_conv)
 conv_transpose = transposer(_conv_transpose)
 
-_convolve = jax.jit(generic.convolve, static_argnames=("mode", "axes", "method"))
-_correlate = jax.jit(generic.correlate, static_argnames=("mode", "axes", "method"))
-
-
-def convolve(x: Array, kernel: Array, /, *, mode: Any = "full", axes: Any = None, method: Any = "auto") -> Array:
-    return _convolve(x, kernel, mode=mode, axes=axes, method=method)
-
-
-def correlate(x: Array, kernel: Array, /, *, mode: Any = "full", axes: Any = None, method: Any = "auto") -> Array:
-    return _correlate(x, kernel, mode=mode, axes=axes, method=method)
+convolve = jax.jit(generic.convolve, static_argnames=("mode", "axes", "method"))
+correlate = jax.jit(generic.correlate, static_argnames=("mode", "axes", "method"))

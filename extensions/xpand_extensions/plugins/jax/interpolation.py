@@ -21,14 +21,8 @@ def _take(table: Array, index: Array, axis: int) -> Array:
     return table.at[key].get(mode="promise_in_bounds")
 
 
-_interp = jax.jit(generic.interp, static_argnames=("left", "right", "period"))
+interp = jax.jit(generic.interp, static_argnames=("left", "right", "period"))
 
 
 def grid_sample(grid: Array, coordinates: Array, /, *, extrapolation: Any = "undefined") -> Array:
     return _grid_sample(grid, coordinates, extrapolation)
-
-
-def interp(
-    x: Array, points: Array, values: Array, /, *, left: Any = None, right: Any = None, period: Any = None
-) -> Array:
-    return _interp(x, points, values, left=left, right=right, period=period)
