@@ -81,7 +81,7 @@ def reference_pages() -> dict[str, str]:
     own = [name for name in xpand.__all__ if name not in helper_names()]
     pages = {
         "reference/xpand.md": "# xpand\n\n"
-        + "The door to the namespaces, the default namespace, and conditions on values. The functions that "
+        + "The entry point to the namespaces, the default namespace, and conditions on values. The functions that "
         + "array-api-compat also has and that mean the same are listed [at the end](#helpers).\n\n"
         + _objects("xpand", own)
         + "## Helpers\n\n<!-- table: helpers -->\n",

@@ -2,7 +2,7 @@
 
 The files that git says have changed name capabilities (`scatter`, `linalg`, ...), libraries and test modules. The tests
 of a capability are the modules named after it, then those that import it, the quickest first, as long as there is time.
-Slow tests are left out (`tests/slow_tests.txt`). What is left out is printed; `make test` runs it.
+Slow tests are omitted (`tests/slow_tests.txt`). Omitted tests are printed; `make test` runs them.
 """
 
 import argparse
