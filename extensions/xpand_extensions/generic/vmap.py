@@ -13,7 +13,8 @@ from ..tracing._collectives import collective
 from ..tracing._custom import called
 from ..vmap import _names as names
 from ..vmap import vmap as vmap_of_trees
-from ..vmap._collectives import gathered, own_entry
+from ..vmap._collectives import gathered
+from ..vmap._lanes import own_entry
 from ..vmap._parallel import devices_of_replicas
 
 

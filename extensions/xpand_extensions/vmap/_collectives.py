@@ -1,16 +1,14 @@
 """Collectives: operations that combine the lanes along a mapped axis."""
 
-import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, TypeAlias
 
-from xpand import _arguments, array_namespace, is_concrete, trees
-from xpand._namespace import describe
+from xpand import _arguments, array_namespace, trees
 from xpand._typing import Array, Namespace
 
 from .._dispatch import pluggable
-from .._transforms import as_array
 from . import _names as names
+from ._lanes import count_of, divided, on_leaves, own_entry, pairs_of, position_of, table_of, with_arrays
 
 Perm: TypeAlias = "Sequence[tuple[int, int]] | Array"
 """Pairs (source, destination): a list, or an integer array of shape (n, 2)."""
@@ -37,7 +35,7 @@ def axis_size(axis_name: names.Names) -> int:
     >>> vmap(lambda x: x / axis_size("i"), axis_name="i")(torch.tensor([1.0, 3.0]))
     tensor([0.5000, 1.5000])
     """
-    return _count(names.several("axis_size", axis_name))
+    return count_of(names.several("axis_size", axis_name))
 
 
 @pluggable
@@ -67,14 +65,14 @@ def psum(x: trees.Tree, /, axis_name: names.Names) -> trees.Tree:
     tensor([0.2500, 0.7500])
     """
     axes = names.several("psum", axis_name)
-    size = _count(axes)
+    size = count_of(axes)
 
     def summed(xp: Namespace, leaf: Array) -> Array:
         if _arguments.kind(xp, leaf.dtype) == "bool":
             leaf = xp.astype(leaf, xp.int32)
         return psum.native(leaf)(leaf, tuple(axes))
 
-    return _on_leaves("psum", x, summed, lambda number: number * size)
+    return on_leaves("psum", x, summed, lambda number: number * size)
 
 
 def pmean(x: trees.Tree, /, axis_name: names.Names) -> trees.Tree:
@@ -94,7 +92,7 @@ def pmean(x: trees.Tree, /, axis_name: names.Names) -> trees.Tree:
     tensor([-1.,  1.])
     """
     axes = names.several("pmean", axis_name)
-    size = _count(axes)
+    size = count_of(axes)
 
     def averaged(xp: Namespace, leaf: Array) -> Array:
         if _arguments.kind(xp, leaf.dtype) not in _arguments.FLOATING:
@@ -102,7 +100,7 @@ def pmean(x: trees.Tree, /, axis_name: names.Names) -> trees.Tree:
             leaf = xp.astype(leaf, defaults["real floating"])
         return psum.native(leaf)(leaf, tuple(axes)) / max(size, 1)
 
-    return _on_leaves("pmean", x, averaged, lambda number: number)
+    return on_leaves("pmean", x, averaged, lambda number: number)
 
 
 @pluggable
@@ -174,7 +172,7 @@ def all_gather(x: trees.Tree, /, axis_name: names.Names, *, axis: int = 0, tiled
     def gathered_leaf(xp: Namespace, leaf: Array) -> Array:
         return gathered("all_gather", leaf, tuple(axes), axis, tiled)
 
-    return _on_leaves("all_gather", _with_arrays("all_gather", x, axes), gathered_leaf)
+    return on_leaves("all_gather", with_arrays("all_gather", x, axes), gathered_leaf)
 
 
 def axis_index(axis_name: names.Names) -> Array:
@@ -199,7 +197,7 @@ def axis_index(axis_name: names.Names) -> Array:
     >>> vmap(lambda x: x * axis_index("i"), axis_name="i")(torch.tensor([5, 6, 7]))
     tensor([ 0,  6, 14])
     """
-    return _position(names.several("axis_index", axis_name))
+    return position_of(names.several("axis_index", axis_name))
 
 
 @pluggable
@@ -232,7 +230,7 @@ def psum_scatter(
     tensor([11., 22.])
     """
     axes = names.several("psum_scatter", axis_name)
-    size = _count(axes)
+    size = count_of(axes)
     scatter_dimension = _arguments.integer("psum_scatter", "scatter_dimension", scatter_dimension)
     _arguments.boolean("psum_scatter", "tiled", tiled)
 
@@ -240,13 +238,13 @@ def psum_scatter(
         axis = _arguments.axis("psum_scatter", scatter_dimension, leaf.ndim, "scatter_dimension")
         if _arguments.kind(xp, leaf.dtype) == "bool":
             leaf = xp.astype(leaf, xp.int32)
-        parts = xp.moveaxis(_divided("psum_scatter", xp, leaf, "scatter_dimension", axis, size, tiled), axis, 0)
+        parts = xp.moveaxis(divided("psum_scatter", xp, leaf, "scatter_dimension", axis, size, tiled), axis, 0)
         parts = xp.reshape(parts, (*[each.size for each in axes.values()], *parts.shape[1:]))
         for name in axes:
             parts = psum_scatter.native(parts)(parts, name)
         return parts  # with `tiled`, a slice lies where its axis was: the others have kept their order
 
-    return _on_leaves("psum_scatter", _with_arrays("psum_scatter", x, axes), scattered)
+    return on_leaves("psum_scatter", with_arrays("psum_scatter", x, axes), scattered)
 
 
 @pluggable
@@ -281,7 +279,7 @@ def all_to_all(
             [2, 4]])
     """
     axes = names.several("all_to_all", axis_name)
-    size, sizes = _count(axes), [axis.size for axis in axes.values()]
+    size, sizes = count_of(axes), [axis.size for axis in axes.values()]
     split_axis = _arguments.integer("all_to_all", "split_axis", split_axis)
     concat_axis = _arguments.integer("all_to_all", "concat_axis", concat_axis)
     _arguments.boolean("all_to_all", "tiled", tiled)
@@ -289,7 +287,7 @@ def all_to_all(
     def exchanged(xp: Namespace, leaf: Array) -> Array:
         split = _arguments.axis("all_to_all", split_axis, leaf.ndim, "split_axis")
         concat = _arguments.axis("all_to_all", concat_axis, leaf.ndim, "concat_axis")
-        parts = xp.moveaxis(_divided("all_to_all", xp, leaf, "split_axis", split, size, tiled), split, 0)
+        parts = xp.moveaxis(divided("all_to_all", xp, leaf, "split_axis", split, size, tiled), split, 0)
         parts = xp.reshape(parts, (*sizes, *parts.shape[1:]))
         for i, name in enumerate(axes):  # each name exchanges along its own part of the first axis
             moved = array_namespace(parts).moveaxis(parts, i, 0)
@@ -303,7 +301,7 @@ def all_to_all(
         shape = received.shape
         return xp.reshape(received, (*shape[:concat], size * shape[concat + 1], *shape[concat + 2 :]))
 
-    return _on_leaves("all_to_all", _with_arrays("all_to_all", x, axes), exchanged)
+    return on_leaves("all_to_all", with_arrays("all_to_all", x, axes), exchanged)
 
 
 @pluggable
@@ -333,62 +331,38 @@ def ppermute(x: trees.Tree, /, axis_name: names.Names, perm: Perm) -> trees.Tree
     tensor([0, 5, 6])
     """
     axes = names.several("ppermute", axis_name)
-    size = _count(axes)
-    pairs = _pairs(perm, size)
+    size = count_of(axes)
+    pairs = pairs_of(perm, size)
     received = [destination for _, destination in pairs]
     free = sorted(set(range(size)) - {source for source, _ in pairs})
     complete = pairs + list(zip(free, sorted(set(range(size)) - set(received))))
 
     def permuted(xp: Namespace, leaf: Array) -> Array:
-        position = _position(axes)
+        position = position_of(axes)
         xp = array_namespace(leaf, position)  # the leaf may be one that isn't mapped
         if len(axes) == 1:
             result = ppermute.native(leaf)(leaf, next(iter(axes)), complete)
         else:
             sources = [source for source, _ in sorted(complete, key=lambda pair: pair[1])]
             everything = gathered("ppermute", leaf, tuple(axes), 0, False)
-            result = own_entry(xp, everything, own_entry(xp, _table(xp, sources, xp.int32, leaf), position))
+            result = own_entry(xp, everything, own_entry(xp, table_of(xp, sources, xp.int32, leaf), position))
         if len(pairs) == size:
             return result
-        has = own_entry(xp, _table(xp, [i in set(received) for i in range(size)], xp.bool, leaf), position)
+        has = own_entry(xp, table_of(xp, [i in set(received) for i in range(size)], xp.bool, leaf), position)
         return xp.where(has, result, xp.zeros_like(result))
 
-    return _on_leaves("ppermute", _with_arrays("ppermute", x, axes), permuted)
-
-
-def _on_leaves(
-    function: str,
-    tree: trees.Tree,
-    of_array: Callable[[Namespace, Array], Array],
-    of_number: Callable[[Any], Any] | None = None,
-) -> trees.Tree:
-    def each(leaf: Any) -> Any:
-        if _arguments.is_array(leaf):
-            return of_array(array_namespace(leaf), leaf)
-        if of_number is not None and isinstance(leaf, (bool, int, float, complex)):
-            return of_number(leaf)
-        raise TypeError(f"{function}: takes arrays, numbers, and trees of such, got {describe(leaf)}")
-
-    return trees.map(each, tree)
-
-
-def _with_arrays(function: str, tree: trees.Tree, axes: dict[names.Name, names.Axis]) -> trees.Tree:
-    """Convert the numbers in a tree to arrays of the library that maps."""
-    like = next(iter(axes.values())).position
-    return trees.map(
-        lambda leaf: leaf if _arguments.is_array(leaf) else as_array(f"{function}: takes", leaf, like()), tree
-    )
+    return on_leaves("ppermute", with_arrays("ppermute", x, axes), permuted)
 
 
 def _extreme(function: str, operation: Any, tree: trees.Tree, axis_name: names.Names) -> trees.Tree:
     axes = names.several(function, axis_name)
-    size = _count(axes)
+    size = count_of(axes)
 
     def extreme(xp: Namespace, leaf: Array) -> Array:
         _arguments.dtype(function, "x", xp, leaf, _arguments.ORDERED)
         return operation.native(leaf)(leaf, tuple(axes)) if size else leaf
 
-    return _on_leaves(function, tree, extreme, lambda number: number)
+    return on_leaves(function, tree, extreme, lambda number: number)
 
 
 def gathered(function: str, x: Array, axes: Sequence[names.Name], axis: int, tiled: bool) -> Array:
@@ -398,79 +372,3 @@ def gathered(function: str, x: Array, axes: Sequence[names.Name], axis: int, til
         # Further gatherings extend the axis that the first one has made.
         x = all_gather.native(x)(x, name, axis=axis, tiled=tiled or i > 0)
     return x
-
-
-def _count(axes: dict[names.Name, names.Axis]) -> int:
-    return math.prod([axis.size for axis in axes.values()])
-
-
-def _position(axes: dict[names.Name, names.Axis]) -> Array:
-    first, *others = axes.values()
-    position = first.position()
-    for axis in others:
-        position = position * axis.size + axis.position()
-    return position
-
-
-def own_entry(xp: Namespace, table: Array, position: Array) -> Array:
-    """Take the entry of a table at the position of a lane."""
-    return xp.take(table, xp.reshape(position, (1,)), axis=0)[0, ...]
-
-
-def _table(xp: Namespace, values: list[Any], dtype: Any, like: Array) -> Array:
-    return xp.asarray(values, dtype=dtype, device=_arguments.device_of(like))
-
-
-def _divided(function: str, xp: Namespace, x: Array, argument: str, axis: int, size: int, tiled: bool) -> Array:
-    """Split an axis into one of the size of the mapped axis, and one for the slices behind it."""
-    length = x.shape[axis]
-    if not tiled:
-        if length != size:
-            raise ValueError(
-                f"{function}: the axis {argument}={axis} must have the size {size} of the mapped axis, got {length}; "
-                "tiled=True takes multiples of it"
-            )
-        return x
-    if not size or length % size:
-        raise ValueError(
-            f"{function}: with tiled=True the size of the axis {argument}={axis} must be a multiple of {size}, the "
-            f"size of the mapped axis, got {length}"
-        )
-    return xp.reshape(x, (*x.shape[:axis], size, length // size, *x.shape[axis + 1 :]))
-
-
-def _pairs(perm: Any, size: int) -> list[tuple[int, int]]:
-    if _arguments.is_array(perm):
-        perm = _listed(perm)
-    if not isinstance(perm, (list, tuple)) or not all(
-        isinstance(pair, (list, tuple)) and len(pair) == 2 for pair in perm
-    ):
-        raise TypeError(f"ppermute: perm must be a list of pairs (source, destination), got {perm!r}")
-    pairs = [
-        (
-            _arguments.integer("ppermute", "a source", source),
-            _arguments.integer("ppermute", "a destination", destination),
-        )
-        for source, destination in perm
-    ]
-    for what, positions in (("source", [s for s, _ in pairs]), ("destination", [d for _, d in pairs])):
-        for position in positions:
-            if not 0 <= position < size:
-                raise ValueError(f"ppermute: {what} {position} is out of bounds for an axis of size {size}")
-        if len(set(positions)) < len(positions):
-            raise ValueError(f"ppermute: each position may be a {what} once, got perm={pairs}")
-    return pairs
-
-
-def _listed(perm: Array) -> list[list[int]]:
-    if not is_concrete(perm):
-        raise TypeError(
-            "ppermute: perm must be concrete, got a traced or lazy array; pass a list of pairs (source, destination)"
-        )
-    xp = array_namespace(perm)
-    if perm.ndim != 2 or perm.shape[1] != 2 or not xp.isdtype(perm.dtype, "integral"):
-        raise TypeError(
-            f"ppermute: an array perm must be of integers and of shape (n, 2), got the shape {tuple(perm.shape)} and "
-            f"the data type {perm.dtype}"
-        )
-    return [[int(perm[i, 0]), int(perm[i, 1])] for i in range(perm.shape[0])]
