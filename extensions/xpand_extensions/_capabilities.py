@@ -21,7 +21,7 @@ OTHER: Final = "other"
 TRANSFORMATIONS: Final = frozenset({"autodiff", "control_flow", "jit", "vmap"})
 """The capabilities that a library has by tracing, where it has none of its own."""
 
-_NO_CAPABILITIES: Final = frozenset({"cli", "generic", "plugins", "tracing"})
+_NO_CAPABILITIES: Final = frozenset({"cli", "extend", "generic", "plugins", "tracing"})
 
 
 def capabilities() -> dict[str, dict[str, Support]]:

@@ -74,6 +74,25 @@ class Pluggable(Protocol[P, R_co]):
         ...
 
 
+class OwnRules(Protocol):
+    """The derivative and the batching rule of an operation that another package defines."""
+
+    derivative: Any
+    batching: Callable[..., Any] | None
+
+    def several(self) -> TypeError:
+        """Make the error of a derivative by arguments, of an operation with several results."""
+        ...
+
+    def check_linear(self, name: str, value: Any) -> None:
+        """Check that an argument in which an operation is linear is one array."""
+        ...
+
+    def around(self, implementation: Callable[..., Any], library: str) -> Callable[..., Any]:
+        """Return an implementation that has the rules for the transformations of its library."""
+        ...
+
+
 class Operation(Generic[P, R_co]):
     """The record of one pluggable function: where its implementations are, and those found so far."""
 
@@ -89,6 +108,13 @@ class Operation(Generic[P, R_co]):
         self.default: Callable[..., Any] | None = None
         self.by_library: dict[str, Callable[..., Any]] = {}
         self.by_type: dict[type | tuple[type, ...], Callable[..., Any]] = {}
+        self.rules: OwnRules | None = None
+        """The derivative and the batching rule that `extend.register_rules` gave; None for none."""
+
+    @property
+    def is_own(self) -> bool:
+        """Whether the operation is xpand's."""
+        return self.package == _PACKAGE
 
     @property
     def path(self) -> str:
@@ -99,7 +125,7 @@ class Operation(Generic[P, R_co]):
     def qualified_name(self) -> str:
         """The name in tables: `scatter.segment_sum`, with its package if that isn't xpand_extensions."""
         name = f"{self.capability}.{self.name}" if self.capability else self.name
-        return name if self.package == _PACKAGE else f"{self.package}.{name}".lstrip(".")
+        return name if self.is_own else f"{self.package}.{name}".lstrip(".")
 
     def resolve(self, key: type | tuple[type, ...], arrays: tuple[Array, ...]) -> Callable[..., Any]:
         """Find the implementation for the arrays, and remember it under `key`."""
@@ -142,7 +168,7 @@ class Operation(Generic[P, R_co]):
                 f"{self.name}: not available for {library}, and there is no generic version; convert the arrays to "
                 f"a library that has it, or register one with `{self.name}.register({library!r})`"
             )
-        return found
+        return found if self.rules is None else self.rules.around(found, library)
 
     def native_implementation(self, library: str) -> Callable[..., Any] | None:
         """Find a library's own implementation; None if there is none."""
@@ -278,6 +304,12 @@ def for_any_library(path: str) -> Callable[..., Any]:
         path: The operation's capability and name, such as "control_flow.cond"; its facade has been imported.
     """
     return OPERATIONS[f"{_PACKAGE}.{path}"].resolve_library(_OTHER)
+
+
+def operation_of(function: Any) -> Operation[..., Any] | None:
+    """Return the record of a pluggable function; None for anything else."""
+    found = OPERATIONS.get(Operation(function).path) if isinstance(function, FunctionType) else None
+    return found if found is not None and found.facade is function else None
 
 
 def in_one_namespace(*arrays: Any) -> tuple[Any, ...]:

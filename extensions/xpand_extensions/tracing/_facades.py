@@ -8,16 +8,18 @@ operations have rules.
 
 import inspect
 from collections.abc import Callable, Sequence
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Final
 
 from xpand import library_name, trees
 from xpand._imports import import_module
 
-from .._dispatch import OPERATIONS, Operation
+from .._dispatch import OPERATIONS, Operation, UnsupportedError
+from ..extend._derivatives import LINEAR, contribution
 from . import rules
-from ._core import Op, TracedArray, bind, rebuilt
+from ._core import Op, TracedArray, TracedError, aval_of, bind, rebuilt
 from ._rows import at
+from ._shapes import avals_of
 
 INLINED: Final = frozenset(
     {
@@ -88,10 +90,7 @@ class Template:
 
     def call(self, function: Callable[..., Any], arrays: Sequence[Any]) -> Any:
         """Call a function with the arguments."""
-        filled = self.fill(arrays)
-        in_order = {name: filled[name] for name in self.signature.parameters if name in filled}
-        bound = inspect.BoundArguments(self.signature, in_order)
-        return function(*bound.args, **bound.kwargs)
+        return call_by_name(function, self.signature, self.fill(arrays))
 
     def __reduce__(self) -> Any:
         # Annotations can't all be pickled, and are not looked at.
@@ -112,6 +111,13 @@ class Template:
         return ", ".join(f"{name}={value}" for name, value in self.fill([_HOLE] * len(self.names)).items())
 
 
+def call_by_name(function: Callable[..., Any], signature: inspect.Signature, arguments: dict[str, Any]) -> Any:
+    """Call a function of a signature with arguments by their names, which may be positional-only."""
+    in_order = {name: arguments[name] for name in signature.parameters if name in arguments}
+    bound = inspect.BoundArguments(signature, in_order)
+    return function(*bound.args, **bound.kwargs)
+
+
 def _is_none(x: Any) -> bool:
     return x is None
 
@@ -124,8 +130,32 @@ class FacadeOp(Op):
     def __init__(self, operation: Operation[..., Any], namespace: Any) -> None:
         super().__init__(operation.qualified_name, self.evaluate, namespace, rules)
         self.operation = operation
+        self.own: Any = operation.rules
+        if self.own is not None:
+            self.batching = self.own.batching
+            self.derivative = self._differentiated(self.own.derivative)
         if self.result is None:
-            self.result = _result_class(inspect.signature(operation.facade).return_annotation)
+            self.result = _result_class(_annotation(operation.facade))
+
+    def _differentiated(self, derivative: Any) -> Any:
+        """Return another package's derivative as a rule of the tables."""
+        if derivative == {}:
+            self.constant = "its rules say so"
+            return None
+        if isinstance(derivative, dict):
+            return {
+                name: contribution(partial(self._along, name)) if entry is LINEAR else entry
+                for name, entry in derivative.items()
+            }
+        return derivative
+
+    def _along(self, name: str, xp: Any, t: Any, out: Any, /, **arguments: Any) -> Any:
+        """Apply the operation to a tangent: as its generic implementation does, whose operations can be transposed."""
+        self.own.check_linear(name, arguments[name])
+        generic = self.operation.generic_implementation()
+        if generic is None:
+            raise self.no_rule(f"its derivative in {name}")
+        return call_by_name(generic, inspect.signature(self.operation.facade), {**arguments, name: t})
 
     def __reduce__(self) -> Any:
         """Pickle the operation by the name of the facade."""
@@ -146,6 +176,8 @@ class FacadeOp(Op):
             found = found(template.fill([None] * len(template.names)))
         if not isinstance(found, dict):
             return found
+        if self.own is not None and self.result is not None:
+            raise self.own.several()
         return tuple(found.get(name) for name in template.names)
 
     def transposes(self, count: int, params: dict[str, Any]) -> Any:
@@ -184,7 +216,34 @@ class FacadeOp(Op):
         return template.call(generic, [self.namespace.wrap(x) for x in args])
 
 
+def _annotation(facade: Callable[..., Any]) -> Any:
+    """Return what a facade says that it returns, also where annotations are strings."""
+    try:
+        return inspect.signature(facade, eval_str=True).return_annotation
+    except NameError:  # imported for type checkers alone
+        return inspect.Signature.empty
+
+
+def _observed_class(op: FacadeOp, arrays: Sequence[Any], template: Template) -> Any:
+    """Find the class of several results where the facade doesn't say: the generic implementation shows it."""
+    found = None
+
+    def run(*given: Any) -> Any:
+        nonlocal found
+        out = op.follow(given, template)
+        found = _result_class(type(out)) if isinstance(out, (tuple, list)) else None
+        return out
+
+    try:
+        avals_of(op.namespace, [aval_of(x) for x in arrays], run)
+    except (TracedError, UnsupportedError):  # it needs values, or there is none
+        return None
+    return found
+
+
 def _result_class(annotation: Any) -> Any:
+    if annotation in (tuple, list):
+        return annotation
     if isinstance(annotation, type) and hasattr(annotation, "_fields"):
         return annotation
     return tuple if getattr(annotation, "__origin__", None) is tuple else None
@@ -203,8 +262,11 @@ def implementation(operation: Operation[..., Any]) -> Callable[..., Any] | None:
         first = next(x for x in arrays if isinstance(x, TracedArray))
         namespace = first._namespace
         op = namespace.operations.get(operation.path)
-        if op is None:
-            op = namespace.operations.setdefault(operation.path, FacadeOp(operation, namespace))
+        if op is None or op.operation is not operation or op.own is not operation.rules:
+            op = FacadeOp(operation, namespace)
+            if op.result is None and _annotation(operation.facade) is inspect.Signature.empty:
+                op.result = _observed_class(op, arrays, template)
+            namespace.operations[operation.path] = op
         result = bind(op, arrays, {"template": template})
         if op.result is None:
             return namespace.wrap(result)

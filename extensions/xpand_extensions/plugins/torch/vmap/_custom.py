@@ -6,6 +6,7 @@ from typing import Any, TypeAlias
 import torch
 
 from xpand._typing import Array
+from xpand.torch import _private as private
 
 Arrays: TypeAlias = "tuple[Array, ...]"
 Batches: TypeAlias = "Callable[..., tuple[Arrays, tuple[bool, ...]]]"
@@ -27,6 +28,8 @@ class _CustomVmap:
 
     def __call__(self, *xs: Array) -> Arrays:
         """Call the function."""
+        if torch.compiler.is_dynamo_compiling() and not private.are_levels_active():
+            return self.function(*xs)  # nothing maps here, and torch.compile doesn't follow the class below
         found: Arrays = _Called.apply(self.function, self.rule, *xs)
         return found
 

@@ -1,0 +1,32 @@
+"""The public interface for packages that add operations, derivatives, batching rules and libraries.
+
+`pluggable` makes a function an operation that each library can implement in its own way. `register_rules` gives an
+operation its own derivative and batching rule, which the transformations use on every library. `check_plugin` checks a
+package that makes xpand's operations native to a library. What the core offers for the same purpose, such as the checks
+of arguments, is in `xpand.extend`. The guide is in the documentation, under "Extend xpand".
+"""
+
+from .._capabilities import capabilities, check_plugin
+from .._dispatch import Pluggable, in_one_namespace, pluggable
+from .._transformed import Transformation, transformation
+from .._where import clean_tracebacks
+from ._derivatives import LINEAR, contribution, factor, joint, pullback, scale
+from ._rules import register_rules
+
+__all__ = [
+    "LINEAR",
+    "Pluggable",
+    "Transformation",
+    "capabilities",
+    "check_plugin",
+    "clean_tracebacks",
+    "contribution",
+    "factor",
+    "in_one_namespace",
+    "joint",
+    "pluggable",
+    "pullback",
+    "register_rules",
+    "scale",
+    "transformation",
+]

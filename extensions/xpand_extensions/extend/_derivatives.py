@@ -1,0 +1,103 @@
+"""The entries of rules for derivatives.
+
+The rule of an operation is a tuple with an entry for each of its arrays, or a dictionary by the names of arguments:
+
+- `None`: the result does not depend on it differentiably (an index, a condition);
+- an integer: the derivative is that number;
+- `factor(f)`: the derivative is the array `f(xp, out, *args)`, element by element;
+- `scale(f)`: the same where the operation is linear in this array, so that the factor does not depend on it;
+- `LINEAR`: the operation is linear in this array: its derivative along `t` is itself, applied to `t`;
+- `contribution(f)`: the derivative along `t` is `f(xp, t, out, *args, **params)`, linear in `t`; None for zero.
+
+`Each(entry)` is one entry for every array, `First(entries)` are those of the first, with None for the rest. `joint(f)`
+serves all arrays at once: `f(xp, tangents, out, *args, **params)` gives the derivative of the result, or of each array
+of it, along tangents some of which are None. `pullback(f)` gives the transpose of the derivative, for reverse mode
+alone; operations of third parties can have it.
+"""
+
+from collections.abc import Callable, Iterator
+from itertools import chain, repeat
+from typing import Any, Final
+
+
+class _Rule:
+    __slots__ = ("of",)
+
+    def __init__(self, of: Callable[..., Any]) -> None:
+        """Take the function of the rule."""
+        self.of = of
+
+
+class factor(_Rule):
+    """Say that the derivative in an array is a factor, element by element.
+
+    Args:
+        of: `of(xp, out, **arguments)` returns the factor, of a shape that broadcasts to that of the result.
+    """
+
+    is_factor = True
+    __slots__ = ()
+
+
+class scale(factor):
+    """Say the same as `factor`, of an operation that is linear in this array: the factor does not depend on it."""
+
+    __slots__ = ()
+
+
+class contribution(_Rule):
+    """Say what one array contributes to the derivative of the result.
+
+    Args:
+        of: `of(xp, tangent, out, **arguments)` returns the derivative along `tangent`, linear in it; None for zero.
+    """
+
+    __slots__ = ()
+
+
+class joint(_Rule):
+    """Say what the derivative of all results along all arrays is.
+
+    Args:
+        of: `of(xp, tangents, out, **arguments)` returns the tangent of the result, or a tuple of one for each result;
+            None for zero. `tangents` has the tangent of each array by the name of its argument, None for zero.
+    """
+
+    __slots__ = ()
+
+
+class pullback(_Rule):
+    """Say how cotangents are pulled back from the results to the arrays: a derivative for reverse mode alone.
+
+    Args:
+        of: `of(xp, cotangent, out, **arguments)` returns a dictionary from names of arguments to their cotangents.
+            Arguments that are left out have zeros. Of several results, `cotangent` is a tuple.
+    """
+
+    __slots__ = ()
+
+
+class _Linear:
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "LINEAR"
+
+
+LINEAR: Final = _Linear()
+"""Say that an operation is linear in an array: its derivative along a tangent is itself, applied to the tangent."""
+
+
+class First:
+    """Entries for the first arrays of an operation: the result does not depend differentiably on the others."""
+
+    __slots__ = ("entries",)
+
+    def __init__(self, *entries: Any) -> None:
+        self.entries = entries
+
+    def __iter__(self) -> Iterator[Any]:
+        return chain(self.entries, repeat(None))
+
+    def __getitem__(self, i: int) -> Any:
+        return self.entries[i] if i < len(self.entries) else None

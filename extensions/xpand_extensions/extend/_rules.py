@@ -1,0 +1,478 @@
+"""Derivative and batching rules of operations that other packages define.
+
+The rules are checked when they are registered, and what they return each time they are called. The tracing engine reads
+them as it reads its own tables. A library that has transformations of its own gets them by its own mechanism, as
+functions with custom derivatives and custom batching (`Ruled`).
+"""
+
+import inspect
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
+from typing import Any, Final, TypeAlias
+
+from xpand import array_namespace, is_concrete, trees
+from xpand._arguments import broadcast, is_array
+from xpand._imports import trace_instead
+from xpand._namespace import describe
+from xpand._typing import Array
+
+from .._dispatch import Operation, Pluggable, operation_of, plugin_package
+from .._dispatch import import_if_present as _import
+from ._derivatives import LINEAR, contribution, factor, joint, pullback
+
+Arrays: TypeAlias = "tuple[Array, ...]"
+_TRACED: Final = __name__.partition(".")[0] + ".generic.autodiff"
+"""The module of functions with custom derivatives on traced arrays."""
+
+Entry: TypeAlias = Any
+"""An entry of a derivative: None, an integer, `LINEAR`, `factor(f)`, `scale(f)` or `contribution(f)`."""
+
+
+def register_rules(
+    operation: Pluggable[..., Any],
+    /,
+    *,
+    derivative: Mapping[str, Entry] | joint | pullback | None = None,
+    batching: Callable[..., Any] | None = None,
+) -> None:
+    """Give an operation its own derivative, its own rule for batches, or both.
+
+    `grad`, `jvp`, `vmap`, `jit` and the other transformations then use the rules on every library. Without a rule they
+    transform what the implementation does.
+
+    Args:
+        operation: A function made by `pluggable`, of a package other than xpand.
+        derivative: How the results depend on the arrays. Either a dictionary from names of arguments to entries:
+
+            - `factor(f)`: the tangent is multiplied by `f(xp, out, **arguments)`, element by element;
+            - `scale(f)`: the same, where the operation is linear in this argument;
+            - `LINEAR`: the operation itself is applied to the tangent;
+            - `contribution(f)`: `f(xp, tangent, out, **arguments)`, linear in the tangent;
+            - an integer: the tangent is multiplied by it;
+            - None, or no entry: the results do not depend differentiably on this argument.
+
+            Or, for all arguments and all results at once, `joint(f)`: `f(xp, tangents, out, **arguments)` returns the
+            tangent of the result, or a tuple of one for each result; `tangents` is a dictionary by the names of
+            arguments. Or, for reverse mode alone, `pullback(f)`: `f(xp, cotangent, out, **arguments)` returns a
+            dictionary from names of arguments to their cotangents. None stands for zero in each of these.
+        batching: `batching(xp, mapped, **arguments)` computes all batch elements together: `mapped` says, by the names
+            of arguments, which have the mapped axis, which comes first. It returns the result, or a tuple of results,
+            with that axis first. `vmap` uses it.
+
+    `xp` is the namespace to compute with, `out` the result, and `arguments` are those that the facade passes to its
+    implementation, by name. Rules take the same defaults as the implementation.
+
+    Raises:
+        TypeError: `operation` is not made by `pluggable`, or a rule is of another kind.
+        ValueError: The operation is xpand's own or has rules already, no rule is given, or a name is no argument.
+
+    When a rule is used, it raises `TypeError` or `ValueError` for a rule that returns the wrong number of arrays, or
+    arrays of the wrong shape.
+
+    >>> import numpy as np
+    >>> from xpand import array_namespace
+    >>> from xpand_extensions.autodiff import grad
+    >>> from xpand_extensions.extend import factor, pluggable, register_rules
+    >>> @pluggable
+    ... def log1mexp(x, /):
+    ...     "log(1 - exp(-x)) of every element."
+    ...     return log1mexp.native(x)(x)
+    >>> @log1mexp.default
+    ... def _(x, /):
+    ...     xp = array_namespace(x)
+    ...     return xp.log(-xp.expm1(-x))
+    >>> register_rules(log1mexp, derivative={"x": factor(lambda xp, out, x: 1 / xp.expm1(x))})
+    >>> float(grad(log1mexp)(np.asarray(800.0)))
+    0.0
+    """
+    record = operation_of(operation)
+    if record is None:
+        raise TypeError(
+            f"register_rules: takes an operation made by `pluggable`, got {describe(operation)}; decorate the function "
+            "with `pluggable` first"
+        )
+    name = record.name
+    if record.is_own:
+        raise ValueError(f"register_rules: {name} is xpand's own operation; define one of your own with `pluggable`")
+    if record.rules is not None:
+        raise ValueError(
+            f"register_rules: {name} has rules already; give its derivative and its batching rule in one call"
+        )
+    if derivative is None and batching is None:
+        raise ValueError(f"register_rules: {name} needs a derivative or a batching rule, got neither")
+    if batching is not None and not callable(batching):
+        raise TypeError(f"register_rules: batching of {name} must be a function, got {describe(batching)}")
+    parameters = inspect.signature(operation).parameters
+    variable = [each.name for each in parameters.values() if each.kind in (each.VAR_POSITIONAL, each.VAR_KEYWORD)]
+    if variable:
+        raise TypeError(
+            f"register_rules: {name} takes any number of arguments as {variable[0]!r}; rules need an argument with a "
+            "name, such as a sequence of arrays"
+        )
+    _check_derivative(record, derivative)
+    record.rules = Rules(record, derivative, batching)
+    record.forget()
+
+
+def _check_derivative(operation: Operation[..., Any], derivative: Any) -> None:
+    name = operation.name
+    if derivative is None or isinstance(derivative, (joint, pullback)):
+        _check_callable(f"derivative of {name}", derivative)
+        return
+    if not isinstance(derivative, Mapping):
+        raise TypeError(
+            f"register_rules: derivative of {name} must be a dictionary by the names of arguments, `joint(f)` or "
+            f"`pullback(f)`, got {describe(derivative)}"
+        )
+    known = list(inspect.signature(operation.facade).parameters)
+    for argument, entry in derivative.items():
+        if argument not in known:
+            raise ValueError(
+                f"register_rules: derivative of {name} has {argument!r}, which is no argument; its arguments are "
+                f"{', '.join(known)}"
+            )
+        is_entry = isinstance(entry, (factor, contribution)) or (isinstance(entry, int) and type(entry) is not bool)
+        if entry is not None and entry is not LINEAR and not is_entry:
+            raise TypeError(
+                f"register_rules: derivative of {name} in {argument} must be None, an integer, `LINEAR`, `factor(f)`, "
+                f"`scale(f)` or `contribution(f)`, got {describe(entry)}"
+            )
+        _check_callable(f"derivative of {name} in {argument}", entry)
+
+
+def _check_callable(what: str, rule: Any) -> None:
+    of = getattr(rule, "of", len)
+    if not callable(of):
+        raise TypeError(f"register_rules: {what}: `{type(rule).__name__}` takes a function, got {describe(of)}")
+
+
+class Rules:
+    """The rules of an operation, with checks of what they return."""
+
+    def __init__(self, operation: Operation[..., Any], derivative: Any, batching: Callable[..., Any] | None) -> None:
+        """Take the rules, which have been checked."""
+        self.name, self.names = operation.name, tuple(inspect.signature(operation.facade).parameters)
+        self.pullback = derivative if isinstance(derivative, pullback) else None
+        self.batching = None if batching is None else partial(self._batched, batching)
+        self.derivative: dict[str, Any] | joint | None = None
+        """What the tracing engine reads: it has `pullback` by a function with a custom derivative."""
+        if isinstance(derivative, joint):
+            self.derivative = joint(partial(self._joint, derivative.of))
+        elif isinstance(derivative, Mapping):
+            chosen = {name: entry for name, entry in derivative.items() if entry is not None}
+            self.derivative = {name: self._entry(name, entry) for name, entry in chosen.items()}
+
+    def around(self, implementation: Callable[..., Any], library: str) -> Callable[..., Any]:
+        """Return an implementation that has the rules for the transformations of its library."""
+        if library == "traced":  # whose operations have the other rules already
+            return implementation if self.pullback is None else Ruled(self, implementation, _import(_TRACED), None)
+        package = plugin_package(library)
+        autodiff = None if package is None else _import(f"{package}.autodiff")
+        if not hasattr(autodiff, "custom_jvp"):
+            return implementation
+        return Ruled(self, implementation, autodiff, _import(f"{package}.vmap"))
+
+    # --- checks of what rules return --------------------------------------------------------------------------------
+
+    def _entry(self, argument: str, entry: Any) -> Any:
+        if isinstance(entry, factor):
+            return type(entry)(partial(self._factor, argument, entry.of))
+        return contribution(partial(self._term, argument, entry.of)) if isinstance(entry, contribution) else entry
+
+    def _factor(self, argument: str, of: Callable[..., Any], xp: Any, out: Any, /, **arguments: Any) -> Any:
+        found = of(xp, out, **arguments)
+        return self._like(f"the factor of {argument}", found, out, numbers=True)
+
+    def _term(self, argument: str, of: Callable[..., Any], xp: Any, t: Any, out: Any, /, **arguments: Any) -> Any:
+        return self._like(f"the contribution of {argument}", of(xp, t, out, **arguments), out)
+
+    def _joint(self, of: Callable[..., Any], xp: Any, tangents: Any, out: Any, /, **arguments: Any) -> Any:
+        chosen = {name: t for name, t in tangents.items() if _holds_arrays(arguments[name])}
+        found = of(xp, chosen, out, **arguments)
+        if not isinstance(out, (tuple, list)):
+            return self._like("the tangent", found, out)
+        count = len(found) if isinstance(found, (tuple, list)) else None
+        if count != len(out):
+            got = describe(found) if count is None else f"{count}"
+            raise TypeError(
+                f"{self.name}: the derivative must return a tuple of {len(out)} tangents, one for each result, got "
+                f"{got}"
+            )
+        return tuple(self._like(f"tangent {i}", t, x) for i, (t, x) in enumerate(zip(found, out)))
+
+    def _like(self, what: str, found: Any, out: Any, *, numbers: bool = False) -> Any:
+        """Check that a rule has returned an array that broadcasts to a result, or None."""
+        if (numbers and isinstance(found, (int, float, complex))) or (found is None and not numbers):
+            return found
+        if not is_array(found):
+            raise TypeError(f"{self.name}: {what} must be an array, got {describe(found)}")
+        if out is not None and not _broadcasts(found.shape, out.shape):
+            raise ValueError(
+                f"{self.name}: {what} must have the shape of the result, {tuple(out.shape)}, got {tuple(found.shape)}"
+            )
+        return found
+
+    def _batched(self, rule: Callable[..., Any], xp: Any, mapped: Any, /, **arguments: Any) -> Any:
+        which = {name: x for name, x in mapped.items() if _holds_arrays(arguments[name])}
+        found = rule(xp, which, **arguments)
+        pairs = zip(trees.leaves(which), [x for name in sorted(which) for x in trees.leaves(arguments[name])])
+        size = next(x.shape[0] for is_mapped, x in pairs if is_mapped is True)
+        for x in found if isinstance(found, (tuple, list)) else (found,):
+            if not is_array(x):
+                raise TypeError(f"{self.name}: the batching rule must return arrays, got {describe(x)}")
+            if not x.shape or x.shape[0] != size:
+                raise ValueError(
+                    f"{self.name}: the batching rule must return arrays with the mapped axis first, of size {size}, "
+                    f"got the shape {tuple(x.shape)}"
+                )
+        return found
+
+    def several(self) -> TypeError:
+        """Make the error of a derivative by arguments, of an operation with several results."""
+        return TypeError(
+            f"{self.name}: returns several arrays, so that its derivative must be `joint(f)` or `pullback(f)`, not a "
+            "dictionary by arguments"
+        )
+
+    def check_linear(self, name: str, value: Any) -> None:
+        """Check that an argument in which an operation is linear is one array."""
+        if not is_array(value):
+            raise TypeError(
+                f"{self.name}: the derivative in {name} is `LINEAR`, which takes an argument that is one array, got "
+                f"{describe(value)}; use `joint(f)`"
+            )
+
+
+def _holds_arrays(argument: Any) -> bool:
+    return any(map(is_array, trees.leaves(argument)))
+
+
+def _broadcasts(shape: Sequence[int], target: Sequence[int]) -> bool:
+    try:
+        return broadcast(tuple(shape), tuple(target)) == tuple(target)
+    except ValueError:
+        return False
+
+
+class _Array:
+    """The place of an array among arguments."""
+
+
+_ARRAY: Final = _Array()
+
+
+class Ruled:
+    """An implementation with rules, for a library that has functions with custom derivatives and custom batching."""
+
+    def __init__(self, rules: Rules, implementation: Callable[..., Any], autodiff: Any, vmap: Any) -> None:
+        """Take the implementation, and the library's modules of both kinds of functions; None for traced arrays."""
+        self.rules, self.implementation, self.autodiff, self.vmap = rules, implementation, autodiff, vmap
+        self.is_differentiated: Callable[[Array], bool] | None = getattr(autodiff, "_is_differentiated", None)
+        """Tells which arrays with values are differentiated, in libraries that have such arrays."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        """Do the operation."""
+        if self.vmap is not None and not self._transforms(args) and not self._transforms(kwargs.values()):
+            return self.implementation(*args, **kwargs)
+        call, arrays = _Call.of(self, args, kwargs)
+        return call.rebuilt(call.with_rules()(*arrays))
+
+    def _transforms(self, values: Iterable[Any]) -> bool:
+        """Tell whether a transformation may meet one of the arrays among arguments."""
+        for x in values:
+            if type(x) in _PLAIN:
+                continue
+            if isinstance(x, (tuple, list)):
+                if self._transforms(x):
+                    return True
+            elif is_array(x):
+                is_differentiated = self.is_differentiated
+                if not is_concrete(x) or (is_differentiated is not None and is_differentiated(x)):
+                    return True
+        return False
+
+
+_PLAIN: Final = frozenset({bool, int, float, complex, str, type(None)})
+
+
+class _Call:
+    """One call of an operation, as functions of a flat sequence of arrays."""
+
+    def __init__(self, ruled: Ruled, names: tuple[str, ...], positional: int) -> None:
+        self.ruled, self.rules, self.names, self.positional = ruled, ruled.rules, names, positional
+        self.of_array: list[str] = []
+        """The name of the argument that each array is of."""
+        self.parts: list[tuple[list[Any], trees.Structure]] = []
+        """Each argument without its arrays: held here, PyTorch would take them for captured ones."""
+        self.make: Callable[..., Any] | None = None
+        """What makes the result of several arrays; None where it is one array."""
+
+    @classmethod
+    def of(cls, ruled: Ruled, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple["_Call", list[Array]]:
+        """Take the arguments of a call apart: return the call, and its arrays."""
+        call = cls(ruled, (*ruled.rules.names[: len(args)], *kwargs), len(args))
+        arrays: list[Array] = []
+        for name, value in zip(call.names, (*args, *kwargs.values())):
+            leaves, structure = trees.flatten(value)
+            found = [x for x in leaves if is_array(x)]
+            arrays += found
+            call.of_array += [name] * len(found)
+            call.parts.append(([_ARRAY if is_array(x) else x for x in leaves], structure))
+        return call, arrays
+
+    def fill(self, arrays: Sequence[Any]) -> dict[str, Any]:
+        """Return the arguments by name, with other arrays."""
+        given = iter(arrays)
+        values = [
+            trees.unflatten(structure, [next(given) if x is _ARRAY else x for x in leaves])
+            for leaves, structure in self.parts
+        ]
+        return dict(zip(self.names, values))
+
+    def of_arrays(self, values: Sequence[Any]) -> dict[str, Any]:
+        """Return something about each array, by the names of the arguments that hold arrays."""
+        filled = self.fill(values)
+        return {name: filled[name] for name in self.of_array}
+
+    def call(self, function: Callable[..., Any], arrays: Sequence[Any]) -> Arrays:
+        """Call a function with the arguments."""
+        filled = list(self.fill(arrays).values())
+        by_name = dict(zip(self.names[self.positional :], filled[self.positional :]))
+        return self._flat(function(*filled[: self.positional], **by_name))
+
+    def with_rules(self) -> Callable[..., Any]:
+        """Return the library's function with custom derivatives and batching."""
+        ruled, rules = self.ruled, self.rules
+        run: Any = self.run
+        if rules.batching is not None and hasattr(ruled.vmap, "custom_vmap"):
+            run = ruled.vmap.custom_vmap(self.run)
+            run.def_vmap(self.of_batch)
+        if rules.pullback is not None:
+            custom = ruled.autodiff.custom_vjp(run)
+            custom.defvjp(self.forward, self.backward, True)
+        elif rules.derivative is not None:
+            custom = ruled.autodiff.custom_jvp(run)
+            custom.defjvp(self.pushed, True)
+        else:
+            custom = run
+        function: Callable[..., Any] = custom
+        return function
+
+    def run(self, *arrays: Array) -> Arrays:
+        """Do what the implementation does."""
+        return self.call(self.ruled.implementation, arrays)
+
+    def _flat(self, out: Any) -> Arrays:
+        if not isinstance(out, (tuple, list)):
+            return (out,)
+        make = type(out)
+        self.make = make._make if hasattr(make, "_make") else make  # a named tuple, or a plain one
+        return tuple(out)
+
+    def rebuilt(self, outs: Sequence[Any]) -> Any:
+        """Return the result of a call from its arrays."""
+        return outs[0] if self.make is None else self.make(outs)
+
+    def of_batch(self, size: int, mapped: Sequence[bool], *arrays: Array) -> tuple[Arrays, tuple[bool, ...]]:
+        """Do the operation for all batch elements."""
+        assert self.rules.batching is not None
+        found = self.rules.batching(array_namespace(*arrays), self.of_arrays(mapped), **self.fill(arrays))
+        outs = self._flat(found)
+        return outs, (True,) * len(outs)
+
+    def pushed(self, primals: Arrays, tangents: Sequence[Array | None]) -> tuple[Arrays, Arrays]:
+        """Do the operation, and return the tangents of its results."""
+        outs = _again(self, primals)
+        found = self._tangents(primals, tangents, outs)
+        xp = array_namespace(*primals)
+        return outs, tuple(_as(xp, t, x) for t, x in zip(found, outs))
+
+    def _tangents(self, primals: Arrays, tangents: Sequence[Array | None], outs: Arrays) -> Sequence[Array | None]:
+        xp, out = array_namespace(*primals), self.rebuilt(outs)
+        arguments, entries = self.fill(primals), self.rules.derivative
+        if isinstance(entries, joint):
+            found = entries.of(xp, self.of_arrays(tangents), out, **arguments)
+            return (found,) if self.make is None else tuple(found)
+        assert entries is not None
+        total = None
+        for i, (name, t) in enumerate(zip(self.of_array, tangents)):
+            entry = entries.get(name)
+            if t is None or entry is None:
+                continue
+            if self.make is not None:
+                raise self.rules.several()
+            if entry is LINEAR:
+                self.rules.check_linear(name, arguments[name])
+                (term,) = self.run(*primals[:i], t, *primals[i + 1 :])
+            elif isinstance(entry, int):
+                term = t * entry
+            elif isinstance(entry, factor):
+                term = t * entry.of(xp, out, **arguments)
+            else:
+                term = entry.of(xp, t, out, **arguments)
+            if term is not None:
+                term = _as(xp, term, outs[0])
+                total = term if total is None else total + term
+        return (total,) * len(outs)
+
+    def forward(self, perturbed: Sequence[bool], *arrays: Array) -> tuple[Arrays, Arrays]:
+        """Do the operation, and return what `backward` needs."""
+        outs = _again(self, arrays)
+        return outs, (*arrays, *outs)
+
+    def backward(
+        self, perturbed: Sequence[bool], residuals: Arrays, cotangents: Sequence[Array | None]
+    ) -> tuple[Array, ...]:
+        """Return the cotangents of the arrays."""
+        assert self.rules.pullback is not None
+        rules, count = self.rules, len(self.of_array)
+        arrays, outs = residuals[:count], residuals[count:]
+        xp = array_namespace(*arrays)
+        given = tuple(xp.zeros_like(x) if ct is None else ct for ct, x in zip(cotangents, outs))
+        out = self.rebuilt(outs)
+        found = rules.pullback.of(xp, given[0] if self.make is None else given, out, **self.fill(arrays))
+        if not isinstance(found, Mapping):
+            raise TypeError(
+                f"{rules.name}: the pullback must return a dictionary from names of arguments to cotangents, got "
+                f"{describe(found)}"
+            )
+        unknown = found.keys() - set(self.of_array)
+        if unknown:
+            raise ValueError(
+                f"{rules.name}: the pullback returns {sorted(unknown)}, which are no arrays among the arguments; "
+                f"these are {', '.join(dict.fromkeys(self.of_array))}"
+            )
+        back: list[Any] = [None] * count
+        for name, ct in found.items():
+            cts = trees.leaves(ct, is_leaf=lambda x: x is None)
+            places = [i for i, each in enumerate(self.of_array) if each == name]
+            if len(cts) != len(places):
+                raise ValueError(
+                    f"{rules.name}: the pullback must return {len(places)} cotangents for {name}, got {len(cts)}"
+                )
+            for i, each in zip(places, cts):
+                if each is not None and tuple(each.shape) != tuple(arrays[i].shape):
+                    raise ValueError(
+                        f"{rules.name}: the cotangent of {name} must have its shape, {tuple(arrays[i].shape)}, got "
+                        f"{tuple(each.shape)}"
+                    )
+                back[i] = each
+        return tuple(_as(xp, ct, x) for ct, x in zip(back, arrays))
+
+
+def _again(call: _Call, arrays: Sequence[Array]) -> Arrays:
+    """Do the operation, with its rules: derivatives of the derivative use them."""
+    return call.call(call.ruled, arrays)
+
+
+# torch.compile takes no derivatives of derivatives, and fails at rules within rules.
+trace_instead(_again, lambda call, arrays: call.run(*arrays))
+
+
+def _as(xp: Any, t: Array | None, like: Array) -> Array:
+    """Bring a tangent to the shape and the data type of its array; None becomes zeros."""
+    if t is None:
+        return xp.zeros_like(like)
+    if t.dtype != like.dtype:
+        t = xp.astype(t, like.dtype)
+    return t if tuple(t.shape) == tuple(like.shape) else xp.broadcast_to(t, tuple(like.shape))

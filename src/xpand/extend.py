@@ -1,0 +1,64 @@
+"""The public interface for packages that extend xpand: types, checks of arguments, and questions about arrays.
+
+The package `xpand_extensions` is built on these names, and others can be: what is listed here stays as it is. How to
+define operations, derivatives and plug-ins is in `xpand_extensions.extend`.
+
+- Types for signatures: `Array`, `Axis`, `Device`, `DType`, `Namespace`, `Scalar`. `Kind` names the kinds of data types.
+- `checks`: a module of checks. Each takes the name of the function first, and raises an error that says which
+  argument, what was given and what is accepted.
+- Questions about one object: `is_array`, `device_of`, `describe`, `library_of`, `is_lazy`.
+- Namespaces: `namespace_or_default` for an option `xp=`, `default_dtype` for new arrays, `imported_libraries`,
+  `eager` to compute at once while JAX traces, `knows_namespace` and `register_wrapper` for arrays that wrap others.
+- Code that torch.compile meets: `import_module`, `untraced`, `trace_instead`, `same_structure`.
+
+>>> import numpy as np
+>>> from xpand import array_namespace
+>>> from xpand.extend import Array, checks
+>>> def rolled_sum(x: Array, /, *, axis: int = -1, times: int = 1) -> Array:
+...     xp = checks.namespace_of("rolled_sum", x=x)
+...     checks.dtype("rolled_sum", "x", xp, x, checks.NUMERIC)
+...     axis = checks.axis("rolled_sum", axis, x.ndim)
+...     times = checks.integer("rolled_sum", "times", times, minimum=0)
+...     return x + xp.roll(x, times, axis=axis)
+>>> rolled_sum(np.asarray([1, 2, 3])).tolist()
+[4, 3, 5]
+>>> rolled_sum(np.asarray([1, 2, 3]), axis=2)
+Traceback (most recent call last):
+...
+ValueError: rolled_sum: axis=2 is out of range for 1 axes; takes -1 to 0
+"""
+
+from . import _arguments as checks
+from ._arguments import Kind, device_of, is_array
+from ._defaults import namespace_or_default
+from ._imports import import_module, trace_instead, untraced
+from ._namespace import describe, eager, imported_libraries, is_lazy, knows_namespace, library_of, register_wrapper
+from ._precision import default_dtype
+from ._structures import same_structure
+from ._typing import Array, Axis, Device, DType, Namespace, Scalar
+
+__all__ = [
+    "Array",
+    "Axis",
+    "DType",
+    "Device",
+    "Kind",
+    "Namespace",
+    "Scalar",
+    "checks",
+    "default_dtype",
+    "describe",
+    "device_of",
+    "eager",
+    "import_module",
+    "imported_libraries",
+    "is_array",
+    "is_lazy",
+    "knows_namespace",
+    "library_of",
+    "namespace_or_default",
+    "register_wrapper",
+    "same_structure",
+    "trace_instead",
+    "untraced",
+]
