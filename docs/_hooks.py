@@ -60,7 +60,7 @@ TABLES: Final[Mapping[str, Callable[[], str]]] = {
 def on_config(config: MkDocsConfig) -> MkDocsConfig:
     """Add a reference page for every capability to the navigation."""
     reference = next(entry["Reference"] for entry in config.nav or [] if "Reference" in entry)
-    reference += [f"reference/{name}.md" for name in (*topics(), *_capabilities.facade_names(), "tracing")]
+    reference += [f"reference/{name}.md" for name in (*topics(), *_capabilities.facade_names(), "extend", "tracing")]
     return config
 
 
@@ -94,18 +94,25 @@ def reference_pages() -> dict[str, str]:
         "it is seen from outside: graphs, the namespace of traced arrays, and the errors of what is traced.\n\n"
         + _objects("xpand_extensions.tracing", TRACING)
     )
+    options = "    options:\n      show_root_heading: false\n      show_root_toc_entry: false\n"
+    pages["reference/extend.md"] = (
+        f"# extend\n\n## xpand_extensions.extend\n\n::: xpand_extensions.extend\n{options}\n"
+        f"## xpand.extend\n\n::: xpand.extend\n{options}\n## Checks of arguments\n\n::: xpand._arguments\n{options}"
+    )
     modules = {name: f"xpand.{name}" for name in topics()}
     modules |= {name: f"xpand_extensions.{name}" for name in _capabilities.facade_names()}
     for name, module in modules.items():
-        options = "    options:\n      show_root_heading: false\n      show_root_toc_entry: false\n"
         pages[f"reference/{name}.md"] = f"# {name}\n\n::: {module}\n{options}"
     return pages
+
+
+_NO_TOPICS: Final = frozenset({"common", "extend"})
 
 
 def topics() -> list[str]:
     """Name the core's modules of operations."""
     modules = pkgutil.iter_modules(xpand.__path__)
-    return [m.name for m in modules if not m.ispkg and not m.name.startswith("_") and m.name != "common"]
+    return [m.name for m in modules if not m.ispkg and not m.name.startswith("_") and m.name not in _NO_TOPICS]
 
 
 def helper_names() -> list[str]:

@@ -393,6 +393,7 @@ def test_rules_given_later_are_used(library: Library) -> None:
     library.assert_equal(gradient(x), [7.0, 7.0, 7.0])
 
 
+@pytest.mark.filterwarnings("ignore:.*should not be instantiated:DeprecationWarning")  # PyTorch's own, as it compiles
 def test_it_is_compiled_by_torch(toy: Toy) -> None:
     import torch
 

@@ -113,8 +113,8 @@ class Operation(Generic[P, R_co]):
 
     @property
     def is_own(self) -> bool:
-        """Whether the operation is xpand's."""
-        return self.package == _PACKAGE
+        """Whether the operation is xpand's: `extend` has none, but examples that define some."""
+        return self.package == _PACKAGE and self.capability != "extend"
 
     @property
     def path(self) -> str:
@@ -125,7 +125,7 @@ class Operation(Generic[P, R_co]):
     def qualified_name(self) -> str:
         """The name in tables: `scatter.segment_sum`, with its package if that isn't xpand_extensions."""
         name = f"{self.capability}.{self.name}" if self.capability else self.name
-        return name if self.is_own else f"{self.package}.{name}".lstrip(".")
+        return name if self.package == _PACKAGE else f"{self.package}.{name}".lstrip(".")
 
     def resolve(self, key: type | tuple[type, ...], arrays: tuple[Array, ...]) -> Callable[..., Any]:
         """Find the implementation for the arrays, and remember it under `key`."""

@@ -29,7 +29,7 @@ class _Rule:
 
 
 class factor(_Rule):
-    """Say that the derivative in an array is a factor, element by element.
+    """State that the derivative in an array is a factor, element by element.
 
     Args:
         of: `of(xp, out, **arguments)` returns the factor, of a shape that broadcasts to that of the result.
@@ -40,13 +40,13 @@ class factor(_Rule):
 
 
 class scale(factor):
-    """Say the same as `factor`, of an operation that is linear in this array: the factor does not depend on it."""
+    """State the same as `factor`, of an operation that is linear in this array: the factor does not depend on it."""
 
     __slots__ = ()
 
 
 class contribution(_Rule):
-    """Say what one array contributes to the derivative of the result.
+    """State the contribution of one array to the derivative of the result.
 
     Args:
         of: `of(xp, tangent, out, **arguments)` returns the derivative along `tangent`, linear in it; None for zero.
@@ -56,7 +56,7 @@ class contribution(_Rule):
 
 
 class joint(_Rule):
-    """Say what the derivative of all results along all arrays is.
+    """State the derivative of all results along all arrays.
 
     Args:
         of: `of(xp, tangents, out, **arguments)` returns the tangent of the result, or a tuple of one for each result;
@@ -67,11 +67,11 @@ class joint(_Rule):
 
 
 class pullback(_Rule):
-    """Say how cotangents are pulled back from the results to the arrays: a derivative for reverse mode alone.
+    """State how cotangents are pulled back from the results to the arrays: a derivative for reverse mode alone.
 
     Args:
         of: `of(xp, cotangent, out, **arguments)` returns a dictionary from names of arguments to their cotangents.
-            Arguments that are left out have zeros. Of several results, `cotangent` is a tuple.
+            Omitted arguments have zeros. Of several results, `cotangent` is a tuple.
     """
 
     __slots__ = ()
@@ -85,7 +85,7 @@ class _Linear:
 
 
 LINEAR: Final = _Linear()
-"""Say that an operation is linear in an array: its derivative along a tangent is itself, applied to the tangent."""
+"""State that an operation is linear in an array: its derivative along a tangent is itself, applied to the tangent."""
 
 
 class First:

@@ -153,9 +153,9 @@ class Rules:
         """Take the rules, which have been checked."""
         self.name, self.names = operation.name, tuple(inspect.signature(operation.facade).parameters)
         self.pullback = derivative if isinstance(derivative, pullback) else None
-        self.batching = None if batching is None else partial(self._batched, batching)
-        self.derivative: dict[str, Any] | joint | None = None
-        """What the tracing engine reads: it has `pullback` by a function with a custom derivative."""
+        self.batching: Callable[..., Any] | None = None if batching is None else partial(self._batched, batching)
+        self.derivative: Any = None
+        """The rule for the tracing engine, where `pullback` is a function with a custom derivative."""
         if isinstance(derivative, joint):
             self.derivative = joint(partial(self._joint, derivative.of))
         elif isinstance(derivative, Mapping):
@@ -305,7 +305,7 @@ class _Call:
         self.parts: list[tuple[list[Any], trees.Structure]] = []
         """Each argument without its arrays: held here, PyTorch would take them for captured ones."""
         self.make: Callable[..., Any] | None = None
-        """What makes the result of several arrays; None where it is one array."""
+        """The class of a result of several arrays; None where it is one array."""
 
     @classmethod
     def of(cls, ruled: Ruled, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple["_Call", list[Array]]:
@@ -424,8 +424,8 @@ class _Call:
         self, perturbed: Sequence[bool], residuals: Arrays, cotangents: Sequence[Array | None]
     ) -> tuple[Array, ...]:
         """Return the cotangents of the arrays."""
-        assert self.rules.pullback is not None
         rules, count = self.rules, len(self.of_array)
+        assert rules.pullback is not None
         arrays, outs = residuals[:count], residuals[count:]
         xp = array_namespace(*arrays)
         given = tuple(xp.zeros_like(x) if ct is None else ct for ct, x in zip(cotangents, outs))
@@ -445,12 +445,12 @@ class _Call:
         back: list[Any] = [None] * count
         for name, ct in found.items():
             cts = trees.leaves(ct, is_leaf=lambda x: x is None)
-            places = [i for i, each in enumerate(self.of_array) if each == name]
-            if len(cts) != len(places):
+            positions = [i for i, each in enumerate(self.of_array) if each == name]
+            if len(cts) != len(positions):
                 raise ValueError(
-                    f"{rules.name}: the pullback must return {len(places)} cotangents for {name}, got {len(cts)}"
+                    f"{rules.name}: the pullback must return {len(positions)} cotangents for {name}, got {len(cts)}"
                 )
-            for i, each in zip(places, cts):
+            for i, each in zip(positions, cts):
                 if each is not None and tuple(each.shape) != tuple(arrays[i].shape):
                     raise ValueError(
                         f"{rules.name}: the cotangent of {name} must have its shape, {tuple(arrays[i].shape)}, got "

@@ -19,7 +19,7 @@ from ..extend._derivatives import LINEAR, contribution
 from . import rules
 from ._core import Op, TracedArray, TracedError, aval_of, bind, rebuilt
 from ._rows import at
-from ._shapes import avals_of
+from ._staging import avals_of
 
 INLINED: Final = frozenset(
     {
@@ -230,7 +230,7 @@ def _observed_class(op: FacadeOp, arrays: Sequence[Any], template: Template) -> 
 
     def run(*given: Any) -> Any:
         nonlocal found
-        out = op.follow(given, template)
+        out = op.inlined(given, template)
         found = _result_class(type(out)) if isinstance(out, (tuple, list)) else None
         return out
 
