@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from .._functions import BINARY, UNARY
+from ._derived import Axes, batching_rule, shape_rule
 
 _FAMILIES: Final = [
     importlib.import_module(f"{__name__}.{module.name}")
@@ -31,10 +32,17 @@ DERIVATIVES: Final = _table("DERIVATIVES")
 """The derivative in each array: see `tracing._derivatives`."""
 TRANSPOSES: Final = _table("TRANSPOSES")
 """The transpose of a linear operation, for each array: `rule(xp, ct, *args, **params)`, `Aval`s in linear positions."""
-BATCHING: Final = _table("BATCHING")
+AXES: Final[dict[str, Axes]] = _table("AXES")
+"""The axes of an operation, from which its rules for batches and shapes are derived."""
+BATCHING: Final[dict[str, Any]] = {
+    **{name: batching_rule(name, axes) for name, axes in AXES.items() if axes.has_batches},
+    **_table("BATCHING"),
+}
 """The operation on all batch elements: `rule(xp, mapped, *args, **params)`."""
-SHAPES: Final = _table("SHAPES")
+SHAPES: Final[dict[str, Any]] = {**{name: shape_rule(name, axes) for name, axes in AXES.items()}, **_table("SHAPES")}
 """The shape and data type of the result: `rule(namespace, *avals, **params)`."""
+REASONS: Final[dict[str, str]] = _table("REASONS")
+"""Why an operation has a rule for batches or shapes that is written by hand."""
 DECOMPOSITIONS: Final = _table("DECOMPOSITIONS")
 """The operation in terms of others: `rule(xp, *args, **params)`."""
 CONSTANT: Final = _table("CONSTANT")

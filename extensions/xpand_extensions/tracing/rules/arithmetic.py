@@ -8,7 +8,7 @@ from ... import arithmetic, bits
 from ...arithmetic._operands import element_width
 from .._core import Aval
 from .._derivatives import factor, scale
-from .special import aligned, promoted
+from ._derived import Axes
 
 DERIVATIVES: Final[dict[str, Any]] = {
     "arithmetic.divide_no_nan": {
@@ -35,29 +35,32 @@ def _bitcast(namespace: Any, x: Any, dtype: Any) -> Aval:
     return Aval(shape, dtype, device_of(x))
 
 
-def _along(name: str) -> Any:
-    """Make the rule for batches of a function of bytes along an axis, or of all of them."""
-    function = getattr(bits, name)
+_ELEMENTWISE: Final = (
+    *(f"arithmetic.{name}" for name in ("divide_no_nan", "quotient", "truncated_remainder")),
+    *(f"bits.{name}" for name in (*_COUNTS, *_SHIFTS)),
+)
 
-    def rule(xp: Any, mapped: Any, x: Any, axis: int | None = None, **params: Any) -> Any:
-        if axis is None:
-            return function(xp.reshape(x, (x.shape[0], -1)), axis=1, **params)
-        return function(x, axis=axis % (x.ndim - 1) + 1, **params)
+BATCHING: Final[dict[str, Any]] = {"bits.bitcast": lambda xp, mapped, x, dtype: bits.bitcast(x, dtype)}
 
-    return rule
+SHAPES: Final[dict[str, Any]] = {"bits.bitcast": _bitcast}
+
+REASONS: Final[dict[str, str]] = {"bits.bitcast": "whether there is a last axis of parts depends on both data types"}
 
 
-_ELEMENTWISE: Final = {
-    **{
-        f"arithmetic.{name}": getattr(arithmetic, name) for name in ("divide_no_nan", "quotient", "truncated_remainder")
-    },
-    **{f"bits.{name}": getattr(bits, name) for name in (*_COUNTS, *_SHIFTS)},
+def _uint8(namespace: Any, avals: Any, params: Any) -> Any:
+    return namespace.base.uint8
+
+
+def _count_of_bytes(lengths: Any, **params: Any) -> dict[str, int]:
+    return {"k": -(-lengths["axis"][0] // 8)}
+
+
+def _count_of_bits(lengths: Any, count: int | None = None, **params: Any) -> dict[str, int]:
+    return {"k": 8 * lengths["axis"][0] if count is None else count}
+
+
+AXES: Final[dict[str, Axes]] = {
+    **dict.fromkeys(_ELEMENTWISE, Axes("*...->...")),
+    "bits.packbits": Axes("...[(axis)]->...[(axis:k)]", sizes=_count_of_bytes, dtype=_uint8, flat=True),
+    "bits.unpackbits": Axes("...[(axis)]->...[(axis:k)]", sizes=_count_of_bits, dtype=_uint8, flat=True),
 }
-
-BATCHING: Final[dict[str, Any]] = {
-    **{name: aligned(function) for name, function in _ELEMENTWISE.items()},
-    **{f"bits.{name}": _along(name) for name in ("packbits", "unpackbits")},
-    "bits.bitcast": lambda xp, mapped, x, dtype: bits.bitcast(x, dtype),
-}
-
-SHAPES: Final[dict[str, Any]] = {**dict.fromkeys(_ELEMENTWISE, promoted), "bits.bitcast": _bitcast}

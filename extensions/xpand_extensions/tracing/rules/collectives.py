@@ -27,3 +27,5 @@ DERIVATIVES: Final[dict[str, Any]] = {"collective": (LINEAR, None)}
 TRANSPOSES: Final[dict[str, Any]] = {"collective": (_transposed, None)}
 SHAPES: Final[dict[str, Any]] = {"collective": _shape}
 OVERRIDES: Final[dict[str, Any]] = {"collective": {"batch": late("_collectives", "collective_batch")}}
+
+REASONS: Final[dict[str, str]] = {"collective": "it exchanges whole lanes"}

@@ -30,3 +30,9 @@ SHAPES: Final[dict[str, Any]] = {
     "checkpoint_name": lambda namespace, x, name: x,
     "saved_value": lambda namespace, computed, saved: saved,
 }
+
+REASONS: Final[dict[str, str]] = {
+    **dict.fromkeys(SHAPES, "the axes are those of the function inside"),
+    "checkpoint_name": "the result is the argument",
+    "saved_value": "the result is the second argument",
+}

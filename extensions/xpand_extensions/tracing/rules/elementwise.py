@@ -2,16 +2,14 @@
 
 import cmath
 import math
-from collections.abc import Callable
 from typing import Any, Final
 
 from xpand._arguments import device_of
 
-from .._core import Aval
 from .._derivatives import LINEAR, contribution, factor, scale
 from .._functions import BINARY, UNARY
-from .._indexing import applied
-from .._shapes import broadcast
+from ._derived import Axes
+from ._dtypes import same
 
 _f = factor
 
@@ -197,84 +195,6 @@ TRANSPOSES: Final[dict[str, Any]] = {
 LINEAR_IN_ALL: Final = ("where",)
 
 
-def _aligned(name: str) -> Callable[..., Any]:
-    """Make the rule of an elementwise function for batches: lanes of fewer axes gain some after the first."""
-
-    def rule(xp: Any, mapped: tuple[bool, ...], *args: Any, **params: Any) -> Any:
-        ndim = max(x.ndim - is_mapped for x, is_mapped in zip(args, mapped) if hasattr(x, "dtype"))
-        given = [lengthened(xp, x, is_mapped, ndim) for x, is_mapped in zip(args, mapped)]
-        return _function(xp, name)(*given, **params)
-
-    return rule
-
-
-def lengthened(xp: Any, x: Any, is_mapped: bool, ndim: int) -> Any:
-    """Give the batch elements axes of length 1 in front, to make them `ndim`."""
-    if not is_mapped or x.ndim > ndim:
-        return x
-    return xp.reshape(x, (x.shape[0], *(1,) * (ndim - x.ndim + 1), *x.shape[1:]))
-
-
-def _function(xp: Any, name: str) -> Callable[..., Any]:
-    for part in name.split("."):
-        xp = getattr(xp, part)
-    return xp  # type: ignore[no-any-return]
-
-
-def result_of(name: str) -> Callable[..., Any]:
-    """Make the rule for the shape and data type of an elementwise function."""
-
-    def rule(namespace: Any, *args: Any, **params: Any) -> Any:
-        arrays = [x for x in args if isinstance(x, Aval)]
-        dtype = dtype_of_result(namespace, name, args, params)
-        device = next((device_of(x) for x in arrays if device_of(x) is not None), None)
-        return Aval(broadcast(*(x.shape for x in arrays)), dtype, device)
-
-    return rule
-
-
-def dtype_of_result(namespace: Any, name: str, args: tuple[Any, ...], params: dict[str, Any]) -> Any:
-    """Find the data type of a function's result: that of the function on an example, remembered.
-
-    The example has single elements, or, where the function acts element by element, none, of which nothing can warn.
-    """
-    key = (name, tuple(_kind(x) for x in args), tuple(map(repr, params.items())))
-    found = namespace.dtypes_of_results.get(key)
-    if found is None:
-        length = 0 if name in _ALL else 1
-        given = [x for x in args if isinstance(x, Aval)]
-        least = 1 if not length and not any(x.ndim for x in given) else 0
-        ones = [
-            namespace.base.ones((length,) * max(least, min(x.ndim, 1)), dtype=x.dtype) if isinstance(x, Aval) else x
-            for x in args
-        ]
-        found = namespace.dtypes_of_results[key] = namespace.operations[name].function(*ones, **params).dtype
-    return found
-
-
-def _kind(x: Any) -> Any:
-    if isinstance(x, Aval):
-        return type(x.dtype), x.dtype, min(x.ndim, 1)
-    # Whether a number fits depends on the number itself only for integers.
-    return (int, x) if type(x) is int else type(x)
-
-
-_ALL: Final = (*UNARY, *BINARY, "clip", "where")
-
-BATCHING: Final[dict[str, Any]] = {
-    **{name: _aligned(name) for name in _ALL},
-    "stop_gradient": lambda xp, mapped, x: applied(xp, "stop_gradient", (x,), {}),
-    "to_device": lambda xp, mapped, x, device: x.to_device(device),
-    "astype": lambda xp, mapped, x, dtype, **params: xp.astype(x, dtype, **params),
-}
-
-SHAPES: Final[dict[str, Any]] = {
-    **{name: result_of(name) for name in _ALL},
-    "stop_gradient": lambda namespace, x: x,
-    "to_device": lambda namespace, x, device: Aval(x.shape, x.dtype, device),
-    "astype": lambda namespace, x, dtype, device=None, **params: Aval(x.shape, dtype, device or device_of(x)),
-}
-
 _STEP: Final = "piecewise constant"
 _BOOLEAN: Final = "its result is boolean"
 _INTEGER: Final = "a function of integers"
@@ -304,4 +224,17 @@ CONSTANT: Final[dict[str, str]] = {
         ["bitwise_and", "bitwise_invert", "bitwise_left_shift", "bitwise_or", "bitwise_right_shift", "bitwise_xor"],
         _INTEGER,
     ),
+}
+
+
+AXES: Final[dict[str, Axes]] = {
+    **dict.fromkeys(UNARY, Axes("...->...")),
+    **dict.fromkeys(BINARY, Axes("...,...->...")),
+    **dict.fromkeys(("clip", "where"), Axes("...,...,...->...")),
+    "astype": Axes(
+        "...->...",
+        dtype=lambda namespace, avals, params: params["dtype"],
+        call=lambda xp: lambda x, dtype, **params: xp.astype(x, dtype, **params),
+    ),
+    **dict.fromkeys(("stop_gradient", "to_device"), Axes("...->...", dtype=same)),
 }

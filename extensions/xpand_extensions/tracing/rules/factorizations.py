@@ -4,18 +4,16 @@ Eigenvectors and singular vectors are determined but for a factor each; what the
 do: its change is such that the vector's is orthogonal to the vector.
 """
 
-from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 
 from xpand import UnsupportedError
 from xpand._arguments import device_of
-from xpand_extensions import linalg
 from xpand_extensions.linalg import _lstsq_results as lstsq
 
 from ..._bounds import index_dtype
-from .._core import Aval
 from .._derivatives import contribution, joint
-from .linalg import adjoint, dtypes_of_matrix_function, identity, matrices, stacked
+from ._derived import Axes
+from .linalg import adjoint, identity
 from .products import is_complex
 from .triangular import solved
 
@@ -255,68 +253,26 @@ RESULTS: Final[dict[str, Any]] = {
 }
 
 
-def _facade_lanes(name: str) -> Callable[..., Any]:
-    def rule(xp: Any, mapped: dict[str, bool], x: Any) -> Any:
-        return getattr(linalg, name)(x)
-
-    return rule
+def _qr_sizes(lengths: Any, mode: str = "reduced") -> dict[str, int]:
+    return {"k": lengths["m"] if mode == "complete" else min(lengths["m"], lengths["n"])}
 
 
-BATCHING: Final[dict[str, Any]] = {
-    **{
-        f"linalg.{name}": stacked(name)
-        for name in ("cholesky", "eig", "eigh", "eigvals", "eigvalsh", "qr", "svd", "svdvals")
-    },
-    **{f"linalg.{name}": _facade_lanes(name) for name in ("expm", "lu_factor")},
-}
+def _svd_sizes(lengths: Any, full_matrices: bool = True) -> dict[str, int]:
+    m, n = lengths["m"], lengths["n"]
+    return {"k": min(m, n), "i": m if full_matrices else min(m, n), "j": n if full_matrices else min(m, n)}
 
 
-def _square(name: str) -> Callable[..., Any]:
-    """Make the rule for shapes where every result is square matrices, or a vector for each."""
-
-    def rule(namespace: Any, x: Any, **params: Any) -> Any:
-        stack, size, _ = matrices(name, x, square=True)
-        dtypes = dtypes_of_matrix_function(namespace, name, x)
-        if name.endswith(("vals", "valsh")):
-            return Aval((*stack, size), dtypes[0], device_of(x))
-        if len(dtypes) == 1:
-            return Aval(x.shape, dtypes[0], device_of(x))
-        return Aval((*stack, size), dtypes[0], device_of(x)), Aval(x.shape, dtypes[1], device_of(x))
-
-    return rule
+def _lu_dtypes(namespace: Any, avals: Any, params: Any) -> Any:
+    return avals[0].dtype, index_dtype(namespace.base, device_of(avals[0]))
 
 
-def _qr_shape(namespace: Any, x: Any, mode: str = "reduced") -> Any:
-    stack, rows, columns = matrices("qr", x)
-    between = rows if mode == "complete" else min(rows, columns)
-    of_q, of_r = dtypes_of_matrix_function(namespace, "qr", x)
-    return Aval((*stack, rows, between), of_q, device_of(x)), Aval((*stack, between, columns), of_r, device_of(x))
-
-
-def _svd_shape(namespace: Any, x: Any, full_matrices: bool = True) -> Any:
-    stack, rows, columns = matrices("svd", x)
-    size = min(rows, columns)
-    left, right = (rows, columns) if full_matrices else (size, size)
-    shapes = (*stack, rows, left), (*stack, size), (*stack, right, columns)
-    dtypes = dtypes_of_matrix_function(namespace, "svd", x)
-    return tuple(Aval(shape, dtype, device_of(x)) for shape, dtype in zip(shapes, dtypes))
-
-
-def _svdvals_shape(namespace: Any, x: Any) -> Any:
-    return _svd_shape(namespace, x)[1]
-
-
-def _lu_factor_shape(namespace: Any, x: Any) -> Any:
-    matrices("lu_factor", x)
-    integer = index_dtype(namespace.base, device_of(x))
-    return x, Aval(x.shape[:-1], integer, device_of(x))
-
-
-SHAPES: Final[dict[str, Any]] = {
-    **{f"linalg.{name}": _square(name) for name in ("cholesky", "eig", "eigh", "eigvals", "eigvalsh")},
-    "linalg.expm": lambda namespace, x: x,
-    "linalg.lu_factor": _lu_factor_shape,
-    "linalg.qr": _qr_shape,
-    "linalg.svd": _svd_shape,
-    "linalg.svdvals": _svdvals_shape,
+AXES: Final[dict[str, Axes]] = {
+    "linalg.cholesky": Axes("...[nn]->...[nn]"),
+    **dict.fromkeys(("linalg.eig", "linalg.eigh"), Axes("...[nn]->...[n],...[nn]")),
+    **dict.fromkeys(("linalg.eigvals", "linalg.eigvalsh"), Axes("...[nn]->...[n]")),
+    "linalg.expm": Axes("...[nn]->...[nn]"),
+    "linalg.lu_factor": Axes("...[mn]->...[mn],...[m]", dtype=_lu_dtypes),
+    "linalg.qr": Axes("...[mn]->...[mk],...[kn]", sizes=_qr_sizes),
+    "linalg.svd": Axes("...[mn]->...[mi],...[k],...[jn]", sizes=_svd_sizes),
+    "linalg.svdvals": Axes("...[mn]->...[k]", sizes=_svd_sizes),
 }

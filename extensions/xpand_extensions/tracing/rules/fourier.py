@@ -10,10 +10,9 @@ from typing import Any, Final
 from xpand._arguments import device_of
 
 from ..._bounds import index_dtype
-from .._core import Aval
 from .._derivatives import LINEAR
-from ._axes import axes_of, axis_of
-from .elementwise import dtype_of_result
+from ._derived import Axes
+from ._dtypes import dtype_of_result, same
 from .products import conjugate
 
 _SWAPPED: Final = {"backward": "forward", "ortho": "ortho", "forward": "backward"}
@@ -123,23 +122,6 @@ DECOMPOSITIONS: Final[dict[str, Any]] = {
 }
 
 
-def _lanes(name: str) -> Callable[..., Any]:
-    def rule(xp: Any, mapped: tuple[bool, ...], x: Any, axis: int = -1, **params: Any) -> Any:
-        return getattr(xp.fft, name)(x, axis=axis + (axis >= 0), **params)
-
-    return rule
-
-
-def _lanes_along_several(name: str) -> Callable[..., Any]:
-    def rule(xp: Any, mapped: tuple[bool, ...], x: Any, axes: Any = None, **params: Any) -> Any:
-        if isinstance(axes, int):
-            axes = (axes,)
-        axes = tuple(axis + (axis >= 0) for axis in _axes(params.get("s"), axes, x.ndim - 1))
-        return getattr(xp.fft, name)(x, axes=axes, **params)
-
-    return rule
-
-
 def _length(name: str, size: int, n: Any) -> int:
     """Tell how long an axis is after a transform."""
     inverse = name in ("irfft", "hfft")
@@ -149,45 +131,30 @@ def _length(name: str, size: int, n: Any) -> int:
     return int(n // 2 + 1 if name in ("rfft", "ihfft") else n)
 
 
-def _shape(name: str) -> Callable[..., Any]:
-    def rule(namespace: Any, x: Any, n: Any = None, axis: int = -1, norm: str = "backward") -> Any:
-        shape = list(x.shape)
-        position = axis_of(name, axis, x.ndim)
-        shape[position] = _length(name, shape[position], n)
-        return Aval(tuple(shape), dtype_of_result(namespace, f"fft.{name}", (x,), {"n": 1}), device_of(x))
-
-    return rule
+def _along_one(name: str) -> Axes:
+    return Axes(
+        "...[(axis=-1)]->...[(axis:k)]",
+        sizes=lambda lengths, n=None, **params: {"k": _length(name, lengths["axis"][0], n)},
+        dtype=lambda namespace, avals, params: dtype_of_result(namespace, f"fft.{name}", tuple(avals), {"n": 1}),
+    )
 
 
-def _shape_along_several(name: str) -> Callable[..., Any]:
-    def rule(namespace: Any, x: Any, s: Any = None, axes: Any = None, norm: str = "backward") -> Any:
-        shape = list(x.shape)
-        positions = axes_of(name, _axes(s, axes, x.ndim), x.ndim)
-        for i, position in enumerate(positions):
-            along = name[:-1] if i == len(positions) - 1 else "fft"
-            shape[position] = _length(along, shape[position], None if s is None else s[i])
-        dtype = dtype_of_result(namespace, f"fft.{name}", (x,), {"s": (1,), "axes": (-1,)})
-        return Aval(tuple(shape), dtype, device_of(x))
+def _along_several(name: str) -> Axes:
+    def sizes(lengths: Any, s: Any = None, **params: Any) -> dict[str, Any]:
+        given = lengths["axes"]
+        last = len(given) - 1
+        along = [name[:-1] if i == last else "fft" for i in range(len(given))]
+        return {"k": tuple([_length(along[i], n, None if s is None else s[i]) for i, n in enumerate(given)])}
 
-    return rule
+    def dtype(namespace: Any, avals: Any, params: Any) -> Any:
+        return dtype_of_result(namespace, f"fft.{name}", tuple(avals), {"s": (1,), "axes": (-1,)})
 
-
-def _shifted_shape(name: str) -> Callable[..., Any]:
-    def rule(namespace: Any, x: Any, axes: Any = None) -> Any:
-        for axis in _axes(None, (axes,) if isinstance(axes, int) else axes, x.ndim):
-            axis_of(name, axis, x.ndim)
-        return Aval(x.shape, x.dtype, device_of(x))
-
-    return rule
+    positions = lambda ndim, s=None, axes=None, **params: _axes(s, axes, ndim)
+    return Axes("...[(axes)]->...[(axes:k)]", sizes=sizes, dtype=dtype, positions=positions)
 
 
-BATCHING: Final[dict[str, Any]] = {
-    **{f"fft.{name}": _lanes(name) for name in _ONE},
-    **{f"fft.{name}": _lanes_along_several(name) for name in (*_SEVERAL, *_SHIFTS)},
-}
-
-SHAPES: Final[dict[str, Any]] = {
-    **{f"fft.{name}": _shape(name) for name in _ONE},
-    **{f"fft.{name}": _shape_along_several(name) for name in _SEVERAL},
-    **{f"fft.{name}": _shifted_shape(name) for name in _SHIFTS},
+AXES: Final[dict[str, Axes]] = {
+    **{f"fft.{name}": _along_one(name) for name in _ONE},
+    **{f"fft.{name}": _along_several(name) for name in _SEVERAL},
+    **{f"fft.{name}": Axes("...[(axes)]->...[(axes)]", dtype=same) for name in _SHIFTS},
 }

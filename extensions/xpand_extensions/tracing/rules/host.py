@@ -94,3 +94,5 @@ DERIVATIVES: Final[dict[str, Any]] = {
 }
 RESULTS: Final[dict[str, Any]] = {"io_callback": tuple, "pure_callback": tuple}
 SHAPES: Final[dict[str, Any]] = {"io_callback": _shapes, "pure_callback": _shapes}
+
+REASONS: Final[dict[str, str]] = dict.fromkeys(SHAPES, "a function of the host says the shapes of its results")

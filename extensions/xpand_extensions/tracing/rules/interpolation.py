@@ -9,7 +9,7 @@ from typing import Any, Final
 from xpand_extensions import interpolation
 
 from .._core import Aval
-from .elementwise import dtype_of_result
+from ._dtypes import dtype_of_result
 from .products import device_of
 from .scatter import native
 
@@ -70,3 +70,5 @@ SHAPES: Final[dict[str, Any]] = {
 }
 
 OVERRIDES: Final[dict[str, Any]] = {"interpolation.interp": {"batch": _batch_of_interp}}
+
+REASONS: Final[dict[str, str]] = dict.fromkeys(SHAPES, "the lanes become further points or channels")

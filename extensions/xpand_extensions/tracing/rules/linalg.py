@@ -4,17 +4,14 @@ Derivatives are written with products of matrices and solutions of systems, whic
 reverse mode comes of transposing those.
 """
 
-from collections.abc import Callable
 from typing import Any, Final, NamedTuple
 
 from xpand import is_concrete
 
 from ..._bounds import index_dtype
-from .._core import Aval
 from .._derivatives import LINEAR, contribution, joint
-from .._shapes import broadcast
-from ._axes import axes_of
-from .elementwise import dtype_of_result
+from ._derived import Axes
+from ._dtypes import dtype_of_result, dtypes_of_matrix_function, same
 from .products import conjugate, device_of, is_complex, widened
 
 
@@ -223,30 +220,6 @@ RESULTS: Final[dict[str, Any]] = {"linalg.slogdet": SlogdetResult}
 CONSTANT: Final[dict[str, str]] = {"linalg.matrix_rank": "its result is a number of directions"}
 
 
-# Batches: what takes stacks of matrices takes one more axis before the others.
-
-
-def stacked(name: str) -> Callable[..., Any]:
-    """Make the rule of a function of matrices for batches."""
-
-    def rule(xp: Any, mapped: tuple[bool, ...], x: Any, **params: Any) -> Any:
-        return getattr(xp.linalg, name)(x, **params)
-
-    return rule
-
-
-def _with_tolerances(name: str) -> Callable[..., Any]:
-    def rule(xp: Any, mapped: tuple[bool, ...], x: Any, rtol: Any = None) -> Any:
-        is_mapped = [bool(each) for each in mapped]
-        if hasattr(rtol, "ndim"):
-            stack = max(x.ndim - is_mapped[0] - 2, rtol.ndim - is_mapped[1])
-            x = widened(xp, x, is_mapped[0], stack + 2)
-            rtol = widened(xp, rtol, is_mapped[1], stack)
-        return getattr(xp.linalg, name)(x, rtol=rtol)
-
-    return rule
-
-
 def _solve_lanes(xp: Any, mapped: tuple[bool, ...], x1: Any, x2: Any) -> Any:
     (is_mapped1, is_mapped2), ndim1, ndim2 = mapped, x1.ndim - mapped[0], x2.ndim - mapped[1]
     if not is_mapped2 and ndim2 == 1:
@@ -263,118 +236,39 @@ def _solve_lanes(xp: Any, mapped: tuple[bool, ...], x1: Any, x2: Any) -> Any:
     return found[..., 0] if is_vector else found
 
 
-def _vector_norm_lanes(xp: Any, mapped: tuple[bool, ...], x: Any, axis: Any = None, **params: Any) -> Any:
-    if x.ndim == 1:
-        return xp.linalg.vector_norm(x[:, None], axis=1, ord=params["ord"])
-    return xp.linalg.vector_norm(x, axis=tuple(i + 1 for i in axes_of("vector_norm", axis, x.ndim - 1)), **params)
+BATCHING: Final[dict[str, Any]] = {"linalg.solve": _solve_lanes}
 
-
-BATCHING: Final[dict[str, Any]] = {
-    **{f"linalg.{name}": stacked(name) for name in ("det", "diagonal", "inv", "matrix_norm", "slogdet", "trace")},
-    **{f"linalg.{name}": _with_tolerances(name) for name in ("matrix_rank", "pinv")},
-    "linalg.matrix_power": lambda xp, mapped, x, n: xp.linalg.matrix_power(x, n),
-    "linalg.solve": _solve_lanes,
-    "linalg.vector_norm": _vector_norm_lanes,
+REASONS: Final[dict[str, str]] = {
+    "linalg.solve": "right-hand sides of one matrix are columns of another: one factorization"
 }
 
 
-# Shapes
+def _diagonal_size(lengths: Any, offset: int = 0) -> dict[str, int]:
+    return {"k": max(min(lengths["m"] + min(offset, 0), lengths["n"] - max(offset, 0)), 0)}
 
 
-def matrices(name: str, x: Any, *, square: bool = False) -> tuple[tuple[int, ...], int, int]:
-    """Return the shape of a stack of matrices, and their numbers of rows and columns, or raise `ValueError`."""
-    if x.ndim < 2 or (square and x.shape[-1] != x.shape[-2]):
-        kind = "square matrices, (..., n, n)" if square else "matrices, (..., m, n)"
-        raise ValueError(f"{name}: x must hold {kind}, got the shape {x.shape}")
-    return tuple(x.shape[:-2]), x.shape[-2], x.shape[-1]
+def _dtype_of_norm(namespace: Any, avals: Any, params: Any) -> Any:
+    return dtype_of_result(namespace, "linalg.vector_norm", tuple(avals), {})
 
 
-def dtypes_of_matrix_function(namespace: Any, name: str, *avals: Any) -> tuple[Any, ...]:
-    """Find the data types of the results of a function of matrices: those for matrices of one element, remembered."""
-    key = (name, *((type(x.dtype), x.dtype) for x in avals))
-    found: tuple[Any, ...] | None = namespace.dtypes_of_results.get(key)
-    if found is None:
-        ones = [namespace.base.ones((1, 1), dtype=x.dtype) for x in avals]
-        results = namespace.operations[f"linalg.{name}"].function(*ones)
-        several = results if isinstance(results, tuple) else (results,)
-        found = namespace.dtypes_of_results[key] = tuple(x.dtype for x in several)
-    return found
+def _dtype_of_trace(namespace: Any, avals: Any, params: Any) -> Any:
+    return dtype_of_result(namespace, "sum", tuple(avals), {"dtype": params.get("dtype")})
 
 
-def _square(name: str) -> Callable[..., Any]:
-    """Make the rule for the shape of square matrices made of square matrices."""
-
-    def rule(namespace: Any, x: Any, *args: Any, **params: Any) -> Any:
-        matrices(name, x, square=True)
-        return Aval(x.shape, dtypes_of_matrix_function(namespace, "inv", x)[0], device_of(x))
-
-    return rule
-
-
-def _det_shape(namespace: Any, x: Any) -> Any:
-    stack, _, _ = matrices("det", x, square=True)
-    return Aval(stack, dtypes_of_matrix_function(namespace, "det", x)[0], device_of(x))
-
-
-def _slogdet_shape(namespace: Any, x: Any) -> Any:
-    stack, _, _ = matrices("slogdet", x, square=True)
-    return tuple(Aval(stack, dtype, device_of(x)) for dtype in dtypes_of_matrix_function(namespace, "slogdet", x))
-
-
-def _pinv_shape(namespace: Any, x: Any, rtol: Any = None) -> Any:
-    stack, rows, columns = matrices("pinv", x)
-    return Aval((*stack, columns, rows), dtypes_of_matrix_function(namespace, "pinv", x)[0], device_of(x))
-
-
-def _rank_shape(namespace: Any, x: Any, rtol: Any = None) -> Any:
-    stack, _, _ = matrices("matrix_rank", x)
-    return Aval(stack, dtypes_of_matrix_function(namespace, "matrix_rank", x)[0], device_of(x))
-
-
-def solve_shape(namespace: Any, x1: Any, x2: Any) -> Any:
-    """Tell the shape of the solution of systems."""
-    stack, size, _ = matrices("solve", x1, square=True)
-    dtype = dtypes_of_matrix_function(namespace, "solve", x1, x2)[0]
-    is_vector = x2.ndim == 1
-    if not x2.ndim or x2.shape[-1 if is_vector else -2] != size:
-        raise ValueError(f"solve: right-hand sides of shape {x2.shape} don't fit matrices of shape {x1.shape}")
-    last = (size,) if is_vector else (size, x2.shape[-1])
-    return Aval((*broadcast(stack, x2.shape[:-2]), *last), dtype, device_of(x1, x2))
-
-
-def _diagonal_shape(namespace: Any, x: Any, offset: int = 0) -> Any:
-    stack, rows, columns = matrices("diagonal", x)
-    size = max(min(rows + min(offset, 0), columns - max(offset, 0)), 0)
-    return Aval((*stack, size), x.dtype, device_of(x))
-
-
-def _trace_shape(namespace: Any, x: Any, offset: int = 0, dtype: Any = None) -> Any:
-    stack, _, _ = matrices("trace", x)
-    return Aval(stack, dtype_of_result(namespace, "sum", (x,), {"dtype": dtype}), device_of(x))
-
-
-def _vector_norm_shape(namespace: Any, x: Any, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> Any:
-    axes = axes_of("vector_norm", axis, x.ndim)
-    shape = tuple(1 if i in axes else length for i, length in enumerate(x.shape) if keepdims or i not in axes)
-    return Aval(shape, dtype_of_result(namespace, "linalg.vector_norm", (x,), {}), device_of(x))
-
-
-def _matrix_norm_shape(namespace: Any, x: Any, keepdims: bool = False, ord: Any = "fro") -> Any:
-    stack, _, _ = matrices("matrix_norm", x)
-    dtype = dtype_of_result(namespace, "linalg.vector_norm", (x,), {})
-    return Aval((*stack, 1, 1) if keepdims else stack, dtype, device_of(x))
-
-
-SHAPES: Final[dict[str, Any]] = {
-    "linalg.det": _det_shape,
-    "linalg.diagonal": _diagonal_shape,
-    "linalg.inv": _square("inv"),
-    "linalg.matrix_norm": _matrix_norm_shape,
-    "linalg.matrix_power": _square("matrix_power"),
-    "linalg.matrix_rank": _rank_shape,
-    "linalg.pinv": _pinv_shape,
-    "linalg.slogdet": _slogdet_shape,
-    "linalg.solve": solve_shape,
-    "linalg.trace": _trace_shape,
-    "linalg.vector_norm": _vector_norm_shape,
+AXES: Final[dict[str, Axes]] = {
+    "linalg.det": Axes("...[nn]->..."),
+    "linalg.diagonal": Axes("...[mn]->...[k]", sizes=_diagonal_size, dtype=same),
+    "linalg.inv": Axes("...[nn]->...[nn]"),
+    "linalg.matrix_norm": Axes("...[mn]->...", dtype=_dtype_of_norm),
+    "linalg.matrix_power": Axes(
+        "...[nn]->...[nn]",
+        dtype=lambda namespace, avals, params: dtypes_of_matrix_function(namespace, "inv", avals[0])[0],
+    ),
+    # NumPy broadcasts no tolerances.
+    "linalg.matrix_rank": Axes("...[mn],...->...", same_shape=True),
+    "linalg.pinv": Axes("...[mn],...->...[nm]", same_shape=True),
+    "linalg.slogdet": Axes("...[nn]->...,..."),
+    "linalg.solve": Axes(lambda ndims: "...[nn],[n]->...[n]" if ndims[1] < 2 else "...[nn],...[n]k->...[n]k"),
+    "linalg.trace": Axes("...[mn]->...", dtype=_dtype_of_trace),
+    "linalg.vector_norm": Axes("...[(axis)]->...", dtype=_dtype_of_norm),
 }

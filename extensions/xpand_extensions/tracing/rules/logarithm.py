@@ -2,11 +2,10 @@
 
 from typing import Any, Final
 
-from xpand_extensions import linalg
-
 from .._derivatives import LINEAR, contribution
 from .._indexing import applied
 from .._matrices import block
+from ._derived import Axes
 
 
 def _along(xp: Any, t: Any, out: Any, x: Any) -> Any:
@@ -24,10 +23,6 @@ def _transposed(xp: Any, ct: Any, x: Any, e: Any) -> Any:
     return applied(xp, "linalg.logm_along", (xp.matrix_transpose(x), ct), {})
 
 
-def _lanes(xp: Any, mapped: tuple[bool, ...], x: Any, e: Any) -> Any:
-    return applied(xp, "linalg.logm_along", xp.broadcast_arrays(x, e), {})
-
-
 DERIVATIVES: Final[dict[str, Any]] = {
     "linalg.logm": {"x": contribution(_along)},
     "linalg.logm_along": (contribution(_further_along), LINEAR),
@@ -35,12 +30,7 @@ DERIVATIVES: Final[dict[str, Any]] = {
 
 TRANSPOSES: Final[dict[str, Any]] = {"linalg.logm_along": (None, _transposed)}
 
-BATCHING: Final[dict[str, Any]] = {
-    "linalg.logm": lambda xp, mapped, x: linalg.logm(x),
-    "linalg.logm_along": _lanes,
-}
-
-SHAPES: Final[dict[str, Any]] = {
-    "linalg.logm": lambda namespace, x: x,
-    "linalg.logm_along": lambda namespace, x, e: x,
+AXES: Final[dict[str, Axes]] = {
+    "linalg.logm": Axes("...[nn]->...[nn]"),
+    "linalg.logm_along": Axes("...[nn],...[nn]->...[nn]", same_shape=True),
 }

@@ -25,3 +25,5 @@ SHAPES: Final[dict[str, Any]] = {
     "safe_values": lambda namespace, active, *arrays: arrays,
     **{operation: late(module, f"{kind}_shapes") for operation, (module, kind) in _OPERATIONS.items()},
 }
+
+REASONS: Final[dict[str, str]] = dict.fromkeys(SHAPES, "the axes are those of the body")

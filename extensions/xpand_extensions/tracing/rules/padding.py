@@ -82,3 +82,5 @@ def _padded_shape(namespace: Any, x: Any, pad_width: Any, interior: Any, **optio
 
 
 SHAPES: Final[dict[str, Any]] = {"padding.pad": _padded_shape}
+
+REASONS: Final[dict[str, str]] = {"padding.pad": "parameters have an entry for each axis"}

@@ -4,14 +4,14 @@ Transposed, a product is one with the other factor, which isn't conjugated.
 """
 
 from collections.abc import Sequence
+from string import ascii_lowercase
 from typing import Any, Final
 
 from ... import linalg as linalg  # has `dot_general`
 from ..._dispatch import for_any_library
-from .._core import Aval
 from .._derivatives import LINEAR
-from .._shapes import broadcast
-from .elementwise import dtype_of_result
+from ._derived import Axes
+from ._dtypes import dtype_of_result
 
 
 def is_complex(xp: Any, x: Any) -> bool:
@@ -79,19 +79,8 @@ def _matmul_lanes(xp: Any, mapped: tuple[bool, ...], x1: Any, x2: Any) -> Any:
     return out
 
 
-def _matmul_shape(namespace: Any, x1: Any, x2: Any) -> Any:
-    for x in (x1, x2):
-        if not x.ndim:
-            raise ValueError("matmul: takes arrays of at least one axis, got a number")
-    rows, columns = x1.shape[-2:-1], x2.shape[-1:] if x2.ndim > 1 else ()
-    if x1.shape[-1] != x2.shape[-2 if x2.ndim > 1 else -1]:
-        raise ValueError(f"matmul: shapes {x1.shape} and {x2.shape} don't fit; the axes to be summed differ in length")
-    shape = (*broadcast(x1.shape[:-2], x2.shape[:-2]), *rows, *columns)
-    return Aval(shape, _product_dtype(namespace, x1, x2), device_of(x1, x2))
-
-
-def _product_dtype(namespace: Any, x1: Any, x2: Any) -> Any:
-    return dtype_of_result(namespace, "multiply", (x1, x2), {})
+def _product_dtype(namespace: Any, avals: Any, params: Any) -> Any:
+    return dtype_of_result(namespace, "multiply", tuple(avals), {})
 
 
 # tensordot
@@ -140,20 +129,7 @@ def _tensordot_lanes(xp: Any, mapped: tuple[bool, ...], x1: Any, x2: Any, axes: 
     return out if is_mapped1 else xp.moveaxis(out, x1.ndim - len(axes1), 0)
 
 
-def _tensordot_shape(namespace: Any, x1: Any, x2: Any, axes: Any = 2) -> Any:
-    summed1, summed2 = _summed(axes, x1.ndim, x2.ndim)
-    if [x1.shape[axis] for axis in summed1] != [x2.shape[axis] for axis in summed2]:
-        raise ValueError(f"tensordot: axes {axes} of shapes {x1.shape} and {x2.shape} differ in length")
-    rows, columns = (x.shape for x in (x1, x2))
-    shape = tuple([rows[i] for i in _free(x1.ndim, summed1)] + [columns[i] for i in _free(x2.ndim, summed2)])
-    return Aval(shape, _product_dtype(namespace, x1, x2), device_of(x1, x2))
-
-
 # Products of vectors
-
-
-def _aligned_axis(axis: int, ndim: int) -> int:
-    return axis if axis < 0 else axis - ndim
 
 
 def _vecdot_spread(xp: Any, ct: Any, axis: int) -> Any:
@@ -169,51 +145,8 @@ def _vecdot_second(xp: Any, ct: Any, x1: Any, x2: Any, axis: int = -1) -> Any:
     return _vecdot_spread(xp, ct, axis) * conjugate(xp, x1)
 
 
-def _vecdot_lanes(xp: Any, mapped: tuple[bool, ...], x1: Any, x2: Any, axis: int = -1) -> Any:
-    ndims = [x.ndim - is_mapped for x, is_mapped in zip((x1, x2), mapped)]
-    axis = _aligned_axis(axis, max(ndims))
-    x1, x2 = (widened(xp, x, is_mapped, max(ndims)) for x, is_mapped in zip((x1, x2), mapped))
-    return xp.vecdot(x1, x2, axis=axis)
-
-
-def _cross_lanes(xp: Any, mapped: tuple[bool, ...], x1: Any, x2: Any, axis: int = -1) -> Any:
-    ndims = [x.ndim - is_mapped for x, is_mapped in zip((x1, x2), mapped)]
-    axis = _aligned_axis(axis, max(ndims))
-    x1, x2 = (widened(xp, x, is_mapped, max(ndims)) for x, is_mapped in zip((x1, x2), mapped))
-    # All libraries take arrays of the same shape; not all broadcast.
-    return xp.linalg.cross(*xp.broadcast_arrays(x1, x2), axis=axis)
-
-
-def _along(namespace: Any, name: str, x1: Any, x2: Any, axis: int) -> tuple[int, ...]:
-    shape = broadcast(x1.shape, x2.shape)
-    if not -len(shape) <= axis < len(shape):
-        raise IndexError(f"{name}: axis {axis} is out of bounds for arrays of {len(shape)} axes")
-    if any(x.shape[axis] != shape[axis] for x in (x1, x2)):
-        raise ValueError(f"{name}: shapes {x1.shape} and {x2.shape} differ in length along axis {axis}")
-    return shape
-
-
-def _vecdot_shape(namespace: Any, x1: Any, x2: Any, axis: int = -1) -> Any:
-    shape = list(_along(namespace, "vecdot", x1, x2, axis))
-    del shape[axis]
-    return Aval(tuple(shape), _product_dtype(namespace, x1, x2), device_of(x1, x2))
-
-
-def _cross_shape(namespace: Any, x1: Any, x2: Any, axis: int = -1) -> Any:
-    shape = _along(namespace, "cross", x1, x2, axis)
-    if shape[axis] != 3:
-        raise ValueError(f"cross: vectors have three elements, got {shape[axis]} along axis {axis}")
-    return Aval(shape, _product_dtype(namespace, x1, x2), device_of(x1, x2))
-
-
 def _outer_lanes(xp: Any, mapped: tuple[bool, ...], x1: Any, x2: Any) -> Any:
     return x1[..., :, None] * x2[..., None, :]
-
-
-def _outer_shape(namespace: Any, x1: Any, x2: Any) -> Any:
-    if (x1.ndim, x2.ndim) != (1, 1):
-        raise ValueError(f"outer: takes two vectors, got arrays of {x1.ndim} and {x2.ndim} axes")
-    return Aval((*x1.shape, *x2.shape), _product_dtype(namespace, x1, x2), device_of(x1, x2))
 
 
 DERIVATIVES: Final[dict[str, Any]] = dict.fromkeys(
@@ -235,17 +168,45 @@ TRANSPOSES: Final[dict[str, Any]] = {
 }
 
 BATCHING: Final[dict[str, Any]] = {
-    "linalg.cross": _cross_lanes,
     "linalg.outer": _outer_lanes,
     "matmul": _matmul_lanes,
     "tensordot": _tensordot_lanes,
-    "vecdot": _vecdot_lanes,
 }
 
-SHAPES: Final[dict[str, Any]] = {
-    "linalg.cross": _cross_shape,
-    "linalg.outer": _outer_shape,
-    "matmul": _matmul_shape,
-    "tensordot": _tensordot_shape,
-    "vecdot": _vecdot_shape,
+REASONS: Final[dict[str, str]] = {
+    "linalg.outer": "the function takes vectors only, no stacks of them",
+    "matmul": "vectors of a batch are the rows of one matrix: one product instead of many",
+    "tensordot": "axes are named by number for each array; two batches need a product with a batch",
+}
+
+
+def _matmul(ndims: Sequence[int]) -> str:
+    if 0 in ndims:
+        raise ValueError("matmul: takes arrays of at least one axis, got a number")
+    i, k = ("i" if ndims[0] > 1 else ""), ("k" if ndims[1] > 1 else "")
+    return f"...{i}j,...j{k}->...{i}{k}"
+
+
+def _tensordot(ndims: Sequence[int], axes: Any = 2) -> str:
+    summed1, summed2 = _summed(axes, *ndims)
+    first, second = list(ascii_lowercase[: ndims[0]]), list(ascii_lowercase[ndims[0] : sum(ndims)])
+    for i, j in zip(summed1, summed2):
+        second[j] = first[i]
+    free = [first[i] for i in _free(ndims[0], summed1)] + [second[j] for j in _free(ndims[1], summed2)]
+    return f"{''.join(first)},{''.join(second)}->{''.join(free)}"
+
+
+def _three(lengths: Any, axis: int = -1) -> None:
+    if lengths["axis"] != (3,):
+        raise ValueError(f"cross: vectors have three elements, got {lengths['axis'][0]} along axis {axis}")
+
+
+AXES: Final[dict[str, Axes]] = {
+    "linalg.cross": Axes(
+        "...[(axis=-1)],...[(axis=-1)]->...[(axis)]", dtype=_product_dtype, check=_three, same_shape=True
+    ),
+    "linalg.outer": Axes("i,j->ij", dtype=_product_dtype),
+    "matmul": Axes(_matmul, dtype=_product_dtype),
+    "tensordot": Axes(_tensordot, dtype=_product_dtype),
+    "vecdot": Axes("...(axis=-1),...(axis=-1)->...", dtype=_product_dtype),
 }

@@ -9,10 +9,9 @@ from xpand._arguments import device_of
 from ... import control_flow as control_flow  # has `associative_scan`
 from ... import statistics as statistics  # has `reduce`
 from ..._dispatch import for_any_library
-from .._core import Aval
 from .._derivatives import LINEAR, contribution
-from ._axes import axes_of, axis_of, flattened
-from .elementwise import dtype_of_result
+from ._axes import axes_of, axis_of
+from ._derived import Axes
 
 Function = Callable[..., Any]
 
@@ -160,106 +159,40 @@ CONSTANT: Final[dict[str, str]] = {
 }
 
 
-# Makers of the rules for batches: `of` says, given the namespace, which function is called
-
-
-def of_standard(name: str) -> Callable[[Any], Function]:
-    """Say that it is one of the standard."""
-    return lambda xp: getattr(xp, name)
-
-
-def reduced_batch(name: str, of: Callable[[Any], Function]) -> Function:
-    """Make the rule of a reduction: over the axes after the first."""
-
-    def rule(xp: Any, mapped: Any, x: Any, axis: Any = None, keepdims: bool = False, **params: Any) -> Any:
-        axes = tuple([i + 1 for i in axes_of(name, axis, x.ndim - 1)])
-        params = {key: value for key, value in params.items() if value is not None}  # not every sum takes dtype=
-        if axes:
-            return of(xp)(x, axis=axes, keepdims=keepdims, **params)
-        return of(xp)(xp.expand_dims(x, axis=1), axis=1, **params)
-
-    return rule
-
-
-def index_batch(name: str, of: Callable[[Any], Function]) -> Function:
-    """Make the rule of a reduction to an index, along one axis or of all elements."""
-
-    def rule(xp: Any, mapped: Any, x: Any, axis: int | None = None, keepdims: bool = False) -> Any:
-        if axis is not None:
-            return of(xp)(x, axis=axis_of(name, axis, x.ndim - 1) + 1, keepdims=keepdims)
-        found = of(xp)(flattened(xp, x, batched=True), axis=1)
-        return xp.reshape(found, (x.shape[0], *(1,) * (x.ndim - 1))) if keepdims else found
-
-    return rule
-
-
-def line_batch(name: str, of: Callable[[Any], Function]) -> Function:
-    """Make the rule of a function along one axis: the same axis after the first."""
-
-    def rule(xp: Any, mapped: Any, x: Any, *args: Any, axis: int = -1, **params: Any) -> Any:
-        return of(xp)(x, *args, axis=axis_of(name, axis, x.ndim - 1) + 1, **params)
-
-    return rule
-
-
-def _cumulative_batch(name: str) -> Function:
-    def rule(xp: Any, mapped: Any, x: Any, axis: int | None = None, **params: Any) -> Any:
-        position = _line_axis(name, axis, x.ndim - 1)
-        return getattr(xp, name)(x if x.ndim > 1 else xp.reshape(x, (-1, 1)), axis=position + 1, **params)
-
-    return rule
-
-
-# Makers of the rules for shapes: `dtype` finds the data type of the result
-
-
-def dtype_of(name: str) -> Function:
-    """Find the data type of what a function of the standard returns; of its parameters only `dtype` has a say."""
-
-    def dtype(namespace: Any, x: Aval, params: dict[str, Any]) -> Any:
-        given = {"dtype": params["dtype"]} if params.get("dtype") is not None else {}
-        return dtype_of_result(namespace, name, (x,), given)
-
-    return dtype
-
-
-def reduced_shape(name: str, dtype: Function, needs_elements: bool = False) -> Function:
-    """Make the rule for what a reduction returns."""
-
-    def rule(namespace: Any, x: Aval, axis: Any = None, keepdims: bool = False, **params: Any) -> Aval:
-        axes = axes_of(name, axis, x.ndim)
-        if needs_elements and not math.prod(x.shape[i] for i in axes):
-            raise ValueError(f"{name}: has no result of no elements, as along axis {axis} of the shape {x.shape}")
-        shape = [1 if i in axes else length for i, length in enumerate(x.shape) if keepdims or i not in axes]
-        return Aval(tuple(shape), dtype(namespace, x, params), device_of(x))
-
-    return rule
-
-
-def _cumulative_shape(name: str) -> Function:
-    dtype = dtype_of(name)
-
-    def rule(namespace: Any, x: Aval, axis: int | None = None, include_initial: bool = False, **params: Any) -> Aval:
-        position = _line_axis(name, axis, x.ndim)
-        shape = tuple([length + (include_initial and i == position) for i, length in enumerate(x.shape or (1,))])
-        return Aval(shape, dtype(namespace, x, params), device_of(x))
-
-    return rule
-
-
-_EXTREMA: Final = ("max", "min")
-_SUMS: Final = ("all", "any", "count_nonzero", "mean", "prod", "std", "sum", "var")
-_INDICES: Final = ("argmax", "argmin")
-_CUMULATIVE: Final = ("cumulative_prod", "cumulative_sum")
-
-BATCHING: Final[dict[str, Any]] = {
-    **{name: reduced_batch(name, of_standard(name)) for name in (*_EXTREMA, *_SUMS)},
-    **{name: index_batch(name, of_standard(name)) for name in _INDICES},
-    **{name: _cumulative_batch(name) for name in _CUMULATIVE},
+_COMBINED: Final = {
+    "all": "all",
+    "any": "any",
+    "count_nonzero": "sum",
+    "mean": "mean",
+    "prod": "prod",
+    "sum": "sum",
 }
 
-SHAPES: Final[dict[str, Any]] = {
-    **{name: reduced_shape(name, dtype_of(name)) for name in _SUMS},
-    **{name: reduced_shape(name, dtype_of(name), needs_elements=True) for name in (*_EXTREMA, *_INDICES)},
-    **{name: _cumulative_shape(name) for name in _CUMULATIVE},
+
+def nonempty(name: str) -> Function:
+    """Make the check of a reduction that has no result of no elements."""
+
+    def check(lengths: Any, **params: Any) -> None:
+        if 0 in lengths["axis"]:
+            raise ValueError(f"{name}: has no result of no elements, as along axis {params.get('axis')}")
+
+    return check
+
+
+def initial(lengths: Any, include_initial: bool = False, **params: Any) -> dict[str, int]:
+    """Return how long the axis of a cumulative function is."""
+    return {"k": lengths["axis"][0] + include_initial}
+
+
+def _line(name: str) -> Axes:
+    positions = lambda ndim, axis=None, **params: _line_axis(name, axis, ndim)
+    return Axes("...[(axis)]->...[(axis:k)]", sizes=initial, positions=positions)
+
+
+AXES: Final[dict[str, Axes]] = {
+    **{name: Axes("...(axis)->...", combine=combine) for name, combine in _COMBINED.items()},
+    **{name: Axes("...(axis)->...", combine=name, check=nonempty(name)) for name in ("max", "min")},
+    **dict.fromkeys(("std", "var"), Axes("...[(axis)]->...")),
+    **{name: Axes("...[(axis)]->...", flat=True, check=nonempty(name)) for name in ("argmax", "argmin")},
+    **{name: _line(name) for name in ("cumulative_prod", "cumulative_sum")},
 }

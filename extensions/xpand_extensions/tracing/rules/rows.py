@@ -114,3 +114,5 @@ def numbered(xp: Any, index: Any, count: int, dropped: bool) -> Any:
 BATCHING: Final[dict[str, Any]] = {name: _batched(name) for name in _NAMES}
 
 SHAPES: Final[dict[str, Any]] = dict.fromkeys(_NAMES, lambda namespace, table, values, index, **options: table)
+
+REASONS: Final[dict[str, str]] = dict.fromkeys(SHAPES, "the rows of all lanes become rows of one table")

@@ -15,6 +15,8 @@ from xpand_extensions._rows import row_kernels
 from .._core import Aval
 from .._derivatives import LINEAR, contribution, joint
 from .._shapes import broadcast
+from ._derived import Axes
+from ._dtypes import same
 from .rows import numbered
 
 _READING: Final = ("take", "take_along_axis", "gather", "gather_nd")
@@ -142,12 +144,6 @@ def _like(shape: tuple[int, ...], x: Any) -> Aval:
     return Aval(tuple(shape), x.dtype, device_of(x))
 
 
-def _segments_shape(
-    namespace: Any, values: Any, segment_ids: Any, num_segments: int, axis: int, **options: Any
-) -> Aval:
-    return _like((*values.shape[:axis], num_segments, *values.shape[axis + 1 :]), values)
-
-
 def _along_shape(namespace: Any, x: Any, indices: Any, axis: int, **options: Any) -> Aval:
     other = (*indices.shape[:axis], 1, *indices.shape[axis + 1 :])
     shape = broadcast((*x.shape[:axis], 1, *x.shape[axis + 1 :]), other)
@@ -168,7 +164,6 @@ def _gathered_nd_shape(
 
 
 SHAPES: Final[dict[str, Any]] = {
-    **{f"scatter.{name}": _segments_shape for name in _SEGMENTS},
     **dict.fromkeys(
         ["scatter.scatter", "scatter.scatter_nd", "indexing.put_slice"],
         lambda namespace, x, **options: _like(x.shape, x),
@@ -178,4 +173,19 @@ SHAPES: Final[dict[str, Any]] = {
     "indexing.gather_nd": _gathered_nd_shape,
     "indexing.take": _gathered_shape,
     "indexing.take_along_axis": _along_shape,
+}
+
+
+REASONS: Final[dict[str, str]] = {
+    **{f"scatter.{name}": "the segments of all lanes become segments of one array" for name in _SEGMENTS},
+    **dict.fromkeys(SHAPES, "indices say which axes are read or written"),
+}
+
+AXES: Final[dict[str, Axes]] = {
+    f"scatter.{name}": Axes(
+        "values:...[(axis)],segment_ids:[n]->...[(axis:k)]",
+        sizes=lambda lengths, num_segments, **params: {"k": num_segments},
+        dtype=same,
+    )
+    for name in _SEGMENTS
 }

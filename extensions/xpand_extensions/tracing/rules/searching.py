@@ -8,9 +8,9 @@ from xpand._common.unique import UniqueAllResult, UniqueCountsResult, UniqueInve
 from ... import sorting
 from .._core import Aval, TracedError
 from .._derivatives import joint
-from ._axes import axis_of, flattened, spread_over_batch
-from .elementwise import dtype_of_result
-from .reductions import line_batch, of_standard
+from ._axes import flattened, spread_over_batch
+from ._derived import Axes
+from ._dtypes import dtype_of_result
 
 
 def _sorted(xp: Any, x: Any, axis: int = -1, descending: bool = False, stable: bool = True) -> Any:
@@ -119,19 +119,10 @@ CONSTANT: Final[dict[str, str]] = {
 }
 
 BATCHING: Final[dict[str, Any]] = {
-    **{name: line_batch(name, of_standard(name)) for name in ("argsort", "sort")},
     "isin": _is_in,
     "searchsorted": _searched,
     **{name: _no_shape(name, instead) for name, instead in _SIZED_BY_VALUES.items()},
 }
-
-
-def _along(name: str) -> Any:
-    def rule(namespace: Any, x: Aval, axis: int = -1, **params: Any) -> Aval:
-        axis_of(name, axis, x.ndim)
-        return Aval(x.shape, dtype_of_result(namespace, name, (Aval((1,), x.dtype),), {}), device_of(x))
-
-    return rule
 
 
 def _search_shape(namespace: Any, x1: Aval, x2: Any, sorter: Any = None, side: Any = "left") -> Aval:
@@ -143,10 +134,18 @@ def _search_shape(namespace: Any, x1: Aval, x2: Any, sorter: Any = None, side: A
 
 
 SHAPES: Final[dict[str, Any]] = {
-    **{name: _along(name) for name in ("argsort", "sort")},
     "isin": lambda namespace, x1, x2, invert=False: Aval(
         getattr(x1, "shape", ()), namespace.bool, device_of(x1) if isinstance(x1, Aval) else device_of(x2)
     ),
     "searchsorted": _search_shape,
     **{name: _no_shape(name, instead) for name, instead in _SIZED_BY_VALUES.items()},
 }
+
+
+REASONS: Final[dict[str, str]] = {
+    "isin": "the second array has any number of axes, all of which are searched",
+    "searchsorted": "the second array has any shape",
+    **dict.fromkeys(_SIZED_BY_VALUES, "the size of the result depends on values"),
+}
+
+AXES: Final[dict[str, Axes]] = dict.fromkeys(("argsort", "sort"), Axes("...[(axis=-1)]->...[(axis)]"))

@@ -1,7 +1,8 @@
 """Rules of the functions that give arrays other shapes, or put arrays together."""
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
+from string import ascii_lowercase
 from typing import Any, Final
 
 from xpand._arguments import device_of
@@ -11,7 +12,9 @@ from ..._sums import plain_sum
 from .._core import Aval, Each
 from .._derivatives import LINEAR, First
 from .._shapes import broadcast
-from ._axes import axes_of, axis_of, flattened, sizes_of, spread_over_batch
+from ._axes import axes_of, axis_of, flattened, sizes_of
+from ._derived import Axes
+from ._dtypes import promoted, same
 
 # Operations in terms of others
 
@@ -160,43 +163,6 @@ def broadcast_to_shape(function: str, shape: tuple[int, ...], target: tuple[int,
         raise ValueError(f"{function}: shape {shape} doesn't broadcast to {target}")
 
 
-def _batched_concat(xp: Any, mapped: Any, *arrays: Any, axis: int | None = 0) -> Any:
-    given = spread_over_batch(xp, mapped, arrays)
-    if axis is None:
-        return xp.concat([flattened(xp, x, True) for x in given], axis=1)
-    return xp.concat(given, axis=axis_of("concat", axis, given[0].ndim - 1) + 1)
-
-
-def _batched_stack(xp: Any, mapped: Any, *arrays: Any, axis: int = 0) -> Any:
-    given = spread_over_batch(xp, mapped, arrays)
-    return xp.stack(given, axis=axis_of("stack", axis, given[0].ndim) + 1)
-
-
-def _batched_expand_dims(xp: Any, mapped: Any, x: Any, axis: Any = 0) -> Any:
-    more = len(sizes_of(axis))
-    axes = _shifted(axes_of("expand_dims", axis, x.ndim - 1 + more))
-    return xp.expand_dims(x, axis=axes if isinstance(axis, (tuple, list)) else axes[0])
-
-
-def _batched_matrices(name: str) -> Callable[..., Any]:
-    def rule(xp: Any, mapped: Any, x: Any, **params: Any) -> Any:
-        check_matrices(name, x.ndim - 1)
-        return getattr(xp, name)(x, **params)
-
-    return rule
-
-
-def check_matrices(function: str, ndim: int) -> None:
-    """Raise `ValueError` where there are fewer than two axes."""
-    if ndim < 2:
-        raise ValueError(f"{function}: takes arrays of two axes or more, got one of {ndim}")
-
-
-def _batched_moveaxis(xp: Any, mapped: Any, x: Any, source: Any, destination: Any) -> Any:
-    of, to = (_shifted(axes_of("moveaxis", axes, x.ndim - 1)) for axes in (source, destination))
-    return xp.moveaxis(x, of, to)
-
-
 def _batched_repeat(xp: Any, mapped: Any, x: Any, repeats: Any, axis: int | None = None) -> Any:
     if mapped[1]:
         raise _unknown_repeats("vmap")
@@ -226,25 +192,27 @@ def _batched_tile(xp: Any, mapped: Any, x: Any, repetitions: Any) -> Any:
     return xp.tile(xp.reshape(x, (x.shape[0], *sizes)), (1, *times))
 
 
+def _batched_moveaxis(xp: Any, mapped: Any, x: Any, source: Any, destination: Any) -> Any:
+    of, to = (_shifted(axes_of("moveaxis", axes, x.ndim - 1)) for axes in (source, destination))
+    return xp.moveaxis(x, of, to)
+
+
+def _batched_permute_dims(xp: Any, mapped: Any, x: Any, axes: Any) -> Any:
+    return xp.permute_dims(x, (0, *_shifted(axes_of("permute_dims", tuple(axes), x.ndim - 1))))
+
+
+def _batched_reshape(xp: Any, mapped: Any, x: Any, shape: Any, copy: Any = None) -> Any:
+    return xp.reshape(x, (x.shape[0], *_reshaped(None, Aval(tuple(x.shape[1:]), None), shape).shape))
+
+
 BATCHING: Final[dict[str, Any]] = {
     "broadcast_to": _batched_broadcast_to,
-    "concat": _batched_concat,
-    "expand_dims": _batched_expand_dims,
-    "flip": lambda xp, mapped, x, axis=None: xp.flip(x, axis=_shifted(axes_of("flip", axis, x.ndim - 1))),
     "moveaxis": _batched_moveaxis,
-    "permute_dims": lambda xp, mapped, x, axes: xp.permute_dims(
-        x, (0, *_shifted(axes_of("permute_dims", tuple(axes), x.ndim - 1)))
-    ),
+    "permute_dims": _batched_permute_dims,
     "repeat": _batched_repeat,
-    "reshape": lambda xp, mapped, x, shape, copy=None: xp.reshape(
-        x, (x.shape[0], *_reshaped(None, Aval(tuple(x.shape[1:]), None), shape).shape)
-    ),
+    "reshape": _batched_reshape,
     "roll": _batched_roll,
-    "squeeze": lambda xp, mapped, x, axis: xp.squeeze(x, axis=_shifted(axes_of("squeeze", axis, x.ndim - 1))),
-    "stack": _batched_stack,
     "tile": _batched_tile,
-    **{name: _batched_matrices(name) for name in ("matrix_transpose", "tril", "triu")},
-    "unstack": lambda xp, mapped, x, axis=0: xp.unstack(x, axis=axis_of("unstack", axis, x.ndim - 1) + 1),
 }
 
 
@@ -271,70 +239,6 @@ def _broadcast_shape(namespace: Any, x: Any, shape: Any) -> Aval:
     return _with(x, sizes_of(shape))
 
 
-def _dtype_of(namespace: Any, arrays: Sequence[Any]) -> Any:
-    found = arrays[0].dtype
-    for x in arrays[1:]:
-        found = found if x.dtype == found else namespace.base.result_type(found, x.dtype)
-    return found
-
-
-def _concat_shape(namespace: Any, *arrays: Any, axis: int | None = 0) -> Aval:
-    dtype = _dtype_of(namespace, arrays)
-    if axis is None:
-        return _with(arrays[0], (sum(x.size for x in arrays),), dtype)
-    first = arrays[0].shape
-    axis = axis_of("concat", axis, len(first))
-    rest = first[:axis] + first[axis + 1 :]
-    if any(x.ndim != len(first) or x.shape[:axis] + x.shape[axis + 1 :] != rest for x in arrays):
-        raise ValueError(f"concat: shapes must agree but along axis {axis}, got {[x.shape for x in arrays]}")
-    return _with(arrays[0], (*first[:axis], sum(x.shape[axis] for x in arrays), *first[axis + 1 :]), dtype)
-
-
-def _stack_shape(namespace: Any, *arrays: Any, axis: int = 0) -> Aval:
-    first = arrays[0].shape
-    if any(x.shape != first for x in arrays):
-        raise ValueError(f"stack: arrays must have one shape, got {[x.shape for x in arrays]}")
-    axis = axis_of("stack", axis, len(first) + 1)
-    return _with(arrays[0], (*first[:axis], len(arrays), *first[axis:]), _dtype_of(namespace, arrays))
-
-
-def _expanded_shape(namespace: Any, x: Any, axis: Any = 0) -> Aval:
-    ndim = x.ndim + len(sizes_of(axis))
-    axes = axes_of("expand_dims", axis, ndim)
-    old = iter(x.shape)
-    return _with(x, [1 if i in axes else next(old) for i in range(ndim)])
-
-
-def _flipped_shape(namespace: Any, x: Any, axis: Any = None) -> Aval:
-    axes_of("flip", axis, x.ndim)
-    return _with(x, x.shape)
-
-
-def _matrices_shape(name: str) -> Callable[..., Any]:
-    def rule(namespace: Any, x: Any, **params: Any) -> Aval:
-        check_matrices(name, x.ndim)
-        *batch, rows, columns = x.shape
-        return _with(x, (*batch, columns, rows) if name == "matrix_transpose" else x.shape)
-
-    return rule
-
-
-def _moved_shape(namespace: Any, x: Any, source: Any, destination: Any) -> Aval:
-    of, to = (axes_of("moveaxis", axes, x.ndim) for axes in (source, destination))
-    if len(of) != len(to):
-        raise ValueError(f"moveaxis: source and destination must be as many, got {source} and {destination}")
-    moved = dict(zip(to, of))
-    rest = iter([i for i in range(x.ndim) if i not in of])
-    return _with(x, [x.shape[moved[i] if i in moved else next(rest)] for i in range(x.ndim)])
-
-
-def _permuted_shape(namespace: Any, x: Any, axes: Any) -> Aval:
-    found = axes_of("permute_dims", tuple(axes), x.ndim)
-    if len(found) != x.ndim:
-        raise ValueError(f"permute_dims: axes must name each of the {x.ndim} axes once, got {axes}")
-    return _with(x, [x.shape[i] for i in found])
-
-
 def _repeated_shape(namespace: Any, x: Any, repeats: Any, axis: int | None = None) -> Aval:
     if hasattr(repeats, "dtype"):
         raise _unknown_repeats("jit")
@@ -350,32 +254,63 @@ def _rolled_shape(namespace: Any, x: Any, shift: Any, axis: Any = None) -> Aval:
     return _with(x, x.shape)
 
 
-def _squeezed_shape(namespace: Any, x: Any, axis: Any) -> Aval:
-    axes = axes_of("squeeze", axis, x.ndim)
-    if any(x.shape[i] != 1 for i in axes):
-        raise ValueError(f"squeeze: axis {axis} of an array of shape {x.shape} hasn't size 1")
-    return _with(x, [length for i, length in enumerate(x.shape) if i not in axes])
-
-
-def _unstacked_shape(namespace: Any, x: Any, axis: int = 0) -> tuple[Aval, ...]:
-    axis = axis_of("unstack", axis, x.ndim)
-    lane = _with(x, x.shape[:axis] + x.shape[axis + 1 :])
-    return tuple([lane] * x.shape[axis])
-
-
 SHAPES: Final[dict[str, Any]] = {
     "broadcast_to": _broadcast_shape,
-    "concat": _concat_shape,
-    "expand_dims": _expanded_shape,
-    "flip": _flipped_shape,
-    "moveaxis": _moved_shape,
-    "permute_dims": _permuted_shape,
     "repeat": _repeated_shape,
     "reshape": _reshaped,
     "roll": _rolled_shape,
-    "squeeze": _squeezed_shape,
-    "stack": _stack_shape,
     "tile": lambda namespace, x, repetitions: _with(x, [n * m for n, m in zip(*_tile_sizes(x.shape, repetitions))]),
-    **{name: _matrices_shape(name) for name in ("matrix_transpose", "tril", "triu")},
-    "unstack": _unstacked_shape,
+}
+
+REASONS: Final[dict[str, str]] = {
+    "broadcast_to": "the parameter is the whole shape",
+    "moveaxis": "the axes are moved by number, so the batch axis takes part",
+    "permute_dims": "the axes are moved by number, so the batch axis takes part",
+    "repeat": "the repeats may be an array, whose values decide the size",
+    "reshape": "axes are merged and split",
+    "roll": "an axis may be named twice",
+    "tile": "there may be more repetitions than axes",
+}
+
+
+def _moved(ndims: Sequence[int], source: Any, destination: Any) -> str:
+    of, to = (axes_of("moveaxis", axes, ndims[0]) for axes in (source, destination))
+    if len(of) != len(to):
+        raise ValueError(f"moveaxis: source and destination must be as many, got {source} and {destination}")
+    moved = dict(zip(to, of))
+    rest = iter([i for i in range(ndims[0]) if i not in of])
+    return _permuted(ndims, [moved[i] if i in moved else next(rest) for i in range(ndims[0])])
+
+
+def _permuted(ndims: Sequence[int], axes: Sequence[int]) -> str:
+    found = axes_of("permute_dims", tuple(axes), ndims[0])
+    if len(found) != ndims[0]:
+        raise ValueError(f"permute_dims: axes must name each of the {ndims[0]} axes once, got {axes}")
+    return f"{ascii_lowercase[: ndims[0]]}->{''.join([ascii_lowercase[i] for i in found])}"
+
+
+def _all_one(lengths: Any, axis: Any) -> None:
+    if any(length != 1 for length in lengths["axis"]):
+        raise ValueError(f"squeeze: axis {axis} hasn't size 1")
+
+
+AXES: Final[dict[str, Axes]] = {
+    "concat": Axes(
+        "*...[(axis=0)]->...[(axis:k)]",
+        sizes=lambda lengths, **params: {"k": sum(lengths["axis"])},
+        dtype=promoted,
+        flat=True,
+        same_shape=True,
+    ),
+    "expand_dims": Axes("...->...(axis=0)", dtype=same),
+    "flip": Axes("...[(axis)]->...[(axis)]", dtype=same),
+    "matrix_transpose": Axes("...mn->...nm", dtype=same),
+    "moveaxis": Axes(_moved, dtype=same),
+    "permute_dims": Axes(_permuted, dtype=same),
+    "squeeze": Axes("...[(axis)]->...", dtype=same, check=_all_one),
+    "stack": Axes(
+        "*...->...[(axis=0:k)]", sizes=lambda lengths, **params: {"k": lengths["*"]}, dtype=promoted, same_shape=True
+    ),
+    **dict.fromkeys(("tril", "triu"), Axes("...[mn]->...[mn]", dtype=same)),
+    "unstack": Axes("...[(axis=0)]->*...", dtype=same),
 }

@@ -12,3 +12,5 @@ OVERRIDES: Final[dict[str, Any]] = {
 }
 RESULTS: Final[dict[str, Any]] = dict.fromkeys(OVERRIDES, tuple)
 SHAPES: Final[dict[str, Any]] = dict.fromkeys(OVERRIDES, late("_solve", "implicit_shapes"))
+
+REASONS: Final[dict[str, str]] = dict.fromkeys(SHAPES, "the axes are those of the functions inside")

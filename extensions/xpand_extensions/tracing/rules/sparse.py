@@ -14,6 +14,8 @@ from ..._sums import plain_sum
 from .._core import Aval
 from .._derivatives import LINEAR
 from .._shapes import broadcast
+from ._derived import Axes
+from ._dtypes import same
 
 _KINDS: Final = ("csr_matmul", "csr_rmatmul", "coo_matmul")
 
@@ -109,10 +111,6 @@ def _sampled_batched(xp: Any, mapped: Any, x: Any, y: Any, rows: Any, columns: A
     return products.sampled_matmul(x, y, rows, columns)
 
 
-def _sampled_shape(namespace: Any, x: Any, y: Any, rows: Any, columns: Any) -> Aval:
-    return Aval((*broadcast(x.shape[:-2], y.shape[:-2]), rows.shape[0]), x.dtype, device_of(x))
-
-
 # Dense matrices
 
 
@@ -152,16 +150,17 @@ BATCHING: Final[dict[str, Any]] = {
     **{name: rules.batched for name, rules in _RULES.items()},
     "sparse.sampled_matmul": _sampled_batched,
     "sparse.coo_todense": _dense_batched,
-    "sparse.csr_rows": lambda xp, mapped, indptr, nse: products.csr_rows(indptr, nse=nse),
 }
 
-SHAPES: Final[dict[str, Any]] = {
-    **{name: rules.shape_of for name, rules in _RULES.items()},
-    "sparse.sampled_matmul": _sampled_shape,
-    "sparse.coo_todense": lambda namespace, values, shape, **rest: Aval(
-        (*values.shape[:-1], *shape), values.dtype, device_of(values)
-    ),
-    "sparse.csr_rows": lambda namespace, indptr, nse: Aval((*indptr.shape[:-1], nse), indptr.dtype, device_of(indptr)),
-}
+SHAPES: Final[dict[str, Any]] = {name: rules.shape_of for name, rules in _RULES.items()}
+
+REASONS: Final[dict[str, str]] = dict.fromkeys(BATCHING, "the matrices of a batch become blocks of one matrix")
 
 CONSTANT: Final[dict[str, str]] = {"sparse.csr_rows": "a function of integers"}
+
+
+AXES: Final[dict[str, Axes]] = {
+    "sparse.coo_todense": Axes("values:...[e],rows:[e],columns:[e]->...{shape}", dtype=same),
+    "sparse.csr_rows": Axes("...[n]->...{nse}"),
+    "sparse.sampled_matmul": Axes("x:...[mk],y:...[kn],rows:[e],columns:[e]->...[e]", dtype=same),
+}

@@ -8,18 +8,14 @@ import math
 from collections.abc import Callable
 from typing import Any, Final
 
-from xpand._arguments import device_of
-
 from ... import special
 from ..._dispatch import for_any_library
 from ...generic.special._bessel import small_i1
 from ...generic.special._error import erfcx
 from ...generic.special._incomplete import beta_density, gamma_density
-from .._core import Aval
 from .._derivatives import contribution, factor
 from .._forward import jvp
-from .._shapes import broadcast
-from .elementwise import lengthened
+from ._derived import Axes
 
 _DENSITY: Final = math.sqrt(0.5 / math.pi)
 """The normal distribution's density at 0."""
@@ -228,59 +224,10 @@ DERIVATIVES: Final[dict[str, Any]] = {
 }
 
 
-def aligned(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Make the rule of an elementwise facade for batches: lanes of fewer axes gain some after the first."""
-    names = tuple(inspect.signature(function).parameters)
-
-    def rule(xp: Any, mapped: dict[str, Any], **given: Any) -> Any:
-        arrays = {name: x for name, x in given.items() if hasattr(x, "dtype")}
-        ndim = max(x.ndim - mapped[name] for name, x in arrays.items())
-        given |= {name: lengthened(xp, x, mapped[name], ndim) for name, x in arrays.items()}
-        return function(*[given[name] for name in names])
-
-    return rule
-
-
-def promoted(namespace: Any, **given: Any) -> Aval:
-    """Tell the shape and data type of an elementwise facade's result: what its arrays broadcast and promote to."""
-    arrays = [x for x in given.values() if isinstance(x, Aval)]
-    dtype = arrays[0].dtype if len(arrays) == 1 else namespace.base.result_type(*(x.dtype for x in arrays))
-    device = next((device_of(x) for x in arrays if device_of(x) is not None), None)
-    return Aval(broadcast(*(x.shape for x in arrays)), dtype, device)
-
-
-def _batched_along(name: str) -> Callable[..., Any]:
-    function = getattr(special, name)
-    return lambda xp, mapped, x, axis: function(x, axis=axis % (x.ndim - 1) + 1)
-
-
-def _batched_logsumexp(
-    xp: Any, mapped: dict[str, Any], x: Any, axis: Any = None, keepdims: bool = False, b: Any = None
-) -> Any:
-    ndim = x.ndim - mapped["x"]
-    if b is not None:
-        ndim = max(ndim, b.ndim - mapped["b"])
-        b = lengthened(xp, b, mapped["b"], ndim)
-    axes = tuple(range(1, ndim + 1) if axis is None else (i % ndim + 1 for i in axis))
-    return special.logsumexp(lengthened(xp, x, mapped["x"], ndim), axis=axes, keepdims=keepdims, b=b)
-
-
-def _reduced(namespace: Any, x: Any, axis: Any = None, keepdims: bool = False, b: Any = None) -> Aval:
-    whole = promoted(namespace, x=x, b=b)
-    shape = tuple(1 if i in axis else length for i, length in enumerate(whole.shape) if keepdims or i not in axis)
-    return Aval(shape, whole.dtype, device_of(whole))
-
-
 _ELEMENTWISE: Final = (*_OF_X, "betainc", "betaln", "gammainc", "gammaincc", "polygamma", "xlog1py", "xlogy", "zeta")
 
-BATCHING: Final[dict[str, Any]] = {
-    **{f"special.{name}": aligned(getattr(special, name)) for name in _ELEMENTWISE},
-    **{f"special.{name}": _batched_along(name) for name in ("log_softmax", "softmax")},
-    "special.logsumexp": _batched_logsumexp,
-}
-
-SHAPES: Final[dict[str, Any]] = {
-    **{f"special.{name}": promoted for name in _ELEMENTWISE},
-    **{f"special.{name}": lambda namespace, x, axis: x for name in ("log_softmax", "softmax")},
-    "special.logsumexp": _reduced,
+AXES: Final[dict[str, Axes]] = {
+    **{f"special.{name}": Axes("*...->...") for name in _ELEMENTWISE},
+    **{f"special.{name}": Axes("...[(axis=-1)]->...[(axis)]") for name in ("log_softmax", "softmax")},
+    "special.logsumexp": Axes("x:...(axis),b:...->...", combine="logaddexp"),
 }

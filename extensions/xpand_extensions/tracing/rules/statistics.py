@@ -10,12 +10,13 @@ from typing import Any, Final
 from xpand._arguments import device_of
 from xpand_extensions.statistics._initial import with_initial
 
-from ... import sorting, statistics
 from ..._bounds import index_dtype
 from .._core import Aval
 from .._derivatives import joint
 from .._shapes import broadcast
-from .reductions import Function, dtype_of, index_batch, reduced_batch, reduced_shape, scanned
+from ._derived import Axes
+from ._dtypes import of_example
+from .reductions import Function, initial, nonempty, scanned
 from .searching import searched
 
 _REDUCTIONS: Final = ("nanmax", "nanmean", "nanmin", "nanprod", "nanstd", "nansum", "nanvar", "ptp")
@@ -67,78 +68,43 @@ CONSTANT: Final[dict[str, str]] = {
     "histograms.digitize": "its results are indices",
 }
 
-# Batches
-
-
-def _line(facade: Function, number: str | None = None) -> Function:
-    """Make the rule of a facade along an axis, with a number after the array or none."""
-
-    def rule(xp: Any, mapped: Any, x: Any, axis: int, **params: Any) -> Any:
-        more = () if number is None else (params.pop(number),)
-        return facade(x, *more, axis=axis + 1, **params)
-
-    return rule
-
 
 def _searched(xp: Any, mapped: Any, x1: Any, x2: Any, sorter: Any = None, side: Any = "left") -> Any:
     return searched(xp, (mapped["x1"], mapped["x2"], mapped.get("sorter")), x1, x2, sorter, side)
 
 
-BATCHING: Final[dict[str, Any]] = {
-    **{f"statistics.{name}": reduced_batch(name, _of(getattr(statistics, name))) for name in _REDUCTIONS},
-    **{f"statistics.{name}": index_batch(name, _of(getattr(statistics, name))) for name in _INDICES},
-    **{f"statistics.{name}": _line(getattr(statistics, name)) for name in _CUMULATIVE},
-    **{f"sorting.{name}": _line(getattr(sorting, name), number) for name, number in _PARTITIONS.items()},
-    "sorting.searchsorted": _searched,
+def _searched_shape(namespace: Any, x1: Aval, x2: Aval, **options: Any) -> Aval:
+    shape = x2.shape if x1.ndim == 1 else (*broadcast(x1.shape[:-1], x2.shape[:-1]), x2.shape[-1])
+    return Aval(shape, _indices_dtype(namespace, (x1,), {}), device_of(x1))
+
+
+BATCHING: Final[dict[str, Any]] = {"sorting.searchsorted": _searched}
+
+SHAPES: Final[dict[str, Any]] = {"sorting.searchsorted": _searched_shape}
+
+REASONS: Final[dict[str, str]] = {
+    "sorting.searchsorted": "the values are of any shape where the sorted array is one row"
 }
 
 
-# Shapes
+def _indices_dtype(namespace: Any, avals: Any, params: Any) -> Any:
+    return index_dtype(namespace, device_of(avals[0]))
 
 
-def _same(namespace: Any, x: Aval, params: dict[str, Any]) -> Any:
-    return x.dtype
-
-
-_DTYPES: Final = {"nanprod": dtype_of("prod"), "nansum": dtype_of("sum")}
-
-
-def _cumulative(namespace: Any, x: Aval, axis: int, include_initial: bool = False) -> Aval:
-    shape = tuple([length + (include_initial and i == axis) for i, length in enumerate(x.shape)])
-    return Aval(shape, x.dtype, device_of(x))
-
-
-def _top(namespace: Any, x: Aval, k: int, axis: int, largest: bool) -> sorting.TopK:
-    shape = (*x.shape[:axis], k, *x.shape[axis + 1 :])
-    return sorting.TopK(
-        Aval(shape, x.dtype, device_of(x)), Aval(shape, index_dtype(namespace, device_of(x)), device_of(x))
-    )
-
-
-def _indices(shape: Callable[..., tuple[int, ...]]) -> Function:
-    """Make the rule of a function that returns indices."""
-
-    def rule(namespace: Any, **arguments: Any) -> Aval:
-        device = next(device_of(x) for x in arguments.values() if isinstance(x, Aval))
-        return Aval(shape(**arguments), index_dtype(namespace, device), device)
-
-    return rule
-
-
-def _searched_shape(x1: Aval, x2: Aval, **options: Any) -> tuple[int, ...]:
-    return x2.shape if x1.ndim == 1 else (*broadcast(x1.shape[:-1], x2.shape[:-1]), x2.shape[-1])
-
-
-SHAPES: Final[dict[str, Any]] = {
-    "histograms.digitize": _indices(lambda x, **options: x.shape),
-    **{
-        f"statistics.{name}": reduced_shape(name, _DTYPES.get(name, _same), needs_elements=name == "ptp")
-        for name in _REDUCTIONS
-    },
-    **{f"statistics.{name}": reduced_shape(name, dtype_of("argmax")) for name in _INDICES},
-    **{f"statistics.{name}": _cumulative for name in _CUMULATIVE},
-    "sorting.argpartition": _indices(lambda x, **options: x.shape),
-    "sorting.partition": lambda namespace, x, kth, axis: x,
-    "sorting.searchsorted": _indices(_searched_shape),
-    "sorting.top_k": _top,
+AXES: Final[dict[str, Axes]] = {
+    "histograms.digitize": Axes("x:...,edges:[n]->...", dtype=_indices_dtype),
+    "statistics.nansum": Axes("...(axis)->...", dtype=of_example("sum")),
+    "statistics.nanprod": Axes("...(axis)->...", dtype=of_example("prod"), combine="prod"),
+    **{f"statistics.{name}": Axes("...(axis)->...", combine=name) for name in ("nanmax", "nanmin")},
+    **{f"statistics.{name}": Axes("...[(axis)]->...") for name in ("nanmean", "nanstd", "nanvar")},
+    "statistics.ptp": Axes("...[(axis)]->...", check=nonempty("ptp")),
+    **{f"statistics.{name}": Axes("...[(axis)]->...", dtype=of_example("argmax"), flat=True) for name in _INDICES},
+    **{f"statistics.{name}": Axes("...[(axis)]->...[(axis:k)]", sizes=initial) for name in _CUMULATIVE},
+    "sorting.argpartition": Axes("...[(axis)]->...[(axis)]", dtype=_indices_dtype),
+    "sorting.partition": Axes("...[(axis)]->...[(axis)]"),
+    "sorting.top_k": Axes(
+        "...[(axis)]->...[(axis:k)],...[(axis:k)]",
+        sizes=lambda lengths, k, **params: {"k": k},
+        dtype=lambda namespace, avals, params: (avals[0].dtype, _indices_dtype(namespace, avals, params)),
+    ),
 }

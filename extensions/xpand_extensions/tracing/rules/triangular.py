@@ -2,12 +2,11 @@
 
 from typing import Any, Final
 
-from xpand._arguments import device_of
 from xpand_extensions import linalg
 
-from .._core import Aval
 from .._derivatives import LINEAR, contribution
-from .linalg import solve_shape
+from ._derived import Axes
+from ._dtypes import dtypes_of_matrix_function
 from .products import is_complex, widened
 
 
@@ -73,14 +72,6 @@ def _lanes(xp: Any, mapped: dict[str, bool], a: Any, b: Any, left_side: bool = T
     return found if not is_vector else found[..., 0] if left_side else found[..., 0, :]
 
 
-def _shape(namespace: Any, a: Any, b: Any, left_side: bool = True, **options: Any) -> Any:
-    # As of systems with any matrices.
-    if left_side or b.ndim == 1:
-        return solve_shape(namespace, a, b)
-    found = solve_shape(namespace, a, Aval((*b.shape[:-2], b.shape[-1], b.shape[-2]), b.dtype, device_of(b)))
-    return Aval((*found.shape[:-2], found.shape[-1], found.shape[-2]), found.dtype, device_of(found))
-
-
 DERIVATIVES: Final[dict[str, Any]] = {
     "linalg.triangular_solve": {"a": contribution(_of_matrix), "b": LINEAR},
 }
@@ -89,4 +80,19 @@ TRANSPOSES: Final[dict[str, Any]] = {"linalg.triangular_solve": {"b": _transpose
 
 BATCHING: Final[dict[str, Any]] = {"linalg.triangular_solve": _lanes}
 
-SHAPES: Final[dict[str, Any]] = {"linalg.triangular_solve": _shape}
+REASONS: Final[dict[str, str]] = {
+    "linalg.triangular_solve": "right-hand sides of one matrix are columns of another: one solution"
+}
+
+
+def _axes_of_solution(ndims: Any, left_side: bool = True, **options: Any) -> str:
+    if ndims["b"] < 2:
+        return "a:...[nn],b:[n]->...[n]"
+    return "a:...[nn],b:...[n]k->...[n]k" if left_side else "a:...[nn],b:...k[n]->...k[n]"
+
+
+def _dtype(namespace: Any, avals: Any, params: Any) -> Any:
+    return dtypes_of_matrix_function(namespace, "solve", *avals)[0]
+
+
+AXES: Final[dict[str, Axes]] = {"linalg.triangular_solve": Axes(_axes_of_solution, dtype=_dtype)}

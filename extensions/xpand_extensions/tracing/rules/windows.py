@@ -14,6 +14,7 @@ from ..._sums import plain_sum
 from .._core import Aval
 from .._derivatives import LINEAR, contribution
 from .._indexing import applied
+from ._derived import Axes
 from .products import device_of
 from .scatter import native
 
@@ -216,15 +217,6 @@ DECOMPOSITIONS: Final[dict[str, Any]] = {
 # Batches and shapes
 
 
-def _batched(name: str) -> Callable[..., Any]:
-    facade = getattr(windows, name)
-
-    def rule(xp: Any, mapped: Any, x: Any, window_shape: Any, axis: Any, **options: Any) -> Any:
-        return native(facade, x, window_shape, axis=tuple([k + 1 for k in axis]), **options)
-
-    return rule
-
-
 def _batched_scatter(name: str) -> Callable[..., Any]:
     facade = getattr(windows, name)
 
@@ -246,34 +238,29 @@ def _batched_scatter(name: str) -> Callable[..., Any]:
 
 
 BATCHING: Final[dict[str, Any]] = {
-    **{f"windows.{name}": _batched(name) for name in (*_REDUCTIONS, "sliding_window_view")},
     **{f"windows.{name}": _batched_scatter(name) for name in _SCATTERS},
 }
 
 
-def _counts(x: Any, steps: Sequence[Pass]) -> tuple[int, ...]:
-    shape = list(x.shape)
-    for each in steps:
-        shape[each.axis] = each.count(shape[each.axis])
-    return tuple(shape)
+SHAPES: Final[dict[str, Any]] = dict.fromkeys(
+    [f"windows.{name}" for name in _SCATTERS],
+    lambda namespace, x, source, **options: Aval(tuple(x.shape), source.dtype, device_of(x, source)),
+)
+
+REASONS: Final[dict[str, str]] = dict.fromkeys(SHAPES, "the result has the axes of x, but is made of windows of source")
 
 
-def _reduced(
-    namespace: Any, x: Any, window_shape: Any, axis: Any, strides: Any, padding: Any, window_dilation: Any, **_: Any
-) -> Aval:
-    return Aval(_counts(x, passes(window_shape, axis, strides, padding, window_dilation)), x.dtype, device_of(x))
+def _windows(
+    lengths: Any, window_shape: Any, axis: Any, strides: Any, window_dilation: Any, padding: Any = None, **_: Any
+) -> dict[str, Any]:
+    """Return the numbers of windows along the axes."""
+    found = dict(zip(axis, lengths["axis"]))
+    for each in passes(window_shape, axis, strides, padding or ((0, 0),) * len(axis), window_dilation):
+        found[each.axis] = each.count(found[each.axis])
+    return {"k": tuple([found[i] for i in axis])}
 
 
-def _seen(namespace: Any, x: Any, window_shape: Any, axis: Any, strides: Any, window_dilation: Any) -> Aval:
-    steps = passes(window_shape, axis, strides, ((0, 0),) * len(axis), window_dilation)
-    return Aval((*_counts(x, steps), *window_shape), x.dtype, device_of(x))
-
-
-SHAPES: Final[dict[str, Any]] = {
-    **{f"windows.{name}": _reduced for name in _REDUCTIONS},
-    **dict.fromkeys(
-        [f"windows.{name}" for name in _SCATTERS],
-        lambda namespace, x, source, **options: Aval(tuple(x.shape), source.dtype, device_of(x, source)),
-    ),
-    "windows.sliding_window_view": _seen,
+AXES: Final[dict[str, Axes]] = {
+    **{f"windows.{name}": Axes("...[(axis)]->...[(axis:k)]", sizes=_windows) for name in _REDUCTIONS},
+    "windows.sliding_window_view": Axes("...[(axis)]->...[(axis:k)]{window_shape}", sizes=_windows),
 }
