@@ -1,14 +1,14 @@
 """Compilation on any library, by tracing."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 from xpand import trees
 from xpand._typing import Array
 
 from ..jit._ahead import Lowering
+from ..jit._calls import traced_with
 from ..jit._graph import ShapeDtype
-from ..tracing import Graph
 from ..tracing._backend import LIBRARY
 from ..tracing._host import io_callback as _io_callback
 from ..tracing._host import pure_callback as _pure_callback
@@ -17,26 +17,8 @@ from ..tracing._simplify import simplified
 from ..tracing._staging import scope
 
 jit = jit_by(LIBRARY)
-
-
-def make_graph(
-    function: Callable[..., Any],
-    /,
-    *,
-    static_argnums: int | Sequence[int] | None = None,
-    static_argnames: str | Iterable[str] | None = None,
-) -> Callable[..., Graph]:
-    return lambda *leaves: staged("make_graph", function, leaves)[0]
-
-
-def lower(
-    function: Callable[..., Any],
-    /,
-    *,
-    static_argnums: int | Sequence[int] | None = None,
-    static_argnames: str | Iterable[str] | None = None,
-) -> Callable[..., Any]:
-    return lambda *leaves: Lowering(str(simplified(staged("lower", function, leaves)[0])))
+make_graph = traced_with(lambda function, leaves: staged("make_graph", function, leaves)[0])
+lower = traced_with(lambda function, leaves: Lowering(str(simplified(staged("lower", function, leaves)[0]))))
 
 
 def eval_shape(function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:

@@ -105,6 +105,40 @@ class Compiled(Opaque, Generic[V]):
             self._count = 0
 
 
+def jit_with(make: Callable[[Callable[..., Any], Any], Callable[..., Any]]) -> Callable[..., Any]:
+    """Make a library's implementation of `jit` from a function of the function to compile and `donate_argnums`.
+
+    The facade has bound the static arguments.
+    """
+
+    def jit(
+        function: Callable[..., Any],
+        /,
+        *,
+        static_argnums: int | Sequence[int] | None = None,
+        static_argnames: str | Iterable[str] | None = None,
+        donate_argnums: int | Sequence[int] = (),
+    ) -> Callable[..., Any]:
+        return make(function, donate_argnums)
+
+    return jit
+
+
+def traced_with(make: Callable[[Callable[..., Any], tuple[Any, ...]], Any]) -> Callable[..., Any]:
+    """Make a library's implementation of `make_graph` or `lower` from a function of the function and its arguments."""
+
+    def traced(
+        function: Callable[..., Any],
+        /,
+        *,
+        static_argnums: int | Sequence[int] | None = None,
+        static_argnames: str | Iterable[str] | None = None,
+    ) -> Callable[..., Any]:
+        return lambda *leaves: make(function, leaves)
+
+    return traced
+
+
 def by_signature(
     function: Callable[..., Any],
     what: str,

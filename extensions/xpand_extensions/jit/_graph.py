@@ -69,7 +69,16 @@ def make_graph(
     >>> [node.name for node in graph.nodes]
     ['arg0_1', 'sin', 'mul', 'output']
     """
-    return _seen("make_graph", make_graph, function, static_argnums, static_argnames)
+    if not callable(function):
+        raise TypeError(f"make_graph: takes a function, got {describe(function)}")
+    statics = Statics("make_graph", function, static_argnums, static_argnames)
+
+    def traced(*args: Any, **kwargs: Any) -> Any:
+        flat, leaves, like, _ = _call(statics, "make_graph", function, args, kwargs)
+        return make_graph.native(*like)(flat)(*leaves)
+
+    traced.__name__ = name_of(function)
+    return traced
 
 
 def _jit() -> Any:
@@ -122,25 +131,6 @@ def lower(
         return Lowered(lowering.text, compiled)
 
     return wraps(function)(lowered) if hasattr(function, "__name__") else lowered
-
-
-def _seen(
-    name: str,
-    operation: Any,
-    function: Callable[..., Any],
-    static_argnums: int | Sequence[int] | None,
-    static_argnames: str | Iterable[str] | None,
-) -> Callable[..., Any]:
-    if not callable(function):
-        raise TypeError(f"{name}: takes a function, got {describe(function)}")
-    statics = Statics(name, function, static_argnums, static_argnames)
-
-    def seen(*args: Any, **kwargs: Any) -> Any:
-        flat, leaves, like, _ = _call(statics, name, function, args, kwargs)
-        return operation.native(*like)(flat)(*leaves)
-
-    seen.__name__ = name_of(function)
-    return seen
 
 
 def _call(

@@ -11,7 +11,6 @@ from typing import Any, ClassVar, Final
 
 from xpand._typing import Array
 
-from .._optional import missing_package
 from ..jit._calls import NUMBERS
 from ._graph import Equation, Graph, graphs_within
 
@@ -87,14 +86,14 @@ LIBRARY: Final = Backend()
 
 
 def preferred(package: str, path: Iterable[str]) -> Backend:
-    """Return the backend with the highest priority among the modules of a package, each of which has a `BACKEND`.
-
-    Private modules, and those that need an optional package which is not installed, are passed over.
+    """Return the backend with the highest priority among the modules of a package.
 
     Args:
-        package: The name of the package.
-        path: Its `__path__`.
+        package: The name of the package. Each of its public modules has a `BACKEND`: None if it can't be used, as
+            where a package that it needs is not installed.
+        path: The `__path__` of the package.
     """
-    names = sorted(f"{package}.{info.name}" for info in pkgutil.iter_modules(path) if info.name[0] != "_")
-    backends: list[Backend] = [import_module(name).BACKEND for name in names if missing_package(name) is None]
-    return max(backends, key=lambda backend: backend.priority)
+    names = [info.name for info in pkgutil.iter_modules(path) if not info.name.startswith("_")]
+    backends = [import_module(f"{package}.{name}").BACKEND for name in sorted(names)]
+    found: Backend = max(filter(None, backends), key=lambda backend: backend.priority)
+    return found

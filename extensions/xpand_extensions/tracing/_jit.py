@@ -1,6 +1,6 @@
 """Compile functions by tracing them: one program for each signature."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -8,7 +8,7 @@ from xpand import _arguments, array_namespace, choose_namespace, trees
 from xpand._precision import default_dtype
 from xpand._typing import Array
 
-from ..jit._calls import NUMBERS, Flattened, by_signature
+from ..jit._calls import NUMBERS, Flattened, by_signature, jit_with
 from ..jit._graph import namespace_with
 from ._backend import Backend
 from ._compile import compiled
@@ -22,18 +22,11 @@ from ._staging import stage
 def jit_by(backend: Backend) -> Callable[..., Any]:
     """Make the implementation of `jit` for a library whose programs a backend compiles."""
 
-    def jit(
-        function: Callable[..., Any],
-        /,
-        *,
-        static_argnums: int | Sequence[int] | None = None,
-        static_argnames: str | Iterable[str] | None = None,
-        donate_argnums: int | Sequence[int] = (),
-    ) -> Callable[..., Any]:
+    def make(function: Callable[..., Any], donate_argnums: Any) -> Callable[..., Any]:
         compile_for = partial(_program, function, backend)
         return by_signature(function, "shapes or data types of the arrays", backend.signature, compile_for)
 
-    return jit
+    return jit_with(make)
 
 
 def _program(function: Callable[..., Any], backend: Backend, leaves: Sequence[Any]) -> tuple[Callable[..., Any], bool]:

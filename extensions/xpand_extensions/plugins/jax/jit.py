@@ -1,6 +1,6 @@
 """Compiling on JAX."""
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -12,6 +12,7 @@ from xpand import trees
 from xpand._typing import Array
 
 from ...jit._ahead import Executable, Lowering
+from ...jit._calls import jit_with, traced_with
 from ...jit._graph import ShapeDtype
 from ._explained import explained
 
@@ -30,20 +31,8 @@ jax.tree_util.register_pytree_node(
 )
 
 
-def jit(
-    function: Callable[..., Any],
-    /,
-    *,
-    static_argnums: int | Sequence[int] | None = None,
-    static_argnames: str | Iterable[str] | None = None,
-    donate_argnums: int | Sequence[int] = (),
-) -> Callable[..., Any]:
-    compiled = jax.jit(
-        _of_results("jit", function),
-        static_argnums=static_argnums,
-        static_argnames=static_argnames,
-        donate_argnums=donate_argnums,
-    )
+def _jit(function: Callable[..., Any], donate_argnums: Any) -> Callable[..., Any]:
+    compiled = jax.jit(_of_results("jit", function), donate_argnums=donate_argnums)
 
     def call(*leaves: Any) -> Any:
         result = compiled(*leaves)
@@ -52,44 +41,33 @@ def jit(
     return call
 
 
-def make_graph(
-    function: Callable[..., Any],
-    /,
-    *,
-    static_argnums: int | Sequence[int] | None = None,
-    static_argnames: str | Iterable[str] | None = None,
-) -> Callable[..., Any]:
-    return lambda *leaves: jax.make_jaxpr(_of_results("make_graph", function))(*map(_struct, leaves))
+jit = jit_with(_jit)
 
 
-def lower(
-    function: Callable[..., Any],
-    /,
-    *,
-    static_argnums: int | Sequence[int] | None = None,
-    static_argnames: str | Iterable[str] | None = None,
-) -> Callable[..., Any]:
-    def lowered(*leaves: Any) -> Lowering:
-        found = jax.jit(_of_results("lower", function)).lower(*map(_struct, leaves))
-        return Lowering(found.as_text(), partial(_executable, found))
+def _lower(function: Callable[..., Any], leaves: Sequence[Any]) -> Lowering:
+    found = jax.jit(_of_results("lower", function)).lower(*map(_struct, leaves))
+    return Lowering(found.as_text(), partial(_executable, found))
 
-    return lowered
+
+make_graph = traced_with(
+    lambda function, leaves: jax.make_jaxpr(_of_results("make_graph", function))(*map(_struct, leaves))
+)
+lower = traced_with(_lower)
 
 
 def _executable(lowered: Any) -> Executable:
     compiled = lowered.compile()
-
-    def run(*leaves: Any) -> Any:
-        result = compiled(*leaves)
-        return trees.unflatten(result.structure, result.leaves) if type(result) is _Result else result
-
+    run = lambda *leaves: _tree(compiled(*leaves))
     return Executable(run, compiled.as_text(), compiled.cost_analysis(), compiled.memory_analysis())
 
 
+def _tree(result: Any) -> Any:
+    return trees.unflatten(result.structure, result.leaves) if type(result) is _Result else result
+
+
 def eval_shape(function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
-    found = jax.eval_shape(_of_results("eval_shape", function), *map(_struct, args))
-    result = trees.unflatten(found.structure, found.leaves) if isinstance(found, _Result) else found
-    return trees.map(lambda x: ShapeDtype(tuple(x.shape), x.dtype), result)
+    found = _tree(jax.eval_shape(_of_results("eval_shape", function), *map(_struct, args)))
+    return trees.map(lambda x: ShapeDtype(tuple(x.shape), x.dtype), found)
 
 
 def named_call(function: Callable[..., Any], /, *, name: str | None = None) -> Callable[..., Any]:

@@ -4,7 +4,7 @@ A call costs a look-up by shapes, data types, strides and devices, and the compi
 torch.compile's guards.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from functools import partial
 from typing import Any, Final
@@ -14,7 +14,7 @@ import torch
 from xpand import trees
 from xpand.torch import _private as private
 from xpand_extensions.jit._ahead import Lowering
-from xpand_extensions.jit._calls import NUMBERS, by_signature
+from xpand_extensions.jit._calls import NUMBERS, by_signature, jit_with, traced_with
 from xpand_extensions.jit._graph import ShapeDtype
 
 from ._host import io_callback as io_callback
@@ -24,14 +24,7 @@ from ._trace import Graph, as_tensors, asking_no_values, quietly, stand_ins, tra
 _PLAIN: Final = (torch.Tensor, torch.nn.Parameter)
 
 
-def jit(
-    function: Callable[..., Any],
-    /,
-    *,
-    static_argnums: int | Sequence[int] | None = None,
-    static_argnames: str | Iterable[str] | None = None,
-    donate_argnums: int | Sequence[int] = (),
-) -> Callable[..., Any]:
+def _jit(function: Callable[..., Any], donate_argnums: Any) -> Callable[..., Any]:
     modes, current = private.count_modes, private.current_level
     compile_for = partial(_program, function)
     compiled = by_signature(function, "shapes, data types or strides", _key, compile_for, _compiling)
@@ -42,6 +35,9 @@ def jit(
         return compiled(*leaves)
 
     return call
+
+
+jit = jit_with(_jit)
 
 
 def _program(function: Callable[..., Any], leaves: Sequence[Any]) -> tuple[Callable[..., Any], bool]:
@@ -84,24 +80,10 @@ def _key(leaves: Sequence[Any]) -> tuple[Any, ...]:
     )
 
 
-def make_graph(
-    function: Callable[..., Any],
-    /,
-    *,
-    static_argnums: int | Sequence[int] | None = None,
-    static_argnames: str | Iterable[str] | None = None,
-) -> Callable[..., Any]:
-    return lambda *leaves: Graph(function, leaves, "make_graph").module
-
-
-def lower(
-    function: Callable[..., Any],
-    /,
-    *,
-    static_argnums: int | Sequence[int] | None = None,
-    static_argnames: str | Iterable[str] | None = None,
-) -> Callable[..., Any]:
-    return lambda *leaves: Lowering(Graph(function, leaves, "lower").module.print_readable(print_output=False))
+make_graph = traced_with(lambda function, leaves: Graph(function, leaves, "make_graph").module)
+lower = traced_with(
+    lambda function, leaves: Lowering(Graph(function, leaves, "lower").module.print_readable(print_output=False))
+)
 
 
 def eval_shape(function: Callable[..., Any], /, *args: Any, **kwargs: Any) -> Any:
