@@ -6,6 +6,7 @@ from typing import Any, TypeAlias
 from xpand import array_namespace, is_concrete
 from xpand._typing import Array
 from xpand_extensions import control_flow as facade
+from xpand_extensions.control_flow._checkpointed import selected
 
 from ._traced import traced_among
 
@@ -34,12 +35,6 @@ def switch(index: Array, branches: Sequence[Branch], *operands: Array) -> Arrays
     for number, each in enumerate(found[1:], 1):
         result = selected(index >= number, each, result)
     return result
-
-
-def selected(pred: Array, chosen: Arrays, other: Arrays) -> Arrays:
-    """Take one result or the other, lane by lane."""
-    xp = array_namespace(pred, *chosen, *other)
-    return tuple([xp.where(pred, x, y) for x, y in zip(chosen, other)])
 
 
 def _called(branches: Sequence[Branch], operands: Arrays) -> list[Arrays] | Array:

@@ -1,7 +1,7 @@
 """Loops that end by a condition or a count, for any library: those of Python, a step at a time."""
 
 from collections.abc import Callable, Iterator
-from functools import cache, partial
+from functools import cache
 from itertools import count
 from typing import Any, TypeAlias
 
@@ -9,7 +9,7 @@ from xpand import UnsupportedError, _arguments, array_namespace, is_concrete
 from xpand._typing import Array
 from xpand_extensions import control_flow as facade
 from xpand_extensions.autodiff import stop_gradient
-from xpand_extensions.vmap._names import stepped_safely
+from xpand_extensions.control_flow._checkpointed import masked_step
 
 from ._traced import is_traced, traced_among
 
@@ -116,15 +116,8 @@ def _states(
         if not running:
             return
         if masked:
-            # Finished lanes step from their initial carry, which nothing traces: no step from where they
-            # ended, which may be undefined, nor from there makes their gradients NaN.
             first = tuple(map(stop_gradient, start)) if first is None else first
-            carry = _select(active, stepped_safely(body_fun, carry, partial(_select, active, carry, first)), carry)
+            carry = masked_step(active, body_fun, carry, first)
         else:
             carry = body_fun(*carry)
         yield carry
-
-
-def _select(active: Array, new: Arrays, old: Arrays) -> Arrays:
-    xp = array_namespace(active, *new, *old)
-    return tuple([xp.where(active, x, y) for x, y in zip(new, old)])

@@ -10,7 +10,8 @@ from xpand._typing import Array
 from xpand_extensions.generic.control_flow import _scans as generic
 
 from .._explained import explained
-from ._bounded import bounded, checkpointed, trajectory
+from ._bounded import bounded, trajectory
+from ._bounded import scan as checkpointed
 
 Arrays: TypeAlias = "tuple[Array, ...]"
 Function: TypeAlias = Callable[..., Any]
@@ -32,9 +33,8 @@ def fori_loop(lower: Any, upper: Any, body_fun: Function, init_val: Arrays, *, u
         found: Arrays = jax.lax.fori_loop(lower, upper, lambda i, carry: body_fun(i, *carry), init_val, unroll=unroll)
         return found
     numbers = np.arange(lower, max(lower, upper))
-    step = lambda carry, i: (body_fun(i, *carry), ())
-    last, _ = checkpointed(step, init_val, numbers, numbers.shape[0], False, 1 if unroll is None else unroll)
-    return tuple(last)
+    step = lambda carry, row: (body_fun(*row, *carry), ())
+    return checkpointed(step, init_val, (numbers,), numbers.shape[0], False, 1 if unroll is None else unroll)[0]
 
 
 def scan(

@@ -6,7 +6,7 @@ The values that the derivative of a block of steps needs are recomputed.
 import math
 from collections.abc import Callable
 from itertools import chain
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import torch
 
@@ -21,12 +21,12 @@ Arrays: TypeAlias = "tuple[Array, ...]"
 Function: TypeAlias = Callable[..., Any]
 
 # Shorter loops save little, so that blocks would only compute each step twice.
-_FEW_STEPS = 64
+FEW_STEPS: Final = 64
 
 
 def is_long(length: int) -> bool:
     """Tell whether a loop is split into blocks if it is differentiated."""
-    return length >= _FEW_STEPS and torch.is_grad_enabled()
+    return length >= FEW_STEPS and torch.is_grad_enabled()
 
 
 def steps_in_blocks(f: Function, carry: Arrays, rows: list[Arrays]) -> tuple[Arrays, list[Arrays]]:

@@ -12,8 +12,8 @@ import torch
 from xpand import UnsupportedError
 from xpand._typing import Array
 from xpand.torch import _private as private
+from xpand_extensions.control_flow._checkpointed import selected
 from xpand_extensions.generic.control_flow import _scans as scans
-from xpand_extensions.generic.control_flow._branches import selected
 from xpand_extensions.generic.control_flow._loops import looped
 from xpand_extensions.vmap._names import are_bound
 

@@ -1,9 +1,8 @@
 """Traced loops and branches, whose derivatives in both modes are loops and branches again."""
 
-import math
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, TypeAlias
+from typing import Any, Final, TypeAlias
 
 import torch
 
@@ -11,12 +10,12 @@ from xpand import UnsupportedError
 from xpand._typing import Array
 from xpand.torch import _private as private
 from xpand_extensions._captures import captured, with_arrays, with_own_cells
-from xpand_extensions.generic.control_flow._branches import selected
+from xpand_extensions.control_flow._checkpointed import Primitives, checkpointed_scan, masked_while, selected
 from xpand_extensions.vmap._names import are_bound
 
 from ..autodiff._checkpoint import pulled_back, pushed_forward
 from ..autodiff._levels import Rule, call, is_differentiated, is_floating
-from ._blocks import is_long
+from ._blocks import FEW_STEPS, is_long
 from ._known import is_saved
 from ._lanes import of_all
 from ._programs import Choice, Scan, While, apply
@@ -26,49 +25,32 @@ Function: TypeAlias = Callable[..., Any]
 
 
 def scanned(f: Function, init: Arrays, xs: Arrays, reverse: bool) -> tuple[Arrays, Arrays]:
-    """Scan over rows."""
+    """Scan over rows; block by block where many steps would be saved for reverse mode."""
+    length = xs[0].shape[0]
+    scan = partial(_scan_of, reverse=reverse)
+    if not is_long(length) or not (any(map(is_saved, (*init, *xs))) or captured(_is_saved_tensor, f)):
+        return scan(f, init, xs, length)
+    return checkpointed_scan(_PRIMITIVES._replace(scan=scan), f, init, xs, length, reverse)
+
+
+def _is_saved_tensor(x: Any) -> bool:
+    return isinstance(x, torch.Tensor) and is_saved(x)
+
+
+def _scan_of(f: Function, init: Arrays, xs: Arrays, length: int, reverse: bool = False) -> tuple[Arrays, Arrays]:
+    """Scan with a step that may capture arrays."""
+    if not xs:
+        numbers = torch.arange(length, device=init[0].device)
+        return _scan_of(lambda carry, _: f(carry, ()), init, (numbers,), length, reverse)
     carried, across = len(init), len(xs)
 
-    def step(*arrays: Array) -> Arrays:
+    def flat(*arrays: Array) -> Arrays:
         carry, y = f(arrays[:carried], arrays[carried:])
         return (*carry, *y)
 
-    step, closed = _closed(step)
-    found = _steps(step, (*init, *xs, *closed), carried, across, reverse)
+    step, closed = _closed(flat)
+    found = _scan(step, (*init, *xs, *closed), carried, across, reverse)
     return found[:carried], found[carried:]
-
-
-def _steps(
-    step: Function, arrays: Arrays, carried: int, across: int, reverse: bool, block: Function | None = None
-) -> Arrays:
-    """Scan as `_scan` does; block by block if reverse mode would save many steps.
-
-    The carry is then saved between blocks alone, and within a block while its derivative is computed. A block is a scan
-    unless it is given.
-    """
-    length = arrays[carried].shape[0]
-    if not is_long(length) or not any(map(is_saved, arrays)):
-        return _scan(step, arrays, carried, across, reverse)
-    size = math.isqrt(length)
-    whole = length - length % size
-
-    def scan(*arrays: Array) -> Arrays:
-        return _scan(step, arrays, carried, across, reverse)
-
-    carry, rows, same = arrays[:carried], arrays[carried : carried + across], arrays[carried + across :]
-    blocks = tuple([x[:whole].unflatten(0, (-1, size)) for x in rows])
-    rest = tuple([x[whole:] for x in rows])
-    parts: list[Function] = [lambda carry: _scan(block or scan, (*carry, *blocks, *same), carried, across, reverse)]
-    if whole < length:
-        parts.append(lambda carry: _scan(step, (*carry, *rest, *same), carried, across, reverse))
-    ys: list[Arrays] = []
-    for part in parts[:: -1 if reverse else 1]:
-        found = part(carry)
-        carry = found[:carried]
-        ys.append(found[carried:])
-    of_blocks, *of_rest = ys[:: -1 if reverse else 1]
-    flat = [y.flatten(0, 1) for y in of_blocks]
-    return (*carry, *[torch.cat(each) for each in zip(flat, *of_rest)])
 
 
 def _scan(step: Function, arrays: Arrays, carried: int, across: int, reverse: bool) -> Arrays:
@@ -134,8 +116,13 @@ def repeated(cond_fun: Function, body_fun: Function, init_val: Arrays, max_iter:
     if max_iter == 0:
         return init_val
     carried = len(init_val)
-    holds, of_holds = _closed(lambda *carry: (cond_fun(*carry),))
     body, of_body = _closed(lambda *carry: tuple(body_fun(*carry)))
+    count = torch.zeros((), dtype=torch.int64, device=init_val[0].device)
+    if max_iter is not None and any(map(is_saved, (*init_val, *of_body))):
+        constants = tuple(x.detach() for x in init_val)
+        state = (cond_fun(*init_val), count, *init_val)
+        return masked_while(_PRIMITIVES, cond_fun, body_fun, constants, state, max_iter, max_iter)[2:]
+    holds, of_holds = _closed(lambda *carry: (cond_fun(*carry),))
     same = (*[x.detach() for x in of_holds], *of_body)  # the condition has no derivative
     split = carried + len(of_holds)
 
@@ -149,36 +136,12 @@ def repeated(cond_fun: Function, body_fun: Function, init_val: Arrays, max_iter:
 
     if max_iter is None:
         return _while(whether, step, (*init_val, *same), carried)
-    if any(map(is_saved, (*init_val, *same))):
-        return _masked(whether, step, (*init_val, *same), carried, max_iter)
-    count = torch.zeros((), dtype=torch.int64, device=init_val[0].device)
     return _while(
         lambda count, *arrays: ((count < max_iter) & whether(*arrays)[0],),
         lambda count, *arrays: (count + 1, *step(*arrays)),
         (count, *init_val, *same),
         carried + 1,
     )[1:]
-
-
-def _masked(whether: Function, step: Function, arrays: Arrays, carried: int, max_iter: int) -> Arrays:
-    """Run all steps for reverse mode; those after the end have no effect, and whole blocks of them are skipped."""
-    first, same = arrays[:carried], arrays[carried:]
-
-    def each(*arrays: Array) -> Arrays:
-        carry, first, same = arrays[:carried], arrays[carried + 1 : 2 * carried + 1], arrays[2 * carried + 1 :]
-        (active,) = whether(*carry, *same)
-        # From the initial carry, which is not differentiated: a step from the last carry may be undefined, and
-        # would make gradients NaN.
-        found = step(*[torch.where(active, x, y) for x, y in zip(carry, first)], *same)
-        return tuple([torch.where(active, x, y) for x, y in zip(found, carry)])
-
-    def block(*arrays: Array) -> Arrays:
-        (active,) = whether(*arrays[:carried], *arrays[2 * carried + 1 :])
-        taken = lambda *arrays: _scan(each, arrays, carried, 1, False)
-        return _choice(taken, lambda *arrays: arrays[:carried], (active, *arrays), _unless_done)
-
-    numbers = torch.arange(max_iter, device=first[0].device)
-    return _steps(each, (*first, numbers, *[x.detach() for x in first], *same), carried, 1, False, block)
 
 
 def _while(holds: Function, body: Function, arrays: Arrays, carried: int) -> Arrays:
@@ -310,3 +273,10 @@ def _closed(function: Function) -> tuple[Function, Arrays]:
         return found
 
     return of_all, outer
+
+
+def _run_if(active: Array, function: Function, state: Arrays) -> Arrays:
+    return _between(active, function, lambda *state: state, state, _unless_done)
+
+
+_PRIMITIVES: Final = Primitives(torch, _scan_of, _run_if, FEW_STEPS, skips_steps=False)
