@@ -5,6 +5,7 @@ positions along the axis are mapped; the others only pass the call on.
 """
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any, Final
 
 import torch
@@ -56,12 +57,8 @@ class _Collective(torch.autograd.Function):  # type: ignore[misc]
         return collective(tangent, position, ctx.kind, ctx.sources)
 
     @staticmethod
-    def vmap(
-        info: Any, in_dims: tuple[int | None, ...], x: Array, position: Array, kind: str, sources: list[int]
-    ) -> tuple[Array, int | None]:
-        if in_dims[1] is None:
-            return _passed_on(collective, x, in_dims[0], position, kind, sources)
-        return _applied(x, in_dims[0], info.batch_size, kind, sources)
+    def vmap(info: Any, in_dims: tuple[int | None, ...], *args: Any) -> tuple[Array, int | None]:
+        return _mapped(collective, info, in_dims, *args)
 
 
 @torch.library.custom_op("xpand::collective", mutates_args=())  # type: ignore[untyped-decorator]
@@ -80,23 +77,26 @@ def _(x: torch.Tensor, position: torch.Tensor, kind: str, sources: list[int]) ->
     )
 
 
-@torch.library.register_vmap("xpand::collective")  # type: ignore[untyped-decorator]
-def _mapped_operator(
-    info: Any, in_dims: tuple[int | None, ...], x: Array, position: Array, kind: str, sources: list[int]
+def _mapped(
+    apply: Callable[..., Array],
+    info: Any,
+    in_dims: tuple[int | None, ...],
+    x: Array,
+    position: Array,
+    kind: str,
+    sources: list[int],
 ) -> tuple[Array, int | None]:
-    if in_dims[1] is None:
-        return _passed_on(_operator, x, in_dims[0], position, kind, sources)
-    return _applied(x, in_dims[0], info.batch_size, kind, sources)
-
-
-def _passed_on(
-    apply: Callable[..., Array], x: Array, axis: int | None, position: Array, kind: str, sources: list[int]
-) -> tuple[Array, int | None]:
-    """Pass the call to the next level, with the axis of this level last."""
+    """Apply the function at the level of the axis; elsewhere leave it to the next level."""
+    axis = in_dims[0]
+    if in_dims[1] is not None:
+        return _applied(x, axis, info.batch_size, kind, sources)
     if axis is None:
         return apply(x, position, kind, sources), None
-    found = apply(x.movedim(axis, -1), position, kind, sources)
+    found = apply(x.movedim(axis, -1), position, kind, sources)  # its axis last, where it is in nobody's way
     return found, found.ndim - 1
+
+
+torch.library.register_vmap("xpand::collective", partial(_mapped, _operator))
 
 
 def _applied(x: Array, axis: int | None, size: int, kind: str, sources: list[int]) -> tuple[Array, int | None]:
