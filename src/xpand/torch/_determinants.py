@@ -19,9 +19,10 @@ from ._spectra import diagonal_of
 
 def det(x: Array, /, **kwargs: Any) -> Array:
     """Compute the determinants of a stack of matrices."""
-    plain = torch.linalg.det(x, **kwargs)
-    forward = private.in_forward_mode()
-    if kwargs or not x.shape[-1] or not is_differentiated(x) or (is_traced() and not forward):
+    forward = private.in_forward_mode() and not kwargs and x.shape[-1] > 0
+    # PyTorch's own derivative by forward mode may raise where a matrix is singular.
+    plain = torch.linalg.det(x.detach() if forward else x, **kwargs)
+    if not forward and (kwargs or not x.shape[-1] or not is_differentiated(x) or is_traced()):
         return plain  # in graphs too: the other forms take TorchInductor half a minute to compile
     singular = plain.detach() == 0  # whose factors have no derivative
     if is_all_false(singular):
@@ -69,11 +70,11 @@ def _trace(x: Array) -> Array:
 
 def slogdet(x: Array, /, **kwargs: Any) -> Any:
     """Compute the signs of the determinants of a stack of matrices, and the logarithms of their absolute values."""
-    plain = torch.linalg.slogdet(x, **kwargs)
     if kwargs or not private.in_forward_mode():
-        return plain
+        return torch.linalg.slogdet(x, **kwargs)
     diagonal, parity = _factors(x)
-    return type(plain)((parity * torch.prod(torch.sgn(diagonal), -1), torch.sum(torch.log(torch.abs(diagonal)), -1)))
+    sign, size = parity * torch.prod(torch.sgn(diagonal), -1), torch.sum(torch.log(torch.abs(diagonal)), -1)
+    return torch.return_types.linalg_slogdet((sign, size))
 
 
 def _factors(x: Array) -> tuple[Array, Array]:

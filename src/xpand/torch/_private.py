@@ -326,10 +326,15 @@ FAKE_LOGGER: Final = "torch._subclasses.fake_tensor"
 """The logger of errors in tensors without values. Public: none; `torch._logging` sets whole components."""
 
 
+try:
+    _thread_flag: Any = _look_up("torch.fx._symbolic_trace:_is_fx_tracing_context")  # PyTorch 2.15
+except (ImportError, AttributeError):
+    _thread_flag = None
+
+
 @_needs("torch.fx._symbolic_trace:_is_fx_tracing_flag")
 @contextmanager
-def fx_tracing_hidden() -> Iterator[None]:
-    """Hide in a `with` block that torch.fx traces, so that functions of torch.compile may be called. Public: none."""
+def _process_flag_hidden() -> Iterator[None]:
     module = torch.fx._symbolic_trace
     before = module._is_fx_tracing_flag
     module._is_fx_tracing_flag = False
@@ -337,6 +342,11 @@ def fx_tracing_hidden() -> Iterator[None]:
         yield
     finally:
         module._is_fx_tracing_flag = before
+
+
+def fx_tracing_hidden() -> AbstractContextManager[Any]:
+    """Hide in a `with` block that torch.fx traces, so that functions of torch.compile may be called. Public: none."""
+    return _process_flag_hidden() if _thread_flag is None else _thread_flag(False)
 
 
 def register_node(*args: Any, **kwargs: Any) -> None:
