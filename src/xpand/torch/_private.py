@@ -23,7 +23,7 @@ from .._typing import Array
 
 F = TypeVar("F", bound=Callable[..., Any])
 
-TESTED: Final = ("2.11.0", "2.13.0")
+TESTED: Final = ("2.11.0", "2.13.0", "2.15.0")
 """The releases of PyTorch in which all names were tested."""
 
 
