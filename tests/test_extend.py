@@ -47,22 +47,27 @@ class Toy(NamedTuple):
     summed: Callable[..., Any]
 
 
+def _forget(before: set[str]) -> None:
+    """Forget the operations that tests have defined since; xpand's own stay, whenever they were imported."""
+    for path, operation in list(_dispatch.OPERATIONS.items()):
+        if path not in before and operation.package != "xpand_extensions":
+            del _dispatch.OPERATIONS[path]
+
+
 @pytest.fixture(scope="module")
 def toy() -> Iterator[Toy]:
     """Define the operations, and forget them afterwards."""
-    before = dict(_dispatch.OPERATIONS)
+    before = set(_dispatch.OPERATIONS)
     yield _toy()
-    _dispatch.OPERATIONS.clear()
-    _dispatch.OPERATIONS.update(before)
+    _forget(before)
 
 
 @pytest.fixture(autouse=True)
 def _own_operations() -> Iterator[None]:
-    before = dict(_dispatch.OPERATIONS)
+    before = set(_dispatch.OPERATIONS)
     CALLS.clear()
     yield
-    _dispatch.OPERATIONS.clear()
-    _dispatch.OPERATIONS.update(before)
+    _forget(before)
 
 
 def _toy() -> Toy:
