@@ -17,7 +17,7 @@ from xpand_extensions._capabilities import import_facades
 from xpand_extensions._dispatch import OPERATIONS
 from xpand_extensions.tracing import rules, traced_namespace
 from xpand_extensions.tracing._core import Aval, aval_of
-from xpand_extensions.tracing._facades import INLINED, FacadeOp
+from xpand_extensions.tracing._facades import INLINED, FacadeOp, _is_transformation
 from xpand_extensions.tracing._functions import FUNCTIONS
 from xpand_extensions.tracing._signature import Dimension, Layout, parse
 from xpand_extensions.tracing.rules._derived import native_by_name
@@ -85,9 +85,12 @@ def test_rules_written_by_hand_have_reasons() -> None:
 
 
 def test_operations_without_signature_or_reason_are_decomposed() -> None:
-    """Such are done in terms of others, which have signatures, or are followed by the interpreters themselves."""
-    facades = [FacadeOp(each, NAMESPACE) for each in OPERATIONS.values() if each.package == "xpand_extensions"]
-    facades = [op for op in facades if op.name not in INLINED]
+    """Such are done in terms of others, which have signatures, or the interpreters trace them."""
+    facades = [
+        FacadeOp(each, NAMESPACE)
+        for each in OPERATIONS.values()
+        if each.package == "xpand_extensions" and each.qualified_name not in INLINED and not _is_transformation(each)
+    ]
     ops = [*NAMESPACE.operations.values(), *facades]
     without = [op for op in ops if op.name not in rules.AXES and op.name not in rules.REASONS]
     assert [op.name for op in without if op.decomposition is None and not op.overrides] == []
